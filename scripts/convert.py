@@ -1,0 +1,232 @@
+"""Convert a published data set to spaCy's binary format, one file a split."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import spacy
+import typer
+from _docbin import tagged_doc, write_splits
+from spacy.tokens import DocBin
+from spacy.vocab import Vocab
+from wasabi import msg
+
+DOCSTART = "-DOCSTART-"
+TAG = re.compile(r"O|[BI]-\S+")
+
+
+@dataclass(frozen=True)
+class DatasetSpec:
+    """How a data set is laid out.
+
+    lang (str): The language's code in spaCy.
+    files (Mapping[str, str]): The file of each split, relative to the folder of assets.
+    columns (int): The number of columns. The first holds the token.
+    tag_column (int): The column of the entity tag, from 0.
+    sep (str): What stands between two columns.
+    docstart (bool): Whether a `-DOCSTART-` line opens each document, and blank lines part the
+        sentences within; otherwise each sentence is a document.
+    """
+
+    lang: str
+    files: Mapping[str, str]
+    columns: int
+    tag_column: int
+    sep: str
+    docstart: bool
+
+
+def _files(train: str, dev: str, test: str) -> dict[str, str]:
+    return {"train": train, "dev": dev, "test": test}
+
+
+ES_FILES = _files("conll2002/esp.train", "conll2002/esp.testa", "conll2002/esp.testb")
+NL_FILES = _files("conll2002/ned.train", "conll2002/ned.testa", "conll2002/ned.testb")
+
+DATASETS = {
+    "conll-es": DatasetSpec("es", ES_FILES, columns=3, tag_column=2, sep=" ", docstart=False),
+    "conll-nl": DatasetSpec("nl", NL_FILES, columns=3, tag_column=2, sep=" ", docstart=True),
+}
+
+
+class Record(NamedTuple):
+    """A document as read: for each token its word, its tag and whether it opens a sentence."""
+
+    words: list[str]
+    tags: list[str]
+    sent_starts: list[bool]
+
+
+@dataclass
+class SplitSummary:
+    """What came out for one split; `opened_by_i` counts the entities whose first tag is I-."""
+
+    split: str
+    docs: int = 0
+    tokens: int = 0
+    entities: int = 0
+    opened_by_i: int = 0
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the number and the text of each line of a UTF-8 file, reading one line at a time."""
+    with path.open("rb") as file_:
+        for number, raw in enumerate(file_, start=1):
+            try:
+                # A byte order mark at the start of a file is no part of its first token.
+                line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                raise ValueError(
+                    f"{path}:{number}: expected UTF-8, found byte 0x{raw[error.start]:02x} at "
+                    f"position {error.start} of the line. Convert the file to UTF-8, or take "
+                    "the file that project.yml names."
+                ) from error
+            yield number, line.rstrip("\r\n")
+
+
+def parse_line(line: str, spec: DatasetSpec, where: str) -> tuple[str, str]:
+    """Return the word and the tag of a line.
+
+    line (str): The line, without its end.
+    spec (DatasetSpec): The data set's layout.
+    where (str): FILE:LINE, for the messages.
+    """
+    fields = line.split(spec.sep)
+    if len(fields) != spec.columns:
+        raise ValueError(
+            f"{where}: expected {spec.columns} columns with {spec.sep!r} between them, found "
+            f"{len(fields)} in {line!r}. Correct the line, or take the file as published."
+        )
+    word, tag = fields[0], fields[spec.tag_column]
+    if not word.strip():
+        raise ValueError(
+            f"{where}: expected a token in the first column, found {word!r} in {line!r}. "
+            "Correct the line, or take the file as published."
+        )
+    if not TAG.fullmatch(tag):
+        raise ValueError(
+            f"{where}: expected the tag O, B-LABEL or I-LABEL in column {spec.tag_column + 1}, "
+            f"found {tag!r} in {line!r}. Correct the tag, or take the file as published."
+        )
+    return word, tag
+
+
+def read_records(path: Path, spec: DatasetSpec) -> Iterator[Record]:
+    """Yield the documents of a file, their tags as they stand there.
+
+    path (Path): A file in the layout of `spec`.
+    spec (DatasetSpec): The data set's layout.
+    """
+    record = Record([], [], [])
+    in_document = not spec.docstart
+    sentence_open = False
+    for number, line in read_lines(path):
+        is_blank = not line.strip(" \t")
+        opens_document = spec.docstart and line.split(spec.sep)[0] == DOCSTART
+        if opens_document or (is_blank and not spec.docstart):
+            if record.words:
+                yield record
+            record = Record([], [], [])
+        if opens_document or is_blank:
+            in_document = in_document or opens_document
+            sentence_open = False
+            continue
+        if not in_document:
+            raise ValueError(
+                f"{path}:{number}: expected a line '{DOCSTART}' before the first token, found "
+                f"{line!r}. Take the file as published, with the lines that part its documents."
+            )
+        word, tag = parse_line(line, spec, f"{path}:{number}")
+        record.words.append(word)
+        record.tags.append(tag)
+        record.sent_starts.append(not sentence_open)
+        sentence_open = True
+    if record.words:
+        yield record
+
+
+def to_iob2(tags: Sequence[str], sent_starts: Sequence[bool]) -> list[str]:
+    """Return the tags with B- in place of each I- that continues no entity of its label."""
+    fixed = []
+    label_before = ""
+    for tag, sent_start in zip(tags, sent_starts, strict=True):
+        label = tag[2:]
+        continues = label == label_before and not sent_start
+        fixed.append(f"B-{label}" if tag[0] == "I" and not continues else tag)
+        label_before = label
+    return fixed
+
+
+def read_split(
+    path: Path, spec: DatasetSpec, vocab: Vocab, split: str
+) -> tuple[DocBin, SplitSummary]:
+    """Return the documents of one file, and their counts.
+
+    path (Path): A file in the layout of `spec`.
+    spec (DatasetSpec): The data set's layout.
+    vocab (Vocab): The vocab of the documents.
+    split (str): The split's name, for the summary.
+    """
+    doc_bin = DocBin()
+    summary = SplitSummary(split)
+    for record in read_records(path, spec):
+        tags = to_iob2(record.tags, record.sent_starts)
+        doc_bin.add(tagged_doc(vocab, record.words, tags, record.sent_starts))
+        summary.docs += 1
+        summary.tokens += len(tags)
+        summary.entities += sum(tag[0] == "B" for tag in tags)
+        summary.opened_by_i += sum(a != b for a, b in zip(record.tags, tags, strict=True))
+    if not summary.docs:
+        raise ValueError(f"{path}: expected tagged tokens, found none. Take the file as published.")
+    return doc_bin, summary
+
+
+def convert(dataset: str, assets: Path, output: Path) -> list[SplitSummary]:
+    """Convert a data set; nothing is written unless every split can be read.
+
+    dataset (str): A name in `DATASETS`.
+    assets (Path): The folder of published files.
+    output (Path): The folder that gets train.spacy, dev.spacy and test.spacy.
+    """
+    if dataset not in DATASETS:
+        raise ValueError(f"Unknown data set {dataset!r}. Choose one of: {', '.join(DATASETS)}.")
+    spec = DATASETS[dataset]
+    for name in spec.files.values():
+        if not (assets / name).is_file():
+            raise FileNotFoundError(
+                f"{assets / name} is missing. Run `python -m spacy project assets`, or copy the "
+                "published files into assets/."
+            )
+    vocab = spacy.blank(spec.lang).vocab
+    results = {
+        split: read_split(assets / name, spec, vocab, split) for split, name in spec.files.items()
+    }
+    write_splits(output, {split: doc_bin for split, (doc_bin, _) in results.items()})
+    return [summary for _, summary in results.values()]
+
+
+def convert_cli(
+    dataset: Annotated[str, typer.Argument(help=f"The data set: {', '.join(DATASETS)}.")],
+    assets: Annotated[Path, typer.Argument(help="Folder of the published files.")],
+    output: Annotated[Path, typer.Argument(help="Folder for train, dev and test.spacy.")],
+) -> None:
+    """Convert a published data set to spaCy's binary format.
+
+    An I- tag that continues no entity opens one, and is counted.
+
+    DOCS: https://spacy.io/api/docbin
+    """
+    try:
+        summaries = convert(dataset, assets, output)
+    except (OSError, ValueError) as error:
+        msg.fail(f"Could not convert {dataset}", error, exits=1)
+    msg.good(f"Converted {dataset}", output)
+    header = ("split", "docs", "tokens", "entities", "opened by I-")
+    rows = [(row[0], *(f"{n:,}" for n in row[1:])) for row in map(astuple, summaries)]
+    msg.table(rows, header=header, divider=True, aligns=("l", "r", "r", "r", "r"))
+
+
+if __name__ == "__main__":
+    typer.run(convert_cli)

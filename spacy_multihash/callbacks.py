@@ -1,0 +1,118 @@
+"""The callback that gives MultiEmbed its tables before a pipeline is initialized."""
+
+from pathlib import Path
+from typing import Callable, List, Mapping, Optional
+
+from spacy.language import Language
+from spacy.util import logger
+from thinc.api import Model
+
+from .architectures import attr_id
+from .corpora import training_docs
+from .layers import Symbols
+from .tables import Tables, check_cut, count_symbols, cut_tables, make_tables, read_tables
+
+
+def make_init_tables_v1(
+    path: Optional[Path] = None,
+    min_freq: int = 10,
+    component: str = "tok2vec",
+    max_rows: Optional[int] = None,
+) -> Callable[[Language], Language]:
+    """Make the callback for [initialize.before_init] that sets the tables of MultiEmbed.
+
+    They are counted from the training corpus, or read from a file. A component that will not be
+    initialized (frozen, or sourced and trained further) keeps the tables it has.
+
+    path (Optional[Path]): File that `spacy multihash init-tables` wrote. Null counts the corpus.
+    min_freq (int): Give a row to the symbols that occur at least so often. Recommended values are
+        between 1 and 10.
+    component (str): Name of the component that holds MultiEmbed.
+    max_rows (Optional[int]): The rows that a table may have at most, row 0 included. Null sets no
+        limit.
+    """
+    check_cut(min_freq, max_rows)
+
+    def init_tables(nlp: Language) -> Language:
+        model = find_multi_embed(nlp, component)
+        if component not in nlp.pipe_names and _has_tables(model):
+            logger.info("MultiEmbed of '%s' is not initialized, and keeps its tables", component)
+            return nlp
+        if path is None:
+            logger.info("Counting the symbols of the training corpus for '%s'", component)
+            counts = count_symbols(training_docs(nlp), lookup_attrs(model))
+            tables = make_tables(counts, min_freq=min_freq, max_rows=max_rows)
+        else:
+            tables = cut_tables(read_tables(path), min_freq=min_freq, max_rows=max_rows)
+        set_tables(model, tables)
+        rows = {name: len(tables.tables[name]) + 1 for name in lookup_attrs(model)}
+        logger.info("Set the tables of MultiEmbed in '%s', with rows: %s", component, rows)
+        return nlp
+
+    return init_tables
+
+
+def find_multi_embed(nlp: Language, component: str) -> Model:
+    """Find the model of a component that holds a MultiEmbed, enabled or not.
+
+    Raises ValueError if there is no such component, or no MultiEmbed in it.
+    """
+    if component not in nlp.component_names:
+        raise ValueError(
+            f"The tables of MultiEmbed cannot be set: there is no component '{component}' in the "
+            f"pipeline. It has: {nlp.component_names}. Set [initialize.before_init] component."
+        )
+    model = getattr(nlp.get_pipe(component), "model", None)
+    if not isinstance(model, Model) or not _lookup_chains(model):
+        raise ValueError(
+            f"The tables of MultiEmbed cannot be set: component '{component}' holds no MultiEmbed. "
+            "Set [initialize.before_init] component to the one that does, or remove the callback."
+        )
+    return model
+
+
+def lookup_attrs(model: Model) -> Mapping[str, int]:
+    """List name and id of each attribute that the MultiEmbed layers in a model look up."""
+    names = [chain.layers[0].attrs["attr"].value for chain in _lookup_chains(model)]
+    return {name: attr_id(name) for name in names}
+
+
+def set_tables(model: Model, tables: Tables) -> None:
+    """Set the tables of all MultiEmbed layers in a model that is yet to be initialized.
+
+    model (Model): The model, or one around it.
+    tables (Tables): The tables, at least of the attributes that are embedded.
+
+    Raises ValueError, and changes nothing, if a table is missing or has no symbols.
+    """
+    chains = _lookup_chains(model)
+    for name in lookup_attrs(model):
+        if name not in tables.tables:
+            raise ValueError(
+                f"The tables of MultiEmbed lack {name}: they have {sorted(tables.tables)}. "
+                "Make them again for this config, with: python -m spacy multihash init-tables"
+            )
+        if not len(tables.tables[name]):
+            raise ValueError(
+                f"The table of {name} has no symbols: none occurs at least {tables.min_freq} "
+                f"times. Lower min_freq, or remove {name} from attrs."
+            )
+    for lookup, table_embed in (chain.layers for chain in chains):
+        symbols = Symbols.from_ordered(tables.tables[lookup.attrs["attr"].value].keys)
+        lookup.attrs["symbols"] = symbols
+        table_embed.set_param("E", None)  # rows of other symbols
+        table_embed.set_dim("nV", len(symbols) + 1, force=True)
+
+
+def _lookup_chains(model: Model) -> List[Model]:
+    """List the nodes that hold a lookup_rows and the table that its rows are of."""
+    return [
+        node for node in model.walk() if [layer.name for layer in node.layers] == _LOOKUP_CHAIN
+    ]
+
+
+def _has_tables(model: Model) -> bool:
+    return all(len(chain.layers[0].attrs["symbols"]) for chain in _lookup_chains(model))
+
+
+_LOOKUP_CHAIN = ["lookup_rows", "table_embed"]

@@ -1,0 +1,13 @@
+"""The command group `python -m spacy multihash`, a file a command."""
+
+from ._util import make_group
+from .init_tables import init_tables, init_tables_cli
+
+multihash_cli = make_group()
+multihash_cli.command(
+    "init-tables",
+    # config overrides, --training.seed 1
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)(init_tables_cli)
+
+__all__ = ["init_tables", "init_tables_cli", "multihash_cli"]

@@ -1,0 +1,24 @@
+"""What the commands need of spaCy's own command line; nothing else imports its private module."""
+
+import typer
+from spacy.cli._util import app, import_code, parse_config_overrides, show_validation_error
+
+HELP = """Multi hash and multi lookup embeddings.
+
+DOCS: README.md and docs/ of spacy-multihash
+"""
+
+__all__ = ["import_code", "make_group", "parse_config_overrides", "show_validation_error"]
+
+
+def make_group() -> typer.Typer:
+    """Add the group `multihash` to spaCy's commands."""
+    group = typer.Typer(name="multihash", help=HELP, no_args_is_help=True, rich_markup_mode=None)
+    app.add_typer(group)
+    # A group of one command would be taken for the command itself.
+    group.callback()(_group)
+    return group
+
+
+def _group() -> None:
+    pass

@@ -1,0 +1,135 @@
+"""`python -m spacy multihash init-tables`: count a corpus, and write the tables of MultiEmbed."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, List, Optional
+
+import typer
+from spacy.language import Language
+from spacy.util import load_config, load_model_from_config
+from thinc.api import ConfigValidationError
+from tqdm import tqdm
+from wasabi import msg
+
+from ..callbacks import find_multi_embed, lookup_attrs
+from ..corpora import training_docs
+from ..tables import (
+    Counts,
+    Tables,
+    check_cut,
+    count_symbols,
+    make_tables,
+    merge_tables,
+    read_tables,
+    write_tables,
+)
+from ._util import import_code, parse_config_overrides, show_validation_error
+
+CALLBACK = "spacy-multihash.init_tables.v1"
+
+
+def init_tables_cli(
+    ctx: typer.Context,
+    config: Path = typer.Argument(..., help="Config with a MultiEmbed", exists=True, dir_okay=False),  # noqa: B008
+    output: Path = typer.Argument(..., help="File of tables to write", dir_okay=False),  # noqa: B008
+    min_freq: Optional[int] = typer.Option(
+        None,
+        help="Keep the symbols that occur at least so often. "
+        "Default: as in [initialize.before_init], else 10",
+    ),
+    max_rows: Optional[int] = typer.Option(
+        None,
+        help="Rows of a table at most, row 0 of unknown symbols included. "
+        "Default: as in [initialize.before_init], else no limit",
+    ),
+    component: Optional[str] = typer.Option(
+        None, help="Component with the MultiEmbed. Default: as in the config, else tok2vec"
+    ),
+    merge: List[Path] = typer.Option(  # noqa: B008
+        [],
+        help="Do not count: add up this file of tables, made with --min-freq 0, and the others "
+        "named in further --merge options",
+        exists=True,
+        dir_okay=False,
+    ),
+    code: Optional[Path] = typer.Option(  # noqa: B008
+        None, "--code", "-c", help="Python file with registered functions to import"
+    ),
+) -> None:
+    """Count the training corpus of a config, and write the tables of its MultiEmbed to a file.
+
+    Give the file as `path` of spacy-multihash.init_tables.v1 in [initialize.before_init]. Settings
+    of the config can be overridden: --paths.train corpus/part1.spacy. To count a large corpus in
+    pieces, make a file with --min-freq 0 of each piece, and then one of all with --merge.
+
+    DOCS: docs/tables.md of spacy-multihash
+    """
+    import_code(code)
+    with show_validation_error(config, hint_fill=False):
+        overrides = parse_config_overrides(ctx.args)
+    try:
+        with show_validation_error(config):
+            tables = init_tables(
+                config,
+                output,
+                min_freq=min_freq,
+                max_rows=max_rows,
+                component=component,
+                merge=merge,
+                overrides=overrides,
+                show_progress=True,
+            )
+    except ConfigValidationError:
+        raise
+    except (OSError, ValueError) as error:
+        msg.fail("Cannot make the tables", str(error), exits=1)
+    msg.good(f"Wrote the tables to {output}")
+    msg.text(f"min_freq = {tables.min_freq}, max_rows = {tables.max_rows}")
+    rows = [(name, f"{len(table) + 1:,}") for name, table in tables.tables.items()]
+    msg.table(rows, header=("attribute", "rows"), divider=True, aligns=("l", "r"))
+
+
+def init_tables(
+    config_path: Path,
+    output: Path,
+    *,
+    min_freq: Optional[int] = None,
+    max_rows: Optional[int] = None,
+    component: Optional[str] = None,
+    merge: Sequence[Path] = (),
+    overrides: Optional[Mapping[str, Any]] = None,
+    show_progress: bool = False,
+) -> Tables:
+    """Make the tables that a config's MultiEmbed needs, write them to a file, and return them.
+
+    config_path (Path): The config.
+    output (Path): The file to write.
+    min_freq, max_rows, component: As for spacy-multihash.init_tables.v1. None takes what the
+        config's [initialize.before_init] says, or else 10, no limit and "tok2vec".
+    merge (Sequence[Path]): Files of uncut tables to add up instead of counting.
+    overrides (Mapping[str, Any] or None): Settings of the config to override.
+    show_progress (bool): Show a progress bar on stderr.
+
+    Raises ValueError or OSError, and writes nothing, if the tables cannot be made.
+    """
+    config = load_config(config_path, overrides=dict(overrides or {}), interpolate=False)
+    callback = config["initialize"].get("before_init") or {}
+    if callback.get("@callbacks") != CALLBACK:
+        callback = {}
+    min_freq = callback.get("min_freq", 10) if min_freq is None else min_freq
+    max_rows = callback.get("max_rows") if max_rows is None else max_rows
+    check_cut(min_freq, max_rows)
+    if merge:
+        counts = merge_tables([read_tables(path) for path in merge])
+    else:
+        nlp = load_model_from_config(config, auto_fill=True)
+        name = component or callback.get("component", "tok2vec")
+        counts = _count(nlp, lookup_attrs(find_multi_embed(nlp, name)), show_progress)
+    tables = make_tables(counts, min_freq=min_freq, max_rows=max_rows)
+    write_tables(output, tables)
+    return tables
+
+
+def _count(nlp: Language, attrs: Mapping[str, int], show_progress: bool) -> Counts:
+    docs = tqdm(training_docs(nlp), desc="Counting", unit=" docs", disable=not show_progress)
+    return count_symbols(docs, attrs)

@@ -1,0 +1,64 @@
+"""The training corpus of a config, read with the vocab that the pipeline is going to have."""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from spacy.language import Language
+from spacy.schemas import ConfigSchemaTraining
+from spacy.tokens import Doc
+from spacy.util import load_model_from_config, registry, resolve_dot_names
+from thinc.api import Config
+
+
+def training_docs(nlp: Language) -> Iterator[Doc]:
+    """Stream the docs that the components of a pipeline will be trained on.
+
+    They are made in a pipeline of their own, without components. [initialize.before_init] runs
+    before lookups are loaded, and a vocab keeps the NORM that it computed first in each lexeme:
+    reading the corpus with nlp.vocab would fix the wrong norms for good.
+
+    nlp (Language): The pipeline, whose config names the corpus.
+
+    Raises ValueError if the corpus cannot be read once and to its end, or has no docs.
+    """
+    scratch = _make_scratch(nlp)
+    config = nlp.config.interpolate()
+    training = registry.resolve(config["training"], schema=ConfigSchemaTraining)
+    name = training["train_corpus"]
+    if training["max_epochs"] == -1:
+        raise ValueError(
+            f"The tables cannot be counted from {name}: the corpus is streamed "
+            "([training] max_epochs = -1) and may have no end. Count a finite sample with: "
+            "python -m spacy multihash init-tables, and give its file as "
+            "[initialize.before_init] path."
+        )
+    if not config["corpora"].get(name.split(".")[-1]):
+        raise ValueError(
+            f"The tables cannot be counted: the config has no [{name}]. Add the corpus, or give a "
+            "file of tables as [initialize.before_init] path."
+        )
+    (corpus,) = resolve_dot_names(config, [name])
+    scratch.initialize(lambda: islice(corpus(scratch), 10))
+    empty = True
+    for example in corpus(scratch):
+        empty = False
+        yield example.predicted
+    if empty:
+        raise ValueError(
+            f"The tables cannot be counted: the corpus [{name}] has no documents. Check its path."
+        )
+
+
+def _make_scratch(nlp: Language) -> Language:
+    """Build a pipeline with the language, tokenizer and lookups of another, and no components."""
+    config = Config(nlp.config).copy()
+    config["components"] = {}
+    config["nlp"].update(pipeline=[], disabled=[], after_pipeline_creation=None)
+    config["initialize"].update(
+        before_init=None, after_init=None, init_tok2vec=None, vectors=None, components={}
+    )
+    config["training"].update(frozen_components=[], annotating_components=[])
+    scratch = load_model_from_config(config, auto_fill=True)
+    if hasattr(nlp.tokenizer, "to_bytes"):  # rules that were added in code
+        scratch.tokenizer.from_bytes(nlp.tokenizer.to_bytes(exclude=["vocab"]))
+    return scratch

@@ -1,0 +1,25 @@
+"""The layers, one a file. They know thinc and numpy, and nothing of spaCy."""
+
+from .hash_rows import default_seeds, hash_rows, spacy_seeds
+from .lookup_rows import lookup_rows
+from .mix import mix
+from .multi_embed import multi_embed
+from .pinned import Pinned
+from .static_vectors import require_vectors
+from .symbols import Symbols
+from .table_embed import TableEmbed
+from .with_token_types import with_token_types
+
+__all__ = [
+    "Pinned",
+    "Symbols",
+    "TableEmbed",
+    "default_seeds",
+    "hash_rows",
+    "lookup_rows",
+    "mix",
+    "multi_embed",
+    "require_vectors",
+    "spacy_seeds",
+    "with_token_types",
+]

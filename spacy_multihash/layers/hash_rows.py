@@ -1,0 +1,91 @@
+"""Attribute ids to rows by hashing."""
+
+from typing import Callable, Tuple
+
+from thinc.api import Model
+from thinc.types import Ints1d, Ints2d
+
+from ..types import RowLayer
+from .pinned import Pinned
+
+MAX_HASHES = 16
+# MurmurHash3 starts from seed ^ key length, in bytes. At 0 its two halves stay equal, so that all
+# four words are functions of one: 2-way collisions double and word 0 is always even.
+DEAD_SEED = 8
+_GOLDEN = 0x9E3779B9  # 2**32 / the golden ratio: multiples of it spread evenly over 32 bits
+_WORDS = 4  # 32-bit words in a block
+
+
+def hash_rows(nV: int, *, attr: str, num_hashes: int, seed: int) -> RowLayer:
+    """Map each id to `num_hashes` rows of a table by hashing, as thinc's HashEmbed does.
+
+    Hash function i is word i of MurmurHash3 x64 128-bit of the 8 bytes of the id, modulo nV
+    (Miranda et al. 2022, section 2.3). The fifth and further functions take further blocks of four
+    words, with seeds derived from the first.
+
+    ids (N,) uint64 -> rows (N, num_hashes) int32 in [0, nV). Rows have no gradient.
+
+    nV (int): Number of rows of the table, 1 <= nV < 2**31.
+    attr (str): Name of the attribute, for messages.
+    num_hashes (int): Number of hash functions, 1 to 16.
+    seed (int): Seed of the first block, 0 <= seed < 2**32.
+
+    Raises ValueError if one of them is out of range.
+    """
+    _check_range("rows", nV, 1, 2**31 - 1, attr)
+    _check_range("num_hashes", num_hashes, 1, MAX_HASHES, attr)
+    _check_range("seeds", seed, 0, 2**32 - 1, attr)
+    return Model(
+        "hash_rows",
+        forward,
+        attrs={
+            "attr": Pinned(attr),
+            "nV": Pinned(nV),
+            "num_hashes": Pinned(num_hashes),
+            "seed": Pinned(seed),
+        },
+    )
+
+
+def forward(model: RowLayer, ids: Ints1d, is_train: bool) -> Tuple[Ints2d, Callable]:
+    """Hash the ids block by block, and reduce the words to rows."""
+    xp = model.ops.xp
+    num_hashes = model.attrs["num_hashes"].value
+    seeds = block_seeds(model.attrs["seed"].value, num_hashes)
+    ids = model.ops.as_contig(ids, dtype="uint64")
+    words = xp.hstack([model.ops.hash(ids, seed) for seed in seeds])  # (N, 4 * blocks) uint32
+    rows = words[:, :num_hashes] % xp.uint32(model.attrs["nV"].value)
+    rows = model.ops.as_contig(rows, dtype="int32")  # (N, num_hashes)
+
+    def backprop(d_rows: Ints2d) -> Ints1d:
+        return model.ops.alloc1i(ids.shape[0])  # integers have no gradient
+
+    return rows, backprop
+
+
+def block_seeds(seed: int, num_hashes: int) -> list[int]:
+    """List the seeds of the 128-bit blocks that `num_hashes` hash functions need, first one given.
+
+    A derived seed is never the dead seed of MurmurHash3; a given one is taken as it is.
+    """
+    blocks = -(-num_hashes // _WORDS)
+    derived = [(seed + i * _GOLDEN) % 2**32 for i in range(1, blocks)]
+    return [seed, *(s if s != DEAD_SEED else s ^ _GOLDEN for s in derived)]
+
+
+def default_seeds(num_columns: int) -> list[int]:
+    """List the seeds of this package, one per column; they avoid MurmurHash3's dead seed 8."""
+    return [(i + 1) * _GOLDEN % 2**32 for i in range(num_columns)]
+
+
+def spacy_seeds(num_columns: int) -> list[int]:
+    """List the seeds that spacy.MultiHashEmbed.v2 gives its columns: 8, 9, 10, ..."""
+    return list(range(8, 8 + num_columns))
+
+
+def _check_range(name: str, value: int, low: int, high: int, attr: str) -> None:
+    if not low <= value <= high:
+        raise ValueError(
+            f"Layer 'hash_rows' of {attr}: {name} must be from {low} to {high}, was: {value}. "
+            f"Change the entry for {attr} in [components.tok2vec.model.embed] {name}."
+        )

@@ -1,0 +1,71 @@
+"""Attribute ids to rows by looking them up."""
+
+from typing import Callable, Optional, Tuple
+
+from thinc.api import Model
+from thinc.types import Ints1d, Ints2d
+
+from ..types import RowLayer
+from .pinned import Pinned, describe
+from .symbols import Symbols
+
+UNKNOWN_ROW = 0
+
+
+def lookup_rows(*, attr: str, unk_dropout: float = 0.0) -> RowLayer:
+    """Map each id to the row that a table of symbols gives it, and an unknown id to row 0.
+
+    The table is set after building, as attrs["symbols"], by the callback
+    spacy-multihash.init_tables.v1 or by set_tables; loading restores it.
+
+    ids (N,) uint64 -> rows (N, 1) int32 in [0, number of symbols]. Rows have no gradient.
+
+    attr (str): Name of the attribute, for messages and to find its table.
+    unk_dropout (float): In training, the share of ids that are taken as unknown, so that row 0 is
+        trained even if every symbol of the training corpus is in the table. 0 <= unk_dropout < 1.
+
+    Raises ValueError at initialization, and in use, if no table was set.
+    """
+    if not 0 <= unk_dropout < 1:
+        raise ValueError(
+            f"Layer 'lookup_rows' of {attr}: unk_dropout must be at least 0 and less than 1, "
+            f"was: {unk_dropout}."
+        )
+    return Model(
+        "lookup_rows",
+        forward,
+        init=init,
+        attrs={"attr": Pinned(attr), "symbols": Symbols(), "unk_dropout": unk_dropout},
+    )
+
+
+def forward(model: RowLayer, ids: Ints1d, is_train: bool) -> Tuple[Ints2d, Callable]:
+    """Look the ids up by binary search."""
+    _check_symbols(model)
+    rows = model.attrs["symbols"].find(model.ops, ids)  # (N,)
+    unk_dropout = model.attrs["unk_dropout"]
+    if is_train and unk_dropout:
+        keep = model.ops.get_dropout_mask(rows.shape, unk_dropout) != 0
+        rows = model.ops.xp.where(keep, rows, model.ops.xp.int32(UNKNOWN_ROW))
+
+    def backprop(d_rows: Ints2d) -> Ints1d:
+        return model.ops.alloc1i(ids.shape[0])  # integers have no gradient
+
+    return model.ops.reshape2i(rows, -1, 1), backprop
+
+
+def init(model: RowLayer, X: Optional[Ints1d] = None, Y: Optional[Ints2d] = None) -> None:
+    """Check that the table is there: nothing here could make it."""
+    _check_symbols(model)
+
+
+def _check_symbols(model: RowLayer) -> None:
+    if not len(model.attrs["symbols"]):
+        raise ValueError(
+            f"Layer {describe(model)} has no table of symbols. Add the callback that makes it: "
+            '[initialize.before_init] @callbacks = "spacy-multihash.init_tables.v1" with '
+            'component = "tok2vec" (or the component that holds MultiEmbed), or call '
+            "spacy_multihash.set_tables before initializing."
+        )
+
+

@@ -1,0 +1,60 @@
+"""Attributes side by side."""
+
+from typing import Callable, Optional, Tuple
+
+from thinc.api import Model
+from thinc.types import Floats2d, Ints2d
+from thinc.util import ArrayInfo
+
+from ..types import AttrLayer, AttrsLayer
+
+
+def multi_embed(*layers: AttrLayer) -> AttrsLayer:
+    """Embed column a of the ids with layer a, and put the results side by side.
+
+    ids (U, A) uint64 -> vectors (U, A * W) float32, with A = len(layers).
+
+    layers (AttrLayer): One layer per column, each (U,) uint64 -> (U, W) float32.
+
+    Raises ValueError without layers, or for ids with another number of columns.
+    """
+    if not layers:
+        raise ValueError("Layer 'multi_embed' needs at least one attribute layer, was given none.")
+    return Model("multi_embed", forward, init=init, layers=list(layers))
+
+
+def forward(model: AttrsLayer, ids: Ints2d, is_train: bool) -> Tuple[Floats2d, Callable]:
+    """Run each layer on its column."""
+    _check_columns(model, ids)
+    outputs, callbacks = zip(
+        *(layer(ids[:, a], is_train) for a, layer in enumerate(model.layers)), strict=True
+    )
+    vectors = model.ops.xp.hstack(outputs)  # (U, A * W)
+    ends = [sum(Y.shape[1] for Y in outputs[: a + 1]) for a in range(len(outputs))]
+    vectors_info = ArrayInfo.from_array(vectors)
+
+    def backprop(d_vectors: Floats2d) -> Ints2d:
+        vectors_info.check_consistency(d_vectors)
+        start = 0
+        for end, callback in zip(ends, callbacks, strict=True):
+            callback(d_vectors[:, start:end])
+            start = end
+        return model.ops.alloc2i(*ids.shape)  # integers have no gradient
+
+    return vectors, backprop
+
+
+def init(model: AttrsLayer, X: Optional[Ints2d] = None, Y: Optional[Floats2d] = None) -> None:
+    """Initialize each layer with its column, in the order of the attributes."""
+    if X is not None:
+        _check_columns(model, X)
+    for a, layer in enumerate(model.layers):
+        layer.initialize(X=None if X is None else X[:, a])
+
+
+def _check_columns(model: AttrsLayer, ids: Ints2d) -> None:
+    if ids.ndim != 2 or ids.shape[1] != len(model.layers):
+        raise ValueError(
+            f"Layer 'multi_embed' expects ids of shape (N, {len(model.layers)}), one column per "
+            f"attribute, was given shape {ids.shape}."
+        )

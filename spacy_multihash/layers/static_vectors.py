@@ -1,0 +1,37 @@
+"""A check in front of spaCy's StaticVectors."""
+
+from functools import partial
+from typing import Callable, List, Optional
+
+from thinc.api import Model
+from thinc.types import Ragged
+
+from ..types import DocLike, DocsLayer
+
+
+def require_vectors(static_vectors: DocsLayer) -> DocsLayer:
+    """Let spaCy's StaticVectors layer be initialized only if there are vectors to read.
+
+    Left alone, it would keep a vector width of 0 after a first attempt without vectors, and fail
+    at the next, correct one as well. The layer itself is returned, with its `init` replaced.
+
+    Raises ValueError at initialization if the vocab of the docs has no vectors.
+    """
+    static_vectors.init = partial(init, static_vectors.init)
+    return static_vectors
+
+
+def init(
+    init_vectors: Callable,
+    model: Model[List[DocLike], Ragged],
+    X: Optional[List[DocLike]] = None,
+    Y: Optional[Ragged] = None,
+) -> None:
+    """Check the vectors, then initialize."""
+    if X and X[0].vocab.vectors.shape[1] == 0:
+        raise ValueError(
+            "Static vectors were asked for (include_static_vectors = true), but the vocab has "
+            "none. Name a pipeline or folder with vectors in [initialize] vectors, "
+            "or set include_static_vectors = false."
+        )
+    init_vectors(model, X, Y)

@@ -1,0 +1,75 @@
+"""The table of symbols that a lookup goes through, as an attr of its layer."""
+
+import hashlib
+from dataclasses import dataclass, field
+
+import numpy
+import srsly
+from thinc.api import Model, Ops
+from thinc.model import deserialize_attr, serialize_attr
+from thinc.types import Ints1d
+
+from .pinned import describe
+
+
+def _no_keys() -> numpy.ndarray:
+    return numpy.zeros(0, dtype="uint64")
+
+
+def _no_rows() -> numpy.ndarray:
+    return numpy.zeros(0, dtype="int32")
+
+
+@dataclass(frozen=True, eq=False)
+class Symbols:
+    """Symbols of one attribute in ascending order, and the row of each.
+
+    An empty table stands for one that is yet to be set.
+
+    keys (numpy.ndarray): (V,) uint64 attribute ids, strictly ascending.
+    rows (numpy.ndarray): (V,) int32 rows, a permutation of 1..V; row 0 is the unknown symbol.
+    """
+
+    keys: numpy.ndarray = field(default_factory=_no_keys)
+    rows: numpy.ndarray = field(default_factory=_no_rows)
+
+    @classmethod
+    def from_ordered(cls, symbols: numpy.ndarray) -> "Symbols":
+        """Give row i + 1 to the i-th of the symbols (V,) uint64, which must be distinct."""
+        order = numpy.argsort(symbols)
+        return cls(symbols[order].astype("uint64"), (order + 1).astype("int32"))
+
+    def __len__(self) -> int:
+        """Count the symbols, V."""
+        return len(self.keys)
+
+    def find(self, ops: Ops, ids: Ints1d) -> Ints1d:
+        """Look ids (N,) uint64 up by binary search, and give their rows (N,) int32, or 0."""
+        keys, rows = ops.asarray(self.keys), ops.asarray(self.rows)
+        at = ops.xp.searchsorted(keys, ids)
+        at[at == len(keys)] = 0  # past the last key: any place will do, the keys differ
+        return ops.xp.where(keys[at] == ids, rows[at], ops.xp.int32(0))
+
+    def describe(self) -> str:
+        """Name the table for a message: its size, and a digest that differs if the table does."""
+        digest = hashlib.md5(self.keys.tobytes() + self.rows.tobytes(), usedforsecurity=False)
+        return f"{len(self)} symbols (md5 {digest.hexdigest()[:8]})"
+
+
+@serialize_attr.register(Symbols)
+def _serialize(_: Symbols, value: Symbols, name: str, model: Model) -> bytes:
+    return srsly.msgpack_dumps({"keys": value.keys, "rows": value.rows})
+
+
+@deserialize_attr.register(Symbols)
+def _deserialize(present: Symbols, value: bytes, name: str, model: Model) -> Symbols:
+    # Copied: the unpacked arrays would be read-only views of the whole message.
+    saved = Symbols(**{key: numpy.array(arr) for key, arr in srsly.msgpack_loads(value).items()})
+    if len(present) and present.describe() != saved.describe():
+        raise ValueError(
+            f"Cannot load weights into layer {describe(model)}: it holds a table of "
+            f"{present.describe()}, the weights were trained with one of {saved.describe()}. "
+            "Make the tables from the corpus that the weights were trained on, "
+            "or load into a freshly built layer, which takes the table over."
+        )
+    return saved

@@ -1,0 +1,86 @@
+"""Rows to vectors: the table, the only trained part of an attribute's embedding."""
+
+from functools import partial
+from typing import Callable, Optional, Tuple
+
+from thinc.api import Model, uniform_init
+from thinc.types import Floats2d, Ints2d
+from thinc.util import ArrayInfo
+
+from ..types import TableLayer
+
+
+def TableEmbed(
+    nO: int, nV: Optional[int] = None, *, initializer: Callable = uniform_init
+) -> TableLayer:
+    """Sum the rows of a table that each token is mapped to.
+
+    The sum is not rescaled by the number of rows. Going back, the gradient of a vector is added to
+    each of its rows; repeated rows add up.
+
+    rows (N, K) int32 -> vectors (N, nO) float32.
+
+    nO (int): Width of the vectors.
+    nV (int or None): Number of rows. None leaves it open until it is set, or restored by loading.
+    initializer (Callable): Fills the table E (nV, nO); uniform in [-0.1, 0.1), as in thinc.
+
+    Raises ValueError at initialization if nV was never set, and IndexError for a row that the
+    table does not have.
+    """
+    return Model(
+        "table_embed",
+        forward,
+        init=partial(init, initializer),
+        dims={"nO": nO, "nV": nV},
+        params={"E": None},
+    )
+
+
+def forward(model: TableLayer, rows: Ints2d, is_train: bool) -> Tuple[Floats2d, Callable]:
+    """Gather and add, with a scatter-add on the way back."""
+    E = model.get_param("E")
+    _check_rows(rows, E.shape[0])
+    if len(rows):
+        vectors = model.ops.gather_add(E, rows)  # (N, nO)
+    else:
+        vectors = model.ops.alloc2f(0, E.shape[1])  # gather_add raises on 0 rows
+    vectors_info = ArrayInfo.from_array(vectors)
+
+    def backprop(d_vectors: Floats2d) -> Ints2d:
+        vectors_info.check_consistency(d_vectors)
+        d_vectors = model.ops.as_contig(d_vectors)
+        dE = model.ops.alloc2f(*E.shape)
+        for column in model.ops.as_contig(rows.T):  # (K, N)
+            model.ops.scatter_add(dE, column, d_vectors)
+        model.inc_grad("E", dE)
+        return model.ops.alloc2i(*rows.shape)  # integers have no gradient
+
+    return vectors, backprop
+
+
+def init(
+    initializer: Callable,
+    model: TableLayer,
+    X: Optional[Ints2d] = None,
+    Y: Optional[Floats2d] = None,
+) -> None:
+    """Fill the table."""
+    if not model.has_dim("nV"):
+        raise ValueError(
+            "Layer 'table_embed' cannot be initialized: its number of rows (nV) is not set. "
+            "Give nV when building it, or set the tables of its MultiEmbed first."
+        )
+    model.set_param("E", initializer(model.ops, (model.get_dim("nV"), model.get_dim("nO"))))
+
+
+def _check_rows(rows: Ints2d, nV: int) -> None:
+    """Raise for a row outside the table, on CPU; thinc's CUDA kernel checks its indices itself."""
+    # Seen as unsigned, a negative row is a large one: one pass finds both.
+    if rows.size and hasattr(rows, "__array_interface__"):
+        last = int(rows.view("uint32").max())
+        if last >= nV:
+            raise IndexError(
+                f"Layer 'table_embed' has {nV} rows (0 to {nV - 1}), but was asked for row "
+                f"{last if last < 2**31 else last - 2**32}. The layer before it maps to more rows "
+                "than the table has: build both with the same number of rows."
+            )

@@ -1,0 +1,113 @@
+"""Each distinct token once: from docs to the types of a batch, and back."""
+
+from collections.abc import Sequence
+from typing import Any, Callable, List, Optional, Tuple, Union
+
+import numpy
+from thinc.api import Model
+from thinc.types import Ints1d, Ragged
+
+from ..types import DocLike, DocsLayer
+from .pinned import Pinned
+
+
+class TokenTypes:
+    """The distinct tokens of a batch, in the place of one Doc that would hold them.
+
+    ids (numpy.ndarray): (U, C) uint64, a row per distinct token.
+    columns (Sequence[int]): The C attributes in `ids`.
+    vocab (Vocab): The vocab of the docs.
+    """
+
+    def __init__(self, ids: numpy.ndarray, columns: Sequence[int], vocab: Any) -> None:  # noqa: ANN401
+        self.ids = ids
+        self.columns = {attr: i for i, attr in enumerate(columns)}
+        self.vocab = vocab
+
+    def __len__(self) -> int:
+        """Count the distinct tokens, U."""
+        return len(self.ids)
+
+    def to_array(self, attrs: Union[int, Sequence[int]]) -> numpy.ndarray:
+        """(U, len(attrs)) uint64; (U,) for a single attribute that is not in a list."""
+        if isinstance(attrs, int):
+            return numpy.ascontiguousarray(self.ids[:, self.columns[attrs]])
+        return self.ids[:, [self.columns[attr] for attr in attrs]]
+
+
+def with_token_types(
+    layer: DocsLayer, nO: int, *, attrs: List[int], vector_attr: Optional[int] = None
+) -> DocsLayer:
+    """Run a layer on the distinct tokens of a batch, and hand its vectors to all their tokens.
+
+    Two tokens are of one type if they agree in every attribute that the layer reads. Ids are
+    compared, not hashes of them. Going back, the gradients of a type's tokens are summed once.
+
+    docs with N tokens, U of them distinct -> vectors (N, W) float32, with the docs' lengths.
+
+    layer (DocsLayer): Takes a list with one DocLike of U tokens, and gives (U, W).
+    nO (int): Width of the vectors, W.
+    attrs (List[int]): The attributes that the layer reads.
+    vector_attr (int or None): The attribute by which the layer finds static vectors in a vocab
+        whose vectors name none, ORTH in spaCy; None for a layer that reads no vectors.
+    """
+    return Model(
+        "with_token_types",
+        forward,
+        init=init,
+        layers=[layer],
+        attrs={"attrs": Pinned(attrs), "vector_attr": vector_attr},
+        dims={"nO": nO},
+    )
+
+
+def forward(model: DocsLayer, docs: List[DocLike], is_train: bool) -> Tuple[Ragged, Callable]:
+    """Run the layer on the types, gather for the tokens, and scatter-add back."""
+    lengths = model.ops.asarray1i([len(doc) for doc in docs])
+    if not any(len(doc) for doc in docs):
+        return Ragged(model.ops.alloc2f(0, model.get_dim("nO")), lengths), lambda d_tokens: []
+    types, type_of = token_types(model, docs)  # U types; (N,)
+    by_type, backprop_types = model.layers[0]([types], is_train)  # (U, W)
+    type_of = model.ops.asarray1i(type_of)
+    vectors = by_type.dataXd[type_of]  # (N, W)
+
+    def backprop(d_tokens: Ragged) -> List[DocLike]:
+        d_vectors = model.ops.as_contig(d_tokens.dataXd)
+        d_types = model.ops.alloc2f(*by_type.dataXd.shape)
+        model.ops.scatter_add(d_types, type_of, d_vectors)
+        backprop_types(Ragged(d_types, by_type.lengths))
+        return []
+
+    return Ragged(vectors, lengths), backprop
+
+
+def init(
+    model: DocsLayer, X: Optional[List[DocLike]] = None, Y: Optional[Ragged] = None
+) -> None:
+    """Initialize the layer with the types of the sample."""
+    types = [token_types(model, X)[0]] if X else None
+    model.layers[0].initialize(X=types)
+
+
+def token_types(model: DocsLayer, docs: List[DocLike]) -> Tuple[TokenTypes, numpy.ndarray]:
+    """Find the distinct tokens, and the index of each token's type, (N,) int32."""
+    columns = list(model.attrs["attrs"].value)
+    vector_attr = model.attrs["vector_attr"]
+    if vector_attr is not None:
+        vector_attr = getattr(docs[0].vocab.vectors, "attr", vector_attr)
+        columns += [vector_attr] if vector_attr not in columns else []
+    # A Doc gives (N,) instead of (N, 1) for a single attribute.
+    ids = numpy.concatenate([doc.to_array(columns).reshape((-1, len(columns))) for doc in docs])
+    first, type_of = distinct_rows(ids)
+    return TokenTypes(ids[first], columns, docs[0].vocab), type_of
+
+
+def distinct_rows(ids: numpy.ndarray) -> Tuple[Ints1d, Ints1d]:
+    """Group equal rows: ids (N, C) uint64 -> a row of each group (U,), group of each row (N,)."""
+    order = numpy.lexsort(ids.T)
+    ordered = ids[order]
+    starts = numpy.ones(len(ids), dtype=bool)  # is a row the first of its group?
+    starts[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    group_of = numpy.empty(len(ids), dtype="int32")
+    group_of[order] = numpy.cumsum(starts, dtype="int32") - 1
+    return order[starts], group_of

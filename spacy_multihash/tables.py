@@ -1,0 +1,229 @@
+"""Tables of symbols for MultiEmbed: count, merge, cut, order, write and read. Nothing is printed.
+
+The file format, version 1, is one MessagePack map:
+
+    format    "spacy-multihash.tables"
+    version   1
+    md5       hex digest of body
+    body      bytes: a MessagePack map of
+        min_freq  int: symbols with a smaller count were left out (0 or 1: none)
+        max_rows  int or nil: only the most frequent max_rows - 1 symbols were kept
+        tables    map from attribute name, as in spacy.attrs, to a map of
+            keys    bytes: the symbols' ids, little-endian uint64, by (-count, id)
+            counts  bytes: their counts, little-endian uint64
+"""
+
+import hashlib
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Optional
+
+import numpy
+import srsly
+
+from .types import DocLike
+
+FORMAT = "spacy-multihash.tables"
+VERSION = 1
+
+# Attribute name -> symbol id -> how often it was seen.
+Counts = dict[str, Counter[int]]
+
+
+@dataclass(frozen=True)
+class Table:
+    """The symbols of one attribute, most frequent first, ties by id.
+
+    keys (numpy.ndarray): (V,) uint64 ids of the symbols.
+    counts (numpy.ndarray): (V,) uint64 how often each was seen.
+    """
+
+    keys: numpy.ndarray
+    counts: numpy.ndarray
+
+    def __len__(self) -> int:
+        """Count the symbols, V."""
+        return len(self.keys)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """A table per attribute, and the cut that was made.
+
+    tables (Mapping[str, Table]): The tables by attribute name.
+    min_freq (int): Symbols with a smaller count were left out.
+    max_rows (int or None): The rows that a table may have, row 0 of unknown symbols included.
+    """
+
+    tables: Mapping[str, Table]
+    min_freq: int = 0
+    max_rows: Optional[int] = None
+
+
+def count_symbols(docs: Iterable[DocLike], attrs: Mapping[str, int]) -> Counts:
+    """Count the symbols of docs, which are read once and not kept.
+
+    docs (Iterable[DocLike]): The docs.
+    attrs (Mapping[str, int]): Name and id of each attribute.
+    """
+    counts: Counts = {name: Counter() for name in attrs}
+    columns = list(attrs.values())
+    for doc in docs:
+        ids = doc.to_array(columns).reshape((-1, len(columns)))  # (N, A) uint64
+        for name, column in zip(attrs, ids.T, strict=True):
+            counts[name].update(column.tolist())
+    return counts
+
+
+def make_tables(counts: Counts, *, min_freq: int = 10, max_rows: Optional[int] = None) -> Tables:
+    """Order the symbols by (-count, id), and keep the frequent ones.
+
+    counts (Counts): How often each symbol of each attribute was seen.
+    min_freq (int): Keep a symbol if it was seen at least so often, min_freq >= 0.
+    max_rows (int or None): Keep the most frequent max_rows - 1 symbols, max_rows >= 2.
+
+    Raises ValueError for a cut out of range.
+    """
+    check_cut(min_freq, max_rows)
+    tables = {}
+    for name, count in counts.items():
+        keys = numpy.fromiter(count.keys(), dtype="uint64", count=len(count))
+        freqs = numpy.fromiter(count.values(), dtype="uint64", count=len(count))
+        order = numpy.lexsort((keys, -freqs.astype("int64")))
+        tables[name] = Table(keys[order], freqs[order])
+    return cut_tables(Tables(tables), min_freq=min_freq, max_rows=max_rows)
+
+
+def cut_tables(tables: Tables, *, min_freq: int, max_rows: Optional[int] = None) -> Tables:
+    """Cut tables further, or by the same.
+
+    Raises ValueError if they were cut more already than is asked for now.
+    """
+    check_cut(min_freq, max_rows)
+    # 0 and 1 leave nothing out: what was never seen is not in the counts.
+    if tables.min_freq > max(min_freq, 1):
+        raise ValueError(
+            f"The tables were cut at min_freq = {tables.min_freq}, and cannot be cut at min_freq = "
+            f"{min_freq} any more. Ask for {tables.min_freq} or more, or count the corpus again."
+        )
+    if tables.max_rows is not None and (max_rows is None or tables.max_rows < max_rows):
+        raise ValueError(
+            f"The tables were cut at max_rows = {tables.max_rows}, and cannot be cut at max_rows = "
+            f"{max_rows} any more. Ask for {tables.max_rows} or less, or count the corpus again."
+        )
+    kept = {}
+    for name, table in tables.tables.items():
+        last = int((table.counts >= min_freq).sum())
+        last = last if max_rows is None else min(last, max_rows - 1)
+        kept[name] = Table(table.keys[:last], table.counts[:last])
+    return Tables(kept, min_freq, max_rows)
+
+
+def check_cut(min_freq: int, max_rows: Optional[int]) -> None:
+    """Raise ValueError for a min_freq or max_rows out of range."""
+    if min_freq < 0:
+        raise ValueError(f"min_freq must be 0 or more, was: {min_freq}.")
+    if max_rows is not None and max_rows < 2:
+        raise ValueError(
+            f"max_rows must be 2 or more, one of them for unknown symbols, was: {max_rows}."
+        )
+
+
+def merge_tables(parts: Sequence[Tables]) -> Counts:
+    """Add the counts of several corpora up.
+
+    parts (Sequence[Tables]): Uncut tables (min_freq <= 1, no max_rows) of the same attributes.
+
+    Raises ValueError for tables that were cut, or hold other attributes than the first.
+    """
+    counts: Counts = {name: Counter() for name in parts[0].tables}
+    for i, part in enumerate(parts):
+        if part.min_freq > 1 or part.max_rows is not None:
+            raise ValueError(
+                f"Cannot merge tables that were cut: part {i + 1} has min_freq = {part.min_freq}, "
+                f"max_rows = {part.max_rows}. Count it with min_freq = 0 and without max_rows; "
+                "the cut is made after merging."
+            )
+        if set(part.tables) != set(counts):
+            raise ValueError(
+                f"Cannot merge tables of different attributes: part 1 has {sorted(counts)}, "
+                f"part {i + 1} has {sorted(part.tables)}."
+            )
+        for name, table in part.tables.items():
+            counts[name].update(
+                dict(zip(table.keys.tolist(), table.counts.tolist(), strict=True))
+            )
+    return counts
+
+
+def write_tables(path: Path, tables: Tables) -> None:
+    """Write tables to a file, whole or not at all."""
+    body = srsly.msgpack_dumps(
+        {
+            "min_freq": tables.min_freq,
+            "max_rows": tables.max_rows,
+            "tables": {
+                name: {
+                    "keys": table.keys.astype("<u8").tobytes(),
+                    "counts": table.counts.astype("<u8").tobytes(),
+                }
+                for name, table in tables.tables.items()
+            },
+        }
+    )
+    md5 = hashlib.md5(body, usedforsecurity=False).hexdigest()
+    data = srsly.msgpack_dumps({"format": FORMAT, "version": VERSION, "md5": md5, "body": body})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, delete=False) as file_:
+        file_.write(data)
+    os.replace(file_.name, path)
+
+
+def read_tables(path: Path) -> Tables:
+    """Read tables from a file.
+
+    Raises FileNotFoundError if it is missing, and ValueError if it is damaged, of another version,
+    or not a file of tables at all.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"No file of tables at {path}. Make it with: "
+            f"python -m spacy multihash init-tables CONFIG {path}"
+        )
+    message = _unpack(path, path.read_bytes())
+    if not isinstance(message, dict) or message.get("format") != FORMAT:
+        raise ValueError(
+            f"{path} is not a file of tables: expected a MessagePack map with format = "
+            f"'{FORMAT}'. Make one with: python -m spacy multihash init-tables CONFIG OUTPUT"
+        )
+    if message["version"] != VERSION:
+        raise ValueError(
+            f"{path} holds tables in format version {message['version']}, this package reads "
+            f"version {VERSION}. Make it again with: python -m spacy multihash init-tables"
+        )
+    if hashlib.md5(message["body"], usedforsecurity=False).hexdigest() != message["md5"]:
+        raise _damaged(path, "its contents do not match its checksum")
+    body = srsly.msgpack_loads(message["body"])
+    tables = {
+        name: Table(*(numpy.frombuffer(arrays[key], dtype="<u8") for key in ("keys", "counts")))
+        for name, arrays in body["tables"].items()
+    }
+    return Tables(tables, body["min_freq"], body["max_rows"])
+
+
+def _unpack(path: Path, data: bytes) -> Any:  # noqa: ANN401 (whatever the file holds)
+    try:
+        return srsly.msgpack_loads(data)
+    except ValueError as error:
+        raise _damaged(path, f"it ends too early, or was never one ({error})") from error
+
+
+def _damaged(path: Path, why: str) -> ValueError:
+    return ValueError(
+        f"The file of tables {path} is damaged: {why}. "
+        "Copy it again, or make it again with: python -m spacy multihash init-tables"
+    )

@@ -1,0 +1,34 @@
+"""Names for the generics that the layers pass along, each written once."""
+
+from collections.abc import Sequence
+from typing import Any, List, Protocol, Union
+
+import numpy
+from thinc.api import Model
+from thinc.types import Floats2d, Ints1d, Ints2d, Ragged
+
+
+class DocLike(Protocol):
+    """What embedding layers ask of a Doc, a Span, or the distinct tokens of a batch."""
+
+    @property
+    def vocab(self) -> Any:  # noqa: ANN401 (spaCy's Vocab, which the layers do not import)
+        """The vocab, whose vectors StaticVectors reads."""
+
+    def __len__(self) -> int:
+        """The number of tokens."""
+
+    def to_array(self, attrs: Union[int, Sequence[int]]) -> numpy.ndarray:
+        """(len(self), len(attrs)) uint64 attribute ids; (len(self),) for a single attribute."""
+
+
+# Attribute ids (U,) uint64 -> row numbers (U, K) int32.
+RowLayer = Model[Ints1d, Ints2d]
+# Row numbers (U, K) int32 -> vectors (U, W) float32.
+TableLayer = Model[Ints2d, Floats2d]
+# One attribute: ids (U,) uint64 -> vectors (U, W) float32.
+AttrLayer = Model[Ints1d, Floats2d]
+# All attributes: ids (U, A) uint64 -> vectors (U, A * W) float32.
+AttrsLayer = Model[Ints2d, Floats2d]
+# Docs with N tokens in all -> vectors (N, W) float32 with the docs' lengths.
+DocsLayer = Model[List[DocLike], Ragged]

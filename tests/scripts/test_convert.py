@@ -1,0 +1,291 @@
+from pathlib import Path
+
+import pytest
+import spacy
+from convert import (
+    DATASETS,
+    DatasetSpec,
+    SplitSummary,
+    convert,
+    convert_cli,
+    parse_line,
+    read_records,
+    read_split,
+    to_iob2,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.tokens import Doc, DocBin
+from spacy.training import Corpus
+
+REAL_DATA = Path(__file__).parents[3] / "shared" / "datasets"
+# What the shared task's files hold: documents, tokens, entities, entities opened by I-.
+REAL_COUNTS = {
+    "conll-es": [
+        SplitSummary("train", 8323, 264715, 18798, 1),
+        SplitSummary("dev", 1915, 52923, 4352, 1),
+        SplitSummary("test", 1517, 51533, 3559, 1),
+    ],
+    "conll-nl": [
+        SplitSummary("train", 287, 202644, 13344, 0),
+        SplitSummary("dev", 74, 37687, 2616, 0),
+        SplitSummary("test", 119, 68875, 3941, 0),
+    ],
+}
+ES = "Ana NP B-PER\nvive V O\nen SP O\nLa DA B-LOC\nPaz NP I-LOC\n\nEFE NC I-ORG\n. Fp O\n\n"
+NL = (
+    "-DOCSTART- -DOCSTART- O\nJan N B-PER\nslaapt V O\n\nIn Prep O\nGent N B-LOC\n\n"
+    "-DOCSTART- -DOCSTART- O\nKBC N B-ORG\n\n"
+)
+TWO_COLUMNS = DatasetSpec("en", {}, columns=2, tag_column=1, sep="\t", docstart=False)
+
+
+def write_assets(folder: Path, dataset: str, content: str) -> None:
+    for name in DATASETS[dataset].files.values():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf8")
+
+
+def replace_asset(folder: Path, dataset: str, split: str, content: bytes) -> Path:
+    path = folder / DATASETS[dataset].files[split]
+    path.write_bytes(content)
+    return path
+
+
+def read_docs(path: Path, lang: str) -> list[Doc]:
+    return list(DocBin().from_disk(path).get_docs(spacy.blank(lang).vocab))
+
+
+def entities(doc: Doc) -> list[tuple[str, str]]:
+    return [(ent.text, ent.label_) for ent in doc.ents]
+
+
+def test_convert_makes_a_doc_of_each_spanish_sentence(tmp_path: Path) -> None:
+    write_assets(tmp_path, "conll-es", ES)
+    convert("conll-es", tmp_path, tmp_path / "out")
+    docs = read_docs(tmp_path / "out" / "dev.spacy", "es")
+    assert [[token.text for token in doc] for doc in docs] == [
+        ["Ana", "vive", "en", "La", "Paz"],
+        ["EFE", "."],
+    ]
+    assert [entities(doc) for doc in docs] == [
+        [("Ana", "PER"), ("La Paz", "LOC")],
+        [("EFE", "ORG")],
+    ]
+
+
+def test_convert_makes_a_doc_of_each_dutch_document(tmp_path: Path) -> None:
+    write_assets(tmp_path, "conll-nl", NL)
+    convert("conll-nl", tmp_path, tmp_path / "out")
+    docs = read_docs(tmp_path / "out" / "train.spacy", "nl")
+    assert [[sent.text for sent in doc.sents] for doc in docs] == [
+        ["Jan slaapt ", "In Gent "],
+        ["KBC "],
+    ]
+    assert [entities(doc) for doc in docs] == [[("Jan", "PER"), ("Gent", "LOC")], [("KBC", "ORG")]]
+
+
+def test_convert_counts_what_it_wrote(tmp_path: Path) -> None:
+    write_assets(tmp_path, "conll-es", ES)
+    assert convert("conll-es", tmp_path, tmp_path / "out") == [
+        SplitSummary("train", docs=2, tokens=7, entities=3, opened_by_i=1),
+        SplitSummary("dev", docs=2, tokens=7, entities=3, opened_by_i=1),
+        SplitSummary("test", docs=2, tokens=7, entities=3, opened_by_i=1),
+    ]
+
+
+def test_convert_keeps_gold_tokens_in_training(tmp_path: Path) -> None:
+    write_assets(tmp_path, "conll-es", "a.b(c NC B-MISC\n) NC O\n")
+    convert("conll-es", tmp_path, tmp_path / "out")
+    (example,) = Corpus(tmp_path / "out" / "train.spacy")(spacy.blank("es"))
+    assert [token.text for token in example.predicted] == ["a.b(c", ")"]
+
+
+def test_convert_replaces_earlier_output_and_leaves_nothing_else(tmp_path: Path) -> None:
+    write_assets(tmp_path, "conll-es", ES)
+    out = tmp_path / "out"
+    convert("conll-es", tmp_path, out)
+    write_assets(tmp_path, "conll-es", "Hola NC O\n")
+    convert("conll-es", tmp_path, out)
+    assert len(read_docs(out / "test.spacy", "es")) == 1
+    assert sorted(path.name for path in out.iterdir()) == ["dev.spacy", "test.spacy", "train.spacy"]
+
+
+def test_convert_writes_no_split_when_one_fails(tmp_path: Path) -> None:
+    write_assets(tmp_path, "conll-es", ES)
+    out = tmp_path / "out"
+    convert("conll-es", tmp_path, out)
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    write_assets(tmp_path, "conll-es", "Hola NC O\n")
+    replace_asset(tmp_path, "conll-es", "test", b"Hola NC O\nbroken\n")
+    with pytest.raises(ValueError, match="esp.testb:2"):
+        convert("conll-es", tmp_path, out)
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_convert_leaves_no_staging_folder_when_writing_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail_on_test(self: DocBin, path: Path) -> None:
+        if path.name == "test.spacy":
+            raise OSError("disk full")
+        path.write_bytes(b"")
+
+    write_assets(tmp_path, "conll-es", ES)
+    monkeypatch.setattr(DocBin, "to_disk", fail_on_test)
+    with pytest.raises(OSError, match="disk full"):
+        convert("conll-es", tmp_path, tmp_path / "out")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_convert_names_unknown_dataset_and_choices(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="'conll-xx'. Choose one of: conll-es, conll-nl"):
+        convert("conll-xx", tmp_path, tmp_path / "out")
+
+
+def test_convert_says_how_to_get_a_missing_asset(tmp_path: Path) -> None:
+    write_assets(tmp_path, "conll-es", ES)
+    (tmp_path / "conll2002" / "esp.testb").unlink()
+    with pytest.raises(FileNotFoundError, match=r"esp\.testb is missing.*spacy project assets"):
+        convert("conll-es", tmp_path, tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b"vive V", r"esp\.testa:7: expected 3 columns with ' ' .* found 2 in 'vive V'"),
+        (b"vive  V O", r"esp\.testa:7: .* found 4 in 'vive  V O'"),
+        (b"vive\tV\tO", r"esp\.testa:7: .* found 1 in"),
+        (b" V O", r"esp\.testa:7: expected a token in the first column, found ''"),
+        (b"vive V PER", r"esp\.testa:7: expected the tag .* in column 3, found 'PER'"),
+        (b"vive V B-", r"esp\.testa:7: .* found 'B-'"),
+        (b"vive V E-PER", r"esp\.testa:7: .* found 'E-PER'"),
+        (b"vivi\xf3 V O", r"esp\.testa:7: expected UTF-8, found byte 0xf3 at position 4"),
+    ],
+)
+def test_convert_names_file_and_line_of_malformed_line(
+    tmp_path: Path, line: bytes, message: str
+) -> None:
+    write_assets(tmp_path, "conll-es", ES)
+    good = ES.split("\n\n")[0].encode() + b"\n\n"
+    replace_asset(tmp_path, "conll-es", "dev", good + line + b"\n")
+    with pytest.raises(ValueError, match=message):
+        convert("conll-es", tmp_path, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_convert_refuses_file_without_tokens(tmp_path: Path) -> None:
+    write_assets(tmp_path, "conll-es", "\n\n")
+    with pytest.raises(ValueError, match=r"esp\.train: expected tagged tokens, found none"):
+        convert("conll-es", tmp_path, tmp_path / "out")
+
+
+def test_convert_refuses_dutch_tokens_outside_documents(tmp_path: Path) -> None:
+    write_assets(tmp_path, "conll-nl", "Jan N B-PER\n")
+    with pytest.raises(ValueError, match=r"ned\.train:1: expected a line '-DOCSTART-'"):
+        convert("conll-nl", tmp_path, tmp_path / "out")
+
+
+def test_read_records_ignores_byte_order_mark_and_windows_line_ends(tmp_path: Path) -> None:
+    path = tmp_path / "es.txt"
+    path.write_bytes(b"\xef\xbb\xbfAna NP B-PER\r\n\r\nvive V O\r\n")
+    records = list(read_records(path, DATASETS["conll-es"]))
+    assert records == [(["Ana"], ["B-PER"], [True]), (["vive"], ["O"], [True])]
+
+
+def test_read_records_skips_documents_without_tokens(tmp_path: Path) -> None:
+    path = tmp_path / "nl.txt"
+    path.write_text("-DOCSTART- -DOCSTART- O\n\n" + NL, encoding="utf8")
+    assert [r.words for r in read_records(path, DATASETS["conll-nl"])] == [
+        ["Jan", "slaapt", "In", "Gent"],
+        ["KBC"],
+    ]
+
+
+def test_read_records_takes_two_columns_and_a_lone_tab_as_blank(tmp_path: Path) -> None:
+    path = tmp_path / "two.tsv"
+    path.write_text('"\tO\nnew york\tB-creative-work\n\t\nx\tO\n', encoding="utf8")
+    records = list(read_records(path, TWO_COLUMNS))
+    assert [record.words for record in records] == [['"', "new york"], ["x"]]
+    assert records[0].tags == ["O", "B-creative-work"]
+
+
+def test_parse_line_reads_tag_from_its_column() -> None:
+    spec = DatasetSpec("en", {}, columns=4, tag_column=1, sep=" ", docstart=False)
+    assert parse_line("Gent B-LOC 0 4", spec, "file:1") == ("Gent", "B-LOC")
+
+
+@pytest.mark.parametrize(
+    ("tags", "expected"),
+    [
+        ("I-PER I-PER", "B-PER I-PER"),
+        ("O I-PER O", "O B-PER O"),
+        ("B-PER I-LOC I-LOC", "B-PER B-LOC I-LOC"),
+        ("B-PER B-PER I-PER", "B-PER B-PER I-PER"),
+    ],
+)
+def test_to_iob2_opens_entities_with_b(tags: str, expected: str) -> None:
+    assert to_iob2(tags.split(), [True] + [False] * tags.count(" ")) == expected.split()
+
+
+def test_to_iob2_continues_no_entity_across_sentences() -> None:
+    assert to_iob2(["B-PER", "I-PER"], [True, True]) == ["B-PER", "B-PER"]
+
+
+def test_convert_cli_shows_a_row_a_split(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_assets(tmp_path, "conll-nl", NL)
+    convert_cli("conll-nl", tmp_path, tmp_path / "out")
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["train", "2", "5", "3", "0"] in rows
+
+
+def test_convert_cli_exits_with_1_and_says_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="1"):
+        convert_cli("conll-xx", tmp_path, tmp_path / "out")
+    assert "Unknown data set 'conll-xx'" in capsys.readouterr().out
+
+
+# A contract: the words and spans that a file states are the words and entities of the Docs.
+WORDS = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=6)
+CHUNKS = st.tuples(
+    st.lists(WORDS, min_size=1, max_size=3), st.sampled_from(["", "PER", "LOC", "creative-work"])
+)
+SENTENCES = st.lists(CHUNKS, min_size=1, max_size=5)
+
+
+@given(corpus=st.lists(SENTENCES, min_size=1, max_size=4))
+def test_read_split_gives_back_words_and_entities(
+    tmp_path_factory: pytest.TempPathFactory, corpus: list[list[tuple[list[str], str]]]
+) -> None:
+    lines = []
+    for sentence in corpus:
+        for words, label in sentence:
+            tags = [f"{'I' if i else 'B'}-{label}" if label else "O" for i in range(len(words))]
+            lines.extend(f"{word}\t{tag}" for word, tag in zip(words, tags, strict=True))
+        lines.append("")
+    path = tmp_path_factory.mktemp("round-trip") / "corpus.tsv"
+    path.write_text("\n".join(lines), encoding="utf8", newline="\n")
+    doc_bin, _ = read_split(path, TWO_COLUMNS, spacy.blank("en").vocab, "train")
+    loaded = DocBin().from_bytes(doc_bin.to_bytes())
+    docs = list(loaded.get_docs(spacy.blank("en").vocab))
+    assert [[token.text for token in doc] for doc in docs] == [
+        [word for words, _ in sentence for word in words] for sentence in corpus
+    ]
+    assert [entities(doc) for doc in docs] == [
+        [(" ".join(words), label) for words, label in sentence if label] for sentence in corpus
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not (REAL_DATA / "conll2002").is_dir(),
+    reason="the published CoNLL-2002 files are not in ../shared/datasets",
+)
+@pytest.mark.parametrize("dataset", sorted(REAL_COUNTS))
+def test_convert_gives_published_counts(tmp_path: Path, dataset: str) -> None:
+    assert convert(dataset, REAL_DATA, tmp_path) == REAL_COUNTS[dataset]
