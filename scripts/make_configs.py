@@ -128,7 +128,7 @@ def make_configs(output: Path) -> list[Path]:
 
 
 def make_configs_cli(
-    output: Path = typer.Argument(HERE.parent / "configs", help="The folder to write to"),  # noqa: B008
+    output: Path = typer.Argument(HERE.parent / "configs", help="The folder to write to"),
 ) -> None:
     """Make every config in configs/ from scripts/base.cfg."""
     msg.good(f"Wrote {len(make_configs(output))} configs below {output}")

@@ -1,1 +1,54 @@
-"""Multi hash and multi lookup embeddings for spaCy, with any number of hash functions."""
+"""Multi hash and multi lookup embeddings for spaCy, with any number of hash functions.
+
+The architectures and callbacks are registered by entry points: configs name them, and nothing has
+to be imported. What follows is for code. Each name is imported when it is first used, so that
+importing the package costs nothing.
+"""
+
+from importlib import import_module, metadata
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .architectures import build_multi_embed_v1 as build_multi_embed_v1
+    from .architectures import build_multi_hash_embed_v1 as build_multi_hash_embed_v1
+    from .callbacks import set_tables as set_tables
+    from .layers import default_seeds as default_seeds
+    from .layers import spacy_seeds as spacy_seeds
+    from .tables import Table as Table
+    from .tables import Tables as Tables
+    from .tables import count_symbols as count_symbols
+    from .tables import cut_tables as cut_tables
+    from .tables import make_tables as make_tables
+    from .tables import merge_tables as merge_tables
+    from .tables import read_tables as read_tables
+    from .tables import write_tables as write_tables
+    from .weights import embed_from_spacy as embed_from_spacy
+    from .weights import embed_to_spacy as embed_to_spacy
+
+_MODULE_OF = {
+    "Table": "tables",
+    "Tables": "tables",
+    "build_multi_embed_v1": "architectures",
+    "build_multi_hash_embed_v1": "architectures",
+    "count_symbols": "tables",
+    "cut_tables": "tables",
+    "default_seeds": "layers",
+    "embed_from_spacy": "weights",
+    "embed_to_spacy": "weights",
+    "make_tables": "tables",
+    "merge_tables": "tables",
+    "read_tables": "tables",
+    "set_tables": "callbacks",
+    "spacy_seeds": "layers",
+    "write_tables": "tables",
+}
+
+__all__ = list(_MODULE_OF)
+
+
+def __getattr__(name: str) -> object:
+    if name == "__version__":
+        return metadata.version("spacy-multihash")
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_MODULE_OF[name]}", __name__), name)

@@ -7,7 +7,7 @@ from spacy.ml.featureextractor import FeatureExtractor
 from spacy.ml.staticvectors import StaticVectors
 from spacy.tokens import Doc
 from thinc.api import Dropout, Model, chain, concatenate, list2ragged, ragged2list, with_array
-from thinc.types import Floats2d
+from thinc.types import Floats2d, Ints2d, Ragged
 
 from .layers import (
     TableEmbed,
@@ -19,7 +19,7 @@ from .layers import (
     require_vectors,
     with_token_types,
 )
-from .types import AttrLayer, DocsLayer
+from .types import AttrLayer, DocLike, DocsLayer
 
 Attrs = Union[List[str], List[int], List[Union[str, int]]]
 
@@ -54,7 +54,7 @@ def build_multi_hash_embed_v1(
     Raises ValueError for an unknown attribute, for lists of unequal lengths, and for a number that
     is out of range.
     """
-    names = _attr_names(attrs)
+    names = attr_names(attrs)
     _check_length("rows", rows, names)
     if isinstance(num_hashes, int):
         num_hashes = [num_hashes] * len(names)
@@ -91,7 +91,7 @@ def build_multi_embed_v1(
 
     Raises ValueError for an unknown attribute, and at initialization if there are no tables.
     """
-    names = _attr_names(attrs)
+    names = attr_names(attrs)
     return embed_docs(
         "multi_embed",
         lookup_layers(names, width, unk_dropout=unk_dropout),
@@ -129,7 +129,10 @@ def embed_docs(
     maxout_pieces (int): Number of maxout pieces of the mix.
     """
     attrs = [attr_id(name) for name in attr_names]
-    embed = chain(FeatureExtractor(attrs), list2ragged(), with_array(multi_embed(*layers)))
+    extract = cast(Model[List[DocLike], List[Ints2d]], FeatureExtractor(attrs))
+    to_ragged = cast(Model[List[Ints2d], Ragged], list2ragged())
+    side_by_side: Model[Ragged, Ragged] = with_array(multi_embed(*layers))  # type: ignore[misc]
+    embed = chain(extract, to_ragged, side_by_side)
     if include_static_vectors:
         vectors = require_vectors(cast(DocsLayer, StaticVectors(width, dropout=0.0)))
         embed = concatenate(embed, vectors)
@@ -163,7 +166,11 @@ def attr_id(attr: Union[str, int]) -> int:
     return int(found)
 
 
-def _attr_names(attrs: Attrs) -> List[str]:
+def attr_names(attrs: Attrs) -> List[str]:
+    """Name the attributes that are given by name or by id.
+
+    Raises ValueError if there is none, or spaCy does not know one.
+    """
     if not attrs:
         raise ValueError(
             "attrs must name at least one token attribute, was empty. "

@@ -106,9 +106,7 @@ def set_tables(model: Model, tables: Tables) -> None:
 
 def _lookup_chains(model: Model) -> List[Model]:
     """List the nodes that hold a lookup_rows and the table that its rows are of."""
-    return [
-        node for node in model.walk() if [layer.name for layer in node.layers] == _LOOKUP_CHAIN
-    ]
+    return [node for node in model.walk() if [layer.name for layer in node.layers] == _LOOKUP_CHAIN]
 
 
 def _has_tables(model: Model) -> bool:

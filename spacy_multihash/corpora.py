@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from itertools import islice
+from typing import Any, Dict
 
 from spacy.language import Language
 from spacy.schemas import ConfigSchemaTraining
 from spacy.tokens import Doc
-from spacy.util import load_model_from_config, registry, resolve_dot_names
+from spacy.util import dot_to_object, load_model_from_config, registry
 from thinc.api import Config
 
 
@@ -32,12 +33,8 @@ def training_docs(nlp: Language) -> Iterator[Doc]:
             "python -m spacy multihash init-tables, and give its file as "
             "[initialize.before_init] path."
         )
-    if not config["corpora"].get(name.split(".")[-1]):
-        raise ValueError(
-            f"The tables cannot be counted: the config has no [{name}]. Add the corpus, or give a "
-            "file of tables as [initialize.before_init] path."
-        )
-    (corpus,) = resolve_dot_names(config, [name])
+    # Only this one is resolved: another may be without a path.
+    corpus = registry.resolve({"corpus": _corpus_section(config, name)})["corpus"]
     scratch.initialize(lambda: islice(corpus(scratch), 10))
     empty = True
     for example in corpus(scratch):
@@ -47,6 +44,17 @@ def training_docs(nlp: Language) -> Iterator[Doc]:
         raise ValueError(
             f"The tables cannot be counted: the corpus [{name}] has no documents. Check its path."
         )
+
+
+def _corpus_section(config: Config, name: str) -> Dict[str, Any]:
+    try:
+        return dot_to_object(config, name)
+    except KeyError:
+        raise ValueError(
+            f"The tables cannot be counted: the config has no [{name}], which [training] "
+            "train_corpus names. Add the corpus, or give a file of tables as "
+            "[initialize.before_init] path."
+        ) from None
 
 
 def _make_scratch(nlp: Language) -> Language:
@@ -60,5 +68,6 @@ def _make_scratch(nlp: Language) -> Language:
     config["training"].update(frozen_components=[], annotating_components=[])
     scratch = load_model_from_config(config, auto_fill=True)
     if hasattr(nlp.tokenizer, "to_bytes"):  # rules that were added in code
-        scratch.tokenizer.from_bytes(nlp.tokenizer.to_bytes(exclude=["vocab"]))
+        rules = nlp.tokenizer.to_bytes(exclude=["vocab"])
+        scratch.tokenizer.from_bytes(rules)  # type: ignore[union-attr]
     return scratch

@@ -98,6 +98,15 @@ def make_tables(counts: Counts, *, min_freq: int = 10, max_rows: Optional[int] =
     return cut_tables(Tables(tables), min_freq=min_freq, max_rows=max_rows)
 
 
+def table_from_rows(rows: Mapping[int, int]) -> Table:
+    """Make a table of symbols whose rows are known, but not their counts, from a map of both.
+
+    rows (Mapping[int, int]): Row of each symbol id, in the order that the table is to have.
+    """
+    keys = numpy.array(sorted(rows, key=rows.__getitem__), dtype="uint64")
+    return Table(keys, numpy.zeros(len(keys), dtype="uint64"))
+
+
 def cut_tables(tables: Tables, *, min_freq: int, max_rows: Optional[int] = None) -> Tables:
     """Cut tables further, or by the same.
 
@@ -154,9 +163,7 @@ def merge_tables(parts: Sequence[Tables]) -> Counts:
                 f"part {i + 1} has {sorted(part.tables)}."
             )
         for name, table in part.tables.items():
-            counts[name].update(
-                dict(zip(table.keys.tolist(), table.counts.tolist(), strict=True))
-            )
+            counts[name].update(dict(zip(table.keys.tolist(), table.counts.tolist(), strict=True)))
     return counts
 
 

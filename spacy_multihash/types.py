@@ -1,7 +1,6 @@
 """Names for the generics that the layers pass along, each written once."""
 
-from collections.abc import Sequence
-from typing import Any, List, Protocol, Union
+from typing import Any, List, Protocol
 
 import numpy
 from thinc.api import Model
@@ -18,7 +17,7 @@ class DocLike(Protocol):
     def __len__(self) -> int:
         """The number of tokens."""
 
-    def to_array(self, attrs: Union[int, Sequence[int]]) -> numpy.ndarray:
+    def to_array(self, attrs: Any, /) -> numpy.ndarray:  # noqa: ANN401 (an id, or a list of ids)
         """(len(self), len(attrs)) uint64 attribute ids; (len(self),) for a single attribute."""
 
 

@@ -1,7 +1,7 @@
 """The command group `python -m spacy multihash`, a file a command."""
 
 from ._util import make_group
-from .init_tables import init_tables, init_tables_cli
+from .init_tables import init_tables_cli
 
 multihash_cli = make_group()
 multihash_cli.command(
@@ -10,4 +10,4 @@ multihash_cli.command(
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )(init_tables_cli)
 
-__all__ = ["init_tables", "init_tables_cli", "multihash_cli"]
+__all__ = ["multihash_cli"]

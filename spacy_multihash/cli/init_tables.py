@@ -30,8 +30,10 @@ CALLBACK = "spacy-multihash.init_tables.v1"
 
 def init_tables_cli(
     ctx: typer.Context,
-    config: Path = typer.Argument(..., help="Config with a MultiEmbed", exists=True, dir_okay=False),  # noqa: B008
-    output: Path = typer.Argument(..., help="File of tables to write", dir_okay=False),  # noqa: B008
+    config: Path = typer.Argument(
+        ..., help="Config with a MultiEmbed", exists=True, dir_okay=False
+    ),
+    output: Path = typer.Argument(..., help="File of tables to write", dir_okay=False),
     min_freq: Optional[int] = typer.Option(
         None,
         help="Keep the symbols that occur at least so often. "
@@ -45,14 +47,14 @@ def init_tables_cli(
     component: Optional[str] = typer.Option(
         None, help="Component with the MultiEmbed. Default: as in the config, else tok2vec"
     ),
-    merge: List[Path] = typer.Option(  # noqa: B008
+    merge: List[Path] = typer.Option(
         [],
         help="Do not count: add up this file of tables, made with --min-freq 0, and the others "
         "named in further --merge options",
         exists=True,
         dir_okay=False,
     ),
-    code: Optional[Path] = typer.Option(  # noqa: B008
+    code: Optional[Path] = typer.Option(
         None, "--code", "-c", help="Python file with registered functions to import"
     ),
 ) -> None:

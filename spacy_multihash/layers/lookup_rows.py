@@ -67,5 +67,3 @@ def _check_symbols(model: RowLayer) -> None:
             'component = "tok2vec" (or the component that holds MultiEmbed), or call '
             "spacy_multihash.set_tables before initializing."
         )
-
-

@@ -36,7 +36,7 @@ def forward(
 def init(
     model: Model[Floats2d, Floats2d], X: Optional[Floats2d] = None, Y: Optional[Floats2d] = None
 ) -> None:
-    """Initialize the inner layers, with the sample, as thinc's chain draws weights twice without."""
+    """Initialize the inner layers, with a sample: without one, thinc's chain does it twice."""
     model.layers[0].initialize(X=X)
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy
 import srsly
@@ -45,7 +46,8 @@ class Symbols:
 
     def find(self, ops: Ops, ids: Ints1d) -> Ints1d:
         """Look ids (N,) uint64 up by binary search, and give their rows (N,) int32, or 0."""
-        keys, rows = ops.asarray(self.keys), ops.asarray(self.rows)
+        keys = ops.asarray(cast(Ints1d, self.keys))
+        rows = ops.asarray(cast(Ints1d, self.rows))
         at = ops.xp.searchsorted(keys, ids)
         at[at == len(keys)] = 0  # past the last key: any place will do, the keys differ
         return ops.xp.where(keys[at] == ids, rows[at], ops.xp.int32(0))

@@ -1,7 +1,7 @@
 """Rows to vectors: the table, the only trained part of an attribute's embedding."""
 
 from functools import partial
-from typing import Callable, Optional, Tuple
+from typing import Callable, Optional, Tuple, cast
 
 from thinc.api import Model, uniform_init
 from thinc.types import Floats2d, Ints2d
@@ -38,7 +38,7 @@ def TableEmbed(
 
 def forward(model: TableLayer, rows: Ints2d, is_train: bool) -> Tuple[Floats2d, Callable]:
     """Gather and add, with a scatter-add on the way back."""
-    E = model.get_param("E")
+    E = cast(Floats2d, model.get_param("E"))
     _check_rows(rows, E.shape[0])
     if len(rows):
         vectors = model.ops.gather_add(E, rows)  # (N, nO)
@@ -77,7 +77,7 @@ def _check_rows(rows: Ints2d, nV: int) -> None:
     """Raise for a row outside the table, on CPU; thinc's CUDA kernel checks its indices itself."""
     # Seen as unsigned, a negative row is a large one: one pass finds both.
     if rows.size and hasattr(rows, "__array_interface__"):
-        last = int(rows.view("uint32").max())
+        last = int(rows.view("uint32").max())  # type: ignore[attr-defined]
         if last >= nV:
             raise IndexError(
                 f"Layer 'table_embed' has {nV} rows (0 to {nV - 1}), but was asked for row "

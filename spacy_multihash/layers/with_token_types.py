@@ -1,11 +1,11 @@
 """Each distinct token once: from docs to the types of a batch, and back."""
 
 from collections.abc import Sequence
-from typing import Any, Callable, List, Optional, Tuple, Union
+from typing import Any, Callable, List, Optional, Tuple, Union, cast
 
 import numpy
 from thinc.api import Model
-from thinc.types import Ints1d, Ragged
+from thinc.types import Floats2d, Ints1d, Ragged
 
 from ..types import DocLike, DocsLayer
 from .pinned import Pinned
@@ -14,12 +14,15 @@ from .pinned import Pinned
 class TokenTypes:
     """The distinct tokens of a batch, in the place of one Doc that would hold them.
 
+    Holds what a layer asks of a Doc: `vocab`, `len` and `to_array`.
+
     ids (numpy.ndarray): (U, C) uint64, a row per distinct token.
     columns (Sequence[int]): The C attributes in `ids`.
     vocab (Vocab): The vocab of the docs.
     """
 
     def __init__(self, ids: numpy.ndarray, columns: Sequence[int], vocab: Any) -> None:  # noqa: ANN401
+        """Keep the ids, and where the column of each attribute is."""
         self.ids = ids
         self.columns = {attr: i for i, attr in enumerate(columns)}
         self.vocab = vocab
@@ -28,7 +31,7 @@ class TokenTypes:
         """Count the distinct tokens, U."""
         return len(self.ids)
 
-    def to_array(self, attrs: Union[int, Sequence[int]]) -> numpy.ndarray:
+    def to_array(self, attrs: Union[int, List[int]], /) -> numpy.ndarray:
         """(U, len(attrs)) uint64; (U,) for a single attribute that is not in a list."""
         if isinstance(attrs, int):
             return numpy.ascontiguousarray(self.ids[:, self.columns[attrs]])
@@ -66,14 +69,14 @@ def forward(model: DocsLayer, docs: List[DocLike], is_train: bool) -> Tuple[Ragg
     lengths = model.ops.asarray1i([len(doc) for doc in docs])
     if not any(len(doc) for doc in docs):
         return Ragged(model.ops.alloc2f(0, model.get_dim("nO")), lengths), lambda d_tokens: []
-    types, type_of = token_types(model, docs)  # U types; (N,)
+    types, indices = token_types(model, docs)
+    type_of = model.ops.asarray1i(cast(Ints1d, indices))  # (N,)
     by_type, backprop_types = model.layers[0]([types], is_train)  # (U, W)
-    type_of = model.ops.asarray1i(type_of)
-    vectors = by_type.dataXd[type_of]  # (N, W)
+    vectors = cast(Floats2d, by_type.dataXd)[type_of]  # (N, W)
 
     def backprop(d_tokens: Ragged) -> List[DocLike]:
-        d_vectors = model.ops.as_contig(d_tokens.dataXd)
-        d_types = model.ops.alloc2f(*by_type.dataXd.shape)
+        d_vectors = model.ops.as_contig(cast(Floats2d, d_tokens.dataXd))
+        d_types = model.ops.alloc2f(len(types), d_vectors.shape[1])
         model.ops.scatter_add(d_types, type_of, d_vectors)
         backprop_types(Ragged(d_types, by_type.lengths))
         return []
@@ -81,9 +84,7 @@ def forward(model: DocsLayer, docs: List[DocLike], is_train: bool) -> Tuple[Ragg
     return Ragged(vectors, lengths), backprop
 
 
-def init(
-    model: DocsLayer, X: Optional[List[DocLike]] = None, Y: Optional[Ragged] = None
-) -> None:
+def init(model: DocsLayer, X: Optional[List[DocLike]] = None, Y: Optional[Ragged] = None) -> None:
     """Initialize the layer with the types of the sample."""
     types = [token_types(model, X)[0]] if X else None
     model.layers[0].initialize(X=types)
@@ -102,7 +103,7 @@ def token_types(model: DocsLayer, docs: List[DocLike]) -> Tuple[TokenTypes, nump
     return TokenTypes(ids[first], columns, docs[0].vocab), type_of
 
 
-def distinct_rows(ids: numpy.ndarray) -> Tuple[Ints1d, Ints1d]:
+def distinct_rows(ids: numpy.ndarray) -> Tuple[numpy.ndarray, numpy.ndarray]:
     """Group equal rows: ids (N, C) uint64 -> a row of each group (U,), group of each row (N,)."""
     order = numpy.lexsort(ids.T)
     ordered = ids[order]

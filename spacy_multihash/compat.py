@@ -1,0 +1,127 @@
+"""The names that the report's own configs use, so that its Appendix C runs as printed.
+
+Miranda et al. 2022, arXiv 2212.09255, Appendix C, listings 2 and 3, and the callback `set_attr`
+of the report's code. New configs are better off with the names in architectures.py.
+"""
+
+from pathlib import Path
+from typing import Callable, Dict, List, Literal, Optional
+
+from spacy.language import Language
+from spacy.tokens import Doc
+from thinc.api import Model
+from thinc.types import Floats2d
+
+from .architectures import (
+    Attrs,
+    attr_names,
+    build_multi_hash_embed_v1,
+    embed_docs,
+    lookup_layers,
+)
+from .callbacks import find_multi_embed, set_tables
+from .layers import spacy_seeds
+from .tables import Tables, read_tables, table_from_rows
+
+LAYER = "multiembed"
+
+
+def build_report_multi_embed_v1(
+    attrs: List[str],
+    width: int,
+    unk: int,
+    *,
+    tables: Optional[Dict[str, Dict[int, int]]] = None,
+    include_static_vectors: bool = False,
+    dropout: float = 0.0,
+    maxout_pieces: int = 3,
+) -> Model[List[Doc], List[Floats2d]]:
+    """Build the report's MultiEmbed, listing 2: spacy-multihash.MultiEmbed.v1 by its old name.
+
+    attrs (List[str]): Attributes to embed.
+    width (int): Width of the vectors and of all tables.
+    unk (int): Row of unknown symbols. The report used 0, the only value taken here.
+    tables (Optional[Dict[str, Dict[int, int]]]): Row of each symbol of each attribute. Null leaves
+        them to a callback, set_attr or spacy-multihash.init_tables.v1.
+    include_static_vectors (bool): Whether to embed the static vectors of the vocab as well.
+    dropout (float): Initial dropout rate; spaCy sets it for each update.
+    maxout_pieces (int): Number of maxout pieces of the mix.
+
+    Raises ValueError for unk other than 0, and as spacy-multihash.MultiEmbed.v1.
+    """
+    if unk != 0:
+        raise ValueError(
+            f"spacy.MultiEmbed.v1: unk must be 0, was: {unk}. Unknown symbols have row 0 here; "
+            "which row it is makes no difference to the model. Set unk = 0."
+        )
+    names = attr_names(attrs)
+    model = embed_docs(
+        LAYER,
+        lookup_layers(names, width),
+        names,
+        width,
+        include_static_vectors,
+        dropout=dropout,
+        maxout_pieces=maxout_pieces,
+    )
+    if tables is not None:
+        set_tables(model, Tables({name: table_from_rows(rows) for name, rows in tables.items()}))
+    return model
+
+
+def build_report_multi_fewer_hash_embed_v1(
+    width: int,
+    num_hashes: Literal[1, 2, 3, 4],
+    attrs: Attrs,
+    rows: List[int],
+    include_static_vectors: bool,
+) -> Model[List[Doc], List[Floats2d]]:
+    """Build the report's MultiFewerHashEmbed, listing 3: MultiHashEmbed with spaCy's hash seeds.
+
+    width (int): Width of the vectors and of all tables.
+    num_hashes (Literal[1, 2, 3, 4]): Number of hash functions.
+    attrs (List[Union[str, int]]): Attributes to embed, by name or id.
+    rows (List[int]): Number of rows of each attribute's table.
+    include_static_vectors (bool): Whether to embed the static vectors of the vocab as well.
+
+    Raises ValueError as spacy-multihash.MultiHashEmbed.v1.
+    """
+    seeds = spacy_seeds(len(attrs))
+    return build_multi_hash_embed_v1(width, attrs, rows, include_static_vectors, num_hashes, seeds)
+
+
+def make_set_attr(
+    path: Path, component: str, attr: str, layer: Optional[str]
+) -> Callable[[Language], Language]:
+    """Make the report's callback for [initialize.before_init] that reads a file of tables.
+
+    path (Path): File of tables, as `spacy multihash init-tables` writes it.
+    component (str): Name of the component that holds MultiEmbed.
+    attr (str): What to set. Only "tables" can be.
+    layer (Optional[str]): Name of, or reference to, the layer in the component, "multiembed".
+
+    Raises ValueError for another attr, or a component or layer that is not there.
+    """
+    if attr != "tables":
+        raise ValueError(f"set_attr can set attr = 'tables' of a MultiEmbed, was: {attr!r}.")
+
+    def set_attr(nlp: Language) -> Language:
+        model = find_multi_embed(nlp, component)
+        if layer is not None:
+            model = _find_layer(model, layer, component)
+        set_tables(model, read_tables(path))
+        return nlp
+
+    return set_attr
+
+
+def _find_layer(model: Model, layer: str, component: str) -> Model:
+    if model.has_ref(layer):
+        return model.get_ref(layer)
+    found = [node for node in model.walk() if node.name == layer]
+    if len(found) != 1:
+        raise ValueError(
+            f"set_attr expected one layer '{layer}' in component '{component}', found "
+            f"{len(found)}. The MultiEmbed of the report's name is called '{LAYER}'."
+        )
+    return found[0]
