@@ -1,0 +1,55 @@
+"""Central differences: gradients that owe nothing to a layer's own backprop."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+from thinc.api import Model, to_numpy
+
+
+def check_param_gradients(
+    model: Model, X: Any, vectors_of: Callable[[Any], Any], *, eps: float, atol: float
+) -> None:
+    """Compare each parameter's gradient with that of sum(Y * C), for a fixed random C.
+
+    vectors_of: takes the array of vectors, Y, out of what the model gives.
+    atol: tolerance as a share of the largest entry of each gradient.
+    """
+    Y, backprop = model.begin_update(X)
+    C = numpy.random.default_rng(0).normal(size=vectors_of(Y).shape).astype("float32")
+    backprop(_like(Y, model.ops.asarray(C)))
+    for node in model.walk():
+        for name in node.param_names:
+            expected = _differences(model, node, name, X, C, vectors_of, eps)
+            grad = to_numpy(node.get_grad(name))
+            scale = max(float(abs(expected).max()), 1e-6)
+            numpy.testing.assert_allclose(grad, expected, rtol=0, atol=atol * scale, err_msg=name)
+
+
+def _differences(
+    model: Model,
+    node: Model,
+    name: str,
+    X: Any,
+    C: numpy.ndarray,
+    vectors_of: Callable[[Any], Any],
+    eps: float,
+) -> numpy.ndarray:
+    param = to_numpy(node.get_param(name)).copy()
+    grad = numpy.zeros_like(param)
+
+    def loss(values: numpy.ndarray) -> float:
+        node.set_param(name, node.ops.asarray(values))
+        Y = to_numpy(vectors_of(model.predict(X)))
+        return float((Y.astype("float64") * C).sum())
+
+    for index in numpy.ndindex(*param.shape):
+        step = numpy.zeros_like(param)
+        step[index] = eps
+        grad[index] = (loss(param + step) - loss(param - step)) / (2 * eps)
+    node.set_param(name, node.ops.asarray(param))
+    return grad
+
+
+def _like(Y: Any, array: Any) -> Any:
+    return type(Y)(array, Y.lengths) if hasattr(Y, "lengths") else array

@@ -1,0 +1,133 @@
+import mmh3
+import numpy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from thinc.api import NumpyOps, Ops, to_numpy
+
+from spacy_multihash.layers import default_seeds, hash_rows, spacy_seeds
+from spacy_multihash.layers.hash_rows import DEAD_SEED, block_seeds
+
+IDS = st.lists(st.integers(0, 2**64 - 1), max_size=20)
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def reference(ids: list[int], nV: int, num_hashes: int, seeds: list[int]) -> list[list[int]]:
+    """Hash with mmh3, one id and one word at a time."""
+    rows = []
+    for key in ids:
+        words: list[int] = []
+        for seed in seeds:
+            digest = mmh3.hash_bytes(key.to_bytes(8, "little"), seed, x64arch=True)
+            words += [int.from_bytes(digest[i : i + 4], "little") for i in range(0, 16, 4)]
+        rows.append([word % nV for word in words[:num_hashes]])
+    return rows
+
+
+def rows_of(ids: list[int], nV: int, num_hashes: int, seed: int) -> list[list[int]]:
+    model = hash_rows(nV, attr="NORM", num_hashes=num_hashes, seed=seed)
+    rows = model.predict(model.ops.asarray(numpy.array(ids, dtype="uint64")))
+    return to_numpy(rows).tolist()
+
+
+@given(ids=IDS, nV=st.integers(1, 2**31 - 1), num_hashes=st.integers(1, 16), seed=SEEDS)
+def test_hash_rows_equal_mmh3(ids: list[int], nV: int, num_hashes: int, seed: int) -> None:
+    expected = reference(ids, nV, num_hashes, block_seeds(seed, num_hashes))
+    rows = rows_of(ids, nV, num_hashes, seed)
+    assert rows == expected
+
+
+@given(ids=IDS, nV=st.integers(1, 10_000), num_hashes=st.integers(1, 4), seed=SEEDS)
+def test_first_four_hashes_are_the_words_of_thinc(
+    ids: list[int], nV: int, num_hashes: int, seed: int
+) -> None:
+    words = NumpyOps().hash(numpy.array(ids, dtype="uint64"), seed)
+    assert rows_of(ids, nV, num_hashes, seed) == (words[:, :num_hashes] % nV).tolist()
+
+
+def test_rows_of_three_ids_never_change(ops: Ops) -> None:
+    assert rows_of([0, 1, 2**64 - 1], 5000, 6, 9) == [
+        [4173, 2701, 2547, 3714, 2746, 4764],
+        [2518, 4464, 2477, 3196, 3608, 3438],
+        [3815, 329, 1303, 919, 300, 2960],
+    ]
+
+
+def test_rows_are_contiguous_int32(ops: Ops) -> None:
+    model = hash_rows(10, attr="NORM", num_hashes=3, seed=1)
+    rows = model.predict(ops.asarray(numpy.arange(5, dtype="uint64")))
+    assert rows.dtype == "int32"
+    assert rows.flags.c_contiguous
+
+
+def test_hash_rows_take_a_column_that_is_not_contiguous(ops: Ops) -> None:
+    model = hash_rows(1000, attr="NORM", num_hashes=4, seed=1)
+    ids = ops.asarray(numpy.arange(12, dtype="uint64").reshape((6, 2)))
+    expected = reference(list(range(1, 12, 2)), 1000, 4, [1])
+    assert to_numpy(model.predict(ids[:, 1])).tolist() == expected
+
+
+def test_hash_rows_of_no_ids(ops: Ops) -> None:
+    model = hash_rows(10, attr="NORM", num_hashes=5, seed=1)
+    rows, backprop = model.begin_update(ops.asarray(numpy.zeros(0, dtype="uint64")))
+    assert rows.shape == (0, 5)
+    assert backprop(rows).shape == (0,)
+
+
+def test_gradient_is_zero_and_shaped_like_the_ids(ops: Ops) -> None:
+    model = hash_rows(10, attr="NORM", num_hashes=2, seed=1)
+    rows, backprop = model.begin_update(ops.asarray(numpy.arange(4, dtype="uint64")))
+    assert to_numpy(backprop(rows)).tolist() == [0, 0, 0, 0]
+
+
+def test_more_hashes_keep_the_rows_of_fewer() -> None:
+    ids = list(range(100))
+    fewer = [rows[:7] for rows in rows_of(ids, 999, 16, 3)]
+    assert fewer == rows_of(ids, 999, 7, 3)
+
+
+@given(seed=SEEDS)
+def test_derived_seeds_are_never_dead(seed: int) -> None:
+    first, *derived = block_seeds(seed, 16)
+    assert first == seed
+    assert len(derived) == 3
+    assert DEAD_SEED not in derived
+
+
+@pytest.mark.parametrize("i", [1, 2, 3])
+def test_a_derived_seed_that_would_be_dead_is_replaced(i: int) -> None:
+    seed = (DEAD_SEED - i * 0x9E3779B9) % 2**32
+    seeds = block_seeds(seed, 16)
+    assert DEAD_SEED not in seeds
+    assert len(set(seeds)) == 4
+
+
+def test_default_seeds_differ_and_avoid_the_dead_one() -> None:
+    seeds = default_seeds(1000)
+    assert len(set(seeds)) == 1000
+    assert DEAD_SEED not in seeds
+    assert default_seeds(3) == seeds[:3]
+
+
+def test_spacy_seeds_start_at_eight() -> None:
+    assert spacy_seeds(4) == [8, 9, 10, 11]
+
+
+@pytest.mark.parametrize("num_hashes", [0, -1, 17])
+def test_number_of_hashes_out_of_range_is_refused(num_hashes: int) -> None:
+    with pytest.raises(
+        ValueError, match=f"NORM: num_hashes must be from 1 to 16, was: {num_hashes}"
+    ):
+        hash_rows(10, attr="NORM", num_hashes=num_hashes, seed=1)
+
+
+@pytest.mark.parametrize("nV", [0, -5, 2**31])
+def test_number_of_rows_out_of_range_is_refused(nV: int) -> None:
+    with pytest.raises(ValueError, match=f"SHAPE: rows must be from 1 to 2147483647, was: {nV}"):
+        hash_rows(nV, attr="SHAPE", num_hashes=1, seed=1)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32])
+def test_seed_out_of_range_is_refused(seed: int) -> None:
+    with pytest.raises(ValueError, match=f"NORM: seeds must be from 0 to 4294967295, was: {seed}"):
+        hash_rows(10, attr="NORM", num_hashes=1, seed=seed)

@@ -1,0 +1,117 @@
+import numpy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from thinc.api import Model, Ops, to_numpy
+
+from spacy_multihash.layers import TableEmbed
+
+from .gradients import check_param_gradients
+
+CASES = {
+    "distinct": [[0, 1], [2, 3]],
+    "one token": [[1, 4]],
+    "repeated tokens": [[1, 2], [1, 2], [1, 2]],
+    "a row twice in a token": [[3, 3], [0, 3]],
+    "one hash": [[4], [0], [4]],
+    "four hashes": [[4, 0, 4, 1], [2, 2, 2, 2]],
+    "no tokens": [],
+}
+
+
+def make(nO: int = 3, nV: int = 5) -> Model:
+    return TableEmbed(nO, nV).initialize()
+
+
+def as_rows(ops: Ops, rows: list[list[int]]) -> numpy.ndarray:
+    return ops.asarray(numpy.array(rows, dtype="int32").reshape((len(rows), -1 if rows else 2)))
+
+
+@pytest.mark.parametrize("rows", CASES.values(), ids=CASES.keys())
+def test_vectors_are_the_sum_of_their_rows(ops: Ops, rows: list[list[int]]) -> None:
+    model = make()
+    E = to_numpy(model.get_param("E"))
+    expected = numpy.zeros((len(rows), 3), dtype="float32")
+    for i, token in enumerate(rows):
+        for row in token:
+            expected[i] += E[row]
+    vectors = model.predict(as_rows(ops, rows))
+    assert vectors.dtype == "float32"
+    assert_allclose(to_numpy(vectors), expected, atol=1e-6)
+
+
+@given(rows=st.lists(st.lists(st.integers(0, 4), min_size=3, max_size=3), min_size=1, max_size=12))
+def test_gradient_of_a_row_is_the_sum_over_its_uses(rows: list[list[int]]) -> None:
+    model = make()
+    vectors, backprop = model.begin_update(as_rows(model.ops, rows))
+    d_vectors = numpy.random.default_rng(1).normal(size=vectors.shape).astype("float32")
+    expected = numpy.zeros((5, 3), dtype="float32")
+    for i, token in enumerate(rows):
+        for row in token:
+            expected[row] += d_vectors[i]
+    backprop(d_vectors)
+    assert_allclose(model.get_grad("E"), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("rows", [c for c in CASES.values() if c])
+def test_gradient_equals_central_differences(ops: Ops, rows: list[list[int]]) -> None:
+    check_param_gradients(make(), as_rows(ops, rows), lambda Y: Y, eps=1e-2, atol=1e-4)
+
+
+def test_no_tokens_leave_a_gradient_of_zeros(ops: Ops) -> None:
+    model = make()
+    vectors, backprop = model.begin_update(as_rows(ops, []))
+    assert vectors.shape == (0, 3)
+    assert backprop(vectors).shape == (0, 2)
+    assert not model.get_grad("E").any()
+
+
+def test_gradients_of_two_batches_add_up(ops: Ops) -> None:
+    model = make()
+    for _ in range(2):
+        vectors, backprop = model.begin_update(as_rows(ops, [[1, 2]]))
+        backprop(ops.xp.ones_like(vectors))
+    assert to_numpy(model.get_grad("E")).sum(axis=1).tolist() == [0, 6, 6, 0, 0]
+
+
+def test_gradient_that_is_passed_in_is_not_written_to(ops: Ops) -> None:
+    model = make()
+    vectors, backprop = model.begin_update(as_rows(ops, [[1, 1]]))
+    d_vectors = ops.xp.ones_like(vectors)
+    backprop(d_vectors)
+    assert (d_vectors == 1).all()
+
+
+def test_gradient_may_be_a_slice(ops: Ops) -> None:
+    model = make()
+    vectors, backprop = model.begin_update(as_rows(ops, [[0, 1], [1, 2]]))
+    wide = ops.asarray(numpy.arange(12, dtype="float32").reshape((2, 6)))
+    backprop(wide[:, 3:])
+    expected = [[3, 4, 5], [12, 14, 16], [9, 10, 11], [0, 0, 0], [0, 0, 0]]
+    assert to_numpy(model.get_grad("E")).tolist() == expected
+
+
+def test_gradient_of_another_shape_is_refused(ops: Ops) -> None:
+    _, backprop = make().begin_update(as_rows(ops, [[0, 1]]))
+    with pytest.raises(ValueError, match="Shape mismatch in backprop"):
+        backprop(ops.alloc2f(2, 3))
+
+
+@pytest.mark.parametrize("row", [5, 2**31 - 1, -1])
+def test_row_outside_the_table_is_refused(row: int) -> None:
+    model = make()
+    with pytest.raises(IndexError, match=f"has 5 rows \\(0 to 4\\), but was asked for row {row}"):
+        model.predict(as_rows(model.ops, [[0, row]]))
+
+
+def test_table_without_a_number_of_rows_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"number of rows \(nV\) is not set"):
+        TableEmbed(3).initialize()
+
+
+def test_open_number_of_rows_is_restored_by_loading() -> None:
+    saved = make()
+    loaded = TableEmbed(3).from_bytes(saved.to_bytes())
+    rows = as_rows(saved.ops, [[0, 4]])
+    assert_allclose(loaded.predict(rows), saved.predict(rows))

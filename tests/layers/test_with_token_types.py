@@ -1,0 +1,179 @@
+from types import SimpleNamespace
+from typing import Any, Callable, Union
+
+import numpy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from thinc.api import Model, Ops, chain, fix_random_seed, to_numpy
+from thinc.types import Ints1d, Ragged
+
+from spacy_multihash.layers import TableEmbed, hash_rows, multi_embed, with_token_types
+from spacy_multihash.layers.with_token_types import distinct_rows
+
+from .gradients import check_param_gradients
+
+A, B, KEY = 10, 20, 30  # attribute ids
+
+
+class FakeDoc:
+    """A Doc as far as embedding layers are concerned, with attributes A, B and KEY."""
+
+    def __init__(self, ids: list[tuple[int, ...]], key_attr: int = KEY) -> None:
+        self.ids = numpy.array(ids, dtype="uint64").reshape((len(ids), 3))
+        self.vocab = SimpleNamespace(vectors=SimpleNamespace(attr=key_attr))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def to_array(self, attrs: Union[int, list[int]], /) -> numpy.ndarray:
+        column = {A: 0, B: 1, KEY: 2}
+        if isinstance(attrs, int):
+            return self.ids[:, column[attrs]]
+        ids = self.ids[:, [column[attr] for attr in attrs]]
+        return ids if len(attrs) > 1 else ids.ravel()
+
+
+DOCS = {
+    "one token": [[(1, 2, 3)]],
+    "repeated tokens": [[(1, 2, 3), (4, 5, 6), (1, 2, 3)], [(4, 5, 6), (1, 2, 3)]],
+    "empty docs between": [[], [(1, 2, 3), (1, 2, 4)], [], [(1, 3, 3)], []],
+    "same in A only": [[(1, 2, 3), (1, 5, 3)]],
+    "same in B only": [[(1, 2, 3), (2, 2, 3)]],
+}
+EMPTY = {"no docs": [], "an empty doc": [[]], "two empty docs": [[], []]}
+
+
+def fake_docs(docs: list[list[tuple[int, ...]]]) -> list[FakeDoc]:
+    return [FakeDoc(ids) for ids in docs]
+
+
+def inner_layer(attrs: list[int]) -> Model:
+    """From a list of docs to the vectors of all their tokens, with two tables of 5 rows."""
+    tables = multi_embed(
+        *(chain(hash_rows(5, attr=str(a), num_hashes=2, seed=a), TableEmbed(2, 5)) for a in attrs)
+    )
+
+    def forward(model: Model, docs: list[Any], is_train: bool) -> tuple[Ragged, Callable]:
+        ids = numpy.vstack([doc.to_array(attrs).reshape((-1, len(attrs))) for doc in docs])
+        vectors, backprop = tables(model.ops.asarray(ids), is_train)
+        lengths = model.ops.asarray1i([len(doc) for doc in docs])
+        return Ragged(vectors, lengths), lambda d: backprop(d.dataXd)
+
+    def init(model: Model, X: Any = None, Y: Any = None) -> None:
+        tables.initialize()
+
+    return Model("inner", forward, init=init, layers=[tables])
+
+
+def pair(attrs: list[int]) -> tuple[Model, Model]:
+    """The same weights with, and without, each distinct token only once."""
+    once = with_token_types(inner_layer(attrs), 2 * len(attrs), attrs=attrs)
+    fix_random_seed(0)
+    once.initialize(X=fake_docs([[(1, 2, 3)]]))
+    fix_random_seed(0)
+    return once, inner_layer(attrs).initialize()
+
+
+@pytest.mark.parametrize("attrs", [[A, B], [B]])
+@pytest.mark.parametrize("docs", DOCS.values(), ids=DOCS.keys())
+def test_vectors_equal_those_of_every_token(
+    ops: Ops, docs: list[list[tuple[int, ...]]], attrs: list[int]
+) -> None:
+    once, every = pair(attrs)
+    expected, vectors = every.predict(fake_docs(docs)), once.predict(fake_docs(docs))
+    assert_array_equal(to_numpy(vectors.dataXd), to_numpy(expected.dataXd))
+    assert to_numpy(vectors.lengths).tolist() == [len(doc) for doc in docs]
+
+
+TOKENS = st.tuples(st.integers(0, 3), st.integers(2**64 - 2, 2**64 - 1), st.just(0))
+
+
+@given(docs=st.lists(st.lists(TOKENS, max_size=8), min_size=1, max_size=5))
+def test_gradients_equal_those_of_every_token(docs: list[list[tuple[int, ...]]]) -> None:
+    once, every = pair([A, B])
+    expected, backprop_every = every.begin_update(fake_docs(docs))
+    vectors, backprop_once = once.begin_update(fake_docs(docs))
+    d = numpy.random.default_rng(0).normal(size=vectors.dataXd.shape).astype("float32")
+    backprop_every(Ragged(d, expected.lengths))
+    backprop_once(Ragged(d, vectors.lengths))
+    for node_once, node_every in zip(tables_of(once), tables_of(every), strict=True):
+        grads = [node.maybe_get_grad("E") for node in (node_once, node_every)]
+        zeros = numpy.zeros((5, 2))
+        assert_allclose(*(zeros if g is None else g for g in grads), atol=1e-5)
+
+
+def tables_of(model: Model) -> list[Model]:
+    return [node for node in model.walk() if node.name == "table_embed"]
+
+
+@pytest.mark.parametrize("docs", DOCS.values(), ids=DOCS.keys())
+def test_gradients_equal_central_differences(ops: Ops, docs: list[list[tuple[int, ...]]]) -> None:
+    once, _ = pair([A, B])
+    check_param_gradients(once, fake_docs(docs), lambda Y: Y.dataXd, eps=1e-2, atol=1e-4)
+
+
+@pytest.mark.parametrize("docs", EMPTY.values(), ids=EMPTY.keys())
+def test_no_tokens(ops: Ops, docs: list[list[tuple[int, ...]]]) -> None:
+    once, _ = pair([A, B])
+    vectors, backprop = once.begin_update(fake_docs(docs))
+    assert vectors.dataXd.shape == (0, 4)
+    assert to_numpy(vectors.lengths).tolist() == [0] * len(docs)
+    assert backprop(vectors) == []
+
+
+def test_gradient_that_is_passed_in_is_not_written_to(ops: Ops) -> None:
+    once, _ = pair([A, B])
+    vectors, backprop = once.begin_update(fake_docs(DOCS["repeated tokens"]))
+    d = Ragged(ops.xp.ones_like(vectors.dataXd), vectors.lengths)
+    backprop(d)
+    assert (d.dataXd == 1).all()
+
+
+def seen_types(vector_attr: Union[int, None], docs: list[FakeDoc]) -> Any:
+    """What the inner layer is handed."""
+    seen: list[Any] = []
+
+    def forward(model: Model, types: list[Any], is_train: bool) -> tuple[Ragged, Callable]:
+        seen.extend(types)
+        lengths: Ints1d = model.ops.asarray1i([len(types[0])])
+        return Ragged(model.ops.alloc2f(len(types[0]), 1), lengths), lambda d: []
+
+    with_token_types(Model("spy", forward), 1, attrs=[B, A], vector_attr=vector_attr).predict(docs)
+    (types,) = seen
+    return types
+
+
+def test_inner_layer_sees_each_distinct_token_once() -> None:
+    types = seen_types(None, fake_docs(DOCS["repeated tokens"]))
+    assert sorted(types.to_array([A, B]).tolist()) == [[1, 2], [4, 5]]
+    assert sorted(types.to_array(A).tolist()) == [1, 4]
+    assert types.to_array([B]).shape == (2, 1)
+    assert len(types) == 2
+
+
+def test_types_differ_in_the_key_of_their_static_vector() -> None:
+    docs = fake_docs([[(1, 2, 3), (1, 2, 4), (1, 2, 3)]])
+    assert len(seen_types(None, docs)) == 1
+    types = seen_types(99, docs)  # 99: only for vectors that do not name their attribute
+    assert sorted(types.to_array(KEY).tolist()) == [3, 4]
+    assert types.vocab is docs[0].vocab
+
+
+def test_vectors_that_name_no_attribute_are_found_by_the_one_given() -> None:
+    docs = [FakeDoc([(1, 2, 3), (1, 2, 4)])]
+    del docs[0].vocab.vectors.attr
+    assert len(seen_types(KEY, docs)) == 2
+
+
+@given(
+    ids=st.lists(
+        st.tuples(st.integers(0, 2), st.sampled_from([0, 1, 2**63, 2**64 - 1])), min_size=1
+    )
+)
+def test_distinct_rows_equal_a_dict(ids: list[tuple[int, int]]) -> None:
+    first, group_of = distinct_rows(numpy.array(ids, dtype="uint64"))
+    groups = [ids[i] for i in first]
+    assert len(groups) == len(set(ids))
+    assert [groups[g] for g in group_of] == ids
