@@ -2,7 +2,7 @@
 
 from typing import List, Optional, Union, cast
 
-from spacy.attrs import NAMES, ORTH, intify_attr
+from spacy.attrs import IDS, ORTH, intify_attr
 from spacy.ml.featureextractor import FeatureExtractor
 from spacy.ml.staticvectors import StaticVectors
 from spacy.tokens import Doc
@@ -22,6 +22,9 @@ from .layers import (
 from .types import AttrLayer, DocLike, DocsLayer
 
 Attrs = Union[List[str], List[int], List[Union[str, int]]]
+
+# spaCy's NAMES is no inverse of its IDS, which have gaps. "" has the id 0.
+_NAME_OF = {attr: name for name, attr in IDS.items() if attr}
 
 
 def build_multi_hash_embed_v1(
@@ -158,7 +161,7 @@ def attr_id(attr: Union[str, int]) -> int:
     Raises ValueError if spaCy knows no such attribute.
     """
     found = intify_attr(attr)
-    if found is None or not 0 < found < len(NAMES):
+    if found not in _NAME_OF:
         raise ValueError(
             f"Unknown token attribute in attrs: {attr!r}. Expected the name or id of an attribute "
             "of spaCy's Token, such as NORM, PREFIX, SUFFIX, SHAPE, ORTH, LOWER, POS or SPACY."
@@ -176,7 +179,7 @@ def attr_names(attrs: Attrs) -> List[str]:
             "attrs must name at least one token attribute, was empty. "
             'Recommended: ["NORM", "PREFIX", "SUFFIX", "SHAPE"].'
         )
-    return [NAMES[attr_id(attr)] for attr in attrs]
+    return [_NAME_OF[attr_id(attr)] for attr in attrs]
 
 
 def _check_length(name: str, values: List[int], attrs: List[str]) -> None:

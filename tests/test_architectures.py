@@ -1,0 +1,255 @@
+from typing import Any
+
+import numpy
+import pytest
+import spacy
+from numpy.testing import assert_allclose, assert_array_equal
+from spacy.attrs import NORM, SHAPE
+from spacy.ml.models.tok2vec import MultiHashEmbed
+from spacy.tokens import Doc
+from thinc.api import Config, Model, fix_random_seed
+from thinc.config import ConfigValidationError
+
+from spacy_multihash import (
+    Table,
+    Tables,
+    build_multi_embed_v1,
+    build_multi_hash_embed_v1,
+    default_seeds,
+    set_tables,
+    spacy_seeds,
+)
+
+from .layers.gradients import check_param_gradients
+
+ATTRS = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
+ROWS = [500, 100, 100, 50]
+TEXTS = ["Anna met Anna in Rome .", "", "One", "The shares of Xerox Corp. rose 12 % in 1998 ."]
+
+
+@pytest.fixture
+def docs() -> list[Doc]:
+    nlp = spacy.blank("en")
+    return [nlp.make_doc(text) for text in TEXTS]
+
+
+def build(**settings: Any) -> Model:
+    given: dict[str, Any] = {
+        "width": 16,
+        "attrs": ATTRS,
+        "rows": ROWS,
+        "include_static_vectors": False,
+    }
+    return build_multi_hash_embed_v1(**(given | settings))
+
+
+def nodes(model: Model, name: str) -> list[Model]:
+    return [node for node in model.walk() if node.name == name]
+
+
+def params(model: Model, *names: str) -> list[numpy.ndarray]:
+    return [
+        node.get_param(param)
+        for name in names
+        for node in nodes(model, name)
+        for param in node.param_names
+    ]
+
+
+def test_spacy_seeds_give_the_initial_weights_of_spacy(docs: list[Doc]) -> None:
+    fix_random_seed(7)
+    theirs = MultiHashEmbed(16, ATTRS, ROWS, False).initialize(X=docs)
+    fix_random_seed(7)
+    ours = build(seeds=spacy_seeds(4)).initialize(X=docs)
+    their_params = params(theirs, "hashembed", "maxout", "layernorm")
+    our_params = params(ours, "table_embed", "maxout", "layernorm")
+    for their_param, our_param in zip(their_params, our_params, strict=True):
+        assert_array_equal(our_param, their_param)
+
+
+def test_spacy_seeds_give_the_predictions_of_spacy(docs: list[Doc]) -> None:
+    fix_random_seed(7)
+    theirs = MultiHashEmbed(16, ATTRS, ROWS, False).initialize(X=docs)
+    fix_random_seed(7)
+    ours = build(seeds=spacy_seeds(4)).initialize(X=docs)
+    for our_vectors, their_vectors in zip(ours.predict(docs), theirs.predict(docs), strict=True):
+        assert_array_equal(our_vectors, their_vectors)
+
+
+def test_spacy_seeds_give_the_gradients_of_spacy(docs: list[Doc]) -> None:
+    docs = [doc for doc in docs if len(doc)]
+    fix_random_seed(7)
+    theirs = MultiHashEmbed(16, ATTRS, ROWS, False).initialize(X=docs)
+    fix_random_seed(7)
+    ours = build(seeds=spacy_seeds(4)).initialize(X=docs)
+    d_vectors = [numpy.random.normal(size=(len(doc), 16)).astype("float32") for doc in docs]
+    for model in (theirs, ours):
+        model.begin_update(docs)[1]([d.copy() for d in d_vectors])
+    pairs = [("hashembed", "table_embed"), ("maxout", "maxout"), ("layernorm", "layernorm")]
+    for their_name, our_name in pairs:
+        for their_node, our_node in zip(
+            nodes(theirs, their_name), nodes(ours, our_name), strict=True
+        ):
+            for name in our_node.param_names:
+                assert_allclose(
+                    our_node.get_grad(name), their_node.get_grad(name), rtol=1e-4, atol=1e-5
+                )
+
+
+def test_default_seeds_are_those_of_the_package() -> None:
+    seeds = [node.attrs["seed"].value for node in nodes(build(), "hash_rows")]
+    assert seeds == default_seeds(4)
+
+
+def test_number_of_hashes_may_differ_between_attributes(docs: list[Doc]) -> None:
+    model = build(num_hashes=[1, 2, 6, 16])
+    model.initialize(X=docs)
+    hashes = [node.attrs["num_hashes"].value for node in nodes(model, "hash_rows")]
+    assert hashes == [1, 2, 6, 16]
+    assert [len(vectors) for vectors in model.predict(docs)] == [len(doc) for doc in docs]
+
+
+def test_attributes_are_taken_by_name_and_by_id(docs: list[Doc]) -> None:
+    vectors = []
+    for attrs in (["NORM", "SHAPE"], [NORM, SHAPE], ["NORM", SHAPE], ["norm", "shape"]):
+        fix_random_seed(1)
+        model = build(attrs=attrs, rows=[50, 50]).initialize(X=docs)
+        vectors.append(numpy.vstack(model.predict(docs)))
+    for others in vectors[1:]:
+        assert_array_equal(others, vectors[0])
+
+
+def test_batch_equals_one_by_one(docs: list[Doc]) -> None:
+    model = build().initialize(X=docs)
+    for doc, vectors in zip(docs, model.predict(docs), strict=True):
+        assert_allclose(model.predict([doc])[0], vectors, rtol=1e-6, atol=1e-6)
+
+
+def test_prediction_has_no_dropout_and_training_has(docs: list[Doc]) -> None:
+    model = build().initialize(X=docs)
+    (dropout,) = nodes(model, "dropout")
+    dropout.attrs["dropout_rate"] = 0.5
+    first, second = model.predict(docs), model.predict(docs)
+    assert all((a == b).all() for a, b in zip(first, second, strict=True))
+    dropped = [(vectors == 0).mean() for vectors in model.begin_update(docs)[0] if len(vectors)]
+    assert 0.3 < numpy.mean(dropped) < 0.7
+
+
+def test_dropout_differs_between_tokens_of_a_type(docs: list[Doc]) -> None:
+    model = build().initialize(X=docs)
+    nodes(model, "dropout")[0].attrs["dropout_rate"] = 0.5
+    vectors = model.begin_update(docs)[0][0]
+    first, second = vectors[0] == 0, vectors[2] == 0  # Anna, Anna
+    assert (first != second).any()
+
+
+def test_node_names_are_stable() -> None:
+    model = build(attrs=["NORM"], rows=[10])
+    assert [node.name for node in model.walk()] == [
+        "multi_hash_embed",
+        "with_token_types",
+        "dropout",
+        "ragged2list",
+        "extract_features>>list2ragged>>with_array(multi_embed)>>with_array(mix)",
+        "extract_features>>list2ragged>>with_array(multi_embed)",
+        "with_array(mix)",
+        "extract_features",
+        "list2ragged",
+        "with_array(multi_embed)",
+        "mix",
+        "multi_embed",
+        "maxout>>layernorm",
+        "hash_rows>>table_embed",
+        "maxout",
+        "layernorm",
+        "hash_rows",
+        "table_embed",
+    ]
+
+
+def tables_of(docs: list[Doc]) -> Tables:
+    norms = [token.norm for doc in docs for token in doc]
+    keys = numpy.unique(numpy.array(norms[:4], dtype="uint64"))
+    return Tables({"NORM": Table(keys, numpy.ones(len(keys), dtype="uint64"))})
+
+
+def test_unknown_symbols_share_a_vector(docs: list[Doc]) -> None:
+    model = build_multi_embed_v1(8, ["NORM"], False)
+    tables = tables_of(docs)
+    set_tables(model, tables)
+    model.initialize(X=docs)
+    vectors = numpy.vstack(model.predict(docs))
+    known = tables.tables["NORM"].keys.tolist()
+    tokens = [token for doc in docs for token in doc]
+    unknown = [v for token, v in zip(tokens, vectors, strict=True) if token.norm not in known]
+    assert len(unknown) > 5
+    assert len(numpy.unique(unknown, axis=0)) == 1
+    assert len(numpy.unique(vectors, axis=0)) == len(known) + 1
+
+
+@pytest.mark.parametrize("kind", ["hash", "lookup"])
+def test_gradients_equal_central_differences(kind: str, docs: list[Doc]) -> None:
+    if kind == "hash":
+        model = build(width=4, attrs=["NORM", "SHAPE"], rows=[7, 5], num_hashes=2)
+    else:
+        model = build_multi_embed_v1(4, ["NORM"], False)
+        set_tables(model, tables_of(docs))
+    model.initialize(X=docs[:1])
+    for node in nodes(model, "table_embed"):
+        # Initial vectors are so short that layer normalization bends within the step.
+        node.set_param("E", node.get_param("E") * 10)
+    check_param_gradients(
+        model, docs[:1], lambda vectors: vectors[0], eps=1e-3, atol=1e-2, wrap=lambda d: [d]
+    )
+
+
+CONFIG = """
+[model]
+@architectures = "spacy-multihash.MultiHashEmbed.v1"
+width = 16
+attrs = ["NORM","SHAPE"]
+rows = [50,50]
+include_static_vectors = false
+"""
+
+
+def test_config_needs_neither_hashes_nor_seeds() -> None:
+    model = spacy.registry.resolve(Config().from_str(CONFIG))["model"]
+    assert [node.attrs["num_hashes"].value for node in nodes(model, "hash_rows")] == [4, 4]
+
+
+@pytest.mark.parametrize(
+    "line", ['rows = "many"', "width = null", 'num_hashes = "two"', 'seeds = "x"', "typo = 1"]
+)
+def test_config_is_validated(line: str) -> None:
+    name = line.split(" =")[0]
+    text = "\n".join(old for old in CONFIG.splitlines() if not old.startswith(name)) + f"\n{line}"
+    with pytest.raises(ConfigValidationError, match=name):
+        spacy.registry.resolve(Config().from_str(text))
+
+
+BAD = {
+    "rows must have one entry per attribute: expected 4 .* was 1": {"rows": [5]},
+    "num_hashes must have one entry per attribute: expected 4 .* was 2": {"num_hashes": [1, 2]},
+    "seeds must have one entry per attribute: expected 4 .* was 3": {"seeds": [1, 2, 3]},
+    "attrs must name at least one token attribute": {"attrs": [], "rows": []},
+    "Unknown token attribute in attrs: 'NROM'": {"attrs": ["NROM"], "rows": [5]},
+    "Unknown token attribute in attrs: 9999": {"attrs": [9999], "rows": [5]},
+    "Unknown token attribute in attrs: 0": {"attrs": [0], "rows": [5]},
+    "PREFIX: rows must be from 1 to": {"rows": [5, 0, 5, 5]},
+    "NORM: num_hashes must be from 1 to 16, was: 0": {"num_hashes": 0},
+    "SHAPE: num_hashes must be from 1 to 16, was: 17": {"num_hashes": [1, 1, 1, 17]},
+    "NORM: seeds must be from 0 to": {"seeds": [-1, 1, 2, 3]},
+}
+
+
+@pytest.mark.parametrize(("message", "settings"), BAD.items(), ids=BAD.keys())
+def test_bad_settings_are_refused_when_building(message: str, settings: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=message):
+        build(**settings)
+
+
+@pytest.mark.parametrize("unk_dropout", [-0.5, 1.0])
+def test_bad_unk_dropout_is_refused_when_building(unk_dropout: float) -> None:
+    with pytest.raises(ValueError, match="unk_dropout must be at least 0 and less than 1"):
+        build_multi_embed_v1(8, ["NORM"], False, unk_dropout)

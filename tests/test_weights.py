@@ -1,0 +1,96 @@
+from pathlib import Path
+
+import numpy
+import pytest
+import spacy
+from numpy.testing import assert_array_equal
+from spacy.language import Language
+from spacy.ml.models.tok2vec import MultiHashEmbed
+from spacy.tokens import Doc
+from thinc.api import Model
+
+from spacy_multihash import build_multi_hash_embed_v1, embed_from_spacy, embed_to_spacy
+
+TEXTS = ["Anna met Anna in Rome .", "", "The shares of Xerox Corp. rose 12 % in 1998 ."]
+ATTRS = ["NORM", "SHAPE", "SPACY"]
+
+
+@pytest.fixture
+def docs() -> list[Doc]:
+    nlp = spacy.blank("en")
+    return [nlp.make_doc(text) for text in TEXTS]
+
+
+def assert_equal_predictions(one: Model, other: Model, docs: list[Doc]) -> None:
+    for vectors, others in zip(one.predict(docs), other.predict(docs), strict=True):
+        assert_array_equal(vectors, others)
+
+
+def assert_same_layer(one: Model, other: Model, docs: list[Doc]) -> None:
+    assert_equal_predictions(one, other, docs)
+    for node, other_node in zip(one.walk(), other.walk(), strict=True):
+        assert node.name == other_node.name
+        for name in other_node.param_names:
+            assert_array_equal(node.get_param(name), other_node.get_param(name))
+
+
+def test_weights_of_spacy_give_the_same_predictions(docs: list[Doc]) -> None:
+    theirs = MultiHashEmbed(8, ATTRS, [50, 20, 2], False).initialize(X=docs)
+    assert_equal_predictions(embed_from_spacy(theirs), theirs, docs)
+
+
+def test_weights_go_back_to_spacy(docs: list[Doc]) -> None:
+    theirs = MultiHashEmbed(8, ATTRS, [50, 20, 2], False).initialize(X=docs)
+    assert_same_layer(embed_to_spacy(embed_from_spacy(theirs)), theirs, docs)
+
+
+def test_converted_weights_are_copies(docs: list[Doc]) -> None:
+    theirs = MultiHashEmbed(8, ATTRS, [50, 20, 2], False).initialize(X=docs)
+    before = theirs.to_bytes()
+    for node in embed_from_spacy(theirs).walk():
+        for name in node.param_names:
+            numpy.asarray(node.get_param(name)).fill(0)
+    assert theirs.to_bytes() == before
+
+
+def test_uninitialized_layer_is_converted_and_initialized_later(docs: list[Doc]) -> None:
+    ours = embed_from_spacy(MultiHashEmbed(8, ATTRS, [50, 20, 2], False))
+    ours.initialize(X=docs)
+    assert ours.predict(docs)[0].shape == (6, 8)
+
+
+def test_converted_layer_can_be_trained_and_saved(docs: list[Doc]) -> None:
+    ours = embed_from_spacy(MultiHashEmbed(8, ATTRS, [50, 20, 2], False).initialize(X=docs))
+    vectors, backprop = ours.begin_update(docs)
+    backprop([numpy.ones_like(v) for v in vectors])
+    fresh = build_multi_hash_embed_v1(8, ATTRS, [50, 20, 2], False, seeds=[8, 9, 10])
+    assert_equal_predictions(fresh.from_bytes(ours.to_bytes()), ours, docs)
+
+
+@pytest.mark.parametrize("settings", [{"num_hashes": 3}, {"seeds": [1, 2, 3]}, {}])
+def test_settings_that_spacy_lacks_are_refused(settings: dict) -> None:
+    ours = build_multi_hash_embed_v1(8, ATTRS, [50, 20, 2], False, **settings)
+    with pytest.raises(ValueError, match="has 4 hashes and the seeds 8, 9, 10, .* has num_hashes"):
+        embed_to_spacy(ours)
+
+
+def test_another_layer_is_refused(docs: list[Doc]) -> None:
+    with pytest.raises(ValueError, match="Expected the model of a spacy.MultiHashEmbed.v2"):
+        embed_from_spacy(build_multi_hash_embed_v1(8, ATTRS, [50, 20, 2], False))
+
+
+@pytest.fixture
+def english(shared: Path) -> Language:
+    # W095: the pipeline was trained with an older minor version of spaCy
+    with pytest.warns(UserWarning, match="W095"):
+        return spacy.load(shared / "pipelines" / "en_core_web_md-3.7.1")
+
+
+@pytest.mark.parametrize("component", ["tok2vec", "ner"])
+def test_real_weights_give_the_same_predictions(component: str, english: Language) -> None:
+    model = english.get_pipe(component).model  # type: ignore[attr-defined]
+    (theirs,) = [node.get_ref("embed") for node in model.walk() if node.has_ref("embed")]
+    docs = [english.make_doc(text) for text in [*TEXTS, "\n\n Dr. Smith   said : Hello, Łódź! "]]
+    ours = embed_from_spacy(theirs)
+    assert_equal_predictions(ours, theirs, docs)
+    assert_same_layer(embed_to_spacy(ours), theirs, docs)
