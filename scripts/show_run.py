@@ -27,7 +27,12 @@ def show_run_cli(
 ) -> None:
     """Show the scores of a run, where its model is, and how to use it."""
     header = ("entities", "P", "R", "F1")
-    msg.table(score_rows(srsly.read_json(scores)), header=header, divider=True, aligns=("l", "r", "r", "r"))
+    msg.table(
+        score_rows(srsly.read_json(scores)),
+        header=header,
+        divider=True,
+        aligns=("l", "r", "r", "r"),
+    )
     msg.good(f"The trained pipeline is in {model}, its scores are in {scores}")
     msg.text(f'Use it: python -c \'import spacy; print(spacy.load("{model}")("...").ents)\'')
 

@@ -18,7 +18,9 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc, DocBin
 from spacy.training import Corpus
 
-REAL_DATA = Path(__file__).parents[3] / "shared" / "datasets"
+from ..conftest import SHARED
+
+REAL_DATA = SHARED / "datasets"
 # What the shared task's files hold: documents, tokens, entities, entities opened by I-.
 REAL_COUNTS = {
     "conll-es": [
@@ -80,8 +82,8 @@ def test_convert_makes_a_doc_of_each_dutch_document(tmp_path: Path) -> None:
     convert("conll-nl", tmp_path, tmp_path / "out")
     docs = read_docs(tmp_path / "out" / "train.spacy", "nl")
     assert [[sent.text for sent in doc.sents] for doc in docs] == [
-        ["Jan slaapt ", "In Gent "],
-        ["KBC "],
+        ["Jan slaapt", "In Gent"],
+        ["KBC"],
     ]
     assert [entities(doc) for doc in docs] == [[("Jan", "PER"), ("Gent", "LOC")], [("KBC", "ORG")]]
 
@@ -256,6 +258,7 @@ CHUNKS = st.tuples(
     st.lists(WORDS, min_size=1, max_size=3), st.sampled_from(["", "PER", "LOC", "creative-work"])
 )
 SENTENCES = st.lists(CHUNKS, min_size=1, max_size=5)
+ENGLISH = spacy.blank("en").vocab
 
 
 @given(corpus=st.lists(SENTENCES, min_size=1, max_size=4))
@@ -270,9 +273,9 @@ def test_read_split_gives_back_words_and_entities(
         lines.append("")
     path = tmp_path_factory.mktemp("round-trip") / "corpus.tsv"
     path.write_text("\n".join(lines), encoding="utf8", newline="\n")
-    doc_bin, _ = read_split(path, TWO_COLUMNS, spacy.blank("en").vocab, "train")
+    doc_bin, _ = read_split(path, TWO_COLUMNS, ENGLISH, "train")
     loaded = DocBin().from_bytes(doc_bin.to_bytes())
-    docs = list(loaded.get_docs(spacy.blank("en").vocab))
+    docs = list(loaded.get_docs(ENGLISH))
     assert [[token.text for token in doc] for doc in docs] == [
         [word for words, _ in sentence for word in words] for sentence in corpus
     ]

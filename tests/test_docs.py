@@ -1,0 +1,43 @@
+"""What README and docs say is run."""
+
+import doctest
+import re
+
+import pytest
+import spacy
+from thinc.api import Config
+
+from .conftest import ROOT
+
+
+def test_worked_example_is_true() -> None:
+    path = ROOT / "docs" / "how-it-works.md"
+    results = doctest.testfile(str(path), module_relative=False)
+    assert results.attempted > 20
+    assert results.failed == 0
+
+
+def test_config_excerpt_of_the_readme_resolves() -> None:
+    (excerpt,) = re.findall(r"```ini\n(.*?)```", (ROOT / "README.md").read_text("utf8"), re.S)
+    config = Config().from_str(
+        "[components]\n[components.tok2vec]\n[components.tok2vec.model]\n" + excerpt
+    )
+    embed = config["components"]["tok2vec"]["model"]["embed"]
+    assert spacy.registry.resolve({"embed": embed})["embed"].name == "multi_hash_embed"
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/reference.md"])
+def test_every_registered_name_is_documented(document: str) -> None:
+    text = (ROOT / document).read_text("utf8")
+    setup = (ROOT / "setup.cfg").read_text("utf8")
+    names = re.findall(
+        r"^    (\S+) = spacy_multihash\.(?:architectures|callbacks|compat):", setup, re.M
+    )
+    assert len(names) == 6
+    assert [name for name in names if f"`{name}`" not in text and f"## {name}\n" not in text] == []
+
+
+def test_local_links_lead_somewhere() -> None:
+    for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        for link in re.findall(r"\]\(([^)#:]+)\)", path.read_text("utf8")):
+            assert (path.parent / link).exists(), f"{path.name}: {link}"
