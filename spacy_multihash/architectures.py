@@ -10,6 +10,7 @@ from thinc.api import Dropout, Model, chain, concatenate, list2ragged, ragged2li
 from thinc.types import Floats2d, Ints2d, Ragged
 
 from .layers import (
+    Pinned,
     TableEmbed,
     default_seeds,
     hash_rows,
@@ -114,7 +115,7 @@ def lookup_layers(names: List[str], width: int, *, unk_dropout: float = 0.0) -> 
 def embed_docs(
     name: str,
     layers: List[AttrLayer],
-    attr_names: List[str],
+    names: List[str],
     width: int,
     include_static_vectors: bool,
     *,
@@ -125,13 +126,13 @@ def embed_docs(
 
     name (str): Name of the whole, by which callbacks and users find it.
     layers (List[AttrLayer]): A layer per attribute, (U,) uint64 -> (U, width) float32.
-    attr_names (List[str]): The attributes.
+    names (List[str]): The attributes.
     width (int): Width of the vectors and of all tables.
     include_static_vectors (bool): Whether to embed the static vectors of the vocab as well.
     dropout (float): Initial dropout rate of the result; spaCy sets it for each update.
     maxout_pieces (int): Number of maxout pieces of the mix.
     """
-    attrs = [attr_id(name) for name in attr_names]
+    attrs = [attr_id(attr) for attr in names]
     extract = cast(Model[List[DocLike], List[Ints2d]], FeatureExtractor(attrs))
     to_ragged = cast(Model[List[Ints2d], Ragged], list2ragged())
     side_by_side: Model[Ragged, Ragged] = with_array(multi_embed(*layers))  # type: ignore[misc]
@@ -151,6 +152,7 @@ def embed_docs(
         ragged2list(),
     )
     model.name = name
+    model.attrs["attrs"] = Pinned(names)
     model.set_dim("nO", width)
     return cast(Model[List[Doc], List[Floats2d]], model)
 

@@ -85,7 +85,16 @@ def set_tables(model: Model, tables: Tables) -> None:
 
     Raises ValueError, and changes nothing, if a table is missing or has no symbols.
     """
-    chains = _lookup_chains(model)
+    check_tables(model, tables)
+    for lookup, table_embed in (chain.layers for chain in _lookup_chains(model)):
+        symbols = Symbols.from_ordered(tables.tables[lookup.attrs["attr"].value].keys)
+        lookup.attrs["symbols"] = symbols
+        table_embed.set_param("E", None)  # rows of other symbols
+        table_embed.set_dim("nV", len(symbols) + 1, force=True)
+
+
+def check_tables(model: Model, tables: Tables) -> None:
+    """Raise ValueError if a MultiEmbed in a model cannot use the tables."""
     for name in lookup_attrs(model):
         if name not in tables.tables:
             raise ValueError(
@@ -97,11 +106,6 @@ def set_tables(model: Model, tables: Tables) -> None:
                 f"The table of {name} has no symbols: none occurs at least {tables.min_freq} "
                 f"times. Lower min_freq, or remove {name} from attrs."
             )
-    for lookup, table_embed in (chain.layers for chain in chains):
-        symbols = Symbols.from_ordered(tables.tables[lookup.attrs["attr"].value].keys)
-        lookup.attrs["symbols"] = symbols
-        table_embed.set_param("E", None)  # rows of other symbols
-        table_embed.set_dim("nV", len(symbols) + 1, force=True)
 
 
 def _lookup_chains(model: Model) -> List[Model]:

@@ -15,7 +15,6 @@ The file format, version 1, is one MessagePack map:
 
 import hashlib
 import os
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -185,9 +184,12 @@ def write_tables(path: Path, tables: Tables) -> None:
     md5 = hashlib.md5(body, usedforsecurity=False).hexdigest()
     data = srsly.msgpack_dumps({"format": FORMAT, "version": VERSION, "md5": md5, "body": body})
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, delete=False) as file_:
-        file_.write(data)
-    os.replace(file_.name, path)
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    try:
+        partial.write_bytes(data)
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def read_tables(path: Path) -> Tables:

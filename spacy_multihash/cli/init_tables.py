@@ -11,7 +11,7 @@ from thinc.api import ConfigValidationError
 from tqdm import tqdm
 from wasabi import msg
 
-from ..callbacks import find_multi_embed, lookup_attrs
+from ..callbacks import check_tables, find_multi_embed, lookup_attrs
 from ..corpora import training_docs
 from ..tables import (
     Counts,
@@ -115,19 +115,20 @@ def init_tables(
     Raises ValueError or OSError, and writes nothing, if the tables cannot be made.
     """
     config = load_config(config_path, overrides=dict(overrides or {}), interpolate=False)
-    callback = config["initialize"].get("before_init") or {}
+    callback = config.get("initialize", {}).get("before_init") or {}
     if callback.get("@callbacks") != CALLBACK:
         callback = {}
     min_freq = callback.get("min_freq", 10) if min_freq is None else min_freq
     max_rows = callback.get("max_rows") if max_rows is None else max_rows
     check_cut(min_freq, max_rows)
+    nlp = load_model_from_config(config, auto_fill=True)
+    model = find_multi_embed(nlp, component or callback.get("component", "tok2vec"))
     if merge:
         counts = merge_tables([read_tables(path) for path in merge])
     else:
-        nlp = load_model_from_config(config, auto_fill=True)
-        name = component or callback.get("component", "tok2vec")
-        counts = _count(nlp, lookup_attrs(find_multi_embed(nlp, name)), show_progress)
+        counts = _count(nlp, lookup_attrs(model), show_progress)
     tables = make_tables(counts, min_freq=min_freq, max_rows=max_rows)
+    check_tables(model, tables)
     write_tables(output, tables)
     return tables
 

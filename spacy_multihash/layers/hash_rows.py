@@ -40,6 +40,7 @@ def hash_rows(nV: int, *, attr: str, num_hashes: int, seed: int) -> RowLayer:
         forward,
         attrs={
             "attr": Pinned(attr),
+            "rows_by": Pinned("hash"),
             "nV": Pinned(nV),
             "num_hashes": Pinned(num_hashes),
             "seed": Pinned(seed),
@@ -87,5 +88,5 @@ def _check_range(name: str, value: int, low: int, high: int, attr: str) -> None:
     if not low <= value <= high:
         raise ValueError(
             f"Layer 'hash_rows' of {attr}: {name} must be from {low} to {high}, was: {value}. "
-            f"Change the entry for {attr} in [components.tok2vec.model.embed] {name}."
+            f"Change the entry for {attr} in {name} of the config's embedding layer."
         )

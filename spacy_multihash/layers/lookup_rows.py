@@ -35,7 +35,12 @@ def lookup_rows(*, attr: str, unk_dropout: float = 0.0) -> RowLayer:
         "lookup_rows",
         forward,
         init=init,
-        attrs={"attr": Pinned(attr), "symbols": Symbols(), "unk_dropout": unk_dropout},
+        attrs={
+            "attr": Pinned(attr),
+            "rows_by": Pinned("lookup"),
+            "symbols": Symbols(),
+            "unk_dropout": unk_dropout,
+        },
     )
 
 
