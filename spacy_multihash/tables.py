@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 import numpy
 import srsly
@@ -166,8 +166,9 @@ def merge_tables(parts: Sequence[Tables]) -> Counts:
     return counts
 
 
-def write_tables(path: Path, tables: Tables) -> None:
+def write_tables(path: Union[str, Path], tables: Tables) -> None:
     """Write tables to a file, whole or not at all."""
+    path = Path(path)
     body = srsly.msgpack_dumps(
         {
             "min_freq": tables.min_freq,
@@ -192,12 +193,13 @@ def write_tables(path: Path, tables: Tables) -> None:
         partial.unlink(missing_ok=True)
 
 
-def read_tables(path: Path) -> Tables:
+def read_tables(path: Union[str, Path]) -> Tables:
     """Read tables from a file.
 
     Raises FileNotFoundError if it is missing, and ValueError if it is damaged, of another version,
     or not a file of tables at all.
     """
+    path = Path(path)  # a config hands over a string
     if not path.is_file():
         raise FileNotFoundError(
             f"No file of tables at {path}. Make it with: "

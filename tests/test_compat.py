@@ -1,0 +1,268 @@
+"""The names of the report: its configs run as printed."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import spacy
+import srsly
+from numpy.testing import assert_array_equal
+from spacy.ml.models.tok2vec import MultiHashEmbed
+from spacy.tokens import Doc
+from spacy.training import Corpus
+from spacy.training.initialize import init_nlp
+from thinc.api import Config, Model, fix_random_seed
+
+from spacy_multihash import build_multi_hash_embed_v1, make_tables, write_tables
+from spacy_multihash.compat import (
+    build_report_multi_embed_v1,
+    build_report_multi_fewer_hash_embed_v1,
+    make_set_attr,
+)
+from spacy_multihash.tables import count_symbols
+
+from .corpora import make_docs, write_corpus
+
+# Miranda et al. 2022, Appendix C, listing 1, without its line numbers.
+LISTING_1 = """
+[components]
+
+[components.ner.model]
+@architectures = "spacy.TransitionBasedParser.v2"
+state_type = "ner"
+extra_state_tokens = false
+hidden_width = 64
+maxout_pieces = 2
+use_upper = true
+nO = null
+
+[components.ner.model.tok2vec]
+@architectures = "spacy.Tok2VecListener.v1"
+width = ${components.tok2vec.model.encode.width}
+upstream = "*"
+
+[components.tok2vec]
+factory = "tok2vec"
+
+[components.tok2vec.model]
+@architectures = "spacy.Tok2Vec.v2"
+
+[components.tok2vec.model.embed]
+@architectures = "spacy.MultiHashEmbed.v2"
+width = ${components.tok2vec.model.encode.width}
+attrs = ["NORM","PREFIX","SUFFIX","SHAPE"]
+rows = [5000,2500,2500,2500]
+include_static_vectors = true
+
+[components.tok2vec.model.encode]
+@architectures = "spacy.MaxoutWindowEncoder.v2"
+width = 256
+depth = 8
+window_size = 1
+maxout_pieces = 3
+
+[training]
+dropout = 0.1
+accumulate_gradient = 1
+patience = 1600
+max_epochs = 0
+max_steps = 20000
+eval_frequency = 200
+
+[training.optimizer]
+@optimizers = "Adam.v1"
+beta1 = 0.9
+beta2 = 0.999
+L2_is_weight_decay = true
+L2 = 0.01
+grad_clip = 1.0
+use_averages = false
+eps = 0.00000001
+learn_rate = 0.001
+"""
+# Listings 2 and 3 replace one section of it.
+LISTING_2 = """
+[components.tok2vec.model.embed]
+@architectures = "spacy.MultiEmbed.v1"
+attrs = ["NORM","PREFIX","SUFFIX","SHAPE"]
+width = ${components.tok2vec.model.encode.width}
+include_static_vectors = true
+unk = 0
+"""
+LISTING_3 = """
+[components.tok2vec.model.embed]
+@architectures = "spacy.MultiFewerHashEmbed.v1"
+num_hashes = 1
+width = ${components.tok2vec.model.encode.width}
+attrs = ["NORM","PREFIX","SUFFIX","SHAPE"]
+rows = [5000,2500,2500,2500]
+include_static_vectors = true
+"""
+# What the report left out "to make things more succinct": paths, and what spaCy fills in.
+REST = """
+[nlp]
+lang = "en"
+pipeline = ["tok2vec","ner"]
+
+[corpora]
+
+[corpora.train]
+@readers = "spacy.Corpus.v1"
+path = "{corpus}"
+
+[corpora.dev]
+@readers = "spacy.Corpus.v1"
+path = "{corpus}"
+
+[initialize]
+vectors = "{vectors}"
+
+[initialize.before_init]
+"""
+ATTRS = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
+
+
+def write_vectors(path: Path) -> Path:
+    nlp = spacy.blank("en")
+    for i, word in enumerate(["Anna", "Bob", "Rome", "."]):
+        nlp.vocab.set_vector(word, numpy.eye(8, dtype="float32")[i])
+    nlp.to_disk(path)
+    return path
+
+
+def write_report_tables(path: Path) -> Path:
+    counts = count_symbols(make_docs(), {a: spacy.attrs.intify_attr(a) for a in ATTRS})
+    write_tables(path, make_tables(counts, min_freq=1))
+    return path
+
+
+def initialize(listing: str, tmp_path: Path, **callback: Any) -> spacy.language.Language:
+    """Complete a listing, initialize its pipeline, and train two steps."""
+    corpus = write_corpus(tmp_path / "corpus.spacy", make_docs())
+    vectors = write_vectors(tmp_path / "vectors")
+    before, _, section = LISTING_1.partition("[components.tok2vec.model.embed]")
+    encode = section[section.index("[components.tok2vec.model.encode]") :]
+    text = LISTING_1 if listing == LISTING_1 else before + listing + "\n" + encode
+    # The parent of its first section, which the listing leaves out, has to stand before it.
+    text = text.replace("[components]\n", '[components]\n[components.ner]\nfactory = "ner"\n', 1)
+    config = Config().from_str(
+        text + REST.format(corpus=corpus, vectors=vectors), interpolate=False
+    )
+    config["initialize"]["before_init"] = callback or None
+    filled = spacy.util.load_model_from_config(config, auto_fill=True, validate=True).config
+    nlp = init_nlp(filled)
+    examples = list(Corpus(corpus)(nlp))
+    for _ in range(2):
+        losses = nlp.update(examples, sgd=nlp.create_optimizer())
+    assert losses["ner"] > 0
+    return nlp
+
+
+def embed_of(nlp: spacy.language.Language) -> Model:
+    return nlp.get_pipe("tok2vec").model.get_ref("embed")  # type: ignore[attr-defined]
+
+
+def test_listing_1_runs(tmp_path: Path) -> None:
+    initialize(LISTING_1, tmp_path)
+
+
+def test_listing_2_runs_with_the_callback_of_the_report(tmp_path: Path) -> None:
+    tables = write_report_tables(tmp_path / "corpus.tables")
+    nlp = initialize(
+        LISTING_2,
+        tmp_path,
+        **{
+            "@callbacks": "set_attr",
+            "path": str(tables),
+            "component": "tok2vec",
+            "layer": "multiembed",
+            "attr": "tables",
+        },
+    )
+    assert embed_of(nlp).name == "multiembed"
+
+
+def test_listing_2_runs_with_our_callback(tmp_path: Path) -> None:
+    callback = {"@callbacks": "spacy-multihash.init_tables.v1", "min_freq": 2}
+    nlp = initialize(LISTING_2, tmp_path, **callback)
+    tables = [node for node in embed_of(nlp).walk() if node.name == "lookup_rows"]
+    assert [table.attrs["attr"].value for table in tables] == ATTRS
+    assert len(tables[0].attrs["symbols"]) == 4  # "." 4 times; anna, bob, rome twice
+
+
+def test_listing_3_runs(tmp_path: Path) -> None:
+    nlp = initialize(LISTING_3, tmp_path)
+    hashes = [node for node in embed_of(nlp).walk() if node.name == "hash_rows"]
+    assert [node.attrs["num_hashes"].value for node in hashes] == [1] * 4
+    assert [node.attrs["seed"].value for node in hashes] == [8, 9, 10, 11]
+
+
+@pytest.fixture
+def docs() -> list[Doc]:
+    return make_docs()
+
+
+def predictions(model: Model, docs: list[Doc]) -> numpy.ndarray:
+    fix_random_seed(3)
+    return numpy.vstack(model.initialize(X=docs).predict(docs))
+
+
+def test_four_of_fewer_hashes_are_spacy_itself(docs: list[Doc]) -> None:
+    fewer = build_report_multi_fewer_hash_embed_v1(8, 4, ATTRS, [50, 20, 20, 20], False)
+    theirs = MultiHashEmbed(8, ATTRS, [50, 20, 20, 20], False)
+    assert_array_equal(predictions(fewer, docs), predictions(theirs, docs))
+
+
+def test_two_of_fewer_hashes_are_ours_with_the_seeds_of_spacy(docs: list[Doc]) -> None:
+    fewer = build_report_multi_fewer_hash_embed_v1(8, 2, ["NORM", "SHAPE"], [50, 20], False)
+    ours = build_multi_hash_embed_v1(8, ["NORM", "SHAPE"], [50, 20], False, 2, [8, 9])
+    assert_array_equal(predictions(fewer, docs), predictions(ours, docs))
+
+
+def test_tables_may_be_given_in_line(docs: list[Doc]) -> None:
+    strings = docs[0].vocab.strings
+    rows = {strings["rome"]: 1, strings["anna"]: 2}
+    model = build_report_multi_embed_v1(["NORM"], 8, 0, tables={"NORM": rows})
+    predictions(model, docs)
+    (lookup,) = [node for node in model.walk() if node.name == "lookup_rows"]
+    ids = numpy.array([strings["anna"], strings["rome"], strings["."]], dtype="uint64")
+    assert lookup.predict(ids).tolist() == [[2], [1], [0]]
+
+
+def test_dropout_and_maxout_pieces_are_taken(docs: list[Doc]) -> None:
+    model = build_report_multi_embed_v1(["NORM"], 8, 0, dropout=0.3, maxout_pieces=2)
+    by_name = {node.name: node for node in model.walk()}
+    assert by_name["dropout"].attrs["dropout_rate"] == 0.3
+    assert by_name["maxout"].get_dim("nP") == 2
+
+
+def test_another_unknown_row_is_refused() -> None:
+    with pytest.raises(ValueError, match="unk must be 0, was: 5"):
+        build_report_multi_embed_v1(["NORM"], 8, 5)
+
+
+def test_five_hashes_are_refused_by_the_config(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="num_hashes"):
+        initialize(LISTING_3.replace("num_hashes = 1", "num_hashes = 5"), tmp_path)
+
+
+def test_set_attr_of_another_attr_is_refused() -> None:
+    with pytest.raises(
+        ValueError, match="set_attr can set attr = 'tables' of a MultiEmbed, was: 'x'"
+    ):
+        make_set_attr(Path("x"), "tok2vec", "x", "multiembed")
+
+
+def test_set_attr_of_a_layer_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    tables = write_report_tables(tmp_path / "corpus.tables")
+    callback = {"@callbacks": "set_attr", "component": "tok2vec", "attr": "tables", "layer": "x"}
+    with pytest.raises(ValueError, match="expected one layer 'x' in component 'tok2vec', found 0"):
+        initialize(LISTING_2, tmp_path, path=str(tables), **callback)
+
+
+def test_file_of_another_format_is_refused(tmp_path: Path) -> None:
+    srsly.write_msgpack(tmp_path / "old.tables", {"NORM": {17: 1}})
+    callback = {"@callbacks": "set_attr", "component": "tok2vec", "attr": "tables", "layer": None}
+    with pytest.raises(ValueError, match="old.tables is not a file of tables"):
+        initialize(LISTING_2, tmp_path, path=str(tmp_path / "old.tables"), **callback)

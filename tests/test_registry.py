@@ -1,0 +1,108 @@
+"""What the entry points promise, and what importing the package costs."""
+
+import ast
+import importlib.metadata
+import subprocess
+import sys
+
+import pytest
+import spacy
+
+import spacy_multihash
+
+ENTRY_POINTS = {
+    "spacy_architectures": [
+        "spacy-multihash.MultiEmbed.v1",
+        "spacy-multihash.MultiHashEmbed.v1",
+        "spacy.MultiEmbed.v1",
+        "spacy.MultiFewerHashEmbed.v1",
+    ],
+    "spacy_callbacks": ["set_attr", "spacy-multihash.init_tables.v1"],
+    "spacy_cli": ["multihash"],
+}
+EMBED = {"width": 8, "attrs": ["NORM", "SHAPE"], "include_static_vectors": False}
+ARCHITECTURES = {
+    "spacy-multihash.MultiEmbed.v1": {},
+    "spacy-multihash.MultiHashEmbed.v1": {"rows": [5, 5]},
+    "spacy.MultiEmbed.v1": {"unk": 0},
+    "spacy.MultiFewerHashEmbed.v1": {"rows": [5, 5], "num_hashes": 2},
+}
+CALLBACKS = {
+    "set_attr": {"path": "x", "component": "tok2vec", "attr": "tables", "layer": "multiembed"},
+    "spacy-multihash.init_tables.v1": {},
+}
+
+
+def test_entry_points_are_the_golden_list() -> None:
+    installed: dict[str, list[str]] = {}
+    for entry_point in importlib.metadata.distribution("spacy-multihash").entry_points:
+        installed.setdefault(entry_point.group, []).append(entry_point.name)
+    assert {group: sorted(names) for group, names in installed.items()} == ENTRY_POINTS
+
+
+@pytest.mark.parametrize("name", ENTRY_POINTS["spacy_architectures"])
+def test_architecture_resolves_from_a_config(name: str) -> None:
+    config = {"model": {"@architectures": name, **EMBED, **ARCHITECTURES[name]}}
+    assert spacy.registry.resolve(config)["model"].get_dim("nO") == 8
+
+
+@pytest.mark.parametrize("name", ENTRY_POINTS["spacy_architectures"])
+def test_architecture_refuses_arguments_of_a_wrong_type(name: str) -> None:
+    # One name that cannot be imported at run time would switch validation off altogether.
+    config = {"model": {"@architectures": name, **EMBED, **ARCHITECTURES[name], "width": "wide"}}
+    with pytest.raises(ValueError, match="width"):
+        spacy.registry.resolve(config)
+
+
+@pytest.mark.parametrize("name", ENTRY_POINTS["spacy_callbacks"])
+def test_callback_resolves_from_a_config(name: str) -> None:
+    config = {"callback": {"@callbacks": name, **CALLBACKS[name]}}
+    assert callable(spacy.registry.resolve(config)["callback"])
+
+
+@pytest.mark.parametrize("name", ENTRY_POINTS["spacy_callbacks"])
+def test_callback_refuses_arguments_of_a_wrong_type(name: str) -> None:
+    config = {"callback": {"@callbacks": name, **CALLBACKS[name], "component": ["a"]}}
+    with pytest.raises(ValueError, match="component"):
+        spacy.registry.resolve(config)
+
+
+def test_public_names_are_those_that_type_checkers_see() -> None:
+    assert spacy_multihash.__file__
+    with open(spacy_multihash.__file__, encoding="utf8") as file_:
+        tree = ast.parse(file_.read())
+    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
+    imported = [alias.asname for node in ast.walk(block) for alias in getattr(node, "names", [])]
+    assert sorted(spacy_multihash.__all__) == sorted(filter(None, imported))
+
+
+@pytest.mark.parametrize("name", spacy_multihash.__all__)
+def test_public_name_is_there_and_documented(name: str) -> None:
+    assert getattr(spacy_multihash, name).__doc__
+
+
+def test_unknown_name_is_refused() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'MultiHash'"):
+        spacy_multihash.MultiHash  # noqa: B018
+
+
+def test_version_is_that_of_the_distribution() -> None:
+    assert spacy_multihash.__version__ == importlib.metadata.version("spacy-multihash")
+
+
+def test_importing_the_package_prints_and_loads_nothing() -> None:
+    code = (
+        "import sys, spacy_multihash; "
+        "print([m for m in ('thinc', 'spacy', 'cupy', 'pandas', 'numpy') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
+def test_layers_and_tables_know_nothing_of_spacy() -> None:
+    code = (
+        "import sys, spacy_multihash.layers, spacy_multihash.tables; "
+        "print([m for m in ('spacy', 'cupy', 'pandas') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
