@@ -1,145 +1,313 @@
-"""What embedding each distinct token once saves, side by side with every token and with spaCy.
+"""Measure what with_token_types saves: each distinct token of a batch embedded once."""
 
-All three layers have the same weights, and give the same vectors. They take turns, round by round,
-in one process and on one BLAS thread; what counts is the ratio of their times in each round.
-"""
-
+import json
 import os
+import random
+import tempfile
 import time
-from collections.abc import Callable
-from itertools import chain as flatten
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Optional
+from typing import Annotated, Optional
 
 import numpy
 import spacy
-import srsly
 import typer
-from spacy.attrs import IDS
-from spacy.ml.models.tok2vec import MultiHashEmbed
 from spacy.tokens import Doc, DocBin
-from thinc.api import Model
-from thinc.types import Ragged
-from threadpoolctl import threadpool_limits
+from thinc.api import Model, chain, fix_random_seed
 from wasabi import msg
 
-from spacy_multihash import embed_from_spacy
-from spacy_multihash.layers.with_token_types import TokenTypes
+from spacy_multihash import build_multi_hash_embed_v1, embed_to_spacy, spacy_seeds
 
 ATTRS = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
 ROWS = [5000, 2500, 2500, 2500]
+WIDTH = 96
+HASHES = 4
+TRAINING_TOKENS = 1000
+PREDICTION_DOCS = 256
+TOKENS = [250, 1000, 4000, 16000]
+NUM_HASHES = [1, 2, 4, 8]
+WIDTHS = [64, 96, 128]
 
-Step = Callable[[], Any]
+WITH, WITHOUT, SPACY = "with types", "without", "spaCy"
 
-
-def take_words(docs: list[Doc], words: int) -> list[Doc]:
-    """Take docs from the start until they hold so many words."""
-    taken: list[Doc] = []
-    for doc in docs:
-        if sum(map(len, taken)) + len(doc) > words:
-            break
-        taken.append(doc)
-    return taken
-
-
-def every_token(model: Model) -> Model:
-    """Build a layer from the parts of ours that embeds every token, repeated or not."""
-    (inner,) = model.layers[0].layers
-    attrs = [IDS[attr] for attr in ATTRS]
-
-    def forward(self: Model, docs: list[Doc], is_train: bool) -> tuple[list[Any], Callable]:
-        ids = numpy.concatenate([doc.to_array(attrs) for doc in docs])
-        vectors, backprop = inner([TokenTypes(ids, attrs, docs[0].vocab)], is_train)
-        lengths = self.ops.asarray1i([len(doc) for doc in docs])
-
-        def finish(d_vectors: list[Any]) -> list[Doc]:
-            backprop(Ragged(self.ops.flatten(d_vectors), vectors.lengths))
-            return []
-
-        return self.ops.unflatten(vectors.dataXd, lengths), finish
-
-    return Model("every_token", forward, layers=[inner])
+# Milliseconds of each round, by the name of what was timed.
+Times = Mapping[str, numpy.ndarray]
 
 
-def steps(model: Model, docs: list[Doc]) -> dict[str, Step]:
-    """List what is timed: prediction, and a training step without the optimizer."""
-    d_vectors = [numpy.ones_like(vectors) for vectors in model.predict(docs)]
+@dataclass(frozen=True)
+class Ratio:
+    """A quotient of two times that were taken in the same rounds.
 
-    def train() -> None:
-        model.begin_update(docs)[1]([d.copy() for d in d_vectors])
+    low, median, high: 10th, 50th and 90th percentile over the rounds.
+    """
 
-    return {"predict": lambda: model.predict(docs), "train": train}
+    low: float
+    median: float
+    high: float
 
-
-def seconds(step: Step) -> float:
-    """Time one call."""
-    start = time.perf_counter()
-    step()
-    return time.perf_counter() - start
-
-
-def compare(docs: list[Doc], width: int, rounds: int) -> list[dict[str, Any]]:
-    """Time the three layers on a batch, and give the ratios of each task."""
-    theirs = MultiHashEmbed(width, ATTRS, ROWS, False).initialize(X=docs)
-    once = embed_from_spacy(theirs)
-    layers = {"every token": every_token(once), "spaCy": theirs}
-    tokens = [tuple(row) for doc in docs for row in doc.to_array(ATTRS).tolist()]
-    rows = []
-    for task, once_step in steps(once, docs).items():
-        others = {name: steps(layer, docs)[task] for name, layer in layers.items()}
-        for step in (once_step, *others.values()):
-            step()  # warm up
-        ratios: dict[str, list[float]] = {name: [] for name in others}
-        for _ in range(rounds):
-            once_seconds = seconds(once_step)
-            for name, step in others.items():
-                ratios[name].append(seconds(step) / once_seconds)
-        for name, values in ratios.items():
-            low, median, high = numpy.percentile(values, [10, 50, 90]).round(2).tolist()
-            rows.append(
-                {
-                    "docs": len(docs),
-                    "tokens": len(tokens),
-                    "types": len(set(tokens)),
-                    "width": width,
-                    "task": task,
-                    "against": name,
-                    "ratio": median,
-                    "ratio_10": low,
-                    "ratio_90": high,
-                    "rounds": rounds,
-                }
-            )
-    return rows
+    def __str__(self) -> str:
+        """Show the median, and the spread behind it."""
+        return f"{self.median:.2f} ({self.low:.2f}-{self.high:.2f})"
 
 
-def main(
-    corpus: Path = typer.Argument(..., help="A .spacy file", exists=True),
-    lang: str = typer.Option("es", help="Language of the corpus"),
-    rounds: int = typer.Option(30, help="Rounds of each comparison"),
-    output: Optional[Path] = typer.Option(None, help="JSON file for the figures"),
-) -> None:
-    """Measure what embedding each distinct token of a batch once saves."""
-    docs = list(DocBin().from_disk(corpus).get_docs(spacy.blank(lang).vocab))
-    # the two batches of practice, then how the ratio goes with tokens, and with width
-    cases = [(take_words(docs, 1000), 96), (docs[:256], 96)]
-    cases += [(take_words(docs, words), 96) for words in (250, 4000, 16_000)]
-    cases += [(take_words(docs, 1000), width) for width in (64, 128, 256)]
-    with threadpool_limits(1):
-        rows = list(flatten.from_iterable(compare(batch, w, rounds) for batch, w in cases))
-    header = ("docs", "tokens", "types", "width", "task", "against", "ratio", "10-90 %")
-    table = [
-        [row[key] for key in header[:6]]
-        + [f"{row['ratio']:.2f}", f"{row['ratio_10']:.2f} to {row['ratio_90']:.2f}"]
-        for row in rows
+@dataclass(frozen=True)
+class Comparison:
+    """One batch and one size of embedding, with and without types.
+
+    case: What the batch is.
+    step: "forward", or "forward+backward".
+    width, num_hashes: Of the embedding.
+    docs, tokens, types: How many the batch has: B, N and U.
+    to_without: Time with types, by the time of the same layer on all tokens.
+    to_spacy: Time with types, by the time of spacy.MultiHashEmbed.v2 with the same weights; None
+        if it cannot have the number of hashes.
+    per_token: Time a token with types, by that of the first case that was timed beside it.
+    """
+
+    case: str
+    step: str
+    width: int
+    num_hashes: int
+    docs: int
+    tokens: int
+    types: int
+    to_without: Ratio
+    to_spacy: Optional[Ratio]
+    per_token: Ratio
+
+
+@dataclass(frozen=True)
+class Case:
+    """A batch of docs and an embedding to run on it."""
+
+    name: str
+    docs: list[Doc]
+    width: int = WIDTH
+    num_hashes: int = HASHES
+
+
+def token_types(
+    docs: Sequence[Doc], *, rounds: int = 40, seed: int = 0, grow: bool = True
+) -> list[Comparison]:
+    """Compare the embedding with and without types, and spaCy's, in one process.
+
+    docs (Sequence[Doc]): The text, of which the batches are taken.
+    rounds (int): How often each is timed.
+    seed (int): Seed of the batches, the weights and the order within a round.
+    grow (bool): Compare larger batches, other numbers of hashes and other widths as well.
+
+    Raises ValueError if the text is too short for a batch.
+    """
+    rng = random.Random(seed)
+    fix_random_seed(seed)
+    docs = rng.sample(list(docs), len(docs))
+    groups = [
+        [Case(f"training batch of {TRAINING_TOKENS} words", take_tokens(docs, TRAINING_TOKENS))],
+        [Case(f"prediction batch of {PREDICTION_DOCS} docs", take_docs(docs, PREDICTION_DOCS))],
     ]
-    msg.table(table, header=header, divider=True)
-    msg.text("ratio: time of the other layer divided by that of ours, both in the same round.")
+    if grow:
+        batch = groups[0][0].docs
+        groups += [
+            [Case(f"{n} tokens", take_tokens(docs, n)) for n in TOKENS],
+            [Case(f"{k} hashes", batch, num_hashes=k) for k in NUM_HASHES],
+            [Case(f"width {width}", batch, width=width) for width in WIDTHS],
+        ]
+    return [
+        comparison
+        for group in groups
+        for comparison in compare(group, rounds=rounds, rng=rng, sample=docs[:10])
+    ]
+
+
+def compare(
+    cases: Sequence[Case], *, rounds: int, rng: random.Random, sample: Sequence[Doc]
+) -> list[Comparison]:
+    """Time cases side by side, so that a slow moment of the machine meets all of them.
+
+    cases (Sequence[Case]): The cases.
+    rounds (int): How often each is timed.
+    rng (random.Random): Shuffles the order within each round.
+    sample (Sequence[Doc]): Docs to initialize the layers with.
+    """
+    steps: dict[str, Callable[[], object]] = {}
+    for case in cases:
+        for layer, model in build_layers(case, sample).items():
+            for step, run in make_steps(model, case.docs).items():
+                steps[f"{case.name}/{layer}/{step}"] = run
+    times = time_rounds(steps, rounds=rounds, rng=rng)
+    return [
+        summarise(case, step, times, first=cases[0])
+        for case in cases
+        for step in ("forward", "forward+backward")
+    ]
+
+
+def build_layers(case: Case, sample: Sequence[Doc]) -> dict[str, Model]:
+    """Build the embedding, the same without types, and spaCy's; all have the same weights."""
+    model = build_multi_hash_embed_v1(
+        case.width, ATTRS, ROWS, False, case.num_hashes, spacy_seeds(len(ATTRS))
+    )
+    model.initialize(X=list(sample))
+    with_types, *after = model.layers
+    # The layer on the types takes docs as they are just as well.
+    layers = {WITH: model, WITHOUT: chain(with_types.layers[0], *after)}
+    if case.num_hashes == HASHES:
+        layers[SPACY] = embed_to_spacy(model)
+    expected = numpy.vstack(model.predict(case.docs))
+    for layer in layers.values():
+        numpy.testing.assert_allclose(numpy.vstack(layer.predict(case.docs)), expected, atol=1e-4)
+    return layers
+
+
+def make_steps(model: Model, docs: list[Doc]) -> dict[str, Callable[[], object]]:
+    """Make the functions that are timed.
+
+    model (Model): The layer.
+    docs (list[Doc]): The batch.
+    """
+    vectors = model.predict(docs)
+    d_vectors = [numpy.random.uniform(-1, 1, v.shape).astype("float32") for v in vectors]
+
+    def forward_backward() -> None:
+        _, backprop = model.begin_update(docs)
+        backprop(d_vectors)
+
+    return {"forward": lambda: model.predict(docs), "forward+backward": forward_backward}
+
+
+def time_rounds(
+    steps: Mapping[str, Callable[[], object]], *, rounds: int, rng: random.Random
+) -> Times:
+    """Time each step once a round, in another order each round, after two rounds to warm up."""
+    times = {name: numpy.zeros(rounds) for name in steps}
+    for i in range(-2, rounds):
+        for name in rng.sample(list(steps), len(steps)):
+            start = time.perf_counter()
+            steps[name]()
+            if i >= 0:
+                times[name][i] = (time.perf_counter() - start) * 1000
+    return times
+
+
+def summarise(case: Case, step: str, times: Times, *, first: Case) -> Comparison:
+    """Make the ratios of a case, round by round."""
+    tokens = count_tokens(case.docs)
+    ours = times[f"{case.name}/{WITH}/{step}"]
+    theirs = times.get(f"{case.name}/{SPACY}/{step}")
+    firsts = times[f"{first.name}/{WITH}/{step}"] / count_tokens(first.docs)
+    return Comparison(
+        case=case.name,
+        step=step,
+        width=case.width,
+        num_hashes=case.num_hashes,
+        docs=len(case.docs),
+        tokens=tokens,
+        types=count_types(case.docs),
+        to_without=ratio(ours, times[f"{case.name}/{WITHOUT}/{step}"]),
+        to_spacy=None if theirs is None else ratio(ours, theirs),
+        per_token=ratio(ours / tokens, firsts),
+    )
+
+
+def ratio(times: numpy.ndarray, others: numpy.ndarray) -> Ratio:
+    """Divide the times (rounds,) of the same rounds, and take percentiles."""
+    return Ratio(*(float(q) for q in numpy.percentile(times / others, [10, 50, 90])))
+
+
+def count_tokens(docs: Sequence[Doc]) -> int:
+    """Count tokens, N."""
+    return sum(len(doc) for doc in docs)
+
+
+def count_types(docs: Sequence[Doc]) -> int:
+    """Count the tokens that are distinct in the embedded attributes, U."""
+    return len(numpy.unique(numpy.concatenate([doc.to_array(ATTRS) for doc in docs]), axis=0))
+
+
+def take_docs(docs: Sequence[Doc], size: int) -> list[Doc]:
+    """Take the first docs.
+
+    Raises ValueError if there are too few.
+    """
+    if len(docs) < size:
+        raise ValueError(f"A batch needs {size} docs, the text has {len(docs)}.")
+    return list(docs[:size])
+
+
+def take_tokens(docs: Sequence[Doc], size: int) -> list[Doc]:
+    """Take the first docs until there are enough tokens; the last doc may have some more.
+
+    Raises ValueError if there are too few.
+    """
+    if count_tokens(docs) < size:
+        raise ValueError(f"A batch needs {size} tokens, the text has {count_tokens(docs)}.")
+    ends = numpy.cumsum([len(doc) for doc in docs])
+    return list(docs[: int(numpy.searchsorted(ends, size)) + 1])
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """Limit BLAS to one thread, if threadpoolctl is installed."""
+    if find_spec("threadpoolctl") is None:
+        msg.warn("threadpoolctl is not installed: BLAS may use several threads")
+        return nullcontext()
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(limits=1)
+
+
+def write_json(path: Path, data: object) -> None:
+    """Write JSON to a file, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=path.name, delete=False) as file_:
+        json.dump(data, file_, indent=2)
+    os.replace(file_.name, path)
+
+
+def token_types_cli(
+    corpus: Annotated[
+        Path, typer.Argument(help="Text in spaCy's format", exists=True, dir_okay=False)
+    ],
+    lang: Annotated[str, typer.Option(help="The text's language")] = "es",
+    rounds: Annotated[int, typer.Option(help="How often each is timed", min=2)] = 40,
+    seed: Annotated[int, typer.Option(help="Seed of batches, weights and order")] = 0,
+    grow: Annotated[bool, typer.Option(help="Vary tokens, hashes and widths too")] = True,
+    output: Annotated[Optional[Path], typer.Option(help="JSON file to write")] = None,
+) -> None:
+    """Compare MultiHashEmbed with and without token types, and spaCy's, on the same weights.
+
+    DOCS: benchmarks/README.md of spacy-multihash
+    """
+    docs = list(DocBin().from_disk(corpus).get_docs(spacy.blank(lang).vocab))
+    try:
+        with one_thread():
+            comparisons = token_types(docs, rounds=rounds, seed=seed, grow=grow)
+    except ValueError as error:
+        msg.fail(f"Cannot measure with {corpus}", error, exits=1)
+    header = ("case", "step", "N", "U", "U/N", "to without", "to spaCy", "a token, to the first")
+    rows = [
+        (
+            item.case,
+            item.step,
+            f"{item.tokens:,}",
+            f"{item.types:,}",
+            f"{item.types / item.tokens:.2f}",
+            item.to_without,
+            item.to_spacy or "-",
+            item.per_token,
+        )
+        for item in comparisons
+    ]
+    msg.text("Times with token types, as ratios: below 1 they save time. Median (10%-90%).")
+    msg.table(rows, header=header, divider=True, aligns=("l", "l", *"rrrrrr"))
     if output is not None:
-        partial = output.with_suffix(".partial")
-        srsly.write_json(partial, rows)
-        os.replace(partial, output)
+        settings = {"corpus": str(corpus), "lang": lang, "rounds": rounds, "seed": seed}
+        results = [asdict(item) for item in comparisons]
+        write_json(output, {"settings": settings, "results": results})
+        msg.good("Wrote the ratios", output)
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    typer.run(token_types_cli)

@@ -77,23 +77,27 @@ class Namer:
         }
         return makers[slot]().split()
 
-    def _word(self, kind: str) -> str:
+    def word(self, kind: str) -> str:
+        """Return one word of a name.
+
+        kind (str): A kind of `POOL_SIZES`.
+        """
         pool = self.own if self.rng.random() < OWN_NAME_SHARE else self.common
         # The square makes the first words frequent and the last ones rare, as names are in text.
         return pool[kind][int(len(pool[kind]) * self.rng.random() ** 2)]
 
     def _person(self) -> str:
-        first, surname = self._word("first"), self._word("surname")
+        first, surname = self.word("first"), self.word("surname")
         initial = self.rng.choice("ABCDEFGHJKLMPRST")
         forms = [f"{first} {surname}", f"{first} {initial}. {surname}", surname, first]
         return self.rng.choices(forms, weights=(50, 8, 30, 12))[0]
 
     def _org(self) -> str:
-        company, city, rng = self._word("company"), self._word("city"), self.rng
+        company, city, rng = self.word("company"), self.word("city"), self.rng
         forms = [
             company,
             f"{company} {rng.choice(material.COMPANY_FORMS)}",
-            f"{self._word('surname')} & {self._word('surname')}",
+            f"{self.word('surname')} & {self.word('surname')}",
             f"{rng.choice(material.INSTITUTIONS_OF)} {city}",
             f"{city} {rng.choice(material.INSTITUTIONS)}",
             "".join(rng.choices("ABCDEFGIKLMNOPRSTU", k=rng.choice((3, 3, 4)))),
@@ -101,7 +105,7 @@ class Namer:
         return rng.choices(forms, weights=(35, 25, 10, 10, 12, 8))[0]
 
     def _gpe(self) -> str:
-        city = self._word("city")
+        city = self.word("city")
         forms = [city, f"{self.rng.choice(material.CITY_PREFIXES)} {city}", f"{city} County"]
         return self.rng.choices(forms, weights=(70, 20, 10))[0]
 
@@ -147,6 +151,8 @@ def make_sentence(rng: random.Random, namer: Namer, known: frozenset[str]) -> Se
         key = slot.strip("{}")
         if key == slot:
             filled, labels = [slot], ["O"]
+        elif key == "brand":
+            filled, labels = [namer.word("brand")], ["O"]
         elif key in material.FILLERS:
             filled, labels = [rng.choice(material.FILLERS[key])], ["O"]
         else:

@@ -2,7 +2,8 @@
 
 A template is a line of tokens. `{PERSON}` is a slot for a name of that label; `{PERSON|ORG}` is one
 for a name of either label, in a context that does not tell which; `{DAY}`, `{PERIOD}` and `{TIME}`
-(any) are dates; `{noun}` and the like are slots for a word of `FILLERS`.
+(any) are dates; `{brand}` is one for a made-up product, which is no entity; `{noun}` and the like
+are slots for a word of `FILLERS`.
 """
 
 import random
@@ -23,13 +24,17 @@ ENDINGS = {
     "surname": "berg by ford ham ley man mann owski sen ski son stein ton worth".split(),
     "city": "burg bury dam ford ham mouth polis port stad stead ton ville wick".split(),
     "company": "co com dyne ex ics ium lab net ova soft sys tech tron works".split(),
+    "brand": "ex ia ium ix o ona ova".split(),
 }
+# Endings of every kind of name: they tell nothing.
+COMMON_ENDINGS = "al an ar el en et or us".split()
+COMMON_ENDING_SHARE = 0.4
 # The shares of sentences with names in lower case, and with names misspelt.
-LOWER_SHARE = 0.08
-TYPO_SHARE = 0.08
+LOWER_SHARE = 0.1
+TYPO_SHARE = 0.1
 # Each split's share of the words; dev and test use those of train, too.
 POOL_SHARES = {"train": 0.6, "dev": 0.15, "test": 0.25}
-POOL_SIZES = {"first": 220, "surname": 360, "city": 300, "company": 300}
+POOL_SIZES = {"first": 220, "surname": 360, "city": 300, "company": 300, "brand": 200}
 
 AMBIGUOUS = {
     "PERSON": "April Austin Chelsea Florence Ford Jordan June Lincoln May Morgan Paris Washington",
@@ -105,6 +110,15 @@ By {TIME} the {noun} had cost {number} million .
 The {noun} of {TIME} was {adj} , {PERSON} {said} .
 {PERSON|ORG} {did} the {noun} .
 {PERSON|ORG} {said} the {noun} was {adj} .
+{PERSON|ORG} and {PERSON|ORG} {did} the {noun} .
+The {nouns} praised {PERSON|ORG|GPE} and {PERSON|ORG|GPE} .
+The {nouns} asked {PERSON|ORG} about the {adj} {noun} .
+The {noun} with {PERSON|ORG|GPE} was {adj} , the {role} {said} .
+The {ORG|GPE} {noun} was {adj} .
+The {brand} {noun} was {adj} .
+The {nouns} praised the {brand} and the {noun} .
+{ORG} makes the {brand} in {GPE} .
+{PERSON} {said} the {brand} was {adj} .
 Nobody mentioned {PERSON|ORG|GPE} in the {noun} .
 The {noun} about {PERSON|ORG|GPE} was {adj} .
 {ORG|GPE} had a {adj} {noun} in {PERIOD} .
@@ -137,10 +151,12 @@ def make_pools(rng: random.Random) -> dict[str, Pool]:
         words: list[str] = []
         while len(words) < size:
             middle = rng.choice(MIDDLES) if rng.random() < 0.5 else ""
-            word = rng.choice(ROOTS) + middle + rng.choice(ENDINGS[kind])
-            if word.title() not in taken:
-                taken.add(word.title())
-                words.append(word.title())
+            is_common = rng.random() < COMMON_ENDING_SHARE
+            ending = rng.choice(COMMON_ENDINGS if is_common else ENDINGS[kind])
+            word = (rng.choice(ROOTS) + middle + ending).title()
+            if word not in taken:
+                taken.add(word)
+                words.append(word)
         start = 0
         for split, share in POOL_SHARES.items():
             stop = start + round(share * size)

@@ -7,6 +7,9 @@ import srsly
 from thinc.api import Model
 from thinc.model import deserialize_attr, serialize_attr
 
+# thinc loads node by node, and a node cannot take back what those before it did.
+PARTLY_LOADED = "The model may now hold part of the other weights: build it anew, or load its own."
+
 T = TypeVar("T", int, str, list[int])
 
 
@@ -36,7 +39,7 @@ def _deserialize(built: Pinned, value: bytes, name: str, model: Model) -> Pinned
         raise ValueError(
             f"Cannot load weights into layer {describe(model)}: it was built with "
             f"{name} = {built.value!r}, the weights were trained with {name} = {saved!r}. "
-            "Set the config to the value of the weights, or train anew."
+            f"Set the config to the value of the weights, or train anew. {PARTLY_LOADED}"
         )
     return built
 

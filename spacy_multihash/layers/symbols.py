@@ -10,7 +10,7 @@ from thinc.api import Model, Ops
 from thinc.model import deserialize_attr, serialize_attr
 from thinc.types import Ints1d
 
-from .pinned import describe
+from .pinned import PARTLY_LOADED, describe
 
 
 def _no_keys() -> numpy.ndarray:
@@ -72,6 +72,6 @@ def _deserialize(present: Symbols, value: bytes, name: str, model: Model) -> Sym
             f"Cannot load weights into layer {describe(model)}: it holds a table of "
             f"{present.describe()}, the weights were trained with one of {saved.describe()}. "
             "Make the tables from the corpus that the weights were trained on, "
-            "or load into a freshly built layer, which takes the table over."
+            f"or load into a freshly built layer, which takes the table over. {PARTLY_LOADED}"
         )
     return saved

@@ -5,8 +5,11 @@ from pathlib import Path
 import pytest
 import sample_words as material
 import spacy
+from hypothesis import given
+from hypothesis import strategies as st
 from make_sample import (
     SIZES,
+    SampleSummary,
     Sentence,
     entity_texts,
     make_sample,
@@ -24,89 +27,184 @@ def splits() -> Splits:
     return make_sentences(0)
 
 
-def test_sizes_are_as_declared(splits: Splits) -> None:
-    assert {split: len(sentences) for split, sentences in splits.items()} == SIZES
+@pytest.fixture(scope="module")
+def sample_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sample")
+    make_sample(folder)
+    return folder
 
 
-def test_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        make_sample(tmp_path / name, seed=3)
-    for split in SIZES:
-        one, two = (tmp_path / name / f"{split}.spacy" for name in ("one", "two"))
-        assert one.read_bytes() == two.read_bytes()
+def test_same_seed_gives_same_bytes(sample_dir: Path, tmp_path: Path) -> None:
+    make_sample(tmp_path, seed=0)
+    names = sorted(path.name for path in sample_dir.iterdir())
+    assert names == ["dev.spacy", "test.spacy", "train.spacy"]
+    for name in names:
+        assert (tmp_path / name).read_bytes() == (sample_dir / name).read_bytes()
 
 
 def test_other_seed_gives_other_sentences(splits: Splits) -> None:
-    assert make_sentences(1)["train"][:20] != splits["train"][:20]
+    assert make_sentences(1)["test"] != splits["test"]
 
 
-def test_files_hold_the_sentences_and_their_entities(tmp_path: Path, splits: Splits) -> None:
-    make_sample(tmp_path, seed=0)
-    for split, sentences in splits.items():
-        docs = DocBin().from_disk(tmp_path / f"{split}.spacy").get_docs(spacy.blank("en").vocab)
-        for doc, sentence in zip(docs, sentences, strict=True):
-            assert [token.text for token in doc] == sentence.words
-            assert [ent.text.split() for ent in doc.ents] == [
-                text.split() for text in entity_texts(sentence)
-            ]
-            assert doc.has_unknown_spaces
+def test_global_random_state_is_neither_used_nor_changed(splits: Splits) -> None:
+    random.seed(5)
+    before = random.getstate()
+    assert make_sentences(0) == splits
+    assert random.getstate() == before
 
 
-def test_every_label_occurs_in_every_split(splits: Splits) -> None:
-    for sentences in splits.values():
-        labels = {tag[2:] for sentence in sentences for tag in sentence.tags} - {""}
-        assert labels == {"PERSON", "ORG", "GPE", "DATE"}
+def test_splits_have_their_sizes(splits: Splits) -> None:
+    assert {split: len(sentences) for split, sentences in splits.items()} == SIZES
 
 
-def test_tags_are_iob2(splits: Splits) -> None:
-    for sentence in (sentence for sentences in splits.values() for sentence in sentences):
+def test_every_tag_is_iob2_of_the_four_labels(splits: Splits) -> None:
+    labels = {"PERSON", "ORG", "GPE", "DATE"}
+    for sentence in splits["train"] + splits["test"]:
+        assert len(sentence.words) == len(sentence.tags)
         for before, tag in zip(["O", *sentence.tags], sentence.tags, strict=False):
-            assert tag[0] != "I" or before[2:] == tag[2:]
+            assert tag == "O" or tag[2:] in labels
+            assert tag[0] != "I" or before in (f"B-{tag[2:]}", tag)
 
 
-def test_most_test_entities_never_occur_in_training(splits: Splits) -> None:
-    summary = {row.split: row for row in summarise(splits)}
-    for split in ("dev", "test"):
-        assert 0.5 < summary[split].unseen / summary[split].entities < 0.8
-    assert summary["train"].unseen == 0
+def test_every_label_is_frequent_in_every_split(splits: Splits) -> None:
+    for sentences in splits.values():
+        opened = [tag[2:] for s in sentences for tag in s.tags if tag[0] == "B"]
+        for label in ("PERSON", "ORG", "GPE", "DATE"):
+            assert opened.count(label) / len(opened) > 0.1
 
 
-def test_ambiguous_names_have_several_labels(splits: Splits) -> None:
+def test_some_sentences_have_no_entity(splits: Splits) -> None:
+    plain = [s for s in splits["train"] if set(s.tags) == {"O"}]
+    assert 0.1 < len(plain) / SIZES["train"] < 0.3
+
+
+def test_every_slot_is_filled(splits: Splits) -> None:
+    words = [word for sentences in splits.values() for s in sentences for word in s.words]
+    assert not [word for word in words if not word or "{" in word or "}" in word]
+
+
+def test_pools_share_no_word() -> None:
+    pools = material.make_pools(random.Random(0))
+    words = [w.lower() for pool in pools.values() for kind in pool.values() for w in kind]
+    ambiguous = {n.lower() for names in material.AMBIGUOUS_NAMES.values() for n in names}
+    assert len(set(words)) == len(words) == sum(material.POOL_SIZES.values())
+    assert ambiguous.isdisjoint(words)
+
+
+@pytest.mark.parametrize("held_out", ["dev", "test"])
+def test_held_out_names_occur_in_their_split_only(splits: Splits, held_out: str) -> None:
+    pool = material.make_pools(random.Random(0))[held_out]
+    own = {word.lower() for words in pool.values() for word in words}
+    for split, sentences in splits.items():
+        found = own.intersection(word.lower() for s in sentences for word in s.words)
+        assert bool(found) == (split == held_out)
+
+
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_many_entities_are_unseen_and_many_are_seen(splits: Splits, split: str) -> None:
+    counts = {summary.split: summary for summary in summarise(splits)}[split]
+    assert 0.5 < counts.unseen / counts.entities < 0.8
+
+
+def test_each_ambiguous_name_has_two_labels_or_more_in_train(splits: Splits) -> None:
     labels = defaultdict(set)
     for sentence in splits["train"]:
-        for word, tag in zip(sentence.words, sentence.tags, strict=True):
-            labels[word].add(tag[2:])
-    for name in ("Washington", "Ford", "Chelsea", "Amazon", "May", "Jordan"):
-        assert len(labels[name] - {""}) >= 2, name
+        for i, (word, tag) in enumerate(zip(sentence.words, sentence.tags, strict=True)):
+            ends = i + 1 == len(sentence.tags) or sentence.tags[i + 1][0] != "I"
+            if tag[0] == "B" and ends:
+                labels[word].add(tag[2:])
+    slots = defaultdict(set)
+    for slot, names in material.AMBIGUOUS_NAMES.items():
+        for name in names:
+            slots[name].add(material.LABELS[slot])
+    assert {"Washington", "Paris", "Jordan", "Ford", "Chelsea", "Amazon", "May"} <= set(slots)
+    two = {name: expected for name, expected in slots.items() if len(expected) >= 2}
+    assert set(two) == set(slots)
+    assert {name: labels[name] for name in slots} == slots
 
 
-def test_some_names_are_in_lower_case_and_some_sentences_have_none(splits: Splits) -> None:
-    train = splits["train"]
-    lower = [text for s in train for text in entity_texts(s) if text.islower()]
-    assert len(lower) > 100
-    assert sum(not entity_texts(sentence) for sentence in train) > 300
+def test_some_names_are_lower_case(splits: Splits) -> None:
+    names = [
+        word
+        for sentence in splits["train"]
+        for word, tag in zip(sentence.words, sentence.tags, strict=True)
+        if tag == "B-PERSON"
+    ]
+    assert 0.05 < sum(name.islower() for name in names) / len(names) < 0.15
 
 
-def test_no_word_of_a_name_is_shared_by_dev_and_test_pools() -> None:
-    pools = material.make_pools(random.Random(0))
-    for kind in pools["train"]:
-        words = [set(pools[split][kind]) for split in ("train", "dev", "test")]
-        assert sum(map(len, words)) == len(set.union(*words))
+def test_distort_lowers_misspells_or_keeps_by_the_roll() -> None:
+    rng = random.Random(0)
+    lower, typo = material.LOWER_SHARE, material.TYPO_SHARE
+    words = ["Benson", "Holding"]
+    assert material.distort(rng, words, lower / 2, frozenset()) == ["benson", "holding"]
+    assert material.distort(rng, words, lower + typo, frozenset()) == words
+    misspelt = material.distort(rng, words, lower + typo / 2, frozenset())
+    assert sum(a != b for a, b in zip(words, misspelt, strict=True)) == 1
 
 
-def test_summary_counts_by_hand() -> None:
-    known = Sentence(["Ana", "Paz", "met", "Bo"], ["B-PERSON", "I-PERSON", "O", "B-PERSON"])
-    new = Sentence(["Ana", "met", "Bo"], ["B-PERSON", "O", "B-PERSON"])
-    train, test = summarise({"train": [known], "test": [new]})
-    assert (train.sentences, train.tokens, train.entities, train.unseen) == (1, 4, 2, 0)
-    assert (test.sentences, test.tokens, test.entities, test.unseen) == (1, 3, 2, 1)
+def test_distort_makes_no_known_word_and_leaves_short_words() -> None:
+    rng = random.Random(0)
+    roll = material.LOWER_SHARE
+    known = frozenset({"Benon", "Bensno"})
+    typos = {material.distort(rng, ["Benson"], roll, known)[0] for _ in range(500)}
+    assert len(typos) > 20
+    assert typos.isdisjoint(known)
+    assert material.distort(rng, ["Jo"], roll, frozenset()) == ["Jo"]
 
 
-def test_folder_that_cannot_be_written_to_is_named(
+@given(st.text("abcXYZ", min_size=3, max_size=9), st.integers(0, 2**32))
+def test_misspell_changes_a_word_but_not_its_first_letter(word: str, seed: int) -> None:
+    typo = material.misspell(random.Random(seed), word)
+    assert typo != word
+    assert typo[0] == word[0]
+    assert abs(len(typo) - len(word)) <= 1
+
+
+def test_entity_texts_joins_words_and_parts_neighbours() -> None:
+    sentence = Sentence(["Ann", "Lee", "May", "left"], ["B-PERSON", "I-PERSON", "B-DATE", "O"])
+    assert entity_texts(sentence) == ["Ann Lee", "May"]
+
+
+def test_summarise_counts_unseen_by_exact_text_whatever_the_label() -> None:
+    splits = {
+        "train": [Sentence(["May", "left"], ["B-PERSON", "O"])],
+        "dev": [Sentence(["May"], ["B-DATE"]), Sentence(["may", "Ann"], ["B-DATE", "B-PERSON"])],
+    }
+    assert summarise(splits) == [
+        SampleSummary("train", sentences=1, tokens=2, entities=1, unseen=0),
+        SampleSummary("dev", sentences=2, tokens=3, entities=3, unseen=2),
+    ]
+
+
+def test_docs_hold_the_words_and_entities_with_unknown_spaces(
+    splits: Splits, sample_dir: Path
+) -> None:
+    doc_bin = DocBin().from_disk(sample_dir / "test.spacy")
+    docs = list(doc_bin.get_docs(spacy.blank("en").vocab))
+    assert all(doc.has_unknown_spaces for doc in docs)
+    assert [[t.text for t in doc] for doc in docs] == [s.words for s in splits["test"]]
+    assert [[ent.text.strip() for ent in doc.ents] for doc in docs] == [
+        entity_texts(s) for s in splits["test"]
+    ]
+
+
+def test_make_sample_cli_shows_a_row_a_split(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    blocked = tmp_path / "file"
-    blocked.write_text("")
+    make_sample_cli(tmp_path, seed=0)
+    rows = [line.split()[:2] for line in capsys.readouterr().out.splitlines()]
+    assert [row for row in rows if row and row[0] in SIZES] == [
+        ["train", "3,000"],
+        ["dev", "500"],
+        ["test", "600"],
+    ]
+
+
+def test_make_sample_cli_exits_with_1_and_names_a_folder_it_cannot_make(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
     with pytest.raises(SystemExit, match="1"):
-        make_sample_cli(blocked / "corpus")
+        make_sample_cli(tmp_path / "file", seed=0)
     assert "Could not write to" in capsys.readouterr().out

@@ -1,0 +1,310 @@
+"""Settings that decide which row a token meets cannot be changed silently by loading weights."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import spacy
+from numpy.testing import assert_array_equal
+from spacy.language import Language
+from spacy.tokens import Doc
+from thinc.api import Config, Model, fix_random_seed
+
+from spacy_multihash import (
+    Table,
+    Tables,
+    build_multi_embed_v1,
+    build_multi_hash_embed_v1,
+    set_tables,
+)
+
+TEXTS = ["Anna met Anna in Rome .", "", "The shares of Xerox Corp. rose 12 % in 1998 ."]
+HASH = {
+    "width": 8,
+    "attrs": ["NORM", "SHAPE"],
+    "rows": [50, 20],
+    "include_static_vectors": False,
+    "num_hashes": [2, 5],
+    "seeds": [11, 12],
+}
+LOOKUP = {"width": 8, "attrs": ["NORM", "SHAPE"], "include_static_vectors": False}
+
+
+@pytest.fixture
+def docs() -> list[Doc]:
+    nlp = spacy.blank("en")
+    return [nlp.make_doc(text) for text in TEXTS]
+
+
+def build_hash(**settings: Any) -> Model:
+    return build_multi_hash_embed_v1(**(HASH | settings))
+
+
+def build_lookup(**settings: Any) -> Model:
+    return build_multi_embed_v1(**(LOOKUP | settings))
+
+
+def symbols_of(docs: Sequence[Doc], *attrs: str) -> Tables:
+    """Make a table of each attribute, of all its symbols in the order of their ids."""
+    tables = {}
+    for attr in attrs:
+        ids = numpy.concatenate([doc.to_array([attr]).ravel() for doc in docs])
+        keys = numpy.unique(ids.astype("uint64"))
+        tables[attr] = Table(keys, numpy.ones(len(keys), dtype="uint64"))
+    return Tables(tables)
+
+
+def initialized(model: Model, docs: Sequence[Doc], tables: Tables | None = None) -> Model:
+    """Initialize, from a random seed that no other model has."""
+    if tables is not None:
+        set_tables(model, tables)
+    return model.initialize(X=list(docs))
+
+
+def assert_same_predictions(one: Model, other: Model, docs: list[Doc]) -> None:
+    for vectors, others in zip(one.predict(docs), other.predict(docs), strict=True):
+        assert_array_equal(vectors, others)
+
+
+def row_settings(model: Model) -> list[dict[str, Any]]:
+    """List the settings of each hash_rows node."""
+    found = [node for node in model.walk() if node.name == "hash_rows"]
+    return [{name: pinned.value for name, pinned in node.attrs.items()} for node in found]
+
+
+# MultiHashEmbed
+
+
+def test_weights_of_the_same_settings_are_loaded(docs: list[Doc]) -> None:
+    saved, target = (initialized(build_hash(), docs) for _ in range(2))
+    target.from_bytes(saved.to_bytes())
+    assert_same_predictions(target, saved, docs)
+
+
+# What is saved differently, and what the message says was built and was saved.
+CHANGED = {
+    "seeds": ({"seeds": [11, 13]}, "SHAPE", "seed = 12", "seed = 13"),
+    "num_hashes": ({"num_hashes": [3, 5]}, "NORM", "num_hashes = 2", "num_hashes = 3"),
+    "num_hashes of two blocks": ({"num_hashes": [2, 6]}, "SHAPE", "num_hashes = 5", "= 6"),
+    "rows": ({"rows": [50, 21]}, "SHAPE", "nV = 20", "nV = 21"),
+    "attrs": ({"attrs": ["NORM", "PREFIX"]}, "", "SHAPE", "PREFIX"),
+    "order of attrs": ({"attrs": ["SHAPE", "NORM"]}, "", "SHAPE", "NORM"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGED.values(), ids=CHANGED.keys())
+@pytest.mark.parametrize("is_initialized", [True, False], ids=["initialized", "only built"])
+def test_other_settings_are_refused_and_both_sides_named(
+    change: tuple[dict[str, Any], str, str, str], is_initialized: bool, docs: list[Doc]
+) -> None:
+    settings, attr, built, saved = change
+    data = initialized(build_hash(**settings), docs).to_bytes()
+    target = build_hash()
+    if is_initialized:
+        target.initialize(X=docs)
+    message = f"{attr}.*built with .*{re.escape(built)}.*trained with .*{re.escape(saved)}"
+    with pytest.raises(ValueError, match=message):
+        target.from_bytes(data)
+
+
+@pytest.mark.parametrize("settings", [settings for settings, *_ in CHANGED.values()])
+def test_settings_survive_a_failed_load(settings: dict[str, Any], docs: list[Doc]) -> None:
+    data = initialized(build_hash(**settings), docs).to_bytes()
+    target = initialized(build_hash(), docs)
+    with pytest.raises(ValueError, match="Cannot load weights into layer"):
+        target.from_bytes(data)
+    assert row_settings(target) == row_settings(build_hash())
+
+
+def test_failed_load_says_what_it_leaves_behind(docs: list[Doc]) -> None:
+    data = initialized(build_hash(seeds=[11, 13]), docs).to_bytes()
+    with pytest.raises(ValueError, match="may now hold part of the other weights: build it anew"):
+        initialized(build_hash(), docs).from_bytes(data)
+
+
+def test_right_weights_can_be_loaded_after_a_failed_load(docs: list[Doc]) -> None:
+    saved, target = (initialized(build_hash(), docs) for _ in range(2))
+    with pytest.raises(ValueError, match="Cannot load weights into layer"):
+        target.from_bytes(initialized(build_hash(seeds=[1, 2]), docs).to_bytes())
+    assert_same_predictions(target.from_bytes(saved.to_bytes()), saved, docs)
+
+
+@pytest.mark.parametrize("build", [build_hash, build_lookup])
+def test_another_width_is_refused(build: Any, docs: list[Doc]) -> None:
+    tables = symbols_of(docs, "NORM", "SHAPE") if build is build_lookup else None
+    data = initialized(build(width=9), docs, tables).to_bytes()
+    with pytest.raises(ValueError, match="Attempt to change dimension 'nO'"):
+        build().from_bytes(data)
+
+
+def test_another_number_of_attributes_is_refused(docs: list[Doc]) -> None:
+    settings = {"attrs": ["NORM"], "rows": [50], "num_hashes": [2], "seeds": [11]}
+    data = initialized(build_hash(**settings), docs).to_bytes()
+    with pytest.raises(ValueError, match="mismatched structure"):
+        build_hash().from_bytes(data)
+
+
+def test_weights_go_not_from_hashes_to_tables(docs: list[Doc]) -> None:
+    data = initialized(build_hash(), docs).to_bytes()
+    with pytest.raises(ValueError, match="rows_by = 'lookup', .* rows_by = 'hash'"):
+        build_lookup().from_bytes(data)
+
+
+def test_weights_go_not_from_tables_to_hashes(docs: list[Doc]) -> None:
+    data = initialized(build_lookup(), docs, symbols_of(docs, "NORM", "SHAPE")).to_bytes()
+    with pytest.raises(ValueError, match="rows_by = 'hash', .* rows_by = 'lookup'"):
+        build_hash().from_bytes(data)
+
+
+def test_files_are_checked_as_bytes_are(docs: list[Doc], tmp_path: Path) -> None:
+    initialized(build_hash(seeds=[11, 13]), docs).to_disk(tmp_path / "model")
+    with pytest.raises(ValueError, match="seed = 12.*seed = 13"):
+        build_hash().from_disk(tmp_path / "model")
+
+
+def test_dicts_are_checked_as_bytes_are(docs: list[Doc]) -> None:
+    message = initialized(build_hash(seeds=[11, 13]), docs).to_dict()
+    with pytest.raises(ValueError, match="seed = 12.*seed = 13"):
+        build_hash().from_dict(message)
+
+
+# MultiEmbed
+
+
+def test_fresh_layer_takes_the_tables_over(docs: list[Doc]) -> None:
+    saved = initialized(build_lookup(), docs, symbols_of(docs, "NORM", "SHAPE"))
+    assert_same_predictions(build_lookup().from_bytes(saved.to_bytes()), saved, docs)
+
+
+def test_tables_that_were_loaded_are_saved_again(docs: list[Doc]) -> None:
+    saved = initialized(build_lookup(), docs, symbols_of(docs, "NORM", "SHAPE"))
+    loaded = build_lookup().from_bytes(saved.to_bytes())
+    assert_same_predictions(build_lookup().from_bytes(loaded.to_bytes()), saved, docs)
+
+
+def test_layer_with_the_same_tables_loads_the_weights(docs: list[Doc]) -> None:
+    tables = symbols_of(docs, "NORM", "SHAPE")
+    saved, target = (initialized(build_lookup(), docs, tables) for _ in range(2))
+    assert_same_predictions(target.from_bytes(saved.to_bytes()), saved, docs)
+
+
+def other_symbols(tables: Tables, change: str) -> Tables:
+    norm = tables.tables["NORM"]
+    keys = {
+        "other symbols": norm.keys + numpy.uint64(1),
+        "other order": norm.keys[::-1].copy(),
+        "fewer symbols": norm.keys[:-2],
+    }[change]
+    return Tables({**tables.tables, "NORM": Table(keys, numpy.ones(len(keys), dtype="uint64"))})
+
+
+@pytest.mark.parametrize("change", ["other symbols", "other order", "fewer symbols"])
+def test_other_tables_are_refused_and_both_sides_named(change: str, docs: list[Doc]) -> None:
+    tables = symbols_of(docs, "NORM", "SHAPE")
+    others = other_symbols(tables, change)
+    saved = initialized(build_lookup(), docs, others)
+    target = initialized(build_lookup(), docs, tables)
+    built, trained = (len(each.tables["NORM"]) for each in (tables, others))
+    message = f"NORM: it holds a table of {built} symbols .* trained with one of {trained} symbols"
+    with pytest.raises(ValueError, match=message):
+        target.from_bytes(saved.to_bytes())
+
+
+def test_tables_of_other_attributes_are_refused(docs: list[Doc]) -> None:
+    saved = initialized(
+        build_lookup(attrs=["NORM", "PREFIX"]), docs, symbols_of(docs, "NORM", "PREFIX")
+    )
+    with pytest.raises(ValueError, match="built with .*SHAPE.* trained with .*PREFIX"):
+        build_lookup().from_bytes(saved.to_bytes())
+
+
+def test_weights_of_the_other_kind_are_refused(docs: list[Doc]) -> None:
+    hashed = initialized(build_hash(), docs)
+    looked_up = initialized(build_lookup(), docs, symbols_of(docs, "NORM", "SHAPE"))
+    with pytest.raises(ValueError, match="built with rows_by = 'lookup', .* rows_by = 'hash'"):
+        build_lookup().from_bytes(hashed.to_bytes())
+    with pytest.raises(ValueError, match="built with rows_by = 'hash', .* rows_by = 'lookup'"):
+        build_hash().from_bytes(looked_up.to_bytes())
+
+
+# Whole pipelines
+
+
+def make_nlp(kind: str, docs: Sequence[Doc]) -> Language:
+    settings = HASH if kind == "hash" else LOOKUP
+    name = {"hash": "MultiHashEmbed", "lookup": "MultiEmbed"}[kind]
+    embed = {"@architectures": f"spacy-multihash.{name}.v1", **settings}
+    encode = {
+        "@architectures": "spacy.MaxoutWindowEncoder.v2",
+        "width": 8,
+        "depth": 1,
+        "window_size": 1,
+        "maxout_pieces": 2,
+    }
+    nlp = spacy.blank("en")
+    model = {"@architectures": "spacy.Tok2Vec.v2", "embed": embed, "encode": encode}
+    tok2vec = nlp.add_pipe("tok2vec", config={"model": model})
+    if kind == "lookup":
+        set_tables(tok2vec.model, symbols_of(docs, "NORM", "SHAPE"))  # type: ignore[attr-defined]
+    nlp.initialize()
+    return nlp
+
+
+@pytest.mark.parametrize("kind", ["hash", "lookup"])
+def test_settings_survive_saving_a_pipeline(kind: str, docs: list[Doc], tmp_path: Path) -> None:
+    make_nlp(kind, docs).to_disk(tmp_path)
+    embed = spacy.load(tmp_path).config["components"]["tok2vec"]["model"]["embed"]
+    for name, value in (HASH if kind == "hash" else LOOKUP).items():
+        assert embed[name] == value
+
+
+EDITS = {
+    "seeds": ([11, 13], "SHAPE.* seed = 13, .* seed = 12"),
+    "num_hashes": ([2, 4], "SHAPE.* num_hashes = 4, .* num_hashes = 5"),
+    "rows": ([50, 30], "SHAPE.* nV = 30, .* nV = 20"),
+    "attrs": (["NORM", "PREFIX"], "PREFIX.* trained with .*SHAPE"),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_config_that_was_edited_after_training_is_refused(
+    name: str, docs: list[Doc], tmp_path: Path
+) -> None:
+    make_nlp("hash", docs).to_disk(tmp_path)
+    value, message = EDITS[name]
+    config = Config().from_disk(tmp_path / "config.cfg")
+    config["components"]["tok2vec"]["model"]["embed"][name] = value
+    config.to_disk(tmp_path / "config.cfg")
+    with pytest.raises(ValueError, match=message):
+        spacy.load(tmp_path)
+
+
+def test_seeds_that_were_left_to_the_package_are_not_those_of_spacy(
+    docs: list[Doc], tmp_path: Path
+) -> None:
+    make_nlp("hash", docs).to_disk(tmp_path)
+    config = Config().from_disk(tmp_path / "config.cfg")
+    config["components"]["tok2vec"]["model"]["embed"]["seeds"] = None
+    config.to_disk(tmp_path / "config.cfg")
+    with pytest.raises(ValueError, match=r"NORM.* seed = \d+, .* seed = 11"):
+        spacy.load(tmp_path)
+
+
+def test_pipeline_of_other_settings_is_refused_by_from_bytes(docs: list[Doc]) -> None:
+    saved = make_nlp("hash", docs)
+    config = Config(saved.config).copy()
+    config["components"]["tok2vec"]["model"]["embed"]["seeds"] = [11, 13]
+    other = spacy.util.load_model_from_config(config)
+    with pytest.raises(ValueError, match="SHAPE.* seed = 13, .* seed = 12"):
+        other.from_bytes(saved.to_bytes())
+
+
+def test_models_initialized_one_after_the_other_differ(docs: list[Doc]) -> None:
+    """Guard the tests above: what they load differs from what they load it into."""
+    fix_random_seed(0)
+    one, other = (initialized(build_hash(), docs) for _ in range(2))
+    vectors, others = (model.predict(docs)[0] for model in (one, other))
+    assert (vectors != others).any()

@@ -1,0 +1,854 @@
+"""The embeddings in whole pipelines: train, pretrain, source, save, load, package, and odd docs."""
+
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import spacy
+import srsly
+from numpy.testing import assert_allclose, assert_array_equal
+from spacy.attrs import IDS
+from spacy.cli.debug_model import debug_model
+from spacy.cli.package import package
+from spacy.cli.train import train as train_cli
+from spacy.language import DEFAULT_CONFIG_PRETRAIN_PATH, Language
+from spacy.ml.models.tok2vec import MultiHashEmbed
+from spacy.schemas import ConfigSchemaTraining
+from spacy.tokens import Doc, DocBin, Span
+from spacy.training import Example
+from spacy.training.initialize import init_nlp
+from spacy.training.loop import train
+from spacy.training.pretrain import pretrain
+from spacy.util import load_config, load_model_from_config, registry
+from spacy.vectors import Vectors
+from spacy.vocab import Vocab
+from thinc.api import Config, Model, fix_random_seed
+
+from spacy_multihash import (
+    build_multi_embed_v1,
+    build_multi_hash_embed_v1,
+    count_symbols,
+    make_tables,
+    set_tables,
+    spacy_seeds,
+)
+from spacy_multihash.callbacks import lookup_attrs
+
+WIDTH = 16
+ATTRS = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
+ROWS = [200, 100, 100, 50]
+
+BASE = """
+[paths]
+train = ""
+raw_text = ""
+init_tok2vec = null
+vectors = null
+
+[nlp]
+lang = "en"
+pipeline = ["tok2vec","ner"]
+
+[components]
+
+[components.tok2vec]
+factory = "tok2vec"
+
+[components.tok2vec.model]
+@architectures = "spacy.Tok2Vec.v2"
+
+[components.tok2vec.model.embed]
+EMBED
+
+[components.tok2vec.model.encode]
+@architectures = "spacy.MaxoutWindowEncoder.v2"
+width = 16
+depth = 1
+window_size = 1
+maxout_pieces = 2
+
+[components.ner]
+factory = "ner"
+
+[components.ner.model]
+@architectures = "spacy.TransitionBasedParser.v2"
+state_type = "ner"
+extra_state_tokens = false
+hidden_width = 16
+maxout_pieces = 2
+use_upper = true
+
+[components.ner.model.tok2vec]
+@architectures = "spacy.Tok2VecListener.v1"
+width = 16
+upstream = "*"
+
+[corpora]
+
+[corpora.train]
+@readers = "spacy.Corpus.v1"
+path = ${paths.train}
+
+[corpora.dev]
+@readers = "spacy.Corpus.v1"
+path = ${paths.train}
+
+[corpora.pretrain]
+@readers = "spacy.JsonlCorpus.v1"
+path = ${paths.raw_text}
+
+[training]
+seed = 0
+train_corpus = "corpora.train"
+dev_corpus = "corpora.dev"
+dropout = 0.1
+patience = 0
+max_steps = 60
+eval_frequency = 20
+
+[training.batcher]
+@batchers = "spacy.batch_by_sequence.v1"
+size = 8
+
+[training.optimizer]
+@optimizers = "Adam.v1"
+learn_rate = 0.02
+
+[pretraining]
+max_epochs = 2
+corpus = "corpora.pretrain"
+component = "tok2vec"
+layer = ""
+
+[pretraining.batcher]
+@batchers = "spacy.batch_by_sequence.v1"
+size = 4
+
+[pretraining.objective]
+@architectures = "spacy.PretrainCharacters.v1"
+maxout_pieces = 2
+hidden_size = 16
+n_characters = 2
+
+[initialize]
+vectors = ${paths.vectors}
+init_tok2vec = ${paths.init_tok2vec}
+"""
+
+EMBED = {
+    "hash": """@architectures = "spacy-multihash.MultiHashEmbed.v1"
+width = 16
+attrs = ["NORM","PREFIX","SUFFIX","SHAPE"]
+rows = [200,100,100,50]
+include_static_vectors = false
+num_hashes = [1,2,4,6]
+""",
+    "lookup": """@architectures = "spacy-multihash.MultiEmbed.v1"
+width = 16
+attrs = ["NORM","PREFIX","SUFFIX","SHAPE"]
+include_static_vectors = false
+unk_dropout = 0.05
+""",
+}
+
+INIT_TABLES = """
+[initialize.before_init]
+@callbacks = "spacy-multihash.init_tables.v1"
+min_freq = 1
+component = "tok2vec"
+"""
+
+SENTENCES = [
+    ("Anna Berg lives in Oslo .", [(0, 2, "PER"), (4, 5, "LOC")]),
+    ("Tom works at Acme Corp .", [(0, 1, "PER"), (3, 5, "ORG")]),
+    ("The rain in Rome fell for 12 days .", [(3, 4, "LOC")]),
+    ("Acme Corp sold 300 cars in Oslo .", [(0, 2, "ORG"), (6, 7, "LOC")]),
+    ("Nobody saw it .", []),
+    ("Tom met Anna Berg .", [(0, 1, "PER"), (2, 4, "PER")]),
+    ("In Rome , Globex hired Tom .", [(1, 2, "LOC"), (3, 4, "ORG"), (5, 6, "PER")]),
+    ("Globex lost 40 % of its value .", [(0, 1, "ORG")]),
+]
+# Words that no training sentence holds, an empty doc, white space.
+TEXTS = [*(text for text, _ in SENTENCES), "", "  ", "Zoë 's 7th 😀 naïve co-op\n\n went !"]
+
+
+def write_corpus(path: Path) -> Path:
+    vocab = spacy.blank("en").vocab
+    docs = []
+    for text, ents in SENTENCES:
+        doc = Doc(vocab, words=text.split())
+        doc.set_ents([Span(doc, start, end, label=label) for start, end, label in ents])
+        docs.append(doc)
+    DocBin(docs=docs).to_disk(path)
+    return path
+
+
+def make_config(kind: str, corpus: Path) -> Config:
+    text = BASE.replace("EMBED", EMBED[kind]) + (INIT_TABLES if kind == "lookup" else "")
+    raw = Config().from_str(text, interpolate=False)
+    raw["paths"]["train"] = str(corpus)
+    # Filled with the defaults, as `spacy init fill-config --pretraining` does.
+    filled = load_model_from_config(raw, auto_fill=True).config
+    return load_config(DEFAULT_CONFIG_PRETRAIN_PATH).merge(filled)
+
+
+def tok2vec(nlp: Language) -> Model:
+    return nlp.get_pipe("tok2vec").model  # type: ignore[attr-defined]
+
+
+def vectors_of(nlp: Language) -> list[numpy.ndarray]:
+    """Predict the vectors that tok2vec gives to the tokens of each text."""
+    return tok2vec(nlp).predict([nlp.make_doc(text) for text in TEXTS])
+
+
+def entities_of(nlp: Language) -> list[list[tuple[str, str]]]:
+    return [[(ent.text, ent.label_) for ent in nlp(text).ents] for text in TEXTS]
+
+
+def assert_same_vectors(one: Sequence[numpy.ndarray], other: Sequence[numpy.ndarray]) -> None:
+    for vectors, others in zip(one, other, strict=True):
+        assert_array_equal(vectors, others)
+
+
+def assert_same_predictions(one: Language, other: Language) -> None:
+    assert_same_vectors(vectors_of(one), vectors_of(other))
+    assert entities_of(one) == entities_of(other)
+
+
+def assert_learnt(nlp: Language) -> None:
+    for text, ents in SENTENCES:
+        found = [(ent.start, ent.end, ent.label_) for ent in nlp(text).ents]
+        assert found == ents
+
+
+def examples_of(nlp: Language, corpus: Path) -> list[Example]:
+    docs = DocBin().from_disk(corpus).get_docs(nlp.vocab)
+    return [Example(nlp.make_doc(doc.text), doc) for doc in docs]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_corpus(tmp_path_factory.mktemp("corpus") / "train.spacy")
+
+
+@pytest.fixture(scope="module", params=["hash", "lookup"])
+def kind(request: pytest.FixtureRequest) -> str:
+    """MultiHashEmbed, then MultiEmbed."""
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def trained(kind: str, corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the best model of a training run with `spacy train`."""
+    folder = tmp_path_factory.mktemp(f"trained_{kind}")
+    make_config(kind, corpus).to_disk(folder / "config.cfg")
+    train_cli(folder / "config.cfg", folder)
+    return folder / "model-best"
+
+
+@pytest.fixture
+def nlp(trained: Path) -> Language:
+    return spacy.load(trained)
+
+
+def other_weights(kind: str, corpus: Path) -> Language:
+    """Build the pipeline of `trained` freshly, and initialize it differently."""
+    config = make_config(kind, corpus)
+    config["training"]["seed"] = 99
+    return init_nlp(config)
+
+
+# Training
+
+
+def test_training_learns_the_sentences(nlp: Language) -> None:
+    assert_learnt(nlp)
+
+
+def test_training_twice_gives_the_same_weights(
+    kind: str, corpus: Path, trained: Path, tmp_path: Path
+) -> None:
+    again, _ = train(init_nlp(make_config(kind, corpus)), tmp_path)
+    assert_same_predictions(spacy.load(tmp_path / "model-best"), spacy.load(trained))
+
+
+def test_saved_pipeline_predicts_the_same_in_another_process(
+    nlp: Language, trained: Path, tmp_path: Path
+) -> None:
+    code = (
+        "import sys, numpy, spacy, srsly\n"
+        "nlp = spacy.load(sys.argv[1])\n"
+        "docs = list(nlp.pipe(srsly.read_json(sys.argv[2])))\n"
+        "numpy.savez(sys.argv[3], *[doc.tensor for doc in docs])\n"
+        "ents = [[(ent.text, ent.label_) for ent in doc.ents] for doc in docs]\n"
+        "srsly.write_json(sys.argv[4], ents)\n"
+    )
+    names = ["texts.json", "vectors.npz", "ents.json"]
+    texts, vectors, ents = (tmp_path / name for name in names)
+    srsly.write_json(texts, TEXTS)
+    subprocess.run([sys.executable, "-c", code, trained, texts, vectors, ents], check=True)
+    docs = list(nlp.pipe(TEXTS))
+    with numpy.load(vectors) as arrays:
+        assert_same_vectors(list(arrays.values()), [doc.tensor for doc in docs])
+    expected = [[[ent.text, ent.label_] for ent in doc.ents] for doc in docs]
+    assert srsly.read_json(ents) == expected
+
+
+def test_update_goes_on_after_loading(nlp: Language, corpus: Path) -> None:
+    before = vectors_of(nlp)
+    sgd = nlp.resume_training()
+    # nlp.update applies the gradient that tok2vec got from its listeners at the next call.
+    for _ in range(2):
+        nlp.update(examples_of(nlp, corpus), sgd=sgd)
+    assert any((a != b).any() for a, b in zip(before, vectors_of(nlp), strict=True))
+
+
+# Pretraining
+
+
+@pytest.fixture(scope="module", params=["characters", "vectors"])
+def pretrained(
+    request: pytest.FixtureRequest,
+    kind: str,
+    corpus: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[Config, Path]:
+    """The config of a run of `spacy pretrain`, and its weights."""
+    folder = tmp_path_factory.mktemp(f"pretrained_{kind}")
+    config = make_config(kind, corpus)
+    srsly.write_jsonl(folder / "raw.jsonl", [{"text": text} for text, _ in SENTENCES])
+    config["paths"]["raw_text"] = str(folder / "raw.jsonl")
+    if request.param == "vectors":
+        blank = spacy.blank("en")
+        blank.vocab.vectors = word_vectors(blank.vocab)
+        blank.to_disk(folder / "vectors")
+        config["paths"]["vectors"] = str(folder / "vectors")
+        config["pretraining"]["objective"] = {
+            "@architectures": "spacy.PretrainVectors.v1",
+            "maxout_pieces": 2,
+            "hidden_size": 16,
+            "loss": "cosine",
+        }
+    pretrain(config.interpolate(), folder)
+    return config, folder / "model-last.bin"
+
+
+def test_pretrained_weights_are_those_that_training_starts_from(
+    pretrained: tuple[Config, Path], tmp_path: Path
+) -> None:
+    config, weights = pretrained
+    fresh = init_nlp(config)
+    config = config.copy()
+    config["paths"]["init_tok2vec"] = str(weights)
+    nlp = init_nlp(config)
+    assert any((a != b).any() for a, b in zip(vectors_of(nlp), vectors_of(fresh), strict=True))
+    tok2vec(fresh).from_bytes(weights.read_bytes())
+    assert_same_vectors(vectors_of(nlp), vectors_of(fresh))
+
+
+def test_pretraining_changes_the_tables(pretrained: tuple[Config, Path]) -> None:
+    config, weights = pretrained
+    nlp = init_nlp(config)
+    before = [node.get_param("E").copy() for node in nodes(tok2vec(nlp), "table_embed")]
+    tok2vec(nlp).from_bytes(weights.read_bytes())
+    after = [node.get_param("E") for node in nodes(tok2vec(nlp), "table_embed")]
+    assert all((a != b).any() for a, b in zip(before, after, strict=True))
+
+
+def test_pretrained_pipeline_can_be_trained(
+    pretrained: tuple[Config, Path], tmp_path: Path
+) -> None:
+    config, weights = pretrained
+    config = config.copy()
+    config["paths"]["init_tok2vec"] = str(weights)
+    train(init_nlp(config), tmp_path)
+    assert_learnt(spacy.load(tmp_path / "model-best"))
+
+
+# Frozen, sourced, copied
+
+
+def test_frozen_tok2vec_keeps_its_weights_and_annotates(
+    kind: str, corpus: Path, trained: Path, tmp_path: Path
+) -> None:
+    config = make_config(kind, corpus)
+    config["components"]["tok2vec"] = {"source": str(trained)}
+    config["training"]["frozen_components"] = ["tok2vec"]
+    config["training"]["annotating_components"] = ["tok2vec"]
+    config["training"]["seed"] = 5
+    train(init_nlp(config), tmp_path)
+    result = spacy.load(tmp_path / "model-best")
+    assert_same_vectors(vectors_of(result), vectors_of(spacy.load(trained)))
+    assert_learnt(result)
+
+
+def test_sourced_components_are_trained_further(
+    kind: str, corpus: Path, trained: Path, tmp_path: Path
+) -> None:
+    config = make_config(kind, corpus)
+    config["components"] = {name: {"source": str(trained)} for name in ("tok2vec", "ner")}
+    config["training"]["max_steps"] = 5
+    nlp = init_nlp(config)
+    assert_same_predictions(nlp, spacy.load(trained))
+    before = vectors_of(nlp)
+    train(nlp, tmp_path)
+    assert any((a != b).any() for a, b in zip(before, vectors_of(nlp), strict=True))
+    assert_same_predictions(nlp, spacy.load(tmp_path / "model-last"))
+
+
+def test_sourced_tables_are_kept_when_the_corpus_is_another(
+    corpus: Path, trained: Path, kind: str, tmp_path: Path
+) -> None:
+    vocab = spacy.blank("en").vocab
+    other = tmp_path / "other.spacy"
+    DocBin(docs=[Doc(vocab, words=["Wholly", "different", "words"])]).to_disk(other)
+    config = make_config(kind, other)
+    config["components"] = {name: {"source": str(trained)} for name in ("tok2vec", "ner")}
+    assert_same_predictions(init_nlp(config), spacy.load(trained))
+
+
+def test_added_sourced_components_predict_the_same(nlp: Language) -> None:
+    blank = spacy.blank("en")
+    for name in ("tok2vec", "ner"):
+        blank.add_pipe(name, source=nlp)
+    assert_same_predictions(blank, nlp)
+
+
+def test_replaced_listeners_predict_the_same(nlp: Language, tmp_path: Path) -> None:
+    expected = entities_of(nlp)
+    nlp.replace_listeners("tok2vec", "ner", ["model.tok2vec"])
+    nlp.remove_pipe("tok2vec")
+    assert entities_of(nlp) == expected
+
+
+def test_replaced_listeners_survive_saving(nlp: Language, tmp_path: Path) -> None:
+    expected = entities_of(nlp)
+    nlp.replace_listeners("tok2vec", "ner", ["model.tok2vec"])
+    nlp.remove_pipe("tok2vec")
+    nlp.to_disk(tmp_path)
+    assert entities_of(spacy.load(tmp_path)) == expected
+
+
+def test_listeners_replaced_by_the_config_are_frozen_with_their_component(
+    kind: str, corpus: Path, trained: Path
+) -> None:
+    config = make_config(kind, corpus)
+    config["components"]["ner"] = {"source": str(trained), "replace_listeners": ["model.tok2vec"]}
+    config["components"]["tok2vec"] = {"source": str(trained)}
+    config["training"]["frozen_components"] = ["ner"]
+    assert entities_of(init_nlp(config)) == entities_of(spacy.load(trained))
+
+
+def test_copied_model_predicts_the_same(nlp: Language) -> None:
+    copied = tok2vec(nlp).copy()
+    docs = [nlp.make_doc(text) for text in TEXTS]
+    assert_same_vectors(copied.predict(docs), vectors_of(nlp))
+
+
+def test_copied_model_has_its_own_weights(nlp: Language) -> None:
+    expected = vectors_of(nlp)
+    for node in nodes(tok2vec(nlp).copy(), "table_embed"):
+        node.get_param("E").fill(1)
+    assert_same_vectors(vectors_of(nlp), expected)
+
+
+# Saving, and several processes
+
+
+def test_pipeline_goes_to_disk_and_back(
+    nlp: Language, kind: str, corpus: Path, tmp_path: Path
+) -> None:
+    nlp.to_disk(tmp_path)
+    assert_same_predictions(other_weights(kind, corpus).from_disk(tmp_path), nlp)
+
+
+def test_pipeline_goes_to_bytes_and_back(nlp: Language, kind: str, corpus: Path) -> None:
+    assert_same_predictions(other_weights(kind, corpus).from_bytes(nlp.to_bytes()), nlp)
+
+
+def test_bytes_go_into_a_pipeline_that_was_never_initialized(nlp: Language) -> None:
+    fresh = load_model_from_config(nlp.config)
+    assert_same_predictions(fresh.from_bytes(nlp.to_bytes()), nlp)
+
+
+def test_pipeline_is_pickled(nlp: Language) -> None:
+    assert_same_predictions(pickle.loads(pickle.dumps(nlp)), nlp)
+
+
+# Python 3.12 and later warn of fork in a process with threads; multiprocessing is spaCy's.
+@pytest.mark.filterwarnings("ignore:.*use of fork.*:DeprecationWarning")
+def test_two_processes_predict_the_same_as_one(nlp: Language) -> None:
+    ones = list(nlp.pipe(TEXTS * 3, batch_size=4, n_process=1))
+    twos = list(nlp.pipe(TEXTS * 3, batch_size=4, n_process=2))
+    assert_same_vectors([doc.tensor for doc in twos], [doc.tensor for doc in ones])
+    for two, one in zip(twos, ones, strict=True):
+        assert two.to_json() == one.to_json()
+
+
+def test_pipe_predicts_the_same_as_one_by_one(nlp: Language) -> None:
+    for doc, text in zip(nlp.pipe(TEXTS, batch_size=5), TEXTS, strict=True):
+        alone = nlp(text)
+        assert_allclose(doc.tensor, alone.tensor, atol=1e-5)
+        assert doc.to_json() == alone.to_json()
+
+
+# Commands
+
+
+# `spacy package` writes to files that it does not close; only their collection tells.
+spacy_leaves_files_open = pytest.mark.filterwarnings(
+    "ignore:unclosed file:ResourceWarning",
+    "ignore:.*en_tiny-0.0.1.*:pytest.PytestUnraisableExceptionWarning",
+)
+
+
+@spacy_leaves_files_open
+def test_package_can_be_loaded(nlp: Language, trained: Path, tmp_path: Path) -> None:
+    package(trained, tmp_path, name="tiny", version="0.0.1", create_sdist=False)
+    assert_same_predictions(
+        spacy.load(tmp_path / "en_tiny-0.0.1" / "en_tiny" / "en_tiny-0.0.1"), nlp
+    )
+
+
+@spacy_leaves_files_open
+def test_package_requires_this_package(trained: Path, tmp_path: Path) -> None:
+    package(trained, tmp_path, name="tiny", version="0.0.1", create_sdist=False)
+    meta = srsly.read_json(tmp_path / "en_tiny-0.0.1" / "meta.json")
+    (requirement,) = meta["requirements"]
+    assert requirement.startswith("spacy-multihash>=")
+
+
+def test_debug_model_prints_the_layers(
+    kind: str, corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nlp = load_model_from_config(make_config(kind, corpus))
+    config = nlp.config.interpolate()
+    settings = ["dimensions", "parameters", "gradients", "attributes", "print_before_training"]
+    settings += ["print_after_init", "print_after_training", "print_prediction"]
+    debug_model(
+        config,
+        registry.resolve(config["training"], schema=ConfigSchemaTraining),
+        nlp,
+        nlp.get_pipe("tok2vec"),
+        print_settings={"layers": "", **dict.fromkeys(settings, True)},
+    )
+    output = capsys.readouterr().out
+    assert "Initialized the model with the training corpus." in output
+    for name in ("table_embed", "with_token_types", "model looks good"):
+        assert name in output
+
+
+# The embedding alone
+
+
+def nodes(model: Model, name: str) -> list[Model]:
+    return [node for node in model.walk() if node.name == name]
+
+
+def make_docs(*texts: str, vocab: Vocab | None = None) -> list[Doc]:
+    vocab = vocab or spacy.blank("en").vocab
+    return [Doc(vocab, words=text.split()) for text in texts]
+
+
+def build_embed(
+    kind: str, docs: Sequence[Doc], attrs: Sequence[Any] = ATTRS, *, static_vectors: bool = False
+) -> Model[list[Doc], list[Any]]:
+    """Build and initialize an embedding, from the same seed each time."""
+    if kind == "hash":
+        rows = [200] * len(attrs)
+        model = build_multi_hash_embed_v1(WIDTH, list(attrs), rows, static_vectors)
+    else:
+        model = build_multi_embed_v1(WIDTH, list(attrs), static_vectors)
+        set_tables(model, make_tables(count_symbols(docs, lookup_attrs(model)), min_freq=1))
+    fix_random_seed(1)
+    return model.initialize(X=list(docs))
+
+
+def gradients(model: Model, docs: Sequence[Doc], d_vectors: Sequence[Any]) -> list[numpy.ndarray]:
+    """Go back with copies of gradients, and give those of all weights, which are forgotten."""
+    _, backprop = model.begin_update(list(docs))
+    backprop([d.copy() for d in d_vectors])
+    found = []
+    for node in model.walk():
+        for name in node.param_names:
+            found.append(node.get_grad(name).copy() if node.has_grad(name) else None)
+            if node.has_grad(name):
+                node.set_grad(name, node.get_grad(name) * 0)
+    return [grad for grad in found if grad is not None]
+
+
+def test_spans_have_the_vectors_of_their_docs(kind: str) -> None:
+    docs = make_docs("Anna met Anna in Rome .", "Rome fell", "In Rome")
+    model = build_embed(kind, docs)
+    whole = model.predict(docs)
+    spans = [docs[0][2:5], docs[1][:], docs[2][1:1], docs[2][1:]]
+    expected = [whole[0][2:5], whole[1], whole[2][1:1], whole[2][1:]]
+    for vectors, others in zip(model.predict(spans), expected, strict=True):
+        assert_allclose(vectors, others, atol=1e-6)
+
+
+def test_docs_and_spans_can_be_in_one_batch(kind: str) -> None:
+    docs = make_docs("Anna met Anna in Rome .", "Rome fell")
+    model = build_embed(kind, docs)
+    assert_same_vectors(model.predict([docs[0], docs[1][:]]), model.predict(docs))
+
+
+BATCHES = {
+    "no docs": [],
+    "an empty doc": [""],
+    "all docs empty": ["", "", ""],
+    "some docs empty": ["", "Rome fell", ""],
+    "one token": ["Rome"],
+    "docs of one token": ["Rome", "fell", "Rome"],
+}
+
+
+@pytest.mark.parametrize("texts", BATCHES.values(), ids=BATCHES.keys())
+def test_odd_batches_go_forward_and_back(kind: str, texts: list[str]) -> None:
+    model = build_embed(kind, make_docs("Anna met Anna in Rome ."))
+    docs = make_docs(*texts)
+    vectors, backprop = model.begin_update(docs)
+    assert [v.shape for v in vectors] == [(len(doc), WIDTH) for doc in docs]
+    assert all(v.dtype == numpy.float32 and numpy.isfinite(v).all() for v in vectors)
+    assert backprop([numpy.ones_like(v) for v in vectors]) == []
+
+
+def test_empty_docs_give_no_gradient(kind: str) -> None:
+    model = build_embed(kind, make_docs("Anna met Anna in Rome ."))
+    docs = make_docs("", "")
+    assert all(not grad.any() for grad in gradients(model, docs, model.predict(docs)))
+
+
+def test_empty_docs_do_for_initialization() -> None:
+    docs = make_docs("", "")
+    model = build_embed("hash", docs)
+    assert model.predict(make_docs("Rome fell"))[0].shape == (2, WIDTH)
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n \t", "\u3000", "\u200b", "😀", "a" * 10000])
+def test_pipeline_takes_any_text(nlp: Language, text: str) -> None:
+    doc = nlp(text)
+    assert doc.text == text
+    assert doc.tensor.shape == (len(doc), WIDTH)
+    assert numpy.isfinite(doc.tensor).all()
+
+
+def test_very_long_doc_goes_forward_and_back(kind: str) -> None:
+    words = [f"w{i % 97}" for i in range(100_000)]
+    doc = Doc(spacy.blank("en").vocab, words=words)
+    model = build_embed(kind, [doc])
+    vectors, backprop = model.begin_update([doc])
+    assert vectors[0].shape == (100_000, WIDTH)
+    assert_array_equal(vectors[0][97:194], vectors[0][:97])
+    backprop([numpy.full_like(vectors[0], 1e-3)])
+    for node in nodes(model, "table_embed"):
+        assert numpy.isfinite(node.get_grad("E")).all()
+
+
+def test_gradient_of_a_token_twice_is_twice_its_gradient(kind: str) -> None:
+    once, twice = make_docs("Rome", "Rome Rome")
+    model = build_embed(kind, [twice])
+    d_vectors = numpy.random.uniform(-1, 1, (1, WIDTH)).astype("float32")
+    of_one = gradients(model, [once], [d_vectors])
+    of_two = gradients(model, [twice], [numpy.vstack([d_vectors, d_vectors])])
+    assert len(of_one) == len(ATTRS) + 4  # a table each; W and b of maxout, G and b of layernorm
+    for one, two in zip(of_one, of_two, strict=True):
+        assert_allclose(two, 2 * one, rtol=1e-5, atol=1e-6)
+
+
+def test_gradient_that_is_passed_in_is_left_alone(kind: str) -> None:
+    docs = make_docs("Anna met Anna in Rome .")
+    model = build_embed(kind, docs)
+    vectors, backprop = model.begin_update(docs)
+    d_vectors = numpy.random.uniform(-1, 1, vectors[0].shape).astype("float32")
+    given = d_vectors.copy()
+    backprop([given])
+    assert_array_equal(given, d_vectors)
+
+
+# Attributes
+
+
+LEXICAL = ["NORM", "LOWER", "ORTH", "PREFIX", "SHAPE", "LENGTH", "IS_ALPHA", "LIKE_NUM", "IS_STOP"]
+OF_TOKENS = ["SPACY", "POS", "TAG", "LEMMA", "ENT_TYPE", "MORPH", "SENT_START"]
+
+
+@pytest.fixture
+def annotated() -> list[Doc]:
+    words = ["Anna", "saw", "12", "cats", "and", "Anna", "saw", "."]
+    doc = Doc(
+        spacy.blank("en").vocab,
+        words=words,
+        spaces=[True] * 6 + [False] * 2,
+        pos=["PROPN", "VERB", "NUM", "NOUN", "CCONJ", "PROPN", "NOUN", "PUNCT"],
+        tags=["NNP", "VBD", "CD", "NNS", "CC", "NNP", "NN", "."],
+        lemmas=["Anna", "see", "12", "cat", "and", "Anna", "saw", "."],
+        morphs=["", "Tense=Past", "", "Number=Plur", "", "", "Number=Sing", ""],
+        ents=["B-PER", "O", "O", "O", "O", "B-PER", "O", "O"],
+        sent_starts=[True] + [False] * 7,
+    )
+    return [doc]
+
+
+@pytest.mark.parametrize("attr", LEXICAL + OF_TOKENS)
+def test_any_attribute_tells_tokens_apart(kind: str, attr: str, annotated: list[Doc]) -> None:
+    model = build_embed(kind, annotated, [attr])
+    (vectors,) = model.predict(annotated)
+    values = annotated[0].to_array([attr]).ravel()
+    equal = values[:, None] == values[None]
+    same = (abs(vectors[:, None] - vectors[None]) < 1e-6).all(axis=2)
+    assert_array_equal(same, equal)
+    assert not equal.all()
+
+
+@pytest.mark.parametrize("attr", LEXICAL + OF_TOKENS)
+def test_attribute_ids_and_names_predict_the_same(
+    kind: str, attr: str, annotated: list[Doc]
+) -> None:
+    by_name, by_id = (build_embed(kind, annotated, ["SHAPE", a]) for a in (attr, IDS[attr]))
+    assert_same_vectors(by_id.predict(annotated), by_name.predict(annotated))
+
+
+def test_norm_of_a_token_goes_before_the_norm_of_its_word(kind: str) -> None:
+    (doc,) = make_docs("gonna gonna gonna")
+    doc[1].norm_ = "going"
+    (vectors,) = build_embed(kind, [doc]).predict([doc])
+    assert_array_equal(vectors[2], vectors[0])
+    assert abs(vectors[1] - vectors[0]).max() > 1e-3
+
+
+def test_attributes_that_are_not_embedded_make_no_difference(kind: str) -> None:
+    (doc,) = make_docs("gonna gonna")
+    doc[1].norm_ = "going"
+    (vectors,) = build_embed(kind, [doc], ["ORTH", "SHAPE"]).predict([doc])
+    assert_array_equal(vectors[1], vectors[0])
+
+
+# Static vectors
+
+
+def word_vectors(vocab: Vocab) -> Vectors:
+    """Make vectors of some words: Rome and Anna have one, the others have none."""
+    keys = [vocab.strings.add(word) for word in ("Rome", "Anna", "unused")]
+    data = numpy.random.uniform(-1, 1, (3, 6)).astype("float32")
+    return Vectors(strings=vocab.strings, data=data, keys=keys, name="words")
+
+
+def floret_vectors(vocab: Vocab) -> Vectors:
+    """Make vectors of all words, from their letters."""
+    data = numpy.random.uniform(-1, 1, (50, 6)).astype("float32")
+    return Vectors(
+        strings=vocab.strings, data=data, mode="floret", minn=2, maxn=3, hash_count=2, name="floret"
+    )
+
+
+@pytest.fixture(params=[word_vectors, floret_vectors], ids=["words", "floret"])
+def with_vectors(request: pytest.FixtureRequest) -> list[Doc]:
+    """Docs whose vocab has vectors, of both kinds in turn."""
+    vocab = spacy.blank("en").vocab
+    vocab.vectors = request.param(vocab)
+    texts = ["Anna met Anna in Rome .", "", "Strange words fell in Rome rome", "One"]
+    return make_docs(*texts, vocab=vocab)
+
+
+def test_static_vectors_are_read(kind: str, with_vectors: list[Doc]) -> None:
+    model = build_embed(kind, with_vectors, static_vectors=True)
+    before = model.predict(with_vectors)
+    with_vectors[0].vocab.vectors.data[:] *= -1
+    after = model.predict(with_vectors)
+    assert abs(after[0][0] - before[0][0]).max() > 1e-3
+
+
+def test_words_without_a_static_vector_have_a_zero_vector(kind: str) -> None:
+    vocab = spacy.blank("en").vocab
+    vocab.vectors = word_vectors(vocab)
+    docs = make_docs("Anna met Anna in Rome .", vocab=vocab)
+    model = build_embed(kind, docs, static_vectors=True)
+    (before,) = model.predict(docs)
+    (static,) = nodes(model, "static_vectors")
+    static.set_param("W", static.get_param("W") * 3)
+    changed = abs(model.predict(docs)[0] - before).max(axis=1) > 1e-4
+    assert changed.tolist() == [True, False, True, False, True, False]
+
+
+def test_static_vectors_are_trained_through(kind: str, with_vectors: list[Doc]) -> None:
+    model = build_embed(kind, with_vectors, static_vectors=True)
+    vectors, backprop = model.begin_update(with_vectors)
+    backprop([numpy.random.uniform(-1, 1, v.shape).astype("float32") for v in vectors])
+    (static,) = nodes(model, "static_vectors")
+    assert static.get_grad("W").any()
+
+
+def static_pair(docs: list[Doc]) -> Iterator[Model]:
+    """Build spaCy's layer and ours, from the same seed."""
+    fix_random_seed(3)
+    yield MultiHashEmbed(WIDTH, ATTRS, ROWS, True).initialize(X=docs)
+    fix_random_seed(3)
+    seeds = spacy_seeds(4)
+    yield build_multi_hash_embed_v1(WIDTH, ATTRS, ROWS, True, seeds=seeds).initialize(X=docs)
+
+
+def test_static_vectors_give_the_initial_weights_of_spacy(with_vectors: list[Doc]) -> None:
+    theirs, ours = static_pair(with_vectors)
+    names = {"table_embed": "hashembed"}
+    for name in ("table_embed", "static_vectors", "maxout", "layernorm"):
+        their_nodes = nodes(theirs, names.get(name, name))
+        for our_node, their_node in zip(nodes(ours, name), their_nodes, strict=True):
+            for param in our_node.param_names:
+                assert_array_equal(our_node.get_param(param), their_node.get_param(param))
+
+
+def test_static_vectors_give_the_predictions_of_spacy(with_vectors: list[Doc]) -> None:
+    theirs, ours = static_pair(with_vectors)
+    assert_same_vectors(ours.predict(with_vectors), theirs.predict(with_vectors))
+
+
+def test_static_vectors_go_through_saving(kind: str, with_vectors: list[Doc]) -> None:
+    model = build_embed(kind, with_vectors, static_vectors=True)
+    if kind == "hash":
+        fresh = build_multi_hash_embed_v1(WIDTH, ATTRS, [200] * 4, True)
+    else:
+        fresh = build_multi_embed_v1(WIDTH, ATTRS, True)
+    fresh.from_bytes(model.to_bytes())
+    assert_same_vectors(fresh.predict(with_vectors), model.predict(with_vectors))
+
+
+def test_static_vectors_that_are_missing_are_reported(kind: str) -> None:
+    with pytest.raises(ValueError, match="Static vectors were asked for .* but the vocab has none"):
+        build_embed(kind, make_docs("Rome fell"), static_vectors=True)
+
+
+def test_initialization_works_after_static_vectors_were_missing(with_vectors: list[Doc]) -> None:
+    model = build_multi_hash_embed_v1(WIDTH, ATTRS, ROWS, True)
+    with pytest.raises(ValueError, match="Static vectors were asked for"):
+        model.initialize(X=make_docs("Rome fell"))
+    model.initialize(X=with_vectors)
+    assert [v.shape for v in model.predict(with_vectors)] == [
+        (len(doc), WIDTH) for doc in with_vectors
+    ]
+
+
+def test_pipeline_with_static_vectors_survives_saving(
+    kind: str, corpus: Path, tmp_path: Path
+) -> None:
+    blank = spacy.blank("en")
+    blank.vocab.vectors = floret_vectors(blank.vocab)
+    blank.to_disk(tmp_path / "vectors")
+    config = make_config(kind, corpus)
+    config["paths"]["vectors"] = str(tmp_path / "vectors")
+    config["components"]["tok2vec"]["model"]["embed"]["include_static_vectors"] = True
+    nlp = init_nlp(config)
+    nlp.to_disk(tmp_path / "saved")
+    assert_same_predictions(spacy.load(tmp_path / "saved"), nlp)
+
+
+def test_pipeline_reports_static_vectors_that_are_missing(kind: str, corpus: Path) -> None:
+    config = make_config(kind, corpus)
+    config["components"]["tok2vec"]["model"]["embed"]["include_static_vectors"] = True
+    with pytest.raises(ValueError, match=r"Name a pipeline or folder .* in \[initialize\] vectors"):
+        init_nlp(config)
