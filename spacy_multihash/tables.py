@@ -182,12 +182,11 @@ def write_tables(path: Union[str, Path], tables: Tables) -> None:
             },
         }
     )
-    md5 = hashlib.md5(body, usedforsecurity=False).hexdigest()
-    data = srsly.msgpack_dumps({"format": FORMAT, "version": VERSION, "md5": md5, "body": body})
+    message = {"format": FORMAT, "version": VERSION, "md5": _md5(body), "body": body}
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     try:
-        partial.write_bytes(data)
+        partial.write_bytes(srsly.msgpack_dumps(message))
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)
@@ -211,19 +210,24 @@ def read_tables(path: Union[str, Path]) -> Tables:
             f"{path} is not a file of tables: expected a MessagePack map with format = "
             f"'{FORMAT}'. Make one with: python -m spacy multihash init-tables CONFIG OUTPUT"
         )
-    if message["version"] != VERSION:
+    if message.get("version") != VERSION:
         raise ValueError(
-            f"{path} holds tables in format version {message['version']}, this package reads "
+            f"{path} holds tables in format version {message.get('version')}, this package reads "
             f"version {VERSION}. Make it again with: python -m spacy multihash init-tables"
         )
-    if hashlib.md5(message["body"], usedforsecurity=False).hexdigest() != message["md5"]:
+    packed = message.get("body")
+    if not isinstance(packed, bytes) or _md5(packed) != message.get("md5"):
         raise _damaged(path, "its contents do not match its checksum")
-    body = srsly.msgpack_loads(message["body"])
+    body = srsly.msgpack_loads(packed)
     tables = {
         name: Table(*(numpy.frombuffer(arrays[key], dtype="<u8") for key in ("keys", "counts")))
         for name, arrays in body["tables"].items()
     }
     return Tables(tables, body["min_freq"], body["max_rows"])
+
+
+def _md5(data: bytes) -> str:
+    return hashlib.md5(data, usedforsecurity=False).hexdigest()
 
 
 def _unpack(path: Path, data: bytes) -> Any:  # noqa: ANN401 (whatever the file holds)

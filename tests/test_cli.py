@@ -1,0 +1,159 @@
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import srsly
+from spacy.cli._util import app
+from thinc.api import Config
+from typer.testing import CliRunner, Result
+
+from spacy_multihash import read_tables
+from spacy_multihash.cli import multihash_cli
+from spacy_multihash.cli.init_tables import init_tables
+
+from .corpora import CALLBACK, LOOKUP, make_docs, small_config, write_corpus
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """A config with a corpus in which "." occurs 4 times, and anna, bob and rome twice."""
+    corpus = write_corpus(tmp_path / "corpus.spacy", make_docs())
+    path = tmp_path / "config.cfg"
+    small_config(corpus, LOOKUP, **CALLBACK).to_disk(path)
+    return path
+
+
+def invoke(*args: Any) -> Result:
+    return CliRunner().invoke(multihash_cli, ["init-tables", *map(str, args)])
+
+
+def sizes(path: Path) -> dict[str, int]:
+    return {name: len(table) for name, table in read_tables(path).tables.items()}
+
+
+def test_tables_are_written_and_returned(config: Path, tmp_path: Path) -> None:
+    tables = init_tables(config, tmp_path / "out.tables", min_freq=2)
+    assert sizes(tmp_path / "out.tables") == {"NORM": 4, "SHAPE": 4}
+    assert {name: table.counts.tolist() for name, table in tables.tables.items()} == {
+        "NORM": [4, 2, 2, 2],
+        "SHAPE": [6, 4, 4, 2],
+    }
+
+
+def test_cut_is_taken_from_the_callback_of_the_config(config: Path, tmp_path: Path) -> None:
+    tables = init_tables(config, tmp_path / "out.tables")
+    assert (tables.min_freq, tables.max_rows) == (1, None)
+
+
+def test_cut_without_a_callback_is_ten(config: Path, tmp_path: Path) -> None:
+    plain = Config().from_disk(config, interpolate=False)
+    plain["initialize"]["before_init"] = None
+    plain["paths"]["train"] = str(write_corpus(tmp_path / "long.spacy", make_docs(10)))
+    plain.to_disk(config)
+    assert init_tables(config, tmp_path / "out.tables").min_freq == 10
+
+
+def test_given_cut_goes_before_that_of_the_config(config: Path, tmp_path: Path) -> None:
+    result = invoke(config, tmp_path / "out.tables", "--min-freq", 2, "--max-rows", 3)
+    assert result.exit_code == 0, result.output
+    assert sizes(tmp_path / "out.tables") == {"NORM": 2, "SHAPE": 2}
+
+
+def test_settings_of_the_config_can_be_overridden(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = write_corpus(tmp_path / "other.spacy", make_docs()[3:])
+    result = invoke(config, tmp_path / "out.tables", "--paths.train", corpus)
+    assert result.exit_code == 0, result.output
+    assert sizes(tmp_path / "out.tables")["NORM"] == 4  # they, like, rain, .
+
+
+def test_merged_parts_are_the_whole(config: Path, tmp_path: Path) -> None:
+    parts = []
+    for i, docs in enumerate((make_docs()[:1], make_docs()[1:])):
+        corpus = write_corpus(tmp_path / f"part{i}.spacy", docs)
+        parts += ["--merge", str(tmp_path / f"part{i}.tables")]
+        args = ("--min-freq", 0, "--paths.train", corpus)
+        assert invoke(config, tmp_path / f"part{i}.tables", *args).exit_code == 0
+    assert invoke(config, tmp_path / "merged.tables", "--min-freq", 2, *parts).exit_code == 0
+    assert invoke(config, tmp_path / "whole.tables", "--min-freq", 2).exit_code == 0
+    merged, whole = (tmp_path / f"{name}.tables" for name in ("merged", "whole"))
+    assert merged.read_bytes() == whole.read_bytes()
+
+
+def refused(config: Path, output: Path, *args: Any) -> str:
+    """Run a command that must fail without a file, and give what it says on one line."""
+    result = invoke(config, output, *args)
+    assert result.exit_code == 1
+    assert not output.exists()
+    return " ".join(result.output.split())
+
+
+def test_parts_that_were_cut_are_refused(config: Path, tmp_path: Path) -> None:
+    assert invoke(config, tmp_path / "part.tables", "--min-freq", 2).exit_code == 0
+    said = refused(config, tmp_path / "out.tables", "--merge", tmp_path / "part.tables")
+    assert "Cannot merge tables that were cut: part 1 has min_freq = 2" in said
+
+
+def test_parts_without_an_attribute_of_the_config_are_refused(config: Path, tmp_path: Path) -> None:
+    assert invoke(config, tmp_path / "part.tables").exit_code == 0
+    other = Config().from_disk(config, interpolate=False)
+    other["components"]["tok2vec"]["model"]["embed"]["attrs"] = ["NORM", "PREFIX"]
+    other.to_disk(config)
+    said = refused(config, tmp_path / "out.tables", "--merge", tmp_path / "part.tables")
+    assert "The tables of MultiEmbed lack PREFIX" in said
+
+
+def test_component_without_a_multi_embed_is_refused(config: Path, tmp_path: Path) -> None:
+    said = refused(config, tmp_path / "out.tables", "--component", "ner")
+    assert "component 'ner' holds no MultiEmbed" in said
+
+
+def test_negative_cut_is_refused(config: Path, tmp_path: Path) -> None:
+    assert "min_freq must be 0 or more, was: -1" in refused(
+        config, tmp_path / "out.tables", "--min-freq", -1
+    )
+
+
+def test_corpus_that_is_not_there_is_refused(config: Path, tmp_path: Path) -> None:
+    said = refused(config, tmp_path / "out.tables", "--paths.train", tmp_path / "none.spacy")
+    assert "none.spacy" in said
+
+
+def test_config_without_a_corpus_path_is_refused(config: Path, tmp_path: Path) -> None:
+    assert "Corpus path can't be None" in refused(
+        config, tmp_path / "out.tables", "--paths.train", "null"
+    )
+
+
+def test_damaged_part_is_refused(config: Path, tmp_path: Path) -> None:
+    srsly.write_json(tmp_path / "part.json", {})
+    said = refused(config, tmp_path / "out.tables", "--merge", tmp_path / "part.json")
+    assert "part.json" in said
+
+
+def test_help_of_the_group_names_the_command() -> None:
+    result = CliRunner().invoke(multihash_cli, ["--help"])
+    assert "init-tables" in result.output
+
+
+def test_help_of_the_command_explains_the_arguments() -> None:
+    said = " ".join(invoke("--help").output.split())
+    assert "Count the training corpus of a config, and write the tables of its MultiEmbed" in said
+    assert "Keep the symbols that occur at least so often" in said
+
+
+def test_command_is_one_of_spacy(config: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "spacy", "multihash", "init-tables"]
+    command += [str(config), str(tmp_path / "out.tables")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert sizes(tmp_path / "out.tables") == {"NORM": 12, "SHAPE": 6}
+    assert "Wrote the tables" in done.stdout
+    assert "Counting" in done.stderr
+    assert "Counting" not in done.stdout
+
+
+def test_group_is_added_to_spacy_once() -> None:
+    assert sum(group.typer_instance is multihash_cli for group in app.registered_groups) == 1
