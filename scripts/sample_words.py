@@ -146,7 +146,10 @@ def make_pools(rng: random.Random) -> dict[str, Pool]:
     rng (random.Random): The source of randomness.
     """
     pools: dict[str, Pool] = {split: {} for split in POOL_SHARES}
-    taken = {name for names in AMBIGUOUS_NAMES.values() for name in names}
+    # "Fin" and "al" would make a name of "final": the sentences' own words are no names.
+    sentences_words = [*FILLERS.values(), *(line.split() for line in TEMPLATES + PLAIN_TEMPLATES)]
+    ordinary = {word.title() for words in sentences_words for word in words}
+    taken = ordinary.union(*AMBIGUOUS_NAMES.values())
     for kind, size in POOL_SIZES.items():
         words: list[str] = []
         while len(words) < size:
