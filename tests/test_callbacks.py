@@ -1,0 +1,282 @@
+"""The callback that makes the tables of MultiEmbed, in the pipelines that it may meet."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import spacy
+from numpy.testing import assert_array_equal
+from spacy.language import Language
+from spacy.lookups import Lookups
+from spacy.tokens import Doc
+from spacy.training import Corpus
+from spacy.training.initialize import init_nlp
+from spacy.vocab import Vocab
+from thinc.api import Config, Model
+
+from spacy_multihash import (
+    build_multi_embed_v1,
+    count_symbols,
+    make_tables,
+    read_tables,
+    set_tables,
+    write_tables,
+)
+from spacy_multihash.callbacks import find_multi_embed, make_init_tables_v1
+from spacy_multihash.corpora import training_docs
+
+from .corpora import CALLBACK, HASH, LOOKUP, build, make_docs, small_config, write_corpus
+
+NORMS = {".": 4, "anna": 2, "bob": 2, "rome": 2}  # the norms that occur twice or more
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    return write_corpus(tmp_path / "corpus.spacy", make_docs())
+
+
+def config_of(corpus: Path, **callback: Any) -> Config:
+    return small_config(corpus, LOOKUP, **(CALLBACK | callback))
+
+
+def start(config: Config) -> Language:
+    """Do what `spacy train` does before the first step."""
+    return init_nlp(config)
+
+
+def embed_of(nlp: Language) -> Model:
+    return nlp.get_pipe("tok2vec").model  # type: ignore[attr-defined]
+
+
+def symbols(nlp: Language, attr: str = "NORM") -> list[str]:
+    """List the symbols of an attribute's table, by row."""
+    (table,) = (
+        node.attrs["symbols"]
+        for node in embed_of(nlp).walk()
+        if node.name == "lookup_rows" and node.attrs["attr"].value == attr
+    )
+    # Counting leaves no string behind in the vocab of the pipeline: those of the tests are known.
+    tokens = [token for doc in make_docs() for token in doc]
+    strings = [s for token in tokens for s in (token.norm_, token.shape_)] + ["robert", "zanzibar"]
+    name_of = {spacy.strings.hash_string(string): string for string in strings}
+    return [name_of[int(table.keys[i])] for i in numpy.argsort(table.rows)]
+
+
+def vectors(nlp: Language) -> numpy.ndarray:
+    docs = [Doc(nlp.vocab, words=["Anna", "met", "rain", "."])]
+    return embed_of(nlp).predict(docs)[0]
+
+
+# What is counted
+
+
+def test_tables_hold_the_frequent_symbols_of_the_training_corpus(corpus: Path) -> None:
+    nlp = start(config_of(corpus, min_freq=2))
+    assert symbols(nlp)[0] == "."
+    assert set(symbols(nlp)) == set(NORMS)
+    assert symbols(nlp, "SHAPE") == ["Xxxx", *symbols(nlp, "SHAPE")[1:]]
+
+
+def test_tables_are_as_large_as_allowed(corpus: Path) -> None:
+    nlp = start(config_of(corpus, max_rows=3))
+    sizes = [n.get_dim("nV") for n in embed_of(nlp).walk() if n.name == "table_embed"]
+    assert sizes == [3, 3]
+
+
+def test_whole_corpus_is_counted_and_not_the_sample_for_initialization(tmp_path: Path) -> None:
+    docs = make_docs(30)
+    late = Doc(docs[0].vocab, words=["Zanzibar"] * 3)
+    nlp = start(config_of(write_corpus(tmp_path / "c.spacy", [*docs, late]), min_freq=3))
+    assert "zanzibar" in symbols(nlp)
+
+
+@spacy.registry.misc("spacy_multihash_tests.lookups.v1")
+def make_lookups() -> Lookups:
+    lookups = Lookups()
+    lookups.add_table("lexeme_norm", {"Bob": "robert"})
+    return lookups
+
+
+def config_with_lookups(corpus: Path) -> Config:
+    config = config_of(corpus)
+    config["initialize"]["lookups"] = {"@misc": "spacy_multihash_tests.lookups.v1"}
+    return config
+
+
+def test_norm_is_counted_with_the_lookups_that_the_pipeline_will_have(corpus: Path) -> None:
+    counted = symbols(start(config_with_lookups(corpus)))
+    assert "robert" in counted
+    assert "bob" not in counted
+
+
+def test_counting_leaves_no_norm_behind_in_the_vocab(corpus: Path) -> None:
+    nlp = start(config_with_lookups(corpus))
+    assert nlp.vocab["Bob"].norm_ == "robert"
+
+
+def test_rules_of_the_tokenizer_are_kept(corpus: Path) -> None:
+    docs = [Doc(Vocab(), words=["a:b", "c"], spaces=[True, False])]  # known spaces: tokenized anew
+    write_corpus(corpus, docs)
+    nlp = build(config_of(corpus))
+    nlp.tokenizer.add_special_case("a:b", [{"ORTH": "a"}, {"ORTH": ":"}, {"ORTH": "b"}])
+    assert [[t.text for t in doc] for doc in training_docs(nlp)] == [["a", ":", "b", "c"]]
+
+
+# Files
+
+
+def test_tables_may_be_read_from_a_file_and_are_cut_as_the_config_says(
+    corpus: Path, tmp_path: Path
+) -> None:
+    counts = count_symbols(make_docs(), {"NORM": spacy.attrs.NORM, "SHAPE": spacy.attrs.SHAPE})
+    path = tmp_path / "x.tables"
+    write_tables(path, make_tables(counts, min_freq=0))
+    nlp = start(config_of(corpus, path=str(path), min_freq=2))
+    assert set(symbols(nlp)) == set(NORMS)
+    assert len(read_tables(path).tables["NORM"]) > len(NORMS)
+
+
+def test_file_that_was_cut_more_is_refused(corpus: Path, tmp_path: Path) -> None:
+    path = tmp_path / "x.tables"
+    write_tables(path, make_tables({"NORM": Counter({1: 9})}, min_freq=5))
+    with pytest.raises(ValueError, match="cut at min_freq = 5, and cannot be cut at min_freq = 2"):
+        start(config_of(corpus, path=str(path), min_freq=2))
+
+
+def test_missing_file_is_named(corpus: Path, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="No file of tables at .*none.tables"):
+        start(config_of(corpus, path=str(tmp_path / "none.tables")))
+
+
+# Components that are not initialized
+
+
+def trained(corpus: Path, folder: Path) -> Language:
+    nlp = start(config_of(corpus))
+    nlp.update(list(Corpus(corpus)(nlp)), sgd=nlp.create_optimizer())
+    nlp.to_disk(folder)
+    return nlp
+
+
+def test_disabled_component_without_tables_gets_them(corpus: Path) -> None:
+    nlp = build(config_of(corpus, min_freq=2))
+    with nlp.select_pipes(enable=[]):  # as spacy pretrain does
+        nlp.initialize()
+    assert set(symbols(nlp)) == set(NORMS)
+
+
+@pytest.mark.parametrize("frozen", [["tok2vec", "ner"], []], ids=["frozen", "trained further"])
+def test_sourced_component_keeps_its_tables(
+    frozen: list[str], corpus: Path, tmp_path: Path
+) -> None:
+    first = trained(corpus, tmp_path / "first")
+    other = write_corpus(tmp_path / "other.spacy", make_docs()[:1])
+    config = config_of(other)
+    for name in ("tok2vec", "ner"):
+        config["components"][name] = {"source": str(tmp_path / "first")}
+    config["training"].update(frozen_components=frozen, annotating_components=frozen)
+    nlp = start(config)
+    assert symbols(nlp) == symbols(first)
+    assert_array_equal(vectors(nlp), vectors(first))
+
+
+def test_trained_pipeline_loads_without_the_corpus(corpus: Path, tmp_path: Path) -> None:
+    nlp = trained(corpus, tmp_path / "model")
+    corpus.unlink()
+    loaded = spacy.load(tmp_path / "model")
+    assert symbols(loaded) == symbols(nlp)
+    assert_array_equal(vectors(loaded), vectors(nlp))
+
+
+def test_initializing_again_makes_tables_anew(corpus: Path) -> None:
+    nlp = start(config_of(corpus))
+    write_corpus(corpus, make_docs()[3:])
+    nlp.initialize()
+    assert set(symbols(nlp)) == {"they", "like", "rain", "."}
+    assert vectors(nlp).shape == (4, 16)
+
+
+# Bad input
+
+
+def test_component_that_is_not_there_is_refused(corpus: Path) -> None:
+    message = r"no component 'tagger' in the pipeline. It has: \['tok2vec', 'ner'\]"
+    with pytest.raises(ValueError, match=message):
+        start(config_of(corpus, component="tagger"))
+
+
+def test_component_without_a_multi_embed_is_refused(corpus: Path) -> None:
+    with pytest.raises(ValueError, match="component 'ner' holds no MultiEmbed"):
+        start(config_of(corpus, component="ner"))
+
+
+def test_pipeline_with_another_embedding_is_refused(corpus: Path) -> None:
+    with pytest.raises(ValueError, match="component 'tok2vec' holds no MultiEmbed"):
+        start(small_config(corpus, HASH, **CALLBACK))
+
+
+def test_component_without_a_model_is_refused() -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    with pytest.raises(ValueError, match="component 'sentencizer' holds no MultiEmbed"):
+        find_multi_embed(nlp, "sentencizer")
+
+
+def test_corpus_without_documents_is_refused(corpus: Path) -> None:
+    nlp = build(config_of(write_corpus(corpus, [])))
+    with pytest.raises(ValueError, match=r"the corpus \[corpora.train\] has no documents"):
+        nlp.initialize()
+
+
+def test_corpus_that_is_not_in_the_config_is_refused(corpus: Path) -> None:
+    nlp = build(config_of(corpus))
+    del nlp.config["corpora"]["train"]
+    with pytest.raises(ValueError, match=r"the config has no \[corpora.train\]"):
+        nlp.initialize()
+
+
+def test_corpus_without_a_path_is_refused(corpus: Path) -> None:
+    config = config_of(corpus)
+    config["paths"]["train"] = None
+    with pytest.raises(ValueError, match="Corpus path can't be None"):
+        build(config).initialize()
+
+
+def test_corpus_without_an_end_is_refused(corpus: Path) -> None:
+    config = config_of(corpus)
+    config["training"]["max_epochs"] = -1
+    with pytest.raises(ValueError, match=r"\[training\] max_epochs = -1\) and may have no end"):
+        start(config)
+
+
+def test_symbols_that_are_all_rare_are_refused(corpus: Path) -> None:
+    with pytest.raises(ValueError, match="NORM has no symbols: none occurs at least 99 times"):
+        start(config_of(corpus, min_freq=99))
+
+
+def test_tables_without_an_attribute_change_nothing() -> None:
+    model = build_multi_embed_v1(8, ["NORM", "SHAPE"], False)
+    tables = make_tables({"NORM": Counter({1: 1})}, min_freq=0)
+    with pytest.raises(ValueError, match=r"lack SHAPE: they have \['NORM'\]"):
+        set_tables(model, tables)
+    lookups = [node for node in model.walk() if node.name == "lookup_rows"]
+    assert [len(node.attrs["symbols"]) for node in lookups] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [({"min_freq": -1}, "min_freq must be 0"), ({"max_rows": 1}, "max_rows must be 2 or more")],
+)
+def test_cut_out_of_range_is_refused_when_the_config_is_read(
+    setting: dict[str, int], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        make_init_tables_v1(**setting)
+
+
+def test_multi_embed_without_the_callback_is_refused_at_initialization(corpus: Path) -> None:
+    message = "'lookup_rows' of NORM has no table of symbols. Add the callback"
+    with pytest.raises(ValueError, match=message):
+        start(small_config(corpus, LOOKUP))
