@@ -15,10 +15,7 @@ def score_rows(scores: dict[str, Any]) -> list[tuple[str, str, str, str]]:
     """
     overall = {key: scores[f"ents_{key}"] for key in "prf"}
     by_label = {"all": overall, **dict(sorted(scores["ents_per_type"].items()))}
-    return [
-        (label, *(f"{100 * prf[key]:.2f}" for key in "prf"))
-        for label, prf in by_label.items()
-    ]
+    return [(label, *(f"{100 * prf[key]:.2f}" for key in "prf")) for label, prf in by_label.items()]
 
 
 def show_run_cli(

@@ -24,6 +24,9 @@ from .types import AttrLayer, DocLike, DocsLayer
 
 Attrs = Union[List[str], List[int], List[Union[str, int]]]
 
+# What configs call the settings of a layer that decide rows.
+_SETTING = {"attr": "attrs", "nV": "rows", "seed": "seeds"}
+
 # spaCy's NAMES is no inverse of its IDS, which have gaps. "" has the id 0.
 _NAME_OF = {attr: name for name, attr in IDS.items() if attr}
 
@@ -152,7 +155,12 @@ def embed_docs(
         ragged2list(),
     )
     model.name = name
-    model.attrs["attrs"] = Pinned(names)
+    # The root node is loaded first: weights of other settings are refused before any is taken over.
+    row_layers = [layer.layers[0] for layer in layers]
+    for key, value in row_layers[0].attrs.items():
+        if isinstance(value, Pinned):
+            values = [layer.attrs[key].value for layer in row_layers]
+            model.attrs[_SETTING.get(key, key)] = Pinned(values)
     model.set_dim("nO", width)
     return cast(Model[List[Doc], List[Floats2d]], model)
 

@@ -35,8 +35,7 @@ def make_init_tables_v1(
 
     def init_tables(nlp: Language) -> Language:
         model = find_multi_embed(nlp, component)
-        if component not in nlp.pipe_names and _has_tables(model):
-            logger.info("MultiEmbed of '%s' is not initialized, and keeps its tables", component)
+        if keeps_tables(nlp, component, model):
             return nlp
         if path is None:
             logger.info("Counting the symbols of the training corpus for '%s'", component)
@@ -71,6 +70,14 @@ def find_multi_embed(nlp: Language, component: str) -> Model:
     return model
 
 
+def keeps_tables(nlp: Language, component: str, model: Model) -> bool:
+    """Tell whether a component has tables and will not be initialized: new ones would garble it."""
+    if component in nlp.pipe_names or not _has_tables(model):
+        return False
+    logger.info("MultiEmbed of '%s' is not initialized, and keeps its tables", component)
+    return True
+
+
 def lookup_attrs(model: Model) -> Mapping[str, int]:
     """List name and id of each attribute that the MultiEmbed layers in a model look up."""
     names = [chain.layers[0].attrs["attr"].value for chain in _lookup_chains(model)]
@@ -79,6 +86,8 @@ def lookup_attrs(model: Model) -> Mapping[str, int]:
 
 def set_tables(model: Model, tables: Tables) -> None:
     """Set the tables of all MultiEmbed layers in a model that is yet to be initialized.
+
+    The weights of former tables are taken away: initialize the model afterwards.
 
     model (Model): The model, or one around it.
     tables (Tables): The tables, at least of the attributes that are embedded.

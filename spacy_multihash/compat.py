@@ -19,7 +19,7 @@ from .architectures import (
     embed_docs,
     lookup_layers,
 )
-from .callbacks import find_multi_embed, set_tables
+from .callbacks import find_multi_embed, keeps_tables, set_tables
 from .layers import spacy_seeds
 from .tables import Tables, read_tables, table_from_rows
 
@@ -95,6 +95,8 @@ def make_set_attr(
 ) -> Callable[[Language], Language]:
     """Make the report's callback for [initialize.before_init] that reads a file of tables.
 
+    A component that will not be initialized (frozen, or sourced) keeps the tables it has.
+
     path (Path): File of tables, as `spacy multihash init-tables` writes it.
     component (str): Name of the component that holds MultiEmbed.
     attr (str): What to set. Only "tables" can be.
@@ -109,6 +111,8 @@ def make_set_attr(
         model = find_multi_embed(nlp, component)
         if layer is not None:
             model = _find_layer(model, layer, component)
+        if keeps_tables(nlp, component, model):
+            return nlp
         set_tables(model, read_tables(path))
         return nlp
 

@@ -1,12 +1,13 @@
 """The training corpus of a config, read with the vocab that the pipeline is going to have."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any, Dict
+from typing import Callable, cast
 
 from spacy.language import Language
 from spacy.schemas import ConfigSchemaTraining
 from spacy.tokens import Doc
+from spacy.training import Example
 from spacy.util import dot_to_object, load_model_from_config, registry
 from thinc.api import Config
 
@@ -30,11 +31,10 @@ def training_docs(nlp: Language) -> Iterator[Doc]:
         raise ValueError(
             f"The tables cannot be counted from {name}: the corpus is streamed "
             "([training] max_epochs = -1) and may have no end. Count a finite sample with: "
-            "python -m spacy multihash init-tables, and give its file as "
-            "[initialize.before_init] path."
+            "python -m spacy multihash init-tables, with --training.max_epochs 0 "
+            "and the sample's path, and give its file as [initialize.before_init] path."
         )
-    # Only this one is resolved: another may be without a path.
-    corpus = registry.resolve({"corpus": _corpus_section(config, name)})["corpus"]
+    corpus = _resolve_corpus(config, name)
     scratch.initialize(lambda: islice(corpus(scratch), 10))
     empty = True
     for example in corpus(scratch):
@@ -46,15 +46,24 @@ def training_docs(nlp: Language) -> Iterator[Doc]:
         )
 
 
-def _corpus_section(config: Config, name: str) -> Dict[str, Any]:
+def _resolve_corpus(config: Config, name: str) -> Callable[[Language], Iterable[Example]]:
+    section = name.split(".")[0]
+    corpora = config
+    if section in config and registry.is_promise(config[section]):
+        # One function makes all corpora.
+        corpora = cast(Config, registry.resolve({section: config[section]}))
     try:
-        return dot_to_object(config, name)
+        corpus = dot_to_object(corpora, name)
     except KeyError:
         raise ValueError(
             f"The tables cannot be counted: the config has no [{name}], which [training] "
             "train_corpus names. Add the corpus, or give a file of tables as "
             "[initialize.before_init] path."
         ) from None
+    if corpora is not config:
+        return corpus
+    # Only this one is resolved: another may be without a path.
+    return registry.resolve({"corpus": corpus})["corpus"]
 
 
 def _make_scratch(nlp: Language) -> Language:

@@ -233,7 +233,7 @@ def _md5(data: bytes) -> str:
 def _unpack(path: Path, data: bytes) -> Any:  # noqa: ANN401 (whatever the file holds)
     try:
         return srsly.msgpack_loads(data)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:  # TypeError: a map that has a map as a key
         raise _damaged(path, f"it ends too early, or was never one ({error})") from error
 
 

@@ -1,6 +1,7 @@
 """The callback that makes the tables of MultiEmbed, in the pipelines that it may meet."""
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def symbols(nlp: Language, attr: str = "NORM") -> list[str]:
     # Counting leaves no string behind in the vocab of the pipeline: those of the tests are known.
     tokens = [token for doc in make_docs() for token in doc]
     strings = [s for token in tokens for s in (token.norm_, token.shape_)] + ["robert", "zanzibar"]
-    name_of = {spacy.strings.hash_string(string): string for string in strings}
+    name_of = {Vocab().strings.add(string): string for string in strings}
     return [name_of[int(table.keys[i])] for i in numpy.argsort(table.rows)]
 
 
@@ -124,6 +125,32 @@ def test_rules_of_the_tokenizer_are_kept(corpus: Path) -> None:
     assert [[t.text for t in doc] for doc in training_docs(nlp)] == [["a", ":", "b", "c"]]
 
 
+@spacy.registry.readers("spacy_multihash_tests.both.v1")
+def make_corpora(path: Path) -> dict[str, Callable]:
+    return {"train": Corpus(path), "dev": Corpus(path)}
+
+
+def test_one_function_may_make_all_corpora(corpus: Path) -> None:
+    config = config_of(corpus, min_freq=2)
+    config["corpora"] = {"@readers": "spacy_multihash_tests.both.v1", "path": str(corpus)}
+    assert set(symbols(start(config))) == set(NORMS)
+
+
+def test_corpus_that_the_function_of_all_does_not_make_is_refused(corpus: Path) -> None:
+    nlp = build(config_of(corpus))
+    nlp.config["corpora"] = {"@readers": "spacy_multihash_tests.both.v1", "path": str(corpus)}
+    nlp.config["training"]["train_corpus"] = "corpora.none"
+    with pytest.raises(ValueError, match=r"the config has no \[corpora.none\]"):
+        nlp.initialize()
+
+
+def test_counting_adds_nothing_to_the_vocab(corpus: Path) -> None:
+    nlp = build(config_of(corpus))
+    before = {lexeme.orth for lexeme in nlp.vocab}
+    make_init_tables_v1(min_freq=1)(nlp)
+    assert {lexeme.orth for lexeme in nlp.vocab} == before
+
+
 # Files
 
 
@@ -180,6 +207,16 @@ def test_sourced_component_keeps_its_tables(
     nlp = start(config)
     assert symbols(nlp) == symbols(first)
     assert_array_equal(vectors(nlp), vectors(first))
+
+
+def test_component_frozen_alone_keeps_its_tables(corpus: Path, tmp_path: Path) -> None:
+    first = trained(corpus, tmp_path / "first")
+    config = config_of(write_corpus(tmp_path / "other.spacy", make_docs()[:1]))
+    config["components"]["tok2vec"] = {"source": str(tmp_path / "first")}
+    config["training"].update(frozen_components=["tok2vec"], annotating_components=["tok2vec"])
+    # The width of the listener refers to a section that sourcing takes away.
+    config["components"]["ner"]["model"]["tok2vec"]["width"] = 16
+    assert_array_equal(vectors(start(config)), vectors(first))
 
 
 def test_trained_pipeline_loads_without_the_corpus(corpus: Path, tmp_path: Path) -> None:
@@ -274,6 +311,19 @@ def test_cut_out_of_range_is_refused_when_the_config_is_read(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         make_init_tables_v1(**setting)
+
+
+def test_streamed_corpus_can_be_counted_as_the_message_says(corpus: Path) -> None:
+    config = config_of(corpus)
+    config["training"]["max_epochs"] = -1
+    with pytest.raises(ValueError, match="init-tables, with --training.max_epochs 0"):
+        start(config)
+
+
+def test_multi_embed_without_tables_is_refused_in_use() -> None:
+    model = build_multi_embed_v1(8, ["NORM"], False)
+    with pytest.raises(ValueError, match="NORM has no table of symbols. Add the callback"):
+        model.predict(make_docs())
 
 
 def test_multi_embed_without_the_callback_is_refused_at_initialization(corpus: Path) -> None:

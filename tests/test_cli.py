@@ -55,6 +55,16 @@ def test_cut_without_a_callback_is_ten(config: Path, tmp_path: Path) -> None:
     assert init_tables(config, tmp_path / "out.tables").min_freq == 10
 
 
+def test_number_of_rows_is_taken_from_the_callback_of_the_config(
+    config: Path, tmp_path: Path
+) -> None:
+    limited = Config().from_disk(config, interpolate=False)
+    limited["initialize"]["before_init"]["max_rows"] = 3
+    limited.to_disk(config)
+    init_tables(config, tmp_path / "out.tables")
+    assert sizes(tmp_path / "out.tables") == {"NORM": 2, "SHAPE": 2}
+
+
 def test_given_cut_goes_before_that_of_the_config(config: Path, tmp_path: Path) -> None:
     result = invoke(config, tmp_path / "out.tables", "--min-freq", 2, "--max-rows", 3)
     assert result.exit_code == 0, result.output
@@ -115,6 +125,56 @@ def test_negative_cut_is_refused(config: Path, tmp_path: Path) -> None:
     assert "min_freq must be 0 or more, was: -1" in refused(
         config, tmp_path / "out.tables", "--min-freq", -1
     )
+
+
+def test_symbols_that_are_all_rare_are_refused(config: Path, tmp_path: Path) -> None:
+    said = refused(config, tmp_path / "out.tables", "--min-freq", 99)
+    assert "The table of NORM has no symbols: none occurs at least 99 times" in said
+
+
+def test_failure_leaves_the_old_file_alone(config: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.tables"
+    output.write_bytes(b"old")
+    assert invoke(config, output, "--min-freq", 99).exit_code == 1
+    assert output.read_bytes() == b"old"
+
+
+def test_streamed_corpus_is_counted_once_it_has_an_end(config: Path, tmp_path: Path) -> None:
+    streamed = Config().from_disk(config, interpolate=False)
+    streamed["training"]["max_epochs"] = -1
+    streamed.to_disk(config)
+    said = refused(config, tmp_path / "out.tables")
+    assert "init-tables, with --training.max_epochs 0 and the sample's path" in said
+    assert invoke(config, tmp_path / "out.tables", "--training.max_epochs", 0).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        (["word"], "Invalid config override 'word': name should start with --"),
+        (["--no.such", "1"], "not a section value that can be overridden"),
+        (["--components.tok2vec.model.embed.width", "wide"], "'wide' is not <class 'int'>"),
+    ],
+    ids=["no option", "unknown", "wrong type"],
+)
+def test_override_that_does_not_fit_is_refused(
+    override: list[str], message: str, config: Path, tmp_path: Path
+) -> None:
+    assert message in refused(config, tmp_path / "out.tables", *override)
+
+
+def test_code_is_imported_before_the_config_is_read(config: Path, tmp_path: Path) -> None:
+    (tmp_path / "reader.py").write_text(
+        "import spacy\n"
+        "from spacy.training import Corpus\n"
+        "spacy.registry.readers('spacy_multihash_tests.code.v1')(lambda path: Corpus(path))\n"
+    )
+    coded = Config().from_disk(config, interpolate=False)
+    reader = {"@readers": "spacy_multihash_tests.code.v1", "path": "${paths.train}"}
+    coded["corpora"]["train"] = reader
+    coded.to_disk(config)
+    result = invoke(config, tmp_path / "out.tables", "--code", tmp_path / "reader.py")
+    assert result.exit_code == 0, result.output
 
 
 def test_corpus_that_is_not_there_is_refused(config: Path, tmp_path: Path) -> None:

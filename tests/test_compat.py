@@ -22,7 +22,7 @@ from spacy_multihash.compat import (
 )
 from spacy_multihash.tables import count_symbols
 
-from .corpora import make_docs, write_corpus
+from .corpora import CALLBACK, LOOKUP, build, make_docs, small_config, write_corpus
 
 # Miranda et al. 2022, Appendix C, listing 1, without its line numbers.
 LISTING_1 = """
@@ -214,6 +214,20 @@ def test_four_of_fewer_hashes_are_spacy_itself(docs: list[Doc]) -> None:
     assert_array_equal(predictions(fewer, docs), predictions(theirs, docs))
 
 
+def test_four_of_fewer_hashes_start_from_the_weights_of_spacy(docs: list[Doc]) -> None:
+    fewer = build_report_multi_fewer_hash_embed_v1(8, 4, ATTRS, [50, 20, 20, 20], False)
+    theirs = MultiHashEmbed(8, ATTRS, [50, 20, 20, 20], False)
+    weights = []
+    for model in (fewer, theirs):
+        fix_random_seed(3)
+        model.initialize(X=docs)
+        params = [node.get_param(name) for node in model.walk() for name in node.param_names]
+        weights.append(sorted(params, key=numpy.shape))  # the two walk their layers differently
+    assert len(weights[0]) == 8  # a table each; W and b of maxout, G and b of layernorm
+    for our_param, their_param in zip(*weights, strict=True):
+        assert_array_equal(our_param, their_param)
+
+
 def test_two_of_fewer_hashes_are_ours_with_the_seeds_of_spacy(docs: list[Doc]) -> None:
     fewer = build_report_multi_fewer_hash_embed_v1(8, 2, ["NORM", "SHAPE"], [50, 20], False)
     ours = build_multi_hash_embed_v1(8, ["NORM", "SHAPE"], [50, 20], False, 2, [8, 9])
@@ -259,6 +273,24 @@ def test_set_attr_of_a_layer_that_is_not_there_is_refused(tmp_path: Path) -> Non
     callback = {"@callbacks": "set_attr", "component": "tok2vec", "attr": "tables", "layer": "x"}
     with pytest.raises(ValueError, match="expected one layer 'x' in component 'tok2vec', found 0"):
         initialize(LISTING_2, tmp_path, path=str(tables), **callback)
+
+
+@pytest.mark.parametrize("frozen", [["tok2vec", "ner"], []], ids=["frozen", "trained further"])
+def test_set_attr_keeps_the_tables_of_a_trained_component(
+    frozen: list[str], tmp_path: Path
+) -> None:
+    corpus = write_corpus(tmp_path / "corpus.spacy", make_docs())
+    first = init_nlp(build(small_config(corpus, LOOKUP, **CALLBACK)).config)
+    first.to_disk(tmp_path / "first")
+    counts = count_symbols(make_docs()[:1], {a: spacy.attrs.intify_attr(a) for a in ATTRS})
+    write_tables(tmp_path / "other.tables", make_tables(counts, min_freq=1))
+    callback = {"@callbacks": "set_attr", "component": "tok2vec", "attr": "tables", "layer": None}
+    config = small_config(corpus, LOOKUP, path=str(tmp_path / "other.tables"), **callback)
+    for name in ("tok2vec", "ner"):
+        config["components"][name] = {"source": str(tmp_path / "first")}
+    config["training"].update(frozen_components=frozen, annotating_components=frozen)
+    nlp = init_nlp(config)
+    assert_array_equal(nlp("Anna met rain").tensor, first("Anna met rain").tensor)
 
 
 def test_file_of_another_format_is_refused(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ import numpy
 import pytest
 import spacy
 import srsly
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
-from spacy.attrs import IS_ALPHA, LENGTH, NORM
+from spacy.attrs import IS_ALPHA, IS_SPACE, LENGTH, NORM
 from spacy.tokens import Doc
 
 from spacy_multihash import (
@@ -250,7 +250,7 @@ def test_truncated_file_is_refused_at_any_length(path: Path) -> None:
             read_tables(path)
 
 
-@pytest.mark.parametrize("flipped", [0x01, 0x80, 0xFF])
+@pytest.mark.parametrize("flipped", [0x01, 0x20, 0x80, 0xFF])
 def test_flipped_bits_are_refused_wherever_they_are(flipped: int, path: Path) -> None:
     data = path.read_bytes()
     for position in range(len(data)):
@@ -275,6 +275,52 @@ def test_foreign_file_is_refused(content: bytes, path: Path) -> None:
     path.write_bytes(content)
     with pytest.raises(ValueError, match="x.tables is (not a file of tables|damaged)"):
         read_tables(path)
+
+
+# Files: whatever bytes a file has, the error names the file.
+@given(data=st.binary(max_size=40))
+@example(data=b"\x81\x80\x01")  # a map that has a map as a key
+def test_any_bytes_are_refused(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / "x.tables"
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match="x.tables"):
+        read_tables(path)
+
+
+def test_file_with_bytes_behind_its_end_is_refused(path: Path) -> None:
+    path.write_bytes(path.read_bytes() + b"\0")
+    with pytest.raises(ValueError, match="x.tables is damaged"):
+        read_tables(path)
+
+
+def test_failure_in_the_middle_of_writing_leaves_the_old_file_alone(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = path.read_bytes()
+
+    def write_half(partial: Path, data: bytes) -> None:
+        with partial.open("wb") as file_:
+            file_.write(data[: len(data) // 2])
+        raise OSError("disk full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_bytes", write_half)
+        with pytest.raises(OSError, match="disk full"):
+            write_tables(path, one_table({1: 1}))
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_parts_whose_rows_were_cut_are_refused() -> None:
+    cut = make_tables({"NORM": Counter({1: 2})}, min_freq=0, max_rows=9)
+    with pytest.raises(ValueError, match="were cut: part 1 has min_freq = 0, max_rows = 9"):
+        merge_tables([cut])
+
+
+def test_false_of_an_attribute_is_a_symbol() -> None:
+    doc = Doc(spacy.blank("en").vocab, words=["a", " ", "b"])
+    counts = count_symbols([doc], {"IS_SPACE": IS_SPACE})
+    assert counts == {"IS_SPACE": Counter({0: 2, 1: 1})}
 
 
 def test_table_has_the_length_of_its_symbols() -> None:

@@ -1,5 +1,6 @@
 """Attribute ids to rows by looking them up."""
 
+from functools import partial
 from typing import Callable, Optional, Tuple
 
 from thinc.api import Model
@@ -33,22 +34,23 @@ def lookup_rows(*, attr: str, unk_dropout: float = 0.0) -> RowLayer:
         )
     return Model(
         "lookup_rows",
-        forward,
+        # No attr: thinc would restore the rate that the weights were trained with.
+        partial(forward, unk_dropout),
         init=init,
         attrs={
             "attr": Pinned(attr),
             "rows_by": Pinned("lookup"),
             "symbols": Symbols(),
-            "unk_dropout": unk_dropout,
         },
     )
 
 
-def forward(model: RowLayer, ids: Ints1d, is_train: bool) -> Tuple[Ints2d, Callable]:
+def forward(
+    unk_dropout: float, model: RowLayer, ids: Ints1d, is_train: bool
+) -> Tuple[Ints2d, Callable]:
     """Look the ids up by binary search."""
     _check_symbols(model)
     rows = model.attrs["symbols"].find(model.ops, ids)  # (N,)
-    unk_dropout = model.attrs["unk_dropout"]
     if is_train and unk_dropout:
         keep = model.ops.get_dropout_mask(rows.shape, unk_dropout) != 0
         rows = model.ops.xp.where(keep, rows, model.ops.xp.int32(UNKNOWN_ROW))

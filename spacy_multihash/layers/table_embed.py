@@ -38,6 +38,11 @@ def TableEmbed(
 
 def forward(model: TableLayer, rows: Ints2d, is_train: bool) -> Tuple[Floats2d, Callable]:
     """Gather and add, with a scatter-add on the way back."""
+    if not model.has_param("E"):  # get_param would give what was there before it was unset
+        raise ValueError(
+            "Layer 'table_embed' has no weights: initialize it, or load weights, before using it. "
+            "Setting the tables of a MultiEmbed takes the weights of its old tables away."
+        )
     E = cast(Floats2d, model.get_param("E"))
     _check_rows(rows, E.shape[0])
     if len(rows):
