@@ -5,9 +5,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Optional, Union
 
@@ -16,6 +14,7 @@ import spacy
 import typer
 from spacy.tokens import Doc, DocBin
 from thinc.api import Model, chain, fix_random_seed
+from threadpoolctl import threadpool_limits
 from wasabi import msg
 
 from spacy_multihash import build_multi_hash_embed_v1, embed_to_spacy, spacy_seeds
@@ -249,16 +248,6 @@ def take_tokens(docs: Sequence[Doc], size: int) -> list[Doc]:
     return list(docs[: int(numpy.searchsorted(ends, size)) + 1])
 
 
-def one_thread() -> AbstractContextManager[object]:
-    """Limit BLAS to one thread, if threadpoolctl is installed."""
-    if find_spec("threadpoolctl") is None:
-        msg.warn("threadpoolctl is not installed: BLAS may use several threads")
-        return nullcontext()
-    from threadpoolctl import threadpool_limits
-
-    return threadpool_limits(limits=1)
-
-
 def write_json(path: Path, data: object) -> None:
     """Write JSON to a file, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -283,7 +272,7 @@ def token_types_cli(
     """
     docs = list(DocBin().from_disk(corpus).get_docs(spacy.blank(lang).vocab))
     try:
-        with one_thread():
+        with threadpool_limits(limits=1):
             comparisons = token_types(docs, rounds=rounds, seed=seed, grow=grow)
     except ValueError as error:
         msg.fail(f"Cannot measure with {corpus}", error, exits=1)
