@@ -135,6 +135,8 @@ def embed_docs(
     dropout (float): Initial dropout rate of the result; spaCy sets it for each update.
     maxout_pieces (int): Number of maxout pieces of the mix.
     """
+    if width < 1:
+        raise ValueError(f"width must be 1 or more, was: {width}. Recommended: from 64 to 300.")
     attrs = [attr_id(attr) for attr in names]
     extract = cast(Model[List[DocLike], List[Ints2d]], FeatureExtractor(attrs))
     to_ragged = cast(Model[List[Ints2d], Ragged], list2ragged())

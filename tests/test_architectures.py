@@ -232,6 +232,7 @@ BAD = {
     "rows must have one entry per attribute: expected 4 .* was 1": {"rows": [5]},
     "num_hashes must have one entry per attribute: expected 4 .* was 2": {"num_hashes": [1, 2]},
     "seeds must have one entry per attribute: expected 4 .* was 3": {"seeds": [1, 2, 3]},
+    "width must be 1 or more, was: 0": {"width": 0},
     "attrs must name at least one token attribute": {"attrs": [], "rows": []},
     "Unknown token attribute in attrs: 'NROM'": {"attrs": ["NROM"], "rows": [5]},
     "Unknown token attribute in attrs: 9999": {"attrs": [9999], "rows": [5]},
