@@ -7,7 +7,6 @@ from typing import Any, List, Optional
 import typer
 from spacy.language import Language
 from spacy.util import load_config, load_model_from_config
-from thinc.api import ConfigValidationError
 from tqdm import tqdm
 from wasabi import msg
 
@@ -81,8 +80,6 @@ def init_tables_cli(
                 overrides=overrides,
                 show_progress=True,
             )
-    except ConfigValidationError:
-        raise
     except (OSError, ValueError) as error:
         msg.fail("Cannot make the tables", str(error), exits=1)
     msg.good(f"Wrote the tables to {output}")

@@ -4,6 +4,7 @@ import make_configs
 import pytest
 import spacy
 from spacy.util import load_config, load_model_from_config
+from thinc.api import Config
 
 from ..conftest import ROOT
 
@@ -13,7 +14,11 @@ NAMES = sorted(make_configs.ARMS)
 @pytest.mark.parametrize("name", NAMES)
 def test_config_is_what_the_script_makes(name: str) -> None:
     text = (ROOT / "configs" / f"{name}.cfg").read_text("utf8")
-    assert text == make_configs.make_config(make_configs.ARMS[name])
+    made = make_configs.make_config(make_configs.ARMS[name])
+    assert text.startswith(make_configs.HEADER)
+    # not the text: versions of confection differ in how they write a list
+    config, expected = (Config().from_str(each, interpolate=False) for each in (text, made))
+    assert config == expected
 
 
 def test_no_config_is_kept_by_hand() -> None:
