@@ -136,7 +136,10 @@ def embed_docs(
     maxout_pieces (int): Number of maxout pieces of the mix.
     """
     if width < 1:
-        raise ValueError(f"width must be 1 or more, was: {width}. Recommended: from 64 to 300.")
+        raise ValueError(
+            f"Embedding layer '{name}': width must be 1 or more, was: {width}. "
+            "Recommended: from 64 to 300."
+        )
     attrs = [attr_id(attr) for attr in names]
     extract = cast(Model[List[DocLike], List[Ints2d]], FeatureExtractor(attrs))
     to_ragged = cast(Model[List[Ints2d], Ragged], list2ragged())
@@ -175,8 +178,9 @@ def attr_id(attr: Union[str, int]) -> int:
     found = intify_attr(attr)
     if found not in _NAME_OF:
         raise ValueError(
-            f"Unknown token attribute in attrs: {attr!r}. Expected the name or id of an attribute "
-            "of spaCy's Token, such as NORM, PREFIX, SUFFIX, SHAPE, ORTH, LOWER, POS or SPACY."
+            f"Unknown token attribute in the attrs of an embedding layer: {attr!r}. Expected the "
+            "name or id of an attribute of spaCy's Token, such as NORM, PREFIX, SUFFIX, SHAPE, "
+            "ORTH, LOWER, POS or SPACY."
         )
     return int(found)
 
@@ -188,7 +192,7 @@ def attr_names(attrs: Attrs) -> List[str]:
     """
     if not attrs:
         raise ValueError(
-            "attrs must name at least one token attribute, was empty. "
+            "The attrs of an embedding layer must name at least one token attribute, was empty. "
             'Recommended: ["NORM", "PREFIX", "SUFFIX", "SHAPE"].'
         )
     return [_NAME_OF[attr_id(attr)] for attr in attrs]
@@ -197,6 +201,6 @@ def attr_names(attrs: Attrs) -> List[str]:
 def _check_length(name: str, values: List[int], attrs: List[str]) -> None:
     if len(values) != len(attrs):
         raise ValueError(
-            f"{name} must have one entry per attribute: expected {len(attrs)} for attrs = {attrs}, "
-            f"was {len(values)}: {values}."
+            f"MultiHashEmbed: {name} must have one entry per attribute: expected {len(attrs)} for "
+            f"attrs = {attrs}, was {len(values)}: {values}. Change {name} in the config."
         )

@@ -1,7 +1,7 @@
 """The callback that gives MultiEmbed its tables before a pipeline is initialized."""
 
 from pathlib import Path
-from typing import Callable, List, Mapping, Optional
+from typing import Callable, List, Mapping, Optional, Union
 
 from spacy.language import Language
 from spacy.util import logger
@@ -16,7 +16,7 @@ from .tables import Tables, check_cut, count_symbols, cut_tables, make_tables, r
 def make_init_tables_v1(
     path: Optional[Path] = None,
     min_freq: int = 10,
-    component: str = "tok2vec",
+    component: Union[str, List[str]] = "tok2vec",
     max_rows: Optional[int] = None,
 ) -> Callable[[Language], Language]:
     """Make the callback for [initialize.before_init] that sets the tables of MultiEmbed.
@@ -27,25 +27,27 @@ def make_init_tables_v1(
     path (Optional[Path]): File that `spacy multihash init-tables` wrote. Null counts the corpus.
     min_freq (int): Give a row to the symbols that occur at least so often. Recommended values are
         between 1 and 10.
-    component (str): Name of the component that holds MultiEmbed.
+    component (Union[str, List[str]]): Name of the component that holds MultiEmbed, or of several.
     max_rows (Optional[int]): The rows that a table may have at most, row 0 included. Null sets no
         limit.
     """
     check_cut(min_freq, max_rows)
 
     def init_tables(nlp: Language) -> Language:
-        model = find_multi_embed(nlp, component)
-        if keeps_tables(nlp, component, model):
+        models = {name: find_multi_embed(nlp, name) for name in component_names(component)}
+        models = {name: m for name, m in models.items() if not keeps_tables(nlp, name, m)}
+        if not models:
             return nlp
         if path is None:
-            logger.info("Counting the symbols of the training corpus for '%s'", component)
-            counts = count_symbols(training_docs(nlp), lookup_attrs(model))
+            logger.info("Counting the symbols of the training corpus for %s", list(models))
+            counts = count_symbols(training_docs(nlp), lookup_attrs(*models.values()))
             tables = make_tables(counts, min_freq=min_freq, max_rows=max_rows)
         else:
             tables = cut_tables(read_tables(path), min_freq=min_freq, max_rows=max_rows)
-        set_tables(model, tables)
-        rows = {name: len(tables.tables[name]) + 1 for name in lookup_attrs(model)}
-        logger.info("Set the tables of MultiEmbed in '%s', with rows: %s", component, rows)
+        for name, model in models.items():
+            set_tables(model, tables)
+            rows = {attr: len(tables.tables[attr]) + 1 for attr in lookup_attrs(model)}
+            logger.info("Set the tables of MultiEmbed in '%s', with rows: %s", name, rows)
         return nlp
 
     return init_tables
@@ -59,13 +61,14 @@ def find_multi_embed(nlp: Language, component: str) -> Model:
     if component not in nlp.component_names:
         raise ValueError(
             f"The tables of MultiEmbed cannot be set: there is no component '{component}' in the "
-            f"pipeline. It has: {nlp.component_names}. Set [initialize.before_init] component."
+            f"pipeline. It has: {nlp.component_names}. Name the one that holds the MultiEmbed: as "
+            "component in [initialize.before_init], or as --component."
         )
     model = getattr(nlp.get_pipe(component), "model", None)
     if not isinstance(model, Model) or not _lookup_chains(model):
         raise ValueError(
             f"The tables of MultiEmbed cannot be set: component '{component}' holds no MultiEmbed. "
-            "Set [initialize.before_init] component to the one that does, or remove the callback."
+            "Name the one that does: as component in [initialize.before_init], or as --component."
         )
     return model
 
@@ -78,9 +81,15 @@ def keeps_tables(nlp: Language, component: str, model: Model) -> bool:
     return True
 
 
-def lookup_attrs(model: Model) -> Mapping[str, int]:
-    """List name and id of each attribute that the MultiEmbed layers in a model look up."""
-    names = [chain.layers[0].attrs["attr"].value for chain in _lookup_chains(model)]
+def component_names(component: Union[str, List[str]]) -> List[str]:
+    """List the names that a setting gives, which may be one."""
+    return [component] if isinstance(component, str) else component
+
+
+def lookup_attrs(*models: Model) -> Mapping[str, int]:
+    """List name and id of each attribute that the MultiEmbed layers in models look up."""
+    chains = [chain for model in models for chain in _lookup_chains(model)]
+    names = [chain.layers[0].attrs["attr"].value for chain in chains]
     return {name: attr_id(name) for name in names}
 
 
@@ -103,7 +112,12 @@ def set_tables(model: Model, tables: Tables) -> None:
 
 
 def check_tables(model: Model, tables: Tables) -> None:
-    """Raise ValueError if a MultiEmbed in a model cannot use the tables."""
+    """Raise ValueError if a model has no MultiEmbed, or one that cannot use the tables."""
+    if not _lookup_chains(model):
+        raise ValueError(
+            f"Tables are for a MultiEmbed, but the model '{model.name}' holds none. "
+            "Give the model of the component that embeds by lookup."
+        )
     for name in lookup_attrs(model):
         if name not in tables.tables:
             raise ValueError(

@@ -5,7 +5,6 @@ from itertools import islice
 from typing import Callable, cast
 
 from spacy.language import Language
-from spacy.schemas import ConfigSchemaTraining
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import dot_to_object, load_model_from_config, registry
@@ -25,9 +24,8 @@ def training_docs(nlp: Language) -> Iterator[Doc]:
     """
     scratch = _make_scratch(nlp)
     config = nlp.config.interpolate()
-    training = registry.resolve(config["training"], schema=ConfigSchemaTraining)
-    name = training["train_corpus"]
-    if training["max_epochs"] == -1:
+    name = config["training"]["train_corpus"]
+    if config["training"]["max_epochs"] == -1:
         raise ValueError(
             f"The tables cannot be counted from {name}: the corpus is streamed "
             "([training] max_epochs = -1) and may have no end. Count a finite sample with: "

@@ -100,8 +100,15 @@ def make_tables(counts: Counts, *, min_freq: int = 10, max_rows: Optional[int] =
 def table_from_rows(rows: Mapping[int, int]) -> Table:
     """Make a table of symbols whose rows are known, but not their counts, from a map of both.
 
-    rows (Mapping[int, int]): Row of each symbol id, in the order that the table is to have.
+    rows (Mapping[int, int]): Row of each symbol id, from 1 to the number of symbols.
+
+    Raises ValueError for other rows: row 0 is that of unknown symbols, and each symbol has its own.
     """
+    if sorted(rows.values()) != list(range(1, len(rows) + 1)):
+        raise ValueError(
+            f"The rows of {len(rows)} symbols must be 1 to {len(rows)}, each once, with row 0 left "
+            f"to unknown symbols; were, in order: {sorted(rows.values())[:8]} ..."
+        )
     keys = numpy.array(sorted(rows, key=rows.__getitem__), dtype="uint64")
     return Table(keys, numpy.zeros(len(keys), dtype="uint64"))
 
@@ -134,10 +141,14 @@ def cut_tables(tables: Tables, *, min_freq: int, max_rows: Optional[int] = None)
 def check_cut(min_freq: int, max_rows: Optional[int]) -> None:
     """Raise ValueError for a min_freq or max_rows out of range."""
     if min_freq < 0:
-        raise ValueError(f"min_freq must be 0 or more, was: {min_freq}.")
+        raise ValueError(
+            f"Tables of MultiEmbed: min_freq must be 0 or more, was: {min_freq}. "
+            "Change it in [initialize.before_init], or as --min-freq."
+        )
     if max_rows is not None and max_rows < 2:
         raise ValueError(
-            f"max_rows must be 2 or more, one of them for unknown symbols, was: {max_rows}."
+            "Tables of MultiEmbed: max_rows must be 2 or more, one of them for unknown symbols, "
+            f"was: {max_rows}. Change it in [initialize.before_init], or as --max-rows."
         )
 
 
@@ -146,8 +157,10 @@ def merge_tables(parts: Sequence[Tables]) -> Counts:
 
     parts (Sequence[Tables]): Uncut tables (min_freq <= 1, no max_rows) of the same attributes.
 
-    Raises ValueError for tables that were cut, or hold other attributes than the first.
+    Raises ValueError for no tables, tables that were cut, or of other attributes than the first.
     """
+    if not parts:
+        raise ValueError("Merging needs the tables of at least one corpus, was given none.")
     counts: Counts = {name: Counter() for name in parts[0].tables}
     for i, part in enumerate(parts):
         if part.min_freq > 1 or part.max_rows is not None:
@@ -234,11 +247,11 @@ def _unpack(path: Path, data: bytes) -> Any:  # noqa: ANN401 (whatever the file 
     try:
         return srsly.msgpack_loads(data)
     except (TypeError, ValueError) as error:  # TypeError: a map that has a map as a key
-        raise _damaged(path, f"it ends too early, or was never one ({error})") from error
+        raise _damaged(path, f"it is cut off, or no file of tables at all ({error})") from error
 
 
 def _damaged(path: Path, why: str) -> ValueError:
     return ValueError(
-        f"The file of tables {path} is damaged: {why}. "
-        "Copy it again, or make it again with: python -m spacy multihash init-tables"
+        f"The file of tables {path} is damaged: {why}. Copy it again, check its name, "
+        "or make it again with: python -m spacy multihash init-tables CONFIG OUTPUT"
     )

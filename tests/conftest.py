@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from thinc.api import fix_random_seed, prefer_gpu, set_current_ops
-from thinc.backends import get_current_ops
+from thinc.api import Ops, fix_random_seed, get_current_ops, prefer_gpu, set_current_ops
 from thinc.util import has_cupy_gpu
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -25,12 +24,13 @@ def shared() -> Path:
     return SHARED
 
 
-@pytest.fixture
-def gpu() -> Iterator[None]:
-    """Run a test on the GPU: the layers it builds use CuPy."""
-    if not has_cupy_gpu:
-        pytest.skip("no CUDA device with CuPy")
-    ops = get_current_ops()
-    prefer_gpu()
-    yield
-    set_current_ops(ops)
+@pytest.fixture(params=["cpu", pytest.param("gpu", marks=pytest.mark.gpu)])
+def ops(request: pytest.FixtureRequest) -> Iterator[Ops]:
+    """Run a test on the CPU, and again with CuPy where there is a CUDA device."""
+    before = get_current_ops()
+    if request.param == "gpu":
+        if not has_cupy_gpu:
+            pytest.skip("no CUDA device with CuPy")
+        prefer_gpu()
+    yield get_current_ops()
+    set_current_ops(before)

@@ -7,7 +7,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from spacy.attrs import NORM, SHAPE
 from spacy.ml.models.tok2vec import MultiHashEmbed
 from spacy.tokens import Doc
-from thinc.api import Config, Model, fix_random_seed
+from thinc.api import (
+    Config,
+    Model,
+    NumpyOps,
+    Ops,
+    fix_random_seed,
+    set_current_ops,
+    to_numpy,
+)
 from thinc.config import ConfigValidationError
 
 from spacy_multihash import (
@@ -143,6 +151,25 @@ def test_dropout_differs_between_tokens_of_a_type(docs: list[Doc]) -> None:
     assert (first != second).any()
 
 
+@pytest.mark.parametrize("num_hashes", [4, 6])
+def test_predictions_and_gradients_do_not_depend_on_the_device(
+    num_hashes: int, ops: Ops, docs: list[Doc]
+) -> None:
+    model = build(num_hashes=num_hashes).initialize(X=docs)
+    set_current_ops(NumpyOps())
+    on_cpu = build(num_hashes=num_hashes).from_bytes(model.to_bytes())
+    vectors, backprop = model.begin_update(docs)
+    expected, backprop_on_cpu = on_cpu.begin_update(docs)
+    for one, other in zip(vectors, expected, strict=True):
+        assert_allclose(to_numpy(one), other, atol=1e-5)
+    backprop([ops.xp.ones_like(each) for each in vectors])
+    backprop_on_cpu([numpy.ones_like(each) for each in expected])
+    for node, other_node in zip(model.walk(), on_cpu.walk(), strict=True):
+        for name in node.param_names:
+            grad, expected_grad = to_numpy(node.get_grad(name)), other_node.get_grad(name)
+            assert_allclose(grad, expected_grad, rtol=1e-3, atol=1e-4)
+
+
 def test_node_names_are_stable() -> None:
     model = build(attrs=["NORM"], rows=[10])
     assert [node.name for node in model.walk()] == [
@@ -233,10 +260,16 @@ BAD = {
     "num_hashes must have one entry per attribute: expected 4 .* was 2": {"num_hashes": [1, 2]},
     "seeds must have one entry per attribute: expected 4 .* was 3": {"seeds": [1, 2, 3]},
     "width must be 1 or more, was: 0": {"width": 0},
-    "attrs must name at least one token attribute": {"attrs": [], "rows": []},
-    "Unknown token attribute in attrs: 'NROM'": {"attrs": ["NROM"], "rows": [5]},
-    "Unknown token attribute in attrs: 9999": {"attrs": [9999], "rows": [5]},
-    "Unknown token attribute in attrs: 0": {"attrs": [0], "rows": [5]},
+    "must name at least one token attribute": {"attrs": [], "rows": []},
+    "Unknown token attribute in the attrs of an embedding layer: 'NROM'": {
+        "attrs": ["NROM"],
+        "rows": [5],
+    },
+    "Unknown token attribute in the attrs of an embedding layer: 9999": {
+        "attrs": [9999],
+        "rows": [5],
+    },
+    "Unknown token attribute in the attrs of an embedding layer: 0": {"attrs": [0], "rows": [5]},
     "PREFIX: rows must be from 1 to": {"rows": [5, 0, 5, 5]},
     "NORM: num_hashes must be from 1 to 16, was: 0": {"num_hashes": 0},
     "SHAPE: num_hashes must be from 1 to 16, was: 17": {"num_hashes": [1, 1, 1, 17]},

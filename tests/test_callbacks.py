@@ -19,6 +19,7 @@ from thinc.api import Config, Model
 
 from spacy_multihash import (
     build_multi_embed_v1,
+    build_multi_hash_embed_v1,
     count_symbols,
     make_tables,
     read_tables,
@@ -235,7 +236,25 @@ def test_initializing_again_makes_tables_anew(corpus: Path) -> None:
     assert vectors(nlp).shape == (4, 16)
 
 
+def test_several_components_are_given_their_tables_by_one_count(corpus: Path) -> None:
+    config = config_of(corpus, component=["tok2vec", "ner"])
+    own = {"@architectures": "spacy.Tok2Vec.v2", "embed": LOOKUP | {"attrs": ["ORTH"]}}
+    own["encode"] = config["components"]["tok2vec"]["model"]["encode"]
+    config["components"]["ner"]["model"]["tok2vec"] = own
+    nlp = start(config)
+    (orth,) = (n for n in nlp.get_pipe("ner").model.walk() if n.name == "lookup_rows")  # type: ignore[attr-defined]
+    assert orth.attrs["attr"].value == "ORTH"
+    assert len(orth.attrs["symbols"]) == 12
+    assert len(symbols(nlp)) == 12
+
+
 # Bad input
+
+
+def test_model_without_a_multi_embed_is_refused() -> None:
+    model = build_multi_hash_embed_v1(8, ["NORM"], [5], False)
+    with pytest.raises(ValueError, match="the model 'multi_hash_embed' holds none"):
+        set_tables(model, make_tables({"NORM": Counter({1: 1})}, min_freq=0))
 
 
 def test_component_that_is_not_there_is_refused(corpus: Path) -> None:

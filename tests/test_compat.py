@@ -244,6 +244,13 @@ def test_tables_may_be_given_in_line(docs: list[Doc]) -> None:
     assert lookup.predict(ids).tolist() == [[2], [1], [0]]
 
 
+@pytest.mark.parametrize("rows", [[0, 1], [1, 1], [1, 3], [2, 3]])
+def test_rows_that_are_not_one_to_their_number_are_refused(rows: list[int]) -> None:
+    tables = {"NORM": dict(zip([17, 18], rows, strict=True))}
+    with pytest.raises(ValueError, match="rows of 2 symbols must be 1 to 2, each once"):
+        build_report_multi_embed_v1(["NORM"], 8, 0, tables=tables)
+
+
 def test_dropout_and_maxout_pieces_are_taken(docs: list[Doc]) -> None:
     model = build_report_multi_embed_v1(["NORM"], 8, 0, dropout=0.3, maxout_pieces=2)
     by_name = {node.name: node for node in model.walk()}

@@ -62,7 +62,7 @@ def test_callback_resolves_from_a_config(name: str) -> None:
 
 @pytest.mark.parametrize("name", ENTRY_POINTS["spacy_callbacks"])
 def test_callback_refuses_arguments_of_a_wrong_type(name: str) -> None:
-    config = {"callback": {"@callbacks": name, **CALLBACKS[name], "component": ["a"]}}
+    config = {"callback": {"@callbacks": name, **CALLBACKS[name], "component": {"a": 1}}}
     with pytest.raises(ValueError, match="component"):
         spacy.registry.resolve(config)
 

@@ -149,6 +149,11 @@ def test_merged_parts_are_the_whole(parts: list[dict[int, int]], min_freq: int) 
     assert as_lists(make_tables(merged, min_freq=min_freq)) == as_lists(one_table(whole, min_freq))
 
 
+def test_no_parts_are_refused() -> None:
+    with pytest.raises(ValueError, match="at least one corpus, was given none"):
+        merge_tables([])
+
+
 def test_parts_that_were_cut_are_refused() -> None:
     with pytest.raises(ValueError, match="were cut: part 2 has min_freq = 2, max_rows = None"):
         merge_tables([one_table({1: 2}), one_table({1: 2}, 2)])

@@ -10,7 +10,7 @@ from spacy.util import load_config, load_model_from_config
 from tqdm import tqdm
 from wasabi import msg
 
-from ..callbacks import check_tables, find_multi_embed, lookup_attrs
+from ..callbacks import check_tables, component_names, find_multi_embed, lookup_attrs
 from ..corpora import training_docs
 from ..tables import (
     Counts,
@@ -43,8 +43,10 @@ def init_tables_cli(
         help="Rows of a table at most, row 0 of unknown symbols included. "
         "Default: as in [initialize.before_init], else no limit",
     ),
-    component: Optional[str] = typer.Option(
-        None, help="Component with the MultiEmbed. Default: as in the config, else tok2vec"
+    component: List[str] = typer.Option(
+        [],
+        help="Component with a MultiEmbed; several with further --component options. "
+        "Default: as in [initialize.before_init], else tok2vec",
     ),
     merge: List[Path] = typer.Option(
         [],
@@ -94,7 +96,7 @@ def init_tables(
     *,
     min_freq: Optional[int] = None,
     max_rows: Optional[int] = None,
-    component: Optional[str] = None,
+    component: Sequence[str] = (),
     merge: Sequence[Path] = (),
     overrides: Optional[Mapping[str, Any]] = None,
     show_progress: bool = False,
@@ -103,8 +105,8 @@ def init_tables(
 
     config_path (Path): The config.
     output (Path): The file to write.
-    min_freq, max_rows, component: As for spacy-multihash.init_tables.v1. None takes what the
-        config's [initialize.before_init] says, or else 10, no limit and "tok2vec".
+    min_freq, max_rows, component: As for spacy-multihash.init_tables.v1. None, or no component,
+        takes what the config's [initialize.before_init] says, or else 10, no limit and "tok2vec".
     merge (Sequence[Path]): Files of uncut tables to add up instead of counting.
     overrides (Mapping[str, Any] or None): Settings of the config to override.
     show_progress (bool): Show a progress bar on stderr.
@@ -119,13 +121,15 @@ def init_tables(
     max_rows = callback.get("max_rows") if max_rows is None else max_rows
     check_cut(min_freq, max_rows)
     nlp = load_model_from_config(config, auto_fill=True)
-    model = find_multi_embed(nlp, component or callback.get("component", "tok2vec"))
+    names = component or component_names(callback.get("component", "tok2vec"))
+    models = [find_multi_embed(nlp, name) for name in names]
     if merge:
         counts = merge_tables([read_tables(path) for path in merge])
     else:
-        counts = _count(nlp, lookup_attrs(model), show_progress)
+        counts = _count(nlp, lookup_attrs(*models), show_progress)
     tables = make_tables(counts, min_freq=min_freq, max_rows=max_rows)
-    check_tables(model, tables)
+    for model in models:
+        check_tables(model, tables)
     write_tables(output, tables)
     return tables
 

@@ -13,6 +13,8 @@ MAX_HASHES = 16
 # four words are functions of one: 2-way collisions double and word 0 is always even.
 DEAD_SEED = 8
 _GOLDEN = 0x9E3779B9  # 2**32 / the golden ratio: multiples of it spread evenly over 32 bits
+# Another odd stride for blocks, so that no block of one column is a block of another.
+_BLOCK = 0x85EBCA6B
 _WORDS = 4  # 32-bit words in a block
 
 
@@ -70,8 +72,8 @@ def block_seeds(seed: int, num_hashes: int) -> list[int]:
     A derived seed is never the dead seed of MurmurHash3; a given one is taken as it is.
     """
     blocks = -(-num_hashes // _WORDS)
-    derived = [(seed + i * _GOLDEN) % 2**32 for i in range(1, blocks)]
-    return [seed, *(s if s != DEAD_SEED else s ^ _GOLDEN for s in derived)]
+    derived = [(seed + i * _BLOCK) % 2**32 for i in range(1, blocks)]
+    return [seed, *(s if s != DEAD_SEED else s ^ _BLOCK for s in derived)]
 
 
 def default_seeds(num_columns: int) -> list[int]:

@@ -36,9 +36,16 @@ class Symbols:
 
     @classmethod
     def from_ordered(cls, symbols: numpy.ndarray) -> "Symbols":
-        """Give row i + 1 to the i-th of the symbols (V,) uint64, which must be distinct."""
+        """Give row i + 1 to the i-th of the symbols (V,) uint64.
+
+        Raises ValueError if a symbol stands twice.
+        """
         order = numpy.argsort(symbols)
-        return cls(symbols[order].astype("uint64"), (order + 1).astype("int32"))
+        keys = symbols[order].astype("uint64")
+        if (keys[1:] == keys[:-1]).any():
+            twice = int(keys[1:][keys[1:] == keys[:-1]][0])
+            raise ValueError(f"A table of symbols must hold each id once, holds {twice} twice.")
+        return cls(keys, (order + 1).astype("int32"))
 
     def __len__(self) -> int:
         """Count the symbols, V."""

@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Callable, Optional, Tuple, cast
 
+import numpy
 from thinc.api import Model, uniform_init
 from thinc.types import Floats2d, Ints2d
 from thinc.util import ArrayInfo
@@ -81,8 +82,8 @@ def init(
 def _check_rows(rows: Ints2d, nV: int) -> None:
     """Raise for a row outside the table, on CPU; thinc's CUDA kernel checks its indices itself."""
     # Seen as unsigned, a negative row is a large one: one pass finds both.
-    if rows.size and hasattr(rows, "__array_interface__"):
-        last = int(rows.view("uint32").max())  # type: ignore[attr-defined]
+    if rows.size and isinstance(rows, numpy.ndarray):
+        last = int(rows.view("uint32").max())
         if last >= nV:
             raise IndexError(
                 f"Layer 'table_embed' has {nV} rows (0 to {nV - 1}), but was asked for row "

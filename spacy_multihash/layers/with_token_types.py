@@ -6,6 +6,7 @@ from typing import Any, Callable, List, Optional, Tuple, Union, cast
 import numpy
 from thinc.api import Model
 from thinc.types import Floats2d, Ints1d, Ragged
+from thinc.util import ArrayInfo
 
 from ..types import DocLike, DocsLayer
 from .pinned import Pinned
@@ -73,8 +74,10 @@ def forward(model: DocsLayer, docs: List[DocLike], is_train: bool) -> Tuple[Ragg
     type_of = model.ops.asarray1i(cast(Ints1d, indices))  # (N,)
     by_type, backprop_types = model.layers[0]([types], is_train)  # (U, W)
     vectors = cast(Floats2d, by_type.dataXd)[type_of]  # (N, W)
+    vectors_info = ArrayInfo.from_array(vectors)
 
     def backprop(d_tokens: Ragged) -> List[DocLike]:
+        vectors_info.check_consistency(cast(Floats2d, d_tokens.dataXd))
         d_vectors = model.ops.as_contig(cast(Floats2d, d_tokens.dataXd))
         d_types = model.ops.alloc2f(len(types), d_vectors.shape[1])
         model.ops.scatter_add(d_types, type_of, d_vectors)

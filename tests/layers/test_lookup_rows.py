@@ -68,6 +68,11 @@ def test_without_unk_dropout_training_equals_prediction(ops: Ops) -> None:
     assert to_numpy(model.begin_update(ids)[0]).tolist() == [[1], [2], [0]]
 
 
+def test_symbol_that_stands_twice_is_refused() -> None:
+    with pytest.raises(ValueError, match="must hold each id once, holds 7 twice"):
+        make([3, 7, 5, 7])
+
+
 @pytest.mark.parametrize("unk_dropout", [-0.1, 1.0, 2.0])
 def test_unk_dropout_out_of_range_is_refused(unk_dropout: float) -> None:
     with pytest.raises(ValueError, match=f"less than 1, was: {unk_dropout}"):

@@ -139,6 +139,13 @@ def test_gradient_that_is_passed_in_is_not_written_to(ops: Ops) -> None:
     assert (d.dataXd == 1).all()
 
 
+def test_gradient_of_another_shape_is_refused(ops: Ops) -> None:
+    once, _ = pair([A, B])
+    vectors, backprop = once.begin_update(fake_docs(DOCS["repeated tokens"]))
+    with pytest.raises(ValueError, match="Shape mismatch in backprop"):
+        backprop(Ragged(ops.alloc2f(3, 4), ops.asarray1i([3])))
+
+
 def seen_types(vector_attr: Union[int, None], docs: list[FakeDoc]) -> Any:
     """What the inner layer is handed."""
     seen: list[Any] = []

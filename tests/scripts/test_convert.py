@@ -284,7 +284,6 @@ def test_read_split_gives_back_words_and_entities(
     ]
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(
     not (REAL_DATA / "conll2002").is_dir(),
     reason="the published CoNLL-2002 files are not in ../shared/datasets",
