@@ -10,8 +10,9 @@ from thinc.api import Config
 from .conftest import ROOT
 
 
-def test_worked_example_is_true() -> None:
-    path = ROOT / "docs" / "how-it-works.md"
+@pytest.mark.parametrize("name", ["convert-weights", "how-it-works"])
+def test_worked_example_is_true(name: str) -> None:
+    path = ROOT / "docs" / f"{name}.md"
     results = doctest.testfile(str(path), module_relative=False)
     assert results.attempted > 20
     assert results.failed == 0
