@@ -43,7 +43,7 @@ def build_multi_hash_embed_v1(
 
     Each attribute is hashed `num_hashes` times into its table, and the rows it falls on are summed.
     The attributes' vectors, and the static vector if there is one, are put side by side and mixed
-    to the final width by a maxout layer with layer normalization (Miranda et al. 2022, section 2).
+    to the final width by a maxout layer with layer normalization (Miranda et al. 2022, section 3.3).
     With num_hashes = 4 and seeds = [8, 9, 10, ...] this is spacy.MultiHashEmbed.v2: the same
     initial weights under the same random seed, and the same predictions.
 
@@ -85,7 +85,7 @@ def build_multi_embed_v1(
     """Embed tokens by several of their attributes, each looked up in a table of its own.
 
     The same as MultiHashEmbed, but with one row per symbol that is frequent enough in the training
-    corpus, and row 0 for all others (Miranda et al. 2022, section 4). The tables are made by the
+    corpus, and row 0 for all others (Miranda et al. 2022, section 4.3). The tables are made by the
     callback spacy-multihash.init_tables.v1 in [initialize.before_init].
 
     width (int): Width of the vectors and of all tables. Recommended values are between 64 and 300.
