@@ -43,8 +43,8 @@ def build_multi_hash_embed_v1(
 
     Each attribute is hashed `num_hashes` times into its table, and the rows it falls on are summed.
     The attributes' vectors, and the static vector if there is one, are put side by side and mixed
-    to the final width by a maxout layer with layer normalization (Miranda et al. 2022, section 3.3).
-    With num_hashes = 4 and seeds = [8, 9, 10, ...] this is spacy.MultiHashEmbed.v2: the same
+    to the final width by a maxout layer with layer normalization (Miranda et al. 2022, section
+    3.3). With num_hashes = 4 and seeds = [8, 9, 10, ...] this is spacy.MultiHashEmbed.v2: the same
     initial weights under the same random seed, and the same predictions.
 
     width (int): Width of the vectors and of all tables. Recommended values are between 64 and 300.

@@ -22,8 +22,8 @@ def hash_rows(nV: int, *, attr: str, num_hashes: int, seed: int) -> RowLayer:
     """Map each id to `num_hashes` rows of a table by hashing, as thinc's HashEmbed does.
 
     Hash function i is word i of MurmurHash3 x64 128-bit of the 8 bytes of the id, modulo nV
-    (Miranda et al. 2022, section 3.1; thinc's name for its function says x86). The fifth and further functions take further blocks of four
-    words, with seeds derived from the first.
+    (Miranda et al. 2022, section 3.1; thinc's name for its function says x86). The fifth and
+    further functions take further blocks of four words, with seeds derived from the first.
 
     ids (N,) uint64 -> rows (N, num_hashes) int32 in [0, nV). Rows have no gradient.
 
