@@ -12,6 +12,9 @@ from .corpora import training_docs
 from .layers import Symbols
 from .tables import Tables, check_cut, count_symbols, cut_tables, make_tables, read_tables
 
+# Names of the nodes of an attribute of MultiEmbed.
+_LOOKUP_CHAIN = ["lookup_rows", "table_embed"]
+
 
 def make_init_tables_v1(
     path: Optional[Path] = None,
@@ -101,11 +104,15 @@ def set_tables(model: Model, tables: Tables) -> None:
     model (Model): The model, or one around it.
     tables (Tables): The tables, at least of the attributes that are embedded.
 
-    Raises ValueError, and changes nothing, if a table is missing or has no symbols.
+    Raises ValueError, and changes nothing, if the model has no MultiEmbed, or if a table is
+    missing, has no symbols, or has one twice.
     """
     check_tables(model, tables)
+    symbols_of = {
+        name: Symbols.from_ordered(tables.tables[name].keys) for name in lookup_attrs(model)
+    }
     for lookup, table_embed in (chain.layers for chain in _lookup_chains(model)):
-        symbols = Symbols.from_ordered(tables.tables[lookup.attrs["attr"].value].keys)
+        symbols = symbols_of[lookup.attrs["attr"].value]
         lookup.attrs["symbols"] = symbols
         table_embed.set_param("E", None)  # rows of other symbols
         table_embed.set_dim("nV", len(symbols) + 1, force=True)
@@ -138,6 +145,3 @@ def _lookup_chains(model: Model) -> List[Model]:
 
 def _has_tables(model: Model) -> bool:
     return all(len(chain.layers[0].attrs["symbols"]) for chain in _lookup_chains(model))
-
-
-_LOOKUP_CHAIN = ["lookup_rows", "table_embed"]
