@@ -73,7 +73,7 @@ def build_multi_hash_embed_v1(
         chain(hash_rows(nV, attr=name, num_hashes=k, seed=seed), TableEmbed(width, nV))
         for name, nV, k, seed in zip(names, rows, num_hashes, seeds, strict=True)
     ]
-    return embed_docs("multi_hash_embed", layers, names, width, include_static_vectors)
+    return embed_docs("multi_hash_embed", layers, width, include_static_vectors)
 
 
 def build_multi_embed_v1(
@@ -98,27 +98,21 @@ def build_multi_embed_v1(
 
     Raises ValueError for an unknown attribute, and at initialization if there are no tables.
     """
-    names = attr_names(attrs)
-    return embed_docs(
-        "multi_embed",
-        lookup_layers(names, width, unk_dropout=unk_dropout),
-        names,
-        width,
-        include_static_vectors,
-    )
+    layers = lookup_layers(attrs, width, unk_dropout=unk_dropout)
+    return embed_docs("multi_embed", layers, width, include_static_vectors)
 
 
-def lookup_layers(names: List[str], width: int, *, unk_dropout: float = 0.0) -> List[AttrLayer]:
+def lookup_layers(attrs: Attrs, width: int, *, unk_dropout: float = 0.0) -> List[AttrLayer]:
     """Build the layer of each attribute of MultiEmbed, (U,) uint64 -> (U, width) float32."""
     return [
-        chain(lookup_rows(attr=name, unk_dropout=unk_dropout), TableEmbed(width)) for name in names
+        chain(lookup_rows(attr=name, unk_dropout=unk_dropout), TableEmbed(width))
+        for name in attr_names(attrs)
     ]
 
 
 def embed_docs(
     name: str,
     layers: List[AttrLayer],
-    names: List[str],
     width: int,
     include_static_vectors: bool,
     *,
@@ -128,8 +122,8 @@ def embed_docs(
     """Wire the attributes' layers up: from docs to types, side by side, mixed, and back to tokens.
 
     name (str): Name of the whole, by which callbacks and users find it.
-    layers (List[AttrLayer]): A layer per attribute, (U,) uint64 -> (U, width) float32.
-    names (List[str]): The attributes.
+    layers (List[AttrLayer]): A layer per attribute, (U,) uint64 -> (U, width) float32: a chain of
+        one that gives rows, and knows the attribute's name, and its table.
     width (int): Width of the vectors and of all tables.
     include_static_vectors (bool): Whether to embed the static vectors of the vocab as well.
     dropout (float): Initial dropout rate of the result; spaCy sets it for each update.
@@ -140,7 +134,8 @@ def embed_docs(
             f"Embedding layer '{name}': width must be 1 or more, was: {width}. "
             "Recommended: from 64 to 300."
         )
-    attrs = [attr_id(attr) for attr in names]
+    row_layers = [layer.layers[0] for layer in layers]
+    attrs = [attr_id(layer.attrs["attr"].value) for layer in row_layers]
     extract = cast(Model[List[DocLike], List[Ints2d]], FeatureExtractor(attrs))
     to_ragged = cast(Model[List[Ints2d], Ragged], list2ragged())
     side_by_side: Model[Ragged, Ragged] = with_array(multi_embed(*layers))  # type: ignore[misc]
@@ -161,7 +156,6 @@ def embed_docs(
     )
     model.name = name
     # The root node is loaded first: weights of other settings are refused before any is taken over.
-    row_layers = [layer.layers[0] for layer in layers]
     for key, value in row_layers[0].attrs.items():
         if isinstance(value, Pinned):
             values = [layer.attrs[key].value for layer in row_layers]

@@ -12,13 +12,7 @@ from spacy.tokens import Doc
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from .architectures import (
-    Attrs,
-    attr_names,
-    build_multi_hash_embed_v1,
-    embed_docs,
-    lookup_layers,
-)
+from .architectures import Attrs, build_multi_hash_embed_v1, embed_docs, lookup_layers
 from .callbacks import find_multi_embed, keeps_tables, set_tables
 from .layers import spacy_seeds
 from .tables import Tables, read_tables, table_from_rows
@@ -54,11 +48,9 @@ def build_report_multi_embed_v1(
             f"spacy.MultiEmbed.v1: unk must be 0, was: {unk}. Unknown symbols have row 0 here; "
             "which row it is makes no difference to the model. Set unk = 0."
         )
-    names = attr_names(attrs)
     model = embed_docs(
         LAYER,
-        lookup_layers(names, width),
-        names,
+        lookup_layers(attrs, width),
         width,
         include_static_vectors,
         dropout=dropout,

@@ -70,9 +70,9 @@ def embed_to_spacy(embed: EmbedModel) -> EmbedModel:
 
 def _copy_params(source: Model, target: Model, source_table: str, target_table: str) -> None:
     """Copy the weights, and the sizes that go with them, node by node."""
-    names = {source_table: target_table}
-    for name in (source_table, "static_vectors", "maxout", "layernorm"):
-        pairs = zip(_nodes(source, name), _nodes(target, names.get(name, name)), strict=True)
+    shared = [(name, name) for name in ("static_vectors", "maxout", "layernorm")]
+    for from_name, to_name in [(source_table, target_table), *shared]:
+        pairs = zip(_nodes(source, from_name), _nodes(target, to_name), strict=True)
         for from_node, to_node in pairs:
             for dim in to_node.dim_names:
                 if from_node.has_dim(dim):

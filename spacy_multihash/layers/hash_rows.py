@@ -10,7 +10,7 @@ from .pinned import Pinned
 
 MAX_HASHES = 16
 # MurmurHash3 starts from seed ^ key length, in bytes. At 0 its two halves stay equal, so that all
-# four words are functions of one: 2-way collisions double and word 0 is always even.
+# four words are functions of one number, and word 0 is always even.
 DEAD_SEED = 8
 _GOLDEN = 0x9E3779B9  # 2**32 / the golden ratio: multiples of it spread evenly over 32 bits
 # Another odd stride for blocks, so that no block of one column is a block of another.

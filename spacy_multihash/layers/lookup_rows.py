@@ -8,9 +8,7 @@ from thinc.types import Ints1d, Ints2d
 
 from ..types import RowLayer
 from .pinned import Pinned, describe
-from .symbols import Symbols
-
-UNKNOWN_ROW = 0
+from .symbols import UNKNOWN_ROW, Symbols
 
 
 def lookup_rows(*, attr: str, unk_dropout: float = 0.0) -> RowLayer:

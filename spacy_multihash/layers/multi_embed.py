@@ -30,15 +30,15 @@ def forward(model: AttrsLayer, ids: Ints2d, is_train: bool) -> Tuple[Floats2d, C
         *(layer(ids[:, a], is_train) for a, layer in enumerate(model.layers)), strict=True
     )
     vectors = model.ops.xp.hstack(outputs)  # (U, A * W)
-    ends = [sum(Y.shape[1] for Y in outputs[: a + 1]) for a in range(len(outputs))]
+    widths = [Y.shape[1] for Y in outputs]
     vectors_info = ArrayInfo.from_array(vectors)
 
     def backprop(d_vectors: Floats2d) -> Ints2d:
         vectors_info.check_consistency(d_vectors)
         start = 0
-        for end, callback in zip(ends, callbacks, strict=True):
-            callback(d_vectors[:, start:end])
-            start = end
+        for width, callback in zip(widths, callbacks, strict=True):
+            callback(d_vectors[:, start : start + width])
+            start += width
         return model.ops.alloc2i(*ids.shape)  # integers have no gradient
 
     return vectors, backprop

@@ -12,6 +12,8 @@ from thinc.types import Ints1d
 
 from .pinned import PARTLY_LOADED, describe
 
+UNKNOWN_ROW = 0
+
 
 def _no_keys() -> numpy.ndarray:
     return numpy.zeros(0, dtype="uint64")
@@ -57,7 +59,7 @@ class Symbols:
         rows = ops.asarray(cast(Ints1d, self.rows))
         at = ops.xp.searchsorted(keys, ids)
         at[at == len(keys)] = 0  # past the last key: any place will do, the keys differ
-        return ops.xp.where(keys[at] == ids, rows[at], ops.xp.int32(0))
+        return ops.xp.where(keys[at] == ids, rows[at], ops.xp.int32(UNKNOWN_ROW))
 
     def describe(self) -> str:
         """Name the table for a message: its size, and a digest that differs if the table does."""
