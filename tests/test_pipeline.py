@@ -39,129 +39,43 @@ from spacy_multihash import (
 )
 from spacy_multihash.callbacks import lookup_attrs
 
+from .corpora import CALLBACK, small_config, write_corpus
+
 WIDTH = 16
 ATTRS = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
 ROWS = [200, 100, 100, 50]
 
-BASE = """
-[paths]
-train = ""
-raw_text = ""
-init_tok2vec = null
-vectors = null
-
-[nlp]
-lang = "en"
-pipeline = ["tok2vec","ner"]
-
-[components]
-
-[components.tok2vec]
-factory = "tok2vec"
-
-[components.tok2vec.model]
-@architectures = "spacy.Tok2Vec.v2"
-
-[components.tok2vec.model.embed]
-EMBED
-
-[components.tok2vec.model.encode]
-@architectures = "spacy.MaxoutWindowEncoder.v2"
-width = 16
-depth = 1
-window_size = 1
-maxout_pieces = 2
-
-[components.ner]
-factory = "ner"
-
-[components.ner.model]
-@architectures = "spacy.TransitionBasedParser.v2"
-state_type = "ner"
-extra_state_tokens = false
-hidden_width = 16
-maxout_pieces = 2
-use_upper = true
-
-[components.ner.model.tok2vec]
-@architectures = "spacy.Tok2VecListener.v1"
-width = 16
-upstream = "*"
-
-[corpora]
-
-[corpora.train]
-@readers = "spacy.Corpus.v1"
-path = ${paths.train}
-
-[corpora.dev]
-@readers = "spacy.Corpus.v1"
-path = ${paths.train}
-
-[corpora.pretrain]
-@readers = "spacy.JsonlCorpus.v1"
-path = ${paths.raw_text}
-
-[training]
-seed = 0
-train_corpus = "corpora.train"
-dev_corpus = "corpora.dev"
-dropout = 0.1
-patience = 0
-max_steps = 60
-eval_frequency = 20
-
-[training.batcher]
-@batchers = "spacy.batch_by_sequence.v1"
-size = 8
-
-[training.optimizer]
-@optimizers = "Adam.v1"
-learn_rate = 0.02
-
-[pretraining]
-max_epochs = 2
-corpus = "corpora.pretrain"
-component = "tok2vec"
-layer = ""
-
-[pretraining.batcher]
-@batchers = "spacy.batch_by_sequence.v1"
-size = 4
-
-[pretraining.objective]
-@architectures = "spacy.PretrainCharacters.v1"
-maxout_pieces = 2
-hidden_size = 16
-n_characters = 2
-
-[initialize]
-vectors = ${paths.vectors}
-init_tok2vec = ${paths.init_tok2vec}
-"""
-
-EMBED = {
-    "hash": """@architectures = "spacy-multihash.MultiHashEmbed.v1"
-width = 16
-attrs = ["NORM","PREFIX","SUFFIX","SHAPE"]
-rows = [200,100,100,50]
-include_static_vectors = false
-num_hashes = [1,2,4,6]
-""",
-    "lookup": """@architectures = "spacy-multihash.MultiEmbed.v1"
-width = 16
-attrs = ["NORM","PREFIX","SUFFIX","SHAPE"]
-include_static_vectors = false
-unk_dropout = 0.05
-""",
+EMBED: dict[str, dict[str, Any]] = {
+    "hash": {
+        "@architectures": "spacy-multihash.MultiHashEmbed.v1",
+        "width": WIDTH,
+        "attrs": ATTRS,
+        "rows": ROWS,
+        "include_static_vectors": False,
+        "num_hashes": [1, 2, 4, 6],
+    },
+    "lookup": {
+        "@architectures": "spacy-multihash.MultiEmbed.v1",
+        "width": WIDTH,
+        "attrs": ATTRS,
+        "include_static_vectors": False,
+        "unk_dropout": 0.05,
+    },
 }
-
-INIT_TABLES = """
-[initialize.before_init]
-@callbacks = "spacy-multihash.init_tables.v1"
-min_freq = 1
-component = "tok2vec"
-"""
+CALLBACKS = {"hash": {}, "lookup": CALLBACK}
+PRETRAINING = {
+    "max_epochs": 2,
+    "corpus": "corpora.pretrain",
+    "component": "tok2vec",
+    "layer": "",
+    "batcher": {"@batchers": "spacy.batch_by_sequence.v1", "size": 4},
+    "objective": {
+        "@architectures": "spacy.PretrainCharacters.v1",
+        "maxout_pieces": 2,
+        "hidden_size": 16,
+        "n_characters": 2,
+    },
+}
 
 SENTENCES = [
     ("Anna Berg lives in Oslo .", [(0, 2, "PER"), (4, 5, "LOC")]),
@@ -177,23 +91,28 @@ SENTENCES = [
 TEXTS = [*(text for text, _ in SENTENCES), "", "  ", "Zoë 's 7th 😀 naïve co-op\n\n went !"]
 
 
-def write_corpus(path: Path) -> Path:
+def training_docs() -> list[Doc]:
     vocab = spacy.blank("en").vocab
-    docs = []
-    for text, ents in SENTENCES:
-        doc = Doc(vocab, words=text.split())
+    docs = [Doc(vocab, words=text.split()) for text, _ in SENTENCES]
+    for doc, (_, ents) in zip(docs, SENTENCES, strict=True):
         doc.set_ents([Span(doc, start, end, label=label) for start, end, label in ents])
-        docs.append(doc)
-    DocBin(docs=docs).to_disk(path)
-    return path
+    return docs
 
 
 def make_config(kind: str, corpus: Path) -> Config:
-    text = BASE.replace("EMBED", EMBED[kind]) + (INIT_TABLES if kind == "lookup" else "")
-    raw = Config().from_str(text, interpolate=False)
-    raw["paths"]["train"] = str(corpus)
+    config = small_config(corpus, EMBED[kind], **CALLBACKS[kind])
+    config["paths"]["raw_text"] = ""
+    pretrain_corpus = {"@readers": "spacy.JsonlCorpus.v1", "path": "${paths.raw_text}"}
+    config["corpora"]["pretrain"] = pretrain_corpus
+    config["pretraining"] = PRETRAINING
+    # A number, since a sourced tok2vec leaves no section to refer to.
+    config["components"]["ner"]["model"]["tok2vec"]["width"] = WIDTH
+    # Few and large steps, for few sentences.
+    config["training"].update(patience=0, max_steps=60, eval_frequency=20)
+    config["training"]["batcher"] = {"@batchers": "spacy.batch_by_sequence.v1", "size": 8}
+    config["training"]["optimizer"]["learn_rate"] = 0.02
     # Filled with the defaults, as `spacy init fill-config --pretraining` does.
-    filled = load_model_from_config(raw, auto_fill=True).config
+    filled = load_model_from_config(config, auto_fill=True).config
     return load_config(DEFAULT_CONFIG_PRETRAIN_PATH).merge(filled)
 
 
@@ -233,7 +152,7 @@ def examples_of(nlp: Language, corpus: Path) -> list[Example]:
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_corpus(tmp_path_factory.mktemp("corpus") / "train.spacy")
+    return write_corpus(tmp_path_factory.mktemp("corpus") / "train.spacy", training_docs())
 
 
 @pytest.fixture(scope="module", params=["hash", "lookup"])
