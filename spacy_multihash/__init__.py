@@ -9,11 +9,16 @@ from importlib import import_module, metadata
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .acceleration import Acceleration as Acceleration
+    from .acceleration import accelerate as accelerate
+    from .architectures import build_maxout_window_encoder_v1 as build_maxout_window_encoder_v1
     from .architectures import build_multi_embed_v1 as build_multi_embed_v1
     from .architectures import build_multi_hash_embed_v1 as build_multi_hash_embed_v1
     from .callbacks import set_tables as set_tables
     from .layers import default_seeds as default_seeds
     from .layers import spacy_seeds as spacy_seeds
+    from .products import set_products as set_products
+    from .products import use_product_ops as use_product_ops
     from .tables import Table as Table
     from .tables import Tables as Tables
     from .tables import count_symbols as count_symbols
@@ -24,10 +29,15 @@ if TYPE_CHECKING:
     from .tables import write_tables as write_tables
     from .weights import embed_from_spacy as embed_from_spacy
     from .weights import embed_to_spacy as embed_to_spacy
+    from .weights import encoder_from_spacy as encoder_from_spacy
+    from .weights import encoder_to_spacy as encoder_to_spacy
 
 _MODULE_OF = {
+    "Acceleration": "acceleration",
     "Table": "tables",
     "Tables": "tables",
+    "accelerate": "acceleration",
+    "build_maxout_window_encoder_v1": "architectures",
     "build_multi_embed_v1": "architectures",
     "build_multi_hash_embed_v1": "architectures",
     "count_symbols": "tables",
@@ -35,11 +45,15 @@ _MODULE_OF = {
     "default_seeds": "layers",
     "embed_from_spacy": "weights",
     "embed_to_spacy": "weights",
+    "encoder_from_spacy": "weights",
+    "encoder_to_spacy": "weights",
     "make_tables": "tables",
     "merge_tables": "tables",
     "read_tables": "tables",
+    "set_products": "products",
     "set_tables": "callbacks",
     "spacy_seeds": "layers",
+    "use_product_ops": "products",
     "write_tables": "tables",
 }
 

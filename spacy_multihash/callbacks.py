@@ -1,4 +1,4 @@
-"""The callback that gives MultiEmbed its tables before a pipeline is initialized."""
+"""Callbacks: one gives MultiEmbed its tables, one gives all layers the faster products."""
 
 from pathlib import Path
 from typing import Callable, List, Mapping, Optional, Union
@@ -10,6 +10,7 @@ from thinc.api import Model
 from .architectures import attr_id
 from .corpora import training_docs
 from .layers import Symbols
+from .products import use_product_ops
 from .tables import Tables, check_cut, count_symbols, cut_tables, make_tables, read_tables
 
 # Names of the nodes of an attribute of MultiEmbed.
@@ -54,6 +55,23 @@ def make_init_tables_v1(
         return nlp
 
     return init_tables
+
+
+def make_use_product_ops_v1() -> Callable[[Language], Language]:
+    """Make the callback for [nlp.after_pipeline_creation] that gives all layers our products.
+
+    Our own layers have them anyway. Other layers, the parser's for one, take them from thinc, which
+    may be several times slower (docs/performance.md). Layers on a GPU stay as they are.
+    """
+
+    def set_ops(nlp: Language) -> Language:
+        for _, pipe in nlp.components:
+            model = getattr(pipe, "model", None)
+            if isinstance(model, Model):
+                use_product_ops(model)
+        return nlp
+
+    return set_ops
 
 
 def find_multi_embed(nlp: Language, component: str) -> Model:

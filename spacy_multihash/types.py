@@ -21,6 +21,10 @@ class DocLike(Protocol):
         """(len(self), len(attrs)) uint64 attribute ids; (len(self),) for a single attribute."""
 
 
+# Inside the kernels: an array of numpy or CuPy. mypy cannot tell: thinc's types of arrays lack the
+# methods and arguments of numpy's, numpy's are no thinc types, and CuPy has none.
+Array = Any
+
 # Attribute ids (U,) uint64 -> row numbers (U, K) int32.
 RowLayer = Model[Ints1d, Ints2d]
 # Row numbers (U, K) int32 -> vectors (U, W) float32.

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import spacy
+from spacy.language import Language
 from thinc.api import Ops, fix_random_seed, get_current_ops, prefer_gpu, set_current_ops
 from thinc.util import has_cupy_gpu
 
@@ -22,6 +24,14 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip(f"real data is not there: {SHARED}")
     return SHARED
+
+
+@pytest.fixture
+def english(shared: Path) -> Language:
+    """Load a trained pipeline with all components, tables of static vectors among them."""
+    # W095: the pipeline was trained with an older minor version of spaCy
+    with pytest.warns(UserWarning, match="W095"):
+        return spacy.load(shared / "pipelines" / "en_core_web_md-3.7.1")
 
 
 @pytest.fixture(params=["cpu", pytest.param("gpu", marks=pytest.mark.gpu)])

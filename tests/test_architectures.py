@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -55,9 +56,12 @@ def nodes(model: Model, name: str) -> list[Model]:
     return [node for node in model.walk() if node.name == name]
 
 
-def params(model: Model, *names: str) -> list[numpy.ndarray]:
+def params(
+    model: Model, *names: str, of: Callable[[Model, str], Any] = Model.get_param
+) -> list[numpy.ndarray]:
+    """Take the parameters, or their gradients, of all nodes of these names."""
     return [
-        node.get_param(param)
+        of(node, param)
         for name in names
         for node in nodes(model, name)
         for param in node.param_names
@@ -70,7 +74,7 @@ def test_spacy_seeds_give_the_initial_weights_of_spacy(docs: list[Doc]) -> None:
     fix_random_seed(7)
     ours = build(seeds=spacy_seeds(4)).initialize(X=docs)
     their_params = params(theirs, "hashembed", "maxout", "layernorm")
-    our_params = params(ours, "table_embed", "maxout", "layernorm")
+    our_params = params(ours, "table_embed", "maxout_norm")
     for their_param, our_param in zip(their_params, our_params, strict=True):
         assert_array_equal(our_param, their_param)
 
@@ -81,7 +85,7 @@ def test_spacy_seeds_give_the_predictions_of_spacy(docs: list[Doc]) -> None:
     fix_random_seed(7)
     ours = build(seeds=spacy_seeds(4)).initialize(X=docs)
     for our_vectors, their_vectors in zip(ours.predict(docs), theirs.predict(docs), strict=True):
-        assert_array_equal(our_vectors, their_vectors)
+        assert_allclose(our_vectors, their_vectors, atol=1e-5)
 
 
 def test_spacy_seeds_give_the_gradients_of_spacy(docs: list[Doc]) -> None:
@@ -93,15 +97,10 @@ def test_spacy_seeds_give_the_gradients_of_spacy(docs: list[Doc]) -> None:
     d_vectors = [numpy.random.normal(size=(len(doc), 16)).astype("float32") for doc in docs]
     for model in (theirs, ours):
         model.begin_update(docs)[1]([d.copy() for d in d_vectors])
-    pairs = [("hashembed", "table_embed"), ("maxout", "maxout"), ("layernorm", "layernorm")]
-    for their_name, our_name in pairs:
-        for their_node, our_node in zip(
-            nodes(theirs, their_name), nodes(ours, our_name), strict=True
-        ):
-            for name in our_node.param_names:
-                assert_allclose(
-                    our_node.get_grad(name), their_node.get_grad(name), rtol=1e-4, atol=1e-5
-                )
+    their_grads = params(theirs, "hashembed", "maxout", "layernorm", of=Model.get_grad)
+    our_grads = params(ours, "table_embed", "maxout_norm", of=Model.get_grad)
+    for their_grad, our_grad in zip(their_grads, our_grads, strict=True):
+        assert_allclose(our_grad, their_grad, rtol=1e-4, atol=1e-5)
 
 
 def test_default_seeds_are_those_of_the_package() -> None:
@@ -177,18 +176,15 @@ def test_node_names_are_stable() -> None:
         "with_token_types",
         "dropout",
         "ragged2list",
-        "extract_features>>list2ragged>>with_array(multi_embed)>>with_array(mix)",
+        "extract_features>>list2ragged>>with_array(multi_embed)>>with_array(maxout_norm)",
         "extract_features>>list2ragged>>with_array(multi_embed)",
-        "with_array(mix)",
+        "with_array(maxout_norm)",
         "extract_features",
         "list2ragged",
         "with_array(multi_embed)",
-        "mix",
+        "maxout_norm",
         "multi_embed",
-        "maxout>>layernorm",
         "hash_rows>>table_embed",
-        "maxout",
-        "layernorm",
         "hash_rows",
         "table_embed",
     ]

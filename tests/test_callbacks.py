@@ -28,6 +28,7 @@ from spacy_multihash import (
 )
 from spacy_multihash.callbacks import find_multi_embed, make_init_tables_v1
 from spacy_multihash.corpora import training_docs
+from spacy_multihash.products import ProductOps
 
 from .corpora import CALLBACK, HASH, LOOKUP, build, make_docs, small_config, write_corpus
 
@@ -349,3 +350,18 @@ def test_multi_embed_without_the_callback_is_refused_at_initialization(corpus: P
     message = "'lookup_rows' of NORM has no table of symbols. Add the callback"
     with pytest.raises(ValueError, match=message):
         start(small_config(corpus, LOOKUP))
+
+
+def test_all_layers_of_a_pipeline_get_the_products(tmp_path: Path) -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("tok2vec")
+    nlp.add_pipe("tagger").add_label("NOUN")  # type: ignore[attr-defined]
+    nlp.add_pipe("sentencizer")
+    nlp.config["nlp"]["after_pipeline_creation"] = {
+        "@callbacks": "spacy-multihash.use_product_ops.v1"
+    }
+    nlp.initialize()
+    nlp.to_disk(tmp_path)
+    for name in ("tok2vec", "tagger"):
+        model = spacy.load(tmp_path).get_pipe(name).model  # type: ignore[attr-defined]
+        assert {type(node.ops) for node in model.walk()} == {ProductOps}

@@ -12,24 +12,36 @@ import spacy_multihash
 
 ENTRY_POINTS = {
     "spacy_architectures": [
+        "spacy-multihash.MaxoutWindowEncoder.v1",
         "spacy-multihash.MultiEmbed.v1",
         "spacy-multihash.MultiHashEmbed.v1",
         "spacy.MultiEmbed.v1",
         "spacy.MultiFewerHashEmbed.v1",
     ],
-    "spacy_callbacks": ["set_attr", "spacy-multihash.init_tables.v1"],
+    "spacy_callbacks": [
+        "set_attr",
+        "spacy-multihash.init_tables.v1",
+        "spacy-multihash.use_product_ops.v1",
+    ],
     "spacy_cli": ["multihash"],
 }
 EMBED = {"width": 8, "attrs": ["NORM", "SHAPE"], "include_static_vectors": False}
 ARCHITECTURES = {
-    "spacy-multihash.MultiEmbed.v1": {},
-    "spacy-multihash.MultiHashEmbed.v1": {"rows": [5, 5]},
-    "spacy.MultiEmbed.v1": {"unk": 0},
-    "spacy.MultiFewerHashEmbed.v1": {"rows": [5, 5], "num_hashes": 2},
+    "spacy-multihash.MaxoutWindowEncoder.v1": {
+        "width": 8,
+        "window_size": 1,
+        "maxout_pieces": 3,
+        "depth": 2,
+    },
+    "spacy-multihash.MultiEmbed.v1": EMBED,
+    "spacy-multihash.MultiHashEmbed.v1": {**EMBED, "rows": [5, 5]},
+    "spacy.MultiEmbed.v1": {**EMBED, "unk": 0},
+    "spacy.MultiFewerHashEmbed.v1": {**EMBED, "rows": [5, 5], "num_hashes": 2},
 }
 CALLBACKS = {
     "set_attr": {"path": "x", "component": "tok2vec", "attr": "tables", "layer": "multiembed"},
     "spacy-multihash.init_tables.v1": {},
+    "spacy-multihash.use_product_ops.v1": {},
 }
 
 
@@ -42,14 +54,14 @@ def test_entry_points_are_the_golden_list() -> None:
 
 @pytest.mark.parametrize("name", ENTRY_POINTS["spacy_architectures"])
 def test_architecture_resolves_from_a_config(name: str) -> None:
-    config = {"model": {"@architectures": name, **EMBED, **ARCHITECTURES[name]}}
+    config = {"model": {"@architectures": name, **ARCHITECTURES[name]}}
     assert spacy.registry.resolve(config)["model"].get_dim("nO") == 8
 
 
 @pytest.mark.parametrize("name", ENTRY_POINTS["spacy_architectures"])
 def test_architecture_refuses_arguments_of_a_wrong_type(name: str) -> None:
     # One name that cannot be imported at run time would switch validation off altogether.
-    config = {"model": {"@architectures": name, **EMBED, **ARCHITECTURES[name], "width": "wide"}}
+    config = {"model": {"@architectures": name, **ARCHITECTURES[name], "width": "wide"}}
     with pytest.raises(ValueError, match="width"):
         spacy.registry.resolve(config)
 
@@ -63,6 +75,7 @@ def test_callback_resolves_from_a_config(name: str) -> None:
 @pytest.mark.parametrize("name", ENTRY_POINTS["spacy_callbacks"])
 def test_callback_refuses_arguments_of_a_wrong_type(name: str) -> None:
     config = {"callback": {"@callbacks": name, **CALLBACKS[name], "component": {"a": 1}}}
+    # The name of the argument, whether it is of a wrong type or none of the callback's.
     with pytest.raises(ValueError, match="component"):
         spacy.registry.resolve(config)
 

@@ -1,15 +1,20 @@
-from pathlib import Path
-
 import numpy
 import pytest
 import spacy
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from spacy.language import Language
-from spacy.ml.models.tok2vec import MultiHashEmbed
+from spacy.ml.models.tok2vec import MaxoutWindowEncoder, MishWindowEncoder, MultiHashEmbed
 from spacy.tokens import Doc
 from thinc.api import Model
 
-from spacy_multihash import build_multi_hash_embed_v1, embed_from_spacy, embed_to_spacy
+from spacy_multihash import (
+    build_maxout_window_encoder_v1,
+    build_multi_hash_embed_v1,
+    embed_from_spacy,
+    embed_to_spacy,
+    encoder_from_spacy,
+    encoder_to_spacy,
+)
 
 TEXTS = ["Anna met Anna in Rome .", "", "The shares of Xerox Corp. rose 12 % in 1998 ."]
 ATTRS = ["NORM", "SHAPE", "SPACY"]
@@ -23,7 +28,7 @@ def docs() -> list[Doc]:
 
 def assert_equal_predictions(one: Model, other: Model, docs: list[Doc]) -> None:
     for vectors, others in zip(one.predict(docs), other.predict(docs), strict=True):
-        assert_array_equal(vectors, others)
+        assert_allclose(vectors, others, atol=1e-5)
 
 
 def assert_same_layer(one: Model, other: Model, docs: list[Doc]) -> None:
@@ -79,11 +84,27 @@ def test_another_layer_is_refused(docs: list[Doc]) -> None:
         embed_from_spacy(build_multi_hash_embed_v1(8, ATTRS, [50, 20, 2], False))
 
 
-@pytest.fixture
-def english(shared: Path) -> Language:
-    # W095: the pipeline was trained with an older minor version of spaCy
-    with pytest.warns(UserWarning, match="W095"):
-        return spacy.load(shared / "pipelines" / "en_core_web_md-3.7.1")
+def test_encoder_weights_go_both_ways() -> None:
+    X = [numpy.random.default_rng(0).normal(size=(5, 8)).astype("float32")]
+    theirs = MaxoutWindowEncoder(8, 2, 3, 4).initialize(X=X)
+    ours = encoder_from_spacy(theirs)
+    assert_allclose(ours.predict(X)[0], theirs.predict(X)[0], atol=1e-5)
+    assert_array_equal(encoder_to_spacy(ours).predict(X)[0], theirs.predict(X)[0])
+
+
+def test_uninitialized_encoder_is_converted_and_initialized_later() -> None:
+    X = [numpy.zeros((3, 8), dtype="float32")]
+    ours = encoder_from_spacy(MaxoutWindowEncoder(8, 1, 3, 2)).initialize(X=X)
+    assert ours.predict(X)[0].shape == (3, 8)
+
+
+def test_another_encoder_is_refused(docs: list[Doc]) -> None:
+    ours = build_maxout_window_encoder_v1(8, 1, 3, 2)
+    for other in (ours, MishWindowEncoder(8, 1, 2), MultiHashEmbed(8, ATTRS, [9, 9, 9], False)):
+        with pytest.raises(ValueError, match="Expected the model of a spacy.MaxoutWindowEncoder"):
+            encoder_from_spacy(other)
+    with pytest.raises(ValueError, match="Expected the model of a MaxoutWindowEncoder.v1, was"):
+        encoder_to_spacy(MaxoutWindowEncoder(8, 1, 3, 2))
 
 
 @pytest.mark.parametrize("component", ["tok2vec", "ner"])

@@ -1,9 +1,11 @@
 """The command group `python -m spacy multihash`, a file a command."""
 
 from ._util import make_group
+from .accelerate import accelerate_cli
 from .init_tables import init_tables_cli
 
 multihash_cli = make_group()
+multihash_cli.command("accelerate")(accelerate_cli)
 multihash_cli.command(
     "init-tables",
     # config overrides, --training.seed 1

@@ -2,7 +2,8 @@
 
 from .hash_rows import default_seeds, hash_rows, spacy_seeds
 from .lookup_rows import lookup_rows
-from .mix import mix
+from .maxout_norm import MaxoutNorm
+from .maxout_window_encoder import MaxoutWindowEncoder
 from .multi_embed import multi_embed
 from .pinned import Pinned
 from .static_vectors import require_vectors
@@ -11,13 +12,14 @@ from .table_embed import TableEmbed
 from .with_token_types import with_token_types
 
 __all__ = [
+    "MaxoutNorm",
+    "MaxoutWindowEncoder",
     "Pinned",
     "Symbols",
     "TableEmbed",
     "default_seeds",
     "hash_rows",
     "lookup_rows",
-    "mix",
     "multi_embed",
     "require_vectors",
     "spacy_seeds",

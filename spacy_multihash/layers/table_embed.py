@@ -55,10 +55,12 @@ def forward(model: TableLayer, rows: Ints2d, is_train: bool) -> Tuple[Floats2d, 
     def backprop(d_vectors: Floats2d) -> Ints2d:
         vectors_info.check_consistency(d_vectors)
         d_vectors = model.ops.as_contig(d_vectors)
-        dE = model.ops.alloc2f(*E.shape)
+        # Straight into the gradient: a second table, and adding it, would cost more than the rest.
+        if not model.has_grad("E"):
+            model.set_grad("E", model.ops.alloc2f(*E.shape))
+        dE = cast(Floats2d, model.get_grad("E"))
         for column in model.ops.as_contig(rows.T):  # (K, N)
             model.ops.scatter_add(dE, column, d_vectors)
-        model.inc_grad("E", dE)
         return model.ops.alloc2i(*rows.shape)  # integers have no gradient
 
     return vectors, backprop

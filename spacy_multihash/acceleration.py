@@ -1,0 +1,309 @@
+"""Our layers in the place of spaCy's in a trained pipeline, with the same weights.
+
+What may fail is done first, on the side: nodes are found and converted, the configs rewritten, and
+the model built anew from them. Then come assignments.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from textwrap import shorten
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
+
+from spacy.language import Language
+from spacy.ml.models.tok2vec import (
+    MaxoutWindowEncoder,
+    MultiHashEmbed,
+    build_hash_embed_cnn_tok2vec,
+)
+from spacy.ty import ListenedToComponent
+from spacy.util import registry
+from thinc.api import Model
+
+from .callbacks import make_use_product_ops_v1
+from .config_sections import (
+    CNNS,
+    EMBEDS,
+    ENCODERS,
+    NAME,
+    OUR_EMBED,
+    OUR_ENCODER,
+    TOK2VEC_OF,
+    Keys,
+    Rewriter,
+    Section,
+    is_ours,
+    is_unknown,
+    list_sections,
+    set_config,
+)
+from .swaps import Swaps, is_built_like, layout_of, ref_hindrance, swap_nodes
+from .weights import embed_from_spacy, encoder_from_spacy
+
+PRODUCTS = "spacy-multihash.use_product_ops.v1"
+
+Convert = Callable[[Model], Model]
+# Old and new node, by the id of the old.
+Made = Dict[int, Tuple[Model, Model]]
+
+
+class Replaced(NamedTuple):
+    """A layer that was replaced: where its section of the config is, and both names."""
+
+    component: str
+    path: str
+    before: str
+    after: str
+
+
+class Already(NamedTuple):
+    """A layer that is one of ours."""
+
+    component: str
+    path: str
+    name: str
+
+
+class Left(NamedTuple):
+    """A layer that stays as it is, and why."""
+
+    component: str
+    path: str
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Acceleration:
+    """What `accelerate` did: the layers it replaced, those that were ours, and those it left."""
+
+    replaced: List[Replaced] = field(default_factory=list)
+    already: List[Already] = field(default_factory=list)
+    left: List[Left] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        """One layer a line."""
+        lines = [f"replaced {e.component}.{e.path}: {e.before} by {e.after}" for e in self.replaced]
+        lines += [f"already {e.component}.{e.path}: {e.name}" for e in self.already]
+        lines += [f"left {e.component}.{e.path}: {e.name}: {e.reason}" for e in self.left]
+        return "\n".join(lines) or "The pipeline has no layer that embeds or encodes tokens."
+
+
+class Part(NamedTuple):
+    """The nodes that a section, or another with the same settings, may have built."""
+
+    nodes: List[Model]
+    convert: Convert
+
+
+class Plan(NamedTuple):
+    """What to do to one component: nodes and what comes in their place, and sections to rewrite."""
+
+    name: str
+    pipe: Any
+    swaps: Swaps
+    sections: List[Section]
+
+
+def accelerate(nlp: Language) -> Acceleration:
+    """Replace the layers of a trained pipeline that we have faster ones for; keep the weights.
+
+    Each MultiHashEmbed, MaxoutWindowEncoder and HashEmbedCNN of spaCy is replaced, in all
+    components, disabled ones too. The pipeline is changed in place, its config too: save it, and
+    spacy.load needs no more than this package to be installed. Predictions stay equal, up to the
+    rounding of float32.
+
+    The other layers take their products from the faster library as well, and do so after loading,
+    unless the config has another callback as nlp.after_pipeline_creation.
+
+    A layer that cannot be replaced is left alone, and named with the reason. Components that were
+    sourced from a pipeline in memory are in both pipelines, which spaCy makes so: accelerate before
+    sourcing, or load the other pipeline again. An optimizer starts anew on the replaced layers:
+    save a pipeline with averaged weights before it is accelerated.
+
+    nlp (Language): The pipeline.
+
+    Raises ValueError, and changes nothing, if its config refers to a value that is not there.
+    """
+    config = nlp.config.interpolate()
+    done = Acceleration()
+    plans: List[Plan] = []
+    made: Made = {}
+    for name, pipe in nlp.components:
+        sections = list(list_sections(config["components"][name], (), None))
+        done.already.extend(
+            Already(name, ".".join(s.path), s.name) for s in sections if is_ours(s.name)
+        )
+        listened_to = isinstance(pipe, ListenedToComponent)
+        unknown = [s for s in sections if is_unknown(s, listened_to)]
+        reasons = {s.path: "there is no layer of ours for it" for s in unknown}
+        spacys = [s for s in sections if s.name in (*EMBEDS, *ENCODERS, *CNNS)]
+        if spacys:
+            plan, refused = _plan(name, pipe, spacys, config["components"][name], made)
+            plans.append(plan)
+            reasons.update(refused)
+            done.replaced.extend(_report(name, plan.sections))
+        done.left.extend(
+            Left(name, ".".join(s.path), s.name, reasons[s.path])
+            for s in sections
+            if s.path in reasons
+        )
+    replaced = {("components", plan.name, *s.path): s for plan in plans for s in plan.sections}
+    new_config = Rewriter(replaced).rewrite(nlp.config, config)
+    for plan in (plan for plan in plans if plan.swaps):
+        model = swap_nodes(plan.pipe.model, plan.swaps)
+        if model is not plan.pipe.model:
+            plan.pipe.model = model
+    if replaced:
+        make_use_product_ops_v1()(nlp)
+        if new_config["nlp"].get("after_pipeline_creation") is None:
+            new_config["nlp"]["after_pipeline_creation"] = {"@callbacks": PRODUCTS}
+    set_config(nlp, new_config)
+    return done
+
+
+def _report(component: str, sections: List[Section]) -> List[Replaced]:
+    after = {**dict.fromkeys(EMBEDS, OUR_EMBED), **dict.fromkeys(ENCODERS, OUR_ENCODER)}
+    both = f"{OUR_EMBED} + {OUR_ENCODER}"
+    return [
+        Replaced(component, ".".join(s.path), s.name, after.get(s.name, both)) for s in sections
+    ]
+
+
+def _plan(
+    name: str,
+    pipe: Any,  # noqa: ANN401
+    sections: List[Section],
+    config: Dict[str, Any],
+    made: Made,
+) -> Tuple[Plan, Dict[Keys, str]]:
+    """Prepare a component's replacement; also return why sections are left, by their path.
+
+    made (Made): The nodes converted so far, which components may share; this one's are added.
+    """
+    model: Any = getattr(pipe, "model", None)
+    inside = [s for s in sections if s.path[0] == "model" and isinstance(model, Model)]
+    reasons = dict.fromkeys(
+        [s.path for s in sections if s not in inside],
+        "it does not belong to a thinc model that the component has as `model`",
+    )
+    if not inside:
+        return Plan(name, pipe, [], []), reasons
+    parts, not_matched = _match(model, inside)
+    reasons.update(not_matched)
+    sections = [s for s in inside if s.path in parts]
+    swaps: Swaps = []
+    try:
+        swaps = _convert(parts, made)
+        hindrance = (
+            _root_hindrance(pipe, swaps)
+            or ref_hindrance(model, swaps)
+            or _build_hindrance(sections, config["model"])
+        )
+    except ValueError as error:  # settings that our layer cannot have
+        hindrance = str(error)
+    if hindrance:
+        reasons.update({s.path: hindrance for s in sections})
+        swaps, sections = [], []
+    return Plan(name, pipe, swaps, sections), reasons
+
+
+def _match(model: Model, sections: List[Section]) -> Tuple[Dict[Keys, List[Part]], Dict[Keys, str]]:
+    """Find the nodes of each section, or why it has none.
+
+    Sections with equal settings have built equal nodes. Which is whose does not matter, if there
+    are as many nodes as sections and all are replaced.
+    """
+    nodes = list(model.walk())
+    parts: Dict[Keys, List[Part]] = {}
+    reasons = {}
+    for section in sections:
+        found = [
+            Part([node for node in nodes if is_built_like(layer, node)], convert)
+            for layer, convert in _references(section)
+        ]
+        if TOK2VEC_OF.get(section.name, section.parent) != section.parent:
+            reasons[section.path] = f"it is not part of a {TOK2VEC_OF[section.name]}"
+        elif all(part.nodes for part in found):
+            parts[section.path] = found
+        elif section.name.endswith("v1") and _has_vectors(section):
+            reasons[section.path] = "tokens without a vector get that of another token in v1"
+        else:
+            reasons[section.path] = "the model has no such layer"
+    while wrong := _miscounted(parts):
+        reasons.update(dict.fromkeys(wrong, "the model has more such layers than the config"))
+        parts = {path: found for path, found in parts.items() if path not in wrong}
+    return parts, reasons
+
+
+def _references(section: Section) -> List[Tuple[Model, Convert]]:
+    """Build what a section stands for, in the version of it that ours computes."""
+    settings = {key: value for key, value in section.settings.items() if key != NAME}
+    if section.name in EMBEDS:
+        return [(MultiHashEmbed(**settings), embed_from_spacy)]
+    if section.name in ENCODERS:
+        return [(MaxoutWindowEncoder(**settings), encoder_from_spacy)]
+    cnn = build_hash_embed_cnn_tok2vec(**settings)
+    return [
+        (cnn.get_ref("embed"), embed_from_spacy),
+        (cnn.get_ref("encode"), encoder_from_spacy),
+    ]
+
+
+def _has_vectors(section: Section) -> bool:
+    keys = ("include_static_vectors", "pretrained_vectors")
+    return any(section.settings.get(key) for key in keys)
+
+
+def _miscounted(parts: Dict[Keys, List[Part]]) -> List[Keys]:
+    """List the sections whose settings another number of nodes has than of sections."""
+    claims = Counter(id(node) for found in parts.values() for part in found for node in part.nodes)
+    return [
+        path
+        for path, found in parts.items()
+        if any(claims[id(part.nodes[0])] != len(part.nodes) for part in found)
+    ]
+
+
+def _convert(parts: Dict[Keys, List[Part]], made: Made) -> Swaps:
+    """Build our layer of each node, once, where the node's weights are."""
+    swaps = []
+    for part in (part for found in parts.values() for part in found):
+        for old in part.nodes:
+            if id(old) not in made:
+                new = part.convert(old)
+                for node in new.walk():
+                    node.ops = old.ops
+                made[id(old)] = (old, new)
+            swaps.append(made[id(old)])
+    return swaps
+
+
+def _root_hindrance(pipe: Any, swaps: Swaps) -> Optional[str]:  # noqa: ANN401
+    """Tell whether a component's whole model is to be replaced, and cannot be set."""
+    if any(old is pipe.model for old, _ in swaps):
+        try:
+            pipe.model = pipe.model
+        except (AttributeError, TypeError):
+            return "the component does not let its attribute `model` be set"
+    return None
+
+
+def _build_hindrance(sections: List[Section], config: Dict[str, Any]) -> Optional[str]:
+    """Tell whether the model that the new config builds is another than the one to be saved.
+
+    Both are built without weights, which takes no time.
+    """
+    if not sections:
+        return None
+    replaced = {section.path: section for section in sections}
+    new_config = Rewriter(replaced).rewrite(config, config, ("model",))
+    try:
+        old, new = (registry.resolve({"model": c})["model"] for c in (config, new_config))
+    except Exception as error:  # code of others, which may raise anything
+        return shorten(f"its model cannot be built with our layer: {error}", 200)
+    parts, reasons = _match(old, sections)
+    swaps = _convert(parts, {})
+    hindrance = ref_hindrance(old, swaps)
+    if hindrance is None and (reasons or layout_of(swap_nodes(old, swaps)) != layout_of(new)):
+        return "its model has another structure when it is built with our layer"
+    return hindrance

@@ -1,0 +1,103 @@
+"""`python -m spacy multihash accelerate`: put our layers into a trained pipeline."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Optional, Tuple, Union
+
+import spacy
+import typer
+from spacy.language import Language
+from wasabi import msg
+
+from ..acceleration import Acceleration, accelerate
+from ._util import import_code
+
+
+def accelerate_cli(
+    model: str = typer.Argument(..., help="Trained pipeline, a package's name or a path"),
+    output: Path = typer.Argument(..., help="Directory to write", file_okay=False),
+    force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT if it is there"),
+    code: Optional[Path] = typer.Option(
+        None, "--code", "-c", help="Python file with registered functions to import"
+    ),
+) -> None:
+    """Replace the layers of a trained pipeline by our faster ones, with the same weights.
+
+    MultiHashEmbed, MaxoutWindowEncoder and HashEmbedCNN of spaCy are replaced in all components,
+    disabled ones too. Predictions stay the same. The pipeline that is written loads with
+    spacy.load, where this package is installed.
+
+    DOCS: docs/performance.md of spacy-multihash
+    """
+    import_code(code)
+    try:
+        done = accelerate_pipeline(model, output, force=force)
+    except (ImportError, OSError, ValueError) as error:
+        msg.fail("Cannot accelerate the pipeline", str(error), exits=1)
+    _show(done)
+    msg.good(f"Wrote the pipeline to {output}")
+
+
+def accelerate_pipeline(
+    model: Union[str, Path], output: Path, *, force: bool = False
+) -> Acceleration:
+    """Load a pipeline, accelerate it, write it, and return what was replaced.
+
+    model (Union[str, Path]): Name of a package, or path of a pipeline.
+    output (Path): The directory to write. It appears when all of it is written.
+    force (bool): Replace the directory if it is there and not empty.
+
+    Raises ValueError or OSError, and writes nothing, if the pipeline cannot be loaded, if there is
+    something in the way, or if one directory would be inside of the other.
+    """
+    if output.exists() and not force and (not output.is_dir() or any(output.iterdir())):
+        raise ValueError(
+            f"{output} is there, and not an empty directory. Give another OUTPUT, or --force to "
+            "replace it."
+        )
+    nlp = spacy.load(model)
+    source, target = Path(nlp.path).resolve(), output.resolve()
+    if source == target or source in target.parents or target in source.parents:
+        raise ValueError(
+            f"The pipeline at {source} and OUTPUT at {target} must not be the same directory, nor "
+            "one inside of the other. Give another OUTPUT."
+        )
+    done = accelerate(nlp)
+    _write(nlp, target)
+    return done
+
+
+def _write(nlp: Language, output: Path) -> None:
+    """Write a pipeline beside the directory, and then put it in its place."""
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=f".{output.name}-", dir=output.parent) as folder:
+        new, old = Path(folder) / "new", Path(folder) / "old"
+        nlp.to_disk(new)
+        if not output.exists():
+            new.rename(output)
+            return
+        output.rename(old)
+        try:
+            new.rename(output)
+        except OSError:
+            old.rename(output)
+            raise
+
+
+def _show(done: Acceleration) -> None:
+    """Print a table for each kind of result that there is."""
+    if not done.replaced:
+        msg.warn("Nothing was replaced")
+    replaced = [(f"{e.component}.{e.path}", e.before, e.after) for e in done.replaced]
+    _table("Layers replaced", ("section", "before", "after"), replaced)
+    already = [(f"{e.component}.{e.path}", e.name) for e in done.already]
+    _table("Layers that are ours already", ("section", "layer"), already)
+    left = [(f"{e.component}.{e.path}", e.name, e.reason) for e in done.left]
+    _table("Layers left as they are", ("section", "layer", "reason"), left)
+
+
+def _table(title: str, header: Tuple[str, ...], rows: Sequence[Tuple[str, ...]]) -> None:
+    if rows:
+        msg.divider(f"{title}: {len(rows)}")
+        msg.table(rows, header=header, divider=True, max_col=100)

@@ -1,0 +1,164 @@
+"""The sections of a pipeline's config that build layers, and what they become with ours."""
+
+import re
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any, Dict, NamedTuple, Optional, Tuple
+
+from spacy.language import Language
+
+from .layers import spacy_seeds
+
+NAME = "@architectures"
+EMBEDS = ("spacy.MultiHashEmbed.v1", "spacy.MultiHashEmbed.v2")
+ENCODERS = ("spacy.MaxoutWindowEncoder.v1", "spacy.MaxoutWindowEncoder.v2")
+CNNS = ("spacy.HashEmbedCNN.v1", "spacy.HashEmbedCNN.v2")
+OUR_EMBED = "spacy-multihash.MultiHashEmbed.v1"
+OUR_ENCODER = "spacy-multihash.MaxoutWindowEncoder.v1"
+TOK2VEC_V1, TOK2VEC_V2 = "spacy.Tok2Vec.v1", "spacy.Tok2Vec.v2"
+# The encoder of Tok2Vec.v1 is for the tokens of all docs in one array, and padded from outside.
+TOK2VEC_OF = {ENCODERS[0]: TOK2VEC_V1, ENCODERS[1]: TOK2VEC_V2}
+# The names of the report, see compat.py.
+_OUR_OTHERS = ("spacy.MultiEmbed.v1", "spacy.MultiFewerHashEmbed.v1")
+# Settings that hold a layer from docs or vectors to vectors.
+_VECTOR_KEYS = ("embed", "encode", "tok2vec")
+
+_VARIABLE = re.compile(r"\$\{([\w.:]+)\}")
+
+Keys = Tuple[str, ...]
+
+
+class Section(NamedTuple):
+    """A section of a component's config that builds a layer.
+
+    path: From the component's config.
+    settings: With its name, and without variables.
+    parent: Name of the architecture that it is an argument of.
+    """
+
+    path: Keys
+    settings: Dict[str, Any]
+    parent: Optional[str]
+
+    @property
+    def name(self) -> str:
+        """Name of the architecture."""
+        return self.settings[NAME]
+
+
+def list_sections(config: object, path: Keys, parent: Optional[str]) -> Iterator[Section]:
+    """List the sections that build layers, from the outside to the inside."""
+    if not isinstance(config, dict):
+        return
+    name = config.get(NAME)
+    if name is not None:
+        yield Section(path, config, parent)
+    for key, value in config.items():
+        yield from list_sections(value, (*path, key), name)
+
+
+def is_ours(name: str) -> bool:
+    """Tell whether an architecture is one of this package."""
+    return name.startswith("spacy-multihash.") or name in _OUR_OTHERS
+
+
+def is_unknown(section: Section, listened_to: bool) -> bool:
+    """Tell whether a section embeds or encodes, and we have no layer for it.
+
+    listened_to (bool): Is the component a Tok2Vec, whose whole model does?
+    """
+    return (
+        (section.path[-1] in _VECTOR_KEYS or (section.path == ("model",) and listened_to))
+        and section.name not in (*EMBEDS, *ENCODERS, *CNNS, TOK2VEC_V1, TOK2VEC_V2)
+        and not is_ours(section.name)
+        and "Listener" not in section.name
+    )
+
+
+class Rewriter:
+    """Rewrites the sections of a config that were replaced, and the variables that refer to them.
+
+    replaced (Dict[Keys, Section]): The sections, by their path from the root of the config.
+    """
+
+    def __init__(self, replaced: Dict[Keys, Section]) -> None:
+        """Keep the sections."""
+        self.replaced = replaced
+        self.opened = {path[:end] for path in replaced for end in range(len(path) + 1)}
+
+    def rewrite(self, raw: Any, plain: Any, path: Keys = ()) -> Any:  # noqa: ANN401
+        """Copy a config with the changes.
+
+        raw: The value at a path of the config, with variables.
+        plain: The same without variables.
+        path (Keys): The path.
+        """
+        section = self.replaced.get(path)
+        if isinstance(raw, str) and (self._is_stale(raw) or path in self.opened):
+            raw = plain  # Read from here on, the variables mean what they did.
+        if isinstance(raw, list):
+            return [self.rewrite(*values, path) for values in zip(raw, plain, strict=True)]
+        if not isinstance(raw, dict):
+            return deepcopy(raw)
+        new = {key: self.rewrite(raw[key], plain[key], (*path, key)) for key in raw}
+        if section is not None:
+            return _new_section(new, section.settings)
+        if new.get(NAME) == TOK2VEC_V1 and (*path, "encode") in self.replaced:
+            new[NAME] = TOK2VEC_V2
+        return new
+
+    def _is_stale(self, text: str) -> bool:
+        """Tell whether a text has a variable whose value changes, or is not there any more."""
+        for variable in _VARIABLE.findall(text):
+            path = tuple(re.split("[.:]", variable))
+            in_cnn = any(
+                path[: len(section_path)] == section_path
+                for section_path, section in self.replaced.items()
+                if section.name in CNNS
+            )
+            if in_cnn or path in self.opened:
+                return True
+        return False
+
+
+def _new_section(raw: Dict[str, Any], plain: Dict[str, Any]) -> Dict[str, Any]:
+    """Write the section of our layer, or layers, for one of spaCy's.
+
+    raw: The section, with the variables that stay.
+    plain: The same without variables.
+    """
+    if plain[NAME] in EMBEDS:
+        seeds = spacy_seeds(len(plain["attrs"]))
+        return {**raw, NAME: OUR_EMBED, "num_hashes": 4, "seeds": seeds}
+    if plain[NAME] in ENCODERS:
+        return {**raw, NAME: OUR_ENCODER}
+    # As build_hash_embed_cnn_tok2vec has it.
+    attrs, size = ["NORM"], plain["embed_size"]
+    if plain["subword_features"]:
+        attrs += ["PREFIX", "SUFFIX", "SHAPE"]
+    embed = {
+        NAME: EMBEDS[1],
+        "width": plain["width"],
+        "attrs": attrs,
+        "rows": [size] + [size // 2] * (len(attrs) - 1),
+        "include_static_vectors": bool(plain["pretrained_vectors"]),
+    }
+    encode = {key: plain[key] for key in ("width", "window_size", "maxout_pieces", "depth")}
+    return {
+        NAME: TOK2VEC_V2,
+        "embed": _new_section(embed, embed),
+        "encode": {NAME: OUR_ENCODER, **encode},
+    }
+
+
+def set_config(nlp: Language, new: Dict[str, Any]) -> None:
+    """Set what has changed of a pipeline's config; that of components is kept with them."""
+    config = nlp.config
+    for name in nlp.component_names:
+        pipe_config = nlp.get_pipe_config(name)
+        for key in pipe_config:
+            if pipe_config[key] != new["components"][name][key]:
+                pipe_config[key] = new["components"][name][key]
+    for key in config:
+        if key != "components" and config[key] != new[key]:
+            config[key] = new[key]

@@ -1,0 +1,96 @@
+"""Work in blocks: each on memory that is there already, several in threads."""
+
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor, wait
+from itertools import count
+from typing import Callable, Dict, List, Optional, Sequence, Tuple, TypeVar, cast
+
+import numpy
+from thinc.api import get_array_module
+
+from ..products import num_threads, single_threaded
+from ..types import Array
+
+# Rows of a block. A block of 1024 x 288 floats, in and out, is about the cache of one core (2 MB);
+# smaller ones pay more for Python, larger ones for memory: 51, 55, 62, 66 and 66 thousand tokens a
+# second at 128, 256, 512, 1024 and 2048 (width 96, depth 8).
+BLOCK = 1024
+# In training, smaller, so that a usual batch of 1000 words is enough for two threads.
+TRAINING_BLOCK = 512
+
+InT = TypeVar("InT")
+OutT = TypeVar("OutT")
+
+_local = threading.local()
+_executor: Optional[ThreadPoolExecutor] = None
+
+
+def map_blocks(function: Callable[[InT], OutT], blocks: Sequence[InT]) -> List[OutT]:
+    """Apply a function to each block, in as many threads as products may use; keep the order.
+
+    The blocks are taken one by one, so that a thread whose core is taken by another process just
+    does fewer. Each product has one thread meanwhile.
+    """
+    threads = min(num_threads(), len(blocks))
+    if threads < 2:
+        with single_threaded:
+            return [function(block) for block in blocks]
+    results: List[Optional[OutT]] = [None] * len(blocks)
+    numbers = count()  # shared by the threads: each number is given out once
+
+    def work() -> None:
+        while (i := next(numbers)) < len(blocks):
+            results[i] = function(blocks[i])
+
+    with single_threaded:
+        helpers = [_pool().submit(work) for _ in range(threads - 1)]
+        try:
+            work()
+        finally:
+            # A helper that has not begun by now is not needed any more.
+            started = [helper for helper in helpers if not helper.cancel()]
+            wait(started)
+        for helper in started:
+            helper.result()
+    return cast(List[OutT], results)
+
+
+def row_blocks(X: Array) -> List[slice]:
+    """Cut rows into blocks; a GPU takes all of them at once."""
+    size = BLOCK if isinstance(X, numpy.ndarray) else max(1, len(X))
+    return [slice(start, start + size) for start in range(0, len(X), size)]
+
+
+def scratch(name: str, shape: Tuple[int, int], like: Array) -> Array:
+    """Give a float32 array of this shape, with anything in it, that the next call gives again.
+
+    Each thread has its own. It is valid until the same name is asked for again in the thread. On a
+    GPU the memory comes from CuPy's pool, which does the same.
+
+    like (Array): An array on the device that is meant.
+    """
+    if not isinstance(like, numpy.ndarray):
+        return get_array_module(like).empty(shape, dtype="float32")
+    buffers: Dict[str, Array] = _local.__dict__
+    size = shape[0] * shape[1]
+    if name not in buffers or buffers[name].size < size:
+        buffers[name] = numpy.empty(size, dtype="float32")
+    return cast(Array, buffers[name][:size].reshape(shape))
+
+
+def _pool() -> ThreadPoolExecutor:
+    global _executor
+    if _executor is None:
+        _executor = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="spacy-multihash")
+    return _executor
+
+
+def _forget_pool() -> None:
+    """Threads do not survive a fork."""
+    global _executor
+    _executor = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pool)

@@ -1,0 +1,109 @@
+"""One block of a batch through all layers of a MaxoutWindowEncoder, and back."""
+
+from typing import List, NamedTuple, Optional, Sequence, Tuple
+
+from thinc.api import get_array_module
+
+from ..types import Array
+from .blocks import scratch
+from .dropout import DrawMask
+from .kernels import Gradients, Tape, Weights, empty_tape, maxout_norm, maxout_norm_backward
+
+
+class Step(NamedTuple):
+    """What the way back needs of one layer, which computed M rows from N."""
+
+    before: Array  # (N, W), the rows that its windows read
+    reads: Array  # (M, 2 * window_size + 1), see `Layout`
+    tape: Tape
+    mask: Optional[Array]  # (M, W), dropout
+
+
+def encode(X: Array, reads: Sequence[Array], weights: Sequence[Weights]) -> Array:
+    """Compute the tokens of a block, for prediction.
+
+    X (N, W) float32, row 0 zeros -> (M, W) float32, row 0 padding, valid until the next call.
+    """
+    for layer, (layer_weights, rows) in enumerate(zip(weights, reads, strict=True)):
+        windows = _gather(X, rows)
+        # Two buffers in turns: a layer reads one and writes the other.
+        Y = scratch(f"rows{layer % 2}", (len(rows), X.shape[1]), X)
+        maxout_norm(windows, layer_weights, Y)
+        Y += _centre(windows, X.shape[1])
+        X = Y
+    return X
+
+
+def encode_training(
+    X: Array, reads: Sequence[Array], weights: Sequence[Weights], draw_mask: DrawMask
+) -> Tuple[Array, List[Step]]:
+    """Compute the tokens of a block, and keep what the way back needs."""
+    steps = []
+    for layer_weights, rows in zip(weights, reads, strict=True):
+        windows = _gather(X, rows)
+        Y = get_array_module(X).empty((len(rows), X.shape[1]), dtype="float32")
+        tape = empty_tape(Y)
+        maxout_norm(windows, layer_weights, Y, tape)
+        mask = draw_mask(Y.shape)
+        if mask is not None:
+            Y *= mask
+        Y += _centre(windows, X.shape[1])
+        steps.append(Step(X, rows, tape, mask))
+        X = Y
+    return X, steps
+
+
+def encode_backward(
+    dY: Array, steps: Sequence[Step], weights: Sequence[Weights]
+) -> Tuple[Array, List[Gradients]]:
+    """Go back: dY (M, W), row 0 zeros -> dX (N, W), and the gradients of each layer, first to last.
+
+    Row 0 of dX is what the padding would get.
+    """
+    gradients = []
+    for step, layer_weights in zip(reversed(steps), reversed(weights), strict=True):
+        windows = _gather(step.before, step.reads)
+        # One row more than there are windows, for `_scatter`.
+        padded = scratch("d_windows", (step.reads.size + 1, dY.shape[1]), dY)
+        d_windows = padded[:-1].reshape(windows.shape)
+        d_inner = dY if step.mask is None else dY * step.mask
+        gradients.append(
+            maxout_norm_backward(d_inner, windows, layer_weights, step.tape, d_windows)
+        )
+        _centre(d_windows, dY.shape[1])[:] += dY  # the residual connection
+        dY = _scatter(padded, step.reads, len(step.before))
+    return dY, gradients[::-1]
+
+
+def _gather(X: Array, reads: Array) -> Array:
+    """Put the rows of each window side by side: (N, W) -> (M, C * W)."""
+    M, C = reads.shape
+    windows = scratch("windows", (M * C, X.shape[1]), X)
+    get_array_module(X).take(X, reads.reshape(-1), axis=0, out=windows, mode="clip")
+    return windows.reshape(M, C * X.shape[1])
+
+
+def _scatter(padded: Array, reads: Array, N: int) -> Array:
+    """Add up the gradients of each row's places in windows: (M * C + 1, W) -> (N, W).
+
+    Row 0 aside, a row stands at most once in each column of `reads`, so that its gradients can be
+    gathered, in a fixed order, instead of scattered. `padded` has a last row for those that are
+    nowhere, which is zeroed here.
+    """
+    xp = get_array_module(padded)
+    M, C = reads.shape
+    padded[-1] = 0
+    places = xp.full((C, N), M * C)  # of row n, where in column c?
+    for column in range(C):
+        places[column, reads[:, column]] = xp.arange(column, M * C, C)
+    dX = padded[places[0]]
+    for column in range(1, C):
+        dX += padded[places[column]]
+    dX[0] = padded[:-1][reads.reshape(-1) == 0].sum(axis=0)
+    return dX
+
+
+def _centre(windows: Array, W: int) -> Array:
+    """View the token itself in each of its windows: (M, C * W) -> (M, W)."""
+    start = windows.shape[1] // W // 2 * W
+    return windows[:, start : start + W]

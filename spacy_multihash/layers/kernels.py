@@ -1,0 +1,165 @@
+"""The inner loops of maxout with layer normalization, on rows that one thread holds in its cache.
+
+Numpy's passes are cheap while a block is in the cache (`blocks.BLOCK`), and dear else: the product
+aside, a row of 96 with a window of 3 costs about a quarter of its product, half of which is reading
+the 288 sums again, for the bias and for the largest piece. On a GPU each function is one launch
+beside the product (`cuda.py`).
+"""
+
+from typing import List, NamedTuple, Optional, cast
+
+import numpy
+from thinc.api import Model, NumpyOps, get_array_module
+
+from ..products import product
+from ..types import Array
+from . import cuda
+from .blocks import scratch
+
+_CPU = NumpyOps()
+# Rows from which a copy of the weights pays.
+_MANY = 128
+
+
+class Weights(NamedTuple):
+    """The parameters of a layer, as the products want them."""
+
+    W: Array  # (nO * nP, nI), as it is kept
+    columns: Array  # (nI, nO * nP), the transpose of W, or with the columns of a piece together
+    b: Array  # (nO * nP,), in the order of the columns
+    by_piece: bool  # are the columns of a piece together?
+    G: Array  # (nO,)
+    beta: Array  # (nO,)
+
+
+class Tape(NamedTuple):
+    """What the way back needs to know of N rows."""
+
+    Xhat: Array  # (N, nO), normalized
+    scale: Array  # (N, 1), 1 / standard deviation
+    which: Array  # (N, nO) uint8, the piece that was the largest, the first of equals
+
+    def rows(self, rows: slice) -> "Tape":
+        """Take a block of rows."""
+        return Tape(self.Xhat[rows], self.scale[rows], self.which[rows])
+
+
+class Gradients(NamedTuple):
+    """The gradients of the parameters, from one block."""
+
+    W: Array  # (nO * nP, nI)
+    b: Array  # (nO * nP,)
+    G: Array  # (nO,)
+    beta: Array  # (nO,)
+
+
+def weights_of(model: Model, N: int) -> Weights:
+    """Lay the parameters of a MaxoutNorm out for N rows.
+
+    Many rows are worth a copy of W with the columns of a piece together: the product of contiguous
+    matrices is a little faster, and the pieces are compared with vector instructions.
+    """
+    W, b, G, beta = (cast(Array, model.get_param(name)) for name in ("W", "b", "G", "beta"))
+    nO, nP, nI = W.shape
+    kept = W.reshape(nO * nP, nI)
+    if N < _MANY:
+        return Weights(kept, kept.T, b.reshape(nO * nP), False, G, beta)
+    columns = model.ops.as_contig(W.transpose(2, 1, 0)).reshape(nI, nP * nO)
+    return Weights(kept, columns, model.ops.as_contig(b.T).reshape(nP * nO), True, G, beta)
+
+
+def empty_tape(like: Array) -> Tape:
+    """Make room for the tape of the rows of a result, on its device."""
+    xp = get_array_module(like)
+    N, nO = like.shape
+    return Tape(
+        xp.empty((N, nO), "float32"), xp.empty((N, 1), "float32"), xp.empty((N, nO), "uint8")
+    )
+
+
+def maxout_norm(X: Array, weights: Weights, out: Array, tape: Optional[Tape] = None) -> None:
+    """Compute norm(max_p(X W_p + b_p)) * G + beta.
+
+    X (N, nI) float32 -> out (N, nO) float32. The tape is written, if there is one.
+    """
+    sums = scratch("sums", (len(X), len(weights.b)), X)
+    product(X, weights.columns, out=sums)
+    if not isinstance(X, numpy.ndarray):
+        cuda.maxout_norm_forward(sums, weights.b, weights.G, weights.beta, out, tape)
+        return
+    sums += weights.b
+    largest = _largest(_pieces(sums, weights), out, tape and tape.which)
+    normalized = tape.Xhat if tape else out
+    scale = _normalize(largest, normalized)
+    if tape:
+        tape.scale[:] = scale
+    numpy.multiply(normalized, weights.G, out=out)
+    out += weights.beta
+
+
+def maxout_norm_backward(dY: Array, X: Array, weights: Weights, tape: Tape, dX: Array) -> Gradients:
+    """Go back through `maxout_norm`: dY (N, nO) -> dX (N, nI), written, and the gradients."""
+    xp = get_array_module(dY)
+    if xp is numpy:
+        d_sums = _to_pieces(_denormalize(dY, weights.G, tape), tape.which, weights)
+    else:
+        d_sums = cuda.maxout_norm_backward(dY, weights.G, tape, len(weights.b))
+    product(d_sums, weights.W, out=dX)
+    dY_Xhat = xp.multiply(dY, tape.Xhat, out=scratch("dY_Xhat", dY.shape, dY))
+    ones = xp.ones(len(dY), dtype="float32")  # column sums are products as well
+    return Gradients(product(d_sums.T, X), ones @ d_sums, ones @ dY_Xhat, ones @ dY)
+
+
+def _pieces(sums: Array, weights: Weights) -> List[Array]:
+    """View each piece of (N, nO * nP), (N, nO)."""
+    nO = len(weights.G)
+    nP = sums.shape[1] // nO
+    if weights.by_piece:
+        return [sums[:, piece * nO : (piece + 1) * nO] for piece in range(nP)]
+    return [sums[:, piece::nP] for piece in range(nP)]
+
+
+def _largest(pieces: List[Array], out: Array, which: Optional[Array]) -> Array:
+    """Take the largest piece: each (N, nO) -> (N, nO), in `out` if there are several."""
+    largest, *others = pieces
+    if which is not None:
+        which.fill(0)
+    for piece, values in enumerate(others, 1):
+        if which is not None:
+            # The last piece that beats all before it is the largest. Four times as fast as a
+            # masked assignment.
+            beats = (values > largest).view("uint8")
+            numpy.maximum(which, beats * numpy.uint8(piece), out=which)
+        largest = numpy.maximum(largest, values, out=out)
+    return largest
+
+
+def _normalize(Y: Array, out: numpy.ndarray) -> Array:
+    """Center and scale each row: Y (N, nO) -> out (N, nO), and returns the scale (N, 1)."""
+    nO = Y.shape[1]
+    mean = Y @ numpy.full(nO, 1.0 / nO, dtype="float32")
+    numpy.subtract(Y, mean[:, None], out=out)
+    variance = numpy.einsum("ij,ij->i", out, out) / numpy.float32(nO)
+    scale = 1.0 / numpy.sqrt(variance + numpy.float32(1e-8))
+    out *= scale[:, None]
+    return scale[:, None]
+
+
+def _denormalize(dY: Array, G: Array, tape: Tape) -> Array:
+    """Go back through the norm, dY (N, nO) -> (N, nO).
+
+    With dXhat = dY * G, it is (dXhat - mean(dXhat) - Xhat * mean(dXhat * Xhat)) * scale.
+    """
+    nO = numpy.float32(dY.shape[1])
+    dXhat = numpy.multiply(dY, G, out=scratch("dXhat", dY.shape, dY))
+    share = numpy.einsum("ij,ij->i", dXhat, tape.Xhat) / nO
+    dXhat -= (dY @ (G / nO))[:, None]
+    dXhat -= numpy.multiply(tape.Xhat, share[:, None], out=scratch("share", dY.shape, dY))
+    dXhat *= tape.scale
+    return dXhat
+
+
+def _to_pieces(dY: Array, which: Array, weights: Weights) -> Array:
+    """Give the gradient to the piece that was the largest: dY (N, nO) -> (N, nO * nP)."""
+    nP = len(weights.b) // dY.shape[1]
+    return _CPU.backprop_maxout(dY, which.astype("int32"), nP).reshape(len(dY), -1)

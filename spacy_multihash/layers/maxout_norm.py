@@ -1,0 +1,90 @@
+"""Maxout with layer normalization, in as few passes over memory as there can be."""
+
+from typing import Callable, Optional, Tuple
+
+from thinc.api import Model, glorot_uniform_init
+from thinc.types import Floats2d
+from thinc.util import ArrayInfo
+
+from .blocks import map_blocks, row_blocks
+from .kernels import Gradients, empty_tape, maxout_norm, maxout_norm_backward, weights_of
+
+
+def MaxoutNorm(nO: int, nI: int, *, nP: int = 3) -> Model[Floats2d, Floats2d]:
+    """Take the largest of nP linear functions (maxout), and normalize each row of the result.
+
+    The same function as thinc's Maxout(nO, nI, nP, normalize=True) without dropout, and the same
+    initial weights, in one node.
+
+        Y = norm(max_p(X W_p + b_p)) * G + beta,  norm(y) = (y - mean(y)) / sqrt(var(y) + 1e-8)
+
+    X (N, nI) float32 -> Y (N, nO) float32. W (nO, nP, nI), b (nO, nP), G (nO,), beta (nO,).
+
+    nO, nI (int): Width of the result and of the input.
+    nP (int): Number of pieces, 1 or more.
+
+    Raises ValueError for an input or a gradient of another width.
+    """
+    return Model(
+        "maxout_norm",
+        forward,
+        init=init,
+        dims={"nO": nO, "nI": nI, "nP": nP},
+        params={"W": None, "b": None, "G": None, "beta": None},
+    )
+
+
+def forward(
+    model: Model[Floats2d, Floats2d], X: Floats2d, is_train: bool
+) -> Tuple[Floats2d, Callable]:
+    """Compute block by block."""
+    nI, nO = model.get_dim("nI"), model.get_dim("nO")
+    if X.ndim != 2 or X.shape[1] != nI:
+        raise ValueError(
+            f"Layer 'maxout_norm' expects an input of shape (N, {nI}), was given shape {X.shape}. "
+            "Build it with the width of the layers before it."
+        )
+    X = model.ops.as_contig(X, dtype="float32")
+    weights = weights_of(model, len(X))
+    Y = model.ops.alloc2f(len(X), nO, zeros=False)
+    tape = empty_tape(Y) if is_train else None
+    blocks = row_blocks(X)
+
+    def compute(rows: slice) -> None:
+        maxout_norm(X[rows], weights, Y[rows], tape and tape.rows(rows))
+
+    map_blocks(compute, blocks)
+    Y_info = ArrayInfo.from_array(Y)
+
+    def backprop(dY: Floats2d) -> Floats2d:
+        if tape is None:
+            raise ValueError("Layer 'maxout_norm' cannot go back from a prediction: train instead.")
+        dY = model.ops.as_contig(dY, dtype="float32")
+        Y_info.check_consistency(dY)
+        dX = model.ops.alloc2f(len(X), nI, zeros=False)
+
+        def differentiate(rows: slice) -> Gradients:
+            return maxout_norm_backward(dY[rows], X[rows], weights, tape.rows(rows), dX[rows])
+
+        for gradients in map_blocks(differentiate, blocks):
+            add_gradients(model, gradients)
+        return dX
+
+    return Y, backprop
+
+
+def init(
+    model: Model[Floats2d, Floats2d], X: Optional[Floats2d] = None, Y: Optional[Floats2d] = None
+) -> None:
+    """Draw W, Glorot uniform; the norm starts as the identity."""
+    nO, nP, nI = (model.get_dim(dim) for dim in ("nO", "nP", "nI"))
+    model.set_param("W", glorot_uniform_init(model.ops, (nO, nP, nI)))
+    model.set_param("b", model.ops.alloc2f(nO, nP))
+    model.set_param("G", model.ops.alloc1f(nO) + 1)
+    model.set_param("beta", model.ops.alloc1f(nO))
+
+
+def add_gradients(model: Model, gradients: Gradients) -> None:
+    """Add the gradients of a block to those of a MaxoutNorm."""
+    for param, d_param in zip(("W", "b", "G", "beta"), gradients, strict=True):
+        model.inc_grad(param, d_param.reshape(model.get_param(param).shape))

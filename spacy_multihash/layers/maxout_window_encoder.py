@@ -1,0 +1,160 @@
+"""Context by windows: residual Maxout layers over a token and its neighbours."""
+
+from itertools import zip_longest
+from typing import Callable, List, NamedTuple, Optional, Sequence, Tuple
+
+import numpy
+from thinc.api import Model
+from thinc.types import Floats2d
+
+from .blocks import BLOCK, TRAINING_BLOCK, map_blocks
+from .dropout import DrawMask, mask_drawers
+from .encoder_block import Step, encode, encode_backward, encode_training
+from .kernels import Gradients, Weights, weights_of
+from .maxout_norm import MaxoutNorm, add_gradients
+from .pinned import Pinned
+from .segments import Block, Span, add_rows, read_rows, split_docs
+from .windows import Layout, lay_out
+
+EncoderModel = Model[List[Floats2d], List[Floats2d]]
+
+
+class Tape(NamedTuple):
+    """What the way back needs of one block."""
+
+    block: Block
+    spans: List[Span]
+    steps: List[Step]
+
+
+def MaxoutWindowEncoder(nO: int, *, window_size: int, nP: int, depth: int) -> EncoderModel:
+    """Encode each token together with its neighbours, in `depth` residual layers.
+
+    The same function as spacy.MaxoutWindowEncoder.v2, with the same padding around docs:
+
+        X_(l+1)[i] = X_l[i] + MaxoutNorm_l([X_l[i-w], ..., X_l[i], ..., X_l[i+w]])
+
+    A block of docs goes through all layers at once, so that prediction needs no memory that grows
+    with the batch, beyond its output; training keeps what the way back needs.
+
+    Xs [(len(doc), nO) float32] -> Ys [(len(doc), nO) float32].
+
+    nO (int): Width, of the input as well.
+    window_size (int): Number of neighbours on each side, w.
+    nP (int): Number of maxout pieces.
+    depth (int): Number of layers.
+
+    Raises ValueError for an input or a gradient of another shape.
+    """
+    layers = [MaxoutNorm(nO, nO * (2 * window_size + 1), nP=nP) for _ in range(depth)]
+    return Model(
+        "maxout_window_encoder",
+        forward,
+        init=init,
+        layers=layers,
+        dims={"nO": nO},
+        attrs={"window_size": Pinned(window_size), "dropout_rate": 0.0},
+    )
+
+
+def forward(
+    model: EncoderModel, Xs: List[Floats2d], is_train: bool
+) -> Tuple[List[Floats2d], Callable]:
+    """Take blocks of docs through all layers."""
+    _check_shapes("an input", Xs, [(len(X), model.get_dim("nO")) for X in Xs])
+    tokens = sum(map(len, Xs))
+    weights = [weights_of(layer, tokens) for layer in model.layers]
+    return _begin_update(model, Xs, weights) if is_train else _predict(model, Xs, weights)
+
+
+def init(
+    model: EncoderModel, X: Optional[List[Floats2d]] = None, Y: Optional[List[Floats2d]] = None
+) -> None:
+    """Draw the weights of all layers, first to last."""
+    for layer in model.layers:
+        layer.initialize()
+
+
+def _predict(
+    model: EncoderModel, Xs: List[Floats2d], weights: Sequence[Weights]
+) -> Tuple[List[Floats2d], Callable]:
+    Y = _empty(model, Xs)
+
+    def predict(block: Block) -> None:
+        layout = _lay_out(model, block)
+        X = read_rows(Xs, block, layout.spans)
+        Y[block.start : block.end] = encode(X, layout.reads, weights)[1:]
+
+    map_blocks(predict, _blocks(model, Xs, BLOCK))
+    return _split(Y, Xs), _no_way_back
+
+
+def _begin_update(
+    model: EncoderModel, Xs: List[Floats2d], weights: Sequence[Weights]
+) -> Tuple[List[Floats2d], Callable]:
+    Y = _empty(model, Xs)
+    blocks = _blocks(model, Xs, TRAINING_BLOCK)
+    masks = mask_drawers(model.ops, model.attrs["dropout_rate"], len(blocks))
+
+    def train(task: Tuple[Block, DrawMask]) -> Tape:
+        block, draw_mask = task
+        layout = _lay_out(model, block)
+        X = read_rows(Xs, block, layout.spans)
+        rows, steps = encode_training(X, layout.reads, weights, draw_mask)
+        Y[block.start : block.end] = rows[1:]
+        return Tape(block, layout.spans, steps)
+
+    tapes = map_blocks(train, list(zip(blocks, masks, strict=True)))
+
+    def backprop(dYs: List[Floats2d]) -> List[Floats2d]:
+        _check_shapes("a gradient", dYs, [X.shape for X in Xs])
+
+        def differentiate(tape: Tape) -> Tuple[Floats2d, List[Gradients]]:
+            tokens = [(segment.start, segment.end) for segment in tape.block.segments]
+            return encode_backward(read_rows(dYs, tape.block, tokens), tape.steps, weights)
+
+        dX = model.ops.alloc2f(*Y.shape)
+        for tape, (rows, gradients) in zip(tapes, map_blocks(differentiate, tapes), strict=True):
+            add_rows(rows, tape.block, tape.spans, dX)
+            for layer, layer_gradients in zip(model.layers, gradients, strict=True):
+                add_gradients(layer, layer_gradients)
+        return _split(dX, Xs)
+
+    return _split(Y, Xs), backprop
+
+
+def _no_way_back(dYs: List[Floats2d]) -> List[Floats2d]:
+    raise ValueError(
+        "Layer 'maxout_window_encoder' cannot go back from a prediction, which keeps nothing for "
+        "it. Call begin_update, or the model with is_train=True."
+    )
+
+
+def _blocks(model: EncoderModel, Xs: List[Floats2d], size: int) -> List[Block]:
+    lengths = [len(X) for X in Xs]
+    return split_docs(lengths, size if model.ops.device_type == "cpu" else max(1, sum(lengths)))
+
+
+def _lay_out(model: EncoderModel, block: Block) -> Layout:
+    spans, reads = lay_out(block.segments, len(model.layers), model.attrs["window_size"].value)
+    return Layout(spans, [model.ops.asarray(rows) for rows in reads])
+
+
+def _empty(model: EncoderModel, Xs: List[Floats2d]) -> Floats2d:
+    return model.ops.alloc2f(sum(map(len, Xs)), model.get_dim("nO"), zeros=False)
+
+
+def _split(Y: Floats2d, Xs: List[Floats2d]) -> List[Floats2d]:
+    ends = numpy.cumsum([len(X) for X in Xs]).tolist()
+    return [Y[end - len(X) : end] for X, end in zip(Xs, ends, strict=True)]
+
+
+def _check_shapes(what: str, arrays: List[Floats2d], expected: List[Tuple[int, ...]]) -> None:
+    shapes = [array.shape for array in arrays]
+    if shapes != expected:
+        pairs = zip_longest(shapes, expected, fillvalue="no array")
+        doc, (was, wanted) = next((doc, pair) for doc, pair in enumerate(pairs) if len({*pair}) > 1)
+        raise ValueError(
+            f"Layer 'maxout_window_encoder' expects {what} of shape {wanted} for doc {doc}, was "
+            f"given {was}. Build it with the width of the layers around it."
+        )

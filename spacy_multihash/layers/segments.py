@@ -1,0 +1,79 @@
+"""Batches in blocks of whole docs, and of pieces of long ones."""
+
+from typing import List, NamedTuple, Sequence, Tuple
+
+from thinc.api import get_array_module
+
+from ..types import Array
+
+# The tokens [start, end) of a doc.
+Span = Tuple[int, int]
+
+
+class Segment(NamedTuple):
+    """The tokens [start, end) of a doc, computed together.
+
+    doc: Index of the doc in the batch.
+    first: Where the doc begins among the tokens of the batch.
+    length: Number of tokens of the whole doc.
+    """
+
+    doc: int
+    first: int
+    length: int
+    start: int
+    end: int
+
+
+class Block(NamedTuple):
+    """Segments that are computed together.
+
+    start, end: The tokens [start, end) of the whole batch that they hold.
+    """
+
+    segments: List[Segment]
+    start: int
+    end: int
+
+
+def split_docs(lengths: Sequence[int], size: int) -> List[Block]:
+    """Group a batch into blocks of about `size` tokens: docs together, long docs in pieces.
+
+    Empty docs have no tokens to compute, and are in no block.
+    """
+    blocks: List[Block] = []
+    segments: List[Segment] = []
+    start = end = 0
+    for doc, length in enumerate(lengths):
+        pieces = max(1, round(length / size)) if length else 0
+        for piece in range(pieces):
+            low, high = length * piece // pieces, length * (piece + 1) // pieces
+            if segments and end - start + high - low > size:
+                blocks.append(Block(segments, start, end))
+                segments, start = [], end
+            segments.append(Segment(doc, end - low, length, low, high))
+            end += high - low
+    return [*blocks, Block(segments, start, end)] if segments else blocks
+
+
+def read_rows(arrays: Sequence[Array], block: Block, spans: Sequence[Span]) -> Array:
+    """Put a row of zeros, and spans of the docs of all segments, into one array.
+
+    arrays: A (len(doc), W) array for each doc of the batch -> (N, W) float32.
+    """
+    parts = [
+        arrays[segment.doc][low:high]
+        for segment, (low, high) in zip(block.segments, spans, strict=True)
+    ]
+    xp = get_array_module(parts[0])
+    row_0 = xp.zeros((1, parts[0].shape[1]), dtype="float32")
+    return xp.ascontiguousarray(xp.concatenate([row_0, *parts]), dtype="float32")
+
+
+def add_rows(rows: Array, block: Block, spans: Sequence[Span], out: Array) -> None:
+    """Do the reverse: add rows (N, W) to the tokens of the whole batch; row 0 has no token."""
+    start = 1
+    for segment, (low, high) in zip(block.segments, spans, strict=True):
+        end = start + high - low
+        out[segment.first + low : segment.first + high] += rows[start:end]
+        start = end

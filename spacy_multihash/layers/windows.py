@@ -1,0 +1,74 @@
+"""Which rows each window of an encoder reads, layer by layer, for a block of a batch."""
+
+from typing import List, NamedTuple, Sequence, Tuple
+
+import numpy
+
+from ..types import Array
+from .segments import Segment, Span
+
+
+class Layout(NamedTuple):
+    """How the rows of a block lie before, between and after the layers of an encoder.
+
+    spans: For each segment, the tokens [start, end) of its doc that lie before the first layer.
+    reads: For each layer, (M, 2 * window_size + 1) int64: the rows of the layer's input that each
+        of the M rows of its output reads. Row 0 is the padding, see `lay_out`; the others are those
+        of the segments, one after the other.
+    """
+
+    spans: List[Span]
+    reads: List[Array]
+
+
+def lay_out(segments: Sequence[Segment], depth: int, window_size: int) -> Layout:
+    """Find the rows that each layer computes for the segments, and what their windows read.
+
+    spacy.MaxoutWindowEncoder.v2 puts depth * window_size rows of zeros around each doc, and
+    computes all of them in all layers: they do not stay zero. Most are equal, though. A padding row
+    further than layer * window_size from the doc has seen nothing of it, so one row, row 0, stands
+    for all of these. And a row further than (depth - layer) * window_size from the segment is read
+    by nobody, so it is left out. What is left at depth 8 is 32 rows of padding for a doc, in all
+    layers together, where spaCy has 64.
+    """
+    doc_end, start, end = numpy.asarray([segment[2:] for segment in segments], dtype="int64").T
+
+    def bounds(layer: int) -> Tuple[Array, Array]:
+        needed, touched = (depth - layer) * window_size, layer * window_size
+        low = numpy.maximum(start - needed, -touched)
+        return low, numpy.minimum(end + needed, doc_end + touched)
+
+    reads = []
+    before = bounds(0)
+    spans = list(zip(*(bound.tolist() for bound in before), strict=True))
+    for layer in range(1, depth + 1):
+        after = bounds(layer)
+        reads.append(_windows(before, after, window_size))
+        before = after
+    return Layout(spans, reads)
+
+
+def _windows(
+    before: Tuple[Array, Array],
+    after: Tuple[Array, Array],
+    window_size: int,
+) -> Array:
+    """Number the rows of the segments before a layer, and find those that each row after it reads.
+
+    before, after: The first position of each segment in its doc, and the one behind the last.
+    """
+    (low, high), (new_low, new_high) = before, after
+    sizes, new_sizes = high - low, new_high - new_low
+    first = 1 + numpy.cumsum(sizes) - sizes  # row of the first position before the layer
+    new_first = 1 + numpy.cumsum(new_sizes) - new_sizes
+    reads = numpy.zeros((1 + new_sizes.sum(), 2 * window_size + 1), dtype="int64")
+    # Row r after the layer is at position r - new_first + new_low, the same position is in row
+    # r - new_first + new_low - low + first before it.
+    shift = numpy.repeat(first - low + new_low - new_first, new_sizes)
+    centre = numpy.arange(1, len(reads)) + shift  # (M - 1,)
+    last = numpy.repeat(first + sizes - 1, new_sizes)
+    first = numpy.repeat(first, new_sizes)
+    for column in range(reads.shape[1]):
+        row = centre + (column - window_size)
+        reads[1:, column] = numpy.where((row >= first) & (row <= last), row, 0)
+    return reads

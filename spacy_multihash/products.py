@@ -1,0 +1,194 @@
+"""Which BLAS computes a matrix product, and in how many threads: decided here and nowhere else.
+
+On a GPU, CuPy does. On a CPU, thinc takes BLIS, in one thread. Numpy brings a BLAS of its own,
+OpenBLAS in its wheels, and that one is faster at every size that an encoder or a parser has, as
+long as it stays out of its thread pool. Measured on two cores of a Xeon (AVX-512), GFLOP/s of
+(N, 288) @ (288, 288), weights contiguous:
+
+    N                        1      8     32    128   1024  16384
+    BLIS                   4.7     25     66     95     96     85
+    OpenBLAS, 1 thread      39    112    112    150    157    131
+    OpenBLAS, 2 threads     40    113    122    203    231    272
+    the same, weights transposed as thinc keeps them
+    OpenBLAS, 1 thread      38     27     72    128    152    127
+    OpenBLAS, 2 threads     39     10     95    170    255    255
+
+Its threads wait for each other in every product: worth less than 2 for the sizes above, and a
+standstill when another process takes one of the cores. So a product has one thread, and the blocks
+of a batch go to threads of our own (`layers/blocks.py`), which meet only at the end.
+`benchmarks/speed.py` measures both on your machine.
+"""
+
+import multiprocessing
+import os
+import threading
+from functools import cache
+from typing import List, NamedTuple, Optional, Tuple, cast
+
+import numpy
+from thinc.api import Model, NumpyOps, get_array_module
+from thinc.types import Floats2d
+from threadpoolctl import LibController, ThreadpoolController
+
+from .types import Array
+
+VARIABLE = "SPACY_MULTIHASH_PRODUCTS"
+# thinc's own products.
+_BLIS = NumpyOps()
+# BLAS libraries that are worth calling in the place of BLIS.
+_FAST = ("openblas", "mkl")
+# Multiply-adds up to which OpenBLAS leaves its threads alone by itself.
+_SMALL = 2**18
+
+
+class Setting(NamedTuple):
+    """The user's choice: a BLAS ("auto", "numpy" or "blis"), and a number of threads or None."""
+
+    blas: str
+    threads: Optional[int]
+
+    def __str__(self) -> str:
+        """Write it as users do."""
+        return self.blas if self.threads is None else f"{self.blas}:{self.threads}"
+
+
+def set_products(setting: str) -> str:
+    """Choose the BLAS of matrix products on the CPU, and the number of threads; return the former.
+
+    setting (str): "auto", "numpy" or "blis", with ":threads" behind it if threads are to be
+        limited: "auto:1", "numpy:4". The environment variable SPACY_MULTIHASH_PRODUCTS gives the
+        first setting. "auto" takes numpy's BLAS if it is OpenBLAS or MKL, else BLIS. Without a
+        number there are as many threads as numpy's BLAS may use (OMP_NUM_THREADS, threadpoolctl),
+        and one in a process of `nlp.pipe(n_process=...)`.
+
+    Raises ValueError if the setting is none of these.
+    """
+    global _setting
+    former, _setting = str(_setting), _parse(setting, "set_products")
+    return former
+
+
+def product(A: Array, B: Array, out: Optional[Array] = None) -> Array:
+    """Multiply two matrices, on whatever device they are.
+
+    A (M, K) float32, B (K, N) float32, each contiguous or transposed -> (M, N) float32.
+
+    out (Array): Where to write the result, contiguous, if given.
+    """
+    xp = get_array_module(A)
+    if xp is not numpy or _blas() == "numpy":
+        return xp.matmul(A, B, out=out)
+    (A, trans1), (B, trans2) = _untransposed(A), _untransposed(B)
+    return _BLIS.gemm(A, B, out=out, trans1=trans1, trans2=trans2)
+
+
+class ProductOps(NumpyOps):
+    """thinc's NumpyOps, with the products of this module."""
+
+    def gemm(
+        self,
+        x: Floats2d,
+        y: Floats2d,
+        *,
+        out: Optional[Floats2d] = None,
+        trans1: bool = False,
+        trans2: bool = False,
+    ) -> Floats2d:
+        """Multiply two matrices, each transposed first if asked for, as Ops.gemm does."""
+        if _blas() == "blis" or x.dtype != "float32" or y.dtype != "float32" or out is not None:
+            return super().gemm(x, y, out=out, trans1=trans1, trans2=trans2)
+        A = cast(Array, x.T if trans1 else x)
+        B = cast(Array, y.T if trans2 else y)
+        if A.size * B.shape[1] <= _SMALL:
+            return numpy.matmul(A, B)
+        with single_threaded:
+            return numpy.matmul(A, B)
+
+
+def use_product_ops(model: Model) -> None:
+    """Let all layers of a model that is on the CPU take their products from here."""
+    ops = ProductOps()
+    for node in model.walk():
+        if type(node.ops) is NumpyOps:
+            node.ops = ops
+
+
+def num_threads() -> int:
+    """Count the threads that blocks may be computed in."""
+    if _setting.threads is not None:
+        return _setting.threads
+    if multiprocessing.parent_process() is not None:
+        return 1
+    return single_threaded.allowed()
+
+
+class SingleThreaded:
+    """Keeps numpy's BLAS to one thread. Threads may enter together, and again inside."""
+
+    def __init__(self) -> None:
+        """Nobody is inside yet."""
+        self.lock = threading.Lock()
+        self.inside = 0
+        self.saved: List[Tuple[LibController, int]] = []
+
+    def __enter__(self) -> None:
+        """Limit each BLAS, unless somebody has done so."""
+        with self.lock:
+            self.inside += 1
+            if self.inside == 1:
+                self.saved = [(library, library.get_num_threads()) for library in _libraries()]
+                for library, n in self.saved:
+                    if n != 1:
+                        library.set_num_threads(1)
+
+    def __exit__(self, *_: object) -> None:
+        """Give each BLAS its threads back when the last one leaves."""
+        with self.lock:
+            self.inside -= 1
+            if self.inside == 0:
+                for library, n in self.saved:
+                    if n != 1:
+                        library.set_num_threads(n)
+
+    def allowed(self) -> int:
+        """Count the threads that BLAS may use when nobody is inside."""
+        with self.lock:
+            if self.inside:
+                return max((n for _, n in self.saved), default=1)
+            return max((library.get_num_threads() for library in _libraries()), default=1)
+
+
+@cache
+def _libraries() -> List[LibController]:
+    return ThreadpoolController().select(user_api="blas").lib_controllers
+
+
+def _blas() -> str:
+    return _auto() if _setting.blas == "auto" else _setting.blas
+
+
+@cache
+def _auto() -> str:
+    fast = any(library.internal_api in _FAST for library in _libraries())
+    return "numpy" if fast else "blis"
+
+
+def _parse(setting: str, where: str) -> Setting:
+    blas, colon, threads = setting.strip().partition(":")
+    known = blas in ("auto", "numpy", "blis")
+    if not known or (colon and not (threads.isdecimal() and int(threads) >= 1)):
+        raise ValueError(
+            f'{where}: expected "auto", "numpy" or "blis", or one of them with a number of threads '
+            f'from 1, such as "auto:1", was: {setting!r}.'
+        )
+    return Setting(blas, int(threads) if colon else None)
+
+
+def _untransposed(X: Array) -> Tuple[Array, bool]:
+    """Tell a transposed matrix from a contiguous one: BLIS takes both, but no view."""
+    transposed = X.strides[0] < X.strides[1]
+    return (X.T, True) if transposed else (X, False)
+
+
+single_threaded = SingleThreaded()
+_setting = _parse(os.environ.get(VARIABLE, "auto"), f"Environment variable {VARIABLE}")

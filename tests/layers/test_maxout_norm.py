@@ -1,0 +1,167 @@
+import numpy
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from thinc.api import Maxout, Model, Ops, fix_random_seed, to_numpy
+
+from spacy_multihash.layers import MaxoutNorm, blocks, kernels
+from spacy_multihash.products import set_products
+
+from .gradients import check_param_gradients
+from .maxout import random_vectors, randomize, reference_maxout_norm
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of 4 rows, and weights laid out for many rows from 6 on."""
+    monkeypatch.setattr(blocks, "BLOCK", 4)
+    monkeypatch.setattr(kernels, "_MANY", 6)
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("n", [0, 1, 5, 11])
+@pytest.mark.parametrize("nP", [1, 2, 3, 5])
+def test_maxout_norm_equals_its_reference(ops: Ops, n: int, nP: int) -> None:
+    model = randomize(MaxoutNorm(4, 6, nP=nP).initialize())
+    X = random_vectors(n, 6)
+    expected = reference_maxout_norm(model, X)
+    assert_allclose(to_numpy(model.predict(ops.asarray(X))), expected, atol=1e-5)
+    assert_allclose(to_numpy(model.begin_update(ops.asarray(X))[0]), expected, atol=1e-5)
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("n", [1, 5, 11])
+@pytest.mark.parametrize("nP", [1, 3])
+def test_gradients_equal_central_differences(ops: Ops, n: int, nP: int) -> None:
+    model = randomize(MaxoutNorm(4, 6, nP=nP).initialize())
+    X = ops.asarray(random_vectors(n, 6))
+    check_param_gradients(model, X, lambda Y: Y, eps=1e-3, atol=1e-2)
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("n", [1, 5, 11])
+def test_maxout_norm_passes_the_gradient_on(ops: Ops, n: int) -> None:
+    model = randomize(MaxoutNorm(4, 6).initialize())
+    X = random_vectors(n, 6)
+    Y, backprop = model.begin_update(ops.asarray(X))
+    C = random_vectors(*Y.shape, seed=2)
+    dX = to_numpy(backprop(ops.asarray(C)))
+    expected = numpy.zeros_like(dX)
+    for index in numpy.ndindex(*X.shape):
+        step = numpy.zeros(X.shape)
+        step[index] = 1e-6
+        up, down = (reference_maxout_norm(model, X + sign * step) for sign in (1, -1))
+        expected[index] = ((up - down) * C).sum() / 2e-6
+    assert_allclose(dX, expected, atol=1e-4 * abs(expected).max())
+
+
+def test_gradients_equal_those_of_thinc(ops: Ops) -> None:
+    theirs = Maxout(8, 12, nP=3, normalize=True).initialize(X=ops.asarray(random_vectors(2, 12)))
+    model = MaxoutNorm(8, 12).initialize()
+    maxout, norm = theirs.layers[0], theirs.layers[1]
+    names = [(maxout, "W", "W"), (maxout, "b", "b"), (norm, "G", "G"), (norm, "b", "beta")]
+    randomize(theirs)
+    for node, name, ours in names:
+        model.set_param(ours, node.get_param(name))
+    X, dY = ops.asarray(random_vectors(300, 12)), ops.asarray(random_vectors(300, 8, seed=1))
+    Y, backprop = theirs.begin_update(X)
+    our_Y, our_backprop = model.begin_update(X)
+    assert_allclose(to_numpy(our_Y), to_numpy(Y), atol=1e-5)
+    assert_allclose(to_numpy(our_backprop(dY)), to_numpy(backprop(dY)), rtol=1e-3, atol=1e-4)
+    for node, name, ours in names:
+        expected = to_numpy(node.get_grad(name))
+        scale = abs(expected).max()
+        assert_allclose(to_numpy(model.get_grad(ours)), expected, atol=1e-5 * scale)
+
+
+def test_the_first_of_equal_pieces_gets_the_gradient(ops: Ops) -> None:
+    model = MaxoutNorm(2, 3).initialize()
+    W = random_vectors(2, 3)
+    model.set_param("W", ops.asarray(numpy.repeat(W[:, None], 3, axis=1)))
+    Y, backprop = model.begin_update(ops.asarray(random_vectors(4, 3)))
+    backprop(ops.asarray(random_vectors(4, 2)))
+    dW = to_numpy(model.get_grad("W"))
+    assert abs(dW[:, 0]).max() > 0
+    assert_array_equal(dW[:, 1:], 0)
+
+
+def test_initial_weights_are_those_of_thinc() -> None:
+    fix_random_seed(3)
+    theirs = Maxout(8, 12, nP=3, normalize=True).initialize(X=random_vectors(2, 12))
+    fix_random_seed(3)
+    ours = MaxoutNorm(8, 12).initialize()
+    assert_array_equal(ours.get_param("W"), theirs.layers[0].get_param("W"))
+
+
+def test_no_rows_pass_both_ways(ops: Ops) -> None:
+    model = MaxoutNorm(4, 6).initialize()
+    Y, backprop = model.begin_update(ops.asarray(random_vectors(0, 6)))
+    assert Y.shape == (0, 4)
+    assert backprop(Y).shape == (0, 6)
+
+
+def test_a_gradient_is_not_written_to(ops: Ops) -> None:
+    model = MaxoutNorm(4, 6).initialize()
+    Y, backprop = model.begin_update(ops.asarray(random_vectors(5, 6)))
+    dY = random_vectors(5, 4)
+    given = ops.asarray(dY.copy())
+    backprop(given)
+    assert_array_equal(to_numpy(given), dY)
+
+
+def test_gradients_of_several_batches_add_up(ops: Ops) -> None:
+    model = MaxoutNorm(4, 6).initialize()
+    X, dY = ops.asarray(random_vectors(5, 6)), ops.asarray(random_vectors(5, 4))
+    model.begin_update(X)[1](dY)
+    once = to_numpy(model.get_grad("W")).copy()
+    model.begin_update(X)[1](dY)
+    assert_allclose(to_numpy(model.get_grad("W")), 2 * once, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["float64", "fortran", "strided"])
+def test_other_floats_are_taken_as_float32(ops: Ops, kind: str) -> None:
+    model = MaxoutNorm(4, 6).initialize()
+    X, dY = random_vectors(5, 6), random_vectors(5, 4)
+    change = {
+        "float64": lambda A: A.astype("float64"),
+        "fortran": numpy.asfortranarray,
+        "strided": lambda A: numpy.repeat(A, 2, axis=1)[:, ::2],
+    }[kind]
+    Y, backprop = model.begin_update(ops.asarray(X))
+    other_Y, other_backprop = model.begin_update(ops.asarray(change(X)))
+    assert_array_equal(to_numpy(other_Y), to_numpy(Y))
+    dX, other_dX = backprop(ops.asarray(dY)), other_backprop(ops.asarray(change(dY)))
+    assert_array_equal(to_numpy(other_dX), to_numpy(dX))
+
+
+@pytest.mark.parametrize("shape", [(5, 7), (5,), (1, 5, 6)])
+def test_an_input_of_another_shape_is_refused(shape: tuple[int, ...]) -> None:
+    model = MaxoutNorm(4, 6).initialize()
+    with pytest.raises(ValueError, match=r"'maxout_norm' expects an input of shape \(N, 6\), was"):
+        model.predict(numpy.zeros(shape, dtype="float32"))
+
+
+def test_a_gradient_of_another_shape_is_refused() -> None:
+    model = MaxoutNorm(4, 6).initialize()
+    _, backprop = model.begin_update(random_vectors(5, 6))
+    with pytest.raises(ValueError, match=r"Shape mismatch in backprop"):
+        backprop(random_vectors(4, 4))
+
+
+def test_a_prediction_has_no_way_back() -> None:
+    model: Model = MaxoutNorm(4, 6).initialize()
+    _, backprop = model(random_vectors(5, 6), is_train=False)
+    with pytest.raises(ValueError, match="cannot go back from a prediction"):
+        backprop(random_vectors(5, 4))
+
+
+def test_both_libraries_and_any_number_of_threads_agree() -> None:
+    model = randomize(MaxoutNorm(16, 24).initialize())
+    X = random_vectors(3000, 24)
+    former = set_products("numpy:1")
+    try:
+        expected = model.predict(X)
+        for setting in ("numpy:3", "blis:1", "blis:2"):
+            set_products(setting)
+            assert_allclose(model.predict(X), expected, atol=1e-5)
+    finally:
+        set_products(former)

@@ -1,0 +1,257 @@
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from spacy.language import Language
+from spacy.ml.models.tok2vec import MaxoutWindowEncoder as SpacyEncoder
+from thinc.api import Model, Ops, fix_random_seed, set_dropout_rate, to_numpy
+
+from spacy_multihash import encoder_from_spacy
+from spacy_multihash.layers import MaxoutWindowEncoder, kernels, maxout_window_encoder
+from spacy_multihash.products import set_products
+
+from .gradients import check_param_gradients
+from .maxout import random_vectors, randomize, reference_encoder
+
+LENGTHS = [3, 0, 1, 14, 0, 2]
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of 4 tokens, so that a doc of 14 is cut into pieces."""
+    monkeypatch.setattr(maxout_window_encoder, "BLOCK", 4)
+    monkeypatch.setattr(maxout_window_encoder, "TRAINING_BLOCK", 4)
+    monkeypatch.setattr(kernels, "_MANY", 6)
+
+
+def batch(ops: Ops, lengths: Sequence[int], width: int, seed: int = 0) -> list[Any]:
+    rows = random_vectors(sum(lengths), width, seed=seed)
+    ends = numpy.cumsum([0, *lengths])
+    return [ops.asarray(rows[start:end]) for start, end in pairwise(ends)]
+
+
+def flat(arrays: Sequence[Any]) -> numpy.ndarray:
+    return numpy.concatenate([to_numpy(array) for array in arrays])
+
+
+def assert_same_gradients(theirs: Model, ours: Model, *, share: float) -> None:
+    maxouts = [node for node in theirs.walk() if node.name == "maxout"]
+    norms = [node for node in theirs.walk() if node.name == "layernorm"]
+    for maxout, norm, layer in zip(maxouts, norms, ours.layers, strict=True):
+        for node, name, our_name in (
+            (maxout, "W", "W"),
+            (maxout, "b", "b"),
+            (norm, "G", "G"),
+            (norm, "b", "beta"),
+        ):
+            expected, found = to_numpy(node.get_grad(name)), to_numpy(layer.get_grad(our_name))
+            assert_allclose(found, expected, atol=share * abs(expected).max(), err_msg=our_name)
+
+
+SIZES = [(1, 3, 3), (2, 2, 2), (3, 1, 2), (0, 2, 2), (1, 4, 1)]
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize(("window_size", "nP", "depth"), SIZES)
+def test_encoder_equals_its_reference(ops: Ops, window_size: int, nP: int, depth: int) -> None:
+    model = MaxoutWindowEncoder(4, window_size=window_size, nP=nP, depth=depth)
+    randomize(model.initialize())
+    Xs = batch(ops, LENGTHS, 4)
+    expected = [reference_encoder(model, to_numpy(X)) for X in Xs]
+    for Ys in (model.predict(Xs), model.begin_update(Xs)[0]):
+        assert [Y.shape for Y in Ys] == [(length, 4) for length in LENGTHS]
+        assert_allclose(flat(Ys), numpy.concatenate(expected), atol=1e-5)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.integers(0, 20), max_size=6), st.integers(0, 2), st.integers(1, 4))
+def test_each_doc_is_encoded_as_if_it_were_alone(
+    lengths: list[int], window_size: int, depth: int
+) -> None:
+    model = MaxoutWindowEncoder(4, window_size=window_size, nP=2, depth=depth)
+    randomize(model.initialize())
+    Xs = batch(model.ops, lengths, 4)
+    for X, Y in zip(Xs, model.predict(Xs), strict=True):
+        assert_allclose(Y, model.predict([X])[0], atol=1e-5)
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize(("window_size", "nP", "depth"), SIZES)
+def test_activations_and_gradients_equal_those_of_spacy(
+    ops: Ops, window_size: int, nP: int, depth: int
+) -> None:
+    theirs = SpacyEncoder(8, window_size, nP, depth)
+    Xs = batch(ops, LENGTHS, 8)
+    randomize(theirs.initialize(X=Xs[:1]))
+    ours = encoder_from_spacy(theirs)
+    Ys, backprop = theirs.begin_update(Xs)
+    our_Ys, our_backprop = ours.begin_update(Xs)
+    assert_allclose(flat(our_Ys), flat(Ys), atol=1e-4)
+    dYs = batch(ops, LENGTHS, 8, seed=1)
+    dXs, our_dXs = backprop([dY.copy() for dY in dYs]), our_backprop(dYs)
+    assert_allclose(flat(our_dXs), flat(dXs), atol=1e-4 * abs(flat(dXs)).max())
+    assert_same_gradients(theirs, ours, share=1e-4)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_gradients_equal_central_differences(ops: Ops) -> None:
+    model = randomize(MaxoutWindowEncoder(3, window_size=1, nP=2, depth=2).initialize())
+    check_param_gradients(
+        model,
+        batch(ops, [2, 0, 7], 3),
+        lambda Ys: ops.xp.concatenate(Ys),
+        eps=1e-3,
+        atol=1e-2,
+        wrap=lambda dY: [dY[:2], dY[2:2], dY[2:]],
+    )
+
+
+def test_initial_weights_are_those_of_spacy(ops: Ops) -> None:
+    fix_random_seed(5)
+    theirs = SpacyEncoder(8, 1, 3, 4).initialize(X=batch(ops, [3], 8))
+    fix_random_seed(5)
+    ours = MaxoutWindowEncoder(8, window_size=1, nP=3, depth=4).initialize(X=batch(ops, [3], 8))
+    Ws = [to_numpy(node.get_param("W")) for node in theirs.walk() if node.name == "maxout"]
+    for W, layer in zip(Ws, ours.layers, strict=True):
+        assert_array_equal(to_numpy(layer.get_param("W")), W)
+
+
+def test_trained_weights_encode_as_in_spacy(english: Language) -> None:
+    texts = ["Anna met Bob in Rome .", "", "Yes", "No . " * 800]
+    docs = [english.make_doc(text) for text in texts]
+    model = english.get_pipe("tok2vec").model
+    vectors = model.get_ref("embed").predict(docs)
+    theirs = model.get_ref("encode")
+    set_dropout_rate(theirs, 0.0)  # it was saved with that of its training
+    ours = encoder_from_spacy(theirs)
+    Ys, backprop = theirs.begin_update(vectors)
+    our_Ys, our_backprop = ours.begin_update(vectors)
+    assert_allclose(flat(ours.predict(vectors)), flat(theirs.predict(vectors)), atol=1e-4)
+    assert_allclose(flat(our_Ys), flat(Ys), atol=1e-4)
+    dYs = batch(ours.ops, [len(doc) for doc in docs], 96)
+    dXs, our_dXs = backprop([dY.copy() for dY in dYs]), our_backprop(dYs)
+    assert_allclose(flat(our_dXs), flat(dXs), atol=1e-3 * abs(flat(dXs)).max())
+    assert_same_gradients(theirs, ours, share=1e-3)
+
+
+@pytest.mark.parametrize("lengths", [[], [0], [0, 0]])
+def test_batches_without_tokens_pass_both_ways(ops: Ops, lengths: list[int]) -> None:
+    model = MaxoutWindowEncoder(4, window_size=1, nP=3, depth=2).initialize()
+    Xs = batch(ops, lengths, 4)
+    Ys, backprop = model.begin_update(Xs)
+    assert [Y.shape for Y in [*Ys, *backprop(Ys), *model.predict(Xs)]] == [(0, 4)] * len(Xs) * 3
+
+
+def test_inputs_and_gradients_are_not_written_to(ops: Ops) -> None:
+    model = MaxoutWindowEncoder(4, window_size=1, nP=3, depth=2).initialize()
+    Xs, dYs = batch(ops, LENGTHS, 4), batch(ops, LENGTHS, 4, seed=1)
+    before = flat(Xs), flat(dYs)
+    model.begin_update(Xs)[1](dYs)
+    assert_array_equal(flat(Xs), before[0])
+    assert_array_equal(flat(dYs), before[1])
+
+
+@pytest.mark.parametrize("kind", ["float64", "fortran", "strided"])
+def test_other_floats_are_taken_as_float32(ops: Ops, kind: str) -> None:
+    model = MaxoutWindowEncoder(4, window_size=1, nP=3, depth=2).initialize()
+    X, dY = random_vectors(9, 4), random_vectors(9, 4, seed=1)
+    change = {
+        "float64": lambda A: A.astype("float64"),
+        "fortran": numpy.asfortranarray,
+        "strided": lambda A: numpy.repeat(A, 2, axis=1)[:, ::2],
+    }[kind]
+    Ys, backprop = model.begin_update([ops.asarray(X)])
+    other_Ys, other_backprop = model.begin_update([ops.asarray(change(X))])
+    assert_array_equal(flat(other_Ys), flat(Ys))
+    dXs, other_dXs = backprop([ops.asarray(dY)]), other_backprop([ops.asarray(change(dY))])
+    assert_array_equal(flat(other_dXs), flat(dXs))
+    assert all(array.dtype == "float32" for array in [*other_Ys, *other_dXs])
+
+
+def test_an_input_of_another_width_is_refused(ops: Ops) -> None:
+    model = MaxoutWindowEncoder(4, window_size=1, nP=3, depth=2).initialize()
+    with pytest.raises(ValueError, match=r"of shape \(2, 4\) for doc 1, was given \(2, 5\)"):
+        model.predict([*batch(ops, [3], 4), *batch(ops, [2], 5)])
+
+
+def test_a_gradient_of_another_shape_is_refused(ops: Ops) -> None:
+    model = MaxoutWindowEncoder(4, window_size=1, nP=3, depth=2).initialize()
+    _, backprop = model.begin_update(batch(ops, [3, 2], 4))
+    with pytest.raises(ValueError, match=r"a gradient of shape \(3, 4\) for doc 0, was .*\(4, 4\)"):
+        backprop(batch(ops, [4, 1], 4))
+    with pytest.raises(ValueError, match=r"of shape \(2, 4\) for doc 1, was given no array"):
+        backprop(batch(ops, [3], 4))
+
+
+def test_a_prediction_has_no_way_back(ops: Ops) -> None:
+    model = MaxoutWindowEncoder(4, window_size=1, nP=3, depth=2).initialize()
+    _, backprop = model(batch(ops, [3], 4), is_train=False)
+    with pytest.raises(ValueError, match="cannot go back from a prediction"):
+        backprop(batch(ops, [3], 4))
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_results_do_not_depend_on_the_number_of_threads() -> None:
+    model = MaxoutWindowEncoder(4, window_size=1, nP=3, depth=3).initialize()
+    set_dropout_rate(model, 0.3)
+    Xs, dYs = batch(model.ops, [50] * 9, 4), batch(model.ops, [50] * 9, 4, seed=1)
+    results = []
+    for setting in ("auto:1", "auto:2", "auto:7"):
+        former = set_products(setting)
+        fix_random_seed(0)
+        Ys, backprop = model.begin_update(Xs)
+        dXs = backprop(dYs)
+        results.append([*model.predict(Xs), *Ys, *dXs, model.layers[0].get_grad("W").copy()])
+        model.layers[0].set_grad("W", numpy.zeros_like(results[-1][-1]))
+        set_products(former)
+    for others in results[1:]:
+        for one, other in zip(results[0], others, strict=True):
+            assert_array_equal(one, other)
+
+
+def test_dropout_applies_in_training_only(ops: Ops) -> None:
+    model = MaxoutWindowEncoder(8, window_size=1, nP=3, depth=1).initialize()
+    Xs = batch(ops, [400], 8)
+    Y = flat(model.predict(Xs))
+    set_dropout_rate(model, 0.25)
+    assert_array_equal(flat(model.predict(Xs)), Y)
+    dropped, inner = flat(model.begin_update(Xs)[0]) - flat(Xs), Y - flat(Xs)
+    share = float((dropped == 0).mean())
+    assert 0.2 < share < 0.3
+    assert_allclose(dropped[dropped != 0], inner[dropped != 0] / 0.75, rtol=1e-4, atol=1e-5)
+
+
+def test_gradients_pass_only_what_dropout_kept(ops: Ops) -> None:
+    model = MaxoutWindowEncoder(3, window_size=0, nP=2, depth=1).initialize()
+    set_dropout_rate(model, 1.0)
+    Xs = batch(ops, [5], 3)
+    Ys, backprop = model.begin_update(Xs)
+    assert_array_equal(flat(Ys), flat(Xs))
+    dYs = batch(ops, [5], 3, seed=1)
+    assert_array_equal(flat(backprop(dYs)), flat(dYs))
+    assert_array_equal(to_numpy(model.layers[0].get_grad("W")), 0)
+
+
+def test_saved_weights_encode_the_same_in_a_new_layer(ops: Ops, tmp_path: Path) -> None:
+    model = randomize(MaxoutWindowEncoder(4, window_size=1, nP=3, depth=2).initialize())
+    other = MaxoutWindowEncoder(4, window_size=1, nP=3, depth=2)
+    other.from_bytes(model.to_bytes())
+    model.to_disk(tmp_path / "model")
+    third = MaxoutWindowEncoder(4, window_size=1, nP=3, depth=2).initialize()
+    third.from_disk(tmp_path / "model")
+    Xs = batch(ops, LENGTHS, 4)
+    assert_array_equal(flat(other.predict(Xs)), flat(model.predict(Xs)))
+    assert_array_equal(flat(third.predict(Xs)), flat(model.predict(Xs)))
+
+
+def test_weights_of_another_window_are_refused() -> None:
+    model = MaxoutWindowEncoder(4, window_size=2, nP=3, depth=2).initialize()
+    other = MaxoutWindowEncoder(4, window_size=1, nP=3, depth=2)
+    with pytest.raises(ValueError, match="window_size = 1, the weights were trained with .* = 2"):
+        other.from_bytes(model.to_bytes())

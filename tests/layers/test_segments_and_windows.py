@@ -1,0 +1,100 @@
+from collections.abc import Sequence
+
+import numpy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from spacy_multihash.layers.segments import Block, Segment, add_rows, read_rows, split_docs
+from spacy_multihash.layers.windows import lay_out
+
+LENGTHS = st.lists(st.integers(0, 30), max_size=8)
+
+
+@given(LENGTHS, st.integers(1, 12))
+def test_blocks_hold_each_token_once_in_order(lengths: list[int], size: int) -> None:
+    expected = [(doc, token) for doc, length in enumerate(lengths) for token in range(length)]
+    found = []
+    for block in split_docs(lengths, size):
+        assert block.start == len(found)
+        found += [(s.doc, token) for s in block.segments for token in range(s.start, s.end)]
+        assert block.end == len(found)
+    assert found == expected
+
+
+@given(LENGTHS, st.integers(1, 12))
+def test_blocks_are_about_as_large_as_asked_for(lengths: list[int], size: int) -> None:
+    blocks = split_docs(lengths, size)
+    assert all(0 < block.end - block.start <= max(1.5 * size, 1) for block in blocks)
+    for one, next_one in zip(blocks, blocks[1:], strict=False):
+        first = next_one.segments[0]
+        assert one.end - one.start + first.end - first.start > size
+
+
+def test_segments_know_where_their_doc_begins() -> None:
+    blocks = split_docs([5, 0, 20, 3], 10)
+    segments = [segment for block in blocks for segment in block.segments]
+    assert segments == [
+        Segment(0, 0, 5, 0, 5),
+        Segment(2, 5, 20, 0, 10),
+        Segment(2, 5, 20, 10, 20),
+        Segment(3, 25, 3, 0, 3),
+    ]
+
+
+def test_rows_are_read_and_added_back() -> None:
+    docs = [numpy.full((3, 2), 1.0), numpy.zeros((0, 2)), numpy.full((2, 2), 5.0)]
+    block = Block([Segment(0, 0, 3, 1, 2), Segment(2, 3, 2, 0, 2)], 0, 3)
+    spans = [(0, 3), (0, 2)]
+    rows = read_rows(docs, block, spans)
+    assert rows.dtype == "float32"
+    assert_array_equal(rows[:, 0], [0, 1, 1, 1, 5, 5])
+    out = numpy.ones((5, 2))
+    add_rows(rows, block, spans, out)
+    assert_array_equal(out[:, 1], [2, 2, 2, 6, 6])
+
+
+def naive_sums(docs: Sequence[numpy.ndarray], depth: int, w: int) -> list[numpy.ndarray]:
+    """Each layer adds up the window and 1, with depth * w rows of padding around each doc."""
+    results = []
+    for doc in docs:
+        rows = numpy.concatenate([numpy.zeros(depth * w), doc, numpy.zeros(depth * w)])
+        for _ in range(depth):
+            around = numpy.concatenate([numpy.zeros(w), rows, numpy.zeros(w)])
+            rows = 1 + numpy.asarray([around[i : i + 2 * w + 1].sum() for i in range(len(rows))])
+        results.append(rows[depth * w : depth * w + len(doc)])
+    return results
+
+
+@settings(deadline=None)
+@given(LENGTHS, st.integers(1, 12), st.integers(1, 5), st.integers(0, 3))
+def test_windows_see_what_all_the_padding_would_show_them(
+    lengths: list[int], size: int, depth: int, w: int
+) -> None:
+    rng = numpy.random.default_rng(0)
+    docs = [rng.integers(-3, 4, length).astype("float64") for length in lengths]
+    results = []
+    for block in split_docs(lengths, size):
+        spans, reads = lay_out(block.segments, depth, w)
+        rows = read_rows([doc[:, None] for doc in docs], block, spans)[:, 0].astype("float64")
+        for layer in reads:
+            rows = 1 + rows[layer].sum(axis=1)
+        results.append(rows[1:])
+    expected = naive_sums(docs, depth, w)
+    assert_array_equal(numpy.concatenate([[], *results]), numpy.concatenate([[], *expected]))
+
+
+def test_a_doc_of_one_token_needs_32_rows_of_padding_in_8_layers() -> None:
+    _, reads = lay_out([Segment(0, 0, 1, 0, 1)], 8, 1)
+    assert sum(len(rows) - 2 for rows in reads) == 32  # less the token and row 0
+
+
+@given(LENGTHS, st.integers(1, 12), st.integers(1, 5), st.integers(1, 3))
+def test_a_row_stands_at_most_once_in_each_column(
+    lengths: list[int], size: int, depth: int, w: int
+) -> None:
+    for block in split_docs(lengths, size):
+        for rows in lay_out(block.segments, depth, w).reads:
+            for column in rows.T:
+                read = column[column > 0]
+                assert len(read) == len(set(read.tolist()))

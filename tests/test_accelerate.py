@@ -1,0 +1,896 @@
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import spacy
+from numpy.testing import assert_allclose, assert_array_equal
+from spacy.language import Language
+from spacy.ml.models.tok2vec import MaxoutWindowEncoder, MultiHashEmbed
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.util import load_model_from_config
+from thinc.api import SGD, Adam, Config, Model, NumpyOps, Ops, chain, fix_random_seed, noop
+
+from spacy_multihash.acceleration import Acceleration, accelerate
+from spacy_multihash.products import ProductOps
+from spacy_multihash.swaps import swap_nodes
+
+from .corpora import SENTENCES
+
+OUR_EMBED = "spacy-multihash.MultiHashEmbed.v1"
+OUR_ENCODER = "spacy-multihash.MaxoutWindowEncoder.v1"
+ATTRS = ["NORM", "PREFIX", "SPACY"]
+EMBED = {
+    "@architectures": "spacy.MultiHashEmbed.v2",
+    "width": 16,
+    "attrs": ATTRS,
+    "rows": [50, 20, 2],
+    "include_static_vectors": False,
+}
+ENCODE = {
+    "@architectures": "spacy.MaxoutWindowEncoder.v2",
+    "width": 16,
+    "depth": 2,
+    "window_size": 1,
+    "maxout_pieces": 3,
+}
+TOK2VEC = {"@architectures": "spacy.Tok2Vec.v2", "embed": EMBED, "encode": ENCODE}
+CNN = {
+    "@architectures": "spacy.HashEmbedCNN.v2",
+    "width": 12,
+    "depth": 1,
+    "embed_size": 40,
+    "window_size": 2,
+    "maxout_pieces": 2,
+    "subword_features": True,
+    "pretrained_vectors": None,
+}
+LISTENER = {"@architectures": "spacy.Tok2VecListener.v1", "width": 16, "upstream": "tok2vec"}
+TEXTS = [" ".join(words) for words, _ in SENTENCES] + ["", "\n  Anna and  Bob ?"]
+
+
+def v1(section: dict[str, Any]) -> dict[str, Any]:
+    """The same section, with the legacy version of each architecture."""
+    return {
+        key: v1(value)
+        if isinstance(value, dict)
+        else value.replace(".v2", ".v1")
+        if key == "@architectures"
+        else value
+        for key, value in section.items()
+    }
+
+
+def tagger(tok2vec: dict[str, Any] | str) -> dict[str, Any]:
+    return {
+        "factory": "tagger",
+        "model": {"@architectures": "spacy.Tagger.v2", "nO": None, "tok2vec": tok2vec},
+    }
+
+
+def ner(tok2vec: dict[str, Any] | str) -> dict[str, Any]:
+    model = {
+        "@architectures": "spacy.TransitionBasedParser.v2",
+        "state_type": "ner",
+        "extra_state_tokens": False,
+        "hidden_width": 8,
+        "maxout_pieces": 2,
+        "use_upper": True,
+        "tok2vec": tok2vec,
+    }
+    return {"factory": "ner", "model": model}
+
+
+def gold(nlp: Language) -> list[Example]:
+    """Tags are the length of the words, more or less; entities are those of the corpus."""
+    docs = [
+        Doc(nlp.vocab, words=words, tags=[f"T{len(w) % 3}" for w in words], ents=ents)
+        for words, ents in SENTENCES
+    ]
+    return [Example(Doc(nlp.vocab, words=[t.text for t in doc]), doc) for doc in docs]
+
+
+def build(components: dict[str, Any]) -> Language:
+    """A pipeline with random weights, moved away from their symmetric start."""
+    fix_random_seed(0)
+    nlp = make(components)
+    nlp.initialize(lambda: gold(nlp))
+    train(nlp)
+    return nlp
+
+
+def make(components: dict[str, Any]) -> Language:
+    config = {"nlp": {"lang": "en", "pipeline": list(components)}, "components": components}
+    return load_model_from_config(Config(config), auto_fill=True)
+
+
+def train(nlp: Language, steps: int = 3) -> dict[str, float]:
+    sgd = nlp.resume_training()
+    losses: dict[str, float] = {}
+    for _ in range(steps):
+        losses = nlp.update(gold(nlp), sgd=sgd, drop=0.1)
+    return losses
+
+
+def with_listener(**others: Any) -> dict[str, Any]:
+    return {
+        "tok2vec": {"factory": "tok2vec", "model": TOK2VEC},
+        "tagger": tagger(LISTENER),
+        **others,
+    }
+
+
+@pytest.fixture
+def nlp() -> Language:
+    return build(with_listener(ner=ner(CNN)))
+
+
+def predictions(nlp: Language, texts: list[str] = TEXTS) -> list[Any]:
+    return [
+        (
+            [(t.tag_, t.head.i, t.dep_, t.lemma_, t.is_sent_start) for t in doc],
+            [(e.text, e.label_) for e in doc.ents],
+        )
+        for doc in nlp.pipe(texts)
+    ]
+
+
+def assert_equal_tensors(
+    one: Language, other: Language, texts: list[str] = TEXTS, atol: float = 1e-5
+) -> None:
+    for doc, other_doc in zip(one.pipe(texts), other.pipe(texts), strict=True):
+        assert_allclose(doc.tensor, other_doc.tensor, atol=atol)
+
+
+def assert_accelerates(nlp: Language, tmp_path: Path) -> Acceleration:
+    """Predictions stay, in the pipeline and in what is loaded of it; return what was done."""
+    vectors = {name: vectors_of(model, nlp) for name, model in models(nlp)}
+    expected = predictions(nlp)
+    done = accelerate(nlp)
+    assert predictions(nlp) == expected
+    nlp.to_disk(tmp_path / "nlp")
+    loaded = spacy.load(tmp_path / "nlp")
+    assert predictions(loaded) == expected
+    assert loaded.disabled == nlp.disabled
+    for pipeline in (nlp, loaded):
+        for name, model in models(pipeline):
+            assert_allclose(vectors_of(model, pipeline), vectors[name], atol=1e-4)
+    return done
+
+
+def models(nlp: Language) -> Iterator[tuple[str, Model]]:
+    """The models of all components, disabled ones too."""
+    for name, pipe in nlp.components:
+        yield name, pipe.model  # type: ignore[attr-defined]
+
+
+def walk(nlp: Language) -> Iterator[Model]:
+    for _, model in models(nlp):
+        yield from model.walk()
+
+
+def vectors_of(model: Model, nlp: Language) -> Any:
+    """What a component's own tok2vec gives for all tokens; nothing of one that listens."""
+    docs = [nlp.make_doc(text) for text in TEXTS]
+    if model.has_ref("tok2vec") and "listener" not in model.get_ref("tok2vec").name:
+        model = model.get_ref("tok2vec")
+    elif not model.has_ref("embed"):
+        return numpy.zeros(0)
+    return numpy.concatenate([nlp_array(y) for y in as_list(model.predict(docs))])
+
+
+def as_list(vectors: Any) -> list[Any]:
+    return vectors if isinstance(vectors, list) else [vectors]
+
+
+def nlp_array(vectors: Any) -> numpy.ndarray:
+    return vectors.get() if hasattr(vectors, "get") else vectors
+
+
+def names(nlp: Language) -> list[str]:
+    """The names of all nodes of all components."""
+    return [node.name for node in walk(nlp)]
+
+
+def entries(done: Acceleration) -> list[str]:
+    return [f"{e.component}.{e.path}" for e in done.replaced]
+
+
+def only_reason(done: Acceleration, name: str) -> str:
+    """The reason that a layer of this name was left."""
+    (reason,) = {entry.reason for entry in done.left if entry.name == name}
+    return reason
+
+
+def test_all_components_are_accelerated(nlp: Language, tmp_path: Path) -> None:
+    done = assert_accelerates(nlp, tmp_path)
+    assert [tuple(entry) for entry in done.replaced] == [
+        ("tok2vec", "model.embed", "spacy.MultiHashEmbed.v2", OUR_EMBED),
+        ("tok2vec", "model.encode", "spacy.MaxoutWindowEncoder.v2", OUR_ENCODER),
+        ("ner", "model.tok2vec", "spacy.HashEmbedCNN.v2", f"{OUR_EMBED} + {OUR_ENCODER}"),
+    ]
+    assert (done.already, done.left) == ([], [])
+    assert names(nlp).count("multi_hash_embed") == names(nlp).count("maxout_window_encoder") == 2
+    assert "hashembed" not in names(nlp)
+    assert "expand_window" not in names(nlp)
+
+
+def test_config_is_that_of_the_new_layers(nlp: Language) -> None:
+    accelerate(nlp)
+    assert nlp.config["components"]["tok2vec"]["model"] == {
+        "@architectures": "spacy.Tok2Vec.v2",
+        "embed": {**EMBED, "@architectures": OUR_EMBED, "num_hashes": 4, "seeds": [8, 9, 10]},
+        "encode": {**ENCODE, "@architectures": OUR_ENCODER},
+    }
+    assert nlp.config["components"]["ner"]["model"]["tok2vec"] == {
+        "@architectures": "spacy.Tok2Vec.v2",
+        "embed": {
+            "@architectures": OUR_EMBED,
+            "width": 12,
+            "attrs": ["NORM", "PREFIX", "SUFFIX", "SHAPE"],
+            "rows": [40, 20, 20, 20],
+            "include_static_vectors": False,
+            "num_hashes": 4,
+            "seeds": [8, 9, 10, 11],
+        },
+        "encode": {
+            "@architectures": OUR_ENCODER,
+            "width": 12,
+            "window_size": 2,
+            "maxout_pieces": 2,
+            "depth": 1,
+        },
+    }
+
+
+def test_references_point_to_the_new_layers(nlp: Language) -> None:
+    accelerate(nlp)
+    model = nlp.get_pipe("tok2vec").model  # type: ignore[attr-defined]
+    assert model.get_ref("embed") is model.layers[0]
+    assert model.get_ref("encode") is model.layers[1]
+
+
+def test_ids_of_nodes_are_distinct(nlp: Language) -> None:
+    accelerate(nlp)
+    ids = [node.id for node in walk(nlp)]
+    assert len(ids) == len(set(ids))
+
+
+def test_bytes_are_loaded_into_a_fresh_pipeline(nlp: Language) -> None:
+    accelerate(nlp)
+    fresh = load_model_from_config(nlp.config.copy(), auto_fill=True)
+    assert_equal_tensors(fresh.from_bytes(nlp.to_bytes()), nlp)
+
+
+def test_training_goes_on(nlp: Language) -> None:
+    accelerate(nlp)
+    before = [doc.tensor for doc in nlp.pipe(TEXTS)]
+    first = train(nlp, 1)
+    last = train(nlp, 40)
+    assert last["tagger"] < first["tagger"]
+    assert last["ner"] < first["ner"]
+    assert not numpy.allclose(next(nlp.pipe(TEXTS)).tensor, before[0])
+
+
+def test_training_goes_on_with_averaged_weights(nlp: Language) -> None:
+    accelerate(nlp)
+    sgd = Adam(0.01, use_averages=True)
+    for _ in range(3):
+        nlp.update(gold(nlp), sgd=sgd)
+    plain = nlp(TEXTS[0]).tensor
+    with nlp.use_params(sgd.averages):
+        averaged = nlp(TEXTS[0]).tensor
+    assert not numpy.allclose(plain, averaged)
+    assert_array_equal(nlp(TEXTS[0]).tensor, plain)
+
+
+def test_gradients_are_those_of_spacy(nlp: Language) -> None:
+    # Read anew: spaCy keeps the gradients of a Tok2Vec for the next update.
+    ours, theirs = (make(with_listener(ner=ner(CNN))).from_bytes(nlp.to_bytes()) for _ in range(2))
+    accelerate(ours)
+    for pipeline in (ours, theirs):
+        sgd = SGD(0.001, L2=0.0)
+        for _ in range(3):
+            pipeline.update(gold(pipeline), sgd=sgd, drop=0.0)
+    assert_equal_tensors(ours, theirs, atol=1e-3)
+    with pytest.raises(AssertionError, match="Not equal"):
+        assert_equal_tensors(ours, nlp, atol=1e-3)
+
+
+# Python 3.12 and later warn of any fork beside threads.
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_processes_predict_the_same(nlp: Language) -> None:
+    accelerate(nlp)
+    docs = list(nlp.pipe(TEXTS))
+    for doc, other in zip(docs, nlp.pipe(TEXTS, n_process=2, batch_size=2), strict=True):
+        assert_allclose(other.tensor, doc.tensor, atol=1e-5)
+
+
+def test_accelerated_pipeline_is_left_alone(nlp: Language) -> None:
+    accelerate(nlp)
+    before, config = nlp.to_bytes(), nlp.config.to_str()
+    done = accelerate(nlp)
+    assert (done.replaced, done.left) == ([], [])
+    assert [tuple(entry) for entry in done.already] == [
+        ("tok2vec", "model.embed", OUR_EMBED),
+        ("tok2vec", "model.encode", OUR_ENCODER),
+        ("ner", "model.tok2vec.embed", OUR_EMBED),
+        ("ner", "model.tok2vec.encode", OUR_ENCODER),
+    ]
+    assert nlp.to_bytes() == before
+    assert nlp.config.to_str() == config
+
+
+def test_loaded_pipeline_is_accelerated(nlp: Language, tmp_path: Path) -> None:
+    nlp.to_disk(tmp_path / "theirs")
+    assert len(assert_accelerates(spacy.load(tmp_path / "theirs"), tmp_path).replaced) == 3
+
+
+def test_disabled_component_is_accelerated(tmp_path: Path) -> None:
+    nlp = build(with_listener(ner=ner(CNN)))
+    nlp.disable_pipe("ner")
+    assert "ner.model.tok2vec" in entries(assert_accelerates(nlp, tmp_path))
+    assert nlp.disabled == ["ner"]
+
+
+def test_sourced_component_is_accelerated(nlp: Language, tmp_path: Path) -> None:
+    nlp.to_disk(tmp_path / "source")
+    target = make({"entities": {"source": str(tmp_path / "source"), "component": "ner"}})
+    assert entries(assert_accelerates(target, tmp_path)) == ["entities.model.tok2vec"]
+
+
+def test_replaced_listener_is_accelerated(tmp_path: Path) -> None:
+    nlp = build(with_listener())
+    nlp.replace_listeners("tok2vec", "tagger", ["model.tok2vec"])
+    assert len(entries(assert_accelerates(nlp, tmp_path))) == 4
+    embeds = [node for node in walk(nlp) if node.name == "multi_hash_embed"]
+    assert len(embeds) == 2
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+def test_encoder_of_any_depth_is_replaced(depth: int, tmp_path: Path) -> None:
+    encode = {**ENCODE, "depth": depth}
+    nlp = build({"tagger": tagger({**TOK2VEC, "encode": encode})})
+    assert len(assert_accelerates(nlp, tmp_path).replaced) == 2
+
+
+def test_uninitialized_pipeline_is_accelerated() -> None:
+    nlp = make({"tagger": tagger(TOK2VEC)})
+    assert len(accelerate(nlp).replaced) == 2
+    nlp.initialize(lambda: gold(nlp))
+    assert train(nlp, 1)["tagger"] > 0
+
+
+def test_layer_that_is_a_whole_model_is_replaced(tmp_path: Path) -> None:
+    components = {"tok2vec": {"factory": "tok2vec", "model": EMBED}, "tagger": tagger(LISTENER)}
+    nlp = build(components)
+    expected = [doc.tensor for doc in nlp.pipe(TEXTS)]
+    assert entries(assert_accelerates(nlp, tmp_path)) == ["tok2vec.model"]
+    for doc, tensor in zip(spacy.load(tmp_path / "nlp").pipe(TEXTS), expected, strict=True):
+        assert_allclose(doc.tensor, tensor, atol=1e-5)
+
+
+class Fixed:
+    """A component whose model cannot be set."""
+
+    model = property(lambda self: self.held)
+
+    def __init__(self, held: Model) -> None:
+        self.held = held
+
+    def __call__(self, doc: Doc) -> Doc:
+        return doc
+
+
+@Language.factory("spacy_multihash_tests_fixed")
+def make_fixed(nlp: Language, name: str, model: Model) -> Fixed:
+    return Fixed(model)
+
+
+@Language.factory("spacy_multihash_tests_hidden")
+def make_hidden(nlp: Language, name: str, embedder: Model) -> Fixed:
+    return Fixed(embedder)
+
+
+@Language.factory("spacy_multihash_tests_bare")
+def make_bare(nlp: Language, name: str, model: Model) -> Callable[[Doc], Doc]:
+    return lambda doc: doc
+
+
+@pytest.mark.parametrize(
+    ("factory", "key", "expected"),
+    [
+        ("fixed", "model", "the component does not let its attribute `model` be set"),
+        (
+            "hidden",
+            "embedder",
+            "it does not belong to a thinc model that the component has as `model`",
+        ),
+        (
+            "bare",
+            "model",
+            "it does not belong to a thinc model that the component has as `model`",
+        ),
+    ],
+)
+def test_layer_out_of_reach_is_left(factory: str, key: str, expected: str) -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe(f"spacy_multihash_tests_{factory}", config={key: EMBED})
+    done = accelerate(nlp)
+    assert [tuple(entry) for entry in done.left] == [
+        (f"spacy_multihash_tests_{factory}", key, "spacy.MultiHashEmbed.v2", expected)
+    ]
+    assert raw(nlp)[f"spacy_multihash_tests_{factory}"][key] == EMBED
+
+
+@pytest.mark.parametrize(
+    "factory",
+    [
+        "entity_linker",
+        "ner",
+        "parser",
+        "senter",
+        "span_finder",
+        "spancat",
+        "spancat_singlelabel",
+        "tagger",
+        "textcat",
+        "textcat_multilabel",
+        "tok2vec",
+        "trainable_lemmatizer",
+    ],
+)
+def test_default_config_is_accelerated(factory: str) -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe(factory)
+    done = accelerate(nlp)
+    assert done.replaced
+    assert done.left == []
+    assert "hashembed" not in names(nlp)
+
+
+def test_text_classifier_predicts_the_same(tmp_path: Path) -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("textcat")
+    examples = [
+        Example.from_dict(nlp.make_doc(text), {"cats": {"A": i % 2, "B": 1 - i % 2}})
+        for i, text in enumerate(TEXTS[:4])
+    ]
+    sgd = nlp.initialize(lambda: examples)
+    nlp.update(examples, sgd=sgd)
+    before = [doc.cats for doc in nlp.pipe(TEXTS)]
+    assert entries(accelerate(nlp)) == [
+        "textcat.model.tok2vec.embed",
+        "textcat.model.tok2vec.encode",
+    ]
+    nlp.to_disk(tmp_path / "nlp")
+    for pipeline in (nlp, spacy.load(tmp_path / "nlp")):
+        for doc, cats in zip(pipeline.pipe(TEXTS), before, strict=True):
+            assert doc.cats == pytest.approx(cats, abs=1e-4)
+
+
+def test_layer_that_components_share_is_replaced_by_one() -> None:
+    nlp = build({"one": tagger(TOK2VEC), "two": tagger(TOK2VEC)})
+    (_, one), (_, two) = models(nlp)
+    shared, other = (model.get_ref("tok2vec").layers[0] for model in (one, two))
+    swap_nodes(two, [(other, shared)])
+    expected = predictions(nlp)
+    assert len(accelerate(nlp).replaced) == 4
+    assert one.get_ref("tok2vec").layers[0] is two.get_ref("tok2vec").layers[0]
+    assert predictions(nlp) == expected
+
+
+# Legacy architectures
+
+
+def test_legacy_layers_of_the_same_function_are_replaced(tmp_path: Path) -> None:
+    nlp = build({"tagger": tagger(v1(TOK2VEC)), "ner": ner(v1(CNN))})
+    done = assert_accelerates(nlp, tmp_path)
+    assert [entry.before for entry in done.replaced] == [
+        "spacy.MultiHashEmbed.v1",
+        "spacy.MaxoutWindowEncoder.v1",
+        "spacy.HashEmbedCNN.v1",
+    ]
+    tok2vec = nlp.config["components"]["tagger"]["model"]["tok2vec"]
+    assert tok2vec["@architectures"] == "spacy.Tok2Vec.v2"
+
+
+def test_legacy_tok2vec_keeps_an_encoder_that_is_left(tmp_path: Path) -> None:
+    mish = {key: value for key, value in ENCODE.items() if key != "maxout_pieces"}
+    mish["@architectures"] = "spacy.MishWindowEncoder.v1"
+    nlp = build({"tagger": tagger({**v1(TOK2VEC), "encode": mish})})
+    done = assert_accelerates(nlp, tmp_path)
+    assert entries(done) == ["tagger.model.tok2vec.embed"]
+    tok2vec = nlp.config["components"]["tagger"]["model"]["tok2vec"]
+    assert tok2vec["@architectures"] == "spacy.Tok2Vec.v1"
+    assert only_reason(done, mish["@architectures"]) == "there is no layer of ours for it"
+
+
+def with_vectors(components: dict[str, Any]) -> Language:
+    nlp = make(components)
+    for i, word in enumerate(["Anna", "Rome", "."]):
+        nlp.vocab.set_vector(word, numpy.full(4, i + 1, dtype="float32"))
+    nlp.initialize(lambda: gold(nlp))
+    return nlp
+
+
+def test_static_vectors_are_kept(tmp_path: Path) -> None:
+    nlp = with_vectors(
+        {
+            "tagger": tagger({**TOK2VEC, "embed": {**EMBED, "include_static_vectors": True}}),
+            "ner": ner({**CNN, "pretrained_vectors": True}),
+        }
+    )
+    assert len(assert_accelerates(nlp, tmp_path).replaced) == 3
+
+
+def test_legacy_static_vectors_are_left(tmp_path: Path) -> None:
+    embed = {**EMBED, "include_static_vectors": True}
+    nlp = with_vectors(
+        {
+            "tagger": tagger({**TOK2VEC, "embed": v1(embed)}),
+            "ner": ner(v1({**CNN, "pretrained_vectors": True})),
+        }
+    )
+    done = assert_accelerates(nlp, tmp_path)
+    assert entries(done) == ["tagger.model.tok2vec.encode"]
+    for name in ("spacy.MultiHashEmbed.v1", "spacy.HashEmbedCNN.v1"):
+        reason = only_reason(done, name)
+        assert reason == "tokens without a vector get that of another token in v1"
+
+
+def test_encoder_that_does_not_see_where_docs_end_is_left(tmp_path: Path) -> None:
+    # Tok2Vec.v1 wraps the encoder, which then pads nothing itself.
+    nlp = build({"tagger": tagger({**TOK2VEC, "@architectures": "spacy.Tok2Vec.v1"})})
+    done = assert_accelerates(nlp, tmp_path)
+    assert entries(done) == ["tagger.model.tok2vec.embed"]
+    reason = only_reason(done, "spacy.MaxoutWindowEncoder.v2")
+    assert reason == "it is not part of a spacy.Tok2Vec.v2"
+
+
+# Layers of others
+
+
+@spacy.registry.architectures("spacy_multihash_tests.Wrapped.v1")
+def build_wrapped(embed: Model, encode: Model) -> Model:
+    return chain(embed, encode)
+
+
+@spacy.registry.architectures("spacy_multihash_tests.Embed.v1")
+def build_embed(width: int) -> Model:
+    return MultiHashEmbed(width, ["NORM"], [20], False)
+
+
+@spacy.registry.architectures("spacy_multihash_tests.Twice.v1")
+def build_twice(embed: Model) -> Model:
+    """Pass the vectors of a copy on, and hide that there are two."""
+    model = chain(embed, MaxoutWindowEncoder(16, 1, 3, 1))
+    model.layers.append(chain(embed.copy(), MaxoutWindowEncoder(16, 1, 3, 1)))
+    model.set_dim("nO", 16)
+    return model
+
+
+@spacy.registry.architectures("spacy_multihash_tests.Looks.v1")
+def build_looks(embed: Model, encode: Model) -> Model:
+    """Depend on what is inside of the embedding."""
+    model = chain(embed, encode)
+    model.set_ref("table", next(node for node in embed.walk() if node.name == "hashembed"))
+    return model
+
+
+@spacy.registry.architectures("spacy_multihash_tests.Probes.v1")
+def build_probes(embed: Model, encode: Model) -> Model:
+    """Fail without what is inside of the embedding."""
+    if not any(node.name == "hashembed" for node in embed.walk()):
+        raise RuntimeError("no table")
+    return chain(embed, encode)
+
+
+@spacy.registry.architectures("spacy_multihash_tests.Adds.v1")
+def build_adds(embed: Model, encode: Model) -> Model:
+    """Add a layer to any embedding but spaCy's."""
+    if any(node.name == "hashembed" for node in embed.walk()):
+        return chain(embed, encode)
+    return chain(embed, noop(), encode)
+
+
+@spacy.registry.architectures("spacy_multihash_tests.Aside.v1")
+def build_aside(embed: Model, encode: Model) -> Model:
+    """Refer to the embedding from beside it, which thinc can neither set nor load."""
+    model = chain(embed, encode)
+    model.layers.append(Model("aside", lambda model, X, is_train: (X, id), refs={"it": embed}))
+    return model
+
+
+def test_custom_embedding_is_left(tmp_path: Path) -> None:
+    embed = {"@architectures": "spacy_multihash_tests.Embed.v1", "width": 16}
+    nlp = build({"tagger": tagger({**TOK2VEC, "embed": embed})})
+    done = assert_accelerates(nlp, tmp_path)
+    assert entries(done) == ["tagger.model.tok2vec.encode"]
+    assert [tuple(entry) for entry in done.left] == [
+        (
+            "tagger",
+            "model.tok2vec.embed",
+            "spacy_multihash_tests.Embed.v1",
+            "there is no layer of ours for it",
+        )
+    ]
+
+
+def test_custom_tok2vec_keeps_its_encoder(tmp_path: Path) -> None:
+    tok2vec = {**TOK2VEC, "@architectures": "spacy_multihash_tests.Wrapped.v1"}
+    nlp = build({"tagger": tagger(tok2vec)})
+    done = assert_accelerates(nlp, tmp_path)
+    assert entries(done) == ["tagger.model.tok2vec.embed"]
+    reason = only_reason(done, "spacy.MaxoutWindowEncoder.v2")
+    assert reason == "it is not part of a spacy.Tok2Vec.v2"
+
+
+@pytest.mark.parametrize(
+    ("architecture", "expected"),
+    [
+        ("Looks", "refers to a part of it, as 'table'"),
+        ("Probes", "its model cannot be built with our layer: no table"),
+        ("Adds", "its model has another structure when it is built with our layer"),
+    ],
+)
+def test_custom_tok2vec_that_needs_the_layer_keeps_it(
+    architecture: str, expected: str, tmp_path: Path
+) -> None:
+    tok2vec = {**TOK2VEC, "@architectures": f"spacy_multihash_tests.{architecture}.v1"}
+    nlp = build({"tagger": tagger(tok2vec), "ner": ner(CNN)})
+    done = assert_accelerates(nlp, tmp_path)
+    assert entries(done) == ["ner.model.tok2vec"]
+    assert expected in only_reason(done, "spacy.MultiHashEmbed.v2")
+
+
+def test_layer_that_is_referred_to_from_beside_it_is_left() -> None:
+    tok2vec = {**TOK2VEC, "@architectures": "spacy_multihash_tests.Aside.v1"}
+    done = accelerate(make({"tagger": tagger(tok2vec)}))
+    assert done.replaced == []
+    reason = only_reason(done, "spacy.MultiHashEmbed.v2")
+    assert reason == "the layer 'aside', which is not above it, refers to it as 'it'"
+
+
+def test_more_layers_than_the_config_tells_of_are_left() -> None:
+    twice = {"@architectures": "spacy_multihash_tests.Twice.v1", "embed": EMBED}
+    done = accelerate(make({"tagger": tagger(twice)}))
+    assert done.replaced == []
+    reason = only_reason(done, "spacy.MultiHashEmbed.v2")
+    assert reason == "the model has more such layers than the config"
+
+
+def test_layer_that_the_model_lacks_is_left(nlp: Language) -> None:
+    nlp.get_pipe_config("ner")["model"]["tok2vec"]["embed_size"] = 80
+    done = accelerate(nlp)
+    assert entries(done) == ["tok2vec.model.embed", "tok2vec.model.encode"]
+    assert only_reason(done, "spacy.HashEmbedCNN.v2") == "the model has no such layer"
+
+
+def test_character_embedding_is_left(tmp_path: Path) -> None:
+    embed = {
+        "@architectures": "spacy.CharacterEmbed.v2",
+        "width": 16,
+        "rows": 20,
+        "nM": 4,
+        "nC": 4,
+        "include_static_vectors": False,
+    }
+    nlp = build({"tagger": tagger({**TOK2VEC, "embed": embed})})
+    done = assert_accelerates(nlp, tmp_path)
+    assert only_reason(done, "spacy.CharacterEmbed.v2") == "there is no layer of ours for it"
+
+
+def test_component_without_a_model_is_no_matter() -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    done = accelerate(nlp)
+    assert done == Acceleration()
+    assert str(done) == "The pipeline has no layer that embeds or encodes tokens."
+
+
+def test_result_can_be_read(nlp: Language) -> None:
+    first, *_ = str(accelerate(nlp)).splitlines()
+    assert first == f"replaced tok2vec.model.embed: spacy.MultiHashEmbed.v2 by {OUR_EMBED}"
+    assert f"already ner.model.tok2vec.embed: {OUR_EMBED}" in str(accelerate(nlp))
+
+
+# Variables in configs
+
+
+ATTRS_OF_TOK2VEC = "${components.tok2vec.model.embed.attrs}"
+
+
+def raw(nlp: Language) -> Any:
+    return nlp.config["components"]
+
+
+def test_variables_that_keep_their_meaning_are_kept(tmp_path: Path) -> None:
+    width = "${components.tok2vec.model.encode:width}"
+    components = with_listener()
+    components["tok2vec"]["model"] = {**TOK2VEC, "embed": {**EMBED, "width": width}}
+    components["tagger"] = tagger({**LISTENER, "width": width})
+    nlp = build(components)
+    assert len(assert_accelerates(nlp, tmp_path).replaced) == 2
+    assert raw(nlp)["tok2vec"]["model"]["embed"]["width"] == width
+    assert raw(nlp)["tagger"]["model"]["tok2vec"]["width"] == width
+
+
+def test_variable_for_a_list_is_kept(tmp_path: Path) -> None:
+    components = with_listener(ner=ner({**TOK2VEC, "embed": {**EMBED, "attrs": ATTRS_OF_TOK2VEC}}))
+    nlp = build(components)
+    assert len(assert_accelerates(nlp, tmp_path).replaced) == 4
+    embed = raw(nlp)["ner"]["model"]["tok2vec"]["embed"]
+    assert (embed["attrs"], embed["seeds"]) == (ATTRS_OF_TOK2VEC, [8, 9, 10])
+
+
+def test_variable_of_a_section_that_goes_is_resolved(tmp_path: Path) -> None:
+    components = {
+        "tok2vec": {"factory": "tok2vec", "model": CNN},
+        "tagger": tagger({**LISTENER, "width": "${components.tok2vec.model.width}"}),
+    }
+    nlp = build(components)
+    assert entries(assert_accelerates(nlp, tmp_path)) == ["tok2vec.model"]
+    assert raw(nlp)["tagger"]["model"]["tok2vec"]["width"] == 12
+
+
+@pytest.mark.parametrize("name", ["encode", "model"])
+def test_variable_for_a_whole_section_is_resolved(name: str, tmp_path: Path) -> None:
+    tok2vec: Any = {**TOK2VEC, "encode": "${components.tok2vec.model.encode}"}
+    if name == "model":
+        tok2vec = "${components.tok2vec.model}"
+    nlp = build(with_listener(ner=ner(tok2vec)))
+    assert len(assert_accelerates(nlp, tmp_path).replaced) == 4
+    ours = raw(nlp)["ner"]["model"]["tok2vec"]["encode"]
+    assert ours == {**ENCODE, "@architectures": OUR_ENCODER}
+
+
+def test_variable_for_a_section_that_is_replaced_only_there_is_resolved(tmp_path: Path) -> None:
+    custom = {
+        "@architectures": "spacy_multihash_tests.Looks.v1",
+        "embed": "${components.tok2vec.model.embed}",
+        "encode": "${components.tok2vec.model.encode}",
+    }
+    nlp = build(with_listener(ner=ner(custom)))
+    assert len(assert_accelerates(nlp, tmp_path).replaced) == 2
+    assert raw(nlp)["ner"]["model"]["tok2vec"]["embed"] == EMBED
+
+
+def test_variable_elsewhere_is_resolved(tmp_path: Path) -> None:
+    nlp = build({"tok2vec": {"factory": "tok2vec", "model": CNN}})
+    nlp.config["training"]["logger"] = {
+        "@loggers": "spacy.ConsoleLogger.v1",
+        "progress_bar": "${components.tok2vec.model.subword_features}",
+    }
+    assert_accelerates(nlp, tmp_path)
+    assert nlp.config["training"]["logger"]["progress_bar"] is True
+
+
+def test_variable_without_a_value_changes_nothing(nlp: Language) -> None:
+    nlp.config["training"]["logger"]["progress_bar"] = "${no.such}"
+    before = nlp.to_bytes()
+    with pytest.raises(ValueError, match="no.such"):
+        accelerate(nlp)
+    assert nlp.to_bytes() == before
+
+
+def test_failure_changes_nothing(nlp: Language, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(encode: Model) -> Model:
+        raise RuntimeError("out of memory")
+
+    monkeypatch.setattr("spacy_multihash.acceleration.encoder_from_spacy", fail)
+    before = nlp.to_bytes()
+    with pytest.raises(RuntimeError, match="out of memory"):
+        accelerate(nlp)
+    assert nlp.to_bytes() == before
+
+
+def test_settings_that_our_layer_refuses_are_left(
+    nlp: Language, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(encode: Model) -> Model:
+        raise ValueError("window_size must be 0 or more")
+
+    monkeypatch.setattr("spacy_multihash.acceleration.encoder_from_spacy", refuse)
+    before = nlp.to_bytes()
+    done = accelerate(nlp)
+    assert done.replaced == []
+    assert {entry.reason for entry in done.left} == {"window_size must be 0 or more"}
+    assert nlp.to_bytes() == before
+
+
+# Devices
+
+
+def test_new_layers_have_the_ops_of_the_old(nlp: Language) -> None:
+    class OwnOps(NumpyOps):
+        pass
+
+    own = OwnOps()
+    for node in walk(nlp):
+        node.ops = own
+    accelerate(nlp)
+    assert all(node.ops is own for node in walk(nlp))
+
+
+def test_all_layers_get_the_products_after_loading_as_well(nlp: Language, tmp_path: Path) -> None:
+    accelerate(nlp)
+    nlp.to_disk(tmp_path)
+    for each in (nlp, spacy.load(tmp_path)):
+        assert {type(node.ops) for node in walk(each)} == {ProductOps}
+
+
+def test_callback_of_the_user_is_kept(nlp: Language) -> None:
+    callback = {"@callbacks": "spacy-multihash.init_tables.v1"}
+    nlp.config["nlp"]["after_pipeline_creation"] = callback
+    accelerate(nlp)
+    assert nlp.config["nlp"]["after_pipeline_creation"] == callback
+
+
+def test_nothing_replaced_means_nothing_changed() -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    before = nlp.config.to_str()
+    accelerate(nlp)
+    assert nlp.config.to_str() == before
+
+
+def test_pipeline_on_a_device_stays_there(ops: Ops) -> None:
+    nlp = build(with_listener(ner=ner(CNN)))
+    expected = [doc.tensor for doc in nlp.pipe(TEXTS)]
+    accelerate(nlp)
+    for node in walk(nlp):
+        assert isinstance(node.ops, type(ops))
+        for name in node.param_names:
+            assert isinstance(node.get_param(name), ops.xp.ndarray)
+    for doc, tensor in zip(nlp.pipe(TEXTS), expected, strict=True):
+        assert_allclose(nlp_array(doc.tensor), nlp_array(tensor), atol=1e-4)
+
+
+# A real pipeline
+
+
+@pytest.fixture
+def load_english(shared: Path) -> Callable[[], Language]:
+    def load() -> Language:
+        # W095: the pipeline was trained with an older minor version of spaCy
+        with pytest.warns(UserWarning, match="W095"):
+            return spacy.load(shared / "pipelines" / "en_core_web_md-3.7.1")
+
+    return load
+
+
+def sentences(shared: Path, number: int = 300) -> list[str]:
+    """Tweets, with their own ideas of spelling."""
+    path = shared / "datasets" / "wnut17" / "wnut17train.conll"
+    blocks = path.read_text(encoding="utf8").split("\n\t\n")[:number]
+    return [" ".join(line.split("\t")[0] for line in block.splitlines()) for block in blocks]
+
+
+def test_real_pipeline_predicts_the_same(
+    shared: Path, load_english: Callable[[], Language], tmp_path: Path
+) -> None:
+    texts = sentences(shared)
+    assert len(texts) == 300
+    ours, theirs = load_english(), load_english()
+    done = accelerate(ours)
+    assert (len(done.replaced), done.already, done.left) == (6, [], [])
+    ours.to_disk(tmp_path / "ours")
+    with pytest.warns(UserWarning, match="W095"):
+        loaded = spacy.load(tmp_path / "ours")
+    expected = predictions(theirs, texts)
+    assert predictions(ours, texts) == expected
+    assert predictions(loaded, texts) == expected
+    assert_equal_tensors(loaded, theirs, texts[:50])
+
+
+def test_disabled_component_of_a_real_pipeline_predicts_the_same(
+    shared: Path, load_english: Callable[[], Language]
+) -> None:
+    texts = sentences(shared, 100)
+    ours, theirs = load_english(), load_english()
+    accelerate(ours)
+    with ours.select_pipes(enable=["senter"]), theirs.select_pipes(enable=["senter"]):
+        assert predictions(ours, texts) == predictions(theirs, texts)

@@ -1,0 +1,188 @@
+import multiprocessing
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+import numpy
+import pytest
+from numpy.testing import assert_allclose
+from thinc.api import Linear, NumpyOps
+from threadpoolctl import threadpool_limits
+
+from spacy_multihash import products
+from spacy_multihash.layers.blocks import map_blocks
+from spacy_multihash.products import (
+    ProductOps,
+    num_threads,
+    product,
+    set_products,
+    single_threaded,
+    use_product_ops,
+)
+
+
+@pytest.fixture(autouse=True)
+def _restore_setting() -> Iterator[None]:
+    former = set_products("auto")
+    yield
+    set_products(former)
+
+
+def matrix(*shape: int) -> numpy.ndarray:
+    return numpy.random.default_rng(0).normal(size=shape).astype("float32")
+
+
+@pytest.mark.parametrize("setting", ["auto", "numpy", "blis"])
+@pytest.mark.parametrize(("M", "K", "N"), [(0, 3, 4), (1, 1, 1), (1, 5, 4), (70, 90, 110)])
+def test_products_of_any_layout_are_right(setting: str, M: int, K: int, N: int) -> None:
+    set_products(setting)
+    A, B = matrix(M, K), matrix(K, N)
+    expected = A.astype("float64") @ B.astype("float64")
+    for left in (A, numpy.ascontiguousarray(A.T).T):
+        for right in (B, numpy.ascontiguousarray(B.T).T):
+            out = numpy.empty((M, N), dtype="float32")
+            assert_allclose(product(left, right), expected, atol=1e-4)
+            product(left, right, out=out)
+            assert_allclose(out, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("setting", ["auto", "numpy", "blis"])
+@pytest.mark.parametrize("size", [4, 200])
+def test_ops_multiply_as_thinc_does(setting: str, size: int) -> None:
+    set_products(setting)
+    X, Y = matrix(size, size), matrix(size, size) + 1
+    for trans1 in (False, True):
+        for trans2 in (False, True):
+            found = ProductOps().gemm(X, Y, trans1=trans1, trans2=trans2)
+            expected = NumpyOps().gemm(X, Y, trans1=trans1, trans2=trans2)
+            assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
+            out = numpy.empty_like(expected)
+            ProductOps().gemm(X, Y, out=out, trans1=trans1, trans2=trans2)
+            assert_allclose(out, expected, rtol=1e-3, atol=1e-3)
+
+
+def test_models_take_their_products_from_here() -> None:
+    model = Linear(4, 3).initialize()
+    X = matrix(5, 3)
+    before = model.predict(X)
+    use_product_ops(model)
+    assert isinstance(model.ops, ProductOps)
+    assert_allclose(model.predict(X), before, atol=1e-6)
+    model.to_cpu()
+    assert type(model.ops) is NumpyOps
+
+
+def test_settings_are_given_back_as_they_were_set() -> None:
+    assert set_products("numpy:3") == "auto"
+    assert num_threads() == 3
+    assert set_products("blis") == "numpy:3"
+    assert set_products(" auto:1 ") == "blis"
+
+
+@pytest.mark.parametrize("setting", ["", "mkl", "auto:", "auto:0", "auto:-1", "numpy:two", ":2"])
+def test_other_settings_are_refused(setting: str) -> None:
+    with pytest.raises(ValueError, match='set_products: expected "auto", "numpy" or "blis", or'):
+        set_products(setting)
+
+
+def run_python(code: str, **variables: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | variables, capture_output=True, text=True
+    )
+
+
+def test_the_environment_gives_the_first_setting() -> None:
+    code = "from spacy_multihash.products import set_products; print(set_products('auto'))"
+    assert run_python(code, SPACY_MULTIHASH_PRODUCTS="blis:2").stdout.strip() == "blis:2"
+    failed = run_python(code, SPACY_MULTIHASH_PRODUCTS="fast")
+    assert "Environment variable SPACY_MULTIHASH_PRODUCTS: expected" in failed.stderr
+
+
+def test_without_a_number_there_are_as_many_threads_as_numpy_has() -> None:
+    for n in (1, 2):
+        with threadpool_limits(n):
+            assert num_threads() == n
+            with single_threaded:
+                assert num_threads() == n
+
+
+def test_blas_gets_its_threads_back_after_the_last_one_leaves() -> None:
+    def counts() -> list[int]:
+        return [library.get_num_threads() for library in products._libraries()]
+
+    with threadpool_limits(2):
+        before = counts()
+        with single_threaded:
+            with single_threaded:
+                assert counts() == [1] * len(before)
+            assert counts() == [1] * len(before)
+        assert counts() == before
+        with pytest.raises(KeyError), single_threaded:
+            raise KeyError
+        assert counts() == before
+
+
+def test_blocks_keep_their_order_in_any_number_of_threads() -> None:
+    for n in (1, 2, 5):
+        set_products(f"auto:{n}")
+        assert map_blocks(lambda i: i * i, range(20)) == [i * i for i in range(20)]
+    assert map_blocks(lambda i: i, []) == []
+
+
+def test_blocks_run_side_by_side() -> None:
+    set_products("auto:2")
+    meeting = threading.Barrier(2, timeout=10)
+    map_blocks(lambda _: meeting.wait(), range(2))  # one alone would wait in vain
+
+
+def test_an_error_in_a_block_is_raised() -> None:
+    def fail(i: int) -> None:
+        time.sleep(0.001)
+        if i in (3, 4):
+            raise KeyError(f"block {i}")
+
+    for n in (1, 3):
+        set_products(f"auto:{n}")
+        with pytest.raises(KeyError, match="block"):
+            map_blocks(fail, range(8))
+    assert map_blocks(lambda i: i, range(3)) == [0, 1, 2]
+
+
+def test_blocks_inside_blocks_do_not_wait_for_each_other() -> None:
+    set_products("auto:4")
+    inner = map_blocks(lambda i: sum(map_blocks(lambda j: i + j, range(9))), range(40))
+    assert inner == [9 * i + 36 for i in range(40)]
+
+
+def _in_child(results: "multiprocessing.Queue[object]") -> None:
+    results.put((num_threads(), map_blocks(lambda i: i + 1, range(4))))
+
+
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_process_has_one_thread_and_works(method: str) -> None:
+    set_products("auto:3")
+    map_blocks(lambda i: i, range(9))  # the parent's threads do not live on in a fork
+    set_products("auto")
+    context = multiprocessing.get_context(method)
+    results = context.Queue()
+    process = context.Process(target=_in_child, args=(results,))
+    process.start()
+    assert results.get(timeout=60) == (1, [1, 2, 3, 4])
+    process.join()
+
+
+def test_a_forked_child_can_use_threads() -> None:
+    code = (
+        "import os; from spacy_multihash.products import set_products;"
+        "from spacy_multihash.layers.blocks import map_blocks;"
+        "set_products('auto:3'); map_blocks(abs, range(9));"
+        "pid = os.fork();"
+        "print(map_blocks(abs, range(3))) if pid == 0 else os.waitpid(pid, 0)"
+    )
+    if not hasattr(os, "fork"):
+        pytest.skip("this system does not fork")
+    assert run_python(code).stdout.strip() == "[0, 1, 2]"
