@@ -862,10 +862,10 @@ def load_english(shared: Path) -> Callable[[], Language]:
     return load
 
 
-def sentences(shared: Path, number: int = 300) -> list[str]:
+def sentences(shared: Path) -> list[str]:
     """Tweets, with their own ideas of spelling."""
     path = shared / "datasets" / "wnut17" / "wnut17train.conll"
-    blocks = path.read_text(encoding="utf8").split("\n\t\n")[:number]
+    blocks = path.read_text(encoding="utf8").split("\n\t\n")
     return [" ".join(line.split("\t")[0] for line in block.splitlines()) for block in blocks]
 
 
@@ -873,7 +873,6 @@ def test_real_pipeline_predicts_the_same(
     shared: Path, load_english: Callable[[], Language], tmp_path: Path
 ) -> None:
     texts = sentences(shared)
-    assert len(texts) == 300
     ours, theirs = load_english(), load_english()
     done = accelerate(ours)
     assert (len(done.replaced), done.already, done.left) == (6, [], [])
@@ -882,14 +881,15 @@ def test_real_pipeline_predicts_the_same(
         loaded = spacy.load(tmp_path / "ours")
     expected = predictions(theirs, texts)
     assert predictions(ours, texts) == expected
-    assert predictions(loaded, texts) == expected
+    assert predictions(loaded, texts[:300]) == expected[:300]
     assert_equal_tensors(loaded, theirs, texts[:50])
+    assert sum(len(tokens) for tokens, _ in expected) >= 50_000
 
 
 def test_disabled_component_of_a_real_pipeline_predicts_the_same(
     shared: Path, load_english: Callable[[], Language]
 ) -> None:
-    texts = sentences(shared, 100)
+    texts = sentences(shared)[:100]
     ours, theirs = load_english(), load_english()
     accelerate(ours)
     with ours.select_pipes(enable=["senter"]), theirs.select_pipes(enable=["senter"]):

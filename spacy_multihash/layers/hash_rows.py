@@ -56,9 +56,10 @@ def forward(model: RowLayer, ids: Ints1d, is_train: bool) -> Tuple[Ints2d, Calla
     num_hashes = model.attrs["num_hashes"].value
     seeds = block_seeds(model.attrs["seed"].value, num_hashes)
     ids = model.ops.as_contig(ids, dtype="uint64")
-    words = xp.hstack([model.ops.hash(ids, seed) for seed in seeds])  # (N, 4 * blocks) uint32
-    rows = words[:, :num_hashes] % xp.uint32(model.attrs["nV"].value)
-    rows = model.ops.as_contig(rows, dtype="int32")  # (N, num_hashes)
+    blocks = [model.ops.hash(ids, seed) for seed in seeds]  # each (N, 4) uint32
+    words = blocks[0] if len(blocks) == 1 else xp.hstack(blocks)
+    rows = words[:, :num_hashes] % xp.uint32(model.attrs["nV"].value)  # (N, num_hashes)
+    rows = rows.view("int32")  # rows are below 2**31
 
     def backprop(d_rows: Ints2d) -> Ints1d:
         return model.ops.alloc1i(ids.shape[0])  # integers have no gradient

@@ -25,9 +25,8 @@ class Weights(NamedTuple):
     """The parameters of a layer, as the products want them."""
 
     W: Array  # (nO * nP, nI), as it is kept
-    columns: Array  # (nI, nO * nP), the transpose of W, or with the columns of a piece together
-    b: Array  # (nO * nP,), in the order of the columns
-    by_piece: bool  # are the columns of a piece together?
+    by_piece: Optional[Array]  # (nI, nP * nO), transposed, with the columns of a piece together
+    b: Array  # (nO * nP,), or (nP * nO,) piece by piece
     G: Array  # (nO,)
     beta: Array  # (nO,)
 
@@ -57,15 +56,18 @@ def weights_of(model: Model, N: int) -> Weights:
     """Lay the parameters of a MaxoutNorm out for N rows.
 
     Many rows are worth a copy of W with the columns of a piece together: the product of contiguous
-    matrices is a little faster, and the pieces are compared with vector instructions.
+    matrices is faster, and the pieces are compared with vector instructions.
     """
     W, b, G, beta = (cast(Array, model.get_param(name)) for name in ("W", "b", "G", "beta"))
     nO, nP, nI = W.shape
     kept = W.reshape(nO * nP, nI)
-    if N < _MANY:
-        return Weights(kept, kept.T, b.reshape(nO * nP), False, G, beta)
-    columns = model.ops.as_contig(W.transpose(2, 1, 0)).reshape(nI, nP * nO)
-    return Weights(kept, columns, model.ops.as_contig(b.T).reshape(nP * nO), True, G, beta)
+    if N < _MANY and isinstance(W, numpy.ndarray):
+        return Weights(kept, None, b.reshape(nO * nP), G, beta)
+    by_piece = model.ops.xp.empty((nI, nP, nO), dtype="float32")
+    for start in range(0, nO, 32):  # all at once, rows a power of 2 apart push each other out
+        by_piece[:, :, start : start + 32] = W[start : start + 32].transpose(2, 1, 0)
+    b = model.ops.as_contig(b.T).reshape(nP * nO)
+    return Weights(kept, by_piece.reshape(nI, nP * nO), b, G, beta)
 
 
 def empty_tape(like: Array) -> Tape:
@@ -82,8 +84,7 @@ def maxout_norm(X: Array, weights: Weights, out: Array, tape: Optional[Tape] = N
 
     X (N, nI) float32 -> out (N, nO) float32. The tape is written, if there is one.
     """
-    sums = scratch("sums", (len(X), len(weights.b)), X)
-    product(X, weights.columns, out=sums)
+    sums = _sums(X, weights)
     if not isinstance(X, numpy.ndarray):
         cuda.maxout_norm_forward(sums, weights.b, weights.G, weights.beta, out, tape)
         return
@@ -110,11 +111,20 @@ def maxout_norm_backward(dY: Array, X: Array, weights: Weights, tape: Tape, dX: 
     return Gradients(product(d_sums.T, X), ones @ d_sums, ones @ dY_Xhat, ones @ dY)
 
 
+def _sums(X: Array, weights: Weights) -> Array:
+    """Multiply: X (N, nI) -> (N, nO * nP), without the bias."""
+    N, columns = len(X), len(weights.b)
+    if weights.by_piece is not None:
+        return product(X, weights.by_piece, out=scratch("sums", (N, columns), X))
+    # A few rows times a large transposed matrix are slow in BLAS, the other way around is not.
+    return product(weights.W, X.T, out=scratch("sums", (columns, N), X)).T
+
+
 def _pieces(sums: Array, weights: Weights) -> List[Array]:
     """View each piece of (N, nO * nP), (N, nO)."""
     nO = len(weights.G)
     nP = sums.shape[1] // nO
-    if weights.by_piece:
+    if weights.by_piece is not None:
         return [sums[:, piece * nO : (piece + 1) * nO] for piece in range(nP)]
     return [sums[:, piece::nP] for piece in range(nP)]
 

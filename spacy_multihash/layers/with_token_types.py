@@ -11,6 +11,9 @@ from thinc.util import ArrayInfo
 from ..types import DocLike, DocsLayer
 from .pinned import Pinned
 
+# Tokens up to which finding the distinct ones takes more time than it saves.
+_FEW = 32
+
 
 class TokenTypes:
     """The distinct tokens of a batch, in the place of one Doc that would hold them.
@@ -102,6 +105,8 @@ def token_types(model: DocsLayer, docs: List[DocLike]) -> Tuple[TokenTypes, nump
         columns += [vector_attr] if vector_attr not in columns else []
     # A Doc gives (N,) instead of (N, 1) for a single attribute.
     ids = numpy.concatenate([doc.to_array(columns).reshape((-1, len(columns))) for doc in docs])
+    if len(ids) <= _FEW:
+        return TokenTypes(ids, columns, docs[0].vocab), numpy.arange(len(ids), dtype="int32")
     first, type_of = distinct_rows(ids)
     return TokenTypes(ids[first], columns, docs[0].vocab), type_of
 

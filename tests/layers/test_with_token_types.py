@@ -1,3 +1,4 @@
+from importlib import import_module
 from types import SimpleNamespace
 from typing import Any, Callable, Union
 
@@ -15,6 +16,13 @@ from spacy_multihash.layers.with_token_types import distinct_rows
 from .gradients import check_param_gradients
 
 A, B, KEY = 10, 20, 30  # attribute ids
+# The package has the function under the name of its module.
+MODULE = import_module("spacy_multihash.layers.with_token_types")
+
+
+@pytest.fixture(autouse=True)
+def _no_token_is_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MODULE, "_FEW", 0)
 
 
 class FakeDoc:
@@ -192,3 +200,16 @@ def test_distinct_rows_equal_a_dict(ids: list[tuple[int, int]]) -> None:
     groups = [ids[i] for i in first]
     assert len(groups) == len(set(ids))
     assert [groups[g] for g in group_of] == ids
+
+
+def test_few_tokens_are_taken_as_they_are(ops: Ops, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = with_token_types(inner_layer([A, B]), 4, attrs=[A, B]).initialize()
+    docs = fake_docs(DOCS["repeated tokens"])
+    results = []
+    for few in (0, 4, 5):
+        monkeypatch.setattr(MODULE, "_FEW", few)
+        vectors, backprop = model.begin_update(docs)
+        backprop(Ragged(vectors.dataXd, vectors.lengths))
+        results.append(to_numpy(vectors.dataXd))
+    assert_array_equal(results[1], results[0])
+    assert_array_equal(results[2], results[0])
