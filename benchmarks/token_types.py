@@ -1,26 +1,39 @@
 """Measure what with_token_types saves: each distinct token of a batch embedded once."""
 
-import json
-import os
 import random
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Optional, Union
+from typing import Annotated, Optional
 
 import numpy
 import spacy
 import typer
+from _side_by_side import (
+    ATTRS,
+    ROWS,
+    SPACY,
+    Ratio,
+    Step,
+    Times,
+    count_tokens,
+    count_types,
+    limit_threads,
+    predict_step,
+    random_gradients,
+    ratio,
+    take_docs,
+    take_tokens,
+    time_rounds,
+    training_step,
+    write_json,
+)
 from spacy.tokens import Doc, DocBin
 from thinc.api import Model, chain, fix_random_seed
-from threadpoolctl import threadpool_limits
 from wasabi import msg
 
 from spacy_multihash import build_multi_hash_embed_v1, embed_to_spacy, spacy_seeds
 
-ATTRS: list[Union[str, int]] = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
-ROWS = [5000, 2500, 2500, 2500]
 WIDTH = 96
 HASHES = 4
 TRAINING_TOKENS = 1000
@@ -29,26 +42,7 @@ TOKENS = [10, 250, 1000, 4000, 16000]
 NUM_HASHES = [1, 2, 4, 8]
 WIDTHS = [64, 96, 128]
 
-WITH, EVERY_TOKEN, SPACY = "with types", "every token", "spaCy"
-
-# Milliseconds of each round, by the name of what was timed.
-Times = Mapping[str, numpy.ndarray]
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """A quotient of two times that were taken in the same rounds.
-
-    low, median, high: 10th, 50th and 90th percentile over the rounds.
-    """
-
-    low: float
-    median: float
-    high: float
-
-    def __str__(self) -> str:
-        """Show the median, and the spread behind it."""
-        return f"{self.median:.2f} ({self.low:.2f}-{self.high:.2f})"
+WITH, EVERY_TOKEN = "with types", "every token"
 
 
 @dataclass(frozen=True)
@@ -130,10 +124,10 @@ def compare(
     rng (random.Random): Shuffles the order within each round.
     sample (Sequence[Doc]): Docs to initialize the layers with.
     """
-    steps: dict[str, Callable[[], object]] = {}
+    steps: dict[str, Step] = {}
     for case in cases:
         for layer, model in build_layers(case, sample).items():
-            for step, run in make_steps(model, case.docs).items():
+            for step, run in make_steps(model, case).items():
                 steps[f"{case.name}/{layer}/{step}"] = run
     times = time_rounds(steps, rounds=rounds, rng=rng)
     return [
@@ -162,34 +156,17 @@ def build_layers(case: Case, sample: Sequence[Doc]) -> dict[str, Model]:
     return layers
 
 
-def make_steps(model: Model, docs: list[Doc]) -> dict[str, Callable[[], object]]:
+def make_steps(model: Model, case: Case) -> dict[str, Step]:
     """Make the functions that are timed.
 
     model (Model): The layer.
-    docs (list[Doc]): The batch.
+    case (Case): The batch, and the width.
     """
-    vectors = model.predict(docs)
-    d_vectors = [numpy.random.uniform(-1, 1, v.shape).astype("float32") for v in vectors]
-
-    def forward_backward() -> None:
-        _, backprop = model.begin_update(docs)
-        backprop(d_vectors)
-
-    return {"predict": lambda: model.predict(docs), "train": forward_backward}
-
-
-def time_rounds(
-    steps: Mapping[str, Callable[[], object]], *, rounds: int, rng: random.Random
-) -> Times:
-    """Time each step once a round, in another order each round, after two rounds to warm up."""
-    times = {name: numpy.zeros(rounds) for name in steps}
-    for i in range(-2, rounds):
-        for name in rng.sample(list(steps), len(steps)):
-            start = time.perf_counter()
-            steps[name]()
-            if i >= 0:
-                times[name][i] = (time.perf_counter() - start) * 1000
-    return times
+    gradients = [random_gradients(case.docs, case.width)]
+    return {
+        "predict": predict_step(model, [case.docs]),
+        "train": training_step(model, [case.docs], gradients),
+    }
 
 
 def summarise(case: Case, step: str, times: Times, *, first: Case) -> Comparison:
@@ -212,50 +189,6 @@ def summarise(case: Case, step: str, times: Times, *, first: Case) -> Comparison
     )
 
 
-def ratio(times: numpy.ndarray, others: numpy.ndarray) -> Ratio:
-    """Divide the times (rounds,) of the same rounds, and take percentiles."""
-    return Ratio(*(float(q) for q in numpy.percentile(times / others, [10, 50, 90])))
-
-
-def count_tokens(docs: Sequence[Doc]) -> int:
-    """Count tokens, N."""
-    return sum(len(doc) for doc in docs)
-
-
-def count_types(docs: Sequence[Doc]) -> int:
-    """Count the tokens that are distinct in the embedded attributes, U."""
-    return len(numpy.unique(numpy.concatenate([doc.to_array(ATTRS) for doc in docs]), axis=0))
-
-
-def take_docs(docs: Sequence[Doc], size: int) -> list[Doc]:
-    """Take the first docs.
-
-    Raises ValueError if there are too few.
-    """
-    if len(docs) < size:
-        raise ValueError(f"A batch needs {size} docs, the text has {len(docs)}.")
-    return list(docs[:size])
-
-
-def take_tokens(docs: Sequence[Doc], size: int) -> list[Doc]:
-    """Take the first docs until there are enough tokens; the last doc may have some more.
-
-    Raises ValueError if there are too few.
-    """
-    if count_tokens(docs) < size:
-        raise ValueError(f"A batch needs {size} tokens, the text has {count_tokens(docs)}.")
-    ends = numpy.cumsum([len(doc) for doc in docs])
-    return list(docs[: int(numpy.searchsorted(ends, size)) + 1])
-
-
-def write_json(path: Path, data: object) -> None:
-    """Write JSON to a file, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.part")
-    part.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
-    os.replace(part, path)
-
-
 def token_types_cli(
     corpus: Annotated[
         Path, typer.Argument(help="Text in spaCy's format", exists=True, dir_okay=False)
@@ -272,7 +205,7 @@ def token_types_cli(
     """
     docs = list(DocBin().from_disk(corpus).get_docs(spacy.blank(lang).vocab))
     try:
-        with threadpool_limits(limits=1):
+        with limit_threads(1):
             comparisons = token_types(docs, rounds=rounds, seed=seed, grow=grow)
     except ValueError as error:
         msg.fail(f"Cannot measure with {corpus}", error, exits=1)
@@ -290,7 +223,7 @@ def token_types_cli(
         )
         for item in comparisons
     ]
-    msg.text("every token, spaCy: their time by ours; above 1 ours took less. Median (10%-90%).")
+    msg.text("every token, spaCy: their time by ours; above 1 ours took less. Median (95 %).")
     msg.table(rows, header=header, divider=True, aligns=("l", "l", *"rrrrrr"))
     if output is not None:
         settings = {"corpus": str(corpus), "lang": lang, "rounds": rounds, "seed": seed}

@@ -7,7 +7,7 @@ from itertools import count
 from typing import Callable, Dict, List, Optional, Sequence, Tuple, TypeVar, cast
 
 import numpy
-from thinc.api import get_array_module
+from thinc.api import Ops, get_array_module
 
 from ..products import num_threads, single_threaded
 from ..types import Array
@@ -18,6 +18,8 @@ from ..types import Array
 BLOCK = 1024
 # In training, smaller, so that a usual batch of 1000 words is enough for two threads.
 TRAINING_BLOCK = 512
+# A GPU takes a usual batch at once.
+GPU_BLOCK = 2**16
 
 InT = TypeVar("InT")
 OutT = TypeVar("OutT")
@@ -26,13 +28,13 @@ _local = threading.local()
 _executor: Optional[ThreadPoolExecutor] = None
 
 
-def map_blocks(function: Callable[[InT], OutT], blocks: Sequence[InT]) -> List[OutT]:
+def map_blocks(ops: Ops, function: Callable[[InT], OutT], blocks: Sequence[InT]) -> List[OutT]:
     """Apply a function to each block, in as many threads as products may use; keep the order.
 
     The blocks are taken one by one, so that a thread whose core is taken by another process just
-    does fewer. Each product has one thread meanwhile.
+    does fewer. Each product has one thread meanwhile. A GPU gets one block after the other.
     """
-    threads = min(num_threads(), len(blocks))
+    threads = min(num_threads(), len(blocks)) if on_cpu(ops) else 1
     if threads < 2:
         with single_threaded:
             return [function(block) for block in blocks]
@@ -56,9 +58,14 @@ def map_blocks(function: Callable[[InT], OutT], blocks: Sequence[InT]) -> List[O
     return cast(List[OutT], results)
 
 
+def on_cpu(ops: Ops) -> bool:
+    """Tell whether arrays are numpy's."""
+    return ops.device_type == "cpu"
+
+
 def row_blocks(X: Array) -> List[slice]:
-    """Cut rows into blocks; a GPU takes all of them at once."""
-    size = BLOCK if isinstance(X, numpy.ndarray) else max(1, len(X))
+    """Cut rows into blocks."""
+    size = BLOCK if isinstance(X, numpy.ndarray) else GPU_BLOCK
     return [slice(start, start + size) for start in range(0, len(X), size)]
 
 

@@ -6,6 +6,7 @@ import numpy
 from thinc.api import Ops
 
 from ..types import Array
+from .blocks import on_cpu
 
 # Gives the mask of a shape, 0 or 1 / (1 - rate), or None if nothing is dropped.
 DrawMask = Callable[[Tuple[int, int]], Optional[Array]]
@@ -21,7 +22,7 @@ def mask_drawers(ops: Ops, rate: float, count: int) -> List[DrawMask]:
     """
     if rate <= 0:
         return [lambda shape: None] * count
-    if ops.device_type != "cpu":
+    if not on_cpu(ops):
         return [lambda shape: ops.get_dropout_mask(shape, rate)] * count
     seeds = numpy.random.randint(2**32, size=count, dtype="uint64")
     return [_drawer(int(seed), rate) for seed in seeds]

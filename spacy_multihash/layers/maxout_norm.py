@@ -53,7 +53,7 @@ def forward(
     def compute(rows: slice) -> None:
         maxout_norm(X[rows], weights, Y[rows], tape and tape.rows(rows))
 
-    map_blocks(compute, blocks)
+    map_blocks(model.ops, compute, blocks)
     Y_info = ArrayInfo.from_array(Y)
 
     def backprop(dY: Floats2d) -> Floats2d:
@@ -66,7 +66,7 @@ def forward(
         def differentiate(rows: slice) -> Gradients:
             return maxout_norm_backward(dY[rows], X[rows], weights, tape.rows(rows), dX[rows])
 
-        for gradients in map_blocks(differentiate, blocks):
+        for gradients in map_blocks(model.ops, differentiate, blocks):
             add_gradients(model, gradients)
         return dX
 

@@ -1,22 +1,24 @@
 """Context by windows: residual Maxout layers over a token and its neighbours."""
 
-from itertools import zip_longest
 from typing import Callable, List, NamedTuple, Optional, Sequence, Tuple
 
-import numpy
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from .blocks import BLOCK, TRAINING_BLOCK, map_blocks
+from ..products import num_threads
+from .blocks import BLOCK, GPU_BLOCK, TRAINING_BLOCK, map_blocks, on_cpu
 from .dropout import DrawMask, mask_drawers
 from .encoder_block import Step, encode, encode_backward, encode_training
 from .kernels import Gradients, Weights, weights_of
 from .maxout_norm import MaxoutNorm, add_gradients
 from .pinned import Pinned
-from .segments import Block, Span, add_rows, read_rows, split_docs
+from .segments import Block, Span, add_rows, check_shapes, read_rows, split_docs, split_rows
 from .windows import Layout, lay_out
 
 EncoderModel = Model[List[Floats2d], List[Floats2d]]
+
+# Blocks whose gradients are computed together, at least.
+_TOGETHER = 4
 
 
 class Tape(NamedTuple):
@@ -61,7 +63,7 @@ def forward(
     model: EncoderModel, Xs: List[Floats2d], is_train: bool
 ) -> Tuple[List[Floats2d], Callable]:
     """Take blocks of docs through all layers."""
-    _check_shapes("an input", Xs, [(len(X), model.get_dim("nO")) for X in Xs])
+    check_shapes(model, "an input", Xs, [(len(X), model.get_dim("nO")) for X in Xs])
     tokens = sum(map(len, Xs))
     weights = [weights_of(layer, tokens) for layer in model.layers]
     return _begin_update(model, Xs, weights) if is_train else _predict(model, Xs, weights)
@@ -85,8 +87,8 @@ def _predict(
         X = read_rows(Xs, block, layout.spans)
         Y[block.start : block.end] = encode(X, layout.reads, weights)[1:]
 
-    map_blocks(predict, _blocks(model, Xs, BLOCK))
-    return _split(Y, Xs), _no_way_back
+    map_blocks(model.ops, predict, _blocks(model, Xs, BLOCK))
+    return split_rows(Y, Xs), _no_way_back
 
 
 def _begin_update(
@@ -104,23 +106,28 @@ def _begin_update(
         Y[block.start : block.end] = rows[1:]
         return Tape(block, layout.spans, steps)
 
-    tapes = map_blocks(train, list(zip(blocks, masks, strict=True)))
+    tapes = map_blocks(model.ops, train, list(zip(blocks, masks, strict=True)))
 
     def backprop(dYs: List[Floats2d]) -> List[Floats2d]:
-        _check_shapes("a gradient", dYs, [X.shape for X in Xs])
+        check_shapes(model, "a gradient", dYs, [X.shape for X in Xs])
 
         def differentiate(tape: Tape) -> Tuple[Floats2d, List[Gradients]]:
             tokens = [(segment.start, segment.end) for segment in tape.block.segments]
             return encode_backward(read_rows(dYs, tape.block, tokens), tape.steps, weights)
 
         dX = model.ops.alloc2f(*Y.shape)
-        for tape, (rows, gradients) in zip(tapes, map_blocks(differentiate, tapes), strict=True):
-            add_rows(rows, tape.block, tape.spans, dX)
-            for layer, layer_gradients in zip(model.layers, gradients, strict=True):
-                add_gradients(layer, layer_gradients)
-        return _split(dX, Xs)
+        # A few at a time: each block holds gradients of all weights until they are added up.
+        together = max(_TOGETHER, num_threads())
+        for start in range(0, len(tapes), together):
+            some = tapes[start : start + together]
+            results = map_blocks(model.ops, differentiate, some)
+            for tape, (rows, gradients) in zip(some, results, strict=True):
+                add_rows(rows, tape.block, tape.spans, dX)
+                for layer, layer_gradients in zip(model.layers, gradients, strict=True):
+                    add_gradients(layer, layer_gradients)
+        return split_rows(dX, Xs)
 
-    return _split(Y, Xs), backprop
+    return split_rows(Y, Xs), backprop
 
 
 def _no_way_back(dYs: List[Floats2d]) -> List[Floats2d]:
@@ -131,8 +138,7 @@ def _no_way_back(dYs: List[Floats2d]) -> List[Floats2d]:
 
 
 def _blocks(model: EncoderModel, Xs: List[Floats2d], size: int) -> List[Block]:
-    lengths = [len(X) for X in Xs]
-    return split_docs(lengths, size if model.ops.device_type == "cpu" else max(1, sum(lengths)))
+    return split_docs([len(X) for X in Xs], size if on_cpu(model.ops) else GPU_BLOCK)
 
 
 def _lay_out(model: EncoderModel, block: Block) -> Layout:
@@ -142,19 +148,3 @@ def _lay_out(model: EncoderModel, block: Block) -> Layout:
 
 def _empty(model: EncoderModel, Xs: List[Floats2d]) -> Floats2d:
     return model.ops.alloc2f(sum(map(len, Xs)), model.get_dim("nO"), zeros=False)
-
-
-def _split(Y: Floats2d, Xs: List[Floats2d]) -> List[Floats2d]:
-    ends = numpy.cumsum([len(X) for X in Xs]).tolist()
-    return [Y[end - len(X) : end] for X, end in zip(Xs, ends, strict=True)]
-
-
-def _check_shapes(what: str, arrays: List[Floats2d], expected: List[Tuple[int, ...]]) -> None:
-    shapes = [array.shape for array in arrays]
-    if shapes != expected:
-        pairs = zip_longest(shapes, expected, fillvalue="no array")
-        doc, (was, wanted) = next((doc, pair) for doc, pair in enumerate(pairs) if len({*pair}) > 1)
-        raise ValueError(
-            f"Layer 'maxout_window_encoder' expects {what} of shape {wanted} for doc {doc}, was "
-            f"given {was}. Build it with the width of the layers around it."
-        )

@@ -1,8 +1,10 @@
 """Batches in blocks of whole docs, and of pieces of long ones."""
 
+from itertools import zip_longest
 from typing import List, NamedTuple, Sequence, Tuple
 
-from thinc.api import get_array_module
+import numpy
+from thinc.api import Model, get_array_module
 
 from ..types import Array
 
@@ -39,8 +41,11 @@ class Block(NamedTuple):
 def split_docs(lengths: Sequence[int], size: int) -> List[Block]:
     """Group a batch into blocks of about `size` tokens: docs together, long docs in pieces.
 
-    Empty docs have no tokens to compute, and are in no block.
+    The blocks are about equal, so that threads end together. Empty docs have no tokens to compute,
+    and are in no block.
     """
+    total = sum(lengths)
+    number = max(1, round(total / size))
     blocks: List[Block] = []
     segments: List[Segment] = []
     start = end = 0
@@ -48,12 +53,12 @@ def split_docs(lengths: Sequence[int], size: int) -> List[Block]:
         pieces = max(1, round(length / size)) if length else 0
         for piece in range(pieces):
             low, high = length * piece // pieces, length * (piece + 1) // pieces
-            if segments and end - start + high - low > size:
-                blocks.append(Block(segments, start, end))
-                segments, start = [], end
             segments.append(Segment(doc, end - low, length, low, high))
             end += high - low
-    return [*blocks, Block(segments, start, end)] if segments else blocks
+            if end * number >= total * (len(blocks) + 1):
+                blocks.append(Block(segments, start, end))
+                segments, start = [], end
+    return blocks
 
 
 def read_rows(arrays: Sequence[Array], block: Block, spans: Sequence[Span]) -> Array:
@@ -77,3 +82,23 @@ def add_rows(rows: Array, block: Block, spans: Sequence[Span], out: Array) -> No
         end = start + high - low
         out[segment.first + low : segment.first + high] += rows[start:end]
         start = end
+
+
+def split_rows(rows: Array, arrays: Sequence[Array]) -> List[Array]:
+    """Cut the rows of the whole batch into those of each doc, as long as its array."""
+    ends = numpy.cumsum([len(array) for array in arrays]).tolist()
+    return [rows[end - len(array) : end] for array, end in zip(arrays, ends, strict=True)]
+
+
+def check_shapes(
+    model: Model, what: str, arrays: Sequence[Array], expected: List[Tuple[int, ...]]
+) -> None:
+    """Raise ValueError if the array of a doc has another shape than expected, or is missing."""
+    shapes = [array.shape for array in arrays]
+    if shapes != expected:
+        pairs = zip_longest(shapes, expected, fillvalue="no array")
+        doc, (was, wanted) = next((doc, pair) for doc, pair in enumerate(pairs) if len({*pair}) > 1)
+        raise ValueError(
+            f"Layer '{model.name}' expects {what} of shape {wanted} for doc {doc}, was given "
+            f"{was}. Build it with the width of the layers around it."
+        )
