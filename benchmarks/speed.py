@@ -12,7 +12,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Optional, TypedDict, Union
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional, TypedDict, Union
 
 import numpy
 import spacy
@@ -398,8 +398,13 @@ def text_step(nlp: Language, batches: Sequence[Sequence[str]]) -> Step:
     return lambda i: partial(_pipe, nlp, batches[i % len(batches)])
 
 
-def _pipe(nlp: Language, texts: Iterable[Union[str, Doc]], **settings: Any) -> None:
-    for _ in nlp.pipe(texts, **settings):
+def _pipe(
+    nlp: Language,
+    texts: Iterable[Union[str, Doc]],
+    n_process: int = 1,
+    batch_size: Optional[int] = None,
+) -> None:
+    for _ in nlp.pipe(texts, n_process=n_process, batch_size=batch_size):
         pass
 
 

@@ -41,11 +41,12 @@ class Block(NamedTuple):
 def split_docs(lengths: Sequence[int], size: int) -> List[Block]:
     """Group a batch into blocks of about `size` tokens: docs together, long docs in pieces.
 
-    The blocks are about equal, so that threads end together. Empty docs have no tokens to compute,
+    The blocks are about equal, and if they are several, they are even in number, so that threads
+    end together. Empty docs have no tokens to compute,
     and are in no block.
     """
     total = sum(lengths)
-    number = max(1, round(total / size))
+    number = 2 * round(total / size / 2) or 1
     blocks: List[Block] = []
     segments: List[Segment] = []
     start = end = 0

@@ -76,16 +76,21 @@ def _windows(
     """
     (low, high), (new_low, new_high) = before, after
     sizes, new_sizes = high - low, new_high - new_low
-    first = 1 + numpy.cumsum(sizes) - sizes  # row of the first position before the layer
-    new_first = 1 + numpy.cumsum(new_sizes) - new_sizes
-    reads = numpy.zeros((1 + new_sizes.sum(), 2 * window_size + 1), dtype="int64")
-    # Row r after the layer is at position r - new_first + new_low, the same position is in row
-    # r - new_first + new_low - low + first before it.
-    shift = numpy.repeat(first - low + new_low - new_first, new_sizes)
-    centre = numpy.arange(1, len(reads)) + shift  # (M - 1,)
-    last = numpy.repeat(first + sizes - 1, new_sizes)
-    first = numpy.repeat(first, new_sizes)
-    for column in range(reads.shape[1]):
-        row = centre + (column - window_size)
-        reads[1:, column] = numpy.where((row >= first) & (row <= last), row, 0)
+    # Row 0 is the padding, so that segments begin at row 1.
+    first, new_first = (1 + numpy.cumsum(each) - each for each in (sizes, new_sizes))
+    last, new_last = first + sizes - 1, new_first + new_sizes - 1
+    # What is in row r after the layer is in row r + shift before it.
+    shift = first - low + new_low - new_first
+    offsets = numpy.arange(-window_size, window_size + 1)
+    centre = numpy.arange(1, 1 + new_sizes.sum()) + numpy.repeat(shift, new_sizes)
+    reads = numpy.zeros((1 + len(centre), len(offsets)), dtype="int64")
+    for column, offset in enumerate(offsets):
+        numpy.add(centre, offset, out=reads[1:, column])
+    # Only windows near the ends of a segment can reach beyond it.
+    near = numpy.arange(2 * window_size)[:, None]
+    rows = numpy.concatenate(
+        [numpy.minimum(new_first + near, new_last), numpy.maximum(new_last - near, new_first)]
+    )
+    beyond = (reads[rows] < first[:, None]) | (reads[rows] > last[:, None])
+    reads[rows] = numpy.where(beyond, 0, reads[rows])
     return reads

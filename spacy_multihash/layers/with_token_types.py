@@ -13,6 +13,8 @@ from .pinned import Pinned
 
 # Tokens up to which finding the distinct ones takes more time than it saves.
 _FEW = 32
+# 2**64 / the golden ratio. Products with an odd number keep all 64 bits.
+_ODD = numpy.uint64(0x9E3779B97F4A7C15)
 
 
 class TokenTypes:
@@ -112,8 +114,14 @@ def token_types(model: DocsLayer, docs: List[DocLike]) -> Tuple[TokenTypes, nump
 
 
 def distinct_rows(ids: numpy.ndarray) -> Tuple[numpy.ndarray, numpy.ndarray]:
-    """Group equal rows: ids (N, C) uint64 -> a row of each group (U,), group of each row (N,)."""
-    order = numpy.lexsort(ids.T)
+    """Group equal rows: ids (N, C) uint64 -> a row of each group (U,), group of each row (N,).
+
+    Rows are sorted by one number, which is ten times as fast as by C, and then told apart by their
+    ids. Rows that differ and share a number might stand between equal ones, which would then be in
+    two groups: as right, and as rare as 1 in 2**64.
+    """
+    multipliers = numpy.full(ids.shape[1], _ODD).cumprod(dtype="uint64")  # all odd
+    order = numpy.argsort(ids @ multipliers)
     ordered = ids[order]
     starts = numpy.ones(len(ids), dtype=bool)  # is a row the first of its group?
     starts[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
