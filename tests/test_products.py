@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy
 import pytest
@@ -169,7 +170,7 @@ def test_a_child_process_has_one_thread_and_works(method: str) -> None:
     set_products("auto:3")
     map_blocks(OPS, lambda i: i, range(9))  # the parent's threads do not live on in a fork
     set_products("auto")
-    context = multiprocessing.get_context(method)
+    context: Any = multiprocessing.get_context(method)
     results = context.Queue()
     process = context.Process(target=_in_child, args=(results,))
     process.start()

@@ -54,9 +54,8 @@ def forward(model: RowLayer, ids: Ints1d, is_train: bool) -> Tuple[Ints2d, Calla
     """Hash the ids block by block, and reduce the words to rows."""
     xp = model.ops.xp
     num_hashes = model.attrs["num_hashes"].value
-    seeds = block_seeds(model.attrs["seed"].value, num_hashes)
     ids = model.ops.as_contig(ids, dtype="uint64")
-    blocks = [model.ops.hash(ids, seed) for seed in seeds]  # each (N, 4) uint32
+    blocks = [model.ops.hash(ids, seed) for seed in seeds_of(model)]  # each (N, 4) uint32
     words = blocks[0] if len(blocks) == 1 else xp.hstack(blocks)
     rows = words[:, :num_hashes] % xp.uint32(model.attrs["nV"].value)  # (N, num_hashes)
     rows = rows.view("int32")  # rows are below 2**31
@@ -65,6 +64,11 @@ def forward(model: RowLayer, ids: Ints1d, is_train: bool) -> Tuple[Ints2d, Calla
         return model.ops.alloc1i(ids.shape[0])  # integers have no gradient
 
     return rows, backprop
+
+
+def seeds_of(model: RowLayer) -> list[int]:
+    """List the seeds of the blocks of a layer."""
+    return block_seeds(model.attrs["seed"].value, model.attrs["num_hashes"].value)
 
 
 def block_seeds(seed: int, num_hashes: int) -> list[int]:

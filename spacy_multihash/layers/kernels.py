@@ -3,7 +3,7 @@
 Numpy's passes are cheap while a block is in the cache (`blocks.BLOCK`), and dear else: the product
 aside, a row of 96 with a window of 3 costs about a quarter of its product, half of which is reading
 the 288 sums again, for the bias and for the largest piece. On a GPU each function is one launch
-beside the product (`cuda.py`).
+beside the product (`gpu.py`).
 """
 
 from typing import List, NamedTuple, Optional, cast
@@ -13,7 +13,7 @@ from thinc.api import Model, NumpyOps, get_array_module
 
 from ..products import product
 from ..types import Array
-from . import cuda
+from . import gpu
 from .blocks import scratch
 
 _CPU = NumpyOps()
@@ -64,8 +64,10 @@ def weights_of(model: Model, N: int) -> Weights:
     if N < _MANY and isinstance(W, numpy.ndarray):
         return Weights(kept, None, b.reshape(nO * nP), G, beta)
     by_piece = model.ops.xp.empty((nI, nP, nO), dtype="float32")
-    for start in range(0, nO, 32):  # all at once, rows a power of 2 apart push each other out
-        by_piece[:, :, start : start + 32] = W[start : start + 32].transpose(2, 1, 0)
+    # All at once, a CPU's cache would hold few of the columns, which are powers of 2 apart.
+    step = 32 if isinstance(W, numpy.ndarray) else nO
+    for start in range(0, nO, step):
+        by_piece[:, :, start : start + step] = W[start : start + step].transpose(2, 1, 0)
     b = model.ops.as_contig(b.T).reshape(nP * nO)
     return Weights(kept, by_piece.reshape(nI, nP * nO), b, G, beta)
 
@@ -86,7 +88,7 @@ def maxout_norm(X: Array, weights: Weights, out: Array, tape: Optional[Tape] = N
     """
     sums = _sums(X, weights)
     if not isinstance(X, numpy.ndarray):
-        cuda.maxout_norm_forward(sums, weights.b, weights.G, weights.beta, out, tape)
+        gpu.maxout_norm_forward(sums, weights.b, weights.G, weights.beta, out, *(tape or ()))
         return
     sums += weights.b
     largest = _largest(_pieces(sums, weights), out, tape and tape.which)
@@ -104,7 +106,8 @@ def maxout_norm_backward(dY: Array, X: Array, weights: Weights, tape: Tape, dX: 
     if xp is numpy:
         d_sums = _to_pieces(_denormalize(dY, weights.G, tape), tape.which, weights)
     else:
-        d_sums = cuda.maxout_norm_backward(dY, weights.G, tape, len(weights.b))
+        nP = len(weights.b) // len(weights.G)
+        d_sums = gpu.maxout_norm_backward(dY, weights.G, *tape, nP)
     product(d_sums, weights.W, out=dX)
     dY_Xhat = xp.multiply(dY, tape.Xhat, out=scratch("dY_Xhat", dY.shape, dY))
     ones = xp.ones(len(dY), dtype="float32")  # column sums are products as well

@@ -1,12 +1,16 @@
 """Attributes side by side."""
 
-from typing import Callable, Optional, Tuple
+from typing import Callable, Optional, Sequence, Tuple
 
 from thinc.api import Model
 from thinc.types import Floats2d, Ints2d
 from thinc.util import ArrayInfo
 
 from ..types import AttrLayer, AttrsLayer
+from . import gpu
+from .blocks import on_cpu
+from .hash_rows import seeds_of
+from .table_embed import gradient_of, table_of
 
 
 def multi_embed(*layers: AttrLayer) -> AttrsLayer:
@@ -24,8 +28,10 @@ def multi_embed(*layers: AttrLayer) -> AttrsLayer:
 
 
 def forward(model: AttrsLayer, ids: Ints2d, is_train: bool) -> Tuple[Floats2d, Callable]:
-    """Run each layer on its column."""
+    """Run each layer on its column; on a GPU, all of them at once."""
     _check_columns(model, ids)
+    if not on_cpu(model.ops) and _are_hashed(model.layers):
+        return _hash_at_once(model, ids)
     outputs, callbacks = zip(
         *(layer(ids[:, a], is_train) for a, layer in enumerate(model.layers)), strict=True
     )
@@ -42,6 +48,35 @@ def forward(model: AttrsLayer, ids: Ints2d, is_train: bool) -> Tuple[Floats2d, C
         return model.ops.alloc2i(*ids.shape)  # integers have no gradient
 
     return vectors, backprop
+
+
+def _hash_at_once(model: AttrsLayer, ids: Ints2d) -> Tuple[Floats2d, Callable]:
+    """Hash all columns and add up their rows in one launch, and go back in one."""
+    tables = [layer.layers[1] for layer in model.layers]
+    hashed = gpu.HashTables(
+        [table_of(table) for table in tables],
+        [seeds_of(layer.layers[0]) for layer in model.layers],
+        [layer.layers[0].attrs["num_hashes"].value for layer in model.layers],
+    )
+    vectors, rows = gpu.hash_embed(model.ops.as_contig(ids, dtype="uint64"), hashed)
+    vectors_info = ArrayInfo.from_array(vectors)
+
+    def backprop(d_vectors: Floats2d) -> Ints2d:
+        vectors_info.check_consistency(d_vectors)
+        gradients = [gradient_of(table) for table in tables]
+        gpu.hash_embed_backward(gradients, hashed.num_hashes, rows, d_vectors)
+        return model.ops.alloc2i(*ids.shape)  # integers have no gradient
+
+    return vectors, backprop
+
+
+def _are_hashed(layers: Sequence[AttrLayer]) -> bool:
+    """Tell whether all columns are hashed, into tables of one width."""
+    inner = [[part.name for part in layer.layers] for layer in layers]
+    return (
+        all(names == ["hash_rows", "table_embed"] for names in inner)
+        and len({layer.layers[1].get_dim("nO") for layer in layers}) == 1
+    )
 
 
 def init(model: AttrsLayer, X: Optional[Ints2d] = None, Y: Optional[Floats2d] = None) -> None:

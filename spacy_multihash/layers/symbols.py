@@ -2,7 +2,8 @@
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Dict, Tuple, cast
+from weakref import WeakKeyDictionary
 
 import numpy
 import srsly
@@ -10,6 +11,7 @@ from thinc.api import Model, Ops
 from thinc.model import deserialize_attr, serialize_attr
 from thinc.types import Ints1d
 
+from .blocks import on_cpu
 from .pinned import PARTLY_LOADED, describe
 
 UNKNOWN_ROW = 0
@@ -21,6 +23,10 @@ def _no_keys() -> numpy.ndarray:
 
 def _no_rows() -> numpy.ndarray:
     return numpy.zeros(0, dtype="int32")
+
+
+# The copies of tables on a GPU, by its number; not attributes, which would be pickled.
+_COPIES: WeakKeyDictionary["Symbols", Dict[int, Tuple[Ints1d, Ints1d]]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,10 +59,20 @@ class Symbols:
         """Count the symbols, V."""
         return len(self.keys)
 
+    def _arrays(self, ops: Ops) -> Tuple[Ints1d, Ints1d]:
+        """Get keys and rows on the device, to which they are copied once."""
+        arrays = (cast(Ints1d, self.keys), cast(Ints1d, self.rows))
+        if on_cpu(ops):
+            return arrays
+        copies = _COPIES.setdefault(self, {})
+        if ops.device_id not in copies:
+            keys, rows = (cast(Ints1d, ops.asarray(array)) for array in arrays)
+            copies[ops.device_id] = (keys, rows)
+        return copies[ops.device_id]
+
     def find(self, ops: Ops, ids: Ints1d) -> Ints1d:
         """Look ids (N,) uint64 up by binary search, and give their rows (N,) int32, or 0."""
-        keys = ops.asarray(cast(Ints1d, self.keys))
-        rows = ops.asarray(cast(Ints1d, self.rows))
+        keys, rows = self._arrays(ops)
         at = ops.xp.searchsorted(keys, ids)
         at[at == len(keys)] = 0  # past the last key: any place will do, the keys differ
         return ops.xp.where(keys[at] == ids, rows[at], ops.xp.int32(UNKNOWN_ROW))

@@ -17,7 +17,8 @@ def TableEmbed(
     """Sum the rows of a table that each token is mapped to.
 
     The sum is not rescaled by the number of rows. Going back, the gradient of a vector is added to
-    each of its rows; repeated rows add up.
+    each of its rows; repeated rows add up, on a GPU in any order, so that the last bits may differ
+    from run to run.
 
     rows (N, K) int32 -> vectors (N, nO) float32.
 
@@ -39,12 +40,7 @@ def TableEmbed(
 
 def forward(model: TableLayer, rows: Ints2d, is_train: bool) -> Tuple[Floats2d, Callable]:
     """Gather and add, with a scatter-add on the way back."""
-    if not model.has_param("E"):  # get_param would give what was there before it was unset
-        raise ValueError(
-            "Layer 'table_embed' has no weights: initialize it, or load weights, before using it. "
-            "Setting the tables of a MultiEmbed takes the weights of its old tables away."
-        )
-    E = cast(Floats2d, model.get_param("E"))
+    E = table_of(model)
     _check_rows(rows, E.shape[0])
     if len(rows):
         vectors = model.ops.gather_add(E, rows)  # (N, nO)
@@ -55,10 +51,7 @@ def forward(model: TableLayer, rows: Ints2d, is_train: bool) -> Tuple[Floats2d, 
     def backprop(d_vectors: Floats2d) -> Ints2d:
         vectors_info.check_consistency(d_vectors)
         d_vectors = model.ops.as_contig(d_vectors)
-        # Straight into the gradient: a second table, and adding it, would cost more than the rest.
-        if not model.has_grad("E"):
-            model.set_grad("E", model.ops.alloc2f(*E.shape))
-        dE = cast(Floats2d, model.get_grad("E"))
+        dE = gradient_of(model)
         for column in model.ops.as_contig(rows.T):  # (K, N)
             model.ops.scatter_add(dE, column, d_vectors)
         return model.ops.alloc2i(*rows.shape)  # integers have no gradient
@@ -79,6 +72,26 @@ def init(
             "Give nV when building it, or set the tables of its MultiEmbed first."
         )
     model.set_param("E", initializer(model.ops, (model.get_dim("nV"), model.get_dim("nO"))))
+
+
+def table_of(model: TableLayer) -> Floats2d:
+    """Get the table E (nV, nO), or raise ValueError if there is none."""
+    if not model.has_param("E"):  # get_param would give what was there before it was unset
+        raise ValueError(
+            "Layer 'table_embed' has no weights: initialize it, or load weights, before using it. "
+            "Setting the tables of a MultiEmbed takes the weights of its old tables away."
+        )
+    return cast(Floats2d, model.get_param("E"))
+
+
+def gradient_of(model: TableLayer) -> Floats2d:
+    """Get the gradient of the table, (nV, nO), to add to in place.
+
+    A second table, and adding it to the first, would cost more than the rest of the way back.
+    """
+    if not model.has_grad("E"):
+        model.set_grad("E", model.ops.alloc2f(*table_of(model).shape))
+    return cast(Floats2d, model.get_grad("E"))
 
 
 def _check_rows(rows: Ints2d, nV: int) -> None:

@@ -7,7 +7,7 @@ from spacy_multihash.layers import MaxoutNorm, blocks, kernels
 from spacy_multihash.products import set_products
 
 from .gradients import check_param_gradients
-from .maxout import random_vectors, randomize, reference_maxout_norm
+from .maxout import OTHER_FLOATS, random_vectors, randomize, reference_maxout_norm
 
 
 @pytest.fixture
@@ -117,15 +117,11 @@ def test_gradients_of_several_batches_add_up(ops: Ops) -> None:
     assert_allclose(to_numpy(model.get_grad("W")), 2 * once, rtol=1e-5)
 
 
-@pytest.mark.parametrize("kind", ["float64", "fortran", "strided"])
+@pytest.mark.parametrize("kind", OTHER_FLOATS)
 def test_other_floats_are_taken_as_float32(ops: Ops, kind: str) -> None:
     model = MaxoutNorm(4, 6).initialize()
     X, dY = random_vectors(5, 6), random_vectors(5, 4)
-    change = {
-        "float64": lambda A: A.astype("float64"),
-        "fortran": numpy.asfortranarray,
-        "strided": lambda A: numpy.repeat(A, 2, axis=1)[:, ::2],
-    }[kind]
+    change = OTHER_FLOATS[kind]
     Y, backprop = model.begin_update(ops.asarray(X))
     other_Y, other_backprop = model.begin_update(ops.asarray(change(X)))
     assert_array_equal(to_numpy(other_Y), to_numpy(Y))

@@ -17,7 +17,7 @@ from spacy_multihash.layers import MaxoutWindowEncoder, kernels, maxout_window_e
 from spacy_multihash.products import set_products
 
 from .gradients import check_param_gradients
-from .maxout import random_vectors, randomize, reference_encoder
+from .maxout import OTHER_FLOATS, random_vectors, randomize, reference_encoder
 
 LENGTHS = [3, 0, 1, 14, 0, 2]
 
@@ -125,7 +125,7 @@ def test_initial_weights_are_those_of_spacy(ops: Ops) -> None:
 def test_trained_weights_encode_as_in_spacy(english: Language) -> None:
     texts = ["Anna met Bob in Rome .", "", "Yes", "No . " * 800]
     docs = [english.make_doc(text) for text in texts]
-    model = english.get_pipe("tok2vec").model
+    model = english.get_pipe("tok2vec").model  # type: ignore[attr-defined]
     vectors = model.get_ref("embed").predict(docs)
     theirs = model.get_ref("encode")
     set_dropout_rate(theirs, 0.0)  # it was saved with that of its training
@@ -157,15 +157,11 @@ def test_inputs_and_gradients_are_not_written_to(ops: Ops) -> None:
     assert_array_equal(flat(dYs), before[1])
 
 
-@pytest.mark.parametrize("kind", ["float64", "fortran", "strided"])
+@pytest.mark.parametrize("kind", OTHER_FLOATS)
 def test_other_floats_are_taken_as_float32(ops: Ops, kind: str) -> None:
     model = MaxoutWindowEncoder(4, window_size=1, nP=3, depth=2).initialize()
     X, dY = random_vectors(9, 4), random_vectors(9, 4, seed=1)
-    change = {
-        "float64": lambda A: A.astype("float64"),
-        "fortran": numpy.asfortranarray,
-        "strided": lambda A: numpy.repeat(A, 2, axis=1)[:, ::2],
-    }[kind]
+    change = OTHER_FLOATS[kind]
     Ys, backprop = model.begin_update([ops.asarray(X)])
     other_Ys, other_backprop = model.begin_update([ops.asarray(change(X))])
     assert_array_equal(flat(other_Ys), flat(Ys))

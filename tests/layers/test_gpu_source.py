@@ -1,0 +1,145 @@
+"""The kernels for a GPU, compiled for the CPU: one thread a block, one block after the other.
+
+It shows that they compute what they should, not that they run on a GPU: for that, the tests of the
+layers are there, with the marker `gpu`.
+"""
+
+import ctypes
+import itertools
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from thinc.api import chain
+
+from spacy_multihash.layers import MaxoutNorm, TableEmbed, gpu, hash_rows, kernels, multi_embed
+from spacy_multihash.layers.hash_rows import seeds_of
+
+from .maxout import random_vectors, randomize
+
+SOURCE = Path(gpu.__file__).with_name("gpu.cu")
+SHIM = """
+#include <cmath>
+#define __global__
+#define __device__
+#define __shared__ static
+static void __syncthreads() {}
+struct Place { unsigned x, y, z; };
+static Place threadIdx, blockIdx, blockDim = {1, 1, 1};
+static float shared_memory[1 << 16];
+static void atomicAdd(float* place, float value) { *place += value; }
+extern "C" void set_block(unsigned x, unsigned y) { blockIdx = {x, y, 0}; }
+"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    if not shutil.which("g++"):
+        pytest.skip("no g++ to compile the kernels with")
+    folder = tmp_path_factory.mktemp("kernels")
+    # C++ has no shared memory of a size that is known at launch.
+    source = SOURCE.read_text("utf8").replace(
+        "extern __shared__ float shared[];", "float* shared = shared_memory;"
+    )
+    (folder / "kernels.cpp").write_text(SHIM + source, encoding="utf8")
+    command = ["g++", "-O1", "-fPIC", "-shared", "-o", "kernels.so", "kernels.cpp"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return ctypes.CDLL(str(folder / "kernels.so"))
+
+
+@pytest.fixture
+def on_host(library: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Launch the compiled kernels on numpy's arrays."""
+
+    def value_of(argument: Any) -> Any:
+        if isinstance(argument, numpy.ndarray):
+            assert argument.flags.c_contiguous
+            return ctypes.c_void_p(argument.ctypes.data)
+        if isinstance(argument, numpy.uint64):
+            return ctypes.c_void_p(int(argument))
+        assert isinstance(argument, numpy.int32)
+        return ctypes.c_int(int(argument))
+
+    def get_function(name: str) -> Callable[..., None]:
+        def launch(grid: tuple[int, ...], block: object, values: Any, shared_mem: int) -> None:
+            for place in itertools.product(*map(range, grid)):
+                library.set_block(*place, *[0] * (2 - len(place)))
+                getattr(library, name)(*map(value_of, values))
+
+        return launch
+
+    monkeypatch.setattr(gpu, "_module", lambda: SimpleNamespace(get_function=get_function))
+    monkeypatch.setattr(
+        gpu,
+        "_addresses",
+        lambda xp, arrays: numpy.asarray([a.ctypes.data for a in arrays], dtype="uint64"),
+    )
+
+
+@pytest.mark.usefixtures("on_host")
+@pytest.mark.parametrize("n", [0, 1, 9])
+def test_hashing_and_gathering_at_once_equals_the_layers(n: int) -> None:
+    settings = [(50, 4, 1), (7, 1, 8), (30, 16, 9), (1000, 5, 2**32 - 1)]
+    layers = [
+        chain(hash_rows(nV, attr="NORM", num_hashes=k, seed=seed), TableEmbed(6, nV))
+        for nV, k, seed in settings
+    ]
+    model = multi_embed(*layers).initialize()
+    ids = numpy.random.default_rng(0).integers(0, 2**64, (n, 4), dtype="uint64")
+    expected, backprop = model.begin_update(ids)
+    hashed = gpu.HashTables(
+        [layer.layers[1].get_param("E") for layer in layers],
+        [seeds_of(layer.layers[0]) for layer in layers],
+        [k for _, k, _ in settings],
+    )
+    vectors, rows = gpu.hash_embed(ids, hashed)
+    assert_allclose(vectors, expected, atol=1e-6)
+    d_vectors = random_vectors(n, 24)
+    backprop(d_vectors)
+    gradients = [numpy.zeros_like(table) for table in hashed.tables]
+    gpu.hash_embed_backward(gradients, hashed.num_hashes, rows, d_vectors)
+    for gradient, layer in zip(gradients, layers, strict=True):
+        assert_allclose(gradient, layer.layers[1].get_grad("E"), atol=1e-5)
+
+
+@pytest.mark.usefixtures("on_host")
+@pytest.mark.parametrize("nP", [1, 3])
+@pytest.mark.parametrize("n", [0, 1, 9])
+def test_maxout_norm_both_ways_equals_the_layer(n: int, nP: int) -> None:
+    model = randomize(MaxoutNorm(5, 7, nP=nP).initialize())
+    X, dY = random_vectors(n, 7), random_vectors(n, 5, seed=1)
+    weights = kernels.weights_of(model, 10**6)
+    assert weights.by_piece is not None
+    sums = X @ weights.by_piece
+    tape, out = kernels.empty_tape(dY), numpy.empty_like(dY)
+    expected_tape, expected = kernels.empty_tape(dY), numpy.empty_like(dY)
+    kernels.maxout_norm(X, weights, expected, expected_tape)
+
+    gpu.maxout_norm_forward(sums, weights.b, weights.G, weights.beta, out)
+    assert_allclose(out, expected, atol=1e-5)
+    gpu.maxout_norm_forward(sums, weights.b, weights.G, weights.beta, out, *tape)
+    assert_allclose(out, expected, atol=1e-5)
+    assert_allclose(tape.Xhat, expected_tape.Xhat, atol=1e-5)
+    assert_allclose(tape.scale, expected_tape.scale, rtol=1e-4)
+    assert_array_equal(tape.which, expected_tape.which)
+
+    d_sums = gpu.maxout_norm_backward(dY, weights.G, *expected_tape, nP)
+    _, backprop = model.begin_update(X)
+    assert_allclose(d_sums @ weights.W, backprop(dY), atol=1e-4)
+
+
+def test_source_compiles_for_a_gpu(tmp_path: Path) -> None:
+    if not shutil.which("nvcc"):
+        pytest.skip("no nvcc to compile the kernels with")
+    command = ["nvcc", "-ptx", "-o", str(tmp_path / "gpu.ptx"), str(SOURCE)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    ptx = (tmp_path / "gpu.ptx").read_text("utf8")
+    for name in ("hash_embed", "hash_embed_backward", "maxout_norm_forward"):
+        assert f".entry {name}(" in ptx
