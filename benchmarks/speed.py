@@ -5,18 +5,25 @@ there already: what no implementation of the same function by the same BLAS can 
 """
 
 import random
-import subprocess
-import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional, TypedDict, Union
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional, TypedDict
 
 import numpy
 import spacy
 import typer
+from _bars import Bar, draw_bars
+from _pipelines import (
+    accelerate,
+    keep_a_core_busy,
+    make_examples,
+    pipe_step,
+    text_step,
+    update_step,
+)
 from _side_by_side import (
     ATTRS,
     NO_PLOTS,
@@ -49,16 +56,13 @@ from _side_by_side import (
 )
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.training import Example
 from spacy.util import load_config, load_model_from_config
 from thinc.api import fix_random_seed
 from tqdm import tqdm
 from wasabi import msg
 
-import spacy_multihash
-
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 CONFIG = ROOT / "configs" / "ablation" / "spacy_multi_hash_embed.cfg"
 TRAINED = SHARED / "pipelines" / "en_core_web_md-3.7.1"
@@ -75,16 +79,7 @@ MD = "en_core_web_md"
 NAMES = [*LAYERS, *PIPELINES, *HARD, MD]
 LIMIT = "bare products"
 ONE, ALL = "1 thread", "all threads"
-COLORS = {
-    ONE: "#c6dbef",
-    ALL: "#6baed6",
-    SPACY: "#d9d9d9",
-    OURS: "#6baed6",
-    "our target": "#d6604d",
-}
 
-# Label, series, interval and target.
-Bar = tuple[str, str, Mapping[str, float], Optional[float]]
 HEADER = (
     *("layer or pipeline", "width", "docs", "threads", "spaCy, tokens/s", "ours, tokens/s"),
     *("spaCy's time / ours", "target", "spaCy: limit's share", "ours: limit's share", "target"),
@@ -99,6 +94,13 @@ class Target(NamedTuple):
     of: str
     least: float
 
+
+COLORS = {
+    ONE: "#c6dbef",
+    ALL: "#6baed6",
+    SPACY: "#d9d9d9",
+    OURS: "#6baed6",
+}
 
 # Our targets.
 TARGETS = [
@@ -335,41 +337,6 @@ def make_pipeline_work(measurement: Measurement, text: Text, settings: Settings)
     return Work(steps, [count_tokens(batch) for batch in batches])
 
 
-def pipe_step(nlp: Language, batches: Sequence[Sequence[Doc]], n_process: int = 1) -> Step:
-    """Predict fresh docs without a tokenizer."""
-    size = nlp.batch_size if n_process == 1 else 64
-
-    def prepare(i: int) -> Callable[[], object]:
-        examples = make_examples(nlp, batches[i % len(batches)])
-        docs = [example.predicted for example in examples]
-        return partial(_pipe, nlp, docs, n_process=n_process, batch_size=size)
-
-    return prepare
-
-
-def update_step(nlp: Language, batches: Sequence[Sequence[Doc]]) -> Step:
-    """Train on the batches in turn, with Adam."""
-    optimizer = nlp.create_optimizer()
-
-    def prepare(i: int) -> Callable[[], object]:
-        examples = make_examples(nlp, batches[i % len(batches)])
-        fix_random_seed(i % 1000)
-        return partial(nlp.update, examples, drop=0.1, sgd=optimizer, losses={})
-
-    return prepare
-
-
-def make_examples(nlp: Language, docs: Sequence[Doc]) -> list[Example]:
-    """Make examples for a pipeline of the words and entities of docs of another vocab."""
-    examples = []
-    for doc in docs:
-        words = [token.text for token in doc]
-        tags = [f"{t.ent_iob_}-{t.ent_type_}" if t.ent_type_ else "O" for t in doc]
-        predicted, reference = Doc(nlp.vocab, words=words), Doc(nlp.vocab, words=words, ents=tags)
-        examples.append(Example(predicted, reference))
-    return examples
-
-
 def make_md_work(settings: Settings) -> Work:
     """Set up spaCy's trained English pipeline, from text to annotation, before and after."""
     pipelines = {SPACY: spacy.load(TRAINED), OURS: spacy.load(TRAINED)}
@@ -381,42 +348,6 @@ def make_md_work(settings: Settings) -> Work:
     tokenizer = pipelines[SPACY].tokenizer
     tokens = [sum(len(tokenizer(text)) for text in batch) for batch in batches]
     return Work({arm: text_step(nlp, batches) for arm, nlp in pipelines.items()}, tokens)
-
-
-def accelerate(nlp: Language) -> None:
-    """Replace spaCy's layers by ours.
-
-    Raises ValueError if one was not, with which the pipeline would be compared with itself.
-    """
-    done = spacy_multihash.accelerate(nlp)
-    if done.left or not done.replaced:
-        raise ValueError(f"Not all layers of the pipeline were accelerated:\n{done}")
-
-
-def text_step(nlp: Language, batches: Sequence[Sequence[str]]) -> Step:
-    """Predict texts."""
-    return lambda i: partial(_pipe, nlp, batches[i % len(batches)])
-
-
-def _pipe(
-    nlp: Language,
-    texts: Iterable[Union[str, Doc]],
-    n_process: int = 1,
-    batch_size: Optional[int] = None,
-) -> None:
-    for _ in nlp.pipe(texts, n_process=n_process, batch_size=batch_size):
-        pass
-
-
-@contextmanager
-def keep_a_core_busy() -> Iterator[None]:
-    """Let another process take as much of a core as it gets."""
-    process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
-    try:
-        yield
-    finally:
-        process.kill()
-        process.wait()
 
 
 def find_target(record: Record, of: str) -> Optional[float]:
@@ -470,7 +401,7 @@ def draw(path: Path, records: Mapping[str, Record], title: str) -> None:
     figure = Figure(figsize=(13, 4.5 * lines), layout="constrained")
     axes = list(figure.subplots(lines, 2, squeeze=False).flat)
     for ax, (name, bars) in zip(axes, panels.items(), strict=False):
-        _draw_bars(ax, bars)
+        draw_bars(ax, bars, COLORS)
         ax.axvline(1, color="black", linewidth=1)
         by = "the bare matrix products' time / the layer's"
         ax.set(title=name, xlabel=by if name == limit else "spaCy's time / ours (above 1: faster)")
@@ -479,31 +410,6 @@ def draw(path: Path, records: Mapping[str, Record], title: str) -> None:
     figure.suptitle(title)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120)
-
-
-def _draw_bars(ax: "Axes", bars: Sequence[Bar]) -> None:
-    """Draw bars below each other, those with the same label together."""
-    labels = list(dict.fromkeys(bar[0] for bar in bars))
-    series = list(dict.fromkeys(bar[1] for bar in bars))
-    height = 0.8 / len(series)
-    for label, name, values, target in bars:
-        median = values["median"]
-        y = labels.index(label) + (series.index(name) - (len(series) - 1) / 2) * height
-        ax.barh(y, median, height * 0.92, color=COLORS[name])
-        error = [[median - values["low"]], [values["high"] - median]]
-        ax.errorbar(median, y, xerr=error, color="black", capsize=2, linewidth=1)
-        ax.annotate(
-            f"{median:.2f}", (0, y), (3, 0), textcoords="offset points", va="center", size=8
-        )
-        if target is not None:
-            ax.plot(target, y, "D", color=COLORS["our target"], markersize=6)
-    ax.set_yticks(range(len(labels)), labels, fontsize=8)
-    ax.invert_yaxis()
-    ax.set_xlim(left=0)
-    ax.spines[["top", "right"]].set_visible(False)
-    for name in [*series, *(["our target"] if any(bar[3] for bar in bars) else [])]:
-        ax.plot([], [], "s" if name in series else "D", color=COLORS[name], label=name)
-    ax.legend(fontsize=8, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.13), frameon=False)
 
 
 def speed_cli(
