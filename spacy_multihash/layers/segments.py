@@ -7,6 +7,7 @@ import numpy
 from thinc.api import Model, get_array_module
 
 from ..types import Array
+from .blocks import count_blocks
 
 # The tokens [start, end) of a doc.
 Span = Tuple[int, int]
@@ -41,12 +42,10 @@ class Block(NamedTuple):
 def split_docs(lengths: Sequence[int], size: int) -> List[Block]:
     """Group a batch into blocks of about `size` tokens: docs together, long docs in pieces.
 
-    The blocks are about equal, and if they are several, they are even in number, so that threads
-    end together. Empty docs have no tokens to compute,
-    and are in no block.
+    Empty docs have no tokens to compute, and are in no block.
     """
     total = sum(lengths)
-    number = 2 * round(total / size / 2) or 1
+    number = count_blocks(total, size)
     blocks: List[Block] = []
     segments: List[Segment] = []
     start = end = 0
