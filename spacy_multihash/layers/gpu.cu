@@ -1,5 +1,5 @@
 // The passes that a GPU makes in one launch each, see gpu.py. Any number of threads a block that is
-// a power of 2 is right, 1 as well: the tests compile this file for the CPU, with one.
+// a power of 2 is right. The tests compile this file for the CPU as well.
 // NVRTC has no standard headers.
 
 typedef unsigned long long uint64;

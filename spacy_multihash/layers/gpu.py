@@ -120,11 +120,20 @@ def _launch(
     """Launch a kernel on a grid of blocks, with so many floats of shared memory; none for none."""
     if grid[0]:
         # A missing array is a null pointer; integers are 32 bits wide.
-        values = [
+        values = (
             numpy.uint64(0) if a is None else numpy.int32(a) if isinstance(a, int) else a
             for a in arguments
-        ]
-        _module().get_function(name)(grid, (_THREADS,), tuple(values), shared_mem=4 * shared)
+        )
+        _run(name, grid, tuple(values), shared)
+
+
+def _run(name: str, grid: Tuple[int, ...], arguments: Tuple[Any, ...], shared: int) -> None:
+    _kernel(name)(grid, (_THREADS,), arguments, shared_mem=4 * shared)
+
+
+@cache
+def _kernel(name: str) -> Any:  # noqa: ANN401 (a function of cupy.RawModule)
+    return _module().get_function(name)
 
 
 @cache

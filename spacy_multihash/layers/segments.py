@@ -50,7 +50,7 @@ def split_docs(lengths: Sequence[int], size: int) -> List[Block]:
     segments: List[Segment] = []
     start = end = 0
     for doc, length in enumerate(lengths):
-        pieces = max(1, round(length / size)) if length else 0
+        pieces = (round(length * number / total) or 1) if length else 0
         for piece in range(pieces):
             low, high = length * piece // pieces, length * (piece + 1) // pieces
             segments.append(Segment(doc, end - low, length, low, high))

@@ -1,16 +1,13 @@
-"""The kernels for a GPU, compiled for the CPU: one thread a block, one block after the other.
+"""The kernels for a GPU, compiled for the CPU: threads that meet at barriers, block after block.
 
 It shows that they compute what they should, not that they run on a GPU: for that, the tests of the
 layers are there, with the marker `gpu`.
 """
 
 import ctypes
-import itertools
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy
@@ -24,17 +21,51 @@ from spacy_multihash.layers.hash_rows import seeds_of
 from .maxout import random_vectors, randomize
 
 SOURCE = Path(gpu.__file__).with_name("gpu.cu")
-SHIM = """
-#include <cmath>
+THREADS = 4
+BEFORE = """
+#include <math.h>
+#include <barrier>
+#include <cstddef>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
 #define __global__
 #define __device__
-#define __shared__ static
-static void __syncthreads() {}
-struct Place { unsigned x, y, z; };
-static Place threadIdx, blockIdx, blockDim = {1, 1, 1};
-static float shared_memory[1 << 16];
+#define __shared__
+struct Place { unsigned x, y; };
+static thread_local Place threadIdx, blockIdx;
+static Place blockDim;
+static std::barrier<>* everybody;
+static void __syncthreads() { everybody->arrive_and_wait(); }
 static void atomicAdd(float* place, float value) { *place += value; }
-extern "C" void set_block(unsigned x, unsigned y) { blockIdx = {x, y, 0}; }
+float shared[1 << 16];
+"""
+AFTER = """
+template <class... Types, size_t... I>
+void call(void (*kernel)(Types...), void** values, std::index_sequence<I...>) {
+    kernel(*static_cast<std::remove_const_t<Types>*>(values[I])...);
+}
+template <class... Types>
+void launch(void (*kernel)(Types...), unsigned x, unsigned y, unsigned size, void** values) {
+    blockDim = {size, 1};
+    for (unsigned i = 0; i < x * y; i++) {
+        std::barrier<> barrier(size);
+        everybody = &barrier;
+        for (float& each : shared) each = NAN;  // nothing is there before it is written
+        std::vector<std::thread> threads;
+        for (unsigned t = 0; t < size; t++) threads.emplace_back([=, &barrier] {
+            blockIdx = {i % x, i / x};
+            threadIdx = {t, 0};
+            call(kernel, values, std::index_sequence_for<Types...>());
+            barrier.arrive_and_drop();
+        });
+        for (auto& thread : threads) thread.join();
+    }
+}
+#define RUN(name) extern "C" void run_##name(unsigned x, unsigned y, unsigned n, void** values) \\
+    { launch(name, x, y, n, values); }
+RUN(hash_embed) RUN(hash_embed_backward) RUN(maxout_norm_forward) RUN(maxout_norm_backward)
 """
 
 
@@ -43,13 +74,13 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     if not shutil.which("g++"):
         pytest.skip("no g++ to compile the kernels with")
     folder = tmp_path_factory.mktemp("kernels")
-    # C++ has no shared memory of a size that is known at launch.
-    source = SOURCE.read_text("utf8").replace(
-        "extern __shared__ float shared[];", "float* shared = shared_memory;"
+    source = BEFORE + SOURCE.read_text("utf8") + AFTER
+    (folder / "kernels.cpp").write_text(source, encoding="utf8")
+    command = ["g++", "-std=c++20", "-O1", "-pthread", "-fPIC", "-shared"]
+    done = subprocess.run(
+        [*command, "-o", "kernels.so", "kernels.cpp"], cwd=folder, capture_output=True, text=True
     )
-    (folder / "kernels.cpp").write_text(SHIM + source, encoding="utf8")
-    command = ["g++", "-O1", "-fPIC", "-shared", "-o", "kernels.so", "kernels.cpp"]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    assert done.returncode == 0, done.stderr
     return ctypes.CDLL(str(folder / "kernels.so"))
 
 
@@ -66,15 +97,13 @@ def on_host(library: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch) -> None:
         assert isinstance(argument, numpy.int32)
         return ctypes.c_int(int(argument))
 
-    def get_function(name: str) -> Callable[..., None]:
-        def launch(grid: tuple[int, ...], block: object, values: Any, shared_mem: int) -> None:
-            for place in itertools.product(*map(range, grid)):
-                library.set_block(*place, *[0] * (2 - len(place)))
-                getattr(library, name)(*map(value_of, values))
+    def launch(name: str, grid: tuple[int, ...], arguments: tuple[Any, ...], shared: int) -> None:
+        values = [value_of(argument) for argument in arguments]
+        places = (ctypes.c_void_p * len(values))(*[ctypes.addressof(value) for value in values])
+        x, y = (*grid, 1)[:2]
+        getattr(library, f"run_{name}")(x, y, THREADS, places)
 
-        return launch
-
-    monkeypatch.setattr(gpu, "_module", lambda: SimpleNamespace(get_function=get_function))
+    monkeypatch.setattr(gpu, "_run", launch)
     monkeypatch.setattr(
         gpu,
         "_addresses",

@@ -38,12 +38,13 @@ def test_no_small_block_is_left_over() -> None:
 
 
 def test_segments_know_where_their_doc_begins() -> None:
-    blocks = split_docs([5, 0, 20, 3], 10)
+    blocks = split_docs([5, 0, 20, 3], 7)
     segments = [segment for block in blocks for segment in block.segments]
     assert segments == [
         Segment(0, 0, 5, 0, 5),
-        Segment(2, 5, 20, 0, 10),
-        Segment(2, 5, 20, 10, 20),
+        Segment(2, 5, 20, 0, 6),
+        Segment(2, 5, 20, 6, 13),
+        Segment(2, 5, 20, 13, 20),
         Segment(3, 25, 3, 0, 3),
     ]
 
