@@ -15,10 +15,11 @@ from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Generic, NamedTuple, Optional, TypeVar, Union
+from typing import Annotated, Generic, NamedTuple, Optional, TypeVar, Union
 
 import numpy
 import spacy
+import typer
 from spacy.ml.models.tok2vec import MaxoutWindowEncoder, MultiHashEmbed, build_Tok2Vec_model
 from spacy.tokens import Doc, DocBin
 from thinc.api import Model
@@ -45,6 +46,13 @@ Step = Callable[[int], Callable[[], object]]
 Layers = dict[str, Model]
 
 RecordT = TypeVar("RecordT")
+
+
+# Options that the scripts share.
+Quick = Annotated[bool, typer.Option(help="Try everything in small; no numbers to go by")]
+Repeats = Annotated[Optional[int], typer.Option(help="How often each is timed", min=2)]
+Plot = Annotated[Optional[Path], typer.Option(help="PNG file, beside the JSON if not given")]
+Fresh = Annotated[bool, typer.Option(help="Measure anew what is in the JSON file")]
 
 
 @dataclass(frozen=True)

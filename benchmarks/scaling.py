@@ -18,6 +18,10 @@ from _side_by_side import (
     OURS,
     RESULTS,
     SPACY,
+    Fresh,
+    Plot,
+    Quick,
+    Repeats,
     Results,
     Step,
     Text,
@@ -372,20 +376,16 @@ def draw(path: Path, records: Mapping[str, Record], title: str) -> None:
 
 
 def scaling_cli(
-    quick: Annotated[
-        bool, typer.Option(help="Try everything in small; no numbers to go by")
-    ] = False,
+    quick: Quick = False,
     only: Annotated[
         Optional[list[str]], typer.Option(help=f"Measure {', '.join([*FULL.axes, MILLION])}")
     ] = None,
-    repeats: Annotated[Optional[int], typer.Option(help="How often each is timed", min=2)] = None,
+    repeats: Repeats = None,
     output: Annotated[
         Optional[Path], typer.Option(help="JSON file, benchmarks/results/scaling.json if not given")
     ] = None,
-    plot: Annotated[
-        Optional[Path], typer.Option(help="PNG file, beside the JSON if not given")
-    ] = None,
-    fresh: Annotated[bool, typer.Option(help="Measure anew what is in the JSON file")] = False,
+    plot: Plot = None,
+    fresh: Fresh = False,
 ) -> None:
     """Compare how the cost of spaCy's layers and of ours grows, in one thread, and draw it.
 

@@ -32,6 +32,10 @@ from _side_by_side import (
     ROOT,
     SHARED,
     SPACY,
+    Fresh,
+    Plot,
+    Quick,
+    Repeats,
     Results,
     Step,
     Text,
@@ -413,21 +417,17 @@ def draw(path: Path, records: Mapping[str, Record], title: str) -> None:
 
 
 def speed_cli(
-    quick: Annotated[
-        bool, typer.Option(help="Try everything in small; no numbers to go by")
-    ] = False,
+    quick: Quick = False,
     only: Annotated[
         Optional[list[str]],
         typer.Option(help=f"Measure {', '.join(NAMES)}"),
     ] = None,
-    repeats: Annotated[Optional[int], typer.Option(help="How often each is timed", min=2)] = None,
+    repeats: Repeats = None,
     output: Annotated[
         Optional[Path], typer.Option(help="JSON file, benchmarks/results/speed.json if not given")
     ] = None,
-    plot: Annotated[
-        Optional[Path], typer.Option(help="PNG file, beside the JSON if not given")
-    ] = None,
-    fresh: Annotated[bool, typer.Option(help="Measure anew what is in the JSON file")] = False,
+    plot: Plot = None,
+    fresh: Fresh = False,
 ) -> None:
     """Compare spaCy's layers and pipelines with ours on the same weights, and draw the ratios.
 
