@@ -8,10 +8,10 @@ import numpy
 from thinc.api import get_array_module
 
 from ..types import Array
+from .hash_rows import MAX_HASHES
 
 _SOURCE = Path(__file__).with_name("gpu.cu")
 _THREADS = 128
-MAX_HASHES = 16  # places for the rows of a type and attribute
 _BLOCKS = 4  # of four words each
 
 
