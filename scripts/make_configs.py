@@ -12,6 +12,9 @@ from wasabi import msg
 HERE = Path(__file__).resolve().parent
 EMBED = "components.tok2vec.model.embed"
 ENCODE = "components.tok2vec.model.encode"
+WIDTH = f"${{{ENCODE}.width}}"
+ATTRS = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
+SPACY_SEEDS = [8, 9, 10, 11]
 HEADER = (
     "# Made by scripts/make_configs.py from scripts/base.cfg: change those, and run it again.\n\n"
 )
@@ -39,13 +42,38 @@ def _features(*attrs: str) -> Arm:
     return Arm({f"{EMBED}.attrs": list(attrs), f"{EMBED}.rows": rows})
 
 
-WIDTH = f"${{{ENCODE}.width}}"
-ATTRS = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
+def _multi_embed(min_freq: int) -> Arm:
+    embed = {
+        "@architectures": "spacy-multihash.MultiEmbed.v1",
+        "width": WIDTH,
+        "attrs": ATTRS,
+        "include_static_vectors": False,
+        "unk_dropout": 0.0,
+    }
+    callback = {
+        "@callbacks": "spacy-multihash.init_tables.v1",
+        "path": None,
+        "min_freq": min_freq,
+        "component": "tok2vec",
+        "max_rows": None,
+    }
+    return Arm(sections={EMBED: embed, "initialize.before_init": callback})
+
+
+def _hashes(num_hashes: int, *, seeds: list[int] | None = None, norm_rows: int = 5000) -> Arm:
+    values = {"num_hashes": num_hashes, "seeds": seeds, "rows": [norm_rows, 2500, 2500, 2500]}
+    return Arm({f"{EMBED}.{name}": value for name, value in values.items()})
+
 
 # Ready to train on one corpus each.
 DATASETS = {
     "conll-es": _corpus("conll-es", "es"),
     "conll-nl": _corpus("conll-nl", "nl"),
+    "wnut17": _corpus("wnut17", "en"),
+    "anem": _corpus("anem", "en"),
+    "archaeo": _corpus("archaeo", "nl"),
+    "turku-one": _corpus("turku-one", "fi"),
+    "ontonotes": _corpus("ontonotes", "en"),
     "sample": _corpus(
         "sample",
         "en",
@@ -61,7 +89,8 @@ DATASETS = {
 # One deviation each, for any corpus: give --nlp.lang, --paths.train and --paths.dev.
 ABLATIONS = {
     "spacy_multi_hash_embed": Arm(
-        sections={
+        {f"{ENCODE}.@architectures": "spacy.MaxoutWindowEncoder.v2"},
+        {
             EMBED: {
                 "@architectures": "spacy.MultiHashEmbed.v2",
                 "width": WIDTH,
@@ -69,29 +98,19 @@ ABLATIONS = {
                 "rows": [5000, 2500, 2500, 2500],
                 "include_static_vectors": False,
             }
-        }
+        },
     ),
-    "multi_embed": Arm(
-        sections={
-            EMBED: {
-                "@architectures": "spacy-multihash.MultiEmbed.v1",
-                "width": WIDTH,
-                "attrs": ATTRS,
-                "include_static_vectors": False,
-                "unk_dropout": 0.0,
-            },
-            "initialize.before_init": {
-                "@callbacks": "spacy-multihash.init_tables.v1",
-                "path": None,
-                "min_freq": 10,
-                "component": "tok2vec",
-                "max_rows": None,
-            },
-        }
-    ),
-    "hashes_1": Arm({f"{EMBED}.num_hashes": 1}),
-    "hashes_2": Arm({f"{EMBED}.num_hashes": 2}),
-    "hashes_3": Arm({f"{EMBED}.num_hashes": 3}),
+    "multi_embed": _multi_embed(min_freq=10),
+    "multi_embed_min5": _multi_embed(min_freq=5),
+    "multi_embed_min1": _multi_embed(min_freq=1),
+    **{f"hashes_{k}": _hashes(k) for k in (1, 2, 3)},
+    **{f"spacy_seeds_hashes_{k}": _hashes(k, seeds=SPACY_SEEDS) for k in (1, 2, 3, 4)},
+    **{
+        f"{name}hashes_{k}_rows_{rows}": _hashes(k, seeds=seeds, norm_rows=rows)
+        for name, seeds in (("", None), ("spacy_seeds_", SPACY_SEEDS))
+        for k in (1, 2)
+        for rows in (2500, 1000)
+    },
     "orth": _features("ORTH"),
     "norm": _features("NORM"),
     "norm_prefix": _features("NORM", "PREFIX"),
