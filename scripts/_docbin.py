@@ -1,12 +1,18 @@
-"""What the scripts that make corpora share: tagged words to a Doc, and whole corpora to disk."""
+"""What the scripts that make corpora share: a document as read, and tagged words to a Doc."""
 
-import os
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc
 from spacy.vocab import Vocab
+
+
+class Record(NamedTuple):
+    """A document as read: for each token its word, its tag and whether it opens a sentence."""
+
+    words: list[str]
+    tags: list[str]
+    sent_starts: list[bool]
 
 
 def tagged_doc(
@@ -26,18 +32,3 @@ def tagged_doc(
     # No `spaces`: only of a Doc with unknown spaces does spaCy's Corpus keep the tokens as they
     # are. It tokenizes the text of any other anew, and the gold tokens would be lost.
     return Doc(vocab, words=list(words), ents=list(tags), sent_starts=starts)
-
-
-def write_splits(output: Path, splits: Mapping[str, DocBin]) -> None:
-    """Write a corpus as OUTPUT/SPLIT.spacy: all files at once, or none.
-
-    output (Path): The folder, made if missing. Files of the same name are replaced.
-    splits (Mapping[str, DocBin]): The documents of each split, by the name of the split.
-    """
-    output.mkdir(parents=True, exist_ok=True)
-    # Within the output folder, so that the move stays on one file system and is atomic.
-    with TemporaryDirectory(prefix=".staging-", dir=output) as staging:
-        for split, doc_bin in splits.items():
-            doc_bin.to_disk(Path(staging) / f"{split}.spacy")
-        for split in splits:
-            os.replace(Path(staging) / f"{split}.spacy", output / f"{split}.spacy")

@@ -1,17 +1,22 @@
 """Convert a published data set to spaCy's binary format, one file a split."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from random import Random
+from typing import Annotated
 
+import ontonotes
 import spacy
 import typer
-from _docbin import tagged_doc, write_splits
+from _docbin import Record, tagged_doc
 from spacy.tokens import DocBin
 from spacy.vocab import Vocab
 from wasabi import msg
+
+from spacy_multihash.files import write_corpora
 
 DOCSTART = "-DOCSTART-"
 TAG = re.compile(r"O|[BI]-\S+")
@@ -28,6 +33,8 @@ class DatasetSpec:
     sep (str): What stands between two columns.
     docstart (bool): Whether a `-DOCSTART-` line opens each document, and blank lines part the
         sentences within; otherwise each sentence is a document.
+    cuts (Mapping[str, float]): Where the published files lack a split: the splits that the file of
+        "train" is cut into, and the share of it where each ends.
     """
 
     lang: str
@@ -35,7 +42,8 @@ class DatasetSpec:
     columns: int
     tag_column: int
     sep: str
-    docstart: bool
+    docstart: bool = False
+    cuts: Mapping[str, float] = field(default_factory=dict)
 
 
 def _files(train: str, dev: str, test: str) -> dict[str, str]:
@@ -44,30 +52,50 @@ def _files(train: str, dev: str, test: str) -> dict[str, str]:
 
 ES_FILES = _files("conll2002/esp.train", "conll2002/esp.testa", "conll2002/esp.testb")
 NL_FILES = _files("conll2002/ned.train", "conll2002/ned.testa", "conll2002/ned.testb")
+WNUT_FILES = _files(
+    "wnut17/wnut17train.conll", "wnut17/emerging.dev.conll", "wnut17/emerging.test.annotated"
+)
+TURKU_FILES = _files("turku-one/train.tsv", "turku-one/dev.tsv", "turku-one/test.tsv")
+ANEM_FILES = {"train": "anem/AnEM.train", "test": "anem/AnEM.test"}
+ARCHAEO_FILES = {"train": "archaeo/complete-bio-gs.bio"}
 
 DATASETS = {
-    "conll-es": DatasetSpec("es", ES_FILES, columns=3, tag_column=2, sep=" ", docstart=False),
+    "conll-es": DatasetSpec("es", ES_FILES, columns=3, tag_column=2, sep=" "),
     "conll-nl": DatasetSpec("nl", NL_FILES, columns=3, tag_column=2, sep=" ", docstart=True),
+    "wnut17": DatasetSpec("en", WNUT_FILES, columns=2, tag_column=1, sep="\t"),
+    "anem": DatasetSpec(
+        "en", ANEM_FILES, columns=4, tag_column=3, sep="\t", cuts={"train": 0.8, "dev": 1.0}
+    ),
+    "archaeo": DatasetSpec(
+        "nl",
+        ARCHAEO_FILES,
+        columns=4,
+        tag_column=3,
+        sep=" ",
+        cuts={"train": 0.8, "dev": 0.9, "test": 1.0},
+    ),
+    "turku-one": DatasetSpec("fi", TURKU_FILES, columns=2, tag_column=1, sep="\t"),
 }
-
-
-class Record(NamedTuple):
-    """A document as read: for each token its word, its tag and whether it opens a sentence."""
-
-    words: list[str]
-    tags: list[str]
-    sent_starts: list[bool]
+ONTONOTES = "ontonotes"
+NAMES = (*DATASETS, ONTONOTES)
+# The report's random splits come out with this seed: every count of its Tables 5 and 6 fits.
+SPLIT_SEED = 42
 
 
 @dataclass
 class SplitSummary:
-    """What came out for one split; `opened_by_i` counts the entities whose first tag is I-."""
+    """What came out for one split.
+
+    `opened_by_i` counts the entities whose first tag is I-, `unprintable` the tokens with a control
+    or private-use character. Both are kept.
+    """
 
     split: str
     docs: int = 0
     tokens: int = 0
     entities: int = 0
     opened_by_i: int = 0
+    unprintable: int = 0
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -159,39 +187,63 @@ def to_iob2(tags: Sequence[str], sent_starts: Sequence[bool]) -> list[str]:
     return fixed
 
 
-def read_split(
-    path: Path, spec: DatasetSpec, vocab: Vocab, split: str
-) -> tuple[DocBin, SplitSummary]:
-    """Return the documents of one file, and their counts.
+def is_unprintable(word: str) -> bool:
+    """Tell whether a word has a control character or one of private use (Unicode's Cc and Co)."""
+    return any(unicodedata.category(char) in ("Cc", "Co") for char in word)
 
-    path (Path): A file in the layout of `spec`.
-    spec (DatasetSpec): The data set's layout.
+
+def read_split(
+    path: Path, records: Iterable[Record], vocab: Vocab, split: str
+) -> tuple[DocBin, SplitSummary]:
+    """Return the documents of one split, and their counts.
+
+    path (Path): Where the records come from, for the message.
+    records (Iterable[Record]): The documents as read.
     vocab (Vocab): The vocab of the documents.
     split (str): The split's name, for the summary.
+
+    Raises ValueError if there are no documents.
     """
     doc_bin = DocBin()
     summary = SplitSummary(split)
-    for record in read_records(path, spec):
+    for record in records:
         tags = to_iob2(record.tags, record.sent_starts)
         doc_bin.add(tagged_doc(vocab, record.words, tags, record.sent_starts))
         summary.docs += 1
         summary.tokens += len(tags)
         summary.entities += sum(tag[0] == "B" for tag in tags)
         summary.opened_by_i += sum(a != b for a, b in zip(record.tags, tags, strict=True))
+        summary.unprintable += sum(map(is_unprintable, record.words))
     if not summary.docs:
         raise ValueError(f"{path}: expected tagged tokens, found none. Take the file as published.")
     return doc_bin, summary
 
 
-def convert(dataset: str, assets: Path, output: Path) -> list[SplitSummary]:
-    """Convert a data set; nothing is written unless every split can be read.
+def cut(records: Sequence[Record], cuts: Mapping[str, float]) -> Iterator[tuple[str, list[Record]]]:
+    """Yield the report's random splits of documents that were published without them.
 
-    dataset (str): A name in `DATASETS`.
-    assets (Path): The folder of published files.
-    output (Path): The folder that gets train.spacy, dev.spacy and test.spacy.
+    records (Sequence[Record]): The documents, in the order of the file.
+    cuts (Mapping[str, float]): The share of the documents where each split ends.
     """
+    shuffled = list(records)
+    Random(SPLIT_SEED).shuffle(shuffled)
+    start = 0
+    for split, share in cuts.items():
+        end = int(share * len(shuffled))
+        yield split, shuffled[start:end]
+        start = end
+
+
+def read_splits(dataset: str, assets: Path) -> Iterator[tuple[str, Path, Iterable[Record]]]:
+    """Yield the name, the source and the documents of each split of a data set.
+
+    Raises ValueError for an unknown data set, FileNotFoundError for a missing file.
+    """
+    if dataset == ONTONOTES:
+        yield from ontonotes.read_splits(assets)
+        return
     if dataset not in DATASETS:
-        raise ValueError(f"Unknown data set {dataset!r}. Choose one of: {', '.join(DATASETS)}.")
+        raise ValueError(f"Unknown data set {dataset!r}. Choose one of: {', '.join(NAMES)}.")
     spec = DATASETS[dataset]
     for name in spec.files.values():
         if not (assets / name).is_file():
@@ -199,22 +251,43 @@ def convert(dataset: str, assets: Path, output: Path) -> list[SplitSummary]:
                 f"{assets / name} is missing. Run `python -m spacy project assets`, or copy the "
                 "published files into assets/."
             )
-    vocab = spacy.blank(spec.lang).vocab
+    for split, name in spec.files.items():
+        records = read_records(assets / name, spec)
+        if split == "train" and spec.cuts:
+            for part, cut_records in cut(list(records), spec.cuts):
+                yield part, assets / name, cut_records
+        else:
+            yield split, assets / name, records
+
+
+def convert(dataset: str, assets: Path, output: Path) -> list[SplitSummary]:
+    """Convert a data set; nothing is written unless every split can be read.
+
+    dataset (str): A name in `DATASETS`, or "ontonotes".
+    assets (Path): The folder of published files; for OntoNotes the folder of its licensed copy.
+    output (Path): The folder that gets train.spacy, dev.spacy and test.spacy.
+    """
+    lang = "en" if dataset == ONTONOTES else DATASETS[dataset].lang if dataset in DATASETS else "xx"
+    vocab = spacy.blank(lang).vocab
     results = {
-        split: read_split(assets / name, spec, vocab, split) for split, name in spec.files.items()
+        split: read_split(path, records, vocab, split)
+        for split, path, records in read_splits(dataset, assets)
     }
-    write_splits(output, {split: doc_bin for split, (doc_bin, _) in results.items()})
+    write_corpora(output, {split: doc_bin for split, (doc_bin, _) in results.items()})
     return [summary for _, summary in results.values()]
 
 
 def convert_cli(
-    dataset: Annotated[str, typer.Argument(help=f"The data set: {', '.join(DATASETS)}.")],
-    assets: Annotated[Path, typer.Argument(help="Folder of the published files.")],
+    dataset: Annotated[str, typer.Argument(help=f"The data set: {', '.join(NAMES)}.")],
+    assets: Annotated[
+        Path, typer.Argument(help="Folder of the published files; of OntoNotes, your licensed copy")
+    ],
     output: Annotated[Path, typer.Argument(help="Folder for train, dev and test.spacy.")],
 ) -> None:
     """Convert a published data set to spaCy's binary format.
 
-    An I- tag that continues no entity opens one, and is counted.
+    An I- tag that continues no entity opens one, and is counted. Tokens with control or private-use
+    characters are kept, and counted.
 
     DOCS: https://spacy.io/api/docbin
     """
@@ -223,9 +296,9 @@ def convert_cli(
     except (OSError, ValueError) as error:
         msg.fail(f"Could not convert {dataset}", error, exits=1)
     msg.good(f"Converted {dataset}", output)
-    header = ("split", "docs", "tokens", "entities", "opened by I-")
+    header = ("split", "docs", "tokens", "entities", "opened by I-", "unprintable tokens")
     rows = [(row[0], *(f"{n:,}" for n in row[1:])) for row in map(astuple, summaries)]
-    msg.table(rows, header=header, divider=True, aligns=("l", "r", "r", "r", "r"))
+    msg.table(rows, header=header, divider=True, aligns=("l", *"rrrrr"))
 
 
 if __name__ == "__main__":

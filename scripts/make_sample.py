@@ -13,9 +13,11 @@ from typing import Annotated, NamedTuple
 import sample_words as material
 import spacy
 import typer
-from _docbin import tagged_doc, write_splits
+from _docbin import tagged_doc
 from spacy.tokens import DocBin
 from wasabi import msg
+
+from spacy_multihash.files import write_corpora
 
 SIZES = {"train": 3000, "dev": 500, "test": 600}
 
@@ -221,7 +223,7 @@ def make_sample(output: Path, seed: int = 0) -> list[SampleSummary]:
         split: DocBin(docs=[tagged_doc(vocab, s.words, s.tags) for s in sentences])
         for split, sentences in splits.items()
     }
-    write_splits(output, doc_bins)
+    write_corpora(output, doc_bins)
     return summarise(splits)
 
 

@@ -1,14 +1,52 @@
-"""The training corpus of a config, read with the vocab that the pipeline is going to have."""
+"""Corpora: of a file, and of a config with the vocab that the pipeline is going to have."""
 
+import zlib
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Callable, cast
+from pathlib import Path
+from typing import Callable, Union, cast
 
 from spacy.language import Language
-from spacy.tokens import Doc
+from spacy.tokens import Doc, DocBin
 from spacy.training import Example
+from spacy.training.corpus import walk_corpus
 from spacy.util import dot_to_object, load_model_from_config, registry
+from spacy.vocab import Vocab
 from thinc.api import Config
+
+
+def read_docs(path: Union[str, Path], vocab: Vocab) -> Iterator[Doc]:
+    """Stream the docs of a .spacy file, or of all such files in a folder.
+
+    path (Union[str, Path]): The file or the folder.
+    vocab (Vocab): The vocab of the docs.
+
+    Raises FileNotFoundError if there is none, and ValueError for a file that cannot be read or if
+    there are no docs.
+    """
+    path = Path(path)
+    files = walk_corpus(path, ".spacy") if path.exists() else []
+    if not files:
+        raise FileNotFoundError(
+            f"There is no corpus at {path}: expected a .spacy file, or a folder of them. Check the "
+            "path, or make one with: python -m spacy convert"
+        )
+    empty = True
+    for file_ in files:
+        for doc in _open_doc_bin(Path(file_)).get_docs(vocab):
+            empty = False
+            yield doc
+    if empty:
+        raise ValueError(f"The corpus at {path} has no documents. Check the path.")
+
+
+def _open_doc_bin(path: Path) -> DocBin:
+    try:
+        return DocBin().from_disk(path)
+    except (KeyError, TypeError, ValueError, zlib.error) as error:
+        raise ValueError(
+            f"{path} is cut off, or no .spacy file at all ({error}). Copy or convert it again."
+        ) from error
 
 
 def training_docs(nlp: Language) -> Iterator[Doc]:

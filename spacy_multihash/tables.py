@@ -14,7 +14,6 @@ The file format, version 1, is one MessagePack map:
 """
 
 import hashlib
-import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from typing import Any, Optional, Union
 import numpy
 import srsly
 
+from .files import write_bytes
 from .types import DocLike
 
 FORMAT = "spacy-multihash.tables"
@@ -181,7 +181,6 @@ def merge_tables(parts: Sequence[Tables]) -> Counts:
 
 def write_tables(path: Union[str, Path], tables: Tables) -> None:
     """Write tables to a file, whole or not at all."""
-    path = Path(path)
     body = srsly.msgpack_dumps(
         {
             "min_freq": tables.min_freq,
@@ -196,13 +195,7 @@ def write_tables(path: Union[str, Path], tables: Tables) -> None:
         }
     )
     message = {"format": FORMAT, "version": VERSION, "md5": _md5(body), "body": body}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    try:
-        partial.write_bytes(srsly.msgpack_dumps(message))
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
+    write_bytes(Path(path), srsly.msgpack_dumps(message))
 
 
 def read_tables(path: Union[str, Path]) -> Tables:

@@ -2,10 +2,12 @@
 
 from ._util import make_group
 from .accelerate import accelerate_cli
+from .evaluate import evaluate_cli
 from .init_tables import init_tables_cli
 
 multihash_cli = make_group()
 multihash_cli.command("accelerate")(accelerate_cli)
+multihash_cli.command("evaluate")(evaluate_cli)
 multihash_cli.command(
     "init-tables",
     # config overrides, --training.seed 1

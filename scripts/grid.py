@@ -1,0 +1,120 @@
+"""The experiments: which runs there are, and the config of each."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+
+from make_configs import ABLATIONS, ATTRS, DATASETS, Arm, make_config
+from spacy.attrs import IDS
+from spacy.util import load_model_from_config
+from thinc.api import Config
+
+from spacy_multihash import count_symbols, make_tables
+from spacy_multihash.corpora import training_docs
+
+CORPUS = Path("corpus")
+TRAINING = Path("training")
+NO_VECTORS = "no-vectors"
+CRF = "crf"
+HASH_EMBED = "multi_hash_embed"
+
+# The static vectors of each data set, where the report took the large ones of spaCy 3.4.
+VECTORS = {
+    "conll-es": "es_e5_words",
+    "conll-nl": "nl_e5_words",
+    "archaeo": "nl_e5_words",
+    "wnut17": "en_core_web_md",
+    "anem": "en_core_web_md",
+    "ontonotes": "en_core_web_md",
+}
+LANGS: Mapping[str, str] = {
+    name: arm.values["nlp.lang"] for name, arm in DATASETS.items() if name != "sample"
+}
+# Rows of MultiHashEmbed as a share of those of MultiEmbed at min_freq 10 (the report's Table 1).
+ROW_SHARES = {"rows_as_multi_embed": 1.0, "rows_20_percent": 0.2, "rows_10_percent": 0.1}
+ARMS = (HASH_EMBED, *ABLATIONS, *ROW_SHARES, CRF)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training, named by every factor.
+
+    dataset (str): A key of `LANGS`.
+    arm (str): A name in `ARMS`.
+    vectors (str): The name of static vectors, or "no-vectors".
+    seed (int): The seed of weights and batches.
+    """
+
+    dataset: str
+    arm: str
+    vectors: str = NO_VECTORS
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a data set or an arm that is not known."""
+        if self.dataset not in LANGS:
+            raise ValueError(f"Unknown data set {self.dataset!r}. Choose one of: {_list(LANGS)}.")
+        if self.arm not in ARMS:
+            raise ValueError(f"Unknown arm {self.arm!r}. Choose one of: {_list(ARMS)}.")
+
+    @property
+    def name(self) -> str:
+        """The run's folder below training/, the seed last."""
+        return f"{self.dataset}/{self.arm}/{self.vectors}/seed{self.seed}"
+
+    @property
+    def folder(self) -> Path:
+        """Where the run's config, log and model are."""
+        return TRAINING / self.name
+
+    def corpus(self, split: str) -> Path:
+        """The file of a split: train, dev or test."""
+        return CORPUS / self.dataset / f"{split}.spacy"
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(names)
+
+
+def run_config(run: Run) -> Config:
+    """Make the whole config of a run, but for the path of its vectors.
+
+    Raises FileNotFoundError if the corpus is not there, whose rows an arm of `ROW_SHARES` counts.
+    """
+    arm = Arm() if run.arm in (HASH_EMBED, *ROW_SHARES) else ABLATIONS[run.arm]
+    config = Config().from_str(make_config(arm), interpolate=False)
+    config["nlp"]["lang"] = LANGS[run.dataset]
+    config["system"]["seed"] = run.seed
+    config["paths"].update({split: str(run.corpus(split)) for split in ("train", "dev")})
+    config["training"]["logger"] = {
+        "@loggers": "spacy.ConsoleLogger.v3",
+        "progress_bar": None,
+        "console_output": True,
+        "output_file": str(run.folder / "log.jsonl"),
+    }
+    embed = config["components"]["tok2vec"]["model"]["embed"]
+    embed["include_static_vectors"] = run.vectors != NO_VECTORS
+    if run.arm in ROW_SHARES:
+        embed["rows"] = adjusted_rows(config, ROW_SHARES[run.arm])
+    return config
+
+
+def config_hash(config: Config) -> str:
+    """Digest all of a config that decides the outcome: everything but paths and the logger."""
+    config = config.copy()
+    config["paths"], config["training"]["logger"] = {}, {}
+    text = config.to_str(interpolate=False)
+    return hashlib.md5(text.encode("utf8"), usedforsecurity=False).hexdigest()
+
+
+def adjusted_rows(config: Config, share: float) -> list[int]:
+    """Return a share of the rows that MultiEmbed has at min_freq 10, for each attribute.
+
+    config (Config): A config, whose training corpus is counted.
+    share (float): 1.0 for as many rows.
+    """
+    docs = training_docs(load_model_from_config(config, auto_fill=True))
+    tables = make_tables(count_symbols(docs, {name: IDS[name] for name in ATTRS}), min_freq=10)
+    return [ceil(share * (len(tables.tables[name]) + 1)) for name in ATTRS]

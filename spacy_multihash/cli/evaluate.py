@@ -1,0 +1,124 @@
+"""`python -m spacy multihash evaluate`: scores on seen and unseen entities."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Optional, Union
+
+import spacy
+import srsly
+import typer
+from spacy.tokens import DocBin
+from spacy.training import Corpus
+from wasabi import msg
+
+from ..corpora import read_docs
+from ..entities import Matching, known_entities
+from ..evaluation import Evaluation, Scores, evaluate_entities, masked_parts, predict
+from ..files import write_corpora, write_json
+from ._util import import_code
+
+
+def evaluate_cli(
+    model: str = typer.Argument(..., help="Trained pipeline, a package's name or a path"),
+    data: Path = typer.Argument(..., help="Corpus to evaluate on: a .spacy file, or a folder"),
+    train: Path = typer.Option(..., help="Corpus that the pipeline was trained on"),
+    ignore_case: bool = typer.Option(False, "--ignore-case", help="Compare texts in lower case"),
+    match_label: bool = typer.Option(
+        False, "--match-label", help="An entity with another label than in TRAIN is unseen"
+    ),
+    output: Optional[Path] = typer.Option(None, help="JSON file to write the scores to"),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of tables"),
+    masked: Optional[Path] = typer.Option(
+        None, help="Folder to write seen.spacy and unseen.spacy to, the masked corpora"
+    ),
+    gpu_id: int = typer.Option(-1, "--gpu-id", "-g", help="GPU, or -1 for CPU"),
+    code: Optional[Path] = typer.Option(
+        None, "--code", "-c", help="Python file with registered functions to import"
+    ),
+) -> None:
+    """Evaluate an entity recognizer, also on entities that training has seen and has not.
+
+    An entity is seen if its exact text is that of an entity of TRAIN. Seen and unseen entities are
+    scored twice: in the report's way, where the others are masked as missing and every false
+    positive counts against both, and with each false positive counted once, for the part that its
+    own text belongs to.
+
+    DOCS: docs/your-data.md of spacy-multihash
+    """
+    import_code(code)
+    matching = Matching(ignore_case, match_label)
+    try:
+        evaluation = evaluate(model, data, train, matching=matching, masked=masked, gpu_id=gpu_id)
+    except (ImportError, OSError, ValueError) as error:
+        msg.fail("Cannot evaluate the pipeline", str(error), exits=1)
+    if output is not None:
+        write_json(output, asdict(evaluation))
+    if as_json:
+        typer.echo(srsly.json_dumps(asdict(evaluation), indent=2))
+        return
+    _show(evaluation)
+    if output is not None:
+        msg.good(f"Wrote the scores to {output}")
+    if masked is not None:
+        msg.good(f"Wrote seen.spacy and unseen.spacy to {masked}")
+
+
+def evaluate(
+    model: Union[str, Path],
+    data: Path,
+    train: Path,
+    *,
+    matching: Matching,
+    masked: Optional[Path] = None,
+    gpu_id: int = -1,
+) -> Evaluation:
+    """Evaluate a trained pipeline on a corpus.
+
+    model (Union[str, Path]): Name of a package, or path of a pipeline.
+    data (Path): The corpus to evaluate on: a .spacy file, or a folder of them.
+    train (Path): The corpus that the pipeline was trained on.
+    matching (Matching): What makes an entity the same as one of the training corpus.
+    masked (Optional[Path]): A folder for the masked corpora.
+    gpu_id (int): The GPU, or -1 for the CPU.
+
+    Raises ValueError or OSError, and writes nothing, if something cannot be read or scored.
+    """
+    if gpu_id >= 0:
+        spacy.require_gpu(gpu_id)
+    nlp = spacy.load(model)
+    known = known_entities(read_docs(train, nlp.vocab), matching)
+    examples = list(Corpus(data).make_examples(nlp, read_docs(data, nlp.vocab)))
+    predict(nlp, examples)
+    evaluation = evaluate_entities(examples, known)
+    if masked is not None:
+        parts = masked_parts(examples, known)
+        bins = {name: DocBin(docs=[e.reference for e in part]) for name, part in parts.items()}
+        write_corpora(masked, bins)
+    return evaluation
+
+
+def _show(evaluation: Evaluation) -> None:
+    """Print a table of all entities and parts, and one of labels."""
+    parts = {
+        "all": evaluation.overall,
+        **{f"{name}, others masked": s for name, s in evaluation.masked.items()},
+        **{f"{name}, counted once": s for name, s in evaluation.once.items()},
+        **{f"in training: {name}": s for name, s in evaluation.by_frequency.items()},
+    }
+    _table("Entities", [_row(name, scores) for name, scores in parts.items()])
+    for name, scores in {"all": evaluation.overall, **evaluation.once}.items():
+        rows = [_row(label, s) for label, s in scores.per_label.items()]
+        _table(f"Labels: {name}{'' if name == 'all' else ', counted once'}", rows)
+
+
+def _row(name: str, scores: Scores) -> tuple[str, ...]:
+    values = (getattr(scores, key) for key in "prf")
+    prf = ("-" if value is None else f"{100 * value:.2f}" for value in values)
+    return (name, f"{scores.entities:,}", *prf)
+
+
+def _table(title: str, rows: Sequence[tuple[str, ...]]) -> None:
+    msg.divider(title)
+    header = ("", "gold", "P", "R", "F1")
+    msg.table(rows, header=header, divider=True, aligns=("l", *"rrrr"))

@@ -1,0 +1,150 @@
+"""Scores of an entity recognizer on entities that training has seen and on those it has not."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Callable, Optional
+
+from spacy.language import Language
+from spacy.scorer import get_ner_prf
+from spacy.tokens import Span
+from spacy.training import Example
+
+from .entities import KnownEntities, keep_entities
+
+# By how often an entity occurs in the training corpus: name and the largest count, None for any.
+FREQUENCY_BANDS: Sequence[tuple[str, Optional[int]]] = (
+    ("0", 0),
+    ("1", 1),
+    ("2-5", 5),
+    ("6-20", 20),
+    ("more", None),
+)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Precision, recall and F1 of some entities, 0 to 1, each None if there is nothing to score.
+
+    entities (int): The number of gold entities.
+    p, r, f (Optional[float]): Precision, recall and F1, over all labels.
+    per_label (Mapping[str, Scores]): The same for each label.
+    """
+
+    entities: int
+    p: Optional[float] = None
+    r: Optional[float] = None
+    f: Optional[float] = None
+    per_label: Mapping[str, "Scores"] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Scores of all entities of a corpus, and of parts of them.
+
+    overall (Scores): All entities, as `spacy evaluate` gives them.
+    masked (Mapping[str, Scores]): "seen" and "unseen" in the report's way: the gold entities of the
+        other part are missing annotation, and every other false positive counts in both parts.
+    once (Mapping[str, Scores]): "seen" and "unseen" with each false positive counted once: in the
+        part that its own text belongs to. Recall is the same as in `masked`.
+    by_frequency (Mapping[str, Scores]): As `once`, for the names in `FREQUENCY_BANDS`.
+    """
+
+    overall: Scores
+    masked: Mapping[str, Scores]
+    once: Mapping[str, Scores]
+    by_frequency: Mapping[str, Scores]
+
+
+def predict(nlp: Language, examples: Sequence[Example]) -> None:
+    """Let a pipeline annotate the predicted docs of examples, as `nlp.evaluate` does.
+
+    nlp (Language): The pipeline.
+    examples (Sequence[Example]): The examples, whose predicted docs are replaced.
+
+    Raises ValueError if no active component of the pipeline assigns entities.
+    """
+    if not any("doc.ents" in nlp.get_pipe_meta(name).assigns for name in nlp.pipe_names):
+        raise ValueError(
+            "The pipeline has no component that assigns entities (doc.ents), such as ner; it has: "
+            f"{', '.join(nlp.pipe_names) or 'none'}. Evaluate a pipeline that was trained with one."
+        )
+    docs = nlp.pipe([example.predicted for example in examples])
+    for example, doc in zip(examples, docs, strict=True):
+        example.predicted = doc
+
+
+def evaluate_entities(examples: Sequence[Example], known: KnownEntities) -> Evaluation:
+    """Score predicted entities, and the parts that training has seen and has not.
+
+    Tokens whose gold annotation is missing count nowhere.
+
+    examples (Sequence[Example]): Predicted and gold docs.
+    known (KnownEntities): The entities of the training corpus.
+
+    Raises ValueError if no doc has gold annotation of entities.
+    """
+    if not any(example.y.has_annotation("ENT_IOB") for example in examples):
+        raise ValueError(
+            f"The corpus to evaluate on has {len(examples)} documents, but none with annotation of "
+            "entities. Evaluate on a corpus with gold entities."
+        )
+    bands = {name: _band(known, name) for name, _ in FREQUENCY_BANDS}
+    return Evaluation(
+        overall=score(examples),
+        masked=score_parts(examples, known),
+        once={name: score(_only(examples, part)) for name, part in _parts(known).items()},
+        by_frequency={name: score(_only(examples, band)) for name, band in bands.items()},
+    )
+
+
+def score_parts(examples: Sequence[Example], known: KnownEntities) -> dict[str, Scores]:
+    """Score "seen" and "unseen" entities in the report's way, and nothing else."""
+    return {name: score(part) for name, part in masked_parts(examples, known).items()}
+
+
+def masked_parts(examples: Sequence[Example], known: KnownEntities) -> dict[str, list[Example]]:
+    """Return the examples of the parts "seen" and "unseen", in which the others are masked.
+
+    examples (Sequence[Example]): Predicted and gold docs.
+    known (KnownEntities): The entities of the training corpus.
+    """
+    return {
+        name: [Example(e.x, keep_entities(e.y, is_part, mask=True)) for e in examples]
+        for name, is_part in _parts(known).items()
+    }
+
+
+def score(examples: Iterable[Example]) -> Scores:
+    """Score predicted entities as spaCy does, and count the gold ones."""
+    examples = list(examples)
+    prf = get_ner_prf(examples)
+    golds = Counter(ent.label_ for example in examples for ent in example.y.ents)
+    per_label = {
+        label: Scores(golds[label], **values)
+        for label, values in sorted((prf["ents_per_type"] or {}).items())
+    }
+    return Scores(golds.total(), *(prf[f"ents_{key}"] for key in "prf"), per_label)
+
+
+def _only(examples: Iterable[Example], is_kept: Callable[[Span], bool]) -> list[Example]:
+    """Return examples without all other entities, gold and predicted.
+
+    A predicted entity that matches a gold one has its text, and stays or goes with it.
+    """
+    return [
+        Example(*(keep_entities(doc, is_kept, mask=False) for doc in (example.x, example.y)))
+        for example in examples
+    ]
+
+
+def _parts(known: KnownEntities) -> dict[str, Callable[[Span], bool]]:
+    return {"seen": known.has_seen, "unseen": lambda span: not known.has_seen(span)}
+
+
+def _band(known: KnownEntities, name: str) -> Callable[[Span], bool]:
+    def is_in_band(span: Span) -> bool:
+        count = known.count(span)
+        return name == next(b for b, last in FREQUENCY_BANDS if last is None or count <= last)
+
+    return is_in_band

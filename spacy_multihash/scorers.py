@@ -1,0 +1,52 @@
+"""The scorer of seen and unseen entities, for [components.ner.scorer]."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Callable, Union
+
+from spacy.pipeline.ner import ner_score
+from spacy.training import Example
+from spacy.vocab import Vocab
+
+from .corpora import read_docs
+from .entities import KnownEntities, Matching, known_entities
+from .evaluation import score_parts
+
+
+def make_seen_unseen_scorer_v1(
+    train: Union[str, Path], ignore_case: bool = False, match_label: bool = False
+) -> Callable[..., dict[str, Any]]:
+    """Make the scorer that adds scores of seen and unseen entities to those of spacy.ner_scorer.v1.
+
+    An entity is seen if its text is that of an entity of the training corpus. The entities of the
+    other part count as missing annotation, as in the report "Multi hash embeddings in spaCy"
+    (section 4.2), so that a false positive counts in both parts. The scores are ents_seen_p,
+    ents_seen_r, ents_seen_f, ents_seen_per_type and the same with "unseen"; they are None where the
+    corpus has nothing of the kind. spacy train logs those that [training.score_weights] names, with
+    a weight of 0.0 or more.
+
+    train (Union[str, Path]): The training corpus: a .spacy file, or a folder of them. It is read
+        when something is first scored, and has to be there then.
+    ignore_case (bool): Compare texts in lower case.
+    match_label (bool): An entity with another label than in the training corpus is unseen.
+
+    Raises FileNotFoundError or ValueError, when something is first scored, if the training corpus
+    cannot be read.
+    """
+    matching = Matching(ignore_case, match_label)
+    known: list[KnownEntities] = []
+
+    def score(examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:  # noqa: ANN401
+        examples = list(examples)
+        if not known:
+            known.append(known_entities(read_docs(train, Vocab()), matching))
+        scores = ner_score(examples, **kwargs)
+        for name, part in score_parts(examples, known[0]).items():
+            scores.update({f"ents_{name}_{key}": getattr(part, key) for key in "prf"})
+            per_type = {
+                label: {k: getattr(s, k) for k in "prf"} for label, s in part.per_label.items()
+            }
+            scores[f"ents_{name}_per_type"] = per_type or None
+        return scores
+
+    return score
