@@ -1,12 +1,13 @@
 """The experiments: which runs there are, and the config of each."""
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 
-from make_configs import ABLATIONS, ATTRS, DATASETS, Arm, make_config
+from make_configs import ABLATIONS, ATTRS, DATASETS, TRAINING, Arm, make_config
 from spacy.attrs import IDS
 from spacy.util import load_model_from_config
 from thinc.api import Config
@@ -15,7 +16,7 @@ from spacy_multihash import count_symbols, make_tables
 from spacy_multihash.corpora import training_docs
 
 CORPUS = Path("corpus")
-TRAINING = Path("training")
+RUNS = Path("training")
 NO_VECTORS = "no-vectors"
 CRF = "crf"
 HASH_EMBED = "multi_hash_embed"
@@ -34,7 +35,7 @@ LANGS: Mapping[str, str] = {
 }
 # Rows of MultiHashEmbed as a share of those of MultiEmbed at min_freq 10 (the report's Table 1).
 ROW_SHARES = {"rows_as_multi_embed": 1.0, "rows_20_percent": 0.2, "rows_10_percent": 0.1}
-ARMS = (HASH_EMBED, *ABLATIONS, *ROW_SHARES, CRF)
+ARMS = (HASH_EMBED, *ABLATIONS, *TRAINING, *ROW_SHARES, CRF)
 
 
 @dataclass(frozen=True)
@@ -67,15 +68,75 @@ class Run:
     @property
     def folder(self) -> Path:
         """Where the run's config, log and model are."""
-        return TRAINING / self.name
+        return RUNS / self.name
 
     def corpus(self, split: str) -> Path:
         """The file of a split: train, dev or test."""
         return CORPUS / self.dataset / f"{split}.spacy"
 
 
+def parse_run(name: str) -> Run:
+    """Return the run of a name.
+
+    Raises ValueError for a name of another form, or with an unknown data set or arm.
+    """
+    match = re.fullmatch(r"([^/]+)/([^/]+)/([^/]+)/seed(\d+)", name)
+    if match is None:
+        raise ValueError(
+            f"Expected a run as DATASET/ARM/VECTORS/seedN, such as {Run('conll-es', CRF).name}; "
+            f"found {name!r}."
+        )
+    dataset, arm, vectors, seed = match.groups()
+    return Run(dataset, arm, vectors, int(seed))
+
+
 def _list(names: Iterable[str]) -> str:
     return ", ".join(names)
+
+
+def _runs(
+    datasets: Iterable[str],
+    arms: Iterable[str],
+    seeds: Iterable[int] = (0,),
+    *,
+    vectors: bool = False,
+) -> list[Run]:
+    return [
+        Run(dataset, arm, VECTORS[dataset] if vectors else NO_VECTORS, seed)
+        for seed in seeds
+        for dataset in datasets
+        for arm in arms
+    ]
+
+
+def make_grid() -> list[Run]:
+    """List the runs of the experiments, those that matter most first.
+
+    One seed of every comparison comes before the second of any.
+    """
+    both = (HASH_EMBED, "multi_embed")
+    report = ("conll-es", "conll-nl", "wnut17", "anem", "archaeo")
+    with_vectors = ("conll-es", "wnut17", "conll-nl", "anem", "archaeo")
+    seeds_arms = [f"{scheme}hashes_{k}" for k in (1, 2) for scheme in ("", "spacy_seeds_")]
+    dead = [f"{arm}_rows_{rows}" for rows in (2500, 1000) for arm in seeds_arms]
+    other_hashes = ["hashes_3", "spacy_seeds_hashes_3", "spacy_seeds_hashes_4"]
+    features = ("orth", "norm", "norm_prefix", "norm_prefix_suffix")
+    min_freqs = ("multi_embed_min5", "multi_embed_min1")
+    grid: list[Run] = []
+    for seeds in ((0,), (1, 2)):
+        grid += _runs(report[:4], both, seeds)
+        grid += _runs(report, [CRF], seeds[:1] if seeds == (0,) else ())
+        grid += _runs(["turku-one"], [*seeds_arms, *dead], seeds)
+        grid += _runs(["conll-es"], [*seeds_arms, *other_hashes], seeds)
+        grid += _runs(["conll-nl", "anem"], features, seeds)
+        grid += _runs(with_vectors[:2], both, seeds, vectors=True)
+        grid += _runs(["archaeo", "turku-one"], both, seeds)
+        grid += _runs(["turku-one"], other_hashes, seeds)
+        grid += _runs(["conll-es", "wnut17"], ["spacy_multi_hash_embed"], seeds)
+        grid += _runs(["conll-es", "archaeo"], ROW_SHARES, seeds)
+        grid += _runs(report, min_freqs, seeds)
+        grid += _runs(with_vectors[2:], both, seeds, vectors=True)
+    return grid
 
 
 def run_config(run: Run) -> Config:
@@ -83,7 +144,7 @@ def run_config(run: Run) -> Config:
 
     Raises FileNotFoundError if the corpus is not there, whose rows an arm of `ROW_SHARES` counts.
     """
-    arm = Arm() if run.arm in (HASH_EMBED, *ROW_SHARES) else ABLATIONS[run.arm]
+    arm = Arm() if run.arm in (HASH_EMBED, *ROW_SHARES) else (ABLATIONS | TRAINING)[run.arm]
     config = Config().from_str(make_config(arm), interpolate=False)
     config["nlp"]["lang"] = LANGS[run.dataset]
     config["system"]["seed"] = run.seed

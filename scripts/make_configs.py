@@ -65,6 +65,12 @@ def _hashes(num_hashes: int, *, seeds: list[int] | None = None, norm_rows: int =
     return Arm({f"{EMBED}.{name}": value for name, value in values.items()})
 
 
+def _training(*, dropout: float, batch: int = 1000) -> Arm:
+    """Parameter averages, with another dropout and final size of batches, in words."""
+    values = {"dropout": dropout, "optimizer.use_averages": True, "batcher.size.stop": batch}
+    return Arm({f"training.{name}": value for name, value in values.items()})
+
+
 # Ready to train on one corpus each.
 DATASETS = {
     "conll-es": _corpus("conll-es", "es"),
@@ -117,7 +123,21 @@ ABLATIONS = {
     "norm_prefix_suffix": _features("NORM", "PREFIX", "SUFFIX"),
 }
 
-ARMS = DATASETS | {f"ablation/{name}": arm for name, arm in ABLATIONS.items()}
+# Other settings of training, of which configs/recommended.cfg is made.
+TRAINING = {
+    "averages": _training(dropout=0.1),
+    "averages_dropout_20": _training(dropout=0.2),
+    "averages_dropout_30": _training(dropout=0.3),
+    "averages_dropout_40": _training(dropout=0.4),
+    "averages_dropout_30_batch_500": _training(dropout=0.3, batch=500),
+    "averages_dropout_30_batch_2000": _training(dropout=0.3, batch=2000),
+}
+
+ARMS = DATASETS | {
+    f"{folder}/{name}": arm
+    for folder, arms in (("ablation", ABLATIONS), ("training", TRAINING))
+    for name, arm in arms.items()
+}
 
 
 def make_config(arm: Arm) -> str:

@@ -1,20 +1,77 @@
-"""One run of the experiments: train it through `spacy train`, and keep its log and model."""
+"""One run of the experiments: train it through `spacy train`, evaluate it, write its results."""
 
-import os
-import resource
 import shutil
-import subprocess
-import sys
 import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from platform import python_version
+from types import ModuleType
+from typing import Annotated, Any, Callable
 
+import spacy
 import srsly
-from grid import NO_VECTORS, Run, config_hash, run_config
-from spacy_multihash.files import write_json
+import typer
+from grid import CRF, LANGS, NO_VECTORS, Run, config_hash, parse_run, run_config
+from spacy.cli.train import train as spacy_train
+from spacy.language import Language
+from spacy.training import Corpus, Example
 from thinc.api import Config
+from wasabi import msg
 
+from spacy_multihash.corpora import read_docs
+from spacy_multihash.entities import KnownEntities, known_entities
+from spacy_multihash.evaluation import predict, score, score_parts
+from spacy_multihash.files import write_json
+
+FORMAT = 1
+RESULTS = Path("results") / "runs"
 VECTORS_FOLDER = Path("assets") / "vectors"
+PACKAGES = ("spacy", "thinc", "numpy", "spacy-multihash")
+
+
+# Replaces the predicted docs of examples by annotated ones.
+Tagger = Callable[[list[Example]], None]
+
+
+@dataclass(frozen=True)
+class Training:
+    """What is kept of a training.
+
+    config_hash (str): The digest of its config.
+    seconds, cpu_seconds (float): Its time, by the clock and of the processor.
+    """
+
+    config_hash: str
+    seconds: float
+    cpu_seconds: float
+
+
+def results_path(run: Run) -> Path:
+    """Return the file of a run's results."""
+    return RESULTS / f"{run.name}.json"
+
+
+def read_result(path: Path) -> dict[str, Any]:
+    """Read the results of a run.
+
+    Raises ValueError for a damaged file, or one of another format.
+    """
+    try:
+        result = srsly.read_json(path)
+    except ValueError as error:
+        raise ValueError(
+            f"{path} holds no JSON ({error}). Delete it, and run it again, or restore it."
+        ) from error
+    found = result.get("format") if isinstance(result, dict) else None
+    if found != FORMAT:
+        raise ValueError(
+            f"{path} holds results in format {found}, these scripts read format {FORMAT}. Use the "
+            "scripts that wrote it, or another folder of results."
+        )
+    return result
 
 
 def vectors_path(name: str) -> str:
@@ -23,19 +80,17 @@ def vectors_path(name: str) -> str:
     return str(folder) if folder.is_dir() else name
 
 
-def train(run: Run, config: Config) -> dict[str, Any]:
-    """Train a run, unless it is trained already with this config, and return how long it took.
+def train(run: Run, config: Config) -> Training:
+    """Train a run, unless it is trained already with this config.
 
     run (Run): The run.
-    config (Config): Its config.
-
-    Raises RuntimeError if training fails.
+    config (Config): Its config, as `run_config` makes it.
     """
     marker = run.folder / "training.json"
-    trained = {"config_hash": config_hash(config)}
+    digest = config_hash(config)
     if marker.is_file():
-        earlier = srsly.read_json(marker)
-        if earlier["config_hash"] == trained["config_hash"]:
+        earlier = Training(**srsly.read_json(marker))
+        if earlier.config_hash == digest:
             return earlier
     if run.folder.exists():  # interrupted, or of another config
         shutil.rmtree(run.folder)
@@ -43,28 +98,143 @@ def train(run: Run, config: Config) -> dict[str, Any]:
     if run.vectors != NO_VECTORS:
         config["paths"]["vectors"] = vectors_path(run.vectors)
     config.to_disk(run.folder / "config.cfg", interpolate=False)
-    wall, cpu = time.perf_counter(), _children_seconds()
-    command = [sys.executable, "-m", "spacy", "train", str(run.folder / "config.cfg")]
-    with (run.folder / "log.txt").open("w") as log:
-        done = subprocess.run(
-            [*command, "--output", str(run.folder)],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-        )
-    if done.returncode != 0:
-        raise RuntimeError(
-            f"Training of {run.name} failed with exit status {done.returncode}. See "
-            f"{run.folder / 'log.txt'}, and run it again."
-        )
-    trained["seconds"] = time.perf_counter() - wall
-    trained["cpu_seconds"] = _children_seconds() - cpu
+    start, cpu_start = time.perf_counter(), time.process_time()
+    spacy_train(run.folder / "config.cfg", run.folder)
+    training = Training(digest, time.perf_counter() - start, time.process_time() - cpu_start)
     shutil.rmtree(run.folder / "model-last")
-    write_json(marker, trained)
-    return trained
+    write_json(marker, asdict(training))
+    return training
 
 
-def _children_seconds() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
+def run_one(run: Run) -> dict[str, Any]:
+    """Train and evaluate a run, unless its results are there, and return them.
+
+    A run counts when its results are on disk, which are written last, and whole.
+
+    run (Run): The run, whose corpus has been converted.
+
+    Raises FileNotFoundError if the corpus is not there, ValueError for results that are damaged.
+    """
+    path = results_path(run)
+    if is_done(run):
+        return read_result(path)
+    nlp, tagger, facts = (_run_crf if run.arm == CRF else _run_spacy)(run)
+    known = known_entities(read_docs(run.corpus("train"), nlp.vocab))
+    scores = {}
+    for split in ("dev", "test"):
+        golds = read_docs(run.corpus(split), nlp.vocab)
+        examples = list(Corpus(run.corpus(split)).make_examples(nlp, golds))
+        start = time.process_time()
+        tagger(examples)
+        speed = sum(len(e.x) for e in examples) / (time.process_time() - start)
+        scores[split] = split_scores(examples, known)
+    result = {
+        "format": FORMAT,
+        "dataset": run.dataset,
+        "arm": run.arm,
+        "vectors": run.vectors,
+        "seed": run.seed,
+        "versions": {"python": python_version(), **{name: version(name) for name in PACKAGES}},
+        **facts,
+        "words_per_second": speed,  # of the test set, the last one
+        **scores,
+    }
+    write_json(path, result)
+    return result
+
+
+def is_done(run: Run) -> bool:
+    """Tell whether the results of a run, with its present config, are on disk."""
+    path = results_path(run)
+    return path.is_file() and read_result(path)["config_hash"] == run_hash(run)
+
+
+def run_hash(run: Run) -> str:
+    """Digest all that decides the outcome of a run."""
+    if run.arm == CRF:
+        return _import_crf().settings_hash()
+    return config_hash(run_config(run))
+
+
+def _import_crf() -> ModuleType:
+    import crf  # an extra, which the other runs do without
+
+    return crf
+
+
+def _run_spacy(run: Run) -> tuple[Language, Tagger, dict[str, Any]]:
+    training = train(run, run_config(run))
+    model = run.folder / "model-best"
+    nlp = spacy.load(model)
+    log = list(srsly.read_jsonl(run.folder / "log.jsonl"))
+    facts = {
+        "config_hash": training.config_hash,
+        "train_seconds": training.seconds,
+        "train_cpu_seconds": training.cpu_seconds,
+        "steps": log[-1]["step"],
+        "best_step": max(log, key=lambda line: line["score"])["step"],
+        "model_bytes": sum(path.stat().st_size for path in model.rglob("*") if path.is_file()),
+        "parameters": count_parameters(nlp),
+    }
+    return nlp, partial(predict, nlp), facts
+
+
+def _run_crf(run: Run) -> tuple[Language, Tagger, dict[str, Any]]:
+    crf = _import_crf()
+    nlp = spacy.blank(LANGS[run.dataset])
+    model = run.folder / "model.crfsuite"
+    training = crf.train_crf(read_docs(run.corpus("train"), nlp.vocab), model)
+
+    def tag(examples: list[Example]) -> None:
+        docs = crf.predict_crf(model, (example.predicted for example in examples))
+        for example, doc in zip(examples, docs, strict=True):
+            example.predicted = doc
+
+    facts = {
+        "config_hash": run_hash(run),
+        "train_seconds": training.seconds,
+        "train_cpu_seconds": training.cpu_seconds,
+        "steps": None,
+        "best_step": None,
+        "model_bytes": model.stat().st_size,
+        "parameters": training.features,
+    }
+    return nlp, tag, facts
+
+
+def count_parameters(nlp: Language) -> int:
+    """Count the trained weights of a pipeline; each shared layer counts once."""
+    models = [pipe.model for _, pipe in nlp.components if hasattr(pipe, "model")]
+    nodes = {id(node): node for model in models for node in model.walk()}
+    return sum(
+        node.get_param(name).size
+        for node in nodes.values()
+        for name in node.param_names
+        if node.has_param(name)
+    )
+
+
+def split_scores(examples: Sequence[Example], known: KnownEntities) -> dict[str, Any]:
+    """Score all, seen and unseen entities, the latter two in the report's way."""
+    parts = {"all": score(examples), **score_parts(examples, known)}
+    return {name: {key: getattr(part, key) for key in "prf"} for name, part in parts.items()}
+
+
+def run_one_cli(
+    name: Annotated[str, typer.Argument(help="DATASET/ARM/VECTORS/seedN, as run_grid.py lists")],
+) -> None:
+    """Train and evaluate one run of the experiments, unless its results are there.
+
+    DOCS: docs/results.md
+    """
+    try:
+        run = parse_run(name)
+        result = run_one(run)
+    except (OSError, ValueError) as error:
+        msg.fail(f"Could not run {name}", str(error), exits=1)
+    f_scores = {split: result[split]["all"]["f"] for split in ("dev", "test")}
+    msg.good(f"{name}: F1 {f_scores['dev']:.4f} on dev, {f_scores['test']:.4f} on test")
+
+
+if __name__ == "__main__":
+    typer.run(run_one_cli)
