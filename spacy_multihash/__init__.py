@@ -15,6 +15,14 @@ if TYPE_CHECKING:
     from .architectures import build_multi_embed_v1 as build_multi_embed_v1
     from .architectures import build_multi_hash_embed_v1 as build_multi_hash_embed_v1
     from .callbacks import set_tables as set_tables
+    from .entities import KnownEntities as KnownEntities
+    from .entities import Matching as Matching
+    from .entities import keep_entities as keep_entities
+    from .entities import known_entities as known_entities
+    from .evaluation import Evaluation as Evaluation
+    from .evaluation import Scores as Scores
+    from .evaluation import evaluate_entities as evaluate_entities
+    from .evaluation import masked_parts as masked_parts
     from .layers import default_seeds as default_seeds
     from .layers import spacy_seeds as spacy_seeds
     from .products import set_products as set_products
@@ -34,6 +42,10 @@ if TYPE_CHECKING:
 
 _MODULE_OF = {
     "Acceleration": "acceleration",
+    "Evaluation": "evaluation",
+    "KnownEntities": "entities",
+    "Matching": "entities",
+    "Scores": "evaluation",
     "Table": "tables",
     "Tables": "tables",
     "accelerate": "acceleration",
@@ -47,7 +59,11 @@ _MODULE_OF = {
     "embed_to_spacy": "weights",
     "encoder_from_spacy": "weights",
     "encoder_to_spacy": "weights",
+    "evaluate_entities": "evaluation",
+    "keep_entities": "entities",
+    "known_entities": "entities",
     "make_tables": "tables",
+    "masked_parts": "evaluation",
     "merge_tables": "tables",
     "read_tables": "tables",
     "set_products": "products",

@@ -1,9 +1,11 @@
 """Corpora: of a file, and of a config with the vocab that the pipeline is going to have."""
 
+import os
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Callable, Union, cast
 
 from spacy.language import Language
@@ -47,6 +49,21 @@ def _open_doc_bin(path: Path) -> DocBin:
         raise ValueError(
             f"{path} is cut off, or no .spacy file at all ({error}). Copy or convert it again."
         ) from error
+
+
+def write_corpora(folder: Path, corpora: Mapping[str, DocBin]) -> None:
+    """Write corpora as FOLDER/NAME.spacy: all files at once, or none.
+
+    folder (Path): The folder, made if missing. Files of the same name are replaced.
+    corpora (Mapping[str, DocBin]): The documents of each corpus, by its name.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    # Within the folder, so that the move stays on one file system and is atomic.
+    with TemporaryDirectory(prefix=".staging-", dir=folder) as staging:
+        for name, doc_bin in corpora.items():
+            doc_bin.to_disk(Path(staging) / f"{name}.spacy")
+        for name in corpora:
+            os.replace(Path(staging) / f"{name}.spacy", folder / f"{name}.spacy")
 
 
 def training_docs(nlp: Language) -> Iterator[Doc]:

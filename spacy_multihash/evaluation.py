@@ -124,7 +124,7 @@ def score(examples: Iterable[Example]) -> Scores:
         label: Scores(golds[label], **values)
         for label, values in sorted((prf["ents_per_type"] or {}).items())
     }
-    return Scores(golds.total(), *(prf[f"ents_{key}"] for key in "prf"), per_label)
+    return Scores(golds.total(), prf["ents_p"], prf["ents_r"], prf["ents_f"], per_label)
 
 
 def _only(examples: Iterable[Example], is_kept: Callable[[Span], bool]) -> list[Example]:

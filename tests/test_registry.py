@@ -24,6 +24,7 @@ ENTRY_POINTS = {
         "spacy-multihash.use_product_ops.v1",
     ],
     "spacy_cli": ["multihash"],
+    "spacy_scorers": ["spacy-multihash.seen_unseen_scorer.v1"],
 }
 EMBED = {"width": 8, "attrs": ["NORM", "SHAPE"], "include_static_vectors": False}
 ARCHITECTURES = {
@@ -77,6 +78,15 @@ def test_callback_refuses_arguments_of_a_wrong_type(name: str) -> None:
     config = {"callback": {"@callbacks": name, **CALLBACKS[name], "component": {"a": 1}}}
     # The name of the argument, whether it is of a wrong type or none of the callback's.
     with pytest.raises(ValueError, match="component"):
+        spacy.registry.resolve(config)
+
+
+def test_scorer_resolves_from_a_config_and_refuses_arguments_of_a_wrong_type() -> None:
+    (name,) = ENTRY_POINTS["spacy_scorers"]
+    config = {"scorer": {"@scorers": name, "train": "train.spacy"}}
+    assert callable(spacy.registry.resolve(config)["scorer"])
+    config["scorer"]["ignore_case"] = "perhaps"
+    with pytest.raises(ValueError, match="ignore_case"):
         spacy.registry.resolve(config)
 
 

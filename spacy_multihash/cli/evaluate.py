@@ -12,10 +12,10 @@ from spacy.tokens import DocBin
 from spacy.training import Corpus
 from wasabi import msg
 
-from ..corpora import read_docs
+from ..corpora import read_docs, write_corpora
 from ..entities import Matching, known_entities
 from ..evaluation import Evaluation, Scores, evaluate_entities, masked_parts, predict
-from ..files import write_corpora, write_json
+from ..files import write_json
 from ._util import import_code
 
 

@@ -1,3 +1,4 @@
+import random
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from spacy.training import Corpus
 from ..conftest import SHARED
 
 REAL_DATA = SHARED / "datasets"
-# What the shared task's files hold: documents, tokens, entities, entities opened by I-.
+# What the published files hold: documents, tokens, entities, entities opened by I-, unprintable.
 REAL_COUNTS = {
     "conll-es": [
         SplitSummary("train", 8323, 264715, 18798, 1),
@@ -33,13 +34,33 @@ REAL_COUNTS = {
         SplitSummary("dev", 74, 37687, 2616, 0),
         SplitSummary("test", 119, 68875, 3941, 0),
     ],
+    "wnut17": [
+        SplitSummary("train", 3394, 62730, 1975),
+        SplitSummary("dev", 1009, 15733, 836),
+        SplitSummary("test", 1287, 23394, 1079),
+    ],
+    "anem": [
+        SplitSummary("train", 2252, 57894, 1479),
+        SplitSummary("dev", 563, 13803, 400),
+        SplitSummary("test", 1882, 45939, 1256),
+    ],
+    "archaeo": [
+        SplitSummary("train", 26804, 351235, 24742, 0, 59),
+        SplitSummary("dev", 3351, 44274, 3256, 0, 7),
+        SplitSummary("test", 3351, 43865, 3151, 0, 9),
+    ],
+    "turku-one": [
+        SplitSummary("train", 27833, 388883, 42933, 0, 9),
+        SplitSummary("dev", 2552, 35996, 3653),
+        SplitSummary("test", 5279, 73838, 7950),
+    ],
 }
 ES = "Ana NP B-PER\nvive V O\nen SP O\nLa DA B-LOC\nPaz NP I-LOC\n\nEFE NC I-ORG\n. Fp O\n\n"
 NL = (
     "-DOCSTART- -DOCSTART- O\nJan N B-PER\nslaapt V O\n\nIn Prep O\nGent N B-LOC\n\n"
     "-DOCSTART- -DOCSTART- O\nKBC N B-ORG\n\n"
 )
-TWO_COLUMNS = DatasetSpec("en", {}, columns=2, tag_column=1, sep="\t", docstart=False)
+TWO_COLUMNS = DatasetSpec("en", {}, columns=2, tag_column=1, sep="\t")
 
 
 def write_assets(folder: Path, dataset: str, content: str) -> None:
@@ -214,7 +235,7 @@ def test_read_records_takes_two_columns_and_a_lone_tab_as_blank(tmp_path: Path) 
 
 
 def test_parse_line_reads_tag_from_its_column() -> None:
-    spec = DatasetSpec("en", {}, columns=4, tag_column=1, sep=" ", docstart=False)
+    spec = DatasetSpec("en", {}, columns=4, tag_column=1, sep=" ")
     assert parse_line("Gent B-LOC 0 4", spec, "file:1") == ("Gent", "B-LOC")
 
 
@@ -241,7 +262,7 @@ def test_convert_cli_shows_a_row_a_split(
     write_assets(tmp_path, "conll-nl", NL)
     convert_cli("conll-nl", tmp_path, tmp_path / "out")
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert ["train", "2", "5", "3", "0"] in rows
+    assert ["train", "2", "5", "3", "0", "0"] in rows
 
 
 def test_convert_cli_exits_with_1_and_says_why(
@@ -250,6 +271,40 @@ def test_convert_cli_exits_with_1_and_says_why(
     with pytest.raises(SystemExit, match="1"):
         convert_cli("conll-xx", tmp_path, tmp_path / "out")
     assert "Unknown data set 'conll-xx'" in capsys.readouterr().out
+
+
+def test_convert_cuts_a_data_set_without_splits_in_the_report_s_way(tmp_path: Path) -> None:
+    words = [f"w{i}" for i in range(20)]
+    archaeo = "\n\n".join(f"{word} N [x] O" for word in words)
+    write_assets(tmp_path, "archaeo", archaeo)
+    summaries = convert("archaeo", tmp_path, tmp_path / "out")
+    assert [(summary.split, summary.docs) for summary in summaries] == [
+        ("train", 16),
+        ("dev", 2),
+        ("test", 2),
+    ]
+    random.seed(42)
+    random.shuffle(words)
+    docs = [
+        doc.text
+        for split in ("train", "dev", "test")
+        for doc in read_docs(tmp_path / "out" / f"{split}.spacy", "nl")
+    ]
+    assert docs == words
+
+
+def test_convert_cuts_dev_off_train_where_only_test_is_published(tmp_path: Path) -> None:
+    write_assets(tmp_path, "anem", "\n\n".join(f"w{i}\t0\t2\tO" for i in range(10)))
+    summaries = convert("anem", tmp_path, tmp_path / "out")
+    assert [(s.split, s.docs) for s in summaries] == [("train", 8), ("dev", 2), ("test", 10)]
+
+
+def test_convert_counts_unprintable_tokens_and_keeps_them(tmp_path: Path) -> None:
+    write_assets(tmp_path, "wnut17", "a\x85b\tO\n\uf0b7\tB-person\nc\tO\n")
+    (train, *_) = convert("wnut17", tmp_path, tmp_path / "out")
+    assert (train.tokens, train.unprintable) == (3, 2)
+    (doc,) = read_docs(tmp_path / "out" / "train.spacy", "en")
+    assert [token.text for token in doc] == ["a\x85b", "\uf0b7", "c"]
 
 
 # A contract: the words and spans that a file states are the words and entities of the Docs.
@@ -273,7 +328,7 @@ def test_read_split_gives_back_words_and_entities(
         lines.append("")
     path = tmp_path_factory.mktemp("round-trip") / "corpus.tsv"
     path.write_text("\n".join(lines), encoding="utf8", newline="\n")
-    doc_bin, _ = read_split(path, TWO_COLUMNS, ENGLISH, "train")
+    doc_bin, _ = read_split(path, read_records(path, TWO_COLUMNS), ENGLISH, "train")
     loaded = DocBin().from_bytes(doc_bin.to_bytes())
     docs = list(loaded.get_docs(ENGLISH))
     assert [[token.text for token in doc] for doc in docs] == [
@@ -285,8 +340,7 @@ def test_read_split_gives_back_words_and_entities(
 
 
 @pytest.mark.skipif(
-    not (REAL_DATA / "conll2002").is_dir(),
-    reason="the published CoNLL-2002 files are not in ../shared/datasets",
+    not REAL_DATA.is_dir(), reason="the published files are not in ../shared/datasets"
 )
 @pytest.mark.parametrize("dataset", sorted(REAL_COUNTS))
 def test_convert_gives_published_counts(tmp_path: Path, dataset: str) -> None:

@@ -1,0 +1,150 @@
+"""The command that scores seen and unseen entities."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+from spacy.tokens import Doc, DocBin
+from typer.testing import CliRunner, Result
+
+from spacy_multihash.cli import multihash_cli
+from spacy_multihash.corpora import read_docs
+
+from .corpora import make_docs, write_corpus
+
+PARTS = ("seen", "unseen")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Write a pipeline that knows Anna and Rome, and corpora."""
+    nlp = spacy.blank("en")
+    patterns = [{"label": "PER", "pattern": "Anna"}, {"label": "GPE", "pattern": "Rome"}]
+    nlp.add_pipe("entity_ruler").add_patterns(patterns)  # type: ignore[attr-defined]
+    nlp.to_disk(tmp_path / "model")
+    docs = make_docs()
+    write_corpus(tmp_path / "train.spacy", docs[1:2])  # Bob, Rome
+    write_corpus(tmp_path / "dev.spacy", docs)
+    return tmp_path
+
+
+def invoke(folder: Path, *args: Any, model: str = "model", data: str = "dev.spacy") -> Result:
+    paths = [str(folder / model), str(folder / data), "--train", str(folder / "train.spacy")]
+    return CliRunner().invoke(multihash_cli, ["evaluate", *paths, *map(str, args)])
+
+
+def said(result: Result) -> str:
+    """What a command printed, on one line."""
+    return " ".join(result.output.split())
+
+
+def test_tables_show_all_seen_and_unseen_entities(folder: Path) -> None:
+    result = invoke(folder)
+    assert result.exit_code == 0, result.output
+    lines = [" ".join(line.split()) for line in result.output.splitlines()]
+    assert "all 7 100.00 57.14 72.73" in lines
+    assert "seen, others masked 4 100.00 50.00 66.67" in lines
+    assert "unseen, counted once 3 100.00 66.67 80.00" in lines
+    assert "in training: 1 4 100.00 50.00 66.67" in lines
+    assert "in training: more 0 - - -" in lines
+
+
+def test_json_holds_the_same_numbers_and_nothing_else_is_printed(folder: Path) -> None:
+    result = invoke(folder, "--json", "--output", folder / "out" / "scores.json")
+    printed = json.loads(result.output)
+    assert printed == json.loads((folder / "out" / "scores.json").read_text("utf8"))
+    assert printed["overall"]["entities"] == 7
+    assert printed["masked"]["seen"]["per_label"]["GPE"]["r"] == 1.0
+    assert printed["by_frequency"]["more"]["f"] is None
+
+
+def test_matching_options_change_what_is_seen(folder: Path) -> None:
+    doc = Doc(spacy.blank("en").vocab, words=["ROME", "Bob"], ents=["B-GPE", "B-ORG"])
+    write_corpus(folder / "other.spacy", [doc])
+
+    def seen(*args: str) -> int:
+        result = invoke(folder, "--json", *args, data="other.spacy")
+        return json.loads(result.output)["masked"]["seen"]["entities"]
+
+    assert seen() == 1  # Bob
+    assert seen("--ignore-case") == 2
+    assert seen("--match-label") == 0
+    assert seen("--ignore-case", "--match-label") == 1  # ROME
+
+
+def test_masked_corpora_are_written(folder: Path) -> None:
+    result = invoke(folder, "--masked", folder / "masked")
+    assert "Wrote seen.spacy and unseen.spacy" in said(result)
+    vocab = spacy.blank("en").vocab
+    seen, unseen = (list(read_docs(folder / "masked" / f"{n}.spacy", vocab)) for n in PARTS)
+    assert [ent.text for doc in seen for ent in doc.ents] == ["Bob", "Rome", "Bob", "Rome"]
+    assert [ent.text for doc in unseen for ent in doc.ents] == ["Anna", "Anna", "Oslo"]
+    assert seen[0][0].ent_iob_ == "" and unseen[0][0].ent_iob_ == "B"
+
+
+def test_missing_annotation_counts_nowhere(folder: Path) -> None:
+    doc = Doc(spacy.blank("en").vocab, words=["Anna", "met", "Rome"])
+    doc.set_ents([], missing=[doc[0:1]])
+    write_corpus(folder / "other.spacy", [doc])
+    printed = json.loads(invoke(folder, "--json", data="other.spacy").output)
+    assert (printed["overall"]["entities"], printed["overall"]["p"]) == (0, 0.0)  # Rome
+    assert printed["by_frequency"]["0"]["f"] is None  # Anna
+
+
+def make_empty(folder: Path) -> None:
+    DocBin().to_disk(folder / "bad.spacy")
+
+
+def make_damaged(folder: Path) -> None:
+    (folder / "bad.spacy").write_bytes((folder / "dev.spacy").read_bytes()[:50])
+
+
+def make_text(folder: Path) -> None:
+    (folder / "bad.spacy").write_text("Anna met Bob.")
+
+
+def make_unannotated(folder: Path) -> None:
+    write_corpus(folder / "bad.spacy", [Doc(spacy.blank("en").vocab, words=["Anna"])])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda folder: None, r"There is no corpus at .*bad\.spacy"),
+        (make_empty, r"The corpus at .*bad\.spacy has no documents"),
+        (make_damaged, r"bad\.spacy is cut off, or no \.spacy file at all"),
+        (make_text, r"bad\.spacy is cut off, or no \.spacy file at all"),
+        (make_unannotated, "1 documents, but none with annotation of entities"),
+    ],
+)
+def test_a_bad_corpus_is_named(folder: Path, make: Any, message: str) -> None:
+    make(folder)
+    result = invoke(folder, "--masked", folder / "masked", data="bad.spacy")
+    assert result.exit_code == 1
+    assert re.search(message, said(result)), result.output
+    assert not (folder / "masked").exists()
+
+
+def test_missing_training_corpus_is_named(folder: Path) -> None:
+    (folder / "train.spacy").unlink()
+    result = invoke(folder)
+    assert result.exit_code == 1
+    assert "There is no corpus at" in said(result)
+
+
+def test_pipeline_without_entities_is_refused(folder: Path) -> None:
+    spacy.blank("en").to_disk(folder / "blank")
+    result = invoke(folder, model="blank")
+    assert result.exit_code == 1
+    assert "no component that assigns entities (doc.ents), such as ner; it has: none" in said(
+        result
+    )
+
+
+def test_missing_pipeline_is_named(folder: Path) -> None:
+    result = invoke(folder, model="nowhere")
+    assert result.exit_code == 1
+    assert "[E050]" in said(result)

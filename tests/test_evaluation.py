@@ -1,0 +1,224 @@
+"""Scores of seen and unseen entities against plain loops over spans."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Callable
+
+import pytest
+import spacy
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.tokens import Doc, DocBin, Span
+from spacy.training import Example
+from spacy.vocab import Vocab
+
+from spacy_multihash.entities import KnownEntities, Matching, keep_entities, known_entities
+from spacy_multihash.evaluation import (
+    FREQUENCY_BANDS,
+    Scores,
+    evaluate_entities,
+    masked_parts,
+    predict,
+    score,
+)
+
+VOCAB = Vocab()
+WORDS = "a b c d e f g h".split()
+# (start, end, label); of overlapping ones, make_doc takes the first.
+SPANS = st.lists(
+    st.tuples(st.integers(0, 7), st.integers(1, 3), st.sampled_from(["PER", "LOC"])), max_size=5
+)
+MISSING = st.sets(st.integers(0, 7), max_size=3)
+
+Found = set[tuple[int, int, int, str]]  # doc, start, end, label
+
+
+def make_doc(spans: list[tuple[int, int, str]], missing: set[int] = frozenset()) -> Doc:  # type: ignore[assignment]
+    doc = Doc(VOCAB, words=WORDS)
+    taken: set[int] = set(missing)
+    ents = []
+    for start, length, label in spans:
+        tokens = set(range(start, min(start + length, len(WORDS))))
+        if not tokens & taken:
+            taken |= tokens
+            ents.append(Span(doc, start, max(tokens) + 1, label))
+    doc.set_ents(ents, missing=[doc[i : i + 1] for i in missing])
+    return doc
+
+
+def make_examples(pairs: list[tuple[Doc, Doc]]) -> list[Example]:
+    return [Example(predicted, gold) for predicted, gold in pairs]
+
+
+def found(docs: list[Doc]) -> Found:
+    return {(i, e.start, e.end, e.label_) for i, doc in enumerate(docs) for e in doc.ents}
+
+
+def prf(tp: int, fp: int, fn: int) -> tuple[float, float, float] | None:
+    if not tp + fp + fn:
+        return None
+    p, r = (tp / n if n else 0.0 for n in (tp + fp, tp + fn))
+    return p, r, 2 * p * r / (p + r) if p + r else 0.0
+
+
+def reference(
+    examples: list[Example], part: Callable[[str], bool], *, mask: bool
+) -> tuple[float, float, float] | None:
+    """Score the entities whose text is of a part, by sets of spans."""
+    predicted = found([e.x for e in examples])
+    golds = found([e.y for e in examples])
+
+    def text(span: tuple[int, int, int, str]) -> str:
+        return " ".join(WORDS[span[1] : span[2]])
+
+    def touches_missing(span: tuple[int, int, int, str], others: Found) -> bool:
+        doc, start, end, _ = span
+        if any(examples[doc].y[i].ent_iob == 0 for i in range(start, end)):
+            return True
+        return any(d == doc and s < end and start < e for d, s, e, _ in others)
+
+    kept_golds = {span for span in golds if part(text(span))}
+    if mask:
+        candidates = {s for s in predicted if not touches_missing(s, golds - kept_golds)}
+    else:
+        candidates = {s for s in predicted if part(text(s)) and not touches_missing(s, set())}
+    tp = len(candidates & kept_golds)
+    return prf(tp, len(candidates) - tp, len(kept_golds) - tp)
+
+
+def values(scores: Scores) -> tuple[float, float, float] | None:
+    assert (scores.p is None) == (scores.r is None) == (scores.f is None)
+    return None if scores.p is None else (scores.p, scores.r, scores.f)
+
+
+@given(
+    pairs=st.lists(st.tuples(SPANS, SPANS, MISSING), min_size=1, max_size=4),
+    train=st.lists(SPANS, max_size=3),
+)
+def test_all_scores_are_those_of_plain_loops(
+    pairs: list[tuple[list[tuple[int, int, str]], list[tuple[int, int, str]], set[int]]],
+    train: list[list[tuple[int, int, str]]],
+) -> None:
+    examples = make_examples([(make_doc(p), make_doc(g, missing)) for p, g, missing in pairs])
+    training = [make_doc(spans) for spans in train]
+    counts = Counter(ent.text for doc in training for ent in doc.ents)
+    result = evaluate_entities(examples, known_entities(training))
+    everything = reference(examples, lambda text: True, mask=True)
+    assert values(result.overall) == pytest.approx(everything)
+    for name, is_part in {
+        "seen": lambda text: counts[text] > 0,
+        "unseen": lambda text: counts[text] == 0,
+    }.items():
+        expected = reference(examples, is_part, mask=True)
+        assert values(result.masked[name]) == pytest.approx(expected), name
+        expected = reference(examples, is_part, mask=False)
+        assert values(result.once[name]) == pytest.approx(expected), name
+        if expected is not None and result.masked[name].entities:
+            assert result.once[name].r == pytest.approx(result.masked[name].r)
+    bands = {"0": (0, 0), "1": (1, 1), "2-5": (2, 5), "6-20": (6, 20), "more": (21, 10**9)}
+    assert list(bands) == [name for name, _ in FREQUENCY_BANDS]
+    for name, (low, high) in bands.items():
+        expected = reference(examples, lambda t: low <= counts[t] <= high, mask=False)  # noqa: B023
+        assert values(result.by_frequency[name]) == pytest.approx(expected), name
+    parts = (result.once["seen"], result.once["unseen"])
+    assert sum(part.entities for part in parts) == result.overall.entities
+
+
+def gold_and_predicted() -> list[Example]:
+    gold = make_doc([(0, 1, "PER"), (2, 2, "LOC"), (6, 1, "PER")])  # a, c d, g
+    predicted = make_doc([(0, 1, "PER"), (2, 1, "LOC"), (5, 1, "PER")])  # a, c, f
+    return make_examples([(predicted, gold)])
+
+
+def test_a_false_positive_counts_in_both_masked_parts_and_once_in_the_other_scores() -> None:
+    known = known_entities([make_doc([(0, 1, "LOC"), (5, 1, "PER")])])  # a and f were seen
+    result = evaluate_entities(gold_and_predicted(), known)
+    assert values(result.masked["seen"]) == pytest.approx((1 / 2, 1.0, 2 / 3))  # f
+    assert values(result.masked["unseen"]) == pytest.approx((0.0, 0.0, 0.0))  # c and f
+    assert values(result.once["seen"]) == pytest.approx((1 / 2, 1.0, 2 / 3))
+    assert values(result.once["unseen"]) == pytest.approx((0.0, 0.0, 0.0))
+    assert [result.once[name].entities for name in ("seen", "unseen")] == [1, 2]
+
+
+def test_scores_are_given_per_label() -> None:
+    per_label = evaluate_entities(gold_and_predicted(), known_entities([])).overall.per_label
+    assert {label: (s.entities, s.p, s.r) for label, s in per_label.items()} == {
+        "LOC": (1, 0.0, 0.0),
+        "PER": (2, 0.5, 0.5),
+    }
+
+
+def test_a_part_without_anything_to_score_has_no_scores() -> None:
+    result = evaluate_entities(gold_and_predicted(), known_entities([]))
+    assert result.masked["unseen"].entities == 3
+    assert result.once["seen"] == Scores(0)
+
+
+def test_corpus_without_entities_has_no_scores_unless_some_are_predicted() -> None:
+    none, one = make_doc([]), make_doc([(0, 1, "PER")])
+    assert evaluate_entities(make_examples([(none, none)]), known_entities([])).overall == Scores(0)
+    result = evaluate_entities(make_examples([(one, none)]), known_entities([]))
+    assert values(result.overall) == (0.0, 0.0, 0.0)
+
+
+def test_corpus_without_annotation_is_refused() -> None:
+    doc = Doc(VOCAB, words=WORDS)
+    with pytest.raises(ValueError, match="has 1 documents, but none with annotation of entities"):
+        evaluate_entities([Example(doc, doc)], known_entities([]))
+
+
+def test_matching_ignores_case_and_compares_labels_when_asked() -> None:
+    doc = Doc(VOCAB, words=["Anna", "anna"], ents=["B-PER", "B-ORG"])
+    upper, lower = doc.ents
+    assert known_entities([doc]).count(upper) == 1
+    assert known_entities([doc], Matching(ignore_case=True)).count(lower) == 2
+    assert known_entities([doc], Matching(match_label=True)).count(lower) == 1
+    ignoring = Matching(ignore_case=True, match_label=True)
+    assert known_entities([doc[1:].as_doc()], ignoring).count(upper) == 0
+
+
+def test_entities_are_compared_as_text_whatever_their_tokens() -> None:
+    split = Doc(VOCAB, words=["New", "York"], spaces=[True, False], ents=["B-GPE", "I-GPE"])
+    whole = Doc(VOCAB, words=["New York"], ents=["B-GPE"])
+    assert known_entities([split]).has_seen(whole.ents[0])
+
+
+def test_keep_entities_masks_or_drops_the_others() -> None:
+    doc = make_doc([(0, 1, "PER"), (2, 2, "LOC")], {7})
+    masked = keep_entities(doc, lambda ent: ent.label_ == "PER", mask=True)
+    assert [t.ent_iob_ for t in masked] == ["B", "O", "", "", "O", "O", "O", ""]
+    dropped = keep_entities(doc, lambda ent: ent.label_ == "PER", mask=False)
+    assert [t.ent_iob_ for t in dropped] == ["B", "O", "O", "O", "O", "O", "O", ""]
+    assert [t.ent_iob_ for t in doc] == ["B", "O", "B", "I", "O", "O", "O", ""]
+
+
+def test_masked_corpora_survive_being_written(tmp_path: Path) -> None:
+    known = known_entities([make_doc([(0, 1, "LOC")])])
+    parts = masked_parts(gold_and_predicted(), known)
+    before = {name: score(examples) for name, examples in parts.items()}
+    for name, examples in parts.items():
+        path = tmp_path / f"{name}.spacy"
+        DocBin(docs=[example.y for example in examples]).to_disk(path)
+        golds = list(DocBin().from_disk(path).get_docs(VOCAB))
+        again = [Example(e.x, gold) for e, gold in zip(examples, golds, strict=True)]
+        assert score(again) == before[name]
+
+
+def test_predict_takes_the_annotation_of_the_pipeline() -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("entity_ruler").add_patterns([{"label": "PER", "pattern": "Anna"}])  # type: ignore[attr-defined]
+    gold = Doc(nlp.vocab, words=["Anna", "sleeps"])
+    examples = [Example(Doc(nlp.vocab, words=["Anna", "sleeps"]), gold)]
+    predict(nlp, examples)
+    assert [ent.text for ent in examples[0].predicted.ents] == ["Anna"]
+
+
+def test_predict_refuses_a_pipeline_without_entities() -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    with pytest.raises(ValueError, match=r"assigns entities .*; it has: sentencizer\. Evaluate"):
+        predict(nlp, [])
+
+
+def test_known_entities_default_to_verbatim_texts() -> None:
+    assert KnownEntities(Counter()).matching == Matching(ignore_case=False, match_label=False)

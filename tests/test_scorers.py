@@ -1,0 +1,95 @@
+"""The scorer of seen and unseen entities, in a pipeline and in training."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+import srsly
+from spacy.language import Language
+from spacy.training import Corpus
+from spacy.training.initialize import init_nlp
+from spacy.training.loop import train
+from thinc.api import Config
+
+from spacy_multihash.entities import known_entities
+from spacy_multihash.evaluation import evaluate_entities
+from spacy_multihash.scorers import make_seen_unseen_scorer_v1
+
+from .corpora import HASH, make_docs, small_config, write_corpus
+
+SCORER = "spacy-multihash.seen_unseen_scorer.v1"
+
+
+def make_ner(train: Path, **settings: bool) -> Language:
+    nlp = spacy.blank("en")
+    scorer = {"@scorers": SCORER, "train": str(train), **settings}
+    nlp.add_pipe("ner", config={"scorer": scorer})
+    docs = list(Corpus(train)(nlp)) if train.exists() else []
+    if docs:
+        nlp.initialize(lambda: docs)
+    return nlp
+
+
+def test_scores_are_those_of_evaluate(tmp_path: Path) -> None:
+    docs = make_docs()
+    path = write_corpus(tmp_path / "train.spacy", docs[1:2])  # Bob, Rome
+    nlp = make_ner(path)
+    scores = nlp.evaluate(list(Corpus(write_corpus(tmp_path / "dev.spacy", docs))(nlp)))
+    examples = list(Corpus(tmp_path / "dev.spacy")(nlp))
+    for example, doc in zip(examples, nlp.pipe([e.x for e in examples]), strict=True):
+        example.predicted = doc
+    expected = evaluate_entities(examples, known_entities(docs[1:2]))
+    assert scores["ents_f"] == expected.overall.f
+    for name in ("seen", "unseen"):
+        part = expected.masked[name]
+        assert [scores[f"ents_{name}_{key}"] for key in "prf"] == [part.p, part.r, part.f]
+        assert set(scores[f"ents_{name}_per_type"]) == set(part.per_label)
+    assert expected.masked["seen"].entities == 4
+    assert expected.masked["unseen"].entities == 3
+
+
+def test_scores_of_a_part_that_is_not_there_are_none(tmp_path: Path) -> None:
+    path = write_corpus(tmp_path / "train.spacy", make_docs())
+    rain = [example for example in Corpus(path)(spacy.blank("en")) if not example.y.ents]
+    scores = make_seen_unseen_scorer_v1(path)(rain)
+    assert scores["ents_seen_f"] is None
+    assert scores["ents_seen_per_type"] is None
+
+
+def test_missing_training_corpus_is_named_when_something_is_scored(tmp_path: Path) -> None:
+    nlp = make_ner(write_corpus(tmp_path / "train.spacy", make_docs()))
+    examples = list(Corpus(tmp_path / "train.spacy")(nlp))
+    (tmp_path / "train.spacy").unlink()
+    with pytest.raises(FileNotFoundError, match=r"There is no corpus at .*train\.spacy"):
+        nlp.evaluate(examples)
+
+
+def test_scorer_survives_the_pipeline_s_round_trip(tmp_path: Path) -> None:
+    path = write_corpus(tmp_path / "train.spacy", make_docs())
+    nlp = make_ner(path, ignore_case=True)
+    examples = list(Corpus(path)(nlp))
+    before = nlp.evaluate(examples)
+    nlp.to_disk(tmp_path / "model")
+    after = spacy.load(tmp_path / "model").evaluate(list(Corpus(path)(nlp)))
+    assert {k: v for k, v in after.items() if k != "speed"} == {
+        k: v for k, v in before.items() if k != "speed"
+    }
+
+
+def test_training_logs_the_scores_that_the_config_weighs(tmp_path: Path) -> None:
+    path = write_corpus(tmp_path / "train.spacy", make_docs(5))
+    config: Config = small_config(path, dict[str, Any](HASH))
+    config["components"]["ner"]["scorer"] = {"@scorers": SCORER, "train": "${paths.train}"}
+    config["training"]["score_weights"].update(ents_seen_f=0.0, ents_unseen_f=0.0)
+    config["training"]["logger"] = {
+        "@loggers": "spacy.ConsoleLogger.v3",
+        "console_output": False,
+        "output_file": str(tmp_path / "log.jsonl"),
+    }
+    with (tmp_path / "out.txt").open("w") as out:
+        train(init_nlp(config), stdout=out, stderr=out)
+    last = list(srsly.read_jsonl(tmp_path / "log.jsonl"))[-1]["scores"]
+    # All of dev is in train: nothing is unseen.
+    assert last["ents_seen_f"] == last["ents_f"] > 0
+    assert last["ents_unseen_f"] == 0.0
