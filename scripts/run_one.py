@@ -186,7 +186,8 @@ def _run_crf(run: Run) -> tuple[Language, Tagger, dict[str, Any]]:
     training = crf.train_crf(read_docs(run.corpus("train"), nlp.vocab), model)
 
     def tag(examples: list[Example]) -> None:
-        docs = crf.predict_crf(model, (example.predicted for example in examples))
+        # The gold docs, without their entities: unlike the predicted ones they have sentences.
+        docs = crf.predict_crf(model, (example.reference for example in examples))
         for example, doc in zip(examples, docs, strict=True):
             example.predicted = doc
 
@@ -215,9 +216,15 @@ def count_parameters(nlp: Language) -> int:
 
 
 def split_scores(examples: Sequence[Example], known: KnownEntities) -> dict[str, Any]:
-    """Score all, seen and unseen entities, the latter two in the report's way."""
+    """Score all, seen and unseen entities, the latter two in the report's way.
+
+    A part without gold entities has no scores.
+    """
     parts = {"all": score(examples), **score_parts(examples, known)}
-    return {name: {key: getattr(part, key) for key in "prf"} for name, part in parts.items()}
+    return {
+        name: {key: getattr(part, key) if part.entities else None for key in "prf"}
+        for name, part in parts.items()
+    }
 
 
 def run_one_cli(
