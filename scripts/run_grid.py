@@ -97,7 +97,8 @@ def run_grid(
             for future in as_completed(futures):
                 on_done(futures[future], future.result())
         finally:
-            executor.shutdown(wait=False, cancel_futures=True)
+            for future in futures:
+                future.cancel()
 
 
 @contextmanager
@@ -116,8 +117,9 @@ def _children_end_with_us() -> Iterator[None]:
             process.terminate()
 
 
-def make_executor(workers: int, dask: Optional[str]) -> Executor:
-    """Return threads that wait for one process each, or the workers of a Dask cluster.
+@contextmanager
+def open_executor(workers: int, dask: Optional[str]) -> Iterator[Executor]:
+    """Yield threads that wait for one process each, or the workers of a Dask cluster.
 
     workers (int): The number of threads.
     dask (Optional[str]): The address of a Dask scheduler, whose workers see this folder under the
@@ -126,14 +128,17 @@ def make_executor(workers: int, dask: Optional[str]) -> Executor:
     Raises ValueError if the extra is not installed, OSError if the scheduler does not answer.
     """
     if dask is None:
-        return ThreadPoolExecutor(workers)
+        with ThreadPoolExecutor(workers) as threads:
+            yield threads
+        return
     try:
         from distributed import Client
     except ImportError as error:
         raise ValueError(
             "--dask needs the package distributed. Install it: python -m pip install -e '.[dask]'"
         ) from error
-    return Client(dask).get_executor(pure=False)
+    with Client(dask) as client:
+        yield client.get_executor(pure=False)
 
 
 def run_grid_cli(
@@ -169,8 +174,8 @@ def run_grid_cli(
             return
         if not grid:
             raise ValueError(f"No run fits {' or '.join(only)}. See the names with --list.")
-        executor = make_executor(workers, dask)
-        errors = _run_with_progress(missing, len(grid), executor, workers, budget)
+        with open_executor(workers, dask) as executor:
+            errors = _run_with_progress(missing, len(grid), executor, workers, budget)
     except (OSError, ValueError) as error:
         msg.fail("Could not run the experiments", str(error), exits=1)
     if errors:

@@ -140,7 +140,7 @@ def run_one(run: Run) -> dict[str, Any]:
         **scores,
     }
     write_json(path, result)
-    return result
+    return read_result(path)
 
 
 def is_done(run: Run) -> bool:

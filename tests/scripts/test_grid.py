@@ -1,0 +1,102 @@
+"""The grid of experiments: names, configs, and what makes two runs the same."""
+
+from collections import Counter
+from math import ceil
+from pathlib import Path
+
+import pytest
+import spacy
+from grid import (
+    ARMS,
+    CRF,
+    HASH_EMBED,
+    LANGS,
+    NO_VECTORS,
+    ROW_SHARES,
+    Run,
+    config_hash,
+    make_grid,
+    parse_run,
+    run_config,
+)
+from spacy.util import load_model_from_config
+
+from ..corpora import make_docs, write_corpus
+
+
+def test_runs_of_the_grid_are_distinct_and_their_names_lead_back() -> None:
+    grid = make_grid()
+    assert len(set(grid)) == len(grid)
+    assert [parse_run(run.name) for run in grid] == grid
+
+
+def test_arms_of_the_grid_share_the_seeds() -> None:
+    seeds: dict[tuple[str, str, str], list[int]] = {}
+    for run in make_grid():
+        seeds.setdefault((run.dataset, run.arm, run.vectors), []).append(run.seed)
+    for (_, arm, _), found in seeds.items():
+        assert found == ([0] if arm == CRF else [0, 1, 2])
+
+
+def test_folder_of_a_run_names_every_factor_the_seed_last() -> None:
+    run = Run("wnut17", "multi_embed", "en_core_web_md", 2)
+    assert run.folder == Path("training/wnut17/multi_embed/en_core_web_md/seed2")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("conll-xx/crf/no-vectors/seed0", "Unknown data set 'conll-xx'. Choose one of: conll-es, "),
+        ("conll-es/multi/no-vectors/seed0", "Unknown arm 'multi'. Choose one of: multi_hash_embed"),
+        ("conll-es/crf/seed0", "Expected a run as DATASET/ARM/VECTORS/seedN, such as .*; found"),
+        ("conll-es/crf/no-vectors/0", "Expected a run as DATASET/ARM/VECTORS/seedN"),
+    ],
+)
+def test_a_name_that_is_no_run_is_refused(name: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        parse_run(name)
+
+
+@pytest.mark.parametrize("arm", [arm for arm in ARMS if arm != CRF and arm not in ROW_SHARES])
+def test_config_of_an_arm_is_complete(arm: str) -> None:
+    config = run_config(Run("wnut17", arm))
+    assert load_model_from_config(config, auto_fill=False).pipe_names == ["tok2vec", "ner"]
+
+
+def test_config_holds_the_factors_of_the_run() -> None:
+    config = run_config(Run("archaeo", HASH_EMBED, "nl_e5_words", 2))
+    assert config["nlp"]["lang"] == LANGS["archaeo"] == "nl"
+    assert config["system"]["seed"] == 2
+    assert config["components"]["tok2vec"]["model"]["embed"]["include_static_vectors"] is True
+    without = run_config(Run("archaeo", HASH_EMBED, NO_VECTORS, 2))
+    assert without["components"]["tok2vec"]["model"]["embed"]["include_static_vectors"] is False
+
+
+def test_hash_of_a_config_depends_on_all_but_paths_and_the_logger() -> None:
+    config = run_config(Run("conll-es", HASH_EMBED))
+    other = config.copy()
+    other["paths"]["train"], other["training"]["logger"] = "elsewhere", {"@loggers": "x"}
+    assert config_hash(config) == config_hash(other)
+    other["training"]["dropout"] = 0.11
+    assert config_hash(config) != config_hash(other)
+    hashes = [config_hash(run_config(run)) for run in make_grid()[:8]]
+    assert len(set(hashes)) == len(hashes) - 2  # two English data sets differ in paths alone
+
+
+def test_adjusted_rows_are_a_share_of_the_symbols_that_are_frequent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    docs = make_docs(4) + make_docs()[:1] * 6  # Anna met Bob in Rome . occurs 10 times
+    (tmp_path / "corpus" / "wnut17").mkdir(parents=True)
+    write_corpus(tmp_path / "corpus" / "wnut17" / "train.spacy", docs)
+    nlp = spacy.blank("en")
+    words = [nlp.vocab[token.text] for doc in docs for token in doc]
+    counts = [
+        Counter(getattr(word, name) for word in words)
+        for name in ("norm_", "prefix_", "suffix_", "shape_")
+    ]
+    frequent = [sum(n >= 10 for n in count.values()) for count in counts]
+    for arm, share in ROW_SHARES.items():
+        embed = run_config(Run("wnut17", arm))["components"]["tok2vec"]["model"]["embed"]
+        assert embed["rows"] == [ceil(share * (n + 1)) for n in frequent], arm

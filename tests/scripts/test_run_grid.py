@@ -1,0 +1,155 @@
+"""The runner: what it starts, how it ends, and that it can be interrupted."""
+
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import run_grid
+import srsly
+from distributed import LocalCluster
+from grid import CRF, HASH_EMBED, Run
+from run_one import FORMAT, results_path
+
+from ..conftest import ROOT
+
+RUNS = [Run("wnut17", HASH_EMBED, seed=seed) for seed in range(3)]
+# In the place of run_one.py: writes its name, and fails for seed 1.
+STAND_IN = """
+import pathlib, sys
+pathlib.Path(sys.argv[1].replace("/", "-")).touch()
+sys.exit(3 if sys.argv[1].endswith("seed1") else 0)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "stand_in.py").write_text(STAND_IN)
+    monkeypatch.setattr(run_grid, "SCRIPT", tmp_path / "stand_in.py")
+
+
+def write_result(run: Run, **values: Any) -> None:
+    path = results_path(run)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    facts = {"dataset": run.dataset, "steps": 200, "train_seconds": 60.0}
+    srsly.write_json(path, {"format": FORMAT, **facts, **values})
+
+
+def outcomes(executor: Executor, **options: Any) -> dict[Run, str]:
+    ended: dict[Run, str] = {}
+    run_grid.run_grid(RUNS, executor, on_done=ended.__setitem__, **options)
+    return ended
+
+
+def ran() -> list[str]:
+    return sorted(path.name for path in Path().glob("wnut17-*"))
+
+
+def test_every_run_is_one_process_and_its_failure_is_told() -> None:
+    ended = outcomes(ThreadPoolExecutor(2))
+    log = RUNS[1].folder.with_suffix(".log")
+    assert ended == {RUNS[0]: "", RUNS[1]: f"exit status 3, see {log}", RUNS[2]: ""}
+    assert ran() == [f"wnut17-multi_hash_embed-no-vectors-seed{seed}" for seed in range(3)]
+    assert log.exists()
+
+
+def test_a_dask_cluster_runs_the_same_tasks() -> None:
+    with LocalCluster(  # type: ignore[no-untyped-call]
+        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+    ) as cluster:
+        with run_grid.open_executor(1, cluster.scheduler_address) as executor:
+            ended = outcomes(executor)
+    assert [bool(ended[run]) for run in RUNS] == [False, True, False]
+
+
+def test_nothing_starts_that_does_not_fit_the_budget() -> None:
+    write_result(Run("wnut17", "orth"), train_seconds=100.0)
+    assert outcomes(ThreadPoolExecutor(1), budget=90.0) == dict.fromkeys(RUNS, run_grid.SKIPPED)
+    assert ran() == []
+    assert list(outcomes(ThreadPoolExecutor(1), budget=110.0).values()).count("") == 2
+
+
+def test_expected_time_is_the_median_of_the_data_set_or_else_of_all() -> None:
+    assert run_grid.expected_seconds(RUNS[:1]) == {RUNS[0]: 0.0}
+    for seed, seconds in enumerate((10.0, 30.0, 20.0)):
+        write_result(Run("wnut17", "orth", seed=seed), train_seconds=seconds)
+    write_result(Run("wnut17", CRF), train_seconds=1.0, steps=None)
+    write_result(Run("anem", "orth"), train_seconds=1000.0)
+    other = Run("archaeo", "orth")
+    assert run_grid.expected_seconds([RUNS[0], other]) == {RUNS[0]: 20.0, other: 25.0}
+
+
+def test_termination_ends_the_processes_of_runs(tmp_path: Path) -> None:
+    (tmp_path / "stand_in.py").write_text(
+        "import pathlib, time; pathlib.Path('started').touch(); time.sleep(60)"
+    )
+    code = (
+        "import sys; from concurrent.futures import ThreadPoolExecutor; from pathlib import Path; "
+        f"sys.path.insert(0, {str(ROOT / 'scripts')!r}); import run_grid; from grid import Run; "
+        "run_grid.SCRIPT = Path('stand_in.py').resolve(); "
+        "run_grid.run_grid([Run('wnut17', 'orth')], ThreadPoolExecutor(1))"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+    for _ in range(600):
+        if (tmp_path / "started").exists():
+            break
+        time.sleep(0.1)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=30) != 0  # and not after the 60 seconds of its child
+
+
+def test_command_runs_what_is_missing_and_says_what_failed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(run_grid, "make_grid", lambda: RUNS)
+    monkeypatch.setattr(run_grid, "is_done", lambda run: run.seed == 0)
+    with pytest.raises(SystemExit, match="1"):
+        run_grid.run_grid_cli(["wnut17/*"], workers=2, budget=None, dask=None, list_only=False)
+    assert ran() == [f"wnut17-multi_hash_embed-no-vectors-seed{seed}" for seed in (1, 2)]
+    said = capsys.readouterr()
+    assert "1 runs failed" in said.out and "exit status 3" in said.out
+    assert "3/3" in said.err
+
+
+def test_command_lists_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(run_grid, "make_grid", lambda: RUNS)
+    monkeypatch.setattr(run_grid, "is_done", lambda run: run.seed == 0)
+    run_grid.run_grid_cli(["*seed[01]"], workers=1, budget=None, dask=None, list_only=True)
+    assert capsys.readouterr().out.splitlines() == [
+        f"done     {RUNS[0].name}",
+        f"missing  {RUNS[1].name}",
+    ]
+    assert ran() == []
+
+
+def test_command_refuses_a_pattern_that_fits_no_run(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="1"):
+        run_grid.run_grid_cli(["conll-xx/*"], workers=1, budget=None, dask=None, list_only=False)
+    assert "No run fits conll-xx/*. See the names with --list." in capsys.readouterr().out
+
+
+def test_damaged_results_stop_the_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(run_grid, "make_grid", lambda: RUNS)
+    write_result(RUNS[0], format=99)
+    with pytest.raises(SystemExit, match="1"):
+        run_grid.run_grid_cli(["*"], workers=1, budget=None, dask=None, list_only=False)
+    assert "results in format 99" in capsys.readouterr().out.replace("\n", " ")
+
+
+def test_an_executor_s_future_is_all_that_is_asked_of_an_engine() -> None:
+    class Engine(Executor):
+        def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+            future: Future[Any] = Future()
+            future.set_result(fn(*args, **kwargs))
+            return future
+
+    assert [bool(error) for error in outcomes(Engine()).values()].count(True) == 1

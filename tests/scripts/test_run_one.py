@@ -1,0 +1,155 @@
+"""One run of the experiments, on a tiny corpus."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import run_one
+from grid import CRF, HASH_EMBED, Run, run_config
+from thinc.api import Config
+
+from spacy_multihash.cli.evaluate import evaluate
+from spacy_multihash.entities import Matching
+
+from ..corpora import make_docs, write_corpus
+
+RUN = Run("wnut17", HASH_EMBED)
+SETTINGS: dict[str, Any] = {"dropout": 0.1}
+
+
+def small_run_config(run: Run) -> Config:
+    config = run_config(run)
+    config["components"]["tok2vec"]["model"]["encode"].update(width=8, depth=1)
+    config["training"].update(max_steps=20, eval_frequency=10, **SETTINGS)
+    return config
+
+
+@pytest.fixture(autouse=True)
+def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(run_one, "run_config", small_run_config)
+    folder = tmp_path / "corpus" / "wnut17"
+    folder.mkdir(parents=True)
+    for split, docs in {
+        "train": 10 * make_docs()[1:],
+        "dev": make_docs(),
+        "test": make_docs(),
+    }.items():
+        write_corpus(folder / f"{split}.spacy", docs)
+
+
+def forbid_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: Any) -> None:
+        raise AssertionError("trained again")
+
+    monkeypatch.setattr(run_one, "spacy_train", fail)
+
+
+def test_result_holds_the_scores_of_the_best_model() -> None:
+    result = run_one.run_one(RUN)
+    assert result == run_one.read_result(run_one.results_path(RUN))
+    for split in ("dev", "test"):
+        corpus = RUN.corpus(split)
+        scores = evaluate(
+            RUN.folder / "model-best", corpus, RUN.corpus("train"), matching=Matching()
+        )
+        parts = {"all": scores.overall, **scores.masked}
+        assert result[split] == {
+            name: {key: pytest.approx(getattr(part, key)) for key in "prf"}
+            for name, part in parts.items()
+        }
+    assert {key: result[key] for key in ("dataset", "arm", "vectors", "seed", "steps")} == {
+        "dataset": "wnut17",
+        "arm": HASH_EMBED,
+        "vectors": "no-vectors",
+        "seed": 0,
+        "steps": 20,
+    }
+    assert result["best_step"] in (0, 10, 20)
+    assert result["train_seconds"] >= 0.5 * result["train_cpu_seconds"] > 0
+    assert result["model_bytes"] > 4 * result["parameters"] > 0
+    assert not (RUN.folder / "model-last").exists()
+
+
+def test_a_run_with_results_is_not_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = run_one.run_one(RUN)
+    shutil.rmtree(RUN.folder)
+    forbid_training(monkeypatch)
+    assert run_one.is_done(RUN)
+    assert run_one.run_one(RUN) == result
+
+
+def test_a_trained_run_without_results_is_only_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = run_one.run_one(RUN)
+    run_one.results_path(RUN).unlink()
+    forbid_training(monkeypatch)
+    again = run_one.run_one(RUN)
+    assert {**again, "words_per_second": 0} == {**result, "words_per_second": 0}
+
+
+def test_an_interrupted_training_begins_anew() -> None:
+    RUN.folder.mkdir(parents=True)
+    (RUN.folder / "log.jsonl").write_text("half")
+    (RUN.folder / "model-best").mkdir()
+    assert run_one.run_one(RUN)["steps"] == 20
+
+
+def test_results_of_another_config_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = run_one.run_one(RUN)
+    monkeypatch.setitem(SETTINGS, "dropout", 0.2)
+    assert not run_one.is_done(RUN)
+    after = run_one.run_one(RUN)
+    assert before["config_hash"] != after["config_hash"]
+
+
+def test_crf_is_run_by_the_same_command() -> None:
+    run = Run("wnut17", CRF)
+    result = run_one.run_one(run)
+    assert run_one.is_done(run)
+    assert (result["steps"], result["best_step"]) == (None, None)
+    assert 0 < result["dev"]["seen"]["f"] <= 1
+    assert result["model_bytes"] == (run.folder / "model.crfsuite").stat().st_size
+
+
+def test_a_part_without_entities_has_no_scores() -> None:
+    write_corpus(RUN.corpus("train"), make_docs(10))
+    result = run_one.run_one(RUN)
+    assert result["dev"]["unseen"] == {"p": None, "r": None, "f": None}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"format": 1, "data', r"seed0\.json holds no JSON .*Delete it, and run it again"),
+        ('{"format": 2}', r"seed0\.json holds results in format 2, these scripts read format 1"),
+        ("[1]", r"seed0\.json holds results in format None"),
+    ],
+)
+def test_a_damaged_result_is_named(text: str, message: str) -> None:
+    path = run_one.results_path(RUN)
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        run_one.run_one(RUN)
+    assert path.read_text() == text
+
+
+def test_missing_corpus_is_named() -> None:
+    RUN.corpus("train").unlink()
+    with pytest.raises(FileNotFoundError, match=r"train\.spacy"):
+        run_one.run_one(Run("wnut17", CRF))
+
+
+def test_vectors_are_taken_from_the_assets_if_they_are_there(tmp_path: Path) -> None:
+    assert run_one.vectors_path("es_core_news_lg") == "es_core_news_lg"
+    (tmp_path / "assets" / "vectors" / "es_words").mkdir(parents=True)
+    assert run_one.vectors_path("es_words") == str(Path("assets/vectors/es_words"))
+
+
+def test_command_says_what_came_out(capsys: pytest.CaptureFixture[str]) -> None:
+    run_one.run_one_cli(Run("wnut17", CRF).name)
+    assert "wnut17/crf/no-vectors/seed0: F1 " in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="1"):
+        run_one.run_one_cli("wnut17/none/no-vectors/seed0")
+    assert "Unknown arm 'none'" in capsys.readouterr().out
