@@ -59,7 +59,7 @@ def test_every_run_is_one_process_and_its_failure_is_told() -> None:
 
 
 def test_a_dask_cluster_runs_the_same_tasks() -> None:
-    with LocalCluster(  # type: ignore[no-untyped-call]
+    with LocalCluster(
         n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
     ) as cluster:
         with run_grid.open_executor(1, cluster.scheduler_address) as executor:
