@@ -109,7 +109,6 @@ def test_crf_is_run_by_the_same_command() -> None:
     assert run_one.is_done(run)
     assert (result["steps"], result["best_step"]) == (None, None)
     assert 0 < result["dev"]["seen"]["f"] <= 1
-    assert result["dev"]["unseen"]["r"] < 1
     assert result["model_bytes"] == (run.folder / "model.crfsuite").stat().st_size
 
 
