@@ -69,16 +69,33 @@ def test_a_path_that_the_base_lacks_is_refused() -> None:
         make_configs.make_config(arm)
 
 
-def test_ablations_differ_from_the_base_only_in_embedding_and_tables() -> None:
-    base = load_config(ROOT / "configs" / "conll-es.cfg")
-    for name in make_configs.ABLATIONS:
-        config = load_config(ROOT / "configs" / "ablation" / f"{name}.cfg")
-        config["components"]["tok2vec"]["model"]["embed"] = None
-        config["initialize"]["before_init"] = None
-        expected = base.copy()
-        expected["components"]["tok2vec"]["model"]["embed"] = None
-        expected["paths"].update(train=None, dev=None)
-        assert config == expected, name
+def config_without(name: str, *sections: str) -> Config:
+    """Load a config with some sections, as dotted paths, and the paths of corpora left out."""
+    config = load_config(ROOT / "configs" / f"{name}.cfg")
+    config["paths"].update(train=None, dev=None)
+    for section in sections:
+        *parents, last = section.split(".")
+        part = config
+        for parent in parents:
+            part = part[parent]
+        part[last] = None
+    return config
+
+
+EMBEDDING = ("components.tok2vec.model.embed", "initialize.before_init")
+
+
+@pytest.mark.parametrize("name", make_configs.ABLATIONS)
+def test_ablations_differ_from_the_base_only_in_embedding_and_tables(name: str) -> None:
+    # spaCy's own layers are the baseline, with its own encoder of the same sizes
+    encoder = "components.tok2vec.model.encode.@architectures"
+    parts = (*EMBEDDING, encoder) if name == "spacy_multi_hash_embed" else EMBEDDING
+    assert config_without(f"ablation/{name}", *parts) == config_without("conll-es", *parts)
+
+
+@pytest.mark.parametrize("name", make_configs.TRAINING)
+def test_training_arms_differ_from_the_base_only_in_training(name: str) -> None:
+    assert config_without(f"training/{name}", "training") == config_without("conll-es", "training")
 
 
 def test_registered_names_of_configs_are_known() -> None:

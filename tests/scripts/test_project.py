@@ -13,9 +13,16 @@ from weasel.util.config import load_project_config
 from ..conftest import ROOT
 
 
-@pytest.fixture(params=["es", "nl"])
-def project(request: pytest.FixtureRequest) -> Any:
-    return load_project_config(ROOT, overrides={"vars.lang": request.param})
+def load(dataset: str) -> Any:
+    overrides = {"vars.lang": DATASETS[dataset].lang}
+    if not dataset.startswith("conll"):
+        overrides["vars.dataset"] = dataset
+    return load_project_config(ROOT, overrides=overrides)
+
+
+@pytest.fixture
+def project() -> Any:
+    return load("conll-es")
 
 
 def commands(project: Any) -> list[str]:
@@ -28,17 +35,29 @@ def test_scripts_and_configs_that_commands_run_are_there(project: Any) -> None:
     assert [name for name in named if not (ROOT / name).is_file()] == []
 
 
-def test_language_of_the_config_is_that_of_the_data(project: Any) -> None:
-    lang = project["vars"]["dataset"].removeprefix("conll-")
-    config = load_config(ROOT / "configs" / f"{project['vars']['config']}.cfg")
-    assert config["nlp"]["lang"] == lang
-    assert any(f"--nlp.lang {lang} " in line for line in commands(project))
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_training_takes_the_config_and_the_language_of_the_data(dataset: str) -> None:
+    lines = commands(load(dataset))
+    (train,) = [line for line in lines if f"configs/{dataset}.cfg" in line]
+    assert f"--nlp.lang {DATASETS[dataset].lang} " in train
+    assert f"--paths.train corpus/{dataset}/train.spacy" in train
+    config = load_config(ROOT / "configs" / f"{dataset}.cfg")
+    assert config["nlp"]["lang"] == DATASETS[dataset].lang
+    assert f"python scripts/convert.py {dataset} assets corpus/{dataset}" in lines
 
 
 def test_choices_of_config_are_all_there_are(project: Any) -> None:
     text = (ROOT / "project.yml").read_text("utf8")
-    for path in (ROOT / "configs" / "ablation").glob("*.cfg"):
+    for path in (ROOT / "configs").glob("*/*.cfg"):
         assert re.search(rf"# .*\b{path.stem}\b", text), path.stem
+    for dataset, spec in DATASETS.items():
+        assert re.search(rf"dataset: .* # .*\b{dataset}\b", text), dataset
+        assert re.search(rf"lang: .* # .*\b{spec.lang}\b", text), spec.lang
+
+
+def test_all_free_corpora_are_converted_at_once(project: Any) -> None:
+    (command,) = [c for c in project["commands"] if c["name"] == "convert-all"]
+    assert [line.split()[2] for line in command["script"]] == list(DATASETS)
 
 
 def test_steps_of_workflows_are_commands(project: Any) -> None:
@@ -50,7 +69,7 @@ def test_steps_of_workflows_are_commands(project: Any) -> None:
 
 def test_commands_do_not_write_their_own_input(project: Any) -> None:
     for command in project["commands"]:
-        assert not set(command["deps"]) & set(command["outputs"])
+        assert not set(command["deps"]) & set(command.get("outputs", []))
         assert command["help"]
 
 
