@@ -22,9 +22,15 @@ from thinc.api import Config
 from wasabi import msg
 
 from spacy_multihash.corpora import read_docs
+from spacy_multihash.embedding_tables import (
+    component_models,
+)
 from spacy_multihash.entities import KnownEntities, known_entities
 from spacy_multihash.evaluation import predict, score, score_parts
 from spacy_multihash.files import write_json
+from spacy_multihash.row_inspection import (
+    model_size,
+)
 
 FORMAT = 1
 RESULTS = Path("results") / "runs"
@@ -166,6 +172,7 @@ def _run_spacy(run: Run) -> tuple[Language, Tagger, dict[str, Any]]:
     training = train(run, run_config(run))
     model = run.folder / "model-best"
     nlp = spacy.load(model)
+    size = model_size(*component_models(nlp).values())
     log = list(srsly.read_jsonl(run.folder / "log.jsonl"))
     facts = {
         "config_hash": training.config_hash,
@@ -174,7 +181,7 @@ def _run_spacy(run: Run) -> tuple[Language, Tagger, dict[str, Any]]:
         "steps": log[-1]["step"],
         "best_step": max(log, key=lambda line: line["score"])["step"],
         "model_bytes": sum(path.stat().st_size for path in model.rglob("*") if path.is_file()),
-        "parameters": count_parameters(nlp),
+        "parameters": size and size.parameters,
     }
     return nlp, partial(predict, nlp), facts
 
@@ -201,18 +208,6 @@ def _run_crf(run: Run) -> tuple[Language, Tagger, dict[str, Any]]:
         "parameters": training.features,
     }
     return nlp, tag, facts
-
-
-def count_parameters(nlp: Language) -> int:
-    """Count the trained weights of a pipeline; each shared layer counts once."""
-    models = [pipe.model for _, pipe in nlp.components if hasattr(pipe, "model")]
-    nodes = {id(node): node for model in models for node in model.walk()}
-    return sum(
-        node.get_param(name).size
-        for node in nodes.values()
-        for name in node.param_names
-        if node.has_param(name)
-    )
 
 
 def split_scores(examples: Sequence[Example], known: KnownEntities) -> dict[str, Any]:

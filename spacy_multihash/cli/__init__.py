@@ -4,6 +4,7 @@ from ._util import make_group
 from .accelerate import accelerate_cli
 from .evaluate import evaluate_cli
 from .init_tables import init_tables_cli
+from .inspect_rows import inspect_rows_cli
 
 multihash_cli = make_group()
 multihash_cli.command("accelerate")(accelerate_cli)
@@ -13,5 +14,6 @@ multihash_cli.command(
     # config overrides, --training.seed 1
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )(init_tables_cli)
+multihash_cli.command("inspect-rows")(inspect_rows_cli)
 
 __all__ = ["multihash_cli"]

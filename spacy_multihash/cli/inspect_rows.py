@@ -1,0 +1,234 @@
+"""`python -m spacy multihash inspect-rows`: the rows of words, and how full the tables are."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import List, Optional, Union
+
+import spacy
+import srsly
+import typer
+from spacy.language import Language
+from spacy.training.initialize import init_vocab
+from spacy.util import load_config, load_model_from_config, registry
+from wasabi import msg
+
+from ..corpora import read_docs
+from ..embedding_tables import (
+    component_models,
+    find_tables,
+)
+from ..row_inspection import (
+    Count,
+    Size,
+    TableReport,
+    TableUse,
+    WordRows,
+    inspect_table,
+    inspect_word,
+    list_suspicions,
+    model_size,
+    symbols_of,
+)
+from ._util import import_code
+from .init_tables import CALLBACK
+
+# Callbacks that may set the tables of MultiEmbed from a file.
+_SET_TABLES = (CALLBACK, "set_attr")
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What a pipeline's tables are like.
+
+    tables (list[TableReport]): The tables of all components.
+    words (list[WordRows]): The rows of each word in each table.
+    components (dict[str, Optional[Size]]): Each component's model, None if not initialized.
+    pipeline (Optional[Size]): The models of all components, None if some are not initialized.
+    warnings (list[str]): What is hardly by chance.
+    """
+
+    tables: list[TableReport]
+    words: list[WordRows]
+    components: dict[str, Optional[Size]]
+    pipeline: Optional[Size]
+    warnings: list[str]
+
+
+def inspect_rows_cli(
+    model: str = typer.Argument(
+        ..., help="Trained pipeline, a package's name or a path, or a config file"
+    ),
+    words: Optional[List[str]] = typer.Argument(None, help="Words to find the rows of"),
+    data: Optional[Path] = typer.Option(
+        None, help="Corpus to count symbols in: a .spacy file, or a folder"
+    ),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of tables"),
+    code: Optional[Path] = typer.Option(
+        None, "--code", "-c", help="Python file with registered functions to import"
+    ),
+) -> None:
+    """Show which rows of their tables words fall on, and how full the tables are.
+
+    Rows are those under the model's own hash seeds. With --data: the load factor of each table
+    (distinct symbols times hashes, divided by rows), the rows that no symbol falls on, the pairs
+    of symbols that collide in exactly 1, 2, ... hashes, both beside what is expected by chance,
+    the symbols that share all their rows with another, and the lookup table that would replace it.
+    A count more than 5 standard deviations, and 3, from its mean brings a warning.
+
+    A config's model is not initialized: only the sizes of its tables are known. A MultiEmbed in it
+    needs a file of tables, as path in [initialize.before_init].
+
+    DOCS: docs/your-data.md of spacy-multihash
+    """
+    import_code(code)
+    try:
+        inspection = inspect_rows(model, words or [], data=data)
+    except (ImportError, OSError, ValueError) as error:
+        msg.fail("Cannot inspect the rows", str(error), exits=1)
+    if as_json:
+        typer.echo(srsly.json_dumps(asdict(inspection), indent=2))
+    else:
+        _show(inspection)
+
+
+def inspect_rows(
+    model: Union[str, Path], words: Sequence[str] = (), *, data: Optional[Path] = None
+) -> Inspection:
+    """Inspect the rows of a pipeline, or of what a config builds.
+
+    model (Union[str, Path]): Name of a package, path of a pipeline, or a config file.
+    words (Sequence[str]): Words to find the rows of.
+    data (Optional[Path]): The corpus to count symbols in: a .spacy file, or a folder of them.
+
+    Raises ValueError or OSError if something cannot be read, or has nothing to inspect.
+    """
+    nlp = _load(model)
+    tables = find_tables(nlp)
+    symbols = {} if data is None else symbols_of(read_docs(data, nlp.vocab), tables)
+    reports = [inspect_table(table, symbols.get(table.attr)) for table in tables]
+    models = component_models(nlp)
+    return Inspection(
+        tables=reports,
+        words=[
+            inspect_word(table, word, nlp.vocab, symbols.get(table.attr))
+            for word in words
+            for table in tables
+        ],
+        components={name: model_size(model) for name, model in models.items()},
+        pipeline=model_size(*models.values()),
+        warnings=[line for report in reports for line in list_suspicions(report)],
+    )
+
+
+def _load(model: Union[str, Path]) -> Language:
+    path = Path(model)
+    if path.is_file():
+        try:
+            return _build(path)
+        except ValueError as error:
+            raise ValueError(f"No pipeline can be built from the config {path}: {error}") from error
+    try:
+        return spacy.load(model)
+    except OSError as error:
+        raise ValueError(
+            f"'{model}' is neither a pipeline nor a config: expected the name of an installed "
+            f"package, the directory of a pipeline, or a config file. spaCy says: {error}"
+        ) from error
+
+
+def _build(path: Path) -> Language:
+    """Build a config's pipeline with all that rows depend on, and without weights."""
+    nlp = load_model_from_config(load_config(path), auto_fill=True)
+    initialize = nlp.config.interpolate()["initialize"]
+    before_init = initialize["before_init"] or {}
+    if before_init.get("@callbacks") in _SET_TABLES and before_init.get("path") is not None:
+        registry.resolve({"before_init": before_init})["before_init"](nlp)
+    init_vocab(nlp, lookups=registry.resolve({"lookups": initialize["lookups"]})["lookups"])
+    return nlp
+
+
+def _show(inspection: Inspection) -> None:
+    tables = inspection.tables
+    _table(
+        "Tables",
+        ("table", "rows", "width", "hashes", "seed", "parameters", "bytes"),
+        [(_name(t), *map(_text, (t.num_rows, t.width, t.num_hashes)), *_of(t)) for t in tables],
+    )
+    used = [(_name(t), t.use) for t in tables if t.use is not None]
+    _table(
+        "Symbols",
+        ("table", "symbols", "load factor", "indistinguishable", "lookup parameters", "bytes"),
+        [(name, *_symbols(use)) for name, use in used],
+    )
+    _table(
+        "Rows never reached, by all hashes and by each",
+        ("table", "by all", "by chance", "by each", "by chance"),
+        [(name, *_counts([u.unreached]), *_counts(u.unreached_by_hash)) for name, u in used],
+    )
+    _table(
+        "Pairs of symbols that collide in exactly 1, 2, ... hashes",
+        ("table", "pairs", "by chance"),
+        [(name, *_counts(use.colliding_pairs)) for name, use in used],
+    )
+    _table(
+        "Words",
+        ("word", "table", "symbol", "rows"),
+        [(w.word, _name(w), repr(w.symbol), " ".join(map(str, w.rows))) for w in inspection.words],
+        text=4,
+    )
+    _table(
+        "Symbols that share rows with words",
+        ("word", "table", "in hashes", "symbols", "such as"),
+        [
+            (w.word, _name(w), str(s.hashes), f"{s.count:,}", " ".join(map(repr, s.examples)))
+            for w in inspection.words
+            for s in w.sharing or []
+            if s.count
+        ],
+        text=2,
+    )
+    sizes = {**inspection.components, "whole pipeline": inspection.pipeline}
+    _table(
+        "Models",
+        ("component", "parameters", "bytes"),
+        [(name, *_size(size)) for name, size in sizes.items()],
+    )
+    for line in inspection.warnings:
+        msg.warn(line)
+
+
+def _table(
+    title: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, text: int = 1
+) -> None:
+    """Print a table, if it has rows, whose first columns are text and the others numbers."""
+    if rows:
+        msg.divider(title)
+        aligns = ["l" if i < text else "r" for i in range(len(header))]
+        msg.table(rows, header=header, divider=True, aligns=aligns)
+
+
+def _name(part: Union[TableReport, WordRows]) -> str:
+    return f"{part.component}.{part.attr}"
+
+
+def _of(table: TableReport) -> tuple[str, ...]:
+    return ("-" if table.seed is None else str(table.seed), *_size(table.size))
+
+
+def _symbols(use: TableUse) -> tuple[str, ...]:
+    numbers = (_text(use.num_symbols), f"{use.load_factor:.2f}", _text(use.indistinguishable))
+    return (*numbers, *_size(use.lookup_size))
+
+
+def _counts(counts: Sequence[Count]) -> tuple[str, str]:
+    means = ("-" if count.mean is None else f"{count.mean:,.1f}" for count in counts)
+    return " ".join(_text(count.actual) for count in counts), " ".join(means)
+
+
+def _size(size: Optional[Size]) -> tuple[str, ...]:
+    return ("-", "-") if size is None else (_text(size.parameters), _text(size.bytes))
+
+
+def _text(number: int) -> str:
+    return f"{number:,}"

@@ -1,0 +1,581 @@
+"""The command that shows rows, and what it counts, against plain loops."""
+
+import json
+import re
+from collections.abc import Callable
+from itertools import combinations, product
+from pathlib import Path
+from statistics import mean, pstdev
+from typing import Any
+
+import numpy
+import pytest
+import spacy
+import typer
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.attrs import ENT_IOB, MORPH
+from spacy.language import Language
+from spacy.lookups import Lookups
+from spacy.tokens import Doc, DocBin
+from spacy.util import registry
+from typer.testing import CliRunner, Result
+
+from spacy_multihash.cli.init_tables import init_tables
+from spacy_multihash.cli.inspect_rows import Inspection, inspect_rows, inspect_rows_cli
+from spacy_multihash.embedding_tables import (
+    EmbeddingTable,
+    component_models,
+    find_tables,
+)
+from spacy_multihash.row_inspection import (
+    Size,
+    inspect_table,
+    inspect_word,
+    list_suspicions,
+    model_size,
+    rows_of,
+    symbol_text,
+    symbols_of,
+)
+from spacy_multihash.row_statistics import (
+    colliding_pairs,
+    count_indistinguishable,
+    pairs_by_chance,
+    unreached_by_chance,
+)
+
+from .corpora import CALLBACK, HASH, LOOKUP, build, make_docs, small_config, write_corpus
+from .layers.test_hash_rows import reference
+
+SPACY = {**HASH, "@architectures": "spacy.MultiHashEmbed.v2"}
+KEYS = numpy.random.default_rng(20221218).integers(0, 2**64, 3000, dtype="uint64")
+# Rows of a few symbols in a small table: many of them collide.
+ROWS = st.integers(1, 6).flatmap(
+    lambda k: st.lists(st.lists(st.integers(0, 3), min_size=k, max_size=k), min_size=1, max_size=12)
+)
+
+
+def write_config(folder: Path, embed: dict[str, Any], **callback: Any) -> Path:
+    corpus = write_corpus(folder / "corpus.spacy", make_docs())
+    path = folder / "config.cfg"
+    small_config(corpus, embed, **callback).to_disk(path)
+    return path
+
+
+def make_pipeline(folder: Path, embed: dict[str, Any], **callback: Any) -> Language:
+    corpus = write_corpus(folder / "corpus.spacy", make_docs())
+    nlp = build(small_config(corpus, embed, **callback))
+    nlp.initialize()
+    return nlp
+
+
+def add_embedding(nlp: Language, name: str, embed: dict[str, Any]) -> None:
+    encode = {"@architectures": "spacy.MaxoutWindowEncoder.v2", "width": 16, "depth": 1}
+    encode |= {"window_size": 1, "maxout_pieces": 2}
+    embed = {"width": 16, "include_static_vectors": False, **embed}
+    model = {"@architectures": "spacy.Tok2Vec.v2", "embed": embed, "encode": encode}
+    nlp.add_pipe("tok2vec", name, config={"model": model})
+
+
+def hash_tables(**settings: Any) -> list[EmbeddingTable]:
+    nlp = spacy.blank("en")
+    add_embedding(nlp, "tok2vec", {**HASH, "width": 16, **settings})
+    return find_tables(nlp)
+
+
+def invoke(*args: Any) -> Result:
+    app = typer.Typer()
+    app.command()(inspect_rows_cli)
+    return CliRunner().invoke(app, [str(arg) for arg in args])
+
+
+def said(result: Result) -> str:
+    """What a command printed, on one line."""
+    return " ".join(result.output.split())
+
+
+def names(nlp: Language) -> list[tuple[str, str]]:
+    return [(table.component, table.attr) for table in find_tables(nlp)]
+
+
+# Tables
+
+
+@pytest.mark.parametrize("embed", [HASH, LOOKUP, SPACY], ids=["hash", "lookup", "spacy"])
+def test_tables_are_found_also_if_the_component_is_disabled(
+    embed: dict[str, Any], tmp_path: Path
+) -> None:
+    nlp = make_pipeline(tmp_path, embed, **CALLBACK if embed is LOOKUP else {})
+    nlp.disable_pipe("tok2vec")
+    assert names(nlp) == [("tok2vec", "NORM"), ("tok2vec", "SHAPE")]
+
+
+def test_tables_of_all_components_are_found() -> None:
+    nlp = spacy.blank("en")
+    characters = {"rows": 30, "nM": 4, "nC": 2, "feature": "LOWER"}
+    characters["@architectures"] = "spacy.CharacterEmbed.v2"
+    add_embedding(nlp, "characters", characters)
+    nlp.add_pipe("tok2vec", "words")
+    assert names(nlp) == [
+        ("characters", "LOWER"),
+        *(("words", attr) for attr in ("NORM", "PREFIX", "SUFFIX", "SHAPE")),
+    ]
+
+
+def test_settings_of_a_hash_embedding_are_reported() -> None:
+    first, second = map(inspect_table, hash_tables(num_hashes=[2, 3], seeds=[7, 8]))
+    assert (first.attr, first.rows_by, first.num_hashes, first.seed) == ("NORM", "hash", 2, 7)
+    assert (second.attr, second.rows_by, second.num_hashes, second.seed) == ("SHAPE", "hash", 3, 8)
+    assert (first.num_rows, first.width) == (50, 16)
+    assert (first.size.parameters, first.size.bytes) == (50 * 16, 50 * 16 * 4)
+    assert first.use is None
+
+
+@pytest.mark.parametrize("embed", [HASH, SPACY], ids=["ours", "spacy"])
+def test_rows_are_those_that_the_model_adds_up(embed: dict[str, Any], tmp_path: Path) -> None:
+    for table in find_tables(make_pipeline(tmp_path, embed)):
+        rows = rows_of(table.layer, KEYS[:50])
+        given_ids = rows if embed is HASH else KEYS[:50]
+        expected = table.weights.predict(given_ids)
+        E = table.weights.get_param("E")
+        assert numpy.allclose(E[rows].sum(axis=1), expected, atol=1e-6)
+
+
+def test_sizes_are_those_of_the_arrays(tmp_path: Path) -> None:
+    models = component_models(make_pipeline(tmp_path, HASH))
+    assert list(models) == ["tok2vec", "ner"]
+    sizes = []
+    for model in models.values():
+        arrays = [node.get_param(name) for node in model.walk() for name in node.param_names]
+        count = sum(len(array.ravel()) for array in arrays)
+        sizes.append(Size(count, 4 * count))
+        assert model_size(model) == sizes[-1]
+        assert model_size(model, model) == sizes[-1]  # shared layers count once
+    parameters = sum(size.parameters for size in sizes)
+    assert model_size(*models.values()) == Size(parameters, 4 * parameters)
+
+
+def test_lookup_table_in_place_of_a_hash_table_has_the_size_of_a_multi_embed(
+    tmp_path: Path,
+) -> None:
+    hashed = inspect_rows(write_config(tmp_path, HASH), data=tmp_path / "corpus.spacy")
+    tables = find_tables(make_pipeline(tmp_path, LOOKUP, **CALLBACK))
+    for report, table in zip(hashed.tables, tables, strict=True):
+        E, symbols = table.weights.get_param("E"), table.layer.attrs["symbols"]
+        assert report.use is not None
+        assert report.use.lookup_size.parameters == E.size
+        nbytes = E.nbytes + symbols.keys.nbytes + symbols.rows.nbytes
+        assert report.use.lookup_size.bytes == nbytes
+
+
+# Symbols
+
+
+def test_symbols_are_distinct_and_the_most_frequent_come_first() -> None:
+    docs = make_docs()
+    symbols = symbols_of(iter(docs), hash_tables())
+    tokens = [token for doc in docs for token in doc]
+    assert set(symbols["NORM"].tolist()) == {token.norm for token in tokens}
+    assert len(symbols["NORM"]) == len({token.norm for token in tokens})
+    assert symbols["NORM"][0] == docs[0].vocab.strings["."]
+
+
+@pytest.mark.parametrize(
+    ("attr", "symbol", "text"),
+    [
+        ("NORM", "apple", "apple"),
+        ("MORPH", "Case=Nom", "Case=Nom"),
+        ("TAG", "", ""),
+        ("POS", "NOUN", "NOUN"),
+        ("SPACY", 1, "1"),
+        ("IS_SPACE", 0, "0"),
+        ("ENT_IOB", 2, "2"),
+        ("LENGTH", 70, "70"),
+    ],
+)
+def test_symbols_are_written_as_strings_or_numbers(attr: str, symbol: str | int, text: str) -> None:
+    vocab = spacy.blank("en").vocab
+    id_ = vocab.strings.add(symbol) if isinstance(symbol, str) else symbol
+    assert symbol_text(vocab, attr, id_) == text
+
+
+def test_symbols_of_annotation_are_those_of_the_docs() -> None:
+    doc = Doc(
+        spacy.blank("en").vocab, words=["I", "am"], morphs=["Case=Nom", ""], ents=["B-X", "O"]
+    )
+    morphs, iobs = doc.to_array([MORPH, ENT_IOB]).T.tolist()
+    assert [symbol_text(doc.vocab, "MORPH", i) for i in morphs] == ["Case=Nom", "_"]
+    assert [symbol_text(doc.vocab, "ENT_IOB", i) for i in iobs] == ["3", "2"]
+
+
+# Load and rows never reached
+
+
+@pytest.mark.parametrize(
+    ("num_rows", "num_draws"), [(1, 0), (1, 2), (2, 0), (2, 3), (3, 1), (3, 5)]
+)
+def test_unreached_rows_by_chance_are_those_of_all_outcomes(num_rows: int, num_draws: int) -> None:
+    outcomes = product(range(num_rows), repeat=num_draws)
+    unreached = [num_rows - len(set(outcome)) for outcome in outcomes]
+    expected = pytest.approx((mean(unreached), pstdev(unreached)), abs=1e-7)
+    assert unreached_by_chance(num_rows, num_draws) == expected
+
+
+@pytest.mark.parametrize("num_hashes", [1, 3, 5])
+def test_use_of_a_table_is_that_of_a_plain_loop(num_hashes: int) -> None:
+    table = hash_tables(num_hashes=num_hashes, rows=[40, 40])[0]
+    seeds = table.layer.attrs["seed"].value
+    keys = KEYS[:25]
+    use = inspect_table(table, keys).use
+    assert use is not None
+    rows = rows_of(table.layer, keys).tolist()
+    if num_hashes <= 4:
+        assert rows == reference(keys.tolist(), 40, num_hashes, [seeds])
+    assert use.num_symbols == 25
+    assert use.load_factor == 25 * num_hashes / 40
+    assert use.unreached.actual == len(set(range(40)) - {row for own in rows for row in own})
+    assert [count.actual for count in use.unreached_by_hash] == [
+        len(set(range(40)) - set(column)) for column in zip(*rows, strict=True)
+    ]
+    assert [count.actual for count in use.colliding_pairs] == pairs_by_loop(rows)
+    assert use.unreached.mean == pytest.approx(40 * (39 / 40) ** (25 * num_hashes))
+
+
+@pytest.mark.parametrize("num_hashes", [1, 2, 4, 8])
+def test_good_seeds_lead_to_counts_near_chance(num_hashes: int) -> None:
+    for table in hash_tables(num_hashes=num_hashes, rows=[1000, 501]):
+        report = inspect_table(table, KEYS)
+        assert report.use is not None
+        assert list_suspicions(report) == []
+        counts = [report.use.unreached, *report.use.unreached_by_hash, *report.use.colliding_pairs]
+        for count in counts:
+            assert count.mean is not None and count.sd is not None
+            assert abs(count.actual - count.mean) <= 4 * count.sd + 2
+
+
+def test_the_dead_seed_leaves_half_of_the_rows_unreached() -> None:
+    dead, alive = hash_tables(num_hashes=1, rows=[100, 100], seeds=[8, 9])
+    report = inspect_table(dead, KEYS)
+    assert report.use is not None
+    assert report.use.unreached.actual == 50
+    assert report.use.unreached.mean == pytest.approx(0, abs=0.01)
+    unreached, pairs = list_suspicions(report)
+    assert re.match(
+        "tok2vec.NORM, seed 8: 50 rows never reached by hash 1, by chance 0.0", unreached
+    )
+    assert "pairs of symbols that collide in exactly 1 of 1 hashes" in pairs
+    assert list_suspicions(inspect_table(alive, KEYS)) == []
+
+
+def test_the_dead_seed_shows_with_four_hashes_too() -> None:
+    dead = hash_tables(rows=[5000, 100], seeds=[8, 9])[0]
+    assert any(
+        "rows never reached by hash 1," in s for s in list_suspicions(inspect_table(dead, KEYS))
+    )
+
+
+def test_nothing_is_suspicious_without_a_corpus() -> None:
+    assert list_suspicions(inspect_table(hash_tables(seeds=[8, 9])[0])) == []
+
+
+def test_lookup_is_not_compared_with_chance(tmp_path: Path) -> None:
+    nlp = make_pipeline(tmp_path, LOOKUP, **{**CALLBACK, "min_freq": 2})
+    table = find_tables(nlp)[0]  # anna, bob, rome and "."
+    doc = Doc(nlp.vocab, words=["Anna", "saw", "Rome", "and", "Oslo"])
+    report = inspect_table(table, symbols_of([doc], [table])["NORM"])
+    assert (report.rows_by, report.num_rows, report.num_hashes, report.seed) == (
+        "lookup",
+        5,
+        1,
+        None,
+    )
+    assert report.use is not None
+    assert (report.use.unreached.actual, report.use.unreached.mean) == (2, None)
+    assert (report.use.colliding_pairs[0].actual, report.use.colliding_pairs[0].sd) == (3, None)
+    assert report.use.indistinguishable == 3  # saw, and, oslo: unknown
+    assert list_suspicions(report) == []
+
+
+# Collisions
+
+
+def pairs_by_loop(rows: list[list[int]]) -> list[int]:
+    counts = [0] * (len(rows[0]) + 1)
+    for one, other in combinations(rows, 2):
+        counts[sum(a == b for a, b in zip(one, other, strict=True))] += 1
+    return counts[1:]
+
+
+@given(rows=ROWS)
+def test_colliding_pairs_are_those_of_a_loop_over_pairs(rows: list[list[int]]) -> None:
+    assert colliding_pairs(numpy.array(rows, dtype="int32")) == pairs_by_loop(rows)
+
+
+def test_colliding_pairs_of_the_largest_rows_do_not_overflow() -> None:
+    rows = numpy.array([[2**31 - 2, 5], [2**31 - 2, 5], [2**31 - 2, 6]], dtype="int32")
+    assert colliding_pairs(rows) == [2, 1]
+
+
+@given(rows=ROWS)
+def test_indistinguishable_symbols_have_the_rows_of_another(rows: list[list[int]]) -> None:
+    count = sum(
+        any(sorted(one) == sorted(other) for j, other in enumerate(rows) if i != j)
+        for i, one in enumerate(rows)
+    )
+    assert count_indistinguishable(numpy.array(rows, dtype="int32")) == count
+
+
+@pytest.mark.parametrize(
+    ("num_symbols", "num_rows", "num_hashes"),
+    [(2, 2, 2), (3, 2, 2), (3, 3, 1), (2, 3, 3), (3, 1, 2)],
+)
+def test_colliding_pairs_by_chance_are_those_of_all_outcomes(
+    num_symbols: int, num_rows: int, num_hashes: int
+) -> None:
+    outcomes = [
+        pairs_by_loop([list(flat[i * num_hashes :][:num_hashes]) for i in range(num_symbols)])
+        for flat in product(range(num_rows), repeat=num_symbols * num_hashes)
+    ]
+    for j, counts in enumerate(zip(*outcomes, strict=True), 1):
+        expected = pytest.approx((mean(counts), pstdev(counts)), abs=1e-9)
+        assert pairs_by_chance(num_symbols, num_rows, num_hashes, j) == expected
+
+
+# Words
+
+
+def test_rows_of_a_word_are_those_of_mmh3() -> None:
+    vocab = spacy.blank("en").vocab
+    norm, shape = hash_tables(num_hashes=3, seeds=[5, 6])
+    word = inspect_word(norm, "Apple", vocab)
+    assert (word.word, word.component, word.attr, word.symbol) == (
+        "Apple",
+        "tok2vec",
+        "NORM",
+        "apple",
+    )
+    assert [word.rows] == reference([vocab["Apple"].norm], 50, 3, [5])
+    assert inspect_word(shape, "Apple", vocab).symbol == "Xxxxx"
+    assert word.sharing is None
+
+
+@pytest.mark.parametrize("attr", ["NORM", "SHAPE"])
+def test_symbols_that_share_rows_with_a_word_are_those_of_a_loop(attr: str) -> None:
+    vocab = spacy.blank("en").vocab
+    docs = [Doc(vocab, words=[f"w{i}" * (i % 7 + 1) for i in range(60)])]
+    table = next(t for t in hash_tables(num_hashes=2, rows=[11, 11]) if t.attr == attr)
+    symbols = symbols_of(docs, [table])[attr]
+    word = inspect_word(table, "w3w3w3w3", vocab, symbols)
+    own = docs[0].vocab["w3w3w3w3"]
+    key = own.norm if attr == "NORM" else own.shape
+    (rows,) = reference([key], 11, 2, [table.layer.attrs["seed"].value])
+    others: dict[int, list[str]] = {1: [], 2: []}
+    for symbol in (s for s in symbols.tolist() if s != key):
+        (its,) = reference([symbol], 11, 2, [table.layer.attrs["seed"].value])
+        equal = sum(a == b for a, b in zip(rows, its, strict=True))
+        if equal:
+            others[equal].append(vocab.strings[symbol])
+    assert word.sharing is not None
+    assert [(s.hashes, s.count, s.examples) for s in word.sharing] == [
+        (j, len(found), found[:5]) for j, found in others.items()
+    ]
+
+
+def test_a_word_shares_no_rows_with_itself() -> None:
+    vocab = spacy.blank("en").vocab
+    table = hash_tables()[0]
+    symbols = symbols_of([Doc(vocab, words=["Anna"])], [table])["NORM"]
+    sharing = inspect_word(table, "Anna", vocab, symbols).sharing
+    assert sharing is not None
+    assert [s.count for s in sharing] == [0, 0, 0, 0]
+
+
+# A config
+
+
+def test_tables_of_a_config_are_known_and_its_weights_are_not(tmp_path: Path) -> None:
+    inspection = inspect_rows(write_config(tmp_path, HASH), ["Anna"])
+    assert [(t.attr, t.num_rows, t.width) for t in inspection.tables] == [
+        ("NORM", 50, 16),
+        ("SHAPE", 20, 16),
+    ]
+    assert inspection.components == {"tok2vec": None, "ner": None}
+    assert inspection.pipeline is None
+    trained = make_pipeline(tmp_path, HASH)
+    expected = [inspect_word(table, "Anna", trained.vocab) for table in find_tables(trained)]
+    assert inspection.words == expected
+
+
+@pytest.mark.parametrize(
+    "callback",
+    [CALLBACK, {"@callbacks": "set_attr", "component": "tok2vec", "attr": "tables", "layer": None}],
+)
+def test_multi_embed_of_a_config_has_the_tables_of_its_file(
+    callback: dict[str, Any], tmp_path: Path
+) -> None:
+    path = write_config(tmp_path, LOOKUP, **CALLBACK)
+    init_tables(path, tmp_path / "x.tables")
+    write_config(tmp_path, LOOKUP, **callback, path=str(tmp_path / "x.tables"))
+    assert [t.num_rows for t in inspect_rows(path).tables] == [13, 7]
+
+
+@registry.misc("tests.norms.v1")
+def make_norms() -> Lookups:
+    lookups = Lookups()
+    lookups.add_table("lexeme_norm", {"Anna": "hannah"})
+    return lookups
+
+
+def test_norms_are_those_of_the_lookups_that_training_would_load(tmp_path: Path) -> None:
+    config = small_config(write_corpus(tmp_path / "corpus.spacy", make_docs()), HASH)
+    config["initialize"]["lookups"] = {"@misc": "tests.norms.v1"}
+    config.to_disk(tmp_path / "config.cfg")
+    inspection = inspect_rows(tmp_path / "config.cfg", ["Anna"])
+    assert inspection.words[0].symbol == "hannah"
+
+
+# The command
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write a pipeline with the dead seed, and a corpus."""
+    tmp_path = tmp_path_factory.mktemp("folder")
+    embed = {**HASH, "rows": [50, 20], "num_hashes": 1, "seeds": [8, 9]}
+    make_pipeline(tmp_path, embed).to_disk(tmp_path / "model")
+    vocab = spacy.blank("en").vocab
+    words = [f"w{i}" for i in range(1000)]
+    write_corpus(tmp_path / "words.spacy", [Doc(vocab, words=words)])
+    return tmp_path
+
+
+def test_command_shows_tables_and_warnings(folder: Path) -> None:
+    result = invoke(folder / "model", "w7", "Anna", "--data", folder / "words.spacy")
+    assert result.exit_code == 0, result.output
+    lines = [" ".join(line.split()) for line in result.output.splitlines()]
+    assert "tok2vec.NORM 50 16 1 8 800 3,200" in lines
+    assert "tok2vec.NORM 1,000 20.00 1,000 16,016 76,064" in lines
+    assert "tok2vec.NORM 25 0.0 25 0.0" in lines
+    assert any(line.startswith("Anna tok2vec.SHAPE 'Xxxx' ") for line in lines)
+    assert any(line.startswith("w7 tok2vec.NORM 1 ") for line in lines)
+    assert re.search("tok2vec.NORM, seed 8: 25 rows never reached by hash 1", said(result))
+
+
+def test_command_prints_nothing_but_json(folder: Path) -> None:
+    data = folder / "words.spacy"
+    result = invoke(folder / "model", "w7", "--data", data, "--json")
+    printed = json.loads(result.stdout)
+    norm = printed["tables"][0]
+    assert (norm["seed"], norm["use"]["unreached"]["actual"]) == (8, 25)
+    assert printed["words"][0]["sharing"][0]["hashes"] == 1
+    assert len(printed["words"][0]["sharing"][0]["examples"]) == 5
+    assert printed["components"]["tok2vec"]["bytes"] == 4 * 5120
+    assert len(printed["warnings"]) == 2
+    assert set(printed) == set(Inspection.__dataclass_fields__)
+
+
+def test_command_takes_a_pipeline_without_words_and_data(folder: Path) -> None:
+    result = invoke(folder / "model")
+    assert result.exit_code == 0, result.output
+    assert "Tables" in result.output
+    assert not re.search("Symbols|Words|Pairs|never", result.output)
+
+
+def test_command_shows_what_a_config_does_not_know_as_a_dash(tmp_path: Path) -> None:
+    result = invoke(write_config(tmp_path, HASH))
+    assert re.search("whole pipeline - -", said(result))
+
+
+def no_embedding(folder: Path) -> list[Any]:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    nlp.to_disk(folder / "plain")
+    return [folder / "plain"]
+
+
+def text_file(folder: Path) -> list[Any]:
+    (folder / "x.cfg").write_text("Anna met Bob.")
+    return [folder / "x.cfg"]
+
+
+def other_config(folder: Path) -> list[Any]:
+    (folder / "x.cfg").write_text("[training]\nseed = 1\n")
+    return [folder / "x.cfg"]
+
+
+def binary_file(folder: Path) -> list[Any]:
+    return [folder / "words.spacy"]
+
+
+def without_tables(folder: Path) -> list[Any]:
+    return [write_config(folder, LOOKUP, **CALLBACK)]
+
+
+def no_docs(folder: Path) -> list[Any]:
+    DocBin().to_disk(folder / "bad.spacy")
+    return [folder / "model", "--data", folder / "bad.spacy"]
+
+
+def no_tokens(folder: Path) -> list[Any]:
+    write_corpus(folder / "bad.spacy", [Doc(spacy.blank("en").vocab)])
+    return [folder / "model", "--data", folder / "bad.spacy"]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda folder: ["no_such_model"],
+            "'no_such_model' is neither a pipeline nor a config: exp",
+        ),
+        (lambda folder: [folder], "' is neither a pipeline nor a config"),
+        (text_file, r"No pipeline can be built from the config .*x\.cfg"),
+        (other_config, r"No pipeline can be built from the config .*x\.cfg"),
+        (binary_file, r"No pipeline can be built from the config .*words\.spacy"),
+        (
+            no_embedding,
+            "no embedding with rows to inspect: looked for .* components sentencizer. Give",
+        ),
+        (without_tables, "'tok2vec' has no table of NORM yet.* multihash init-tables CONFIG FILE"),
+        (lambda folder: [folder / "model", "--data", folder / "no.spacy"], "There is no corpus at"),
+        (no_docs, r"The corpus at .*bad\.spacy has no documents"),
+        (no_tokens, "The corpus has no tokens to inspect"),
+        (
+            lambda folder: [folder / "model", "a", ""],
+            "A word to inspect must have at least one char",
+        ),
+    ],
+)
+def test_bad_input_is_one_clear_error(
+    folder: Path, make: Callable[[Path], list[Any]], message: str
+) -> None:
+    args = make(folder)
+    result = invoke(*args, "--json")
+    assert result.exit_code == 1
+    assert re.search(message, said(result)), result.output
+    assert "Traceback" not in result.output
+    words = [arg for arg in args[1:] if arg in ("a", "")]
+    data = args[-1] if "--data" in args else None
+    with pytest.raises((OSError, ValueError), match=message):
+        inspect_rows(args[0], words, data=data)
+
+
+# A real pipeline
+
+
+def test_rows_of_a_trained_pipeline_are_those_that_it_adds_up(english: Language) -> None:
+    tables = find_tables(english)
+    assert {table.component for table in tables} == {"tok2vec", "senter", "ner"}
+    reports = [inspect_table(table, KEYS) for table in tables]
+    for table, report in zip(tables, reports, strict=True):
+        E = table.weights.get_param("E")
+        assert E.shape == (report.num_rows, report.width)
+        rows = rows_of(table.layer, KEYS)
+        assert numpy.allclose(E[rows].sum(axis=1), table.weights.predict(KEYS), atol=1e-4)
+    suspicious = {r.attr for r in reports if any("by hash 1," in s for s in list_suspicions(r))}
+    assert suspicious == {"NORM"}  # seed 8
+    people = [inspect_word(table, "people", english.vocab) for table in tables]
+    assert [w.symbol for w in people[:4]] == ["people", "p", "ple", "xxxx"]
+    (norm,) = reference([english.vocab.strings["people"]], 5000, 4, [8])
+    assert people[0].rows == norm
