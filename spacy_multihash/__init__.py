@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from .architectures import build_multi_embed_v1 as build_multi_embed_v1
     from .architectures import build_multi_hash_embed_v1 as build_multi_hash_embed_v1
     from .callbacks import set_tables as set_tables
+    from .corpus_stats import CorpusStats as CorpusStats
+    from .corpus_stats import describe_corpus as describe_corpus
+    from .embedding_tables import find_tables as find_tables
     from .entities import KnownEntities as KnownEntities
     from .entities import Matching as Matching
     from .entities import keep_entities as keep_entities
@@ -27,6 +30,10 @@ if TYPE_CHECKING:
     from .layers import spacy_seeds as spacy_seeds
     from .products import set_products as set_products
     from .products import use_product_ops as use_product_ops
+    from .row_inspection import inspect_table as inspect_table
+    from .row_inspection import inspect_word as inspect_word
+    from .row_inspection import model_size as model_size
+    from .row_inspection import symbols_of as symbols_of
     from .tables import Table as Table
     from .tables import Tables as Tables
     from .tables import count_symbols as count_symbols
@@ -42,6 +49,7 @@ if TYPE_CHECKING:
 
 _MODULE_OF = {
     "Acceleration": "acceleration",
+    "CorpusStats": "corpus_stats",
     "Evaluation": "evaluation",
     "KnownEntities": "entities",
     "Matching": "entities",
@@ -55,20 +63,26 @@ _MODULE_OF = {
     "count_symbols": "tables",
     "cut_tables": "tables",
     "default_seeds": "layers",
+    "describe_corpus": "corpus_stats",
     "embed_from_spacy": "weights",
     "embed_to_spacy": "weights",
     "encoder_from_spacy": "weights",
     "encoder_to_spacy": "weights",
     "evaluate_entities": "evaluation",
+    "find_tables": "embedding_tables",
+    "inspect_table": "row_inspection",
+    "inspect_word": "row_inspection",
     "keep_entities": "entities",
     "known_entities": "entities",
     "make_tables": "tables",
     "masked_parts": "evaluation",
     "merge_tables": "tables",
+    "model_size": "row_inspection",
     "read_tables": "tables",
     "set_products": "products",
     "set_tables": "callbacks",
     "spacy_seeds": "layers",
+    "symbols_of": "row_inspection",
     "use_product_ops": "products",
     "write_tables": "tables",
 }

@@ -2,12 +2,14 @@
 
 from ._util import make_group
 from .accelerate import accelerate_cli
+from .corpus_stats import corpus_stats_cli
 from .evaluate import evaluate_cli
 from .init_tables import init_tables_cli
 from .inspect_rows import inspect_rows_cli
 
 multihash_cli = make_group()
 multihash_cli.command("accelerate")(accelerate_cli)
+multihash_cli.command("corpus-stats")(corpus_stats_cli)
 multihash_cli.command("evaluate")(evaluate_cli)
 multihash_cli.command(
     "init-tables",

@@ -1,0 +1,217 @@
+"""`python -m spacy multihash corpus-stats`: what is in a corpus."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Optional, Union
+
+import spacy
+import srsly
+import typer
+from spacy.util import load_model
+from spacy.vocab import Vocab
+from wasabi import msg
+
+from ..corpora import read_docs
+from ..corpus_stats import (
+    DEFAULT_ATTRS,
+    CorpusStats,
+    describe_corpus,
+    word_attrs,
+)
+from ..entities import VERBATIM, Matching
+
+
+def corpus_stats_cli(
+    train: Path = typer.Argument(
+        ..., help="Training corpus: a .spacy file, or a folder of them", exists=True
+    ),
+    dev: Optional[Path] = typer.Argument(
+        None, help="Development corpus, a file or a folder", exists=True
+    ),
+    test: Optional[Path] = typer.Argument(
+        None, help="Test corpus, a file or a folder", exists=True
+    ),
+    lang: Optional[str] = typer.Option(
+        None,
+        help="Language of the vocab that computes the attributes, without tables of "
+        "spacy-lookups-data. Default: the language of --vectors, else xx, which has no rules of "
+        "any language",
+    ),
+    vectors: Optional[str] = typer.Option(
+        None, help="Pipeline (a package's name or a path) or folder of a vocab, with vectors"
+    ),
+    attrs: str = typer.Option(
+        ",".join(DEFAULT_ATTRS), help="Attributes to count, with commas between them"
+    ),
+    ignore_case: bool = typer.Option(False, "--ignore-case", help="Compare texts in lower case"),
+    match_label: bool = typer.Option(
+        False, "--match-label", help="An entity with another label than in TRAIN is unseen"
+    ),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of tables"),
+) -> None:
+    """Show what is in a corpus: documents, entities, attributes, and which entities are seen.
+
+    Words without a vector are counted too, with --vectors. An entity of DEV or TEST is seen if its
+    exact text is that of an entity of TRAIN. Attributes are those that the vocab gives to a word:
+    NORM may differ from what a tokenizer's exceptions say.
+
+    DOCS: docs/your-data.md of spacy-multihash
+    """
+    try:
+        stats = corpus_stats(
+            train,
+            dev,
+            test,
+            lang=lang,
+            vectors=vectors,
+            attrs=[name.strip() for name in attrs.split(",")],
+            matching=Matching(ignore_case, match_label),
+        )
+    except (ImportError, OSError, ValueError) as error:
+        msg.fail("Cannot count the corpus", str(error), exits=1)
+    if as_json:
+        typer.echo(srsly.json_dumps(asdict(stats), indent=2))
+        return
+    _show_splits(stats, vectors)
+    _show_attrs(stats)
+    _show_seen(stats)
+    _warn(stats)
+
+
+def corpus_stats(
+    train: Path,
+    dev: Optional[Path] = None,
+    test: Optional[Path] = None,
+    *,
+    lang: Optional[str] = None,
+    vectors: Union[str, Path, None] = None,
+    attrs: Sequence[str] = DEFAULT_ATTRS,
+    matching: Matching = VERBATIM,
+) -> CorpusStats:
+    """Count what is in a corpus that was written to disk.
+
+    train (Path): The training corpus: a .spacy file, or a folder of them.
+    dev, test (Optional[Path]): The other splits.
+    lang (Optional[str]): The language of the vocab that computes the attributes. None: that of
+        `vectors`, or else "xx".
+    vectors (Union[str, Path, None]): Pipeline (a package's name or a path) or folder of a vocab.
+    attrs (Sequence[str]): The names of attributes that depend on a word alone.
+    matching (Matching): What makes an entity the same as one of the training corpus.
+
+    Raises ImportError, OSError or ValueError if something cannot be read.
+    """
+    source = None if vectors is None else _load_vectors(vectors)
+    vocab = spacy.blank(lang or (source and source.lang) or "xx").vocab
+    if source is not None:
+        vocab.vectors = source.vectors
+    word_attrs(attrs, vocab)  # wrong names show before a large corpus is read
+    others = {name: path for name, path in (("dev", dev), ("test", test)) if path is not None}
+    return describe_corpus(
+        read_docs(train, vocab),
+        {name: read_docs(path, vocab) for name, path in others.items()},
+        vocab,
+        attrs=attrs,
+        matching=matching,
+    )
+
+
+def _load_vectors(name: Union[str, Path]) -> Vocab:
+    """Load the vocab of a pipeline, or a vocab that stands alone, and check that it has vectors."""
+    try:
+        if (Path(name) / "vectors").is_file():
+            vocab = Vocab().from_disk(name, exclude=["lookups"])
+        else:
+            vocab = load_model(name).vocab
+    except OSError as error:
+        raise FileNotFoundError(
+            f"Cannot load the vectors of {name}: expected a pipeline (a package's name or a path), "
+            f"or the folder of a vocab. Check the name. {error}"
+        ) from error
+    # Vectors of floret have rows, but no keys: they say -1.
+    if not len(vocab.vectors) or not vocab.vectors.n_keys:
+        raise ValueError(
+            f"{name} has no vectors: its table is empty. Give a pipeline that has some, such as an "
+            "_md or _lg package, or leave --vectors out."
+        )
+    return vocab
+
+
+def _show_splits(stats: CorpusStats, vectors: Optional[str]) -> None:
+    splits = list(stats.splits.values())
+    rows = [
+        ("documents", *(_count(s.docs) for s in splits)),
+        ("tokens", *(_count(s.tokens) for s in splits)),
+        ("labels", *(_count(len(s.labels)) for s in splits)),
+        ("entities", *(_count(s.entities) for s in splits)),
+        ("entities per document", *(_mean(s.ents_per_doc) for s in splits)),
+        ("mean document length", *(_mean(s.mean_doc_len) for s in splits)),
+        ("longest document", *(_count(s.max_doc_len) for s in splits)),
+        ("mean entity length", *(_mean(s.mean_ent_len) for s in splits)),
+        ("longest entity", *(_count(s.max_ent_len) for s in splits)),
+        ("vocabulary", *(_count(s.vocab) for s in splits)),
+    ]
+    unknown = [s.unknown for s in splits if s.unknown]
+    if unknown:
+        rows += [
+            ("unknown words", *(_count(u.words) for u in unknown)),
+            ("  % of vocabulary", *(_percent(u.word_share) for u in unknown)),
+            ("unknown tokens", *(_count(u.tokens) for u in unknown)),
+            ("  % of tokens", *(_percent(u.token_share) for u in unknown)),
+        ]
+    _table("Corpus", ("", *stats.splits), rows)
+    msg.text("Lengths are in tokens. The vocabulary is all distinct words, as they are written.")
+    if unknown:
+        msg.text(f"Unknown words have no vector in {vectors}; unknown tokens are theirs.")
+
+
+def _show_attrs(stats: CorpusStats) -> None:
+    columns = [s.attrs for s in stats.splits.values()]
+    rows = [(name, *(_count(column[name]) for column in columns)) for name in columns[0]]
+    _table("Distinct values of attributes", ("", *stats.splits), rows)
+    msg.text(f"As a vocab of the language '{stats.lang}' computes them for each word.")
+
+
+def _show_seen(stats: CorpusStats) -> None:
+    if not stats.seen:
+        return
+    rows = [
+        (name, _count(s.seen + s.unseen), _count(s.seen), _count(s.unseen), _percent(s.seen_share))
+        for name, s in stats.seen.items()
+    ]
+    _table("Seen and unseen entities", ("", "entities", "seen", "unseen", "% seen"), rows)
+    case = "in any case" if stats.matching.ignore_case else "in the same case"
+    label = "with the same label" if stats.matching.match_label else "whatever its label"
+    msg.text(f"Seen: an entity of the training corpus has the same text, {case}, {label}.")
+
+
+def _warn(stats: CorpusStats) -> None:
+    """Say what may be wrong with the corpus."""
+    for name, split in stats.splits.items():
+        if not split.entities:
+            msg.warn(f"No entities in {name}")
+        if split.missing:
+            msg.warn(
+                f"Missing annotation of entities in {name}: {split.missing:,} of {split.tokens:,} "
+                "tokens. They count as tokens, and as part of no entity."
+            )
+    for name, seen in stats.seen.items():
+        if seen.new_labels:
+            msg.warn(f"Labels of {name} that training lacks: {', '.join(seen.new_labels)}")
+
+
+def _table(title: str, header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    msg.divider(title)
+    msg.table(rows, header=header, divider=True, aligns=("l", *"r" * (len(header) - 1)))
+
+
+def _count(value: Optional[int]) -> str:
+    return "-" if value is None else f"{value:,}"
+
+
+def _mean(value: Optional[float]) -> str:
+    return "-" if value is None else f"{value:,.2f}"
+
+
+def _percent(share: Optional[float]) -> str:
+    return "-" if share is None else f"{100 * share:.1f}"

@@ -1,0 +1,233 @@
+"""Statistics of a corpus, as in the appendix of the report "Multi hash embeddings in spaCy".
+
+Its Table 4 counts the distinct values of attributes, its Table 5 documents, tokens and entities,
+its Table 6 the entities that training has seen and has not.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Optional
+
+from spacy.attrs import ENT_IOB, IDS, ORTH
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
+
+from .entities import VERBATIM, Matching, known_entities
+from .tables import count_symbols
+
+DEFAULT_ATTRS = ("NORM", "PREFIX", "SUFFIX", "SHAPE")
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """What some vectors lack a row for.
+
+    words (int): Distinct words.
+    word_share (Optional[float]): Their share of all distinct words, 0 to 1; None without words.
+    tokens (int): The tokens of these words.
+    token_share (Optional[float]): Their share of all tokens, 0 to 1; None without tokens.
+    """
+
+    words: int
+    word_share: Optional[float]
+    tokens: int
+    token_share: Optional[float]
+
+
+@dataclass(frozen=True)
+class SplitStats:
+    """Statistics of one split. A mean or largest length is None if there is nothing to measure.
+
+    docs, tokens, entities (int): Their numbers.
+    labels (Mapping[str, int]): The number of entities of each label.
+    ents_per_doc (Optional[float]): Entities a document.
+    mean_doc_len, max_doc_len (Optional): The lengths of documents, in tokens.
+    mean_ent_len, max_ent_len (Optional): The lengths of entities, in tokens.
+    vocab (int): Distinct words as they are written, ORTH.
+    unknown (Optional[Unknown]): What the vectors lack, None without vectors.
+    attrs (Mapping[str, int]): The number of distinct values of each attribute.
+    missing (int): Tokens whose annotation of entities is missing, which are part of no entity.
+    """
+
+    docs: int
+    tokens: int
+    entities: int
+    labels: Mapping[str, int]
+    ents_per_doc: Optional[float]
+    mean_doc_len: Optional[float]
+    max_doc_len: Optional[int]
+    mean_ent_len: Optional[float]
+    max_ent_len: Optional[int]
+    vocab: int
+    unknown: Optional[Unknown]
+    attrs: Mapping[str, int]
+    missing: int
+
+
+@dataclass(frozen=True)
+class SeenStats:
+    """The entities of a split, compared with those of the training corpus.
+
+    seen, unseen (int): Entities that occur in the training corpus, and those that do not. Each
+        mention counts.
+    seen_share (Optional[float]): The share of the seen, 0 to 1, None without entities.
+    new_labels (Sequence[str]): Labels that the training corpus lacks.
+    """
+
+    seen: int
+    unseen: int
+    seen_share: Optional[float]
+    new_labels: Sequence[str]
+
+
+@dataclass(frozen=True)
+class CorpusStats:
+    """Statistics of a corpus.
+
+    splits (Mapping[str, SplitStats]): The splits by name, "train" first.
+    seen (Mapping[str, SeenStats]): The other splits, compared with "train".
+    matching (Matching): What makes two entities the same.
+    lang (str): The language of the vocab that computed the attributes.
+    """
+
+    splits: Mapping[str, SplitStats]
+    seen: Mapping[str, SeenStats]
+    matching: Matching
+    lang: str
+
+
+def describe_corpus(
+    train: Iterable[Doc],
+    others: Mapping[str, Iterable[Doc]],
+    vocab: Vocab,
+    *,
+    attrs: Sequence[str] = DEFAULT_ATTRS,
+    matching: Matching = VERBATIM,
+) -> CorpusStats:
+    """Count what is in a corpus, whose docs are read once and not kept.
+
+    The attributes are those that `vocab` gives to each word, whatever a doc says of its token.
+
+    train (Iterable[Doc]): The docs of the training corpus, with gold entities.
+    others (Mapping[str, Iterable[Doc]]): The docs of other splits, by name.
+    vocab (Vocab): The vocab that the docs were read with. If it has vectors, the words that they
+        lack are counted.
+    attrs (Sequence[str]): The names of attributes that depend on a word alone.
+    matching (Matching): What makes an entity the same as one of the training corpus.
+
+    Raises ValueError for another attribute, for a doc of another vocab, or if the training corpus
+    has no docs.
+    """
+    attr_ids = word_attrs(attrs, vocab)
+    tally = _Tally(vocab)
+    known = known_entities(tally.watch(train), matching)
+    if not tally.doc_lens:
+        raise ValueError(
+            "The training corpus has no documents. Give the docs that a pipeline is trained on."
+        )
+    splits = {"train": _split_stats(tally, attr_ids)}
+    seen = {}
+    for name, docs in others.items():
+        tally = _Tally(vocab)
+        is_seen = Counter(known.has_seen(ent) for doc in tally.watch(docs) for ent in doc.ents)
+        splits[name] = _split_stats(tally, attr_ids)
+        seen[name] = SeenStats(
+            seen=is_seen[True],
+            unseen=is_seen[False],
+            seen_share=_ratio(is_seen[True], is_seen.total()),
+            new_labels=sorted(set(splits[name].labels) - set(splits["train"].labels)),
+        )
+    return CorpusStats(splits, seen, matching, vocab.lang)
+
+
+def word_attrs(names: Iterable[str], vocab: Vocab) -> dict[str, int]:
+    """Return name and id of attributes that depend on a word alone.
+
+    names (Iterable[str]): Their names, as in spacy.attrs.
+    vocab (Vocab): The vocab that computes them.
+
+    Raises ValueError for another name, or if there are none.
+    """
+    computed = vocab.lex_attr_getters  # type: ignore[attr-defined]
+    ids = {name: id_ for name, id_ in IDS.items() if id_ in (ORTH, *computed)}
+    names = list(names)
+    for name in names or [""]:
+        if name not in ids:
+            raise ValueError(
+                f"Expected attributes that depend on a word alone, was: {name!r}. Choose from: "
+                f"{', '.join(sorted(ids))}."
+            )
+    return {name: ids[name] for name in names}
+
+
+@dataclass
+class _Tally:
+    """What is counted while the docs of a split pass by: how often each length, label and word."""
+
+    vocab: Vocab
+    doc_lens: Counter[int] = field(default_factory=Counter)
+    ent_lens: Counter[int] = field(default_factory=Counter)
+    labels: Counter[str] = field(default_factory=Counter)
+    words: Counter[int] = field(default_factory=Counter)
+    missing: int = 0
+
+    def watch(self, docs: Iterable[Doc]) -> Iterator[Doc]:
+        """Yield the docs, and count them."""
+        for doc in docs:
+            if doc.vocab is not self.vocab:
+                raise ValueError(
+                    "The docs of a corpus must share the vocab that computes their attributes, but "
+                    f"one has another vocab: {doc!r:.50}. Read them with read_docs(path, vocab)."
+                )
+            ents = doc.ents
+            self.doc_lens[len(doc)] += 1
+            self.ent_lens.update(map(len, ents))
+            self.labels.update(ent.label_ for ent in ents)
+            self.words.update(count_symbols([doc], {"ORTH": ORTH})["ORTH"])
+            self.missing += int((doc.to_array(ENT_IOB) == 0).sum())
+            yield doc
+
+
+def _split_stats(tally: _Tally, attrs: Mapping[str, int]) -> SplitStats:
+    vocab = tally.vocab
+    # A doc in which each word stands once has all values of each attribute.
+    words = Doc(vocab, words=[vocab.strings[word] for word in tally.words])
+    docs, entities = tally.doc_lens.total(), tally.ent_lens.total()
+    tokens = _sum(tally.doc_lens)
+    return SplitStats(
+        docs=docs,
+        tokens=tokens,
+        entities=entities,
+        labels=dict(sorted(tally.labels.items())),
+        ents_per_doc=_ratio(entities, docs),
+        mean_doc_len=_ratio(tokens, docs),
+        max_doc_len=max(tally.doc_lens, default=None),
+        mean_ent_len=_ratio(_sum(tally.ent_lens), entities),
+        max_ent_len=max(tally.ent_lens, default=None),
+        vocab=len(words),
+        unknown=_unknown(words, tally.words) if len(vocab.vectors) else None,
+        attrs={name: len(count) for name, count in count_symbols([words], attrs).items()},
+        missing=tally.missing,
+    )
+
+
+def _unknown(words: Doc, counts: Mapping[int, int]) -> Unknown:
+    """Count the words, and their tokens, without a row in the vocab's vectors."""
+    vectors = words.vocab.vectors
+    keys = words.to_array(vectors.attr).tolist()  # ORTH, unless the vectors have another key
+    lacking = [n for key, n in zip(keys, counts.values(), strict=True) if key not in vectors]
+    return Unknown(
+        words=len(lacking),
+        word_share=_ratio(len(lacking), len(words)),
+        tokens=sum(lacking),
+        token_share=_ratio(sum(lacking), sum(counts.values())),
+    )
+
+
+def _sum(lengths: Counter[int]) -> int:
+    return sum(length * count for length, count in lengths.items())
+
+
+def _ratio(part: int, whole: int) -> Optional[float]:
+    return part / whole if whole else None

@@ -1,0 +1,358 @@
+"""Statistics of corpora: the functions, the command, and the report's own numbers."""
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import spacy
+import typer
+from convert import DATASETS, convert
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.attrs import LOWER
+from spacy.tokens import Doc, DocBin
+from spacy.vectors import Vectors
+from spacy.vocab import Vocab
+from typer.testing import CliRunner, Result
+
+from spacy_multihash.cli.corpus_stats import corpus_stats, corpus_stats_cli
+from spacy_multihash.corpus_stats import CorpusStats, SeenStats, Unknown, describe_corpus
+from spacy_multihash.entities import Matching
+
+from .corpora import make_docs, write_corpus
+
+APP = typer.Typer()
+APP.command("corpus-stats")(corpus_stats_cli)
+
+
+@pytest.fixture
+def vocab() -> Vocab:
+    return spacy.blank("en").vocab
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Write corpora: training knows Bob and Rome."""
+    docs = make_docs()
+    write_corpus(tmp_path / "train.spacy", [docs[1], docs[3]])
+    write_corpus(tmp_path / "dev.spacy", docs[:1])  # Anna, Bob, Rome
+    write_corpus(tmp_path / "test.spacy", docs)
+    return tmp_path
+
+
+def paths(folder: Path, *names: str) -> list[Path]:
+    return [folder / f"{name}.spacy" for name in names]
+
+
+def invoke(*args: Any) -> Result:
+    return CliRunner().invoke(APP, list(map(str, args)))
+
+
+def said(result: Result) -> str:
+    """What the command printed, on one line."""
+    return " ".join(result.output.split())
+
+
+def make_doc(vocab: Vocab, text: str, *ents: str) -> Doc:
+    words = text.split()
+    return Doc(vocab, words=words, ents=list(ents) or ["O"] * len(words))
+
+
+def vectors_of(vocab: Vocab, *words: str, attr: str = "ORTH") -> Vectors:
+    keys = [vocab.strings.add(word) for word in words]
+    data = numpy.ones((len(keys), 2), dtype="float32")
+    return Vectors(strings=vocab.strings, data=data, keys=keys, attr=attr)
+
+
+def describe(
+    vocab: Vocab, train: Sequence[Doc], *dev: Doc, matching: Matching | None = None
+) -> CorpusStats:
+    return describe_corpus(train, {"dev": dev}, vocab, matching=matching or Matching())
+
+
+def test_split_is_counted(vocab: Vocab) -> None:
+    docs = [
+        make_doc(vocab, "Ana Paz met Bob", "B-PER", "I-PER", "O", "B-PER"),
+        make_doc(vocab, "ana met", "O", "O"),
+        make_doc(vocab, "Rome", "B-GPE"),
+    ]
+    train = describe_corpus(docs, {}, vocab).splits["train"]
+    assert (train.docs, train.tokens, train.entities) == (3, 7, 3)
+    assert train.labels == {"GPE": 1, "PER": 2}
+    assert (train.ents_per_doc, train.mean_doc_len, train.max_doc_len) == (1, 7 / 3, 4)
+    assert (train.mean_ent_len, train.max_ent_len) == (4 / 3, 2)
+    assert (train.vocab, train.unknown, train.missing) == (6, None, 0)
+    # Ana and ana have one norm, and all but ana and met the shape Xxx or Xxxx
+    assert train.attrs == {"NORM": 5, "PREFIX": 6, "SUFFIX": 6, "SHAPE": 3}
+
+
+VOCAB = spacy.blank("en").vocab
+WORDS = st.sampled_from(["Rome", "rome", "Anna", "met", "1999", "ab-1", "Ée", "£"])
+TOKENS = st.lists(st.tuples(WORDS, st.sampled_from(["O", "B-PER", "B-GPE", "-"])), max_size=6)
+
+
+@given(st.lists(TOKENS, min_size=1, max_size=4), st.lists(TOKENS, max_size=4))
+def test_counts_equal_those_of_a_plain_loop(
+    train: list[list[tuple[str, str]]], dev: list[list[tuple[str, str]]]
+) -> None:
+    def docs(split: list[list[tuple[str, str]]]) -> list[Doc]:
+        return [
+            Doc(VOCAB, words=[w for w, _ in rows], ents=[t.strip("-") for _, t in rows])
+            for rows in split
+        ]
+
+    stats = describe_corpus(iter(docs(train)), {"dev": iter(docs(dev))}, VOCAB)
+    known = {word for rows in train for word, tag in rows if tag[0] == "B"}
+    for name, split in (("train", train), ("dev", dev)):
+        tokens = [token for rows in split for token in rows]
+        ents = [(word, tag[2:]) for word, tag in tokens if tag[0] == "B"]
+        found = stats.splits[name]
+        assert (found.docs, found.tokens, found.entities) == (len(split), len(tokens), len(ents))
+        assert found.labels == {x: [e[1] for e in ents].count(x) for x in {e[1] for e in ents}}
+        assert found.missing == sum(tag == "-" for _, tag in tokens)
+        assert found.vocab == len({word for word, _ in tokens})
+        assert found.attrs["SHAPE"] == len({VOCAB[word].shape_ for word, _ in tokens})
+        assert found.max_doc_len == max(map(len, split), default=None)
+        if name == "dev":
+            assert stats.seen["dev"].seen == sum(word in known for word, _ in ents)
+            assert stats.seen["dev"].unseen == sum(word not in known for word, _ in ents)
+
+
+def test_attributes_are_the_vocabs_not_the_tokens(vocab: Vocab) -> None:
+    doc = make_doc(vocab, "Rome rome")
+    doc[0].norm_ = "Roma"
+    assert describe_corpus([doc], {}, vocab).splits["train"].attrs["NORM"] == 1
+
+
+def test_attributes_can_be_chosen(vocab: Vocab) -> None:
+    train = make_doc(vocab, "Rome rome 1999")
+    attrs = ["ORTH", "IS_DIGIT", "LOWER"]
+    stats = describe_corpus([train], {}, vocab, attrs=attrs)
+    assert stats.splits["train"].attrs == {"ORTH": 3, "IS_DIGIT": 2, "LOWER": 2}
+
+
+@pytest.mark.parametrize("attrs", [["NORM", "POS"], ["nonsense"], ["norm"], [""], []])
+def test_attribute_that_no_word_has_is_refused(vocab: Vocab, attrs: list[str]) -> None:
+    with pytest.raises(ValueError, match="depend on a word alone, was: '.*'. Choose from: IS_AL"):
+        describe_corpus(make_docs(), {}, vocab, attrs=attrs)
+
+
+def test_words_without_a_vector_are_unknown(vocab: Vocab) -> None:
+    vocab.vectors = vectors_of(vocab, "Rome", "met")
+    stats = describe(vocab, [make_doc(vocab, "Anna met Anna in Rome")], make_doc(vocab, "Rome"))
+    assert stats.splits["train"].unknown == Unknown(2, 0.5, 3, 0.6)  # Anna, in
+    assert stats.splits["dev"].unknown == Unknown(0, 0.0, 0, 0.0)
+
+
+def test_words_are_looked_up_by_the_key_of_the_vectors(vocab: Vocab) -> None:
+    vocab.vectors = vectors_of(vocab, "rome", attr="LOWER")
+    assert vocab.vectors.attr == LOWER
+    train = describe_corpus([make_doc(vocab, "ROME Rome met")], {}, vocab).splits["train"]
+    assert train.unknown == Unknown(1, 1 / 3, 1, 1 / 3)
+
+
+def test_floret_vectors_know_every_word(vocab: Vocab) -> None:
+    data = numpy.ones((4, 2), dtype="float32")
+    vocab.vectors = Vectors(
+        strings=vocab.strings, data=data, mode="floret", hash_count=1, minn=1, maxn=2
+    )
+    train = describe_corpus([make_doc(vocab, "Anna met")], {}, vocab).splits["train"]
+    assert train.unknown is not None and train.unknown.words == 0
+
+
+def test_seen_entities_follow_the_matching(vocab: Vocab) -> None:
+    train = make_doc(vocab, "Rome", "B-GPE")
+    dev = make_doc(vocab, "ROME Rome Rome Oslo", "B-GPE", "B-GPE", "B-PER", "B-GPE")
+
+    def seen(**matching: bool) -> SeenStats:
+        return describe(vocab, [train], dev, matching=Matching(**matching)).seen["dev"]
+
+    assert seen() == SeenStats(2, 2, 0.5, ["PER"])
+    assert seen(ignore_case=True) == SeenStats(3, 1, 0.75, ["PER"])
+    assert seen(match_label=True) == SeenStats(1, 3, 0.25, ["PER"])
+
+
+def test_corpus_without_entities_has_no_means(vocab: Vocab) -> None:
+    stats = describe(vocab, [make_doc(vocab, "met")], make_doc(vocab, "met"))
+    train = stats.splits["train"]
+    assert (train.entities, train.labels, train.ents_per_doc) == (0, {}, 0.0)
+    assert (train.mean_ent_len, train.max_ent_len) == (None, None)
+    assert stats.seen["dev"] == SeenStats(0, 0, None, [])
+
+
+def test_split_without_docs_or_words_has_no_shares(vocab: Vocab) -> None:
+    vocab.vectors = vectors_of(vocab, "Rome")
+    stats = describe(vocab, [Doc(vocab, words=[])])
+    assert stats.splits["train"].mean_doc_len == 0
+    assert stats.splits["train"].attrs["NORM"] == 0
+    assert stats.splits["train"].unknown == Unknown(0, None, 0, None)
+    assert stats.splits["dev"].ents_per_doc is stats.splits["dev"].mean_doc_len is None
+
+
+def test_training_corpus_without_docs_is_refused(vocab: Vocab) -> None:
+    with pytest.raises(ValueError, match="The training corpus has no documents"):
+        describe_corpus([], {"dev": make_docs()}, vocab)
+
+
+def test_docs_of_another_vocab_are_refused(vocab: Vocab) -> None:
+    with pytest.raises(ValueError, match="must share the vocab .* another vocab: Bob left Rome"):
+        describe_corpus(make_docs()[1:], {}, vocab)
+
+
+def test_tables_show_all_splits(folder: Path) -> None:
+    result = invoke(*paths(folder, "train", "dev", "test"))
+    assert result.exit_code == 0, result.output
+    lines = [" ".join(line.split()) for line in result.output.splitlines()]
+    assert "tokens 8 6 18" in lines
+    assert "mean entity length 1.00 1.00 1.00" in lines
+    assert "SHAPE 4 5 6" in lines
+    assert "dev 3 2 1 66.7" in lines
+    assert "in the same case, whatever its label." in said(result)
+    assert "unknown" not in result.output and "⚠" not in result.output
+
+
+def test_training_corpus_alone_has_no_seen_entities(folder: Path) -> None:
+    result = invoke(*paths(folder, "train"))
+    assert result.exit_code == 0, result.output
+    assert "Distinct values" in result.output and "Seen" not in result.output
+
+
+def test_thousands_are_separated(tmp_path: Path) -> None:
+    write_corpus(tmp_path / "train.spacy", make_docs(repeats=300))
+    assert "tokens 5,400" in said(invoke(tmp_path / "train.spacy"))
+
+
+def test_json_is_the_data_and_nothing_else_is_printed(folder: Path) -> None:
+    result = invoke(*paths(folder, "train", "dev"), "--ignore-case", "--json")
+    printed = json.loads(result.stdout)
+    assert set(printed["splits"]) == {"train", "dev"}
+    assert printed["splits"]["train"]["labels"] == {"GPE": 1, "PER": 1}
+    assert printed["seen"]["dev"]["unseen"] == 1
+    assert printed["matching"] == {"ignore_case": True, "match_label": False}
+    assert printed["lang"] == "xx"
+
+
+def test_folder_of_corpora_is_one_split(folder: Path) -> None:
+    assert corpus_stats(folder).splits["train"].docs == 2 + 1 + 4
+
+
+def test_language_computes_the_attributes(tmp_path: Path) -> None:
+    # Hindi's rules stem a word; a file that was written with another vocab changes nothing.
+    docs = [make_doc(spacy.blank("xx").vocab, "लड़का लड़के")]
+    train = write_corpus(tmp_path / "train.spacy", docs)
+    norms = {
+        lang: corpus_stats(train, lang=lang).splits["train"].attrs["NORM"] for lang in ("hi", "xx")
+    }
+    assert norms == {"hi": 1, "xx": 2}
+
+
+@pytest.mark.parametrize("part", ["", "vocab"])
+def test_vectors_of_a_pipeline_or_a_vocab_are_used(folder: Path, part: str) -> None:
+    nlp = spacy.blank("en")
+    nlp.vocab.vectors = vectors_of(nlp.vocab, "Bob", "Rome")
+    nlp.to_disk(folder / "pipeline")
+    result = invoke(*paths(folder, "train"), "--vectors", folder / "pipeline" / part)
+    assert "unknown words 5 % of vocabulary 71.4 unknown tokens 6 % of tokens 75.0" in said(result)
+    assert f"the language '{'xx' if part else 'en'}'" in result.output
+    result = invoke(*paths(folder, "train"), "--vectors", folder / "pipeline", "--lang", "nl")
+    assert "the language 'nl'" in result.output
+
+
+def test_labels_that_training_lacks_are_named(folder: Path, vocab: Vocab) -> None:
+    write_corpus(folder / "dev.spacy", [make_doc(vocab, "EU UN", "B-ORG", "B-MISC")])
+    result = invoke(*paths(folder, "train", "dev", "test"))
+    assert "Labels of dev that training lacks: MISC, ORG" in said(result)
+    assert "Labels of test" not in result.output
+
+
+def test_missing_annotation_and_entities_are_named(folder: Path, vocab: Vocab) -> None:
+    write_corpus(folder / "train.spacy", [Doc(vocab, words=["Anna", "met"])])
+    result = invoke(*paths(folder, "train", "dev"))
+    assert result.exit_code == 0
+    assert "No entities in train" in result.output
+    assert "Missing annotation of entities in train: 2 of 2 tokens" in said(result)
+    assert "No entities in dev" not in result.output
+
+
+def make_empty(path: Path) -> None:
+    DocBin().to_disk(path)
+
+
+def make_text(path: Path) -> None:
+    path.write_text("Anna met Bob.")
+
+
+@pytest.mark.parametrize("name", ["train", "dev"])
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (Path.unlink, r"There is no corpus at .*\.spacy"),
+        (make_empty, r"The corpus at .*\.spacy has no documents"),
+        (make_text, r"\.spacy is cut off, or no \.spacy file at all"),
+    ],
+)
+def test_a_bad_corpus_is_named(folder: Path, make: Any, message: str, name: str) -> None:
+    files = paths(folder, "train", "dev")
+    make(folder / f"{name}.spacy")
+    with pytest.raises((OSError, ValueError), match=message):
+        corpus_stats(*files)
+    result = invoke(*files)
+    assert result.exit_code == (2 if make is Path.unlink else 1)
+    assert f"{name}.spacy" in re.sub(r"\W*\n\W*", "", result.output)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--vectors", "nowhere"], "Cannot load the vectors of nowhere: expected a pipeline"),
+        (["--lang", "nolanguage"], "Can't import language nolanguage"),
+        (["--attrs", "NORM, POS"], "Expected attributes that depend on a word alone, was: 'POS'"),
+    ],
+)
+def test_a_bad_option_is_named(folder: Path, options: list[str], message: str) -> None:
+    result = invoke(*paths(folder, "train"), *options)
+    assert result.exit_code == 1
+    assert message in said(result)
+
+
+@pytest.mark.parametrize("part", ["", "vocab"])
+def test_pipeline_without_vectors_is_refused(folder: Path, part: str) -> None:
+    spacy.blank("en").to_disk(folder / "pipeline")
+    with pytest.raises(ValueError, match=r"pipeline.* has no vectors: its table is empty"):
+        corpus_stats(folder / "train.spacy", vectors=folder / "pipeline" / part)
+
+
+# turku-one stands in for a corpus that cannot be shared; it is not in the report.
+REPORTED = [name for name in DATASETS if name != "turku-one"]
+# What the report prints differently: of NORM it repeats the vocabulary, which must be a slip, and
+# its Dutch vocabulary has one word more.
+DIFFERENT = {("conll-es", "NORM"): 23710, ("conll-nl", "vocab"): 27803}
+
+
+@pytest.mark.parametrize("dataset", REPORTED)
+def test_numbers_of_the_report_come_out(shared: Path, tmp_path: Path, dataset: str) -> None:
+    report = json.loads((shared / "report" / "report_tables.json").read_text("utf8"))
+    attrs, characteristics, seen = (
+        next(table[dataset] for title, table in report.items() if title.startswith(f"{n} "))
+        for n in (4, 5, 6)
+    )
+    convert(dataset, shared / "datasets", tmp_path)
+    stats = corpus_stats(*paths(tmp_path, "train", "dev", "test"), lang=DATASETS[dataset].lang)
+    train = stats.splits["train"]
+    for name, count in attrs.items():
+        assert train.attrs[name] == DIFFERENT.get((dataset, name), count), name
+    for name in ("docs", "tokens", "vocab"):
+        expected = DIFFERENT.get((dataset, name), characteristics[name])
+        assert getattr(train, name) == expected, name
+    assert len(train.labels) == characteristics["classes"]
+    # Some of the report's means are rounded, others cut off.
+    for name in ("ents_per_doc", "mean_doc_len", "mean_ent_len"):
+        printed = str(characteristics[name])
+        last_digit = 10.0 ** -len(printed.partition(".")[2])
+        assert abs(getattr(train, name) - float(printed)) < last_digit, name
+    found = {split: {"seen": s.seen, "unseen": s.unseen} for split, s in stats.seen.items()}
+    assert found == seen
