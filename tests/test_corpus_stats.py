@@ -10,7 +10,7 @@ import numpy
 import pytest
 import spacy
 import typer
-from convert import DATASETS, convert
+from convert import DATASETS
 from hypothesis import given
 from hypothesis import strategies as st
 from spacy.attrs import LOWER
@@ -23,6 +23,7 @@ from spacy_multihash.cli.corpus_stats import corpus_stats, corpus_stats_cli
 from spacy_multihash.corpus_stats import CorpusStats, SeenStats, Unknown, describe_corpus
 from spacy_multihash.entities import Matching
 
+from .conftest import Published
 from .corpora import make_docs, write_corpus
 
 APP = typer.Typer()
@@ -334,14 +335,14 @@ DIFFERENT = {("conll-es", "NORM"): 23710, ("conll-nl", "vocab"): 27803}
 
 
 @pytest.mark.parametrize("dataset", REPORTED)
-def test_numbers_of_the_report_come_out(shared: Path, tmp_path: Path, dataset: str) -> None:
+def test_numbers_of_the_report_come_out(shared: Path, published: Published, dataset: str) -> None:
     report = json.loads((shared / "report" / "report_tables.json").read_text("utf8"))
     attrs, characteristics, seen = (
         next(table[dataset] for title, table in report.items() if title.startswith(f"{n} "))
         for n in (4, 5, 6)
     )
-    convert(dataset, shared / "datasets", tmp_path)
-    stats = corpus_stats(*paths(tmp_path, "train", "dev", "test"), lang=DATASETS[dataset].lang)
+    folder, _ = published(dataset)
+    stats = corpus_stats(*paths(folder, "train", "dev", "test"), lang=DATASETS[dataset].lang)
     train = stats.splits["train"]
     for name, count in attrs.items():
         assert train.attrs[name] == DIFFERENT.get((dataset, name), count), name
