@@ -228,8 +228,12 @@ def test_thousands_are_separated(tmp_path: Path) -> None:
 
 
 def test_json_is_the_data_and_nothing_else_is_printed(folder: Path) -> None:
-    result = invoke(*paths(folder, "train", "dev"), "--ignore-case", "--json")
+    file_ = folder / "out" / "stats.json"
+    result = invoke(
+        *paths(folder, "train", "dev"), "--ignore-case", "--json", "--output", str(file_)
+    )
     printed = json.loads(result.stdout)
+    assert json.loads(file_.read_text("utf8")) == printed
     assert set(printed["splits"]) == {"train", "dev"}
     assert printed["splits"]["train"]["labels"] == {"GPE": 1, "PER": 1}
     assert printed["seen"]["dev"]["unseen"] == 1

@@ -20,6 +20,7 @@ from ..corpus_stats import (
     word_attrs,
 )
 from ..entities import VERBATIM, Matching
+from ..files import write_json
 
 
 def corpus_stats_cli(
@@ -48,6 +49,7 @@ def corpus_stats_cli(
     match_label: bool = typer.Option(
         False, "--match-label", help="An entity with another label than in TRAIN is unseen"
     ),
+    output: Optional[Path] = typer.Option(None, help="JSON file to write the statistics to"),
     as_json: bool = typer.Option(False, "--json", help="Print JSON instead of tables"),
 ) -> None:
     """Show what is in a corpus: documents, entities, attributes, and which entities are seen.
@@ -70,6 +72,8 @@ def corpus_stats_cli(
         )
     except (ImportError, OSError, ValueError) as error:
         msg.fail("Cannot count the corpus", str(error), exits=1)
+    if output is not None:
+        write_json(output, asdict(stats))
     if as_json:
         typer.echo(srsly.json_dumps(asdict(stats), indent=2))
         return
@@ -77,6 +81,8 @@ def corpus_stats_cli(
     _show_attrs(stats)
     _show_seen(stats)
     _warn(stats)
+    if output is not None:
+        msg.good(f"Wrote the statistics to {output}")
 
 
 def corpus_stats(
