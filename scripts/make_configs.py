@@ -42,13 +42,13 @@ def _features(*attrs: str) -> Arm:
     return Arm({f"{EMBED}.attrs": list(attrs), f"{EMBED}.rows": rows})
 
 
-def _multi_embed(min_freq: int) -> Arm:
+def _multi_embed(min_freq: int, unk_dropout: float = 0.0) -> Arm:
     embed = {
         "@architectures": "spacy-multihash.MultiEmbed.v1",
         "width": WIDTH,
         "attrs": ATTRS,
         "include_static_vectors": False,
-        "unk_dropout": 0.0,
+        "unk_dropout": unk_dropout,
     }
     callback = {
         "@callbacks": "spacy-multihash.init_tables.v1",
@@ -65,10 +65,14 @@ def _hashes(num_hashes: int, *, seeds: list[int] | None = None, norm_rows: int =
     return Arm({f"{EMBED}.{name}": value for name, value in values.items()})
 
 
-def _training(*, dropout: float, batch: int = 1000) -> Arm:
-    """Parameter averages, with another dropout and final size of batches, in words."""
+def _training(*, dropout: float, batch: int = 1000, unk_dropout: float | None = None) -> Arm:
+    """Parameter averages, with another dropout and final size of batches, in words.
+
+    With `unk_dropout`, MultiEmbed of all words, some of which are taken as unknown while training.
+    """
     values = {"dropout": dropout, "optimizer.use_averages": True, "batcher.size.stop": batch}
-    return Arm({f"training.{name}": value for name, value in values.items()})
+    embed = Arm() if unk_dropout is None else _multi_embed(min_freq=1, unk_dropout=unk_dropout)
+    return Arm({f"training.{name}": value for name, value in values.items()}, embed.sections)
 
 
 # Ready to train on one corpus each.
@@ -131,6 +135,8 @@ TRAINING = {
     "averages_dropout_40": _training(dropout=0.4),
     "averages_dropout_30_batch_500": _training(dropout=0.3, batch=500),
     "averages_dropout_30_batch_2000": _training(dropout=0.3, batch=2000),
+    "averages_dropout_30_unk_10": _training(dropout=0.3, unk_dropout=0.1),
+    "averages_dropout_30_unk_30": _training(dropout=0.3, unk_dropout=0.3),
 }
 
 ARMS = DATASETS | {
