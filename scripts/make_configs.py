@@ -139,10 +139,14 @@ TRAINING = {
     "averages_dropout_30_unk_30": _training(dropout=0.3, unk_dropout=0.3),
 }
 
-ARMS = DATASETS | {
-    f"{folder}/{name}": arm
-    for folder, arms in (("ablation", ABLATIONS), ("training", TRAINING))
-    for name, arm in arms.items()
+# What practitioners should start from, for any corpus.
+RECOMMENDED_ARM = TRAINING["averages_dropout_30"]
+
+ARMS = {
+    **DATASETS,
+    "recommended": RECOMMENDED_ARM,
+    **{f"ablation/{name}": arm for name, arm in ABLATIONS.items()},
+    **{f"training/{name}": arm for name, arm in TRAINING.items()},
 }
 
 

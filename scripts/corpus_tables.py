@@ -1,0 +1,122 @@
+"""The report's tables 4, 5 and 6, of the statistics that `multihash corpus-stats` wrote."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Optional
+
+import srsly
+from report_tables import DATASETS, STAND_IN
+
+Stats = Mapping[str, Any]
+Report = Mapping[str, Any]
+Header = Sequence[str]
+ATTRS = ("NORM", "PREFIX", "SUFFIX", "SHAPE")
+# The report's name of each number of Table 5, and its header.
+CHARACTERISTICS = {
+    "docs": "documents",
+    "tokens": "tokens",
+    "classes": "labels",
+    "ents_per_doc": "entities per document",
+    "mean_doc_len": "mean document length",
+    "mean_ent_len": "mean entity length",
+    "vocab": "vocabulary",
+}
+
+
+def read_corpora(folder: Path) -> dict[str, Stats]:
+    """Read the statistics of each data set, FOLDER/DATASET.json, as far as they are there.
+
+    Raises ValueError for a file that holds no statistics.
+    """
+    corpora = {}
+    for dataset in (*DATASETS, STAND_IN):
+        path = folder / f"{dataset}.json"
+        if not path.is_file():
+            continue
+        try:
+            stats = srsly.read_json(path)
+            _attrs(stats), _characteristics(stats), _seen(stats)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{path} holds no statistics of a corpus ({error!r}). Make it again: "
+                f"python -m spacy project run corpus-stats . --vars.dataset {dataset}"
+            ) from error
+        corpora[dataset] = stats
+    return corpora
+
+
+def corpus_tables(corpora: Mapping[str, Stats], report: Report) -> dict[str, list[Sequence[str]]]:
+    """Make the lines of each table, the header first: our number, and the report's if it differs.
+
+    corpora (Mapping[str, Stats]): The statistics of each data set, as `read_corpora` gives them.
+    report (Report): The report's tables by number.
+    """
+    tables: dict[str, tuple[Header, Callable[[Stats], dict[str, Any]]]] = {
+        "4": (
+            ATTRS,
+            lambda stats: {name: stats["splits"]["train"]["attrs"][name] for name in ATTRS},
+        ),
+        "5": (tuple(CHARACTERISTICS.values()), _characteristics),
+        "6": (("dev seen", "dev unseen", "test seen", "test unseen"), _seen),
+    }
+    made: dict[str, list[Sequence[str]]] = {}
+    for number, (header, numbers_of) in tables.items():
+        made[f"table-{number}"] = [("data set", *header)]
+        for dataset in (*DATASETS, STAND_IN):
+            ours = numbers_of(corpora[dataset]) if dataset in corpora else None
+            theirs = _flat(report[number].get(dataset))
+            cells = _cells(ours, theirs, len(header))
+            label = dataset if theirs else f"{dataset} (not in the report)"
+            made[f"table-{number}"].append((label, *cells))
+    return made
+
+
+def _attrs(stats: Stats) -> dict[str, Any]:
+    return {name: stats["splits"]["train"]["attrs"][name] for name in ATTRS}
+
+
+def _characteristics(stats: Stats) -> dict[str, Any]:
+    train = stats["splits"]["train"]
+    return {
+        name: len(train["labels"]) if name == "classes" else train[name] for name in CHARACTERISTICS
+    }
+
+
+def _seen(stats: Stats) -> dict[str, Any]:
+    return {
+        f"{split} {part}": stats["seen"][split][part]
+        for split in ("dev", "test")
+        for part in ("seen", "unseen")
+    }
+
+
+def _flat(numbers: Optional[Mapping[str, Any]]) -> dict[str, Any]:
+    """Bring {"dev": {"seen": 1}} to {"dev seen": 1}."""
+    flat: dict[str, Any] = {}
+    for name, value in (numbers or {}).items():
+        values = value if isinstance(value, dict) else {"": value}
+        flat |= {f"{name} {part}".strip(): each for part, each in values.items()}
+    return flat
+
+
+def _cells(ours: Optional[Mapping[str, Any]], theirs: Mapping[str, Any], columns: int) -> list[str]:
+    if ours is None:
+        printed = [_text(value) for value in theirs.values()][:columns] or ["–"] * columns
+        return [f"missing (report: {value})" for value in printed]
+    cells = []
+    for name, value in ours.items():
+        expected = theirs.get(name)
+        differs = expected is not None and not _agrees(value, expected)
+        report = f" (report: {_text(expected)})" if expected is not None and differs else ""
+        cells.append(f"{_text(value)}{report}")
+    return cells
+
+
+def _agrees(value: float, printed: float) -> bool:
+    """Tell whether a printed number is ours: some of the report's are rounded, others cut off."""
+    digits = len(str(printed).partition(".")[2]) if isinstance(printed, float) else 0
+    return abs(value - printed) < 10.0**-digits
+
+
+def _text(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:.2f}"

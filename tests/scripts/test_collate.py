@@ -1,0 +1,364 @@
+"""The tables of the results: numbers, verdicts, what is missing, and the page they are put into."""
+
+import re
+from math import sqrt
+from pathlib import Path
+from typing import Any, Optional
+
+import pytest
+import srsly
+from grid import ARMS, CRF, HASH_EMBED, Run
+from hypothesis import given
+from hypothesis import strategies as st
+from report_tables import DATASETS, TABLES
+
+from ..conftest import ROOT
+
+pytest.importorskip("pandas", reason="pandas is not installed: pip install -e '.[plots]'")
+
+import collate
+import run_results
+from run_results import Difference, Stat, difference, verdict
+
+REPORT = ROOT / "results" / "report_tables.json"
+CORPORA = ROOT / "results" / "corpora"
+MULTI_EMBED = "multi_embed"
+
+
+def prf(f: Optional[float]) -> dict[str, Optional[float]]:
+    return {"p": f, "r": f, "f": f}
+
+
+def write_result(folder: Path, run: Run, f: float, **values: Any) -> Path:
+    """Write a handmade result, whose unseen entities score half."""
+    scores = {"all": prf(f), "seen": prf(None), "unseen": prf(f / 2)}
+    path = folder / f"{run.name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    facts = {"dataset": run.dataset, "arm": run.arm, "vectors": run.vectors, "seed": run.seed}
+    costs = {"train_cpu_seconds": 100.0, "words_per_second": 2e4, "model_bytes": 5_000_000}
+    result = {"format": 1, **facts, **costs, "dev": scores, "test": scores, **values}
+    srsly.write_json(path, result)
+    return path
+
+
+def write_results(folder: Path, dataset: str, arm: str, f_scores: list[float]) -> None:
+    for seed, f in enumerate(f_scores):
+        write_result(folder, Run(dataset, arm, seed=seed), f)
+
+
+def make_page(path: Path) -> Path:
+    blocks = [f"<!-- begin: {name} -->\nold\n<!-- end: {name} -->" for name in _names()]
+    path.write_text("# Results\n\nBefore.\n\n" + "\n\nBetween.\n\n".join(blocks) + "\n\nAfter.\n")
+    return path
+
+
+def _names() -> list[str]:
+    return ["summary", *TABLES, "table-4", "table-5", "table-6"]
+
+
+def rows_of(markdown: str, *cells: str) -> list[list[str]]:
+    """Return the lines of Markdown tables that begin with some cells."""
+    lines = [line.strip("| ").split(" | ") for line in markdown.splitlines() if line[:1] == "|"]
+    return [line for line in lines if tuple(line[: len(cells)]) == cells]
+
+
+def test_declared_arms_are_those_of_the_grid() -> None:
+    arms = {
+        arm
+        for table in TABLES.values()
+        for group in table.groups
+        for arm in group.arms.values()
+        if arm is not None
+    }
+    assert arms <= set(ARMS)
+
+
+def test_report_has_every_number_that_is_declared() -> None:
+    report = run_results.report_stats(run_results.read_report(REPORT))
+    results = run_results.Results(frozenset(), {}, report)
+    for table in TABLES.values():
+        for group in table.groups:
+            found = {
+                results.reported(table, group, dataset, line) is not None
+                for dataset in table.datasets
+                for line in group.arms
+                if dataset in DATASETS
+            }
+            assert found <= {group.report}, (table.name, group.header)
+    assert report["9", "anem", "MultiEmbed", "all", "r"] == Stat(0.36, 0.03, 3)
+    assert report["12", "conll-nl", "MultiEmbed", "unseen", "f"] == Stat(0.73, 0.03, 3)
+    assert report["15", "wnut17", "MultiEmbed min_freq=5", "all", "f"] == Stat(0.23, None, 3)
+    assert report["2", "conll-nl", "ORTH", "seen", "error_increase"] == Stat(160, None, 3)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=5))
+def test_mean_and_standard_deviation_are_those_over_seeds(f_scores: list[float]) -> None:
+    import pandas as pd
+
+    lines = [
+        ("conll-es", "norm", "no-vectors", seed, "dev", "all", "f", f)
+        for seed, f in enumerate(f_scores)
+    ]
+    columns = [*run_results.FACTORS, "seed", *run_results.NUMBER, "value"]
+    (stat,) = run_results.summarise(pd.DataFrame(lines, columns=columns)).values()
+    n = len(f_scores)
+    mean = sum(f_scores) / n
+    assert stat.n == n
+    assert stat.mean == pytest.approx(mean)
+    if n == 1:
+        assert stat.sd is None
+    else:
+        variance = sum((f - mean) ** 2 for f in f_scores) / (n - 1)
+        assert stat.sd == pytest.approx(sqrt(variance), abs=1e-7)
+
+
+def test_increase_of_the_error_is_against_the_same_seed(tmp_path: Path) -> None:
+    base, norm = [0.7, 0.8, 0.75], [0.6, 0.7]
+    write_results(tmp_path, "conll-nl", HASH_EMBED, base)
+    write_results(tmp_path, "conll-nl", "norm", norm)
+    stats = dict(run_results.load(tmp_path, REPORT).stats)
+    expected = [100 * ((1 - f) / (1 - b) - 1) for f, b in zip(norm, base, strict=False)]
+    key = ("no-vectors", "test", "all", "error_increase")
+    found = stats.pop(("conll-nl", "norm", *key))
+    assert (found.mean, found.n) == (pytest.approx(sum(expected) / 2), 2)
+    assert found.sd == pytest.approx(abs(expected[0] - expected[1]) / sqrt(2))
+    assert stats.pop(("conll-nl", HASH_EMBED, *key)).mean == 0.0
+
+
+def test_increase_of_an_error_of_zero_is_left_out(tmp_path: Path) -> None:
+    write_results(tmp_path, "conll-nl", HASH_EMBED, [1.0])
+    write_results(tmp_path, "conll-nl", "norm", [0.9])
+    stats = run_results.load(tmp_path, REPORT).stats
+    assert ("conll-nl", "norm", "no-vectors", "test", "all", "error_increase") not in stats
+
+
+def test_difference_has_the_standard_error_of_two_means() -> None:
+    found = difference(Stat(0.8, 0.01, 3), Stat(0.7, 0.02, 2))
+    assert found is not None
+    assert found.value == pytest.approx(0.1)
+    assert found.error == pytest.approx(sqrt(0.01**2 / 3 + 0.02**2 / 2))
+    assert difference(Stat(0.8, None, 1), Stat(0.7, 0.02, 2)) == Difference(found.value, None)
+    assert difference(None, Stat(0.7, 0.02, 2)) is None
+
+
+@pytest.mark.parametrize(
+    ("ours", "report", "expected"),
+    [
+        (None, 0.02, "missing"),
+        ((0.03, None), 0.02, "one seed"),
+        ((0.03, 0.015), 0.02, "within noise"),
+        ((-0.03, 0.016), 0.02, "within noise"),
+        ((0.0, 0.0), 0.02, "within noise"),
+        ((0.03, 0.01), 0.02, "same ordering"),
+        ((-0.03, 0.01), -0.02, "same ordering"),
+        ((-0.03, 0.01), 0.02, "differs"),
+        ((0.009, 0.001), 0.0, "same ordering"),
+        ((0.01, 0.001), 0.0, "differs"),
+        ((0.03, 0.01), None, "higher"),
+        ((-0.03, 0.01), None, "lower"),
+    ],
+)
+def test_verdict_follows_the_rule(
+    ours: Optional[tuple[float, Optional[float]]], report: Optional[float], expected: str
+) -> None:
+    printed = None if report is None else Difference(report, None)
+    assert verdict(None if ours is None else Difference(*ours), printed, tie=0.01) == expected
+
+
+def test_table_shows_ours_beside_the_report_s_and_what_is_missing(tmp_path: Path) -> None:
+    write_results(tmp_path, "conll-es", HASH_EMBED, [0.76, 0.78, 0.77])
+    write_results(tmp_path, "conll-es", MULTI_EMBED, [0.70])
+    text = collate.render_table(run_results.load(tmp_path, REPORT), TABLES["table-9"])
+    assert text.startswith("**Table 9. Test, no vectors, default rows.** 4 of 42 runs.")
+    (hash_embed,) = rows_of(text, "conll-es", "MultiHashEmbed")
+    assert hash_embed[2:6] == ["3", "0.770 ± 0.010", "0.77 ± 0.01", "+0.000"]
+    (multi,) = rows_of(text, "conll-es", "MultiEmbed")
+    assert multi[2:6] == ["1", "0.700 (n=1)", "0.77 ± 0.01", "-0.070"]
+    (missing,) = rows_of(text, "anem", "MultiEmbed")
+    assert missing[2:6] == ["0", "missing", "0.56 ± 0.02", "–"]
+    (conclusion,) = rows_of(text, "conll-es", "MultiHashEmbed – MultiEmbed")
+    assert conclusion[2:] == ["+0.070", "+0.00", "one seed"]
+
+
+def test_stand_in_is_never_beside_the_report_s_numbers(tmp_path: Path) -> None:
+    write_results(tmp_path, "turku-one", HASH_EMBED, [0.7, 0.8])
+    text = collate.render_table(run_results.load(tmp_path, REPORT), TABLES["table-9"])
+    (line,) = rows_of(text, "turku-one (not in the report)", "MultiHashEmbed")
+    assert line[4:6] == ["–", "–"]
+
+
+def test_vectors_are_named_beside_the_data_set(tmp_path: Path) -> None:
+    write_result(tmp_path, Run("conll-es", HASH_EMBED, "es_e5_words"), 0.8)
+    text = collate.render_table(run_results.load(tmp_path, REPORT), TABLES["table-7"])
+    assert rows_of(text, "conll-es (es_e5_words)", "MultiHashEmbed")[0][3] == "0.800 (n=1)"
+
+
+def test_conclusions_follow_the_numbers_of_the_tables(tmp_path: Path) -> None:
+    write_results(tmp_path, "anem", HASH_EMBED, [0.54, 0.55, 0.56])
+    write_results(tmp_path, "anem", MULTI_EMBED, [0.43, 0.44, 0.45])
+    write_results(tmp_path, "wnut17", HASH_EMBED, [0.20, 0.21, 0.22])
+    write_results(tmp_path, "wnut17", MULTI_EMBED, [0.10, 0.11, 0.12])
+    write_results(tmp_path, "anem", CRF, [0.49])
+    results = run_results.load(tmp_path, REPORT)
+    text = collate.render_table(results, TABLES["table-9"])
+    assert rows_of(text, "anem", "MultiHashEmbed – MultiEmbed")[0][-1] == "same ordering"
+    assert rows_of(text, "wnut17", "MultiHashEmbed – MultiEmbed")[0][-1] == "differs"
+    assert "Conclusions: 1 same ordering, 1 differs, 5 missing" in text
+    other = collate.render_table(results, TABLES["other-taggers"])
+    (crf,) = rows_of(other, "anem", "test: CRF – MultiHashEmbed")
+    assert crf[2:] == [f"-0.060 ± {2 * 0.01 / sqrt(3):.3f}", "–", "lower"]
+
+
+def test_runs_of_a_crf_count_once() -> None:
+    needed = collate.needed_runs(TABLES["other-taggers"])
+    assert len([name for name in needed if f"/{CRF}/" in name]) == 7
+    assert len(needed) == 7 + 3 * 7 * 3
+
+
+def test_empty_folder_makes_tables_in_which_all_is_missing(tmp_path: Path) -> None:
+    results = run_results.load(tmp_path, REPORT)
+    assert collate.render_summary(results).startswith("0 of ")
+    for table in TABLES.values():
+        text = collate.render_table(results, table)
+        assert " 0 of " in text.splitlines()[0]
+        assert "missing" in text
+        assert "nan" not in text
+
+
+def test_page_is_rebuilt_between_its_markers_with_the_same_bytes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    write_results(tmp_path / "runs", "conll-es", HASH_EMBED, [0.76, 0.78])
+    page = make_page(tmp_path / "results.md")
+    written = []
+    for _ in range(2):
+        collate.collate_cli(tmp_path / "runs", CORPORA, REPORT, page)
+        figures = sorted((tmp_path / "figures").iterdir())
+        written.append([path.read_bytes() for path in (page, *figures)])
+    assert written[0] == written[1]
+    text = page.read_text("utf8")
+    outside = re.sub(r"(?s)<!-- begin: (\S+) -->.*?<!-- end: \1 -->", "", text).split()
+    assert outside == ["#", "Results", "Before.", *["Between."] * (len(TABLES) + 3), "After."]
+    assert "old" not in text.split() and "**Table 9. " in text
+    assert "Put the tables of 2 runs into" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("<!-- end: table-9 -->", "", r"must have the line '<!-- begin: table-9 -->' once"),
+        ("<!-- begin: table-9 -->", "", r"must have the line '<!-- begin: table-9 -->' once"),
+        (
+            "<!-- begin: table-9 -->",
+            "<!-- begin: table-9 -->" * 2,
+            "'<!-- begin: table-9 -->' once",
+        ),
+        ("<!-- end: table-9 -->", "<!-- end: table-9 -->" * 2, "'<!-- end: table-9 -->' once"),
+        ("Before.", "<!-- begin: table-99 -->", "markers of unknown tables: table-99. Remove"),
+    ],
+)
+def test_page_with_wrong_markers_is_refused_and_left(
+    tmp_path: Path, before: str, after: str, message: str
+) -> None:
+    page = make_page(tmp_path / "results.md")
+    text = page.read_text("utf8").replace(before, after)
+    page.write_text(text)
+    (tmp_path / "runs").mkdir()
+    with pytest.raises(ValueError, match=message):
+        collate.collate(tmp_path / "runs", CORPORA, REPORT, page)
+    assert page.read_text("utf8") == text
+    assert not (tmp_path / "figures").exists()
+
+
+def test_missing_page_or_folder_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"There is no page .*results\.md\. Write it"):
+        collate.collate(tmp_path, CORPORA, REPORT, tmp_path / "results.md")
+    with pytest.raises(FileNotFoundError, match=r"no folder .*runs\. Run scripts/run_grid\.py"):
+        run_results.read_results(tmp_path / "runs")
+
+
+def test_results_of_another_format_are_refused(tmp_path: Path) -> None:
+    write_result(tmp_path, Run("anem", "norm"), 0.5, format=2)
+    with pytest.raises(ValueError, match=r"seed0\.json holds results in format 2, these scripts"):
+        run_results.read_results(tmp_path)
+
+
+def test_half_a_file_is_refused(tmp_path: Path) -> None:
+    path = write_result(tmp_path, Run("anem", "norm"), 0.5)
+    path.write_text(path.read_text("utf8")[:100])
+    with pytest.raises(
+        ValueError, match=r"seed0\.json holds no JSON .*Delete it, and run it again"
+    ):
+        run_results.read_results(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"dev": {}, "test": None},
+        {"dev": {"all": {"p": 1}}},
+        {"model_bytes": None},
+        {"words_per_second": "fast"},
+    ],
+)
+def test_incomplete_results_are_refused(tmp_path: Path, values: dict[str, Any]) -> None:
+    write_result(tmp_path, Run("anem", "norm"), 0.5, **values)
+    with pytest.raises(
+        ValueError, match=r"seed0\.json is no complete result, .*Delete it, and run"
+    ):
+        run_results.read_results(tmp_path)
+
+
+def test_a_file_that_says_another_run_is_refused(tmp_path: Path) -> None:
+    write_result(tmp_path, Run("anem", "norm"), 0.5, seed=1)
+    with pytest.raises(ValueError, match=r"is the run anem/norm/no-vectors/seed1; its path says "):
+        run_results.read_results(tmp_path)
+
+
+def test_two_files_of_one_run_are_refused(tmp_path: Path) -> None:
+    path = write_result(tmp_path, Run("anem", "norm"), 0.5)
+    path.with_name("seed00.json").write_bytes(path.read_bytes())
+    with pytest.raises(
+        ValueError, match=r"run anem/norm/no-vectors/seed0, as .*seed0\.json does; its path says "
+    ):
+        run_results.read_results(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("anem/multi/no-vectors/seed0", r"seed0\.json: Unknown arm 'multi'\. Choose one of"),
+        ("conll-xx/norm/no-vectors/seed0", r"seed0\.json: Unknown data set 'conll-xx'\. Choose"),
+    ],
+)
+def test_a_run_of_no_experiment_is_refused(tmp_path: Path, name: str, message: str) -> None:
+    path = write_result(tmp_path, Run("anem", "norm"), 0.5)
+    dataset, arm, *_ = name.split("/")
+    target = tmp_path / f"{name}.json"
+    target.parent.mkdir(parents=True)
+    srsly.write_json(target, {**srsly.read_json(path), "dataset": dataset, "arm": arm})
+    path.unlink()
+    with pytest.raises(ValueError, match=message):
+        run_results.read_results(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", r"report\.json holds no tables as JSON .*Restore it"),
+        ("[]", r"report\.json holds no tables as JSON .*Restore it"),
+        ('{"2 x": {}}', r"report\.json has no Table 1\. Restore it"),
+    ],
+)
+def test_damaged_numbers_of_the_report_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "report.json"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        run_results.read_report(path)
+
+
+def test_command_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="1"):
+        collate.collate_cli(tmp_path, CORPORA, REPORT, tmp_path / "results.md")
+    assert "There is no page" in capsys.readouterr().out
