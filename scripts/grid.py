@@ -115,32 +115,34 @@ def _runs(
 def make_grid() -> list[Run]:
     """List the runs of the experiments, those that matter most first.
 
-    One seed of every comparison comes before the second of any.
+    One seed of what is compared comes before the second of anything, and all that the report's
+    tables have comes last. OntoNotes is for users with a licence.
     """
     both = (HASH_EMBED, "multi_embed")
     report = ("conll-es", "conll-nl", "wnut17", "anem", "archaeo")
-    with_vectors = ("conll-es", "wnut17", "conll-nl", "anem", "archaeo")
     seeds_arms = [f"{scheme}hashes_{k}" for k in (1, 2) for scheme in ("", "spacy_seeds_")]
     dead = [f"{arm}_rows_{rows}" for rows in (2500, 1000) for arm in seeds_arms]
-    other_hashes = ["hashes_3", "spacy_seeds_hashes_3", "spacy_seeds_hashes_4"]
+    hashes = [*seeds_arms, "hashes_3", "spacy_seeds_hashes_3", "spacy_seeds_hashes_4"]
     features = ("orth", "norm", "norm_prefix", "norm_prefix_suffix")
-    min_freqs = ("multi_embed_min5", "multi_embed_min1")
-    grid: list[Run] = []
+    tables = (*both, "rows_as_multi_embed", "multi_embed_min5", "multi_embed_min1", *hashes)
+    others = (RECOMMENDED, "spacy_multi_hash_embed")
+    grid = _runs([*report, "turku-one"], [CRF])
     for seeds in ((0,), (1, 2)):
         grid += _runs(report[:4], both, seeds)
-        grid += _runs(report, [CRF], seeds[:1] if seeds == (0,) else ())
         grid += _runs(["turku-one"], [*seeds_arms, *dead], seeds)
-        grid += _runs(["conll-es"], [*seeds_arms, *other_hashes], seeds)
+        grid += _runs(["conll-es"], hashes, seeds)
         grid += _runs([*report, "turku-one"], [RECOMMENDED], seeds)
         grid += _runs(["conll-nl", "anem"], features, seeds)
-        grid += _runs(with_vectors[:2], both, seeds, vectors=True)
+        grid += _runs(["conll-es", "wnut17"], both, seeds, vectors=True)
         grid += _runs(["archaeo", "turku-one"], both, seeds)
-        grid += _runs(["turku-one"], other_hashes, seeds)
-        grid += _runs(["conll-es", "wnut17"], ["spacy_multi_hash_embed"], seeds)
         grid += _runs(["conll-es", "archaeo"], ROW_SHARES, seeds)
-        grid += _runs(report, min_freqs, seeds)
-        grid += _runs(with_vectors[2:], both, seeds, vectors=True)
-    return grid
+    for seeds in ((0,), (1, 2)):
+        grid += _runs([*report, "turku-one"], [*hashes, *others], seeds)
+        grid += _runs([*report, "ontonotes"], tables, seeds)
+        grid += _runs([*report, "ontonotes"], tables, seeds, vectors=True)
+    grid += _runs(["ontonotes"], [CRF])
+    grid += _runs(["ontonotes"], others, (0, 1, 2))
+    return list(dict.fromkeys(grid))
 
 
 def run_config(run: Run) -> Config:

@@ -168,14 +168,23 @@ def run_grid_cli(
     try:
         grid = [run for run in make_grid() if any(fnmatch(run.name, p) for p in only)]
         missing = [run for run in grid if not is_done(run)]
+        ready = [run for run in missing if run.corpus("train").is_file()]
         if list_only:
             for run in grid:
                 typer.echo(f"{'missing' if run in missing else 'done   '}  {run.name}")
             return
         if not grid:
             raise ValueError(f"No run fits {' or '.join(only)}. See the names with --list.")
+        absent = sorted({run.dataset for run in missing} - {run.dataset for run in ready})
+        if absent:
+            msg.warn(
+                f"{len(missing) - len(ready)} runs are left out: their corpora are not converted",
+                f"{', '.join(absent)}. Convert them: python -m spacy project run convert-all",
+            )
         with open_executor(workers, dask) as executor:
-            errors = _run_with_progress(missing, len(grid), executor, workers, budget)
+            errors = _run_with_progress(
+                ready, len(grid) - len(missing) + len(ready), executor, workers, budget
+            )
     except (OSError, ValueError) as error:
         msg.fail("Could not run the experiments", str(error), exits=1)
     if errors:
@@ -183,12 +192,12 @@ def run_grid_cli(
 
 
 def _run_with_progress(
-    missing: Sequence[Run], total: int, executor: Executor, workers: int, budget: Optional[float]
+    runs: Sequence[Run], total: int, executor: Executor, workers: int, budget: Optional[float]
 ) -> list[str]:
     errors: list[str] = []
-    left = expected_seconds(missing)
+    left = expected_seconds(runs)
 
-    with tqdm(total=total, initial=total - len(missing), unit="run") as bar:
+    with tqdm(total=total, initial=total - len(runs), unit="run") as bar:
 
         def on_done(run: Run, error: str) -> None:
             left.pop(run)
@@ -199,7 +208,8 @@ def _run_with_progress(
                 errors.append(f"{run.name}: {error}")
             bar.set_postfix_str(f"about {sum(left.values()) / workers / 60:.0f} min left")
 
-        run_grid(missing, executor, budget=None if budget is None else 60 * budget, on_done=on_done)
+        seconds = None if budget is None else 60 * budget
+        run_grid(runs, executor, budget=seconds, on_done=on_done)
     return errors
 
 

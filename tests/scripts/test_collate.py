@@ -7,7 +7,7 @@ from typing import Any, Optional
 
 import pytest
 import srsly
-from grid import ARMS, CRF, HASH_EMBED, Run
+from grid import ARMS, CRF, HASH_EMBED, Run, make_grid
 from hypothesis import given
 from hypothesis import strategies as st
 from report_tables import DATASETS, TABLES
@@ -71,6 +71,12 @@ def test_declared_arms_are_those_of_the_grid() -> None:
         if arm is not None
     }
     assert arms <= set(ARMS)
+
+
+def test_every_run_that_a_table_needs_is_in_the_grid() -> None:
+    planned = {run.name for run in make_grid()}
+    for table in TABLES.values():
+        assert collate.needed_runs(table) <= planned, table.name
 
 
 def test_report_has_every_number_that_is_declared() -> None:

@@ -31,6 +31,8 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "stand_in.py").write_text(STAND_IN)
     monkeypatch.setattr(run_grid, "SCRIPT", tmp_path / "stand_in.py")
+    (tmp_path / "corpus" / "wnut17").mkdir(parents=True)
+    (tmp_path / "corpus" / "wnut17" / "train.spacy").touch()
 
 
 def write_result(run: Run, **values: Any) -> None:
@@ -127,6 +129,17 @@ def test_command_lists_what_is_missing(
         f"missing  {RUNS[1].name}",
     ]
     assert ran() == []
+
+
+def test_runs_whose_corpus_is_not_converted_are_left_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(run_grid, "make_grid", lambda: [RUNS[0], Run("ontonotes", HASH_EMBED)])
+    run_grid.run_grid_cli(["*"], workers=1, budget=None, dask=None, list_only=False)
+    assert ran() == ["wnut17-multi_hash_embed-no-vectors-seed0"]
+    said = " ".join(capsys.readouterr().out.split())
+    assert "1 runs are left out: their corpora are not converted" in said
+    assert "ontonotes. Convert them:" in said
 
 
 def test_command_refuses_a_pattern_that_fits_no_run(capsys: pytest.CaptureFixture[str]) -> None:
