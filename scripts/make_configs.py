@@ -137,6 +137,7 @@ TRAINING = {
     "averages_dropout_30_batch_2000": _training(dropout=0.3, batch=2000),
     "averages_dropout_30_unk_10": _training(dropout=0.3, unk_dropout=0.1),
     "averages_dropout_30_unk_30": _training(dropout=0.3, unk_dropout=0.3),
+    "averages_dropout_30_unk_50": _training(dropout=0.3, unk_dropout=0.5),
 }
 
 # What practitioners should start from, for any corpus.
