@@ -216,10 +216,7 @@ def split_scores(examples: Sequence[Example], known: KnownEntities) -> dict[str,
     A part without gold entities has no scores.
     """
     parts = {"all": score(examples), **score_parts(examples, known)}
-    return {
-        name: {key: getattr(part, key) if part.entities else None for key in "prf"}
-        for name, part in parts.items()
-    }
+    return {name: {key: getattr(part, key) for key in "prf"} for name, part in parts.items()}
 
 
 def run_one_cli(

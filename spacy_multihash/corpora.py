@@ -52,7 +52,7 @@ def _open_doc_bin(path: Path) -> DocBin:
 
 
 def write_corpora(folder: Path, corpora: Mapping[str, DocBin]) -> None:
-    """Write corpora as FOLDER/NAME.spacy: all files at once, or none.
+    """Write corpora as FOLDER/NAME.spacy: each file whole, and none if one cannot be made.
 
     folder (Path): The folder, made if missing. Files of the same name are replaced.
     corpora (Mapping[str, DocBin]): The documents of each corpus, by its name.

@@ -24,7 +24,7 @@ FREQUENCY_BANDS: Sequence[tuple[str, Optional[int]]] = (
 
 @dataclass(frozen=True)
 class Scores:
-    """Precision, recall and F1 of some entities, 0 to 1, each None if there is nothing to score.
+    """Precision, recall and F1 of some entities, 0 to 1, or None if there is nothing to score.
 
     entities (int): The number of gold entities.
     p, r, f (Optional[float]): Precision, recall and F1, over all labels.
@@ -48,6 +48,8 @@ class Evaluation:
     once (Mapping[str, Scores]): "seen" and "unseen" with each false positive counted once: in the
         part that its own text belongs to. Recall is the same as in `masked`.
     by_frequency (Mapping[str, Scores]): As `once`, for the names in `FREQUENCY_BANDS`.
+
+    A part without gold entities has no scores.
     """
 
     overall: Scores
@@ -93,14 +95,17 @@ def evaluate_entities(examples: Sequence[Example], known: KnownEntities) -> Eval
     return Evaluation(
         overall=score(examples),
         masked=score_parts(examples, known),
-        once={name: score(_only(examples, part)) for name, part in _parts(known).items()},
-        by_frequency={name: score(_only(examples, band)) for name, band in bands.items()},
+        once={name: _score_only(examples, part) for name, part in _parts(known).items()},
+        by_frequency={name: _score_only(examples, band) for name, band in bands.items()},
     )
 
 
 def score_parts(examples: Sequence[Example], known: KnownEntities) -> dict[str, Scores]:
-    """Score "seen" and "unseen" entities in the report's way, and nothing else."""
-    return {name: score(part) for name, part in masked_parts(examples, known).items()}
+    """Score "seen" and "unseen" entities in the report's way, and nothing else.
+
+    A part without gold entities has no scores.
+    """
+    return {name: _score_part(part) for name, part in masked_parts(examples, known).items()}
 
 
 def masked_parts(examples: Sequence[Example], known: KnownEntities) -> dict[str, list[Example]]:
@@ -127,15 +132,30 @@ def score(examples: Iterable[Example]) -> Scores:
     return Scores(golds.total(), prf["ents_p"], prf["ents_r"], prf["ents_f"], per_label)
 
 
-def _only(examples: Iterable[Example], is_kept: Callable[[Span], bool]) -> list[Example]:
-    """Return examples without all other entities, gold and predicted.
+def _score_part(examples: Iterable[Example]) -> Scores:
+    scores = score(examples)
+    return scores if scores.entities else Scores(0)
 
-    A predicted entity that matches a gold one has its text, and stays or goes with it.
+
+def _score_only(examples: Iterable[Example], is_part: Callable[[Span], bool]) -> Scores:
+    """Score a part of the entities, all others, gold and predicted, left out.
+
+    A predicted entity that covers a gold one stays or goes with it, whatever the tokens of both.
+    Any other one goes by its own text.
     """
-    return [
-        Example(*(keep_entities(doc, is_kept, mask=False) for doc in (example.x, example.y)))
-        for example in examples
-    ]
+
+    def only(example: Example) -> Example:
+        golds = {(ent.start, ent.end): ent for ent in example.y.ents}
+
+        def is_kept(ent: Span) -> bool:
+            covered = example.alignment.x2y[ent.start : ent.end]
+            extent = (covered[0], covered[-1] + 1) if len(covered) else None
+            return is_part(golds.get(extent, ent) if extent else ent)
+
+        predicted = keep_entities(example.x, is_kept, mask=False)
+        return Example(predicted, keep_entities(example.y, is_part, mask=False))
+
+    return _score_part(map(only, examples))
 
 
 def _parts(known: KnownEntities) -> dict[str, Callable[[Span], bool]]:

@@ -1,8 +1,8 @@
 """Files that are written whole or not at all."""
 
-import os
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import srsly
 
@@ -10,7 +10,8 @@ import srsly
 def write_bytes(path: Path, data: bytes) -> None:
     """Write a file, whole or not at all, and the folders that lead to it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    # No process on this machine or another has the same name.
+    partial = path.with_name(f"{path.name}.{uuid4().hex}.partial")
     try:
         partial.write_bytes(data)
         partial.replace(path)

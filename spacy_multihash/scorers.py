@@ -1,8 +1,9 @@
 """The scorer of seen and unseen entities, for [components.ner.scorer]."""
 
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Callable, Union
+from typing import Any, Callable, Optional, Union
 
 from spacy.pipeline.ner import ner_score
 from spacy.training import Example
@@ -26,21 +27,30 @@ def make_seen_unseen_scorer_v1(
     a weight of 0.0 or more.
 
     train (Union[str, Path]): The training corpus: a .spacy file, or a folder of them. It is read
-        when something is first scored, and has to be there then.
+        when something is first scored. If it is not there, as where a trained pipeline is used
+        elsewhere, there is a warning, and nothing but the scores of spacy.ner_scorer.v1.
     ignore_case (bool): Compare texts in lower case.
     match_label (bool): An entity with another label than in the training corpus is unseen.
 
-    Raises FileNotFoundError or ValueError, when something is first scored, if the training corpus
-    cannot be read.
+    Raises ValueError, when something is first scored, if the training corpus cannot be read.
     """
     matching = Matching(ignore_case, match_label)
-    known: list[KnownEntities] = []
+    known: list[Optional[KnownEntities]] = []
+
+    def read() -> Optional[KnownEntities]:
+        try:
+            return known_entities(read_docs(train, Vocab()), matching)
+        except FileNotFoundError as error:
+            warnings.warn(f"Seen and unseen entities are not scored: {error}", stacklevel=3)
+            return None
 
     def score(examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:  # noqa: ANN401
         examples = list(examples)
-        if not known:
-            known.append(known_entities(read_docs(train, Vocab()), matching))
         scores = ner_score(examples, **kwargs)
+        if not known:
+            known.append(read())
+        if known[0] is None:
+            return scores
         for name, part in score_parts(examples, known[0]).items():
             scores.update({f"ents_{name}_{key}": getattr(part, key) for key in "prf"})
             per_type = {

@@ -82,8 +82,14 @@ def reference(
         candidates = {s for s in predicted if not touches_missing(s, golds - kept_golds)}
     else:
         candidates = {s for s in predicted if part(text(s)) and not touches_missing(s, set())}
+    if not kept_golds and part is not everything:
+        return None
     tp = len(candidates & kept_golds)
     return prf(tp, len(candidates) - tp, len(kept_golds) - tp)
+
+
+def everything(text: str) -> bool:
+    return True
 
 
 def values(scores: Scores) -> tuple[float, float, float] | None:
@@ -103,8 +109,7 @@ def test_all_scores_are_those_of_plain_loops(
     training = [make_doc(spans) for spans in train]
     counts = Counter(ent.text for doc in training for ent in doc.ents)
     result = evaluate_entities(examples, known_entities(training))
-    everything = reference(examples, lambda text: True, mask=True)
-    assert values(result.overall) == pytest.approx(everything)
+    assert values(result.overall) == pytest.approx(reference(examples, everything, mask=True))
     for name, is_part in {
         "seen": lambda text: counts[text] > 0,
         "unseen": lambda text: counts[text] == 0,
@@ -138,6 +143,20 @@ def test_a_false_positive_counts_in_both_masked_parts_and_once_in_the_other_scor
     assert values(result.once["seen"]) == pytest.approx((1 / 2, 1.0, 2 / 3))
     assert values(result.once["unseen"]) == pytest.approx((0.0, 0.0, 0.0))
     assert [result.once[name].entities for name in ("seen", "unseen")] == [1, 2]
+
+
+def test_a_prediction_belongs_to_the_part_of_the_entity_that_it_hits_whatever_their_tokens() -> (
+    None
+):
+    # a tokenizer that splits what the corpus has as one token
+    gold = Doc(VOCAB, words=["U.S.-based", "firm"], ents=["B-GPE", "O"])
+    words, spaces = ["U.S.", "-", "based", "firm"], [False, False, True, False]
+    predicted = Doc(VOCAB, words=words, spaces=spaces, ents=["B-GPE", "O", "O", "O"])
+    train = Doc(VOCAB, words=["U.S."], ents=["B-GPE"])
+    result = evaluate_entities([Example(predicted, gold)], known_entities([train]))
+    assert values(result.overall) == values(result.once["unseen"]) == (1.0, 1.0, 1.0)
+    assert result.masked["unseen"].r == result.once["unseen"].r
+    assert result.once["seen"] == Scores(0)
 
 
 def test_scores_are_given_per_label() -> None:

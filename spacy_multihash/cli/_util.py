@@ -1,14 +1,26 @@
 """What the commands need of spaCy's own command line; nothing else imports its private module."""
 
+from pathlib import Path
+from typing import Any
+
 import typer
 from spacy.cli._util import app, import_code, parse_config_overrides, show_validation_error
+from wasabi import msg
+
+from ..files import write_json
 
 HELP = """Multi hash and multi lookup embeddings.
 
 DOCS: README.md and docs/ of spacy-multihash
 """
 
-__all__ = ["import_code", "make_group", "parse_config_overrides", "show_validation_error"]
+__all__ = [
+    "import_code",
+    "make_group",
+    "parse_config_overrides",
+    "save_json",
+    "show_validation_error",
+]
 
 
 def make_group() -> typer.Typer:
@@ -18,6 +30,16 @@ def make_group() -> typer.Typer:
     # A group of one command would be taken for the command itself.
     group.callback()(_group)
     return group
+
+
+def save_json(path: Path, value: Any, *, quiet: bool) -> None:  # noqa: ANN401 (any JSON)
+    """Write a JSON file and, unless quiet, say so, or exit with a message why it cannot be."""
+    try:
+        write_json(path, value)
+    except OSError as error:
+        msg.fail(f"Cannot write {path}", str(error), exits=1)
+    if not quiet:
+        msg.good(f"Wrote {path}")
 
 
 def _group() -> None:

@@ -20,7 +20,7 @@ from ..corpus_stats import (
     word_attrs,
 )
 from ..entities import VERBATIM, Matching
-from ..files import write_json
+from ._util import save_json
 
 
 def corpus_stats_cli(
@@ -72,17 +72,15 @@ def corpus_stats_cli(
         )
     except (ImportError, OSError, ValueError) as error:
         msg.fail("Cannot count the corpus", str(error), exits=1)
-    if output is not None:
-        write_json(output, asdict(stats))
     if as_json:
         typer.echo(srsly.json_dumps(asdict(stats), indent=2))
-        return
-    _show_splits(stats, vectors)
-    _show_attrs(stats)
-    _show_seen(stats)
-    _warn(stats)
+    else:
+        _show_splits(stats, vectors)
+        _show_attrs(stats)
+        _show_seen(stats)
+        _warn(stats)
     if output is not None:
-        msg.good(f"Wrote the statistics to {output}")
+        save_json(output, asdict(stats), quiet=as_json)
 
 
 def corpus_stats(

@@ -15,8 +15,7 @@ from wasabi import msg
 from ..corpora import read_docs, write_corpora
 from ..entities import Matching, known_entities
 from ..evaluation import Evaluation, Scores, evaluate_entities, masked_parts, predict
-from ..files import write_json
-from ._util import import_code
+from ._util import import_code, save_json
 
 
 def evaluate_cli(
@@ -52,15 +51,13 @@ def evaluate_cli(
         evaluation = evaluate(model, data, train, matching=matching, masked=masked, gpu_id=gpu_id)
     except (ImportError, OSError, ValueError) as error:
         msg.fail("Cannot evaluate the pipeline", str(error), exits=1)
-    if output is not None:
-        write_json(output, asdict(evaluation))
     if as_json:
         typer.echo(srsly.json_dumps(asdict(evaluation), indent=2))
-        return
-    _show(evaluation)
+    else:
+        _show(evaluation)
     if output is not None:
-        msg.good(f"Wrote the scores to {output}")
-    if masked is not None:
+        save_json(output, asdict(evaluation), quiet=as_json)
+    if masked is not None and not as_json:
         msg.good(f"Wrote seen.spacy and unseen.spacy to {masked}")
 
 
