@@ -1,6 +1,7 @@
-"""What the scripts that make corpora share: a document as read, and tagged words to a Doc."""
+"""What the scripts that make corpora share: lines, documents as read, tags, and Docs of them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from spacy.tokens import Doc
@@ -32,3 +33,31 @@ def tagged_doc(
     # No `spaces`: only of a Doc with unknown spaces does spaCy's Corpus keep the tokens as they
     # are. It tokenizes the text of any other anew, and the gold tokens would be lost.
     return Doc(vocab, words=list(words), ents=list(tags), sent_starts=starts)
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the number and the text of each line of a UTF-8 file, reading one line at a time."""
+    with path.open("rb") as file_:
+        for number, raw in enumerate(file_, start=1):
+            try:
+                # A byte order mark at the start of a file is no part of its first token.
+                line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                raise ValueError(
+                    f"{path}:{number}: expected UTF-8, found byte 0x{raw[error.start]:02x} at "
+                    f"position {error.start} of the line. Convert the file to UTF-8, or take "
+                    "the file that project.yml names."
+                ) from error
+            yield number, line.rstrip("\r\n")
+
+
+def to_iob2(tags: Sequence[str], sent_starts: Sequence[bool]) -> list[str]:
+    """Return the tags with B- in place of each I- that continues no entity of its label."""
+    fixed = []
+    label_before = ""
+    for tag, sent_start in zip(tags, sent_starts, strict=True):
+        label = tag[2:]
+        continues = label == label_before and not sent_start
+        fixed.append(f"B-{label}" if tag[0] == "I" and not continues else tag)
+        label_before = label
+    return fixed

@@ -10,7 +10,7 @@ import typer
 from corpus_tables import corpus_tables, read_corpora
 from grid import CRF
 from report_tables import METRICS, SEEDS, STAND_IN, TABLES, Comparison, Group, Table
-from run_one import RESULTS
+from result_files import RESULTS
 from run_results import (
     MISSING,
     RULE,
@@ -80,13 +80,13 @@ def render_table(results: Results, table: Table) -> str:
             (
                 _dataset_label(table, dataset),
                 comparison.label,
-                _signed(ours, METRICS[comparison.first[0].metric].ours, with_error=True),
+                _signed(ours, METRICS[comparison.first[0].metric].ours, with_margin=True),
                 _signed(report, METRICS[comparison.first[0].metric].report),
                 outcome,
             )
             for dataset, comparison, ours, report, outcome in conclusions
         ]
-        header = ("data set", "comparison", "ours ± 2 standard errors", "report", "verdict")
+        header = ("data set", "comparison", "ours, 95 % interval", "report", "verdict")
         body = _markdown(header, lines, left=(0, 1, 4))
         parts.append(f"<details>\n<summary>Conclusions: {counts}</summary>\n\n{body}\n\n</details>")
     return "\n\n".join(parts)
@@ -159,12 +159,12 @@ def _stat(stat: Optional[Stat], spec: str, absent: str) -> str:
     return f"{stat.mean:{spec}}{sd}"
 
 
-def _signed(value: Optional[Difference], spec: str, *, with_error: bool = False) -> str:
+def _signed(value: Optional[Difference], spec: str, *, with_margin: bool = False) -> str:
     if value is None:
         return NONE
     spec = spec.lstrip("+")
-    if with_error and value.error is not None:
-        return f"{value.value:+{spec}} ± {2 * value.error:{spec}}"
+    if with_margin and value.margin is not None:
+        return f"{value.value:+{spec}} ± {value.margin:{spec}}"
     return f"{value.value:+{spec}}"
 
 

@@ -11,7 +11,7 @@ from typing import Annotated
 import ontonotes
 import spacy
 import typer
-from _docbin import Record, tagged_doc
+from _docbin import Record, read_lines, tagged_doc, to_iob2
 from spacy.tokens import DocBin
 from spacy.vocab import Vocab
 from wasabi import msg
@@ -98,22 +98,6 @@ class SplitSummary:
     unprintable: int = 0
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the number and the text of each line of a UTF-8 file, reading one line at a time."""
-    with path.open("rb") as file_:
-        for number, raw in enumerate(file_, start=1):
-            try:
-                # A byte order mark at the start of a file is no part of its first token.
-                line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError as error:
-                raise ValueError(
-                    f"{path}:{number}: expected UTF-8, found byte 0x{raw[error.start]:02x} at "
-                    f"position {error.start} of the line. Convert the file to UTF-8, or take "
-                    "the file that project.yml names."
-                ) from error
-            yield number, line.rstrip("\r\n")
-
-
 def parse_line(line: str, spec: DatasetSpec, where: str) -> tuple[str, str]:
     """Return the word and the tag of a line.
 
@@ -173,18 +157,6 @@ def read_records(path: Path, spec: DatasetSpec) -> Iterator[Record]:
         sentence_open = True
     if record.words:
         yield record
-
-
-def to_iob2(tags: Sequence[str], sent_starts: Sequence[bool]) -> list[str]:
-    """Return the tags with B- in place of each I- that continues no entity of its label."""
-    fixed = []
-    label_before = ""
-    for tag, sent_start in zip(tags, sent_starts, strict=True):
-        label = tag[2:]
-        continues = label == label_before and not sent_start
-        fixed.append(f"B-{label}" if tag[0] == "I" and not continues else tag)
-        label_before = label
-    return fixed
 
 
 def is_unprintable(word: str) -> bool:

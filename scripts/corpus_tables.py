@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 import srsly
+from grid import LANGS
 from report_tables import DATASETS, STAND_IN
 
 Stats = Mapping[str, Any]
@@ -39,7 +40,8 @@ def read_corpora(folder: Path) -> dict[str, Stats]:
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(
                 f"{path} holds no statistics of a corpus ({error!r}). Make it again: "
-                f"python -m spacy project run corpus-stats . --vars.dataset {dataset}"
+                f"python -m spacy project run corpus-stats . --vars.dataset {dataset} "
+                f"--vars.lang {LANGS[dataset]}"
             ) from error
         corpora[dataset] = stats
     return corpora

@@ -14,11 +14,12 @@ from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
-from typing import Annotated
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated
 
 import spacy
 import typer
-from convert import to_iob2
+from _docbin import to_iob2
 from spacy.lang.lex_attrs import word_shape
 from spacy.tokens import Doc, Span
 from spacy.training import Example, biluo_tags_to_spans, iob_to_biluo
@@ -28,13 +29,8 @@ from spacy_multihash.corpora import read_docs
 from spacy_multihash.evaluation import Scores, score
 from spacy_multihash.files import write_bytes
 
-try:
+if TYPE_CHECKING:
     import pycrfsuite
-except ImportError as error:
-    raise ImportError(
-        "The CRF needs python-crfsuite, which is not installed. Install it with: "
-        "python -m pip install -e '.[crf]'"
-    ) from error
 
 WINDOW = 2
 AFFIX_WINDOW = 1
@@ -42,6 +38,21 @@ PREFIXES = (1, 2, 3)
 SUFFIXES = (2, 3)
 # Of CRFsuite's L-BFGS: c1 and c2 are the weights of the L1 norm and of the squared L2 norm.
 PARAMS = {"c1": 0.5, "c2": 0.01, "max_iterations": 100}
+
+
+def _import_crfsuite() -> ModuleType:
+    """Import python-crfsuite, an extra, which nobody needs who trains no CRF.
+
+    Raises ImportError that says how to install it.
+    """
+    try:
+        import pycrfsuite
+    except ImportError as error:
+        raise ImportError(
+            "The CRF needs python-crfsuite, which is not installed. Install it with: "
+            "python -m pip install -e '.[crf]'"
+        ) from error
+    return pycrfsuite
 
 
 @dataclass(frozen=True)
@@ -142,7 +153,7 @@ def train_crf(docs: Iterable[Doc], path: Path, *, verbose: bool = False) -> CrfT
     Raises ValueError if there are no entities to learn.
     """
     cpu, wall = process_time(), perf_counter()
-    trainer = pycrfsuite.Trainer(verbose=verbose)
+    trainer = _import_crfsuite().Trainer(verbose=verbose)
     trainer.select("lbfgs")
     trainer.set_params(PARAMS)
     seen: Counter[str] = Counter()
@@ -166,7 +177,7 @@ def train_crf(docs: Iterable[Doc], path: Path, *, verbose: bool = False) -> CrfT
     )
 
 
-def open_crf(path: Path) -> pycrfsuite.Tagger:
+def open_crf(path: Path) -> "pycrfsuite.Tagger":
     """Open the file of a CRF that `train_crf` wrote.
 
     Raises FileNotFoundError if it is missing, and ValueError if it is another kind of file.
@@ -180,7 +191,7 @@ def open_crf(path: Path) -> pycrfsuite.Tagger:
             f"{path} is no CRF, or cut off: expected 'lCRF' and its size first, found "
             f"{header!r} in {path.stat().st_size} bytes. Train it again with scripts/crf.py."
         )
-    tagger = pycrfsuite.Tagger()
+    tagger = _import_crfsuite().Tagger()
     tagger.open(str(path))
     for label in tagger.labels():
         if label != "O" and label[:2] not in ("B-", "I-"):
@@ -205,7 +216,7 @@ def predict_crf(path: Path, docs: Iterable[Doc]) -> Iterator[Doc]:
     return (_predict(tagger, doc) for doc in docs)
 
 
-def _predict(tagger: pycrfsuite.Tagger, doc: Doc) -> Doc:
+def _predict(tagger: "pycrfsuite.Tagger", doc: Doc) -> Doc:
     predicted, tags = doc.copy(), []
     for sentence in sentences(doc):
         tags += repair(tagger.tag(features([token.text for token in sentence])))

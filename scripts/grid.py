@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 
+import crf
 from make_configs import ABLATIONS, ATTRS, DATASETS, RECOMMENDED_ARM, TRAINING, Arm, make_config
 from spacy.attrs import IDS
-from spacy.util import load_model_from_config
+from spacy.util import is_package, load_model_from_config
 from thinc.api import Config
 
 from spacy_multihash import count_symbols, make_tables
@@ -17,6 +18,7 @@ from spacy_multihash.corpora import training_docs
 
 CORPUS = Path("corpus")
 RUNS = Path("training")
+VECTORS_FOLDER = Path("assets") / "vectors"
 NO_VECTORS = "no-vectors"
 CRF = "crf"
 HASH_EMBED = "multi_hash_embed"
@@ -57,11 +59,18 @@ class Run:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a data set or an arm that is not known."""
+        """Raise ValueError for a data set, an arm or vectors that are not known."""
         if self.dataset not in LANGS:
             raise ValueError(f"Unknown data set {self.dataset!r}. Choose one of: {_list(LANGS)}.")
         if self.arm not in ARMS:
             raise ValueError(f"Unknown arm {self.arm!r}. Choose one of: {_list(ARMS)}.")
+        known = [NO_VECTORS, *([VECTORS[self.dataset]] if self.dataset in VECTORS else [])]
+        vectors = known[:1] if self.arm == CRF else known
+        if self.vectors not in vectors:
+            raise ValueError(
+                f"Unknown vectors {self.vectors!r} of {self.arm} on {self.dataset}. Choose one of: "
+                f"{_list(vectors)}."
+            )
 
     @property
     def name(self) -> str:
@@ -76,6 +85,22 @@ class Run:
     def corpus(self, split: str) -> Path:
         """The file of a split: train, dev or test."""
         return CORPUS / self.dataset / f"{split}.spacy"
+
+
+def vectors_path(name: str) -> str:
+    """Find static vectors: a folder below assets/vectors/, else the name of a package."""
+    folder = VECTORS_FOLDER / name
+    return str(folder) if folder.is_dir() else name
+
+
+def lacks(run: Run) -> str:
+    """Say what a run needs that is not there: its corpus or its vectors; "" if nothing."""
+    if not run.corpus("train").is_file():
+        return f"the corpus {run.dataset} (python -m spacy project run convert-all)"
+    path = vectors_path(run.vectors)
+    if run.vectors != NO_VECTORS and not (Path(path).is_dir() or is_package(path)):
+        return f"the vectors {run.vectors} (a package, or a vocab at {VECTORS_FOLDER / path})"
+    return ""
 
 
 def parse_run(name: str) -> Run:
@@ -132,6 +157,7 @@ def make_grid() -> list[Run]:
         grid += _runs(["turku-one"], [*seeds_arms, *dead], seeds)
         grid += _runs(["conll-es"], hashes, seeds)
         grid += _runs([*report, "turku-one"], [RECOMMENDED], seeds)
+        grid += _runs(["conll-es", "wnut17"], TRAINING, seeds)
         grid += _runs(["conll-nl", "anem"], features, seeds)
         grid += _runs(["conll-es", "wnut17"], both, seeds, vectors=True)
         grid += _runs(["archaeo", "turku-one"], both, seeds)
@@ -140,6 +166,7 @@ def make_grid() -> list[Run]:
         grid += _runs([*report, "turku-one"], [*hashes, *others], seeds)
         grid += _runs([*report, "ontonotes"], tables, seeds)
         grid += _runs([*report, "ontonotes"], tables, seeds, vectors=True)
+    grid += _runs(["conll-nl", "anem"], features, (0, 1, 2), vectors=True)
     grid += _runs(["ontonotes"], [CRF])
     grid += _runs(["ontonotes"], others, (0, 1, 2))
     return list(dict.fromkeys(grid))
@@ -174,6 +201,11 @@ def config_hash(config: Config) -> str:
     config["paths"], config["training"]["logger"] = {}, {}
     text = config.to_str(interpolate=False)
     return hashlib.md5(text.encode("utf8"), usedforsecurity=False).hexdigest()
+
+
+def run_hash(run: Run) -> str:
+    """Digest all that decides the outcome of a run on its corpus."""
+    return crf.settings_hash() if run.arm == CRF else config_hash(run_config(run))
 
 
 def adjusted_rows(config: Config, share: float) -> list[int]:

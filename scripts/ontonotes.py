@@ -5,16 +5,19 @@ scripts of the CoNLL-2012 shared task make of it: files `*gold_conll` below the 
 development and test, one token a line, with its word in column 4 and its entity in column 11.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Optional
 
-from _docbin import Record
+from _docbin import Record, read_lines
 
 FOLDERS = {"train": "train", "dev": "development", "test": "test"}
 WORD_COLUMN = 3
 ENTITY_COLUMN = 10
 # What stands for each word until the scripts have put the licensed text in.
 PLACEHOLDER = "[WORD]"
+ENTITY = re.compile(r"\((?P<label>[A-Z_]+)[*)]|\*\)?")
 
 
 def read_splits(folder: Path) -> Iterator[tuple[str, Path, Iterator[Record]]]:
@@ -47,40 +50,48 @@ def read_records(path: Path) -> Iterator[Record]:
 
     path (Path): A file in the CoNLL-2012 format.
 
-    Raises ValueError, with file and line, for a malformed line.
+    Raises ValueError, with file and line, for a malformed line, and for a file that is cut off.
     """
-    record = Record([], [], [])
+    record: Optional[Record] = None
     sentence_open = False
-    label = ""
-    with path.open(encoding="utf8") as file_:
-        for number, line in enumerate(file_, start=1):
-            where = f"{path}:{number}"
-            if label and (line.startswith("#") or not line.strip()):
-                raise ValueError(
-                    f"{where}: expected the end of the entity {label}, found the end of its "
-                    "sentence. Take the file as the scripts wrote it."
-                )
-            if line.startswith("#begin document"):
-                record = Record([], [], [])
-            elif line.startswith("#end document"):
-                if record.words:
-                    yield record
-            elif line.strip():
-                word, entity = _parse_line(line, where)
-                tag, label = _tag(entity, label, where)
-                record.words.append(word)
-                record.tags.append(tag)
-                record.sent_starts.append(not sentence_open)
-            sentence_open = bool(line.strip()) and not line.startswith("#")
+    label = where = ""
+    for number, line in read_lines(path):
+        where = f"{path}:{number}"
+        is_token = bool(line.strip()) and not line.startswith("#")
+        if label and not is_token:
+            raise _malformed(where, f"the end of the entity {label}", "the end of its sentence")
+        if line.startswith("#begin document"):
+            if record is not None:
+                raise _malformed(where, "a line '#end document' first", repr(line))
+            record = Record([], [], [])
+        elif line.startswith("#end document"):
+            if record is not None and record.words:
+                yield record
+            record = None
+        elif is_token:
+            if record is None:
+                raise _malformed(where, "a line '#begin document' first", repr(line))
+            word, entity = _parse_line(line, where)
+            tag, label = _tag(entity, label, where)
+            record.words.append(word)
+            record.tags.append(tag)
+            record.sent_starts.append(not sentence_open)
+        sentence_open = is_token
+    if record is not None:
+        raise _malformed(where, "a line '#end document'", "the end of the file")
+
+
+def _malformed(where: str, expected: str, found: str) -> ValueError:
+    return ValueError(
+        f"{where}: expected {expected}, found {found}. Take the file as the scripts wrote it."
+    )
 
 
 def _parse_line(line: str, where: str) -> tuple[str, str]:
     fields = line.split()
     if len(fields) <= ENTITY_COLUMN:
-        raise ValueError(
-            f"{where}: expected {ENTITY_COLUMN + 1} columns or more, found {len(fields)} in "
-            f"{line.rstrip()!r}. Take the file as the scripts wrote it."
-        )
+        expected = f"{ENTITY_COLUMN + 1} columns or more"
+        raise _malformed(where, expected, f"{len(fields)} in {line!r}")
     word = fields[WORD_COLUMN]
     if word == PLACEHOLDER:
         raise ValueError(
@@ -92,14 +103,11 @@ def _parse_line(line: str, where: str) -> tuple[str, str]:
 
 def _tag(entity: str, label: str, where: str) -> tuple[str, str]:
     """Return the IOB2 tag of a column like `(ORG*`, `*`, `*)` or `(GPE)`, and the open label."""
-    opens, closes = entity.startswith("("), entity.endswith(")")
-    name = entity.strip("()*")
-    if (opens and (label or not name)) or (closes and not (opens or label)) or name != name.upper():
-        raise ValueError(
-            f"{where}: expected an entity like (ORG*, *, *) or (GPE) in column "
-            f"{ENTITY_COLUMN + 1}{', within ' + label if label else ''}; found {entity!r}. "
-            "Take the file as the scripts wrote it."
-        )
-    current = name if opens else label
-    tag = f"{'B' if opens else 'I'}-{current}" if current else "O"
-    return tag, "" if closes else current
+    match = ENTITY.fullmatch(entity)
+    opened = match["label"] if match else None
+    if match is None or (opened and label) or (entity == "*)" and not label):
+        expected = f"an entity like (ORG*, *, *) or (GPE) in column {ENTITY_COLUMN + 1}"
+        raise _malformed(where, f"{expected}{', within ' + label if label else ''}", repr(entity))
+    current = opened or label
+    tag = f"{'B' if opened else 'I'}-{current}" if current else "O"
+    return tag, "" if entity.endswith(")") else current

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 from grid import CRF, HASH_EMBED, LANGS, NO_VECTORS, RECOMMENDED, ROW_SHARES, VECTORS
+from make_configs import TRAINING
 
 # What a column of a table is made of, by the name that the report, or we, give it. None: never run.
 ArmsT = Mapping[str, Optional[str]]
@@ -288,6 +289,20 @@ def _recommended_table() -> Table:
     )
 
 
+def _tuning_table() -> Table:
+    arms = {MULTI_HASH: HASH_EMBED, MULTI: "multi_embed", **{name: name for name in TRAINING}}
+    group = Group(arms, "f", "dev", "all", "dev")
+    time = Group(arms, "train_cpu_seconds")
+    return Table(
+        "tuning",
+        "Candidates for the recommended settings, on the dev sets that they were chosen by",
+        (group, time),
+        _against(group, MULTI_HASH),
+        ("conll-es", "wnut17"),
+        lines="settings",
+    )
+
+
 TABLES = {
     table.name: table
     for table in (
@@ -307,6 +322,7 @@ TABLES = {
         _fasttext_table(),
         _dead_seed_table(),
         _taggers_table(),
+        _tuning_table(),
         _recommended_table(),
     )
 }

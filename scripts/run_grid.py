@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -15,8 +16,8 @@ from types import FrameType
 from typing import Annotated, Optional
 
 import typer
-from grid import Run, make_grid
-from run_one import RESULTS, is_done, read_result
+from grid import CRF, Run, lacks, make_grid
+from result_files import RESULTS, is_done, read_result
 from tqdm import tqdm
 from wasabi import msg
 
@@ -28,19 +29,21 @@ SKIPPED = "skipped"
 _RUNNING: set[subprocess.Popen[bytes]] = set()
 
 
-def execute(command: Sequence[str], log: Path, latest_start: Optional[float]) -> str:
+def execute(command: Sequence[str], folder: Path, log: Path, latest_start: Optional[float]) -> str:
     """Run a command, unless it is too late, and return how it ended: "", "skipped" or an error.
 
     command (Sequence[str]): Program and arguments.
-    log (Path): The file that gets what it prints.
+    folder (Path): The folder to run it in, wherever this process is.
+    log (Path): The file, relative to it, that gets what it prints.
     latest_start (Optional[float]): The time, as `time.time` gives it, after which not to start.
     """
     if latest_start is not None and time.time() > latest_start:
         return SKIPPED
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("wb") as output:
+    (folder / log).parent.mkdir(parents=True, exist_ok=True)
+    with (folder / log).open("wb") as output:
         process = subprocess.Popen(
             command,
+            cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -57,15 +60,21 @@ def execute(command: Sequence[str], log: Path, latest_start: Optional[float]) ->
 def expected_seconds(runs: Sequence[Run], results: Path = RESULTS) -> dict[Run, float]:
     """Estimate the time of runs by the median of finished ones, of the same data set if there are.
 
-    runs (Sequence[Run]): The runs. Without any finished run they are taken to need 0 seconds.
+    runs (Sequence[Run]): The runs. CRFs and the others are estimated by their own kind; without any
+        finished run of their kind they are taken to need 0 seconds.
     """
-    known: dict[str, list[float]] = {}
+    known: dict[tuple[bool, str], list[float]] = {}
     for path in sorted(results.rglob("seed*.json")):
         result = read_result(path)
-        if result["steps"] is not None:  # not a CRF
-            known.setdefault(result["dataset"], []).append(result["train_seconds"])
-    everything = [seconds for times in known.values() for seconds in times]
-    return {run: median(known.get(run.dataset) or everything or [0.0]) for run in runs}
+        for dataset in (result["dataset"], ""):  # "": all of them
+            times = known.setdefault((result["arm"] == CRF, dataset), [])
+            times.append(result["train_seconds"])
+
+    def expected(run: Run) -> float:
+        is_crf = run.arm == CRF
+        return median(known.get((is_crf, run.dataset)) or known.get((is_crf, "")) or [0.0])
+
+    return {run: expected(run) for run in runs}
 
 
 def run_grid(
@@ -93,9 +102,10 @@ def run_grid(
                 latest_start = None if end is None else end - expected[run]
                 command = [sys.executable, str(SCRIPT), run.name]
                 log = run.folder.with_suffix(".log")
-                futures[executor.submit(execute, command, log, latest_start)] = run
+                futures[executor.submit(execute, command, Path.cwd(), log, latest_start)] = run
             for future in as_completed(futures):
-                on_done(futures[future], future.result())
+                error = future.exception()
+                on_done(futures[future], future.result() if error is None else repr(error))
         finally:
             for future in futures:
                 future.cancel()
@@ -145,11 +155,11 @@ def run_grid_cli(
     only: Annotated[
         list[str], typer.Argument(help="Patterns of runs, such as 'conll-es/*/no-vectors/seed0'")
     ] = ["*"],  # noqa: B006 (typer copies it)
-    workers: Annotated[int, typer.Option(help="Runs at once on this machine")] = (
+    workers: Annotated[int, typer.Option(min=1, help="Runs at once on this machine")] = (
         os.cpu_count() or 1
     ),
     budget: Annotated[
-        Optional[float], typer.Option(help="Minutes in which runs start that will fit")
+        Optional[float], typer.Option(min=0, help="Minutes in which runs start that will fit")
     ] = None,
     dask: Annotated[
         Optional[str], typer.Option(help="Address of a Dask scheduler, for several machines")
@@ -167,50 +177,54 @@ def run_grid_cli(
     """
     try:
         grid = [run for run in make_grid() if any(fnmatch(run.name, p) for p in only)]
+        if not grid:
+            raise ValueError(f"No run fits {' or '.join(only)}. See the names with --list.")
         missing = [run for run in grid if not is_done(run)]
-        ready = [run for run in missing if run.corpus("train").is_file()]
         if list_only:
             for run in grid:
                 typer.echo(f"{'missing' if run in missing else 'done   '}  {run.name}")
             return
-        if not grid:
-            raise ValueError(f"No run fits {' or '.join(only)}. See the names with --list.")
-        absent = sorted({run.dataset for run in missing} - {run.dataset for run in ready})
-        if absent:
-            msg.warn(
-                f"{len(missing) - len(ready)} runs are left out: their corpora are not converted",
-                f"{', '.join(absent)}. Convert them: python -m spacy project run convert-all",
-            )
+        needs = Counter(filter(None, map(lacks, missing)))
+        for what, count in needs.items():
+            msg.warn(f"{count} runs are left out: they need {what}")
+        ready = [run for run in missing if not lacks(run)]
         with open_executor(workers, dask) as executor:
-            errors = _run_with_progress(
-                ready, len(grid) - len(missing) + len(ready), executor, workers, budget
-            )
+            errors, skipped = _run_with_progress(ready, executor, workers, budget)
     except (OSError, ValueError) as error:
         msg.fail("Could not run the experiments", str(error), exits=1)
+    done = len(ready) - len(errors) - skipped
+    msg.info(f"{done} runs done, {skipped} did not fit the budget, {len(errors)} failed")
     if errors:
         msg.fail(f"{len(errors)} runs failed", "\n".join(errors), exits=1)
 
 
 def _run_with_progress(
-    runs: Sequence[Run], total: int, executor: Executor, workers: int, budget: Optional[float]
-) -> list[str]:
-    errors: list[str] = []
+    runs: Sequence[Run], executor: Executor, workers: int, budget: Optional[float]
+) -> tuple[list[str], int]:
+    """Run with a progress bar, and return the errors and the number of runs that did not fit."""
+    ended: Counter[str] = Counter()
     left = expected_seconds(runs)
+    with tqdm(total=len(runs), unit="run") as bar:
 
-    with tqdm(total=total, initial=total - len(runs), unit="run") as bar:
+        def show_left() -> None:
+            bar.set_postfix_str(f"about {sum(left.values()) / workers / 60:.0f} min left")
 
         def on_done(run: Run, error: str) -> None:
             left.pop(run)
-            if error != SKIPPED:
+            if error == SKIPPED:
+                ended[SKIPPED] += 1
+            else:
                 bar.update()
                 bar.write(f"{'failed' if error else 'done  '}  {run.name}  {error}")
             if error and error != SKIPPED:
-                errors.append(f"{run.name}: {error}")
-            bar.set_postfix_str(f"about {sum(left.values()) / workers / 60:.0f} min left")
+                ended[f"{run.name}: {error}"] += 1
+            show_left()
 
+        show_left()
         seconds = None if budget is None else 60 * budget
         run_grid(runs, executor, budget=seconds, on_done=on_done)
-    return errors
+    skipped = ended.pop(SKIPPED, 0)
+    return list(ended), skipped
 
 
 if __name__ == "__main__":

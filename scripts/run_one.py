@@ -1,20 +1,32 @@
 """One run of the experiments: train it through `spacy train`, evaluate it, write its results."""
 
+import fcntl
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.metadata import version
-from pathlib import Path
 from platform import python_version
-from types import ModuleType
 from typing import Annotated, Any, Callable
 
+import crf
 import spacy
 import srsly
 import typer
-from grid import CRF, LANGS, NO_VECTORS, Run, config_hash, parse_run, run_config
+from grid import (
+    CRF,
+    LANGS,
+    NO_VECTORS,
+    Run,
+    config_hash,
+    parse_run,
+    run_config,
+    run_hash,
+    vectors_path,
+)
+from result_files import FORMAT, is_done, read_result, results_path
 from spacy.cli.train import train as spacy_train
 from spacy.language import Language
 from spacy.training import Corpus, Example
@@ -32,9 +44,6 @@ from spacy_multihash.row_inspection import (
     model_size,
 )
 
-FORMAT = 1
-RESULTS = Path("results") / "runs"
-VECTORS_FOLDER = Path("assets") / "vectors"
 PACKAGES = ("spacy", "thinc", "numpy", "spacy-multihash")
 
 
@@ -53,37 +62,6 @@ class Training:
     config_hash: str
     seconds: float
     cpu_seconds: float
-
-
-def results_path(run: Run) -> Path:
-    """Return the file of a run's results."""
-    return RESULTS / f"{run.name}.json"
-
-
-def read_result(path: Path) -> dict[str, Any]:
-    """Read the results of a run.
-
-    Raises ValueError for a damaged file, or one of another format.
-    """
-    try:
-        result = srsly.read_json(path)
-    except ValueError as error:
-        raise ValueError(
-            f"{path} holds no JSON ({error}). Delete it, and run it again, or restore it."
-        ) from error
-    found = result.get("format") if isinstance(result, dict) else None
-    if found != FORMAT:
-        raise ValueError(
-            f"{path} holds results in format {found}, these scripts read format {FORMAT}. Use the "
-            "scripts that wrote it, or another folder of results."
-        )
-    return result
-
-
-def vectors_path(name: str) -> str:
-    """Find static vectors: a folder below assets/vectors/, else the name of a package."""
-    folder = VECTORS_FOLDER / name
-    return str(folder) if folder.is_dir() else name
 
 
 def train(run: Run, config: Config) -> Training:
@@ -119,11 +97,32 @@ def run_one(run: Run) -> dict[str, Any]:
 
     run (Run): The run, whose corpus has been converted.
 
-    Raises FileNotFoundError if the corpus is not there, ValueError for results that are damaged.
+    Raises FileNotFoundError if the corpus is not there, ValueError for results that are damaged, or
+    if another process is at this run.
     """
-    path = results_path(run)
-    if is_done(run):
-        return read_result(path)
+    with locked(run):
+        return read_result(results_path(run)) if is_done(run) else _run(run)
+
+
+@contextmanager
+def locked(run: Run) -> Iterator[None]:
+    """Keep all other processes from a run.
+
+    Raises ValueError if another one is at it.
+    """
+    path = run.folder.with_suffix(".lock")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file_:
+        try:
+            fcntl.flock(file_, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise ValueError(
+                f"Another process is at the run {run.name}, and holds {path}. Wait, or end it."
+            ) from error
+        yield
+
+
+def _run(run: Run) -> dict[str, Any]:
     nlp, tagger, facts = (_run_crf if run.arm == CRF else _run_spacy)(run)
     known = known_entities(read_docs(run.corpus("train"), nlp.vocab))
     scores = {}
@@ -145,27 +144,8 @@ def run_one(run: Run) -> dict[str, Any]:
         "words_per_second": speed,  # of the test set, the last one
         **scores,
     }
-    write_json(path, result)
-    return read_result(path)
-
-
-def is_done(run: Run) -> bool:
-    """Tell whether the results of a run, with its present config, are on disk."""
-    path = results_path(run)
-    return path.is_file() and read_result(path)["config_hash"] == run_hash(run)
-
-
-def run_hash(run: Run) -> str:
-    """Digest all that decides the outcome of a run."""
-    if run.arm == CRF:
-        return _import_crf().settings_hash()
-    return config_hash(run_config(run))
-
-
-def _import_crf() -> ModuleType:
-    import crf  # an extra, which the other runs do without
-
-    return crf
+    write_json(results_path(run), result)
+    return read_result(results_path(run))
 
 
 def _run_spacy(run: Run) -> tuple[Language, Tagger, dict[str, Any]]:
@@ -187,7 +167,6 @@ def _run_spacy(run: Run) -> tuple[Language, Tagger, dict[str, Any]]:
 
 
 def _run_crf(run: Run) -> tuple[Language, Tagger, dict[str, Any]]:
-    crf = _import_crf()
     nlp = spacy.blank(LANGS[run.dataset])
     model = run.folder / "model.crfsuite"
     training = crf.train_crf(read_docs(run.corpus("train"), nlp.vocab), model)
@@ -229,7 +208,7 @@ def run_one_cli(
     try:
         run = parse_run(name)
         result = run_one(run)
-    except (OSError, ValueError) as error:
+    except (ImportError, OSError, ValueError) as error:
         msg.fail(f"Could not run {name}", str(error), exits=1)
     f_scores = {split: result[split]["all"]["f"] for split in ("dev", "test")}
     msg.good(f"{name}: F1 {f_scores['dev']:.4f} on dev, {f_scores['test']:.4f} on test")

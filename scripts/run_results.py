@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Optional
 import srsly
 from grid import CRF, HASH_EMBED, Run, parse_run
 from report_tables import METRICS, REPORT_N, TABLES, Group, Table
-from run_one import read_result
+from result_files import is_current, read_result
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,16 +21,20 @@ SAME, DIFFERS, HIGHER, LOWER = "same ordering", "differs", "higher", "lower"
 REPORT_TABLES = 17
 VERDICTS = (SAME, NOISE, DIFFERS, HIGHER, LOWER, ONE_SEED, MISSING)
 RULE = """\
-A difference is *within noise* if it is at most 2 standard errors, which are sqrt(sd²/n + sd²/n) of
-the two means, or sd/sqrt(n) of the increase of an error. A larger one has the *same ordering* as
-the report's if both have one sign, or if the report has a tie and ours would round to one (less
-than 0.01, or 1 %); otherwise it *differs*. Where the report has no number, the first is *higher* or
-*lower*. With n = 1 nothing is concluded: *one seed*. A CRF is the same with every seed, and has an
-sd of 0. Means, sd (ddof 1) and n are over seeds. Nothing is filled in for a missing run. The
-report's n is 3, and its numbers have two decimals. Its static vectors are spaCy's large ones;
-ours are named beside the data set. turku-one is another data set than the report's OntoNotes, and
-never compared with it.
+A difference is *within noise* if its 95 % interval holds 0: t standard errors on either side,
+which are sqrt(sd²/n + sd²/n) of two means, or sd/sqrt(n) of the increase of an error, with
+Student's t for the degrees of freedom (4.3 for an increase of an error and 2.8 for two means of
+three seeds each). A larger one has the *same ordering* as the report's if both have one sign, or
+if the report has a tie and ours would round to one (less than 0.01, or 1 %); otherwise it
+*differs*. Where the report has no number, the first is *higher* or *lower*. One in twenty
+differences that are none is taken for one. With n = 1 nothing is concluded: *one seed*. A CRF is
+the same with every seed, and has an sd of 0. Means, sd (ddof 1) and n are over seeds. Nothing is
+filled in for a missing run. The report's n is 3, and its numbers have two decimals. Its static
+vectors are spaCy's large ones; ours are named beside the data set. turku-one is another data set
+than the report's OntoNotes, and never compared with it.
 """
+# Student's t: 95 % lie within so many standard errors, by degrees of freedom.
+T_95 = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776}
 
 
 @dataclass(frozen=True)
@@ -44,10 +48,10 @@ class Stat:
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference of means, and its standard error, if it is known."""
+    """A difference of means, and how far its 95 % interval goes to either side, if it is known."""
 
     value: float
-    error: Optional[float]
+    margin: Optional[float]
 
 
 @dataclass(frozen=True)
@@ -113,9 +117,15 @@ def _check_run(folder: Path, path: Path, result: Mapping[str, Any]) -> Run:
             "move the wrong file."
         )
     try:
-        return parse_run(claimed)
+        run = parse_run(claimed)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
+    if not is_current(run, result):
+        raise ValueError(
+            f"{path} was made with another config than the run has now. Run it again: python "
+            f"scripts/run_one.py {run.name}, or delete it."
+        )
+    return run
 
 
 def _numbers(result: Mapping[str, Any]) -> Iterator[tuple[str, str, str, float]]:
@@ -215,10 +225,12 @@ def difference(first: Optional[Stat], second: Optional[Stat]) -> Optional[Differ
     """Return the first number less the second, or None if one is missing."""
     if first is None or second is None:
         return None
-    error = None
+    margin = None
     if first.sd is not None and second.sd is not None:
         error = sqrt(first.sd**2 / first.n + second.sd**2 / second.n)
-    return Difference(first.mean - second.mean, error)
+        freedom = first.n + second.n - 2
+        margin = T_95[min(freedom, max(T_95))] * error if freedom else 0.0
+    return Difference(first.mean - second.mean, margin)
 
 
 def verdict(ours: Optional[Difference], report: Optional[Difference], tie: float) -> str:
@@ -229,9 +241,9 @@ def verdict(ours: Optional[Difference], report: Optional[Difference], tie: float
     """
     if ours is None:
         return MISSING
-    if ours.error is None:
+    if ours.margin is None:
         return ONE_SEED
-    if abs(ours.value) <= 2 * ours.error:
+    if abs(ours.value) <= ours.margin:
         return NOISE
     if report is None:
         return HIGHER if ours.value > 0 else LOWER

@@ -7,7 +7,7 @@ from typing import Any, Optional
 
 import pytest
 import srsly
-from grid import ARMS, CRF, HASH_EMBED, Run, make_grid
+from grid import ARMS, CRF, HASH_EMBED, Run, make_grid, run_hash
 from hypothesis import given
 from hypothesis import strategies as st
 from report_tables import DATASETS, TABLES
@@ -36,7 +36,8 @@ def write_result(folder: Path, run: Run, f: float, **values: Any) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     facts = {"dataset": run.dataset, "arm": run.arm, "vectors": run.vectors, "seed": run.seed}
     costs = {"train_cpu_seconds": 100.0, "words_per_second": 2e4, "model_bytes": 5_000_000}
-    result = {"format": 1, **facts, **costs, "dev": scores, "test": scores, **values}
+    digest = {"config_hash": run_hash(run)}
+    result = {"format": 1, **facts, **digest, **costs, "dev": scores, "test": scores, **values}
     srsly.write_json(path, result)
     return path
 
@@ -138,11 +139,13 @@ def test_increase_of_an_error_of_zero_is_left_out(tmp_path: Path) -> None:
     assert ("conll-nl", "norm", "no-vectors", "test", "all", "error_increase") not in stats
 
 
-def test_difference_has_the_standard_error_of_two_means() -> None:
+def test_difference_has_the_interval_of_two_means() -> None:
     found = difference(Stat(0.8, 0.01, 3), Stat(0.7, 0.02, 2))
     assert found is not None
     assert found.value == pytest.approx(0.1)
-    assert found.error == pytest.approx(sqrt(0.01**2 / 3 + 0.02**2 / 2))
+    assert found.margin == pytest.approx(3.182 * sqrt(0.01**2 / 3 + 0.02**2 / 2))
+    crf = difference(Stat(0.8, 0.01, 3), Stat(0.7, 0.0, 1))
+    assert crf is not None and crf.margin == pytest.approx(4.303 * 0.01 / sqrt(3))
     assert difference(Stat(0.8, None, 1), Stat(0.7, 0.02, 2)) == Difference(found.value, None)
     assert difference(None, Stat(0.7, 0.02, 2)) is None
 
@@ -152,8 +155,8 @@ def test_difference_has_the_standard_error_of_two_means() -> None:
     [
         (None, 0.02, "missing"),
         ((0.03, None), 0.02, "one seed"),
-        ((0.03, 0.015), 0.02, "within noise"),
-        ((-0.03, 0.016), 0.02, "within noise"),
+        ((0.03, 0.03), 0.02, "within noise"),
+        ((-0.03, 0.032), 0.02, "within noise"),
         ((0.0, 0.0), 0.02, "within noise"),
         ((0.03, 0.01), 0.02, "same ordering"),
         ((-0.03, 0.01), -0.02, "same ordering"),
@@ -212,7 +215,7 @@ def test_conclusions_follow_the_numbers_of_the_tables(tmp_path: Path) -> None:
     assert "Conclusions: 1 same ordering, 1 differs, 5 missing" in text
     other = collate.render_table(results, TABLES["other-taggers"])
     (crf,) = rows_of(other, "anem", "test: CRF – MultiHashEmbed")
-    assert crf[2:] == [f"-0.060 ± {2 * 0.01 / sqrt(3):.3f}", "–", "lower"]
+    assert crf[2:] == [f"-0.060 ± {4.303 * 0.01 / sqrt(3):.3f}", "–", "lower"]
 
 
 def test_runs_of_a_crf_count_once() -> None:
@@ -319,6 +322,12 @@ def test_incomplete_results_are_refused(tmp_path: Path, values: dict[str, Any]) 
 def test_a_file_that_says_another_run_is_refused(tmp_path: Path) -> None:
     write_result(tmp_path, Run("anem", "norm"), 0.5, seed=1)
     with pytest.raises(ValueError, match=r"is the run anem/norm/no-vectors/seed1; its path says "):
+        run_results.read_results(tmp_path)
+
+
+def test_results_of_another_config_are_refused(tmp_path: Path) -> None:
+    write_result(tmp_path, Run("anem", "norm"), 0.5, config_hash="0" * 32)
+    with pytest.raises(ValueError, match=r"seed0\.json was made with another config .*run_one\.py"):
         run_results.read_results(tmp_path)
 
 

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 import spacy
+from _docbin import to_iob2
 from convert import (
     DATASETS,
     DatasetSpec,
@@ -12,7 +13,6 @@ from convert import (
     parse_line,
     read_records,
     read_split,
-    to_iob2,
 )
 from hypothesis import given
 from hypothesis import strategies as st

@@ -15,9 +15,11 @@ from grid import (
     ROW_SHARES,
     Run,
     config_hash,
+    lacks,
     make_grid,
     parse_run,
     run_config,
+    vectors_path,
 )
 from spacy.util import load_model_from_config
 
@@ -48,6 +50,9 @@ def test_folder_of_a_run_names_every_factor_the_seed_last() -> None:
     [
         ("conll-xx/crf/no-vectors/seed0", "Unknown data set 'conll-xx'. Choose one of: conll-es, "),
         ("conll-es/multi/no-vectors/seed0", "Unknown arm 'multi'. Choose one of: multi_hash_embed"),
+        ("turku-one/norm/es_e5_words/seed0", "Unknown vectors 'es_e5_words' of norm on turku-one"),
+        ("conll-es/crf/es_e5_words/seed0", "Unknown vectors .* of crf on conll-es. Choose one of"),
+        ("conll-es/norm/../seed0", "Unknown vectors '..'"),
         ("conll-es/crf/seed0", "Expected a run as DATASET/ARM/VECTORS/seedN, such as .*; found"),
         ("conll-es/crf/no-vectors/0", "Expected a run as DATASET/ARM/VECTORS/seedN"),
     ],
@@ -103,3 +108,18 @@ def test_adjusted_rows_are_a_share_of_the_symbols_that_are_frequent(
     for arm, share in ROW_SHARES.items():
         embed = run_config(Run("wnut17", arm))["components"]["tok2vec"]["model"]["embed"]
         assert embed["rows"] == [ceil(share * (n + 1)) for n in frequent], arm
+
+
+def test_vectors_are_taken_from_the_assets_if_they_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert vectors_path("es_e5_words") == "es_e5_words"
+    run = Run("conll-es", HASH_EMBED, "es_e5_words")
+    assert lacks(run).startswith("the corpus conll-es")
+    run.corpus("train").parent.mkdir(parents=True)
+    run.corpus("train").touch()
+    assert lacks(run).startswith("the vectors es_e5_words")
+    (tmp_path / "assets" / "vectors" / "es_e5_words").mkdir(parents=True)
+    assert vectors_path("es_e5_words") == str(Path("assets/vectors/es_e5_words"))
+    assert lacks(run) == ""

@@ -73,13 +73,25 @@ def test_convert_says_where_ontonotes_comes_from(tmp_path: Path) -> None:
         (HEAD + row("a", "*)"), r"gold_conll:2: expected an entity like .*found '\*\)'"),
         (
             HEAD + row("a", "(GPE*") + row("b", "(ORG)"),
-            r"gold_conll:3: .*within GPE; found '\(ORG\)'",
+            r"gold_conll:3: .*within GPE, found '\(ORG\)'",
         ),
         (HEAD + row("a", "(GPE*") + "\n", r"gold_conll:3: expected the end of the entity GPE"),
         (HEAD + row("a", "B-gpe"), r"gold_conll:2: .*found 'B-gpe'"),
+        (HEAD + row("a", "PERSON"), r"gold_conll:2: .*found 'PERSON'"),
+        (HEAD + row("a", "(GPE*") + row("b", "ORG*)"), r"gold_conll:3: .*found 'ORG\*\)'"),
+        (HEAD + row("a", "*"), r"gold_conll:2: expected a line '#end document', found the end of"),
+        (row("a", "*"), r"gold_conll:1: expected a line '#begin document' first, found"),
+        (HEAD + HEAD, r"gold_conll:2: expected a line '#end document' first, found"),
     ],
 )
 def test_read_records_names_file_and_line(tmp_path: Path, text: str, message: str) -> None:
     path = write(tmp_path, "train", text)
     with pytest.raises(ValueError, match=message):
+        list(read_records(path))
+
+
+def test_read_records_refuses_another_encoding(tmp_path: Path) -> None:
+    path = write(tmp_path, "train", "")
+    path.write_bytes((HEAD + row("ni\xf1o", "*")).encode("latin-1"))
+    with pytest.raises(ValueError, match=r"gold_conll:2: expected UTF-8, found byte 0xf1"):
         list(read_records(path))

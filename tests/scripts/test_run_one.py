@@ -4,9 +4,11 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import grid
 import pytest
 import run_one
-from grid import CRF, HASH_EMBED, Run, run_config
+from grid import CRF, HASH_EMBED, Run
+from result_files import is_done, read_result, results_path
 from thinc.api import Config
 
 from spacy_multihash.cli.evaluate import evaluate
@@ -16,10 +18,11 @@ from ..corpora import make_docs, write_corpus
 
 RUN = Run("wnut17", HASH_EMBED)
 SETTINGS: dict[str, Any] = {"dropout": 0.1}
+BASE_CONFIG = grid.run_config
 
 
 def small_run_config(run: Run) -> Config:
-    config = run_config(run)
+    config = BASE_CONFIG(run)
     config["components"]["tok2vec"]["model"]["encode"].update(width=8, depth=1)
     config["training"].update(max_steps=20, eval_frequency=10, **SETTINGS)
     return config
@@ -28,7 +31,8 @@ def small_run_config(run: Run) -> Config:
 @pytest.fixture(autouse=True)
 def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(run_one, "run_config", small_run_config)
+    for module in (grid, run_one):
+        monkeypatch.setattr(module, "run_config", small_run_config)
     folder = tmp_path / "corpus" / "wnut17"
     folder.mkdir(parents=True)
     for split, docs in {
@@ -48,7 +52,7 @@ def forbid_training(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_result_holds_the_scores_of_the_best_model() -> None:
     result = run_one.run_one(RUN)
-    assert result == run_one.read_result(run_one.results_path(RUN))
+    assert result == read_result(results_path(RUN))
     for split in ("dev", "test"):
         corpus = RUN.corpus(split)
         scores = evaluate(
@@ -76,13 +80,13 @@ def test_a_run_with_results_is_not_run_again(monkeypatch: pytest.MonkeyPatch) ->
     result = run_one.run_one(RUN)
     shutil.rmtree(RUN.folder)
     forbid_training(monkeypatch)
-    assert run_one.is_done(RUN)
+    assert is_done(RUN)
     assert run_one.run_one(RUN) == result
 
 
 def test_a_trained_run_without_results_is_only_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
     result = run_one.run_one(RUN)
-    run_one.results_path(RUN).unlink()
+    results_path(RUN).unlink()
     forbid_training(monkeypatch)
     again = run_one.run_one(RUN)
     assert {**again, "words_per_second": 0} == {**result, "words_per_second": 0}
@@ -98,7 +102,7 @@ def test_an_interrupted_training_begins_anew() -> None:
 def test_results_of_another_config_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     before = run_one.run_one(RUN)
     monkeypatch.setitem(SETTINGS, "dropout", 0.2)
-    assert not run_one.is_done(RUN)
+    assert not is_done(RUN)
     after = run_one.run_one(RUN)
     assert before["config_hash"] != after["config_hash"]
 
@@ -106,7 +110,7 @@ def test_results_of_another_config_do_not_count(monkeypatch: pytest.MonkeyPatch)
 def test_crf_is_run_by_the_same_command() -> None:
     run = Run("wnut17", CRF)
     result = run_one.run_one(run)
-    assert run_one.is_done(run)
+    assert is_done(run)
     assert (result["steps"], result["best_step"]) == (None, None)
     assert 0 < result["dev"]["seen"]["f"] <= 1
     assert result["model_bytes"] == (run.folder / "model.crfsuite").stat().st_size
@@ -127,7 +131,7 @@ def test_a_part_without_entities_has_no_scores() -> None:
     ],
 )
 def test_a_damaged_result_is_named(text: str, message: str) -> None:
-    path = run_one.results_path(RUN)
+    path = results_path(RUN)
     path.parent.mkdir(parents=True)
     path.write_text(text)
     with pytest.raises(ValueError, match=message):
@@ -141,10 +145,13 @@ def test_missing_corpus_is_named() -> None:
         run_one.run_one(Run("wnut17", CRF))
 
 
-def test_vectors_are_taken_from_the_assets_if_they_are_there(tmp_path: Path) -> None:
-    assert run_one.vectors_path("es_core_news_lg") == "es_core_news_lg"
-    (tmp_path / "assets" / "vectors" / "es_words").mkdir(parents=True)
-    assert run_one.vectors_path("es_words") == str(Path("assets/vectors/es_words"))
+def test_a_run_that_another_process_is_at_is_refused_and_left() -> None:
+    RUN.folder.mkdir(parents=True)
+    (RUN.folder / "model-best").mkdir()
+    with run_one.locked(RUN):
+        with pytest.raises(ValueError, match=r"Another process is at the run .*seed0\.lock"):
+            run_one.run_one(RUN)
+    assert (RUN.folder / "model-best").is_dir()
 
 
 def test_command_says_what_came_out(capsys: pytest.CaptureFixture[str]) -> None:
