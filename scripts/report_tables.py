@@ -163,7 +163,9 @@ def _against(group: Group, base: str) -> tuple[Comparison, ...]:
 
 
 def _label(group: Group, text: str) -> str:
-    return f"{group.title}: {text}" if group.title else text
+    """Name a comparison after its group, or after its number if that is no score."""
+    title = group.title or ("" if group.metric in "prf" else group.header)
+    return f"{title}: {text}" if title else text
 
 
 def _prf_table(number: int, part: str, arms: ArmsT, *, vectors: bool) -> Table:
