@@ -209,13 +209,11 @@ def cut(records: Sequence[Record], cuts: Mapping[str, float]) -> Iterator[tuple[
 def read_splits(dataset: str, assets: Path) -> Iterator[tuple[str, Path, Iterable[Record]]]:
     """Yield the name, the source and the documents of each split of a data set.
 
-    Raises ValueError for an unknown data set, FileNotFoundError for a missing file.
+    Raises FileNotFoundError for a missing file.
     """
     if dataset == ONTONOTES:
         yield from ontonotes.read_splits(assets)
         return
-    if dataset not in DATASETS:
-        raise ValueError(f"Unknown data set {dataset!r}. Choose one of: {', '.join(NAMES)}.")
     spec = DATASETS[dataset]
     for name in spec.files.values():
         if not (assets / name).is_file():
@@ -239,8 +237,9 @@ def convert(dataset: str, assets: Path, output: Path) -> list[SplitSummary]:
     assets (Path): The folder of published files; for OntoNotes the folder of its licensed copy.
     output (Path): The folder that gets train.spacy, dev.spacy and test.spacy.
     """
-    lang = "en" if dataset == ONTONOTES else DATASETS[dataset].lang if dataset in DATASETS else "xx"
-    vocab = spacy.blank(lang).vocab
+    if dataset not in NAMES:
+        raise ValueError(f"Unknown data set {dataset!r}. Choose one of: {', '.join(NAMES)}.")
+    vocab = spacy.blank("en" if dataset == ONTONOTES else DATASETS[dataset].lang).vocab
     results = {
         split: read_split(path, records, vocab, split)
         for split, path, records in read_splits(dataset, assets)

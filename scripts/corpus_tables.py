@@ -6,12 +6,12 @@ from typing import Any, Optional
 
 import srsly
 from grid import LANGS
+from make_configs import ATTRS
 from report_tables import DATASETS, STAND_IN
 
 Stats = Mapping[str, Any]
 Report = Mapping[str, Any]
-Header = Sequence[str]
-ATTRS = ("NORM", "PREFIX", "SUFFIX", "SHAPE")
+PARTS = [(split, part) for split in ("dev", "test") for part in ("seen", "unseen")]
 # The report's name of each number of Table 5, and its header.
 CHARACTERISTICS = {
     "docs": "documents",
@@ -53,21 +53,13 @@ def corpus_tables(corpora: Mapping[str, Stats], report: Report) -> dict[str, lis
     corpora (Mapping[str, Stats]): The statistics of each data set, as `read_corpora` gives them.
     report (Report): The report's tables by number.
     """
-    tables: dict[str, tuple[Header, Callable[[Stats], dict[str, Any]]]] = {
-        "4": (
-            ATTRS,
-            lambda stats: {name: stats["splits"]["train"]["attrs"][name] for name in ATTRS},
-        ),
-        "5": (tuple(CHARACTERISTICS.values()), _characteristics),
-        "6": (("dev seen", "dev unseen", "test seen", "test unseen"), _seen),
-    }
     made: dict[str, list[Sequence[str]]] = {}
-    for number, (header, numbers_of) in tables.items():
-        made[f"table-{number}"] = [("data set", *header)]
+    for number, (headers, numbers_of) in TABLES.items():
+        made[f"table-{number}"] = [("data set", *headers.values())]
         for dataset in (*DATASETS, STAND_IN):
-            ours = numbers_of(corpora[dataset]) if dataset in corpora else None
+            ours = numbers_of(corpora[dataset]) if dataset in corpora else {}
             theirs = _flat(report[number].get(dataset))
-            cells = _cells(ours, theirs, len(header))
+            cells = [_cell(ours.get(name), theirs.get(name)) for name in headers]
             label = dataset if theirs else f"{dataset} (not in the report)"
             made[f"table-{number}"].append((label, *cells))
     return made
@@ -85,11 +77,7 @@ def _characteristics(stats: Stats) -> dict[str, Any]:
 
 
 def _seen(stats: Stats) -> dict[str, Any]:
-    return {
-        f"{split} {part}": stats["seen"][split][part]
-        for split in ("dev", "test")
-        for part in ("seen", "unseen")
-    }
+    return {f"{split} {part}": stats["seen"][split][part] for split, part in PARTS}
 
 
 def _flat(numbers: Optional[Mapping[str, Any]]) -> dict[str, Any]:
@@ -101,17 +89,12 @@ def _flat(numbers: Optional[Mapping[str, Any]]) -> dict[str, Any]:
     return flat
 
 
-def _cells(ours: Optional[Mapping[str, Any]], theirs: Mapping[str, Any], columns: int) -> list[str]:
+def _cell(ours: Optional[float], theirs: Optional[float]) -> str:
+    report = "–" if theirs is None else _text(theirs)
     if ours is None:
-        printed = [_text(value) for value in theirs.values()][:columns] or ["–"] * columns
-        return [f"missing (report: {value})" for value in printed]
-    cells = []
-    for name, value in ours.items():
-        expected = theirs.get(name)
-        differs = expected is not None and not _agrees(value, expected)
-        report = f" (report: {_text(expected)})" if expected is not None and differs else ""
-        cells.append(f"{_text(value)}{report}")
-    return cells
+        return f"missing (report: {report})"
+    agrees = theirs is None or _agrees(ours, theirs)
+    return _text(ours) if agrees else f"{_text(ours)} (report: {report})"
 
 
 def _agrees(value: float, printed: float) -> bool:
@@ -122,3 +105,11 @@ def _agrees(value: float, printed: float) -> bool:
 
 def _text(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.2f}"
+
+
+# By number: the headers of a table by the names of its numbers, and what counts them.
+TABLES: Mapping[str, tuple[Mapping[str, str], Callable[[Stats], dict[str, Any]]]] = {
+    "4": ({name: name for name in ATTRS}, _attrs),
+    "5": (CHARACTERISTICS, _characteristics),
+    "6": ({f"{split} {part}": f"{split} {part}" for split, part in PARTS}, _seen),
+}

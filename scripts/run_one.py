@@ -34,15 +34,11 @@ from thinc.api import Config
 from wasabi import msg
 
 from spacy_multihash.corpora import read_docs
-from spacy_multihash.embedding_tables import (
-    component_models,
-)
+from spacy_multihash.embedding_tables import component_models
 from spacy_multihash.entities import KnownEntities, known_entities
 from spacy_multihash.evaluation import predict, score, score_parts
 from spacy_multihash.files import write_json
-from spacy_multihash.row_inspection import (
-    model_size,
-)
+from spacy_multihash.row_inspection import model_size
 
 PACKAGES = ("spacy", "thinc", "numpy", "spacy-multihash")
 

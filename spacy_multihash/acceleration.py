@@ -1,7 +1,8 @@
 """Our layers in the place of spaCy's in a trained pipeline, with the same weights.
 
 What may fail is done first, on the side: nodes are found and converted, the configs rewritten, and
-the model built anew from them. Then come assignments.
+the model built anew from them. Then come assignments. It is one file, though long, because the
+order of these steps is what keeps a pipeline whole when one of them fails.
 """
 
 from collections import Counter

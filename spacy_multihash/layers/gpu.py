@@ -1,4 +1,8 @@
-"""Our kernels on a GPU, one launch a call (`gpu.cu`)."""
+"""Our kernels on a GPU, one launch a call (`gpu.cu`).
+
+Longer than a layer's file, because it is the one place that knows the names and arguments of
+`gpu.cu`.
+"""
 
 from functools import cache
 from pathlib import Path

@@ -3,7 +3,8 @@
 Numpy's passes are cheap while a block is in the cache (`blocks.BLOCK`), and dear else: the product
 aside, a row of 96 with a window of 3 costs about a quarter of its product, half of which is reading
 the 288 sums again, for the bias and for the largest piece. On a GPU each function is one launch
-beside the product (`gpu.py`).
+beside the product (`gpu.py`). Longer than a layer's file, because forward and backward share what
+the one keeps for the other, and are read together.
 """
 
 from typing import List, NamedTuple, Optional, cast

@@ -1,4 +1,8 @@
-"""Context by windows: residual Maxout layers over a token and its neighbours."""
+"""Context by windows: residual Maxout layers over a token and its neighbours.
+
+Longer than a layer should be, because prediction and training are walked side by side here, so that
+whoever changes the one sees the other.
+"""
 
 from typing import Callable, List, NamedTuple, Optional, Sequence, Tuple
 
