@@ -1,4 +1,4 @@
-"""Multi hash and multi lookup embeddings for spaCy, with any number of hash functions.
+"""Multi hash, multi lookup and weighted hash embeddings for spaCy.
 
 The architectures and callbacks are registered by entry points: configs name them, and nothing has
 to be imported. What follows is for code. Each name is imported when it is first used, so that
@@ -14,10 +14,14 @@ if TYPE_CHECKING:
     from .architectures import build_maxout_window_encoder_v1 as build_maxout_window_encoder_v1
     from .architectures import build_multi_embed_v1 as build_multi_embed_v1
     from .architectures import build_multi_hash_embed_v1 as build_multi_hash_embed_v1
+    from .architectures import (
+        build_multi_weighted_hash_embed_v1 as build_multi_weighted_hash_embed_v1,
+    )
     from .callbacks import set_tables as set_tables
     from .corpus_stats import CorpusStats as CorpusStats
     from .corpus_stats import describe_corpus as describe_corpus
     from .embedding_tables import find_tables as find_tables
+    from .embedding_tables import find_weighted as find_weighted
     from .entities import KnownEntities as KnownEntities
     from .entities import Matching as Matching
     from .entities import keep_entities as keep_entities
@@ -26,6 +30,8 @@ if TYPE_CHECKING:
     from .evaluation import Scores as Scores
     from .evaluation import evaluate_entities as evaluate_entities
     from .evaluation import masked_parts as masked_parts
+    from .importance import Ranking as Ranking
+    from .importance import symbol_importance as symbol_importance
     from .layers import default_seeds as default_seeds
     from .layers import spacy_seeds as spacy_seeds
     from .products import set_products as set_products
@@ -42,6 +48,8 @@ if TYPE_CHECKING:
     from .tables import merge_tables as merge_tables
     from .tables import read_tables as read_tables
     from .tables import write_tables as write_tables
+    from .textcat import build_textcat_ensemble_v1 as build_textcat_ensemble_v1
+    from .textcat import build_textcat_hash_embed_v1 as build_textcat_hash_embed_v1
     from .weights import embed_from_spacy as embed_from_spacy
     from .weights import embed_to_spacy as embed_to_spacy
     from .weights import encoder_from_spacy as encoder_from_spacy
@@ -53,6 +61,7 @@ _MODULE_OF = {
     "Evaluation": "evaluation",
     "KnownEntities": "entities",
     "Matching": "entities",
+    "Ranking": "importance",
     "Scores": "evaluation",
     "Table": "tables",
     "Tables": "tables",
@@ -60,6 +69,9 @@ _MODULE_OF = {
     "build_maxout_window_encoder_v1": "architectures",
     "build_multi_embed_v1": "architectures",
     "build_multi_hash_embed_v1": "architectures",
+    "build_multi_weighted_hash_embed_v1": "architectures",
+    "build_textcat_ensemble_v1": "textcat",
+    "build_textcat_hash_embed_v1": "textcat",
     "count_symbols": "tables",
     "cut_tables": "tables",
     "default_seeds": "layers",
@@ -70,6 +82,7 @@ _MODULE_OF = {
     "encoder_to_spacy": "weights",
     "evaluate_entities": "evaluation",
     "find_tables": "embedding_tables",
+    "find_weighted": "embedding_tables",
     "inspect_table": "row_inspection",
     "inspect_word": "row_inspection",
     "keep_entities": "entities",
@@ -82,6 +95,7 @@ _MODULE_OF = {
     "set_products": "products",
     "set_tables": "callbacks",
     "spacy_seeds": "layers",
+    "symbol_importance": "importance",
     "symbols_of": "row_inspection",
     "use_product_ops": "products",
     "write_tables": "tables",

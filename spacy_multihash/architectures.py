@@ -1,35 +1,21 @@
 """The registered architectures: wiring only."""
 
-from typing import List, Optional, Union, cast
+from typing import Callable, List, Optional, Tuple, Union
 
-from spacy.attrs import IDS, ORTH, intify_attr
-from spacy.ml.featureextractor import FeatureExtractor
-from spacy.ml.staticvectors import StaticVectors
 from spacy.tokens import Doc
-from thinc.api import Dropout, Model, chain, concatenate, list2ragged, ragged2list, with_array
-from thinc.types import Floats2d, Ints2d, Ragged
+from thinc.api import Model, chain
+from thinc.types import Floats2d
 
 from .layers import (
-    MaxoutNorm,
+    Aggregate,
     MaxoutWindowEncoder,
-    Pinned,
     TableEmbed,
     default_seeds,
     hash_rows,
     lookup_rows,
-    multi_embed,
-    require_vectors,
-    with_token_types,
 )
-from .types import AttrLayer, DocLike, DocsLayer
-
-Attrs = Union[List[str], List[int], List[Union[str, int]]]
-
-# What configs call the settings of a layer that decide rows.
-_SETTING = {"attr": "attrs", "nV": "rows", "seed": "seeds"}
-
-# spaCy's NAMES is no inverse of its IDS, which have gaps. "" has the id 0.
-_NAME_OF = {attr: name for name, attr in IDS.items() if attr}
+from .types import AttrLayer
+from .wiring import Attrs, RowsBy, attr_names, embed_docs, weighted_layer
 
 
 def build_multi_hash_embed_v1(
@@ -63,18 +49,85 @@ def build_multi_hash_embed_v1(
     is out of range.
     """
     names = attr_names(attrs)
-    _check_length("rows", rows, names)
-    if isinstance(num_hashes, int):
-        num_hashes = [num_hashes] * len(names)
-    _check_length("num_hashes", num_hashes, names)
-    if seeds is None:
-        seeds = default_seeds(len(names))
-    _check_length("seeds", seeds, names)
+    num_hashes, seeds = _per_attribute(names, rows, num_hashes, seeds)
     layers = [
         chain(hash_rows(nV, attr=name, num_hashes=k, seed=seed), TableEmbed(width, nV))
         for name, nV, k, seed in zip(names, rows, num_hashes, seeds, strict=True)
     ]
     return embed_docs("multi_hash_embed", layers, width, include_static_vectors)
+
+
+def build_multi_weighted_hash_embed_v1(
+    width: int,
+    attrs: Attrs,
+    rows: List[int],
+    include_static_vectors: bool,
+    num_hashes: Union[int, List[int]] = 2,
+    importance_rows: Optional[List[int]] = None,
+    append_importance: bool = False,
+    aggregate: Aggregate = "sum",
+    train_importance: bool = True,
+    importance_by: RowsBy = "hash",
+    independent: bool = True,
+    seeds: Optional[List[int]] = None,
+    embed_init: Optional[Callable] = None,
+    importance_init: Optional[Callable] = None,
+) -> Model[List[Doc], List[Floats2d]]:
+    """Embed tokens by several of their attributes, each by a weighted hash embedding.
+
+    The same as MultiHashEmbed, but each symbol has trainable importance parameters, one per hash
+    function, by which its rows are weighted before they are summed (Svenstrup et al. 2017, section
+    3). A symbol that does not matter can be given little weight, and its rows left to others.
+
+    width (int): Width of the vectors and of all tables. Recommended values are between 64 and 300.
+    attrs (List[Union[str, int]]): Attributes to embed, by name or id. Recommended values are
+        ["NORM", "PREFIX", "SUFFIX", "SHAPE"].
+    rows (List[int]): Number of component vectors of each attribute, B in the paper. Recommended
+        values are between 100 and 5000.
+    include_static_vectors (bool): Whether to embed the static vectors of the vocab as well.
+    num_hashes (Union[int, List[int]]): Component vectors of a symbol, 1 to 16, for all attributes
+        or for each, k in the paper. Recommended value is 2.
+    importance_rows (Optional[List[int]]): Number of rows of importance parameters of each
+        attribute, K in the paper. Null, which is recommended, takes ten times its `rows`.
+    append_importance (bool): Whether to put the importance parameters beside the vector.
+    aggregate (str): "sum" of the weighted component vectors, "mean", or "concatenate".
+    train_importance (bool): Whether to train the importance, or to fix it at 1.
+    importance_by (str): Symbols find their importance by "hash", or by "lookup" in a table that
+        the callback spacy-multihash.init_tables.v1 makes, with one row for all others.
+    independent (bool): Whether component vectors are found by hashing the symbol itself. If not, by
+        hashing its row of importance parameters: symbols that share one are then the same.
+    seeds (Optional[List[int]]): Hash seed of each attribute, 0 <= seed < 2**32, from which that of
+        its importance is derived. Null, which is recommended, takes the package's own.
+    embed_init (Optional[Callable]): Initializer of component vectors. Null takes uniform in
+        [-0.1, 0.1).
+    importance_init (Optional[Callable]): Initializer of importance parameters. Null takes 1.
+
+    Raises ValueError for an unknown attribute, for lists of unequal lengths, and for a number that
+    is out of range; and at initialization if importance is looked up and there are no tables.
+    """
+    names = attr_names(attrs)
+    num_hashes, seeds = _per_attribute(names, rows, num_hashes, seeds)
+    if importance_rows is not None:
+        _check_length("importance_rows", importance_rows, names)
+    layers = [
+        weighted_layer(
+            name,
+            width,
+            rows[a],
+            seed=seeds[a],
+            num_hashes=num_hashes[a],
+            importance_nV=None if importance_rows is None else importance_rows[a],
+            importance_by=importance_by,
+            independent=independent,
+            aggregate=aggregate,
+            append_importance=append_importance,
+            train_importance=train_importance,
+            embed_init=embed_init,
+            importance_init=importance_init,
+        )
+        for a, name in enumerate(names)
+    ]
+    return embed_docs("multi_weighted_hash_embed", layers, width, include_static_vectors)
 
 
 def build_multi_embed_v1(
@@ -138,91 +191,26 @@ def lookup_layers(attrs: Attrs, width: int, *, unk_dropout: float = 0.0) -> List
     ]
 
 
-def embed_docs(
-    name: str,
-    layers: List[AttrLayer],
-    width: int,
-    include_static_vectors: bool,
-    *,
-    dropout: float = 0.0,
-    maxout_pieces: int = 3,
-) -> Model[List[Doc], List[Floats2d]]:
-    """Wire the attributes' layers up: from docs to types, side by side, mixed, and back to tokens.
-
-    name (str): Name of the whole, by which callbacks and users find it.
-    layers (List[AttrLayer]): A layer per attribute, (U,) uint64 -> (U, width) float32: a chain of
-        one that gives rows, and knows the attribute's name, and its table.
-    width (int): Width of the vectors and of all tables.
-    include_static_vectors (bool): Whether to embed the static vectors of the vocab as well.
-    dropout (float): Initial dropout rate of the result; spaCy sets it for each update.
-    maxout_pieces (int): Number of maxout pieces of the mix.
-    """
-    if width < 1:
-        raise ValueError(
-            f"Embedding layer '{name}': width must be 1 or more, was: {width}. "
-            "Recommended: from 64 to 300."
-        )
-    row_layers = [layer.layers[0] for layer in layers]
-    attrs = [attr_id(layer.attrs["attr"].value) for layer in row_layers]
-    extract = cast(Model[List[DocLike], List[Ints2d]], FeatureExtractor(attrs))
-    to_ragged = cast(Model[List[Ints2d], Ragged], list2ragged())
-    side_by_side: Model[Ragged, Ragged] = with_array(multi_embed(*layers))  # type: ignore[misc]
-    embed = chain(extract, to_ragged, side_by_side)
-    if include_static_vectors:
-        vectors = require_vectors(cast(DocsLayer, StaticVectors(width, dropout=0.0)))
-        embed = concatenate(embed, vectors)
-    mix = MaxoutNorm(width, width * (len(layers) + include_static_vectors), nP=maxout_pieces)
-    model = chain(
-        with_token_types(
-            cast(DocsLayer, chain(embed, with_array(mix))),
-            width,
-            attrs=attrs,
-            vector_attr=ORTH if include_static_vectors else None,
-        ),
-        Dropout(dropout),
-        ragged2list(),
-    )
-    model.name = name
-    # The root node is loaded first: weights of other settings are refused before any is taken over.
-    for key, value in row_layers[0].attrs.items():
-        if isinstance(value, Pinned):
-            values = [layer.attrs[key].value for layer in row_layers]
-            model.attrs[_SETTING.get(key, key)] = Pinned(values)
-    model.set_dim("nO", width)
-    return cast(Model[List[Doc], List[Floats2d]], model)
-
-
-def attr_id(attr: Union[str, int]) -> int:
-    """Find the id of a token attribute that is given by name or by id.
-
-    Raises ValueError if spaCy knows no such attribute.
-    """
-    found = intify_attr(attr)
-    if found not in _NAME_OF:
-        raise ValueError(
-            f"Unknown token attribute in the attrs of an embedding layer: {attr!r}. Expected the "
-            "name or id of an attribute of spaCy's Token, such as NORM, PREFIX, SUFFIX, SHAPE, "
-            "ORTH, LOWER, POS or SPACY."
-        )
-    return int(found)
-
-
-def attr_names(attrs: Attrs) -> List[str]:
-    """Name the attributes that are given by name or by id.
-
-    Raises ValueError if there is none, or spaCy does not know one.
-    """
-    if not attrs:
-        raise ValueError(
-            "The attrs of an embedding layer must name at least one token attribute, was empty. "
-            'Recommended: ["NORM", "PREFIX", "SUFFIX", "SHAPE"].'
-        )
-    return [_NAME_OF[attr_id(attr)] for attr in attrs]
+def _per_attribute(
+    names: List[str],
+    rows: List[int],
+    num_hashes: Union[int, List[int]],
+    seeds: Optional[List[int]],
+) -> Tuple[List[int], List[int]]:
+    """Give number of hashes and seed of each attribute, or raise ValueError for other lengths."""
+    _check_length("rows", rows, names)
+    if isinstance(num_hashes, int):
+        num_hashes = [num_hashes] * len(names)
+    _check_length("num_hashes", num_hashes, names)
+    if seeds is None:
+        seeds = default_seeds(len(names))
+    _check_length("seeds", seeds, names)
+    return num_hashes, seeds
 
 
 def _check_length(name: str, values: List[int], attrs: List[str]) -> None:
     if len(values) != len(attrs):
         raise ValueError(
-            f"MultiHashEmbed: {name} must have one entry per attribute: expected {len(attrs)} for "
+            f"Embedding layer: {name} must have one entry per attribute: expected {len(attrs)} for "
             f"attrs = {attrs}, was {len(values)}: {values}. Change {name} in the config."
         )

@@ -12,10 +12,11 @@ from spacy.tokens import Doc
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from .architectures import Attrs, build_multi_hash_embed_v1, embed_docs, lookup_layers
+from .architectures import build_multi_hash_embed_v1, lookup_layers
 from .callbacks import find_multi_embed, keeps_tables, set_tables
 from .layers import spacy_seeds
 from .tables import Tables, read_tables, table_from_rows
+from .wiring import Attrs, embed_docs
 
 LAYER = "multiembed"
 

@@ -1,6 +1,6 @@
 """Names for the generics that the layers pass along, each written once."""
 
-from typing import Any, List, Protocol
+from typing import Any, List, Protocol, Tuple
 
 import numpy
 from thinc.api import Model
@@ -29,9 +29,18 @@ Array = Any
 RowLayer = Model[Ints1d, Ints2d]
 # Row numbers (U, K) int32 -> vectors (U, W) float32.
 TableLayer = Model[Ints2d, Floats2d]
+# Row numbers and a weight for each, (U, K) int32 and (U, K) float32 -> vectors (U, W) float32.
+WeightedRows = Tuple[Ints2d, Floats2d]
+WeightedTableLayer = Model[WeightedRows, Floats2d]
 # One attribute: ids (U,) uint64 -> vectors (U, W) float32.
 AttrLayer = Model[Ints1d, Floats2d]
 # All attributes: ids (U, A) uint64 -> vectors (U, A * W) float32.
 AttrsLayer = Model[Ints2d, Floats2d]
+# Docs -> ids of their n-grams (M,) uint64, with the number of n-grams of each doc.
+NgramLayer = Model[List[DocLike], Ragged]
+# Vectors of n-grams (M, W) float32 with lengths (B,) int32 -> vectors of docs (B, W) float32.
+Reduction = Model[Ragged, Floats2d]
+# Docs -> probabilities of labels (B, nO) float32.
+Classifier = Model[List[DocLike], Floats2d]
 # Docs with N tokens in all -> vectors (N, W) float32 with the docs' lengths.
 DocsLayer = Model[List[DocLike], Ragged]

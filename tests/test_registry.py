@@ -15,6 +15,9 @@ ENTRY_POINTS = {
         "spacy-multihash.MaxoutWindowEncoder.v1",
         "spacy-multihash.MultiEmbed.v1",
         "spacy-multihash.MultiHashEmbed.v1",
+        "spacy-multihash.MultiWeightedHashEmbed.v1",
+        "spacy-multihash.TextCatEnsemble.v1",
+        "spacy-multihash.TextCatHashEmbed.v1",
         "spacy.MultiEmbed.v1",
         "spacy.MultiFewerHashEmbed.v1",
     ],
@@ -27,6 +30,7 @@ ENTRY_POINTS = {
     "spacy_scorers": ["spacy-multihash.seen_unseen_scorer.v1"],
 }
 EMBED = {"width": 8, "attrs": ["NORM", "SHAPE"], "include_static_vectors": False}
+TEXTCAT = {"exclusive_classes": True, "width": 8, "nO": 8}
 ARCHITECTURES = {
     "spacy-multihash.MaxoutWindowEncoder.v1": {
         "width": 8,
@@ -36,6 +40,11 @@ ARCHITECTURES = {
     },
     "spacy-multihash.MultiEmbed.v1": EMBED,
     "spacy-multihash.MultiHashEmbed.v1": {**EMBED, "rows": [5, 5]},
+    "spacy-multihash.MultiWeightedHashEmbed.v1": {**EMBED, "rows": [5, 5]},
+    "spacy-multihash.TextCatEnsemble.v1": {
+        "*": {"first": {"@architectures": "spacy-multihash.TextCatHashEmbed.v1", **TEXTCAT}}
+    },
+    "spacy-multihash.TextCatHashEmbed.v1": TEXTCAT,
     "spacy.MultiEmbed.v1": {**EMBED, "unk": 0},
     "spacy.MultiFewerHashEmbed.v1": {**EMBED, "rows": [5, 5], "num_hashes": 2},
 }

@@ -1,27 +1,44 @@
 """The layers, one a file. They know thinc and numpy, and nothing of spaCy."""
 
-from .hash_rows import default_seeds, hash_rows, spacy_seeds
+from .extract_ngrams import extract_ngrams, ngram_name
+from .hash_rows import default_seeds, hash_rows, importance_seed, spacy_seeds
 from .lookup_rows import lookup_rows
 from .maxout_norm import MaxoutNorm
 from .maxout_window_encoder import MaxoutWindowEncoder
 from .multi_embed import multi_embed
 from .pinned import Pinned
+from .random_run import random_run
+from .reduce_ngrams import reduce_ngrams
+from .soft_vote import soft_vote
 from .static_vectors import require_vectors
 from .symbols import Symbols
 from .table_embed import TableEmbed
+from .unit_importance import unit_importance
+from .weighted_embed import weighted_embed
+from .weighted_table_embed import Aggregate, WeightedTableEmbed
 from .with_token_types import with_token_types
 
 __all__ = [
+    "Aggregate",
     "MaxoutNorm",
     "MaxoutWindowEncoder",
     "Pinned",
     "Symbols",
     "TableEmbed",
+    "WeightedTableEmbed",
     "default_seeds",
+    "extract_ngrams",
     "hash_rows",
+    "importance_seed",
     "lookup_rows",
     "multi_embed",
+    "ngram_name",
+    "random_run",
+    "reduce_ngrams",
     "require_vectors",
+    "soft_vote",
     "spacy_seeds",
+    "unit_importance",
+    "weighted_embed",
     "with_token_types",
 ]

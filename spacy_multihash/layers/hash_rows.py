@@ -1,6 +1,6 @@
 """Attribute ids to rows by hashing."""
 
-from typing import Callable, Tuple
+from typing import Callable, Optional, Tuple
 
 from thinc.api import Model
 from thinc.types import Ints1d, Ints2d
@@ -18,7 +18,9 @@ _BLOCK = 0x85EBCA6B
 _WORDS = 4  # 32-bit words in a block
 
 
-def hash_rows(nV: int, *, attr: str, num_hashes: int, seed: int) -> RowLayer:
+def hash_rows(
+    nV: int, *, attr: str, num_hashes: int, seed: int, through: Optional[RowLayer] = None
+) -> RowLayer:
     """Map each id to `num_hashes` rows of a table by hashing, as thinc's HashEmbed does.
 
     Hash function i is word i of MurmurHash3 x64 128-bit of the 8 bytes of the id, modulo nV
@@ -31,6 +33,8 @@ def hash_rows(nV: int, *, attr: str, num_hashes: int, seed: int) -> RowLayer:
     attr (str): Name of the attribute, for messages.
     num_hashes (int): Number of hash functions, 1 to 16.
     seed (int): Seed of the first block, 0 <= seed < 2**32.
+    through (RowLayer or None): A layer that maps each id to a row, which is hashed in its place: D1
+        of Svenstrup et al. 2017, section 3, where this layer is D2. None hashes the id.
 
     Raises ValueError if one of them is out of range.
     """
@@ -40,6 +44,7 @@ def hash_rows(nV: int, *, attr: str, num_hashes: int, seed: int) -> RowLayer:
     return Model(
         "hash_rows",
         forward,
+        layers=[] if through is None else [through],
         attrs={
             "attr": Pinned(attr),
             "rows_by": Pinned("hash"),
@@ -54,6 +59,8 @@ def forward(model: RowLayer, ids: Ints1d, is_train: bool) -> Tuple[Ints2d, Calla
     """Hash the ids block by block, and reduce the words to rows."""
     xp = model.ops.xp
     num_hashes = model.attrs["num_hashes"].value
+    for through in model.layers:
+        ids = through(ids, is_train)[0].reshape(-1)
     ids = model.ops.as_contig(ids, dtype="uint64")
     blocks = [model.ops.hash(ids, seed) for seed in seeds_of(model)]  # each (N, 4) uint32
     words = blocks[0] if len(blocks) == 1 else xp.hstack(blocks)
@@ -84,6 +91,14 @@ def block_seeds(seed: int, num_hashes: int) -> list[int]:
 def default_seeds(num_columns: int) -> list[int]:
     """List the seeds of this package, one per column; they avoid MurmurHash3's dead seed 8."""
     return [(i + 1) * _GOLDEN % 2**32 for i in range(num_columns)]
+
+
+def importance_seed(seed: int) -> int:
+    """Derive the seed of the importance parameters from that of the components, which never use it.
+
+    It is that of the block after the last one that a layer may need.
+    """
+    return block_seeds(seed, MAX_HASHES + 1)[-1]
 
 
 def spacy_seeds(num_columns: int) -> list[int]:

@@ -1,7 +1,7 @@
 """Rows to vectors: the table, the only trained part of an attribute's embedding."""
 
 from functools import partial
-from typing import Callable, Optional, Tuple, cast
+from typing import Any, Callable, Optional, Tuple, cast
 
 import numpy
 from thinc.api import Model, uniform_init
@@ -41,7 +41,7 @@ def TableEmbed(
 def forward(model: TableLayer, rows: Ints2d, is_train: bool) -> Tuple[Floats2d, Callable]:
     """Gather and add, with a scatter-add on the way back."""
     E = table_of(model)
-    _check_rows(rows, E.shape[0])
+    check_rows(model, rows)
     if len(rows):
         vectors = model.ops.gather_add(E, rows)  # (N, nO)
     else:
@@ -61,30 +61,30 @@ def forward(model: TableLayer, rows: Ints2d, is_train: bool) -> Tuple[Floats2d, 
 
 def init(
     initializer: Callable,
-    model: TableLayer,
-    X: Optional[Ints2d] = None,
+    model: Model,
+    X: Any = None,  # noqa: ANN401 (what the layer takes)
     Y: Optional[Floats2d] = None,
 ) -> None:
     """Fill the table."""
     if not model.has_dim("nV"):
         raise ValueError(
-            "Layer 'table_embed' cannot be initialized: its number of rows (nV) is not set. "
+            f"Layer '{model.name}' cannot be initialized: its number of rows (nV) is not set. "
             "Give nV when building it, or set the tables of its MultiEmbed first."
         )
     model.set_param("E", initializer(model.ops, (model.get_dim("nV"), model.get_dim("nO"))))
 
 
-def table_of(model: TableLayer) -> Floats2d:
+def table_of(model: Model) -> Floats2d:
     """Get the table E (nV, nO), or raise ValueError if there is none."""
     if not model.has_param("E"):  # get_param would give what was there before it was unset
         raise ValueError(
-            "Layer 'table_embed' has no weights: initialize it, or load weights, before using it. "
-            "Setting the tables of a MultiEmbed takes the weights of its old tables away."
+            f"Layer '{model.name}' has no weights: initialize it, or load weights, before using "
+            "it. Setting the tables of a MultiEmbed takes the weights of its old tables away."
         )
     return cast(Floats2d, model.get_param("E"))
 
 
-def gradient_of(model: TableLayer) -> Floats2d:
+def gradient_of(model: Model) -> Floats2d:
     """Get the gradient of the table, (nV, nO), to add to in place.
 
     A second table, and adding it to the first, would cost more than the rest of the way back.
@@ -94,14 +94,15 @@ def gradient_of(model: TableLayer) -> Floats2d:
     return cast(Floats2d, model.get_grad("E"))
 
 
-def _check_rows(rows: Ints2d, nV: int) -> None:
+def check_rows(model: Model, rows: Ints2d) -> None:
     """Raise for a row outside the table, on CPU; thinc's CUDA kernel checks its indices itself."""
+    nV = len(table_of(model))
     # Seen as unsigned, a negative row is a large one: one pass finds both.
     if rows.size and isinstance(rows, numpy.ndarray):
         last = int(rows.view("uint32").max())
         if last >= nV:
             raise IndexError(
-                f"Layer 'table_embed' has {nV} rows (0 to {nV - 1}), but was asked for row "
+                f"Layer '{model.name}' has {nV} rows (0 to {nV - 1}), but was asked for row "
                 f"{last if last < 2**31 else last - 2**32}. The layer before it maps to more rows "
                 "than the table has: build both with the same number of rows."
             )

@@ -1,0 +1,66 @@
+"""From docs to the ids of their word n-grams."""
+
+from typing import Callable, List, Sequence, Tuple
+
+import numpy
+from thinc.api import Model
+from thinc.types import Ragged
+
+from ..types import Array, DocLike, NgramLayer
+from .hash_ngrams import hash_ngrams
+from .pinned import Pinned
+
+MAX_ORDER = 10
+
+
+def extract_ngrams(attr: int, orders: Sequence[int], *, attr_name: str) -> NgramLayer:
+    """Extract the ids of all word n-grams of each doc, by one attribute of its tokens.
+
+    docs -> n-gram ids (M,) uint64, with the number of n-grams of each doc (B,) int32, ordered as
+    `hash_ngrams` says. A doc that is shorter than all orders has none. Ids have no gradient.
+
+    attr (int): Id of the attribute.
+    orders (Sequence[int]): Numbers of tokens of the n-grams, each from 1 to 10.
+    attr_name (str): Name of the attribute, for messages.
+
+    Raises ValueError for orders that are none, out of range, or there twice.
+    """
+    _check_orders(orders, attr_name)
+    return Model(
+        "extract_ngrams",
+        forward,
+        attrs={
+            "attr": Pinned(attr_name),
+            "attr_id": Pinned(attr),
+            "orders": Pinned(sorted(orders)),
+        },
+    )
+
+
+def forward(model: NgramLayer, docs: List[DocLike], is_train: bool) -> Tuple[Ragged, Callable]:
+    """Put the attribute's ids of all docs in a row, and hash."""
+    attr = model.attrs["attr_id"].value
+    none = numpy.zeros(0, dtype="uint64")  # where there are no docs
+    ids: Array = numpy.concatenate([none, *(doc.to_array(attr) for doc in docs)])  # (N,)
+    lengths = numpy.array([len(doc) for doc in docs], dtype="int32")
+    ngrams, counts = hash_ngrams(model.ops.asarray(ids), lengths, model.attrs["orders"].value)
+
+    def backprop(d_ngrams: Ragged) -> List[DocLike]:
+        return []
+
+    return Ragged(ngrams, model.ops.asarray1i(counts)), backprop
+
+
+def ngram_name(attr_name: str, orders: Sequence[int]) -> str:
+    """Name the n-grams of an attribute, as in LOWER[1,2], for messages and for their dictionary."""
+    return f"{attr_name}[{','.join(map(str, sorted(orders)))}]"
+
+
+def _check_orders(orders: Sequence[int], attr_name: str) -> None:
+    in_range = all(1 <= order <= MAX_ORDER for order in orders)
+    if not orders or not in_range or len(set(orders)) < len(orders):
+        raise ValueError(
+            f"Layer 'extract_ngrams' of {attr_name}: ngram_orders must be one or more different "
+            f"numbers from 1 to {MAX_ORDER}, was: {list(orders)}. Change ngram_orders in the "
+            "config. Recommended: [1, 2]."
+        )

@@ -1,0 +1,86 @@
+"""Ids of word n-grams, from the ids of their tokens."""
+
+from typing import Iterator, Sequence, Tuple
+
+import numpy
+from thinc.api import get_array_module
+
+from ..types import Array
+
+# Of MurmurHash3 x64 128-bit: multipliers of the halves of a block, what is added to each half of
+# the state, and multipliers of the last mix.
+_C1 = numpy.uint64(0x87C37B91114253D5)
+_C2 = numpy.uint64(0x4CF5AD432745937F)
+_ADD1 = numpy.uint64(0x52DCE729)
+_ADD2 = numpy.uint64(0x38495AB5)
+_MIX1 = numpy.uint64(0xFF51AFD7ED558CCD)
+_MIX2 = numpy.uint64(0xC4CEB9FE1A85EC53)
+_FIVE = numpy.uint64(5)
+_BYTES = 8  # of an id
+
+
+def hash_ngrams(ids: Array, lengths: Array, orders: Sequence[int]) -> Tuple[Array, Array]:
+    """Hash all n-grams of a batch of docs; none goes beyond the end of its doc.
+
+    An n-gram of order 1 has the id of its token. For n >= 2 it is the first 64 bits of MurmurHash3
+    x64 128-bit, with seed 0, of the 8 * n bytes of its tokens' ids, little-endian: no string is
+    ever built. The seed is the same for all models, so that one dictionary of n-grams serves them
+    all; hash_rows has seeds that differ.
+
+    ids (N,) uint64 of all tokens, lengths (B,) int32 of the docs, in the memory of the CPU
+    -> n-gram ids (M,) uint64, ordered by doc, first token and order, so that a run of them is a
+    stretch of text; and the number of n-grams of each doc (B,) int32, in the memory of the CPU.
+
+    orders (Sequence[int]): Numbers of tokens of the n-grams, ascending.
+    """
+    xp = get_array_module(ids)
+    left = numpy.repeat(lengths.cumsum(), lengths) - numpy.arange(len(ids))  # to the doc's end
+    fits = xp.asarray(left[:, None] >= numpy.asarray(orders))  # (N, number of orders)
+    hashed = xp.zeros(fits.shape, dtype="uint64")
+    for column, windows in zip(hashed.T, _hash_windows(ids, orders), strict=True):
+        column[: len(windows)] = windows
+    counts = (lengths[:, None] - numpy.asarray(orders) + 1).clip(0).sum(axis=1)
+    return hashed[fits], counts.astype("int32")
+
+
+def _hash_windows(ids: Array, orders: Sequence[int]) -> Iterator[Array]:
+    """Hash the windows of each order that start at each token, across docs: (N - order + 1,).
+
+    Each block of 16 bytes is mixed in once, for all orders that are as long.
+    """
+    halves1 = _rotate(ids * _C1, 31) * _C2  # a token's id as first half of a block
+    halves2 = _rotate(ids * _C2, 33) * _C1  # as second half
+    h1 = h2 = ids ^ ids  # the state is the seed
+    for order in range(1, max(orders) + 1):
+        windows = len(ids[order - 1 :])
+        if order % 2 == 0:
+            h1 = _rotate(h1[:windows] ^ halves1[order - 2 :][:windows], 27) + h2[:windows]
+            h1 = h1 * _FIVE + _ADD1
+            h2 = _rotate(h2[:windows] ^ halves2[order - 1 :], 31) + h1
+            h2 = h2 * _FIVE + _ADD2
+        if order not in orders:
+            continue
+        if order == 1:
+            yield ids
+        elif order % 2 == 0:
+            yield _finish(h1, h2, order)
+        else:
+            yield _finish(h1[:windows] ^ halves1[order - 1 :], h2[:windows], order)
+
+
+def _finish(h1: Array, h2: Array, order: int) -> Array:
+    num_bytes = numpy.uint64(_BYTES * order)
+    h1, h2 = h1 ^ num_bytes, h2 ^ num_bytes
+    h1 = h1 + h2
+    h2 = h2 + h1
+    return _mix(h1) + _mix(h2)
+
+
+def _mix(h: Array) -> Array:
+    h = (h ^ (h >> numpy.uint64(33))) * _MIX1
+    h = (h ^ (h >> numpy.uint64(33))) * _MIX2
+    return h ^ (h >> numpy.uint64(33))
+
+
+def _rotate(h: Array, bits: int) -> Array:
+    return (h << numpy.uint64(bits)) | (h >> numpy.uint64(64 - bits))

@@ -1,0 +1,58 @@
+"""The input dropout of hash embeddings for text classification: a random stretch of each doc."""
+
+from functools import partial
+from typing import Callable, Tuple
+
+import numpy
+from thinc.api import Model, to_numpy
+from thinc.types import Ragged
+
+# Ids of n-grams (M,) uint64 with lengths -> the same, or some of them.
+RunLayer = Model[Ragged, Ragged]
+
+
+def random_run(shortest: int = 4, longest: int = 100) -> RunLayer:
+    """Keep a random run of consecutive n-grams of each doc in training, and all of them else.
+
+    Svenstrup et al. 2017, section 5.1. The number of n-grams is drawn uniformly from `shortest` to
+    `longest`, but is never larger than that of the doc; so is the place of the first. A seed of
+    numpy.random repeats the draws.
+
+    n-gram ids (M,) uint64 with lengths (B,) int32 -> the same, fewer. Ids have no gradient.
+
+    shortest (int): Least number of n-grams to keep, 1 or more.
+    longest (int): Largest number of n-grams to keep.
+
+    Raises ValueError unless 1 <= shortest <= longest.
+    """
+    if not 1 <= shortest <= longest:
+        raise ValueError(
+            "Layer 'random_run': input_dropout must be two numbers, 1 <= shortest <= longest, "
+            f"was: [{shortest}, {longest}]. Change input_dropout in the config. Recommended: "
+            "[4, 100], or null for none."
+        )
+    # No attrs: thinc would restore the range that the weights were trained with.
+    return Model("random_run", partial(forward, shortest, longest))
+
+
+def forward(
+    shortest: int, longest: int, model: RunLayer, X: Ragged, is_train: bool
+) -> Tuple[Ragged, Callable]:
+    """Draw the runs of all docs at once, and gather them."""
+    kept = _draw(shortest, longest, model, X) if is_train else X
+
+    def backprop(d_kept: Ragged) -> Ragged:
+        return Ragged(model.ops.alloc1i(len(X.dataXd)), X.lengths)  # integers have no gradient
+
+    return kept, backprop
+
+
+def _draw(shortest: int, longest: int, model: RunLayer, X: Ragged) -> Ragged:
+    """Draw the length of each doc's run, and where it starts."""
+    lengths = to_numpy(X.lengths)  # (B,)
+    drawn = numpy.random.randint(shortest, longest + 1, size=len(lengths))
+    kept = numpy.minimum(drawn, lengths).astype("int32")
+    starts = numpy.random.randint(0, lengths - kept + 1) + lengths.cumsum() - lengths
+    new_starts = kept.cumsum() - kept
+    indices = numpy.arange(kept.sum()) + numpy.repeat(starts - new_starts, kept)
+    return Ragged(X.dataXd[model.ops.asarray1i(indices)], model.ops.asarray1i(kept))

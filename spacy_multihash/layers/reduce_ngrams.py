@@ -1,0 +1,38 @@
+"""From the vectors of n-grams to vectors of docs."""
+
+from typing import Callable, Tuple
+
+from thinc.api import Model
+from thinc.types import Floats2d, Ragged
+
+from ..types import Reduction
+
+
+def reduce_ngrams(reduction: Reduction, width: int) -> Reduction:
+    """Reduce the vectors of each doc to one: zeros for a doc without any.
+
+    thinc's reductions give zeros as well, unless no doc of a batch has any: its Ragged then no
+    longer knows the width.
+
+    vectors (M, width) float32 with lengths (B,) int32 -> vectors (B, width) float32.
+
+    reduction (Reduction): thinc's reduce_sum or reduce_mean.
+    width (int): Width of the vectors.
+    """
+    return Model("reduce_ngrams", forward, layers=[reduction], dims={"nO": width, "nI": width})
+
+
+def forward(model: Reduction, X: Ragged, is_train: bool) -> Tuple[Floats2d, Callable]:
+    """Reduce, where there is anything to reduce."""
+    if not len(X.dataXd):
+        return _handle_empty(model, X)
+    return model.layers[0](X, is_train)
+
+
+def _handle_empty(model: Reduction, X: Ragged) -> Tuple[Floats2d, Callable]:
+    width = model.get_dim("nO")
+
+    def backprop(d_vectors: Floats2d) -> Ragged:
+        return Ragged(model.ops.alloc2f(0, width), X.lengths)
+
+    return model.ops.alloc2f(len(X.lengths), width), backprop

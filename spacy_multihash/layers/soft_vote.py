@@ -1,0 +1,49 @@
+"""Soft voting: several classifiers as one."""
+
+from typing import Callable, List, Optional, Tuple
+
+from thinc.api import Model
+from thinc.types import Floats2d
+from thinc.util import ArrayInfo
+
+from ..types import Classifier, DocLike
+
+
+def soft_vote(*members: Classifier) -> Classifier:
+    """Average the probabilities of several classifiers, each trained as if it were alone.
+
+    The ensemble of Svenstrup et al. 2017, section 5.5. Coming back is d = mean - truth, which spaCy
+    computes; a member with the probabilities p gets p - mean + d = p - truth. Where d is exactly 0
+    all members get 0: there the truth is missing, or it is a 0 or 1 that all members agree with.
+
+    docs -> probabilities (B, nO) float32.
+
+    members (Classifier): Each docs -> (B, nO).
+    """
+    dims = {"nO": members[0].maybe_get_dim("nO")}
+    return Model("soft_vote", forward, init=init, layers=list(members), dims=dims)
+
+
+def forward(model: Classifier, docs: List[DocLike], is_train: bool) -> Tuple[Floats2d, Callable]:
+    """Ask all members, and tell each on the way back what it got wrong itself."""
+    votes, callbacks = zip(*(member(docs, is_train) for member in model.layers), strict=True)
+    mean = model.ops.xp.mean(model.ops.xp.stack(votes), axis=0)
+    mean_info = ArrayInfo.from_array(mean)
+
+    def backprop(d_mean: Floats2d) -> List[DocLike]:
+        mean_info.check_consistency(d_mean)
+        for vote, callback in zip(votes, callbacks, strict=True):
+            callback((vote - mean + d_mean) * (d_mean != 0))
+        return []
+
+    return mean, backprop
+
+
+def init(
+    model: Classifier, X: Optional[List[DocLike]] = None, Y: Optional[Floats2d] = None
+) -> None:
+    """Initialize the members one after the other."""
+    for member in model.layers:
+        member.initialize(X=X, Y=Y)
+    if model.layers[0].has_dim("nO"):
+        model.set_dim("nO", model.layers[0].get_dim("nO"))

@@ -1,0 +1,29 @@
+"""The importance of all symbols, fixed at 1."""
+
+from typing import Callable, Tuple
+
+from thinc.api import Model
+from thinc.types import Floats2d, Ints1d
+
+from ..types import AttrLayer
+
+
+def unit_importance(nO: int) -> AttrLayer:
+    """Give each symbol the importance parameters 1, ..., 1, which nothing trains.
+
+    ids (N,) uint64 -> weights (N, nO) float32.
+
+    nO (int): Number of importance parameters, one per component vector.
+    """
+    return Model("unit_importance", forward, dims={"nO": nO})
+
+
+def forward(model: AttrLayer, ids: Ints1d, is_train: bool) -> Tuple[Floats2d, Callable]:
+    """Fill with ones."""
+    weights = model.ops.alloc2f(len(ids), model.get_dim("nO"))
+    weights += 1
+
+    def backprop(d_weights: Floats2d) -> Ints1d:
+        return model.ops.alloc1i(len(ids))  # integers have no gradient
+
+    return weights, backprop

@@ -1,0 +1,70 @@
+"""Hash embeddings: symbols to vectors by hashing, with importance parameters of their own."""
+
+from functools import partial
+from typing import Callable, Optional, Tuple
+
+from thinc.api import Model
+from thinc.types import Floats2d, Ints1d
+from thinc.util import ArrayInfo
+
+from ..types import AttrLayer, RowLayer, WeightedTableLayer
+from .weighted_table_embed import output_width
+
+
+def weighted_embed(
+    rows: RowLayer,
+    importance: AttrLayer,
+    table: WeightedTableLayer,
+    *,
+    append_importance: bool = False,
+) -> AttrLayer:
+    """Embed each symbol by component vectors from a pool, weighted by its own parameters.
+
+    The hash embedding of Svenstrup et al. 2017, section 3: `rows` is D2, which picks k component
+    vectors, `importance` gives the row of P for the symbol, and `table` is E.
+
+    ids (N,) uint64 -> vectors (N, nO) float32.
+
+    rows (RowLayer): (N,) uint64 -> (N, k) int32, rows of component vectors.
+    importance (AttrLayer): (N,) uint64 -> (N, k) float32, the importance parameters.
+    table (WeightedTableLayer): Both -> (N, nO) float32.
+    append_importance (bool): Whether to put the importance parameters beside the vector, the
+        optional step of the paper.
+    """
+    return Model(
+        "weighted_embed",
+        partial(forward, append_importance),
+        init=init,
+        layers=[rows, importance, table],
+        dims={"nO": output_width(table) + append_importance * table.attrs["num_hashes"].value},
+    )
+
+
+def forward(
+    append_importance: bool, model: AttrLayer, ids: Ints1d, is_train: bool
+) -> Tuple[Floats2d, Callable]:
+    """Weight the rows of the table; the gradient of the weights goes back to the importance."""
+    to_rows, importance, table = model.layers
+    weights, backprop_weights = importance(ids, is_train)  # (N, k)
+    vectors, backprop_vectors = table((to_rows(ids, is_train)[0], weights), is_train)
+    width = vectors.shape[1]
+    if append_importance:
+        vectors = model.ops.xp.hstack([vectors, weights])
+    vectors_info = ArrayInfo.from_array(vectors)
+
+    def backprop(d_vectors: Floats2d) -> Ints1d:
+        vectors_info.check_consistency(d_vectors)
+        _, d_weights = backprop_vectors(d_vectors[:, :width])
+        if append_importance:
+            d_weights += d_vectors[:, width:]
+        return backprop_weights(d_weights)
+
+    return vectors, backprop
+
+
+def init(model: AttrLayer, X: Optional[Ints1d] = None, Y: Optional[Floats2d] = None) -> None:
+    """Initialize the components before the importance, as if there were only those."""
+    to_rows, importance, table = model.layers
+    to_rows.initialize(X=X)
+    table.initialize()
+    importance.initialize(X=X)

@@ -1,0 +1,119 @@
+"""Rows and their weights to vectors: the pool of component vectors of a hash embedding."""
+
+from functools import partial
+from typing import Callable, List, Literal, Tuple
+
+import numpy
+from thinc.api import Model, uniform_init
+from thinc.types import Floats2d, Ints2d
+from thinc.util import ArrayInfo
+
+from ..types import Array, WeightedRows, WeightedTableLayer
+from .blocks import row_blocks, scratch
+from .pinned import Pinned
+from .table_embed import check_rows, gradient_of, init, table_of
+
+Aggregate = Literal["sum", "mean", "concatenate"]
+
+
+def WeightedTableEmbed(
+    nO: int,
+    nV: int,
+    *,
+    num_hashes: int,
+    aggregate: Aggregate = "sum",
+    initializer: Callable = uniform_init,
+) -> WeightedTableLayer:
+    """Weight the rows of a table that each symbol is mapped to, and put them together.
+
+    The hash vector of Svenstrup et al. 2017, section 3: the sum over i of p_i * E[row_i], with
+    one weight p_i per hash function; or its mean, or, as their section 6 proposes, the weighted
+    rows side by side. TableEmbed is the same with weights of 1, in less time.
+
+    rows (N, K) int32, weights (N, K) float32 -> vectors (N, nO) float32, or (N, K * nO) side by
+    side.
+
+    nO (int): Width of the table, d in the paper.
+    nV (int): Number of rows, B in the paper.
+    num_hashes (int): Rows of a symbol, K.
+    aggregate (str): "sum", "mean", or "concatenate".
+    initializer (Callable): Fills the table E (nV, nO); uniform in [-0.1, 0.1), as in TableEmbed.
+
+    Raises IndexError for a row that the table does not have.
+    """
+    return Model(
+        "weighted_table_embed",
+        forward,
+        init=partial(init, initializer),
+        dims={"nO": nO, "nV": nV},
+        params={"E": None},
+        attrs={"aggregate": Pinned(aggregate), "num_hashes": Pinned(num_hashes)},
+    )
+
+
+def forward(
+    model: WeightedTableLayer, X: WeightedRows, is_train: bool
+) -> Tuple[Floats2d, Callable]:
+    """Gather, weight and add in blocks that stay in the cache, and go back the same way."""
+    rows, weights = X
+    E = table_of(model)
+    check_rows(model, rows)
+    _check_shapes(model, rows, weights)
+    columns = model.ops.as_contig(rows.T)  # (K, N)
+    share = 1 / len(columns) if model.attrs["aggregate"].value == "mean" else 1.0
+    vectors = model.ops.alloc2f(len(rows), output_width(model))
+    for block in row_blocks(rows):
+        for k, part in enumerate(_parts(model, vectors[block])):
+            component = _gather(E, columns[k, block])
+            component *= weights[block, k : k + 1] * share
+            part += component
+    vectors_info = ArrayInfo.from_array(vectors)
+
+    def backprop(d_vectors: Floats2d) -> WeightedRows:
+        vectors_info.check_consistency(d_vectors)
+        dE = gradient_of(model)
+        d_weights = model.ops.alloc2f(*weights.shape)
+        for block in row_blocks(rows):
+            for k, d_part in enumerate(_parts(model, d_vectors[block])):
+                column = columns[k, block]
+                component = _gather(E, column)
+                d_weights[block, k] = model.ops.xp.einsum("nd,nd->n", component, d_part) * share
+                d_component = model.ops.xp.multiply(
+                    d_part, weights[block, k : k + 1] * share, out=component
+                )
+                model.ops.scatter_add(dE, column, d_component)
+        return model.ops.alloc2i(*rows.shape), d_weights  # integers have no gradient
+
+    return vectors, backprop
+
+
+def output_width(model: WeightedTableLayer) -> int:
+    """Tell the width of the vectors."""
+    side_by_side = model.attrs["aggregate"].value == "concatenate"
+    return model.get_dim("nO") * (model.attrs["num_hashes"].value if side_by_side else 1)
+
+
+def _parts(model: WeightedTableLayer, vectors: Array) -> List[Array]:
+    """View the columns of vectors that each of the K weighted rows is added to."""
+    nO, num_hashes = model.get_dim("nO"), model.attrs["num_hashes"].value
+    if output_width(model) == nO:
+        return [vectors] * num_hashes
+    return [vectors[:, k * nO : (k + 1) * nO] for k in range(num_hashes)]
+
+
+def _gather(E: Array, column: Array) -> Array:
+    """Copy rows (N,) of a table, in memory that the next call takes again."""
+    out = scratch("component", (len(column), E.shape[1]), E)
+    if isinstance(E, numpy.ndarray):
+        return E.take(column, axis=0, out=out, mode="clip")  # the other modes copy once more
+    return E.take(column, axis=0, out=out)
+
+
+def _check_shapes(model: WeightedTableLayer, rows: Ints2d, weights: Floats2d) -> None:
+    expected = (len(rows), model.attrs["num_hashes"].value)
+    if rows.shape != expected or weights.shape != expected:
+        raise ValueError(
+            f"Layer '{model.name}' has {expected[1]} hash functions, and expects as many rows and "
+            f"weights for each symbol; was given rows of shape {rows.shape} and weights of shape "
+            f"{weights.shape}. Build it and the layers before it with one num_hashes."
+        )

@@ -1,0 +1,233 @@
+"""The registered architectures for spaCy's textcat and textcat_multilabel: wiring only."""
+
+import warnings
+from functools import partial
+from itertools import combinations
+from typing import Any, Callable, List, Literal, Optional, Sequence, Union, cast
+
+from spacy.ml.models.textcat import resize_and_set_ref
+from spacy.tokens import Doc
+from thinc.api import (
+    Linear,
+    Logistic,
+    Model,
+    Relu,
+    Softmax,
+    chain,
+    reduce_mean,
+    reduce_sum,
+    resizable,
+    with_array,
+)
+from thinc.layers.resizable import resize_linear_weighted
+from thinc.types import Floats2d
+
+from .layers import (
+    Aggregate,
+    Pinned,
+    default_seeds,
+    extract_ngrams,
+    ngram_name,
+    random_run,
+    reduce_ngrams,
+    soft_vote,
+)
+from .wiring import RowsBy, attr_id, attr_names, weighted_layer
+
+_ORDERS = [1, 2]
+_NO_LAYERS: List[int] = []
+# Bias of a label that is added later, for softmax: predictions stay as they are to a few parts in
+# 10**9 until it is trained. With spaCy's -5000, hidden layers with normalization never learn it.
+_NEW_LABEL = -20
+
+
+def build_textcat_hash_embed_v1(
+    exclusive_classes: bool,
+    width: int = 20,
+    rows: int = 100_000,
+    importance_rows: Optional[int] = None,
+    num_hashes: int = 2,
+    ngram_orders: List[int] = _ORDERS,
+    attr: Union[str, int] = "LOWER",
+    reduce: Literal["sum", "mean"] = "sum",
+    aggregate: Aggregate = "sum",
+    append_importance: bool = False,
+    train_importance: bool = True,
+    importance_by: RowsBy = "hash",
+    independent: bool = True,
+    hidden: List[int] = _NO_LAYERS,
+    input_dropout: Optional[List[int]] = None,
+    seed: Optional[int] = None,
+    embed_init: Optional[Callable] = None,
+    importance_init: Optional[Callable] = None,
+    nO: Optional[int] = None,
+) -> Model[List[Doc], Floats2d]:
+    """Classify documents by hash embeddings of their word n-grams.
+
+    The n-grams of a document are embedded, each by component vectors that it shares with others,
+    weighted by importance parameters, and added up; a linear layer follows, or hidden layers first
+    (Svenstrup et al. 2017, sections 5.3 and 5.4). No dictionary is needed. Without any n-gram, as
+    in a document that is shorter than all orders, the biases decide.
+
+    exclusive_classes (bool): Whether a document has exactly one label (textcat: softmax, trained by
+        cross entropy), or any number (textcat_multilabel: a logistic function for each label,
+        trained as spaCy trains its own, by squared error).
+    width (int): Width of the component vectors. Recommended values are 20 without hidden layers,
+        and 200 with them.
+    rows (int): Number of component vectors, B in the paper. Recommended values are between 500 and
+        1000000.
+    importance_rows (Optional[int]): Number of rows of importance parameters, K in the paper. Null
+        takes ten times as many as component vectors. By lookup, the dictionary decides.
+    num_hashes (int): Number of component vectors of an n-gram, k in the paper, 1 to 16. The
+        recommended value is 2.
+    ngram_orders (List[int]): Numbers of tokens of an n-gram, each from 1 to 10. Recommended
+        values are [1, 2], or [2] as in the paper's section 5.3.
+    attr (Union[str, int]): Attribute of the tokens, by name or id.
+    reduce (str): Whether to "sum" the n-grams' vectors, as in the paper, or to take the "mean".
+    aggregate (str): What to do with the weighted component vectors of an n-gram: "sum", "mean", or
+        "concatenate".
+    append_importance (bool): Whether to put the importance parameters beside an n-gram's vector.
+    train_importance (bool): Whether there are importance parameters; else all are 1.
+    importance_by (str): How an n-gram finds its importance parameters: "hash", or "lookup" in a
+        dictionary of the most frequent n-grams of the training corpus, made by the callback
+        spacy-multihash.init_tables.v1 in [initialize.before_init].
+    independent (bool): Whether component vectors and importance parameters have hash functions of
+        their own, as the paper's section 6 recommends.
+    hidden (List[int]): Widths of hidden layers: rectified linear units, layer normalization
+        where the paper has batch normalization, and dropout at the rate of the training config.
+        Empty for none; [1000, 1000, 1000] in the paper's section 5.4.
+    input_dropout (Optional[List[int]]): Train on a random run of consecutive n-grams of each
+        document, at least the first number long and at most the second. Null for none; [4, 100] in
+        the paper.
+    seed (Optional[int]): Hash seed, 0 <= seed < 2**32. Null takes the package's own.
+    embed_init (Optional[Callable]): Fills the component vectors. Null for uniform in [-0.1, 0.1).
+    importance_init (Optional[Callable]): Fills the importance parameters. Null for ones.
+    nO (Optional[int]): Number of labels. Null, which is recommended, leaves it to the component.
+
+    Raises ValueError for an unknown attribute, and for a number that is out of range.
+    """
+    sizes = [("width", width), ("rows", rows), *(("hidden", size) for size in hidden)]
+    sizes += [] if importance_rows is None else [("importance_rows", importance_rows)]
+    for name, size in sizes:
+        if size < 1:
+            raise ValueError(
+                f"TextCatHashEmbed: {name} must be 1 or more, was: {size}. Change it in the config."
+            )
+    (attr_name,) = attr_names([attr])
+    extract = extract_ngrams(attr_id(attr), ngram_orders, attr_name=attr_name)
+    embed = weighted_layer(
+        ngram_name(attr_name, ngram_orders),
+        width,
+        rows,
+        seed=default_seeds(1)[0] if seed is None else seed,
+        num_hashes=num_hashes,
+        importance_nV=importance_rows,
+        importance_by=importance_by,
+        independent=independent,
+        aggregate=aggregate,
+        append_importance=append_importance,
+        train_importance=train_importance,
+        embed_init=embed_init,
+        importance_init=importance_init,
+    )
+    widths = [embed.get_dim("nO"), *hidden]
+    layers: List[Model] = [
+        extract,
+        *_input_dropout(input_dropout),
+        with_array(cast(Any, embed)),
+        reduce_ngrams(reduce_sum() if reduce == "sum" else reduce_mean(), widths[0]),
+    ]
+    for nI, size in zip(widths, hidden, strict=False):
+        layers.append(Relu(size, nI, normalize=True, dropout=0.0))
+    return _classify(layers, widths[-1], exclusive_classes, nO)
+
+
+def build_textcat_ensemble_v1(
+    *models: Model[List[Doc], Floats2d],
+) -> Model[List[Doc], Floats2d]:
+    """Classify documents by several models, whose probabilities are averaged.
+
+    Soft voting, as in Svenstrup et al. 2017, section 5.5. Each model is trained as if it were
+    alone. In a config they are sections of their own, as [components.textcat.model.*.first].
+
+    models (Model): The models, of any architecture for textcat or for textcat_multilabel. Give each
+        TextCatHashEmbed a seed of its own: with the same one, and equal numbers of rows, they have
+        the same collisions, and a warning says so.
+
+    Raises ValueError without models, or if they disagree in exclusive_classes.
+    """
+    kinds = [bool(model.attrs.get("multi_label")) for model in models]
+    if len(set(kinds)) != 1:
+        raise ValueError(
+            "TextCatEnsemble needs one or more models that agree in exclusive_classes, was given: "
+            f"exclusive_classes = {[not kind for kind in kinds]}. Change the sections [...model.*] "
+            "of the config: true in all for textcat, false in all for textcat_multilabel."
+        )
+    _warn_of_equal_hashes(models)
+    ensemble = cast(Model[List[Doc], Floats2d], soft_vote(*cast(Any, models)))
+    ensemble.name = "textcat_ensemble"
+    ensemble.attrs["multi_label"] = kinds[0]
+    if all("resize_output" in model.attrs for model in models):
+        ensemble.attrs["resize_output"] = _resize_members
+    return ensemble
+
+
+def _input_dropout(input_dropout: Optional[List[int]]) -> List[Model]:
+    """Build the layer of the setting, if there is to be one."""
+    if input_dropout is None:
+        return []
+    if len(input_dropout) != 2:
+        raise ValueError(
+            "TextCatHashEmbed: input_dropout must be two numbers of n-grams, the fewest and the "
+            f"most to keep, was: {input_dropout}. Change it in the config. Recommended: "
+            "[4, 100], or null for none."
+        )
+    return [random_run(*input_dropout)]
+
+
+def _classify(
+    layers: List[Model], nI: int, exclusive_classes: bool, nO: Optional[int]
+) -> Model[List[Doc], Floats2d]:
+    """Put the output behind the layers, so that labels can be added later, as spaCy does."""
+    output: Model[Floats2d, Floats2d] = (Softmax if exclusive_classes else Linear)(nO, nI)
+    filled = {"W": 0, "b": _NEW_LABEL if exclusive_classes else 0}
+    resize = partial(resize_linear_weighted, fill_defaults=filled)
+    resizable_output: Model = resizable(output, resize_layer=resize)
+    layers = [*layers, resizable_output, *([] if exclusive_classes else [Logistic()])]
+    model: Model[List[Doc], Floats2d] = chain(*layers)
+    model.name = "textcat_hash_embed"
+    if nO is not None:
+        model.set_dim("nO", nO)
+    model.set_ref("output_layer", output)
+    model.attrs["multi_label"] = not exclusive_classes
+    model.attrs["resize_output"] = partial(resize_and_set_ref, resizable_layer=resizable_output)
+    return model
+
+
+def _resize_members(ensemble: Model, nO: int) -> Model:
+    """Make room for more labels in each model of an ensemble."""
+    for member in ensemble.layers:
+        member.attrs["resize_output"](member, nO)
+    ensemble.set_dim("nO", nO, force=True)
+    return ensemble
+
+
+def _warn_of_equal_hashes(models: Sequence[Model]) -> None:
+    """Warn of models that map n-grams to the same rows."""
+    hashes = [_hash_settings(model) for model in models]
+    for (i, one), (j, other) in combinations(enumerate(hashes), 2):
+        if one and one == other:
+            warnings.warn(
+                f"TextCatEnsemble: models {i} and {j} have the same hash functions, and so the "
+                "same collisions. Give each a seed of its own in the config.",
+                stacklevel=3,
+            )
+
+
+def _hash_settings(model: Model) -> List[List[object]]:
+    """List the settings of each layer of a model that hashes."""
+    return [
+        [value.value for value in node.attrs.values() if isinstance(value, Pinned)]
+        for node in model.walk()
+        if node.name == "hash_rows"
+    ]

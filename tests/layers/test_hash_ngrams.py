@@ -1,0 +1,77 @@
+import mmh3
+import numpy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from thinc.api import Ops, get_current_ops, to_numpy
+
+from spacy_multihash.layers.hash_ngrams import hash_ngrams
+
+IDS = st.integers(0, 2**64 - 1)
+DOCS = st.lists(st.lists(IDS, max_size=14), max_size=6)
+ORDERS = st.sets(st.integers(1, 10), min_size=1).map(sorted)
+
+
+def reference(doc: list[int], orders: list[int]) -> list[int]:
+    """Hash with mmh3, one n-gram at a time."""
+    ngrams = []
+    for start in range(len(doc)):
+        for order in orders:
+            ids = doc[start : start + order]
+            if len(ids) == order:
+                key = b"".join(i.to_bytes(8, "little") for i in ids)
+                hashed = mmh3.hash64(key, 0, x64arch=True, signed=False)[0]
+                ngrams.append(ids[0] if order == 1 else hashed)
+    return ngrams
+
+
+def ngrams_of(docs: list[list[int]], orders: list[int]) -> tuple[list[int], list[int]]:
+    ids = get_current_ops().asarray(numpy.array(sum(docs, []), dtype="uint64"))
+    lengths = numpy.array([len(doc) for doc in docs], dtype="int32")
+    ngrams, counts = hash_ngrams(ids, lengths, orders)
+    assert ngrams.dtype == "uint64"
+    assert counts.dtype == "int32"
+    return to_numpy(ngrams).tolist(), counts.tolist()
+
+
+@given(docs=DOCS, orders=ORDERS)
+def test_hash_ngrams_equal_mmh3(docs: list[list[int]], orders: list[int]) -> None:
+    expected = [reference(doc, orders) for doc in docs]
+    assert ngrams_of(docs, orders) == (sum(expected, []), [len(ngrams) for ngrams in expected])
+
+
+@pytest.mark.parametrize("order", range(1, 11))
+def test_hash_ngrams_of_each_order_equal_mmh3(ops: Ops, order: int) -> None:
+    docs = [list(range(2**64 - 12, 2**64)), [5, 6], [], list(range(10))]
+    expected = [reference(doc, [order]) for doc in docs]
+    assert ngrams_of(docs, [order]) == (sum(expected, []), [len(each) for each in expected])
+
+
+def test_ngrams_of_three_tokens_never_change(ops: Ops) -> None:
+    ngrams, _ = ngrams_of([[1, 2, 3]], [1, 2, 3])
+    two, three, last_two = 16063648466534526982, 13045406365036049729, 9600194020079888885
+    assert ngrams == [1, two, three, 2, last_two, 3]
+
+
+def test_order_of_the_tokens_counts() -> None:
+    (one,), _ = ngrams_of([[1, 2]], [2])
+    (other,), _ = ngrams_of([[2, 1]], [2])
+    assert one != other
+
+
+def test_an_order_keeps_its_ngrams_beside_others() -> None:
+    docs = [list(range(12))]
+    alone, _ = ngrams_of(docs, [3])
+    beside, _ = ngrams_of(docs, [2, 3, 7])
+    assert set(alone) < set(beside)
+
+
+@pytest.mark.parametrize("docs", [[], [[]], [[], []], [[1], [2, 3]]])
+def test_docs_that_are_shorter_than_the_orders_have_none(ops: Ops, docs: list[list[int]]) -> None:
+    assert ngrams_of(docs, [3, 4]) == ([], [0] * len(docs))
+
+
+def test_ids_that_are_passed_in_are_not_written_to() -> None:
+    ids = numpy.arange(5, dtype="uint64")
+    hash_ngrams(ids, numpy.array([5], dtype="int32"), [1, 2, 3])
+    assert ids.tolist() == [0, 1, 2, 3, 4]

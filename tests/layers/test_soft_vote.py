@@ -1,0 +1,70 @@
+import numpy
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from thinc.api import Model, Ops, to_numpy
+
+from spacy_multihash.layers.soft_vote import soft_vote
+
+VOTES = numpy.array([[[0.2, 0.8], [1, 0]], [[0.6, 0.4], [1, 0]], [[0.1, 0.9], [1, 0]]], dtype="f")
+MEAN = numpy.array([[0.3, 0.7], [1, 0]], dtype="f")
+TRUTH = numpy.array([[0, 1], [1, 0]], dtype="f")
+
+
+class Member:
+    """A classifier that has made up its mind, and notes what comes back."""
+
+    def __init__(self, ops: Ops, vote: numpy.ndarray) -> None:
+        self.d_vote = None
+        self.model: Model = Model(
+            "member", lambda model, docs, is_train: (ops.asarray(vote), self.backprop)
+        )
+
+    def backprop(self, d_vote: numpy.ndarray) -> list:
+        self.d_vote = to_numpy(d_vote)
+        return []
+
+
+@pytest.fixture
+def members(ops: Ops) -> list[Member]:
+    return [Member(ops, vote) for vote in VOTES]
+
+
+def vote_of(members: list[Member]) -> Model:
+    return soft_vote(*[member.model for member in members])
+
+
+def test_probabilities_are_averaged(members: list[Member]) -> None:
+    assert_allclose(to_numpy(vote_of(members).predict([])), MEAN, atol=1e-6)
+
+
+def test_each_member_is_told_its_own_error(ops: Ops, members: list[Member]) -> None:
+    mean, backprop = vote_of(members).begin_update([])
+    assert backprop(mean - ops.asarray(TRUTH)) == []
+    for member, vote in zip(members, VOTES, strict=True):
+        assert_allclose(member.d_vote, vote - TRUTH, atol=1e-6)
+
+
+def test_where_the_truth_is_missing_no_member_is_told_anything(
+    ops: Ops, members: list[Member]
+) -> None:
+    mean, backprop = vote_of(members).begin_update([])
+    d_mean = mean - ops.asarray(TRUTH)
+    d_mean[0, 1] = 0
+    backprop(d_mean)
+    for member, vote in zip(members, VOTES, strict=True):
+        expected = vote - TRUTH
+        expected[0, 1] = 0
+        assert_allclose(member.d_vote, expected, atol=1e-6)
+
+
+def test_one_member_is_itself(ops: Ops, members: list[Member]) -> None:
+    mean, backprop = vote_of(members[:1]).begin_update([])
+    backprop(mean - ops.asarray(TRUTH))
+    assert_allclose(members[0].d_vote, VOTES[0] - TRUTH, atol=1e-6)
+
+
+def test_gradient_that_is_passed_in_is_not_written_to(ops: Ops, members: list[Member]) -> None:
+    _, backprop = vote_of(members).begin_update([])
+    d_mean = ops.asarray(TRUTH)
+    backprop(d_mean)
+    assert_array_equal(to_numpy(d_mean), TRUTH)
