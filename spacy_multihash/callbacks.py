@@ -1,19 +1,21 @@
 """Callbacks: one gives MultiEmbed its tables, one gives all layers the faster products."""
 
+from functools import partial
 from pathlib import Path
-from typing import Callable, List, Mapping, Optional, Union
+from typing import Callable, List, Optional, Sequence, Union
 
 from spacy.language import Language
 from spacy.util import logger
 from thinc.api import Model
 
-from .architectures import attr_id
 from .corpora import training_docs
+from .corpus_symbols import DocReader, count_corpus
+from .embedding_tables import ngram_layers
 from .layers import Symbols
 from .products import use_product_ops
-from .tables import Tables, check_cut, count_symbols, cut_tables, make_tables, read_tables
+from .tables import Tables, check_cut, cut_tables, read_tables
 
-# Names of the nodes of an attribute of MultiEmbed.
+# Names of the nodes that look symbols up, and of the table of their rows.
 _LOOKUP_CHAIN = ["lookup_rows", "table_embed"]
 
 
@@ -44,14 +46,14 @@ def make_init_tables_v1(
             return nlp
         if path is None:
             logger.info("Counting the symbols of the training corpus for %s", list(models))
-            counts = count_symbols(training_docs(nlp), lookup_attrs(*models.values()))
-            tables = make_tables(counts, min_freq=min_freq, max_rows=max_rows)
+            tables = count_tables(list(models.values()), partial(training_docs, nlp))
         else:
-            tables = cut_tables(read_tables(path), min_freq=min_freq, max_rows=max_rows)
+            tables = read_tables(path)
+        tables = cut_tables(tables, min_freq=min_freq, max_rows=max_rows)
         for name, model in models.items():
             set_tables(model, tables)
-            rows = {attr: len(tables.tables[attr]) + 1 for attr in lookup_attrs(model)}
-            logger.info("Set the tables of MultiEmbed in '%s', with rows: %s", name, rows)
+            rows = {symbols: len(tables.tables[symbols]) + 1 for symbols in lookup_names(model)}
+            logger.info("Set the tables of '%s', with rows: %s", name, rows)
         return nlp
 
     return init_tables
@@ -107,11 +109,22 @@ def component_names(component: Union[str, List[str]]) -> List[str]:
     return [component] if isinstance(component, str) else component
 
 
-def lookup_attrs(*models: Model) -> Mapping[str, int]:
-    """List name and id of each attribute that the MultiEmbed layers in models look up."""
+def lookup_names(*models: Model) -> List[str]:
+    """List what the layers in models look up: names of attributes, or of their n-grams."""
     chains = [chain for model in models for chain in _lookup_chains(model)]
-    names = [chain.layers[0].attrs["attr"].value for chain in chains]
-    return {name: attr_id(name) for name in names}
+    return list(dict.fromkeys(chain.layers[0].attrs["attr"].value for chain in chains))
+
+
+def count_tables(models: Sequence[Model], make_docs: DocReader) -> Tables:
+    """Count all that the layers in models look up, and cut nothing.
+
+    models (Sequence[Model]): Models that hold a MultiEmbed, or another embedding by lookup.
+    make_docs (DocReader): Gives the docs, which are read once for all attributes, and once for each
+        kind of n-grams.
+    """
+    extractors = {name: layer for model in models for name, layer in ngram_layers(model).items()}
+    names = lookup_names(*models)
+    return Tables(count_corpus(make_docs, {name: extractors.get(name) for name in names}))
 
 
 def set_tables(model: Model, tables: Tables) -> None:
@@ -127,7 +140,7 @@ def set_tables(model: Model, tables: Tables) -> None:
     """
     check_tables(model, tables)
     symbols_of = {
-        name: Symbols.from_ordered(tables.tables[name].keys) for name in lookup_attrs(model)
+        name: Symbols.from_ordered(tables.tables[name].keys) for name in lookup_names(model)
     }
     for lookup, table_embed in (chain.layers for chain in _lookup_chains(model)):
         symbols = symbols_of[lookup.attrs["attr"].value]
@@ -143,7 +156,7 @@ def check_tables(model: Model, tables: Tables) -> None:
             f"Tables are for a MultiEmbed, but the model '{model.name}' holds none. "
             "Give the model of the component that embeds by lookup."
         )
-    for name in lookup_attrs(model):
+    for name in lookup_names(model):
         if name not in tables.tables:
             raise ValueError(
                 f"The tables of MultiEmbed lack {name}: they have {sorted(tables.tables)}. "

@@ -3,131 +3,31 @@
 What is expected by chance, and when two symbols collide, is said in row_statistics.py.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Literal, Optional, cast
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Optional, cast
 
 import numpy
-from spacy.tokens import Doc, Token
+from spacy.tokens import Doc
 from spacy.vocab import Vocab
 from thinc.api import Model, to_numpy
 from thinc.types import Ints1d
 
-from .architectures import attr_id
+from .corpus_symbols import count_for_tables, ngram_ids, ngram_texts, symbol_text
 from .embedding_tables import EmbeddingTable
+from .row_reports import Count, Sharing, Size, TableReport, TableUse, WordRows, full_name
 from .row_statistics import (
     colliding_pairs,
     count_indistinguishable,
     pairs_by_chance,
     unreached_by_chance,
 )
-from .tables import count_symbols, make_tables
-from .types import RowLayer
+from .types import NgramLayer, RowLayer
+from .wiring import attr_id
 
-# A count is suspicious if it is further from its mean than so many standard deviations, and three
-# more: next to none may be expected.
-MAX_SDS = 5
-SLACK = 3
 EXAMPLES = 5
 _FLOAT = 4  # bytes
 _SYMBOL = 8 + 4  # bytes of a key and of its row, as MultiEmbed keeps them
-
-
-@dataclass(frozen=True)
-class Size:
-    """Number of parameters, and bytes of all arrays."""
-
-    parameters: int
-    bytes: int
-
-
-@dataclass(frozen=True)
-class Count:
-    """A count, and its mean and standard deviation by chance, None where rows are looked up."""
-
-    actual: int
-    mean: Optional[float] = None
-    sd: Optional[float] = None
-
-    @property
-    def is_suspicious(self) -> bool:
-        """Tell whether chance would hardly ever lead so far from the mean."""
-        if self.mean is None or self.sd is None:
-            return False
-        return abs(self.actual - self.mean) > MAX_SDS * self.sd + SLACK
-
-
-@dataclass(frozen=True)
-class TableUse:
-    """How a corpus uses a table.
-
-    num_symbols (int): The distinct symbols of the attribute, V.
-    load_factor (float): V * k / n: the symbols that a row has to serve, on average.
-    unreached (Count): The rows that no symbol falls on. By chance n * (1 - 1/n) ** (V * k).
-    unreached_by_hash (list[Count]): The rows that each hash function by itself takes no symbol to.
-    colliding_pairs (list[Count]): For j = 1, ..., k, the pairs of symbols that collide in exactly j
-        hashes. By chance C(V, 2) * C(k, j) * (1/n) ** j * (1 - 1/n) ** (k - j).
-    indistinguishable (int): The symbols whose k rows are, in some order, those of another symbol:
-        the model cannot tell them apart by this attribute.
-    lookup_size (Size): A table with a row for each symbol and one for unknown symbols, to look up.
-    """
-
-    num_symbols: int
-    load_factor: float
-    unreached: Count
-    unreached_by_hash: list[Count]
-    colliding_pairs: list[Count]
-    indistinguishable: int
-    lookup_size: Size
-
-
-@dataclass(frozen=True)
-class TableReport:
-    """The table of an attribute.
-
-    component (str): Name of the component that it is in.
-    attr (str): Name of the attribute.
-    rows_by (str): Whether rows are found by "hash", or by "lookup".
-    num_rows, width, num_hashes (int): Sizes, n, W and k.
-    seed (Optional[int]): The hash seed, None for a lookup.
-    size (Size): The table, n * W float32.
-    use (Optional[TableUse]): How a corpus uses it, None without a corpus.
-    """
-
-    component: str
-    attr: str
-    rows_by: Literal["hash", "lookup"]
-    num_rows: int
-    width: int
-    num_hashes: int
-    seed: Optional[int]
-    size: Size
-    use: Optional[TableUse] = None
-
-
-@dataclass(frozen=True)
-class Sharing:
-    """How many other symbols of a corpus collide with one in `hashes` hashes, and a few of them."""
-
-    hashes: int
-    count: int
-    examples: list[str]
-
-
-@dataclass(frozen=True)
-class WordRows:
-    """The rows of one attribute of a word, and the symbols that share them, None without a corpus.
-
-    symbol (str): The value of the attribute, as a string.
-    rows (list[int]): The row that each hash function takes it to.
-    """
-
-    word: str
-    component: str
-    attr: str
-    symbol: str
-    rows: list[int]
-    sharing: Optional[list[Sharing]] = None
 
 
 def model_size(*models: Model) -> Optional[Size]:
@@ -146,20 +46,24 @@ def model_size(*models: Model) -> Optional[Size]:
 def symbols_of(docs: Iterable[Doc], tables: Iterable[EmbeddingTable]) -> dict[str, numpy.ndarray]:
     """List the distinct symbols (V,) uint64 of each attribute of tables, most frequent first.
 
-    docs (Iterable[Doc]): The corpus, made with the vocab of the pipeline. Read once, and not kept.
+    docs (Iterable[Doc]): The corpus, made with the vocab of the pipeline. Read once, and not kept,
+        unless there are tables of n-grams.
     tables (Iterable[EmbeddingTable]): The tables.
 
     Raises ValueError for docs without tokens.
     """
-    counts = count_symbols(docs, {table.attr: attr_id(table.attr) for table in tables})
-    if not all(counts.values()):
-        raise ValueError("The corpus has no tokens to inspect. Give one with text.")
-    made = make_tables(counts, min_freq=0)
-    return {name: table.keys for name, table in made.tables.items()}
+    tables = list(tables)
+    docs = list(docs) if any(table.ngrams is not None for table in tables) else docs
+    return {name: table.keys for name, table in count_for_tables(lambda: docs, tables).items()}
 
 
 def inspect_table(table: EmbeddingTable, symbols: Optional[numpy.ndarray] = None) -> TableReport:
-    """Describe a table, and how the distinct symbols (V,) uint64 of a corpus use it."""
+    """Describe a table, and how the distinct symbols (V,) uint64 of a corpus use it.
+
+    Symbols whose components are found through their row of importance parameters, the single D1 of
+    Svenstrup et al. 2017, are one to the hash functions if they share it: chance is that of hashing
+    the rows of importance that they have.
+    """
     attrs, weights = table.layer.attrs, table.weights
     num_rows, width = weights.get_dim("nV"), weights.get_dim("nO")
     is_hash = table.layer.name == "hash_rows"
@@ -172,40 +76,51 @@ def inspect_table(table: EmbeddingTable, symbols: Optional[numpy.ndarray] = None
         num_hashes=attrs["num_hashes"].value if is_hash else 1,
         seed=attrs["seed"].value if is_hash else None,
         size=_table_size(num_rows, width),
+        part=table.part,
     )
     if symbols is None:
         return report
     rows = rows_of(table.layer, symbols)  # (V, K)
-    return replace(report, use=_use(rows, num_rows, width, is_hash))
+    sizes = group_sizes(table.layer, symbols)
+    return replace(report, use=_use(rows, num_rows, width, sizes if is_hash else None))
 
 
 def inspect_word(
-    table: EmbeddingTable, word: str, vocab: Vocab, symbols: Optional[numpy.ndarray] = None
+    table: EmbeddingTable,
+    word: str,
+    vocab: Vocab,
+    symbols: Optional[numpy.ndarray] = None,
+    *,
+    texts: Optional[Callable[[Sequence[int]], list[str]]] = None,
 ) -> WordRows:
     """Find the rows of a word in a table, and the symbols of a corpus that share them.
 
     table (EmbeddingTable): The table.
-    word (str): The word, which is taken as a text of one token without annotation.
+    word (str): The word, which is taken as a text of one token without annotation; for a table of
+        n-grams, an n-gram with blanks between its tokens.
     vocab (Vocab): The vocab of the pipeline.
     symbols (Optional[numpy.ndarray]): (V,) uint64 distinct symbols of the corpus.
+    texts (Optional[Callable]): Writes symbols as texts. None for their strings in the vocab, which
+        n-grams do not have: they are written as numbers.
 
-    Raises ValueError for an empty word.
+    Raises ValueError for an empty word, and for an n-gram of another order than the table's.
     """
     if not word:
         raise ValueError("A word to inspect must have at least one character, was: ''.")
-    ids = Doc(vocab, words=[word]).to_array([attr_id(table.attr)]).reshape(-1)  # (1,)
-    rows = rows_of(table.layer, ids)[0]  # (K,)
+    if table.ngrams is None:
+        id_ = int(Doc(vocab, words=[word]).to_array([attr_id(table.attr)]).item())
+        text = symbol_text(vocab, table.attr, id_)
+    else:
+        id_, text = _find_ngram(table.ngrams, word, vocab)
+    rows = rows_of(table.layer, numpy.array([id_], dtype="uint64"))[0]  # (K,)
     sharing = None
     if symbols is not None:
-        others = symbols[symbols != ids[0]]
+        texts = texts or (lambda keys: [symbol_text(vocab, table.attr, key) for key in keys])
+        others = symbols[symbols != id_]
         equal = (rows_of(table.layer, others) == rows).sum(axis=1)
         alike = {j: others[equal == j] for j in range(1, len(rows) + 1)}
-        sharing = [
-            Sharing(j, len(keys), [symbol_text(vocab, table.attr, key) for key in keys[:EXAMPLES]])
-            for j, keys in alike.items()
-        ]
-    text = symbol_text(vocab, table.attr, ids[0])
-    return WordRows(word, table.component, table.attr, text, rows.tolist(), sharing)
+        sharing = [Sharing(j, len(keys), texts(keys[:EXAMPLES])) for j, keys in alike.items()]
+    return WordRows(word, table.component, table.attr, text, rows.tolist(), sharing, table.part)
 
 
 def list_suspicions(report: TableReport) -> list[str]:
@@ -220,7 +135,7 @@ def list_suspicions(report: TableReport) -> list[str]:
     for j, count in enumerate(report.use.colliding_pairs, 1):
         counts[f"pairs of symbols that collide in exactly {j} of {len(hashes)} hashes"] = count
     return [
-        f"{report.component}.{report.attr}, seed {report.seed}: {count.actual:,} {what}, by chance "
+        f"{full_name(report)}, seed {report.seed}: {count.actual:,} {what}, by chance "
         f"{count.mean:,.1f} (standard deviation {count.sd:,.1f}). The seed is weak for "
         f"{report.num_rows:,} rows: train with another one."
         for what, count in counts.items()
@@ -233,29 +148,52 @@ def rows_of(layer: RowLayer, symbols: numpy.ndarray) -> numpy.ndarray:
     return to_numpy(layer.predict(cast(Ints1d, layer.ops.asarray(cast(Ints1d, symbols)))))
 
 
-def symbol_text(vocab: Vocab, attr: str, symbol: int) -> str:
-    """Write a symbol as its string, or, for an attribute without strings, as its number."""
-    has_string = attr == "MORPH" or (attr != "ENT_IOB" and hasattr(Token, f"{attr.lower()}_"))
-    return vocab.strings[int(symbol)] if has_string else str(symbol)
+def group_sizes(layer: RowLayer, symbols: numpy.ndarray) -> numpy.ndarray:
+    """Count the symbols (V,) uint64 in each group that a layer hashes as one: (G,) int64."""
+    if not layer.layers:
+        return numpy.ones(len(symbols), dtype="int64")
+    (through,) = layer.layers
+    return numpy.unique(rows_of(through, symbols), return_counts=True)[1]
 
 
-def _use(rows: numpy.ndarray, num_rows: int, width: int, is_hash: bool) -> TableUse:
+def _find_ngram(ngrams: NgramLayer, word: str, vocab: Vocab) -> tuple[int, str]:
+    """Find the id of an n-gram, and its text."""
+    doc, orders = Doc(vocab, words=word.split()), ngrams.attrs["orders"].value
+    if len(doc) not in orders:
+        raise ValueError(
+            f"The n-grams of {ngrams.attrs['attr'].value} to inspect have orders {orders}, but "
+            f"{word!r} has {len(doc)} words. Give n-grams of such orders, each in quotes and with "
+            "blanks between its words."
+        )
+    # Those that begin with the first token come first, in the order of their lengths.
+    id_ = int(ngram_ids(ngrams, [doc])[orders.index(len(doc))])
+    return id_, ngram_texts(lambda: [doc], ngrams, [id_], vocab)[0]
+
+
+def _use(
+    rows: numpy.ndarray, num_rows: int, width: int, hashed: Optional[numpy.ndarray]
+) -> TableUse:
+    """Count rows (V, K), of groups of symbols (G,) that are hashed, or of symbols looked up."""
     num_symbols, num_hashes = rows.shape
 
-    def count_unreached(reached: numpy.ndarray) -> Count:
-        chance = unreached_by_chance(num_rows, reached.size) if is_hash else (None, None)
+    def count_unreached(reached: numpy.ndarray, hashes: int) -> Count:
+        chance = (
+            (None, None) if hashed is None else unreached_by_chance(num_rows, len(hashed) * hashes)
+        )
         return Count(num_rows - len(numpy.unique(reached)), *chance)
 
-    pairs = [
-        Count(n, *pairs_by_chance(num_symbols, num_rows, num_hashes, j) if is_hash else ())
-        for j, n in enumerate(colliding_pairs(rows), 1)
-    ]
+    def count_pairs(actual: int, j: int) -> Count:
+        if hashed is None:
+            return Count(actual)
+        chance = pairs_by_chance(num_symbols, num_rows, num_hashes, j, group_sizes=hashed)
+        return Count(actual, *chance)
+
     return TableUse(
         num_symbols=num_symbols,
         load_factor=rows.size / num_rows,
-        unreached=count_unreached(rows),
-        unreached_by_hash=[count_unreached(column) for column in rows.T],
-        colliding_pairs=pairs,
+        unreached=count_unreached(rows, num_hashes),
+        unreached_by_hash=[count_unreached(column, 1) for column in rows.T],
+        colliding_pairs=[count_pairs(n, j) for j, n in enumerate(colliding_pairs(rows), 1)],
         indistinguishable=count_indistinguishable(rows),
         lookup_size=_table_size(num_symbols + 1, width, _SYMBOL * num_symbols),
     )

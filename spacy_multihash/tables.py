@@ -29,6 +29,9 @@ from .types import DocLike
 FORMAT = "spacy-multihash.tables"
 VERSION = 1
 
+# Ids that are kept until they are counted, or as many as are counted already.
+_PENDING = 2**22
+
 # Attribute name -> symbol id -> how often it was seen.
 Counts = dict[str, Counter[int]]
 
@@ -78,6 +81,21 @@ def count_symbols(docs: Iterable[DocLike], attrs: Mapping[str, int]) -> Counts:
     return counts
 
 
+def count_ids(arrays: Iterable[numpy.ndarray]) -> Table:
+    """Count ids, in memory that grows with the distinct ones alone: n-grams are many.
+
+    arrays (Iterable[numpy.ndarray]): Ids (N,) uint64, in arrays that are read once and not kept.
+    """
+    table = Table(numpy.zeros(0, "uint64"), numpy.zeros(0, "uint64"))
+    pending: list[numpy.ndarray] = []
+    for ids in arrays:
+        pending.append(ids)
+        if sum(map(len, pending)) > max(len(table), _PENDING):
+            table, pending = _add_up(table, pending), []
+    table = _add_up(table, pending)
+    return _order(table.keys, table.counts)
+
+
 def make_tables(counts: Counts, *, min_freq: int = 10, max_rows: Optional[int] = None) -> Tables:
     """Order the symbols by (-count, id), and keep the frequent ones.
 
@@ -92,8 +110,7 @@ def make_tables(counts: Counts, *, min_freq: int = 10, max_rows: Optional[int] =
     for name, count in counts.items():
         keys = numpy.fromiter(count.keys(), dtype="uint64", count=len(count))
         freqs = numpy.fromiter(count.values(), dtype="uint64", count=len(count))
-        order = numpy.lexsort((keys, -freqs.astype("int64")))
-        tables[name] = Table(keys[order], freqs[order])
+        tables[name] = _order(keys, freqs)
     return cut_tables(Tables(tables), min_freq=min_freq, max_rows=max_rows)
 
 
@@ -230,6 +247,19 @@ def read_tables(path: Union[str, Path]) -> Tables:
         for name, arrays in body["tables"].items()
     }
     return Tables(tables, body["min_freq"], body["max_rows"])
+
+
+def _add_up(table: Table, arrays: Sequence[numpy.ndarray]) -> Table:
+    """Add the ids of arrays to counts that are in any order."""
+    keys, counts = numpy.unique(numpy.concatenate([*arrays, table.keys[:0]]), return_counts=True)
+    both, indices = numpy.unique(numpy.concatenate([table.keys, keys]), return_inverse=True)
+    sums = numpy.bincount(indices, numpy.concatenate([table.counts, counts]), len(both))
+    return Table(both, sums.astype("uint64"))
+
+
+def _order(keys: numpy.ndarray, counts: numpy.ndarray) -> Table:
+    order = numpy.lexsort((keys, -counts.astype("int64")))
+    return Table(keys[order], counts[order])
 
 
 def _md5(data: bytes) -> str:

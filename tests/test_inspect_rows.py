@@ -23,21 +23,17 @@ from typer.testing import CliRunner, Result
 
 from spacy_multihash.cli.init_tables import init_tables
 from spacy_multihash.cli.inspect_rows import Inspection, inspect_rows, inspect_rows_cli
-from spacy_multihash.embedding_tables import (
-    EmbeddingTable,
-    component_models,
-    find_tables,
-)
+from spacy_multihash.corpus_symbols import symbol_text
+from spacy_multihash.embedding_tables import EmbeddingTable, component_models, find_tables
 from spacy_multihash.row_inspection import (
-    Size,
     inspect_table,
     inspect_word,
     list_suspicions,
     model_size,
     rows_of,
-    symbol_text,
     symbols_of,
 )
+from spacy_multihash.row_reports import Size
 from spacy_multihash.row_statistics import (
     colliding_pairs,
     count_indistinguishable,

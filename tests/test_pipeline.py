@@ -32,12 +32,10 @@ from thinc.api import Config, Model, fix_random_seed
 from spacy_multihash import (
     build_multi_embed_v1,
     build_multi_hash_embed_v1,
-    count_symbols,
-    make_tables,
     set_tables,
     spacy_seeds,
 )
-from spacy_multihash.callbacks import lookup_attrs
+from spacy_multihash.callbacks import count_tables
 
 from .corpora import CALLBACK, small_config, write_corpus
 
@@ -483,7 +481,7 @@ def build_embed(
         model = build_multi_hash_embed_v1(WIDTH, list(attrs), rows, static_vectors)
     else:
         model = build_multi_embed_v1(WIDTH, list(attrs), static_vectors)
-        set_tables(model, make_tables(count_symbols(docs, lookup_attrs(model)), min_freq=1))
+        set_tables(model, count_tables([model], lambda: docs))
     fix_random_seed(1)
     return model.initialize(X=list(docs))
 

@@ -2,6 +2,7 @@ import hashlib
 import os
 from collections import Counter
 from pathlib import Path
+from unittest import mock
 
 import numpy
 import pytest
@@ -22,6 +23,8 @@ from spacy_multihash import (
     read_tables,
     write_tables,
 )
+from spacy_multihash import tables as tables_module
+from spacy_multihash.tables import count_ids
 
 COUNTS = st.dictionaries(st.integers(0, 2**64 - 1), st.integers(1, 2**40), max_size=20)
 
@@ -67,6 +70,21 @@ def test_docs_are_read_once_as_they_come(docs: list[Doc]) -> None:
 
 def test_no_docs_have_no_symbols() -> None:
     assert count_symbols([], {"NORM": NORM}) == {"NORM": Counter()}
+
+
+@given(
+    arrays=st.lists(
+        st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 3), max_size=8), max_size=8
+    ),
+    pending=st.integers(0, 9),
+)
+def test_ids_in_arrays_are_counted_as_one_by_one(arrays: list[list[int]], pending: int) -> None:
+    with mock.patch.object(tables_module, "_PENDING", pending):
+        table = count_ids(numpy.array(array, dtype="uint64") for array in arrays)
+    expected = one_table(Counter(i for array in arrays for i in array)).tables["NORM"]
+    assert table.keys.tolist() == expected.keys.tolist()
+    assert table.counts.tolist() == expected.counts.tolist()
+    assert (table.keys.dtype, table.counts.dtype) == ("uint64", "uint64")
 
 
 # Ordering and cutting

@@ -1,22 +1,23 @@
 """`python -m spacy multihash init-tables`: count a corpus, and write the tables of MultiEmbed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, List, Optional
 
 import typer
 from spacy.language import Language
+from spacy.tokens import Doc
 from spacy.util import load_config, load_model_from_config
 from tqdm import tqdm
 from wasabi import msg
 
-from ..callbacks import check_tables, component_names, find_multi_embed, lookup_attrs
+from ..callbacks import check_tables, component_names, count_tables, find_multi_embed
 from ..corpora import training_docs
 from ..tables import (
-    Counts,
     Tables,
     check_cut,
-    count_symbols,
+    cut_tables,
     make_tables,
     merge_tables,
     read_tables,
@@ -124,16 +125,15 @@ def init_tables(
     names = component or component_names(callback.get("component", "tok2vec"))
     models = [find_multi_embed(nlp, name) for name in names]
     if merge:
-        counts = merge_tables([read_tables(path) for path in merge])
+        tables = make_tables(merge_tables([read_tables(path) for path in merge]), min_freq=0)
     else:
-        counts = _count(nlp, lookup_attrs(*models), show_progress)
-    tables = make_tables(counts, min_freq=min_freq, max_rows=max_rows)
+        tables = count_tables(models, partial(_training_docs, nlp, show_progress))
+    tables = cut_tables(tables, min_freq=min_freq, max_rows=max_rows)
     for model in models:
         check_tables(model, tables)
     write_tables(output, tables)
     return tables
 
 
-def _count(nlp: Language, attrs: Mapping[str, int], show_progress: bool) -> Counts:
-    docs = tqdm(training_docs(nlp), desc="Counting", unit=" docs", disable=not show_progress)
-    return count_symbols(docs, attrs)
+def _training_docs(nlp: Language, show_progress: bool) -> Iterable[Doc]:
+    return tqdm(training_docs(nlp), desc="Counting", unit=" docs", disable=not show_progress)

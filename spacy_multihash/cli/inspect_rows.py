@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import List, Optional, Union
 
+import numpy
 import spacy
 import srsly
 import typer
@@ -13,23 +15,13 @@ from spacy.training.initialize import init_vocab
 from spacy.util import load_config, load_model_from_config, registry
 from wasabi import msg
 
+from ..collisions import Collisions, inspect_collisions
 from ..corpora import read_docs
-from ..embedding_tables import (
-    component_models,
-    find_tables,
-)
-from ..row_inspection import (
-    Count,
-    Size,
-    TableReport,
-    TableUse,
-    WordRows,
-    inspect_table,
-    inspect_word,
-    list_suspicions,
-    model_size,
-    symbols_of,
-)
+from ..corpus_symbols import count_for_tables, ngram_texts
+from ..embedding_tables import EmbeddingTable, component_models, find_tables, find_weighted
+from ..row_inspection import inspect_table, inspect_word, list_suspicions, model_size
+from ..row_reports import Count, Size, TableReport, TableUse, WordRows, full_name
+from ._show import show_collisions, show_table
 from ._util import import_code
 from .init_tables import CALLBACK
 
@@ -46,6 +38,8 @@ class Inspection:
     components (dict[str, Optional[Size]]): Each component's model, None if not initialized.
     pipeline (Optional[Size]): The models of all components, None if some are not initialized.
     warnings (list[str]): What is hardly by chance.
+    collisions (list[Collisions]): The symbols that each weighted hash embedding cannot tell apart,
+        none without a corpus.
     """
 
     tables: list[TableReport]
@@ -53,6 +47,7 @@ class Inspection:
     components: dict[str, Optional[Size]]
     pipeline: Optional[Size]
     warnings: list[str]
+    collisions: list[Collisions]
 
 
 def inspect_rows_cli(
@@ -74,7 +69,9 @@ def inspect_rows_cli(
     (distinct symbols times hashes, divided by rows), the rows that no symbol falls on, the pairs
     of symbols that collide in exactly 1, 2, ... hashes, both beside what is expected by chance,
     the symbols that share all their rows with another, and the lookup table that would replace it.
-    A count more than 5 standard deviations, and 3, from its mean brings a warning.
+    A count more than 5 standard deviations, and 3, from its mean brings a warning. Of a weighted
+    hash embedding also the symbols in collision: those that share with another all component
+    vectors, the row of importance parameters, and both.
 
     A config's model is not initialized: only the sizes of its tables are known. A MultiEmbed in it
     needs a file of tables, as path in [initialize.before_init].
@@ -104,20 +101,32 @@ def inspect_rows(
     Raises ValueError or OSError if something cannot be read, or has nothing to inspect.
     """
     nlp = _load(model)
-    tables = find_tables(nlp)
-    symbols = {} if data is None else symbols_of(read_docs(data, nlp.vocab), tables)
+    tables, weighted, models = find_tables(nlp), find_weighted(nlp), component_models(nlp)
+    symbols: dict[str, numpy.ndarray] = {}
+    if data is not None:
+        make_docs = partial(read_docs, data, nlp.vocab)
+        symbols = {
+            name: counts.keys for name, counts in count_for_tables(make_docs, tables).items()
+        }
     reports = [inspect_table(table, symbols.get(table.attr)) for table in tables]
-    models = component_models(nlp)
+
+    def inspect(word: str, table: EmbeddingTable) -> WordRows:
+        texts = None
+        if data is not None and table.ngrams is not None:
+            texts = partial(ngram_texts, make_docs, table.ngrams, vocab=nlp.vocab)
+        return inspect_word(table, word, nlp.vocab, symbols.get(table.attr), texts=texts)
+
     return Inspection(
         tables=reports,
-        words=[
-            inspect_word(table, word, nlp.vocab, symbols.get(table.attr))
-            for word in words
-            for table in tables
-        ],
+        words=[inspect(word, table) for word in words for table in tables],
         components={name: model_size(model) for name, model in models.items()},
         pipeline=model_size(*models.values()),
         warnings=[line for report in reports for line in list_suspicions(report)],
+        collisions=[
+            inspect_collisions(embedding, symbols[embedding.components.attr])
+            for embedding in weighted
+            if symbols
+        ],
     )
 
 
@@ -150,38 +159,42 @@ def _build(path: Path) -> Language:
 
 def _show(inspection: Inspection) -> None:
     tables = inspection.tables
-    _table(
+    show_table(
         "Tables",
         ("table", "rows", "width", "hashes", "seed", "parameters", "bytes"),
-        [(_name(t), *map(_text, (t.num_rows, t.width, t.num_hashes)), *_of(t)) for t in tables],
+        [(full_name(t), *map(_text, (t.num_rows, t.width, t.num_hashes)), *_of(t)) for t in tables],
     )
-    used = [(_name(t), t.use) for t in tables if t.use is not None]
-    _table(
+    used = [(full_name(t), t.use) for t in tables if t.use is not None]
+    show_table(
         "Symbols",
         ("table", "symbols", "load factor", "indistinguishable", "lookup parameters", "bytes"),
         [(name, *_symbols(use)) for name, use in used],
     )
-    _table(
+    show_table(
         "Rows never reached, by all hashes and by each",
         ("table", "by all", "by chance", "by each", "by chance"),
         [(name, *_counts([u.unreached]), *_counts(u.unreached_by_hash)) for name, u in used],
     )
-    _table(
+    show_table(
         "Pairs of symbols that collide in exactly 1, 2, ... hashes",
         ("table", "pairs", "by chance"),
         [(name, *_counts(use.colliding_pairs)) for name, use in used],
     )
-    _table(
+    show_collisions("Symbols in collision", inspection.collisions)
+    show_table(
         "Words",
         ("word", "table", "symbol", "rows"),
-        [(w.word, _name(w), repr(w.symbol), " ".join(map(str, w.rows))) for w in inspection.words],
+        [
+            (w.word, full_name(w), repr(w.symbol), " ".join(map(str, w.rows)))
+            for w in inspection.words
+        ],
         text=4,
     )
-    _table(
+    show_table(
         "Symbols that share rows with words",
         ("word", "table", "in hashes", "symbols", "such as"),
         [
-            (w.word, _name(w), str(s.hashes), f"{s.count:,}", " ".join(map(repr, s.examples)))
+            (w.word, full_name(w), str(s.hashes), f"{s.count:,}", " ".join(map(repr, s.examples)))
             for w in inspection.words
             for s in w.sharing or []
             if s.count
@@ -189,27 +202,13 @@ def _show(inspection: Inspection) -> None:
         text=2,
     )
     sizes = {**inspection.components, "whole pipeline": inspection.pipeline}
-    _table(
+    show_table(
         "Models",
         ("component", "parameters", "bytes"),
         [(name, *_size(size)) for name, size in sizes.items()],
     )
     for line in inspection.warnings:
         msg.warn(line)
-
-
-def _table(
-    title: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, text: int = 1
-) -> None:
-    """Print a table, if it has rows, whose first columns are text and the others numbers."""
-    if rows:
-        msg.divider(title)
-        aligns = ["l" if i < text else "r" for i in range(len(header))]
-        msg.table(rows, header=header, divider=True, aligns=aligns)
-
-
-def _name(part: Union[TableReport, WordRows]) -> str:
-    return f"{part.component}.{part.attr}"
 
 
 def _of(table: TableReport) -> tuple[str, ...]:

@@ -1,0 +1,123 @@
+"""`python -m spacy multihash importance`: what weighted hash embeddings take for important."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from enum import Enum
+from functools import partial
+from pathlib import Path
+from typing import Optional, Union
+
+import spacy
+import srsly
+import typer
+from wasabi import msg
+
+from ..corpora import read_docs
+from ..importance import EmbeddingImportance, Ranking, SymbolImportance, symbol_importance
+from ._show import show_collisions, show_table
+from ._util import import_code
+
+
+class SortBy(str, Enum):
+    """What symbols are sorted by."""
+
+    importance = "importance"
+    norm = "norm"
+
+
+def importance_cli(
+    model: str = typer.Argument(..., help="Trained pipeline, a package's name or a path"),
+    data: Path = typer.Option(..., help="Corpus of symbols: a .spacy file, or a folder"),
+    component: Optional[str] = typer.Option(None, help="Component to look into. Default: all"),
+    top: int = typer.Option(10, help="How many symbols to show from either end"),
+    min_freq: int = typer.Option(5, help="How often a symbol must occur in the corpus"),
+    share: float = typer.Option(
+        0.1, help="From this share of the mean importance on, a symbol counts as important"
+    ),
+    sort: SortBy = typer.Option(
+        SortBy.importance, help="Sort by importance, or by the norm of vectors"
+    ),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of tables"),
+    code: Optional[Path] = typer.Option(
+        None, "--code", "-c", help="Python file with registered functions to import"
+    ),
+) -> None:
+    """Show the tokens or n-grams with the largest and the smallest importance parameters.
+
+    For each weighted hash embedding of a pipeline (MultiWeightedHashEmbed, TextCatHashEmbed, each
+    member of an ensemble). Importance is the mean absolute value of a symbol's parameters. It is
+    known up to the scale of the component vectors, so that the norm of the whole vector is shown as
+    well. Symbols that share a row of parameters have one common importance. Rare symbols are left
+    out: they hardly move from their initial importance, which is 1 by default.
+
+    DOCS: docs/reference.md of spacy-multihash
+    """
+    import_code(code)
+    try:
+        ranking = Ranking(sort.value, top, min_freq, share)
+        found = importance(model, data, ranking, component=component)
+    except (ImportError, OSError, ValueError) as error:
+        msg.fail("Cannot show the importance", str(error), exits=1)
+    if as_json:
+        typer.echo(srsly.json_dumps([asdict(embedding) for embedding in found], indent=2))
+    else:
+        _show(found, ranking)
+
+
+def importance(
+    model: Union[str, Path],
+    data: Path,
+    ranking: Ranking,
+    *,
+    component: Optional[str] = None,
+) -> list[EmbeddingImportance]:
+    """List the most and the least important symbols of a corpus.
+
+    model (Union[str, Path]): Name of a package, or path of a pipeline.
+    data (Path): The corpus: a .spacy file, or a folder of them.
+    ranking (Ranking): Which symbols are listed.
+    component (Optional[str]): Name of the component to look into. None for all.
+
+    Raises ValueError or OSError if something cannot be read, or has nothing to show.
+    """
+    nlp = spacy.load(model)
+    make_docs = partial(read_docs, data, nlp.vocab)
+    return symbol_importance(nlp, make_docs, ranking, component=component)
+
+
+def _show(embeddings: Sequence[EmbeddingImportance], ranking: Ranking) -> None:
+    """Print tables of all embeddings, and of the symbols of each."""
+    show_table(
+        "Embeddings",
+        ("embedding", "seed", "symbols", "in shared rows", "frequent", "mean", "important"),
+        [_summary(embedding) for embedding in embeddings],
+    )
+    msg.text(
+        f"Frequent: in the corpus {ranking.min_freq} times or more. Mean: of the importance of "
+        f"these. Important: those with at least {ranking.share:g} of the mean."
+    )
+    show_collisions("Important symbols in collision", [found.collisions for found in embeddings])
+    for embedding in embeddings:
+        for end, symbols in (("Largest", embedding.largest), ("Smallest", embedding.smallest)):
+            show_table(
+                f"{end} {ranking.sort}: {_name(embedding)}, seed {embedding.seed}",
+                ("symbol", "frequency", "importance", "norm", "parameters", "others in its row"),
+                [_symbol(symbol) for symbol in symbols],
+            )
+
+
+def _summary(embedding: EmbeddingImportance) -> tuple[str, ...]:
+    counts = (embedding.num_symbols, embedding.num_sharing, embedding.num_frequent)
+    texts = (str(embedding.seed), *(f"{count:,}" for count in counts))
+    mean, important = f"{embedding.mean_importance:.3f}", f"{embedding.num_important:,}"
+    return (_name(embedding), *texts, mean, important)
+
+
+def _symbol(symbol: SymbolImportance) -> tuple[str, ...]:
+    parameters = " ".join(f"{value:.3f}" for value in symbol.parameters)
+    values = (f"{symbol.freq:,}", f"{symbol.importance:.3f}", f"{symbol.norm:.3f}", parameters)
+    return (repr(symbol.text), *values, f"{symbol.sharing:,}")
+
+
+def _name(embedding: EmbeddingImportance) -> str:
+    return f"{embedding.component}.{embedding.attr}"

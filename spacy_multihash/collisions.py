@@ -1,0 +1,87 @@
+"""Which symbols of a corpus a weighted hash embedding cannot tell apart, counted and by chance."""
+
+from dataclasses import dataclass, replace
+from math import sqrt
+from typing import Optional
+
+import numpy
+
+from .embedding_tables import WeightedEmbedding
+from .row_inspection import group_sizes, rows_of
+from .row_reports import Count
+from .row_statistics import count_in_collision, in_collision_by_chance, joint_range
+
+
+@dataclass(frozen=True)
+class Collisions:
+    """How many symbols are in collision: another one has the same rows, in all hashes.
+
+    Chance is that of Svenstrup et al. 2017, section 4 (row_statistics.py).
+
+    component (str): Name of the component that the embedding is in.
+    attr (str): Name of the attribute, or of its n-grams.
+    seed (int): Hash seed of the component vectors.
+    num_symbols (int): The distinct symbols, |T|.
+    components (Count): The symbols whose k component vectors are, in order, those of another. By
+        chance |T| * (1 - (1 - 1/B ** k) ** (|T| - 1)).
+    importance (Optional[Count]): The symbols that share their row of importance parameters. By
+        chance the same with K for B ** k. None if the importance is fixed at 1.
+    both (Optional[Count]): The symbols that share both: to the model they are the same. By chance
+        the same with K * B ** k if both are hashed independently.
+    probability (Optional[float]): That a given symbol is, by chance, one of the last that is given:
+        p_col of equation (1). None where rows are looked up and nothing is left to chance.
+    """
+
+    component: str
+    attr: str
+    seed: int
+    num_symbols: int
+    components: Count
+    importance: Optional[Count] = None
+    both: Optional[Count] = None
+    probability: Optional[float] = None
+
+
+def inspect_collisions(embedding: WeightedEmbedding, symbols: numpy.ndarray) -> Collisions:
+    """Count the symbols (V,) uint64, all of them different, that are in collision.
+
+    Where rows of importance are looked up, or hashed to components, chance is that of the hash
+    functions behind them: which symbols share a row of importance is then taken as it is.
+    """
+    table, importance, _ = embedding
+    num_symbols, rows = len(symbols), rows_of(table.layer, symbols)  # (V, k)
+    num_rows, num_hashes = (table.layer.attrs[key].value for key in ("nV", "num_hashes"))
+    outcomes = joint_range(num_rows, num_hashes)
+    groups = group_sizes(table.layer, symbols)
+    by_chance = in_collision_by_chance(num_symbols, outcomes, group_sizes=groups)
+    components = Count(count_in_collision(rows), *by_chance)
+    seed = table.layer.attrs["seed"].value
+    found = Collisions(table.component, table.attr, seed, num_symbols, components)
+    if importance is None:
+        return _with_probability(found, components)
+    own_rows = rows_of(importance.layer, symbols)  # (V, 1)
+    actual = count_in_collision(numpy.hstack([rows, own_rows]))
+    independent = not table.layer.layers
+    by_importance = Count(count_in_collision(own_rows))
+    if importance.layer.name == "hash_rows":
+        K = importance.layer.attrs["nV"].value
+        alone = in_collision_by_chance(num_symbols, joint_range(K))
+        by_importance = Count(by_importance.actual, *alone)
+        outcomes = joint_range(num_rows, num_hashes, importance_rows=K, independent=independent)
+        both = Count(actual, *in_collision_by_chance(num_symbols, outcomes))
+    else:
+        both = Count(actual, *_within_rows(own_rows, outcomes)) if independent else Count(actual)
+    return _with_probability(replace(found, importance=by_importance, both=both), both)
+
+
+def _with_probability(found: Collisions, count: Count) -> Collisions:
+    if count.mean is None:
+        return found
+    return replace(found, probability=count.mean / max(found.num_symbols, 1))
+
+
+def _within_rows(rows: numpy.ndarray, outcomes: float) -> tuple[float, float]:
+    """Return mean and standard deviation of the symbols in collision with one of the same row."""
+    sizes = numpy.unique(rows, return_counts=True)[1]
+    parts = [in_collision_by_chance(size, outcomes) for size in sizes[sizes > 1].tolist()]
+    return sum(mean for mean, _ in parts), sqrt(sum(sd**2 for _, sd in parts))

@@ -1,0 +1,103 @@
+"""The symbols of a corpus: the values of an attribute of its tokens, or its n-grams."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Optional
+
+import numpy
+from spacy.tokens import Doc, Token
+from spacy.util import minibatch
+from spacy.vocab import Vocab
+from thinc.api import to_numpy
+
+from .embedding_tables import EmbeddingTable
+from .tables import Table, count_ids, count_symbols, make_tables
+from .types import NgramLayer
+from .wiring import attr_id
+
+# Docs whose n-grams are extracted at a time.
+_BATCH = 256
+
+# Reads the docs of a corpus, from the first, each time it is called.
+DocReader = Callable[[], Iterable[Doc]]
+
+
+def count_corpus(
+    make_docs: DocReader, extractors: Mapping[str, Optional[NgramLayer]]
+) -> dict[str, Table]:
+    """Count symbols, by the name of their attribute or n-grams.
+
+    make_docs (DocReader): Reads the docs: once for all attributes, and once for each kind of
+        n-grams.
+    extractors (Mapping[str, Optional[NgramLayer]]): What extracts the n-grams of each name, None
+        for an attribute of tokens.
+    """
+    attrs = {name: attr_id(name) for name, ngrams in extractors.items() if ngrams is None}
+    tokens = make_tables(count_symbols(make_docs(), attrs) if attrs else {}, min_freq=0)
+    counted = dict(tokens.tables)
+    for name, ngrams in extractors.items():
+        if ngrams is not None:
+            batches = minibatch(make_docs(), _BATCH)
+            counted[name] = count_ids(ngram_ids(ngrams, docs) for docs in batches)
+    return {name: counted[name] for name in extractors}
+
+
+def count_for_tables(make_docs: DocReader, tables: Iterable[EmbeddingTable]) -> dict[str, Table]:
+    """Count the symbols that tables have rows for, of docs made with the vocab of the pipeline.
+
+    Raises ValueError if there is nothing to count.
+    """
+    counted = count_corpus(make_docs, {table.attr: table.ngrams for table in tables})
+    for name, table in counted.items():
+        if not len(table):
+            raise ValueError(
+                f"The corpus has no tokens to inspect, or none that make a symbol of {name}. Give "
+                "one with text."
+            )
+    return counted
+
+
+def ngram_ids(ngrams: NgramLayer, docs: Sequence[Doc]) -> numpy.ndarray:
+    """Extract the ids (M,) uint64 of the n-grams of docs, by the layer that the model uses."""
+    return to_numpy(ngrams.predict(list(docs)).dataXd)
+
+
+def ngram_texts(
+    make_docs: DocReader, ngrams: NgramLayer, ids: Sequence[int], vocab: Vocab
+) -> list[str]:
+    """Write n-grams as the symbols of their tokens with blanks between, from where they occur.
+
+    make_docs (DocReader): Reads docs that contain them, as far as the last one is found.
+    ngrams (NgramLayer): Extracts them.
+    ids (Sequence[int]): Their ids.
+    vocab (Vocab): The vocab of the docs.
+    """
+    attr, orders = ngrams.attrs["attr"].value, ngrams.attrs["orders"].value
+    texts: dict[int, str] = {}
+    wanted = numpy.unique(numpy.array(ids, dtype="uint64"))
+    for docs in minibatch(make_docs(), _BATCH):
+        if not len(wanted):
+            break
+        found, where = numpy.unique(ngram_ids(ngrams, docs), return_index=True)
+        is_wanted = numpy.isin(found, wanted)
+        if not is_wanted.any():
+            continue
+        wanted = numpy.setdiff1d(wanted, found)
+        tokens = numpy.concatenate([doc.to_array(ngrams.attrs["attr_id"].value) for doc in docs])
+        firsts, columns = _places([len(doc) for doc in docs], orders)
+        for id_, i in zip(found[is_wanted].tolist(), where[is_wanted], strict=True):
+            symbols = tokens[firsts[i] :][: orders[columns[i]]]
+            texts[id_] = " ".join(symbol_text(vocab, attr, symbol) for symbol in symbols)
+    return [texts[int(id_)] for id_ in ids]
+
+
+def symbol_text(vocab: Vocab, attr: str, symbol: int) -> str:
+    """Write a symbol as its string, or, for an attribute without strings, as its number."""
+    has_string = attr == "MORPH" or (attr != "ENT_IOB" and hasattr(Token, f"{attr.lower()}_"))
+    return vocab.strings[int(symbol)] if has_string else str(symbol)
+
+
+def _places(lengths: Sequence[int], orders: Sequence[int]) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Find the first token (M,) of each n-gram of docs, and the index (M,) of its order."""
+    to_end = numpy.concatenate([numpy.arange(length, 0, -1) for length in lengths])  # (N,)
+    first, column = numpy.nonzero(to_end[:, None] >= numpy.array(orders))
+    return first, column

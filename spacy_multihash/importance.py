@@ -1,0 +1,235 @@
+"""What a trained weighted hash embedding takes for important. Nothing is printed."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Optional, cast
+
+import numpy
+from spacy.language import Language
+from thinc.api import to_numpy
+from thinc.types import Ints1d
+
+from .collisions import Collisions, inspect_collisions
+from .corpus_symbols import DocReader, count_for_tables, ngram_texts, symbol_text
+from .embedding_tables import EmbeddingTable, WeightedEmbedding, component_models, find_weighted
+from .layers.weighted_table_embed import output_width
+from .row_inspection import rows_of
+from .tables import Table
+
+SortBy = Literal["importance", "norm"]
+
+# Symbols that are embedded at a time.
+_BATCH = 2**14
+# Names of the embeddings whose importance may be fixed: what is left then is a sum of rows.
+_EMBEDDINGS = ("multi_weighted_hash_embed", "textcat_hash_embed")
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Which symbols are listed, and which are important.
+
+    sort (str): Whether to sort symbols by "importance", or by the "norm" of their vectors.
+    top (int): How many to list from either end, top >= 1.
+    min_freq (int): How often a symbol must occur, min_freq >= 1: rare ones hardly move from their
+        initial importance, which is 1 by default.
+    share (float): A symbol is important from this share of the mean importance on.
+
+    Raises ValueError for a number that is out of range.
+    """
+
+    sort: SortBy = "importance"
+    top: int = 10
+    min_freq: int = 5
+    share: float = 0.1
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        for name, least in (("top", 1), ("min_freq", 1), ("share", 0)):
+            value = getattr(self, name)
+            if not value >= least:
+                raise ValueError(
+                    f"{name} must be {least} or more, was: {value}. Change it, or --"
+                    f"{name.replace('_', '-')}."
+                )
+
+
+@dataclass(frozen=True)
+class SymbolImportance:
+    """How important a symbol is.
+
+    text (str): The symbol, or the symbols of an n-gram's tokens with blanks between them.
+    freq (int): How often it occurs.
+    parameters (list[float]): Its k importance parameters.
+    importance (float): The mean of their absolute values. Known up to the scale of the components:
+        half of it, and components twice as long, are the same vectors.
+    norm (float): The Euclidean norm of its vector, the weighted components put together.
+    sharing (int): The other symbols of the corpus that have its row of importance parameters.
+    """
+
+    text: str
+    freq: int
+    parameters: list[float]
+    importance: float
+    norm: float
+    sharing: int
+
+
+@dataclass(frozen=True)
+class EmbeddingImportance:
+    """What is important to an embedding.
+
+    component (str): Name of the component that it is in.
+    attr (str): Name of the attribute, or of its n-grams.
+    seed (int): Hash seed of the component vectors.
+    num_symbols (int): The distinct symbols of the corpus.
+    num_sharing (int): Those that share their row of importance parameters with another.
+    num_frequent (int): Those that occur at least min_freq times, to which all that follows is
+        limited.
+    mean_importance (float): Their mean importance.
+    num_important (int): The important symbols, |T_imp| of the paper: those of at least the given
+        share of the mean importance.
+    collisions (Collisions): The important symbols that are in collision.
+    largest, smallest (list[SymbolImportance]): The symbols of the largest and of the smallest
+        importance, or norm; of equal ones the most frequent first.
+    """
+
+    component: str
+    attr: str
+    seed: int
+    num_symbols: int
+    num_sharing: int
+    num_frequent: int
+    mean_importance: float
+    num_important: int
+    collisions: Collisions
+    largest: list[SymbolImportance]
+    smallest: list[SymbolImportance]
+
+
+def symbol_importance(
+    nlp: Language,
+    make_docs: DocReader,
+    ranking: Ranking = Ranking(),  # noqa: B008 (it is frozen)
+    *,
+    component: Optional[str] = None,
+) -> list[EmbeddingImportance]:
+    """List the symbols of a corpus with the largest and the smallest importance parameters.
+
+    Table 4 of Svenstrup et al. 2017, for each weighted hash embedding of a pipeline, in each member
+    of an ensemble too.
+
+    nlp (Language): The trained pipeline.
+    make_docs (DocReader): Reads the docs of the corpus, made with the vocab of the pipeline, from
+        the first each time: once for all attributes of tokens, and several times for n-grams.
+    ranking (Ranking): Which symbols are listed.
+    component (Optional[str]): Name of the component to look into. None for all.
+
+    Raises ValueError if there is no such component, no weighted hash embedding, none whose
+    importance is trained, or no symbol that is frequent enough.
+    """
+    embeddings = _find_trained(nlp, component)
+    counts = count_for_tables(make_docs, [embedding.components for embedding in embeddings])
+
+    def texts(table: EmbeddingTable, ids: numpy.ndarray) -> list[str]:
+        if table.ngrams is not None:
+            return ngram_texts(make_docs, table.ngrams, ids.tolist(), nlp.vocab)
+        return [symbol_text(nlp.vocab, table.attr, id_) for id_ in ids.tolist()]
+
+    return [
+        _rank(embedding, counts[embedding.components.attr], ranking, texts)
+        for embedding in embeddings
+    ]
+
+
+def _find_trained(nlp: Language, component: Optional[str]) -> list[WeightedEmbedding]:
+    if component is not None and component not in nlp.component_names:
+        raise ValueError(
+            f"There is no component '{component}' in the pipeline. It has: {nlp.component_names}. "
+            "Name one that holds a weighted hash embedding, or none for all."
+        )
+    names = nlp.component_names if component is None else [component]
+    found = [part for part in find_weighted(nlp) if part.components.component in names]
+    trained = [embedding for embedding in found if embedding.importance is not None]
+    if trained:
+        return trained
+    models = [model for name, model in component_models(nlp).items() if name in names]
+    if any(node.name in _EMBEDDINGS for model in models for node in model.walk()):
+        raise ValueError(
+            f"The importance in {names} is fixed at 1: there is nothing to show. Train with "
+            "train_importance = true in the config's embedding layer."
+        )
+    raise ValueError(
+        f"There is no weighted hash embedding in {names}: looked for MultiWeightedHashEmbed and "
+        "TextCatHashEmbed. Give a pipeline that has one, and the component that holds it."
+    )
+
+
+def _rank(
+    embedding: WeightedEmbedding,
+    counts: Table,
+    ranking: Ranking,
+    texts: Callable[[EmbeddingTable, numpy.ndarray], list[str]],
+) -> EmbeddingImportance:
+    """Describe an embedding by its symbols, which are most frequent first."""
+    table = embedding.components
+    num_frequent = int((counts.counts >= ranking.min_freq).sum())
+    if not num_frequent:
+        raise ValueError(
+            f"No symbol of {table.attr} occurs {ranking.min_freq} times in the corpus, the most "
+            f"frequent one {counts.counts[0]} times. Lower min_freq, or give more documents."
+        )
+    ids = counts.keys[:num_frequent]
+    sharing = _count_sharing(embedding, counts.keys)
+    parameters, norms = _measure(embedding, ids)
+    importance = numpy.abs(parameters).mean(axis=1)  # (V,)
+    important = importance >= ranking.share * importance.mean()
+    values = importance if ranking.sort == "importance" else norms
+    ends = [numpy.argsort(by, kind="stable")[: ranking.top] for by in (-values, values)]
+    shown = numpy.concatenate(ends)
+    listed = [
+        SymbolImportance(
+            text=text,
+            freq=int(counts.counts[i]),
+            parameters=parameters[i].tolist(),
+            importance=float(importance[i]),
+            norm=float(norms[i]),
+            sharing=int(sharing[i]),
+        )
+        for text, i in zip(texts(table, ids[shown]), shown, strict=True)
+    ]
+    return EmbeddingImportance(
+        component=table.component,
+        attr=table.attr,
+        seed=table.layer.attrs["seed"].value,
+        num_symbols=len(counts),
+        num_sharing=int((sharing > 0).sum()),
+        num_frequent=num_frequent,
+        mean_importance=float(importance.mean()),
+        num_important=int(important.sum()),
+        collisions=inspect_collisions(embedding, ids[important]),
+        largest=listed[: len(ends[0])],
+        smallest=listed[len(ends[0]) :],
+    )
+
+
+def _count_sharing(embedding: WeightedEmbedding, ids: numpy.ndarray) -> numpy.ndarray:
+    """Count the other ids that have the row of importance parameters of each, (V,) int64."""
+    rows = rows_of(cast(EmbeddingTable, embedding.importance).layer, ids)[:, 0]
+    _, row, sizes = numpy.unique(rows, return_inverse=True, return_counts=True)
+    return sizes[row] - 1
+
+
+def _measure(
+    embedding: WeightedEmbedding, ids: numpy.ndarray
+) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Embed symbols (V,): importance parameters (V, k), and norms of vectors (V,), float32."""
+    _, parameters, table = embedding.layer.layers
+    width = output_width(table)  # behind it there may be the parameters
+    parts = []
+    for start in range(0, len(ids), _BATCH):
+        block = cast(Ints1d, ids[start : start + _BATCH])
+        batch = cast(Ints1d, embedding.layer.ops.asarray(block))
+        vectors = to_numpy(embedding.layer.predict(batch))[:, :width]
+        parts.append((to_numpy(parameters.predict(batch)), numpy.linalg.norm(vectors, axis=1)))
+    weights, norms = zip(*parts, strict=True)
+    return numpy.concatenate(weights), numpy.concatenate(norms)

@@ -1,0 +1,361 @@
+"""What inspect-rows says of weighted hash embeddings, of tokens and of n-grams."""
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from spacy_multihash import count_symbols, make_tables, set_tables
+from spacy_multihash.cli.inspect_rows import inspect_rows
+from spacy_multihash.collisions import Collisions, inspect_collisions
+from spacy_multihash.corpus_symbols import ngram_texts
+from spacy_multihash.embedding_tables import EmbeddingTable, find_tables, find_weighted
+from spacy_multihash.layers import importance_seed
+from spacy_multihash.row_inspection import (
+    inspect_table,
+    inspect_word,
+    list_suspicions,
+    rows_of,
+    symbols_of,
+)
+from spacy_multihash.row_statistics import in_collision_by_chance
+from spacy_multihash.wiring import attr_id
+
+from .corpora import make_docs, write_corpus
+from .layers.test_hash_rows import reference
+from .test_inspect_rows import KEYS, add_embedding, invoke, said
+
+WEIGHTED = {
+    "@architectures": "spacy-multihash.MultiWeightedHashEmbed.v1",
+    "attrs": ["NORM", "SHAPE"],
+    "rows": [30, 8],
+    "importance_rows": [200, 11],
+    "seeds": [5, 6],
+}
+TEXTCAT = {
+    "@architectures": "spacy-multihash.TextCatHashEmbed.v1",
+    "exclusive_classes": True,
+    "width": 4,
+    "rows": 30,
+    "importance_rows": 60,
+}
+ENSEMBLE = {
+    "@architectures": "spacy-multihash.TextCatEnsemble.v1",
+    "*": {
+        "first": {**TEXTCAT, "ngram_orders": [1, 3]},
+        "second": {**TEXTCAT, "seed": 3, "ngram_orders": [2]},
+    },
+}
+TEXTS = ["what a joke this is", "it is what it is", "", "what a joke", "is"]
+
+
+def weighted_pipeline(**settings: Any) -> Language:
+    """Build a pipeline, with tables of symbols for those that look them up."""
+    nlp = spacy.blank("en")
+    add_embedding(nlp, "tok2vec", {**WEIGHTED, **settings})
+    if settings.get("importance_by") == "lookup":
+        counts = count_symbols(make_docs(), {name: attr_id(name) for name in ("NORM", "SHAPE")})
+        set_tables(nlp.get_pipe("tok2vec").model, make_tables(counts, min_freq=2))  # type: ignore[attr-defined]
+    nlp.initialize()
+    return nlp
+
+
+def textcat_pipeline(model: dict[str, Any]) -> Language:
+    nlp = spacy.blank("en")
+    textcat = nlp.add_pipe("textcat", config={"model": model})
+    for label in "XY":
+        textcat.add_label(label)  # type: ignore[attr-defined]
+    nlp.initialize()
+    return nlp
+
+
+def token_docs(nlp: Language) -> list[Doc]:
+    return [nlp.make_doc(text) for text in TEXTS]
+
+
+def shared_by_loop(rows: list[Any]) -> int:
+    return sum(rows.count(row) > 1 for row in rows)
+
+
+def summary(table: EmbeddingTable) -> tuple[object, ...]:
+    report = inspect_table(table)
+    sizes = (report.num_rows, report.width, report.num_hashes, report.seed)
+    return (report.attr, report.part, report.rows_by, *sizes, report.size.parameters)
+
+
+# Tables
+
+
+def test_both_tables_of_a_weighted_embedding_are_reported() -> None:
+    assert [summary(table) for table in find_tables(weighted_pipeline(num_hashes=3))] == [
+        ("NORM", "components", "hash", 30, 16, 3, 5, 30 * 16),
+        ("NORM", "importance", "hash", 200, 3, 1, importance_seed(5), 200 * 3),
+        ("SHAPE", "components", "hash", 8, 16, 3, 6, 8 * 16),
+        ("SHAPE", "importance", "hash", 11, 3, 1, importance_seed(6), 11 * 3),
+    ]
+
+
+def test_importance_that_is_looked_up_has_a_row_for_each_symbol_of_its_table() -> None:
+    assert [summary(table) for table in find_tables(weighted_pipeline(importance_by="lookup"))] == [
+        ("NORM", "components", "hash", 30, 16, 2, 5, 30 * 16),
+        ("NORM", "importance", "lookup", 5, 2, 1, None, 5 * 2),
+        ("SHAPE", "components", "hash", 8, 16, 2, 6, 8 * 16),
+        ("SHAPE", "importance", "lookup", 5, 2, 1, None, 5 * 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "parts"),
+    [({}, ["vectors"] * 2), ({"aggregate": "concatenate"}, ["components"] * 2)],
+)
+def test_importance_that_is_fixed_has_no_table(settings: dict[str, Any], parts: list[str]) -> None:
+    nlp = weighted_pipeline(train_importance=False, **settings)
+    assert [table.part for table in find_tables(nlp)] == parts
+    assert [w.importance for w in find_weighted(nlp)] == [None] * parts.count("components")
+
+
+def test_importance_without_its_table_of_symbols_is_an_error() -> None:
+    nlp = spacy.blank("en")
+    add_embedding(nlp, "tok2vec", {**WEIGHTED, "importance_by": "lookup"})
+    with pytest.raises(ValueError, match="component 'tok2vec' has no table of NORM yet"):
+        find_tables(nlp)
+
+
+def test_tables_of_all_members_of_an_ensemble_are_found() -> None:
+    tables = find_tables(textcat_pipeline(ENSEMBLE))
+    assert [(table.component, table.attr, table.part) for table in tables] == [
+        ("textcat", "LOWER[1,3]", "components"),
+        ("textcat", "LOWER[1,3]", "importance"),
+        ("textcat", "LOWER[2]", "components"),
+        ("textcat", "LOWER[2]", "importance"),
+    ]
+
+
+# Collisions
+
+
+def collisions(symbols: numpy.ndarray, **settings: Any) -> Collisions:
+    return inspect_collisions(find_weighted(weighted_pipeline(**settings))[0], symbols)
+
+
+@pytest.mark.parametrize("num_hashes", [1, 2, 3])
+@pytest.mark.parametrize("independent", [True, False])
+def test_collisions_are_those_of_a_loop(num_hashes: int, independent: bool) -> None:
+    symbols = KEYS[:60]
+    found = collisions(symbols, num_hashes=num_hashes, independent=independent)
+    own = reference(symbols.tolist(), 200, 1, [importance_seed(5)])
+    hashed = symbols.tolist() if independent else [row for (row,) in own]
+    rows = reference(hashed, 30, num_hashes, [5])
+    both = [(*row, *its) for row, its in zip(rows, own, strict=True)]
+    assert (found.component, found.attr, found.seed) == ("tok2vec", "NORM", 5)
+    assert found.importance is not None and found.both is not None
+    assert found.num_symbols == 60
+    assert found.components.actual == shared_by_loop(rows)
+    assert found.importance.actual == shared_by_loop(own)
+    assert found.both.actual == shared_by_loop(both)
+
+
+def test_chance_of_collisions_is_that_of_the_closed_forms() -> None:
+    found = collisions(KEYS[:60])
+    assert found.importance is not None and found.both is not None
+    for count, outcomes in (
+        (found.components, 30**2),
+        (found.importance, 200),
+        (found.both, 30**2 * 200),
+    ):
+        assert count.mean == pytest.approx(60 * (1 - (1 - 1 / outcomes) ** 59))
+        assert (count.mean, count.sd) == in_collision_by_chance(60, outcomes)
+    assert found.probability == pytest.approx(1 - (1 - 1 / (30**2 * 200)) ** 59)
+
+
+def test_symbols_of_one_row_of_importance_are_the_same_if_it_is_hashed_to_components() -> None:
+    found = collisions(KEYS[:60], independent=False)
+    assert found.both == found.importance
+    assert found.importance is not None and found.importance.mean is not None
+    assert found.components.mean is not None
+    # The components of all these collide, and of those by chance.
+    assert found.components.mean > found.importance.actual
+
+
+def test_symbols_that_are_looked_up_collide_only_if_unknown() -> None:
+    docs = make_docs()
+    nlp = weighted_pipeline(importance_by="lookup")
+    (embedding, _) = find_weighted(nlp)
+    symbols = symbols_of(docs, [embedding.components])["NORM"]
+    found = inspect_collisions(embedding, symbols)
+    unknown = len(symbols) - 4  # anna, bob, rome and "." occur twice
+    assert found.importance is not None and found.both is not None
+    assert (found.importance.actual, found.importance.mean) == (unknown, None)
+    assert (found.both.mean, found.both.sd) == in_collision_by_chance(unknown, 30**2)
+    alike = inspect_collisions(
+        find_weighted(weighted_pipeline(importance_by="lookup", independent=False))[0], symbols
+    )
+    assert alike.both is not None
+    assert (alike.both.actual, alike.both.mean, alike.probability) == (unknown, None, None)
+
+
+@pytest.mark.parametrize("independent", [True, False])
+def test_good_seeds_lead_to_collisions_near_chance(independent: bool) -> None:
+    settings = {"rows": [100, 101], "importance_rows": [5000, 4999], "seeds": None}
+    nlp = weighted_pipeline(independent=independent, **settings)
+    for embedding in find_weighted(nlp):
+        found = inspect_collisions(embedding, KEYS)
+        for count in (found.components, found.importance, found.both):
+            assert count is not None and count.mean is not None and count.sd is not None
+            assert abs(count.actual - count.mean) <= 4 * count.sd + 2
+    for table in find_tables(nlp):
+        assert list_suspicions(inspect_table(table, KEYS)) == []
+
+
+def test_symbols_that_are_hashed_as_one_reach_no_more_rows_than_one() -> None:
+    nlp = weighted_pipeline(independent=False, rows=[50, 8], importance_rows=[10, 11])
+    table = find_tables(nlp)[0]
+    use = inspect_table(table, KEYS).use
+    assert use is not None
+    assert use.num_symbols == len(KEYS)
+    assert use.unreached.mean == pytest.approx(50 * (49 / 50) ** (10 * 2))
+    sizes = numpy.unique(rows_of(table.layer.layers[0], KEYS), return_counts=True)[1]
+    within = sum(size * (size - 1) // 2 for size in sizes.tolist())
+    across = len(KEYS) * (len(KEYS) - 1) // 2 - within
+    assert use.colliding_pairs[1].mean == pytest.approx(within + across / 50**2)
+
+
+def test_fixed_importance_has_collisions_of_components_alone() -> None:
+    found = collisions(KEYS[:60], train_importance=False, aggregate="concatenate")
+    assert (found.importance, found.both) == (None, None)
+    assert found.components.mean is not None
+    assert found.probability == pytest.approx(found.components.mean / 60)
+
+
+def test_no_symbols_do_not_collide() -> None:
+    found = collisions(KEYS[:0])
+    assert found.both is not None
+    assert (found.both.actual, found.both.mean, found.probability) == (0, 0, 0)
+
+
+# N-grams
+
+
+def ngrams_by_loop(docs: Iterable[Doc], *orders: int) -> list[str]:
+    words = [[token.lower_ for token in doc] for doc in docs]
+    return [
+        " ".join(own[i : i + order])
+        for own in words
+        for i in range(len(own))
+        for order in orders
+        if i + order <= len(own)
+    ]
+
+
+@pytest.mark.parametrize("make", [list, iter], ids=["list", "iterator"])
+def test_ngrams_of_a_corpus_are_those_of_a_loop(make: Callable[[Any], Any]) -> None:
+    nlp = textcat_pipeline(ENSEMBLE)
+    docs, tables = token_docs(nlp), find_tables(nlp)
+    symbols = symbols_of(make(docs), tables)
+    assert list(symbols) == ["LOWER[1,3]", "LOWER[2]"]
+    for table, orders in ((tables[0], (1, 3)), (tables[2], (2,))):
+        assert table.ngrams is not None
+        ids = symbols[table.attr]
+        texts = ngram_texts(lambda: docs, table.ngrams, ids.tolist(), nlp.vocab)
+        expected = ngrams_by_loop(docs, *orders)
+        counts = [expected.count(text) for text in texts]
+        assert sorted(texts) == sorted(set(expected))
+        assert counts == sorted(counts, reverse=True)
+
+
+def test_texts_are_found_behind_the_first_docs() -> None:
+    nlp = textcat_pipeline(ENSEMBLE)
+    docs = [nlp.make_doc("some other words")] * 600 + [nlp.make_doc("the last one at last")]
+    table = find_tables(nlp)[2]
+    assert table.ngrams is not None
+    ids = symbols_of(docs, [table])["LOWER[2]"].tolist()
+    texts = ngram_texts(lambda: docs, table.ngrams, ids + ids[:1], nlp.vocab)
+    assert texts[:2] == texts[-1:] + texts[1:2]
+    assert set(texts) == set(ngrams_by_loop(docs, 2))
+
+
+def test_rows_of_an_ngram_are_those_of_its_id() -> None:
+    nlp = textcat_pipeline(ENSEMBLE)
+    docs, table = token_docs(nlp), find_tables(nlp)[0]
+    assert table.ngrams is not None
+    symbols = symbols_of(docs, [table])[table.attr]
+    texts = ngram_texts(lambda: docs, table.ngrams, symbols.tolist(), nlp.vocab)
+    id_ = int(symbols[texts.index("what a joke")])
+    word = inspect_word(table, "What  a joke", nlp.vocab, symbols)
+    assert (word.symbol, word.part) == ("what a joke", "components")
+    assert [word.rows] == reference([id_], 30, 2, [table.layer.attrs["seed"].value])
+    assert word.sharing is not None
+    listed = [text for sharing in word.sharing for text in sharing.examples]
+    assert all(text.isdigit() for text in listed)  # ids: nobody said where they occur
+
+
+@pytest.mark.parametrize(("word", "number"), [("what a", 2), ("what a joke this", 4), (" ", 0)])
+def test_an_ngram_of_another_order_is_an_error(word: str, number: int) -> None:
+    nlp = textcat_pipeline(ENSEMBLE)
+    message = re.escape(f"LOWER to inspect have orders [1, 3], but {word!r} has {number} words")
+    with pytest.raises(ValueError, match=message):
+        inspect_word(find_tables(nlp)[0], word, nlp.vocab)
+
+
+def test_a_corpus_without_ngrams_of_an_order_is_an_error() -> None:
+    nlp = textcat_pipeline({**TEXTCAT, "ngram_orders": [4]})
+    with pytest.raises(ValueError, match=r"or none that make a symbol of LOWER\[4\]\. Give one"):
+        symbols_of([nlp.make_doc("three words only")], find_tables(nlp))
+
+
+# The command
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write a pipeline with both kinds of embeddings, and a corpus."""
+    folder = tmp_path_factory.mktemp("folder")
+    nlp = textcat_pipeline({**TEXTCAT, "rows": 6})
+    add_embedding(nlp, "tok2vec", WEIGHTED)
+    nlp.initialize()
+    nlp.to_disk(folder / "model")
+    write_corpus(folder / "docs.spacy", token_docs(nlp))
+    return folder
+
+
+def test_command_shows_both_tables_and_their_collisions(folder: Path) -> None:
+    result = invoke(folder / "model", "it", "what a", "--data", folder / "docs.spacy")
+    assert result.exit_code == 0, result.output
+    lines = [" ".join(line.split()) for line in result.output.splitlines()]
+    assert "tok2vec.NORM components 30 16 2 5 480 1,920" in lines
+    assert f"tok2vec.NORM importance 200 2 1 {importance_seed(5)} 400 1,600" in lines
+    found = inspect_rows(folder / "model", data=folder / "docs.spacy").collisions
+    assert [(c.component, c.attr) for c in found] == [
+        ("textcat", "LOWER[1,2]"),
+        ("tok2vec", "NORM"),
+        ("tok2vec", "SHAPE"),
+    ]
+    first = found[0]
+    assert first.importance is not None and first.both is not None
+    actual = f"{first.components.actual} {first.importance.actual} {first.both.actual}"
+    means = f"{first.components.mean:.3g} {first.importance.mean:.3g} {first.both.mean:.3g}"
+    expected = f"textcat.LOWER[1,2] {first.seed} 13 {actual} {means} {first.probability:.3g}"
+    assert expected in lines
+    assert any(line.startswith("what a textcat.LOWER[1,2] components 'what a' ") for line in lines)
+
+
+def test_command_shows_ngrams_that_share_rows_as_texts(folder: Path) -> None:
+    result = invoke(folder / "model", "it", "--data", folder / "docs.spacy", "--json")
+    printed = json.loads(result.stdout)
+    assert [table["part"] for table in printed["tables"]] == ["components", "importance"] * 3
+    words = [word for word in printed["words"] if word["component"] == "textcat"]
+    examples = {text for word in words for s in word["sharing"] for text in s["examples"]}
+    assert examples and examples < set(ngrams_by_loop(token_docs(spacy.blank("en")), 1, 2))
+    assert printed["collisions"][0]["num_symbols"] == 13
+
+
+def test_command_has_no_collisions_without_a_corpus(folder: Path) -> None:
+    assert inspect_rows(folder / "model").collisions == []
+    assert "collision" not in said(invoke(folder / "model"))

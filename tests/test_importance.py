@@ -1,0 +1,322 @@
+"""The command that shows what is important, against plain loops."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import spacy
+import typer
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
+from typer.testing import CliRunner, Result
+
+from spacy_multihash.cli.importance import importance, importance_cli
+from spacy_multihash.collisions import inspect_collisions
+from spacy_multihash.embedding_tables import WeightedEmbedding, find_weighted
+from spacy_multihash.importance import EmbeddingImportance, Ranking, symbol_importance
+from spacy_multihash.row_inspection import rows_of
+
+from .corpora import HASH, write_corpus
+from .test_collisions import (
+    ENSEMBLE,
+    TEXTCAT,
+    ngrams_by_loop,
+    textcat_pipeline,
+    token_docs,
+    weighted_pipeline,
+)
+from .test_inspect_rows import add_embedding
+
+ALL = Ranking(top=1000, min_freq=1)
+
+
+def randomize(nlp: Language) -> Language:
+    """Set importance parameters of both signs, and of very different sizes."""
+    rng = numpy.random.default_rng(4)
+    for embedding in find_weighted(nlp):
+        assert embedding.importance is not None
+        P = embedding.importance.weights.get_param("E")
+        P[:] = rng.normal(size=P.shape) * numpy.exp(2 * rng.normal(size=(len(P), 1)))
+    return nlp
+
+
+def rank(nlp: Language, ranking: Ranking = ALL, **settings: Any) -> list[EmbeddingImportance]:
+    return symbol_importance(nlp, lambda: token_docs(nlp), ranking, **settings)
+
+
+def vector_by_loop(embedding: WeightedEmbedding, id_: int) -> tuple[list[float], list[float]]:
+    """Compute the importance parameters of a symbol, and its vector: the sum of p_i * E[row_i]."""
+    assert embedding.importance is not None
+    ids = numpy.array([id_], dtype="uint64")
+    E = embedding.components.weights.get_param("E")
+    P = embedding.importance.weights.get_param("E")
+    parameters = P[rows_of(embedding.importance.layer, ids)[0, 0]].tolist()
+    rows = rows_of(embedding.components.layer, ids)[0]
+    vector = [
+        sum(p * E[row, column] for p, row in zip(parameters, rows, strict=True))
+        for column in range(E.shape[1])
+    ]
+    return parameters, vector
+
+
+# Values
+
+
+@pytest.mark.parametrize("settings", [{}, {"append_importance": True}, {"independent": False}])
+def test_importance_of_tokens_is_that_of_a_loop(settings: dict[str, Any]) -> None:
+    nlp = randomize(weighted_pipeline(num_hashes=3, **settings))
+    counts = Counter(token.norm_ for doc in token_docs(nlp) for token in doc)
+    embedding, found = find_weighted(nlp)[0], rank(nlp)[0]
+    assert (found.component, found.attr, found.seed) == ("tok2vec", "NORM", 5)
+    assert {symbol.text: symbol.freq for symbol in found.largest} == counts
+    for symbol in found.largest:
+        parameters, vector = vector_by_loop(embedding, nlp.vocab.strings[symbol.text])
+        assert symbol.parameters == parameters
+        assert symbol.importance == pytest.approx(sum(map(abs, parameters)) / 3)
+        assert symbol.norm == pytest.approx(sum(x * x for x in vector) ** 0.5, rel=1e-5)
+
+
+def test_importance_of_ngrams_is_that_of_a_loop() -> None:
+    nlp = randomize(textcat_pipeline(ENSEMBLE))
+    docs = token_docs(nlp)
+    for embedding, found, orders in zip(find_weighted(nlp), rank(nlp), [(1, 3), (2,)], strict=True):
+        counts = Counter(ngrams_by_loop(docs, *orders))
+        assert {symbol.text: symbol.freq for symbol in found.largest} == counts
+        extract = embedding.components.ngrams
+        assert extract is not None
+        for symbol in found.largest:
+            # The only n-gram of its order.
+            doc = Doc(nlp.vocab, words=symbol.text.split())
+            texts, ids = ngrams_by_loop([doc], *orders), extract.predict([doc]).dataXd
+            parameters, vector = vector_by_loop(embedding, int(ids[texts.index(symbol.text)]))
+            assert symbol.parameters == parameters
+            assert symbol.norm == pytest.approx(numpy.linalg.norm(vector), rel=1e-5)
+
+
+def test_concatenated_components_have_the_norm_of_their_sides() -> None:
+    nlp = randomize(weighted_pipeline(aggregate="concatenate", append_importance=True))
+    embedding, found = find_weighted(nlp)[1], rank(nlp)[1]
+    E = embedding.components.weights.get_param("E")
+    for symbol in found.largest:
+        ids = numpy.array([nlp.vocab.strings[symbol.text]], dtype="uint64")
+        sides = E[rows_of(embedding.components.layer, ids)[0]]
+        squares = (numpy.array(symbol.parameters) ** 2 * (sides**2).sum(axis=1)).sum()
+        assert symbol.norm == pytest.approx(squares**0.5, rel=1e-5)
+
+
+def test_importance_that_is_looked_up_is_that_of_the_row() -> None:
+    nlp = randomize(weighted_pipeline(importance_by="lookup"))
+    embedding, found = find_weighted(nlp)[0], rank(nlp)[0]
+    assert embedding.importance is not None
+    unknown = numpy.asarray(embedding.importance.weights.get_param("E"))[0].tolist()
+    assert {tuple(symbol.parameters) for symbol in found.largest} == {tuple(unknown)}
+    assert found.num_sharing == found.num_symbols == len(found.largest)
+    assert {symbol.sharing for symbol in found.largest} == {found.num_symbols - 1}
+
+
+# Order and selection
+
+
+@pytest.mark.parametrize("sort", ["importance", "norm"])
+def test_symbols_are_sorted_from_either_end(sort: Any) -> None:
+    nlp = randomize(textcat_pipeline(TEXTCAT))
+    everything = rank(nlp, Ranking(sort=sort, top=1000, min_freq=1))[0]
+    values = [getattr(symbol, sort) for symbol in everything.largest]
+    assert values == sorted(values, reverse=True)
+    assert len(set(values)) > 5
+    some = rank(nlp, Ranking(sort=sort, top=4, min_freq=1))[0]
+    assert some.largest == everything.largest[:4]
+    assert some.smallest == everything.smallest[:4]
+    smallest = [getattr(symbol, sort) for symbol in some.smallest]
+    assert smallest == sorted(values)[:4]
+
+
+def test_equal_symbols_are_sorted_by_frequency() -> None:
+    found = rank(weighted_pipeline(), Ranking(top=100, min_freq=1))[0]  # all have importance 1
+    for end in (found.largest, found.smallest):
+        freqs = [symbol.freq for symbol in end]
+        assert freqs == sorted(freqs, reverse=True)
+    assert found.mean_importance == 1
+
+
+def test_rare_symbols_are_left_out() -> None:
+    nlp = randomize(textcat_pipeline(TEXTCAT))
+    counts = Counter(ngrams_by_loop(token_docs(nlp), 1, 2))
+    (found,) = rank(nlp, Ranking(top=1000, min_freq=2))
+    frequent = {text: count for text, count in counts.items() if count >= 2}
+    assert {symbol.text: symbol.freq for symbol in found.smallest} == frequent
+    assert (found.num_symbols, found.num_frequent) == (len(counts), len(frequent))
+    mean = sum(symbol.importance for symbol in found.largest) / len(frequent)
+    assert found.mean_importance == pytest.approx(mean)
+
+
+def test_symbols_that_share_a_row_are_counted_among_all() -> None:
+    nlp = randomize(textcat_pipeline({**TEXTCAT, "importance_rows": 7}))
+    (everything,) = rank(nlp)
+    keys = [tuple(symbol.parameters) for symbol in everything.largest]
+    for symbol, key in zip(everything.largest, keys, strict=True):
+        assert symbol.sharing == keys.count(key) - 1
+    assert everything.num_sharing == sum(keys.count(key) > 1 for key in keys)
+    sharing = {symbol.text: symbol.sharing for symbol in everything.largest}
+    (frequent,) = rank(nlp, Ranking(min_freq=2))
+    assert frequent.num_sharing == everything.num_sharing
+    assert all(symbol.sharing == sharing[symbol.text] for symbol in frequent.largest)
+
+
+# Important symbols
+
+
+@pytest.mark.parametrize("share", [0, 0.5, 1, 100])
+def test_important_symbols_have_a_share_of_the_mean(share: float) -> None:
+    nlp = randomize(weighted_pipeline())
+    for embedding, found in zip(
+        find_weighted(nlp), rank(nlp, Ranking(top=1000, min_freq=1, share=share)), strict=True
+    ):
+        least = share * found.mean_importance
+        important = [s.text for s in found.largest if s.importance >= least]
+        assert found.num_important == found.collisions.num_symbols == len(important)
+        ids = numpy.array([nlp.vocab.strings[text] for text in important], dtype="uint64")
+        assert found.collisions == inspect_collisions(embedding, ids)
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"top": 0}, "top must be 1 or more, was: 0"),
+        ({"min_freq": 0}, "min_freq must be 1 or more, was: 0"),
+        ({"share": -0.1}, "share must be 0 or more, was: -0.1"),
+        ({"share": float("nan")}, "share must be 0 or more, was: nan"),
+    ],
+)
+def test_numbers_out_of_range_are_errors(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Ranking(**settings)
+
+
+def test_an_unknown_component_is_an_error() -> None:
+    message = r"There is no component 'ner' in the pipeline. It has: \['tok2vec'\]"
+    with pytest.raises(ValueError, match=message):
+        rank(weighted_pipeline(), component="ner")
+
+
+def test_a_component_without_a_weighted_embedding_is_an_error() -> None:
+    nlp = weighted_pipeline()
+    add_embedding(nlp, "hashed", HASH | {"width": 16})
+    nlp.add_pipe("sentencizer")
+    assert len(rank(nlp, component="tok2vec")) == len(rank(nlp)) == 2
+    for component in ("hashed", "sentencizer"):
+        with pytest.raises(ValueError, match=rf"no weighted hash embedding in \['{component}'\]"):
+            rank(nlp, component=component)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: weighted_pipeline(train_importance=False),
+        lambda: weighted_pipeline(train_importance=False, aggregate="mean"),
+        lambda: textcat_pipeline({**TEXTCAT, "train_importance": False}),
+    ],
+)
+def test_importance_that_is_fixed_is_an_error(make: Callable[[], Language]) -> None:
+    with pytest.raises(ValueError, match="is fixed at 1: there is nothing to show. Train with"):
+        rank(make())
+
+
+def test_symbols_that_are_all_rare_are_an_error() -> None:
+    message = "No symbol of NORM occurs 9 times in the corpus, the most frequent one 4 times"
+    with pytest.raises(ValueError, match=message):
+        rank(weighted_pipeline(), Ranking(min_freq=9))
+
+
+def test_docs_without_tokens_are_an_error() -> None:
+    nlp = weighted_pipeline()
+    with pytest.raises(ValueError, match="The corpus has no tokens to inspect"):
+        symbol_importance(nlp, lambda: [nlp.make_doc("")])
+
+
+# The command
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("folder")
+    nlp = randomize(textcat_pipeline(ENSEMBLE))
+    nlp.to_disk(folder / "model")
+    write_corpus(folder / "docs.spacy", token_docs(nlp))
+    DocBin().to_disk(folder / "empty.spacy")
+    spacy.blank("en").to_disk(folder / "blank")
+    return folder
+
+
+def invoke(*args: Any) -> Result:
+    app = typer.Typer()
+    app.command()(importance_cli)
+    return CliRunner().invoke(app, [str(arg) for arg in args])
+
+
+def lines_of(result: Result) -> Iterator[str]:
+    return (" ".join(line.split()) for line in result.output.splitlines())
+
+
+def test_command_shows_a_table_of_each_end_of_each_embedding(folder: Path) -> None:
+    args = (folder / "model", "--data", folder / "docs.spacy", "--min-freq", 2, "--top", 3)
+    result = invoke(*args, "--sort", "norm")
+    assert result.exit_code == 0, result.output
+    lines = list(lines_of(result))
+    ranking = Ranking(sort="norm", top=3, min_freq=2)
+    for found in importance(folder / "model", folder / "docs.spacy", ranking):
+        for end, symbols in (("Largest", found.largest), ("Smallest", found.smallest)):
+            (title,) = (
+                i
+                for i, line in enumerate(lines)
+                if f" {end} norm: textcat.{found.attr}, seed {found.seed} " in line
+            )
+            assert len(symbols) == 3
+            for i, s in enumerate(symbols):
+                parameters = " ".join(f"{p:.3f}" for p in s.parameters)
+                row = f"{s.text!r} {s.freq} {s.importance:.3f} {s.norm:.3f} {parameters}"
+                assert lines[title + 4 + i] == f"{row} {s.sharing}"
+        assert (
+            f"textcat.{found.attr} {found.seed} {found.num_symbols} {found.num_sharing} "
+            f"{found.num_frequent} {found.mean_importance:.3f} {found.num_important}"
+        ) in lines
+
+
+def test_command_prints_nothing_but_json(folder: Path) -> None:
+    args = (folder / "model", "--data", folder / "docs.spacy", "--min-freq", 1, "--json")
+    printed = json.loads(invoke(*args, "--component", "textcat", "--share", 2).stdout)
+    assert [embedding["attr"] for embedding in printed] == ["LOWER[1,3]", "LOWER[2]"]
+    assert set(printed[0]) == set(EmbeddingImportance.__dataclass_fields__)
+    assert len(printed[0]["largest"]) == len(printed[0]["smallest"]) == 10
+    ranking = Ranking(min_freq=1, share=2)
+    found = importance(folder / "model", folder / "docs.spacy", ranking)
+    assert [e["num_important"] for e in printed] == [e.num_important for e in found]
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("no_model", "docs.spacy"), "Can't find model '.*no_model'"),
+        (("model", "none.spacy"), "There is no corpus at .*none.spacy"),
+        (("model", "empty.spacy"), "The corpus at .*empty.spacy has no documents"),
+        (("model", "docs.spacy", "--component", "ner"), "There is no component 'ner'"),
+        (("model", "docs.spacy", "--top", 0), "top must be 1 or more"),
+        (("model", "docs.spacy", "--min-freq", 50), r"No symbol of LOWER\[1,3\] occurs"),
+        (("blank", "docs.spacy"), r"There is no weighted hash embedding in \[\]"),
+    ],
+)
+def test_bad_input_is_one_clear_error(folder: Path, args: tuple[Any, ...], message: str) -> None:
+    model, data, *options = args
+    result = invoke(folder / model, "--data", folder / data, *options, "--json")
+    assert result.exit_code == 1
+    said = " ".join(result.output.split())
+    assert re.search(message, said), result.output
+    assert "Traceback" not in said
