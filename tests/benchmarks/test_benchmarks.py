@@ -11,6 +11,7 @@ import scaling
 import spacy
 import speed
 import token_types
+import weighted
 from _side_by_side import OURS, SPACY, Results, Text, merge_docs, ratio, time_rounds
 from make_sample import make_sentences
 from spacy.tokens import Doc, DocBin
@@ -32,7 +33,7 @@ def text() -> Text:
 
 @pytest.fixture(autouse=True)
 def _tiny_text(text: Text, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (speed, scaling):
+    for module in (speed, scaling, weighted):
         monkeypatch.setattr(module, "load_text", lambda: text)
 
 
@@ -315,3 +316,30 @@ def test_temporary_bytes_are_beyond_the_result() -> None:
         return [numpy.ones(125_000)]
 
     assert 2.9e6 < scaling.temporary_bytes(run) < 3.1e6
+
+
+def test_weighted_times_both_embeddings_in_every_step(tmp_path: Path) -> None:
+    output = tmp_path / "weighted.json"
+    weighted.weighted_cli(True, 2, output, None, False)
+    records = json.loads(output.read_text("utf8"))["results"]
+    assert [record["case"]["step"] for record in records.values()] == [
+        "train",
+        "update",
+        "predict",
+        "tables",
+    ]
+    for record in records.values():
+        times, others = (
+            record["times_ms"][arm] for arm in (weighted.WEIGHTED, weighted.UNWEIGHTED)
+        )
+        quotients = numpy.array(times) / numpy.array(others)
+        assert record["ratio"]["median"] == pytest.approx(numpy.median(quotients), rel=1e-2)
+        assert len(quotients) == 2
+
+
+def test_weighted_measures_only_what_is_missing(tmp_path: Path) -> None:
+    output = tmp_path / "weighted.json"
+    weighted.weighted_cli(True, 2, output, None, False)
+    first = output.read_text("utf8")
+    weighted.weighted_cli(True, 2, output, None, False)
+    assert output.read_text("utf8") == first

@@ -1,0 +1,252 @@
+"""Measure what importance parameters cost: MultiWeightedHashEmbed by MultiHashEmbed."""
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Annotated, NamedTuple, Optional, TypedDict
+
+import numpy
+import typer
+from _bars import draw_bars
+from _side_by_side import (
+    ATTRS,
+    NO_PLOTS,
+    RESULTS,
+    ROWS,
+    Fresh,
+    Plot,
+    Quick,
+    Repeats,
+    Results,
+    Step,
+    Text,
+    can_plot,
+    describe_text,
+    limit_threads,
+    load_text,
+    machine_facts,
+    predict_step,
+    random_gradients,
+    ratio,
+    take_tokens,
+    time_rounds,
+    training_step,
+)
+from spacy.tokens import Doc
+from thinc.api import Adam, Model, Optimizer, fix_random_seed
+from tqdm import tqdm
+from wasabi import msg
+
+from spacy_multihash import build_multi_hash_embed_v1, build_multi_weighted_hash_embed_v1
+from spacy_multihash.wiring import attr_id
+
+UNWEIGHTED, WEIGHTED = "MultiHashEmbed", "MultiWeightedHashEmbed"
+ARMS = (WEIGHTED, UNWEIGHTED)
+ONE, ALL = "1 thread", "all threads"
+COLORS = {ONE: "#c6dbef", ALL: "#6baed6"}
+# Our target: the time of a training step at k = 2 is at most this multiple.
+TARGET = 1.3
+HEADER = ("step", "tokens", "width", "hashes", "rows", "threads", "weighted time / unweighted")
+
+
+class Case(NamedTuple):
+    """One embedding, and what is done with it.
+
+    step: "predict", "train" (forward and backward), "update" (and the optimizer), or "tables"
+        (forward and backward through the tables of all attributes alone, without the mix).
+    rows: Component vectors of each attribute, as a multiple of the usual.
+    """
+
+    step: str
+    tokens: int = 1000
+    width: int = 96
+    num_hashes: int = 2
+    rows: float = 1.0
+    threads: str = ONE
+
+    @property
+    def name(self) -> str:
+        """Name it in the results."""
+        sizes = f"tokens{self.tokens}/width{self.width}/hashes{self.num_hashes}/rows{self.rows:g}"
+        return f"{self.step}/{sizes}/{self.threads.replace(' ', '-')}"
+
+
+class Record(TypedDict):
+    """A case in the results; `ratio` is the weighted time by the unweighted one."""
+
+    case: dict[str, object]
+    num_threads: int
+    times_ms: dict[str, list[float]]
+    ratio: dict[str, float]
+
+
+CASES = [
+    *(Case(step, threads=t) for t in (ONE, ALL) for step in ("train", "update", "predict")),
+    Case("tables"),
+    *(Case("train", tokens=n) for n in (100, 4000, 16000)),
+    *(Case("train", num_hashes=k) for k in (1, 4, 8)),
+    *(Case("train", width=w) for w in (64, 256)),
+    *(Case("update", rows=r) for r in (0.1, 4.0)),
+]
+QUICK = [
+    Case(step, tokens=60, width=16, rows=0.1) for step in ("train", "update", "predict", "tables")
+]
+
+
+def weighted(text: Text, cases: Sequence[Case], rounds: int, results: Results[Record]) -> None:
+    """Measure the cases that the results lack, each written when it is done."""
+    bar = tqdm([case for case in cases if case.name not in results.records], unit="case")
+    for case in bar:
+        bar.set_postfix_str(case.name)
+        results.add(case.name, measure(case, text, rounds))
+
+
+def measure(case: Case, text: Text, rounds: int) -> Record:
+    """Time both embeddings in turns."""
+    fix_random_seed(0)
+    batches = make_batches(text.docs, case.tokens)
+    steps = {name: make_step(model, case, batches) for name, model in build(case, batches).items()}
+    with limit_threads(1 if case.threads == ONE else None) as num_threads:
+        times = time_rounds(steps, rounds=rounds, rng=random.Random(0))
+    return Record(
+        case=case._asdict(),
+        num_threads=num_threads,
+        times_ms={name: [round(float(ms), 4) for ms in all_] for name, all_ in times.items()},
+        ratio=asdict(ratio(times[WEIGHTED], times[UNWEIGHTED])),
+    )
+
+
+def make_batches(docs: Sequence[Doc], tokens: int, *, number: int = 4) -> list[list[Doc]]:
+    """Take batches one after the other, from the start again when the text is at its end."""
+    batches = []
+    for _ in range(number):
+        batch = take_tokens(docs, tokens)
+        batches.append(batch)
+        docs = [*docs[len(batch) :], *batch]
+    return batches
+
+
+def build(case: Case, batches: Sequence[Sequence[Doc]]) -> dict[str, Model]:
+    """Build both embeddings with the same initial weights, and importance of 1."""
+    rows = [max(round(n * case.rows), 1) for n in ROWS]
+    models = {}
+    for name, build_embed in (
+        (UNWEIGHTED, build_multi_hash_embed_v1),
+        (WEIGHTED, build_multi_weighted_hash_embed_v1),
+    ):
+        fix_random_seed(0)
+        model = build_embed(case.width, ATTRS, rows, False, case.num_hashes)
+        models[name] = model.initialize(X=list(batches[0]))
+    pairs = zip(*(model.predict(list(batches[0])) for model in models.values()), strict=True)
+    for vectors, others in pairs:
+        numpy.testing.assert_allclose(vectors, others, rtol=1e-3, atol=1e-3)
+    return models
+
+
+def make_step(model: Model, case: Case, batches: Sequence[Sequence[Doc]]) -> Step:
+    """Make the step of a case."""
+    if case.step == "predict":
+        return predict_step(model, batches)
+    if case.step == "tables":
+        (tables,) = (node for node in model.walk() if node.name == "multi_embed")
+        ids = [distinct_ids(batch) for batch in batches]
+        gradients = [numpy.random.uniform(-1, 1, tables.predict(X).shape) for X in ids]
+        return training_step(tables, ids, [d.astype("float32") for d in gradients])
+    train = training_step(model, batches, [random_gradients(b, case.width) for b in batches])
+    if case.step == "train":
+        return train
+    optimizer = Adam(0.001)
+
+    def prepare(i: int) -> Callable[[], object]:
+        return partial(update, model, train(i), optimizer)
+
+    return prepare
+
+
+def update(model: Model, forward_backward: Callable[[], object], optimizer: Optimizer) -> None:
+    """Go forward and backward, and let the optimizer change the weights."""
+    forward_backward()
+    model.finish_update(optimizer)
+
+
+def distinct_ids(docs: Sequence[Doc]) -> numpy.ndarray:
+    """List the distinct tokens of a batch, (U, A) uint64."""
+    ids = [doc.to_array([attr_id(attr) for attr in ATTRS]) for doc in docs]
+    return numpy.unique(numpy.concatenate(ids), axis=0)
+
+
+def table_rows(records: Mapping[str, Record]) -> list[tuple[str, ...]]:
+    """Make the rows of the table."""
+    rows = []
+    for record in records.values():
+        case = Case(**record["case"])  # type: ignore[arg-type]
+        cells = (case.step, f"{case.tokens:,}", case.width, case.num_hashes, case.rows)
+        rows.append((*map(str, cells), case.threads, _interval(record["ratio"])))
+    return rows
+
+
+def _interval(values: Mapping[str, float]) -> str:
+    return "{median:.2f} ({low:.2f}-{high:.2f})".format(**values)
+
+
+def draw(path: Path, records: Mapping[str, Record]) -> None:
+    """Draw the ratios as bars, with their intervals and the target."""
+    from matplotlib.figure import Figure
+
+    bars = []
+    for record in records.values():
+        case = Case(**record["case"])  # type: ignore[arg-type]
+        label = (
+            f"{case.step}, {case.tokens:,} tokens, width {case.width}, k = {case.num_hashes}, "
+            f"rows x {case.rows:g}"
+        )
+        target = TARGET if case._replace(threads=ONE) == Case("train") else None
+        bars.append((label, case.threads, record["ratio"], target))
+    figure = Figure(figsize=(9, 7), layout="constrained")
+    ax = figure.subplots()
+    draw_bars(ax, bars, COLORS)
+    ax.axvline(1, color="black", linewidth=1)
+    ax.set(
+        title="What importance parameters cost",
+        xlabel=f"time of {WEIGHTED} / time of {UNWEIGHTED} (above 1: slower)",
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=120)
+
+
+def weighted_cli(
+    quick: Quick = False,
+    repeats: Repeats = None,
+    output: Annotated[
+        Optional[Path],
+        typer.Option(help="JSON file, benchmarks/results/weighted.json if not given"),
+    ] = None,
+    plot: Plot = None,
+    fresh: Fresh = False,
+) -> None:
+    """Measure MultiWeightedHashEmbed beside MultiHashEmbed, on the same weights.
+
+    A run that was stopped goes on where it was when it is started again.
+
+    DOCS: benchmarks/README.md of spacy-multihash
+    """
+    output = output or RESULTS / ("weighted-quick.json" if quick else "weighted.json")
+    text, rounds = load_text(), repeats or (3 if quick else 40)
+    facts = {"machine": machine_facts(), "text": describe_text(text), "rounds": rounds}
+    try:
+        results: Results[Record] = Results(output, facts, fresh=fresh)
+        weighted(text, QUICK if quick else CASES, rounds, results)
+    except ValueError as error:
+        msg.fail("Cannot measure", str(error), exits=1)
+    aligns: Optional[Sequence[str]] = ["l"] + ["r"] * 4 + ["l", "r"]
+    msg.table(table_rows(results.records), header=HEADER, divider=True, aligns=aligns)
+    if can_plot():
+        draw(plot or output.with_suffix(".png"), results.records)
+    else:
+        msg.warn(NO_PLOTS)
+
+
+if __name__ == "__main__":
+    typer.run(weighted_cli)
