@@ -1,10 +1,14 @@
 """What the scripts that make corpora share: lines, documents as read, tags, and Docs of them."""
 
-from collections.abc import Iterator, Sequence
+import gzip
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from spacy.tokens import Doc
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
 
@@ -35,20 +39,64 @@ def tagged_doc(
     return Doc(vocab, words=list(words), ents=list(tags), sent_starts=starts)
 
 
+@dataclass
+class LabelSummary:
+    """What came out for one split of a corpus of labelled texts."""
+
+    split: str
+    docs: int = 0
+    tokens: int = 0
+
+
+def add_labelled(
+    doc_bin: DocBin,
+    summary: LabelSummary,
+    nlp: Language,
+    text: str,
+    label: str,
+    labels: Iterable[str],
+) -> None:
+    """Add a text with its label to the documents of a split, and count it.
+
+    nlp (Language): Makes the tokens.
+    label (str): The one label of the text.
+    labels (Iterable[str]): All that there are: each document says of each whether it has it.
+    """
+    doc = nlp.make_doc(text)
+    doc.cats = {name: float(name == label) for name in labels}
+    doc_bin.add(doc)
+    summary.docs += 1
+    summary.tokens += len(doc)
+
+
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the number and the text of each line of a UTF-8 file, reading one line at a time."""
-    with path.open("rb") as file_:
-        for number, raw in enumerate(file_, start=1):
-            try:
-                # A byte order mark at the start of a file is no part of its first token.
-                line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError as error:
-                raise ValueError(
-                    f"{path}:{number}: expected UTF-8, found byte 0x{raw[error.start]:02x} at "
-                    f"position {error.start} of the line. Convert the file to UTF-8, or take "
-                    "the file that project.yml names."
-                ) from error
-            yield number, line.rstrip("\r\n")
+    """Yield the number and the text of each line of a UTF-8 file, reading one line at a time.
+
+    path (Path): The file, compressed if its name ends in .gz.
+    """
+    for number, raw in _read_bytes(path):
+        try:
+            # A byte order mark at the start of a file is no part of its first token.
+            line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"{path}:{number}: expected UTF-8, found byte 0x{raw[error.start]:02x} at "
+                f"position {error.start} of the line. Convert the file to UTF-8, or take "
+                "the file that project.yml names."
+            ) from error
+        yield number, line.rstrip("\r\n")
+
+
+def _read_bytes(path: Path) -> Iterator[tuple[int, bytes]]:
+    number = 0
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file_:
+        try:
+            for number, raw in enumerate(file_, start=1):
+                yield number, raw
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise ValueError(
+                f"{path} is cut off or damaged after line {number} ({error}). Copy it again."
+            ) from error
 
 
 def to_iob2(tags: Sequence[str], sent_starts: Sequence[bool]) -> list[str]:

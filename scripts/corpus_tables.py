@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any, Optional
 
 import srsly
-from grid import LANGS
 from make_configs import ATTRS
 from report_tables import DATASETS, STAND_IN
+from tasks import NER
 
 Stats = Mapping[str, Any]
 Report = Mapping[str, Any]
@@ -41,7 +41,7 @@ def read_corpora(folder: Path) -> dict[str, Stats]:
             raise ValueError(
                 f"{path} holds no statistics of a corpus ({error!r}). Make it again: "
                 f"python -m spacy project run corpus-stats . --vars.dataset {dataset} "
-                f"--vars.lang {LANGS[dataset]}"
+                f"--vars.lang {NER.langs[dataset]}"
             ) from error
         corpora[dataset] = stats
     return corpora

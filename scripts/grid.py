@@ -2,15 +2,28 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 
 import crf
-from make_configs import ABLATIONS, ATTRS, DATASETS, RECOMMENDED_ARM, TRAINING, Arm, make_config
+from arm import Arm
+from make_configs import ATTRS, BUDGETS, TRAINING, make_config
 from spacy.attrs import IDS
 from spacy.util import is_package, load_model_from_config
+from tasks import (
+    AG_NEWS,
+    CRF,
+    HASH_EMBED,
+    NER,
+    RECOMMENDED,
+    ROW_SHARES,
+    TASKS,
+    TEXTCAT,
+    TOPICS,
+    Task,
+)
 from thinc.api import Config
 
 from spacy_multihash import count_symbols, make_tables
@@ -20,9 +33,6 @@ CORPUS = Path("corpus")
 RUNS = Path("training")
 VECTORS_FOLDER = Path("assets") / "vectors"
 NO_VECTORS = "no-vectors"
-CRF = "crf"
-HASH_EMBED = "multi_hash_embed"
-RECOMMENDED = "recommended"
 
 # The static vectors of each data set, where the report took the large ones of spaCy 3.4.
 VECTORS = {
@@ -33,22 +43,14 @@ VECTORS = {
     "anem": "en_core_web_md",
     "ontonotes": "en_core_web_md",
 }
-LANGS: Mapping[str, str] = {
-    name: arm.values["nlp.lang"] for name, arm in DATASETS.items() if name != "sample"
-}
-# Rows of MultiHashEmbed as a share of those of MultiEmbed at min_freq 10 (the report's Table 1).
-ROW_SHARES = {"rows_as_multi_embed": 1.0, "rows_20_percent": 0.2, "rows_10_percent": 0.1}
-# Arms that are one deviation from the base, whatever the data set.
-FIXED_ARMS = {HASH_EMBED: Arm(), RECOMMENDED: RECOMMENDED_ARM, **ABLATIONS, **TRAINING}
-ARMS = (*FIXED_ARMS, *ROW_SHARES, CRF)
 
 
 @dataclass(frozen=True)
 class Run:
     """One training, named by every factor.
 
-    dataset (str): A key of `LANGS`.
-    arm (str): A name in `ARMS`.
+    dataset (str): A key of `TASKS`.
+    arm (str): One of the arms of its task.
     vectors (str): The name of static vectors, or "no-vectors".
     seed (int): The seed of weights and batches.
     """
@@ -60,10 +62,13 @@ class Run:
 
     def __post_init__(self) -> None:
         """Raise ValueError for a data set, an arm or vectors that are not known."""
-        if self.dataset not in LANGS:
-            raise ValueError(f"Unknown data set {self.dataset!r}. Choose one of: {_list(LANGS)}.")
-        if self.arm not in ARMS:
-            raise ValueError(f"Unknown arm {self.arm!r}. Choose one of: {_list(ARMS)}.")
+        if self.dataset not in TASKS:
+            raise ValueError(f"Unknown data set {self.dataset!r}. Choose one of: {_list(TASKS)}.")
+        if self.arm not in self.task.arms:
+            raise ValueError(
+                f"Unknown arm {self.arm!r} on {self.dataset}. Choose one of: "
+                f"{_list(self.task.arms)}."
+            )
         known = [NO_VECTORS, *([VECTORS[self.dataset]] if self.dataset in VECTORS else [])]
         vectors = known[:1] if self.arm == CRF else known
         if self.vectors not in vectors:
@@ -71,6 +76,16 @@ class Run:
                 f"Unknown vectors {self.vectors!r} of {self.arm} on {self.dataset}. Choose one of: "
                 f"{_list(vectors)}."
             )
+
+    @property
+    def task(self) -> Task:
+        """The kind of experiments that the run is of."""
+        return TASKS[self.dataset]
+
+    @property
+    def lang(self) -> str:
+        """The language of the data set."""
+        return self.task.langs[self.dataset]
 
     @property
     def name(self) -> str:
@@ -96,7 +111,8 @@ def vectors_path(name: str) -> str:
 def lacks(run: Run) -> str:
     """Say what a run needs that is not there: its corpus or its vectors; "" if nothing."""
     if not run.corpus("train").is_file():
-        return f"the corpus {run.dataset} (python -m spacy project run convert-all)"
+        command = run.task.commands[run.dataset]
+        return f"the corpus {run.dataset} (python -m spacy project run {command})"
     path = vectors_path(run.vectors)
     if run.vectors != NO_VECTORS and not (Path(path).is_dir() or is_package(path)):
         return f"the vectors {run.vectors} (a package, or a vocab at {VECTORS_FOLDER / path})"
@@ -151,6 +167,8 @@ def make_grid() -> list[Run]:
     features = ("orth", "norm", "norm_prefix", "norm_prefix_suffix")
     tables = (*both, "rows_as_multi_embed", "multi_embed_min5", "multi_embed_min1", *hashes)
     others = (RECOMMENDED, "spacy_multi_hash_embed")
+    kinds = ("weighted", "weighted_near_zero")
+    budgets = (*kinds, *(f"{k}_budget_{n}".strip("_") for n in BUDGETS for k in (*kinds, "")))
     grid = _runs([*report, "turku-one"], [CRF])
     for seeds in ((0,), (1, 2)):
         grid += _runs(report[:4], both, seeds)
@@ -169,6 +187,10 @@ def make_grid() -> list[Run]:
     grid += _runs(["conll-nl", "anem"], features, (0, 1, 2), vectors=True)
     grid += _runs(["ontonotes"], [CRF])
     grid += _runs(["ontonotes"], others, (0, 1, 2))
+    for seeds in ((0,), (1, 2)):
+        grid += _runs([AG_NEWS], TEXTCAT.arms, seeds)
+        grid += _runs(["wnut17", "conll-es"], budgets, seeds)
+    grid += _runs([TOPICS], TEXTCAT.arms, (0, 1, 2))
     return list(dict.fromkeys(grid))
 
 
@@ -177,9 +199,9 @@ def run_config(run: Run) -> Config:
 
     Raises FileNotFoundError if the corpus is not there, whose rows an arm of `ROW_SHARES` counts.
     """
-    arm = FIXED_ARMS.get(run.arm, Arm())  # one of ROW_SHARES is yet to get its rows
+    arm = run.task.fixed_arms.get(run.arm, Arm())  # one of ROW_SHARES is yet to get its rows
     config = Config().from_str(make_config(arm), interpolate=False)
-    config["nlp"]["lang"] = LANGS[run.dataset]
+    config["nlp"]["lang"] = run.lang
     config["system"]["seed"] = run.seed
     config["paths"].update({split: str(run.corpus(split)) for split in ("train", "dev")})
     config["training"]["logger"] = {
@@ -188,6 +210,8 @@ def run_config(run: Run) -> Config:
         "console_output": True,
         "output_file": str(run.folder / "log.jsonl"),
     }
+    if run.task is not NER:
+        return config
     embed = config["components"]["tok2vec"]["model"]["embed"]
     embed["include_static_vectors"] = run.vectors != NO_VECTORS
     if run.arm in ROW_SHARES:

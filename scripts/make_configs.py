@@ -1,13 +1,19 @@
-"""Make every config in configs/ from scripts/base.cfg and the differences declared here."""
+"""Make every config in configs/ from a base and the differences declared here.
+
+Those of text classification are declared in textcat_arms.py.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import typer
+from arm import Arm
+from textcat_arms import IMPORTANCE_SD, TEXTCAT, normal_init
 from thinc.api import Config
 from wasabi import msg
+
+from spacy_multihash.wiring import IMPORTANCE_ROWS
 
 HERE = Path(__file__).resolve().parent
 EMBED = "components.tok2vec.model.embed"
@@ -16,20 +22,13 @@ WIDTH = f"${{{ENCODE}.width}}"
 ATTRS = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
 SPACY_SEEDS = [8, 9, 10, 11]
 HEADER = (
-    "# Made by scripts/make_configs.py from scripts/base.cfg: change those, and run it again.\n\n"
+    "# Made by scripts/make_configs.py from scripts/{base}: change those, and run it again.\n\n"
 )
-
-
-@dataclass(frozen=True)
-class Arm:
-    """The difference of one config to the base.
-
-    values (Mapping[str, Any]): New values by dotted path.
-    sections (Mapping[str, Mapping[str, Any]]): Whole sections to replace by dotted path.
-    """
-
-    values: Mapping[str, Any] = field(default_factory=dict)
-    sections: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+DEFAULT_ROWS = [5000, 2500, 2500, 2500]
+# Shares of them, to see what fewer parameters cost.
+BUDGETS = {"10_percent": 0.1, "1_percent": 0.01}
+# Component vectors of a symbol.
+WEIGHTED_HASHES = 2
 
 
 def _corpus(name: str, lang: str, **values: Any) -> Arm:  # noqa: ANN401 (values of a config)
@@ -63,6 +62,57 @@ def _multi_embed(min_freq: int, unk_dropout: float = 0.0) -> Arm:
 def _hashes(num_hashes: int, *, seeds: list[int] | None = None, norm_rows: int = 5000) -> Arm:
     values = {"num_hashes": num_hashes, "seeds": seeds, "rows": [norm_rows, 2500, 2500, 2500]}
     return Arm({f"{EMBED}.{name}": value for name, value in values.items()})
+
+
+def budget_rows(share: float) -> list[int]:
+    """Return a share of the default rows of MultiHashEmbed."""
+    return [round(share * rows) for rows in DEFAULT_ROWS]
+
+
+def weighted_rows(rows: list[int], width: int) -> list[int]:
+    """Return the numbers of component vectors that cost no more than tables without importance.
+
+    B * width parameters of component vectors and 10 * B * k of importance come next to those of a
+    table of R rows, R * width, from below.
+
+    rows (list[int]): The rows of each attribute's table, R.
+    width (int): The width of the tables.
+    """
+    return [n * width // weighted_cost(width) for n in rows]
+
+
+def weighted_cost(width: int) -> int:
+    """Return the parameters for each component vector, with its share of those of importance."""
+    return width + IMPORTANCE_ROWS * WEIGHTED_HASHES
+
+
+def base_width() -> int:
+    """Return the width of tables and layers in scripts/base.cfg."""
+    config = Config().from_disk(HERE / Arm().base)
+    width: int = config["components"]["tok2vec"]["model"]["encode"]["width"]
+    return width
+
+
+def _budget(share: float) -> Arm:
+    return Arm({f"{EMBED}.rows": budget_rows(share)})
+
+
+def _weighted(share: float, *, near_zero: bool = False) -> Arm:
+    """MultiWeightedHashEmbed with the parameters of MultiHashEmbed with a share of its rows.
+
+    Importance parameters are 1 at first, or near zero as in the authors' code.
+    """
+    embed = {
+        "@architectures": "spacy-multihash.MultiWeightedHashEmbed.v1",
+        "width": WIDTH,
+        "attrs": ATTRS,
+        "rows": weighted_rows(budget_rows(share), base_width()),
+        "include_static_vectors": False,
+        "num_hashes": WEIGHTED_HASHES,
+        "importance_rows": None,
+        "importance_init": normal_init(IMPORTANCE_SD) if near_zero else None,
+    }
+    return Arm(sections={EMBED: embed})
 
 
 def _training(*, dropout: float, batch: int = 1000, unk_dropout: float | None = None) -> Arm:
@@ -125,6 +175,14 @@ ABLATIONS = {
     "norm": _features("NORM"),
     "norm_prefix": _features("NORM", "PREFIX"),
     "norm_prefix_suffix": _features("NORM", "PREFIX", "SUFFIX"),
+    **{f"budget_{name}": _budget(share) for name, share in BUDGETS.items()},
+    "weighted": _weighted(1.0),
+    **{f"weighted_budget_{name}": _weighted(share) for name, share in BUDGETS.items()},
+    "weighted_near_zero": _weighted(1.0, near_zero=True),
+    **{
+        f"weighted_near_zero_budget_{name}": _weighted(share, near_zero=True)
+        for name, share in BUDGETS.items()
+    },
 }
 
 # Other settings of training, of which configs/recommended.cfg is made.
@@ -149,24 +207,25 @@ ARMS = {
     "recommended": RECOMMENDED_ARM,
     **{f"ablation/{name}": arm for name, arm in ABLATIONS.items()},
     **{f"training/{name}": arm for name, arm in TRAINING.items()},
+    **{f"textcat/{name}": arm for name, arm in TEXTCAT.items()},
 }
 
 
 def make_config(arm: Arm) -> str:
-    """Apply an arm to the base, and give the text of the config.
+    """Apply an arm to its base, and give the text of the config.
 
     Raises KeyError for a path that the base does not have.
     """
-    config = Config().from_disk(HERE / "base.cfg", interpolate=False)
+    config = Config().from_disk(HERE / arm.base, interpolate=False)
     for path, value in [*arm.values.items(), *arm.sections.items()]:
         *parents, last = path.split(".")
         section: Any = config
         for name in parents:
             section = section[name]
         if last not in section:
-            raise KeyError(f"scripts/base.cfg has no {path}")
+            raise KeyError(f"scripts/{arm.base} has no {path}")
         section[last] = dict(value) if isinstance(value, Mapping) else value
-    return HEADER + config.to_str(interpolate=False) + "\n"
+    return HEADER.format(base=arm.base) + config.to_str(interpolate=False) + "\n"
 
 
 def make_configs(output: Path) -> list[Path]:
@@ -181,7 +240,7 @@ def make_configs(output: Path) -> list[Path]:
 def make_configs_cli(
     output: Path = typer.Argument(HERE.parent / "configs", help="The folder to write to"),
 ) -> None:
-    """Make every config in configs/ from scripts/base.cfg."""
+    """Make every config in configs/ from its base in scripts/."""
     msg.good(f"Wrote {len(make_configs(output))} configs below {output}")
 
 

@@ -82,7 +82,7 @@ class Panel:
 
 
 @contextmanager
-def _new_figure(width: float, height: float) -> Iterator["Figure"]:
+def new_figure(width: float, height: float) -> Iterator["Figure"]:
     """Yield a figure of a size in inches, drawn and saved in our style."""
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -96,7 +96,7 @@ def _new_figure(width: float, height: float) -> Iterator["Figure"]:
         yield figure
 
 
-def _save(figure: "Figure", name: str) -> dict[str, bytes]:
+def save_figure(figure: "Figure", name: str) -> dict[str, bytes]:
     """Return the contents of the figure's files, the same each time."""
     files = {}
     for suffix, metadata in METADATA.items():
@@ -106,7 +106,8 @@ def _save(figure: "Figure", name: str) -> dict[str, bytes]:
     return files
 
 
-def _limits(stat: "Stat") -> Optional[float]:
+def limits(stat: "Stat") -> Optional[float]:
+    """Return how far the error bar of a number goes: its sd, if there are several seeds."""
     return stat.sd if stat.n > 1 else None
 
 
@@ -132,7 +133,7 @@ def draw_bars(
                 ax.errorbar(
                     x + shift - 0.2 * width,
                     stat.mean,
-                    yerr=_limits(stat),
+                    yerr=limits(stat),
                     color=BLACK,
                     capsize=1.5,
                     linewidth=0.9,
@@ -142,7 +143,7 @@ def draw_bars(
                 ax.errorbar(
                     x + shift + 0.15 * width,
                     stat.mean,
-                    yerr=_limits(stat),
+                    yerr=limits(stat),
                     elinewidth=0.8,
                     **{**REPORT_SERIES.of_lines(), "linestyle": "none"},
                 )
@@ -158,7 +159,7 @@ def draw_lines(ax: "Axes", ticks: Sequence[str], panel: Panel, looks: Mapping[st
         ax.errorbar(
             [x + shift for x in range(len(ticks))],
             [float("nan") if stat is None else stat.mean for stat in stats],
-            yerr=[(_limits(stat) if stat else None) or float("nan") for stat in stats],
+            yerr=[(limits(stat) if stat else None) or float("nan") for stat in stats],
             elinewidth=0.8,
             **looks[name].of_lines(),
         )
@@ -172,7 +173,7 @@ def _same_span(axes: Sequence["Axes"], panels: Sequence[Panel]) -> None:
     bounds = []
     for panel in panels:
         stats = [stat for line in panel.series.values() for stat in line if stat is not None]
-        sds = [_limits(stat) or 0.0 for stat in stats]
+        sds = [limits(stat) or 0.0 for stat in stats]
         low = min((stat.mean - sd for stat, sd in zip(stats, sds, strict=True)), default=0.0)
         high = max((stat.mean + sd for stat, sd in zip(stats, sds, strict=True)), default=0.0)
         bounds.append((low, high))
@@ -224,7 +225,7 @@ def bar_figure(
     rows (Sequence): The title of each row, and of its series the name, table and line.
     looks (Mapping[str, Series]): How each series looks.
     """
-    with _new_figure(7.2, 4.8) as figure:
+    with new_figure(7.2, 4.8) as figure:
         for ax, (title, series) in zip(figure.subplots(len(rows)), rows, strict=True):
             tables = [TABLES[table] for _, table, _ in series]
             datasets = [
@@ -243,7 +244,7 @@ def bar_figure(
             ax.set_title(title, loc="left")
             ax.set_ylabel(ylabel)
         _legend(figure, {**looks, REPORT_LABEL: REPORT_SERIES}, bars=True)
-        return _save(figure, name)
+        return save_figure(figure, name)
 
 
 def line_figure(
@@ -261,7 +262,7 @@ def line_figure(
     looks (Mapping[str, Series]): How each series looks.
     """
     columns = max(map(len, rows.values()))
-    with _new_figure(max(5.0, 1.55 * columns), 2.1 * len(rows) + 0.6) as figure:
+    with new_figure(max(5.0, 1.55 * columns), 2.1 * len(rows) + 0.6) as figure:
         grid = figure.subplots(len(rows), columns, squeeze=False)
         shown = []
         for axes, (ylabel, panels) in zip(grid, rows.items(), strict=True):
@@ -275,7 +276,7 @@ def line_figure(
         _same_span([ax for ax, _ in shown], [panel for _, panel in shown])
         figure.supxlabel(xlabel, fontsize=8)
         _legend(figure, looks, bars=False)
-        return _save(figure, name)
+        return save_figure(figure, name)
 
 
 def _dataset_panels(

@@ -1,17 +1,18 @@
 """The tables of the report, and ours beside them: which runs and which numbers each is made of."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Optional
 
-from grid import CRF, HASH_EMBED, LANGS, NO_VECTORS, RECOMMENDED, ROW_SHARES, VECTORS
+from grid import NO_VECTORS, VECTORS
 from make_configs import TRAINING
+from tasks import CRF, HASH_EMBED, NER, RECOMMENDED, ROW_SHARES
 
 # What a column of a table is made of, by the name that the report, or we, give it. None: never run.
 ArmsT = Mapping[str, Optional[str]]
 
 STAND_IN = "turku-one"
-DATASETS = tuple(name for name in LANGS if name != STAND_IN)
+DATASETS = tuple(name for name in NER.langs if name != STAND_IN)
 WITH_STAND_IN = (*DATASETS, STAND_IN)
 SEEDS = (0, 1, 2)
 REPORT_N = 3  # "the average F1-score across three random seeds"
@@ -78,7 +79,11 @@ METRICS = {
     "r": Metric("R"),
     "f": Metric("F1"),
     "error_increase": Metric("%", "+.1f", "+.0f", 1.0),
+    "accuracy": Metric("accuracy"),
+    "macro_f": Metric("macro F1"),
+    "parameters": Metric("parameters", ",.0f"),
     "train_cpu_seconds": Metric("training, CPU s", ".0f"),
+    "train_words_per_second": Metric("training, words/s", ",.0f"),
     "model_mb": Metric("model, MB", ".1f"),
     "words_per_second": Metric("words/s", ",.0f"),
 }
@@ -132,6 +137,8 @@ class Table:
     vectors (bool): Whether the runs have static vectors.
     note (str): What else must be said.
     lines (str): What its lines are.
+    facts (Mapping[str, Mapping[str, str]]): Columns that no run tells: the text of each line, by
+        the column's header.
     """
 
     name: str
@@ -142,6 +149,7 @@ class Table:
     vectors: bool = False
     note: str = ""
     lines: str = "embedding"
+    facts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def number(self) -> str:
@@ -153,7 +161,7 @@ class Table:
         return VECTORS[dataset] if self.vectors else NO_VECTORS
 
 
-def _against(group: Group, base: str) -> tuple[Comparison, ...]:
+def against(group: Group, base: str) -> tuple[Comparison, ...]:
     """Compare every line of a group with one of them."""
     return tuple(
         Comparison((group, line), (group, base), _label(group, f"{line} – {base}"))
@@ -164,7 +172,7 @@ def _against(group: Group, base: str) -> tuple[Comparison, ...]:
 
 def _label(group: Group, text: str) -> str:
     """Name a comparison after its group, or after its number if that is no score."""
-    title = group.title or ("" if group.metric in "prf" else group.header)
+    title = group.title or ("" if group.metric in NER.metrics else group.header)
     return f"{title}: {text}" if title else text
 
 
@@ -174,7 +182,7 @@ def _prf_table(number: int, part: str, arms: ArmsT, *, vectors: bool) -> Table:
     entities = "Unseen entities of test" if part == "unseen" else "Test"
     title = f"{entities}, {'static' if vectors else 'no'} vectors, {which}"
     datasets = DATASETS if vectors or arms is ADJUSTED else WITH_STAND_IN
-    return Table(f"table-{number}", title, (p, r, f), _against(f, MULTI), datasets, vectors)
+    return Table(f"table-{number}", title, (p, r, f), against(f, MULTI), datasets, vectors)
 
 
 def _features_table(number: int, dataset: str) -> Table:
@@ -208,7 +216,7 @@ def _hashes_table(number: int, *, vectors: bool) -> Table:
         f"table-{number}",
         f"Dev by number of hash functions, {'static' if vectors else 'no'} vectors",
         (own, spacy),
-        _against(spacy, "4") + _against(own, "4"),
+        against(spacy, "4") + against(own, "4"),
         DATASETS if vectors else WITH_STAND_IN,
         vectors,
         "The report used spaCy's seeds of the hash functions.",
@@ -219,7 +227,7 @@ def _hashes_table(number: int, *, vectors: bool) -> Table:
 def _min_freq_table(number: int, *, vectors: bool) -> Table:
     group = Group(MIN_FREQS, "f", "dev", "all", report=True)
     title = f"Dev by min_freq, {'static' if vectors else 'no'} vectors"
-    comparisons = _against(group, MULTI_HASH)
+    comparisons = against(group, MULTI_HASH)
     return Table(f"table-{number}", title, (group,), comparisons, vectors=vectors)
 
 
@@ -229,7 +237,7 @@ def _rows_table() -> Table:
         "table-1",
         "Dev by number of rows, no vectors",
         (group,),
-        _against(group, "default"),
+        against(group, "default"),
         ("conll-es", "archaeo"),
         lines="rows",
     )
@@ -273,7 +281,7 @@ def _taggers_table() -> Table:
     test = Group(TAGGERS, "f", "test", "all", "test")
     costs = ("train_cpu_seconds", "model_mb", "words_per_second")
     groups = (test, *(Group(TAGGERS, name) for name in costs))
-    comparisons = _against(test, MULTI_HASH)
+    comparisons = against(test, MULTI_HASH)
     note = "Words per second of CPU time in prediction, one thread."
     title = "Other taggers, no vectors"
     return Table(
@@ -284,7 +292,7 @@ def _taggers_table() -> Table:
 def _recommended_table() -> Table:
     scores = [Group(SETTINGS, "f", split, "all", split) for split in ("dev", "test")]
     time = Group(SETTINGS, "train_cpu_seconds")
-    comparisons = sum((_against(group, MULTI_HASH) for group in (*scores, time)), ())
+    comparisons = sum((against(group, MULTI_HASH) for group in (*scores, time)), ())
     title = "The recommended settings against the report's, no vectors"
     return Table(
         "recommended", title, (*scores, time), comparisons, WITH_STAND_IN, lines="settings"
@@ -299,7 +307,7 @@ def _tuning_table() -> Table:
         "tuning",
         "Candidates for the recommended settings, on the dev sets that they were chosen by",
         (group, time),
-        _against(group, MULTI_HASH),
+        against(group, MULTI_HASH),
         ("conll-es", "wnut17"),
         lines="settings",
     )

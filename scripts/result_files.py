@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import srsly
-from grid import ROW_SHARES, Run, run_hash
+from grid import Run, run_hash
+from tasks import ROW_SHARES
 
 FORMAT = 1
 RESULTS = Path("results") / "runs"

@@ -16,8 +16,9 @@ from types import FrameType
 from typing import Annotated, Optional
 
 import typer
-from grid import CRF, Run, lacks, make_grid
+from grid import Run, lacks, make_grid
 from result_files import RESULTS, is_done, read_result
+from tasks import CRF
 from tqdm import tqdm
 from wasabi import msg
 

@@ -3,48 +3,33 @@
 import fcntl
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from functools import partial
 from importlib.metadata import version
 from platform import python_version
-from typing import Annotated, Any, Callable
+from typing import Annotated, Any
 
 import crf
 import spacy
 import srsly
 import typer
-from grid import (
-    CRF,
-    LANGS,
-    NO_VECTORS,
-    Run,
-    config_hash,
-    parse_run,
-    run_config,
-    run_hash,
-    vectors_path,
-)
+from grid import NO_VECTORS, Run, config_hash, parse_run, run_config, run_hash, vectors_path
 from result_files import FORMAT, is_done, read_result, results_path
 from spacy.cli.train import train as spacy_train
 from spacy.language import Language
 from spacy.training import Corpus, Example
+from task_scores import Tagger, make_scorer, make_tagger, training_speed
+from tasks import CRF, NER
 from thinc.api import Config
 from wasabi import msg
 
 from spacy_multihash.corpora import read_docs
 from spacy_multihash.embedding_tables import component_models
-from spacy_multihash.entities import KnownEntities, known_entities
-from spacy_multihash.evaluation import predict, score, score_parts
 from spacy_multihash.files import write_json
 from spacy_multihash.row_inspection import model_size
 
 PACKAGES = ("spacy", "thinc", "numpy", "spacy-multihash")
-
-
-# Replaces the predicted docs of examples by annotated ones.
-Tagger = Callable[[list[Example]], None]
 
 
 @dataclass(frozen=True)
@@ -120,7 +105,7 @@ def locked(run: Run) -> Iterator[None]:
 
 def _run(run: Run) -> dict[str, Any]:
     nlp, tagger, facts = (_run_crf if run.arm == CRF else _run_spacy)(run)
-    known = known_entities(read_docs(run.corpus("train"), nlp.vocab))
+    score_split = make_scorer(run, nlp.vocab)
     scores = {}
     for split in ("dev", "test"):
         golds = read_docs(run.corpus(split), nlp.vocab)
@@ -128,7 +113,7 @@ def _run(run: Run) -> dict[str, Any]:
         start = time.process_time()
         tagger(examples)
         speed = sum(len(e.x) for e in examples) / (time.process_time() - start)
-        scores[split] = split_scores(examples, known)
+        scores[split] = score_split(examples)
     result = {
         "format": FORMAT,
         "dataset": run.dataset,
@@ -159,11 +144,13 @@ def _run_spacy(run: Run) -> tuple[Language, Tagger, dict[str, Any]]:
         "model_bytes": sum(path.stat().st_size for path in model.rglob("*") if path.is_file()),
         "parameters": size and size.parameters,
     }
-    return nlp, partial(predict, nlp), facts
+    if run.task is not NER:
+        facts["train_words_per_second"] = training_speed(spacy.load(model), run)
+    return nlp, make_tagger(run, nlp), facts
 
 
 def _run_crf(run: Run) -> tuple[Language, Tagger, dict[str, Any]]:
-    nlp = spacy.blank(LANGS[run.dataset])
+    nlp = spacy.blank(run.lang)
     model = run.folder / "model.crfsuite"
     training = crf.train_crf(read_docs(run.corpus("train"), nlp.vocab), model)
 
@@ -185,15 +172,6 @@ def _run_crf(run: Run) -> tuple[Language, Tagger, dict[str, Any]]:
     return nlp, tag, facts
 
 
-def split_scores(examples: Sequence[Example], known: KnownEntities) -> dict[str, Any]:
-    """Score all, seen and unseen entities, the latter two in the report's way.
-
-    A part without gold entities has no scores.
-    """
-    parts = {"all": score(examples), **score_parts(examples, known)}
-    return {name: {key: getattr(part, key) for key in "prf"} for name, part in parts.items()}
-
-
 def run_one_cli(
     name: Annotated[str, typer.Argument(help="DATASET/ARM/VECTORS/seedN, as run_grid.py lists")],
 ) -> None:
@@ -206,8 +184,8 @@ def run_one_cli(
         result = run_one(run)
     except (ImportError, OSError, ValueError) as error:
         msg.fail(f"Could not run {name}", str(error), exits=1)
-    f_scores = {split: result[split]["all"]["f"] for split in ("dev", "test")}
-    msg.good(f"{name}: F1 {f_scores['dev']:.4f} on dev, {f_scores['test']:.4f} on test")
+    dev, test = (result[split]["all"][run.task.main] for split in ("dev", "test"))
+    msg.good(f"{name}: {run.task.metrics[run.task.main]} {dev:.4f} on dev, {test:.4f} on test")
 
 
 if __name__ == "__main__":

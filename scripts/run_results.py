@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional
 
 import srsly
-from grid import CRF, HASH_EMBED, Run, parse_run
+from grid import Run, parse_run
 from report_tables import METRICS, REPORT_N, TABLES, Group, Table
 from result_files import is_current, read_result
+from tasks import CRF, HASH_EMBED, NER
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,7 +96,7 @@ def read_results(folder: Path) -> "pd.DataFrame":
         result = read_result(path)
         run = _check_run(folder, path, result)
         try:
-            numbers = list(_numbers(result))
+            numbers = list(_numbers(run, result))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(
                 f"{path} is no complete result, a number is missing or none ({error!r}). Delete "
@@ -128,16 +129,17 @@ def _check_run(folder: Path, path: Path, result: Mapping[str, Any]) -> Run:
     return run
 
 
-def _numbers(result: Mapping[str, Any]) -> Iterator[tuple[str, str, str, float]]:
+def _numbers(run: Run, result: Mapping[str, Any]) -> Iterator[tuple[str, str, str, float]]:
     """Yield split, part, metric and value of all numbers of a run that it has."""
     for split in ("dev", "test"):
         for part, scores in result[split].items():
-            values = ((metric, scores[metric]) for metric in "prf")
+            values = ((metric, scores[metric]) for metric in run.task.metrics)
             yield from (
                 (split, part, metric, float(value)) for metric, value in values if value is not None
             )
-    yield "", "", "train_cpu_seconds", float(result["train_cpu_seconds"])
-    yield "", "", "words_per_second", float(result["words_per_second"])
+    costs = ("train_cpu_seconds", "words_per_second")
+    for cost in costs if run.task is NER else (*costs, "train_words_per_second", "parameters"):
+        yield "", "", cost, float(result[cost])
     yield "", "", "model_mb", result["model_bytes"] / 1e6
 
 

@@ -7,10 +7,11 @@ from typing import Any, Optional
 
 import pytest
 import srsly
-from grid import ARMS, CRF, HASH_EMBED, Run, make_grid, run_hash
+from grid import Run, make_grid, run_hash
 from hypothesis import given
 from hypothesis import strategies as st
 from report_tables import DATASETS, TABLES
+from tasks import CRF, HASH_EMBED, TASKS, TEXTCAT
 
 from ..conftest import ROOT
 
@@ -19,6 +20,8 @@ pytest.importorskip("pandas", reason="pandas is not installed: pip install -e '.
 import collate
 import run_results
 from run_results import Difference, Stat, difference, verdict
+from table_text import needed_runs, render_summary, render_table
+from weighted_tables import WEIGHTED_TABLES
 
 REPORT = ROOT / "results" / "report_tables.json"
 CORPORA = ROOT / "results" / "corpora"
@@ -30,8 +33,11 @@ def prf(f: Optional[float]) -> dict[str, Optional[float]]:
 
 
 def write_result(folder: Path, run: Run, f: float, **values: Any) -> Path:
-    """Write a handmade result, whose unseen entities score half."""
+    """Write a handmade result, whose unseen entities score half; of a classifier, all is equal."""
     scores = {"all": prf(f), "seen": prf(None), "unseen": prf(f / 2)}
+    if run.task is TEXTCAT:
+        scores = {"all": {"accuracy": f, "macro_f": f}}
+        values = {"train_words_per_second": 1e5, "parameters": 4_000_084, **values}
     path = folder / f"{run.name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     facts = {"dataset": run.dataset, "arm": run.arm, "vectors": run.vectors, "seed": run.seed}
@@ -47,10 +53,15 @@ def write_results(folder: Path, dataset: str, arm: str, f_scores: list[float]) -
         write_result(folder, Run(dataset, arm, seed=seed), f)
 
 
-def make_page(path: Path) -> Path:
-    blocks = [f"<!-- begin: {name} -->\nold\n<!-- end: {name} -->" for name in _names()]
+def make_page(path: Path, names: Optional[list[str]] = None) -> Path:
+    names = _names() if names is None else names
+    blocks = [f"<!-- begin: {name} -->\nold\n<!-- end: {name} -->" for name in names]
     path.write_text("# Results\n\nBefore.\n\n" + "\n\nBetween.\n\n".join(blocks) + "\n\nAfter.\n")
     return path
+
+
+def make_weighted_page(folder: Path) -> Path:
+    return make_page(folder / "weighted.md", list(WEIGHTED_TABLES))
 
 
 def _names() -> list[str]:
@@ -63,21 +74,26 @@ def rows_of(markdown: str, *cells: str) -> list[list[str]]:
     return [line for line in lines if tuple(line[: len(cells)]) == cells]
 
 
-def test_declared_arms_are_those_of_the_grid() -> None:
-    arms = {
-        arm
-        for table in TABLES.values()
-        for group in table.groups
-        for arm in group.arms.values()
-        if arm is not None
-    }
-    assert arms <= set(ARMS)
+ALL_TABLES = [*TABLES.values(), *WEIGHTED_TABLES.values()]
+
+
+def test_declared_arms_are_those_of_the_task() -> None:
+    for table in ALL_TABLES:
+        arms = {arm for group in table.groups for arm in group.arms.values() if arm is not None}
+        for dataset in table.datasets:
+            assert arms <= set(TASKS[dataset].arms), (table.name, dataset)
 
 
 def test_every_run_that_a_table_needs_is_in_the_grid() -> None:
     planned = {run.name for run in make_grid()}
-    for table in TABLES.values():
-        assert collate.needed_runs(table) <= planned, table.name
+    for table in ALL_TABLES:
+        assert needed_runs(table) <= planned, table.name
+
+
+def test_facts_of_a_table_are_of_its_lines() -> None:
+    for table in ALL_TABLES:
+        for column in table.facts.values():
+            assert set(column) <= set(table.groups[0].arms), table.name
 
 
 def test_report_has_every_number_that_is_declared() -> None:
@@ -177,7 +193,7 @@ def test_verdict_follows_the_rule(
 def test_table_shows_ours_beside_the_report_s_and_what_is_missing(tmp_path: Path) -> None:
     write_results(tmp_path, "conll-es", HASH_EMBED, [0.76, 0.78, 0.77])
     write_results(tmp_path, "conll-es", MULTI_EMBED, [0.70])
-    text = collate.render_table(run_results.load(tmp_path, REPORT), TABLES["table-9"])
+    text = render_table(run_results.load(tmp_path, REPORT), TABLES["table-9"])
     assert text.startswith("**Table 9. Test, no vectors, default rows.** 4 of 42 runs.")
     (hash_embed,) = rows_of(text, "conll-es", "MultiHashEmbed")
     assert hash_embed[2:6] == ["3", "0.770 ± 0.010", "0.77 ± 0.01", "+0.000"]
@@ -191,14 +207,14 @@ def test_table_shows_ours_beside_the_report_s_and_what_is_missing(tmp_path: Path
 
 def test_stand_in_is_never_beside_the_report_s_numbers(tmp_path: Path) -> None:
     write_results(tmp_path, "turku-one", HASH_EMBED, [0.7, 0.8])
-    text = collate.render_table(run_results.load(tmp_path, REPORT), TABLES["table-9"])
+    text = render_table(run_results.load(tmp_path, REPORT), TABLES["table-9"])
     (line,) = rows_of(text, "turku-one (not in the report)", "MultiHashEmbed")
     assert line[4:6] == ["–", "–"]
 
 
 def test_vectors_are_named_beside_the_data_set(tmp_path: Path) -> None:
     write_result(tmp_path, Run("conll-es", HASH_EMBED, "es_e5_words"), 0.8)
-    text = collate.render_table(run_results.load(tmp_path, REPORT), TABLES["table-7"])
+    text = render_table(run_results.load(tmp_path, REPORT), TABLES["table-7"])
     assert rows_of(text, "conll-es (es_e5_words)", "MultiHashEmbed")[0][3] == "0.800 (n=1)"
 
 
@@ -209,26 +225,53 @@ def test_conclusions_follow_the_numbers_of_the_tables(tmp_path: Path) -> None:
     write_results(tmp_path, "wnut17", MULTI_EMBED, [0.10, 0.11, 0.12])
     write_results(tmp_path, "anem", CRF, [0.49])
     results = run_results.load(tmp_path, REPORT)
-    text = collate.render_table(results, TABLES["table-9"])
+    text = render_table(results, TABLES["table-9"])
     assert rows_of(text, "anem", "MultiHashEmbed – MultiEmbed")[0][-1] == "same ordering"
     assert rows_of(text, "wnut17", "MultiHashEmbed – MultiEmbed")[0][-1] == "differs"
     assert "Conclusions: 1 same ordering, 1 differs, 5 missing" in text
-    other = collate.render_table(results, TABLES["other-taggers"])
+    other = render_table(results, TABLES["other-taggers"])
     (crf,) = rows_of(other, "anem", "test: CRF – MultiHashEmbed")
-    assert crf[2:] == [f"-0.060 ± {4.303 * 0.01 / sqrt(3):.3f}", "–", "lower"]
+    assert crf[2:] == [f"-0.060 ± {4.303 * 0.01 / sqrt(3):.3f}", "lower"]  # of ours only
+
+
+def test_weighted_models_are_compared_at_each_budget(tmp_path: Path) -> None:
+    write_results(tmp_path, "wnut17", HASH_EMBED, [0.20, 0.21, 0.22])
+    write_results(tmp_path, "wnut17", "weighted", [0.20, 0.21, 0.22])
+    write_results(tmp_path, "wnut17", "budget_1_percent", [0.10, 0.11, 0.12])
+    write_results(tmp_path, "wnut17", "weighted_budget_1_percent", [0.15, 0.16, 0.17])
+    text = render_table(run_results.load(tmp_path, REPORT), WEIGHTED_TABLES["budgets"])
+    assert " 12 of 36 runs. " in text.splitlines()[0]
+    (line,) = rows_of(text, "wnut17", "1 %")
+    assert line[2:8] == ["12,000", "11,716", "3", "0.110 ± 0.010", "3", "0.160 ± 0.010"]
+    (full,) = rows_of(text, "wnut17", "test, 100 %: with importance – without")
+    assert full[-1] == "within noise"
+    (small,) = rows_of(text, "wnut17", "test, 1 %: with importance – without")
+    assert small[2].startswith("+0.050 ± ") and small[-1] == "higher"
+
+
+def test_classifiers_stand_beside_the_paper_s_numbers(tmp_path: Path) -> None:
+    write_results(tmp_path, "ag-news", "hash_embed", [0.905, 0.906, 0.907])
+    write_results(tmp_path, "ag-news", "hashing_trick", [0.900, 0.901, 0.902])
+    text = render_table(run_results.load(tmp_path, REPORT), WEIGHTED_TABLES["text-classification"])
+    assert "trained on all of AG News" in text and "not comparable" in text
+    (line,) = rows_of(text, "ag-news", "hash embedding")
+    assert line[2:6] == ["0.924", "40 M", "3", "0.906 ± 0.001"]
+    assert line[8:] == ["4,000,084 ± 0", "5.0 ± 0.0", "100,000 ± 0", "20,000 ± 0"]
+    (conclusion,) = rows_of(text, "ag-news", "test: hashing trick – hash embedding")
+    assert conclusion[2].startswith("-0.005 ± ") and conclusion[-1] == "lower"
 
 
 def test_runs_of_a_crf_count_once() -> None:
-    needed = collate.needed_runs(TABLES["other-taggers"])
+    needed = needed_runs(TABLES["other-taggers"])
     assert len([name for name in needed if f"/{CRF}/" in name]) == 7
     assert len(needed) == 7 + 3 * 7 * 3
 
 
 def test_empty_folder_makes_tables_in_which_all_is_missing(tmp_path: Path) -> None:
     results = run_results.load(tmp_path, REPORT)
-    assert collate.render_summary(results).startswith("0 of ")
-    for table in TABLES.values():
-        text = collate.render_table(results, table)
+    assert render_summary(results).startswith("0 of ")
+    for table in ALL_TABLES:
+        text = render_table(results, table)
         assert " 0 of " in text.splitlines()[0]
         assert "missing" in text
         assert "nan" not in text
@@ -239,17 +282,18 @@ def test_page_is_rebuilt_between_its_markers_with_the_same_bytes(
 ) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     write_results(tmp_path / "runs", "conll-es", HASH_EMBED, [0.76, 0.78])
-    page = make_page(tmp_path / "results.md")
+    page, weighted = make_page(tmp_path / "results.md"), make_weighted_page(tmp_path)
     written = []
     for _ in range(2):
-        collate.collate_cli(tmp_path / "runs", CORPORA, REPORT, page)
+        collate.collate_cli(tmp_path / "runs", CORPORA, REPORT, page, weighted)
         figures = sorted((tmp_path / "figures").iterdir())
-        written.append([path.read_bytes() for path in (page, *figures)])
+        written.append([path.read_bytes() for path in (page, weighted, *figures)])
     assert written[0] == written[1]
     text = page.read_text("utf8")
     outside = re.sub(r"(?s)<!-- begin: (\S+) -->.*?<!-- end: \1 -->", "", text).split()
     assert outside == ["#", "Results", "Before.", *["Between."] * (len(TABLES) + 3), "After."]
     assert "old" not in text.split() and "**Table 9. " in text
+    assert "**Text classification, part of AG News.** 0 of " in weighted.read_text("utf8")
     assert "Put the tables of 2 runs into" in capsys.readouterr().out
 
 
@@ -273,16 +317,22 @@ def test_page_with_wrong_markers_is_refused_and_left(
     page = make_page(tmp_path / "results.md")
     text = page.read_text("utf8").replace(before, after)
     page.write_text(text)
+    weighted = make_weighted_page(tmp_path)
     (tmp_path / "runs").mkdir()
     with pytest.raises(ValueError, match=message):
-        collate.collate(tmp_path / "runs", CORPORA, REPORT, page)
-    assert page.read_text("utf8") == text
+        collate.collate(tmp_path / "runs", CORPORA, REPORT, page, weighted)
+    assert page.read_text("utf8") == text and "old" in weighted.read_text("utf8").split()
     assert not (tmp_path / "figures").exists()
 
 
 def test_missing_page_or_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"There is no page .*results\.md\. Write it"):
-        collate.collate(tmp_path, CORPORA, REPORT, tmp_path / "results.md")
+        collate.collate(
+            tmp_path, CORPORA, REPORT, tmp_path / "results.md", make_weighted_page(tmp_path)
+        )
+    page = make_page(tmp_path / "results.md")
+    with pytest.raises(FileNotFoundError, match=r"There is no page .*other\.md\. Write it"):
+        collate.collate(tmp_path, CORPORA, REPORT, page, tmp_path / "other.md")
     with pytest.raises(FileNotFoundError, match=r"no folder .*runs\. Run scripts/run_grid\.py"):
         run_results.read_results(tmp_path / "runs")
 
@@ -343,7 +393,7 @@ def test_two_files_of_one_run_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("anem/multi/no-vectors/seed0", r"seed0\.json: Unknown arm 'multi'\. Choose one of"),
+        ("anem/multi/no-vectors/seed0", r"seed0\.json: Unknown arm 'multi' on anem\. Choose"),
         ("conll-xx/norm/no-vectors/seed0", r"seed0\.json: Unknown data set 'conll-xx'\. Choose"),
     ],
 )
@@ -375,5 +425,7 @@ def test_damaged_numbers_of_the_report_are_refused(tmp_path: Path, text: str, me
 
 def test_command_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="1"):
-        collate.collate_cli(tmp_path, CORPORA, REPORT, tmp_path / "results.md")
+        collate.collate_cli(
+            tmp_path, CORPORA, REPORT, tmp_path / "results.md", make_weighted_page(tmp_path)
+        )
     assert "There is no page" in capsys.readouterr().out

@@ -7,12 +7,7 @@ from pathlib import Path
 import pytest
 import spacy
 from grid import (
-    ARMS,
-    CRF,
-    HASH_EMBED,
-    LANGS,
     NO_VECTORS,
-    ROW_SHARES,
     Run,
     config_hash,
     lacks,
@@ -22,6 +17,7 @@ from grid import (
     vectors_path,
 )
 from spacy.util import load_model_from_config
+from tasks import AG_NEWS, CRF, HASH_EMBED, NER, ROW_SHARES, TEXTCAT, TOPICS
 
 from ..corpora import make_docs, write_corpus
 
@@ -49,7 +45,13 @@ def test_folder_of_a_run_names_every_factor_the_seed_last() -> None:
     ("name", "message"),
     [
         ("conll-xx/crf/no-vectors/seed0", "Unknown data set 'conll-xx'. Choose one of: conll-es, "),
-        ("conll-es/multi/no-vectors/seed0", "Unknown arm 'multi'. Choose one of: multi_hash_embed"),
+        (
+            "conll-es/multi/no-vectors/seed0",
+            "Unknown arm 'multi' on conll-es. Choose one of: multi_hash_embed",
+        ),
+        ("ag-news/crf/no-vectors/seed0", "Unknown arm 'crf' on ag-news. Choose one of: hash_embed"),
+        ("conll-es/bow/no-vectors/seed0", "Unknown arm 'bow' on conll-es. Choose one of: multi_ha"),
+        ("topics/bow/es_e5_words/seed0", "Unknown vectors 'es_e5_words' of bow on topics. Choose"),
         ("turku-one/norm/es_e5_words/seed0", "Unknown vectors 'es_e5_words' of norm on turku-one"),
         ("conll-es/crf/es_e5_words/seed0", "Unknown vectors .* of crf on conll-es. Choose one of"),
         ("conll-es/norm/../seed0", "Unknown vectors '..'"),
@@ -62,15 +64,23 @@ def test_a_name_that_is_no_run_is_refused(name: str, message: str) -> None:
         parse_run(name)
 
 
-@pytest.mark.parametrize("arm", [arm for arm in ARMS if arm != CRF and arm not in ROW_SHARES])
+@pytest.mark.parametrize("arm", NER.fixed_arms)
 def test_config_of_an_arm_is_complete(arm: str) -> None:
     config = run_config(Run("wnut17", arm))
     assert load_model_from_config(config, auto_fill=False).pipe_names == ["tok2vec", "ner"]
 
 
+@pytest.mark.parametrize("arm", TEXTCAT.fixed_arms)
+def test_config_of_a_classifier_is_complete(arm: str) -> None:
+    config = run_config(Run(AG_NEWS, arm, seed=2))
+    assert load_model_from_config(config, auto_fill=False).pipe_names == ["textcat"]
+    assert config["paths"]["dev"] == "corpus/ag-news/dev.spacy"
+    assert config["system"]["seed"] == 2
+
+
 def test_config_holds_the_factors_of_the_run() -> None:
     config = run_config(Run("archaeo", HASH_EMBED, "nl_e5_words", 2))
-    assert config["nlp"]["lang"] == LANGS["archaeo"] == "nl"
+    assert config["nlp"]["lang"] == NER.langs["archaeo"] == "nl"
     assert config["system"]["seed"] == 2
     assert config["components"]["tok2vec"]["model"]["embed"]["include_static_vectors"] is True
     without = run_config(Run("archaeo", HASH_EMBED, NO_VECTORS, 2))
@@ -116,7 +126,9 @@ def test_vectors_are_taken_from_the_assets_if_they_are_there(
     monkeypatch.chdir(tmp_path)
     assert vectors_path("es_e5_words") == "es_e5_words"
     run = Run("conll-es", HASH_EMBED, "es_e5_words")
-    assert lacks(run).startswith("the corpus conll-es")
+    assert lacks(run) == "the corpus conll-es (python -m spacy project run convert-all)"
+    for dataset, command in ((AG_NEWS, "convert-textcat"), (TOPICS, "make-topics")):
+        assert lacks(Run(dataset, "bow")).endswith(f"project run {command})")
     run.corpus("train").parent.mkdir(parents=True)
     run.corpus("train").touch()
     assert lacks(run).startswith("the vectors es_e5_words")

@@ -3,19 +3,28 @@ from pathlib import Path
 import make_configs
 import pytest
 import spacy
-from spacy.util import load_config, load_model_from_config
-from thinc.api import Config
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.tokens import Doc
+from spacy.util import load_config, load_model_from_config, registry
+from textcat_arms import TEXTCAT
+from thinc.api import Config, NumpyOps
 
 from ..conftest import ROOT
 
 NAMES = sorted(make_configs.ARMS)
 
 
+def is_textcat(name: str) -> bool:
+    return name.startswith("textcat/")
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_config_is_what_the_script_makes(name: str) -> None:
     text = (ROOT / "configs" / f"{name}.cfg").read_text("utf8")
-    made = make_configs.make_config(make_configs.ARMS[name])
-    assert text.startswith(make_configs.HEADER)
+    arm = make_configs.ARMS[name]
+    made = make_configs.make_config(arm)
+    assert text.startswith(make_configs.HEADER.format(base=arm.base))
     # not the text: versions of confection differ in how they write a list
     config, expected = (Config().from_str(each, interpolate=False) for each in (text, made))
     assert config == expected
@@ -30,7 +39,7 @@ def test_no_config_is_kept_by_hand() -> None:
 def test_config_is_complete(name: str) -> None:
     config = load_config(ROOT / "configs" / f"{name}.cfg")
     nlp = load_model_from_config(config, auto_fill=False, validate=True)
-    assert nlp.pipe_names == ["tok2vec", "ner"]
+    assert nlp.pipe_names == (["textcat"] if is_textcat(name) else ["tok2vec", "ner"])
 
 
 def test_training_settings_are_those_of_the_report() -> None:
@@ -47,6 +56,16 @@ def test_training_settings_are_those_of_the_report() -> None:
     adam = training["optimizer"]
     assert (adam["learn_rate"], adam["L2"], adam["grad_clip"]) == (0.001, 0.01, 1.0)
     assert (adam["beta1"], adam["beta2"], adam["L2_is_weight_decay"]) == (0.9, 0.999, True)
+
+
+def test_training_settings_of_classifiers_are_those_of_the_paper() -> None:
+    training = load_config(ROOT / "configs/textcat/hash_embed.cfg", interpolate=True)["training"]
+    # ten evaluations without a better one
+    assert training["patience"] == 10 * training["eval_frequency"]
+    adam = training["optimizer"]
+    assert (adam["learn_rate"], adam["L2"], adam["use_averages"]) == (0.001, 0.0, False)
+    assert training["dropout"] == 0.0
+    assert training["score_weights"]["cats_micro_f"] == 1.0  # the accuracy
 
 
 def test_encoder_settings_are_those_of_the_report() -> None:
@@ -70,7 +89,7 @@ def test_a_path_that_the_base_lacks_is_refused() -> None:
 
 
 def config_without(name: str, *sections: str) -> Config:
-    """Load a config with some sections, as dotted paths, and the paths of corpora left out."""
+    """Load a config with some parts, as dotted paths, and the paths of corpora left out."""
     config = load_config(ROOT / "configs" / f"{name}.cfg")
     config["paths"].update(train=None, dev=None)
     for section in sections:
@@ -100,8 +119,84 @@ def test_training_arms_differ_from_the_base_only_in_training(name: str) -> None:
     assert config_without(f"training/{name}", *parts) == config_without("conll-es", *parts)
 
 
+MODEL = "components.textcat.model"
+
+
+@pytest.mark.parametrize("name", TEXTCAT)
+def test_classifiers_differ_from_the_base_only_in_model_and_dictionary(name: str) -> None:
+    parts = (MODEL, "initialize.before_init")
+    assert config_without(f"textcat/{name}", *parts) == config_without("textcat/hash_embed", *parts)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("hashing_trick", ("rows", "num_hashes", "importance_rows", "train_importance")),
+        ("hashing_trick_equal", ("rows", "num_hashes", "importance_rows", "train_importance")),
+        ("hash_embed_large", ("rows", "importance_rows")),
+        ("hash_embed_dependent", ("independent",)),
+        ("hash_embed_ones", ("importance_init",)),
+        ("hash_embed_authors_init", ("embed_init", "importance_init")),
+        ("input_dropout", ("input_dropout",)),
+    ],
+)
+def test_variants_of_a_hash_embedding_differ_in_what_they_are_named_for(
+    name: str, settings: tuple[str, ...]
+) -> None:
+    parts = [f"{MODEL}.{setting}" for setting in settings]
+    assert config_without(f"textcat/{name}", *parts) == config_without("textcat/hash_embed", *parts)
+
+
+def test_initialization_of_the_authors_has_their_standard_deviations() -> None:
+    config = load_config(ROOT / "configs/textcat/hash_embed_authors_init.cfg")
+    model = config["components"]["textcat"]["model"]
+    for name, sd in (("embed_init", 0.1), ("importance_init", 0.0005)):
+        init = registry.resolve({"init": model[name]})["init"]
+        drawn = init(NumpyOps(), (200, 200))
+        assert abs(drawn.mean()) < 0.05 * sd
+        assert drawn.std() == pytest.approx(sd, rel=0.05)
+
+
+SIZES = st.lists(st.integers(1, 100_000), min_size=1, max_size=5)
+
+
+@given(SIZES, st.integers(1, 300))
+def test_weighted_rows_come_next_to_the_parameters_of_a_plain_table(
+    rows: list[int], width: int
+) -> None:
+    num_hashes = make_configs.WEIGHTED_HASHES
+    for plain, weighted in zip(rows, make_configs.weighted_rows(rows, width), strict=True):
+        costs = [n * width + 10 * n * num_hashes for n in (weighted, weighted + 1)]
+        assert costs[0] <= plain * width < costs[1]
+
+
+@pytest.mark.parametrize(
+    ("plain", "weighted"),
+    [
+        ("conll-es", "weighted"),
+        ("ablation/budget_10_percent", "weighted_budget_10_percent"),
+        ("ablation/budget_1_percent", "weighted_budget_1_percent"),
+    ],
+)
+def test_weighted_models_have_no_more_parameters_than_those_they_are_compared_with(
+    plain: str, weighted: str
+) -> None:
+    def table_parameters(name: str) -> int:
+        nlp = load_model_from_config(load_config(ROOT / "configs" / f"{name}.cfg"))
+        words = ["An", "example", "of", "words"]
+        embed = nlp.get_pipe("tok2vec").model.layers[0]  # type: ignore[attr-defined]
+        embed.initialize([Doc(nlp.vocab, words=words)])
+        tables = [node for node in embed.walk() if node.has_param("E")]
+        return sum(node.get_param("E").size for node in tables)
+
+    budget, used = table_parameters(plain), table_parameters(f"ablation/{weighted}")
+    assert 0.97 * budget < used <= budget
+
+
 def test_registered_names_of_configs_are_known() -> None:
     known = spacy.registry.architectures.get_all()
     for name in NAMES:
-        config = load_config(ROOT / "configs" / f"{name}.cfg")
-        assert config["components"]["tok2vec"]["model"]["embed"]["@architectures"] in known
+        components = load_config(ROOT / "configs" / f"{name}.cfg")["components"]
+        part = components["textcat"] if is_textcat(name) else components["tok2vec"]["model"]
+        model = part["model" if is_textcat(name) else "embed"]
+        assert model["@architectures"] in known

@@ -4,7 +4,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from grid import HASH_EMBED
+from tasks import HASH_EMBED
 
 from ..conftest import ROOT
 

@@ -1,13 +1,15 @@
 """The project file: what it names is there, and its variables go together."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 import srsly
 from convert import DATASETS
-from show_run import score_rows
+from show_run import score_rows, show_run_cli
 from spacy.util import load_config
+from tasks import TEXTCAT
 from weasel.util.config import load_project_config
 
 from ..conftest import ROOT
@@ -44,6 +46,26 @@ def test_training_takes_the_config_and_the_language_of_the_data(dataset: str) ->
     config = load_config(ROOT / "configs" / f"{dataset}.cfg")
     assert config["nlp"]["lang"] == DATASETS[dataset].lang
     assert f"python scripts/convert.py {dataset} assets corpus/{dataset}" in lines
+
+
+@pytest.mark.parametrize("dataset", TEXTCAT.langs)
+def test_classifiers_are_trained_on_what_is_made_and_evaluated(dataset: str) -> None:
+    overrides = {"vars.textcat_dataset": dataset, "vars.textcat": "bow", "vars.seed": 3}
+    project = load_project_config(ROOT, overrides=overrides)
+    by_name = {command["name"]: command for command in project["commands"]}
+    made = by_name["make-topics" if dataset == "topics" else "convert-textcat"]["outputs"]
+    train, evaluate = by_name["train-textcat"], by_name["evaluate-textcat"]
+    assert set(train["deps"]) == {"configs/textcat/bow.cfg", *made[:2]}
+    assert set(train["outputs"]) <= set(evaluate["deps"]) and made[2] in evaluate["deps"]
+    (line,) = train["script"]
+    assert "--system.seed 3 " in line and f"--paths.dev corpus/{dataset}/dev.spacy" in line
+
+
+def test_choices_of_classifiers_are_all_there_are(project: Any) -> None:
+    text = (ROOT / "project.yml").read_text("utf8")
+    for dataset in TEXTCAT.langs:
+        assert re.search(rf"textcat_dataset: .* # .*\b{dataset}\b", text), dataset
+    assert project["vars"]["textcat_dataset"] == "topics"  # needs no data
 
 
 def test_choices_of_config_are_all_there_are(project: Any) -> None:
@@ -87,3 +109,17 @@ def test_scores_are_shown_in_percent() -> None:
     per_type = {"PER": {"p": 1.0, "r": 0.5, "f": 2 / 3}}
     rows = score_rows(srsly.json_loads(srsly.json_dumps(scores | {"ents_per_type": per_type})))
     assert rows == [("all", "50.00", "25.00", "33.33"), ("PER", "100.00", "50.00", "66.67")]
+
+
+def test_scores_of_a_classifier_are_shown_with_what_it_predicts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scores = {"cats_micro_p": 0.5, "cats_micro_r": 0.5, "cats_micro_f": 0.5}
+    per_label = {"sport": {"p": 1.0, "r": 0.5, "f": 2 / 3}}
+    path = tmp_path / "test.json"
+    srsly.write_json(path, scores | {"cats_f_per_type": per_label})
+    show_run_cli(tmp_path, path)
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["all", "50.00", "50.00", "50.00"] in lines
+    assert ["sport", "100.00", "50.00", "66.67"] in lines
+    assert any(line[-1].endswith(").cats)'") for line in lines if line)

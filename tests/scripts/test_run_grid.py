@@ -12,8 +12,9 @@ import pytest
 import run_grid
 import srsly
 from distributed import LocalCluster
-from grid import CRF, HASH_EMBED, Run
+from grid import Run
 from result_files import FORMAT, results_path
+from tasks import CRF, HASH_EMBED
 
 from ..conftest import ROOT
 

@@ -7,8 +7,13 @@ from typing import Any
 import grid
 import pytest
 import run_one
-from grid import CRF, HASH_EMBED, Run
+import spacy
+from grid import Run
 from result_files import is_done, read_result, results_path
+from spacy.tokens import DocBin
+from spacy.training import Example
+from task_scores import category_scores
+from tasks import CRF, HASH_EMBED
 from thinc.api import Config
 
 from spacy_multihash.cli.evaluate import evaluate
@@ -160,3 +165,61 @@ def test_command_says_what_came_out(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="1"):
         run_one.run_one_cli("wnut17/none/no-vectors/seed0")
     assert "Unknown arm 'none'" in capsys.readouterr().out
+
+
+TOPICS_RUN = Run("topics", "hash_embed")
+
+
+@pytest.fixture
+def topics() -> None:
+    """Write a tiny corpus whose first words tell the label."""
+    nlp = spacy.blank("en")
+    docs = []
+    for word, label in [("ball", "sport"), ("goal", "sport"), ("star", "science")] * 4:
+        doc = nlp(f"{word} of today")
+        doc.cats = {name: float(name == label) for name in ("science", "sport")}
+        docs.append(doc)
+    TOPICS_RUN.corpus("train").parent.mkdir(parents=True)
+    for split in ("train", "dev", "test"):
+        DocBin(docs=docs, attrs=[]).to_disk(TOPICS_RUN.corpus(split))
+
+
+@pytest.fixture
+def small_classifier(monkeypatch: pytest.MonkeyPatch) -> None:
+    def small(run: Run) -> Config:
+        config = BASE_CONFIG(run)
+        config["components"]["textcat"]["model"].update(rows=50, importance_rows=500)
+        config["training"].update(max_steps=20, eval_frequency=5)
+        config["training"]["optimizer"]["learn_rate"] = 0.1
+        return config
+
+    for module in (grid, run_one):
+        monkeypatch.setattr(module, "run_config", small)
+
+
+@pytest.mark.usefixtures("topics", "small_classifier")
+def test_a_classifier_is_run_by_the_same_command(capsys: pytest.CaptureFixture[str]) -> None:
+    result = run_one.run_one(TOPICS_RUN)
+    assert is_done(TOPICS_RUN)
+    for split in ("dev", "test"):
+        assert result[split] == {"all": {"accuracy": 1.0, "macro_f": 1.0}}
+    assert result["parameters"] == 50 * 20 + 500 * 2 + 20 * 2 + 2
+    assert result["train_words_per_second"] > 0 and result["words_per_second"] > 0
+    assert result["model_bytes"] > 4 * result["parameters"]
+    run_one.run_one_cli(TOPICS_RUN.name)
+    assert "accuracy 1.0000 on dev, 1.0000" in " ".join(capsys.readouterr().out.split())
+
+
+def test_accuracy_is_the_share_of_right_labels_and_f1_their_mean() -> None:
+    nlp = spacy.blank("en")
+    # gold and predicted: a is right once of two, b once of one, c never of one
+    pairs = [("a", "a"), ("a", "b"), ("b", "b"), ("c", "a")]
+    examples = []
+    for gold, predicted in pairs:
+        reference, doc = nlp("word"), nlp("word")
+        reference.cats = {name: float(name == gold) for name in "abc"}
+        doc.cats = {name: 0.8 if name == predicted else 0.1 for name in "abc"}
+        examples.append(Example(doc, reference))
+    scores = category_scores(examples)["all"]
+    assert scores["accuracy"] == pytest.approx(2 / 4)
+    assert scores["macro_f"] == pytest.approx((0.5 + 2 / 3 + 0.0) / 3)

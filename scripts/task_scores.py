@@ -1,0 +1,92 @@
+"""What a run is measured by: scores of each task, and the speed of training."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from typing import Any, Optional
+
+from grid import Run
+from spacy.language import Language
+from spacy.scorer import Scorer
+from spacy.training import Corpus, Example
+from spacy.util import registry
+from spacy.vocab import Vocab
+from tasks import NER
+
+from spacy_multihash.corpora import read_docs
+from spacy_multihash.entities import KnownEntities, known_entities
+from spacy_multihash.evaluation import predict, score, score_parts
+
+# Of a split: the scores of all, and of parts of it.
+Scores = dict[str, dict[str, Optional[float]]]
+# Replaces the predicted docs of examples by annotated ones.
+Tagger = Callable[[list[Example]], None]
+
+# Updates whose time is taken, and those before, in which optimizers make their arrays.
+TIMED_UPDATES = 20
+WARM_UP = 2
+
+
+def make_tagger(run: Run, nlp: Language) -> Tagger:
+    """Return what lets a pipeline annotate examples."""
+    return partial(predict if run.task is NER else classify, nlp)
+
+
+def classify(nlp: Language, examples: Sequence[Example]) -> None:
+    """Let a pipeline classify the predicted docs of examples, which are replaced."""
+    docs = nlp.pipe([example.predicted for example in examples])
+    for example, doc in zip(examples, docs, strict=True):
+        example.predicted = doc
+
+
+def make_scorer(run: Run, vocab: Vocab) -> Callable[[Sequence[Example]], Scores]:
+    """Return what scores the predicted docs of a split.
+
+    run (Run): The run, whose training corpus tells which entities are known.
+    vocab (Vocab): A vocab to read it with.
+    """
+    if run.task is NER:
+        known = known_entities(read_docs(run.corpus("train"), vocab))
+        return partial(entity_scores, known=known)
+    return category_scores
+
+
+def entity_scores(examples: Sequence[Example], known: KnownEntities) -> Scores:
+    """Score all, seen and unseen entities, the latter two in the report's way.
+
+    A part without gold entities has no scores.
+    """
+    parts = {"all": score(examples), **score_parts(examples, known)}
+    return {name: {key: getattr(part, key) for key in "prf"} for name, part in parts.items()}
+
+
+def category_scores(examples: Sequence[Example]) -> Scores:
+    """Score labels of which each document has one: accuracy, and the mean F1 of the labels."""
+    labels = sorted({label for example in examples for label in example.reference.cats})
+    scores: Any = Scorer.score_cats(examples, "cats", labels=labels, multi_label=False)
+    # One wrong label is one false positive and one false negative: micro F1 is the accuracy.
+    return {"all": {"accuracy": scores["cats_micro_f"], "macro_f": scores["cats_macro_f"]}}
+
+
+def training_speed(nlp: Language, run: Run) -> float:
+    """Train a pipeline further for a few updates, and return words per second of CPU time.
+
+    nlp (Language): The pipeline, which is changed.
+    run (Run): The run, whose training corpus is used. A short one is repeated.
+    """
+    config = nlp.config.interpolate()["training"]
+    training = registry.resolve({name: config[name] for name in ("batcher", "optimizer")})
+    examples = list(Corpus(run.corpus("train"))(nlp))
+
+    def repeat() -> Iterator[list[Example]]:
+        while True:
+            yield from training["batcher"](examples)
+
+    words, start = 0, 0.0
+    for i, batch in enumerate(islice(repeat(), WARM_UP + TIMED_UPDATES)):
+        if i == WARM_UP:
+            start = time.process_time()
+        nlp.update(batch, drop=config["dropout"], sgd=training["optimizer"])
+        words += sum(map(len, batch)) if i >= WARM_UP else 0
+    return words / (time.process_time() - start)

@@ -1,0 +1,122 @@
+"""The tables of docs/weighted.md: which runs and which numbers each is made of."""
+
+from collections.abc import Mapping
+
+from make_configs import BUDGETS, base_width, budget_rows, weighted_cost, weighted_rows
+from report_tables import MULTI_HASH, Comparison, Group, Table, against
+from tasks import AG_NEWS, HASH_EMBED, TOPICS
+
+BUDGET_DATASETS = ("wnut17", "conll-es")
+WEIGHTED = "weighted"
+MULTI_WEIGHTED = "MultiWeightedHashEmbed"
+NEAR_ZERO = f"{MULTI_WEIGHTED}, importance near zero at first"
+SHARES = {"100 %": 1.0, **{f"{100 * share:.0f} %": share for share in BUDGETS.values()}}
+PLAIN_ARMS = dict(zip(SHARES, (HASH_EMBED, *(f"budget_{name}" for name in BUDGETS)), strict=True))
+
+
+def _weighted_arms(arm: str) -> dict[str, str]:
+    return dict(zip(SHARES, (arm, *(f"{arm}_budget_{name}" for name in BUDGETS)), strict=True))
+
+
+WEIGHTED_ARMS = _weighted_arms(WEIGHTED)
+NEAR_ZERO_ARMS = _weighted_arms(f"{WEIGHTED}_near_zero")
+
+HASH, TRICK = "hash embedding", "hashing trick"
+DEEP, ENSEMBLE = "deep, dictionary", "ensemble of three, dictionary"
+MODELS = {
+    HASH: "hash_embed",
+    TRICK: "hashing_trick",
+    f"{TRICK}, as many parameters": "hashing_trick_equal",
+    f"{HASH}, five times the rows": "hash_embed_large",
+    f"{TRICK}, five times the rows": "hashing_trick_large",
+    "spaCy's TextCatBOW": "bow",
+    "spaCy's TextCatReduce (TextCatCNN)": "cnn",
+    f"{HASH}, one D1 for both": "hash_embed_dependent",
+    f"{HASH}, importance of 1 at first": "hash_embed_ones",
+    f"{HASH}, the authors' initialization": "hash_embed_authors_init",
+    f"{TRICK}, near zero at first": "hashing_trick_near_zero",
+    f"{HASH}, input dropout": "input_dropout",
+    f"{TRICK}, input dropout": "hashing_trick_input_dropout",
+    DEEP: "deep",
+    ENSEMBLE: "ensemble",
+}
+# Svenstrup et al. 2017, Table 2 and sections 5.3 to 5.5. Deep: the paper gives no number.
+PAPER_ACCURACY = {HASH: "0.924", TRICK: "0.920", DEEP: "0.915", ENSEMBLE: "0.920"}
+PAPER_PARAMETERS = {HASH: "40 M", TRICK: "200 M", ENSEMBLE: "150 M"}
+
+
+def _budget_table() -> Table:
+    width = base_width()
+    plain = {line: sum(budget_rows(share)) * width for line, share in SHARES.items()}
+    weighted = {
+        line: sum(weighted_rows(budget_rows(share), width)) * weighted_cost(width)
+        for line, share in SHARES.items()
+    }
+    groups = [
+        [
+            Group(arms, "f", split, "all", f"{split}, {label}")
+            for label, arms in (
+                (MULTI_HASH, PLAIN_ARMS),
+                (MULTI_WEIGHTED, WEIGHTED_ARMS),
+                (NEAR_ZERO, NEAR_ZERO_ARMS),
+            )
+        ]
+        for split in ("dev", "test")
+    ]
+    return Table(
+        "budgets",
+        "Entities, importance parameters or more rows: equal numbers of parameters",
+        tuple(group for of_split in groups for group in of_split),
+        tuple(
+            Comparison((other, line), (first, line), f"{first.split}, {line}: {what} – without")
+            for first, *others in groups
+            for line in SHARES
+            for what, other in zip(("with importance", "near zero at first"), others, strict=True)
+        ),
+        BUDGET_DATASETS,
+        note="Shares are of the default rows, parameters those of the tables. No static vectors; "
+        f"{MULTI_HASH} has four hash functions, {MULTI_WEIGHTED} two.",
+        lines="rows",
+        facts={
+            f"parameters of {MULTI_HASH}": {line: f"{n:,}" for line, n in plain.items()},
+            f"of {MULTI_WEIGHTED}": {line: f"{n:,}" for line, n in weighted.items()},
+        },
+    )
+
+
+def _textcat_table(
+    name: str, title: str, dataset: str, note: str, facts: Mapping[str, Mapping[str, str]]
+) -> Table:
+    dev, test = (Group(MODELS, "accuracy", split, "all", split) for split in ("dev", "test"))
+    costs = ("parameters", "model_mb", "train_words_per_second", "words_per_second")
+    groups = (
+        dev,
+        test,
+        Group(MODELS, "macro_f", "test", "all", "test"),
+        *(Group(MODELS, cost) for cost in costs),
+    )
+    comparisons = against(test, HASH)
+    return Table(name, title, groups, comparisons, (dataset,), False, note, "model", facts)
+
+
+WEIGHTED_TABLES = {
+    table.name: table
+    for table in (
+        _budget_table(),
+        _textcat_table(
+            "text-classification",
+            "Text classification, part of AG News",
+            AG_NEWS,
+            "The paper's numbers are of models trained on all of AG News, 120,000 texts, with ten "
+            "times as many rows: not comparable, and here for their order only. Words per second "
+            "are of CPU time, one thread, in training and in prediction.",
+            {
+                "paper's test accuracy (all of AG News)": PAPER_ACCURACY,
+                "paper's parameters": PAPER_PARAMETERS,
+            },
+        ),
+        _textcat_table(
+            "topics", "Text classification, generated topics", TOPICS, "Needs no data.", {}
+        ),
+    )
+}

@@ -1,0 +1,71 @@
+"""The generated corpus of topics."""
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import spacy
+from make_sample import make_sentences
+from make_topics import SIZES, TOPICS, make_text, make_topics, make_topics_cli, make_words
+from spacy.tokens import Doc, DocBin
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("topics")
+    make_topics(path)
+    return path
+
+
+def read_docs(path: Path) -> list[Doc]:
+    return list(DocBin().from_disk(path).get_docs(spacy.blank("en").vocab))
+
+
+def test_every_text_has_one_of_all_topics_and_each_topic_as_many_texts(folder: Path) -> None:
+    for split, size in SIZES.items():
+        docs = read_docs(folder / f"{split}.spacy")
+        assert all(sorted(doc.cats) == sorted(TOPICS) for doc in docs)
+        labels = Counter(label for doc in docs for label, value in doc.cats.items() if value)
+        assert labels == dict.fromkeys(TOPICS, size // len(TOPICS))
+
+
+def test_no_word_is_of_two_topics() -> None:
+    words = [word for of in make_words(random.Random(0)).values() for word in of]
+    assert len(set(words)) == len(words)
+
+
+def test_a_text_holds_sentences_of_the_sample_and_mostly_words_of_its_topic() -> None:
+    rng = random.Random(0)
+    words = make_words(rng)
+    sentences = [sentence.words for sentence in make_sentences(0)["dev"]]
+    topic_of = {word: topic for topic, of in words.items() for word in of}
+    plain = {word for sentence in sentences for word in sentence}
+    counts: Counter[str] = Counter()
+    for _ in range(200):
+        tokens = make_text(rng, "sport", words, sentences).split()
+        counts.update(topic_of[token] for token in tokens if token in topic_of)
+        assert all(token in plain or token in topic_of for token in tokens)
+    assert counts.most_common(1)[0][0] == "sport"
+    assert 0.6 < counts["sport"] / counts.total() < 0.9
+    assert len(counts) == len(TOPICS)
+
+
+def test_the_same_seed_makes_the_same_texts_and_another_one_others(
+    folder: Path, tmp_path: Path
+) -> None:
+    texts = {}
+    for seed in (0, 1):
+        make_topics(tmp_path, seed)
+        texts[seed] = [doc.text for doc in read_docs(tmp_path / "dev.spacy")]
+    assert texts[0] == [doc.text for doc in read_docs(folder / "dev.spacy")] != texts[1]
+
+
+def test_command_shows_the_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make_topics_cli(tmp_path / "topics", seed=0)
+    out = capsys.readouterr().out
+    assert "Made the topics with seed 0" in out and "2,000" in out
+    (tmp_path / "file").touch()
+    with pytest.raises(SystemExit, match="1"):
+        make_topics_cli(tmp_path / "file" / "topics", seed=0)
+    assert "Could not write to" in capsys.readouterr().out

@@ -1,0 +1,46 @@
+"""The figures of weighted hash embeddings."""
+
+from pathlib import Path
+
+import pytest
+from tasks import HASH_EMBED
+
+pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install -e '.[plots]'")
+pytest.importorskip("pandas", reason="pandas is not installed: pip install -e '.[plots]'")
+
+import run_results
+import weighted_plots
+from run_results import Results
+from weighted_tables import MODELS
+
+from .test_collate import REPORT, write_results
+
+
+def test_figures_are_made_of_nothing_too() -> None:
+    files = weighted_plots.make_weighted_figures(Results(frozenset(), {}, {}))
+    assert sorted(files) == [
+        f"{name}.{suffix}" for name in ("budgets", "textcat-accuracy") for suffix in ("png", "svg")
+    ]
+
+
+def test_figures_come_out_the_same_and_show_what_was_run(tmp_path: Path) -> None:
+    nothing = weighted_plots.make_weighted_figures(Results(frozenset(), {}, {}))
+    write_results(tmp_path, "ag-news", "hash_embed", [0.90, 0.91])
+    write_results(tmp_path, "ag-news", "bow", [0.88])
+    write_results(tmp_path, "wnut17", HASH_EMBED, [0.2, 0.21])
+    results = run_results.load(tmp_path, REPORT)
+    first, second = (weighted_plots.make_weighted_figures(results) for _ in range(2))
+    assert first == second
+    assert all(first[name] != nothing[name] for name in first)
+
+
+def test_models_are_told_apart_by_kind_without_colours() -> None:
+    kinds = [weighted_plots.kind_of(model) for model in MODELS]
+    assert {kind: kinds.count(kind) for kind in weighted_plots.KINDS} == {
+        "hash embedding": 7,
+        "hashing trick": 4,
+        "spaCy's": 2,
+    }
+    assert len({look.marker for look in weighted_plots.KINDS.values()}) == 3
+    looks = weighted_plots.BUDGET_LOOKS.values()
+    assert len({(look.marker, look.line) for look in looks}) == len(looks)
