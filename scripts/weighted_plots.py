@@ -9,6 +9,7 @@ from weighted_tables import (
     BUDGET_DATASETS,
     MODELS,
     MULTI_WEIGHTED,
+    NEAR_ZERO,
     SHARES,
     WEIGHTED_TABLES,
 )
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 BUDGET_LOOKS = {
     MULTI_HASH: Series(BLUE),
     MULTI_WEIGHTED: Series(ORANGE, marker="s", line="--"),
+    NEAR_ZERO: Series(GREEN, marker="^", line=":"),
 }
 # Of the points of models: hash embeddings, the hashing trick, and spaCy's own.
 KINDS = {
@@ -36,8 +38,9 @@ def kind_of(model: str) -> str:
 def _budget_figure(results: "Results") -> dict[str, bytes]:
     table = WEIGHTED_TABLES["budgets"]
     rows = {}
-    for i, split in enumerate(("dev", "test")):
-        groups = dict(zip(BUDGET_LOOKS, table.groups[2 * i : 2 * i + 2], strict=True))
+    for split in ("dev", "test"):
+        of_split = [group for group in table.groups if group.split == split]
+        groups = dict(zip(BUDGET_LOOKS, of_split, strict=True))
         rows[f"{split} F1 ± sd"] = [
             Panel(
                 dataset,

@@ -240,7 +240,7 @@ def test_weighted_models_are_compared_at_each_budget(tmp_path: Path) -> None:
     write_results(tmp_path, "wnut17", "budget_1_percent", [0.10, 0.11, 0.12])
     write_results(tmp_path, "wnut17", "weighted_budget_1_percent", [0.15, 0.16, 0.17])
     text = render_table(run_results.load(tmp_path, REPORT), WEIGHTED_TABLES["budgets"])
-    assert " 12 of 36 runs. " in text.splitlines()[0]
+    assert " 12 of 54 runs. " in text.splitlines()[0]
     (line,) = rows_of(text, "wnut17", "1 %")
     assert line[2:8] == ["12,000", "11,716", "3", "0.110 ± 0.010", "3", "0.160 ± 0.010"]
     (full,) = rows_of(text, "wnut17", "test, 100 %: with importance – without")
