@@ -77,21 +77,23 @@ def make_use_product_ops_v1() -> Callable[[Language], Language]:
 
 
 def find_multi_embed(nlp: Language, component: str) -> Model:
-    """Find the model of a component that holds a MultiEmbed, enabled or not.
+    """Find the model of a component that holds an embedding by lookup, enabled or not.
 
-    Raises ValueError if there is no such component, or no MultiEmbed in it.
+    Raises ValueError if there is no such component, or no MultiEmbed or other lookup in it.
     """
     if component not in nlp.component_names:
         raise ValueError(
             f"The tables of MultiEmbed cannot be set: there is no component '{component}' in the "
-            f"pipeline. It has: {nlp.component_names}. Name the one that holds the MultiEmbed: as "
-            "component in [initialize.before_init], or as --component."
+            f"pipeline. It has: {nlp.component_names}. Name the one that holds the MultiEmbed, or "
+            "another embedding by lookup: as component in [initialize.before_init], or as "
+            "--component."
         )
     model = getattr(nlp.get_pipe(component), "model", None)
     if not isinstance(model, Model) or not _lookup_chains(model):
         raise ValueError(
-            f"The tables of MultiEmbed cannot be set: component '{component}' holds no MultiEmbed. "
-            "Name the one that does: as component in [initialize.before_init], or as --component."
+            f"The tables of MultiEmbed cannot be set: component '{component}' holds no MultiEmbed, "
+            'and no other embedding by lookup (importance_by = "lookup"). Name the one that does: '
+            "as component in [initialize.before_init], or as --component."
         )
     return model
 
@@ -128,15 +130,15 @@ def count_tables(models: Sequence[Model], make_docs: DocReader) -> Tables:
 
 
 def set_tables(model: Model, tables: Tables) -> None:
-    """Set the tables of all MultiEmbed layers in a model that is yet to be initialized.
+    """Set the tables of all layers that look up, in a model that is yet to be initialized.
 
     The weights of former tables are taken away: initialize the model afterwards.
 
     model (Model): The model, or one around it.
     tables (Tables): The tables, at least of the attributes that are embedded.
 
-    Raises ValueError, and changes nothing, if the model has no MultiEmbed, or if a table is
-    missing, has no symbols, or has one twice.
+    Raises ValueError, and changes nothing, if the model has no MultiEmbed or other lookup, or if a
+    table is missing, has no symbols, or has one twice.
     """
     check_tables(model, tables)
     symbols_of = {
@@ -165,7 +167,7 @@ def check_tables(model: Model, tables: Tables) -> None:
         if not len(tables.tables[name]):
             raise ValueError(
                 f"The table of {name} has no symbols: none occurs at least {tables.min_freq} "
-                f"times. Lower min_freq, or remove {name} from attrs."
+                f"times. Lower min_freq, or leave {name} out of the config's embedding layer."
             )
 
 

@@ -12,7 +12,7 @@ from thinc.types import Ints1d
 from .collisions import Collisions, inspect_collisions
 from .corpus_symbols import DocReader, count_for_tables, ngram_texts, symbol_text
 from .embedding_tables import EmbeddingTable, WeightedEmbedding, component_models, find_weighted
-from .layers.weighted_table_embed import output_width
+from .layers import output_width
 from .row_inspection import rows_of
 from .tables import Table
 
@@ -31,7 +31,7 @@ class Ranking:
     sort (str): Whether to sort symbols by "importance", or by the "norm" of their vectors.
     top (int): How many to list from either end, top >= 1.
     min_freq (int): How often a symbol must occur, min_freq >= 1: rare ones hardly move from their
-        initial importance, which is 1 by default.
+        initial importance, by default 1 for tokens and near 0 for n-grams.
     share (float): A symbol is important from this share of the mean importance on.
 
     Raises ValueError for a number that is out of range.

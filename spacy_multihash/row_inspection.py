@@ -156,10 +156,15 @@ def group_sizes(layer: RowLayer, symbols: numpy.ndarray) -> numpy.ndarray:
     return numpy.unique(rows_of(through, symbols), return_counts=True)[1]
 
 
+def has_order(ngrams: NgramLayer, text: str) -> bool:
+    """Tell whether a text, with blanks between its tokens, is of one of the orders of n-grams."""
+    return len(text.split()) in ngrams.attrs["orders"].value
+
+
 def _find_ngram(ngrams: NgramLayer, word: str, vocab: Vocab) -> tuple[int, str]:
     """Find the id of an n-gram, and its text."""
     doc, orders = Doc(vocab, words=word.split()), ngrams.attrs["orders"].value
-    if len(doc) not in orders:
+    if not has_order(ngrams, word):
         raise ValueError(
             f"The n-grams of {ngrams.attrs['attr'].value} to inspect have orders {orders}, but "
             f"{word!r} has {len(doc)} words. Give n-grams of such orders, each in quotes and with "

@@ -16,6 +16,7 @@ from thinc.api import (
     Relu,
     Softmax,
     chain,
+    noop,
     reduce_mean,
     reduce_sum,
     resizable,
@@ -107,7 +108,7 @@ def build_textcat_hash_embed_v1(
     embed_init (Optional[Callable]): Fills the component vectors. Null for uniform in [-0.1, 0.1).
     importance_init (Optional[Callable]): Fills the importance parameters. Null for a normal
         distribution with a standard deviation of 0.0005, as in the authors' code: an n-gram counts
-        for nothing until training finds that it matters. From 1 on, accuracy is lower
+        for nothing until training finds that it matters. Beginning at 1, accuracy was lower
         (docs/weighted.md).
     nO (Optional[int]): Number of labels. Null, which is recommended, leaves it to the component.
 
@@ -140,7 +141,7 @@ def build_textcat_hash_embed_v1(
     widths = [embed.get_dim("nO"), *hidden]
     layers: List[Model] = [
         extract,
-        *_input_dropout(input_dropout),
+        _input_dropout(input_dropout),
         with_array(cast(Any, embed)),
         reduce_ngrams(reduce_sum() if reduce == "sum" else reduce_mean(), widths[0]),
     ]
@@ -184,17 +185,17 @@ def _near_zero(ops: Ops, shape: Tuple[int, ...]) -> FloatsXd:
     return cast(FloatsXd, ops.asarray(cast(Any, drawn), dtype="float32"))
 
 
-def _input_dropout(input_dropout: Optional[List[int]]) -> List[Model]:
-    """Build the layer of the setting, if there is to be one."""
+def _input_dropout(input_dropout: Optional[List[int]]) -> Model:
+    """Build the layer of the setting; without, one in its place, so that weights fit both."""
     if input_dropout is None:
-        return []
+        return noop()
     if len(input_dropout) != 2:
         raise ValueError(
             "TextCatHashEmbed: input_dropout must be two numbers of n-grams, the fewest and the "
             f"most to keep, was: {input_dropout}. Change it in the config. Recommended: "
             "[4, 100], or null for none."
         )
-    return [random_run(*input_dropout)]
+    return random_run(*input_dropout)
 
 
 def _classify(
@@ -237,9 +238,9 @@ def _warn_of_equal_hashes(models: Sequence[Model]) -> None:
 
 
 def _hash_settings(model: Model) -> List[List[object]]:
-    """List the settings of each layer of a model that hashes."""
+    """List the settings of each layer of a model that hashes, whatever n-grams it is for."""
     return [
-        [value.value for value in node.attrs.values() if isinstance(value, Pinned)]
+        [v.value for key, v in node.attrs.items() if isinstance(v, Pinned) and key != "attr"]
         for node in model.walk()
         if node.name == "hash_rows"
     ]

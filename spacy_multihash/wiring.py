@@ -20,6 +20,7 @@ from thinc.api import (
 from thinc.types import Floats2d, FloatsXd, Ints2d, Ragged
 
 from .layers import (
+    MAX_ROWS,
     Aggregate,
     MaxoutNorm,
     Pinned,
@@ -91,11 +92,11 @@ def weighted_layer(
             to_importance, importance_nV = lookup_rows(attr=attr), None
         else:
             importance_nV = IMPORTANCE_ROWS * nV if importance_nV is None else importance_nV
-            if importance_nV < 1:
+            if not 1 <= importance_nV <= MAX_ROWS:
                 raise ValueError(
-                    f"Weighted embedding of {attr}: importance_rows must be 1 or more, was: "
-                    f"{importance_nV}. Change it in the config, or remove it for "
-                    f"{IMPORTANCE_ROWS} times the rows of component vectors."
+                    f"Weighted embedding of {attr}: importance_rows must be from 1 to {MAX_ROWS}, "
+                    f"was: {importance_nV}. Set it in the config; null takes {IMPORTANCE_ROWS} "
+                    "times the rows of component vectors."
                 )
             own_seed = importance_seed(seed)
             to_importance = hash_rows(importance_nV, attr=attr, num_hashes=1, seed=own_seed)
@@ -166,6 +167,8 @@ def embed_docs(
             if isinstance(value, Pinned):
                 values = [node.attrs[key].value for node in nodes]
                 model.attrs[prefix + _SETTING.get(key, key)] = Pinned(values)
+    if "independent" in layers[0].attrs:
+        model.attrs["independent"] = layers[0].attrs["independent"]
     model.set_dim("nO", width)
     return cast(Model[List[Doc], List[Floats2d]], model)
 

@@ -304,6 +304,15 @@ def test_an_ngram_of_another_order_is_an_error(word: str, number: int) -> None:
         inspect_word(find_tables(nlp)[0], word, nlp.vocab)
 
 
+def test_inspecting_skips_tables_of_other_orders(tmp_path: Path) -> None:
+    textcat_pipeline(ENSEMBLE).to_disk(tmp_path / "model")
+    inspection = inspect_rows(tmp_path / "model", ["joke", "a joke"])
+    shown = [(word.word, word.attr) for word in inspection.words]
+    assert shown == [("joke", "LOWER[1,3]")] * 2 + [("a joke", "LOWER[2]")] * 2
+    with pytest.raises(ValueError, match=r"have orders \[1, 3\], but 'a joke of a' has 4 words"):
+        inspect_rows(tmp_path / "model", ["a joke of a"])
+
+
 def test_a_corpus_without_ngrams_of_an_order_is_an_error() -> None:
     nlp = textcat_pipeline({**TEXTCAT, "ngram_orders": [4]})
     with pytest.raises(ValueError, match=r"or none that make a symbol of LOWER\[4\]\. Give one"):

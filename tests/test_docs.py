@@ -32,7 +32,9 @@ def test_every_registered_name_is_documented(document: str) -> None:
     text = (ROOT / document).read_text("utf8")
     setup = (ROOT / "setup.cfg").read_text("utf8")
     names = re.findall(
-        r"^    (\S+) = spacy_multihash\.(?:architectures|callbacks|compat|scorers|textcat):", setup, re.M
+        r"^    (\S+) = spacy_multihash\.(?:architectures|callbacks|compat|scorers|textcat):",
+        setup,
+        re.M,
     )
     assert len(names) == 12
     assert [name for name in names if f"`{name}`" not in text and f"## {name}\n" not in text] == []

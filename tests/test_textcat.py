@@ -393,6 +393,26 @@ def test_input_dropout_is_for_training_only(docs: list[Doc]) -> None:
     assert len(numpy.unique(numpy.vstack(drawn), axis=0)) > 5
 
 
+def test_weights_trained_with_input_dropout_fit_a_model_without(docs: list[Doc]) -> None:
+    trained = randomized(build(input_dropout=[1, 2]))
+    loaded = build().from_bytes(trained.to_bytes())
+    assert_array_equal(loaded.predict(docs), trained.predict(docs))
+    back = build(input_dropout=[1, 2]).from_bytes(loaded.to_bytes())
+    drawn = [back.begin_update(docs[:1])[0] for _ in range(20)]
+    assert len(numpy.unique(numpy.vstack(drawn), axis=0)) > 1
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("independent", False), ("reduce", "mean"), ("seed", 9), ("ngram_orders", [1, 3])],
+)
+def test_weights_of_another_setting_are_refused(setting: str, value: Any) -> None:
+    trained = randomized(build())
+    name = {"ngram_orders": "orders"}.get(setting, setting)
+    with pytest.raises(ValueError, match=f"Cannot load weights into layer .* with {name} = "):
+        build(**{setting: value}).from_bytes(trained.to_bytes())
+
+
 def test_dropout_of_hidden_layers_is_set_and_for_training_only(docs: list[Doc]) -> None:
     model = randomized(build(hidden=[50]))
     expected = model.predict(docs)
@@ -420,7 +440,7 @@ BAD = {
     "input_dropout must be two numbers.* was: .0, 4": {"input_dropout": [0, 4]},
     "TextCatHashEmbed: width must be 1 or more, was: 0": {"width": 0},
     "TextCatHashEmbed: rows must be 1 or more, was: -1": {"rows": -1},
-    "TextCatHashEmbed: importance_rows must be 1 or more": {"importance_rows": 0},
+    "importance_rows must be 1 or more": {"importance_rows": 0},
     "TextCatHashEmbed: hidden must be 1 or more, was: 0": {"hidden": [5, 0]},
     "Unknown token attribute .* 'LOWR'": {"attr": "LOWR"},
     "num_hashes must be from 1 to 16": {"num_hashes": 17},
@@ -494,10 +514,10 @@ def test_ensemble_of_models_that_disagree_is_refused() -> None:
 
 def test_ensemble_warns_of_equal_hash_functions() -> None:
     with pytest.warns(UserWarning, match="models 0 and 2 have the same hash functions"):
-        build_textcat_ensemble_v1(build(), build(seed=1), build(hidden=[5]))
+        build_textcat_ensemble_v1(build(), build(seed=1), build(hidden=[5], ngram_orders=[1]))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        build_textcat_ensemble_v1(build(), build(rows=8), build(ngram_orders=[1]))
+        build_textcat_ensemble_v1(build(), build(rows=8))
 
 
 def test_ensemble_with_a_model_of_fixed_size_refuses_more_labels() -> None:

@@ -171,6 +171,7 @@ def test_all_docs_may_be_empty(docs: list[Doc]) -> None:
         ({"seeds": [1, 2, 3]}, "seeds"),
         ({"rows": [40, 20, 11], "importance_rows": [400, 200, 100]}, "rows"),
         ({"importance_by": "lookup"}, "importance_rows_by"),
+        ({"independent": False}, "independent"),
     ],
 )
 def test_weights_of_other_settings_are_refused_before_any_is_taken(
@@ -218,8 +219,12 @@ def test_lookup_without_tables_is_refused(docs: list[Doc]) -> None:
     ("settings", "message"),
     [
         ({"importance_rows": [5]}, "importance_rows must have one entry per attribute: .* was 1"),
-        ({"importance_rows": [5, 0, 5]}, "of PREFIX: importance_rows must be 1 or more, was: 0"),
+        (
+            {"importance_rows": [5, 0, 5]},
+            "of PREFIX: importance_rows must be from 1 .* was: 0",
+        ),
         ({"rows": [5]}, "rows must have one entry per attribute: expected 3 .* was 1"),
+        ({"rows": [40, 20, 3 * 10**8]}, "of SHAPE: importance_rows must be .*, was: 3000000000"),
         ({"num_hashes": 17}, "num_hashes must be from 1 to 16, was: 17"),
         ({"width": 0}, "width must be 1 or more, was: 0"),
     ],

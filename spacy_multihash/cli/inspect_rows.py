@@ -19,7 +19,13 @@ from ..collisions import Collisions, inspect_collisions
 from ..corpora import read_docs
 from ..corpus_symbols import count_for_tables, ngram_texts
 from ..embedding_tables import EmbeddingTable, component_models, find_tables, find_weighted
-from ..row_inspection import inspect_table, inspect_word, list_suspicions, model_size
+from ..row_inspection import (
+    has_order,
+    inspect_table,
+    inspect_word,
+    list_suspicions,
+    model_size,
+)
 from ..row_reports import Count, Size, TableReport, TableUse, WordRows, full_name
 from ._show import show_collisions, show_table
 from ._util import import_code
@@ -110,6 +116,10 @@ def inspect_rows(
         }
     reports = [inspect_table(table, symbols.get(table.attr)) for table in tables]
 
+    def fitting(word: str) -> list[EmbeddingTable]:
+        # Where no table fits, all are asked, to say why.
+        return [t for t in tables if t.ngrams is None or has_order(t.ngrams, word)] or tables
+
     def inspect(word: str, table: EmbeddingTable) -> WordRows:
         texts = None
         if data is not None and table.ngrams is not None:
@@ -118,7 +128,7 @@ def inspect_rows(
 
     return Inspection(
         tables=reports,
-        words=[inspect(word, table) for word in words for table in tables],
+        words=[inspect(word, table) for word in words for table in fitting(word)],
         components={name: model_size(model) for name, model in models.items()},
         pipeline=model_size(*models.values()),
         warnings=[line for report in reports for line in list_suspicions(report)],

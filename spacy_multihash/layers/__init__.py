@@ -1,7 +1,7 @@
 """The layers, one a file. They know thinc and numpy, and nothing of spaCy."""
 
 from .extract_ngrams import extract_ngrams, ngram_name
-from .hash_rows import default_seeds, hash_rows, importance_seed, spacy_seeds
+from .hash_rows import MAX_ROWS, default_seeds, hash_rows, importance_seed, spacy_seeds
 from .lookup_rows import lookup_rows
 from .maxout_norm import MaxoutNorm
 from .maxout_window_encoder import MaxoutWindowEncoder
@@ -15,10 +15,11 @@ from .symbols import Symbols
 from .table_embed import TableEmbed
 from .unit_importance import unit_importance
 from .weighted_embed import weighted_embed
-from .weighted_table_embed import Aggregate, WeightedTableEmbed
-from .with_token_types import with_token_types
+from .weighted_table_embed import Aggregate, WeightedTableEmbed, output_width
+from .with_token_types import distinct_rows, with_token_types
 
 __all__ = [
+    "MAX_ROWS",
     "Aggregate",
     "MaxoutNorm",
     "MaxoutWindowEncoder",
@@ -27,12 +28,14 @@ __all__ = [
     "TableEmbed",
     "WeightedTableEmbed",
     "default_seeds",
+    "distinct_rows",
     "extract_ngrams",
     "hash_rows",
     "importance_seed",
     "lookup_rows",
     "multi_embed",
     "ngram_name",
+    "output_width",
     "random_run",
     "reduce_ngrams",
     "require_vectors",

@@ -9,6 +9,7 @@ from ..types import RowLayer
 from .pinned import Pinned
 
 MAX_HASHES = 16
+MAX_ROWS = 2**31 - 1
 # MurmurHash3 starts from seed ^ key length, in bytes. At 0 its two halves stay equal, so that all
 # four words are functions of one number, and word 0 is always even.
 DEAD_SEED = 8
@@ -38,7 +39,7 @@ def hash_rows(
 
     Raises ValueError if one of them is out of range.
     """
-    _check_range("rows", nV, 1, 2**31 - 1, attr)
+    _check_range("rows", nV, 1, MAX_ROWS, attr)
     _check_range("num_hashes", num_hashes, 1, MAX_HASHES, attr)
     _check_range("seeds", seed, 0, 2**32 - 1, attr)
     return Model(
@@ -110,5 +111,5 @@ def _check_range(name: str, value: int, low: int, high: int, attr: str) -> None:
     if not low <= value <= high:
         raise ValueError(
             f"Layer 'hash_rows' of {attr}: {name} must be from {low} to {high}, was: {value}. "
-            f"Change the entry for {attr} in {name} of the config's embedding layer."
+            f"Change {name} of {attr} in the config's embedding layer."
         )

@@ -6,6 +6,7 @@ from thinc.api import Model
 from thinc.types import Floats2d, Ragged
 
 from ..types import Reduction
+from .pinned import Pinned
 
 
 def reduce_ngrams(reduction: Reduction, width: int) -> Reduction:
@@ -19,7 +20,13 @@ def reduce_ngrams(reduction: Reduction, width: int) -> Reduction:
     reduction (Reduction): thinc's reduce_sum or reduce_mean.
     width (int): Width of the vectors.
     """
-    return Model("reduce_ngrams", forward, layers=[reduction], dims={"nO": width, "nI": width})
+    return Model(
+        "reduce_ngrams",
+        forward,
+        layers=[reduction],
+        dims={"nO": width, "nI": width},
+        attrs={"reduce": Pinned(reduction.name)},
+    )
 
 
 def forward(model: Reduction, X: Ragged, is_train: bool) -> Tuple[Floats2d, Callable]:

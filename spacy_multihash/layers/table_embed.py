@@ -3,12 +3,12 @@
 from functools import partial
 from typing import Any, Callable, Optional, Tuple, cast
 
-import numpy
 from thinc.api import Model, uniform_init
 from thinc.types import Floats2d, Ints2d
 from thinc.util import ArrayInfo
 
-from ..types import TableLayer
+from ..types import Array, TableLayer
+from .blocks import on_cpu
 
 
 def TableEmbed(
@@ -41,7 +41,8 @@ def TableEmbed(
 def forward(model: TableLayer, rows: Ints2d, is_train: bool) -> Tuple[Floats2d, Callable]:
     """Gather and add, with a scatter-add on the way back."""
     E = table_of(model)
-    check_rows(model, rows)
+    if on_cpu(model.ops):  # thinc's CUDA kernel checks its indices itself
+        check_rows(model, rows)
     if len(rows):
         vectors = model.ops.gather_add(E, rows)  # (N, nO)
     else:
@@ -69,7 +70,7 @@ def init(
     if not model.has_dim("nV"):
         raise ValueError(
             f"Layer '{model.name}' cannot be initialized: its number of rows (nV) is not set. "
-            "Give nV when building it, or set the tables of its MultiEmbed first."
+            "Give nV when building it, or set the tables of its lookup first."
         )
     model.set_param("E", initializer(model.ops, (model.get_dim("nV"), model.get_dim("nO"))))
 
@@ -79,7 +80,7 @@ def table_of(model: Model) -> Floats2d:
     if not model.has_param("E"):  # get_param would give what was there before it was unset
         raise ValueError(
             f"Layer '{model.name}' has no weights: initialize it, or load weights, before using "
-            "it. Setting the tables of a MultiEmbed takes the weights of its old tables away."
+            "it. Setting the tables of a lookup takes the weights of its old tables away."
         )
     return cast(Floats2d, model.get_param("E"))
 
@@ -95,11 +96,11 @@ def gradient_of(model: Model) -> Floats2d:
 
 
 def check_rows(model: Model, rows: Ints2d) -> None:
-    """Raise for a row outside the table, on CPU; thinc's CUDA kernel checks its indices itself."""
+    """Raise IndexError for a row outside the table."""
     nV = len(table_of(model))
     # Seen as unsigned, a negative row is a large one: one pass finds both.
-    if rows.size and isinstance(rows, numpy.ndarray):
-        last = int(rows.view("uint32").max())
+    if rows.size:
+        last = int(cast(Array, rows).view("uint32").max())
         if last >= nV:
             raise IndexError(
                 f"Layer '{model.name}' has {nV} rows (0 to {nV - 1}), but was asked for row "

@@ -8,6 +8,7 @@ from thinc.types import Floats2d, Ints1d
 from thinc.util import ArrayInfo
 
 from ..types import AttrLayer, RowLayer, WeightedTableLayer
+from .pinned import Pinned
 from .weighted_table_embed import output_width
 
 
@@ -37,6 +38,8 @@ def weighted_embed(
         init=init,
         layers=[rows, importance, table],
         dims={"nO": output_width(table) + append_importance * table.attrs["num_hashes"].value},
+        # A layer that two share is one node: both ways have the same nodes.
+        attrs={"independent": Pinned(not rows.layers)},
     )
 
 

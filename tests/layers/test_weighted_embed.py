@@ -190,10 +190,11 @@ def test_weights_of_another_shape_than_rows_are_refused(shape: tuple[int, int]) 
         table.predict((rows, numpy.ones(shape, dtype="float32")))
 
 
-def test_row_outside_the_table_is_refused() -> None:
+@pytest.mark.parametrize("row", [7, -1])
+def test_row_outside_the_table_is_refused(ops: Ops, row: int) -> None:
     table = WeightedTableEmbed(WIDTH, ROWS, num_hashes=1).initialize()
     with pytest.raises(IndexError, match="'weighted_table_embed' has 7 rows .0 to 6., but was"):
-        table.predict((numpy.array([[7]], dtype="int32"), numpy.ones((1, 1), dtype="float32")))
+        table.predict((ops.asarray([[row]], dtype="int32"), ops.alloc2f(1, 1)))
 
 
 def test_table_without_weights_is_refused() -> None:
