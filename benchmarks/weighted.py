@@ -35,7 +35,8 @@ from _side_by_side import (
     training_step,
 )
 from spacy.tokens import Doc
-from thinc.api import Adam, Model, Optimizer, fix_random_seed
+from thinc.api import Adam, Model, Ops, Optimizer, fix_random_seed
+from thinc.types import FloatsXd
 from tqdm import tqdm
 from wasabi import msg
 
@@ -134,7 +135,7 @@ def build(case: Case, batches: Sequence[Sequence[Doc]]) -> dict[str, Model]:
     models = {}
     for name, build_embed in (
         (UNWEIGHTED, build_multi_hash_embed_v1),
-        (WEIGHTED, build_multi_weighted_hash_embed_v1),
+        (WEIGHTED, partial(build_multi_weighted_hash_embed_v1, importance_init=ones_init)),
     ):
         fix_random_seed(0)
         model = build_embed(case.width, ATTRS, rows, False, case.num_hashes)
@@ -143,6 +144,11 @@ def build(case: Case, batches: Sequence[Sequence[Doc]]) -> dict[str, Model]:
     for vectors, others in pairs:
         numpy.testing.assert_allclose(vectors, others, rtol=1e-3, atol=1e-3)
     return models
+
+
+def ones_init(ops: Ops, shape: tuple[int, ...]) -> FloatsXd:
+    """Give each symbol an importance of 1."""
+    return ops.alloc_f(shape) + 1
 
 
 def make_step(model: Model, case: Case, batches: Sequence[Sequence[Doc]]) -> Step:

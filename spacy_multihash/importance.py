@@ -31,7 +31,7 @@ class Ranking:
     sort (str): Whether to sort symbols by "importance", or by the "norm" of their vectors.
     top (int): How many to list from either end, top >= 1.
     min_freq (int): How often a symbol must occur, min_freq >= 1: rare ones hardly move from their
-        initial importance, by default 1 for tokens and near 0 for n-grams.
+        initial importance, which is near 0 by default.
     share (float): A symbol is important from this share of the mean importance on.
 
     Raises ValueError for a number that is out of range.

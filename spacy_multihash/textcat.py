@@ -3,16 +3,14 @@
 import warnings
 from functools import partial
 from itertools import combinations
-from typing import Any, Callable, List, Literal, Optional, Sequence, Tuple, Union, cast
+from typing import Any, Callable, List, Literal, Optional, Sequence, Union, cast
 
-import numpy
 from spacy.ml.models.textcat import resize_and_set_ref
 from spacy.tokens import Doc
 from thinc.api import (
     Linear,
     Logistic,
     Model,
-    Ops,
     Relu,
     Softmax,
     chain,
@@ -23,7 +21,7 @@ from thinc.api import (
     with_array,
 )
 from thinc.layers.resizable import resize_linear_weighted
-from thinc.types import Floats2d, FloatsXd
+from thinc.types import Floats2d
 
 from .layers import (
     Aggregate,
@@ -39,8 +37,6 @@ from .wiring import RowsBy, attr_id, attr_names, weighted_layer
 
 _ORDERS = [1, 2]
 _NO_LAYERS: List[int] = []
-# Standard deviation of importance parameters at first.
-_IMPORTANCE_SD = 0.0005
 # Bias of a label that is added later, for softmax: predictions stay as they are to a few parts in
 # 10**9 until it is trained. With spaCy's -5000, hidden layers with normalization never learn it.
 _NEW_LABEL = -20
@@ -106,10 +102,8 @@ def build_textcat_hash_embed_v1(
         the paper.
     seed (Optional[int]): Hash seed, 0 <= seed < 2**32. Null takes the package's own.
     embed_init (Optional[Callable]): Fills the component vectors. Null for uniform in [-0.1, 0.1).
-    importance_init (Optional[Callable]): Fills the importance parameters. Null for a normal
-        distribution with a standard deviation of 0.0005, as in the authors' code: an n-gram counts
-        for nothing until training finds that it matters. Beginning at 1, accuracy was lower
-        (docs/weighted.md).
+    importance_init (Optional[Callable]): Fills the importance parameters. Null for near zero, as in
+        MultiWeightedHashEmbed.
     nO (Optional[int]): Number of labels. Null, which is recommended, leaves it to the component.
 
     Raises ValueError for an unknown attribute, and for a number that is out of range.
@@ -136,7 +130,7 @@ def build_textcat_hash_embed_v1(
         append_importance=append_importance,
         train_importance=train_importance,
         embed_init=embed_init,
-        importance_init=importance_init or _near_zero,
+        importance_init=importance_init,
     )
     widths = [embed.get_dim("nO"), *hidden]
     layers: List[Model] = [
@@ -178,11 +172,6 @@ def build_textcat_ensemble_v1(
     if all("resize_output" in model.attrs for model in models):
         ensemble.attrs["resize_output"] = _resize_members
     return ensemble
-
-
-def _near_zero(ops: Ops, shape: Tuple[int, ...]) -> FloatsXd:
-    drawn = numpy.random.normal(0, _IMPORTANCE_SD, shape)
-    return cast(FloatsXd, ops.asarray(cast(Any, drawn), dtype="float32"))
 
 
 def _input_dropout(input_dropout: Optional[List[int]]) -> Model:

@@ -1,7 +1,8 @@
 """From the layer of each attribute to an embedding of docs."""
 
-from typing import Callable, List, Literal, Optional, Tuple, Union, cast
+from typing import Any, Callable, List, Literal, Optional, Tuple, Union, cast
 
+import numpy
 from spacy.attrs import IDS, ORTH, intify_attr
 from spacy.ml.featureextractor import FeatureExtractor
 from spacy.ml.staticvectors import StaticVectors
@@ -47,6 +48,7 @@ _PREFIXES = ("", "importance_")
 
 # "We typically ... choose K and B s.t. K > 10 B" (Svenstrup et al. 2017, section 3).
 IMPORTANCE_ROWS = 10
+_IMPORTANCE_SD = 0.0005
 
 # How the row of a symbol's importance parameters is found.
 RowsBy = Literal["hash", "lookup"]
@@ -107,12 +109,23 @@ def weighted_layer(
             seed=seed,
             through=None if independent else to_importance,
         )
-        parameters = TableEmbed(num_hashes, importance_nV, initializer=importance_init or _ones)
+        initializer = importance_init or near_zero_init
+        parameters = TableEmbed(num_hashes, importance_nV, initializer=initializer)
         importance = chain(to_importance, parameters)
     table = WeightedTableEmbed(
         width, nV, num_hashes=num_hashes, aggregate=aggregate, initializer=embed_init
     )
     return weighted_embed(to_rows, importance, table, append_importance=append_importance)
+
+
+def near_zero_init(ops: Ops, shape: Tuple[int, ...]) -> FloatsXd:
+    """Draw importance parameters that training has yet to make count.
+
+    A normal distribution with a standard deviation of 0.0005, as in the code of Svenstrup et al.
+    2017. A symbol that training never meets is next to nothing then, and not noise.
+    """
+    drawn = numpy.random.normal(0, _IMPORTANCE_SD, shape)
+    return cast(FloatsXd, ops.asarray(cast(Any, drawn), dtype="float32"))
 
 
 def embed_docs(
@@ -204,7 +217,3 @@ def attr_names(attrs: Attrs) -> List[str]:
 def _row_layers(layer: AttrLayer) -> List[Model]:
     """List the nodes of an attribute that give rows, those of component vectors first."""
     return [node for node in layer.walk() if "attr" in node.attrs]
-
-
-def _ones(ops: Ops, shape: Tuple[int, ...]) -> FloatsXd:
-    return ops.alloc_f(shape) + 1

@@ -54,6 +54,10 @@ def build(**settings: Any) -> Model:
     return build_multi_weighted_hash_embed_v1(**(given | settings))
 
 
+def ones(ops: Ops, shape: tuple[int, ...]) -> Any:
+    return ops.alloc_f(shape) + 1
+
+
 def tables_of_importance(model: Model) -> list[Model]:
     """List the nodes that hold the importance parameters, P of the paper."""
     embeds = [node for node in model.walk() if node.name == "weighted_embed"]
@@ -80,7 +84,8 @@ def test_importance_of_1_is_multi_hash_embed(
     num_hashes: Any, train_importance: bool, docs: list[Doc]
 ) -> None:
     fix_random_seed(3)
-    model = build(num_hashes=num_hashes, train_importance=train_importance).initialize(X=docs)
+    settings = {"num_hashes": num_hashes, "train_importance": train_importance}
+    model = build(**settings, importance_init=ones).initialize(X=docs)
     fix_random_seed(3)
     plain = build_multi_hash_embed_v1(8, ATTRS, ROWS, False, num_hashes).initialize(X=docs)
     for vectors, expected in zip(model.predict(docs), plain.predict(docs), strict=True):
@@ -102,12 +107,23 @@ def test_importance_has_ten_rows_for_each_component_vector(docs: list[Doc]) -> N
     assert shapes == [(400, 2), (200, 2), (100, 2)]
 
 
+def test_importance_begins_near_zero(docs: list[Doc]) -> None:
+    for table in tables_of_importance(build(rows=[400] * 3).initialize(X=docs)):
+        importance = table.get_param("E")
+        assert importance.std() == pytest.approx(0.0005, rel=0.1)
+        assert abs(importance.mean()) < 0.0001
+
+
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS.keys())
 def test_gradients_equal_central_differences(settings: dict[str, Any], docs: list[Doc]) -> None:
     # Large vectors: where two maxout pieces are near each other, differences would take both.
     large = partial(uniform_init, lo=-1.0, hi=1.0)
     model = build(
-        embed_init=large, rows=[5, 4, 3], width=6, **settings | {"importance_rows": [4, 3, 2]}
+        embed_init=large,
+        importance_init=ones,
+        rows=[5, 4, 3],
+        width=6,
+        **settings | {"importance_rows": [4, 3, 2]},
     )
     model.initialize(X=docs)
     check_param_gradients(

@@ -48,8 +48,7 @@ def importance_cli(
     member of an ensemble). Importance is the mean absolute value of a symbol's parameters. It is
     known up to the scale of the component vectors, so that the norm of the whole vector is shown as
     well. Symbols that share a row of parameters have one common importance. Rare symbols are left
-    out: they hardly move from their initial importance, by default 1 for tokens and near 0 for
-    n-grams, where the smallest may be those that training has seldom met.
+    out: they hardly move from their initial importance, which is near 0 by default.
 
     DOCS: docs/reference.md of spacy-multihash
     """
