@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 from arm import Arm
-from textcat_arms import IMPORTANCE_SD, TEXTCAT, normal_init
+from textcat_arms import IMPORTANCE_SD, TEXTCAT, normal_init, uniform_init
 from thinc.api import Config
 from wasabi import msg
 
@@ -93,8 +93,9 @@ def base_width() -> int:
     return width
 
 
-def _budget(share: float) -> Arm:
-    return Arm({f"{EMBED}.rows": budget_rows(share)})
+def _budget(share: float, **values: Any) -> Arm:  # noqa: ANN401 (values of a config)
+    values = {"rows": budget_rows(share), **values}
+    return Arm({f"{EMBED}.{name}": value for name, value in values.items()})
 
 
 def _weighted(share: float, *, near_zero: bool = False) -> Arm:
@@ -110,7 +111,7 @@ def _weighted(share: float, *, near_zero: bool = False) -> Arm:
         "include_static_vectors": False,
         "num_hashes": WEIGHTED_HASHES,
         "importance_rows": None,
-        "importance_init": normal_init(IMPORTANCE_SD) if near_zero else None,
+        "importance_init": normal_init(IMPORTANCE_SD) if near_zero else uniform_init(1.0, 1.0),
     }
     return Arm(sections={EMBED: embed})
 
@@ -176,6 +177,11 @@ ABLATIONS = {
     "norm_prefix": _features("NORM", "PREFIX"),
     "norm_prefix_suffix": _features("NORM", "PREFIX", "SUFFIX"),
     **{f"budget_{name}": _budget(share) for name, share in BUDGETS.items()},
+    # With as many hashes as the weighted ones; with all rows it is hashes_2.
+    **{
+        f"budget_{name}_hashes_2": _budget(share, num_hashes=WEIGHTED_HASHES)
+        for name, share in BUDGETS.items()
+    },
     "weighted": _weighted(1.0),
     **{f"weighted_budget_{name}": _weighted(share) for name, share in BUDGETS.items()},
     "weighted_near_zero": _weighted(1.0, near_zero=True),

@@ -197,7 +197,10 @@ def _legend(figure: "Figure", looks: Mapping[str, Series], *, bars: bool) -> Non
         else:
             line = {"linestyle": "none"} if bars else {}
             handles.append(Line2D([], [], label=name, **{**look.of_lines(), **line}))
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), frameon=False)
+    # Of 8 points, 16 letters an inch at least; a handle takes as much as 6.
+    fits = sum(len(name) + 6 for name in looks) <= 16 * figure.get_figwidth()
+    columns = len(handles) if fits else 2
+    figure.legend(handles=handles, loc="outside upper center", ncols=columns, frameon=False)
 
 
 def _numbers(

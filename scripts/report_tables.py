@@ -83,7 +83,6 @@ METRICS = {
     "macro_f": Metric("macro F1"),
     "parameters": Metric("parameters", ",.0f"),
     "train_cpu_seconds": Metric("training, CPU s", ".0f"),
-    "train_words_per_second": Metric("training, words/s", ",.0f"),
     "model_mb": Metric("model, MB", ".1f"),
     "words_per_second": Metric("words/s", ",.0f"),
 }

@@ -19,7 +19,7 @@ from result_files import FORMAT, is_done, read_result, results_path
 from spacy.cli.train import train as spacy_train
 from spacy.language import Language
 from spacy.training import Corpus, Example
-from task_scores import Tagger, make_scorer, make_tagger, training_speed
+from task_scores import Tagger, make_scorer, make_tagger
 from tasks import CRF, NER
 from thinc.api import Config
 from wasabi import msg
@@ -106,13 +106,16 @@ def locked(run: Run) -> Iterator[None]:
 def _run(run: Run) -> dict[str, Any]:
     nlp, tagger, facts = (_run_crf if run.arm == CRF else _run_spacy)(run)
     score_split = make_scorer(run, nlp.vocab)
-    scores = {}
+    scores: dict[str, Any] = {}
     for split in ("dev", "test"):
         golds = read_docs(run.corpus(split), nlp.vocab)
         examples = list(Corpus(run.corpus(split)).make_examples(nlp, golds))
         start = time.process_time()
         tagger(examples)
-        speed = sum(len(e.x) for e in examples) / (time.process_time() - start)
+        if run.task is NER:  # of the test set, the last one
+            facts["words_per_second"] = sum(len(e.x) for e in examples) / (
+                time.process_time() - start
+            )
         scores[split] = score_split(examples)
     result = {
         "format": FORMAT,
@@ -122,7 +125,6 @@ def _run(run: Run) -> dict[str, Any]:
         "seed": run.seed,
         "versions": {"python": python_version(), **{name: version(name) for name in PACKAGES}},
         **facts,
-        "words_per_second": speed,  # of the test set, the last one
         **scores,
     }
     write_json(results_path(run), result)
@@ -135,7 +137,7 @@ def _run_spacy(run: Run) -> tuple[Language, Tagger, dict[str, Any]]:
     nlp = spacy.load(model)
     size = model_size(*component_models(nlp).values())
     log = list(srsly.read_jsonl(run.folder / "log.jsonl"))
-    facts = {
+    facts: dict[str, Any] = {
         "config_hash": training.config_hash,
         "train_seconds": training.seconds,
         "train_cpu_seconds": training.cpu_seconds,
@@ -144,8 +146,6 @@ def _run_spacy(run: Run) -> tuple[Language, Tagger, dict[str, Any]]:
         "model_bytes": sum(path.stat().st_size for path in model.rglob("*") if path.is_file()),
         "parameters": size and size.parameters,
     }
-    if run.task is not NER:
-        facts["train_words_per_second"] = training_speed(spacy.load(model), run)
     return nlp, make_tagger(run, nlp), facts
 
 

@@ -137,8 +137,7 @@ def _numbers(run: Run, result: Mapping[str, Any]) -> Iterator[tuple[str, str, st
             yield from (
                 (split, part, metric, float(value)) for metric, value in values if value is not None
             )
-    costs = ("train_cpu_seconds", "words_per_second")
-    for cost in costs if run.task is NER else (*costs, "train_words_per_second", "parameters"):
+    for cost in ("train_cpu_seconds", "words_per_second" if run.task is NER else "parameters"):
         yield "", "", cost, float(result[cost])
     yield "", "", "model_mb", result["model_bytes"] / 1e6
 

@@ -1,16 +1,13 @@
-"""What a run is measured by: scores of each task, and the speed of training."""
+"""What a run is measured by: the scores of each task."""
 
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import islice
 from typing import Any, Optional
 
 from grid import Run
 from spacy.language import Language
 from spacy.scorer import Scorer
-from spacy.training import Corpus, Example
-from spacy.util import registry
+from spacy.training import Example
 from spacy.vocab import Vocab
 from tasks import NER
 
@@ -22,10 +19,6 @@ from spacy_multihash.evaluation import predict, score, score_parts
 Scores = dict[str, dict[str, Optional[float]]]
 # Replaces the predicted docs of examples by annotated ones.
 Tagger = Callable[[list[Example]], None]
-
-# Updates whose time is taken, and those before, in which optimizers make their arrays.
-TIMED_UPDATES = 20
-WARM_UP = 2
 
 
 def make_tagger(run: Run, nlp: Language) -> Tagger:
@@ -67,26 +60,3 @@ def category_scores(examples: Sequence[Example]) -> Scores:
     scores: Any = Scorer.score_cats(examples, "cats", labels=labels, multi_label=False)
     # One wrong label is one false positive and one false negative: micro F1 is the accuracy.
     return {"all": {"accuracy": scores["cats_micro_f"], "macro_f": scores["cats_macro_f"]}}
-
-
-def training_speed(nlp: Language, run: Run) -> float:
-    """Train a pipeline further for a few updates, and return words per second of CPU time.
-
-    nlp (Language): The pipeline, which is changed.
-    run (Run): The run, whose training corpus is used. A short one is repeated.
-    """
-    config = nlp.config.interpolate()["training"]
-    training = registry.resolve({name: config[name] for name in ("batcher", "optimizer")})
-    examples = list(Corpus(run.corpus("train"))(nlp))
-
-    def repeat() -> Iterator[list[Example]]:
-        while True:
-            yield from training["batcher"](examples)
-
-    words, start = 0, 0.0
-    for i, batch in enumerate(islice(repeat(), WARM_UP + TIMED_UPDATES)):
-        if i == WARM_UP:
-            start = time.process_time()
-        nlp.update(batch, drop=config["dropout"], sgd=training["optimizer"])
-        words += sum(map(len, batch)) if i >= WARM_UP else 0
-    return words / (time.process_time() - start)

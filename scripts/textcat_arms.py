@@ -11,6 +11,8 @@ MODEL = "components.textcat.model"
 BEFORE_INIT = "initialize.before_init"
 MILLION = 1_000_000
 INPUT_DROPOUT = [4, 100]
+# What spaCy has where a config says nothing, for its own classifiers.
+SPACY_DEFAULTS = {"training.dropout": 0.1, "training.optimizer.L2": 0.01}
 # Of importance parameters at first, in the authors' code.
 IMPORTANCE_SD = 0.0005
 
@@ -59,13 +61,14 @@ def normal_init(sd: float) -> dict[str, Any]:
     return {"@initializers": "normal_init.v1", "mean": sd}
 
 
-def _uniform(lo: float, hi: float) -> dict[str, Any]:
+def uniform_init(lo: float, hi: float) -> dict[str, Any]:
+    """Name thinc's initializer by a uniform distribution."""
     return {"@initializers": "uniform_init.v1", "lo": lo, "hi": hi}
 
 
 def _spacy(architecture: str, **values: Any) -> Arm:  # noqa: ANN401 (values of a config)
     model = {"@architectures": architecture, "exclusive_classes": True, "nO": None, **values}
-    return Arm(sections={MODEL: model}, base=BASE)
+    return Arm(SPACY_DEFAULTS, {MODEL: model}, base=BASE)
 
 
 TEXTCAT = {
@@ -95,12 +98,13 @@ TEXTCAT = {
         },
     ),
     "hash_embed_dependent": _hash_embed(independent=False),
-    "hash_embed_ones": _hash_embed(importance_init=_uniform(1.0, 1.0)),
+    "hash_embed_ones": _hash_embed(importance_init=uniform_init(1.0, 1.0)),
     "hash_embed_authors_init": _hash_embed(
         embed_init=normal_init(0.1), importance_init=normal_init(IMPORTANCE_SD)
     ),
     # Does the hashing trick gain as much from vectors that are near zero at first?
     "hashing_trick_near_zero": _hashing_trick(MILLION, embed_init=normal_init(IMPORTANCE_SD)),
+    "hashing_trick_equal_near_zero": _hashing_trick(200_000, embed_init=normal_init(IMPORTANCE_SD)),
     "input_dropout": _hash_embed(input_dropout=INPUT_DROPOUT),
     "hashing_trick_input_dropout": _hashing_trick(MILLION, input_dropout=INPUT_DROPOUT),
     "deep": replace(

@@ -2,12 +2,24 @@
 
 from typing import TYPE_CHECKING
 
-from plots import BLUE, GREEN, ORANGE, Panel, Series, limits, line_figure, new_figure, save_figure
+from plots import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    Panel,
+    Series,
+    limits,
+    line_figure,
+    new_figure,
+    save_figure,
+)
 from report_tables import MULTI_HASH
 from tasks import AG_NEWS
 from weighted_tables import (
     BUDGET_DATASETS,
     MODELS,
+    MULTI_HASH_2,
     MULTI_WEIGHTED,
     NEAR_ZERO,
     SHARES,
@@ -19,6 +31,7 @@ if TYPE_CHECKING:
 
 BUDGET_LOOKS = {
     MULTI_HASH: Series(BLUE),
+    MULTI_HASH_2: Series(BLACK, marker="D", line="-."),
     MULTI_WEIGHTED: Series(ORANGE, marker="s", line="--"),
     NEAR_ZERO: Series(GREEN, marker="^", line=":"),
 }

@@ -109,7 +109,7 @@ def test_importance_has_ten_rows_for_each_component_vector(docs: list[Doc]) -> N
 
 def test_importance_begins_near_zero(docs: list[Doc]) -> None:
     for table in tables_of_importance(build(rows=[400] * 3).initialize(X=docs)):
-        importance = table.get_param("E")
+        importance: Any = table.get_param("E")
         assert importance.std() == pytest.approx(0.0005, rel=0.1)
         assert abs(importance.mean()) < 0.0001
 

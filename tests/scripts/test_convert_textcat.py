@@ -1,4 +1,4 @@
-"""Texts with labels, as lines of JSON, to spaCy's binary format."""
+"""Texts with labels, as lines of JSON or CSV, to spaCy's binary format."""
 
 import gzip
 from pathlib import Path
@@ -9,10 +9,10 @@ import spacy
 import srsly
 from _docbin import LabelSummary
 from convert_textcat import (
+    CSV_FILES,
     DEV_SHARE,
+    JSON_FILES,
     LABELS,
-    TEST_FILE,
-    TRAIN_FILE,
     convert_textcat,
     convert_textcat_cli,
     read_texts,
@@ -35,8 +35,22 @@ def lines_of(texts: list[tuple[str, str]]) -> str:
 
 
 def write_assets(folder: Path, train: str, test: str) -> None:
-    for name, content in ((TRAIN_FILE, train), (TEST_FILE, test)):
+    for name, content in zip(JSON_FILES, (train, test), strict=True):
         (folder / name).write_bytes(gzip.compress(content.encode("utf8")))
+
+
+# Quotes are doubled, and a backslash stands for itself.
+CSV_TEST = """\
+"3","Oil rises","again."
+"4","Don't look","a ""comet"" of 1,000\\tons"
+"2","Rome won","3-0\\in Oslo"
+"1","Talks","in Genève"
+"""
+
+
+def write_csv(folder: Path, train: str, test: str = CSV_TEST) -> None:
+    for name, content in zip(CSV_FILES, (train, test), strict=True):
+        (folder / name).write_text(content, encoding="utf8")
 
 
 def read_docs(path: Path) -> list[Doc]:
@@ -112,18 +126,79 @@ def test_a_malformed_line_is_named_and_nothing_is_written(
     assert not (tmp_path / "out").exists()
 
 
-@given(st.text(max_size=40))
-def test_any_line_is_read_or_refused_with_its_place(line: str) -> None:
+def test_official_files_give_the_same_labels_and_title_and_description(tmp_path: Path) -> None:
+    write_csv(tmp_path, CSV_TEST * 30)
+    train, dev, test = convert_textcat(tmp_path, tmp_path / "out")
+    assert train.docs + dev.docs == 120 and dev.docs > 0 and test.docs == 4
+    docs = read_docs(tmp_path / "out" / "test.spacy")
+    found = [(doc.text, [name for name, value in doc.cats.items() if value]) for doc in docs]
+    assert found == [
+        ("Oil rises again.", ["Business"]),
+        ('Don\'t look a "comet" of 1,000\\tons', ["Sci/Tech"]),
+        ("Rome won 3-0\\in Oslo", ["Sports"]),
+        ("Talks in Genève", ["World"]),
+    ]
+    assert all(set(doc.cats) == set(LABELS) for doc in docs)
+
+
+def test_lines_of_json_go_before_csv_if_both_are_whole(tmp_path: Path) -> None:
+    write_csv(tmp_path, CSV_TEST * 30)
+    (tmp_path / JSON_FILES.train).touch()  # half of the form counts for nothing
+    assert convert_textcat(tmp_path, tmp_path / "out")[2].docs == 4
+    write_assets(tmp_path, lines_of(TEXTS * 30), lines_of(TEXTS[:1]))
+    assert convert_textcat(tmp_path, tmp_path / "out")[2].docs == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            '"1","a"',
+            r"train\.csv:2: expected a class from 1 to 4, a title and .*found \['1', 'a'\]",
+        ),
+        ('"5","a","b"', r"train\.csv:2: expected a class from 1 to 4.*found \['5', 'a', 'b'\]"),
+        ('"1"," ",""', r"train\.csv:2: expected a class .* Correct the line, or take"),
+        ("", r"train\.csv:2: expected a class .*found \[\]"),
+        ('"1","a","b', r"train\.csv:2: expected CSV, found unexpected end of data\. Correct"),
+        ('"1","a"b,"c"', r"train\.csv:2: expected CSV, found '"),
+    ],
+)
+def test_a_malformed_line_of_csv_is_named_and_nothing_is_written(
+    tmp_path: Path, line: str, message: str
+) -> None:
+    write_csv(tmp_path, f'"1","a","b"\n{line}\n')
+    with pytest.raises(ValueError, match=message):
+        convert_textcat(tmp_path, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_title_or_a_description_alone_is_a_text(tmp_path: Path) -> None:
+    path = tmp_path / "texts.csv"
+    path.write_text('"1","","b"\n"2","a",""\n', encoding="utf8")
+    assert list(read_texts(path)) == [(" b", "World"), ("a ", "Sports")]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_a_file_without_lines_is_refused(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"texts.{suffix}"
+    path.touch()
+    with pytest.raises(ValueError, match=rf"texts\.{suffix}: expected texts, found none\. Take"):
+        list(read_texts(path))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+@given(line=st.text(max_size=40))
+def test_any_line_is_read_or_refused_with_its_place(suffix: str, line: str) -> None:
     with TemporaryDirectory() as folder:
-        path = Path(folder) / "texts.jsonl"
+        path = Path(folder) / f"texts.{suffix}"
         path.write_bytes(line.encode("utf8", errors="surrogatepass"))
-        with pytest.raises(ValueError, match=r"texts\.jsonl:"):
+        with pytest.raises(ValueError, match=rf"texts\.{suffix}:"):
             list(read_texts(path))
 
 
 def test_a_file_that_is_cut_off_is_named_with_the_line(tmp_path: Path) -> None:
     write_assets(tmp_path, lines_of(TEXTS * 500), lines_of(TEXTS))
-    path = tmp_path / TRAIN_FILE
+    path = tmp_path / JSON_FILES.train
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(ValueError, match=r"gz is cut off or damaged after line \d+ .*Copy it"):
         convert_textcat(tmp_path, tmp_path / "out")
@@ -132,16 +207,14 @@ def test_a_file_that_is_cut_off_is_named_with_the_line(tmp_path: Path) -> None:
         convert_textcat(tmp_path, tmp_path / "out")
 
 
-def test_an_empty_file_is_refused(tmp_path: Path) -> None:
-    write_assets(tmp_path, "", lines_of(TEXTS))
-    with pytest.raises(ValueError, match=r"part\.jsonl\.gz: expected texts, found none\. Take"):
-        convert_textcat(tmp_path, tmp_path / "out")
-
-
 def test_missing_files_lead_to_the_generated_corpus(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(FileNotFoundError, match=r"is missing\. Copy it there, or .*make-topics"):
+    (tmp_path / CSV_FILES.train).touch()
+    message = (
+        r"Expected ag_news_.*gz and .*, or train\.csv and test\.csv, in .* assets.*make-topics"
+    )
+    with pytest.raises(FileNotFoundError, match=message):
         convert_textcat(tmp_path, tmp_path / "out")
     with pytest.raises(SystemExit, match="1"):
         convert_textcat_cli(tmp_path, tmp_path / "out")

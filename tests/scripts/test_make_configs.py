@@ -5,6 +5,7 @@ import pytest
 import spacy
 from hypothesis import given
 from hypothesis import strategies as st
+from spacy.language import DEFAULT_CONFIG_PATH
 from spacy.tokens import Doc
 from spacy.util import load_config, load_model_from_config, registry
 from textcat_arms import TEXTCAT
@@ -124,8 +125,26 @@ MODEL = "components.textcat.model"
 
 @pytest.mark.parametrize("name", TEXTCAT)
 def test_classifiers_differ_from_the_base_only_in_model_and_dictionary(name: str) -> None:
-    parts = (MODEL, "initialize.before_init")
+    defaults = ("training.dropout", "training.optimizer.L2") if name in ("bow", "cnn") else ()
+    parts = (MODEL, "initialize.before_init", *defaults)
     assert config_without(f"textcat/{name}", *parts) == config_without("textcat/hash_embed", *parts)
+
+
+@pytest.mark.parametrize("name", ["bow", "cnn"])
+def test_classifiers_of_spacy_have_its_defaults_of_training(name: str) -> None:
+    training = load_config(ROOT / f"configs/textcat/{name}.cfg")["training"]
+    defaults = load_config(DEFAULT_CONFIG_PATH)["training"]
+    assert training["dropout"] == defaults["dropout"] == 0.1
+    assert training["optimizer"]["L2"] == defaults["optimizer"]["L2"] == 0.01
+
+
+@pytest.mark.parametrize("share", make_configs.BUDGETS)
+def test_budgets_with_two_hashes_differ_in_nothing_else(share: str) -> None:
+    names = [f"ablation/budget_{share}", f"ablation/budget_{share}_hashes_2"]
+    hashes = "components.tok2vec.model.embed.num_hashes"
+    assert config_without(names[0], hashes) == config_without(names[1], hashes)
+    embed = load_config(ROOT / f"configs/{names[1]}.cfg")["components"]["tok2vec"]["model"]["embed"]
+    assert embed["num_hashes"] == make_configs.WEIGHTED_HASHES
 
 
 @pytest.mark.parametrize(
@@ -174,8 +193,10 @@ def test_weighted_rows_come_next_to_the_parameters_of_a_plain_table(
     ("plain", "weighted"),
     [
         ("conll-es", "weighted"),
+        ("ablation/hashes_2", "weighted"),
         ("ablation/budget_10_percent", "weighted_budget_10_percent"),
         ("ablation/budget_1_percent", "weighted_budget_1_percent"),
+        ("ablation/budget_1_percent_hashes_2", "weighted_budget_1_percent"),
     ],
 )
 def test_weighted_models_have_no_more_parameters_than_those_they_are_compared_with(

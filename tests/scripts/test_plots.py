@@ -1,6 +1,7 @@
 """The figures of the results: what is drawn, what is missing, and that they come out the same."""
 
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -13,6 +14,7 @@ pytest.importorskip("pandas", reason="pandas is not installed: pip install -e '.
 
 import plots
 import run_results
+import weighted_plots
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from report_tables import TABLES
@@ -100,3 +102,21 @@ def test_panels_have_ours_the_report_s_and_none_without_vectors(
     assert last.series[plots.REPORT_LABEL] == [None] * 4
     table = TABLES["table-14"]
     assert plots._dataset_panels(nothing, table, groups, ("turku-one",)) == [None]
+
+
+def test_legends_lie_within_their_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    within = {}
+
+    def check(figure: Any, name: str) -> dict[str, bytes]:
+        figure.draw_without_rendering()
+        for legend in figure.legends:
+            box = legend.get_window_extent()
+            within[name] = box.x0 >= 0 and box.x1 <= figure.bbox.width
+        return {}
+
+    for module in (plots, weighted_plots):
+        monkeypatch.setattr(module, "save_figure", check)
+    plots.make_figures(Results(frozenset(), {}, {}))
+    weighted_plots.make_weighted_figures(Results(frozenset(), {}, {}))
+    assert {"budgets", "textcat-accuracy", "figure-3", "figure-6"} <= set(within)
+    assert all(within.values()), within

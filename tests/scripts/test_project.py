@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import srsly
 from convert import DATASETS
+from convert_textcat import CSV_FILES
 from show_run import score_rows, show_run_cli
 from spacy.util import load_config
 from tasks import TEXTCAT
@@ -98,6 +99,7 @@ def test_commands_do_not_write_their_own_input(project: Any) -> None:
 def test_assets_have_checksums_and_lie_where_conversion_looks(project: Any) -> None:
     dests = [asset["dest"] for asset in project["assets"]]
     wanted = [f"assets/{name}" for spec in DATASETS.values() for name in spec.files.values()]
+    wanted += [f"{project['vars']['textcat_assets']}/{name}" for name in CSV_FILES]
     assert sorted(dests) == sorted(wanted)
     for asset in project["assets"]:
         assert re.fullmatch("[0-9a-f]{32}", asset["checksum"])

@@ -204,7 +204,7 @@ def test_a_classifier_is_run_by_the_same_command(capsys: pytest.CaptureFixture[s
     for split in ("dev", "test"):
         assert result[split] == {"all": {"accuracy": 1.0, "macro_f": 1.0}}
     assert result["parameters"] == 50 * 20 + 500 * 2 + 20 * 2 + 2
-    assert result["train_words_per_second"] > 0 and result["words_per_second"] > 0
+    assert not [name for name in result if name.endswith("words_per_second")]
     assert result["model_bytes"] > 4 * result["parameters"]
     run_one.run_one_cli(TOPICS_RUN.name)
     assert "accuracy 1.0000 on dev, 1.0000" in " ".join(capsys.readouterr().out.split())

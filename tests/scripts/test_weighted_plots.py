@@ -38,7 +38,7 @@ def test_models_are_told_apart_by_kind_without_colours() -> None:
     kinds = [weighted_plots.kind_of(model) for model in MODELS]
     assert {kind: kinds.count(kind) for kind in weighted_plots.KINDS} == {
         "hash embedding": 8,
-        "hashing trick": 5,
+        "hashing trick": 6,
         "spaCy's": 2,
     }
     assert len({look.marker for look in weighted_plots.KINDS.values()}) == 3

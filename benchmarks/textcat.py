@@ -1,0 +1,259 @@
+"""Measure text classifiers beside each other: training steps and prediction."""
+
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, NamedTuple, Optional, TypedDict
+
+import numpy
+import spacy
+import typer
+from _bars import Bar, draw_bars
+from _side_by_side import (
+    NO_PLOTS,
+    RESULTS,
+    ROOT,
+    Fresh,
+    Plot,
+    Quick,
+    Ratio,
+    Repeats,
+    Results,
+    Step,
+    Text,
+    can_plot,
+    count_tokens,
+    describe_text,
+    limit_threads,
+    machine_facts,
+    ratio,
+    take_docs,
+    time_rounds,
+)
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
+from spacy.training import Example
+from spacy.util import load_config, load_model_from_config, registry
+from thinc.api import fix_random_seed
+from wasabi import msg
+
+from spacy_multihash.embedding_tables import component_models
+from spacy_multihash.row_inspection import model_size
+
+BASE = "hash_embed"
+# Configs of configs/textcat.
+ARMS = (BASE, "hashing_trick", "hashing_trick_equal", "bow", "cnn", "deep")
+UPDATE, PREDICT = "update", "predict"
+COLORS = {UPDATE: "#c6dbef", PREDICT: "#6baed6"}
+AG_NEWS = ROOT / "corpus" / "ag-news"
+HEADER = ("step", "model", "parameters", "words/s", f"time / {BASE}")
+
+
+class Settings(NamedTuple):
+    """How much is done.
+
+    docs: Of a batch.
+    batches: So many are taken in turn.
+    dictionary: The split that deep counts its n-grams in.
+    model: Replaces settings of the models that have them.
+    """
+
+    docs: int = 256
+    batches: int = 8
+    dictionary: str = "train"
+    model: Mapping[str, int] = {}
+
+
+FULL = Settings()
+QUICK = Settings(8, 2, "dev", {"rows": 1000, "importance_rows": 10_000, "length": 4096})
+
+
+class Record(TypedDict):
+    """One step of all models; a ratio is a model's time by that of `BASE`."""
+
+    words: list[int]
+    parameters: dict[str, int]
+    times_ms: dict[str, list[float]]
+    words_per_second: dict[str, float]
+    ratio: dict[str, dict[str, float]]
+
+
+@contextmanager
+def open_corpus() -> Iterator[tuple[str, Path]]:
+    """Give the name and folder of AG News, if it was converted, else of topics that are made."""
+    if all((AG_NEWS / f"{split}.spacy").is_file() for split in ("train", "dev")):
+        yield "AG News", AG_NEWS
+        return
+    with TemporaryDirectory() as folder:
+        script = ROOT / "scripts" / "make_topics.py"
+        command = [sys.executable, str(script), folder]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        yield "generated topics (scripts/make_topics.py)", Path(folder)
+
+
+def load_text(name: str, folder: Path) -> Text:
+    """Load the dev texts of a corpus, shuffled."""
+    docs = list(DocBin().from_disk(folder / "dev.spacy").get_docs(spacy.blank("en").vocab))
+    return Text(f"{name}, dev", "en", random.Random(0).sample(docs, len(docs)))
+
+
+def textcat(
+    folder: Path, docs: Sequence[Doc], settings: Settings, rounds: int, results: Results[Record]
+) -> None:
+    """Measure the steps that the results lack, each written when it is done."""
+    missing = [step for step in (UPDATE, PREDICT) if step not in results.records]
+    if not missing:
+        return
+    batches = make_batches(docs, settings)
+    pipelines = {arm: build(arm, folder, batches[0], settings) for arm in ARMS}
+    for step in missing:
+        msg.text(f"{step}, {rounds} rounds")
+        results.add(step, measure(step, pipelines, batches, rounds))
+
+
+def make_batches(docs: Sequence[Doc], settings: Settings) -> list[list[Doc]]:
+    """Take batches one after the other, from the start again when the text is at its end."""
+    batches = []
+    for _ in range(settings.batches):
+        batch = take_docs(docs, settings.docs)
+        batches.append(batch)
+        docs = [*docs[len(batch) :], *batch]
+    return batches
+
+
+def build(arm: str, folder: Path, docs: Sequence[Doc], settings: Settings) -> Language:
+    """Build the pipeline of a config and initialize it, with the labels of some docs."""
+    config = load_config(ROOT / "configs" / "textcat" / f"{arm}.cfg")
+    config["paths"]["train"] = str(folder / f"{settings.dictionary}.spacy")
+    model = config["components"]["textcat"]["model"]
+    changed = {key: value for key, value in settings.model.items() if model.get(key) is not None}
+    model.update(changed)
+    fix_random_seed(0)
+    nlp = load_model_from_config(config, auto_fill=False)
+    nlp.initialize(lambda: make_examples(nlp, docs))
+    return nlp
+
+
+def make_examples(nlp: Language, docs: Sequence[Doc]) -> list[Example]:
+    """Make examples for a pipeline of the words and labels of docs of another vocab."""
+    return [
+        Example.from_dict(Doc(nlp.vocab, words=[t.text for t in doc]), {"cats": doc.cats})
+        for doc in docs
+    ]
+
+
+def measure(
+    step: str, pipelines: Mapping[str, Language], batches: Sequence[Sequence[Doc]], rounds: int
+) -> Record:
+    """Time a step of all models in turns, in one thread."""
+    make_step = {UPDATE: update_step, PREDICT: predict_step}[step]
+    steps = {arm: make_step(nlp, batches) for arm, nlp in pipelines.items()}
+    with limit_threads(1):
+        times = time_rounds(steps, rounds=rounds, rng=random.Random(0))
+    sizes = {arm: model_size(*component_models(nlp).values()) for arm, nlp in pipelines.items()}
+    words = [count_tokens(batches[i % len(batches)]) for i in range(rounds)]
+    return Record(
+        words=words,
+        parameters={arm: size.parameters for arm, size in sizes.items() if size},
+        times_ms={arm: [round(float(ms), 4) for ms in all_] for arm, all_ in times.items()},
+        words_per_second={
+            arm: float(numpy.median(words / all_)) * 1000 for arm, all_ in times.items()
+        },
+        ratio={arm: asdict(ratio(all_, times[BASE])) for arm, all_ in times.items()},
+    )
+
+
+def update_step(nlp: Language, batches: Sequence[Sequence[Doc]]) -> Step:
+    """Train on the batches in turn, as the config says."""
+    config = nlp.config.interpolate()["training"]
+    optimizer = registry.resolve({"optimizer": config["optimizer"]})["optimizer"]
+
+    def prepare(i: int) -> Callable[[], object]:
+        examples = make_examples(nlp, batches[i % len(batches)])
+        return partial(nlp.update, examples, drop=config["dropout"], sgd=optimizer)
+
+    return prepare
+
+
+def predict_step(nlp: Language, batches: Sequence[Sequence[Doc]]) -> Step:
+    """Predict the batches in turn, without a tokenizer."""
+    predict = nlp.get_pipe("textcat").predict  # type: ignore[attr-defined]
+    made = [[example.predicted for example in make_examples(nlp, batch)] for batch in batches]
+    return lambda i: partial(predict, made[i % len(made)])
+
+
+def table_rows(records: Mapping[str, Record]) -> list[tuple[str, ...]]:
+    """Make the rows of the table."""
+    return [
+        (
+            step,
+            arm,
+            f"{record['parameters'][arm]:,}",
+            f"{record['words_per_second'][arm]:,.0f}",
+            str(Ratio(**record["ratio"][arm])),
+        )
+        for step, record in records.items()
+        for arm in ARMS
+    ]
+
+
+def draw(path: Path, records: Mapping[str, Record]) -> None:
+    """Draw the ratios as bars, with their intervals."""
+    from matplotlib.figure import Figure
+
+    bars: list[Bar] = [
+        (arm, step, record["ratio"][arm], None) for arm in ARMS for step, record in records.items()
+    ]
+    figure = Figure(figsize=(8, 4), layout="constrained")
+    ax = figure.subplots()
+    draw_bars(ax, bars, COLORS)
+    ax.axvline(1, color="black", linewidth=1)
+    ax.set(title="Text classifiers", xlabel=f"time / time of {BASE} (above 1: slower)")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=120)
+
+
+def textcat_cli(
+    quick: Quick = False,
+    repeats: Repeats = None,
+    output: Annotated[
+        Optional[Path],
+        typer.Option(help="JSON file, benchmarks/results/textcat.json if not given"),
+    ] = None,
+    plot: Plot = None,
+    fresh: Fresh = False,
+) -> None:
+    """Measure our text classifiers beside spaCy's, as configs/textcat builds them.
+
+    A run that was stopped goes on where it was when it is started again.
+
+    DOCS: benchmarks/README.md of spacy-multihash
+    """
+    output = output or RESULTS / ("textcat-quick.json" if quick else "textcat.json")
+    settings, rounds = QUICK if quick else FULL, repeats or (3 if quick else 40)
+    with open_corpus() as (name, folder):
+        text = load_text(name, folder)
+        facts = {"machine": machine_facts(), "text": describe_text(text), "rounds": rounds}
+        facts["settings"] = settings._asdict()
+        try:
+            results: Results[Record] = Results(output, facts, fresh=fresh)
+            textcat(folder, text.docs, settings, rounds, results)
+        except ValueError as error:
+            msg.fail("Cannot measure", str(error), exits=1)
+    msg.table(
+        table_rows(results.records), header=HEADER, divider=True, aligns=("l", "l", "r", "r", "r")
+    )
+    if can_plot():
+        draw(plot or output.with_suffix(".png"), results.records)
+    else:
+        msg.warn(NO_PLOTS)
+
+
+if __name__ == "__main__":
+    typer.run(textcat_cli)
