@@ -244,7 +244,7 @@ def test_weighted_models_are_compared_at_each_budget(tmp_path: Path) -> None:
     write_results(tmp_path, "wnut17", "weighted_budget_1_percent", [0.15, 0.16, 0.17])
     write_results(tmp_path, "wnut17", "weighted_near_zero_budget_1_percent", [0.20, 0.21, 0.22])
     text = render_table(run_results.load(tmp_path, REPORT), WEIGHTED_TABLES["budgets"])
-    assert " 18 of 72 runs. " in text.splitlines()[0]
+    assert " 18 of 144 runs. " in text.splitlines()[0]
     assert "said in [results.md](results.md#" in text.splitlines()[0]
     (line,) = rows_of(text, "wnut17", "1 %")
     means = [cell for cell in line[4:12] if cell != "3"]
