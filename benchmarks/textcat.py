@@ -14,7 +14,6 @@ from typing import Annotated, NamedTuple, Optional, TypedDict
 import numpy
 import spacy
 import typer
-from _bars import Bar, draw_bars
 from _side_by_side import (
     NO_PLOTS,
     RESULTS,
@@ -50,7 +49,8 @@ BASE = "hash_embed"
 # Configs of configs/textcat.
 ARMS = (BASE, "hashing_trick", "hashing_trick_equal", "bow", "cnn", "deep")
 UPDATE, PREDICT = "update", "predict"
-COLORS = {UPDATE: "#c6dbef", PREDICT: "#6baed6"}
+COLORS = {UPDATE: "#0072b2", PREDICT: "#e69f00"}
+MARKERS = {UPDATE: "o", PREDICT: "s"}
 AG_NEWS = ROOT / "corpus" / "ag-news"
 HEADER = ("step", "model", "parameters", "words/s", f"time / {BASE}")
 
@@ -204,17 +204,27 @@ def table_rows(records: Mapping[str, Record]) -> list[tuple[str, ...]]:
 
 
 def draw(path: Path, records: Mapping[str, Record]) -> None:
-    """Draw the ratios as bars, with their intervals."""
+    """Draw the ratios as points on a logarithmic scale, with their intervals."""
     from matplotlib.figure import Figure
 
-    bars: list[Bar] = [
-        (arm, step, record["ratio"][arm], None) for arm in ARMS for step, record in records.items()
-    ]
     figure = Figure(figsize=(8, 4), layout="constrained")
     ax = figure.subplots()
-    draw_bars(ax, bars, COLORS)
-    ax.axvline(1, color="black", linewidth=1)
+    ax.set_xscale("log")
+    for i, (step, record) in enumerate(records.items()):
+        for line, arm in enumerate(ARMS):
+            low, median, high = (record["ratio"][arm][key] for key in ("low", "median", "high"))
+            y = line + 0.3 * (i - (len(records) - 1) / 2)
+            error = [[median - low], [high - median]]
+            label = None if line else step
+            marker, color = MARKERS[step], COLORS[step]
+            ax.errorbar(median, y, xerr=error, fmt=marker, color=color, capsize=2, label=label)
+            ax.annotate(f"{median:.2f}", (high, y), (5, -3), textcoords="offset points", size=8)
+    ax.axvline(1, color="lightgray", linewidth=1, zorder=0)
+    ax.margins(x=0.1)
+    ax.set_yticks(range(len(ARMS)), ARMS)
+    ax.invert_yaxis()
     ax.set(title="Text classifiers", xlabel=f"time / time of {BASE} (above 1: slower)")
+    ax.legend(frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120)
 
