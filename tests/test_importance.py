@@ -137,7 +137,8 @@ def test_symbols_are_sorted_from_either_end(sort: Any) -> None:
 
 
 def test_equal_symbols_are_sorted_by_frequency() -> None:
-    found = rank(weighted_pipeline(), Ranking(top=100, min_freq=1))[0]  # all have importance 1
+    ones = {"@initializers": "uniform_init.v1", "lo": 1.0, "hi": 1.0}
+    found = rank(weighted_pipeline(importance_init=ones), Ranking(top=100, min_freq=1))[0]
     for end in (found.largest, found.smallest):
         freqs = [symbol.freq for symbol in end]
         assert freqs == sorted(freqs, reverse=True)
