@@ -173,6 +173,18 @@ def take_tokens(docs: Sequence[Doc], size: int) -> list[Doc]:
     return list(docs[: int(numpy.searchsorted(ends, size)) + 1])
 
 
+def take_batches(
+    docs: Sequence[Doc], take: Callable[[Sequence[Doc]], list[Doc]], number: int
+) -> list[list[Doc]]:
+    """Take batches one after the other, from the start again when the text is at its end."""
+    batches = []
+    for _ in range(number):
+        batch = take(docs)
+        batches.append(batch)
+        docs = [*docs[len(batch) :], *batch]
+    return batches
+
+
 def merge_docs(docs: Sequence[Doc], size: int) -> list[Doc]:
     """Put docs together to docs of at least this many tokens each; a rest is left out."""
     merged = []

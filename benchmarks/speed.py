@@ -53,6 +53,7 @@ from _side_by_side import (
     random_gradients,
     ratio,
     spacy_layers,
+    take_batches,
     take_docs,
     take_tokens,
     time_rounds,
@@ -261,12 +262,8 @@ def make_batches(
     """Take batches one after the other, from the start again when the text is at its end."""
     docs = merge_docs(docs, settings.words) if long else list(docs)
     size = settings.long_docs if long else settings.docs
-    batches = []
-    for _ in range(settings.batches):
-        batch = take_tokens(docs, settings.words) if train else take_docs(docs, size)
-        batches.append(batch)
-        docs = docs[len(batch) :] + batch
-    return batches
+    take = partial(take_tokens, size=settings.words) if train else partial(take_docs, size=size)
+    return take_batches(docs, take, settings.batches)
 
 
 def make_layer_work(measurement: Measurement, text: Text, settings: Settings) -> Work:

@@ -32,6 +32,7 @@ from _side_by_side import (
     limit_threads,
     machine_facts,
     ratio,
+    take_batches,
     take_docs,
     time_rounds,
 )
@@ -110,21 +111,11 @@ def textcat(
     missing = [step for step in (UPDATE, PREDICT) if step not in results.records]
     if not missing:
         return
-    batches = make_batches(docs, settings)
+    batches = take_batches(docs, partial(take_docs, size=settings.docs), settings.batches)
     pipelines = {arm: build(arm, folder, batches[0], settings) for arm in ARMS}
     for step in missing:
         msg.text(f"{step}, {rounds} rounds")
         results.add(step, measure(step, pipelines, batches, rounds))
-
-
-def make_batches(docs: Sequence[Doc], settings: Settings) -> list[list[Doc]]:
-    """Take batches one after the other, from the start again when the text is at its end."""
-    batches = []
-    for _ in range(settings.batches):
-        batch = take_docs(docs, settings.docs)
-        batches.append(batch)
-        docs = [*docs[len(batch) :], *batch]
-    return batches
 
 
 def build(arm: str, folder: Path, docs: Sequence[Doc], settings: Settings) -> Language:

@@ -18,6 +18,7 @@ from _side_by_side import (
     Fresh,
     Plot,
     Quick,
+    Ratio,
     Repeats,
     Results,
     Step,
@@ -30,6 +31,7 @@ from _side_by_side import (
     predict_step,
     random_gradients,
     ratio,
+    take_batches,
     take_tokens,
     time_rounds,
     training_step,
@@ -47,6 +49,8 @@ UNWEIGHTED, WEIGHTED = "MultiHashEmbed", "MultiWeightedHashEmbed"
 ARMS = (WEIGHTED, UNWEIGHTED)
 ONE, ALL = "1 thread", "all threads"
 COLORS = {ONE: "#c6dbef", ALL: "#6baed6"}
+# The rounds take so many in turn.
+BATCHES = 4
 # Our target: the time of a training step at k = 2 is at most this multiple.
 TARGET = 1.3
 HEADER = ("step", "tokens", "width", "hashes", "rows", "threads", "weighted time / unweighted")
@@ -107,7 +111,7 @@ def weighted(text: Text, cases: Sequence[Case], rounds: int, results: Results[Re
 def measure(case: Case, text: Text, rounds: int) -> Record:
     """Time both embeddings in turns."""
     fix_random_seed(0)
-    batches = make_batches(text.docs, case.tokens)
+    batches = take_batches(text.docs, partial(take_tokens, size=case.tokens), BATCHES)
     steps = {name: make_step(model, case, batches) for name, model in build(case, batches).items()}
     with limit_threads(1 if case.threads == ONE else None) as num_threads:
         times = time_rounds(steps, rounds=rounds, rng=random.Random(0))
@@ -117,16 +121,6 @@ def measure(case: Case, text: Text, rounds: int) -> Record:
         times_ms={name: [round(float(ms), 4) for ms in all_] for name, all_ in times.items()},
         ratio=asdict(ratio(times[WEIGHTED], times[UNWEIGHTED])),
     )
-
-
-def make_batches(docs: Sequence[Doc], tokens: int, *, number: int = 4) -> list[list[Doc]]:
-    """Take batches one after the other, from the start again when the text is at its end."""
-    batches = []
-    for _ in range(number):
-        batch = take_tokens(docs, tokens)
-        batches.append(batch)
-        docs = [*docs[len(batch) :], *batch]
-    return batches
 
 
 def build(case: Case, batches: Sequence[Sequence[Doc]]) -> dict[str, Model]:
@@ -189,12 +183,8 @@ def table_rows(records: Mapping[str, Record]) -> list[tuple[str, ...]]:
     for record in records.values():
         case = Case(**record["case"])  # type: ignore[arg-type]
         cells = (case.step, f"{case.tokens:,}", case.width, case.num_hashes, case.rows)
-        rows.append((*map(str, cells), case.threads, _interval(record["ratio"])))
+        rows.append((*map(str, cells), case.threads, str(Ratio(**record["ratio"]))))
     return rows
-
-
-def _interval(values: Mapping[str, float]) -> str:
-    return "{median:.2f} ({low:.2f}-{high:.2f})".format(**values)
 
 
 def draw(path: Path, records: Mapping[str, Record]) -> None:

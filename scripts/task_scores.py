@@ -13,7 +13,7 @@ from tasks import NER
 
 from spacy_multihash.corpora import read_docs
 from spacy_multihash.entities import KnownEntities, known_entities
-from spacy_multihash.evaluation import predict, score, score_parts
+from spacy_multihash.evaluation import annotate, predict, score, score_parts
 
 # Of a split: the scores of all, and of parts of it.
 Scores = dict[str, dict[str, Optional[float]]]
@@ -23,14 +23,7 @@ Tagger = Callable[[list[Example]], None]
 
 def make_tagger(run: Run, nlp: Language) -> Tagger:
     """Return what lets a pipeline annotate examples."""
-    return partial(predict if run.task is NER else classify, nlp)
-
-
-def classify(nlp: Language, examples: Sequence[Example]) -> None:
-    """Let a pipeline classify the predicted docs of examples, which are replaced."""
-    docs = nlp.pipe([example.predicted for example in examples])
-    for example, doc in zip(examples, docs, strict=True):
-        example.predicted = doc
+    return partial(predict if run.task is NER else annotate, nlp)
 
 
 def make_scorer(run: Run, vocab: Vocab) -> Callable[[Sequence[Example]], Scores]:

@@ -71,6 +71,15 @@ def predict(nlp: Language, examples: Sequence[Example]) -> None:
             "The pipeline has no component that assigns entities (doc.ents), such as ner; it has: "
             f"{', '.join(nlp.pipe_names) or 'none'}. Evaluate a pipeline that was trained with one."
         )
+    annotate(nlp, examples)
+
+
+def annotate(nlp: Language, examples: Sequence[Example]) -> None:
+    """Let a pipeline of any components annotate the predicted docs of examples.
+
+    nlp (Language): The pipeline.
+    examples (Sequence[Example]): The examples, whose predicted docs are replaced.
+    """
     docs = nlp.pipe([example.predicted for example in examples])
     for example, doc in zip(examples, docs, strict=True):
         example.predicted = doc

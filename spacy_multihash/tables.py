@@ -88,10 +88,12 @@ def count_ids(arrays: Iterable[numpy.ndarray]) -> Table:
     """
     table = Table(numpy.zeros(0, "uint64"), numpy.zeros(0, "uint64"))
     pending: list[numpy.ndarray] = []
+    size = 0
     for ids in arrays:
         pending.append(ids)
-        if sum(map(len, pending)) > max(len(table), _PENDING):
-            table, pending = _add_up(table, pending), []
+        size += len(ids)
+        if size > max(len(table), _PENDING):
+            table, pending, size = _add_up(table, pending), [], 0
     table = _add_up(table, pending)
     return _order(table.keys, table.counts)
 

@@ -109,7 +109,6 @@ def build_textcat_hash_embed_v1(
     Raises ValueError for an unknown attribute, and for a number that is out of range.
     """
     sizes = [("width", width), ("rows", rows), *(("hidden", size) for size in hidden)]
-    sizes += [] if importance_rows is None else [("importance_rows", importance_rows)]
     for name, size in sizes:
         if size < 1:
             raise ValueError(

@@ -175,13 +175,11 @@ def embed_docs(
     model.name = name
     # The root node is loaded first: weights of other settings are refused before any is taken over.
     row_layers = zip(*map(_row_layers, layers), strict=True)
-    for prefix, nodes in zip(_PREFIXES, row_layers, strict=False):
+    for prefix, nodes in [("", layers), *zip(_PREFIXES, row_layers, strict=False)]:
         for key, value in nodes[0].attrs.items():
             if isinstance(value, Pinned):
                 values = [node.attrs[key].value for node in nodes]
                 model.attrs[prefix + _SETTING.get(key, key)] = Pinned(values)
-    if "independent" in layers[0].attrs:
-        model.attrs["independent"] = layers[0].attrs["independent"]
     model.set_dim("nO", width)
     return cast(Model[List[Doc], List[Floats2d]], model)
 

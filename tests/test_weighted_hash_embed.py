@@ -26,7 +26,14 @@ ATTRS = ["NORM", "PREFIX", "SHAPE"]
 ROWS = [40, 20, 10]
 TABLES = ("table_embed", "weighted_table_embed")
 TEXTS = ["Anna met Anna in Rome .", "", "One", "The shares of Xerox Corp. rose 12 % in 1998 ."]
-SETTINGS = {
+SIZES: dict[str, Any] = {
+    "width": 8,
+    "attrs": ATTRS,
+    "rows": ROWS,
+    "include_static_vectors": False,
+}
+CONFIG = {"@architectures": "spacy-multihash.MultiWeightedHashEmbed.v1", **SIZES}
+SETTINGS: dict[str, dict[str, Any]] = {
     "default": {},
     "mean": {"aggregate": "mean"},
     "side by side": {"aggregate": "concatenate", "num_hashes": [1, 2, 6]},
@@ -45,13 +52,7 @@ def docs() -> list[Doc]:
 
 
 def build(**settings: Any) -> Model:
-    given: dict[str, Any] = {
-        "width": 8,
-        "attrs": ATTRS,
-        "rows": ROWS,
-        "include_static_vectors": False,
-    }
-    return build_multi_weighted_hash_embed_v1(**(given | settings))
+    return build_multi_weighted_hash_embed_v1(**(SIZES | settings))
 
 
 def ones(ops: Ops, shape: tuple[int, ...]) -> Any:
@@ -254,11 +255,7 @@ def test_bad_settings_are_refused_when_building(settings: dict[str, Any], messag
 def test_unknown_choice_is_refused_by_the_config(setting: str, value: str) -> None:
     config = {
         "model": {
-            "@architectures": "spacy-multihash.MultiWeightedHashEmbed.v1",
-            "width": 8,
-            "attrs": ATTRS,
-            "rows": ROWS,
-            "include_static_vectors": False,
+            **CONFIG,
             setting: value,
         }
     }
@@ -269,11 +266,7 @@ def test_unknown_choice_is_refused_by_the_config(setting: str, value: str) -> No
 def test_initializers_are_taken_from_the_config(docs: list[Doc]) -> None:
     config = {
         "model": {
-            "@architectures": "spacy-multihash.MultiWeightedHashEmbed.v1",
-            "width": 8,
-            "attrs": ATTRS,
-            "rows": ROWS,
-            "include_static_vectors": False,
+            **CONFIG,
             "embed_init": {"@initializers": "zero_init.v1"},
             "importance_init": {"@initializers": "uniform_init.v1", "lo": 2.0, "hi": 2.0},
         }
@@ -286,13 +279,7 @@ def test_initializers_are_taken_from_the_config(docs: list[Doc]) -> None:
 
 def test_pipeline_learns_two_sentences() -> None:
     nlp = spacy.blank("en")
-    embed = {
-        "@architectures": "spacy-multihash.MultiWeightedHashEmbed.v1",
-        "width": 16,
-        "attrs": ATTRS,
-        "rows": ROWS,
-        "include_static_vectors": False,
-    }
+    embed = {**CONFIG, "width": 16}
     encode = {
         "@architectures": "spacy-multihash.MaxoutWindowEncoder.v1",
         "width": 16,
