@@ -1,8 +1,8 @@
 """The tags of a token: what they are called, how they are numbered, and which may follow which.
 
-With C labels there are 4 * C + 1 tags: 0 is O, outside of all entities; then come B-label, the first
-token of an entity of several, for each label; then I-label, inside; L-label, the last; and U-label,
-an entity of one token. So the scores of one kind lie side by side, label by label.
+With C labels there are 4 * C + 1 tags: 0 is O, outside of all entities; then come B-label, the
+first token of an entity of several, for each label; then I-label, inside; L-label, the last; and
+U-label, an entity of one token. So the scores of one kind lie side by side, label by label.
 """
 
 from typing import Dict, List, NamedTuple, Optional, Sequence
@@ -37,7 +37,7 @@ class Constraints(NamedTuple):
 
 
 class Entities(NamedTuple):
-    """Entities among N tokens, (M,) int64 each: tokens [start, end), and the number of the label."""
+    """M entities, (M,) int64 each: of the tokens [start, end), and the number of the label."""
 
     starts: numpy.ndarray
     ends: numpy.ndarray
