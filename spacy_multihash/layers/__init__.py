@@ -1,7 +1,9 @@
 """The layers, one a file. They know thinc and numpy, and nothing of spaCy."""
 
+from .dilated_layout import effective_input_width
 from .extract_ngrams import extract_ngrams, ngram_name
 from .hash_rows import MAX_ROWS, default_seeds, hash_rows, importance_seed, spacy_seeds
+from .iterated_dilated_encoder import IteratedDilatedEncoder, begin_passes
 from .lookup_rows import lookup_rows
 from .maxout_norm import MaxoutNorm
 from .maxout_window_encoder import MaxoutWindowEncoder
@@ -21,14 +23,17 @@ from .with_token_types import distinct_rows, with_token_types
 __all__ = [
     "MAX_ROWS",
     "Aggregate",
+    "IteratedDilatedEncoder",
     "MaxoutNorm",
     "MaxoutWindowEncoder",
     "Pinned",
     "Symbols",
     "TableEmbed",
     "WeightedTableEmbed",
+    "begin_passes",
     "default_seeds",
     "distinct_rows",
+    "effective_input_width",
     "extract_ngrams",
     "hash_rows",
     "importance_seed",

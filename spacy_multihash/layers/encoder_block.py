@@ -8,6 +8,7 @@ from ..types import Array
 from .blocks import scratch
 from .dropout import DrawMask
 from .kernels import Gradients, Tape, Weights, empty_tape, maxout_norm, maxout_norm_backward
+from .windows import gather_windows
 
 
 class Step(NamedTuple):
@@ -25,7 +26,7 @@ def encode(X: Array, reads: Sequence[Array], weights: Sequence[Weights]) -> Arra
     X (N, W) float32, row 0 zeros -> (M, W) float32, row 0 padding, valid until the next call.
     """
     for layer, (layer_weights, rows) in enumerate(zip(weights, reads, strict=True)):
-        windows = _gather(X, rows)
+        windows = gather_windows(X, rows)
         # Two buffers in turns: a layer reads one and writes the other.
         Y = scratch(f"rows{layer % 2}", (len(rows), X.shape[1]), X)
         maxout_norm(windows, layer_weights, Y)
@@ -40,7 +41,7 @@ def encode_training(
     """Compute the tokens of a block, and keep what the way back needs."""
     steps = []
     for layer_weights, rows in zip(weights, reads, strict=True):
-        windows = _gather(X, rows)
+        windows = gather_windows(X, rows)
         Y = get_array_module(X).empty((len(rows), X.shape[1]), dtype="float32")
         tape = empty_tape(Y)
         maxout_norm(windows, layer_weights, Y, tape)
@@ -62,7 +63,7 @@ def encode_backward(
     """
     gradients = []
     for step, layer_weights in zip(reversed(steps), reversed(weights), strict=True):
-        windows = _gather(step.before, step.reads)
+        windows = gather_windows(step.before, step.reads)
         # One row more than there are windows, for `_scatter`.
         padded = scratch("d_windows", (step.reads.size + 1, dY.shape[1]), dY)
         d_windows = padded[:-1].reshape(windows.shape)
@@ -73,14 +74,6 @@ def encode_backward(
         _centre(d_windows, dY.shape[1])[:] += dY  # the residual connection
         dY = _scatter(padded, step.reads, len(step.before))
     return dY, gradients[::-1]
-
-
-def _gather(X: Array, reads: Array) -> Array:
-    """Put the rows of each window side by side: (N, W) -> (M, C * W)."""
-    M, C = reads.shape
-    windows = scratch("windows", (M * C, X.shape[1]), X)
-    get_array_module(X).take(X, reads.reshape(-1), axis=0, out=windows, mode="clip")
-    return windows.reshape(M, C * X.shape[1])
 
 
 def _scatter(padded: Array, reads: Array, N: int) -> Array:

@@ -94,7 +94,7 @@ def maxout_norm(X: Array, weights: Weights, out: Array, tape: Optional[Tape] = N
     sums += weights.b
     largest = _largest(_pieces(sums, weights), out, tape and tape.which)
     normalized = tape.Xhat if tape else out
-    scale = _normalize(largest, normalized)
+    scale = normalize(largest, normalized)
     if tape:
         tape.scale[:] = scale
     numpy.multiply(normalized, weights.G, out=out)
@@ -105,7 +105,7 @@ def maxout_norm_backward(dY: Array, X: Array, weights: Weights, tape: Tape, dX: 
     """Go back through `maxout_norm`: dY (N, nO) -> dX (N, nI), written, and the gradients."""
     xp = get_array_module(dY)
     if xp is numpy:
-        d_sums = _to_pieces(_denormalize(dY, weights.G, tape), tape.which, weights)
+        d_sums = _to_pieces(denormalize(dY, weights.G, tape.Xhat, tape.scale), tape.which, weights)
     else:
         nP = len(weights.b) // len(weights.G)
         d_sums = gpu.maxout_norm_backward(dY, weights.G, *tape, nP)
@@ -148,28 +148,28 @@ def _largest(pieces: List[Array], out: Array, which: Optional[Array]) -> Array:
     return largest
 
 
-def _normalize(Y: Array, out: numpy.ndarray) -> Array:
+def normalize(Y: Array, out: Array) -> Array:
     """Center and scale each row: Y (N, nO) -> out (N, nO), and returns the scale (N, 1)."""
-    nO = Y.shape[1]
-    mean = Y @ numpy.full(nO, 1.0 / nO, dtype="float32")
-    numpy.subtract(Y, mean[:, None], out=out)
-    variance = numpy.einsum("ij,ij->i", out, out) / numpy.float32(nO)
-    scale = 1.0 / numpy.sqrt(variance + numpy.float32(1e-8))
+    xp, nO = get_array_module(Y), Y.shape[1]
+    mean = Y @ xp.full(nO, 1.0 / nO, dtype="float32")
+    xp.subtract(Y, mean[:, None], out=out)
+    variance = xp.einsum("ij,ij->i", out, out) / numpy.float32(nO)
+    scale = 1.0 / xp.sqrt(variance + numpy.float32(1e-8))
     out *= scale[:, None]
     return scale[:, None]
 
 
-def _denormalize(dY: Array, G: Array, tape: Tape) -> Array:
-    """Go back through the norm, dY (N, nO) -> (N, nO).
+def denormalize(dY: Array, G: Array, Xhat: Array, scale: Array) -> Array:
+    """Go back through the norm, dY (N, nO) -> (N, nO), valid until the next call.
 
     With dXhat = dY * G, it is (dXhat - mean(dXhat) - Xhat * mean(dXhat * Xhat)) * scale.
     """
-    nO = numpy.float32(dY.shape[1])
-    dXhat = numpy.multiply(dY, G, out=scratch("dXhat", dY.shape, dY))
-    share = numpy.einsum("ij,ij->i", dXhat, tape.Xhat) / nO
+    xp, nO = get_array_module(dY), numpy.float32(dY.shape[1])
+    dXhat = xp.multiply(dY, G, out=scratch("dXhat", dY.shape, dY))
+    share = xp.einsum("ij,ij->i", dXhat, Xhat) / nO
     dXhat -= (dY @ (G / nO))[:, None]
-    dXhat -= numpy.multiply(tape.Xhat, share[:, None], out=scratch("share", dY.shape, dY))
-    dXhat *= tape.scale
+    dXhat -= xp.multiply(Xhat, share[:, None], out=scratch("share", dY.shape, dY))
+    dXhat *= scale
     return dXhat
 
 

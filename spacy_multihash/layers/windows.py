@@ -4,8 +4,10 @@ from functools import lru_cache
 from typing import List, NamedTuple, Sequence, Tuple
 
 import numpy
+from thinc.api import get_array_module
 
 from ..types import Array
+from .blocks import scratch
 from .segments import Segment, Span
 
 # Length of a doc, and the start and end of the part of it that is computed.
@@ -43,6 +45,25 @@ def lay_out(segments: Sequence[Segment], depth: int, window_size: int) -> Layout
     return _lay_out(sizes, depth, window_size)
 
 
+def dilated_windows(
+    bounds: Tuple[Array, Array], window_size: int, dilations: Sequence[int]
+) -> List[Array]:
+    """Find what windows read of rows that stay, (N, 2 * window_size + 1) int64 for each dilation.
+
+    bounds: The first position of each segment in its doc, and the one behind the last. Row 0 is
+        what lies beyond; the rows of the segments follow, one after the other.
+    """
+    return [_windows(bounds, bounds, window_size, dilation) for dilation in dilations]
+
+
+def gather_windows(X: Array, reads: Array) -> Array:
+    """Put the rows of each window side by side: (N, W) -> (M, C * W), valid until the next call."""
+    M, C = reads.shape
+    windows = scratch("windows", (M * C, X.shape[1]), X)
+    get_array_module(X).take(X, reads.reshape(-1), axis=0, out=windows, mode="clip")
+    return windows.reshape(M, C * X.shape[1])
+
+
 def _lay_out(sizes: Tuple[Sizes, ...], depth: int, window_size: int) -> Layout:
     doc_end, start, end = numpy.asarray(sizes, dtype="int64").T
 
@@ -69,10 +90,12 @@ def _windows(
     before: Tuple[Array, Array],
     after: Tuple[Array, Array],
     window_size: int,
+    dilation: int = 1,
 ) -> Array:
     """Number the rows of the segments before a layer, and find those that each row after it reads.
 
     before, after: The first position of each segment in its doc, and the one behind the last.
+    dilation: The distance of neighbours in a window.
     """
     (low, high), (new_low, new_high) = before, after
     sizes, new_sizes = high - low, new_high - new_low
@@ -81,13 +104,13 @@ def _windows(
     last, new_last = first + sizes - 1, new_first + new_sizes - 1
     # What is in row r after the layer is in row r + shift before it.
     shift = first - low + new_low - new_first
-    offsets = numpy.arange(-window_size, window_size + 1)
+    offsets = numpy.arange(-window_size, window_size + 1) * dilation
     centre = numpy.arange(1, 1 + new_sizes.sum()) + numpy.repeat(shift, new_sizes)
     reads = numpy.zeros((1 + len(centre), len(offsets)), dtype="int64")
     for column, offset in enumerate(offsets):
         numpy.add(centre, offset, out=reads[1:, column])
     # Only windows near the ends of a segment can reach beyond it.
-    near = numpy.arange(2 * window_size)[:, None]
+    near = numpy.arange(window_size * (1 + dilation))[:, None]
     rows = numpy.concatenate(
         [numpy.minimum(new_first + near, new_last), numpy.maximum(new_last - near, new_first)]
     )

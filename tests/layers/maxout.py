@@ -1,9 +1,11 @@
 """Plain references of the Maxout layers, in float64, an output at a time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
 
 import numpy
-from thinc.api import Model, to_numpy
+from thinc.api import Model, Ops, to_numpy
 
 # The same numbers, laid out otherwise.
 OTHER_FLOATS: dict[str, Callable[[numpy.ndarray], numpy.ndarray]] = {
@@ -53,3 +55,15 @@ def randomize(model: Model, seed: int = 1) -> Model:
 def random_vectors(n: int, width: int, seed: int = 0) -> numpy.ndarray:
     """(n, width) float32."""
     return numpy.random.default_rng(seed).normal(size=(n, width)).astype("float32")
+
+
+def batch(ops: Ops, lengths: Sequence[int], width: int, seed: int = 0) -> list[Any]:
+    """Random docs of these lengths, (length, width) float32 each."""
+    rows = random_vectors(sum(lengths), width, seed=seed)
+    ends = numpy.cumsum([0, *lengths])
+    return [ops.asarray(rows[start:end]) for start, end in pairwise(ends)]
+
+
+def flat(arrays: Sequence[Any]) -> numpy.ndarray:
+    """Put the rows of all docs below each other."""
+    return numpy.concatenate([to_numpy(array) for array in arrays])

@@ -1,7 +1,4 @@
-from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy
 import pytest
@@ -17,7 +14,7 @@ from spacy_multihash.layers import MaxoutWindowEncoder, kernels, maxout_window_e
 from spacy_multihash.products import set_products
 
 from .gradients import check_param_gradients
-from .maxout import OTHER_FLOATS, random_vectors, randomize, reference_encoder
+from .maxout import OTHER_FLOATS, batch, flat, random_vectors, randomize, reference_encoder
 
 LENGTHS = [3, 0, 1, 14, 0, 2]
 
@@ -28,16 +25,6 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(maxout_window_encoder, "BLOCK", 4)
     monkeypatch.setattr(maxout_window_encoder, "TRAINING_BLOCK", 4)
     monkeypatch.setattr(kernels, "_MANY", 6)
-
-
-def batch(ops: Ops, lengths: Sequence[int], width: int, seed: int = 0) -> list[Any]:
-    rows = random_vectors(sum(lengths), width, seed=seed)
-    ends = numpy.cumsum([0, *lengths])
-    return [ops.asarray(rows[start:end]) for start, end in pairwise(ends)]
-
-
-def flat(arrays: Sequence[Any]) -> numpy.ndarray:
-    return numpy.concatenate([to_numpy(array) for array in arrays])
 
 
 def assert_same_gradients(theirs: Model, ours: Model, *, share: float) -> None:

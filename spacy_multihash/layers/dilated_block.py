@@ -1,0 +1,121 @@
+"""One block of a batch through all convolutions of an IteratedDilatedEncoder, and back."""
+
+from typing import Callable, List, NamedTuple, Optional, Sequence, Tuple
+
+from thinc.api import get_array_module
+
+from ..types import Array
+from .blocks import scratch
+from .dilated_convolution import Convolution, Gradients, Taped, convolve, convolve_backward
+from .dilated_layout import Field
+from .dropout import DrawMask
+
+# Gives the gradient of the vectors after a pass, (N, nO) with row 0 zeros, or None.
+PassGradient = Callable[[int], Optional[Array]]
+
+
+class Step(NamedTuple):
+    """One convolution on the way through an encoder.
+
+    layer: Which of the convolutions that have parameters.
+    dilation: Which of the distinct dilations, in their order.
+    inner: Whether it is in the block, where ReLU follows, and there may be residual connections.
+    ends: The number of the pass through the block that this step is the last of, or None.
+    """
+
+    layer: int
+    dilation: int
+    inner: bool
+    ends: Optional[int]
+
+
+class Walk(NamedTuple):
+    """All steps through an encoder, with the parameters of each layer."""
+
+    steps: Sequence[Step]
+    weights: Sequence[Convolution]
+    residual: bool
+
+
+class Tape(NamedTuple):
+    """What the way back needs of a step."""
+
+    taped: Taped
+    mask: Optional[Array]  # (N, nO), dropout
+
+
+def plan_steps(field: Field, *, share: bool) -> List[Step]:
+    """List the convolutions of an encoder: the first one, then those of each pass."""
+    which = {dilation: i for i, dilation in enumerate(field.distinct)}
+    steps = [Step(0, which[1], inner=False, ends=None)]
+    for number in range(field.repeats):
+        first = 1 if share else 1 + number * len(field.dilations)
+        steps += [
+            Step(first + i, which[dilation], inner=True, ends=None)
+            for i, dilation in enumerate(field.dilations)
+        ]
+        steps[-1] = steps[-1]._replace(ends=number)
+    return steps
+
+
+def encode_dilated(X: Array, reads: Sequence[Array], walk: Walk) -> Array:
+    """Compute the tokens of a block, for prediction.
+
+    X (N, nI) float32, row 0 zeros -> (N, nO) float32, row 0 zeros, valid until the next call.
+    """
+    for number, step in enumerate(walk.steps):
+        # Two buffers in turns: a step reads one and writes the other.
+        weights = walk.weights[step.layer]
+        Y = scratch(f"rows{number % 2}", (len(X), len(weights.b)), X)
+        residual = walk.residual and step.inner
+        convolve(X, reads[step.dilation], weights, Y, rectify=step.inner, residual=residual)
+        X = Y
+    return X
+
+
+def encode_dilated_training(
+    X: Array, reads: Sequence[Array], walk: Walk, draw_mask: DrawMask
+) -> Tuple[List[Array], List[Tape]]:
+    """Compute the vectors after each pass, (N, nO) each, and keep what the way back needs.
+
+    Dropout is applied to the vectors after each pass, which the next pass starts from.
+    """
+    passes, tape = [], []
+    for step in walk.steps:
+        weights = walk.weights[step.layer]
+        Y = get_array_module(X).empty((len(X), len(weights.b)), dtype="float32")
+        residual = walk.residual and step.inner
+        taped = convolve(
+            X, reads[step.dilation], weights, Y, rectify=step.inner, residual=residual, keep=True
+        )
+        mask = None
+        if step.ends is not None:
+            mask = draw_mask(Y.shape)
+            if mask is not None:
+                Y *= mask
+            passes.append(Y)
+        tape.append(Tape(taped, mask))
+        X = Y
+    return passes, tape
+
+
+def encode_dilated_backward(
+    gradient_of: PassGradient, reads: Sequence[Array], walk: Walk, tape: Sequence[Tape]
+) -> Tuple[Array, List[Gradients]]:
+    """Go back from the gradients of the passes to dX (N, nI), and those of each step, in order."""
+    gradients = []
+    shape = len(tape[-1].taped.X), len(walk.weights[-1].b)
+    dY = get_array_module(tape[-1].taped.X).zeros(shape, dtype="float32")
+    for step, (taped, mask) in zip(reversed(walk.steps), reversed(tape), strict=True):
+        weights = walk.weights[step.layer]
+        d_pass = None if step.ends is None else gradient_of(step.ends)
+        if d_pass is not None:
+            dY = dY + d_pass
+        if mask is not None:
+            dY = dY * mask
+        residual = walk.residual and step.inner
+        dY, d_params = convolve_backward(
+            dY, reads[step.dilation], weights, taped, residual=residual
+        )
+        gradients.append(d_params)
+    return dY, gradients[::-1]

@@ -1,0 +1,138 @@
+"""A dilated convolution, forward and back, on rows that one thread holds in its cache."""
+
+from typing import Callable, NamedTuple, Optional, Tuple, cast
+
+import numpy
+from thinc.api import Ops, get_array_module, glorot_uniform_init
+from thinc.types import Floats2d
+
+from ..products import product
+from ..types import Array
+from .kernels import denormalize, normalize
+from .windows import gather_windows
+
+# Rows from which a copy of the weights pays.
+_MANY = 128
+
+
+class Convolution(NamedTuple):
+    """The parameters of a convolution over windows of C tokens, as the products want them."""
+
+    W: Array  # (nO, C * nI), as it is kept
+    transposed: Optional[Array]  # (C * nI, nO), contiguous, where there are many rows
+    flipped: Array  # (C * nO, nI), of the convolution that takes gradients back
+    b: Array  # (nO,)
+    norm: Optional[Tuple[Array, Array]]  # G and beta, (nO,) each, of layer normalization
+
+
+class Taped(NamedTuple):
+    """What the way back needs of a convolution, which computed N rows from as many."""
+
+    X: Array  # (N, nI), its input
+    active: Optional[Array]  # (N, nO) bool, what ReLU let through
+    Xhat: Optional[Array]  # (N, nO), normalized
+    scale: Optional[Array]  # (N, 1), 1 / standard deviation
+
+
+class Gradients(NamedTuple):
+    """The gradients of the parameters, from one block."""
+
+    W: Array  # (nO, C * nI)
+    b: Array  # (nO,)
+    norm: Optional[Tuple[Array, Array]]  # of G and beta, (nO,) each
+
+
+def lay_out_weights(
+    W: Array, b: Array, norm: Optional[Tuple[Array, Array]], C: int, N: int
+) -> Convolution:
+    """Lay the parameters of a convolution over windows of C tokens out for N rows."""
+    xp = get_array_module(W)
+    nO, columns = W.shape
+    turned = W.reshape(nO, C, columns // C)[:, ::-1].transpose(1, 0, 2)  # (C, nO, nI)
+    return Convolution(
+        W,
+        xp.ascontiguousarray(W.T) if N >= _MANY or xp is not numpy else None,
+        xp.ascontiguousarray(turned).reshape(C * nO, columns // C),
+        b,
+        norm,
+    )
+
+
+def convolve(
+    X: Array,
+    reads: Array,
+    weights: Convolution,
+    out: Array,
+    *,
+    rectify: bool,
+    residual: bool,
+    keep: bool = False,
+) -> Taped:
+    """Compute [X +] [norm] [relu] (windows(X) W + b), X (N, nI) -> out (N, nO), row 0 zeros.
+
+    keep (bool): Whether to keep what the way back needs.
+    """
+    xp = get_array_module(X)
+    windows = gather_windows(X, reads)
+    if weights.transposed is not None:
+        product(windows, weights.transposed, out=out)
+    else:
+        # A few rows times a transposed matrix are slow in BLAS, the other way around is not.
+        out[:] = product(weights.W, windows.T).T
+    out += weights.b
+    if rectify:
+        xp.maximum(out, 0, out=out)
+    active = out > 0 if keep and rectify else None
+    Xhat = scale = None
+    if weights.norm is not None:
+        G, beta = weights.norm
+        scale = normalize(out, out)
+        Xhat = out.copy() if keep else None
+        out *= G
+        out += beta
+    if residual:
+        out += X
+    out[0] = 0
+    return Taped(X, active, Xhat, scale)
+
+
+def convolve_backward(
+    dY: Array, reads: Array, weights: Convolution, taped: Taped, *, residual: bool
+) -> Tuple[Array, Gradients]:
+    """Go back: dY (N, nO), row 0 zeros -> dX (N, nI), row 0 zeros, and the gradients.
+
+    Row n is read by those windows that it would itself read if the window were turned around. So
+    the way back is a convolution as well, with the weights turned around.
+    """
+    ones = get_array_module(dY).ones(len(dY), dtype="float32")  # column sums are products as well
+    d_sums, d_norm = dY, None
+    if weights.norm is not None:
+        d_norm = ones @ (dY * taped.Xhat), ones @ dY
+        d_sums = denormalize(dY, weights.norm[0], taped.Xhat, taped.scale)
+    if taped.active is not None:
+        d_sums = d_sums * taped.active
+    d_W = product(d_sums.T, gather_windows(taped.X, reads))
+    d_b = ones @ d_sums
+    dX = product(gather_windows(d_sums, reads), weights.flipped)
+    if residual:
+        dX += dY
+    return dX, Gradients(d_W, d_b, d_norm)
+
+
+def identity_init(C: int) -> Callable[[Ops, Tuple[int, ...]], Floats2d]:
+    """Make the initializer of a convolution over windows of C tokens.
+
+    W (nO, C * nI): each dimension of the token itself goes to the same of the result, if there are
+    as many (Strubell et al. 2017, appendix A.1); else Glorot-uniform.
+    """
+
+    def init_W(ops: Ops, shape: Tuple[int, ...]) -> Floats2d:
+        nO, columns = shape
+        if columns != C * nO:
+            return cast(Floats2d, glorot_uniform_init(ops, shape))
+        centre = C // 2 * nO
+        W = ops.alloc2f(nO, columns)
+        W[:, centre : centre + nO] = ops.xp.eye(nO, dtype="float32")
+        return W
+
+    return init_W

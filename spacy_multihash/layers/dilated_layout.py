@@ -1,0 +1,85 @@
+"""How a batch is cut for dilated convolutions, and which rows their windows read."""
+
+from typing import List, NamedTuple, Sequence, Tuple
+
+import numpy
+from thinc.api import Ops
+
+from ..types import Array
+from .blocks import BLOCK, GPU_BLOCK, TRAINING_BLOCK, on_cpu
+from .segments import Block, Span, split_docs
+from .windows import dilated_windows
+
+# A block is at least so many times as long as what its docs' pieces read beyond their ends.
+_REACHES = 8
+
+
+class Field(NamedTuple):
+    """What the windows of an encoder read: all of them together, and one by one."""
+
+    dilations: Tuple[int, ...]
+    repeats: int
+    window_size: int
+
+    @property
+    def reach(self) -> int:
+        """How far the vector of a token sees on each side."""
+        return effective_input_width(*self) // 2
+
+    @property
+    def distinct(self) -> Tuple[int, ...]:
+        """The dilations, each once: 1, of the first convolution, and others."""
+        return tuple(sorted({1, *self.dilations}))
+
+
+class DilatedLayout(NamedTuple):
+    """How the rows of a block lie, in all layers of an encoder alike.
+
+    Row 0 is zeros, what lies around a doc. The others are the tokens of the segments, and those of
+    their docs that are no further away than the encoder sees, for they may matter.
+
+    spans: For each segment, the tokens [start, end) of its doc that are computed.
+    reads: For each distinct dilation, (N, 2 * window_size + 1) int64: the rows that each window
+        reads.
+    kept: The rows of the segments themselves, (M,) int64.
+    """
+
+    spans: List[Span]
+    reads: List[Array]
+    kept: Array
+
+
+def effective_input_width(dilations: Sequence[int], repeats: int, window_size: int) -> int:
+    """Return the number of tokens that the vector of a token depends on, with itself.
+
+    Strubell et al. 2017, section 3.1, for a first convolution and `repeats` passes through a block.
+    """
+    return 1 + 2 * window_size * (1 + repeats * sum(dilations))
+
+
+def cut_blocks(ops: Ops, Xs: Sequence[Array], field: Field, *, is_train: bool) -> List[Block]:
+    """Cut a batch into blocks, long enough for what pieces of docs read beyond their ends."""
+    usual = TRAINING_BLOCK if is_train else BLOCK
+    size = max(usual, _REACHES * field.reach) if on_cpu(ops) else GPU_BLOCK
+    return split_docs([len(X) for X in Xs], size)
+
+
+def lay_out_dilated(ops: Ops, block: Block, field: Field) -> DilatedLayout:
+    """Find the rows of a block, and what the windows of each dilation read.
+
+    Zeros lie beyond the rows of a segment. That is true at the ends of a doc. Where a doc was cut,
+    the error comes no nearer in all layers together than to the end of the segment.
+    """
+    ends, starts, stops = numpy.asarray([each[2:] for each in block.segments], dtype="int64").T
+    low = numpy.maximum(starts - field.reach, 0)
+    high = numpy.minimum(stops + field.reach, ends)
+    reads = dilated_windows((low, high), field.window_size, field.distinct)
+    # Row r holds the token r - first + low of a segment whose rows begin at `first`.
+    shift = 1 + numpy.cumsum(high - low) - high
+    lengths = stops - starts
+    token = numpy.arange(lengths.sum()) - numpy.repeat(numpy.cumsum(lengths) - stops, lengths)
+    return DilatedLayout(
+        list(zip(low.tolist(), high.tolist(), strict=True)),
+        [ops.asarray(rows) for rows in reads],
+        ops.asarray(token + numpy.repeat(shift, lengths)),
+    )

@@ -1,0 +1,258 @@
+"""Wide context by few parameters: a block of dilated convolutions, applied again and again.
+
+Longer than a layer should be, because prediction and training are walked side by side here, so that
+whoever changes the one sees the other.
+"""
+
+from typing import Callable, List, NamedTuple, Optional, Sequence, Tuple
+
+from thinc.api import LayerNorm, Linear, Model, glorot_uniform_init
+from thinc.types import Floats2d, Floats3d
+
+from ..products import num_threads
+from ..types import Array
+from .blocks import map_blocks
+from .dilated_block import (
+    Tape,
+    Walk,
+    encode_dilated,
+    encode_dilated_backward,
+    encode_dilated_training,
+    plan_steps,
+)
+from .dilated_convolution import Gradients, identity_init, lay_out_weights
+from .dilated_layout import DilatedLayout, Field, cut_blocks, lay_out_dilated
+from .dropout import DrawMask, mask_drawers
+from .pinned import Pinned
+from .segments import Block, add_rows, check_shapes, read_rows, split_rows
+
+EncoderModel = Model[List[Floats2d], List[Floats2d]]
+# Gradients of the passes, (N, nO) or None each -> those of the input, [(len(doc), nI)].
+PassesBackprop = Callable[[Sequence[Optional[Floats2d]]], List[Floats2d]]
+
+NAME = "iterated_dilated_encoder"
+# Blocks whose gradients are computed together, at least.
+_TOGETHER = 4
+
+
+class BlockTape(NamedTuple):
+    """What the way back needs of one block."""
+
+    block: Block
+    layout: DilatedLayout
+    tape: List[Tape]
+
+
+def IteratedDilatedEncoder(
+    nO: int,
+    *,
+    dilations: List[int],
+    repeats: int,
+    window_size: int,
+    share: bool = True,
+    residual: bool = False,
+    normalize: bool = False,
+) -> EncoderModel:
+    """Encode each token in its context, by iterated dilated convolutions (Strubell et al. 2017).
+
+    With D_d a convolution that reads the tokens at distances -w * d, ..., -d, 0, d, ..., w * d
+    (equation 4), and zeros beyond the ends of a doc, in every layer:
+
+        first convolution  Y = D_1 X                                (equation 5)
+        in the block       Y = relu(D_d Y), for each dilation d     (equations 6 and 7)
+        repeats            the block again, on its own result       (equation 8)
+
+    The result is what the last pass gives; `begin_passes` gives that of each pass.
+
+    Xs [(len(doc), nI) float32] -> Ys [(len(doc), nO) float32].
+
+    nO (int): Width of the result. That of the input is found at initialization.
+    dilations (List[int]): The dilation of each convolution of the block.
+    repeats (int): Number of passes through the block.
+    window_size (int): Number of tokens on each side that a convolution reads, w.
+    share (bool): Whether all passes have the same parameters.
+    residual (bool): Whether each convolution of a block adds its result to its input.
+    normalize (bool): Whether the result of each convolution is normalized, after ReLU and before
+        the input is added.
+
+    Where the input of a convolution is as wide as its result, it starts as the identity: 1 from
+    each dimension of the token itself to the same of the result, 0 elsewhere (appendix A.1). If it
+    is not, or with residual connections, which are an identity already, weights are drawn
+    Glorot-uniform.
+
+    Raises ValueError for an input or a gradient of another shape.
+    """
+    columns = 2 * window_size + 1
+    identity = identity_init(columns)
+    convolutions = [Linear(nO, init_W=identity)] + [
+        Linear(nO, nO * columns, init_W=glorot_uniform_init if residual else identity)
+        for _ in range((1 if share else repeats) * len(dilations))
+    ]
+    norms = [LayerNorm(nO) for _ in convolutions] if normalize else []
+    return Model(
+        NAME,
+        forward,
+        init=init,
+        layers=[*convolutions, *norms],
+        dims={"nO": nO, "nI": None},
+        attrs={
+            "dilations": Pinned(dilations),
+            "repeats": Pinned(repeats),
+            "window_size": Pinned(window_size),
+            "residual": Pinned(int(residual)),
+            "dropout_rate": 0.0,
+        },
+    )
+
+
+def forward(
+    model: EncoderModel, Xs: List[Floats2d], is_train: bool
+) -> Tuple[List[Floats2d], Callable]:
+    """Take blocks of docs through all convolutions; the result is that of the last pass."""
+    if not is_train:
+        return _predict(model, Xs), _no_way_back
+    passes, backprop_passes = begin_passes(model, Xs)
+
+    def backprop(dYs: List[Floats2d]) -> List[Floats2d]:
+        check_shapes(model, "a gradient", dYs, [(len(X), model.get_dim("nO")) for X in Xs])
+        d_last = model.ops.xp.concatenate(dYs) if dYs else passes[-1]
+        return backprop_passes([None] * (len(passes) - 1) + [d_last])
+
+    return split_rows(passes[-1], Xs), backprop
+
+
+def init(
+    model: EncoderModel, X: Optional[List[Floats2d]] = None, Y: Optional[List[Floats2d]] = None
+) -> None:
+    """Fill the weights of all convolutions, first to last."""
+    if X:
+        model.set_dim("nI", X[0].shape[1])
+    elif not model.has_dim("nI"):
+        model.set_dim("nI", model.get_dim("nO"))
+    model.layers[0].set_dim("nI", model.get_dim("nI") * _columns(model))
+    for layer in model.layers:
+        layer.initialize()
+
+
+def begin_passes(model: EncoderModel, Xs: List[Floats2d]) -> Tuple[Floats3d, PassesBackprop]:
+    """Begin an update from the vectors of all N tokens after each pass, (repeats, N, nO) float32.
+
+    The way back takes the gradient of each pass, (N, nO) float32, or None where there is none, and
+    gives those of the input, [(len(doc), nI) float32].
+    """
+    _check_input(model, Xs)
+    tokens, nO = sum(map(len, Xs)), model.get_dim("nO")
+    walk = _plan(model, tokens)
+    Y = model.ops.alloc3f(model.attrs["repeats"].value, tokens, nO, zeros=False)
+    blocks = cut_blocks(model.ops, Xs, _field(model), is_train=True)
+    masks = mask_drawers(model.ops, model.attrs["dropout_rate"], len(blocks))
+
+    def train(task: Tuple[Block, DrawMask]) -> BlockTape:
+        block, draw_mask = task
+        layout = lay_out_dilated(model.ops, block, _field(model))
+        X = read_rows(Xs, block, layout.spans)
+        passes, tape = encode_dilated_training(X, layout.reads, walk, draw_mask)
+        for number, rows in enumerate(passes):
+            Y[number, block.start : block.end] = rows[layout.kept]
+        return BlockTape(block, layout, tape)
+
+    tapes = map_blocks(model.ops, train, list(zip(blocks, masks, strict=True)))
+
+    def backprop(d_passes: Sequence[Optional[Floats2d]]) -> List[Floats2d]:
+        def differentiate(taped: BlockTape) -> Tuple[Array, List[Gradients]]:
+            block, layout, tape = taped
+
+            def gradient_of(number: int) -> Optional[Array]:
+                d_pass = d_passes[number]
+                if d_pass is None:
+                    return None
+                rows = model.ops.alloc2f(len(layout.reads[0]), nO)
+                rows[layout.kept] = d_pass[block.start : block.end]
+                return rows
+
+            return encode_dilated_backward(gradient_of, layout.reads, walk, tape)
+
+        dX = model.ops.alloc2f(tokens, model.get_dim("nI"))
+        # A few at a time: each block holds gradients of all weights until they are added up.
+        together = max(_TOGETHER, num_threads())
+        for start in range(0, len(tapes), together):
+            some = tapes[start : start + together]
+            results = map_blocks(model.ops, differentiate, some)
+            for (block, layout, _), (rows, gradients) in zip(some, results, strict=True):
+                add_rows(rows, block, layout.spans, dX)
+                for step, step_gradients in zip(walk.steps, gradients, strict=True):
+                    _add_gradients(model, step.layer, step_gradients)
+        return split_rows(dX, Xs)
+
+    return Y, backprop
+
+
+def _predict(model: EncoderModel, Xs: List[Floats2d]) -> List[Floats2d]:
+    _check_input(model, Xs)
+    tokens = sum(map(len, Xs))
+    walk = _plan(model, tokens)
+    Y = model.ops.alloc2f(tokens, model.get_dim("nO"), zeros=False)
+
+    def predict(block: Block) -> None:
+        layout = lay_out_dilated(model.ops, block, _field(model))
+        X = read_rows(Xs, block, layout.spans)
+        rows = encode_dilated(X, layout.reads, walk)
+        Y[block.start : block.end] = rows[layout.kept]
+
+    map_blocks(model.ops, predict, cut_blocks(model.ops, Xs, _field(model), is_train=False))
+    return split_rows(Y, Xs)
+
+
+def _no_way_back(dYs: List[Floats2d]) -> List[Floats2d]:
+    raise ValueError(
+        f"Layer '{NAME}' cannot go back from a prediction, which keeps nothing for it. Call "
+        "begin_update, or the model with is_train=True."
+    )
+
+
+def _plan(model: EncoderModel, tokens: int) -> Walk:
+    field, convolutions, norms = _field(model), _convolutions(model), _norms(model)
+    weights = [
+        lay_out_weights(
+            layer.get_param("W"),
+            layer.get_param("b"),
+            (norms[i].get_param("G"), norms[i].get_param("b")) if norms else None,
+            _columns(model),
+            tokens,
+        )
+        for i, layer in enumerate(convolutions)
+    ]
+    share = len(convolutions) == 1 + len(field.dilations)
+    return Walk(plan_steps(field, share=share), weights, bool(model.attrs["residual"].value))
+
+
+def _field(model: EncoderModel) -> Field:
+    dilations, repeats, window_size = (
+        model.attrs[name].value for name in ("dilations", "repeats", "window_size")
+    )
+    return Field(tuple(dilations), repeats, window_size)
+
+
+def _convolutions(model: EncoderModel) -> List[Model]:
+    return [layer for layer in model.layers if layer.name == "linear"]
+
+
+def _norms(model: EncoderModel) -> List[Model]:
+    return model.layers[len(_convolutions(model)) :]
+
+
+def _add_gradients(model: EncoderModel, layer: int, gradients: Gradients) -> None:
+    convolution = model.layers[layer]
+    convolution.inc_grad("W", gradients.W)
+    convolution.inc_grad("b", gradients.b)
+    if gradients.norm is not None:
+        for name, gradient in zip(("G", "b"), gradients.norm, strict=True):
+            _norms(model)[layer].inc_grad(name, gradient)
+
+
+def _columns(model: EncoderModel) -> int:
+    return 2 * model.attrs["window_size"].value + 1
+
+
+def _check_input(model: EncoderModel, Xs: List[Floats2d]) -> None:
+    check_shapes(model, "an input", Xs, [(len(X), model.get_dim("nI")) for X in Xs])

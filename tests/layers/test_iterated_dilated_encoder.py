@@ -1,0 +1,316 @@
+from typing import Any
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from thinc.api import Model, Ops, set_dropout_rate, to_numpy
+
+from spacy_multihash.layers import (
+    IteratedDilatedEncoder,
+    begin_passes,
+    dilated_layout,
+    effective_input_width,
+)
+from spacy_multihash.products import set_products
+
+from .maxout import OTHER_FLOATS, batch, flat, random_vectors, randomize
+
+LENGTHS = [3, 0, 1, 14, 0, 2]
+# Dilations, repeats, window size, and which options are on.
+SHAPES: list[tuple[list[int], int, int, dict[str, bool]]] = [
+    ([1, 2, 1], 1, 1, {}),
+    ([1, 2, 1], 3, 1, {}),
+    ([1, 2, 1], 2, 1, {"share": False}),
+    ([2, 3], 2, 2, {"residual": True}),
+    ([1, 4], 2, 1, {"normalize": True}),
+    ([3, 1], 2, 1, {"share": False, "residual": True, "normalize": True}),
+    ([2], 2, 0, {}),
+]
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of 4 tokens, so that a doc of 14 is cut into pieces."""
+    monkeypatch.setattr(dilated_layout, "BLOCK", 4)
+    monkeypatch.setattr(dilated_layout, "TRAINING_BLOCK", 4)
+    monkeypatch.setattr(dilated_layout, "_REACHES", 0)
+
+
+def build(
+    width: int,
+    dilations: list[int],
+    repeats: int,
+    window_size: int,
+    options: dict[str, bool],
+    input_width: int | None = None,
+) -> Model:
+    model = IteratedDilatedEncoder(
+        width, dilations=dilations, repeats=repeats, window_size=window_size, **options
+    )
+    model.initialize(X=[model.ops.alloc2f(1, input_width or width)])
+    return randomize(model)
+
+
+Weights = dict[tuple[int, str], numpy.ndarray]
+
+
+def weights_of(model: Model) -> Weights:
+    """All parameters in float64, by the number of the layer, and their name."""
+    return {
+        (i, name): to_numpy(layer.get_param(name)).astype("float64")
+        for i, layer in enumerate(model.layers)
+        for name in layer.param_names
+    }
+
+
+def reference(model: Model, weights: Weights, X: numpy.ndarray) -> list[numpy.ndarray]:
+    """One doc, token by token, in float64: the vectors after each pass."""
+    dilations, repeats, w, residual = (
+        model.attrs[name].value for name in ("dilations", "repeats", "window_size", "residual")
+    )
+    convolutions = [layer.name for layer in model.layers].count("linear")
+    share = convolutions == 1 + len(dilations)
+
+    def convolve(X: numpy.ndarray, layer: int, dilation: int) -> numpy.ndarray:
+        W, b = weights[layer, "W"], weights[layer, "b"]
+        taps = W.reshape(len(W), 2 * w + 1, X.shape[1])
+        Y = numpy.tile(b, (len(X), 1))
+        for t in range(len(X)):
+            for tap in range(2 * w + 1):
+                place = t + (tap - w) * dilation
+                if 0 <= place < len(X):
+                    Y[t] += taps[:, tap] @ X[place]
+        return Y
+
+    def normalize(Y: numpy.ndarray, layer: int) -> numpy.ndarray:
+        if len(model.layers) == convolutions:
+            return Y
+        G, b = (weights[convolutions + layer, name] for name in "Gb")
+        centered = Y - Y.mean(axis=1, keepdims=True)
+        return centered / numpy.sqrt(Y.var(axis=1, keepdims=True) + 1e-8) * G + b
+
+    X = normalize(convolve(X.astype("float64"), 0, 1), 0)
+    passes = []
+    for number in range(repeats):
+        for i, dilation in enumerate(dilations):
+            layer = 1 + i + (0 if share else number * len(dilations))
+            Y = normalize(numpy.maximum(convolve(X, layer, dilation), 0), layer)
+            X = X + Y if residual else Y
+        passes.append(X)
+    return passes
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize(("dilations", "repeats", "window_size", "options"), SHAPES)
+def test_encoder_equals_its_reference(
+    ops: Ops, dilations: list[int], repeats: int, window_size: int, options: dict[str, bool]
+) -> None:
+    model = build(4, dilations, repeats, window_size, options, input_width=3)
+    Xs = batch(ops, LENGTHS, 3)
+    expected = [reference(model, weights_of(model), to_numpy(X)) for X in Xs]
+    for Ys in (model.predict(Xs), model.begin_update(Xs)[0]):
+        assert [Y.shape for Y in Ys] == [(length, 4) for length in LENGTHS]
+        assert_allclose(flat(Ys), numpy.concatenate([each[-1] for each in expected]), atol=1e-4)
+    passes, _ = begin_passes(model, Xs)
+    for number in range(repeats):
+        of_pass = numpy.concatenate([each[number] for each in expected])
+        assert_allclose(to_numpy(passes[number]), of_pass, atol=1e-4)
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.lists(st.integers(0, 20), max_size=6),
+    st.lists(st.integers(1, 5), min_size=1, max_size=3),
+    st.integers(1, 3),
+)
+def test_each_doc_is_encoded_as_if_it_were_alone(
+    lengths: list[int], dilations: list[int], repeats: int
+) -> None:
+    model = build(4, dilations, repeats, 1, {})
+    Xs = batch(model.ops, lengths, 4)
+    for X, Y in zip(Xs, model.predict(Xs), strict=True):
+        assert_allclose(Y, model.predict([X])[0], atol=1e-5)
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize(("dilations", "repeats", "window_size", "options"), SHAPES)
+@pytest.mark.parametrize("only_last", [False, True])
+def test_gradients_equal_central_differences_of_the_reference(
+    ops: Ops,
+    dilations: list[int],
+    repeats: int,
+    window_size: int,
+    options: dict[str, bool],
+    only_last: bool,
+) -> None:
+    model = build(3, dilations, repeats, window_size, options)
+    Xs = batch(ops, [2, 0, 7], 3)
+    rng = numpy.random.default_rng(0)
+    d_passes: list[Any] = [rng.normal(size=(9, 3)).astype("float32") for _ in range(repeats)]
+    if only_last:
+        d_passes[:-1] = [None] * (repeats - 1)
+    weights, X = weights_of(model), flat(Xs).astype("float64")
+
+    def loss() -> float:
+        docs = [reference(model, weights, doc) for doc in numpy.split(X, [2]) if len(doc)]
+        passes = [numpy.concatenate([doc[number] for doc in docs]) for number in range(repeats)]
+        return sum(
+            float((Y * d).sum()) for Y, d in zip(passes, d_passes, strict=True) if d is not None
+        )
+
+    def differences(values: numpy.ndarray) -> numpy.ndarray:
+        slopes = numpy.zeros_like(values)
+        for index in numpy.ndindex(*values.shape):
+            value = values[index]
+            ends = []
+            for end in (value + 1e-6, value - 1e-6):
+                values[index] = end
+                ends.append(loss())
+            values[index] = value
+            slopes[index] = (ends[0] - ends[1]) / 2e-6
+        return slopes
+
+    given = [None if d is None else ops.asarray(d) for d in d_passes]
+    _, backprop = begin_passes(model, Xs)
+    found = {(-1, "X"): flat(backprop(given))}
+    for d, d_given in zip(d_passes, given, strict=True):
+        assert d is None or (to_numpy(d_given) == d).all()  # never written to
+    for i, layer in enumerate(model.layers):
+        found |= {(i, name): to_numpy(layer.get_grad(name)) for name in layer.param_names}
+    for key, values in [((-1, "X"), X), *weights.items()]:
+        expected = differences(values)
+        atol = 1e-4 * max(abs(expected).max(), 1)
+        assert_allclose(found[key], expected, rtol=0, atol=atol, err_msg=str(key))
+
+
+def test_the_block_starts_as_the_identity() -> None:
+    model = IteratedDilatedEncoder(4, dilations=[1, 2, 1], repeats=3, window_size=1)
+    X = abs(random_vectors(6, 4))
+    model.initialize(X=[X])
+    assert_allclose(model.predict([X])[0], X, atol=1e-6)
+
+
+@pytest.mark.parametrize("options", [{}, {"residual": True}])
+def test_what_cannot_be_the_identity_is_drawn(options: dict[str, bool]) -> None:
+    model = IteratedDilatedEncoder(4, dilations=[2], repeats=1, window_size=1, **options)
+    model.initialize(X=[random_vectors(6, 4 if options else 3)])
+    first, inner = (layer.get_param("W") for layer in model.layers)
+    drawn = inner if options else first
+    assert len(numpy.unique(drawn)) == drawn.size
+    identity = first if options else inner
+    assert_array_equal(identity[:, 4:8], numpy.eye(4))
+    assert numpy.count_nonzero(identity) == 4
+
+
+@pytest.mark.parametrize(("dilations", "repeats", "window_size", "options"), SHAPES[:3])
+def test_a_token_sees_the_effective_input_width_and_no_more(
+    dilations: list[int], repeats: int, window_size: int, options: dict[str, bool]
+) -> None:
+    width = effective_input_width(dilations, repeats, window_size)
+    reach = width // 2
+    model = build(4, dilations, repeats, window_size, options)
+    for node in model.walk():  # nothing is cut off by ReLU
+        for name in node.param_names:
+            node.set_param(name, abs(node.get_param(name)))
+    X = abs(random_vectors(2 * reach + 21, 4))
+    changed = X.copy()
+    place = len(X) // 2
+    changed[place] += 1
+    (Y,), (Y_changed,) = model.predict([X]), model.predict([changed])
+    (different,) = numpy.nonzero((Y != Y_changed).any(axis=1))
+    assert (different[0], different[-1]) == (place - reach, place + reach)
+
+
+def test_shared_passes_have_the_parameters_of_one() -> None:
+    one = build(4, [1, 2, 1], 1, 1, {})
+    assert len(build(4, [1, 2, 1], 3, 1, {}).layers) == len(one.layers)
+    assert len(build(4, [1, 2, 1], 3, 1, {"share": False}).layers) == 1 + 9
+
+
+def test_dropout_is_drawn_for_each_pass_and_only_in_training() -> None:
+    model = build(64, [1], 2, 1, {})
+    set_dropout_rate(model, 0.5)
+    Xs = batch(model.ops, [30], 64)
+    passes, backprop = begin_passes(model, Xs)
+    for Y in passes:
+        assert numpy.mean(Y == 0) > 0.45  # ReLU makes zeros as well
+    assert_array_equal(model.predict(Xs)[0], model.predict(Xs)[0])
+    backprop([passes[0], passes[1]])
+
+
+def test_dropout_is_repeated_by_the_seed_in_any_number_of_threads() -> None:
+    Xs = batch(build(8, [1], 1, 1, {}).ops, [700, 1100], 8)
+    results = []
+    for threads in ("auto:1", "auto:2"):
+        former = set_products(threads)
+        try:
+            model = build(8, [1, 2], 2, 1, {})
+            set_dropout_rate(model, 0.3)
+            numpy.random.seed(3)
+            Ys, backprop = model.begin_update(Xs)
+            dX = flat(backprop(Xs))
+            results.append([flat(Ys), dX, model.layers[1].get_grad("W")])
+        finally:
+            set_products(former)
+    for one, two in zip(*results, strict=True):
+        assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("lengths", [[], [0], [0, 0]])
+def test_nothing_in_gives_nothing_out(ops: Ops, lengths: list[int]) -> None:
+    model = build(4, [1, 2], 2, 1, {})
+    Xs = batch(ops, lengths, 4)
+    for Ys, backprop in ((model.predict(Xs), None), model.begin_update(Xs)):
+        assert [Y.shape for Y in Ys] == [(0, 4)] * len(lengths)
+        if backprop is not None:
+            assert [dX.shape for dX in backprop(Ys)] == [(0, 4)] * len(lengths)
+
+
+@pytest.mark.parametrize("kind", OTHER_FLOATS)
+def test_other_layouts_of_the_same_numbers_give_the_same(kind: str) -> None:
+    model = build(4, [1, 2], 1, 1, {})
+    X = random_vectors(9, 4)
+    other = OTHER_FLOATS[kind](X)
+    assert_array_equal(model.predict([other])[0], model.predict([X])[0])
+
+
+@pytest.mark.parametrize("is_train", [False, True])
+def test_input_of_another_width_is_refused(is_train: bool) -> None:
+    model = build(4, [1, 2], 1, 1, {})
+    with pytest.raises(ValueError, match=r"expects an input of shape \(2, 4\) for doc 1"):
+        model([random_vectors(3, 4), random_vectors(2, 5)], is_train)
+
+
+def test_gradient_of_another_shape_is_refused() -> None:
+    model = build(4, [1, 2], 1, 1, {})
+    _, backprop = model.begin_update([random_vectors(3, 4)])
+    with pytest.raises(ValueError, match=r"expects a gradient of shape \(3, 4\)"):
+        backprop([random_vectors(2, 4)])
+
+
+def test_prediction_has_no_way_back() -> None:
+    _, backprop = build(4, [1], 1, 1, {})([random_vectors(3, 4)], is_train=False)
+    with pytest.raises(ValueError, match="cannot go back from a prediction"):
+        backprop([random_vectors(3, 4)])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("dilations", [1, 3]), ("repeats", 3), ("window_size", 2), ("residual", 1)]
+)
+def test_weights_of_other_settings_are_refused(name: str, value: Any) -> None:
+    settings_ = {"dilations": [1, 2], "repeats": 2, "window_size": 1, "residual": False}
+    saved = IteratedDilatedEncoder(4, **settings_).initialize().to_bytes()
+    other = IteratedDilatedEncoder(4, **(settings_ | {name: value}))
+    with pytest.raises(ValueError, match=f"it was built with {name} = "):
+        other.from_bytes(saved)
+
+
+def test_a_round_trip_keeps_predictions() -> None:
+    options = {"normalize": True, "share": False}
+    model = build(4, [1, 2], 2, 1, options, input_width=3)
+    fresh = IteratedDilatedEncoder(4, dilations=[1, 2], repeats=2, window_size=1, **options)
+    fresh.from_bytes(model.to_bytes())
+    X = random_vectors(9, 3)
+    assert_array_equal(fresh.predict([X])[0], model.predict([X])[0])
