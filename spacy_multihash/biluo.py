@@ -90,8 +90,7 @@ def entities_of(tags: numpy.ndarray, nO: int) -> Entities:
 
     tags (N,) int64.
     """
-    C = num_labels(nO)
-    kind, label = numpy.divmod(tags - 1, C)  # O is of kind -1
+    kind, label = numpy.divmod(tags - 1, max(num_labels(nO), 1))  # O is of kind -1
     (starts,) = numpy.nonzero((kind == 0) | (kind == 3))
     (lasts,) = numpy.nonzero(kind >= 2)
     return Entities(starts, lasts + 1, label[starts])

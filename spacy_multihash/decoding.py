@@ -1,0 +1,201 @@
+"""From scores of all tags of all tokens to tags that follow each other as they may.
+
+All decoders keep to the tags that `biluo.may_follow` allows, within chains: no entity reaches a
+token of `constraints.starts` from the one before, or goes on after the last token. They do not
+begin an entity at `constraints.spaces`, and give O to the tokens of `constraints.outside`.
+"""
+
+from typing import Callable, NamedTuple
+
+import numpy
+
+from .biluo import OUTSIDE, Constraints, kinds, may_follow, num_labels
+from .chains import Chains, pack_chains
+
+
+def decode_greedy(scores: numpy.ndarray, constraints: Constraints) -> numpy.ndarray:
+    """Take the best tag of each token by itself, then repair what does not follow.
+
+    The best tag is O at `outside`, and not B or U at `spaces`; of equal ones, that of the smaller
+    number. A token belongs to the entity of the token before if its tag is I or L, the tag before
+    is B or I, both of the same label, and it does not begin a chain. Any other token that is not O
+    begins a new entity, which ends before the next token that does not belong to it. An entity
+    that would begin with whitespace loses that token, and those after it until one that is not.
+    Tags are then rewritten: B, I and L, or U if it is a single token. Tags that follow each other
+    as they may are left as they are.
+
+    scores (N, nO) float32 -> tags (N,) int64.
+    """
+    N, nO = scores.shape
+    tags = scores.argmax(axis=1)
+    (known,) = numpy.nonzero(constraints.spaces | constraints.outside)
+    tags[known] = _mask(scores[known], _take(constraints, known)).argmax(axis=1)
+
+    columns = kinds(nO)
+    continues = may_follow(nO)
+    continues[:, [OUTSIDE, *range(nO)[columns.B], *range(nO)[columns.U]]] = False
+    belongs = numpy.zeros(N + 1, dtype=bool)  # the one after the last belongs to nothing
+    belongs[1:N] = continues.take(tags[:-1] * nO + tags[1:]) & ~constraints.starts[1:]
+    kept = tags != OUTSIDE
+    if (kept & ~belongs[:N] & constraints.spaces).any():
+        kept &= ~_leading(belongs[:N], constraints.spaces)
+        belongs[1:N] &= kept[:-1]
+    # Of (not first, not last), (not first, last), (first, not last), (first, last)
+    offsets = numpy.array([columns.I.start, columns.L.start, columns.B.start, columns.U.start])
+    labels = numpy.append(0, numpy.tile(numpy.arange(num_labels(nO)), 4))  # that of O is not used
+    repaired = offsets[2 * ~belongs[:N] + ~belongs[1:]] + labels[tags]
+    return numpy.where(kept, repaired, OUTSIDE)
+
+
+def decode_constrained(scores: numpy.ndarray, constraints: Constraints) -> numpy.ndarray:
+    """Find the tags with the highest sum of scores among all that follow each other as they may.
+
+    Between two tokens one is outside of all entities, after O, L or U, or inside one of a label,
+    after its B or I: 1 + C states, so that a token takes time in O(C). Of equal sums, the smaller
+    number of the last tag decides, then of the one before it.
+
+    scores (N, nO) float32 -> tags (N,) int64.
+    """
+    nO = scores.shape[1]
+    starts = numpy.flatnonzero(constraints.starts[1:]) + 1
+    # Nothing goes from one chain to the next: all of them side by side
+    chains = pack_chains(numpy.diff(starts, prepend=0, append=len(scores)))
+    return _viterbi(scores, chains, constraints, _hard_states(nO))
+
+
+def decode_crf(
+    scores: numpy.ndarray,
+    lengths: numpy.ndarray,
+    transitions: numpy.ndarray,
+    constraints: Constraints,
+) -> numpy.ndarray:
+    """Find the tags of each doc with the highest sum of scores of tags and of transitions.
+
+    The transition to a token that begins a sentence counts like any other. Of equal sums, the
+    smaller number of the last tag decides, then of the one before it.
+
+    scores (N, nO) float32 -> tags (N,) int64.
+    lengths (B,) int: The number of tokens of each doc.
+    transitions (nO, nO) float32: The score of going from the row's tag to the column's. Those that
+        `biluo.may_follow` does not allow are not read.
+    """
+    chains = pack_chains(lengths)
+    return _viterbi(scores, chains, constraints, _learned_states(transitions.astype("float64")))
+
+
+class _States(NamedTuple):
+    """The S states that one can be in between two tokens, and before and after a chain.
+
+    before (nO,) int64: The state that comes before a tag.
+    after (S, nO) float64: The score of the state coming after each tag; -inf where it may not.
+    first (S,) float64: The score of being in the state before a chain.
+    last: The state after a chain.
+    leave: Sums of scores up to tags -> up to the states after them: (A, nO) -> (A, S), the maximum
+        over tags of sums[:, None] + after, by less work.
+    """
+
+    before: numpy.ndarray
+    after: numpy.ndarray
+    first: numpy.ndarray
+    last: int
+    leave: Callable[[numpy.ndarray], numpy.ndarray]
+
+
+def _hard_states(nO: int) -> _States:
+    """Outside is state 0, inside an entity of label l is 1 + l, and nothing adds to the score."""
+    C, columns = num_labels(nO), kinds(nO)
+    (closing,) = numpy.nonzero(may_follow(nO)[:, OUTSIDE])
+    inside = numpy.arange(1, 1 + C)
+    before = numpy.zeros(nO, dtype="int64")
+    before[columns.I] = before[columns.L] = inside
+    after = numpy.full((1 + C, nO), -numpy.inf)
+    after[0, closing] = 0
+    after[1:, columns.B] = after[1:, columns.I] = numpy.where(numpy.eye(C), 0, -numpy.inf)
+    first = numpy.where(numpy.arange(1 + C) == 0, 0, -numpy.inf)
+
+    def leave(sums: numpy.ndarray) -> numpy.ndarray:
+        states = numpy.empty((len(sums), 1 + C))
+        sums[:, closing].max(axis=1, out=states[:, 0])
+        numpy.maximum(sums[:, columns.B], sums[:, columns.I], out=states[:, 1:])
+        return states
+
+    return _States(before, after, first, 0, leave)
+
+
+def _learned_states(transitions: numpy.ndarray) -> _States:
+    """Before a tag is the state of its number, after a chain state nO.
+
+    O, B, U and the end each come after any O, L and U: a dense product. But I and L of a label come
+    after two tags only, which leaves half of the kinds out of it.
+    """
+    nO = len(transitions)
+    columns, allowed = kinds(nO), may_follow(nO)
+    (closing,) = numpy.nonzero(allowed[:, OUTSIDE])
+    (opening,) = numpy.nonzero(allowed[OUTSIDE])
+    opening = numpy.append(opening, nO)
+    end = numpy.where(allowed[:, OUTSIDE], 0, -numpy.inf)
+    after = numpy.vstack([numpy.where(allowed, transitions, -numpy.inf).T, end])
+    first = numpy.where(numpy.append(allowed[OUTSIDE], True), 0, -numpy.inf)
+    between = after[numpy.ix_(opening, closing)]
+    within = [
+        (to, after[to, columns.B].diagonal(), after[to, columns.I].diagonal())
+        for to in (columns.I, columns.L)
+    ]
+
+    def leave(sums: numpy.ndarray) -> numpy.ndarray:
+        states = numpy.empty((len(sums), nO + 1))
+        states[:, opening] = (sums[:, None, closing] + between).max(axis=2)
+        for to, from_B, from_I in within:
+            states[:, to] = numpy.maximum(sums[:, columns.B] + from_B, sums[:, columns.I] + from_I)
+        return states
+
+    return _States(numpy.arange(nO), after, first, nO, leave)
+
+
+def _viterbi(
+    scores: numpy.ndarray, chains: Chains, constraints: Constraints, states: _States
+) -> numpy.ndarray:
+    """Find the best tags (N,) of chains, all side by side, in two loops over their steps."""
+    columns = kinds(scores.shape[1])
+    constraints = _take(constraints, chains.order)
+    # Chains may be long: sums of thousands of scores
+    sums = _mask(scores[chains.order].astype("float64"), constraints)
+    sums[constraints.starts, columns.I.start : columns.L.stop] = -numpy.inf
+    reached = numpy.tile(states.first, (chains.num_chains, 1))
+    for t in range(chains.steps):
+        step = chains.step(t)
+        sums[step] += reached[: chains.sizes[t], states.before]
+        reached = states.leave(sums[step])
+    best = numpy.zeros(len(sums), dtype="int64")
+    state = numpy.full(chains.num_chains, states.last)
+    for t in reversed(range(chains.steps)):
+        step, size = chains.step(t), chains.sizes[t]
+        best[step] = (sums[step] + states.after[state[:size]]).argmax(axis=1)
+        state[:size] = states.before[best[step]]
+    tags = numpy.empty_like(best)
+    tags[chains.order] = best
+    return tags
+
+
+def _mask(scores: numpy.ndarray, constraints: Constraints) -> numpy.ndarray:
+    """Overwrite the scores of tags that a token cannot have, whatever the other tokens have."""
+    columns = kinds(scores.shape[1])
+    for column in (columns.B, columns.U):
+        scores[constraints.spaces, column] = -numpy.inf
+    scores[constraints.outside, OUTSIDE + 1 :] = -numpy.inf
+    return scores
+
+
+def _take(constraints: Constraints, positions: numpy.ndarray) -> Constraints:
+    return Constraints(*(known[positions] for known in constraints))
+
+
+def _leading(belongs: numpy.ndarray, spaces: numpy.ndarray) -> numpy.ndarray:
+    """Tell which tokens have only whitespace between themselves and where their entity begins.
+
+    belongs (N,) bool: Whether a token belongs to the entity of the token before.
+    """
+    positions = numpy.arange(len(spaces))
+    first = numpy.maximum.accumulate(numpy.where(belongs, 0, positions))
+    word = numpy.maximum.accumulate(numpy.where(spaces, -1, positions))
+    return word < first

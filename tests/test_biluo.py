@@ -1,0 +1,72 @@
+"""Tags of entities: names, numbers, and which may follow which, against their names."""
+
+from itertools import product
+
+import numpy
+import pytest
+
+from spacy_multihash.biluo import (
+    MISSING,
+    entities_of,
+    kinds,
+    may_follow,
+    num_labels,
+    tag_names,
+    tag_numbers,
+)
+
+LABELS = ["GPE", "ORG", "PERSON"]
+
+
+def follows(before: str, after: str) -> bool:
+    """Tell from the names of two tags whether one may follow the other."""
+    if before[0] in "BI":
+        return after in (f"I{before[1:]}", f"L{before[1:]}")
+    return after[0] in "OBU"
+
+
+def test_tags_are_named_kind_by_kind() -> None:
+    assert tag_names(["A", "B"]) == ["O", "B-A", "B-B", "I-A", "I-B", "L-A", "L-B", "U-A", "U-B"]
+
+
+def test_tags_without_labels_are_outside_alone() -> None:
+    assert tag_names([]) == ["O"]
+    assert num_labels(1) == 0
+    assert may_follow(1).tolist() == [[True]]
+
+
+@pytest.mark.parametrize("C", [0, 1, 3])
+def test_columns_of_a_kind_have_its_name(C: int) -> None:
+    names = tag_names(LABELS[:C])
+    assert num_labels(len(names)) == C
+    for kind, columns in kinds(len(names))._asdict().items():
+        assert names[columns] == [f"{kind}-{label}" for label in LABELS[:C]]
+
+
+@pytest.mark.parametrize("C", [1, 2, 3])
+def test_tags_follow_as_their_names_tell(C: int) -> None:
+    names = tag_names(LABELS[:C])
+    allowed = may_follow(len(names))
+    for (i, before), (j, after) in product(enumerate(names), repeat=2):
+        assert allowed[i, j] == follows(before, after), (before, after)
+
+
+def test_tags_are_numbered_and_missing_ones_marked() -> None:
+    numbers = {name: number for number, name in enumerate(tag_names(LABELS))}
+    assert tag_numbers(["O", None, "U-PERSON", "B-GPE"], numbers) == [0, MISSING, 12, 1]
+
+
+def test_entities_are_read_off_tags() -> None:
+    names = ["U-ORG", "O", "B-GPE", "I-GPE", "L-GPE", "B-PERSON", "L-PERSON", "U-GPE", "O"]
+    numbers = {name: number for number, name in enumerate(tag_names(LABELS))}
+    entities = entities_of(numpy.array(tag_numbers(names, numbers)), len(numbers))
+    assert entities.starts.tolist() == [0, 2, 5, 7]
+    assert entities.ends.tolist() == [1, 5, 7, 8]
+    assert entities.labels.tolist() == [1, 0, 2, 0]
+
+
+@pytest.mark.parametrize("length", [0, 3])
+def test_tags_outside_hold_no_entities(length: int) -> None:
+    entities = entities_of(numpy.zeros(length, dtype="int64"), 13)
+    assert [array.tolist() for array in entities] == [[], [], []]
+    assert {array.dtype for array in entities} == {numpy.dtype("int64")}

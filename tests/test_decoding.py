@@ -1,0 +1,326 @@
+"""Decoders, against all sequences of tags there are, and against a loop over tokens."""
+
+from collections.abc import Callable
+from functools import cache
+from itertools import product
+from typing import NamedTuple
+
+import numpy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from spacy_multihash.biluo import Constraints, kinds, may_follow, num_labels, tag_names
+from spacy_multihash.decoding import decode_constrained, decode_crf, decode_greedy
+
+SEED = 20170913
+
+
+class Batch(NamedTuple):
+    """What is decoded: all that the three decoders take."""
+
+    scores: numpy.ndarray
+    lengths: numpy.ndarray
+    transitions: numpy.ndarray
+    constraints: Constraints
+
+
+def greedy(batch: Batch) -> numpy.ndarray:
+    return decode_greedy(batch.scores, batch.constraints)
+
+
+def constrained(batch: Batch) -> numpy.ndarray:
+    return decode_constrained(batch.scores, batch.constraints)
+
+
+def crf(batch: Batch) -> numpy.ndarray:
+    return decode_crf(*batch)
+
+
+DECODERS = pytest.mark.parametrize("decode", [greedy, constrained, crf])
+Decoder = Callable[[Batch], numpy.ndarray]
+
+
+def begin_docs(starts: numpy.ndarray, lengths: numpy.ndarray) -> numpy.ndarray:
+    """Add the first token of each doc to those that begin a sentence."""
+    starts = starts.copy()
+    starts[(numpy.cumsum(lengths) - lengths)[lengths > 0]] = True
+    return starts
+
+
+@st.composite
+def batches(
+    draw: st.DrawFn, num_labels: st.SearchStrategy[int], max_tokens: int = 5, max_docs: int = 3
+) -> Batch:
+    """Draw small whole scores: their sums are exact, and many sums are equal."""
+    nO = 4 * draw(num_labels) + 1
+    lengths = numpy.array(draw(st.lists(st.integers(0, max_tokens), max_size=max_docs)), "int32")
+    N = int(lengths.sum())
+    rng = numpy.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    starts, spaces, outside = (draw(arrays.arrays(bool, N)) for _ in Constraints._fields)
+    return Batch(
+        rng.integers(-2, 3, (N, nO)).astype("float32"),
+        lengths,
+        rng.integers(-2, 3, (nO, nO)).astype("float32"),
+        Constraints(begin_docs(starts, lengths), spaces, outside),
+    )
+
+
+def random_batch(lengths: list[int], nO: int, seed: int = SEED) -> Batch:
+    rng = numpy.random.default_rng(seed)
+    N = sum(lengths)
+    starts, spaces, outside = (rng.random(N) < share for share in (0.05, 0.1, 0.1))
+    sizes = numpy.array(lengths, dtype="int32")
+    return Batch(
+        rng.normal(size=(N, nO)).astype("float32"),
+        sizes,
+        rng.normal(size=(nO, nO)).astype("float32"),
+        Constraints(begin_docs(starts, sizes), spaces, outside),
+    )
+
+
+def split(batch: Batch) -> list[Batch]:
+    """Make a batch of each doc."""
+    ends = numpy.cumsum(batch.lengths)
+    return [
+        Batch(
+            batch.scores[end - length : end],
+            numpy.array([length]),
+            batch.transitions,
+            Constraints(*(known[end - length : end] for known in batch.constraints)),
+        )
+        for end, length in zip(ends, batch.lengths, strict=True)
+    ]
+
+
+def check_valid(tags: numpy.ndarray, batch: Batch) -> None:
+    """Compare the tags of each chain with what is allowed, by their names."""
+    names = tag_names([str(label) for label in range(num_labels(batch.scores.shape[1]))])
+    starts, spaces, outside = batch.constraints
+    assert tags.dtype == "int64" and tags.shape == starts.shape
+    before = "O"
+    for i, name in enumerate(names[tag] for tag in tags):
+        if before[0] in "BI":
+            assert not starts[i] and name in (f"I{before[1:]}", f"L{before[1:]}")
+        else:
+            assert name[0] in "OBU"
+        assert not (spaces[i] and name[0] in "BU")
+        assert not (outside[i] and name != "O")
+        before = name
+    assert before[0] in "OLU"
+
+
+# All sequences
+
+
+@cache
+def sequences(length: int, nO: int) -> numpy.ndarray:
+    """List all sequences of tags that follow each other as they may: (M, length).
+
+    They are sorted by the last tag, then the one before it, as decoders prefer them.
+    """
+    allowed, outside = may_follow(nO).tolist(), (0,)
+    tags = [
+        inner[::-1]
+        for inner in product(range(nO), repeat=length)
+        if all(
+            allowed[before][after]
+            for before, after in zip(outside + inner[::-1], inner[::-1] + outside, strict=True)
+        )
+    ]
+    return numpy.array(tags, dtype="int64").reshape(len(tags), length)
+
+
+def best_tags(doc: Batch, transitions: numpy.ndarray) -> list[int]:
+    """Find the best of all tags of a doc, and the first of the best."""
+    (length,), nO = doc.lengths, doc.scores.shape[1]
+    tags = sequences(int(length), nO)
+    kind = kinds(nO)
+    starts, spaces, outside = doc.constraints
+    continues = (tags >= kind.I.start) & (tags < kind.L.stop)
+    wrong = (starts & continues) | (spaces & (tags > 0) & ~continues) | (outside & (tags > 0))
+    tags = tags[~wrong.any(axis=1)]
+    sums = doc.scores[numpy.arange(length), tags].sum(axis=1)
+    sums += transitions[tags[:, :-1], tags[:, 1:]].sum(axis=1)
+    return tags[sums.argmax()].tolist()
+
+
+@given(batch=batches(st.integers(0, 2)))
+def test_decode_constrained_finds_the_best_tags(batch: Batch) -> None:
+    none = numpy.zeros_like(batch.transitions)
+    assert constrained(batch).tolist() == [t for doc in split(batch) for t in best_tags(doc, none)]
+
+
+@given(batch=batches(st.integers(0, 2)))
+def test_decode_crf_finds_the_best_tags(batch: Batch) -> None:
+    expected = [t for doc in split(batch) for t in best_tags(doc, batch.transitions)]
+    assert crf(batch).tolist() == expected
+
+
+@given(batch=batches(st.integers(0, 3), max_tokens=12))
+def test_decode_crf_without_transitions_equals_decode_constrained(batch: Batch) -> None:
+    batch = batch._replace(transitions=numpy.zeros_like(batch.transitions))
+    numpy.testing.assert_array_equal(crf(batch), constrained(batch))
+
+
+def test_decode_crf_reads_no_transition_that_is_not_allowed() -> None:
+    batch = random_batch([7, 4], 9)
+    transitions = numpy.where(may_follow(9), batch.transitions, numpy.float32("nan"))
+    changed = batch._replace(transitions=transitions)
+    numpy.testing.assert_array_equal(crf(changed), crf(batch))
+
+
+def test_decode_crf_scores_the_transition_to_a_sentence() -> None:
+    transitions = numpy.zeros((5, 5), dtype="float32")
+    transitions[4, 4] = -3  # U to U
+    no = numpy.zeros(2, dtype=bool)
+    scores = numpy.array([[0, 0, 0, 0, 2], [0, 0, 0, 0, 1]], dtype="float32")
+    constraints = Constraints(numpy.ones(2, dtype=bool), no, no)
+    assert decode_crf(scores, numpy.array([2]), transitions, constraints).tolist() == [4, 0]
+    assert decode_crf(scores, numpy.array([1, 1]), transitions, constraints).tolist() == [4, 4]
+
+
+# The greedy rule
+
+
+def decode_by_loop(batch: Batch) -> list[int]:
+    """Take the best tag of each token and repair them, entity by entity and token by token."""
+    names = tag_names([str(label) for label in range(num_labels(batch.scores.shape[1]))])
+    starts, spaces, outside = batch.constraints
+    entities: list[list[int]] = []
+    best: list[str] = []
+    for i, scores in enumerate(batch.scores):
+        allowed = [
+            tag
+            for tag, name in enumerate(names)
+            if not (outside[i] and tag > 0) and not (spaces[i] and name[0] in "BU")
+        ]
+        best.append(names[max(allowed, key=lambda tag: scores[tag])])  # noqa: B023
+        same_label = i > 0 and best[i][1:] == best[i - 1][1:]
+        if best[i][0] in "IL" and best[i - 1][0] in "BI" and same_label and not starts[i]:
+            entities[-1].append(i)
+        elif best[i] != "O":
+            entities.append([i])
+    repaired = ["O"] * len(best)
+    for entity in entities:
+        while entity and spaces[entity[0]]:
+            entity.pop(0)
+        for i in entity:
+            repaired[i] = f"I{best[i][1:]}"
+        if entity:
+            repaired[entity[-1]] = f"L{best[entity[-1]][1:]}"
+            kind = "U" if len(entity) == 1 else "B"
+            repaired[entity[0]] = kind + best[entity[0]][1:]
+    return [names.index(name) for name in repaired]
+
+
+@given(batch=batches(st.integers(0, 2), max_tokens=12))
+def test_decode_greedy_repairs_as_a_loop_does(batch: Batch) -> None:
+    assert greedy(batch).tolist() == decode_by_loop(batch)
+
+
+@given(batch=batches(st.integers(1, 3), max_tokens=12))
+def test_decode_greedy_leaves_tags_that_may_follow(batch: Batch) -> None:
+    tags = constrained(batch)
+    scores = numpy.eye(batch.scores.shape[1], dtype="float32")[tags]
+    numpy.testing.assert_array_equal(decode_greedy(scores, batch.constraints), tags)
+
+
+@pytest.mark.parametrize(
+    ("best", "repaired"),
+    [
+        ("O I-a O", "O U-a O"),
+        ("O I-a I-a", "O B-a L-a"),
+        ("B-a B-a L-a", "U-a B-a L-a"),
+        ("B-a L-b L-b", "U-a U-b U-b"),
+        ("B-a L-a L-a", "B-a L-a U-a"),
+        ("B-a I-a U-a", "B-a L-a U-a"),
+        ("B-a I-a |L-a", "B-a L-a U-a"),
+        ("O _I-a L-a", "O O U-a"),
+        ("_I-a _I-a L-a", "O O U-a"),
+        ("_L-a _I-a _I-a", "O O O"),
+        ("B-a _I-a L-a", "B-a I-a L-a"),
+        ("B-a |_I-a I-a L-a", "U-a O B-a L-a"),
+    ],
+)
+def test_decode_greedy_repairs_tags(best: str, repaired: str) -> None:
+    # A bar begins a sentence, an underscore is whitespace
+    tokens, names = best.split(), tag_names(["a", "b"])
+    tags = [names.index(token.lstrip("|_")) for token in tokens]
+    constraints = Constraints(
+        numpy.array(["|" in token for token in tokens]),
+        numpy.array(["_" in token for token in tokens]),
+        numpy.zeros(len(tokens), dtype=bool),
+    )
+    decoded = decode_greedy(numpy.eye(9, dtype="float32")[tags], constraints)
+    assert " ".join(names[tag] for tag in decoded) == repaired
+
+
+# All decoders
+
+
+@DECODERS
+@given(batch=batches(st.integers(0, 3), max_tokens=12))
+def test_decoders_keep_to_what_is_allowed(decode: Decoder, batch: Batch) -> None:
+    check_valid(decode(batch), batch)
+
+
+@DECODERS
+@pytest.mark.parametrize("nO", [1, 17, 73])
+def test_decoders_keep_to_what_is_allowed_in_long_docs(decode: Decoder, nO: int) -> None:
+    batch = random_batch([300, 0, 150, 1, 300], nO)
+    check_valid(decode(batch), batch)
+
+
+@DECODERS
+@given(batch=batches(st.integers(0, 2), max_tokens=8, max_docs=5))
+def test_decoders_decode_a_batch_as_its_docs_one_by_one(decode: Decoder, batch: Batch) -> None:
+    alone = [tag for doc in split(batch) for tag in decode(doc)]
+    assert decode(batch).tolist() == alone
+
+
+@DECODERS
+def test_decoders_begin_a_chain_with_the_first_token(decode: Decoder) -> None:
+    batch = random_batch([3], 5)
+    no = numpy.zeros(3, dtype=bool)
+    scores = numpy.array([[0, 0, 9, 9, 0], [0, 0, 0, 9, 0], [0, 9, 9, 0, 0]], dtype="float32")
+    batch = batch._replace(scores=scores, constraints=Constraints(no, no, no))
+    check_valid(decode(batch), batch)
+
+
+@DECODERS
+@pytest.mark.parametrize("lengths", [[], [0], [0, 0]])
+@pytest.mark.parametrize("nO", [1, 5])
+def test_decoders_take_no_tokens(decode: Decoder, lengths: list[int], nO: int) -> None:
+    tags = decode(random_batch(lengths, nO))
+    assert tags.tolist() == [] and tags.dtype == "int64"
+
+
+@DECODERS
+def test_decoders_prefer_the_smaller_tag(decode: Decoder) -> None:
+    batch = random_batch([2, 3], 9)
+    equal = batch._replace(
+        scores=numpy.zeros_like(batch.scores), transitions=numpy.zeros_like(batch.transitions)
+    )
+    assert decode(equal).tolist() == [0] * 5
+
+
+@DECODERS
+def test_decoders_find_the_same_where_all_scores_of_a_token_are_higher(decode: Decoder) -> None:
+    # Sixteenths, of which all sums are exact in float64; float32 has no room for them
+    batch = random_batch([2000, 30], 17)
+    scores = numpy.round(batch.scores * 16) / 16
+    transitions = numpy.round(batch.transitions * 16) / 16
+    higher = numpy.random.default_rng(SEED).integers(0, 30_000, (len(scores), 1))
+    batch = batch._replace(scores=scores, transitions=transitions)
+    changed = batch._replace(scores=scores + higher.astype("float32"))
+    numpy.testing.assert_array_equal(decode(changed), decode(batch))
+
+
+@DECODERS
+def test_decoders_write_to_nothing_passed_in(decode: Decoder) -> None:
+    batch = random_batch([6, 4], 9)
+    for array in (batch.scores, batch.lengths, batch.transitions, *batch.constraints):
+        array.flags.writeable = False
+    check_valid(decode(batch), batch)
