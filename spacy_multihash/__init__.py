@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .acceleration import Acceleration as Acceleration
     from .acceleration import accelerate as accelerate
-    from .architectures import build_maxout_window_encoder_v1 as build_maxout_window_encoder_v1
     from .architectures import build_multi_embed_v1 as build_multi_embed_v1
     from .architectures import build_multi_hash_embed_v1 as build_multi_hash_embed_v1
     from .architectures import (
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
     from .corpus_stats import describe_corpus as describe_corpus
     from .embedding_tables import find_tables as find_tables
     from .embedding_tables import find_weighted as find_weighted
+    from .encoders import build_iterated_dilated_encoder_v1 as build_iterated_dilated_encoder_v1
+    from .encoders import build_maxout_window_encoder_v1 as build_maxout_window_encoder_v1
     from .entities import KnownEntities as KnownEntities
     from .entities import Matching as Matching
     from .entities import keep_entities as keep_entities
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from .importance import Ranking as Ranking
     from .importance import symbol_importance as symbol_importance
     from .layers import default_seeds as default_seeds
+    from .layers import effective_input_width as effective_input_width
     from .layers import spacy_seeds as spacy_seeds
     from .products import set_products as set_products
     from .products import use_product_ops as use_product_ops
@@ -48,8 +50,10 @@ if TYPE_CHECKING:
     from .tables import merge_tables as merge_tables
     from .tables import read_tables as read_tables
     from .tables import write_tables as write_tables
+    from .tagger_ner import EntityTagger as EntityTagger
     from .textcat import build_textcat_ensemble_v1 as build_textcat_ensemble_v1
     from .textcat import build_textcat_hash_embed_v1 as build_textcat_hash_embed_v1
+    from .token_tagger import build_token_tagger_v1 as build_token_tagger_v1
     from .weights import embed_from_spacy as embed_from_spacy
     from .weights import embed_to_spacy as embed_to_spacy
     from .weights import encoder_from_spacy as encoder_from_spacy
@@ -58,6 +62,7 @@ if TYPE_CHECKING:
 _MODULE_OF = {
     "Acceleration": "acceleration",
     "CorpusStats": "corpus_stats",
+    "EntityTagger": "tagger_ner",
     "Evaluation": "evaluation",
     "KnownEntities": "entities",
     "Matching": "entities",
@@ -66,16 +71,19 @@ _MODULE_OF = {
     "Table": "tables",
     "Tables": "tables",
     "accelerate": "acceleration",
-    "build_maxout_window_encoder_v1": "architectures",
+    "build_iterated_dilated_encoder_v1": "encoders",
+    "build_maxout_window_encoder_v1": "encoders",
     "build_multi_embed_v1": "architectures",
     "build_multi_hash_embed_v1": "architectures",
     "build_multi_weighted_hash_embed_v1": "architectures",
     "build_textcat_ensemble_v1": "textcat",
     "build_textcat_hash_embed_v1": "textcat",
+    "build_token_tagger_v1": "token_tagger",
     "count_symbols": "tables",
     "cut_tables": "tables",
     "default_seeds": "layers",
     "describe_corpus": "corpus_stats",
+    "effective_input_width": "layers",
     "embed_from_spacy": "weights",
     "embed_to_spacy": "weights",
     "encoder_from_spacy": "weights",

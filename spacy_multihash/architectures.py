@@ -1,4 +1,4 @@
-"""The registered architectures: wiring only."""
+"""The registered architectures of embeddings: wiring only."""
 
 from typing import Callable, List, Optional, Tuple, Union
 
@@ -8,7 +8,6 @@ from thinc.types import Floats2d
 
 from .layers import (
     Aggregate,
-    MaxoutWindowEncoder,
     TableEmbed,
     default_seeds,
     hash_rows,
@@ -157,33 +156,6 @@ def build_multi_embed_v1(
     """
     layers = lookup_layers(attrs, width, unk_dropout=unk_dropout)
     return embed_docs("multi_embed", layers, width, include_static_vectors)
-
-
-def build_maxout_window_encoder_v1(
-    width: int, window_size: int, maxout_pieces: int, depth: int
-) -> Model[List[Floats2d], List[Floats2d]]:
-    """Encode tokens in context, by convolutions with maxout activation and residual connections.
-
-    The same function as spacy.MaxoutWindowEncoder.v2, and the same initial weights under the same
-    random seed, in less time and memory (docs/performance.md).
-
-    width (int): Width of the vectors, of the input as well. Recommended values are between 64 and
-        300.
-    window_size (int): Number of neighbours on each side that a layer sees. Recommended value is 1.
-    maxout_pieces (int): Number of maxout pieces. Recommended values are 2 or 3.
-    depth (int): Number of layers. Recommended values are between 2 and 8.
-
-    Raises ValueError for a number that is out of range.
-    """
-    sizes = {"width": width, "maxout_pieces": maxout_pieces, "depth": depth}
-    for name, size in [*sizes.items(), ("window_size", window_size)]:
-        least = int(name in sizes)
-        if size < least:
-            raise ValueError(
-                f"MaxoutWindowEncoder: {name} must be {least} or more, was: {size}. Change it in "
-                "the config."
-            )
-    return MaxoutWindowEncoder(width, window_size=window_size, nP=maxout_pieces, depth=depth)
 
 
 def lookup_layers(attrs: Attrs, width: int, *, unk_dropout: float = 0.0) -> List[AttrLayer]:

@@ -4,7 +4,7 @@ from typing import Any, List, Protocol, Tuple
 
 import numpy
 from thinc.api import Model
-from thinc.types import Floats2d, Ints1d, Ints2d, Ragged
+from thinc.types import Floats2d, Floats3d, Ints1d, Ints2d, Ragged
 
 
 class DocLike(Protocol):
@@ -44,3 +44,7 @@ Reduction = Model[Ragged, Floats2d]
 Classifier = Model[List[DocLike], Floats2d]
 # Docs with N tokens in all -> vectors (N, W) float32 with the docs' lengths.
 DocsLayer = Model[List[DocLike], Ragged]
+# Docs -> a vector for each token, (len(doc), W) float32: tok2vec, in spaCy's words.
+DocsEncoder = Model[List[DocLike], List[Floats2d]]
+# Docs with N tokens in all -> scores of tags (P, N, nO) float32, after each of P passes.
+TokenTagger = Model[List[DocLike], Floats3d]

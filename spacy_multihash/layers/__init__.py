@@ -15,10 +15,12 @@ from .soft_vote import soft_vote
 from .static_vectors import require_vectors
 from .symbols import Symbols
 from .table_embed import TableEmbed
+from .token_tagger import has_passes, token_tagger
 from .unit_importance import unit_importance
 from .weighted_embed import weighted_embed
 from .weighted_table_embed import Aggregate, WeightedTableEmbed, output_width
 from .with_token_types import distinct_rows, with_token_types
+from .word_dropout import drop_words
 
 __all__ = [
     "MAX_ROWS",
@@ -33,8 +35,10 @@ __all__ = [
     "begin_passes",
     "default_seeds",
     "distinct_rows",
+    "drop_words",
     "effective_input_width",
     "extract_ngrams",
+    "has_passes",
     "hash_rows",
     "importance_seed",
     "lookup_rows",
@@ -46,6 +50,7 @@ __all__ = [
     "require_vectors",
     "soft_vote",
     "spacy_seeds",
+    "token_tagger",
     "unit_importance",
     "weighted_embed",
     "with_token_types",

@@ -1,0 +1,87 @@
+"""The registered architectures of encoders of tokens in context: wiring only."""
+
+from typing import List
+
+from thinc.api import Model
+from thinc.types import Floats2d
+
+from .layers import IteratedDilatedEncoder, MaxoutWindowEncoder
+
+_DILATIONS = [1, 2, 1]
+
+
+def build_maxout_window_encoder_v1(
+    width: int, window_size: int, maxout_pieces: int, depth: int
+) -> Model[List[Floats2d], List[Floats2d]]:
+    """Encode tokens in context, by convolutions with maxout activation and residual connections.
+
+    The same function as spacy.MaxoutWindowEncoder.v2, and the same initial weights under the same
+    random seed, in less time and memory (docs/performance.md).
+
+    width (int): Width of the vectors, of the input as well. Recommended values are between 64 and
+        300.
+    window_size (int): Number of neighbours on each side that a layer sees. Recommended value is 1.
+    maxout_pieces (int): Number of maxout pieces. Recommended values are 2 or 3.
+    depth (int): Number of layers. Recommended values are between 2 and 8.
+
+    Raises ValueError for a number that is out of range.
+    """
+    _check_sizes("MaxoutWindowEncoder", width=width, maxout_pieces=maxout_pieces, depth=depth)
+    _check_sizes("MaxoutWindowEncoder", least=0, window_size=window_size)
+    return MaxoutWindowEncoder(width, window_size=window_size, nP=maxout_pieces, depth=depth)
+
+
+def build_iterated_dilated_encoder_v1(
+    width: int,
+    dilations: List[int] = _DILATIONS,
+    repeats: int = 1,
+    window_size: int = 1,
+    share: bool = True,
+    residual: bool = False,
+    normalize: bool = False,
+) -> Model[List[Floats2d], List[Floats2d]]:
+    """Encode tokens in wide context, by a block of dilated convolutions that is applied repeatedly.
+
+    Iterated dilated convolutions (Strubell et al. 2017, section 4): a first convolution, then
+    `repeats` passes through a block of one convolution with ReLU for each dilation. A token's
+    vector depends on 1 + 2 * window_size * (1 + repeats * sum(dilations)) tokens, and on nothing
+    else: docs have zeros around them in every layer.
+
+    width (int): Width of the vectors. Recommended values are between 64 and 300.
+    dilations (List[int]): The distance of the tokens that each convolution of the block reads.
+        Recommended values are [1, 2, 1], or [1, 2, 4, 1] for long documents.
+    repeats (int): Number of passes through the block. Recommended values are between 1 and 4.
+    window_size (int): Number of tokens on each side that a convolution reads. Recommended value is
+        1.
+    share (bool): Whether all passes have the same parameters. Recommended value is true.
+    residual (bool): Whether each convolution of the block adds its result to its input, for the
+        listeners of components that train better so (docs/dilated.md).
+    normalize (bool): Whether the result of each convolution gets layer normalization, for the same
+        reason.
+
+    Raises ValueError for a number that is out of range.
+    """
+    name = "IteratedDilatedEncoder"
+    _check_sizes(name, width=width, repeats=repeats, window_size=window_size)
+    if not dilations or min(dilations) < 1:
+        raise ValueError(
+            f"{name}: dilations must be a list of numbers, each 1 or more, was: {dilations}. "
+            f"Change it in the config. Recommended: {_DILATIONS}."
+        )
+    return IteratedDilatedEncoder(
+        width,
+        dilations=dilations,
+        repeats=repeats,
+        window_size=window_size,
+        share=share,
+        residual=residual,
+        normalize=normalize,
+    )
+
+
+def _check_sizes(layer: str, *, least: int = 1, **sizes: int) -> None:
+    for name, size in sizes.items():
+        if size < least:
+            raise ValueError(
+                f"{layer}: {name} must be {least} or more, was: {size}. Change it in the config."
+            )

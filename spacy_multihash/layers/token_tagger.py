@@ -1,0 +1,133 @@
+"""Scores for each tag of each token, after each pass of an encoder."""
+
+from functools import partial
+from typing import Callable, List, Optional, Tuple
+
+from thinc.api import Model
+from thinc.types import Floats2d, Floats3d
+from thinc.util import ArrayInfo
+
+from ..types import DocLike, DocsEncoder, TokenTagger
+from .iterated_dilated_encoder import NAME, begin_passes
+from .segments import split_rows
+from .word_dropout import drop_words
+
+# Gradients of the vectors of each pass -> nothing, as docs have none.
+_Backprop = Callable[[Floats3d], object]
+
+
+def token_tagger(
+    tok2vec: DocsEncoder,
+    output: Model[Floats2d, Floats2d],
+    *,
+    every_pass: bool,
+    transitions: bool,
+    word_dropout: float = 0.0,
+) -> TokenTagger:
+    """Score the tags of all tokens at once: an affine function of each token's vector.
+
+    docs with N tokens in all -> scores (P, N, nO) float32, for each of the P passes through the
+    block of an IteratedDilatedEncoder that ends `tok2vec`, when training on every pass. Else, in
+    prediction, and with other encoders, P is 1: the scores of the result. (Strubell et al. 2017,
+    equations 9 and 11: the same function of each pass.)
+
+    tok2vec (DocsEncoder): Docs -> vectors [(len(doc), W) float32].
+    output (Model[Floats2d, Floats2d]): (N, W) -> (N, nO).
+    every_pass (bool): Whether training asks for the scores of every pass.
+    transitions (bool): Whether there are scores of tags that follow each other, the parameter
+        `transitions` (nO, nO), from the row's tag to the column's. Loss and decoding use it, not
+        this layer.
+    word_dropout (float): The share of tokens that are taken as unknown in training, as long as
+        there is dropout at all.
+    """
+    # Settings of training are no attrs: thinc would restore those of the weights.
+    return Model(
+        "token_tagger",
+        partial(forward, every_pass, word_dropout),
+        init=init,
+        layers=[tok2vec, output],
+        refs={"tok2vec": tok2vec, "output_layer": output},
+        dims={"nO": None},
+        params={"transitions": None} if transitions else {},
+        attrs={"dropout_rate": 0.0},
+    )
+
+
+def forward(
+    every_pass: bool,
+    word_dropout: float,
+    model: TokenTagger,
+    docs: List[DocLike],
+    is_train: bool,
+) -> Tuple[Floats3d, Callable]:
+    """Encode the docs, and score all tokens of all passes in one product."""
+    tok2vec, output = model.layers
+    backprop_vectors: _Backprop = _no_way_back
+    if not is_train:
+        vectors = _join(model, tok2vec.predict(docs))
+    else:
+        seen = drop_words(docs, word_dropout if model.attrs["dropout_rate"] else 0.0)
+        begin = _begin_passes if every_pass and has_passes(tok2vec) else _begin_result
+        vectors, backprop_vectors = begin(model, seen)
+    P, N, W = vectors.shape
+    nO = output.get_dim("nO")
+    if not N:  # BLAS takes no empty matrix
+        return model.ops.alloc3f(P, 0, nO), lambda d_scores: []
+    scores, backprop_scores = output(model.ops.reshape2f(vectors, P * N, W), is_train)
+    scores = model.ops.reshape3f(scores, P, N, nO)
+    info = ArrayInfo.from_array(scores)
+
+    def backprop(d_scores: Floats3d) -> List[DocLike]:
+        info.check_consistency(d_scores)
+        d_vectors = backprop_scores(model.ops.reshape2f(d_scores, P * N, nO))
+        backprop_vectors(model.ops.reshape3f(d_vectors, P, N, W))
+        return []  # docs have no gradient
+
+    return scores, backprop
+
+
+def init(
+    model: TokenTagger, X: Optional[List[DocLike]] = None, Y: Optional[Floats3d] = None
+) -> None:
+    """Initialize both layers, and the transitions with zeros. The number of tags must be set."""
+    nO = model.get_dim("nO")
+    tok2vec, output = model.layers
+    tok2vec.initialize(X=X)
+    output.set_dim("nO", nO)
+    output.set_dim("nI", tok2vec.get_dim("nO"))
+    output.initialize()
+    if model.has_param("transitions") is not False:
+        model.set_param("transitions", model.ops.alloc2f(nO, nO))
+
+
+def has_passes(tok2vec: DocsEncoder) -> bool:
+    """Tell whether an IteratedDilatedEncoder follows an embedding, as in spacy.Tok2Vec.v2."""
+    encoder = tok2vec.maybe_get_ref("encode")
+    return encoder is not None and encoder.name == NAME
+
+
+def _begin_passes(model: TokenTagger, docs: List[DocLike]) -> Tuple[Floats3d, _Backprop]:
+    """Begin an update from the vectors of all tokens after each pass, (P, N, W)."""
+    tok2vec = model.layers[0]
+    Xs, backprop_embed = tok2vec.get_ref("embed").begin_update(docs)
+    passes, backprop_passes = begin_passes(tok2vec.get_ref("encode"), Xs)
+    return passes, lambda d_passes: backprop_embed(backprop_passes(list(d_passes)))
+
+
+def _begin_result(model: TokenTagger, docs: List[DocLike]) -> Tuple[Floats3d, _Backprop]:
+    """Begin an update from the vectors of all tokens, (1, N, W)."""
+    Ys, backprop = model.layers[0].begin_update(docs)
+    return _join(model, Ys), lambda d_passes: backprop(split_rows(d_passes[0], Ys))
+
+
+def _join(model: TokenTagger, Ys: List[Floats2d]) -> Floats3d:
+    width = model.layers[0].get_dim("nO")
+    Y = model.ops.xp.concatenate([model.ops.alloc2f(0, width), *Ys])
+    return model.ops.reshape3f(Y, 1, len(Y), width)
+
+
+def _no_way_back(d_passes: Floats3d) -> None:
+    raise ValueError(
+        "Layer 'token_tagger' cannot go back from a prediction. Call begin_update, or the model "
+        "with is_train=True."
+    )

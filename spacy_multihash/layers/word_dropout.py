@@ -1,0 +1,50 @@
+"""Tokens whose features are taken as unknown while training."""
+
+from dataclasses import dataclass
+from typing import Any, List
+
+import numpy
+
+from ..types import DocLike
+
+
+@dataclass(frozen=True)
+class MaskedDoc:
+    """A doc some of whose tokens are unknown: each of their attributes is 0, that of no string.
+
+    It has what embedding layers ask of a doc. An id of 0 is row 0 in tables of symbols, "unknown",
+    one more symbol that is hashed, and no static vector.
+
+    doc (DocLike): The doc.
+    unknown (numpy.ndarray): (len(doc),) bool.
+    """
+
+    doc: DocLike
+    unknown: numpy.ndarray
+
+    @property
+    def vocab(self) -> Any:  # noqa: ANN401 (spaCy's Vocab, which the layers do not import)
+        """The vocab of the doc."""
+        return self.doc.vocab
+
+    def __len__(self) -> int:
+        """Count the tokens."""
+        return len(self.doc)
+
+    def to_array(self, attrs: Any, /) -> numpy.ndarray:  # noqa: ANN401 (an id, or a list of ids)
+        """(len(doc), len(attrs)) uint64; (len(doc),) for a single attribute."""
+        ids = self.doc.to_array(attrs)
+        ids[self.unknown] = 0
+        return ids
+
+
+def drop_words(docs: List[DocLike], rate: float) -> List[DocLike]:
+    """Take each token as unknown with a probability (Dai and Le 2015).
+
+    A seed of numpy.random repeats the draws.
+
+    rate (float): The probability, 0 for none.
+    """
+    if rate <= 0:
+        return docs
+    return [MaskedDoc(doc, numpy.random.random(len(doc)) < rate) for doc in docs]

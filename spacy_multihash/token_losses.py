@@ -1,0 +1,63 @@
+"""What training minimizes, of scores of tags (P, N, nO) after each of P passes: means over passes.
+
+Sums over tokens, as in spaCy's tagger.
+"""
+
+from typing import Tuple
+
+import numpy
+from thinc.api import get_array_module
+
+from .biluo import MISSING
+from .linear_chain import crf_loss
+from .types import Array
+
+
+def cross_entropy(scores: Array, gold: numpy.ndarray) -> Tuple[float, Array]:
+    """Return the negative log-probability of the tags, independent of each other, and its gradient.
+
+    Equations 10 and 11 of Strubell et al. 2017.
+
+    scores (P, N, nO) float32: Scores of the tags.
+    gold (N,) int64: The tags, `biluo.MISSING` where not known, on the host: no loss there.
+    """
+    xp = get_array_module(scores)
+    P = len(scores)
+    (known,) = numpy.nonzero(gold != MISSING)
+    tags, known = xp.asarray(gold[known]), xp.asarray(known)
+    d_scores = scores - scores.max(axis=2, keepdims=True)
+    right = d_scores[:, known, tags]
+    xp.exp(d_scores, out=d_scores)
+    totals = d_scores.sum(axis=2, keepdims=True)
+    loss = (xp.log(totals[:, known, 0]) - right).sum(dtype="float64") / P
+    d_scores /= totals
+    d_scores[:, known, tags] -= 1
+    d_scores[:, xp.asarray(gold == MISSING)] = 0
+    d_scores /= P
+    return float(loss), d_scores
+
+
+def crf_losses(
+    scores: Array, lengths: numpy.ndarray, transitions: Array, gold: numpy.ndarray
+) -> Tuple[float, Array, Array]:
+    """Return the mean loss of the linear-chain CRF of each pass, and its gradients.
+
+    See `linear_chain.crf_loss`: d_scores (P, N, nO) and d_transitions (nO, nO), float32.
+    """
+    passes = [crf_loss(each, lengths, transitions, gold) for each in scores]
+    losses, d_scores, d_transitions = zip(*passes, strict=True)
+    xp, P = get_array_module(scores), len(passes)
+    return sum(losses) / P, xp.stack(d_scores) / P, sum(d_transitions) / P
+
+
+def expectation_linear_penalty(dropped: Array, plain: Array) -> Tuple[float, Array]:
+    """Return the squared distance of scores with dropout from those without, and its gradient.
+
+    Expectation-linear dropout (Ma et al. 2017), by a single sample of dropout: summed over tokens
+    and tags. The gradient is that of `dropped`; that of `plain` is the opposite.
+
+    dropped, plain (P, N, nO) float32: Scores of the same tokens.
+    """
+    difference = dropped - plain
+    P = len(difference)
+    return float((difference**2).sum(dtype="float64")) / P, 2 * difference / P

@@ -1,0 +1,66 @@
+"""The registered architecture of the model of `tagger_ner`: wiring only."""
+
+from typing import List, Literal, Optional, cast
+
+from spacy.pipeline.tok2vec import Tok2VecListener
+from spacy.tokens import Doc
+from thinc.api import Linear, Model
+from thinc.types import Floats2d
+
+from .layers import token_tagger
+from .products import use_product_ops
+from .types import DocsEncoder, TokenTagger
+
+
+def build_token_tagger_v1(
+    tok2vec: Model[List[Doc], List[Floats2d]],
+    train_passes: Literal["all", "last"] = "all",
+    learn_transitions: bool = False,
+    word_dropout: float = 0.0,
+    nO: Optional[int] = None,
+) -> TokenTagger:
+    """Score the BILUO tags of all tokens at once, by an affine function of their vectors.
+
+    The model of the component tagger_ner (Strubell et al. 2017, section 4).
+
+    tok2vec (Model[List[Doc], List[Floats2d]]): Docs -> vectors of tokens. With spacy.Tok2Vec.v2
+        whose `encode` is spacy-multihash.IteratedDilatedEncoder.v1, the model can be trained on
+        what each pass through the block says.
+    train_passes (str): Whether "all" passes through the block are trained to predict the tags, by
+        the mean of their losses (equation 11), or the "last" one only. Recommended value is "all".
+        Other encoders, and listeners, have a single pass.
+    learn_transitions (bool): Whether to learn scores of tags that follow each other: the model is
+        a linear-chain CRF then (equation 2), and tagger_ner trains and decodes it as one. Else tags
+        are independent of each other, given the vectors (equation 1), which is faster.
+    word_dropout (float): In training, the share of tokens all of whose features are taken as
+        unknown, 0 <= word_dropout < 1, so that the context has to do. Only while there is dropout.
+        Needs a tok2vec of its own. Recommended values are between 0.0 and 0.15.
+    nO (Optional[int]): Number of tags. Null, which is recommended, leaves it to the component.
+
+    Raises ValueError for a share out of range, and for word dropout with a listener.
+    """
+    if not 0 <= word_dropout < 1:
+        raise ValueError(
+            "TokenTagger: word_dropout must be a share, 0 <= word_dropout < 1, was: "
+            f"{word_dropout}. Change it in the config."
+        )
+    if word_dropout and listens(tok2vec):
+        raise ValueError(
+            f"TokenTagger: word_dropout = {word_dropout} needs a tok2vec of its own, but "
+            "model.tok2vec is a listener, whose docs other components read as well. Put "
+            "spacy.Tok2Vec.v2 in its place, or set word_dropout = 0.0."
+        )
+    output = Linear(nO)
+    use_product_ops(output)
+    return token_tagger(
+        cast(DocsEncoder, tok2vec),
+        output,
+        every_pass=train_passes == "all",
+        transitions=learn_transitions,
+        word_dropout=word_dropout,
+    )
+
+
+def listens(model: Model) -> bool:
+    """Tell whether a model reads the vectors of another component."""
+    return any(isinstance(node, Tok2VecListener) for node in model.walk())

@@ -1,0 +1,401 @@
+import tracemalloc
+from functools import cache
+from itertools import product
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from thinc.api import Ops, to_numpy
+
+from spacy_multihash.biluo import MISSING, Constraints, Entities, tag_names
+from spacy_multihash.linear_chain import crf_loss, entity_marginals, entity_products
+
+Weighted = list[tuple[tuple[int, ...], float]]
+
+
+@cache
+def valid_sequences(num_labels: int, length: int) -> list[tuple[int, ...]]:
+    """List all tags that entities in so many tokens have, by reading their names."""
+    names = tag_names("XYZ"[:num_labels])
+    found = []
+    for tags in product(range(len(names)), repeat=length):
+        inside = ""
+        for tag in tags:
+            kind, label = names[tag][0], names[tag][2:]
+            if (kind in "IL") != (inside != "") or (kind in "IL" and label != inside):
+                break
+            inside = label if kind in "BI" else ""
+        else:
+            if not inside:
+                found.append(tags)
+    return found
+
+
+def log_sum(logs: list[float]) -> float:
+    peak = max(logs)
+    return peak + float(numpy.log(sum(numpy.exp(log - peak) for log in logs)))
+
+
+def score(scores: numpy.ndarray, transitions: numpy.ndarray, tags: tuple[int, ...]) -> float:
+    return sum(float(row[tag]) for row, tag in zip(scores, tags, strict=True)) + sum(
+        float(transitions[pair]) for pair in zip(tags, tags[1:], strict=False)
+    )
+
+
+def probabilities(
+    scores: numpy.ndarray, transitions: numpy.ndarray, sequences: list[tuple[int, ...]]
+) -> tuple[float, Weighted]:
+    """Return the log of the sum of all sequences, and each one's share of it."""
+    logs = [score(scores, transitions, tags) for tags in sequences]
+    total = log_sum(logs)
+    return total, [
+        (tags, float(numpy.exp(log - total))) for tags, log in zip(sequences, logs, strict=True)
+    ]
+
+
+def brute_force(
+    scores: numpy.ndarray, lengths: list[int], transitions: numpy.ndarray, gold: numpy.ndarray
+) -> tuple[float, numpy.ndarray, numpy.ndarray]:
+    loss, start = 0.0, 0
+    d_scores, d_transitions = numpy.zeros(scores.shape), numpy.zeros(transitions.shape)
+    for length in lengths:
+        doc = slice(start, start + length)
+        every = valid_sequences(transitions.shape[0] // 4, length)
+        agreeing = [
+            tags
+            for tags in every
+            if all(known in (MISSING, tag) for known, tag in zip(gold[doc], tags, strict=True))
+        ]
+        for sign, sequences in ((1, every), (-1, agreeing)):
+            total, weighted = probabilities(scores[doc], transitions, sequences)
+            loss += sign * total
+            for tags, p in weighted:
+                for t, tag in enumerate(tags):
+                    d_scores[start + t, tag] += sign * p
+                for pair in zip(tags, tags[1:], strict=False):
+                    d_transitions[pair] += sign * p
+        start += length
+    return loss, d_scores, d_transitions
+
+
+class Batch:
+    """Docs with scores from -scale to scale, and gold tags of which a share is missing."""
+
+    def __init__(
+        self,
+        lengths: list[int],
+        num_labels: int = 2,
+        *,
+        scale: float = 2.0,
+        missing: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        rng = numpy.random.default_rng(seed)
+        nO = 4 * num_labels + 1
+        self.lengths = numpy.array(lengths, dtype="int32")
+        self.scores = rng.uniform(-scale, scale, (sum(lengths), nO)).astype("float32")
+        self.transitions = rng.uniform(-2, 2, (nO, nO)).astype("float32")
+        self.gold = numpy.zeros(sum(lengths), dtype="int64")
+        if max(lengths, default=0) <= 4:
+            tags = [valid_sequences(num_labels, length) for length in lengths]
+            drawn = [one[rng.integers(len(one))] for one in tags]
+            self.gold = numpy.array([tag for doc in drawn for tag in doc], dtype="int64")
+        self.gold[rng.random(len(self.gold)) < missing] = MISSING
+        self.starts = rng.random(len(self.gold)) < 0.2
+        self.starts[numpy.cumsum([0, *lengths])[:-1][self.lengths > 0]] = True
+        spaces, outside = rng.random((2, len(self.gold))) < 0.2
+        self.constraints = Constraints(self.starts, spaces, outside)
+
+    def loss(self) -> tuple[float, numpy.ndarray, numpy.ndarray]:
+        return crf_loss(self.scores, self.lengths, self.transitions, self.gold)
+
+
+batches = st.builds(
+    Batch,
+    st.lists(st.integers(0, 4), max_size=4),
+    st.integers(1, 2),
+    scale=st.sampled_from([0.0, 2.0, 500.0]),
+    missing=st.sampled_from([0.0, 0.5, 1.0]),
+    seed=st.integers(0, 2**32 - 1),
+)
+
+
+def check_against_brute_force(batch: Batch) -> None:
+    loss, d_scores, d_transitions = batch.loss()
+    expected = brute_force(batch.scores, batch.lengths, batch.transitions, batch.gold)
+    assert d_scores.dtype == d_transitions.dtype == "float32"
+    assert_allclose(loss, expected[0], rtol=1e-9, atol=1e-9)
+    assert_allclose(d_scores, expected[1], atol=1e-6)
+    assert_allclose(d_transitions, expected[2], atol=1e-6)
+
+
+def all_entities(lengths: list[int], num_labels: int) -> Entities:
+    ends = numpy.cumsum(lengths)
+    spans = [
+        (first, last + 1, label)
+        for end, length in zip(ends.tolist(), lengths, strict=True)
+        for first in range(end - length, end)
+        for last in range(first, end)
+        for label in range(num_labels)
+    ]
+    return Entities(*numpy.array(spans, dtype="int64").reshape((-1, 3)).T)
+
+
+def keeps(tags: tuple[int, ...], doc: slice, names: list[str], constraints: Constraints) -> bool:
+    for t, tag in enumerate(tags, doc.start):
+        kind = names[tag][0]
+        if constraints.starts[t] and kind in "IL":
+            return False
+        if constraints.spaces[t] and kind in "BU":
+            return False
+        if constraints.outside[t] and kind != "O":
+            return False
+    return True
+
+
+def brute_force_marginals(
+    batch: Batch, transitions: numpy.ndarray, entities: Entities
+) -> list[float]:
+    num_labels = len(transitions) // 4
+    names = tag_names("XYZ"[:num_labels])
+    ends = numpy.cumsum(batch.lengths)
+    found = []
+    for start, end, label in zip(*entities, strict=True):
+        i = numpy.searchsorted(ends, start, side="right")
+        doc = slice(ends[i] - batch.lengths[i], ends[i])
+        every = valid_sequences(num_labels, int(batch.lengths[i]))
+        every = [tags for tags in every if keeps(tags, doc, names, batch.constraints)]
+        kinds = "U" if end == start + 1 else "B" + "I" * (end - start - 2) + "L"
+        wanted = tuple(names.index(f"{kind}-{'XYZ'[label]}") for kind in kinds)
+        inside = slice(start - doc.start, end - doc.start)
+        _, weighted = probabilities(batch.scores[doc], transitions, every)
+        found.append(sum(p for tags, p in weighted if tags[inside] == wanted))
+    return found
+
+
+@settings(deadline=None, max_examples=60)
+@given(batches)
+def test_crf_loss_and_gradients_are_those_of_all_sequences(batch: Batch) -> None:
+    check_against_brute_force(batch)
+
+
+@pytest.mark.parametrize("factor", [150, 500])
+def test_crf_loss_is_right_for_large_transitions(factor: int) -> None:
+    batch = Batch([4, 3, 4, 1], missing=0.4, scale=500)
+    batch.transitions *= factor
+    check_against_brute_force(batch)
+
+
+def test_crf_loss_is_right_where_only_the_inside_of_an_entity_is_possible() -> None:
+    batch = Batch([4, 3])
+    batch.scores -= 1000
+    batch.gold[:] = [1, MISSING, MISSING, 0, MISSING, 3, MISSING]
+    check_against_brute_force(batch)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.4])
+def test_crf_loss_has_the_gradients_of_central_differences(missing: float) -> None:
+    batch = Batch([3, 0, 4, 1, 2], missing=missing)
+    scores, transitions = batch.scores.astype("float64"), batch.transitions.astype("float64")
+    _, *gradients = crf_loss(scores, batch.lengths, transitions, batch.gold)
+    for values, gradient in zip((scores, transitions), gradients, strict=True):
+        expected = numpy.zeros(values.shape)
+        for index in numpy.ndindex(*values.shape):
+            value = values[index]
+            for sign in (1, -1):
+                values[index] = value + sign * 1e-5
+                loss, *_ = crf_loss(scores, batch.lengths, transitions, batch.gold)
+                expected[index] += sign * loss / 2e-5
+            values[index] = value
+        assert_allclose(gradient, expected, atol=1e-7)
+
+
+@settings(deadline=None, max_examples=40)
+@given(batches, st.booleans())
+def test_entity_marginals_are_sums_over_all_sequences(batch: Batch, learned: bool) -> None:
+    nO = batch.scores.shape[1]
+    entities = all_entities(batch.lengths.tolist(), nO // 4)
+    transitions = batch.transitions if learned else numpy.zeros((nO, nO), dtype="float32")
+    marginals = entity_marginals(
+        batch.scores,
+        batch.lengths,
+        batch.transitions if learned else None,
+        entities,
+        batch.constraints,
+    )
+    assert marginals.dtype == "float32"
+    assert ((marginals >= 0) & (marginals <= 1)).all()
+    assert_allclose(marginals, brute_force_marginals(batch, transitions, entities), atol=1e-6)
+
+
+def test_entity_products_are_those_of_softmax_probabilities() -> None:
+    batch = Batch([4, 3])
+    softmax = numpy.exp(batch.scores) / numpy.exp(batch.scores).sum(axis=1, keepdims=True)
+    # O, then B, I, L and U of the labels 0 and 1
+    expected = [
+        softmax[0, 2] * softmax[1, 4] * softmax[2, 4] * softmax[3, 6],
+        softmax[4, 1] * softmax[5, 5],
+        softmax[6, 8],
+    ]
+    entities = Entities(*numpy.array([[0, 4, 6], [4, 6, 7], [1, 0, 1]]))
+    products = entity_products(batch.scores, entities)
+    assert products.dtype == "float32"
+    assert_allclose(products, expected, rtol=1e-5)
+
+
+def test_batch_equals_one_by_one() -> None:
+    lengths = [3, 30, 0, 17, 1, 30]
+    batch = Batch(lengths, 4, missing=0.5)
+    entities = all_entities(lengths, 4)
+    loss, d_scores, d_transitions = batch.loss()
+    marginals = entity_marginals(
+        batch.scores, batch.lengths, batch.transitions, entities, batch.constraints
+    )
+    losses, all_d_transitions = 0.0, numpy.zeros(d_transitions.shape)
+    for end, length in zip(numpy.cumsum(lengths), lengths, strict=True):
+        doc = slice(end - length, end)
+        one = crf_loss(batch.scores[doc], [length], batch.transitions, batch.gold[doc])
+        losses += one[0]
+        all_d_transitions += one[2]
+        assert_allclose(d_scores[doc], one[1], atol=1e-6)
+        mine = (entities.starts >= doc.start) & (entities.ends <= doc.stop)
+        expected = entity_marginals(
+            batch.scores[doc],
+            [length],
+            batch.transitions,
+            Entities(*(array[mine] for array in entities))._replace(
+                starts=entities.starts[mine] - doc.start, ends=entities.ends[mine] - doc.start
+            ),
+            Constraints(*(known[doc] for known in batch.constraints)),
+        )
+        assert_allclose(marginals[mine], expected, atol=1e-6)
+    assert_allclose(loss, losses)
+    assert_allclose(d_transitions, all_d_transitions, atol=1e-5)
+
+
+def test_crf_loss_stays_when_all_scores_of_a_token_grow() -> None:
+    batch = Batch([4, 2, 3], missing=0.3)
+    loss, *gradients = batch.loss()
+    batch.scores += numpy.arange(9, dtype="float32")[:, None] * 32
+    other, *others = batch.loss()
+    assert_allclose(loss, other, rtol=1e-5)
+    for gradient, expected in zip(gradients, others, strict=True):
+        assert_allclose(gradient, expected, atol=1e-5)
+
+
+def test_crf_loss_is_near_0_for_certain_gold() -> None:
+    batch = Batch([4, 4, 2])
+    batch.scores[numpy.arange(10), batch.gold] += 100
+    loss, d_scores, d_transitions = batch.loss()
+    assert 0 <= loss < 1e-9
+    assert_allclose(d_scores, 0, atol=1e-9)
+    assert_allclose(d_transitions, 0, atol=1e-9)
+
+
+def test_crf_gradients_sum_to_0() -> None:
+    batch = Batch([4, 1, 3], missing=0.3)
+    _, d_scores, d_transitions = batch.loss()
+    assert_allclose(d_scores.sum(axis=1), 0, atol=1e-6)
+    assert_allclose(d_transitions.sum(), 0, atol=1e-6)
+
+
+def test_crf_loss_of_docs_without_known_tags_is_0() -> None:
+    batch = Batch([40, 3, 25], 4, missing=1.0)
+    loss, d_scores, d_transitions = batch.loss()
+    assert loss == 0
+    assert not d_scores.any()
+    assert not d_transitions.any()
+
+
+def test_crf_loss_ignores_forbidden_transitions_and_writes_to_no_input() -> None:
+    batch = Batch([4, 3, 2], missing=0.3)
+    loss, d_scores, d_transitions = batch.loss()
+    forbidden = numpy.ones((9, 9), dtype=bool)
+    for tags in valid_sequences(2, 4):
+        for pair in zip(tags, tags[1:], strict=False):
+            forbidden[pair] = False
+    assert not d_transitions[forbidden].any()
+    batch.transitions[forbidden] = numpy.nan
+    for array in (batch.scores, batch.lengths, batch.transitions, batch.gold):
+        array.setflags(write=False)
+    other = batch.loss()
+    assert loss == other[0]
+    assert_array_equal(d_scores, other[1])
+    assert_array_equal(d_transitions, other[2])
+
+
+@pytest.mark.parametrize("lengths", [[], [0], [0, 0]])
+def test_no_tokens_are_legal(lengths: list[int]) -> None:
+    batch = Batch(lengths)
+    loss, d_scores, d_transitions = batch.loss()
+    assert loss == 0
+    assert d_scores.shape == (0, 9)
+    assert_array_equal(d_transitions, numpy.zeros((9, 9)))
+    none = Entities(*numpy.zeros((3, 0), dtype="int64"))
+    assert entity_products(batch.scores, none).shape == (0,)
+    marginals = entity_marginals(
+        batch.scores, batch.lengths, batch.transitions, none, batch.constraints
+    )
+    assert marginals.shape == (0,)
+
+
+def test_docs_without_labels_have_one_sequence() -> None:
+    loss, d_scores, d_transitions = Batch([3, 2], 0).loss()
+    assert loss == 0
+    assert_array_equal(d_scores, numpy.zeros((5, 1)))
+    assert_array_equal(d_transitions, [[0]])
+
+
+@pytest.mark.parametrize("scale", [2, 500])
+def test_long_docs_are_finite(scale: int) -> None:
+    batch = Batch([5000, 3], 4, scale=scale, missing=0.5)
+    loss, *gradients = batch.loss()
+    assert numpy.isfinite(loss)
+    assert loss > 0
+    assert all(numpy.isfinite(gradient).all() for gradient in gradients)
+    entity = Entities(*numpy.array([[10], [4990], [1]]))
+    constraints = Constraints(*numpy.zeros((3, 5003), dtype=bool))
+    marginals = entity_marginals(batch.scores, batch.lengths, None, entity, constraints)
+    assert 0 <= marginals[0] <= 1
+
+
+def test_crf_loss_needs_memory_for_tokens_and_not_for_pairs_of_tags() -> None:
+    batch = Batch([100] * 20, 18, missing=0.5)
+    tracemalloc.start()
+    batch.loss()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 20 * batch.scores.size * 8
+
+
+@pytest.mark.parametrize(
+    "tags", [[1, 0], [0, 5], [3, 5], [2, 5], [0, 1], [-1, 3, 0], [9], [-1, 2, -1, 5], [-2]]
+)
+def test_crf_loss_refuses_tags_that_no_entities_have(tags: list[int]) -> None:
+    batch = Batch([0, 2, len(tags), 4])
+    batch.gold[2 : 2 + len(tags)] = tags
+    with pytest.raises(
+        ValueError, match=r"doc 2 .* no entities have.*was, as numbers: \["
+    ) as error:
+        batch.loss()
+    assert str(tags) in str(error.value)
+
+
+def test_linear_chain_is_the_same_on_all_devices(ops: Ops) -> None:
+    lengths = [12, 0, 7, 1]
+    batch = Batch(lengths, 4, missing=0.5)
+    scores, transitions = ops.asarray(batch.scores), ops.asarray(batch.transitions)
+    loss, *gradients = crf_loss(scores, batch.lengths, transitions, batch.gold)
+    expected_loss, *expected = batch.loss()
+    assert_allclose(loss, expected_loss)
+    for gradient, reference in zip(gradients, expected, strict=True):
+        assert isinstance(gradient, type(scores))
+        assert_allclose(to_numpy(gradient), reference, atol=1e-6)
+    entities = all_entities(lengths, 4)
+    arguments = (batch.lengths, batch.transitions, entities, batch.constraints)
+    marginals = entity_marginals(scores, batch.lengths, transitions, entities, batch.constraints)
+    assert_allclose(marginals, entity_marginals(batch.scores, *arguments), atol=1e-6)
+    products = entity_products(scores, entities)
+    assert_allclose(products, entity_products(batch.scores, entities), atol=1e-6)
