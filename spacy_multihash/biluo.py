@@ -85,6 +85,29 @@ def may_follow(nO: int) -> numpy.ndarray:
     return allowed
 
 
+def allowed_tags(constraints: Constraints, nO: int) -> numpy.ndarray:
+    """Tell which tags each token may have, by what is known of it alone: (N, nO) bool."""
+    columns = kinds(nO)
+    allowed = numpy.ones((len(constraints.starts), nO), dtype=bool)
+    allowed[constraints.starts, columns.I.start : columns.L.stop] = False
+    allowed[constraints.spaces, columns.B] = allowed[constraints.spaces, columns.U] = False
+    allowed[constraints.outside, OUTSIDE + 1 :] = False
+    return allowed
+
+
+def are_entities(tags: numpy.ndarray, lengths: numpy.ndarray, nO: int) -> bool:
+    """Tell whether all tags are known, and follow each other as they may, from end to end of docs.
+
+    tags (N,) int64.
+    lengths (B,) int: The number of tokens of each doc.
+    """
+    if ((tags < 0) | (tags >= nO)).any():
+        return False
+    bounds = numpy.append(0, numpy.cumsum(lengths))
+    tags = numpy.insert(tags, bounds, OUTSIDE)  # follows what may end a doc, as what may begin one
+    return bool(may_follow(nO)[tags[:-1], tags[1:]].all())
+
+
 def entities_of(tags: numpy.ndarray, nO: int) -> Entities:
     """Read the entities off tags that follow each other as they may.
 

@@ -9,7 +9,7 @@ from typing import Callable, NamedTuple
 
 import numpy
 
-from .biluo import OUTSIDE, Constraints, kinds, may_follow, num_labels
+from .biluo import OUTSIDE, Constraints, allowed_tags, kinds, may_follow, num_labels
 from .chains import Chains, pack_chains
 
 
@@ -29,7 +29,8 @@ def decode_greedy(scores: numpy.ndarray, constraints: Constraints) -> numpy.ndar
     N, nO = scores.shape
     tags = scores.argmax(axis=1)
     (known,) = numpy.nonzero(constraints.spaces | constraints.outside)
-    tags[known] = _mask(scores[known], _take(constraints, known)).argmax(axis=1)
+    # Of whitespace that begins a chain, I and L are ruled out as well: the repair would drop them
+    tags[known] = _rule_out(scores, constraints, known).argmax(axis=1)
 
     columns = kinds(nO)
     continues = may_follow(nO)
@@ -156,11 +157,11 @@ def _viterbi(
     scores: numpy.ndarray, chains: Chains, constraints: Constraints, states: _States
 ) -> numpy.ndarray:
     """Find the best tags (N,) of chains, all side by side, in two loops over their steps."""
-    columns = kinds(scores.shape[1])
-    constraints = _take(constraints, chains.order)
     # Chains may be long: sums of thousands of scores
-    sums = _mask(scores[chains.order].astype("float64"), constraints)
-    sums[constraints.starts, columns.I.start : columns.L.stop] = -numpy.inf
+    sums = scores[chains.order].astype("float64")
+    constraints = _take(constraints, chains.order)
+    (known,) = numpy.nonzero(constraints.starts | constraints.spaces | constraints.outside)
+    sums[known] = _rule_out(sums, constraints, known)
     reached = numpy.tile(states.first, (chains.num_chains, 1))
     for t in range(chains.steps):
         step = chains.step(t)
@@ -177,13 +178,15 @@ def _viterbi(
     return tags
 
 
-def _mask(scores: numpy.ndarray, constraints: Constraints) -> numpy.ndarray:
-    """Overwrite the scores of tags that a token cannot have, whatever the other tokens have."""
-    columns = kinds(scores.shape[1])
-    for column in (columns.B, columns.U):
-        scores[constraints.spaces, column] = -numpy.inf
-    scores[constraints.outside, OUTSIDE + 1 :] = -numpy.inf
-    return scores
+def _rule_out(
+    scores: numpy.ndarray, constraints: Constraints, known: numpy.ndarray
+) -> numpy.ndarray:
+    """Return the scores of some tokens, -inf for tags that they cannot have: (len(known), nO).
+
+    known (K,) int64: Their positions.
+    """
+    allowed = allowed_tags(_take(constraints, known), scores.shape[1])
+    return numpy.where(allowed, scores[known], -numpy.inf)
 
 
 def _take(constraints: Constraints, positions: numpy.ndarray) -> Constraints:

@@ -70,7 +70,7 @@ def build_iterated_dilated_encoder_v1(
         )
     return IteratedDilatedEncoder(
         width,
-        dilations=dilations,
+        dilations=list(dilations),
         repeats=repeats,
         window_size=window_size,
         share=share,

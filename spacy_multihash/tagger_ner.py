@@ -15,8 +15,8 @@ from spacy.vocab import Vocab
 from thinc.api import Config, Model, Optimizer, set_dropout_rate, to_numpy
 
 from .biluo import Constraints, Entities, entities_of, tag_names, tag_numbers
+from .confidences import entity_marginals, entity_products
 from .decoding import decode_constrained, decode_crf, decode_greedy
-from .linear_chain import entity_marginals, entity_products
 from .token_losses import crf_losses, cross_entropy, expectation_linear_penalty
 from .token_tagger import listens
 from .types import Array
@@ -185,7 +185,7 @@ class EntityTagger(TrainablePipe):
             raise ValueError(Errors.E187)
         if label in self.labels:
             return 0
-        if self.model.has_dim("nO"):
+        if self.model.get_ref("output_layer").has_param("W"):
             raise ValueError(
                 f'Component "{self.name}": cannot add the label "{label}", the model is '
                 f"initialized for {len(self.labels)} labels: {', '.join(self.labels)}. Add all "
@@ -219,7 +219,13 @@ class EntityTagger(TrainablePipe):
             self.add_label(label)
         self._require_labels()
         sample = [eg.predicted for eg in islice(get_examples(), 10)]
-        self.model.set_dim("nO", len(tag_names(self.labels)))
+        nO = len(tag_names(self.labels))
+        if self.model.maybe_get_dim("nO") not in (None, nO):
+            raise ValueError(
+                f'Component "{self.name}": {len(self.labels)} labels need {nO} tags, but its model '
+                f"has nO = {self.model.get_dim('nO')}. Set nO = null in the model."
+            )
+        self.model.set_dim("nO", nO)
         self.model.initialize(X=sample)
 
     def predict(self, docs: Iterable[Doc]) -> Prediction:
@@ -242,7 +248,7 @@ class EntityTagger(TrainablePipe):
     def set_annotations(self, docs: Iterable[Doc], prediction: Prediction) -> None:
         """Set doc.ents, and doc.spans if asked for."""
         docs = list(docs)
-        ids = [self.vocab.strings[label] for label in self.labels]
+        ids = [self.vocab.strings.add(label) for label in self.labels]
         starts, ends, labels = (array.tolist() for array in prediction.entities)
         # Where the entities of each doc begin, and its tokens
         bounds = numpy.searchsorted(prediction.entities.starts, prediction.ends).tolist()

@@ -44,10 +44,11 @@ def crf_losses(
 
     See `linear_chain.crf_loss`: d_scores (P, N, nO) and d_transitions (nO, nO), float32.
     """
-    passes = [crf_loss(each, lengths, transitions, gold) for each in scores]
-    losses, d_scores, d_transitions = zip(*passes, strict=True)
-    xp, P = get_array_module(scores), len(passes)
-    return sum(losses) / P, xp.stack(d_scores) / P, sum(d_transitions) / P
+    P, N, nO = scores.shape
+    loss, d_scores, d_transitions = crf_loss(
+        scores.reshape((P * N, nO)), numpy.tile(lengths, P), transitions, numpy.tile(gold, P)
+    )
+    return loss / P, d_scores.reshape(scores.shape) / P, d_transitions / P
 
 
 def expectation_linear_penalty(dropped: Array, plain: Array) -> Tuple[float, Array]:

@@ -1,12 +1,18 @@
 """Tags of entities: names, numbers, and which may follow which, against their names."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
 
 from spacy_multihash.biluo import (
     MISSING,
+    Constraints,
+    allowed_tags,
+    are_entities,
     entities_of,
     kinds,
     may_follow,
@@ -49,6 +55,49 @@ def test_tags_follow_as_their_names_tell(C: int) -> None:
     allowed = may_follow(len(names))
     for (i, before), (j, after) in product(enumerate(names), repeat=2):
         assert allowed[i, j] == follows(before, after), (before, after)
+
+
+@pytest.mark.parametrize("C", [0, 1, 3])
+@settings(deadline=None)
+@given(known=arrays.arrays(bool, (3, 6)))
+def test_tags_are_allowed_as_what_is_known_tells(C: int, known: numpy.ndarray) -> None:
+    names = tag_names(LABELS[:C])
+    allowed = allowed_tags(Constraints(*known), len(names))
+    assert allowed.shape == (6, len(names)) and allowed.dtype == bool
+    for (starts, spaces, outside), row in zip(known.T, allowed, strict=True):
+        for name, is_allowed in zip(names, row, strict=True):
+            ruled_out = (
+                (starts and name[0] in "IL")
+                or (spaces and name[0] in "BU")
+                or (outside and name != "O")
+            )
+            assert is_allowed != ruled_out, name
+
+
+def test_no_tokens_have_no_allowed_tags() -> None:
+    assert allowed_tags(Constraints(*numpy.zeros((3, 0), dtype=bool)), 9).shape == (0, 9)
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(st.integers(-2, 5), max_size=3), max_size=3), st.booleans())
+@example([[1], [3]], True)  # from the end of a doc to the beginning of the next
+@example([[0, 4], [], [1, 2, 3]], True)
+def test_tags_are_entities_if_they_follow_from_end_to_end_of_each_doc(
+    docs: list[list[int]], all_known: bool
+) -> None:
+    if all_known:
+        docs = [[max(0, min(tag, 4)) for tag in doc] for doc in docs]
+    names = tag_names(LABELS[:1])
+    expected = all(
+        all(0 <= tag < 5 for tag in doc)
+        and all(
+            follows(before, after)
+            for before, after in pairwise(["O", *(names[tag] for tag in doc), "O"])
+        )
+        for doc in docs
+    )
+    flat = numpy.array([tag for doc in docs for tag in doc], dtype="int64")
+    assert are_entities(flat, numpy.array([len(doc) for doc in docs], dtype="int64"), 5) == expected
 
 
 def test_tags_are_numbered_and_missing_ones_marked() -> None:

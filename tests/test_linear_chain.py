@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import Ops, to_numpy
 
-from spacy_multihash.biluo import MISSING, Constraints, Entities, tag_names
-from spacy_multihash.linear_chain import crf_loss, entity_marginals, entity_products
+from spacy_multihash.biluo import MISSING, Constraints, tag_names
+from spacy_multihash.linear_chain import crf_loss
 
 Weighted = list[tuple[tuple[int, ...], float]]
 
@@ -131,50 +131,6 @@ def check_against_brute_force(batch: Batch) -> None:
     assert_allclose(d_transitions, expected[2], atol=1e-6)
 
 
-def all_entities(lengths: list[int], num_labels: int) -> Entities:
-    ends = numpy.cumsum(lengths)
-    spans = [
-        (first, last + 1, label)
-        for end, length in zip(ends.tolist(), lengths, strict=True)
-        for first in range(end - length, end)
-        for last in range(first, end)
-        for label in range(num_labels)
-    ]
-    return Entities(*numpy.array(spans, dtype="int64").reshape((-1, 3)).T)
-
-
-def keeps(tags: tuple[int, ...], doc: slice, names: list[str], constraints: Constraints) -> bool:
-    for t, tag in enumerate(tags, doc.start):
-        kind = names[tag][0]
-        if constraints.starts[t] and kind in "IL":
-            return False
-        if constraints.spaces[t] and kind in "BU":
-            return False
-        if constraints.outside[t] and kind != "O":
-            return False
-    return True
-
-
-def brute_force_marginals(
-    batch: Batch, transitions: numpy.ndarray, entities: Entities
-) -> list[float]:
-    num_labels = len(transitions) // 4
-    names = tag_names("XYZ"[:num_labels])
-    ends = numpy.cumsum(batch.lengths)
-    found = []
-    for start, end, label in zip(*entities, strict=True):
-        i = numpy.searchsorted(ends, start, side="right")
-        doc = slice(ends[i] - batch.lengths[i], ends[i])
-        every = valid_sequences(num_labels, int(batch.lengths[i]))
-        every = [tags for tags in every if keeps(tags, doc, names, batch.constraints)]
-        kinds = "U" if end == start + 1 else "B" + "I" * (end - start - 2) + "L"
-        wanted = tuple(names.index(f"{kind}-{'XYZ'[label]}") for kind in kinds)
-        inside = slice(start - doc.start, end - doc.start)
-        _, weighted = probabilities(batch.scores[doc], transitions, every)
-        found.append(sum(p for tags, p in weighted if tags[inside] == wanted))
-    return found
-
-
 @settings(deadline=None, max_examples=60)
 @given(batches)
 def test_crf_loss_and_gradients_are_those_of_all_sequences(batch: Batch) -> None:
@@ -212,47 +168,10 @@ def test_crf_loss_has_the_gradients_of_central_differences(missing: float) -> No
         assert_allclose(gradient, expected, atol=1e-7)
 
 
-@settings(deadline=None, max_examples=40)
-@given(batches, st.booleans())
-def test_entity_marginals_are_sums_over_all_sequences(batch: Batch, learned: bool) -> None:
-    nO = batch.scores.shape[1]
-    entities = all_entities(batch.lengths.tolist(), nO // 4)
-    transitions = batch.transitions if learned else numpy.zeros((nO, nO), dtype="float32")
-    marginals = entity_marginals(
-        batch.scores,
-        batch.lengths,
-        batch.transitions if learned else None,
-        entities,
-        batch.constraints,
-    )
-    assert marginals.dtype == "float32"
-    assert ((marginals >= 0) & (marginals <= 1)).all()
-    assert_allclose(marginals, brute_force_marginals(batch, transitions, entities), atol=1e-6)
-
-
-def test_entity_products_are_those_of_softmax_probabilities() -> None:
-    batch = Batch([4, 3])
-    softmax = numpy.exp(batch.scores) / numpy.exp(batch.scores).sum(axis=1, keepdims=True)
-    # O, then B, I, L and U of the labels 0 and 1
-    expected = [
-        softmax[0, 2] * softmax[1, 4] * softmax[2, 4] * softmax[3, 6],
-        softmax[4, 1] * softmax[5, 5],
-        softmax[6, 8],
-    ]
-    entities = Entities(*numpy.array([[0, 4, 6], [4, 6, 7], [1, 0, 1]]))
-    products = entity_products(batch.scores, entities)
-    assert products.dtype == "float32"
-    assert_allclose(products, expected, rtol=1e-5)
-
-
-def test_batch_equals_one_by_one() -> None:
+def test_crf_loss_of_a_batch_is_that_of_its_docs_one_by_one() -> None:
     lengths = [3, 30, 0, 17, 1, 30]
     batch = Batch(lengths, 4, missing=0.5)
-    entities = all_entities(lengths, 4)
     loss, d_scores, d_transitions = batch.loss()
-    marginals = entity_marginals(
-        batch.scores, batch.lengths, batch.transitions, entities, batch.constraints
-    )
     losses, all_d_transitions = 0.0, numpy.zeros(d_transitions.shape)
     for end, length in zip(numpy.cumsum(lengths), lengths, strict=True):
         doc = slice(end - length, end)
@@ -260,17 +179,6 @@ def test_batch_equals_one_by_one() -> None:
         losses += one[0]
         all_d_transitions += one[2]
         assert_allclose(d_scores[doc], one[1], atol=1e-6)
-        mine = (entities.starts >= doc.start) & (entities.ends <= doc.stop)
-        expected = entity_marginals(
-            batch.scores[doc],
-            [length],
-            batch.transitions,
-            Entities(*(array[mine] for array in entities))._replace(
-                starts=entities.starts[mine] - doc.start, ends=entities.ends[mine] - doc.start
-            ),
-            Constraints(*(known[doc] for known in batch.constraints)),
-        )
-        assert_allclose(marginals[mine], expected, atol=1e-6)
     assert_allclose(loss, losses)
     assert_allclose(d_transitions, all_d_transitions, atol=1e-5)
 
@@ -301,6 +209,26 @@ def test_crf_gradients_sum_to_0() -> None:
     assert_allclose(d_transitions.sum(), 0, atol=1e-6)
 
 
+def test_crf_loss_is_the_same_beside_a_doc_without_known_tags() -> None:
+    batch = Batch([4, 0, 2, 3])
+    loss, *gradients = batch.loss()
+    other = Batch([4, 0, 2, 3, 2])
+    other.scores[:9], other.gold[:9], other.gold[9:] = batch.scores, batch.gold, MISSING
+    other.transitions = batch.transitions
+    other_loss, d_scores, d_transitions = other.loss()
+    assert_allclose(loss, other_loss)
+    assert_allclose(gradients[0], d_scores[:9], atol=1e-6)
+    assert_allclose(gradients[1], d_transitions, atol=1e-6)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.5])
+def test_crf_loss_of_scores_that_are_not_numbers_is_none(missing: float) -> None:
+    batch = Batch([4, 3], missing=missing)
+    batch.scores[2, 1] = numpy.nan
+    with numpy.errstate(invalid="ignore"):
+        assert numpy.isnan(batch.loss()[0])
+
+
 def test_crf_loss_of_docs_without_known_tags_is_0() -> None:
     batch = Batch([40, 3, 25], 4, missing=1.0)
     loss, d_scores, d_transitions = batch.loss()
@@ -327,18 +255,12 @@ def test_crf_loss_ignores_forbidden_transitions_and_writes_to_no_input() -> None
 
 
 @pytest.mark.parametrize("lengths", [[], [0], [0, 0]])
-def test_no_tokens_are_legal(lengths: list[int]) -> None:
+def test_crf_loss_takes_no_tokens(lengths: list[int]) -> None:
     batch = Batch(lengths)
     loss, d_scores, d_transitions = batch.loss()
     assert loss == 0
     assert d_scores.shape == (0, 9)
     assert_array_equal(d_transitions, numpy.zeros((9, 9)))
-    none = Entities(*numpy.zeros((3, 0), dtype="int64"))
-    assert entity_products(batch.scores, none).shape == (0,)
-    marginals = entity_marginals(
-        batch.scores, batch.lengths, batch.transitions, none, batch.constraints
-    )
-    assert marginals.shape == (0,)
 
 
 def test_docs_without_labels_have_one_sequence() -> None:
@@ -355,10 +277,6 @@ def test_long_docs_are_finite(scale: int) -> None:
     assert numpy.isfinite(loss)
     assert loss > 0
     assert all(numpy.isfinite(gradient).all() for gradient in gradients)
-    entity = Entities(*numpy.array([[10], [4990], [1]]))
-    constraints = Constraints(*numpy.zeros((3, 5003), dtype=bool))
-    marginals = entity_marginals(batch.scores, batch.lengths, None, entity, constraints)
-    assert 0 <= marginals[0] <= 1
 
 
 def test_crf_loss_needs_memory_for_tokens_and_not_for_pairs_of_tags() -> None:
@@ -383,7 +301,14 @@ def test_crf_loss_refuses_tags_that_no_entities_have(tags: list[int]) -> None:
     assert str(tags) in str(error.value)
 
 
-def test_linear_chain_is_the_same_on_all_devices(ops: Ops) -> None:
+def test_crf_loss_refuses_an_entity_that_reaches_from_doc_to_doc() -> None:
+    batch = Batch([2, 0, 1])
+    batch.gold[:] = [0, 1, 5]
+    with pytest.raises(ValueError, match=r"doc 0 .* was, as numbers: \[0, 1\]"):
+        batch.loss()
+
+
+def test_crf_loss_is_the_same_on_all_devices(ops: Ops) -> None:
     lengths = [12, 0, 7, 1]
     batch = Batch(lengths, 4, missing=0.5)
     scores, transitions = ops.asarray(batch.scores), ops.asarray(batch.transitions)
@@ -393,9 +318,3 @@ def test_linear_chain_is_the_same_on_all_devices(ops: Ops) -> None:
     for gradient, reference in zip(gradients, expected, strict=True):
         assert isinstance(gradient, type(scores))
         assert_allclose(to_numpy(gradient), reference, atol=1e-6)
-    entities = all_entities(lengths, 4)
-    arguments = (batch.lengths, batch.transitions, entities, batch.constraints)
-    marginals = entity_marginals(scores, batch.lengths, transitions, entities, batch.constraints)
-    assert_allclose(marginals, entity_marginals(batch.scores, *arguments), atol=1e-6)
-    products = entity_products(scores, entities)
-    assert_allclose(products, entity_products(batch.scores, entities), atol=1e-6)

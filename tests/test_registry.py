@@ -12,12 +12,14 @@ import spacy_multihash
 
 ENTRY_POINTS = {
     "spacy_architectures": [
+        "spacy-multihash.IteratedDilatedEncoder.v1",
         "spacy-multihash.MaxoutWindowEncoder.v1",
         "spacy-multihash.MultiEmbed.v1",
         "spacy-multihash.MultiHashEmbed.v1",
         "spacy-multihash.MultiWeightedHashEmbed.v1",
         "spacy-multihash.TextCatEnsemble.v1",
         "spacy-multihash.TextCatHashEmbed.v1",
+        "spacy-multihash.TokenTagger.v1",
         "spacy.MultiEmbed.v1",
         "spacy.MultiFewerHashEmbed.v1",
     ],
@@ -27,11 +29,13 @@ ENTRY_POINTS = {
         "spacy-multihash.use_product_ops.v1",
     ],
     "spacy_cli": ["multihash"],
+    "spacy_factories": ["tagger_ner"],
     "spacy_scorers": ["spacy-multihash.seen_unseen_scorer.v1"],
 }
 EMBED = {"width": 8, "attrs": ["NORM", "SHAPE"], "include_static_vectors": False}
 TEXTCAT = {"exclusive_classes": True, "width": 8, "nO": 8}
 ARCHITECTURES = {
+    "spacy-multihash.IteratedDilatedEncoder.v1": {"width": 8},
     "spacy-multihash.MaxoutWindowEncoder.v1": {
         "width": 8,
         "window_size": 1,
@@ -45,6 +49,10 @@ ARCHITECTURES = {
         "*": {"first": {"@architectures": "spacy-multihash.TextCatHashEmbed.v1", **TEXTCAT}}
     },
     "spacy-multihash.TextCatHashEmbed.v1": TEXTCAT,
+    "spacy-multihash.TokenTagger.v1": {
+        "tok2vec": {"@architectures": "spacy.Tok2VecListener.v1", "width": 8, "upstream": "*"},
+        "nO": 8,
+    },
     "spacy.MultiEmbed.v1": {**EMBED, "unk": 0},
     "spacy.MultiFewerHashEmbed.v1": {**EMBED, "rows": [5, 5], "num_hashes": 2},
 }
@@ -71,8 +79,9 @@ def test_architecture_resolves_from_a_config(name: str) -> None:
 @pytest.mark.parametrize("name", ENTRY_POINTS["spacy_architectures"])
 def test_architecture_refuses_arguments_of_a_wrong_type(name: str) -> None:
     # One name that cannot be imported at run time would switch validation off altogether.
-    config = {"model": {"@architectures": name, **ARCHITECTURES[name], "width": "wide"}}
-    with pytest.raises(ValueError, match="width"):
+    number = "nO" if "Tagger" in name else "width"
+    config = {"model": {"@architectures": name, **ARCHITECTURES[name], number: "wide"}}
+    with pytest.raises(ValueError, match=number):
         spacy.registry.resolve(config)
 
 

@@ -1,5 +1,6 @@
 """A dilated convolution, forward and back, on rows that one thread holds in its cache."""
 
+from functools import partial
 from typing import Callable, NamedTuple, Optional, Tuple, cast
 
 import numpy
@@ -125,14 +126,14 @@ def identity_init(C: int) -> Callable[[Ops, Tuple[int, ...]], Floats2d]:
     W (nO, C * nI): each dimension of the token itself goes to the same of the result, if there are
     as many (Strubell et al. 2017, appendix A.1); else Glorot-uniform.
     """
+    return partial(_init_identity, C)
 
-    def init_W(ops: Ops, shape: Tuple[int, ...]) -> Floats2d:
-        nO, columns = shape
-        if columns != C * nO:
-            return cast(Floats2d, glorot_uniform_init(ops, shape))
-        centre = C // 2 * nO
-        W = ops.alloc2f(nO, columns)
-        W[:, centre : centre + nO] = ops.xp.eye(nO, dtype="float32")
-        return W
 
-    return init_W
+def _init_identity(C: int, ops: Ops, shape: Tuple[int, ...]) -> Floats2d:
+    nO, columns = shape
+    if columns != C * nO:
+        return cast(Floats2d, glorot_uniform_init(ops, shape))
+    centre = C // 2 * nO
+    W = ops.alloc2f(nO, columns)
+    W[:, centre : centre + nO] = ops.xp.eye(nO, dtype="float32")
+    return W

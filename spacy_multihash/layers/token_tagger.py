@@ -9,6 +9,7 @@ from thinc.util import ArrayInfo
 
 from ..types import DocLike, DocsEncoder, TokenTagger
 from .iterated_dilated_encoder import NAME, begin_passes
+from .pinned import Pinned
 from .segments import split_rows
 from .word_dropout import drop_words
 
@@ -47,9 +48,9 @@ def token_tagger(
         init=init,
         layers=[tok2vec, output],
         refs={"tok2vec": tok2vec, "output_layer": output},
-        dims={"nO": None},
+        dims={"nO": output.maybe_get_dim("nO")},
         params={"transitions": None} if transitions else {},
-        attrs={"dropout_rate": 0.0},
+        attrs={"transitions": Pinned(int(transitions)), "dropout_rate": 0.0},
     )
 
 
@@ -71,8 +72,6 @@ def forward(
         vectors, backprop_vectors = begin(model, seen)
     P, N, W = vectors.shape
     nO = output.get_dim("nO")
-    if not N:  # BLAS takes no empty matrix
-        return model.ops.alloc3f(P, 0, nO), lambda d_scores: []
     scores, backprop_scores = output(model.ops.reshape2f(vectors, P * N, W), is_train)
     scores = model.ops.reshape3f(scores, P, N, nO)
     info = ArrayInfo.from_array(scores)

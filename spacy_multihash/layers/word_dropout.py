@@ -31,6 +31,14 @@ class MaskedDoc:
         """Count the tokens."""
         return len(self.doc)
 
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (never returns)
+        """Raise AttributeError for what else an embedding may ask of a doc."""
+        raise AttributeError(
+            "With word dropout, the embedding is given docs that have vocab, len() and to_array(), "
+            f"but it asked for '{name}'. Set word_dropout = 0.0 in the model, or take an embedding "
+            "that reads attributes, such as spacy-multihash.MultiHashEmbed.v1."
+        )
+
     def to_array(self, attrs: Any, /) -> numpy.ndarray:  # noqa: ANN401 (an id, or a list of ids)
         """(len(doc), len(attrs)) uint64; (len(doc),) for a single attribute."""
         ids = self.doc.to_array(attrs)

@@ -1,0 +1,617 @@
+"""Measure iterated dilated convolutions and tagger_ner beside what spaCy recognizes entities with.
+
+Encoders, decoders given the vectors of tokens, and training steps of whole pipelines. On the CPU
+all is in one thread.
+"""
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, Optional, TypedDict
+
+import numpy
+import spacy
+import typer
+from _bars import Bar, draw_bars
+from _pipelines import make_examples, update_step
+from _side_by_side import (
+    ATTRS,
+    NO_PLOTS,
+    RESULTS,
+    ROWS,
+    Fresh,
+    Plot,
+    Quick,
+    Ratio,
+    Repeats,
+    Results,
+    Step,
+    Text,
+    can_plot,
+    count_tokens,
+    describe_text,
+    limit_threads,
+    load_text,
+    machine_facts,
+    merge_docs,
+    our_layers,
+    predict_step,
+    random_gradients,
+    ratio,
+    spacy_layers,
+    take_batches,
+    take_docs,
+    take_tokens,
+    time_rounds,
+    training_step,
+)
+from spacy.language import Language
+from spacy.pipeline import TrainablePipe
+from spacy.tokens import Doc, Span
+from thinc.api import CupyOps, Model, fix_random_seed, get_current_ops, prefer_gpu
+from tqdm import tqdm
+from wasabi import msg
+
+from spacy_multihash import build_iterated_dilated_encoder_v1, effective_input_width
+from spacy_multihash.embedding_tables import component_models
+from spacy_multihash.row_inspection import model_size
+
+ENCODER_PREDICT, ENCODER_TRAIN = ENCODER = ("encoder-predict", "encoder-train")
+DECODING, TRAINING = "decoding", "training"
+PARTS = (*ENCODER, DECODING, TRAINING)
+
+# Arms; the ratios are to the first of each part.
+MAXOUT, SPACY_MAXOUT = "MaxoutWindowEncoder", "spacy.MaxoutWindowEncoder"
+DILATED = "IteratedDilatedEncoder"
+NER, GREEDY, CONSTRAINED, CRF = "spaCy's ner", "greedy", "constrained", "crf"
+CROSS_ENTROPY, EVERY_PASS = "cross entropy", "cross entropy of every pass"
+# The default of tagger_ner.
+DILATED_ENCODER = {
+    "@architectures": "spacy-multihash.IteratedDilatedEncoder.v1",
+    "dilations": [1, 2, 1],
+    "repeats": 3,
+}
+BASES = {**dict.fromkeys(ENCODER, MAXOUT), DECODING: NER, TRAINING: NER}
+COLORS = {
+    SPACY_MAXOUT: "#d9d9d9",
+    DILATED: "#6baed6",
+    GREEDY: "#6baed6",
+    CONSTRAINED: "#9ecae1",
+    CRF: "#c6dbef",
+    CROSS_ENTROPY: "#6baed6",
+    EVERY_PASS: "#9ecae1",
+}
+
+HEADER = ("part", "what", "text", "arm", "of the arm", "words/s", "time of the first / its own", "")
+
+
+class Pair(NamedTuple):
+    """Two encoders that are alike in something.
+
+    alike: In what.
+    dilations, repeats, share: Of the IteratedDilatedEncoder.
+    depth: Of the MaxoutWindowEncoder: the nearest to the other in what they are alike.
+    """
+
+    alike: str
+    dilations: tuple[int, ...]
+    repeats: int
+    share: bool
+    depth: int
+
+    @property
+    def name(self) -> str:
+        """Name it in the results."""
+        block = f"{self.dilations} x {self.repeats}{'' if self.share else ', not shared'}"
+        return f"equal {self.alike}: {block} / depth {self.depth}"
+
+
+PARAMETERS, INPUT_WIDTH = "parameters", "input width"
+PAIRS = [
+    Pair(PARAMETERS, (1, 2, 1), repeats=1, share=True, depth=1),
+    Pair(PARAMETERS, (1, 2, 1), repeats=4, share=False, depth=4),
+    Pair(INPUT_WIDTH, (1, 2, 4), repeats=1, share=True, depth=8),
+    Pair(INPUT_WIDTH, (1, 2, 1), repeats=3, share=True, depth=13),
+]
+
+
+class Target(NamedTuple):
+    """What the ratio of an arm is to reach at least."""
+
+    part: str
+    arm: str
+    labels: Sequence[int]
+    least: float
+
+
+# Our targets.
+TARGETS = [Target(DECODING, GREEDY, [18], 5.0), Target(TRAINING, CROSS_ENTROPY, [4, 18], 1.5)]
+
+
+class Batches(NamedTuple):
+    """Batches of so many docs, of so many words each at least; 0: of the text's own docs."""
+
+    docs: int
+    words: int = 0
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How large everything is.
+
+    width: Of the vectors.
+    depth: Of the MaxoutWindowEncoder of the pipelines with spaCy's ner.
+    labels: Numbers of labels.
+    texts: What is encoded; the first two are decoded.
+    words: Words of a training batch.
+    steps: Training steps before decoding, so that there are entities as in real text.
+    batches: How many batches the rounds take in turn.
+    repeats: Rounds of a measurement.
+    """
+
+    width: int = 96
+    depth: int = 8
+    labels: tuple[int, int] = (4, 18)
+    texts: tuple[Batches, Batches, Batches] = (Batches(256), Batches(8, 1000), Batches(1, 10_000))
+    words: int = 1000
+    steps: int = 300
+    batches: int = 4
+    repeats: int = 20
+
+
+QUICK = Settings(
+    width=16,
+    depth=2,
+    texts=(Batches(8), Batches(2, 60), Batches(1, 100)),
+    words=60,
+    steps=2,
+    batches=2,
+    repeats=3,
+)
+
+
+class Case(NamedTuple):
+    """What is measured side by side.
+
+    part: One of PARTS.
+    pair: The encoders that are compared; None in the other parts.
+    labels: The number of labels; 0 for encoders.
+    batches: What the batches are; where pipelines are trained, they have so many words instead.
+    """
+
+    part: str
+    pair: Optional[Pair]
+    labels: int
+    batches: Batches
+
+    @property
+    def what(self) -> str:
+        """Say which encoders, or how many labels."""
+        return f"{self.labels} labels" if self.pair is None else self.pair.name
+
+    @property
+    def text(self) -> str:
+        """Say how long the docs are."""
+        return f"{self.batches.words:,} words" if self.batches.words else "short docs"
+
+    @property
+    def name(self) -> str:
+        """Name it in the results."""
+        return f"{self.part}/{self.what}/{self.text}"
+
+
+class Work(NamedTuple):
+    """What a case times, the tokens of its batches, and what there is to know of each arm."""
+
+    steps: dict[str, Step]
+    tokens: list[int]
+    arms: dict[str, dict[str, float]]
+
+
+class Record(TypedDict):
+    """A case in the results; a ratio is the first arm's time by that of another."""
+
+    part: str
+    what: str
+    text: str
+    labels: int
+    tokens: list[int]
+    arms: dict[str, dict[str, float]]
+    times_ms: dict[str, list[float]]
+    words_per_second: dict[str, float]
+    ratio: dict[str, dict[str, float]]
+
+
+# Settings of a model or a component.
+Config = dict[str, Any]
+# The pipeline whose components decode, by the number of labels.
+Trained = Callable[[int], Language]
+
+
+def dilated(text: Text, settings: Settings, results: Results[Record], only: Sequence[str]) -> None:
+    """Measure what the results lack, each written when it is done.
+
+    text (Text): The text, of which the batches are taken.
+    settings (Settings): The sizes.
+    results (Results[Record]): Where each case is written when it is done.
+    only (Sequence[str]): The parts to measure; none: all.
+    """
+    trained = cache(partial(train_decoders, text, settings))
+    bar = tqdm([c for c in plan(settings, only) if c.name not in results.records], unit="case")
+    for case in bar:
+        bar.set_postfix_str(case.name)
+        results.add(case.name, measure(case, text, settings, trained))
+
+
+def plan(settings: Settings, only: Sequence[str]) -> list[Case]:
+    """List the cases.
+
+    Raises ValueError for a part that is none of ours.
+    """
+    if unknown := sorted(set(only) - set(PARTS)):
+        raise ValueError(f"--only takes {', '.join(PARTS)}, was given {', '.join(unknown)}.")
+    texts, labels = settings.texts, settings.labels
+    cases = [Case(part, pair, 0, batch) for part in ENCODER for pair in PAIRS for batch in texts]
+    cases += [Case(DECODING, None, number, batch) for number in labels for batch in texts[:2]]
+    cases += [Case(TRAINING, None, number, texts[0]) for number in labels]
+    return [case for case in cases if not only or case.part in only]
+
+
+def measure(case: Case, text: Text, settings: Settings, trained: Trained) -> Record:
+    """Time all arms in turns."""
+    fix_random_seed(0)
+    if case.pair is not None:
+        work = make_encoder_work(case, case.pair, text, settings)
+    elif case.part == DECODING:
+        work = make_decoding_work(case, text, settings, trained(case.labels))
+    else:
+        work = make_training_work(case, text, settings)
+    steps = {arm: to_the_end(step) for arm, step in work.steps.items()}
+    with limit_threads(1):
+        times = time_rounds(steps, rounds=settings.repeats, rng=random.Random(0))
+    words, base = numpy.resize(work.tokens, settings.repeats), times[BASES[case.part]]
+    return Record(
+        part=case.part,
+        what=case.what,
+        text=case.text,
+        labels=case.labels,
+        tokens=work.tokens,
+        arms=work.arms,
+        times_ms={arm: [round(float(ms), 4) for ms in all_] for arm, all_ in times.items()},
+        words_per_second={
+            arm: round(float(numpy.median(words / all_)) * 1000) for arm, all_ in times.items()
+        },
+        ratio={arm: asdict(ratio(base, all_)) for arm, all_ in times.items()},
+    )
+
+
+def to_the_end(step: Step) -> Step:
+    """Start when a GPU has done what came before, and end when it has done what is timed."""
+
+    def prepare(i: int) -> Callable[[], object]:
+        run = step(i)
+        synchronize()
+
+        def run_to_the_end() -> None:
+            run()
+            synchronize()
+
+        return run_to_the_end
+
+    return prepare
+
+
+def synchronize() -> None:
+    """Wait for the GPU, if it is what we run on."""
+    ops = get_current_ops()
+    if isinstance(ops, CupyOps):
+        ops.xp.cuda.get_current_stream().synchronize()
+
+
+def make_batches(docs: Sequence[Doc], batches: Batches, number: int) -> list[list[Doc]]:
+    """Take batches of docs as they are, or put together to more words."""
+    docs = merge_docs(docs, batches.words) if batches.words else docs
+    return take_batches(docs, partial(take_docs, size=batches.docs), number)
+
+
+def make_encoder_work(case: Case, pair: Pair, text: Text, settings: Settings) -> Work:
+    """Set up a pair of encoders, and spaCy's with the weights of the one that does the same."""
+    _, dilations, repeats, share, depth = pair
+    width, xp = settings.width, get_current_ops().xp
+    batches = make_batches(text.docs, case.batches, settings.batches)
+    theirs = spacy_layers(width, depth=depth, sample=text.docs[:10])
+    inputs = [theirs["embed"].predict(batch) for batch in batches]
+    convolutions = build_iterated_dilated_encoder_v1(width, list(dilations), repeats, share=share)
+    models = {
+        MAXOUT: our_layers(theirs)["encoder"],
+        SPACY_MAXOUT: theirs["encoder"],
+        DILATED: convolutions.initialize(X=inputs[0]),
+    }
+    seen: dict[str, float] = dict.fromkeys(models, 1 + 2 * depth)
+    seen[DILATED] = effective_input_width(dilations, repeats, 1)
+    arms = {
+        arm: {"parameters": count_parameters(model), "input width": seen[arm]}
+        for arm, model in models.items()
+    }
+    if case.part == ENCODER_PREDICT:
+        steps = {arm: predict_step(model, inputs) for arm, model in models.items()}
+    else:
+        drawn = [random_gradients(batch, width) for batch in batches]
+        gradients = [[xp.asarray(d) for d in each] for each in drawn]
+        steps = {arm: training_step(model, inputs, gradients) for arm, model in models.items()}
+    return Work(steps, [count_tokens(batch) for batch in batches], arms)
+
+
+def count_parameters(*models: Model) -> float:
+    """Count the parameters of models that are initialized."""
+    size = model_size(*models)
+    return 0 if size is None else size.parameters
+
+
+def make_decoding_work(case: Case, text: Text, settings: Settings, nlp: Language) -> Work:
+    """Set up the components that decode, on the same vectors of the same docs."""
+    batches = make_batches(text.docs, case.batches, settings.batches)
+    pipes = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, TrainablePipe)}
+    tok2vec = pipes.pop("tok2vec")
+    vectors = [tok2vec.predict(make_docs(nlp, batch)) for batch in batches]
+
+    def prepare(pipe: TrainablePipe, i: int) -> Callable[[], Sequence[Doc]]:
+        docs = make_docs(nlp, batches[i % len(batches)])
+        tok2vec.set_annotations(docs, vectors[i % len(batches)])
+        return partial(annotate, pipe, docs)
+
+    numbers = range(len(batches))
+    annotated = {arm: [prepare(pipe, i)() for i in numbers] for arm, pipe in pipes.items()}
+    steps: dict[str, Step] = {arm: partial(prepare, pipe) for arm, pipe in pipes.items()}
+    arms = {
+        arm: {
+            "entity share": entity_share([d for batch in found for d in batch]),
+            "of text": entity_share([d for batch in batches for d in batch]),
+        }
+        for arm, found in annotated.items()
+    }
+    return Work(steps, [count_tokens(batch) for batch in batches], arms)
+
+
+def make_docs(nlp: Language, docs: Sequence[Doc]) -> list[Doc]:
+    """Make docs of the words of others, without annotation."""
+    return [example.predicted for example in make_examples(nlp, docs)]
+
+
+def annotate(pipe: TrainablePipe, docs: Sequence[Doc]) -> Sequence[Doc]:
+    """Predict and set the entities of docs."""
+    pipe.set_annotations(docs, pipe.predict(docs))
+    return docs
+
+
+def entity_share(docs: Sequence[Doc]) -> float:
+    """Find the share of tokens that are in entities."""
+    return round(sum(len(ent) for doc in docs for ent in doc.ents) / count_tokens(docs), 4)
+
+
+def make_training_work(case: Case, text: Text, settings: Settings) -> Work:
+    """Set up a pipeline for each component, ours with the encoder that it was made for."""
+    docs = split_labels(text.docs, case.labels)
+    batches = take_batches(docs, partial(take_tokens, size=settings.words), settings.batches)
+    listener, own = listen(settings), tok2vec_model(settings, DILATED_ENCODER)
+    build_arm = partial(build, text.lang, docs)
+    pipelines = {
+        NER: build_arm(tok2vec_model(settings, maxout_encoder(settings)), {NER: ner(listener)}),
+        CROSS_ENTROPY: build_arm(own, {CROSS_ENTROPY: tagger(GREEDY, listener)}),
+        CRF: build_arm(own, {CRF: tagger(CRF, listener)}),
+        EVERY_PASS: build_arm(None, {EVERY_PASS: tagger(GREEDY, own)}),
+    }
+    steps = {arm: update_step(nlp, batches) for arm, nlp in pipelines.items()}
+    arms = {
+        arm: {"parameters": count_parameters(*component_models(nlp).values())}
+        for arm, nlp in pipelines.items()
+    }
+    return Work(steps, [count_tokens(batch) for batch in batches], arms)
+
+
+def train_decoders(text: Text, settings: Settings, labels: int) -> Language:
+    """Train all components that decode a little, on one tok2vec."""
+    docs = split_labels(text.docs, labels)
+    batches = take_batches(docs, partial(take_tokens, size=settings.words), settings.steps)
+    listener = listen(settings)
+    components = {NER: ner(listener)}
+    components.update({arm: tagger(arm, listener) for arm in (GREEDY, CONSTRAINED, CRF)})
+    fix_random_seed(0)
+    nlp = build(text.lang, docs, tok2vec_model(settings, maxout_encoder(settings)), components)
+    step = update_step(nlp, batches)
+    for i in tqdm(range(settings.steps), desc=f"train for {labels} labels", leave=False):
+        step(i)()
+    return nlp
+
+
+def split_labels(docs: Sequence[Doc], number: int) -> list[Doc]:
+    """Copy docs whose entities have so many labels, as equally many parts of each as can be.
+
+    A label is split by the first letters of its entities, which a model can learn.
+
+    Raises ValueError if there are more labels, or fewer first letters of a label than its parts.
+    """
+    letters: dict[str, set[str]] = {}
+    for ent in (ent for doc in docs for ent in doc.ents):
+        letters.setdefault(ent.label_, set()).add(ent.text[0])
+    names: dict[tuple[str, str], str] = {}
+    for i, label in enumerate(sorted(letters)):
+        parts = number // len(letters) + (i < number % len(letters))
+        if not 0 < parts <= len(letters[label]):
+            raise ValueError(
+                f"{len(letters)} labels cannot be split into {number}: {label} would be split into "
+                f"{parts}, and its entities have {len(letters[label])} first letters. Take a "
+                "text with more entities, or another number."
+            )
+        for rank, letter in enumerate(sorted(letters[label])):
+            names[label, letter] = f"{label}{rank % parts}"
+    copies = []
+    for doc in docs:
+        copy = doc.copy()
+        labels = [names[ent.label_, ent.text[0]] for ent in doc.ents]
+        pairs = zip(doc.ents, labels, strict=True)
+        copy.set_ents([Span(copy, ent.start, ent.end, label=label) for ent, label in pairs])
+        copies.append(copy)
+    return copies
+
+
+def build(
+    lang: str,
+    docs: Sequence[Doc],
+    tok2vec: Optional[Config],
+    components: Mapping[str, tuple[str, Config]],
+) -> Language:
+    """Build a pipeline, and initialize it for the labels of docs.
+
+    tok2vec (Optional[Config]): The model of its tok2vec component, if it has one.
+    components (Mapping[str, tuple[str, Config]]): Factory and settings of each other component.
+    """
+    fix_random_seed(0)
+    nlp = spacy.blank(lang)
+    if tok2vec is not None:
+        nlp.add_pipe("tok2vec", config={"model": tok2vec})
+    for name, (factory, config) in components.items():
+        nlp.add_pipe(factory, name=name, config=config)
+    nlp.initialize(partial(make_examples, nlp, docs))
+    return nlp
+
+
+def tok2vec_model(settings: Settings, encoder: Config) -> Config:
+    """Put our embedding before an encoder."""
+    embedding = {
+        "@architectures": "spacy-multihash.MultiHashEmbed.v1",
+        "width": settings.width,
+        "attrs": ATTRS,
+        "rows": ROWS,
+        "include_static_vectors": False,
+    }
+    encoder = {**encoder, "width": settings.width}
+    return {"@architectures": "spacy.Tok2Vec.v2", "embed": embedding, "encode": encoder}
+
+
+def maxout_encoder(settings: Settings) -> Config:
+    """Make the settings of our MaxoutWindowEncoder."""
+    architecture = "spacy-multihash.MaxoutWindowEncoder.v1"
+    sizes = {"depth": settings.depth, "window_size": 1, "maxout_pieces": 3}
+    return {"@architectures": architecture, **sizes}
+
+
+def listen(settings: Settings) -> Config:
+    """Make the settings of a listener."""
+    architecture = "spacy.Tok2VecListener.v1"
+    return {"@architectures": architecture, "width": settings.width, "upstream": "tok2vec"}
+
+
+def ner(tok2vec: Config) -> tuple[str, Config]:
+    """Make the settings of spaCy's ner."""
+    model = {
+        "@architectures": "spacy.TransitionBasedParser.v2",
+        "state_type": "ner",
+        "extra_state_tokens": False,
+        "hidden_width": 64,
+        "maxout_pieces": 2,
+        "use_upper": True,
+        "tok2vec": tok2vec,
+    }
+    return "ner", {"model": model}
+
+
+def tagger(decoder: str, tok2vec: Config) -> tuple[str, Config]:
+    """Make the settings of a tagger_ner; that with the decoder "crf" learns transitions."""
+    architecture = "spacy-multihash.TokenTagger.v1"
+    learn = {"learn_transitions": decoder == CRF}
+    model = {"@architectures": architecture, **learn, "tok2vec": tok2vec}
+    return "tagger_ner", {"decoder": decoder, "model": model}
+
+
+def find_target(record: Record, arm: str) -> Optional[float]:
+    """Find the target of an arm, if it has one."""
+    found = (
+        target.least
+        for target in TARGETS
+        if (target.part, target.arm) == (record["part"], arm) and record["labels"] in target.labels
+    )
+    return next(found, None)
+
+
+def table_rows(records: Mapping[str, Record]) -> list[tuple[str, ...]]:
+    """Make the rows of the table, one for each arm."""
+    rows = []
+    for record in records.values():
+        for arm, values in record["ratio"].items():
+            least, known = find_target(record, arm), record["arms"][arm]
+            row = [record["part"], record["what"], record["text"], arm]
+            row += [", ".join(f"{key} {value:,}" for key, value in known.items())]
+            row += [f"{record['words_per_second'][arm]:,}", str(Ratio(**values))]
+            verdict = "" if least is None else "met" if values["median"] >= least else "missed"
+            rows.append((*row, "" if least is None else f"{least} {verdict}"))
+    return rows
+
+
+def draw(path: Path, records: Mapping[str, Record], title: str) -> None:
+    """Draw the ratios as bars, with their intervals and targets."""
+    from matplotlib.figure import Figure
+
+    panels: dict[tuple[str, str], list[Bar]] = {}
+    for r in records.values():
+        bars = panels.setdefault((r["part"], BASES[r["part"]]), [])
+        for arm, values in r["ratio"].items():
+            if arm != BASES[r["part"]]:
+                label = f"{r['what']},\n{r['text']}"
+                bars.append((label, arm, values, find_target(r, arm)))
+    lines = (len(panels) + 1) // 2
+    figure = Figure(figsize=(15, 6 * lines), layout="constrained")
+    axes = list(figure.subplots(lines, 2, squeeze=False).flat)
+    for ax, ((name, base), bars) in zip(axes, panels.items(), strict=False):
+        draw_bars(ax, bars, COLORS)
+        ax.axvline(1, color="black", linewidth=1)
+        ax.set(title=name, xlabel=f"time of {base} / of the arm (above 1: faster)")
+    for ax in axes[len(panels) :]:
+        ax.set_axis_off()
+    figure.suptitle(title)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=120)
+
+
+def dilated_cli(
+    quick: Quick = False,
+    only: Annotated[Optional[list[str]], typer.Option(help=f"Measure {', '.join(PARTS)}")] = None,
+    repeats: Repeats = None,
+    output: Annotated[
+        Optional[Path], typer.Option(help="JSON file, benchmarks/results/dilated.json if not given")
+    ] = None,
+    plot: Plot = None,
+    fresh: Fresh = False,
+) -> None:
+    """Compare dilated convolutions and tagger_ner with maxout windows and spaCy's ner.
+
+    On a GPU if there is one. A run that was stopped goes on where it was when it is started again.
+
+    DOCS: benchmarks/README.md of spacy-multihash
+    """
+    settings = QUICK if quick else Settings()
+    settings = replace(settings, repeats=repeats or settings.repeats)
+    output = output or RESULTS / ("dilated-quick.json" if quick else "dilated.json")
+    text, machine = load_text(), machine_facts()
+    machine["device"] = "GPU" if prefer_gpu() else "CPU"
+    facts = {"machine": machine, "text": describe_text(text), "settings": asdict(settings)}
+    try:
+        results: Results[Record] = Results(output, facts, fresh=fresh)
+        dilated(text, settings, results, only or [])
+    except ValueError as error:
+        msg.fail("Cannot measure", error, exits=1)
+    aligns: Sequence[str] = ("l", "l", "l", "l", "l", "r", "r", "r")
+    msg.table(table_rows(results.records), header=HEADER, divider=True, aligns=aligns)
+    msg.good("Wrote the times", output)
+    if can_plot():
+        plot = plot or output.with_suffix(".png")
+        draw(plot, results.records, f"{machine['cpu']}, {machine['device']}; {text.name}")
+        msg.good("Drew them", plot)
+    else:
+        msg.warn(NO_PLOTS)
+
+
+if __name__ == "__main__":
+    typer.run(dilated_cli)

@@ -1,0 +1,105 @@
+"""How sure a model is of entities: their probabilities, from scores of tags.
+
+Products of the probabilities of tags underflow in long entities: all is in logarithms.
+"""
+
+from typing import NamedTuple, Optional
+
+import numpy
+from thinc.api import get_array_module, to_numpy
+
+from .biluo import Constraints, Entities, allowed_tags, kinds
+from .chains import pack_chains
+from .forward_backward import find_steps, forward_backward, log_sum
+from .types import Array
+
+
+class _Spelled(NamedTuple):
+    """The K tokens of M entities, one entity after the other.
+
+    positions (K,), tags (K,) int64: Their positions in the batch, and their tags.
+    firsts (M,), lasts (M,) int64: Which of the K are the first and the last of an entity.
+    """
+
+    positions: numpy.ndarray
+    tags: numpy.ndarray
+    firsts: numpy.ndarray
+    lasts: numpy.ndarray
+
+
+def entity_marginals(
+    scores: Array,
+    lengths: numpy.ndarray,
+    transitions: Optional[Array],
+    entities: Entities,
+    constraints: Constraints,
+) -> numpy.ndarray:
+    """Return the probability of each entity: that of all sequences which have it, with its label.
+
+    scores (N, nO) float32: Scores of the tags of all tokens.
+    lengths (B,) int: The number of tokens of each doc, on the host.
+    transitions (nO, nO) float32: As in `crf_loss`. None for zeros: the tokens are independent but
+        for the sequences that there are not.
+    entities (Entities): M entities, on the host.
+    constraints (Constraints): What is known of the tokens; what contradicts it has no probability.
+
+    Returns (M,) float32 in [0, 1], on the host.
+    """
+    xp = get_array_module(scores)
+    nO = scores.shape[1]
+    if transitions is None:
+        transitions = xp.zeros((nO, nO), dtype="float32")
+    chains = pack_chains(lengths)
+    order = xp.asarray(chains.order)
+    allowed = xp.asarray(allowed_tags(constraints, nO))
+    packed = xp.where(allowed, scores.astype("float64"), -xp.inf)[order]
+    sums = forward_backward(packed, chains, find_steps(transitions))
+    spelled = _spell_out(entities, nO)
+    ranks = numpy.argsort(chains.order)  # where a token lies in the order of the steps
+    rows, tags = ranks[spelled.positions], spelled.tags
+    logs = _pick(sums.scores, rows, tags)
+    logs[1:] += _pick(transitions, tags[:-1], tags[1:])
+    # What leads to the first token counts its score, but not the transition between two entities
+    logs[spelled.firsts] = _pick(sums.before, rows, tags)[spelled.firsts]
+    ends = sums.after - sums.totals[:, None]
+    logs[spelled.lasts] += _pick(ends, rows, tags)[spelled.lasts]
+    return _multiply(logs, spelled.firsts)
+
+
+def entity_products(scores: Array, entities: Entities) -> numpy.ndarray:
+    """Return the product of the probabilities of each entity's tags, of independent tokens.
+
+    Equation 1 of the paper: a softmax for each token, whatever sequence may come of it.
+
+    scores (N, nO) float32: Scores of the tags of all tokens.
+    entities (Entities): M entities, on the host.
+
+    Returns (M,) float32 in [0, 1], on the host.
+    """
+    spelled = _spell_out(entities, scores.shape[1])
+    logs = scores.astype("float64")
+    logs -= log_sum(logs)[:, None]
+    return _multiply(_pick(logs, spelled.positions, spelled.tags), spelled.firsts)
+
+
+def _spell_out(entities: Entities, nO: int) -> _Spelled:
+    columns = kinds(nO)
+    sizes = entities.ends - entities.starts
+    firsts = numpy.cumsum(sizes) - sizes
+    lasts = firsts + sizes - 1
+    positions = numpy.repeat(entities.starts - firsts, sizes) + numpy.arange(sizes.sum())
+    tags = numpy.repeat(columns.I.start + entities.labels, sizes)
+    tags[firsts] = columns.B.start + entities.labels
+    tags[lasts] = numpy.where(sizes == 1, columns.U.start, columns.L.start) + entities.labels
+    return _Spelled(positions, tags, firsts, lasts)
+
+
+def _pick(values: Array, rows: numpy.ndarray, columns: numpy.ndarray) -> numpy.ndarray:
+    xp = get_array_module(values)
+    return to_numpy(values[xp.asarray(rows), xp.asarray(columns)])
+
+
+def _multiply(logs: numpy.ndarray, firsts: numpy.ndarray) -> numpy.ndarray:
+    """Return the products of probabilities that begin at each first, from their logarithms."""
+    products = numpy.exp(numpy.add.reduceat(logs, firsts))
+    return numpy.minimum(products, 1).astype("float32")

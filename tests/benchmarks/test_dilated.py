@@ -1,0 +1,281 @@
+import json
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+import dilated
+import numpy
+import pytest
+import spacy
+from _side_by_side import Results, Text
+from dilated import CROSS_ENTROPY, DILATED, GREEDY, MAXOUT, NER, SPACY_MAXOUT, Case, Pair
+from make_sample import make_sentences
+from spacy.tokens import Doc
+from thinc.api import Ops, get_current_ops
+
+from spacy_multihash import build_maxout_window_encoder_v1, effective_input_width
+
+PNG = b"\x89PNG\r\n"
+
+
+@pytest.fixture(scope="module")
+def text() -> Text:
+    vocab = spacy.blank("en").vocab
+    sentences = make_sentences(0)["dev"][:40]
+    docs = [Doc(vocab, words=sentence.words, ents=sentence.tags) for sentence in sentences]
+    return Text("tiny", "en", docs)
+
+
+@pytest.fixture(autouse=True)
+def _tiny_text(text: Text, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dilated, "load_text", lambda: text)
+    # what comes after these tests is not to run on a GPU
+    monkeypatch.setattr(dilated, "prefer_gpu", lambda: False)
+
+
+def run(output: Path, *only: str) -> dict:
+    dilated.dilated_cli(True, list(only), 2, output, None, False)
+    return json.loads(output.read_text("utf8"))
+
+
+@pytest.fixture(scope="module")
+def results(text: Text, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Measure everything once; give the JSON file."""
+    output = tmp_path_factory.mktemp("dilated") / "dilated.json"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dilated, "load_text", lambda: text)
+        patch.setattr(dilated, "prefer_gpu", lambda: False)
+        run(output)
+    return output
+
+
+def records_of(results: Path) -> list[dilated.Record]:
+    return list(json.loads(results.read_text("utf8"))["results"].values())
+
+
+def test_every_case_has_the_ratios_of_its_arms_to_the_first(results: Path) -> None:
+    records = records_of(results)
+    assert [record["part"] for record in records] == (
+        [dilated.ENCODER_PREDICT] * 12
+        + [dilated.ENCODER_TRAIN] * 12
+        + [dilated.DECODING] * 4
+        + [dilated.TRAINING] * 2
+    )
+    for record in records:
+        times = {arm: numpy.array(all_) for arm, all_ in record["times_ms"].items()}
+        base = times[dilated.BASES[record["part"]]]
+        words = numpy.resize(record["tokens"], 2)
+        assert set(times) == set(record["ratio"]) == set(record["arms"])
+        for arm, all_ in times.items():
+            median = pytest.approx(numpy.median(base / all_), rel=1e-2)
+            assert record["ratio"][arm]["median"] == median
+            per_second = pytest.approx(numpy.median(1000 * words / all_), rel=1e-2)
+            assert record["words_per_second"][arm] == per_second
+
+
+def test_docs_have_the_words_that_they_are_to_have(results: Path) -> None:
+    records = [r for r in records_of(results) if r["part"] == dilated.ENCODER_PREDICT][:3]
+    assert [record["text"] for record in records] == ["short docs", "60 words", "100 words"]
+    # 2 docs of 60 words and more, 1 of 100: the last sentence of each is whole
+    assert all(120 <= tokens < 180 for tokens in records[1]["tokens"])
+    assert all(100 <= tokens < 130 for tokens in records[2]["tokens"])
+
+
+def test_encoders_are_measured_with_their_parameters_and_input_widths(results: Path) -> None:
+    (record,) = (
+        r
+        for r in records_of(results)
+        if r["part"] == dilated.ENCODER_TRAIN
+        and r["text"] == "short docs"
+        and r["what"] == dilated.PAIRS[0].name
+    )
+    width = dilated.QUICK.width
+    maxout = {"parameters": 3 * width * (3 * width + 1) + 2 * width, "input width": 3}
+    convolutions = {"parameters": 4 * width * (3 * width + 1), "input width": 11}
+    assert record["arms"] == {MAXOUT: maxout, SPACY_MAXOUT: maxout, DILATED: convolutions}
+
+
+@pytest.mark.parametrize("pair", dilated.PAIRS, ids=lambda pair: pair.name)
+def test_no_other_depth_is_nearer_in_what_a_pair_is_alike(pair: Pair) -> None:
+    def size_of(depth: int) -> float:
+        if pair.alike == dilated.INPUT_WIDTH:
+            return 1 + 2 * depth
+        encoder = build_maxout_window_encoder_v1(96, 1, 3, depth)
+        return dilated.count_parameters(encoder.initialize())
+
+    if pair.alike == dilated.INPUT_WIDTH:
+        wanted: float = effective_input_width(pair.dilations, pair.repeats, 1)
+        assert size_of(pair.depth) == wanted
+    else:
+        convolutions = 1 + len(pair.dilations) * (1 if pair.share else pair.repeats)
+        wanted = convolutions * 96 * (3 * 96 + 1)
+    distances = {depth: abs(size_of(depth) - wanted) for depth in range(1, 20)}
+    assert min(distances, key=lambda depth: distances[depth]) == pair.depth
+
+
+def test_decoders_are_measured_with_the_share_of_entities_they_find(results: Path) -> None:
+    for record in (r for r in records_of(results) if r["part"] == dilated.DECODING):
+        assert list(record["arms"]) == [NER, GREEDY, dilated.CONSTRAINED, dilated.CRF]
+        for shares in record["arms"].values():
+            assert 0 <= shares["entity share"] <= 1
+            assert 0.05 < shares["of text"] < 0.5
+
+
+def test_decoders_get_the_same_vectors_and_docs_without_entities(text: Text) -> None:
+    settings = replace(dilated.QUICK, steps=1)
+    nlp = dilated.train_decoders(text, settings, 4)
+    case = Case(dilated.DECODING, None, 4, settings.texts[0])
+    work = dilated.make_decoding_work(case, text, settings, nlp)
+    batches = [work.steps[arm](1).args[1] for arm in (NER, GREEDY)]  # type: ignore[attr-defined]
+    for doc, other in zip(*batches, strict=True):
+        numpy.testing.assert_array_equal(doc.tensor, other.tensor)
+        assert doc.tensor.any() and not doc.has_annotation("ENT_IOB")
+
+
+def test_decoders_tag_all_docs(text: Text) -> None:
+    settings = replace(dilated.QUICK, steps=1)
+    nlp = dilated.train_decoders(text, settings, 4)
+    case = Case(dilated.DECODING, None, 4, settings.texts[0])
+    work = dilated.make_decoding_work(case, text, settings, nlp)
+    for step in work.steps.values():
+        run_step = step(0)
+        run_step()
+        docs = run_step.args[1]  # type: ignore[attr-defined]
+        assert all(doc.has_annotation("ENT_IOB") for doc in docs)
+
+
+def test_training_steps_change_the_weights_of_every_pipeline(text: Text) -> None:
+    case = Case(dilated.TRAINING, None, 4, dilated.QUICK.texts[0])
+    work = dilated.make_training_work(case, text, dilated.QUICK)
+    assert list(work.steps) == [NER, CROSS_ENTROPY, dilated.CRF, dilated.EVERY_PASS]
+    for arm, step in work.steps.items():
+        update = step(0)
+        nlp = update.func.__self__  # type: ignore[attr-defined]
+        models = [pipe.model for _, pipe in nlp.pipeline]
+        before = [model.to_bytes() for model in models]
+        update()
+        assert [model.to_bytes() for model in models] != before, arm
+
+
+def test_training_arms_are_what_their_names_say(text: Text) -> None:
+    case = Case(dilated.TRAINING, None, 18, dilated.QUICK.texts[0])
+    work = dilated.make_training_work(case, text, dilated.QUICK)
+    pipelines = {
+        arm: step(0).func.__self__  # type: ignore[attr-defined]
+        for arm, step in work.steps.items()
+    }
+    tagger = pipelines[CROSS_ENTROPY].get_pipe(CROSS_ENTROPY)
+    assert len(tagger.labels) == len(pipelines[NER].get_pipe(NER).labels) == 18
+    assert not tagger.learns_transitions
+    assert pipelines[dilated.CRF].get_pipe(dilated.CRF).learns_transitions
+    assert pipelines[CROSS_ENTROPY].pipe_names == ["tok2vec", CROSS_ENTROPY]
+    assert pipelines[dilated.EVERY_PASS].pipe_names == [dilated.EVERY_PASS]
+    names = [node.name for node in pipelines[NER].get_pipe("tok2vec").model.walk()]
+    assert names.count("maxout_window_encoder") == 1
+    names = [node.name for node in pipelines[CROSS_ENTROPY].get_pipe("tok2vec").model.walk()]
+    assert names.count("iterated_dilated_encoder") == 1
+
+
+@pytest.mark.parametrize("number", [4, 7, 18])
+def test_labels_are_split_into_as_many_as_asked_for(text: Text, number: int) -> None:
+    docs = dilated.split_labels(text.docs, number)
+    assert len({ent.label_ for doc in docs for ent in doc.ents}) == number
+    for doc, other in zip(text.docs, docs, strict=True):
+        assert [(e.start, e.end) for e in doc.ents] == [(e.start, e.end) for e in other.ents]
+        assert all(
+            split.label_.startswith(ent.label_)
+            for ent, split in zip(doc.ents, other.ents, strict=True)
+        )
+
+
+def test_labels_of_entities_with_the_same_first_letter_are_the_same(text: Text) -> None:
+    split: dict[tuple[str, str], set[str]] = {}
+    for doc, other in zip(text.docs, dilated.split_labels(text.docs, 18), strict=True):
+        for ent, part in zip(doc.ents, other.ents, strict=True):
+            split.setdefault((ent.label_, ent.text[0]), set()).add(part.label_)
+    assert all(len(labels) == 1 for labels in split.values())
+
+
+def test_splitting_labels_leaves_the_docs_alone(text: Text) -> None:
+    before = [[ent.label_ for ent in doc.ents] for doc in text.docs]
+    dilated.split_labels(text.docs, 18)
+    assert [[ent.label_ for ent in doc.ents] for doc in text.docs] == before
+
+
+@pytest.mark.parametrize(
+    "number, message",
+    [(2, "4 labels cannot be split into 2: ORG would be split into 0"), (400, "100, and its")],
+)
+def test_labels_that_cannot_be_split_so_are_named(text: Text, number: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        dilated.split_labels(text.docs, number)
+
+
+def make_record(part: str, labels: int, arm: str, median: float) -> dilated.Record:
+    interval = {"low": median - 0.1, "median": median, "high": median + 0.1}
+    return dilated.Record(
+        part=part,
+        what="what",
+        text="text",
+        labels=labels,
+        tokens=[10],
+        arms={arm: {"parameters": 1234}},
+        times_ms={arm: [1.0]},
+        words_per_second={arm: 1000},
+        ratio={arm: interval},
+    )
+
+
+def test_table_says_which_targets_are_met() -> None:
+    records = [
+        make_record(dilated.DECODING, 18, GREEDY, 5.1),
+        make_record(dilated.DECODING, 18, GREEDY, 4.9),
+        make_record(dilated.DECODING, 4, GREEDY, 4.9),
+        make_record(dilated.DECODING, 18, dilated.CRF, 4.9),
+        make_record(dilated.TRAINING, 4, CROSS_ENTROPY, 1.4),
+    ]
+    rows = dilated.table_rows({str(n): record for n, record in enumerate(records)})
+    assert [row[-1] for row in rows] == ["5.0 met", "5.0 missed", "", "", "1.5 missed"]
+    assert rows[0][4:7] == ("parameters 1,234", "1,000", "5.10 (5.00-5.20)")
+
+
+@pytest.mark.skipif(
+    find_spec("matplotlib") is None,
+    reason="matplotlib is not installed: pip install 'spacy-multihash[plots]'",
+)
+def test_results_are_drawn(results: Path) -> None:
+    assert results.with_suffix(".png").read_bytes().startswith(PNG)
+
+
+def test_missing_matplotlib_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(dilated, "can_plot", lambda: False)
+    run(tmp_path / "x.json", dilated.ENCODER_PREDICT)
+    assert "pip install" in capsys.readouterr().out
+    assert [path.name for path in tmp_path.iterdir()] == ["x.json"]
+
+
+def test_measures_only_what_is_asked_for_and_missing(tmp_path: Path) -> None:
+    output = tmp_path / "dilated.json"
+    first = run(output, dilated.TRAINING)["results"]
+    assert [record["part"] for record in first.values()] == [dilated.TRAINING] * 2
+    second = run(output, dilated.ENCODER_PREDICT, dilated.TRAINING)["results"]
+    assert {name: second[name] for name in first} == first
+    assert len(second) == 2 + 12
+
+
+def test_refuses_a_part_that_it_does_not_know(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="1"):
+        run(tmp_path / "dilated.json", "encoder")
+    assert "was given encoder." in " ".join(capsys.readouterr().out.split())
+
+
+def test_encoders_are_measured_on_each_device(ops: Ops, text: Text, tmp_path: Path) -> None:
+    results = Results[dilated.Record](tmp_path / "dilated.json", {})
+    settings = replace(dilated.QUICK, texts=(dilated.QUICK.texts[0],) * 3, repeats=2)
+    dilated.dilated(text, settings, results, [dilated.ENCODER_TRAIN])
+    assert type(ops) is type(get_current_ops())
+    assert len(results.records) == len(dilated.PAIRS)

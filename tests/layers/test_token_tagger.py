@@ -1,0 +1,316 @@
+from typing import Any
+
+import numpy
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from spacy.ml.models.tok2vec import build_Tok2Vec_model
+from thinc.api import Linear, Model, Ops, chain, set_dropout_rate, to_numpy
+
+from spacy_multihash.layers import IteratedDilatedEncoder, MaxoutWindowEncoder, token_tagger
+from spacy_multihash.types import DocLike
+
+from .gradients import check_param_gradients
+from .maxout import randomize
+from .test_iterated_dilated_encoder import Weights, reference, weights_of
+
+SYMBOLS, WIDTH, TAGS, REPEATS = 6, 4, 5, 3
+LENGTHS = [3, 0, 1, 7]
+
+
+class Numbers:
+    """A doc of numbered symbols; 0 is unknown."""
+
+    vocab = None
+
+    def __init__(self, ids: numpy.ndarray) -> None:
+        self.ids = ids
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def to_array(self, attrs: Any, /) -> numpy.ndarray:
+        return self.ids.astype("uint64")
+
+
+def make_docs(lengths: list[int], seed: int = 0) -> list[DocLike]:
+    rng = numpy.random.default_rng(seed)
+    return [Numbers(rng.integers(1, SYMBOLS, length)) for length in lengths]
+
+
+def symbols_of(docs: list[DocLike]) -> list[list[int]]:
+    return [doc.to_array(0).tolist() for doc in docs]
+
+
+def embed_symbols() -> Model:
+    """Docs -> the row of a table for each token, (len(doc), WIDTH) float32."""
+
+    def forward(model: Model, docs: list[DocLike], is_train: bool) -> Any:
+        E = model.get_param("E")
+        model.attrs["seen"] = symbols_of(docs)
+
+        def backprop(dXs: list[Any]) -> list[DocLike]:
+            dE = numpy.zeros(E.shape, dtype="float32")
+            for symbols, dX in zip(symbols_of(docs), dXs, strict=True):
+                numpy.add.at(dE, symbols, to_numpy(dX))
+            model.inc_grad("E", model.ops.asarray(dE))
+            return []
+
+        return [E[model.ops.asarray1i(symbols)] for symbols in symbols_of(docs)], backprop
+
+    table = numpy.zeros((SYMBOLS, WIDTH), dtype="float32")
+    model: Model = Model("embed_symbols", forward, params={"E": None}, attrs={"seen": []})
+    model.set_param("E", model.ops.asarray(table))
+    return model
+
+
+def dilated(**options: bool) -> Model:
+    return IteratedDilatedEncoder(
+        WIDTH, dilations=[1, 2], repeats=REPEATS, window_size=1, **options
+    )
+
+
+def windows() -> Model:
+    return MaxoutWindowEncoder(WIDTH, window_size=1, nP=2, depth=2)
+
+
+def build(
+    encode: Model,
+    *,
+    every_pass: bool = True,
+    transitions: bool = False,
+    word_dropout: float = 0.0,
+) -> Model:
+    model = token_tagger(
+        build_Tok2Vec_model(embed_symbols(), encode),
+        Linear(),
+        every_pass=every_pass,
+        transitions=transitions,
+        word_dropout=word_dropout,
+    )
+    model.set_dim("nO", TAGS)
+    model.initialize(X=make_docs([4]))
+    return randomize(model)
+
+
+def seen(model: Model) -> list[list[int]]:
+    """Tell which symbols the embedding was given last."""
+    return model.get_ref("tok2vec").get_ref("embed").attrs["seen"]
+
+
+def affine(model: Model, vectors: numpy.ndarray) -> numpy.ndarray:
+    """Score each token's vector, tag by tag: (N, W) -> (N, nO) float64."""
+    output = model.get_ref("output_layer")
+    W, b = (to_numpy(output.get_param(name)).astype("float64") for name in "Wb")
+    return numpy.array(
+        [[float(row @ vector) + bias for row, bias in zip(W, b, strict=True)] for vector in vectors]
+    ).reshape(-1, len(b))
+
+
+ENCODERS = pytest.mark.parametrize("encode", [dilated, windows])
+
+
+@ENCODERS
+def test_scores_are_an_affine_function_of_the_vectors(ops: Ops, encode: Any) -> None:
+    model = build(encode())
+    docs = make_docs(LENGTHS)
+    scores = model.predict(docs)
+    assert scores.shape == (1, sum(LENGTHS), TAGS) and scores.dtype == "float32"
+    vectors = numpy.concatenate([to_numpy(Y) for Y in model.get_ref("tok2vec").predict(docs)])
+    assert_allclose(to_numpy(scores[0]), affine(model, vectors), atol=1e-4)
+
+
+def test_training_scores_the_tokens_after_every_pass(ops: Ops) -> None:
+    model = build(dilated())
+    docs = make_docs(LENGTHS)
+    scores, _ = model.begin_update(docs)
+    assert scores.shape == (REPEATS, sum(LENGTHS), TAGS)
+    encode = model.get_ref("tok2vec").get_ref("encode")
+    E = to_numpy(model.get_ref("tok2vec").get_ref("embed").get_param("E"))
+    passes = [reference(encode, weights_of(encode), E[symbols]) for symbols in symbols_of(docs)]
+    for number in range(REPEATS):
+        vectors = numpy.concatenate([each[number] for each in passes])
+        assert_allclose(to_numpy(scores[number]), affine(model, vectors), atol=1e-4)
+
+
+@ENCODERS
+@pytest.mark.parametrize("every_pass", [False, True])
+def test_predictions_are_the_last_scores_of_training_without_dropout(
+    encode: Any, every_pass: bool
+) -> None:
+    model = build(encode(), every_pass=every_pass)
+    docs = make_docs(LENGTHS)
+    scores, _ = model.begin_update(docs)
+    assert len(scores) == (REPEATS if every_pass and encode is dilated else 1)
+    predicted = model.predict(docs)
+    assert len(predicted) == 1
+    assert_allclose(predicted[0], scores[-1], atol=1e-5)
+
+
+def test_passes_are_asked_for_only_where_the_encoder_is_known() -> None:
+    tok2vec = chain(embed_symbols(), dilated())  # without the refs of spacy.Tok2Vec.v2
+    tok2vec.set_dim("nO", WIDTH)
+    model = token_tagger(tok2vec, Linear(), every_pass=True, transitions=False)
+    model.set_dim("nO", TAGS)
+    model.initialize(X=make_docs([4]))
+    scores, _ = model.begin_update(make_docs(LENGTHS))
+    assert scores.shape == (1, sum(LENGTHS), TAGS)
+
+
+@pytest.mark.parametrize("every_pass", [False, True])
+@pytest.mark.parametrize("options", [{}, {"share": False}, {"residual": True, "normalize": True}])
+def test_gradients_equal_central_differences_of_the_reference(
+    ops: Ops, every_pass: bool, options: dict[str, bool]
+) -> None:
+    model = build(dilated(**options), every_pass=every_pass)
+    docs = make_docs(LENGTHS, seed=1)
+    scores, backprop = model.begin_update(docs)
+    d_scores = numpy.random.default_rng(0).normal(size=scores.shape).astype("float32")
+    passed_in = ops.asarray(d_scores)
+    assert backprop(passed_in) == []
+    assert_array_equal(to_numpy(passed_in), d_scores)  # never written to
+
+    tok2vec, output = model.layers
+    embed, encode = tok2vec.get_ref("embed"), tok2vec.get_ref("encode")
+    weights: Weights = weights_of(encode)
+    E, W, b = (
+        to_numpy(node.get_param(name)).astype("float64")
+        for node, name in ((embed, "E"), (output, "W"), (output, "b"))
+    )
+
+    def loss() -> float:
+        total, start = 0.0, 0
+        for symbols in symbols_of(docs):
+            if symbols:
+                passes = reference(encode, weights, E[symbols])[-len(scores) :]
+                for Y, d in zip(passes, d_scores, strict=True):
+                    total += float(((Y @ W.T + b) * d[start : start + len(symbols)]).sum())
+            start += len(symbols)
+        return total
+
+    def differences(values: numpy.ndarray) -> numpy.ndarray:
+        slopes = numpy.zeros_like(values)
+        for index in numpy.ndindex(*values.shape):
+            value = values[index]
+            ends = []
+            for end in (value + 1e-6, value - 1e-6):
+                values[index] = end
+                ends.append(loss())
+            values[index] = value
+            slopes[index] = (ends[0] - ends[1]) / 2e-6
+        return slopes
+
+    found = [(embed, "E", E), (output, "W", W), (output, "b", b)]
+    found += [(encode.layers[i], name, values) for (i, name), values in weights.items()]
+    for node, name, values in found:
+        expected = differences(values)
+        assert expected.any(), name
+        atol = 1e-4 * max(abs(expected).max(), 1)
+        assert_allclose(to_numpy(node.get_grad(name)), expected, rtol=0, atol=atol, err_msg=name)
+
+
+def test_gradients_through_other_encoders_equal_central_differences() -> None:
+    model = build(windows())
+    assert all(node.name != "iterated_dilated_encoder" for node in model.walk())
+    check_param_gradients(model, make_docs([3, 0, 4]), lambda scores: scores, eps=1e-3, atol=1e-2)
+
+
+@ENCODERS
+def test_scores_of_a_batch_are_those_of_its_docs_one_by_one(encode: Any) -> None:
+    model = build(encode())
+    docs = make_docs(LENGTHS)
+    alone = numpy.concatenate([model.predict([doc]) for doc in docs], axis=1)
+    assert_allclose(model.predict(docs), alone, atol=1e-5)
+
+
+def test_gradient_of_another_shape_is_refused() -> None:
+    model = build(dilated())
+    _, backprop = model.begin_update(make_docs([3]))
+    for shape in ((1, 3, TAGS), (REPEATS, 2, TAGS), (REPEATS, 3, TAGS + 1), (3 * REPEATS, TAGS)):
+        with pytest.raises(ValueError, match=r"Shape mismatch in backprop. Y: \(3, 3, 5\)"):
+            backprop(numpy.zeros(shape, dtype="float32"))
+
+
+def test_prediction_has_no_way_back() -> None:
+    scores, backprop = build(dilated())(make_docs([3]), is_train=False)
+    with pytest.raises(ValueError, match="'token_tagger' cannot go back from a prediction"):
+        backprop(scores)
+
+
+@ENCODERS
+@pytest.mark.parametrize("every_pass", [False, True])
+@pytest.mark.parametrize("lengths", [[], [0], [0, 0]])
+def test_no_tokens_are_legal(ops: Ops, encode: Any, every_pass: bool, lengths: list[int]) -> None:
+    model = build(encode(), every_pass=every_pass, word_dropout=0.5)
+    set_dropout_rate(model, 0.5)
+    docs = make_docs(lengths)
+    assert model.predict(docs).shape == (1, 0, TAGS)
+    scores, backprop = model.begin_update(docs)
+    assert scores.shape == (REPEATS if every_pass and encode is dilated else 1, 0, TAGS)
+    assert backprop(scores) == []
+
+
+@pytest.mark.parametrize("every_pass", [False, True])
+def test_words_are_dropped_in_training_and_only_while_there_is_dropout(every_pass: bool) -> None:
+    model = build(dilated(), every_pass=every_pass, word_dropout=0.4)
+    docs = make_docs([300, 0, 200])
+    whole = symbols_of(docs)
+    model.begin_update(docs)
+    assert seen(model) == whole
+    set_dropout_rate(model, 0.2)
+    model.predict(docs)
+    assert seen(model) == whole
+    model.begin_update(docs)
+    pairs = [
+        pair for two in zip(whole, seen(model), strict=True) for pair in zip(*two, strict=True)
+    ]
+    dropped = [after == 0 for _, after in pairs]
+    assert 0.3 < numpy.mean(dropped) < 0.5
+    assert all(after in (0, before) for before, after in pairs)
+    assert symbols_of(docs) == whole
+
+
+def test_no_words_are_dropped_unless_asked_for() -> None:
+    model = build(dilated())
+    set_dropout_rate(model, 0.9)
+    docs = make_docs([50])
+    model.begin_update(docs)
+    assert seen(model) == symbols_of(docs)
+
+
+def test_gradients_of_dropped_words_go_to_the_unknown_symbol() -> None:
+    model = build(windows(), word_dropout=0.5)
+    model.attrs["dropout_rate"] = 0.1  # and no other dropout
+    scores, backprop = model.begin_update(make_docs([40]))
+    backprop(numpy.ones_like(scores))
+    dE = to_numpy(model.get_ref("tok2vec").get_ref("embed").get_grad("E"))
+    assert dE.any(axis=1).all()
+
+
+def test_transitions_start_as_zeros_and_are_there_only_if_asked_for() -> None:
+    tok2vec = build_Tok2Vec_model(embed_symbols(), dilated())
+    model = token_tagger(tok2vec, Linear(), every_pass=True, transitions=True)
+    model.set_dim("nO", TAGS)
+    model.initialize(X=make_docs([2]))
+    assert_array_equal(model.get_param("transitions"), numpy.zeros((TAGS, TAGS)))
+    assert model.get_param("transitions").dtype == "float32"
+    assert build(dilated()).has_param("transitions") is False
+
+
+def test_the_number_of_tags_must_be_set() -> None:
+    tok2vec = build_Tok2Vec_model(embed_symbols(), dilated())
+    model = token_tagger(tok2vec, Linear(), every_pass=True, transitions=False)
+    with pytest.raises(ValueError, match="nO"):
+        model.initialize(X=make_docs([2]))
+
+
+def test_a_round_trip_keeps_predictions_and_leaves_settings_of_training() -> None:
+    model = build(dilated(), transitions=True)
+    docs = make_docs(LENGTHS)
+    fresh = build(dilated(), every_pass=False, transitions=True)
+    for node in fresh.walk():
+        for name in node.param_names:
+            node.set_param(name, node.get_param(name) + 1)
+    fresh.from_bytes(model.to_bytes())
+    assert_array_equal(fresh.predict(docs), model.predict(docs))
+    assert_array_equal(fresh.get_param("transitions"), model.get_param("transitions"))
+    assert len(fresh.begin_update(docs)[0]) == 1

@@ -1,0 +1,624 @@
+"""The component tagger_ner: settings, labels, loss, and what it does to docs, as ner does it."""
+
+import pickle
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import spacy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from spacy import displacy
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin, Span
+from spacy.training import Example
+from spacy.util import load_model_from_config
+from thinc.api import Config, Model, fix_random_seed
+from thinc.config import ConfigValidationError
+
+from spacy_multihash.biluo import tag_names
+from spacy_multihash.tagger_ner import EntityTagger
+
+SENTENCES: list[tuple[str, list[tuple[int, int, str]]]] = [
+    ("Anna met Bob in New York .", [(0, 4, "PER"), (9, 12, "PER"), (16, 24, "GPE")]),
+    ("Bob left Rome .", [(0, 3, "PER"), (9, 13, "GPE")]),
+    ("Anna likes New York .", [(0, 4, "PER"), (11, 19, "GPE")]),
+    ("They like rain .", []),
+]
+TEXTS = [text for text, _ in SENTENCES] + ["", "Zoë met Anna", "Rome", "  ", "They like Bob ."]
+
+ITERATED = {
+    "@architectures": "spacy-multihash.IteratedDilatedEncoder.v1",
+    "width": 16,
+    "dilations": [1, 2, 1],
+    "repeats": 2,
+}
+MAXOUT = {
+    "@architectures": "spacy-multihash.MaxoutWindowEncoder.v1",
+    "width": 16,
+    "window_size": 1,
+    "maxout_pieces": 2,
+    "depth": 1,
+}
+EMBED = {
+    "@architectures": "spacy-multihash.MultiHashEmbed.v1",
+    "width": 16,
+    "attrs": ["NORM", "SHAPE"],
+    "rows": [100, 50],
+    "include_static_vectors": False,
+}
+LISTENER = {"@architectures": "spacy.Tok2VecListener.v1", "width": 16, "upstream": "tok2vec"}
+
+# What a doc's entities are: start, end, label, and the ids of links.
+Found = list[tuple[int, int, str, str, str]]
+
+
+def tok2vec(encode: dict[str, Any] = ITERATED, embed: dict[str, Any] = EMBED) -> dict[str, Any]:
+    return {"@architectures": "spacy.Tok2Vec.v2", "embed": embed, "encode": encode}
+
+
+def tagger(vectors: dict[str, Any] | None = None, **model: Any) -> dict[str, Any]:
+    name = "spacy-multihash.TokenTagger.v1"
+    return {"@architectures": name, "tok2vec": vectors or tok2vec(), **model}
+
+
+CRF = tagger(learn_transitions=True)
+
+
+def blank(model: dict[str, Any] | None = None, **config: Any) -> Language:
+    fix_random_seed(0)
+    nlp = spacy.blank("en")
+    nlp.add_pipe("tagger_ner", config={"model": model or tagger(), **config})
+    return nlp
+
+
+def pipe_of(nlp: Language, name: str = "tagger_ner") -> EntityTagger:
+    pipe = nlp.get_pipe(name)
+    assert isinstance(pipe, EntityTagger)
+    return pipe
+
+
+def examples_of(nlp: Language) -> list[Example]:
+    return [Example.from_dict(nlp.make_doc(text), {"entities": ents}) for text, ents in SENTENCES]
+
+
+def fit(nlp: Language, steps: int = 40, *, drop: float = 0.0) -> Language:
+    batch = examples_of(nlp)
+    sgd = nlp.initialize(lambda: batch)
+    sgd.learn_rate = 0.01
+    for _ in range(steps):
+        nlp.update(batch, sgd=sgd, drop=drop)
+    return nlp
+
+
+def trained(model: dict[str, Any] | None = None, steps: int = 40, **config: Any) -> Language:
+    return fit(blank(model, **config), steps, drop=0.1)
+
+
+def initialized(model: dict[str, Any] | None = None, **config: Any) -> Language:
+    return fit(blank(model, **config), 0)
+
+
+def randomize(model: Model) -> None:
+    """Draw all weights: of few inputs, entities of all lengths come out of it."""
+    rng = numpy.random.default_rng(5)
+    for node in model.walk():
+        for name in node.param_names:
+            if node.has_param(name):
+                shape = node.get_param(name).shape
+                values = rng.normal(size=shape, scale=1.2 / numpy.sqrt(shape[-1]))
+                node.set_param(name, node.ops.asarray(values.astype("float32")))
+
+
+def randomized(model: dict[str, Any] | None = None, **config: Any) -> Language:
+    nlp = initialized(model, **config)
+    randomize(pipe_of(nlp).model)
+    output = pipe_of(nlp).model.get_ref("output_layer")
+    fewer_outside = output.ops.asarray1f([3.0, *[0.0] * (output.get_dim("nO") - 1)])
+    output.set_param("b", output.get_param("b") - fewer_outside)
+    return nlp
+
+
+def assert_same_weights(nlp: Language, other: Language) -> None:
+    nodes = zip(pipe_of(nlp).model.walk(), pipe_of(other).model.walk(), strict=True)
+    for node, other_node in nodes:
+        for name in node.param_names:
+            assert_array_equal(node.get_param(name), other_node.get_param(name))
+
+
+def entities_of(docs: Iterable[Doc]) -> list[list[tuple[str, str]]]:
+    return [[(ent.text, ent.label_) for ent in doc.ents] for doc in docs]
+
+
+def gold() -> list[list[tuple[str, str]]]:
+    return [[(text[i:j], label) for i, j, label in ents] for text, ents in SENTENCES]
+
+
+def found(doc: Doc) -> Found:
+    return [(e.start, e.end, e.label_, e.kb_id_, e.ent_id_) for e in doc.ents]
+
+
+DECODERS: dict[str, tuple[dict[str, Any], str]] = {
+    "greedy": (tagger(), "greedy"),
+    "constrained": (tagger(), "constrained"),
+    "crf": (CRF, "crf"),
+    "greedy, of a crf": (CRF, "greedy"),
+}
+
+# Settings
+
+
+@pytest.mark.parametrize(("learn", "decoder"), [(True, "crf"), (False, "constrained")])
+def test_decoder_is_by_default_that_of_the_model(learn: bool, decoder: str) -> None:
+    assert pipe_of(blank(tagger(learn_transitions=learn))).decoder == decoder
+
+
+def test_decoder_with_transitions_that_are_not_there_is_refused() -> None:
+    with pytest.raises(ValueError, match='decoder = "crf" needs learned transitions'):
+        blank(decoder="crf")
+
+
+@pytest.mark.parametrize("penalty", [-0.5, -7.0])
+def test_penalty_below_0_is_refused(penalty: float) -> None:
+    with pytest.raises(ValueError, match="dropout_penalty must be 0 or more, .*was: "):
+        blank(dropout_penalty=penalty)
+
+
+def test_penalty_is_refused_where_another_component_has_the_dropout() -> None:
+    with pytest.raises(ValueError, match=r"where model\.tok2vec is a listener, .*was: 0\.5"):
+        blank(tagger(LISTENER), dropout_penalty=0.5)
+
+
+@pytest.mark.parametrize("rate", [-0.1, 1.0, 7.0])
+def test_word_dropout_out_of_range_is_refused(rate: float) -> None:
+    with pytest.raises(ValueError, match="word_dropout must be a share, .*was: "):
+        blank(tagger(word_dropout=rate))
+
+
+def test_word_dropout_is_refused_where_others_read_the_docs_as_well() -> None:
+    with pytest.raises(ValueError, match=r"word_dropout = 0\.1 needs a tok2vec of its own"):
+        blank(tagger(LISTENER, word_dropout=0.1))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"decoder": "viterbi"},
+        {"confidence": "certain"},
+        {"spans_key": 3.5},
+        {"dropout_penalty": "much"},
+        {"typo": 1},
+        {"model": tagger(train_passes="first")},
+        {"model": tagger(learn_transitions="some")},
+        {"model": tagger(word_dropout="some")},
+        {"model": tagger(typo=1)},
+    ],
+    ids=str,
+)
+def test_config_is_validated(config: dict[str, Any]) -> None:
+    with pytest.raises(ConfigValidationError):
+        spacy.blank("en").add_pipe("tagger_ner", config={"model": tagger(), **config})
+
+
+def test_component_is_found_in_a_pipeline_of_any_language() -> None:
+    nlp = spacy.blank("de")
+    nlp.add_pipe("tagger_ner")
+    meta = nlp.get_pipe_meta("tagger_ner")
+    assert meta.factory == "tagger_ner"
+    assert "doc.ents" in meta.assigns
+    analysis = nlp.analyze_pipes()
+    assert analysis is not None and analysis["problems"] == {"tagger_ner": []}
+
+
+# Labels
+
+
+def test_labels_are_those_of_the_examples() -> None:
+    nlp = initialized()
+    assert pipe_of(nlp).labels == ("GPE", "PER")
+    assert nlp.pipe_labels["tagger_ner"] == ["GPE", "PER"]
+    assert pipe_of(nlp).model.get_dim("nO") == len(tag_names(["GPE", "PER"])) == 9
+
+
+def test_labels_may_be_given() -> None:
+    nlp = blank()
+    labels = ["PER", "ORG", "GPE"]
+    pipe_of(nlp).initialize(lambda: examples_of(nlp), nlp=nlp, labels=labels)
+    assert list(pipe_of(nlp).label_data) == labels
+
+
+def test_labels_may_be_added_before_initialization_without_examples() -> None:
+    nlp = blank()
+    assert [pipe_of(nlp).add_label(label) for label in ("PER", "GPE", "PER")] == [1, 1, 0]
+    nlp.initialize()
+    assert pipe_of(nlp).labels == ("PER", "GPE")
+    assert len(nlp(TEXTS[0])) == 7
+
+
+def test_labels_of_examples_come_after_those_that_were_added() -> None:
+    nlp = blank()
+    pipe_of(nlp).add_label("ORG")
+    nlp.initialize(lambda: examples_of(nlp))
+    assert pipe_of(nlp).labels == ("ORG", "GPE", "PER")
+
+
+def test_label_after_initialization_is_refused_unless_it_is_known() -> None:
+    nlp = trained(steps=1)
+    assert pipe_of(nlp).add_label("PER") == 0
+    with pytest.raises(ValueError, match='cannot add the label "NEW", .* 2 labels: GPE, PER'):
+        pipe_of(nlp).add_label("NEW")
+    assert pipe_of(nlp).labels == ("GPE", "PER")
+
+
+def test_label_that_is_no_string_is_refused() -> None:
+    with pytest.raises(ValueError, match="E187"):
+        pipe_of(blank()).add_label(3)
+
+
+def test_initialization_without_labels_is_refused() -> None:
+    with pytest.raises(ValueError, match="E143.*'tagger_ner'"):
+        blank().initialize()
+
+
+def test_examples_with_other_labels_are_refused() -> None:
+    nlp = initialized()
+    new = Example.from_dict(nlp.make_doc("Anna met"), {"entities": [(0, 4, "NEW")]})
+    with pytest.raises(ValueError, match=r"labels that it does not: NEW\. .*for: GPE, PER"):
+        nlp.update([new])
+
+
+def test_initialization_again_begins_anew() -> None:
+    nlp = trained()
+    assert entities_of(nlp.pipe(TEXTS[:4])) == gold()
+    fix_random_seed(0)
+    nlp.initialize(lambda: examples_of(nlp))
+    assert_same_weights(nlp, initialized())
+    assert entities_of(fit(nlp).pipe(TEXTS[:4])) == gold()
+
+
+def test_component_that_is_not_initialized_says_so() -> None:
+    with pytest.raises(ValueError, match="initialize"):
+        blank()("Anna met Bob")
+
+
+def test_number_of_tags_may_be_set_if_it_is_the_right_one() -> None:
+    assert initialized(tagger(nO=9))
+    with pytest.raises(ValueError, match="nO"):
+        initialized(tagger(nO=5))
+
+
+# What it does to docs, as ner does
+
+
+@pytest.fixture(scope="module")
+def taggers() -> dict[str, Language]:
+    """Pipelines that find entities of random weights everywhere, spaCy's ner among them."""
+    pipelines = {
+        name: randomized(model, decoder=decoder, spans_key="found")
+        for name, (model, decoder) in DECODERS.items()
+    }
+    ner = pipelines["ner"] = spacy.blank("en")
+    ner.add_pipe("ner", config={"model": {"tok2vec": tok2vec(MAXOUT)}})
+    fit(ner, 0)
+    randomize(ner.get_pipe("ner").model)  # type: ignore[attr-defined]
+    return pipelines
+
+
+# Preset: (start, length, what), of overlapping ones the first.
+PRESETS = st.lists(
+    st.tuples(
+        st.integers(0, 11),
+        st.integers(1, 3),
+        st.sampled_from(["PER", "GPE", "blocked", "outside"]),
+    ),
+    max_size=4,
+)
+WORDS = st.lists(st.sampled_from(["Anna", "New", "York", "rain", "\n", " "]), max_size=12)
+
+
+def make_doc(
+    nlp: Language, words: list[str], presets: list[tuple[int, int, str]], sentences: set[int]
+) -> Doc:
+    starts = [i in sentences for i in range(len(words))] if sentences else None
+    doc = Doc(nlp.vocab, words=words, sent_starts=starts)
+    taken: set[int] = set()
+    spans: dict[str, list[Span]] = {"ents": [], "blocked": [], "outside": []}
+    for start, length, what in presets:
+        end = min(start + length, len(words))
+        if start < end and not taken & set(range(start, end)):
+            taken |= set(range(start, end))
+            if what in spans:
+                spans[what].append(doc[start:end])
+            else:
+                ent = Span(doc, start, end, label=what, kb_id=f"Q{start}", span_id=f"id{start}")
+                spans["ents"].append(ent)
+    if taken:
+        ents = spans.pop("ents")
+        doc.set_ents(ents, default="missing", **spans)
+    return doc
+
+
+@settings(max_examples=60, deadline=None)
+@given(words=WORDS, presets=PRESETS, sentences=st.sets(st.integers(1, 11), max_size=3))
+def test_entities_of_others_blocked_tokens_whitespace_and_sentences_are_respected(
+    taggers: dict[str, Language],
+    words: list[str],
+    presets: list[tuple[int, int, str]],
+    sentences: set[int],
+) -> None:
+    for name, nlp in taggers.items():
+        doc = make_doc(nlp, words, presets, sentences)
+        before = doc.copy()
+        preset = found(doc)
+        blocked = [t.i for t in doc if t.ent_iob == 3 and not t.ent_type]
+        _, pipe = nlp.components[0]
+        pipe(doc)
+        assert all(ent in found(doc) for ent in preset), name
+        assert [t.i for t in doc if t.ent_iob == 3 and not t.ent_type] == blocked, name
+        assert all(token.ent_iob for token in doc), name
+        new = [ent for ent, key in zip(doc.ents, found(doc), strict=True) if key not in preset]
+        for ent in new:
+            assert ent.label_ in ("GPE", "PER"), name
+            assert not ent[0].is_space, name
+            assert not any(token.is_sent_start for token in ent[1:]), name
+            assert not any(before[t.i].ent_iob in (1, 3) for t in ent), name
+        if name != "ner":
+            assert [(s.start, s.end, s.label_) for s in doc.spans["found"]] == [
+                (e.start, e.end, e.label_) for e in new
+            ], name
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_batches_give_what_docs_give_one_by_one(name: str, taggers: dict[str, Language]) -> None:
+    nlp = taggers[name]
+    one_by_one = [nlp(text) for text in TEXTS]
+    assert sum(len(doc.ents) for doc in one_by_one) > 5
+    for batch_size in (1, 2, 5, 100):
+        docs = list(nlp.pipe(TEXTS, batch_size=batch_size))
+        assert entities_of(docs) == entities_of(one_by_one)
+        for doc, alone in zip(docs, one_by_one, strict=True):
+            scores = [d.spans["found"].attrs["scores"] for d in (doc, alone)]
+            assert_allclose(*scores, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_entities_do_not_go_on_in_the_next_doc(name: str, taggers: dict[str, Language]) -> None:
+    nlp = taggers[name]
+
+    def docs() -> list[Doc]:
+        made = [nlp.make_doc(word) for word in "Anna New York Bob rain York".split()]
+        for doc in made:
+            doc[0].is_sent_start = False  # whoever set sentences may have said so
+        return made
+
+    alone = [found(pipe_of(nlp)(doc)) for doc in docs()]
+    assert [found(doc) for doc in pipe_of(nlp).pipe(docs())] == alone
+
+
+def test_empty_docs_alone_are_annotated() -> None:
+    nlp = initialized(spans_key="found")
+    docs = list(nlp.pipe(["", ""]))
+    assert [len(doc.ents) for doc in docs] == [0, 0]
+    assert [len(doc.spans["found"].attrs["scores"]) for doc in docs] == [0, 0]
+    assert list(pipe_of(nlp).pipe([])) == []
+
+
+def test_labels_of_a_ruler_that_the_component_does_not_have_are_kept() -> None:
+    nlp = trained()
+    ruler = nlp.add_pipe("entity_ruler", before="tagger_ner")
+    patterns = [
+        {"label": "CITY", "pattern": "New York", "id": "new-york"},
+        {"label": "DRINK", "pattern": "rain"},
+    ]
+    ruler.add_patterns(patterns)  # type: ignore[attr-defined]
+    doc = nlp(TEXTS[0])
+    assert entities_of([doc]) == [[("Anna", "PER"), ("Bob", "PER"), ("New York", "CITY")]]
+    assert doc.ents[2].ent_id_ == "new-york"
+    assert entities_of([nlp(TEXTS[3])]) == [[("rain", "DRINK")]]
+
+
+def test_annotating_again_changes_nothing(taggers: dict[str, Language]) -> None:
+    nlp = taggers["constrained"]
+    doc = nlp(TEXTS[0])
+    before = found(doc)
+    assert found(nlp(doc)) == before
+
+
+def test_predicting_alone_leaves_docs_as_they_are(taggers: dict[str, Language]) -> None:
+    nlp = taggers["crf"]
+    docs = [nlp.make_doc(text) for text in TEXTS]
+    prediction = pipe_of(nlp).predict(docs)
+    assert not any(token.ent_iob for doc in docs for token in doc)
+    assert not any(doc.spans for doc in docs)
+    pipe_of(nlp).set_annotations(docs, prediction)
+    assert entities_of(docs) == entities_of(nlp.pipe(TEXTS))
+
+
+def test_displacy_renders_the_entities() -> None:
+    html = displacy.render(trained()(TEXTS[0]), style="ent", jupyter=False)
+    assert html.count("<mark") == 3
+    assert "PER" in html and "GPE" in html
+
+
+# Confidence
+
+
+@pytest.mark.parametrize("confidence", ["marginal", "product"])
+@pytest.mark.parametrize("name", DECODERS)
+def test_confidences_are_aligned_with_entities_and_survive_being_written(
+    name: str, confidence: str
+) -> None:
+    model, decoder = DECODERS[name]
+    nlp = randomized(model, decoder=decoder, spans_key="found", confidence=confidence)
+    docs = list(nlp.pipe(TEXTS))
+    binary = DocBin().from_bytes(DocBin(docs=docs).to_bytes())
+    for doc, stored in zip(docs, binary.get_docs(nlp.vocab), strict=True):
+        copy = Doc(nlp.vocab).from_bytes(doc.to_bytes())
+        scores = doc.spans["found"].attrs["scores"]
+        assert isinstance(scores, numpy.ndarray) and scores.dtype == "float32"
+        assert scores.shape == (len(doc.ents),)
+        assert ((scores >= 0) & (scores <= 1)).all()
+        for each in (doc, stored, copy):
+            assert [(s.start, s.end, s.label_) for s in each.spans["found"]] == [
+                (e.start, e.end, e.label_) for e in each.ents
+            ]
+            assert_array_equal(each.spans["found"].attrs["scores"], scores)
+
+
+def probabilities(nlp: Language, doc: Doc) -> numpy.ndarray:
+    scores = pipe_of(nlp).model.predict([doc])[-1].astype("float64")
+    scores = numpy.exp(scores - scores.max(axis=1, keepdims=True))
+    return scores / scores.sum(axis=1, keepdims=True)
+
+
+def tags_of(ent: Span) -> list[str]:
+    if len(ent) == 1:
+        return [f"U-{ent.label_}"]
+    return [f"B-{ent.label_}", *[f"I-{ent.label_}"] * (len(ent) - 2), f"L-{ent.label_}"]
+
+
+def test_confidence_may_be_the_product_of_the_probabilities_of_tags() -> None:
+    nlp = randomized(spans_key="found", confidence="product")
+    for doc in nlp.pipe(TEXTS):
+        table = probabilities(nlp, doc)
+        names = tag_names(pipe_of(nlp).labels)
+        expected = [
+            numpy.prod([table[e.start + i, names.index(t)] for i, t in enumerate(tags_of(e))])
+            for e in doc.ents
+        ]
+        assert_allclose(doc.spans["found"].attrs["scores"], expected, rtol=1e-4)
+
+
+def test_confidence_grows_with_training() -> None:
+    before, after = (trained(CRF, steps, spans_key="found") for steps in (8, 60))
+    scores = [nlp(TEXTS[0]).spans["found"].attrs["scores"].mean() for nlp in (before, after)]
+    assert scores[1] > max(scores[0], 0.9)
+
+
+def test_no_spans_unless_asked_for() -> None:
+    nlp = randomized()
+    assert all(not doc.spans for doc in nlp.pipe(TEXTS))
+    assert pipe_of(nlp).predict([nlp.make_doc(TEXTS[0])]).confidences is None
+
+
+# Loss
+
+
+def loss_of(nlp: Language, examples: list[Example]) -> tuple[float, numpy.ndarray]:
+    pipe = pipe_of(nlp)
+    scores, _ = pipe.model.begin_update([eg.predicted for eg in examples])
+    return pipe.get_loss(examples, scores)
+
+
+def partly_annotated(nlp: Language) -> list[Example]:
+    words = TEXTS[0].split()
+    partial = Doc(nlp.vocab, words=words, ents=["B-PER", "O", "", "", "B-GPE", "I-GPE", ""])
+    return [
+        Example(nlp.make_doc(TEXTS[1]), Doc(nlp.vocab, words=TEXTS[1].split())),
+        Example(Doc(nlp.vocab, words=words), partial),
+        Example(nlp.make_doc(""), Doc(nlp.vocab)),
+    ]
+
+
+def test_loss_is_that_of_a_loop_over_known_tokens() -> None:
+    nlp = randomized(tagger(train_passes="last"))
+    examples = partly_annotated(nlp)
+    loss, d_scores = loss_of(nlp, examples)
+    table = probabilities(nlp, examples[1].predicted)
+    names = tag_names(pipe_of(nlp).labels)
+    tags = {0: "U-PER", 1: "O", 4: "B-GPE", 5: "L-GPE"}
+    expected = numpy.zeros((4 + 7, len(names)))
+    for i, tag in tags.items():
+        expected[4 + i] = table[i]
+        expected[4 + i, names.index(tag)] -= 1
+    logs = [numpy.log(table[i, names.index(tag)]) for i, tag in tags.items()]
+    assert loss == pytest.approx(-sum(logs), rel=1e-4)
+    assert_allclose(d_scores[0], expected, atol=1e-5)
+
+
+def test_tokens_without_annotation_have_no_gradient_after_any_pass() -> None:
+    nlp = randomized()
+    _, d_scores = loss_of(nlp, partly_annotated(nlp))
+    assert d_scores.shape == (2, 11, 9)
+    assert [list(numpy.flatnonzero(abs(each).sum(axis=1))) for each in d_scores] == [
+        [4, 5, 8, 9],
+        [4, 5, 8, 9],
+    ]
+
+
+@pytest.mark.parametrize("model", [tagger(), CRF], ids=["independent", "crf"])
+def test_docs_without_annotation_have_no_loss_and_no_gradient(model: dict[str, Any]) -> None:
+    nlp = randomized(model)
+    loss, d_scores = loss_of(nlp, partly_annotated(nlp)[::2])
+    assert loss == pytest.approx(0, abs=1e-6)
+    assert_allclose(d_scores, 0, atol=1e-6)
+    both, of_both = loss_of(nlp, partly_annotated(nlp))
+    one, of_one = loss_of(nlp, partly_annotated(nlp)[1:2])
+    assert both == pytest.approx(one, rel=1e-4)
+    assert_allclose(of_both[:, 4:], of_one, atol=1e-5)
+
+
+# Round trips
+
+
+def outcomes(nlp: Language) -> list[tuple[Found, list[float]]]:
+    docs = nlp.pipe(TEXTS)
+    return [(found(doc), doc.spans["found"].attrs["scores"].tolist()) for doc in docs]
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_pipeline_goes_to_bytes_and_disk_and_back(name: str, tmp_path: Path) -> None:
+    model, decoder = DECODERS[name]
+    nlp = randomized(model, decoder=decoder, spans_key="found")
+    expected = outcomes(nlp)
+    nlp.to_disk(tmp_path)
+    assert outcomes(spacy.load(tmp_path)) == expected
+    others = trained(model, 1, decoder=decoder, spans_key="found")
+    assert outcomes(others) != expected
+    assert outcomes(others.from_bytes(nlp.to_bytes())) == expected
+    fresh = load_model_from_config(Config().from_str(nlp.config.to_str()))
+    assert outcomes(fresh.from_bytes(nlp.to_bytes())) == expected
+
+
+@pytest.mark.parametrize("encode", [ITERATED, MAXOUT], ids=["iterated", "maxout"])
+def test_pipeline_is_pickled(encode: dict[str, Any]) -> None:
+    nlp = randomized(tagger(tok2vec(encode), learn_transitions=True), spans_key="found")
+    assert outcomes(pickle.loads(pickle.dumps(nlp))) == outcomes(nlp)
+
+
+def test_component_alone_goes_to_bytes_and_back_without_the_vocab() -> None:
+    nlp = randomized(CRF, spans_key="found")
+    data = pipe_of(nlp).to_bytes(exclude=["vocab"])
+    other = blank(CRF, spans_key="found")
+    pipe_of(other).from_bytes(data, exclude=["vocab"])
+    assert pipe_of(other).labels == pipe_of(nlp).labels
+    assert outcomes(other) == outcomes(nlp)
+
+
+@pytest.mark.parametrize("learn", [True, False])
+def test_weights_with_transitions_and_without_are_not_mixed_up(learn: bool) -> None:
+    data = pipe_of(randomized(tagger(learn_transitions=learn))).to_bytes()
+    other = blank(tagger(learn_transitions=not learn))
+    with pytest.raises(ValueError, match="transitions"):
+        pipe_of(other).from_bytes(data)
+
+
+def test_docs_of_another_vocab_are_annotated() -> None:
+    doc = spacy.blank("en").make_doc(TEXTS[0])
+    assert entities_of([pipe_of(trained())(doc)]) == gold()[:1]
+
+
+def test_component_is_taken_from_another_pipeline() -> None:
+    source = randomized(CRF, spans_key="found")
+    nlp = spacy.blank("en")
+    nlp.add_pipe("tagger_ner", source=source)
+    assert outcomes(nlp) == outcomes(source)
+
+
+def test_processes_give_what_one_gives() -> None:
+    nlp = randomized(CRF)
+    docs = nlp.pipe(TEXTS, n_process=2, batch_size=2)
+    assert entities_of(docs) == entities_of(nlp.pipe(TEXTS))

@@ -1,0 +1,637 @@
+"""The component tagger_ner in training, in pipelines with other components, and in tools."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import spacy
+import srsly
+from numpy.testing import assert_allclose, assert_array_equal
+from spacy.cli.init_config import fill_config, init_config
+from spacy.cli.init_pipeline import init_labels_cli
+from spacy.cli.package import get_third_party_dependencies
+from spacy.cli.train import train as train_cli
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin, Span
+from spacy.training import Example
+from spacy.training.initialize import init_nlp
+from spacy.util import load_model_from_config
+from thinc.api import Adam, Config, Model, fix_random_seed, set_dropout_rate
+
+from spacy_multihash.acceleration import accelerate
+from spacy_multihash.cli.evaluate import evaluate
+from spacy_multihash.cli.inspect_rows import inspect_rows
+from spacy_multihash.entities import Matching
+from spacy_multihash.importance import Ranking, symbol_importance
+
+from .corpora import CALLBACK, LOOKUP, make_docs, write_corpus
+from .test_tagger_ner import (
+    CRF,
+    EMBED,
+    ITERATED,
+    LISTENER,
+    MAXOUT,
+    SENTENCES,
+    TEXTS,
+    assert_same_weights,
+    blank,
+    entities_of,
+    examples_of,
+    fit,
+    found,
+    gold,
+    initialized,
+    loss_of,
+    partly_annotated,
+    pipe_of,
+    randomized,
+    tagger,
+    tok2vec,
+    trained,
+)
+
+SPACY_CNN = {
+    "@architectures": "spacy.HashEmbedCNN.v2",
+    "width": 16,
+    "depth": 1,
+    "embed_size": 100,
+    "window_size": 1,
+    "maxout_pieces": 2,
+    "subword_features": True,
+    "pretrained_vectors": None,
+}
+CHARACTERS = {
+    "@architectures": "spacy.CharacterEmbed.v2",
+    "width": 16,
+    "rows": 50,
+    "nM": 8,
+    "nC": 4,
+    "include_static_vectors": False,
+    "feature": "NORM",
+}
+SPACY_EMBED = {**EMBED, "@architectures": "spacy.MultiHashEmbed.v2"}
+WEIGHTED = {
+    "@architectures": "spacy-multihash.MultiWeightedHashEmbed.v1",
+    "width": 16,
+    "attrs": ["NORM", "SHAPE"],
+    "rows": [50, 20],
+    "include_static_vectors": False,
+}
+
+MODELS: dict[str, dict[str, Any]] = {
+    "all passes": tagger(),
+    "last pass": tagger(train_passes="last"),
+    "crf": CRF,
+    "crf, last pass": tagger(train_passes="last", learn_transitions=True),
+    "maxout": tagger(tok2vec(MAXOUT)),
+    "maxout, crf": tagger(tok2vec(MAXOUT), learn_transitions=True),
+    "not shared, residual": tagger(
+        tok2vec({**ITERATED, "share": False, "residual": True, "normalize": True})
+    ),
+    "spaCy's": tagger(SPACY_CNN),
+    "characters": tagger(tok2vec(embed=CHARACTERS)),
+    "word dropout": tagger(word_dropout=0.1),
+}
+SOME = {name: MODELS[name] for name in ("all passes", "last pass", "crf", "maxout, crf")}
+
+
+# Learning
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_training_learns_the_sentences(name: str) -> None:
+    nlp = trained(MODELS[name], steps=60)
+    assert entities_of(nlp.pipe(TEXTS[:4])) == gold()
+    scores = nlp.evaluate(examples_of(nlp))
+    assert (scores["ents_f"], scores["ents_per_type"]["GPE"]["f"]) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize("decoder", ["greedy", "constrained"])
+@pytest.mark.parametrize("learn", [True, False])
+def test_each_decoder_finds_what_was_learnt(decoder: str, learn: bool) -> None:
+    nlp = trained(tagger(learn_transitions=learn), steps=60, decoder=decoder)
+    assert entities_of(nlp.pipe(TEXTS[:4])) == gold()
+
+
+def test_transitions_are_learnt() -> None:
+    transitions = pipe_of(trained(CRF)).model.get_param("transitions")
+    assert abs(transitions).max() > 0.01
+    assert numpy.isfinite(transitions).all()
+
+
+@pytest.mark.parametrize("embed", [EMBED, SPACY_EMBED, WEIGHTED], ids=lambda e: e["@architectures"])
+def test_words_are_dropped_whatever_embeds_them(embed: dict[str, Any]) -> None:
+    nlp = initialized(tagger(tok2vec(embed=embed), word_dropout=0.5))
+    losses = {pipe_of(nlp).update(examples_of(nlp), drop=0.1)["tagger_ner"] for _ in range(3)}
+    assert len(losses) == 3 and numpy.isfinite(list(losses)).all()
+
+
+def test_word_dropout_is_refused_by_embeddings_of_characters() -> None:
+    nlp = initialized(tagger(tok2vec(embed=CHARACTERS), word_dropout=0.5))
+    with pytest.raises(AttributeError, match=r"asked for 'to_utf8_array'\. Set word_dropout = 0"):
+        nlp.update(examples_of(nlp), drop=0.1)
+
+
+def test_words_are_not_dropped_without_dropout() -> None:
+    nlp = initialized(tagger(word_dropout=0.9))
+    losses = {pipe_of(nlp).update(examples_of(nlp), drop=0.0)["tagger_ner"] for _ in range(3)}
+    assert len(losses) == 1
+
+
+def test_partial_annotation_is_learnt_from() -> None:
+    nlp = blank(CRF)
+    words = TEXTS[0].split()
+    ents = ["B-PER", "", "B-PER", "O", "B-GPE", "I-GPE", "O"]
+    example = Example(Doc(nlp.vocab, words=words), Doc(nlp.vocab, words=words, ents=ents))
+    sgd = nlp.initialize(lambda: [example])
+    sgd.learn_rate = 0.01
+    for _ in range(40):
+        nlp.update([example], sgd=sgd)
+    assert {(e.start, e.end) for e in nlp(TEXTS[0]).ents} >= {(0, 1), (2, 3), (4, 6)}
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_same_seed_same_weights(name: str) -> None:
+    settings = {"dropout_penalty": 0.1} if name == "all passes" else {}
+    one, other = (trained(SOME[name], 3, **settings) for _ in range(2))
+    assert_same_weights(one, other)
+
+
+def test_updates_of_empty_docs_change_nothing() -> None:
+    nlp, other = randomized(), randomized()
+    empty = [Example.from_dict(nlp.make_doc(""), {})]
+    sgd = nlp.create_optimizer()
+    assert pipe_of(nlp).update(empty, sgd=sgd, drop=0.2) == {"tagger_ner": 0.0}
+    assert pipe_of(nlp).update([], sgd=sgd) == {"tagger_ner": 0.0}
+    assert_same_weights(nlp, other)
+
+
+def test_losses_of_batches_add_up() -> None:
+    nlp = initialized()
+    examples = examples_of(nlp)
+    together = pipe_of(nlp).update(examples)["tagger_ner"]
+    losses: dict[str, float] = {}
+    for example in examples:
+        pipe_of(nlp).update([example], losses=losses)
+    assert losses["tagger_ner"] == pytest.approx(together, rel=1e-4)
+
+
+def test_training_goes_on_with_resumed_pipelines_and_rehearsal_does_nothing() -> None:
+    nlp, before = trained(CRF, 5), trained(CRF, 5)
+    sgd = nlp.resume_training()
+    nlp.rehearse(examples_of(nlp), sgd=sgd)
+    assert_same_weights(nlp, before)
+    sgd.learn_rate = 0.01
+    losses = [nlp.update(examples_of(nlp), sgd=sgd)["tagger_ner"] for _ in range(5)]
+    assert losses[-1] < losses[0]
+    assert pipe_of(nlp).create_optimizer()
+
+
+def test_averages_of_weights_are_used_and_undone() -> None:
+    nlp = blank(CRF)
+    batch = examples_of(nlp)
+    nlp.initialize(lambda: batch)
+    sgd = Adam(0.01, use_averages=True)
+    for _ in range(3):
+        nlp.update(batch, sgd=sgd)
+    model = pipe_of(nlp).model
+    before = model.get_param("transitions").copy()
+    with nlp.use_params(sgd.averages):
+        assert (model.get_param("transitions") != before).any()
+    assert_array_equal(model.get_param("transitions"), before)
+
+
+@pytest.mark.parametrize("model", [tagger(), CRF], ids=["independent", "crf"])
+def test_update_without_annotation_changes_no_weight_by_its_gradient(model: dict[str, Any]) -> None:
+    nlp = randomized(model)
+    losses = nlp.update(partly_annotated(nlp)[::2], drop=0.2)
+    assert losses["tagger_ner"] == pytest.approx(0, abs=1e-6)
+    for node in pipe_of(nlp).model.walk():
+        for name in node.param_names:
+            if node.has_grad(name):
+                assert_allclose(node.get_grad(name), 0, atol=1e-5)
+
+
+@pytest.mark.parametrize("model", [tagger(), CRF], ids=["independent", "crf"])
+def test_entities_of_other_tokens_are_learnt_where_they_fit_and_missing_where_not(
+    model: dict[str, Any],
+) -> None:
+    nlp = randomized(model)
+    words = ["Anna met", "Bob", "in", "New", "York ."]
+    tags = ["B-PER", "B-PER", "O", "B-GPE", "I-GPE"]
+    reference = Doc(nlp.vocab, words=words, ents=tags)
+    example = Example(nlp.make_doc(TEXTS[0]), reference)
+    assert example.get_aligned_ner() == [
+        *("B-PER", "L-PER", "U-PER", "O", "B-GPE", "I-GPE", "L-GPE")
+    ]
+    predicted = Doc(nlp.vocab, words=["Anna", "met Bob", "in", "New York", "."])
+    misaligned = Example(predicted, reference)
+    assert misaligned.get_aligned_ner() == [None, None, "O", "B-GPE", "L-GPE"]
+    for each in (example, misaligned):
+        loss, d_scores = loss_of(nlp, [each])
+        assert numpy.isfinite(loss) and loss > 0
+        assert numpy.isfinite(d_scores).all()
+
+
+def test_overlapping_gold_entities_are_refused_as_by_ner() -> None:
+    nlp = blank()
+    with pytest.raises(ValueError, match="E103"):
+        Example.from_dict(nlp.make_doc(TEXTS[0]), {"entities": [(0, 12, "PER"), (9, 24, "GPE")]})
+
+
+def test_gold_entity_that_begins_with_whitespace_is_trained_on_and_not_found() -> None:
+    nlp = initialized(CRF)
+    doc = nlp.make_doc("Anna \n Bob")
+    odd = Example(doc, doc.copy())
+    odd.reference.set_ents([Span(doc, 1, len(doc), label="PER")])
+    for _ in range(20):
+        losses = nlp.update([odd], sgd=nlp.create_optimizer())
+    assert numpy.isfinite(losses["tagger_ner"])
+    assert all(not ent[0].is_space for ent in nlp("Anna \n Bob").ents)
+
+
+def test_scores_that_are_no_numbers_are_refused() -> None:
+    nlp = initialized()
+    output = pipe_of(nlp).model.get_ref("output_layer")
+    output.set_param("b", numpy.full(9, numpy.nan, dtype="float32"))
+    with pytest.raises(ValueError, match="E910"):
+        nlp.update(examples_of(nlp))
+
+
+def test_examples_may_come_one_by_one() -> None:
+    nlp = initialized()
+    expected = pipe_of(nlp).update(examples_of(nlp))
+    assert pipe_of(nlp).update(iter(examples_of(nlp))) == expected != {"tagger_ner": 0.0}
+
+
+# The penalty for what dropout changes
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_penalty_adds_to_the_loss_of_dropout_only(name: str) -> None:
+    plain, penalized = (trained(SOME[name], 5, dropout_penalty=p) for p in (0.0, 0.5))
+    pipe_of(penalized).model.from_bytes(pipe_of(plain).model.to_bytes())
+
+    def loss(nlp: Language, drop: float) -> float:
+        fix_random_seed(1)
+        return pipe_of(nlp).update(examples_of(nlp), drop=drop)["tagger_ner"]
+
+    assert loss(penalized, 0.3) > loss(plain, 0.3)
+    assert loss(penalized, 0.0) == loss(plain, 0.0)
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_penalty_is_the_squared_distance_of_scores_without_dropout(name: str) -> None:
+    nlp = randomized(SOME[name], dropout_penalty=0.25)
+    pipe, examples = pipe_of(nlp), examples_of(nlp)
+    docs = [eg.predicted for eg in examples]
+    plain, _ = pipe.model.begin_update(docs)
+    fix_random_seed(2)
+    set_dropout_rate(pipe.model, 0.3)
+    dropped, _ = pipe.model.begin_update(docs)
+    loss, _ = pipe.get_loss(examples, dropped)
+    distances = [((a - b) ** 2).sum() for a, b in zip(dropped, plain, strict=True)]
+    fix_random_seed(2)
+    expected = loss + 0.25 * numpy.mean(distances)
+    assert pipe.update(examples, drop=0.3)["tagger_ner"] == pytest.approx(expected, rel=1e-4)
+
+
+def test_penalty_does_not_keep_the_model_from_learning() -> None:
+    nlp = trained(steps=60, dropout_penalty=0.05)
+    assert entities_of(nlp.pipe(TEXTS[:4])) == gold()
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.5])
+@pytest.mark.parametrize("name", [*SOME, "word dropout"])
+def test_gradients_are_those_of_the_loss_that_is_reported(name: str, penalty: float) -> None:
+    nlp = randomized(MODELS[name], dropout_penalty=penalty)
+    model = pipe_of(nlp).model
+
+    def loss() -> float:
+        fix_random_seed(4)  # the same dropout each time
+        return pipe_of(nlp).update(examples_of(nlp), drop=0.2)["tagger_ner"]
+
+    loss()
+    params = [(node, param) for node in model.walk() for param in node.param_names]
+    grads = [node.get_grad(param).copy() for node, param in params]
+    for (node, param), grad in zip(params, grads, strict=True):
+        check_some_differences(node, param, grad, loss)
+
+
+def check_some_differences(
+    node: Model, param: str, grad: numpy.ndarray, loss: Callable[[], float]
+) -> None:
+    """Compare the largest entries of a gradient, and some others, with central differences.
+
+    ReLU has kinks, which the differences of some entries go across.
+    """
+    rng = numpy.random.default_rng(1)
+    values = node.get_param(param).copy()
+    eps = 4e-4
+    chosen = [*numpy.argsort(-abs(grad).ravel())[:3], *rng.integers(grad.size, size=3)]
+    for index in chosen:
+        losses = []
+        for sign in (1, -1):
+            moved = values.copy()
+            moved.ravel()[index] += sign * eps
+            node.set_param(param, moved)
+            losses.append(loss())
+        node.set_param(param, values)
+        difference = (losses[0] - losses[1]) / (2 * eps)
+        atol = 0.05 * max(float(abs(grad).max()), 0.05)
+        assert_allclose(grad.ravel()[index], difference, atol=atol, err_msg=f"{node.name} {param}")
+
+
+# Beside other components
+
+
+def shared(encode: dict[str, Any] = ITERATED, other: str = "tagger_ner") -> Language:
+    """A pipeline of which two components listen to one tok2vec."""
+    fix_random_seed(0)
+    nlp = spacy.blank("en")
+    nlp.add_pipe("tok2vec", config={"model": tok2vec(encode)})
+    model = tagger(LISTENER, learn_transitions=True)
+    nlp.add_pipe("tagger_ner", config={"model": model, "spans_key": "found"})
+    settings = {"tagger_ner": tagger(LISTENER), "ner": {"tok2vec": LISTENER}}
+    if other in settings:
+        nlp.add_pipe(other, name="other", config={"model": settings[other]})
+    return nlp
+
+
+def weights_of(model: Model) -> list[numpy.ndarray]:
+    return [node.get_param(n).copy() for node in model.walk() for n in node.param_names]
+
+
+@pytest.mark.parametrize("other", ["tagger_ner", "ner", "none"])
+@pytest.mark.parametrize("encode", [ITERATED, MAXOUT], ids=["iterated", "maxout"])
+def test_component_learns_from_the_vectors_of_another(encode: dict[str, Any], other: str) -> None:
+    nlp = fit(shared(encode, other), steps=60, drop=0.1)
+    ents = [(ent.text, ent.label_) for ent in nlp(TEXTS[0], disable=["other"]).ents]
+    assert ents == gold()[0]
+    assert found(nlp(TEXTS[0])) == found(nlp(TEXTS[0], disable=["other"]))
+
+
+@pytest.mark.parametrize("other", ["tagger_ner", "none"])
+def test_gradients_reach_the_vectors_of_another_component(other: str) -> None:
+    nlp = fit(shared(other=other), steps=2)
+    vectors = nlp.get_pipe("tok2vec").model  # type: ignore[attr-defined]
+    alone = vectors.copy()
+    examples = examples_of(nlp)
+    losses = nlp.update(examples, sgd=False)
+    assert losses["tagger_ner"] > 0
+    docs = [eg.predicted for eg in examples_of(nlp)]
+    Xs, backprop_vectors = alone.begin_update(docs)
+    dXs = [numpy.zeros_like(X) for X in Xs]
+    for name in nlp.pipe_names[1:]:
+        pipe = pipe_of(nlp, name)
+        output = pipe.model.get_ref("output_layer").copy()
+        scores, backprop = output.begin_update(numpy.concatenate(Xs))
+        _, d_scores = pipe.get_loss(examples, scores[None])
+        d_vectors = numpy.split(backprop(d_scores[0]), numpy.cumsum([len(X) for X in Xs])[:-1])
+        dXs = [dX + d for dX, d in zip(dXs, d_vectors, strict=True)]
+    backprop_vectors(dXs)
+    for node, expected in zip(vectors.walk(), alone.walk(), strict=True):
+        for name in node.param_names:
+            scale = abs(expected.get_grad(name)).max()
+            assert_allclose(node.get_grad(name), expected.get_grad(name), atol=1e-4 * scale)
+
+
+def test_another_listener_learns_where_entities_are_not_annotated() -> None:
+    # The last listener passes the gradients of all on
+    nlp = spacy.blank("en")
+    nlp.add_pipe("tok2vec", config={"model": tok2vec()})
+    model = {"@architectures": "spacy.Tagger.v2", "tok2vec": LISTENER}
+    nlp.add_pipe("tagger", config={"model": model})
+    nlp.add_pipe("tagger_ner", config={"model": tagger(LISTENER)})
+    words = TEXTS[1].split()
+    docs = [Doc(nlp.vocab, words=words, tags=list("NVNP")), *make_docs()[:1]]
+    examples = [Example(Doc(nlp.vocab, words=[t.text for t in doc]), doc) for doc in docs]
+    sgd = nlp.initialize(lambda: examples)
+    sgd.L2 = 0.0
+    vectors = nlp.get_pipe("tok2vec").model  # type: ignore[attr-defined]
+    before = weights_of(vectors)
+    output = pipe_of(nlp).model.get_ref("output_layer").get_param("W").copy()
+    tags = weights_of(nlp.get_pipe("tagger").model)  # type: ignore[attr-defined]
+    for _ in range(4):
+        nlp.update(examples[:1], sgd=sgd)
+    assert any((a != b).any() for a, b in zip(before, weights_of(vectors), strict=True))
+    after = weights_of(nlp.get_pipe("tagger").model)  # type: ignore[attr-defined]
+    assert any((a != b).any() for a, b in zip(tags, after, strict=True))
+    assert_array_equal(pipe_of(nlp).model.get_ref("output_layer").get_param("W"), output)
+
+
+@pytest.mark.parametrize("encode", [ITERATED, MAXOUT], ids=["iterated", "maxout"])
+def test_replaced_listeners_predict_the_same_also_after_loading(
+    encode: dict[str, Any], tmp_path: Path
+) -> None:
+    nlp = fit(shared(encode), steps=5)
+
+    def outcomes(pipeline: Language) -> list[Any]:
+        docs = pipeline.pipe(TEXTS)
+        return [(found(d), d.spans["found"].attrs["scores"].tolist()) for d in docs]
+
+    expected = outcomes(nlp)
+    nlp.replace_listeners("tok2vec", "tagger_ner", ["model.tok2vec"])
+    assert outcomes(nlp) == expected
+    nlp.to_disk(tmp_path)
+    loaded = spacy.load(tmp_path)
+    assert outcomes(loaded) == expected
+    sgd = loaded.resume_training()
+    sgd.learn_rate = 0.01
+    losses = [loaded.update(examples_of(loaded), sgd=sgd)["tagger_ner"] for _ in range(10)]
+    assert losses[-1] < losses[0]
+
+
+def test_frozen_vectors_of_another_component_are_listened_to_while_annotating() -> None:
+    nlp = fit(shared(other="none"), steps=0)
+    vectors = nlp.get_pipe("tok2vec").model  # type: ignore[attr-defined]
+    before = weights_of(vectors)
+    sgd = nlp.create_optimizer()
+    sgd.learn_rate = 0.03
+    for _ in range(60):
+        nlp.update(examples_of(nlp), sgd=sgd, exclude=["tok2vec"], annotates=["tok2vec"])
+    for one, other in zip(before, weights_of(vectors), strict=True):
+        assert_array_equal(one, other)
+    assert entities_of(nlp.pipe(TEXTS[:4])) == gold()
+
+
+def test_disabled_component_annotates_nothing_and_is_enabled_again(tmp_path: Path) -> None:
+    nlp = trained()
+    with nlp.select_pipes(disable=["tagger_ner"]):
+        assert not nlp(TEXTS[0]).has_annotation("ENT_IOB")
+    assert entities_of([nlp(TEXTS[0])]) == gold()[:1]
+    nlp.to_disk(tmp_path)
+    loaded = spacy.load(tmp_path, disable=["tagger_ner"])
+    assert not loaded(TEXTS[0]).has_annotation("ENT_IOB")
+    loaded.enable_pipe("tagger_ner")
+    assert entities_of([loaded(TEXTS[0])]) == gold()[:1]
+
+
+def test_meta_says_what_the_pipeline_has(tmp_path: Path) -> None:
+    nlp = trained(steps=1)
+    nlp.to_disk(tmp_path)
+    meta = srsly.read_json(tmp_path / "meta.json")
+    assert meta["pipeline"] == meta["components"] == ["tagger_ner"]
+    assert meta["labels"] == {"tagger_ner": ["GPE", "PER"]}
+    assert Config().from_disk(tmp_path / "config.cfg")["components"]["tagger_ner"]["factory"] == (
+        "tagger_ner"
+    )
+
+
+def test_package_of_the_pipeline_requires_this_one() -> None:
+    nlp = blank(tagger(SPACY_CNN))
+    config = nlp.config
+    del config["components"]["tagger_ner"]["model"]  # whose architectures are ours as well
+    (requirement,) = get_third_party_dependencies(config)
+    assert requirement.startswith("spacy-multihash")
+
+
+# Configs
+
+MINIMAL = """
+[nlp]
+lang = "en"
+pipeline = ["tagger_ner"]
+
+[components]
+
+[components.tagger_ner]
+factory = "tagger_ner"
+"""
+
+
+def test_minimal_config_is_filled_with_the_defaults(tmp_path: Path) -> None:
+    path = tmp_path / "minimal.cfg"
+    path.write_text(MINIMAL)
+    _, filled = fill_config(tmp_path / "filled.cfg", path, silent=True)
+    section = filled["components"]["tagger_ner"]
+    encode = section["model"]["tok2vec"]["encode"]
+    assert section["model"]["@architectures"] == "spacy-multihash.TokenTagger.v1"
+    assert (encode["dilations"], encode["repeats"]) == ([1, 2, 1], 3)
+    assert (section["decoder"], section["spans_key"]) == (None, None)
+    assert filled["training"]["score_weights"]["ents_f"] == 1.0
+    nlp = load_model_from_config(Config().from_disk(tmp_path / "filled.cfg"))
+    assert pipe_of(nlp).model.get_ref("tok2vec").get_dim("nO") == 96
+
+
+def test_default_model_learns_the_sentences() -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("tagger_ner")
+    assert entities_of(fit(nlp, 15).pipe(TEXTS[:4])) == gold()
+
+
+def test_init_config_takes_the_component() -> None:
+    config = init_config(lang="en", pipeline=["tagger_ner"], silent=True)
+    assert config["nlp"]["pipeline"] == ["tagger_ner"]
+    encode = config["components"]["tagger_ner"]["model"]["tok2vec"]["encode"]
+    assert encode["@architectures"] == "spacy-multihash.IteratedDilatedEncoder.v1"
+
+
+def training_config(corpus: Path, model: dict[str, Any], **sections: Any) -> Config:
+    config = Config().from_str(MINIMAL)
+    config["paths"] = {"train": str(corpus), "dev": str(corpus)}
+    config["components"]["tagger_ner"]["model"] = model
+    config["training"] = {"max_steps": 40, "eval_frequency": 20, "seed": 1}
+    config["training"]["optimizer"] = {"@optimizers": "Adam.v1", "learn_rate": 0.01}
+    config["initialize"] = sections.pop("initialize", {})
+    config["components"]["tagger_ner"].update(sections)
+    return load_model_from_config(config, auto_fill=True).config
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    return write_corpus(tmp_path / "corpus.spacy", make_docs(4))
+
+
+@pytest.mark.parametrize("name", ["all passes", "maxout, crf"])
+def test_spacy_train_takes_labels_from_a_file(name: str, corpus: Path, tmp_path: Path) -> None:
+    first = training_config(corpus, MODELS[name])
+    first.to_disk(tmp_path / "first.cfg")
+    folder = tmp_path / "labels"
+    init_labels_cli(_Context(), tmp_path / "first.cfg", folder, None, use_gpu=-1)
+    path = tmp_path / "labels" / "tagger_ner.json"
+    assert srsly.read_json(path) == ["GPE", "PER"]
+    srsly.write_json(path, ["PER", "ORG", "GPE"])
+    reader = {"@readers": "spacy.read_labels.v1", "path": str(path), "require": True}
+    initialize = {"components": {"tagger_ner": {"labels": reader}}}
+    config = training_config(corpus, MODELS[name], initialize=initialize, spans_key="found")
+    config.to_disk(tmp_path / "config.cfg")
+    train_cli(tmp_path / "config.cfg", tmp_path)
+    nlp = spacy.load(tmp_path / "model-best")
+    assert nlp.meta["performance"]["ents_f"] == 1.0
+    assert pipe_of(nlp).labels == ("PER", "ORG", "GPE")
+    doc = nlp("Anna met Bob in Rome .")
+    assert [(e.text, e.label_) for e in doc.ents] == [
+        *(("Anna", "PER"), ("Bob", "PER"), ("Rome", "GPE"))
+    ]
+    assert len(doc.spans["found"].attrs["scores"]) == 3
+
+
+class _Context:
+    """What typer gives commands that take overrides of the config: none."""
+
+    args: list[str] = []
+
+
+# Tools of this package
+
+
+def test_tables_of_the_component_are_made_from_the_corpus(corpus: Path) -> None:
+    callback = {**CALLBACK, "component": "tagger_ner"}
+    model = tagger(tok2vec(embed={**LOOKUP, "width": 16}), word_dropout=0.1)
+    nlp = init_nlp(training_config(corpus, model, initialize={"before_init": callback}))
+    tables = [n.get_dim("nV") for n in pipe_of(nlp).model.walk() if n.name == "table_embed"]
+    words = {token.norm_ for doc in make_docs() for token in doc}
+    shapes = {token.shape_ for doc in make_docs() for token in doc}
+    assert tables == [len(words) + 1, len(shapes) + 1]
+    assert numpy.isfinite(nlp.update(examples_without_entities(nlp), drop=0.1)["tagger_ner"])
+
+
+def examples_without_entities(nlp: Language) -> list[Example]:
+    return [Example.from_dict(nlp.make_doc(text), {"entities": []}) for text, _ in SENTENCES]
+
+
+def test_seen_and_unseen_entities_are_scored(corpus: Path, tmp_path: Path) -> None:
+    scorer = {"@scorers": "spacy-multihash.seen_unseen_scorer.v1", "train": str(corpus)}
+    config = training_config(corpus, tagger(), scorer=scorer)
+    config["training"]["score_weights"].update(ents_seen_f=0.0, ents_unseen_f=0.0)
+    config.to_disk(tmp_path / "config.cfg")
+    train_cli(tmp_path / "config.cfg", tmp_path)
+    performance = spacy.load(tmp_path / "model-best").meta["performance"]
+    assert performance["ents_seen_f"] == performance["ents_f"] == 1.0
+
+
+def test_pipelines_are_evaluated_on_seen_and_unseen_entities(corpus: Path, tmp_path: Path) -> None:
+    nlp = trained(spans_key="found")
+    nlp.to_disk(tmp_path / "model")
+    docs = [example.reference for example in examples_of(nlp)]
+    data = tmp_path / "data.spacy"
+    DocBin(docs=docs).to_disk(data)
+    result = evaluate(tmp_path / "model", data, corpus, matching=Matching())
+    assert (result.overall.entities, result.overall.f) == (7, 1.0)
+    assert [result.once[part].entities for part in ("seen", "unseen")] == [5, 2]  # New York is not
+    assert [result.once[part].f for part in ("seen", "unseen")] == [1.0, 1.0]
+
+
+def test_rows_and_importance_of_its_embedding_are_inspected(corpus: Path, tmp_path: Path) -> None:
+    nlp = trained(tagger(tok2vec(embed=WEIGHTED)))
+    nlp.to_disk(tmp_path / "model")
+    inspection = inspect_rows(tmp_path / "model", ["Anna"], data=corpus)
+    assert {report.component for report in inspection.tables} == {"tagger_ner"}
+    ranking = Ranking(top=3, min_freq=1)
+    docs = [nlp.make_doc(text) for text in TEXTS]
+    (norm, shape) = symbol_importance(nlp, lambda: docs, ranking, component="tagger_ner")
+    assert (norm.attr, shape.attr) == ("NORM", "SHAPE")
+    assert len(norm.largest) == 3
+
+
+def test_layers_of_spacy_are_accelerated_inside_of_it(tmp_path: Path) -> None:
+    nlp = trained(tagger(SPACY_CNN, learn_transitions=True))
+    expected = entities_of(nlp.pipe(TEXTS))
+    (replaced,) = accelerate(nlp).replaced
+    assert (replaced.component, replaced.path) == ("tagger_ner", "model.tok2vec")
+    assert entities_of(nlp.pipe(TEXTS)) == expected
+    nlp.to_disk(tmp_path)
+    assert entities_of(spacy.load(tmp_path).pipe(TEXTS)) == expected
