@@ -1,4 +1,4 @@
-"""Make the tables and figures of docs/results.md and docs/weighted.md from results/."""
+"""Make the tables and figures of the pages in docs/ from results/."""
 
 import re
 from collections.abc import Mapping
@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 from corpus_tables import corpus_tables, read_corpora
-from report_tables import TABLES
+from dilated_tables import DILATED_TABLES
+from report_tables import TABLES, Table
 from result_files import RESULTS
 from run_results import Results, load, read_report
 from table_text import markdown, render_summary, render_table
@@ -18,8 +19,13 @@ from spacy_multihash.files import write_bytes
 
 REPORT = Path("results") / "report_tables.json"
 CORPORA = Path("results") / "corpora"
-PAGE = Path("docs") / "results.md"
-WEIGHTED_PAGE = Path("docs") / "weighted.md"
+DOCS = Path("docs")
+# Of each page but the report's.
+PAGES: Mapping[str, Mapping[str, Table]] = {
+    "weighted.md": WEIGHTED_TABLES,
+    "dilated.md": DILATED_TABLES,
+}
+PAGE = "results.md"
 
 
 def fill(page: str, blocks: Mapping[str, str], path: Path) -> str:
@@ -51,39 +57,48 @@ def fill(page: str, blocks: Mapping[str, str], path: Path) -> str:
     return page
 
 
-def collate(folder: Path, corpora: Path, report: Path, output: Path, weighted: Path) -> Results:
+def collate(folder: Path, corpora: Path, report: Path, docs: Path) -> Results:
     """Make all tables of the pages, and the figures beside them.
 
     folder (Path): The results of runs, as `read_results` reads them.
     corpora (Path): The statistics of corpora, as `read_corpora` reads them.
     report (Path): The report's tables as data.
-    output (Path): The page of the report's tables, with two markers for each table. Figures go to
-        figures/ beside it.
-    weighted (Path): The page of weighted hash embeddings, in the same way.
+    docs (Path): The folder of the pages, with two markers for each table. Figures go to figures/
+        in it.
 
     Nothing is written if anything of it cannot be made.
     """
+    from dilated_plots import make_dilated_figures
     from plots import make_figures
     from weighted_plots import make_weighted_figures
 
-    for page in (output, weighted):
-        if not page.is_file():
-            raise FileNotFoundError(f"There is no page {page}. Write it, with a marker a table.")
+    for name in (PAGE, *PAGES):
+        if not (docs / name).is_file():
+            raise FileNotFoundError(
+                f"There is no page {docs / name}. Write it, with a marker a table."
+            )
     results = load(folder, report)
     blocks = {"summary": render_summary(results)}
     blocks |= {name: render_table(results, table) for name, table in TABLES.items()}
     for name, lines in corpus_tables(read_corpora(corpora), read_report(report)).items():
         blocks[name] = markdown(lines[0], lines[1:], left=(0,))
-    of_weighted = {name: render_table(results, table) for name, table in WEIGHTED_TABLES.items()}
-    pages = {
-        page: fill(page.read_text(encoding="utf8"), blocks_of_page, page)
-        for page, blocks_of_page in ((output, blocks), (weighted, of_weighted))
+    pages = {PAGE: blocks} | {
+        page: {name: render_table(results, table) for name, table in tables.items()}
+        for page, tables in PAGES.items()
     }
-    figures = {output: make_figures(results), weighted: make_weighted_figures(results)}
-    for page, text in pages.items():
-        for name, data in figures[page].items():
-            write_bytes(page.parent / "figures" / name, data)
-        write_bytes(page, text.encode("utf8"))
+    texts = {
+        docs / page: fill((docs / page).read_text(encoding="utf8"), of_page, docs / page)
+        for page, of_page in pages.items()
+    }
+    figures = {
+        **make_figures(results),
+        **make_weighted_figures(results),
+        **make_dilated_figures(results),
+    }
+    for name, data in figures.items():
+        write_bytes(docs / "figures" / name, data)
+    for path, text in texts.items():
+        write_bytes(path, text.encode("utf8"))
     return results
 
 
@@ -91,12 +106,9 @@ def collate_cli(
     folder: Annotated[Path, typer.Argument(metavar="RESULTS", help="Folder of results")] = RESULTS,
     corpora: Annotated[Path, typer.Option(help="Folder of statistics of corpora")] = CORPORA,
     report: Annotated[Path, typer.Option(help="The report's tables as JSON")] = REPORT,
-    output: Annotated[
-        Path, typer.Option(help="Page whose tables are replaced; figures go to figures/ beside it")
-    ] = PAGE,
-    weighted: Annotated[
-        Path, typer.Option(help="Page of weighted hash embeddings, in the same way")
-    ] = WEIGHTED_PAGE,
+    docs: Annotated[
+        Path, typer.Option(help="Folder of the pages whose tables are replaced, and of figures/")
+    ] = DOCS,
 ) -> None:
     """Make all tables and figures of the results, beside the report's and the paper's numbers.
 
@@ -105,13 +117,14 @@ def collate_cli(
     DOCS: docs/results.md
     """
     try:
-        results = collate(folder, corpora, report, output, weighted)
+        results = collate(folder, corpora, report, docs)
     except ImportError as error:
         advice = "Install what is needed: python -m pip install -e '.[plots]'"
         msg.fail("Could not make the results", f"{error}. {advice}", exits=1)
     except (OSError, ValueError) as error:
         msg.fail("Could not make the results", str(error), exits=1)
-    msg.good(f"Put the tables of {len(results.runs)} runs into {output} and {weighted}")
+    pages = ", ".join((PAGE, *PAGES))
+    msg.good(f"Put the tables of {len(results.runs)} runs into {pages} in {docs}")
     msg.text("Figure 7 is not made: it compares fastText's vectors, which were not run.")
 
 

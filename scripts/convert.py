@@ -32,7 +32,8 @@ class DatasetSpec:
     tag_column (int): The column of the entity tag, from 0.
     sep (str): What stands between two columns.
     docstart (bool): Whether a `-DOCSTART-` line opens each document, and blank lines part the
-        sentences within; otherwise each sentence is a document.
+        sentences within; otherwise there are only sentences, each a document.
+    by_sentence (bool): Whether to make a document of each sentence all the same.
     cuts (Mapping[str, float]): Where the published files lack a split: the splits that the file of
         "train" is cut into, and the share of it where each ends.
     """
@@ -43,6 +44,7 @@ class DatasetSpec:
     tag_column: int
     sep: str
     docstart: bool = False
+    by_sentence: bool = False
     cuts: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -62,6 +64,9 @@ ARCHAEO_FILES = {"train": "archaeo/complete-bio-gs.bio"}
 DATASETS = {
     "conll-es": DatasetSpec("es", ES_FILES, columns=3, tag_column=2, sep=" "),
     "conll-nl": DatasetSpec("nl", NL_FILES, columns=3, tag_column=2, sep=" ", docstart=True),
+    "conll-nl-sentences": DatasetSpec(
+        "nl", NL_FILES, columns=3, tag_column=2, sep=" ", docstart=True, by_sentence=True
+    ),
     "wnut17": DatasetSpec("en", WNUT_FILES, columns=2, tag_column=1, sep="\t"),
     "anem": DatasetSpec(
         "en", ANEM_FILES, columns=4, tag_column=3, sep="\t", cuts={"train": 0.8, "dev": 1.0}
@@ -137,7 +142,7 @@ def read_records(path: Path, spec: DatasetSpec) -> Iterator[Record]:
     for number, line in read_lines(path):
         is_blank = not line.strip(" \t")
         opens_document = spec.docstart and line.split(spec.sep)[0] == DOCSTART
-        if opens_document or (is_blank and not spec.docstart):
+        if opens_document or (is_blank and (spec.by_sentence or not spec.docstart)):
             if record.words:
                 yield record
             record = Record([], [], [])

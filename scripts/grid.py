@@ -9,6 +9,7 @@ from pathlib import Path
 
 import crf
 from arm import Arm
+from dilated_arms import DILATED
 from make_configs import ATTRS, BUDGETS, TRAINING, make_config
 from spacy.attrs import IDS
 from spacy.util import is_package, load_model_from_config
@@ -19,6 +20,7 @@ from tasks import (
     NER,
     RECOMMENDED,
     ROW_SHARES,
+    SENTENCES,
     TASKS,
     TEXTCAT,
     TOPICS,
@@ -38,6 +40,7 @@ NO_VECTORS = "no-vectors"
 VECTORS = {
     "conll-es": "es_e5_words",
     "conll-nl": "nl_e5_words",
+    SENTENCES: "nl_e5_words",
     "archaeo": "nl_e5_words",
     "wnut17": "en_core_web_md",
     "anem": "en_core_web_md",
@@ -192,6 +195,9 @@ def make_grid() -> list[Run]:
         grid += _runs([AG_NEWS], TEXTCAT.arms, seeds)
         grid += _runs(["wnut17", "conll-es", "conll-nl", "anem"], budgets, seeds)
     grid += _runs([TOPICS], TEXTCAT.arms, (0, 1, 2))
+    for seeds in ((0,), (1, 2)):
+        grid += _runs([SENTENCES], [HASH_EMBED], seeds)
+        grid += _runs(["wnut17", "conll-es", "conll-nl", SENTENCES], DILATED, seeds)
     return list(dict.fromkeys(grid))
 
 
@@ -213,7 +219,10 @@ def run_config(run: Run) -> Config:
     }
     if run.task is not NER:
         return config
-    embed = config["components"]["tok2vec"]["model"]["embed"]
+    components = config["components"]
+    has_own = "tagger_ner" in components  # instead of sharing a tok2vec
+    tok2vec = components["tagger_ner" if has_own else "tok2vec"]["model"]
+    embed = (tok2vec["tok2vec"] if has_own else tok2vec)["embed"]
     embed["include_static_vectors"] = run.vectors != NO_VECTORS
     if run.arm in ROW_SHARES:
         embed["rows"] = adjusted_rows(config, ROW_SHARES[run.arm])

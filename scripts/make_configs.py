@@ -1,6 +1,7 @@
 """Make every config in configs/ from a base and the differences declared here.
 
-Those of text classification are declared in textcat_arms.py.
+Those of dilated convolutions are declared in dilated_arms.py, of text classification in
+textcat_arms.py.
 """
 
 from collections.abc import Mapping
@@ -9,6 +10,7 @@ from typing import Any
 
 import typer
 from arm import Arm
+from dilated_arms import DILATED
 from textcat_arms import IMPORTANCE_SD, TEXTCAT, normal_init, uniform_init
 from thinc.api import Config
 from wasabi import msg
@@ -130,6 +132,7 @@ def _training(*, dropout: float, batch: int = 1000, unk_dropout: float | None = 
 DATASETS = {
     "conll-es": _corpus("conll-es", "es"),
     "conll-nl": _corpus("conll-nl", "nl"),
+    "conll-nl-sentences": _corpus("conll-nl-sentences", "nl"),
     "wnut17": _corpus("wnut17", "en"),
     "anem": _corpus("anem", "en"),
     "archaeo": _corpus("archaeo", "nl"),
@@ -213,6 +216,7 @@ ARMS = {
     "recommended": RECOMMENDED_ARM,
     **{f"ablation/{name}": arm for name, arm in ABLATIONS.items()},
     **{f"training/{name}": arm for name, arm in TRAINING.items()},
+    **{f"dilated/{name}": arm for name, arm in DILATED.items()},
     **{f"textcat/{name}": arm for name, arm in TEXTCAT.items()},
 }
 

@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from arm import Arm
+from dilated_arms import DILATED
 from make_configs import ABLATIONS, DATASETS, RECOMMENDED_ARM, TRAINING
 from textcat_arms import TEXTCAT as TEXTCAT_ARMS
 
 CRF = "crf"
+SENTENCES = "conll-nl-sentences"
 HASH_EMBED = "multi_hash_embed"
 RECOMMENDED = "recommended"
 # Rows of MultiHashEmbed as a share of those of MultiEmbed at min_freq 10 (the report's Table 1).
@@ -42,7 +44,7 @@ class Task:
 _NER_LANGS = {name: arm.values["nlp.lang"] for name, arm in DATASETS.items() if name != "sample"}
 NER = Task(
     _NER_LANGS,
-    {HASH_EMBED: Arm(), RECOMMENDED: RECOMMENDED_ARM, **ABLATIONS, **TRAINING},
+    {HASH_EMBED: Arm(), RECOMMENDED: RECOMMENDED_ARM, **ABLATIONS, **TRAINING, **DILATED},
     (*ROW_SHARES, CRF),
     {"p": "P", "r": "R", "f": "F1"},
     "f",

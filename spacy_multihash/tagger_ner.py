@@ -1,7 +1,7 @@
 """The component tagger_ner: entities by tags of all tokens at once."""
 
 from itertools import islice
-from typing import Callable, Dict, Iterable, List, Literal, NamedTuple, Optional, Tuple
+from typing import Callable, Dict, Iterable, List, Literal, NamedTuple, Optional, Tuple, get_args
 
 import numpy
 from spacy.attrs import ENT_IOB, IS_SPACE, SENT_START
@@ -14,9 +14,10 @@ from spacy.util import check_lexeme_norms
 from spacy.vocab import Vocab
 from thinc.api import Config, Model, Optimizer, set_dropout_rate, to_numpy
 
-from .biluo import Constraints, Entities, entities_of, tag_names, tag_numbers
+from .biluo import Constraints, Entities, entities_of, tag_names
 from .confidences import entity_marginals, entity_products
 from .decoding import decode_constrained, decode_crf, decode_greedy
+from .gold_tags import gold_tags
 from .token_losses import crf_losses, cross_entropy, expectation_linear_penalty
 from .token_tagger import listens
 from .types import Array
@@ -153,6 +154,15 @@ class EntityTagger(TrainablePipe):
         self.spans_key = spans_key
         self.confidence = confidence
         self.scorer = scorer
+        for setting, value, known in (
+            ("decoder", self.decoder, get_args(Decoder)),
+            ("confidence", confidence, get_args(Confidence)),
+        ):
+            if value not in known:
+                raise ValueError(
+                    f'Component "{name}": {setting} must be one of {", ".join(known)}, was: '
+                    f"{value!r}."
+                )
         if self.decoder == "crf" and not self.learns_transitions:
             raise ValueError(
                 f'Component "{name}": decoder = "crf" needs learned transitions, but the model has '
@@ -248,14 +258,14 @@ class EntityTagger(TrainablePipe):
     def set_annotations(self, docs: Iterable[Doc], prediction: Prediction) -> None:
         """Set doc.ents, and doc.spans if asked for."""
         docs = list(docs)
-        ids = [self.vocab.strings.add(label) for label in self.labels]
+        names = self.labels
         starts, ends, labels = (array.tolist() for array in prediction.entities)
         # Where the entities of each doc begin, and its tokens
         bounds = numpy.searchsorted(prediction.entities.starts, prediction.ends).tolist()
         first, begin = 0, 0
         for doc, bound, end in zip(docs, bounds, prediction.ends.tolist(), strict=True):
             spans = [
-                Span(doc, starts[i] - begin, ends[i] - begin, label=ids[labels[i]])
+                Span(doc, starts[i] - begin, ends[i] - begin, label=names[labels[i]])
                 for i in range(first, bound)
             ]
             set_entities(doc, spans)
@@ -282,6 +292,7 @@ class EntityTagger(TrainablePipe):
         """
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
+        examples = list(examples)
         validate_examples(examples, "EntityTagger.update")
         docs = [eg.predicted for eg in examples]
         if not any(len(doc) for doc in docs):
@@ -309,7 +320,7 @@ class EntityTagger(TrainablePipe):
         numbers.
         """
         examples = list(examples)
-        gold = self._gold(examples)
+        gold = gold_tags(examples, self.labels)
         if self.learns_transitions:
             lengths = numpy.array([len(eg.predicted) for eg in examples], dtype="int64")
             transitions = self.model.get_param("transitions")
@@ -320,19 +331,6 @@ class EntityTagger(TrainablePipe):
         if not numpy.isfinite(loss):
             raise ValueError(Errors.E910.format(name=self.name))
         return loss, d_scores
-
-    def _gold(self, examples: List[Example]) -> numpy.ndarray:
-        """Number the tags of all tokens, (N,) int64."""
-        numbers = {name: number for number, name in enumerate(tag_names(self.labels))}
-        tags = [tag for eg in examples for tag in eg.get_aligned_ner()]
-        unknown = sorted({tag[2:] for tag in tags if tag is not None and tag not in numbers})
-        if unknown:
-            raise ValueError(
-                f'Component "{self.name}": the examples have labels that it does not: '
-                f"{', '.join(unknown)}. It was initialized for: {', '.join(self.labels)}. "
-                "Initialize it with all labels of the training data."
-            )
-        return numpy.array(tag_numbers(tags, numbers), dtype="int64")
 
     def _decode(
         self, scores: numpy.ndarray, lengths: numpy.ndarray, constraints: Constraints

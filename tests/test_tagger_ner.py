@@ -266,7 +266,7 @@ def test_initialization_without_labels_is_refused() -> None:
 def test_examples_with_other_labels_are_refused() -> None:
     nlp = initialized()
     new = Example.from_dict(nlp.make_doc("Anna met"), {"entities": [(0, 4, "NEW")]})
-    with pytest.raises(ValueError, match=r"labels that it does not: NEW\. .*for: GPE, PER"):
+    with pytest.raises(ValueError, match=r"does not have: NEW\. .*for: GPE, PER"):
         nlp.update([new])
 
 

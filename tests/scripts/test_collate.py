@@ -62,8 +62,11 @@ def make_page(path: Path, names: Optional[list[str]] = None) -> Path:
     return path
 
 
-def make_weighted_page(folder: Path) -> Path:
-    return make_page(folder / "weighted.md", list(WEIGHTED_TABLES))
+def make_pages(folder: Path) -> Path:
+    """Write all pages, and return that of the report's tables."""
+    for name, tables in collate.PAGES.items():
+        make_page(folder / name, list(tables))
+    return make_page(folder / collate.PAGE)
 
 
 def _names() -> list[str]:
@@ -76,7 +79,7 @@ def rows_of(markdown: str, *cells: str) -> list[list[str]]:
     return [line for line in lines if tuple(line[: len(cells)]) == cells]
 
 
-ALL_TABLES = [*TABLES.values(), *WEIGHTED_TABLES.values()]
+ALL_TABLES = [*TABLES.values(), *(table for of in collate.PAGES.values() for table in of.values())]
 
 
 def test_declared_arms_are_those_of_the_task() -> None:
@@ -307,18 +310,21 @@ def test_page_is_rebuilt_between_its_markers_with_the_same_bytes(
 ) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     write_results(tmp_path / "runs", "conll-es", HASH_EMBED, [0.76, 0.78])
-    page, weighted = make_page(tmp_path / "results.md"), make_weighted_page(tmp_path)
+    page = make_pages(tmp_path)
+    others = [tmp_path / name for name in collate.PAGES]
     written = []
     for _ in range(2):
-        collate.collate_cli(tmp_path / "runs", CORPORA, REPORT, page, weighted)
+        collate.collate_cli(tmp_path / "runs", CORPORA, REPORT, tmp_path)
         figures = sorted((tmp_path / "figures").iterdir())
-        written.append([path.read_bytes() for path in (page, weighted, *figures)])
+        written.append([path.read_bytes() for path in (page, *others, *figures)])
     assert written[0] == written[1]
     text = page.read_text("utf8")
     outside = re.sub(r"(?s)<!-- begin: (\S+) -->.*?<!-- end: \1 -->", "", text).split()
     assert outside == ["#", "Results", "Before.", *["Between."] * (len(TABLES) + 3), "After."]
     assert "old" not in text.split() and "**Table 9. " in text
-    assert "**Text classification, part of AG News.** 0 of " in weighted.read_text("utf8")
+    weighted, dilated = (path.read_text("utf8") for path in others)
+    assert "**Text classification, part of AG News.** 0 of " in weighted
+    assert "(the paper's Table 1).** 2 of " in dilated
     assert "Put the tables of 2 runs into" in capsys.readouterr().out
 
 
@@ -339,25 +345,24 @@ def test_page_is_rebuilt_between_its_markers_with_the_same_bytes(
 def test_page_with_wrong_markers_is_refused_and_left(
     tmp_path: Path, before: str, after: str, message: str
 ) -> None:
-    page = make_page(tmp_path / "results.md")
+    page = make_pages(tmp_path)
     text = page.read_text("utf8").replace(before, after)
     page.write_text(text)
-    weighted = make_weighted_page(tmp_path)
     (tmp_path / "runs").mkdir()
     with pytest.raises(ValueError, match=message):
-        collate.collate(tmp_path / "runs", CORPORA, REPORT, page, weighted)
-    assert page.read_text("utf8") == text and "old" in weighted.read_text("utf8").split()
+        collate.collate(tmp_path / "runs", CORPORA, REPORT, tmp_path)
+    assert page.read_text("utf8") == text
+    for other in collate.PAGES:
+        assert "old" in (tmp_path / other).read_text("utf8").split()
     assert not (tmp_path / "figures").exists()
 
 
 def test_missing_page_or_folder_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"There is no page .*results\.md\. Write it"):
-        collate.collate(
-            tmp_path, CORPORA, REPORT, tmp_path / "results.md", make_weighted_page(tmp_path)
-        )
-    page = make_page(tmp_path / "results.md")
-    with pytest.raises(FileNotFoundError, match=r"There is no page .*other\.md\. Write it"):
-        collate.collate(tmp_path, CORPORA, REPORT, page, tmp_path / "other.md")
+    for name in (collate.PAGE, *collate.PAGES):
+        make_pages(tmp_path)
+        (tmp_path / name).unlink()
+        with pytest.raises(FileNotFoundError, match=rf"There is no page .*{name}\. Write it"):
+            collate.collate(tmp_path, CORPORA, REPORT, tmp_path)
     with pytest.raises(FileNotFoundError, match=r"no folder .*runs\. Run scripts/run_grid\.py"):
         run_results.read_results(tmp_path / "runs")
 
@@ -450,7 +455,5 @@ def test_damaged_numbers_of_the_report_are_refused(tmp_path: Path, text: str, me
 
 def test_command_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="1"):
-        collate.collate_cli(
-            tmp_path, CORPORA, REPORT, tmp_path / "results.md", make_weighted_page(tmp_path)
-        )
+        collate.collate_cli(tmp_path, CORPORA, REPORT, tmp_path)
     assert "There is no page" in capsys.readouterr().out

@@ -33,6 +33,11 @@ REAL_COUNTS = {
         SplitSummary("dev", 74, 37687, 2616, 0),
         SplitSummary("test", 119, 68875, 3941, 0),
     ],
+    "conll-nl-sentences": [
+        SplitSummary("train", 15806, 202644, 13344, 0),
+        SplitSummary("dev", 2895, 37687, 2616, 0),
+        SplitSummary("test", 5195, 68875, 3941, 0),
+    ],
     "wnut17": [
         SplitSummary("train", 3394, 62730, 1975),
         SplitSummary("dev", 1009, 15733, 836),
@@ -106,6 +111,18 @@ def test_convert_makes_a_doc_of_each_dutch_document(tmp_path: Path) -> None:
         ["KBC"],
     ]
     assert [entities(doc) for doc in docs] == [[("Jan", "PER"), ("Gent", "LOC")], [("KBC", "ORG")]]
+
+
+def test_convert_makes_a_doc_of_each_dutch_sentence_where_asked(tmp_path: Path) -> None:
+    write_assets(tmp_path, "conll-nl-sentences", NL)
+    convert("conll-nl-sentences", tmp_path, tmp_path / "out")
+    docs = read_docs(tmp_path / "out" / "train.spacy", "nl")
+    assert [doc.text for doc in docs] == ["Jan slaapt", "In Gent", "KBC"]
+    assert [entities(doc) for doc in docs] == [
+        [("Jan", "PER")],
+        [("Gent", "LOC")],
+        [("KBC", "ORG")],
+    ]
 
 
 def test_convert_counts_what_it_wrote(tmp_path: Path) -> None:

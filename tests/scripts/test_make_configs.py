@@ -3,6 +3,7 @@ from pathlib import Path
 import make_configs
 import pytest
 import spacy
+from dilated_arms import DILATED
 from hypothesis import given
 from hypothesis import strategies as st
 from spacy.language import DEFAULT_CONFIG_PATH
@@ -40,7 +41,10 @@ def test_no_config_is_kept_by_hand() -> None:
 def test_config_is_complete(name: str) -> None:
     config = load_config(ROOT / "configs" / f"{name}.cfg")
     nlp = load_model_from_config(config, auto_fill=False, validate=True)
-    assert nlp.pipe_names == (["textcat"] if is_textcat(name) else ["tok2vec", "ner"])
+    if is_textcat(name):
+        assert nlp.pipe_names == ["textcat"]
+    else:
+        assert nlp.pipe_names in (["tok2vec", "ner"], ["tagger_ner"])
 
 
 def test_training_settings_are_those_of_the_report() -> None:
@@ -118,6 +122,19 @@ def test_training_arms_differ_from_the_base_only_in_training(name: str) -> None:
     # unk_dropout is a setting of training that belongs to MultiEmbed
     parts = ("training", *EMBEDDING) if "_unk_" in name else ("training",)
     assert config_without(f"training/{name}", *parts) == config_without("conll-es", *parts)
+
+
+@pytest.mark.parametrize("name", DILATED)
+def test_dilated_arms_differ_from_the_base_only_in_encoder_or_component(name: str) -> None:
+    if name.startswith("tagger"):
+        parts: tuple[str, ...] = ("components", "nlp.pipeline")
+        tagger = load_config(ROOT / "configs" / "dilated" / f"{name}.cfg")["components"]
+        base = load_config(ROOT / "configs" / "conll-es.cfg", interpolate=True)["components"]
+        embed = tagger["tagger_ner"]["model"]["tok2vec"]["embed"]
+        assert embed == base["tok2vec"]["model"]["embed"]
+    else:
+        parts = ("components.tok2vec.model.encode",)
+    assert config_without(f"dilated/{name}", *parts) == config_without("conll-es", *parts)
 
 
 MODEL = "components.textcat.model"
@@ -218,6 +235,6 @@ def test_registered_names_of_configs_are_known() -> None:
     known = spacy.registry.architectures.get_all()
     for name in NAMES:
         components = load_config(ROOT / "configs" / f"{name}.cfg")["components"]
-        part = components["textcat"] if is_textcat(name) else components["tok2vec"]["model"]
-        model = part["model" if is_textcat(name) else "embed"]
-        assert model["@architectures"] in known
+        models = [component["model"] for component in components.values()]
+        models += [model["embed"] for model in models if "embed" in model]
+        assert {model["@architectures"] for model in models} <= known.keys()

@@ -1,0 +1,118 @@
+"""The tables of docs/dilated.md: which runs and which numbers each is made of."""
+
+from collections.abc import Mapping
+
+from report_tables import ArmsT, Comparison, Group, Table, against
+from tasks import HASH_EMBED, SENTENCES
+
+DATASETS = ("conll-es", "wnut17", SENTENCES, "conll-nl")
+NER, TAGGER = "ner, maxout windows", "tagger_ner"
+MODELS = {
+    NER: HASH_EMBED,
+    "ner, dilated": "dilated",
+    "ner, dilated, residual": "dilated_residual",
+    "ner, dilated, normalized": "dilated_normalized",
+    "ner, dilated, residual, normalized": "dilated_residual_normalized",
+    f"{TAGGER}, maxout windows": "tagger_maxout",
+    f"{TAGGER}, maxout windows, crf": "tagger_maxout_crf",
+    f"{TAGGER}, dilated, greedy": "tagger_greedy",
+    f"{TAGGER}, dilated": "tagger",
+    f"{TAGGER}, dilated, crf": "tagger_crf",
+}
+DROPOUT = {
+    TAGGER: "tagger",
+    f"{TAGGER}, with the penalty": "tagger_penalty",
+    f"{TAGGER}, word dropout": "tagger_word_dropout",
+}
+DOCUMENTS = {NER: HASH_EMBED, TAGGER: "tagger", f"{TAGGER}, crf": "tagger_crf"}
+PASSES = {
+    TAGGER: "tagger",
+    f"{TAGGER}, unshared": "tagger_unshared",
+    f"{TAGGER}, loss of the last pass": "tagger_last_pass",
+}
+# Strubell et al. 2017, CoNLL-2003 English, F1 on test.
+PAPER_MODELS = {
+    f"{TAGGER}, maxout windows": "90.23 ± 0.16 (5-layer CNN)",
+    f"{TAGGER}, dilated, greedy": "90.32 ± 0.26 (ID-CNN)",
+    f"{TAGGER}, dilated, crf": "90.54 ± 0.18 (ID-CNN-CRF)",
+}
+PAPER_DROPOUT = {TAGGER: "89.65 ± 0.30", f"{TAGGER}, with the penalty": "90.32 ± 0.26"}
+PAPER_DOCUMENTS = {TAGGER: "90.32 ± 0.26 (sentences), 90.65 ± 0.15 (documents)"}
+PAPER_PASSES = {
+    TAGGER: "90.65 ± 0.15",
+    f"{TAGGER}, unshared": "89.81 ± 0.19",
+    f"{TAGGER}, loss of the last pass": "90.06 ± 0.19",
+}
+PAPER = "the paper's, English"
+
+
+def _table(
+    name: str,
+    title: str,
+    arms: ArmsT,
+    base: str,
+    datasets: tuple[str, ...],
+    paper: Mapping[str, str],
+    note: str = "",
+) -> Table:
+    dev = Group(arms, "f", "dev", "all", "dev")
+    test, seen, unseen = (
+        Group(arms, "f", "test", part, f"test, {part}".removesuffix(", all"))
+        for part in ("all", "seen", "unseen")
+    )
+    costs = (Group(arms, cost) for cost in ("train_cpu_seconds", "words_per_second"))
+    comparisons: tuple[Comparison, ...] = against(dev, base) + against(test, base)
+    return Table(
+        name,
+        title,
+        (dev, test, seen, unseen, *costs),
+        comparisons,
+        datasets,
+        note=f"No static vectors. {note} What each verdict means is said in "
+        "[results.md](results.md#what-differs-from-the-reports-setting).",
+        lines="model",
+        facts={PAPER: paper},
+    )
+
+
+DILATED_TABLES = {
+    table.name: table
+    for table in (
+        _table(
+            "dilated-models",
+            "Encoders and recognizers (the paper's Table 1)",
+            MODELS,
+            NER,
+            DATASETS,
+            PAPER_MODELS,
+            "tagger_ner decodes with constraints where nothing else is said. Words per second are "
+            "of CPU time, of the whole pipeline, one thread.",
+        ),
+        _table(
+            "dilated-dropout",
+            "Expectation-linear dropout and word dropout (the paper's Table 3)",
+            DROPOUT,
+            TAGGER,
+            ("conll-es", "wnut17"),
+            PAPER_DROPOUT,
+        ),
+        _table(
+            "dilated-documents",
+            "Sentences and documents (the paper's Table 4)",
+            DOCUMENTS,
+            NER,
+            (SENTENCES, "conll-nl"),
+            PAPER_DOCUMENTS,
+            "The same Dutch text, cut into sentences or into documents, in training and in "
+            "prediction.",
+        ),
+        _table(
+            "dilated-passes",
+            "Shared parameters, and the loss of every pass (the paper's Table 5)",
+            PASSES,
+            TAGGER,
+            ("conll-es", "wnut17", "conll-nl"),
+            PAPER_PASSES,
+        ),
+    )
+}

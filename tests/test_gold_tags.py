@@ -1,0 +1,93 @@
+"""Gold tags, against spaCy's own alignment."""
+
+from collections.abc import Sequence
+
+import numpy
+import pytest
+import spacy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from spacy.tokens import Doc, Span
+from spacy.training import Example
+
+from spacy_multihash.biluo import MISSING, tag_names, tag_numbers
+from spacy_multihash.gold_tags import gold_tags, same_tokens
+
+LABELS = ("A", "B", "C")
+VOCAB = spacy.blank("en").vocab
+WORDS = st.sampled_from(["a", "B", "\n", " ", "x'y", "...", "ß"])
+# A run of tokens: a label, or what is known of them, and how many.
+RUNS = st.lists(
+    st.tuples(st.sampled_from([*LABELS, "missing", "blocked", "outside"]), st.integers(1, 3))
+)
+
+
+def by_alignment(examples: Sequence[Example], labels: Sequence[str]) -> list[int]:
+    numbers = {name: number for number, name in enumerate(tag_names(labels))}
+    return [n for eg in examples for n in tag_numbers(eg.get_aligned_ner(), numbers)]
+
+
+@st.composite
+def reference_docs(draw: st.DrawFn) -> Doc:
+    runs = draw(RUNS)
+    words = [draw(WORDS) for _, length in runs for _ in range(length)]
+    doc = Doc(VOCAB, words=words, spaces=[draw(st.booleans()) for _ in words])
+    spans: dict[str, list[Span]] = {"entity": [], "missing": [], "blocked": [], "outside": []}
+    start = 0
+    for kind, length in runs:
+        label = kind if kind in LABELS else ""
+        spans["entity" if label else kind].append(Span(doc, start, start + length, label=label))
+        start += length
+    entities = spans.pop("entity")
+    doc.set_ents(entities, **spans)
+    return doc
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(reference_docs(), max_size=3))
+def test_tags_are_those_of_spacys_alignment(references: list[Doc]) -> None:
+    examples = [Example(Doc(VOCAB, words=[token.text for token in doc]), doc) for doc in references]
+    found = gold_tags(examples, LABELS)
+    assert found.dtype == "int64"
+    assert found.tolist() == by_alignment(examples, LABELS)
+
+
+def test_tokens_that_do_not_align_are_not_known() -> None:
+    reference = Doc(VOCAB, words=["New York", "is", "old"], spaces=[True, True, False])
+    reference.set_ents([Span(reference, 0, 1, label="A")])
+    predicted = Doc(VOCAB, words=["New", "York is", "old"])
+    examples = [Example(predicted, reference)]
+    assert not same_tokens(predicted, reference)
+    assert gold_tags(examples, LABELS).tolist() == by_alignment(examples, LABELS)
+    assert MISSING in gold_tags(examples, LABELS)
+
+
+def test_other_tokens_of_the_same_text_have_the_same_entities() -> None:
+    reference = Doc(VOCAB, words=["New York", "is", "old"], spaces=[True, True, False])
+    reference.set_ents([Span(reference, 0, 1, label="B")])
+    predicted = Doc(VOCAB, words=["New", "York", "is", "old"])
+    names = [tag_names(LABELS)[n] for n in gold_tags([Example(predicted, reference)], LABELS)]
+    assert names == ["B-B", "L-B", "O", "O"]
+
+
+def test_docs_without_annotation_are_not_known() -> None:
+    reference = Doc(VOCAB, words=["a", "\n", "b"])
+    examples = [Example(Doc(VOCAB, words=["a", "\n", "b"]), reference)]
+    assert gold_tags(examples, LABELS).tolist() == [MISSING] * 3
+    assert gold_tags(examples, LABELS).tolist() == by_alignment(examples, LABELS)
+
+
+@pytest.mark.parametrize("words", [["Rome", "is", "old"], ["Rome", "is old"]])
+def test_unknown_labels_are_refused_in_either_way(words: list[str]) -> None:
+    reference = Doc(VOCAB, words=["Rome", "is", "old"])
+    reference.set_ents([Span(reference, 0, 1, label="GPE")])
+    examples = [Example(Doc(VOCAB, words=words), reference)]
+    with pytest.raises(ValueError, match="does not have: GPE. It was initialized for: A, B, C"):
+        gold_tags(examples, LABELS)
+
+
+def test_no_examples_have_no_tags() -> None:
+    assert gold_tags([], LABELS).shape == (0,)
+    empty = Doc(VOCAB, words=[])
+    assert gold_tags([Example(empty, empty)], LABELS).shape == (0,)
+    assert numpy.array_equal(gold_tags([Example(empty, empty)] * 2, LABELS), [])
