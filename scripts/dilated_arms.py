@@ -8,6 +8,7 @@ from arm import Arm
 WIDTH = 96
 DILATIONS = [1, 2, 1]
 REPEATS = 3
+BOTH: Mapping[str, Any] = {"residual": True, "normalize": True}
 PENALTY = 0.001
 WORD_DROPOUT = 0.1
 
@@ -55,7 +56,7 @@ def _tagger(
     penalty: float = 0.0,
     **model: Any,  # noqa: ANN401 (values of a config)
 ) -> Arm:
-    """tagger_ner alone, with a tok2vec of its own."""
+    """Take tagger_ner alone, with a tok2vec of its own: dilated, residual and normalized by default."""
     component = {
         "factory": "tagger_ner",
         "decoder": decoder,
@@ -73,7 +74,7 @@ def _tagger(
             "tok2vec": {
                 "@architectures": "spacy.Tok2Vec.v2",
                 "embed": EMBED,
-                "encode": encode or _dilated(),
+                "encode": encode or _dilated(**BOTH),
             },
         },
     }
@@ -84,14 +85,16 @@ DILATED = {
     "dilated": _ner(),
     "dilated_residual": _ner(residual=True),
     "dilated_normalized": _ner(normalize=True),
-    "dilated_residual_normalized": _ner(residual=True, normalize=True),
+    "dilated_residual_normalized": _ner(**BOTH),
     "tagger": _tagger(),
     "tagger_greedy": _tagger(decoder="greedy"),
     "tagger_crf": _tagger(learn_transitions=True),
-    "tagger_unshared": _tagger(_dilated(share=False)),
+    "tagger_plain": _tagger(_dilated()),
+    "tagger_normalized": _tagger(_dilated(normalize=True)),
+    "tagger_maxout": _tagger(MAXOUT),
+    "tagger_maxout_crf": _tagger(MAXOUT, learn_transitions=True),
+    "tagger_unshared": _tagger(_dilated(share=False, **BOTH)),
     "tagger_last_pass": _tagger(train_passes="last"),
     "tagger_penalty": _tagger(penalty=PENALTY),
     "tagger_word_dropout": _tagger(word_dropout=WORD_DROPOUT),
-    "tagger_maxout": _tagger(MAXOUT),
-    "tagger_maxout_crf": _tagger(MAXOUT, learn_transitions=True),
 }

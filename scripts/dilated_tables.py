@@ -18,6 +18,8 @@ MODELS = {
     f"{TAGGER}, dilated, greedy": "tagger_greedy",
     f"{TAGGER}, dilated": "tagger",
     f"{TAGGER}, dilated, crf": "tagger_crf",
+    f"{TAGGER}, dilated, without residual connections": "tagger_normalized",
+    f"{TAGGER}, dilated, as in the paper": "tagger_plain",
 }
 DROPOUT = {
     TAGGER: "tagger",
@@ -85,7 +87,8 @@ DILATED_TABLES = {
             NER,
             DATASETS,
             PAPER_MODELS,
-            "tagger_ner decodes with constraints where nothing else is said. Words per second are "
+            "tagger_ner has residual connections and normalization, and decodes with constraints, "
+            "where nothing else is said. Words per second are "
             "of CPU time, of the whole pipeline, one thread.",
         ),
         _table(

@@ -59,8 +59,8 @@ dilations = [1,2,1]
 repeats = 3
 window_size = 1
 share = true
-residual = false
-normalize = false
+residual = true
+normalize = true
 """
 
 
