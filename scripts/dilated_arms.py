@@ -56,7 +56,7 @@ def _tagger(
     penalty: float = 0.0,
     **model: Any,  # noqa: ANN401 (values of a config)
 ) -> Arm:
-    """Take tagger_ner alone, with a tok2vec of its own: dilated, residual and normalized by default."""
+    """Take tagger_ner alone, with a tok2vec of its own: by default residual and normalized."""
     component = {
         "factory": "tagger_ner",
         "decoder": decoder,
