@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .entities import Matching as Matching
     from .entities import keep_entities as keep_entities
     from .entities import known_entities as known_entities
+    from .entity_tagger import EntityTagger as EntityTagger
     from .evaluation import Evaluation as Evaluation
     from .evaluation import Scores as Scores
     from .evaluation import evaluate_entities as evaluate_entities
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from .tables import merge_tables as merge_tables
     from .tables import read_tables as read_tables
     from .tables import write_tables as write_tables
-    from .tagger_ner import EntityTagger as EntityTagger
     from .textcat import build_textcat_ensemble_v1 as build_textcat_ensemble_v1
     from .textcat import build_textcat_hash_embed_v1 as build_textcat_hash_embed_v1
     from .token_tagger import build_token_tagger_v1 as build_token_tagger_v1
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 _MODULE_OF = {
     "Acceleration": "acceleration",
     "CorpusStats": "corpus_stats",
-    "EntityTagger": "tagger_ner",
+    "EntityTagger": "entity_tagger",
     "Evaluation": "evaluation",
     "KnownEntities": "entities",
     "Matching": "entities",

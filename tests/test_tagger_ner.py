@@ -20,7 +20,7 @@ from thinc.api import Config, Model, fix_random_seed
 from thinc.config import ConfigValidationError
 
 from spacy_multihash.biluo import tag_names
-from spacy_multihash.tagger_ner import EntityTagger
+from spacy_multihash.entity_tagger import EntityTagger
 
 SENTENCES: list[tuple[str, list[tuple[int, int, str]]]] = [
     ("Anna met Bob in New York .", [(0, 4, "PER"), (9, 12, "PER"), (16, 24, "GPE")]),

@@ -21,7 +21,7 @@ class Convolution(NamedTuple):
 
     W: Array  # (nO, C * nI), as it is kept
     transposed: Optional[Array]  # (C * nI, nO), contiguous, where there are many rows
-    flipped: Array  # (C * nO, nI), of the convolution that takes gradients back
+    flipped: Optional[Array]  # (C * nO, nI), of the convolution that takes gradients back
     b: Array  # (nO,)
     norm: Optional[Tuple[Array, Array]]  # G and beta, (nO,) each, of layer normalization
 
@@ -44,19 +44,13 @@ class Gradients(NamedTuple):
 
 
 def lay_out_weights(
-    W: Array, b: Array, norm: Optional[Tuple[Array, Array]], C: int, N: int
+    W: Array, b: Array, norm: Optional[Tuple[Array, Array]], C: int, N: int, *, is_train: bool
 ) -> Convolution:
     """Lay the parameters of a convolution over windows of C tokens out for N rows."""
     xp = get_array_module(W)
-    nO, columns = W.shape
-    turned = W.reshape(nO, C, columns // C)[:, ::-1].transpose(1, 0, 2)  # (C, nO, nI)
-    return Convolution(
-        W,
-        xp.ascontiguousarray(W.T) if N >= _MANY or xp is not numpy else None,
-        xp.ascontiguousarray(turned).reshape(C * nO, columns // C),
-        b,
-        norm,
-    )
+    many = N >= _MANY or xp is not numpy
+    flipped = _turn_around(W, C) if is_train else None
+    return Convolution(W, xp.ascontiguousarray(W.T) if many else None, flipped, b, norm)
 
 
 def convolve(
@@ -118,6 +112,13 @@ def convolve_backward(
     if residual:
         dX += dY
     return dX, Gradients(d_W, d_b, d_norm)
+
+
+def _turn_around(W: Array, C: int) -> Array:
+    """Give the weights of the way back: W (nO, C * nI) -> (C * nO, nI)."""
+    nO, columns = W.shape
+    turned = W.reshape(nO, C, columns // C)[:, ::-1].transpose(1, 0, 2)
+    return get_array_module(W).ascontiguousarray(turned).reshape(C * nO, columns // C)
 
 
 def identity_init(C: int) -> Callable[[Ops, Tuple[int, ...]], Floats2d]:

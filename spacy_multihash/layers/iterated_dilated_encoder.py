@@ -142,7 +142,7 @@ def begin_passes(model: EncoderModel, Xs: List[Floats2d]) -> Tuple[Floats3d, Pas
     """
     _check_input(model, Xs)
     tokens, nO = sum(map(len, Xs)), model.get_dim("nO")
-    walk = _plan(model, tokens)
+    walk = _plan(model, tokens, is_train=True)
     Y = model.ops.alloc3f(model.attrs["repeats"].value, tokens, nO, zeros=False)
     blocks = cut_blocks(model.ops, Xs, _field(model), is_train=True)
     masks = mask_drawers(model.ops, model.attrs["dropout_rate"], len(blocks))
@@ -190,7 +190,7 @@ def begin_passes(model: EncoderModel, Xs: List[Floats2d]) -> Tuple[Floats3d, Pas
 def _predict(model: EncoderModel, Xs: List[Floats2d]) -> List[Floats2d]:
     _check_input(model, Xs)
     tokens = sum(map(len, Xs))
-    walk = _plan(model, tokens)
+    walk = _plan(model, tokens, is_train=False)
     Y = model.ops.alloc2f(tokens, model.get_dim("nO"), zeros=False)
 
     def predict(block: Block) -> None:
@@ -210,7 +210,7 @@ def _no_way_back(dYs: List[Floats2d]) -> List[Floats2d]:
     )
 
 
-def _plan(model: EncoderModel, tokens: int) -> Walk:
+def _plan(model: EncoderModel, tokens: int, *, is_train: bool) -> Walk:
     field, convolutions, norms = _field(model), _convolutions(model), _norms(model)
     weights = [
         lay_out_weights(
@@ -219,6 +219,7 @@ def _plan(model: EncoderModel, tokens: int) -> Walk:
             (norms[i].get_param("G"), norms[i].get_param("b")) if norms else None,
             _columns(model),
             tokens,
+            is_train=is_train,
         )
         for i, layer in enumerate(convolutions)
     ]

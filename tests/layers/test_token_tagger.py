@@ -9,7 +9,7 @@ from thinc.api import Linear, Model, Ops, chain, set_dropout_rate, to_numpy
 from spacy_multihash.layers import IteratedDilatedEncoder, MaxoutWindowEncoder, token_tagger
 from spacy_multihash.types import DocLike
 
-from .gradients import check_param_gradients
+from .gradients import check_param_gradients, slopes
 from .maxout import randomize
 from .test_iterated_dilated_encoder import Weights, reference, weights_of
 
@@ -187,22 +187,10 @@ def test_gradients_equal_central_differences_of_the_reference(
             start += len(symbols)
         return total
 
-    def differences(values: numpy.ndarray) -> numpy.ndarray:
-        slopes = numpy.zeros_like(values)
-        for index in numpy.ndindex(*values.shape):
-            value = values[index]
-            ends = []
-            for end in (value + 1e-6, value - 1e-6):
-                values[index] = end
-                ends.append(loss())
-            values[index] = value
-            slopes[index] = (ends[0] - ends[1]) / 2e-6
-        return slopes
-
     found = [(embed, "E", E), (output, "W", W), (output, "b", b)]
     found += [(encode.layers[i], name, values) for (i, name), values in weights.items()]
     for node, name, values in found:
-        expected = differences(values)
+        expected = slopes(loss, values)
         assert expected.any(), name
         atol = 1e-4 * max(abs(expected).max(), 1)
         assert_allclose(to_numpy(node.get_grad(name)), expected, rtol=0, atol=atol, err_msg=name)

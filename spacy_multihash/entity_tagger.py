@@ -1,0 +1,284 @@
+"""The component that recognizes entities by tags of all tokens at once."""
+
+from itertools import islice
+from typing import Callable, Dict, Iterable, List, Literal, NamedTuple, Optional, Tuple, get_args
+
+import numpy
+from spacy.errors import Errors
+from spacy.language import Language
+from spacy.pipeline import TrainablePipe
+from spacy.tokens import Doc, Span
+from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.util import check_lexeme_norms
+from spacy.vocab import Vocab
+from thinc.api import Model, Optimizer, set_dropout_rate, to_numpy
+
+from .biluo import Constraints, Entities, entities_of, tag_names
+from .confidences import entity_marginals, entity_products
+from .decoding import decode_constrained, decode_crf, decode_greedy
+from .doc_entities import constraints_of, set_entities
+from .gold_tags import gold_tags
+from .token_losses import crf_losses, cross_entropy, expectation_linear_penalty
+from .token_tagger import listens
+from .types import Array
+
+Decoder = Literal["greedy", "constrained", "crf"]
+Confidence = Literal["marginal", "product"]
+
+
+class Prediction(NamedTuple):
+    """The entities of a batch of docs.
+
+    ends: Where each doc ends among the tokens of the batch, (B,) int64.
+    entities: Of the tokens of the batch.
+    confidences: How sure of each, (M,) float32, or None if nobody asked.
+    """
+
+    ends: numpy.ndarray
+    entities: Entities
+    confidences: Optional[numpy.ndarray]
+
+
+class EntityTagger(TrainablePipe):
+    """Recognize entities by the BILUO tags of all tokens at once (Strubell et al. 2017).
+
+    As spaCy's ner, it leaves entities alone that are there already, begins none with whitespace,
+    and lets none reach across the boundary of a sentence, if there are sentences.
+
+    vocab (Vocab): The vocab of the pipeline.
+    model (Model): Built by spacy-multihash.TokenTagger.v1.
+    name (str): The name of the component in the pipeline.
+    decoder (Optional[str]): From scores to tags: "greedy", the best tag of each token, then
+        repaired; "constrained", the best sequence of tags that may follow each other; or "crf",
+        the same with learned transitions. Null for "crf" if the model has them, else "constrained".
+    dropout_penalty (float): Weight of the squared distance of scores with dropout from those
+        without in training (expectation-linear dropout, Ma et al. 2017), summed over tokens and
+        tags. 0 for none; a step takes twice the time else.
+    spans_key (Optional[str]): Put the predicted entities into doc.spans[spans_key] as well, with
+        `attrs["scores"]`, how sure the model is of each, (number of entities,) float32. Null for
+        not at all.
+    confidence (str): How sure: "marginal", the probability of the entity among all valid sequences
+        of tags, or "product", of the probabilities of its tags, each by itself.
+    scorer (Optional[Callable]): Scores a list of examples.
+
+    Raises ValueError for settings that the model cannot follow.
+    """
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        model: Model,
+        name: str = "tagger_ner",
+        *,
+        decoder: Optional[Decoder] = None,
+        dropout_penalty: float = 0.0,
+        spans_key: Optional[str] = None,
+        confidence: Confidence = "marginal",
+        scorer: Optional[Callable] = None,
+    ) -> None:
+        """Check the settings against the model, and keep them."""
+        self.vocab = vocab
+        self.model = model
+        self.name = name
+        self.cfg: Dict[str, List[str]] = {"labels": []}
+        self.learns_transitions = model.has_param("transitions") is not False
+        self.decoder = decoder or ("crf" if self.learns_transitions else "constrained")
+        self.dropout_penalty = dropout_penalty
+        self.spans_key = spans_key
+        self.confidence = confidence
+        self.scorer = scorer
+        for setting, value, known in (
+            ("decoder", self.decoder, get_args(Decoder)),
+            ("confidence", confidence, get_args(Confidence)),
+        ):
+            if value not in known:
+                raise ValueError(
+                    f'Component "{name}": {setting} must be one of {", ".join(known)}, was: '
+                    f"{value!r}."
+                )
+        if self.decoder == "crf" and not self.learns_transitions:
+            raise ValueError(
+                f'Component "{name}": decoder = "crf" needs learned transitions, but the model has '
+                "none. Set learn_transitions = true in its [model], or take another decoder: "
+                '"constrained" or "greedy".'
+            )
+        if dropout_penalty < 0 or (dropout_penalty and listens(model)):
+            raise ValueError(
+                f'Component "{name}": dropout_penalty must be 0 or more, and 0 where '
+                "model.tok2vec is a listener, whose dropout is not the component's own; was: "
+                f"{dropout_penalty}. Set it to 0.0, or give the model a spacy.Tok2Vec.v2."
+            )
+
+    @property
+    def labels(self) -> Tuple[str, ...]:
+        """The labels of entities, in the order of their numbers."""
+        return tuple(self.cfg["labels"])
+
+    @property
+    def label_data(self) -> Tuple[str, ...]:
+        """What `spacy init labels` saves."""
+        return self.labels
+
+    def add_label(self, label: str) -> int:
+        """Add a label, before initialization; return 1 if it is new, else 0.
+
+        Raises ValueError for a new label once the model is initialized: its tags cannot grow.
+        """
+        if not isinstance(label, str):
+            raise ValueError(Errors.E187)
+        if label in self.labels:
+            return 0
+        if self.model.get_ref("output_layer").has_param("W"):
+            raise ValueError(
+                f'Component "{self.name}": cannot add the label "{label}", the model is '
+                f"initialized for {len(self.labels)} labels: {', '.join(self.labels)}. Add all "
+                "labels before initialization, or train a new component."
+            )
+        self.cfg["labels"].append(label)
+        self.vocab.strings.add(label)
+        return 1
+
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        *,
+        nlp: Optional[Language] = None,
+        labels: Optional[List[str]] = None,
+    ) -> None:
+        """Find the labels, and initialize the model.
+
+        get_examples (Callable[[], Iterable[Example]]): Gives representative examples.
+        nlp (Optional[Language]): The pipeline.
+        labels (Optional[List[str]]): The labels, as `spacy init labels` saves them. Null takes
+            those of the examples.
+
+        Raises ValueError if there are no labels.
+        """
+        validate_get_examples(get_examples, "EntityTagger.initialize")
+        check_lexeme_norms(self.vocab, "tagger_ner")
+        if labels is None:
+            labels = sorted({ent.label_ for eg in get_examples() for ent in eg.reference.ents})
+        for label in labels:
+            self.add_label(label)
+        self._require_labels()
+        sample = [eg.predicted for eg in islice(get_examples(), 10)]
+        nO = len(tag_names(self.labels))
+        if self.model.maybe_get_dim("nO") not in (None, nO):
+            raise ValueError(
+                f'Component "{self.name}": {len(self.labels)} labels need {nO} tags, but its model '
+                f"has nO = {self.model.get_dim('nO')}. Set nO = null in the model."
+            )
+        self.model.set_dim("nO", nO)
+        self.model.initialize(X=sample)
+
+    def predict(self, docs: Iterable[Doc]) -> Prediction:
+        """Find the entities of docs, without setting them."""
+        docs = list(docs)
+        lengths = numpy.array([len(doc) for doc in docs], dtype="int64")
+        ends = lengths.cumsum()
+        if not lengths.sum():
+            nothing = numpy.zeros(0, dtype="int64")
+            return Prediction(ends, Entities(nothing, nothing, nothing), nothing.astype("float32"))
+        scores = self.model.predict(docs)[-1]
+        constraints = constraints_of(docs)
+        tags = self._decode(to_numpy(scores), lengths, constraints)
+        entities = entities_of(tags, scores.shape[1])
+        confidences = None
+        if self.spans_key is not None:
+            confidences = self._confidences(scores, lengths, entities, constraints)
+        return Prediction(ends, entities, confidences)
+
+    def set_annotations(self, docs: Iterable[Doc], prediction: Prediction) -> None:
+        """Set doc.ents, and doc.spans if asked for."""
+        docs = list(docs)
+        names = self.labels
+        starts, ends, labels = (array.tolist() for array in prediction.entities)
+        # Where the entities of each doc begin, and its tokens
+        bounds = numpy.searchsorted(prediction.entities.starts, prediction.ends).tolist()
+        first, begin = 0, 0
+        for doc, bound, end in zip(docs, bounds, prediction.ends.tolist(), strict=True):
+            spans = [
+                Span(doc, starts[i] - begin, ends[i] - begin, label=names[labels[i]])
+                for i in range(first, bound)
+            ]
+            set_entities(doc, spans)
+            if self.spans_key is not None and prediction.confidences is not None:
+                doc.spans[self.spans_key] = spans
+                group = doc.spans[self.spans_key]
+                group.attrs["scores"] = prediction.confidences[first:bound]
+            first, begin = bound, end
+
+    def update(
+        self,
+        examples: Iterable[Example],
+        *,
+        drop: float = 0.0,
+        sgd: Optional[Optimizer] = None,
+        losses: Optional[Dict[str, float]] = None,
+    ) -> Dict[str, float]:
+        """Learn from a batch of examples.
+
+        examples (Iterable[Example]): The batch.
+        drop (float): The dropout rate.
+        sgd (Optional[Optimizer]): The optimizer.
+        losses (Optional[Dict[str, float]]): Losses of components, this one's is added to.
+        """
+        losses = {} if losses is None else losses
+        losses.setdefault(self.name, 0.0)
+        examples = list(examples)
+        validate_examples(examples, "EntityTagger.update")
+        docs = [eg.predicted for eg in examples]
+        if not any(len(doc) for doc in docs):
+            return losses
+        set_dropout_rate(self.model, drop)
+        scores, backprop = self.model.begin_update(docs)
+        loss, d_scores = self.get_loss(examples, scores)
+        if self.dropout_penalty and drop:
+            set_dropout_rate(self.model, 0.0)
+            plain, backprop_plain = self.model.begin_update(docs)
+            penalty, d_penalty = expectation_linear_penalty(scores, plain)
+            loss += self.dropout_penalty * penalty
+            d_scores += self.dropout_penalty * d_penalty
+            backprop_plain(-self.dropout_penalty * d_penalty)
+        backprop(d_scores)
+        if sgd not in (None, False):
+            self.finish_update(sgd)
+        losses[self.name] += loss
+        return losses
+
+    def get_loss(self, examples: Iterable[Example], scores: Array) -> Tuple[float, Array]:
+        """Return the loss of scores (P, N, nO), and its gradient; add to that of transitions.
+
+        Raises ValueError for labels that the component does not have, and for scores that are not
+        numbers.
+        """
+        examples = list(examples)
+        gold = gold_tags(examples, self.labels)
+        if self.learns_transitions:
+            lengths = numpy.array([len(eg.predicted) for eg in examples], dtype="int64")
+            transitions = self.model.get_param("transitions")
+            loss, d_scores, d_transitions = crf_losses(scores, lengths, transitions, gold)
+            self.model.inc_grad("transitions", d_transitions)
+        else:
+            loss, d_scores = cross_entropy(scores, gold)
+        if not numpy.isfinite(loss):
+            raise ValueError(Errors.E910.format(name=self.name))
+        return loss, d_scores
+
+    def _decode(
+        self, scores: numpy.ndarray, lengths: numpy.ndarray, constraints: Constraints
+    ) -> numpy.ndarray:
+        if self.decoder == "greedy":
+            return decode_greedy(scores, constraints)
+        if self.decoder == "constrained":
+            return decode_constrained(scores, constraints)
+        transitions = to_numpy(self.model.get_param("transitions"))
+        return decode_crf(scores, lengths, transitions, constraints)
+
+    def _confidences(
+        self, scores: Array, lengths: numpy.ndarray, entities: Entities, constraints: Constraints
+    ) -> numpy.ndarray:
+        if self.confidence == "product":
+            return entity_products(scores, entities)
+        transitions = self.model.get_param("transitions") if self.learns_transitions else None
+        return entity_marginals(scores, lengths, transitions, entities, constraints)
