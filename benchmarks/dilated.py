@@ -72,6 +72,8 @@ DILATED_ENCODER = {
     "@architectures": "spacy-multihash.IteratedDilatedEncoder.v1",
     "dilations": [1, 2, 1],
     "repeats": 3,
+    "residual": True,
+    "normalize": True,
 }
 BASES = {**dict.fromkeys(ENCODER, MAXOUT), DECODING: NER, TRAINING: NER}
 COLORS = {
