@@ -15,6 +15,9 @@ from thinc.types import Ints1d
 
 from .corpus_symbols import count_for_tables, ngram_ids, ngram_texts, symbol_text
 from .embedding_tables import EmbeddingTable
+from .layers.iterated_dilated_encoder import NAME as DILATED
+from .layers.iterated_dilated_encoder import field_of
+from .layers.maxout_window_encoder import NAME as MAXOUT
 from .row_reports import Count, Sharing, Size, TableReport, TableUse, WordRows, full_name
 from .row_statistics import (
     colliding_pairs,
@@ -41,6 +44,20 @@ def model_size(*models: Model) -> Optional[Size]:
         return None
     params = [node.get_param(name) for node, name in named]
     return Size(sum(p.size for p in params), sum(p.nbytes for p in params))
+
+
+def input_width(model: Model) -> Optional[int]:
+    """Return the number of tokens that a vector of a model's encoder depends on, with its own.
+
+    None for a model without an IteratedDilatedEncoder or a MaxoutWindowEncoder of this package.
+    """
+    widths = [field_of(node).input_width for node in model.walk() if node.name == DILATED]
+    widths += [
+        1 + 2 * node.attrs["window_size"].value * len(node.layers)
+        for node in model.walk()
+        if node.name == MAXOUT
+    ]
+    return max(widths, default=None)
 
 
 def symbols_of(docs: Iterable[Doc], tables: Iterable[EmbeddingTable]) -> dict[str, numpy.ndarray]:

@@ -26,6 +26,7 @@ from spacy_multihash.cli.inspect_rows import Inspection, inspect_rows, inspect_r
 from spacy_multihash.corpus_symbols import symbol_text
 from spacy_multihash.embedding_tables import EmbeddingTable, component_models, find_tables
 from spacy_multihash.row_inspection import (
+    input_width,
     inspect_table,
     inspect_word,
     list_suspicions,
@@ -575,3 +576,33 @@ def test_rows_of_a_trained_pipeline_are_those_that_it_adds_up(english: Language)
     assert [w.symbol for w in people[:4]] == ["people", "p", "ple", "xxxx"]
     (norm,) = reference([english.vocab.strings["people"]], 5000, 4, [8])
     assert people[0].rows == norm
+
+
+@pytest.mark.parametrize(
+    ("encode", "width"),
+    [
+        ({"@architectures": "spacy-multihash.IteratedDilatedEncoder.v1", "repeats": 3}, 27),
+        (
+            {
+                "@architectures": "spacy-multihash.MaxoutWindowEncoder.v1",
+                "window_size": 2,
+                "maxout_pieces": 2,
+                "depth": 4,
+            },
+            17,
+        ),
+        (
+            {
+                "@architectures": "spacy.MaxoutWindowEncoder.v2",
+                "window_size": 1,
+                "maxout_pieces": 2,
+                "depth": 4,
+            },
+            None,
+        ),
+    ],
+)
+def test_input_width_of_an_encoder_is_told(encode: dict[str, Any], width: int | None) -> None:
+    model = {"model": {"tok2vec": {"encode": {"width": 96, **encode}}}}
+    pipe: Any = spacy.blank("en").add_pipe("tagger_ner", config=model)
+    assert input_width(pipe.model) == width

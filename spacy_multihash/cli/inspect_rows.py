@@ -21,6 +21,7 @@ from ..corpus_symbols import count_for_tables, ngram_texts
 from ..embedding_tables import EmbeddingTable, component_models, find_tables, find_weighted
 from ..row_inspection import (
     has_order,
+    input_width,
     inspect_table,
     inspect_word,
     list_suspicions,
@@ -42,6 +43,8 @@ class Inspection:
     tables (list[TableReport]): The tables of all components.
     words (list[WordRows]): The rows of each word in each table.
     components (dict[str, Optional[Size]]): Each component's model, None if not initialized.
+    input_widths (dict[str, Optional[int]]): The number of tokens that a vector of each component's
+        encoder depends on, None without an encoder of this package.
     pipeline (Optional[Size]): The models of all components, None if some are not initialized.
     warnings (list[str]): What is hardly by chance.
     collisions (list[Collisions]): The symbols that each weighted hash embedding cannot tell apart,
@@ -51,6 +54,7 @@ class Inspection:
     tables: list[TableReport]
     words: list[WordRows]
     components: dict[str, Optional[Size]]
+    input_widths: dict[str, Optional[int]]
     pipeline: Optional[Size]
     warnings: list[str]
     collisions: list[Collisions]
@@ -130,6 +134,7 @@ def inspect_rows(
         tables=reports,
         words=[inspect(word, table) for word in words for table in fitting(word)],
         components={name: model_size(model) for name, model in models.items()},
+        input_widths={name: input_width(model) for name, model in models.items()},
         pipeline=model_size(*models.values()),
         warnings=[line for report in reports for line in list_suspicions(report)],
         collisions=[
@@ -212,10 +217,11 @@ def _show(inspection: Inspection) -> None:
         text=2,
     )
     sizes = {**inspection.components, "whole pipeline": inspection.pipeline}
+    widths = {name: _text(width) for name, width in inspection.input_widths.items() if width}
     show_table(
         "Models",
-        ("component", "parameters", "bytes"),
-        [(name, *_size(size)) for name, size in sizes.items()],
+        ("component", "parameters", "bytes", "input width, tokens"),
+        [(name, *_size(size), widths.get(name, "-")) for name, size in sizes.items()],
     )
     for line in inspection.warnings:
         msg.warn(line)

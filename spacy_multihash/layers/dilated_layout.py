@@ -22,9 +22,14 @@ class Field(NamedTuple):
     window_size: int
 
     @property
+    def input_width(self) -> int:
+        """The number of tokens that the vector of a token depends on, with itself."""
+        return effective_input_width(*self)
+
+    @property
     def reach(self) -> int:
         """How far the vector of a token sees on each side."""
-        return effective_input_width(*self) // 2
+        return self.input_width // 2
 
     @property
     def distinct(self) -> Tuple[int, ...]:

@@ -134,6 +134,14 @@ def init(
         layer.initialize()
 
 
+def field_of(model: EncoderModel) -> Field:
+    """Return what the windows of an encoder read."""
+    dilations, repeats, window_size = (
+        model.attrs[name].value for name in ("dilations", "repeats", "window_size")
+    )
+    return Field(tuple(dilations), repeats, window_size)
+
+
 def begin_passes(model: EncoderModel, Xs: List[Floats2d]) -> Tuple[Floats3d, PassesBackprop]:
     """Begin an update from the vectors of all N tokens after each pass, (repeats, N, nO) float32.
 
@@ -144,12 +152,12 @@ def begin_passes(model: EncoderModel, Xs: List[Floats2d]) -> Tuple[Floats3d, Pas
     tokens, nO = sum(map(len, Xs)), model.get_dim("nO")
     walk = _plan(model, tokens, is_train=True)
     Y = model.ops.alloc3f(model.attrs["repeats"].value, tokens, nO, zeros=False)
-    blocks = cut_blocks(model.ops, Xs, _field(model), is_train=True)
+    blocks = cut_blocks(model.ops, Xs, field_of(model), is_train=True)
     masks = mask_drawers(model.ops, model.attrs["dropout_rate"], len(blocks))
 
     def train(task: Tuple[Block, DrawMask]) -> BlockTape:
         block, draw_mask = task
-        layout = lay_out_dilated(model.ops, block, _field(model))
+        layout = lay_out_dilated(model.ops, block, field_of(model))
         X = read_rows(Xs, block, layout.spans)
         passes, tape = encode_dilated_training(X, layout.reads, walk, draw_mask)
         for number, rows in enumerate(passes):
@@ -194,12 +202,12 @@ def _predict(model: EncoderModel, Xs: List[Floats2d]) -> List[Floats2d]:
     Y = model.ops.alloc2f(tokens, model.get_dim("nO"), zeros=False)
 
     def predict(block: Block) -> None:
-        layout = lay_out_dilated(model.ops, block, _field(model))
+        layout = lay_out_dilated(model.ops, block, field_of(model))
         X = read_rows(Xs, block, layout.spans)
         rows = encode_dilated(X, layout.reads, walk)
         Y[block.start : block.end] = rows[layout.kept]
 
-    map_blocks(model.ops, predict, cut_blocks(model.ops, Xs, _field(model), is_train=False))
+    map_blocks(model.ops, predict, cut_blocks(model.ops, Xs, field_of(model), is_train=False))
     return split_rows(Y, Xs)
 
 
@@ -211,7 +219,7 @@ def _no_way_back(dYs: List[Floats2d]) -> List[Floats2d]:
 
 
 def _plan(model: EncoderModel, tokens: int, *, is_train: bool) -> Walk:
-    field, convolutions, norms = _field(model), _convolutions(model), _norms(model)
+    field, convolutions, norms = field_of(model), _convolutions(model), _norms(model)
     weights = [
         lay_out_weights(
             layer.get_param("W"),
@@ -225,13 +233,6 @@ def _plan(model: EncoderModel, tokens: int, *, is_train: bool) -> Walk:
     ]
     share = len(convolutions) == 1 + len(field.dilations)
     return Walk(plan_steps(field, share=share), weights, bool(model.attrs["residual"].value))
-
-
-def _field(model: EncoderModel) -> Field:
-    dilations, repeats, window_size = (
-        model.attrs[name].value for name in ("dilations", "repeats", "window_size")
-    )
-    return Field(tuple(dilations), repeats, window_size)
 
 
 def _convolutions(model: EncoderModel) -> List[Model]:

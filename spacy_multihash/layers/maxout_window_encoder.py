@@ -21,6 +21,8 @@ from .windows import Layout, lay_out
 
 EncoderModel = Model[List[Floats2d], List[Floats2d]]
 
+NAME = "maxout_window_encoder"
+
 # Blocks whose gradients are computed together, at least.
 _TOGETHER = 4
 
@@ -54,7 +56,7 @@ def MaxoutWindowEncoder(nO: int, *, window_size: int, nP: int, depth: int) -> En
     """
     layers = [MaxoutNorm(nO, nO * (2 * window_size + 1), nP=nP) for _ in range(depth)]
     return Model(
-        "maxout_window_encoder",
+        NAME,
         forward,
         init=init,
         layers=layers,
@@ -136,8 +138,8 @@ def _begin_update(
 
 def _no_way_back(dYs: List[Floats2d]) -> List[Floats2d]:
     raise ValueError(
-        "Layer 'maxout_window_encoder' cannot go back from a prediction, which keeps nothing for "
-        "it. Call begin_update, or the model with is_train=True."
+        f"Layer '{NAME}' cannot go back from a prediction, which keeps nothing for it. Call "
+        "begin_update, or the model with is_train=True."
     )
 
 
