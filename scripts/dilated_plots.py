@@ -22,19 +22,15 @@ LOOKS = {NER.partition(",")[0]: Series(BLUE), TAGGER: Series(ORANGE, marker="s")
 
 def _draw_field(ax: "Axes", dilations: list[int], colors: list[str], reach: int) -> None:
     """Draw which tokens each convolution reads on the way to the vector of the token 0."""
+    from matplotlib.collections import LineCollection
+
     needed = {0}
     for layer in reversed(range(len(dilations))):
-        below = {token + tap * dilations[layer] for token in needed for tap in (-1, 0, 1)}
-        for token in needed:
-            for tap in (-1, 0, 1):
-                ax.plot(
-                    [token + tap * dilations[layer], token],
-                    [layer, layer + 1],
-                    color=colors[layer],
-                    linewidth=0.7,
-                )
+        reads = [(token + tap * dilations[layer], token) for token in needed for tap in (-1, 0, 1)]
+        lines = [[(below, layer), (token, layer + 1)] for below, token in reads]
+        ax.add_collection(LineCollection(lines, colors=colors[layer], linewidths=0.7))
         ax.plot(sorted(needed), [layer + 1] * len(needed), "o", color=colors[layer], markersize=3.5)
-        needed = below
+        needed = {below for below, _ in reads}
     ax.plot(sorted(needed), [0] * len(needed), "o", color=BLACK, markersize=3.5)
     for layer in range(len(dilations) + 1):
         rest = [t for t in range(-reach - 1, reach + 2)]

@@ -117,7 +117,7 @@ def test_convert_makes_a_doc_of_each_dutch_sentence_where_asked(tmp_path: Path) 
     write_assets(tmp_path, "conll-nl-sentences", NL)
     convert("conll-nl-sentences", tmp_path, tmp_path / "out")
     docs = read_docs(tmp_path / "out" / "train.spacy", "nl")
-    assert [doc.text for doc in docs] == ["Jan slaapt", "In Gent", "KBC"]
+    assert [doc.text.strip() for doc in docs] == ["Jan slaapt", "In Gent", "KBC"]
     assert [entities(doc) for doc in docs] == [
         [("Jan", "PER")],
         [("Gent", "LOC")],
