@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import spacy
 from convert import SplitSummary, convert
+from hypothesis import settings
 from spacy.language import Language
 from thinc.api import Ops, fix_random_seed, get_current_ops, prefer_gpu, set_current_ops
 from thinc.util import has_cupy_gpu
@@ -17,6 +18,11 @@ SHARED = ROOT.parent / "shared"
 
 # From the name of a data set to the folder of its splits, and what was counted on the way.
 Published = Callable[[str], tuple[Path, list[SplitSummary]]]
+
+
+# A machine that others share may take any time for an example.
+settings.register_profile("no deadline", deadline=None)
+settings.load_profile("no deadline")
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ from itertools import pairwise, product
 
 import numpy
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -58,7 +58,6 @@ def test_tags_follow_as_their_names_tell(C: int) -> None:
 
 
 @pytest.mark.parametrize("C", [0, 1, 3])
-@settings(deadline=None)
 @given(known=arrays.arrays(bool, (3, 6)))
 def test_tags_are_allowed_as_what_is_known_tells(C: int, known: numpy.ndarray) -> None:
     names = tag_names(LABELS[:C])
@@ -78,7 +77,6 @@ def test_no_tokens_have_no_allowed_tags() -> None:
     assert allowed_tags(Constraints(*numpy.zeros((3, 0), dtype=bool)), 9).shape == (0, 9)
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(-2, 5), max_size=3), max_size=3), st.booleans())
 @example([[1], [3]], True)  # from the end of a doc to the beginning of the next
 @example([[0, 4], [], [1, 2, 3]], True)

@@ -57,7 +57,7 @@ def brute_force_marginals(
     return found
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(batches, st.booleans())
 def test_entity_marginals_are_sums_over_all_sequences(batch: Batch, learned: bool) -> None:
     nO = batch.scores.shape[1]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import Ops, to_numpy
@@ -63,7 +63,6 @@ def cross_entropy_by_loop(
 # Tags that are independent of each other
 
 
-@settings(deadline=None)
 @given(
     st.integers(1, 3),
     st.lists(st.integers(MISSING, 4), max_size=5),

@@ -120,7 +120,7 @@ def test_encoder_equals_its_reference(
         assert_allclose(to_numpy(passes[number]), of_pass, atol=1e-4)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(
     st.lists(st.integers(0, 20), max_size=6),
     st.lists(st.integers(1, 5), min_size=1, max_size=3),

@@ -56,7 +56,7 @@ def test_encoder_equals_its_reference(ops: Ops, window_size: int, nP: int, depth
         assert_allclose(flat(Ys), numpy.concatenate(expected), atol=1e-5)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(st.integers(0, 20), max_size=6), st.integers(0, 2), st.integers(1, 4))
 def test_each_doc_is_encoded_as_if_it_were_alone(
     lengths: list[int], window_size: int, depth: int

@@ -1,7 +1,7 @@
 from collections.abc import Sequence
 
 import numpy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
@@ -73,7 +73,6 @@ def naive_sums(docs: Sequence[numpy.ndarray], depth: int, w: int) -> list[numpy.
     return results
 
 
-@settings(deadline=None)
 @given(LENGTHS, st.integers(1, 12), st.integers(1, 5), st.integers(0, 3))
 def test_windows_see_what_all_the_padding_would_show_them(
     lengths: list[int], size: int, depth: int, w: int

@@ -103,7 +103,6 @@ def test_word_dropout_takes_docs_without_tokens(nlp: Language, doc: Doc) -> None
 
 
 @pytest.mark.parametrize("attrs", [NORM, "NORM", [NORM], [NORM, PREFIX, SHAPE]])
-@settings(deadline=None)
 @given(unknown=arrays.arrays(bool, len(WORDS)))
 def test_attributes_of_unknown_tokens_are_0_and_those_of_others_stay(
     attrs: Any, unknown: numpy.ndarray
@@ -186,7 +185,7 @@ def test_unknown_tokens_with_static_vectors_beside_hashes_have_one_vector(
         assert_allclose(vector, expected[0], atol=1e-5)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.lists(st.sampled_from(WORDS), max_size=50), st.integers(0, 2**32 - 1))
 def test_many_tokens_are_embedded_as_each_by_itself(words: list[str], seed: int) -> None:
     # Distinct tokens of a batch are embedded once, if there are many: known ones and unknown ones
