@@ -81,7 +81,7 @@ def _scores_figure(results: "Results") -> dict[str, bytes]:
         for dataset in DATASETS
         for model in MODELS
     }
-    with new_figure(7.6, 4.4) as figure:
+    with new_figure(9.6, 4.6) as figure:
         axes = figure.subplots(2, 2).ravel()
         for number, model in enumerate(MODELS, start=1):
             look = {**LOOKS[model.partition(",")[0]].of_lines(), "linestyle": "none"}
@@ -98,6 +98,7 @@ def _scores_figure(results: "Results") -> dict[str, bytes]:
             axes[0].plot([], [], label=label, **look)
         for ax, dataset in zip(axes, DATASETS, strict=True):
             ax.set_title(dataset, loc="left")
+            ax.locator_params(axis="x", nbins=4)
         figure.supxlabel("words per second of CPU time, whole pipeline", fontsize=8)
         figure.supylabel("test F1 ± sd", fontsize=8)
         figure.legend(loc="outside right center", frameon=False)
