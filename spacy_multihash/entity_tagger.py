@@ -1,7 +1,7 @@
 """The component that recognizes entities by tags of all tokens at once."""
 
 from itertools import islice
-from typing import Callable, Dict, Iterable, List, Literal, NamedTuple, Optional, Tuple, get_args
+from typing import Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple, get_args
 
 import numpy
 from spacy.errors import Errors
@@ -20,10 +20,7 @@ from .doc_entities import constraints_of, set_entities
 from .gold_tags import gold_tags
 from .token_losses import crf_losses, cross_entropy, expectation_linear_penalty
 from .token_tagger import listens
-from .types import Array
-
-Decoder = Literal["greedy", "constrained", "crf"]
-Confidence = Literal["marginal", "product"]
+from .types import Array, Confidence, Decoder
 
 
 class Prediction(NamedTuple):

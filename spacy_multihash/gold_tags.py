@@ -48,7 +48,7 @@ def _read_off(doc: Doc, labels: Sequence[str]) -> numpy.ndarray:
     begins = iob == _BEGINS
     goes_on = numpy.append(iob[1:] == _INSIDE, False)
     inside = (types != 0) & (begins | (iob == _INSIDE))
-    columns = kinds(len(tag_names(labels)))
+    columns = kinds(1 + 4 * len(labels))
     first = numpy.where(goes_on, columns.B.start, columns.U.start)
     later = numpy.where(goes_on, columns.I.start, columns.L.start)
     tags = numpy.where(begins, first, later)

@@ -1,11 +1,16 @@
-"""The factory of the component tagger_ner."""
+"""The factory of the component tagger_ner.
+
+spaCy imports this module whenever it builds a pipeline, whatever is in it. So the component itself,
+and all that it needs, is imported when it is used.
+"""
 
 from typing import Callable, Optional
 
 from spacy.language import Language
+from spacy.pipeline import TrainablePipe
 from thinc.api import Config, Model
 
-from .entity_tagger import Confidence, Decoder, EntityTagger
+from .types import Confidence, Decoder
 
 DEFAULT_CONFIG = """
 [tagger_ner]
@@ -61,8 +66,10 @@ def make_tagger_ner(
     spans_key: Optional[str],
     confidence: Confidence,
     scorer: Optional[Callable],
-) -> EntityTagger:
+) -> TrainablePipe:
     """Build the component; see `EntityTagger`."""
+    from .entity_tagger import EntityTagger
+
     return EntityTagger(
         nlp.vocab,
         model,

@@ -1,6 +1,6 @@
 """Names for the generics that the layers pass along, each written once."""
 
-from typing import Any, List, Protocol, Tuple
+from typing import Any, List, Literal, Protocol, Tuple
 
 import numpy
 from thinc.api import Model
@@ -48,3 +48,6 @@ DocsLayer = Model[List[DocLike], Ragged]
 DocsEncoder = Model[List[DocLike], List[Floats2d]]
 # Docs with N tokens in all -> scores of tags (P, N, nO) float32, after each of P passes.
 TokenTagger = Model[List[DocLike], Floats3d]
+# Settings of tagger_ner: from scores to tags, and what a probability of an entity is.
+Decoder = Literal["greedy", "constrained", "crf"]
+Confidence = Literal["marginal", "product"]

@@ -4,7 +4,7 @@ import os
 import threading
 from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import count
-from typing import Callable, Dict, List, Optional, Sequence, Tuple, TypeVar, cast
+from typing import Callable, Dict, Iterator, List, Optional, Sequence, Tuple, TypeVar, cast
 
 import numpy
 from thinc.api import Ops, get_array_module
@@ -20,6 +20,8 @@ BLOCK = 1024
 TRAINING_BLOCK = 512
 # A GPU takes a usual batch at once.
 GPU_BLOCK = 2**16
+# Blocks whose results are kept together, at least.
+_FEW = 4
 
 InT = TypeVar("InT")
 OutT = TypeVar("OutT")
@@ -56,6 +58,19 @@ def map_blocks(ops: Ops, function: Callable[[InT], OutT], blocks: Sequence[InT])
         for helper in started:
             helper.result()
     return cast(List[OutT], results)
+
+
+def map_few(
+    ops: Ops, function: Callable[[InT], OutT], blocks: Sequence[InT]
+) -> Iterator[Tuple[InT, OutT]]:
+    """Apply a function as `map_blocks` does, a few blocks at a time; yield each with its result.
+
+    For results that take memory until they are used, as gradients of all weights do.
+    """
+    few = max(_FEW, num_threads())
+    for start in range(0, len(blocks), few):
+        some = blocks[start : start + few]
+        yield from zip(some, map_blocks(ops, function, some), strict=True)
 
 
 def on_cpu(ops: Ops) -> bool:

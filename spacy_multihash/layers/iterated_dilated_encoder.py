@@ -9,9 +9,8 @@ from typing import Callable, List, NamedTuple, Optional, Sequence, Tuple
 from thinc.api import LayerNorm, Linear, Model, glorot_uniform_init
 from thinc.types import Floats2d, Floats3d
 
-from ..products import num_threads
 from ..types import Array
-from .blocks import map_blocks
+from .blocks import map_blocks, map_few
 from .dilated_block import (
     Tape,
     Walk,
@@ -31,8 +30,6 @@ EncoderModel = Model[List[Floats2d], List[Floats2d]]
 PassesBackprop = Callable[[Sequence[Optional[Floats2d]]], List[Floats2d]]
 
 NAME = "iterated_dilated_encoder"
-# Blocks whose gradients are computed together, at least.
-_TOGETHER = 4
 
 
 class BlockTape(NamedTuple):
@@ -181,15 +178,10 @@ def begin_passes(model: EncoderModel, Xs: List[Floats2d]) -> Tuple[Floats3d, Pas
             return encode_dilated_backward(gradient_of, layout.reads, walk, tape)
 
         dX = model.ops.alloc2f(tokens, model.get_dim("nI"))
-        # A few at a time: each block holds gradients of all weights until they are added up.
-        together = max(_TOGETHER, num_threads())
-        for start in range(0, len(tapes), together):
-            some = tapes[start : start + together]
-            results = map_blocks(model.ops, differentiate, some)
-            for (block, layout, _), (rows, gradients) in zip(some, results, strict=True):
-                add_rows(rows, block, layout.spans, dX)
-                for step, step_gradients in zip(walk.steps, gradients, strict=True):
-                    _add_gradients(model, step.layer, step_gradients)
+        for (block, layout, _), (rows, gradients) in map_few(model.ops, differentiate, tapes):
+            add_rows(rows, block, layout.spans, dX)
+            for step, step_gradients in zip(walk.steps, gradients, strict=True):
+                _add_gradients(model, step.layer, step_gradients)
         return split_rows(dX, Xs)
 
     return Y, backprop

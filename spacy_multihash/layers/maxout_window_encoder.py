@@ -9,8 +9,7 @@ from typing import Callable, List, NamedTuple, Optional, Sequence, Tuple
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from ..products import num_threads
-from .blocks import BLOCK, GPU_BLOCK, TRAINING_BLOCK, map_blocks, on_cpu
+from .blocks import BLOCK, GPU_BLOCK, TRAINING_BLOCK, map_blocks, map_few, on_cpu
 from .dropout import DrawMask, mask_drawers
 from .encoder_block import Step, encode, encode_backward, encode_training
 from .kernels import Gradients, Weights, weights_of
@@ -22,9 +21,6 @@ from .windows import Layout, lay_out
 EncoderModel = Model[List[Floats2d], List[Floats2d]]
 
 NAME = "maxout_window_encoder"
-
-# Blocks whose gradients are computed together, at least.
-_TOGETHER = 4
 
 
 class Tape(NamedTuple):
@@ -122,15 +118,10 @@ def _begin_update(
             return encode_backward(read_rows(dYs, tape.block, tokens), tape.steps, weights)
 
         dX = model.ops.alloc2f(*Y.shape)
-        # A few at a time: each block holds gradients of all weights until they are added up.
-        together = max(_TOGETHER, num_threads())
-        for start in range(0, len(tapes), together):
-            some = tapes[start : start + together]
-            results = map_blocks(model.ops, differentiate, some)
-            for tape, (rows, gradients) in zip(some, results, strict=True):
-                add_rows(rows, tape.block, tape.spans, dX)
-                for layer, layer_gradients in zip(model.layers, gradients, strict=True):
-                    add_gradients(layer, layer_gradients)
+        for tape, (rows, gradients) in map_few(model.ops, differentiate, tapes):
+            add_rows(rows, tape.block, tape.spans, dX)
+            for layer, layer_gradients in zip(model.layers, gradients, strict=True):
+                add_gradients(layer, layer_gradients)
         return split_rows(dX, Xs)
 
     return split_rows(Y, Xs), backprop
