@@ -15,7 +15,7 @@ from .soft_vote import soft_vote
 from .static_vectors import require_vectors
 from .symbols import Symbols
 from .table_embed import TableEmbed
-from .token_tagger import has_passes, token_tagger
+from .token_tagger import token_tagger
 from .unit_importance import unit_importance
 from .weighted_embed import weighted_embed
 from .weighted_table_embed import Aggregate, WeightedTableEmbed, output_width
@@ -38,7 +38,6 @@ __all__ = [
     "drop_words",
     "effective_input_width",
     "extract_ngrams",
-    "has_passes",
     "hash_rows",
     "importance_seed",
     "lookup_rows",

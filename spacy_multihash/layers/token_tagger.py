@@ -68,7 +68,7 @@ def forward(
         vectors = _join(model, tok2vec.predict(docs))
     else:
         seen = drop_words(docs, word_dropout if model.attrs["dropout_rate"] else 0.0)
-        begin = _begin_passes if every_pass and has_passes(tok2vec) else _begin_result
+        begin = _begin_passes if every_pass and _has_passes(tok2vec) else _begin_result
         vectors, backprop_vectors = begin(model, seen)
     P, N, W = vectors.shape
     nO = output.get_dim("nO")
@@ -99,7 +99,7 @@ def init(
         model.set_param("transitions", model.ops.alloc2f(nO, nO))
 
 
-def has_passes(tok2vec: DocsEncoder) -> bool:
+def _has_passes(tok2vec: DocsEncoder) -> bool:
     """Tell whether an IteratedDilatedEncoder follows an embedding, as in spacy.Tok2Vec.v2."""
     encoder = tok2vec.maybe_get_ref("encode")
     return encoder is not None and encoder.name == NAME
