@@ -1,12 +1,10 @@
 """What several test files use."""
 
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import spacy
-from convert import SplitSummary, convert
 from hypothesis import settings
 from spacy.language import Language
 from thinc.api import Ops, fix_random_seed, get_current_ops, prefer_gpu, set_current_ops
@@ -15,10 +13,6 @@ from thinc.util import has_cupy_gpu
 ROOT = Path(__file__).resolve().parent.parent
 # Real data and a real pipeline beside a checkout; users have neither.
 SHARED = ROOT.parent / "shared"
-
-# From the name of a data set to the folder of its splits, and what was counted on the way.
-Published = Callable[[str], tuple[Path, list[SplitSummary]]]
-
 
 # A machine that others share may take any time for an example.
 settings.register_profile("no deadline", deadline=None)
@@ -35,20 +29,6 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip(f"real data is not there: {SHARED}")
     return SHARED
-
-
-@pytest.fixture(scope="session")
-def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
-    """Convert published corpora, each once for all tests."""
-    if not SHARED.is_dir():
-        pytest.skip(f"real data is not there: {SHARED}")
-
-    @cache
-    def convert_once(dataset: str) -> tuple[Path, list[SplitSummary]]:
-        folder = tmp_path_factory.mktemp(dataset)
-        return folder, convert(dataset, SHARED / "datasets", folder)
-
-    return convert_once
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import numpy
 import pytest
 import spacy
 import typer
-from convert import DATASETS
 from hypothesis import given
 from hypothesis import strategies as st
 from spacy.attrs import LOWER
@@ -23,7 +22,6 @@ from spacy_multihash.cli.corpus_stats import corpus_stats, corpus_stats_cli
 from spacy_multihash.corpus_stats import CorpusStats, SeenStats, Unknown, describe_corpus
 from spacy_multihash.entities import Matching
 
-from .conftest import Published
 from .corpora import make_docs, write_corpus
 
 APP = typer.Typer()
@@ -329,35 +327,3 @@ def test_pipeline_without_vectors_is_refused(folder: Path, part: str) -> None:
     spacy.blank("en").to_disk(folder / "pipeline")
     with pytest.raises(ValueError, match=r"pipeline.* has no vectors: its table is empty"):
         corpus_stats(folder / "train.spacy", vectors=folder / "pipeline" / part)
-
-
-# turku-one stands in for a corpus that cannot be shared; it is not in the report.
-REPORTED = [name for name in DATASETS if name not in ("turku-one", "conll-nl-sentences")]
-# What the report prints differently: of NORM it repeats the vocabulary, which must be a slip, and
-# its Dutch vocabulary has one word more.
-DIFFERENT = {("conll-es", "NORM"): 23710, ("conll-nl", "vocab"): 27803}
-
-
-@pytest.mark.parametrize("dataset", REPORTED)
-def test_numbers_of_the_report_come_out(shared: Path, published: Published, dataset: str) -> None:
-    report = json.loads((shared / "report" / "report_tables.json").read_text("utf8"))
-    attrs, characteristics, seen = (
-        next(table[dataset] for title, table in report.items() if title.startswith(f"{n} "))
-        for n in (4, 5, 6)
-    )
-    folder, _ = published(dataset)
-    stats = corpus_stats(*paths(folder, "train", "dev", "test"), lang=DATASETS[dataset].lang)
-    train = stats.splits["train"]
-    for name, count in attrs.items():
-        assert train.attrs[name] == DIFFERENT.get((dataset, name), count), name
-    for name in ("docs", "tokens", "vocab"):
-        expected = DIFFERENT.get((dataset, name), characteristics[name])
-        assert getattr(train, name) == expected, name
-    assert len(train.labels) == characteristics["classes"]
-    # Some of the report's means are rounded, others cut off.
-    for name in ("ents_per_doc", "mean_doc_len", "mean_ent_len"):
-        printed = str(characteristics[name])
-        last_digit = 10.0 ** -len(printed.partition(".")[2])
-        assert abs(getattr(train, name) - float(printed)) < last_digit, name
-    found = {split: {"seen": s.seen, "unseen": s.unseen} for split, s in stats.seen.items()}
-    assert found == seen

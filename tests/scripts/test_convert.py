@@ -19,46 +19,6 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc, DocBin
 from spacy.training import Corpus
 
-from ..conftest import Published
-
-# What the published files hold: documents, tokens, entities, entities opened by I-, unprintable.
-REAL_COUNTS = {
-    "conll-es": [
-        SplitSummary("train", 8323, 264715, 18798, 1),
-        SplitSummary("dev", 1915, 52923, 4352, 1),
-        SplitSummary("test", 1517, 51533, 3559, 1),
-    ],
-    "conll-nl": [
-        SplitSummary("train", 287, 202644, 13344, 0),
-        SplitSummary("dev", 74, 37687, 2616, 0),
-        SplitSummary("test", 119, 68875, 3941, 0),
-    ],
-    "conll-nl-sentences": [
-        SplitSummary("train", 15806, 202644, 13344, 0),
-        SplitSummary("dev", 2895, 37687, 2616, 0),
-        SplitSummary("test", 5195, 68875, 3941, 0),
-    ],
-    "wnut17": [
-        SplitSummary("train", 3394, 62730, 1975),
-        SplitSummary("dev", 1009, 15733, 836),
-        SplitSummary("test", 1287, 23394, 1079),
-    ],
-    "anem": [
-        SplitSummary("train", 2252, 57894, 1479),
-        SplitSummary("dev", 563, 13803, 400),
-        SplitSummary("test", 1882, 45939, 1256),
-    ],
-    "archaeo": [
-        SplitSummary("train", 26804, 351235, 24742, 0, 59),
-        SplitSummary("dev", 3351, 44274, 3256, 0, 7),
-        SplitSummary("test", 3351, 43865, 3151, 0, 9),
-    ],
-    "turku-one": [
-        SplitSummary("train", 27833, 388883, 42933, 0, 9),
-        SplitSummary("dev", 2552, 35996, 3653),
-        SplitSummary("test", 5279, 73838, 7950),
-    ],
-}
 ES = "Ana NP B-PER\nvive V O\nen SP O\nLa DA B-LOC\nPaz NP I-LOC\n\nEFE NC I-ORG\n. Fp O\n\n"
 NL = (
     "-DOCSTART- -DOCSTART- O\nJan N B-PER\nslaapt V O\n\nIn Prep O\nGent N B-LOC\n\n"
@@ -353,8 +313,3 @@ def test_read_split_gives_back_words_and_entities(
     assert [entities(doc) for doc in docs] == [
         [(" ".join(words), label) for words, label in sentence if label] for sentence in corpus
     ]
-
-
-@pytest.mark.parametrize("dataset", sorted(REAL_COUNTS))
-def test_convert_gives_published_counts(published: Published, dataset: str) -> None:
-    assert published(dataset)[1] == REAL_COUNTS[dataset]
