@@ -35,6 +35,11 @@ class Constraints(NamedTuple):
     spaces: numpy.ndarray
     outside: numpy.ndarray
 
+    @property
+    def begins(self) -> numpy.ndarray:
+        """The positions of the first token and of all `starts`, in order."""
+        return numpy.append(0, numpy.flatnonzero(self.starts[1:]) + 1)
+
 
 class Entities(NamedTuple):
     """M entities, (M,) int64 each: of the tokens [start, end), and the number of the label."""

@@ -36,10 +36,6 @@ class Chains(NamedTuple):
         """Find the tokens of step t in an array that is in the order of the steps."""
         return slice(int(self.bounds[t]), int(self.bounds[t + 1]))
 
-    def positions(self, t: int) -> numpy.ndarray:
-        """Find the tokens of step t in the batch: (sizes[t],) int64."""
-        return self.order[self.step(t)]
-
 
 def pack_chains(lengths: numpy.ndarray) -> Chains:
     """Pack chains that lie one after the other in a batch, leaving out those without tokens.

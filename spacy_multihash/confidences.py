@@ -49,6 +49,8 @@ def entity_marginals(
     nO = scores.shape[1]
     if transitions is None:
         transitions = xp.zeros((nO, nO), dtype="float32")
+        # Nothing goes from one sentence to the next
+        lengths = numpy.diff(constraints.begins, append=len(scores))
     chains = pack_chains(lengths)
     order = xp.asarray(chains.order)
     allowed = xp.asarray(allowed_tags(constraints, nO))

@@ -58,9 +58,8 @@ def decode_constrained(scores: numpy.ndarray, constraints: Constraints) -> numpy
     scores (N, nO) float32 -> tags (N,) int64.
     """
     nO = scores.shape[1]
-    starts = numpy.flatnonzero(constraints.starts[1:]) + 1
     # Nothing goes from one chain to the next: all of them side by side
-    chains = pack_chains(numpy.diff(starts, prepend=0, append=len(scores)))
+    chains = pack_chains(numpy.diff(constraints.begins, append=len(scores)))
     return _viterbi(scores, chains, constraints, _hard_states(nO))
 
 

@@ -23,10 +23,11 @@ def constraints_of(docs: List[Doc]) -> Constraints:
 
 
 def set_entities(doc: Doc, spans: List[Span]) -> None:
-    """Add entities to those that a doc has, and set all other tokens to be outside."""
+    """Set entities, leave those that a doc has, and set all other tokens to be outside."""
     if not doc.has_annotation("ENT_IOB"):
         doc.set_ents(spans)
         return
-    blocked = [doc[i : i + 1] for i, iob in enumerate(doc.to_array(ENT_IOB)) if iob == 3]
-    blocked = [span for span in blocked if not span[0].ent_type]
-    doc.set_ents([*doc.ents, *spans], blocked=blocked)
+    doc.set_ents(spans, default="unmodified")
+    (missing,) = numpy.nonzero(doc.to_array(ENT_IOB) == 0)
+    outside = [doc[i : i + 1] for i in missing.tolist()]
+    doc.set_ents([], outside=outside, default="unmodified")

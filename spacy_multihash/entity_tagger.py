@@ -50,7 +50,7 @@ class EntityTagger(TrainablePipe):
         the same with learned transitions. Null for "crf" if the model has them, else "constrained".
     dropout_penalty (float): Weight of the squared distance of scores with dropout from those
         without in training (expectation-linear dropout, Ma et al. 2017), summed over tokens and
-        tags. 0 for none; a step takes twice the time else.
+        tags, the mean of the passes. 0 for none; a step takes twice the time else.
     spans_key (Optional[str]): Put the predicted entities into doc.spans[spans_key] as well, with
         `attrs["scores"]`, how sure the model is of each, (number of entities,) float32. Null for
         not at all.
@@ -229,11 +229,14 @@ class EntityTagger(TrainablePipe):
             return losses
         set_dropout_rate(self.model, drop)
         scores, backprop = self.model.begin_update(docs)
-        loss, d_scores = self.get_loss(examples, scores)
+        gold = gold_tags(examples, self.labels)
+        loss, d_scores, d_transitions = self._loss(docs, scores, gold)
+        if d_transitions is not None:
+            self.model.inc_grad("transitions", d_transitions)
         if self.dropout_penalty and drop:
             set_dropout_rate(self.model, 0.0)
             plain, backprop_plain = self.model.begin_update(docs)
-            penalty, d_penalty = expectation_linear_penalty(scores, plain)
+            penalty, d_penalty = expectation_linear_penalty(scores, plain, gold)
             loss += self.dropout_penalty * penalty
             d_scores += self.dropout_penalty * d_penalty
             backprop_plain(-self.dropout_penalty * d_penalty)
@@ -244,23 +247,29 @@ class EntityTagger(TrainablePipe):
         return losses
 
     def get_loss(self, examples: Iterable[Example], scores: Array) -> Tuple[float, Array]:
-        """Return the loss of scores (P, N, nO), and its gradient; add to that of transitions.
+        """Return the loss of scores (P, N, nO) without the penalty, and its gradient.
 
         Raises ValueError for labels that the component does not have, and for scores that are not
         numbers.
         """
         examples = list(examples)
-        gold = gold_tags(examples, self.labels)
+        docs = [eg.predicted for eg in examples]
+        loss, d_scores, _ = self._loss(docs, scores, gold_tags(examples, self.labels))
+        return loss, d_scores
+
+    def _loss(
+        self, docs: List[Doc], scores: Array, gold: numpy.ndarray
+    ) -> Tuple[float, Array, Optional[Array]]:
+        d_transitions = None
         if self.learns_transitions:
-            lengths = numpy.array([len(eg.predicted) for eg in examples], dtype="int64")
+            lengths = numpy.array([len(doc) for doc in docs], dtype="int64")
             transitions = self.model.get_param("transitions")
             loss, d_scores, d_transitions = crf_losses(scores, lengths, transitions, gold)
-            self.model.inc_grad("transitions", d_transitions)
         else:
             loss, d_scores = cross_entropy(scores, gold)
         if not numpy.isfinite(loss):
             raise ValueError(Errors.E910.format(name=self.name))
-        return loss, d_scores
+        return loss, d_scores, d_transitions
 
     def _decode(
         self, scores: numpy.ndarray, lengths: numpy.ndarray, constraints: Constraints

@@ -51,14 +51,18 @@ def crf_losses(
     return loss / P, d_scores.reshape(scores.shape) / P, d_transitions / P
 
 
-def expectation_linear_penalty(dropped: Array, plain: Array) -> Tuple[float, Array]:
+def expectation_linear_penalty(
+    dropped: Array, plain: Array, gold: numpy.ndarray
+) -> Tuple[float, Array]:
     """Return the squared distance of scores with dropout from those without, and its gradient.
 
     Expectation-linear dropout (Ma et al. 2017), by a single sample of dropout: summed over tokens
     and tags. The gradient is that of `dropped`; that of `plain` is the opposite.
 
     dropped, plain (P, N, nO) float32: Scores of the same tokens.
+    gold (N,) int64: Their tags, as in `cross_entropy`: where they are not known, no loss.
     """
     difference = dropped - plain
+    difference[:, get_array_module(plain).asarray(gold == MISSING)] = 0
     P = len(difference)
     return float((difference**2).sum(dtype="float64")) / P, 2 * difference / P

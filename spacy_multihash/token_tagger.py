@@ -62,5 +62,14 @@ def build_token_tagger_v1(
 
 
 def listens(model: Model) -> bool:
-    """Tell whether a model reads the vectors of another component."""
-    return any(isinstance(node, Tok2VecListener) for node in model.walk())
+    """Tell whether a model reads the vectors of another component.
+
+    Listeners of spacy-transformers are known by the component that they name, and those of
+    spacy-curated-transformers by their mark: neither is a Tok2VecListener.
+    """
+    return any(
+        isinstance(node, Tok2VecListener)
+        or hasattr(node, "upstream_name")
+        or "_TRANSFORMER_LISTENER" in node.attrs
+        for node in model.walk()
+    )

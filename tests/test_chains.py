@@ -17,7 +17,7 @@ def test_steps_hold_the_tokens_of_all_chains_that_long(lengths: list[int]) -> No
     assert chains.num_chains == sum(length > 0 for length in lengths)
     for t in range(chains.steps):
         expected = [sum(lengths[:chain]) + t for chain in ranked if lengths[chain] > t]
-        assert chains.positions(t).tolist() == expected
+        assert chains.order[chains.step(t)].tolist() == expected
         assert chains.sizes[t] == len(expected)
 
 

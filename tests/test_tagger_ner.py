@@ -16,9 +16,11 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 from spacy.util import load_model_from_config
-from thinc.api import Config, Model, fix_random_seed
+from spacy.vocab import Vocab
+from thinc.api import Config, Linear, Model, chain, fix_random_seed
 from thinc.config import ConfigValidationError
 
+from spacy_multihash import build_token_tagger_v1
 from spacy_multihash.biluo import tag_names
 from spacy_multihash.entity_tagger import EntityTagger
 
@@ -181,6 +183,29 @@ def test_word_dropout_out_of_range_is_refused(rate: float) -> None:
 def test_word_dropout_is_refused_where_others_read_the_docs_as_well() -> None:
     with pytest.raises(ValueError, match=r"word_dropout = 0\.1 needs a tok2vec of its own"):
         blank(tagger(LISTENER, word_dropout=0.1))
+
+
+class NamesUpstream(Model):
+    """A listener as in spacy-transformers: no Tok2VecListener, but it names a component."""
+
+    upstream_name = "transformer"
+
+
+def listen_to_a_transformer(marked: bool) -> Model:
+    """Build what stands for a listener of spacy-transformers, or of spacy-curated-transformers."""
+    if marked:
+        return Model("listener", lambda: None, attrs={"_TRANSFORMER_LISTENER": True})  # type: ignore[arg-type]
+    return NamesUpstream("listener", lambda: None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("marked", [False, True])
+def test_listeners_to_transformers_are_known_as_such(marked: bool) -> None:
+    listener = chain(listen_to_a_transformer(marked), Linear())
+    with pytest.raises(ValueError, match=r"word_dropout = 0\.1 needs a tok2vec of its own"):
+        build_token_tagger_v1(listener, word_dropout=0.1)
+    model = build_token_tagger_v1(listener)
+    with pytest.raises(ValueError, match=r"where model\.tok2vec is a listener"):
+        EntityTagger(Vocab(), model, dropout_penalty=0.1)
 
 
 @pytest.mark.parametrize(
@@ -427,6 +452,12 @@ def test_annotating_again_changes_nothing(taggers: dict[str, Language]) -> None:
     assert found(nlp(doc)) == before
 
 
+def test_a_doc_may_be_in_a_batch_twice(taggers: dict[str, Language]) -> None:
+    nlp = taggers["constrained"]
+    doc, alone = nlp.make_doc(TEXTS[0]), nlp(TEXTS[0])
+    assert [found(each) for each in nlp.pipe([doc, doc])] == [found(alone)] * 2
+
+
 def test_predicting_alone_leaves_docs_as_they_are(taggers: dict[str, Language]) -> None:
     nlp = taggers["crf"]
     docs = [nlp.make_doc(text) for text in TEXTS]
@@ -547,6 +578,18 @@ def test_tokens_without_annotation_have_no_gradient_after_any_pass() -> None:
         [4, 5, 8, 9],
         [4, 5, 8, 9],
     ]
+
+
+def test_watching_a_loss_changes_no_gradient() -> None:
+    nlp = randomized(CRF)
+    loss_of(nlp, examples_of(nlp))
+    assert not pipe_of(nlp).model.has_grad("transitions")
+
+
+def test_penalty_is_of_tokens_with_annotation_only() -> None:
+    nlp = randomized(dropout_penalty=0.5)
+    examples = partly_annotated(nlp)[::2]
+    assert pipe_of(nlp).update(examples, drop=0.3)["tagger_ner"] == 0
 
 
 @pytest.mark.parametrize("model", [tagger(), CRF], ids=["independent", "crf"])

@@ -1,5 +1,6 @@
 """How a batch is cut for dilated convolutions, and which rows their windows read."""
 
+from functools import lru_cache
 from typing import List, NamedTuple, Sequence, Tuple
 
 import numpy
@@ -8,7 +9,7 @@ from thinc.api import Ops
 from ..types import Array
 from .blocks import BLOCK, GPU_BLOCK, TRAINING_BLOCK, on_cpu
 from .segments import Block, Span, split_docs
-from .windows import dilated_windows
+from .windows import SHORT, Sizes, dilated_windows
 
 # A block is at least so many times as long as what its docs' pieces read beyond their ends.
 _REACHES = 8
@@ -75,7 +76,15 @@ def lay_out_dilated(ops: Ops, block: Block, field: Field) -> DilatedLayout:
     Zeros lie beyond the rows of a segment. That is true at the ends of a doc. Where a doc was cut,
     the error comes no nearer in all layers together than to the end of the segment.
     """
-    ends, starts, stops = numpy.asarray([each[2:] for each in block.segments], dtype="int64").T
+    sizes = tuple(segment[2:] for segment in block.segments)
+    short = len(sizes) == 1 and sizes[0][0] <= SHORT
+    layout = (_lay_out_again if short else _lay_out)(sizes, field)
+    reads = [ops.asarray(rows) for rows in layout.reads]
+    return DilatedLayout(layout.spans, reads, ops.asarray(layout.kept))
+
+
+def _lay_out(sizes: Tuple[Sizes, ...], field: Field) -> DilatedLayout:
+    ends, starts, stops = numpy.asarray(sizes, dtype="int64").T
     low = numpy.maximum(starts - field.reach, 0)
     high = numpy.minimum(stops + field.reach, ends)
     reads = dilated_windows((low, high), field.window_size, field.distinct)
@@ -85,6 +94,9 @@ def lay_out_dilated(ops: Ops, block: Block, field: Field) -> DilatedLayout:
     token = numpy.arange(lengths.sum()) - numpy.repeat(numpy.cumsum(lengths) - stops, lengths)
     return DilatedLayout(
         list(zip(low.tolist(), high.tolist(), strict=True)),
-        [ops.asarray(rows) for rows in reads],
-        ops.asarray(token + numpy.repeat(shift, lengths)),
+        reads,
+        token + numpy.repeat(shift, lengths),
     )
+
+
+_lay_out_again = lru_cache(maxsize=256)(_lay_out)

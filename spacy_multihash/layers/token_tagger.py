@@ -93,16 +93,22 @@ def init(
     tok2vec, output = model.layers
     tok2vec.initialize(X=X)
     output.set_dim("nO", nO)
-    output.set_dim("nI", tok2vec.get_dim("nO"))
+    if tok2vec.has_dim("nO"):
+        output.set_dim("nI", tok2vec.get_dim("nO"))
+    elif X:
+        output.set_dim("nI", tok2vec.predict(X)[0].shape[1])
     output.initialize()
     if model.has_param("transitions") is not False:
         model.set_param("transitions", model.ops.alloc2f(nO, nO))
 
 
 def _has_passes(tok2vec: DocsEncoder) -> bool:
-    """Tell whether an IteratedDilatedEncoder follows an embedding, as in spacy.Tok2Vec.v2."""
-    encoder = tok2vec.maybe_get_ref("encode")
-    return encoder is not None and encoder.name == NAME
+    """Tell whether there is an embedding, an IteratedDilatedEncoder, and no more.
+
+    As in spacy.Tok2Vec.v2: a chain of both, which it names.
+    """
+    parts = [tok2vec.maybe_get_ref(name) for name in ("embed", "encode")]
+    return tok2vec.layers == parts and tok2vec.layers[1].name == NAME
 
 
 def _begin_passes(model: TokenTagger, docs: List[DocLike]) -> Tuple[Floats3d, _Backprop]:
@@ -120,7 +126,7 @@ def _begin_result(model: TokenTagger, docs: List[DocLike]) -> Tuple[Floats3d, _B
 
 
 def _join(model: TokenTagger, Ys: List[Floats2d]) -> Floats3d:
-    width = model.layers[0].get_dim("nO")
+    width = model.layers[1].get_dim("nI")
     Y = model.ops.xp.concatenate([model.ops.alloc2f(0, width), *Ys])
     return model.ops.reshape3f(Y, 1, len(Y), width)
 

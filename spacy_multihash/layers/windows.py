@@ -13,7 +13,7 @@ from .segments import Segment, Span
 # Length of a doc, and the start and end of the part of it that is computed.
 Sizes = Tuple[int, int, int]
 # Tokens up to which the layout of a single doc is kept, in at most a few MB.
-_SHORT = 64
+SHORT = 64
 
 
 class Layout(NamedTuple):
@@ -40,7 +40,7 @@ def lay_out(segments: Sequence[Segment], depth: int, window_size: int) -> Layout
     layers together, where spaCy has 64.
     """
     sizes = tuple(segment[2:] for segment in segments)
-    if len(sizes) == 1 and sizes[0][0] <= _SHORT:
+    if len(sizes) == 1 and sizes[0][0] <= SHORT:
         return _lay_out_again(sizes, depth, window_size)
     return _lay_out(sizes, depth, window_size)
 

@@ -33,17 +33,29 @@ class MaskedDoc:
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (never returns)
         """Raise AttributeError for what else an embedding may ask of a doc."""
-        raise AttributeError(
-            "With word dropout, the embedding is given docs that have vocab, len() and to_array(), "
-            f"but it asked for '{name}'. Set word_dropout = 0.0 in the model, or take an embedding "
-            "that reads attributes, such as spacy-multihash.MultiHashEmbed.v1."
-        )
+        raise AttributeError(_refusal(name))
+
+    def __iter__(self) -> Any:  # noqa: ANN401 (never returns)
+        """Raise TypeError: there are no tokens to walk through."""
+        raise TypeError(_refusal("its tokens"))
+
+    def __getitem__(self, key: Any) -> Any:  # noqa: ANN401 (never returns)
+        """Raise TypeError: there are no tokens and no spans."""
+        raise TypeError(_refusal(f"[{key}]"))
 
     def to_array(self, attrs: Any, /) -> numpy.ndarray:  # noqa: ANN401 (an id, or a list of ids)
         """(len(doc), len(attrs)) uint64; (len(doc),) for a single attribute."""
         ids = self.doc.to_array(attrs)
         ids[self.unknown] = 0
         return ids
+
+
+def _refusal(asked: str) -> str:
+    return (
+        "With word dropout, the embedding is given docs that have vocab, len() and to_array(), "
+        f"but it asked for '{asked}'. Set word_dropout = 0.0 in the model, or take an embedding "
+        "that reads attributes, such as spacy-multihash.MultiHashEmbed.v1."
+    )
 
 
 def drop_words(docs: List[DocLike], rate: float) -> List[DocLike]:

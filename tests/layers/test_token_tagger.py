@@ -4,7 +4,7 @@ import numpy
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from spacy.ml.models.tok2vec import build_Tok2Vec_model
-from thinc.api import Linear, Model, Ops, chain, set_dropout_rate, to_numpy
+from thinc.api import Linear, Model, Ops, chain, set_dropout_rate, to_numpy, with_array
 
 from spacy_multihash.layers import IteratedDilatedEncoder, MaxoutWindowEncoder, token_tagger
 from spacy_multihash.types import DocLike
@@ -302,3 +302,30 @@ def test_a_round_trip_keeps_predictions_and_leaves_settings_of_training() -> Non
     assert_array_equal(fresh.predict(docs), model.predict(docs))
     assert_array_equal(fresh.get_param("transitions"), model.get_param("transitions"))
     assert len(fresh.begin_update(docs)[0]) == 1
+
+
+def test_what_comes_after_the_encoder_is_trained_as_it_predicts() -> None:
+    tok2vec = build_Tok2Vec_model(embed_symbols(), dilated())
+    longer = chain(*tok2vec.layers, with_array(Linear(WIDTH, WIDTH)))
+    for name in ("embed", "encode"):
+        longer.set_ref(name, tok2vec.get_ref(name))
+    model = token_tagger(longer, Linear(), every_pass=True, transitions=False)
+    model.set_dim("nO", TAGS)
+    docs = make_docs([4, 2])
+    randomize(model.initialize(X=docs))
+    scores, _ = model.begin_update(docs)
+    assert_allclose(scores, model.predict(docs), rtol=1e-5)
+
+
+def test_width_is_that_of_the_vectors_where_tok2vec_does_not_say() -> None:
+    silent: Model = Model(
+        "silent",
+        lambda model, docs, is_train: model.layers[0](docs, is_train),
+        init=lambda model, X, Y: model.layers[0].initialize(X=X) and None,
+        layers=[build_Tok2Vec_model(embed_symbols(), dilated())],
+    )
+    model = token_tagger(silent, Linear(), every_pass=True, transitions=False)
+    model.set_dim("nO", TAGS)
+    docs = make_docs([4, 2])
+    assert model.initialize(X=docs).predict(docs).shape == (1, 6, TAGS)
+    assert model.predict([]).shape == (1, 0, TAGS)

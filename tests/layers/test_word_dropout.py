@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -120,6 +121,21 @@ def test_a_masked_doc_has_the_length_and_the_vocab_of_its_doc(doc: Doc) -> None:
     masked = MaskedDoc(doc, UNKNOWN)
     assert len(masked) == len(doc)
     assert masked.vocab is doc.vocab
+
+
+@pytest.mark.parametrize(
+    ("ask", "error", "asked"),
+    [
+        (lambda doc: doc.tensor, AttributeError, "tensor"),
+        (list, TypeError, "its tokens"),
+        (lambda doc: doc[0], TypeError, r"\[0\]"),
+    ],
+)
+def test_what_a_masked_doc_lacks_is_refused(
+    doc: Doc, ask: Callable[[Any], object], error: type[Exception], asked: str
+) -> None:
+    with pytest.raises(error, match=f"it asked for '{asked}'. Set word_dropout = 0.0"):
+        ask(MaskedDoc(doc, UNKNOWN))
 
 
 def embed_masked(model: Model, doc: Doc) -> numpy.ndarray:
