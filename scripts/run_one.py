@@ -18,6 +18,7 @@ from grid import NO_VECTORS, Run, config_hash, parse_run, run_config, run_hash, 
 from result_files import FORMAT, is_done, read_result, results_path
 from spacy.cli.train import train as spacy_train
 from spacy.language import Language
+from spacy.tokens import DocBin
 from spacy.training import Corpus, Example
 from task_scores import Tagger, make_scorer, make_tagger
 from tasks import CRF, NER
@@ -78,11 +79,22 @@ def run_one(run: Run) -> dict[str, Any]:
 
     run (Run): The run, whose corpus has been converted.
 
-    Raises FileNotFoundError if the corpus is not there, ValueError for results that are damaged, or
-    if another process is at this run.
+    Raises FileNotFoundError if the corpus is not there, ValueError for results that are damaged, if
+    the corpus is another one, or if another process is at this run.
     """
     with locked(run):
         return read_result(results_path(run)) if is_done(run) else _run(run)
+
+
+def _check_corpus(run: Run) -> None:
+    """Keep results of two corpora from one table."""
+    expected = run.task.train_docs.get(run.dataset)
+    if expected is not None and (found := len(DocBin().from_disk(run.corpus("train")))) != expected:
+        raise ValueError(
+            f"{run.corpus('train')} has {found:,} docs, but the results of {run.dataset} are of "
+            f"{expected:,}. Move results/runs/{run.dataset} away, and write the number into "
+            "TASKS in scripts/tasks.py."
+        )
 
 
 @contextmanager
@@ -104,6 +116,7 @@ def locked(run: Run) -> Iterator[None]:
 
 
 def _run(run: Run) -> dict[str, Any]:
+    _check_corpus(run)
     nlp, tagger, facts = (_run_crf if run.arm == CRF else _run_spacy)(run)
     score_split = make_scorer(run, nlp.vocab)
     scores: dict[str, Any] = {}

@@ -1,7 +1,7 @@
 """The kinds of experiments: their data sets, their arms, and what is scored."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from arm import Arm
 from dilated_arms import DILATED
@@ -26,6 +26,7 @@ class Task:
     metrics (Mapping[str, str]): The scores of a split: names in results, and how to call them.
     main (str): The one that matters most.
     commands (Mapping[str, str]): The project's command that makes the corpus of each data set.
+    train_docs (Mapping[str, int]): The training docs of data sets that there are several sizes of.
     """
 
     langs: Mapping[str, str]
@@ -34,6 +35,7 @@ class Task:
     metrics: Mapping[str, str]
     main: str
     commands: Mapping[str, str]
+    train_docs: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def arms(self) -> tuple[str, ...]:
@@ -58,5 +60,6 @@ TEXTCAT = Task(
     {"accuracy": "accuracy", "macro_f": "macro F1"},
     "accuracy",
     {AG_NEWS: "convert-textcat", TOPICS: "make-topics"},
+    {AG_NEWS: 44_830},
 )
 TASKS = {dataset: task for task in (NER, TEXTCAT) for dataset in task.langs}

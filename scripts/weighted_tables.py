@@ -110,7 +110,7 @@ def _textcat_table(
         dev,
         test,
         Group(MODELS, "macro_f", "test", "all", "test"),
-        *(Group(MODELS, cost) for cost in ("parameters", "model_mb")),
+        *(Group(MODELS, cost) for cost in ("parameters", "model_mb", "train_cpu_seconds")),
     )
     comparisons = against(dev, HASH) + against(test, HASH)  # the defaults were chosen on dev
     return Table(name, title, groups, comparisons, (dataset,), False, note, "model", facts)

@@ -167,7 +167,8 @@ def check_tables(model: Model, tables: Tables) -> None:
         if not len(tables.tables[name]):
             raise ValueError(
                 f"The table of {name} has no symbols: none occurs at least {tables.min_freq} "
-                f"times. Lower min_freq, or leave {name} out of the config's embedding layer."
+                f"times. Lower min_freq, or leave {name} out of the config's embedding layer; of "
+                "n-grams, lower ngram_orders, if the documents are shorter."
             )
 
 

@@ -1,11 +1,11 @@
 """What a trained weighted hash embedding takes for important. Nothing is printed."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Optional, cast
+from typing import Literal, NamedTuple, Optional, cast
 
 import numpy
 from spacy.language import Language
+from spacy.vocab import Vocab
 from thinc.api import to_numpy
 from thinc.types import Ints1d
 
@@ -129,16 +129,11 @@ def symbol_importance(
     """
     embeddings = _find_trained(nlp, component)
     counts = count_for_tables(make_docs, [embedding.components for embedding in embeddings])
-
-    def texts(table: EmbeddingTable, ids: numpy.ndarray) -> list[str]:
-        if table.ngrams is not None:
-            return ngram_texts(make_docs, table.ngrams, ids.tolist(), nlp.vocab)
-        return [symbol_text(nlp.vocab, table.attr, id_) for id_ in ids.tolist()]
-
-    return [
-        _rank(embedding, counts[embedding.components.attr], ranking, texts)
-        for embedding in embeddings
+    ranked = [
+        _rank(embedding, counts[embedding.components.attr], ranking) for embedding in embeddings
     ]
+    texts = _texts(make_docs, ranked, nlp.vocab)
+    return [_describe(each, texts[each.attr]) for each in ranked]
 
 
 def _find_trained(nlp: Language, component: Optional[str]) -> list[WeightedEmbedding]:
@@ -164,13 +159,37 @@ def _find_trained(nlp: Language, component: Optional[str]) -> list[WeightedEmbed
     )
 
 
-def _rank(
-    embedding: WeightedEmbedding,
-    counts: Table,
-    ranking: Ranking,
-    texts: Callable[[EmbeddingTable, numpy.ndarray], list[str]],
-) -> EmbeddingImportance:
-    """Describe an embedding by its symbols, which are most frequent first."""
+class _Ranked(NamedTuple):
+    """The V frequent symbols of an embedding, most frequent first, and which of them are listed.
+
+    counts (Table): All symbols.
+    parameters (V, k), importance (V,), norms (V,) float32: Of the frequent ones.
+    important (V,) bool: Those from the given share of the mean importance on.
+    largest, smallest (int64): The listed ones.
+    """
+
+    embedding: WeightedEmbedding
+    counts: Table
+    parameters: numpy.ndarray
+    importance: numpy.ndarray
+    norms: numpy.ndarray
+    important: numpy.ndarray
+    largest: numpy.ndarray
+    smallest: numpy.ndarray
+
+    @property
+    def attr(self) -> str:
+        """The attribute, or its n-grams."""
+        return self.embedding.components.attr
+
+    @property
+    def listed(self) -> numpy.ndarray:
+        """The ids of the listed symbols, (T,) uint64."""
+        return self.counts.keys[numpy.concatenate([self.largest, self.smallest])]
+
+
+def _rank(embedding: WeightedEmbedding, counts: Table, ranking: Ranking) -> _Ranked:
+    """Find the symbols of an embedding that are listed."""
     table = embedding.components
     num_frequent = int((counts.counts >= ranking.min_freq).sum())
     if not num_frequent:
@@ -178,37 +197,61 @@ def _rank(
             f"No symbol of {table.attr} occurs {ranking.min_freq} times in the corpus, the most "
             f"frequent one {counts.counts[0]} times. Lower min_freq, or give more documents."
         )
-    ids = counts.keys[:num_frequent]
-    sharing = _count_sharing(embedding, counts.keys)
-    parameters, norms = _measure(embedding, ids)
+    parameters, norms = _measure(embedding, counts.keys[:num_frequent])
     importance = numpy.abs(parameters).mean(axis=1)  # (V,)
     important = importance >= ranking.share * importance.mean()
     values = importance if ranking.sort == "importance" else norms
-    ends = [numpy.argsort(by, kind="stable")[: ranking.top] for by in (-values, values)]
-    shown = numpy.concatenate(ends)
-    listed = [
-        SymbolImportance(
-            text=text,
-            freq=int(counts.counts[i]),
-            parameters=parameters[i].tolist(),
-            importance=float(importance[i]),
-            norm=float(norms[i]),
-            sharing=int(sharing[i]),
-        )
-        for text, i in zip(texts(table, ids[shown]), shown, strict=True)
-    ]
+    largest, smallest = (
+        numpy.argsort(by, kind="stable")[: ranking.top] for by in (-values, values)
+    )
+    return _Ranked(embedding, counts, parameters, importance, norms, important, largest, smallest)
+
+
+def _texts(make_docs: DocReader, ranked: list[_Ranked], vocab: Vocab) -> dict[str, dict[int, str]]:
+    """Write the listed symbols of each attribute, reading the corpus once for each."""
+    texts = {}
+    for attr, table in {each.attr: each.embedding.components for each in ranked}.items():
+        listed = numpy.concatenate([each.listed for each in ranked if each.attr == attr])
+        ids = numpy.unique(listed).tolist()
+        if table.ngrams is not None:
+            written = ngram_texts(make_docs, table.ngrams, ids, vocab)
+        else:
+            written = [symbol_text(vocab, attr, id_) for id_ in ids]
+        texts[attr] = dict(zip(ids, written, strict=True))
+    return texts
+
+
+def _describe(ranked: _Ranked, texts: dict[int, str]) -> EmbeddingImportance:
+    """Describe an embedding by its symbols."""
+    embedding, counts, importance = ranked.embedding, ranked.counts, ranked.importance
+    table = embedding.components
+    sharing = _count_sharing(embedding, counts.keys)
+
+    def describe(shown: numpy.ndarray) -> list[SymbolImportance]:
+        return [
+            SymbolImportance(
+                text=texts[int(counts.keys[i])],
+                freq=int(counts.counts[i]),
+                parameters=ranked.parameters[i].tolist(),
+                importance=float(importance[i]),
+                norm=float(ranked.norms[i]),
+                sharing=int(sharing[i]),
+            )
+            for i in shown
+        ]
+
     return EmbeddingImportance(
         component=table.component,
         attr=table.attr,
         seed=table.layer.attrs["seed"].value,
         num_symbols=len(counts),
         num_sharing=int((sharing > 0).sum()),
-        num_frequent=num_frequent,
+        num_frequent=len(importance),
         mean_importance=float(importance.mean()),
-        num_important=int(important.sum()),
-        collisions=inspect_collisions(embedding, ids[important]),
-        largest=listed[: len(ends[0])],
-        smallest=listed[len(ends[0]) :],
+        num_important=int(ranked.important.sum()),
+        collisions=inspect_collisions(embedding, counts.keys[: len(importance)][ranked.important]),
+        largest=describe(ranked.largest),
+        smallest=describe(ranked.smallest),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any, Callable, List, Literal, Optional, Sequence, Union, cast
 from spacy.ml.models.textcat import resize_and_set_ref
 from spacy.tokens import Doc
 from thinc.api import (
+    LayerNorm,
     Linear,
     Logistic,
     Model,
@@ -26,8 +27,9 @@ from thinc.types import Floats2d
 from .layers import (
     Aggregate,
     Pinned,
-    default_seeds,
+    default_seed,
     extract_ngrams,
+    known_ngrams,
     ngram_name,
     random_run,
     reduce_ngrams,
@@ -91,16 +93,20 @@ def build_textcat_hash_embed_v1(
     train_importance (bool): Whether there are importance parameters; else all are 1.
     importance_by (str): How an n-gram finds its importance parameters: "hash", or "lookup" in a
         dictionary of the most frequent n-grams of the training corpus, made by the callback
-        spacy-multihash.init_tables.v1 in [initialize.before_init].
+        spacy-multihash.init_tables.v1 in [initialize.before_init]. N-grams that it does not have
+        are left out then, as in the paper's section 5.4.
     independent (bool): Whether component vectors and importance parameters have hash functions of
         their own, as the paper's section 6 recommends.
-    hidden (List[int]): Widths of hidden layers: rectified linear units, layer normalization
-        where the paper has batch normalization, and dropout at the rate of the training config.
-        Empty for none; [1000, 1000, 1000] in the paper's section 5.4.
+    hidden (List[int]): Widths of hidden layers: rectified linear units, and dropout at the rate of
+        the training config. Before, between and behind them is layer normalization, where the
+        paper has batch normalization. Empty for none; [1000, 1000, 1000] in the paper's section
+        5.4.
     input_dropout (Optional[List[int]]): Train on a random run of consecutive n-grams of each
         document, at least the first number long and at most the second. Null for none; [4, 100] in
-        the paper.
-    seed (Optional[int]): Hash seed, 0 <= seed < 2**32. Null takes the package's own.
+        the paper. Orders follow each other token by token, so that with nine of them 100 n-grams
+        are those of some eleven tokens, or of more where a dictionary lacks most.
+    seed (Optional[int]): Which hash functions, 0 <= seed < 2**32: each number has others. Null is
+        0.
     embed_init (Optional[Callable]): Fills the component vectors. Null for uniform in [-0.1, 0.1).
     importance_init (Optional[Callable]): Fills the importance parameters. Null for near zero, as in
         MultiWeightedHashEmbed.
@@ -108,6 +114,11 @@ def build_textcat_hash_embed_v1(
 
     Raises ValueError for an unknown attribute, and for a number that is out of range.
     """
+    if seed is not None and not 0 <= seed < 2**32:
+        raise ValueError(
+            f"TextCatHashEmbed: seed must be from 0 to {2**32 - 1}, was: {seed}. Change it in the "
+            "config."
+        )
     sizes = [("width", width), ("rows", rows), *(("hidden", size) for size in hidden)]
     for name, size in sizes:
         if size < 1:
@@ -120,7 +131,7 @@ def build_textcat_hash_embed_v1(
         ngram_name(attr_name, ngram_orders),
         width,
         rows,
-        seed=default_seeds(1)[0] if seed is None else seed,
+        seed=default_seed(seed or 0),
         num_hashes=num_hashes,
         importance_nV=importance_rows,
         importance_by=importance_by,
@@ -134,10 +145,13 @@ def build_textcat_hash_embed_v1(
     widths = [embed.get_dim("nO"), *hidden]
     layers: List[Model] = [
         extract,
+        *_dictionary(embed),
         _input_dropout(input_dropout),
         with_array(cast(Any, embed)),
         reduce_ngrams(reduce_sum() if reduce == "sum" else reduce_mean(), widths[0]),
     ]
+    if hidden:
+        layers.append(LayerNorm(widths[0]))
     for nI, size in zip(widths, hidden, strict=False):
         layers.append(Relu(size, nI, normalize=True, dropout=0.0))
     return _classify(layers, widths[-1], exclusive_classes, nO)
@@ -152,8 +166,8 @@ def build_textcat_ensemble_v1(
     alone. In a config they are sections of their own, as [components.textcat.model.*.first].
 
     models (Model): The models, of any architecture for textcat or for textcat_multilabel. Give each
-        TextCatHashEmbed a seed of its own: with the same one, and equal numbers of rows, they have
-        the same collisions, and a warning says so.
+        TextCatHashEmbed a seed of its own, such as 0, 1, 2: with the same one, and equal numbers of
+        rows, they have the same collisions, and a warning says so.
 
     Raises ValueError without models, or if they disagree in exclusive_classes.
     """
@@ -171,6 +185,11 @@ def build_textcat_ensemble_v1(
     if all("resize_output" in model.attrs for model in models):
         ensemble.attrs["resize_output"] = _resize_members
     return ensemble
+
+
+def _dictionary(embed: Model) -> List[Model]:
+    """Build the layer that keeps to the dictionary of an embedding; none without one."""
+    return [known_ngrams(node) for node in embed.walk() if node.name == "lookup_rows"]
 
 
 def _input_dropout(input_dropout: Optional[List[int]]) -> Model:

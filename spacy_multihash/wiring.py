@@ -84,6 +84,12 @@ def weighted_layer(
         ten times as many as component vectors. Looked up, the table of symbols decides.
     """
     embed_init = embed_init or uniform_init
+    if not train_importance and importance_by == "lookup":
+        raise ValueError(
+            f'Weighted embedding of {attr}: importance_by = "lookup" needs train_importance = '
+            "true, since importance that is fixed at 1 has no parameters to look up. Change one of "
+            "them in the config."
+        )
     if not train_importance:
         to_rows = hash_rows(nV, attr=attr, num_hashes=num_hashes, seed=seed)
         if aggregate == "sum" and not append_importance:

@@ -282,12 +282,12 @@ def test_command_shows_a_table_of_each_end_of_each_embedding(folder: Path) -> No
             )
             assert len(symbols) == 3
             for i, s in enumerate(symbols):
-                parameters = " ".join(f"{p:.3f}" for p in s.parameters)
-                row = f"{s.text!r} {s.freq} {s.importance:.3f} {s.norm:.3f} {parameters}"
+                parameters = " ".join(f"{p:.3g}" for p in s.parameters)
+                row = f"{s.text!r} {s.freq} {s.importance:.3g} {s.norm:.3g} {parameters}"
                 assert lines[title + 4 + i] == f"{row} {s.sharing}"
         assert (
             f"textcat.{found.attr} {found.seed} {found.num_symbols} {found.num_sharing} "
-            f"{found.num_frequent} {found.mean_importance:.3f} {found.num_important}"
+            f"{found.num_frequent} {found.mean_importance:.3g} {found.num_important}"
         ) in lines
 
 

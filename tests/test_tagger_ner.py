@@ -194,8 +194,8 @@ class NamesUpstream(Model):
 def listen_to_a_transformer(marked: bool) -> Model:
     """Build what stands for a listener of spacy-transformers, or of spacy-curated-transformers."""
     if marked:
-        return Model("listener", lambda: None, attrs={"_TRANSFORMER_LISTENER": True})  # type: ignore[arg-type]
-    return NamesUpstream("listener", lambda: None)  # type: ignore[arg-type]
+        return Model("listener", lambda: None, attrs={"_TRANSFORMER_LISTENER": True})
+    return NamesUpstream("listener", lambda: None)
 
 
 @pytest.mark.parametrize("marked", [False, True])

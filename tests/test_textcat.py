@@ -246,8 +246,11 @@ def reference(model: Model, doc: Doc, orders: list[int], reduce: str) -> numpy.n
         for i, row in enumerate(rows_of(ngram, len(E), seed, P.shape[1])):
             pooled += P[row_of_P, i] * E[row]
     X = pooled / max(len(ngrams), 1) if reduce == "mean" else pooled
-    for relu, norm in zip(nodes(model, "relu"), nodes(model, "layernorm"), strict=True):
-        X = numpy.maximum(param(relu, "W") @ X + param(relu, "b"), 0)
+    # Before the first hidden layer, and behind each
+    relus, norms = nodes(model, "relu"), nodes(model, "layernorm")
+    for relu, norm in zip([None, *relus] if relus else [], norms, strict=True):
+        if relu is not None:
+            X = numpy.maximum(param(relu, "W") @ X + param(relu, "b"), 0)
         X = (X - X.mean()) / numpy.sqrt(X.var() + 1e-8)
         X = X * param(norm, "G") + param(norm, "b")
     output = model.get_ref("output_layer")
@@ -368,7 +371,7 @@ def test_rows_of_importance_are_ten_times_those_of_components() -> None:
     assert nodes(model, "table_embed")[0].get_dim("nV") == 70
 
 
-def test_dictionary_of_ngrams_is_looked_up(docs: list[Doc]) -> None:
+def test_ngrams_that_a_dictionary_lacks_are_left_out(docs: list[Doc]) -> None:
     model = build(importance_by="lookup", ngram_orders=[2])
     (lookup,) = nodes(model, "lookup_rows")
     assert lookup.attrs["attr"].value == "LOWER[2]"
@@ -377,9 +380,7 @@ def test_dictionary_of_ngrams_is_looked_up(docs: list[Doc]) -> None:
     (table,) = nodes(model, "table_embed")
     table.set_dim("nV", 4, force=True)
     randomized(model)
-    P = numpy.zeros((4, 2), dtype="float32")
-    P[1:] = 1
-    table.set_param("E", P)  # row 0 is that of unknown n-grams
+    table.set_param("E", numpy.ones((4, 2), dtype="float32"))  # row 0, of unknown ones, as well
     probabilities = model.predict([docs[0], docs[1], docs[3]])
     assert_allclose(probabilities[0], probabilities[1], atol=1e-6)  # like one without any
     assert abs(probabilities[2] - probabilities[1]).max() > 0.01
@@ -444,7 +445,11 @@ BAD = {
     "TextCatHashEmbed: hidden must be 1 or more, was: 0": {"hidden": [5, 0]},
     "Unknown token attribute .* 'LOWR'": {"attr": "LOWR"},
     "num_hashes must be from 1 to 16": {"num_hashes": 17},
-    "seeds must be from 0": {"seed": -1},
+    "TextCatHashEmbed: seed must be from 0 to 4294967295, was: -1": {"seed": -1},
+    "Weighted embedding of LOWER.1,2.: importance_by = .lookup. needs train_importance = true": {
+        "importance_by": "lookup",
+        "train_importance": False,
+    },
 }
 
 

@@ -109,13 +109,13 @@ def _show(embeddings: Sequence[EmbeddingImportance], ranking: Ranking) -> None:
 def _summary(embedding: EmbeddingImportance) -> tuple[str, ...]:
     counts = (embedding.num_symbols, embedding.num_sharing, embedding.num_frequent)
     texts = (str(embedding.seed), *(f"{count:,}" for count in counts))
-    mean, important = f"{embedding.mean_importance:.3f}", f"{embedding.num_important:,}"
+    mean, important = f"{embedding.mean_importance:.3g}", f"{embedding.num_important:,}"
     return (_name(embedding), *texts, mean, important)
 
 
 def _symbol(symbol: SymbolImportance) -> tuple[str, ...]:
-    parameters = " ".join(f"{value:.3f}" for value in symbol.parameters)
-    values = (f"{symbol.freq:,}", f"{symbol.importance:.3f}", f"{symbol.norm:.3f}", parameters)
+    parameters = " ".join(f"{value:.3g}" for value in symbol.parameters)
+    values = (f"{symbol.freq:,}", f"{symbol.importance:.3g}", f"{symbol.norm:.3g}", parameters)
     return (repr(symbol.text), *values, f"{symbol.sharing:,}")
 
 

@@ -2,8 +2,16 @@
 
 from .dilated_layout import effective_input_width
 from .extract_ngrams import extract_ngrams, ngram_name
-from .hash_rows import MAX_ROWS, default_seeds, hash_rows, importance_seed, spacy_seeds
+from .hash_rows import (
+    MAX_ROWS,
+    default_seed,
+    default_seeds,
+    hash_rows,
+    importance_seed,
+    spacy_seeds,
+)
 from .iterated_dilated_encoder import IteratedDilatedEncoder, begin_passes
+from .known_ngrams import known_ngrams
 from .lookup_rows import lookup_rows
 from .maxout_norm import MaxoutNorm
 from .maxout_window_encoder import MaxoutWindowEncoder
@@ -33,6 +41,7 @@ __all__ = [
     "TableEmbed",
     "WeightedTableEmbed",
     "begin_passes",
+    "default_seed",
     "default_seeds",
     "distinct_rows",
     "drop_words",
@@ -40,6 +49,7 @@ __all__ = [
     "extract_ngrams",
     "hash_rows",
     "importance_seed",
+    "known_ngrams",
     "lookup_rows",
     "multi_embed",
     "ngram_name",

@@ -91,7 +91,12 @@ def block_seeds(seed: int, num_hashes: int) -> list[int]:
 
 def default_seeds(num_columns: int) -> list[int]:
     """List the seeds of this package, one per column; they avoid MurmurHash3's dead seed 8."""
-    return [(i + 1) * _GOLDEN % 2**32 for i in range(num_columns)]
+    return [default_seed(i) for i in range(num_columns)]
+
+
+def default_seed(column: int) -> int:
+    """Return the seed of a column, from 0: those of neighbours lie far from each other."""
+    return (column + 1) * _GOLDEN % 2**32
 
 
 def importance_seed(seed: int) -> int:

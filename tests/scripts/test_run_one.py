@@ -197,6 +197,15 @@ def small_classifier(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "run_config", small)
 
 
+def test_a_corpus_of_another_size_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Run("ag-news", "hash_embed")
+    shutil.copytree(RUN.corpus("train").parent, run.corpus("train").parent)
+    forbid_training(monkeypatch)
+    message = "train.spacy has 10 docs, but the results of ag-news are of 44,830. Move results/runs"
+    with pytest.raises(ValueError, match=message):
+        run_one.run_one(run)
+
+
 @pytest.mark.usefixtures("topics", "small_classifier")
 def test_a_classifier_is_run_by_the_same_command(capsys: pytest.CaptureFixture[str]) -> None:
     result = run_one.run_one(TOPICS_RUN)

@@ -1,0 +1,45 @@
+"""The n-grams of each doc that a dictionary has."""
+
+from typing import Callable, Optional, Tuple
+
+from thinc.api import Model, to_numpy
+from thinc.types import Ragged
+
+from ..types import RowLayer
+from .symbols import UNKNOWN_ROW
+
+# Ids of n-grams (M,) uint64 with lengths -> the same, or some of them.
+KnownLayer = Model[Ragged, Ragged]
+
+
+def known_ngrams(lookup: RowLayer) -> KnownLayer:
+    """Keep the n-grams that have a row of their own, and leave the others out.
+
+    Svenstrup et al. 2017, section 5.4: there are no n-grams but those of the dictionary.
+
+    n-gram ids (M,) uint64 with lengths (B,) int32 -> the same, fewer. Ids have no gradient.
+
+    lookup (RowLayer): Looks them up, ids -> rows, row 0 for those that it does not have.
+    """
+    return Model("known_ngrams", forward, init=init, layers=[lookup])
+
+
+def forward(model: KnownLayer, X: Ragged, is_train: bool) -> Tuple[Ragged, Callable]:
+    """Look all n-grams up at once, and count what is left of each doc."""
+    xp = model.ops.xp
+    known = model.layers[0].predict(X.dataXd)[:, 0] != UNKNOWN_ROW  # (M,)
+    before = xp.concatenate([xp.zeros(1, dtype="int64"), xp.cumsum(known)])  # (M + 1,)
+    ends = to_numpy(X.lengths).cumsum()
+    at_ends = before[model.ops.asarray1i(ends)]
+    lengths = xp.diff(at_ends, prepend=xp.zeros(1, dtype="int64"))
+    kept = Ragged(X.dataXd[known], model.ops.asarray1i(lengths))
+
+    def backprop(d_kept: Ragged) -> Ragged:
+        return Ragged(model.ops.alloc1i(len(known)), X.lengths)  # integers have no gradient
+
+    return kept, backprop
+
+
+def init(model: KnownLayer, X: Optional[Ragged] = None, Y: Optional[Ragged] = None) -> None:
+    """Check that there is a dictionary."""
+    model.layers[0].initialize()
