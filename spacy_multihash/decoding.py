@@ -14,38 +14,31 @@ from .chains import Chains, pack_chains
 
 
 def decode_greedy(scores: numpy.ndarray, constraints: Constraints) -> numpy.ndarray:
-    """Take the best tag of each token by itself, then repair what does not follow.
+    """Take the best tag of each token by itself, and keep the entities that are whole.
 
     The best tag is O at `outside`, and not B or U at `spaces`; of equal ones, that of the smaller
-    number. A token belongs to the entity of the token before if its tag is I or L, the tag before
-    is B or I, both of the same label, and it does not begin a chain. Any other token that is not O
-    begins a new entity, which ends before the next token that does not belong to it. An entity
-    that would begin with whitespace loses that token, and those after it until one that is not.
-    Tags are then rewritten: B, I and L, or U if it is a single token. Tags that follow each other
-    as they may are left as they are.
+    number. An entity is whole if its tags are U, or B, any number of I, and L, one after the other,
+    all of one label and within a chain. Tags that are of no whole entity become O. So tags that
+    follow each other as they may are left as they are.
 
     scores (N, nO) float32 -> tags (N,) int64.
     """
     N, nO = scores.shape
     tags = scores.argmax(axis=1)
     (known,) = numpy.nonzero(constraints.spaces | constraints.outside)
-    # Of whitespace that begins a chain, I and L are ruled out as well: the repair would drop them
     tags[known] = _rule_out(scores, constraints, known).argmax(axis=1)
 
     columns = kinds(nO)
     continues = may_follow(nO)
     continues[:, [OUTSIDE, *range(nO)[columns.B], *range(nO)[columns.U]]] = False
-    belongs = numpy.zeros(N + 1, dtype=bool)  # the one after the last belongs to nothing
+    belongs = numpy.zeros(N + 1, dtype=bool)  # to the token before; the one after the last does not
     belongs[1:N] = continues.take(tags[:-1] * nO + tags[1:]) & ~constraints.starts[1:]
-    kept = tags != OUTSIDE
-    if (kept & ~belongs[:N] & constraints.spaces).any():
-        kept &= ~_leading(belongs[:N], constraints.spaces)
-        belongs[1:N] &= kept[:-1]
-    # Of (not first, not last), (not first, last), (first, not last), (first, last)
-    offsets = numpy.array([columns.I.start, columns.L.start, columns.B.start, columns.U.start])
-    labels = numpy.append(0, numpy.tile(numpy.arange(num_labels(nO)), 4))  # that of O is not used
-    repaired = offsets[2 * ~belongs[:N] + ~belongs[1:]] + labels[tags]
-    return numpy.where(kept, repaired, OUTSIDE)
+    (firsts,), (lasts,) = numpy.nonzero(~belongs[:N]), numpy.nonzero(~belongs[1:])
+    first, last = tags[firsts], tags[lasts]
+    begins = (first >= columns.B.start) & (first < columns.B.stop)
+    ends = (last >= columns.L.start) & (last < columns.L.stop)
+    whole = (begins & ends) | (first >= columns.U.start)
+    return numpy.where(numpy.repeat(whole, lasts - firsts + 1), tags, OUTSIDE)
 
 
 def decode_constrained(scores: numpy.ndarray, constraints: Constraints) -> numpy.ndarray:
@@ -190,14 +183,3 @@ def _rule_out(
 
 def _take(constraints: Constraints, positions: numpy.ndarray) -> Constraints:
     return Constraints(*(known[positions] for known in constraints))
-
-
-def _leading(belongs: numpy.ndarray, spaces: numpy.ndarray) -> numpy.ndarray:
-    """Tell which tokens have only whitespace between themselves and where their entity begins.
-
-    belongs (N,) bool: Whether a token belongs to the entity of the token before.
-    """
-    positions = numpy.arange(len(spaces))
-    first = numpy.maximum.accumulate(numpy.where(belongs, 0, positions))
-    word = numpy.maximum.accumulate(numpy.where(spaces, -1, positions))
-    return word < first

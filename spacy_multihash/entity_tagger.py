@@ -45,9 +45,10 @@ class EntityTagger(TrainablePipe):
     vocab (Vocab): The vocab of the pipeline.
     model (Model): Built by spacy-multihash.TokenTagger.v1.
     name (str): The name of the component in the pipeline.
-    decoder (Optional[str]): From scores to tags: "greedy", the best tag of each token, then
-        repaired; "constrained", the best sequence of tags that may follow each other; or "crf",
-        the same with learned transitions. Null for "crf" if the model has them, else "constrained".
+    decoder (Optional[str]): From scores to tags: "greedy", the best tag of each token, as far
+        as entities are whole; "constrained", the best sequence of tags that may follow each other;
+        or "crf", the same with learned transitions. Null for "crf" if the model has them, else
+        "constrained".
     dropout_penalty (float): Weight of the squared distance of scores with dropout from those
         without in training (expectation-linear dropout, Ma et al. 2017), summed over tokens and
         tags, the mean of the passes. 0 for none; a step takes twice the time else.

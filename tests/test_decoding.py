@@ -185,10 +185,9 @@ def test_decode_crf_scores_the_transition_to_a_sentence() -> None:
 
 
 def decode_by_loop(batch: Batch) -> list[int]:
-    """Take the best tag of each token and repair them, entity by entity and token by token."""
+    """Take the best tag of each token, and look for whole entities, one after the other."""
     names = tag_names([str(label) for label in range(num_labels(batch.scores.shape[1]))])
     starts, spaces, outside = batch.constraints
-    entities: list[list[int]] = []
     best: list[str] = []
     for i, scores in enumerate(batch.scores):
         allowed = [
@@ -197,26 +196,21 @@ def decode_by_loop(batch: Batch) -> list[int]:
             if not (outside[i] and tag > 0) and not (spaces[i] and name[0] in "BU")
         ]
         best.append(names[max(allowed, key=lambda tag: scores[tag])])  # noqa: B023
-        same_label = i > 0 and best[i][1:] == best[i - 1][1:]
-        if best[i][0] in "IL" and best[i - 1][0] in "BI" and same_label and not starts[i]:
-            entities[-1].append(i)
-        elif best[i] != "O":
-            entities.append([i])
-    repaired = ["O"] * len(best)
-    for entity in entities:
-        while entity and spaces[entity[0]]:
-            entity.pop(0)
-        for i in entity:
-            repaired[i] = f"I{best[i][1:]}"
-        if entity:
-            repaired[entity[-1]] = f"L{best[entity[-1]][1:]}"
-            kind = "U" if len(entity) == 1 else "B"
-            repaired[entity[0]] = kind + best[entity[0]][1:]
-    return [names.index(name) for name in repaired]
+    kept = ["O"] * len(best)
+    for i, name in enumerate(best):
+        label, end = name[1:], i + 1
+        if name[0] == "B":
+            while end < len(best) and best[end] == f"I{label}" and not starts[end]:
+                end += 1
+            if end < len(best) and best[end] == f"L{label}" and not starts[end]:
+                kept[i : end + 1] = best[i : end + 1]
+        elif name[0] == "U":
+            kept[i] = name
+    return [names.index(name) for name in kept]
 
 
 @given(batch=batches(st.integers(0, 2), max_tokens=12))
-def test_decode_greedy_repairs_as_a_loop_does(batch: Batch) -> None:
+def test_decode_greedy_keeps_what_a_loop_does(batch: Batch) -> None:
     assert greedy(batch).tolist() == decode_by_loop(batch)
 
 
@@ -228,23 +222,23 @@ def test_decode_greedy_leaves_tags_that_may_follow(batch: Batch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("best", "repaired"),
+    ("best", "kept"),
     [
-        ("O I-a O", "O U-a O"),
-        ("O I-a I-a", "O B-a L-a"),
-        ("B-a B-a L-a", "U-a B-a L-a"),
-        ("B-a L-b L-b", "U-a U-b U-b"),
-        ("B-a L-a L-a", "B-a L-a U-a"),
-        ("B-a I-a U-a", "B-a L-a U-a"),
-        ("B-a I-a |L-a", "B-a L-a U-a"),
-        ("O _I-a L-a", "O O U-a"),
-        ("_I-a _I-a L-a", "O O U-a"),
-        ("_L-a _I-a _I-a", "O O O"),
+        ("O I-a O", "O O O"),
+        ("O I-a L-a", "O O O"),
+        ("B-a B-a L-a", "O B-a L-a"),
+        ("B-a L-b U-b", "O O U-b"),
+        ("B-a L-a L-a", "B-a L-a O"),
+        ("B-a I-a U-a", "O O U-a"),
+        ("B-a I-a", "O O"),
+        ("B-a I-a |L-a", "O O O"),
+        ("B-a I-b L-a", "O O O"),
+        ("_I-a L-a U-b", "O O U-b"),
         ("B-a _I-a L-a", "B-a I-a L-a"),
-        ("B-a |_I-a I-a L-a", "U-a O B-a L-a"),
+        ("B-a |_I-a B-a L-a", "O O B-a L-a"),
     ],
 )
-def test_decode_greedy_repairs_tags(best: str, repaired: str) -> None:
+def test_decode_greedy_keeps_whole_entities(best: str, kept: str) -> None:
     # A bar begins a sentence, an underscore is whitespace
     tokens, names = best.split(), tag_names(["a", "b"])
     tags = [names.index(token.lstrip("|_")) for token in tokens]
@@ -254,7 +248,7 @@ def test_decode_greedy_repairs_tags(best: str, repaired: str) -> None:
         numpy.zeros(len(tokens), dtype=bool),
     )
     decoded = decode_greedy(numpy.eye(9, dtype="float32")[tags], constraints)
-    assert " ".join(names[tag] for tag in decoded) == repaired
+    assert " ".join(names[tag] for tag in decoded) == kept
 
 
 # All decoders

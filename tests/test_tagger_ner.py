@@ -119,8 +119,10 @@ def randomized(model: dict[str, Any] | None = None, **config: Any) -> Language:
     nlp = initialized(model, **config)
     randomize(pipe_of(nlp).model)
     output = pipe_of(nlp).model.get_ref("output_layer")
-    fewer_outside = output.ops.asarray1f([3.0, *[0.0] * (output.get_dim("nO") - 1)])
-    output.set_param("b", output.get_param("b") - fewer_outside)
+    # Fewer tokens outside of all entities, and more that are one
+    C = output.get_dim("nO") // 4
+    more = output.ops.asarray1f([-3.0, *[0.0] * (3 * C), *[9.0] * C])
+    output.set_param("b", output.get_param("b") + more)
     return nlp
 
 
