@@ -2,7 +2,6 @@
 
 from typing import List, Literal, Optional, cast
 
-from spacy.pipeline.tok2vec import Tok2VecListener
 from spacy.tokens import Doc
 from thinc.api import Linear, Model
 from thinc.types import Floats2d
@@ -64,12 +63,10 @@ def build_token_tagger_v1(
 def listens(model: Model) -> bool:
     """Tell whether a model reads the vectors of another component.
 
-    Listeners of spacy-transformers are known by the component that they name, and those of
-    spacy-curated-transformers by their mark: neither is a Tok2VecListener.
+    Listeners of spaCy and of spacy-transformers are known by the component that they name, those of
+    spacy-curated-transformers by their mark.
     """
     return any(
-        isinstance(node, Tok2VecListener)
-        or hasattr(node, "upstream_name")
-        or "_TRANSFORMER_LISTENER" in node.attrs
+        hasattr(node, "upstream_name") or "_TRANSFORMER_LISTENER" in node.attrs
         for node in model.walk()
     )

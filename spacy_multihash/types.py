@@ -38,6 +38,8 @@ AttrLayer = Model[Ints1d, Floats2d]
 AttrsLayer = Model[Ints2d, Floats2d]
 # Docs -> ids of their n-grams (M,) uint64, with the number of n-grams of each doc.
 NgramLayer = Model[List[DocLike], Ragged]
+# Ids of n-grams (M,) uint64 with lengths (B,) int32 -> the same, or some of them.
+NgramFilter = Model[Ragged, Ragged]
 # Vectors of n-grams (M, W) float32 with lengths (B,) int32 -> vectors of docs (B, W) float32.
 Reduction = Model[Ragged, Floats2d]
 # Docs -> probabilities of labels (B, nO) float32.

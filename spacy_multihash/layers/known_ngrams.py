@@ -5,14 +5,11 @@ from typing import Callable, Optional, Tuple
 from thinc.api import Model, to_numpy
 from thinc.types import Ragged
 
-from ..types import RowLayer
+from ..types import NgramFilter, RowLayer
 from .symbols import UNKNOWN_ROW
 
-# Ids of n-grams (M,) uint64 with lengths -> the same, or some of them.
-KnownLayer = Model[Ragged, Ragged]
 
-
-def known_ngrams(lookup: RowLayer) -> KnownLayer:
+def known_ngrams(lookup: RowLayer) -> NgramFilter:
     """Keep the n-grams that have a row of their own, and leave the others out.
 
     Svenstrup et al. 2017, section 5.4: there are no n-grams but those of the dictionary.
@@ -24,7 +21,7 @@ def known_ngrams(lookup: RowLayer) -> KnownLayer:
     return Model("known_ngrams", forward, init=init, layers=[lookup])
 
 
-def forward(model: KnownLayer, X: Ragged, is_train: bool) -> Tuple[Ragged, Callable]:
+def forward(model: NgramFilter, X: Ragged, is_train: bool) -> Tuple[Ragged, Callable]:
     """Look all n-grams up at once, and count what is left of each doc."""
     xp = model.ops.xp
     known = model.layers[0].predict(X.dataXd)[:, 0] != UNKNOWN_ROW  # (M,)
@@ -40,6 +37,6 @@ def forward(model: KnownLayer, X: Ragged, is_train: bool) -> Tuple[Ragged, Calla
     return kept, backprop
 
 
-def init(model: KnownLayer, X: Optional[Ragged] = None, Y: Optional[Ragged] = None) -> None:
+def init(model: NgramFilter, X: Optional[Ragged] = None, Y: Optional[Ragged] = None) -> None:
     """Check that there is a dictionary."""
     model.layers[0].initialize()

@@ -7,11 +7,10 @@ import numpy
 from thinc.api import Model, to_numpy
 from thinc.types import Ragged
 
-# Ids of n-grams (M,) uint64 with lengths -> the same, or some of them.
-RunLayer = Model[Ragged, Ragged]
+from ..types import NgramFilter
 
 
-def random_run(shortest: int = 4, longest: int = 100) -> RunLayer:
+def random_run(shortest: int = 4, longest: int = 100) -> NgramFilter:
     """Keep a random run of consecutive n-grams of each doc in training, and all of them else.
 
     Svenstrup et al. 2017, section 5.1. The number of n-grams is drawn uniformly from `shortest` to
@@ -36,7 +35,7 @@ def random_run(shortest: int = 4, longest: int = 100) -> RunLayer:
 
 
 def forward(
-    shortest: int, longest: int, model: RunLayer, X: Ragged, is_train: bool
+    shortest: int, longest: int, model: NgramFilter, X: Ragged, is_train: bool
 ) -> Tuple[Ragged, Callable]:
     """Draw the runs of all docs at once, and gather them."""
     kept = _draw(shortest, longest, model, X) if is_train else X
@@ -47,7 +46,7 @@ def forward(
     return kept, backprop
 
 
-def _draw(shortest: int, longest: int, model: RunLayer, X: Ragged) -> Ragged:
+def _draw(shortest: int, longest: int, model: NgramFilter, X: Ragged) -> Ragged:
     """Draw the length of each doc's run, and where it starts."""
     lengths = to_numpy(X.lengths)  # (B,)
     drawn = numpy.random.randint(shortest, longest + 1, size=len(lengths))

@@ -4,18 +4,21 @@ import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from thinc.api import Ops, to_numpy
+from thinc.api import Ops
 from thinc.types import Ragged
 
 from spacy_multihash.layers import Symbols, known_ngrams, lookup_rows
+from spacy_multihash.types import NgramFilter
+
+from .test_random_run import split
 
 DOCS = st.lists(st.lists(st.integers(0, 9), max_size=8), max_size=6)
 
 
-def build(known: list[int]) -> tuple:
+def build(known: list[int]) -> NgramFilter:
     lookup = lookup_rows(attr="LOWER[1]")
     lookup.attrs["symbols"] = Symbols.from_ordered(numpy.array(known, dtype="uint64"))
-    return known_ngrams(lookup), lookup
+    return known_ngrams(lookup)
 
 
 def ragged(ops: Ops, docs: list[list[int]]) -> Ragged:
@@ -23,24 +26,18 @@ def ragged(ops: Ops, docs: list[list[int]]) -> Ragged:
     return Ragged(ops.asarray(ids), ops.asarray1i([len(doc) for doc in docs]))
 
 
-def split(ngrams: Ragged) -> list[list[int]]:
-    ends = to_numpy(ngrams.lengths).cumsum()
-    assert len(ngrams.dataXd) == (ends[-1] if len(ends) else 0)
-    return [part.tolist() for part in numpy.split(to_numpy(ngrams.dataXd), ends)[:-1]]
-
-
 @given(docs=DOCS, known=st.lists(st.integers(0, 12), unique=True, min_size=1))
 def test_known_ngrams_of_each_doc_are_kept_in_their_order(
     docs: list[list[int]], known: list[int]
 ) -> None:
-    model, _ = build(known)
+    model = build(known)
     kept = model.predict(ragged(model.ops, docs))
     assert split(kept) == [[id_ for id_ in doc if id_ in known] for doc in docs]
     assert kept.dataXd.dtype == "uint64" and kept.lengths.dtype == "int32"
 
 
 def test_known_ngrams_run_on_all_devices(ops: Ops) -> None:
-    model, _ = build([3, 5])
+    model = build([3, 5])
     docs = ragged(ops, [[5, 1, 3], [], [2], [3]])
     kept, backprop = model.begin_update(docs)
     assert split(kept) == [[5, 3], [], [], [3]]

@@ -4,6 +4,7 @@ import gzip
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import convert_textcat as convert_module
 import pytest
 import spacy
 import srsly
@@ -21,6 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import Doc, DocBin
 from spacy.training import Corpus
+from tasks import AG_NEWS, TEXTCAT
 
 TEXTS = [
     ("Oil rises  again.", "Business"),
@@ -228,6 +230,20 @@ def test_command_shows_the_counts(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "Converted AG News" in out
     (line,) = [line for line in out.splitlines() if line.startswith("train")]
     assert line.split()[1].startswith("1,1")
+
+
+def test_real_texts_are_all_split(
+    shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def count(_: DocBin, summary: LabelSummary, *others: object) -> None:
+        summary.docs += 1
+
+    # tokens take long, and do not decide where a text goes
+    monkeypatch.setattr(convert_module, "add_labelled", count)
+    summaries = convert_textcat(shared / "datasets" / "textcat", tmp_path)
+    splits = {summary.split: summary.docs for summary in summaries}
+    assert splits == {"train": TEXTCAT.train_docs[AG_NEWS], "dev": 2341, "test": 7600}
+    assert splits["train"] == 44830
 
 
 def test_real_texts_are_all_read_and_converted(shared: Path, tmp_path: Path) -> None:

@@ -60,6 +60,7 @@ def test_lines_break_where_a_number_is_missing(ax: Axes) -> None:
 
 def test_all_figures_are_made_in_both_formats(nothing: Results) -> None:
     files = plots.make_figures(nothing)
+    assert files == plots.make_figures(nothing)
     assert sorted(files) == sorted(
         f"{name}.{suffix}" for name in NAMES for suffix in ("png", "svg")
     )
