@@ -63,6 +63,7 @@ def render_table(results: Results, table: Table) -> str:
     ]
     if conclusions:
         counts = _count_verdicts(line[-1] for line in conclusions)
+        compared = [line for line in conclusions if line[-1] != MISSING]
         has_report = any(group.report for group in table.groups)
         lines = [
             (
@@ -72,11 +73,15 @@ def render_table(results: Results, table: Table) -> str:
                 *([_signed(report, METRICS[comparison.first[0].metric].report)] * has_report),
                 outcome,
             )
-            for dataset, comparison, ours, report, outcome in conclusions
+            for dataset, comparison, ours, report, outcome in compared
         ]
         header = ("data set", "comparison", "ours, 95 % interval", *["report"] * has_report)
         body = markdown((*header, "verdict"), lines, left=(0, 1, len(header)))
-        parts.append(f"<details>\n<summary>Conclusions: {counts}</summary>\n\n{body}\n\n</details>")
+        parts.append(
+            f"<details>\n<summary>Conclusions: {counts}</summary>\n\n{body}\n\n</details>"
+            if compared
+            else f"Conclusions: {counts}."
+        )
     return "\n\n".join(parts)
 
 
