@@ -30,9 +30,9 @@ if the report has a tie and ours would round to one (less than 0.01, or 1 %); ot
 *differs*. Where the report has no number, the first is *higher* or *lower*. One in twenty
 differences that are none is taken for one. With n = 1 nothing is concluded: *one seed*. A CRF is
 the same with every seed, and has an sd of 0. Means, sd (ddof 1) and n are over seeds. Nothing is
-filled in for a missing run, and comparisons that lack one are only counted. The report's n is 3, and
-its numbers have two decimals. Its static vectors are spaCy's large ones; ours are named beside the
-data set. turku-one is another data set than the report's OntoNotes, and never compared with it.
+filled in for a missing run, and comparisons that lack one are only counted. The report's n is 3,
+and its numbers have two decimals. Its static vectors are spaCy's large ones; ours are named beside
+the data set. turku-one is another data set than the report's OntoNotes, and never compared with it.
 """
 # Student's t: 95 % lie within so many standard errors, by degrees of freedom.
 T_95 = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776}
