@@ -118,14 +118,11 @@ def _weighted(share: float, *, near_zero: bool = False) -> Arm:
     return Arm(sections={EMBED: embed})
 
 
-def _training(*, dropout: float, batch: int = 1000, unk_dropout: float | None = None) -> Arm:
-    """Parameter averages, with another dropout and final size of batches, in words.
-
-    With `unk_dropout`, MultiEmbed of all words, some of which are taken as unknown while training.
-    """
+def _training(*, dropout: float, batch: int = 1000, embed: Arm | None = None) -> Arm:
+    """Parameter averages, with another dropout, final size of batches in words, and embedding."""
     values = {"dropout": dropout, "optimizer.use_averages": True, "batcher.size.stop": batch}
-    embed = Arm() if unk_dropout is None else _multi_embed(min_freq=1, unk_dropout=unk_dropout)
-    return Arm({f"training.{name}": value for name, value in values.items()}, embed.sections)
+    sections = {} if embed is None else embed.sections
+    return Arm({f"training.{name}": value for name, value in values.items()}, sections)
 
 
 # Ready to train on one corpus each.
@@ -202,9 +199,14 @@ TRAINING = {
     "averages_dropout_40": _training(dropout=0.4),
     "averages_dropout_30_batch_500": _training(dropout=0.3, batch=500),
     "averages_dropout_30_batch_2000": _training(dropout=0.3, batch=2000),
-    "averages_dropout_30_unk_10": _training(dropout=0.3, unk_dropout=0.1),
-    "averages_dropout_30_unk_30": _training(dropout=0.3, unk_dropout=0.3),
-    "averages_dropout_30_unk_50": _training(dropout=0.3, unk_dropout=0.5),
+    # Tables of all words, some of which are taken as unknown while training.
+    **{
+        f"averages_dropout_30_unk_{share}": _training(
+            dropout=0.3, embed=_multi_embed(min_freq=1, unk_dropout=share / 100)
+        )
+        for share in (10, 30, 50)
+    },
+    "averages_dropout_30_weighted": _training(dropout=0.3, embed=_weighted(1.0, near_zero=True)),
 }
 
 # What practitioners should start from, for any corpus: the best on the dev sets of conll-es and
