@@ -3,14 +3,17 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Callable, Optional
+from pathlib import Path
+from typing import Callable, Optional, Union
 
 from spacy.language import Language
 from spacy.scorer import get_ner_prf
 from spacy.tokens import Span
 from spacy.training import Example
+from spacy.vocab import Vocab
 
-from .entities import KnownEntities, keep_entities
+from .corpora import read_docs
+from .entities import VERBATIM, KnownEntities, Matching, keep_entities, known_entities
 
 # By how often an entity occurs in the training corpus: name and the largest count, None for any.
 FREQUENCY_BANDS: Sequence[tuple[str, Optional[int]]] = (
@@ -56,6 +59,27 @@ class Evaluation:
     masked: Mapping[str, Scores]
     once: Mapping[str, Scores]
     by_frequency: Mapping[str, Scores]
+
+
+def read_known_entities(
+    train: Union[str, Path], vocab: Vocab, matching: Matching = VERBATIM
+) -> KnownEntities:
+    """Read the entities of the corpus that a pipeline was trained on.
+
+    train (Union[str, Path]): A .spacy file, or a folder of them.
+    vocab (Vocab): The vocab to read it with.
+    matching (Matching): What makes two entities the same.
+
+    Raises FileNotFoundError if there is no corpus, ValueError if it cannot be read or has no
+    entities.
+    """
+    known = known_entities(read_docs(train, vocab), matching)
+    if not known.counts:
+        raise ValueError(
+            f"The training corpus at {train} has no entities, so that all would be unseen. Give "
+            "the corpus that the pipeline was trained on, with its gold entities."
+        )
+    return known
 
 
 def predict(nlp: Language, examples: Sequence[Example]) -> None:

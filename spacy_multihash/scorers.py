@@ -9,9 +9,8 @@ from spacy.pipeline.ner import ner_score
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from .corpora import read_docs
-from .entities import KnownEntities, Matching, known_entities
-from .evaluation import score_parts
+from .entities import KnownEntities, Matching
+from .evaluation import read_known_entities, score_parts
 
 
 def make_seen_unseen_scorer_v1(
@@ -32,14 +31,15 @@ def make_seen_unseen_scorer_v1(
     ignore_case (bool): Compare texts in lower case.
     match_label (bool): An entity with another label than in the training corpus is unseen.
 
-    Raises ValueError, when something is first scored, if the training corpus cannot be read.
+    Raises ValueError, when something is first scored, if the training corpus cannot be read or has
+    no entities.
     """
     matching = Matching(ignore_case, match_label)
     known: list[Optional[KnownEntities]] = []
 
     def read() -> Optional[KnownEntities]:
         try:
-            return known_entities(read_docs(train, Vocab()), matching)
+            return read_known_entities(train, Vocab(), matching)
         except FileNotFoundError as error:
             warnings.warn(f"Seen and unseen entities are not scored: {error}", stacklevel=3)
             return None

@@ -16,6 +16,7 @@ from spacy_multihash.corpora import read_docs
 from .corpora import make_docs, write_corpus
 
 PARTS = ("seen", "unseen")
+WAYS = ("others masked", "counted once")
 
 
 @pytest.fixture
@@ -41,6 +42,11 @@ def said(result: Result) -> str:
     return " ".join(result.output.split())
 
 
+def parts_with_labels(result: Result) -> list[str]:
+    """The titles of the tables of labels."""
+    return re.findall(r"Labels: (.*?) =+", result.output)
+
+
 def test_tables_show_all_seen_and_unseen_entities(folder: Path) -> None:
     result = invoke(folder)
     assert result.exit_code == 0, result.output
@@ -50,6 +56,8 @@ def test_tables_show_all_seen_and_unseen_entities(folder: Path) -> None:
     assert "unseen, counted once 3 100.00 66.67 80.00" in lines
     assert "in training: 1 4 100.00 50.00 66.67" in lines
     assert "in training: more 0 - - -" in lines
+    labels = [name for name in parts_with_labels(result) if name]
+    assert labels == ["all", *(f"{p}, {way}" for way in WAYS for p in PARTS)]
 
 
 def test_json_holds_the_same_numbers_and_nothing_else_is_printed(folder: Path) -> None:
@@ -138,6 +146,16 @@ def test_missing_training_corpus_is_named(folder: Path) -> None:
     result = invoke(folder)
     assert result.exit_code == 1
     assert "There is no corpus at" in said(result)
+
+
+@pytest.mark.parametrize("ents", [["O"], None], ids=["no entities", "not annotated"])
+def test_training_corpus_without_entities_is_an_error(folder: Path, ents: Any) -> None:
+    doc = Doc(spacy.blank("en").vocab, words=["Anna"], ents=ents)
+    write_corpus(folder / "train.spacy", [doc])
+    result = invoke(folder, "--masked", folder / "masked")
+    assert result.exit_code == 1
+    assert re.search(r"training corpus at .*train\.spacy has no entities", said(result))
+    assert not (folder / "masked").exists()
 
 
 def test_pipeline_without_entities_is_refused(folder: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 import spacy
 import srsly
 from spacy.language import Language
-from spacy.training import Corpus
+from spacy.training import Corpus, Example
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from thinc.api import Config
@@ -73,6 +73,14 @@ def test_damaged_training_corpus_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "train.spacy").write_bytes(b"x")
     with pytest.raises(ValueError, match=r"train\.spacy is cut off, or no \.spacy file at all"):
         nlp.evaluate(examples)
+
+
+def test_training_corpus_without_entities_is_an_error(tmp_path: Path) -> None:
+    docs = make_docs()
+    rain = [doc for doc in docs if not doc.ents]
+    score = make_seen_unseen_scorer_v1(write_corpus(tmp_path / "train.spacy", rain))
+    with pytest.raises(ValueError, match=r"training corpus at .*train\.spacy has no entities"):
+        score([Example(doc, doc) for doc in docs])
 
 
 def test_scorer_survives_the_pipeline_s_round_trip(tmp_path: Path) -> None:

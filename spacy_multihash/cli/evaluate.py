@@ -13,8 +13,15 @@ from spacy.training import Corpus
 from wasabi import msg
 
 from ..corpora import read_docs, write_corpora
-from ..entities import Matching, known_entities
-from ..evaluation import Evaluation, Scores, evaluate_entities, masked_parts, predict
+from ..entities import Matching
+from ..evaluation import (
+    Evaluation,
+    Scores,
+    evaluate_entities,
+    masked_parts,
+    predict,
+    read_known_entities,
+)
 from ._util import import_code, save_json
 
 
@@ -84,7 +91,7 @@ def evaluate(
     if gpu_id >= 0:
         spacy.require_gpu(gpu_id)
     nlp = spacy.load(model)
-    known = known_entities(read_docs(train, nlp.vocab), matching)
+    known = read_known_entities(train, nlp.vocab, matching)
     examples = list(Corpus(data).make_examples(nlp, read_docs(data, nlp.vocab)))
     predict(nlp, examples)
     evaluation = evaluate_entities(examples, known)
@@ -96,17 +103,18 @@ def evaluate(
 
 
 def _show(evaluation: Evaluation) -> None:
-    """Print a table of all entities and parts, and one of labels."""
-    parts = {
+    """Print a table of all entities and parts, and one of labels for each but the frequencies."""
+    by_label = {
         "all": evaluation.overall,
         **{f"{name}, others masked": s for name, s in evaluation.masked.items()},
         **{f"{name}, counted once": s for name, s in evaluation.once.items()},
-        **{f"in training: {name}": s for name, s in evaluation.by_frequency.items()},
     }
-    _table("Entities", [_row(name, scores) for name, scores in parts.items()])
-    for name, scores in {"all": evaluation.overall, **evaluation.once}.items():
-        rows = [_row(label, s) for label, s in scores.per_label.items()]
-        _table(f"Labels: {name}{'' if name == 'all' else ', counted once'}", rows)
+    bands = {f"in training: {name}": s for name, s in evaluation.by_frequency.items()}
+    _table("Entities", [_row(name, scores) for name, scores in {**by_label, **bands}.items()])
+    for name, scores in by_label.items():
+        if scores.per_label:
+            rows = [_row(label, s) for label, s in scores.per_label.items()]
+            _table(f"Labels: {name}", rows)
 
 
 def _row(name: str, scores: Scores) -> tuple[str, ...]:
