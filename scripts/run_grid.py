@@ -205,10 +205,15 @@ def _run_with_progress(
     """Run with a progress bar, and return the errors and the number of runs that did not fit."""
     ended: Counter[str] = Counter()
     left = expected_seconds(runs)
+    seconds = None if budget is None else 60 * budget
+    end = float("inf") if seconds is None else time.time() + seconds
     with tqdm(total=len(runs), unit="run") as bar:
 
         def show_left() -> None:
-            bar.set_postfix_str(f"about {sum(left.values()) / workers / 60:.0f} min left")
+            wanted = sum(left.values()) / workers
+            minutes = max(0.0, min(wanted, end - time.time())) / 60
+            bar.set_postfix_str(f"about {minutes:.0f} min left", refresh=False)
+            bar.update(0)  # draws it, but not more often than can be seen
 
         def on_done(run: Run, error: str) -> None:
             left.pop(run)
@@ -222,7 +227,6 @@ def _run_with_progress(
             show_left()
 
         show_left()
-        seconds = None if budget is None else 60 * budget
         run_grid(runs, executor, budget=seconds, on_done=on_done)
     skipped = ended.pop(SKIPPED, 0)
     return list(ended), skipped
