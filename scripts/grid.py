@@ -189,6 +189,9 @@ def make_grid() -> list[Run]:
         grid += _runs([*report, "ontonotes"], tables, seeds)
         grid += _runs([*report, "ontonotes"], tables, seeds, vectors=True)
     grid += _runs(["conll-nl", "anem"], features, (0, 1, 2), vectors=True)
+    for seed in (0, 1, 2):
+        grid += _runs(report, ["spacy_multi_hash_embed"], [seed], vectors=True)
+        grid += _runs(["conll-es", "archaeo"], ROW_SHARES, [seed], vectors=True)
     grid += _runs(["ontonotes"], [CRF])
     grid += _runs(["ontonotes"], others, (0, 1, 2))
     for seeds in ((0,), (1, 2)):

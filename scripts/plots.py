@@ -147,6 +147,9 @@ def draw_bars(
                     elinewidth=0.8,
                     **{**REPORT_SERIES.of_lines(), "linestyle": "none"},
                 )
+    for x in range(len(labels)):
+        if all(stats[x] is None for stats in ours.values()):
+            ax.text(x, 0.02, "missing", ha="center", color="#767676", fontsize=7)
     ax.set_xticks(range(len(labels)), labels)
     ax.set_ylim(0, 1)
     ax.tick_params(axis="x", length=0)
@@ -228,6 +231,7 @@ def bar_figure(
     rows (Sequence): The title of each row, and of its series the name, table and line.
     looks (Mapping[str, Series]): How each series looks.
     """
+    drawn: set[str] = set()
     with new_figure(7.2, 4.8) as figure:
         for ax, (title, series) in zip(figure.subplots(len(rows)), rows, strict=True):
             tables = [TABLES[table] for _, table, _ in series]
@@ -243,10 +247,14 @@ def bar_figure(
             labels = [f"{d}\n(not in the report)" if d == STAND_IN else d for d in datasets]
             ours, report = ({label: pair[i] for label, pair in numbers.items()} for i in (0, 1))
             draw_bars(ax, labels, ours, report, looks)
+            drawn |= {label for label, stats in ours.items() if any(stats)}
             ax.set_xlim(-0.6, len(WITH_STAND_IN) - 0.4)  # one data set above the other
             ax.set_title(title, loc="left")
             ax.set_ylabel(ylabel)
-        _legend(figure, {**looks, REPORT_LABEL: REPORT_SERIES}, bars=True)
+        shown = {
+            label if label in drawn else f"{label} (missing)": look for label, look in looks.items()
+        }
+        _legend(figure, {**shown, REPORT_LABEL: REPORT_SERIES}, bars=True)
         return save_figure(figure, name)
 
 
