@@ -22,20 +22,19 @@ SAME, DIFFERS, HIGHER, LOWER = "same ordering", "differs", "higher", "lower"
 REPORT_TABLES = 17
 VERDICTS = (SAME, NOISE, DIFFERS, HIGHER, LOWER, ONE_SEED, MISSING)
 RULE = """\
-A difference is *within noise* if its 95 % interval holds 0: t standard errors on either side,
-which are sqrt(sd²/n + sd²/n) of two means, or sd/sqrt(n) of the increase of an error, with
-Student's t for the degrees of freedom (4.3 for an increase of an error and 2.8 for two means of
-three seeds each). A larger one has the *same ordering* as the report's if both have one sign, or
-if the report has a tie and ours would round to one (less than 0.01, or 1 %); otherwise it
-*differs*. Where the report has no number, the first is *higher* or *lower*. One in twenty
-differences that are none is taken for one. With n = 1 nothing is concluded: *one seed*. A CRF is
-the same with every seed, and has an sd of 0. Means, sd (ddof 1) and n are over seeds. Nothing is
-filled in for a missing run, and comparisons that lack one are only counted. The report's n is 3,
-and its numbers have two decimals. Its static vectors are spaCy's large ones; ours are named beside
-the data set. turku-one is another data set than the report's OntoNotes, and never compared with it.
+A difference is *within noise* if its 95 % interval holds 0: t standard errors on either side, which
+are sqrt(sd²/n + sd²/n) of two means, or sd/sqrt(n) of the increase of an error, with Student's t
+for the degrees of freedom that Welch's test gives them (t is 4.3 for an increase of an error, and
+2.8 to 4.3 for two means of three seeds each, the less alike their sd). A larger one has the *same
+ordering* as the report's if both have one sign, or if the report has a tie and ours would round to
+one (less than 0.01, or 1 %); otherwise it *differs*. Where the report has no number, the first is
+*higher* or *lower*. One in twenty differences that are none is taken for one. With n = 1 nothing is
+concluded: *one seed*. A CRF is the same with every seed, and has an sd of 0. Means, sd (ddof 1) and
+n are over seeds. Nothing is filled in for a missing run, and comparisons that lack one are only
+counted. The report's n is 3, and its numbers have two decimals. Its static vectors are spaCy's
+large ones; ours are named beside the data set. turku-one is another data set than the report's
+OntoNotes, and never compared with it.
 """
-# Student's t: 95 % lie within so many standard errors, by degrees of freedom.
-T_95 = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776}
 
 
 @dataclass(frozen=True)
@@ -223,14 +222,22 @@ def load(folder: Path, report: Path) -> Results:
 
 
 def difference(first: Optional[Stat], second: Optional[Stat]) -> Optional[Difference]:
-    """Return the first number less the second, or None if one is missing."""
+    """Return the first number less the second, or None if one is missing.
+
+    The interval is that of Welch's test, for means whose deviations may differ.
+    """
+    from scipy.stats import t
+
     if first is None or second is None:
         return None
-    margin = None
-    if first.sd is not None and second.sd is not None:
-        error = sqrt(first.sd**2 / first.n + second.sd**2 / second.n)
-        freedom = first.n + second.n - 2
-        margin = T_95[min(freedom, max(T_95))] * error if freedom else 0.0
+    if first.sd is None or second.sd is None:
+        return Difference(first.mean - second.mean, None)
+    squares = [(stat.sd**2 / stat.n, stat.n - 1) for stat in (first, second) if stat.sd]
+    error = sum(square for square, _ in squares)
+    margin = 0.0
+    if error:
+        freedom = error**2 / sum(square**2 / n for square, n in squares)
+        margin = float(t.ppf(0.975, freedom)) * sqrt(error)
     return Difference(first.mean - second.mean, margin)
 
 

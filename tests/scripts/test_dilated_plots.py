@@ -7,6 +7,7 @@ from tasks import HASH_EMBED
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install -e '.[plots]'")
 pytest.importorskip("pandas", reason="pandas is not installed: pip install -e '.[plots]'")
+pytest.importorskip("scipy", reason="scipy is not installed: pip install -e '.[plots]'")
 
 import dilated_plots
 import run_results

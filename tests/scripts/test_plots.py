@@ -11,6 +11,7 @@ from ..conftest import ROOT
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install -e '.[plots]'")
 pytest.importorskip("pandas", reason="pandas is not installed: pip install -e '.[plots]'")
+pytest.importorskip("scipy", reason="scipy is not installed: pip install -e '.[plots]'")
 
 import plots
 import run_results
