@@ -1,7 +1,9 @@
 """The component tagger_ner in training, in pipelines with other components, and in tools."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import numpy
@@ -26,6 +28,7 @@ from spacy_multihash.cli.inspect_rows import inspect_rows
 from spacy_multihash.entities import Matching
 from spacy_multihash.importance import Ranking, symbol_importance
 
+from .conftest import ROOT
 from .corpora import CALLBACK, LOOKUP, make_docs, write_corpus
 from .test_tagger_ner import (
     CRF,
@@ -490,16 +493,9 @@ def test_package_of_the_pipeline_requires_this_one() -> None:
 
 # Configs
 
-MINIMAL = """
-[nlp]
-lang = "en"
-pipeline = ["tagger_ner"]
-
-[components]
-
-[components.tagger_ner]
-factory = "tagger_ner"
-"""
+# As the docs have it, indented.
+DOCS = (ROOT / "docs" / "dilated.md").read_text("utf8")
+MINIMAL = dedent(re.findall(r"\n\n(    \[nlp\]\n.*?)\n\n\S", DOCS, re.S)[0])
 
 
 def test_minimal_config_is_filled_with_the_defaults(tmp_path: Path) -> None:
