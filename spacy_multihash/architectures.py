@@ -150,7 +150,7 @@ def build_multi_embed_v1(
     include_static_vectors (bool): Whether to embed the static vectors of the vocab as well.
     unk_dropout (float): In training, the share of distinct tokens of a batch whose attribute is
         taken as unknown, 0 <= unk_dropout < 1. Recommended values are 0.0 for tables with
-        min_freq > 1, and about 0.01 for tables of all symbols, whose row 0 is not trained else.
+        min_freq > 1, and 0.01 to 0.3 for tables of all symbols, whose row 0 is not trained else.
 
     Raises ValueError for an unknown attribute, and at initialization if there are no tables.
     """
