@@ -172,7 +172,7 @@ def make_grid() -> list[Run]:
     others = (RECOMMENDED, "spacy_multi_hash_embed")
     kinds = ("weighted", "weighted_near_zero")
     budgets = (*kinds, *(f"{k}_budget_{n}".strip("_") for n in BUDGETS for k in (*kinds, "")))
-    budgets += tuple(f"budget_{n}_hashes_2" for n in BUDGETS)
+    budgets += ("hashes_2_near_zero", *(f"budget_{n}_hashes_2" for n in BUDGETS))
     grid = _runs([*report, "turku-one"], [CRF])
     for seeds in ((0,), (1, 2)):
         grid += _runs(report[:4], both, seeds)
@@ -196,7 +196,7 @@ def make_grid() -> list[Run]:
     grid += _runs(["ontonotes"], others, (0, 1, 2))
     for seeds in ((0,), (1, 2)):
         grid += _runs([AG_NEWS], TEXTCAT.arms, seeds)
-        grid += _runs(["wnut17", "conll-es", "conll-nl", "anem"], budgets, seeds)
+        grid += _runs(["wnut17", "conll-es", "conll-nl", "anem"], ["hashes_2", *budgets], seeds)
     grid += _runs([TOPICS], TEXTCAT.arms, (0, 1, 2))
     for seeds in ((0,), (1, 2)):
         grid += _runs([SENTENCES], [HASH_EMBED], seeds)

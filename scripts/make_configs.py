@@ -105,15 +105,26 @@ def _weighted(share: float, *, near_zero: bool = False) -> Arm:
 
     Importance parameters are 1 at first, or near zero as in the authors' code.
     """
+    init = normal_init(IMPORTANCE_SD) if near_zero else uniform_init(1.0, 1.0)
+    rows = weighted_rows(budget_rows(share), base_width())
+    return _weighted_embed(rows, importance_rows=None, importance_init=init)
+
+
+def _tables_near_zero() -> Arm:
+    """MultiHashEmbed with two hash functions, whose tables are near zero at first."""
+    init = normal_init(IMPORTANCE_SD)
+    return _weighted_embed(DEFAULT_ROWS, train_importance=False, embed_init=init)
+
+
+def _weighted_embed(rows: list[int], **values: Any) -> Arm:  # noqa: ANN401 (values of a config)
     embed = {
         "@architectures": "spacy-multihash.MultiWeightedHashEmbed.v1",
         "width": WIDTH,
         "attrs": ATTRS,
-        "rows": weighted_rows(budget_rows(share), base_width()),
+        "rows": rows,
         "include_static_vectors": False,
         "num_hashes": WEIGHTED_HASHES,
-        "importance_rows": None,
-        "importance_init": normal_init(IMPORTANCE_SD) if near_zero else uniform_init(1.0, 1.0),
+        **values,
     }
     return Arm(sections={EMBED: embed})
 
@@ -187,6 +198,7 @@ ABLATIONS = {
         f"budget_{name}_hashes_2": _budget(share, num_hashes=WEIGHTED_HASHES)
         for name, share in BUDGETS.items()
     },
+    "hashes_2_near_zero": _tables_near_zero(),
     "weighted": _weighted(1.0),
     **{f"weighted_budget_{name}": _weighted(share) for name, share in BUDGETS.items()},
     "weighted_near_zero": _weighted(1.0, near_zero=True),

@@ -25,6 +25,14 @@ def _weighted_arms(arm: str) -> dict[str, str]:
 WEIGHTED_ARMS = _weighted_arms(WEIGHTED)
 NEAR_ZERO_ARMS = _weighted_arms(f"{WEIGHTED}_near_zero")
 
+STARTS = {
+    MULTI_HASH: HASH_EMBED,
+    MULTI_HASH_2: "hashes_2",
+    f"{MULTI_HASH_2}, tables near zero": "hashes_2_near_zero",
+    f"{MULTI_WEIGHTED}, importance of 1": WEIGHTED,
+    f"{MULTI_WEIGHTED}, importance near zero": f"{WEIGHTED}_near_zero",
+}
+
 HASH, TRICK = "hash embedding", "hashing trick"
 DEEP, ENSEMBLE = "deep, dictionary", "ensemble of three, dictionary"
 MODELS = {
@@ -102,6 +110,21 @@ def _budget_table() -> Table:
     )
 
 
+def _starts_table() -> Table:
+    dev, test = (Group(STARTS, "f", split, "all", split) for split in ("dev", "test"))
+    last = list(STARTS)[-1]
+    return Table(
+        "starts",
+        "Entities, importance parameters or a beginning near zero",
+        (dev, test),
+        against(dev, last) + against(test, last),
+        BUDGET_DATASETS,
+        note="As many parameters. What is said is of the beginning of training; all tables of the "
+        f"others are uniform in [-0.1, 0.1). No static vectors. {VERDICTS_NOTE}",
+        lines="embedding",
+    )
+
+
 def _textcat_table(
     name: str, title: str, dataset: str, note: str, facts: Mapping[str, Mapping[str, str]]
 ) -> Table:
@@ -120,6 +143,7 @@ WEIGHTED_TABLES = {
     table.name: table
     for table in (
         _budget_table(),
+        _starts_table(),
         _textcat_table(
             "text-classification",
             "Text classification, part of AG News",
