@@ -119,8 +119,9 @@ def _starts_table() -> Table:
         (dev, test),
         against(dev, last) + against(test, last),
         BUDGET_DATASETS,
-        note="As many parameters. What is said is of the beginning of training; all tables of the "
-        f"others are uniform in [-0.1, 0.1). No static vectors. {VERDICTS_NOTE}",
+        note="All with equally many parameters. What begins near zero is drawn from N(0, 0.0005), "
+        "as importance is in the authors' code; all other tables from [-0.1, 0.1). No static "
+        f"vectors. {VERDICTS_NOTE}",
         lines="embedding",
     )
 
