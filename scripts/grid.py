@@ -196,7 +196,7 @@ def make_grid() -> list[Run]:
     grid += _runs(["ontonotes"], others, (0, 1, 2))
     for seeds in ((0,), (1, 2)):
         grid += _runs([AG_NEWS], TEXTCAT.arms, seeds)
-        grid += _runs(["wnut17", "conll-es", "conll-nl", "anem"], ["hashes_2", *budgets], seeds)
+        grid += _runs(["wnut17", "conll-es", "conll-nl", "anem"], budgets, seeds)
     grid += _runs([TOPICS], TEXTCAT.arms, (0, 1, 2))
     for seeds in ((0,), (1, 2)):
         grid += _runs([SENTENCES], [HASH_EMBED], seeds)

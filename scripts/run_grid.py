@@ -209,11 +209,10 @@ def _run_with_progress(
     end = float("inf") if seconds is None else time.time() + seconds
     with tqdm(total=len(runs), unit="run") as bar:
 
-        def show_left() -> None:
+        def show_left(*, redraw: bool = True) -> None:
             wanted = sum(left.values()) / workers
             minutes = max(0.0, min(wanted, end - time.time())) / 60
-            bar.set_postfix_str(f"about {minutes:.0f} min left", refresh=False)
-            bar.update(0)  # draws it, but not more often than can be seen
+            bar.set_postfix_str(f"about {minutes:.0f} min left", refresh=redraw)
 
         def on_done(run: Run, error: str) -> None:
             left.pop(run)
@@ -224,7 +223,7 @@ def _run_with_progress(
                 bar.write(f"{'failed' if error else 'done  '}  {run.name}  {error}")
             if error and error != SKIPPED:
                 ended[f"{run.name}: {error}"] += 1
-            show_left()
+            show_left(redraw=error != SKIPPED)  # hundreds are skipped at once
 
         show_left()
         run_grid(runs, executor, budget=seconds, on_done=on_done)

@@ -49,6 +49,14 @@ def test_bars_stand_for_means_and_a_missing_number_has_none(ax: Axes) -> None:
     assert [bar.get_hatch() for bar in ax.patches] == ["", "//"]
     assert sum(line.get_marker() == "D" for line in ax.lines) == 1
     assert [label.get_text() for label in ax.get_xticklabels()] == ["x", "y"]
+    assert not ax.texts
+
+
+def test_group_without_bars_is_said_to_be_missing(ax: Axes) -> None:
+    ours = {"a": [Stat(0.5, None, 1), None]}
+    report = {"a": [None, Stat(0.4, None, 1)]}
+    plots.draw_bars(ax, ["x", "y"], ours, report, {"a": plots.Series("blue")})
+    assert [(text.get_text(), text.get_position()[0]) for text in ax.texts] == [("missing", 1)]
 
 
 def test_lines_break_where_a_number_is_missing(ax: Axes) -> None:
