@@ -21,6 +21,10 @@ MODELS = {
     f"{TAGGER}, dilated, without residual connections": "tagger_normalized",
     f"{TAGGER}, dilated, as in the paper": "tagger_plain",
 }
+RECOGNIZERS = {
+    model: MODELS[model]
+    for model in (NER, *(f"{TAGGER}, dilated{how}" for how in (", greedy", "", ", crf")))
+}
 DROPOUT = {
     TAGGER: "tagger",
     f"{TAGGER}, with the penalty": "tagger_penalty",
@@ -73,7 +77,7 @@ def _table(
         note=f"No static vectors. {note} What each verdict means is said in "
         "[results.md](results.md#what-differs-from-the-reports-setting).",
         lines="model",
-        facts={PAPER: paper},
+        facts={PAPER: paper} if paper else {},
     )
 
 
@@ -91,6 +95,16 @@ DILATED_TABLES = {
             "where nothing else is said. Words per second are "
             "of CPU time, of the whole pipeline, one thread. The paper's numbers are those without "
             "its dropout penalty where it has them (its Table 3).",
+        ),
+        _table(
+            "dilated-labels",
+            "Eighteen labels (those of OntoNotes, on Finnish)",
+            RECOGNIZERS,
+            NER,
+            ("turku-one",),
+            {},
+            "tagger_ner has residual connections and normalization, and decodes with constraints, "
+            "where nothing else is said.",
         ),
         _table(
             "dilated-dropout",

@@ -201,6 +201,7 @@ def make_grid() -> list[Run]:
     for seeds in ((0,), (1, 2)):
         grid += _runs([SENTENCES], [HASH_EMBED], seeds)
         grid += _runs(["wnut17", "conll-es", "conll-nl", SENTENCES], DILATED, seeds)
+        grid += _runs(["turku-one"], ("tagger_greedy", "tagger", "tagger_crf"), seeds)
     return list(dict.fromkeys(grid))
 
 
