@@ -6,8 +6,8 @@ from typing import Optional
 
 import numpy
 
-from .embedding_tables import WeightedEmbedding
-from .row_inspection import group_sizes, rows_of
+from .embedding_tables import WeightedEmbedding, rows_of
+from .row_inspection import group_sizes
 from .row_reports import Count
 from .row_statistics import count_in_collision, in_collision_by_chance, joint_range
 

@@ -9,7 +9,8 @@ from spacy.util import minibatch
 from spacy.vocab import Vocab
 from thinc.api import to_numpy
 
-from .embedding_tables import EmbeddingTable
+from .embedding_tables import EmbeddingTable, rows_of
+from .layers import UNKNOWN_ROW
 from .tables import Table, count_ids, count_symbols, make_tables
 from .types import NgramLayer
 from .wiring import attr_id
@@ -41,19 +42,33 @@ def count_corpus(
     return {name: counted[name] for name in extractors}
 
 
-def count_for_tables(make_docs: DocReader, tables: Iterable[EmbeddingTable]) -> dict[str, Table]:
-    """Count the symbols that tables have rows for, of docs made with the vocab of the pipeline.
+def count_for_tables(
+    make_docs: DocReader, tables: Iterable[EmbeddingTable]
+) -> dict[EmbeddingTable, Table]:
+    """Count the symbols that each table has rows for.
+
+    make_docs (DocReader): Reads docs that are made with the vocab of the pipeline.
+    tables (Iterable[EmbeddingTable]): The tables. N-grams that a table's dictionary leaves out are
+        not counted.
 
     Raises ValueError if there is nothing to count.
     """
+    tables = list(tables)
     counted = count_corpus(make_docs, {table.attr: table.ngrams for table in tables})
-    for name, table in counted.items():
-        if not len(table):
+    for name, counts in counted.items():
+        if not len(counts):
             raise ValueError(
                 f"The corpus has no tokens to inspect, or none that make a symbol of {name}. Give "
                 "one with text."
             )
-    return counted
+    return {table: _keep_known(table, counted[table.attr]) for table in tables}
+
+
+def is_known(table: EmbeddingTable, ids: numpy.ndarray) -> numpy.ndarray:
+    """Tell which symbols (V,) uint64 a table's dictionary has, (V,) bool; all without one."""
+    if table.dictionary is None:
+        return numpy.ones(len(ids), dtype="bool")
+    return rows_of(table.dictionary, ids)[:, 0] != UNKNOWN_ROW
 
 
 def ngram_ids(ngrams: NgramLayer, docs: Sequence[Doc]) -> numpy.ndarray:
@@ -94,6 +109,16 @@ def symbol_text(vocab: Vocab, attr: str, symbol: int) -> str:
     """Write a symbol as its string, or, for an attribute without strings, as its number."""
     has_string = attr == "MORPH" or (attr != "ENT_IOB" and hasattr(Token, f"{attr.lower()}_"))
     return vocab.strings[int(symbol)] if has_string else str(symbol)
+
+
+def _keep_known(table: EmbeddingTable, counts: Table) -> Table:
+    known = is_known(table, counts.keys)
+    if not known.any():
+        raise ValueError(
+            f"The corpus has no symbol of {table.attr} that the dictionary of component "
+            f"'{table.component}' has: the model leaves all of them out. Give a corpus of its kind."
+        )
+    return counts if known.all() else Table(counts.keys[known], counts.counts[known])
 
 
 def _places(lengths: Sequence[int], orders: Sequence[int]) -> tuple[numpy.ndarray, numpy.ndarray]:

@@ -1,10 +1,12 @@
 """The tables of the embeddings in a pipeline, ours and spaCy's."""
 
 from collections.abc import Iterator
-from typing import Literal, NamedTuple, Optional
+from typing import Literal, NamedTuple, Optional, cast
 
+import numpy
 from spacy.language import Language
-from thinc.api import Model
+from thinc.api import Model, to_numpy
+from thinc.types import Ints1d
 
 from .layers import hash_rows, ngram_name
 from .types import AttrLayer, NgramLayer, RowLayer
@@ -27,6 +29,8 @@ class EmbeddingTable(NamedTuple):
     weights (Model): Holds the table.
     part (Part): What its rows are.
     ngrams (Optional[NgramLayer]): Extracts the n-grams, None for an attribute of tokens.
+    dictionary (Optional[RowLayer]): Gives row 0 to the n-grams that are left out, None if all are
+        embedded.
     """
 
     component: str
@@ -35,6 +39,7 @@ class EmbeddingTable(NamedTuple):
     weights: Model
     part: Part = "vectors"
     ngrams: Optional[NgramLayer] = None
+    dictionary: Optional[RowLayer] = None
 
 
 class WeightedEmbedding(NamedTuple):
@@ -92,6 +97,11 @@ def component_models(nlp: Language) -> dict[str, Model]:
     return {name: model for name, model in models.items() if isinstance(model, Model)}
 
 
+def rows_of(layer: RowLayer, symbols: numpy.ndarray) -> numpy.ndarray:
+    """Find the rows (V, K) of symbols (V,) uint64, by the layer that the model itself uses."""
+    return to_numpy(layer.predict(cast(Ints1d, layer.ops.asarray(cast(Ints1d, symbols)))))
+
+
 def ngram_layers(model: Model) -> dict[str, NgramLayer]:
     """Map the names of n-grams to the layers of a model that extract them."""
     nodes = _named(model, "extract_ngrams")
@@ -114,16 +124,25 @@ def _tables_in(component: str, model: Model) -> Iterator[EmbeddingTable]:
 def _weighted_in(component: str, model: Model) -> Iterator[WeightedEmbedding]:
     for node in _named(model, "weighted_embed"):
         rows, parameters, vectors = node.layers
-        importance = None
+        importance = dictionary = None
         if parameters.layers:
-            importance = _table(component, model, *parameters.layers)._replace(part="importance")
-        components = _table(component, model, rows, vectors)._replace(part="components")
+            dictionary = _dictionary(model, parameters.layers[0])
+            importance = _table(component, model, *parameters.layers)
+            importance = importance._replace(part="importance", dictionary=dictionary)
+        components = _table(component, model, rows, vectors)
+        components = components._replace(part="components", dictionary=dictionary)
         yield WeightedEmbedding(components, importance, node)
 
 
 def _table(component: str, model: Model, layer: RowLayer, weights: Model) -> EmbeddingTable:
     name = layer.attrs["attr"].value
     return EmbeddingTable(component, name, layer, weights, ngrams=ngram_layers(model).get(name))
+
+
+def _dictionary(model: Model, to_importance: RowLayer) -> Optional[RowLayer]:
+    """Find the layer that leaves out the n-grams without a row of importance of their own."""
+    lookups = [node.layers[0] for node in _named(model, "known_ngrams")]
+    return to_importance if any(lookup is to_importance for lookup in lookups) else None
 
 
 def _spacy_tables(component: str, model: Model) -> Iterator[EmbeddingTable]:

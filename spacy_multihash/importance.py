@@ -11,9 +11,14 @@ from thinc.types import Ints1d
 
 from .collisions import Collisions, inspect_collisions
 from .corpus_symbols import DocReader, count_for_tables, ngram_texts, symbol_text
-from .embedding_tables import EmbeddingTable, WeightedEmbedding, component_models, find_weighted
+from .embedding_tables import (
+    EmbeddingTable,
+    WeightedEmbedding,
+    component_models,
+    find_weighted,
+    rows_of,
+)
 from .layers import output_width
-from .row_inspection import rows_of
 from .tables import Table
 
 SortBy = Literal["importance", "norm"]
@@ -81,7 +86,8 @@ class EmbeddingImportance:
     component (str): Name of the component that it is in.
     attr (str): Name of the attribute, or of its n-grams.
     seed (int): Hash seed of the component vectors.
-    num_symbols (int): The distinct symbols of the corpus.
+    num_symbols (int): The distinct symbols of the corpus, without n-grams that a dictionary leaves
+        out.
     num_sharing (int): Those that share their row of importance parameters with another.
     num_frequent (int): Those that occur at least min_freq times, to which all that follows is
         limited.
@@ -129,9 +135,7 @@ def symbol_importance(
     """
     embeddings = _find_trained(nlp, component)
     counts = count_for_tables(make_docs, [embedding.components for embedding in embeddings])
-    ranked = [
-        _rank(embedding, counts[embedding.components.attr], ranking) for embedding in embeddings
-    ]
+    ranked = [_rank(each, counts[each.components], ranking) for each in embeddings]
     texts = _texts(make_docs, ranked, nlp.vocab)
     return [_describe(each, texts[each.attr]) for each in ranked]
 

@@ -5,16 +5,15 @@ What is expected by chance, and when two symbols collide, is said in row_statist
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Optional, cast
+from typing import Optional
 
 import numpy
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
-from thinc.api import Model, to_numpy
-from thinc.types import Ints1d
+from thinc.api import Model
 
-from .corpus_symbols import count_for_tables, ngram_ids, ngram_texts, symbol_text
-from .embedding_tables import EmbeddingTable
+from .corpus_symbols import count_for_tables, is_known, ngram_ids, ngram_texts, symbol_text
+from .embedding_tables import EmbeddingTable, rows_of
 from .layers.iterated_dilated_encoder import NAME as DILATED
 from .layers.iterated_dilated_encoder import field_of
 from .layers.maxout_window_encoder import NAME as MAXOUT
@@ -60,18 +59,21 @@ def input_width(model: Model) -> Optional[int]:
     return max(widths, default=None)
 
 
-def symbols_of(docs: Iterable[Doc], tables: Iterable[EmbeddingTable]) -> dict[str, numpy.ndarray]:
-    """List the distinct symbols (V,) uint64 of each attribute of tables, most frequent first.
+def symbols_of(
+    docs: Iterable[Doc], tables: Iterable[EmbeddingTable]
+) -> dict[EmbeddingTable, numpy.ndarray]:
+    """List the distinct symbols (V,) uint64 that each table has rows for, most frequent first.
 
     docs (Iterable[Doc]): The corpus, made with the vocab of the pipeline. Read once, and not kept,
         unless there are tables of n-grams.
-    tables (Iterable[EmbeddingTable]): The tables.
+    tables (Iterable[EmbeddingTable]): The tables. N-grams that a table's dictionary leaves out are
+        none of its symbols.
 
-    Raises ValueError for docs without tokens.
+    Raises ValueError for docs without tokens, or without any n-gram of a dictionary.
     """
     tables = list(tables)
     docs = list(docs) if any(table.ngrams is not None for table in tables) else docs
-    return {name: table.keys for name, table in count_for_tables(lambda: docs, tables).items()}
+    return {table: counts.keys for table, counts in count_for_tables(lambda: docs, tables).items()}
 
 
 def inspect_table(table: EmbeddingTable, symbols: Optional[numpy.ndarray] = None) -> TableReport:
@@ -120,7 +122,8 @@ def inspect_word(
     texts (Optional[Callable]): Writes symbols as texts. None for their strings in the vocab, which
         n-grams do not have: they are written as numbers.
 
-    Raises ValueError for an empty word, and for an n-gram of another order than the table's.
+    Raises ValueError for an empty word, and for an n-gram of another order than the table's, or
+    that its dictionary leaves out.
     """
     if not word:
         raise ValueError("A word to inspect must have at least one character, was: ''.")
@@ -129,6 +132,12 @@ def inspect_word(
         text = symbol_text(vocab, table.attr, id_)
     else:
         id_, text = _find_ngram(table.ngrams, word, vocab)
+        if not is_known(table, numpy.array([id_], dtype="uint64")).all():
+            raise ValueError(
+                f"The model in component '{table.component}' leaves out {text!r}, which its "
+                f"dictionary of {table.attr} does not have: it has no rows. Give an n-gram that "
+                "occurs in the training corpus as often as the dictionary asks for."
+            )
     rows = rows_of(table.layer, numpy.array([id_], dtype="uint64"))[0]  # (K,)
     sharing = None
     if symbols is not None:
@@ -160,11 +169,6 @@ def list_suspicions(report: TableReport) -> list[str]:
     ]
 
 
-def rows_of(layer: RowLayer, symbols: numpy.ndarray) -> numpy.ndarray:
-    """Find the rows (V, K) of symbols (V,) uint64, by the layer that the model itself uses."""
-    return to_numpy(layer.predict(cast(Ints1d, layer.ops.asarray(cast(Ints1d, symbols)))))
-
-
 def group_sizes(layer: RowLayer, symbols: numpy.ndarray) -> numpy.ndarray:
     """Count the symbols (V,) uint64 in each group that a layer hashes as one: (G,) int64."""
     if not layer.layers:
@@ -173,15 +177,24 @@ def group_sizes(layer: RowLayer, symbols: numpy.ndarray) -> numpy.ndarray:
     return numpy.unique(rows_of(through, symbols), return_counts=True)[1]
 
 
-def has_order(ngrams: NgramLayer, text: str) -> bool:
-    """Tell whether a text, with blanks between its tokens, is of one of the orders of n-grams."""
-    return len(text.split()) in ngrams.attrs["orders"].value
+def embeds_word(table: EmbeddingTable, word: str, vocab: Vocab) -> bool:
+    """Tell whether a table has rows for a word, or for an n-gram with blanks between its tokens."""
+    if table.ngrams is None:
+        return True
+    if not _has_order(table.ngrams, word):
+        return False
+    id_, _ = _find_ngram(table.ngrams, word, vocab)
+    return bool(is_known(table, numpy.array([id_], dtype="uint64")).all())
+
+
+def _has_order(ngrams: NgramLayer, word: str) -> bool:
+    return len(word.split()) in ngrams.attrs["orders"].value
 
 
 def _find_ngram(ngrams: NgramLayer, word: str, vocab: Vocab) -> tuple[int, str]:
     """Find the id of an n-gram, and its text."""
     doc, orders = Doc(vocab, words=word.split()), ngrams.attrs["orders"].value
-    if not has_order(ngrams, word):
+    if not _has_order(ngrams, word):
         raise ValueError(
             f"The n-grams of {ngrams.attrs['attr'].value} to inspect have orders {orders}, but "
             f"{word!r} has {len(doc)} words. Give n-grams of such orders, each in quotes and with "

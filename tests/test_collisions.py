@@ -12,17 +12,22 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from spacy_multihash import count_symbols, make_tables, set_tables
+from spacy_multihash import Tables, count_symbols, cut_tables, make_tables, set_tables
 from spacy_multihash.cli.inspect_rows import inspect_rows
 from spacy_multihash.collisions import Collisions, inspect_collisions
-from spacy_multihash.corpus_symbols import ngram_texts
-from spacy_multihash.embedding_tables import EmbeddingTable, find_tables, find_weighted
+from spacy_multihash.corpus_symbols import count_corpus, ngram_texts
+from spacy_multihash.embedding_tables import (
+    EmbeddingTable,
+    find_tables,
+    find_weighted,
+    ngram_layers,
+    rows_of,
+)
 from spacy_multihash.layers import importance_seed
 from spacy_multihash.row_inspection import (
     inspect_table,
     inspect_word,
     list_suspicions,
-    rows_of,
     symbols_of,
 )
 from spacy_multihash.row_statistics import in_collision_by_chance
@@ -53,6 +58,7 @@ ENSEMBLE = {
         "second": {**TEXTCAT, "seed": 3, "ngram_orders": [2]},
     },
 }
+DICTIONARY = {**TEXTCAT, "importance_by": "lookup", "ngram_orders": [1, 2]}
 TEXTS = ["what a joke this is", "it is what it is", "", "what a joke", "is"]
 
 
@@ -68,10 +74,14 @@ def weighted_pipeline(**settings: Any) -> Language:
 
 
 def textcat_pipeline(model: dict[str, Any]) -> Language:
+    """Build a pipeline, with a dictionary of n-grams for a model that looks them up."""
     nlp = spacy.blank("en")
-    textcat = nlp.add_pipe("textcat", config={"model": model})
+    textcat: Any = nlp.add_pipe("textcat", config={"model": model})
     for label in "XY":
-        textcat.add_label(label)  # type: ignore[attr-defined]
+        textcat.add_label(label)
+    if any(node.name == "lookup_rows" for node in textcat.model.walk()):
+        counts = count_corpus(lambda: token_docs(nlp), ngram_layers(textcat.model))
+        set_tables(textcat.model, cut_tables(Tables(counts), min_freq=2))
     nlp.initialize()
     return nlp
 
@@ -188,7 +198,7 @@ def test_symbols_that_are_looked_up_collide_only_if_unknown() -> None:
     docs = make_docs()
     nlp = weighted_pipeline(importance_by="lookup")
     (embedding, _) = find_weighted(nlp)
-    symbols = symbols_of(docs, [embedding.components])["NORM"]
+    symbols = symbols_of(docs, [embedding.components])[embedding.components]
     found = inspect_collisions(embedding, symbols)
     unknown = len(symbols) - 4  # anna, bob, rome and "." occur twice
     assert found.importance is not None and found.both is not None
@@ -259,10 +269,9 @@ def test_ngrams_of_a_corpus_are_those_of_a_loop(make: Callable[[Any], Any]) -> N
     nlp = textcat_pipeline(ENSEMBLE)
     docs, tables = token_docs(nlp), find_tables(nlp)
     symbols = symbols_of(make(docs), tables)
-    assert list(symbols) == ["LOWER[1,3]", "LOWER[2]"]
     for table, orders in ((tables[0], (1, 3)), (tables[2], (2,))):
         assert table.ngrams is not None
-        ids = symbols[table.attr]
+        ids = symbols[table]
         texts = ngram_texts(lambda: docs, table.ngrams, ids.tolist(), nlp.vocab)
         expected = ngrams_by_loop(docs, *orders)
         counts = [expected.count(text) for text in texts]
@@ -275,7 +284,7 @@ def test_texts_are_found_behind_the_first_docs() -> None:
     docs = [nlp.make_doc("some other words")] * 600 + [nlp.make_doc("the last one at last")]
     table = find_tables(nlp)[2]
     assert table.ngrams is not None
-    ids = symbols_of(docs, [table])["LOWER[2]"].tolist()
+    ids = symbols_of(docs, [table])[table].tolist()
     texts = ngram_texts(lambda: docs, table.ngrams, ids + ids[:1], nlp.vocab)
     assert texts[:2] == texts[-1:] + texts[1:2]
     assert set(texts) == set(ngrams_by_loop(docs, 2))
@@ -285,7 +294,7 @@ def test_rows_of_an_ngram_are_those_of_its_id() -> None:
     nlp = textcat_pipeline(ENSEMBLE)
     docs, table = token_docs(nlp), find_tables(nlp)[0]
     assert table.ngrams is not None
-    symbols = symbols_of(docs, [table])[table.attr]
+    symbols = symbols_of(docs, [table])[table]
     texts = ngram_texts(lambda: docs, table.ngrams, symbols.tolist(), nlp.vocab)
     id_ = int(symbols[texts.index("what a joke")])
     word = inspect_word(table, "What  a joke", nlp.vocab, symbols)
@@ -317,6 +326,56 @@ def test_a_corpus_without_ngrams_of_an_order_is_an_error() -> None:
     nlp = textcat_pipeline({**TEXTCAT, "ngram_orders": [4]})
     with pytest.raises(ValueError, match=r"or none that make a symbol of LOWER\[4\]\. Give one"):
         symbols_of([nlp.make_doc("three words only")], find_tables(nlp))
+
+
+def test_ngrams_that_a_dictionary_leaves_out_are_no_symbols_of_its_model() -> None:
+    nlp = textcat_pipeline(DICTIONARY)
+    docs, tables = token_docs(nlp), find_tables(nlp)
+    everything = ngrams_by_loop(docs, 1, 2)
+    known = {text for text in everything if everything.count(text) >= 2}
+    assert len(known) < len(set(everything))
+    symbols = symbols_of(docs, tables)
+    for table in tables:
+        assert table.ngrams is not None
+        ids = symbols[table].tolist()
+        assert sorted(ngram_texts(lambda: docs, table.ngrams, ids, nlp.vocab)) == sorted(known)
+    report = inspect_table(tables[1], symbols[tables[1]])
+    assert report.use is not None and report.use.unreached.actual == 1  # row 0
+    (embedding,) = find_weighted(nlp)
+    found = inspect_collisions(embedding, symbols[embedding.components])
+    assert found.importance is not None
+    assert (found.num_symbols, found.importance.actual) == (len(known), 0)
+
+
+def test_the_dictionary_of_one_member_is_not_that_of_another() -> None:
+    members = {"first": DICTIONARY, "second": {**TEXTCAT, "ngram_orders": [1, 2], "seed": 3}}
+    nlp = textcat_pipeline({**ENSEMBLE, "*": members})
+    docs, (known, _, everything, _) = token_docs(nlp), find_tables(nlp)
+    symbols = symbols_of(docs, [known, everything])
+    assert known.attr == everything.attr
+    assert len(symbols[everything]) == len(set(ngrams_by_loop(docs, 1, 2))) > len(symbols[known])
+
+
+def test_an_ngram_that_the_dictionary_leaves_out_has_no_rows(tmp_path: Path) -> None:
+    nlp = textcat_pipeline(DICTIONARY)
+    message = "'textcat' leaves out 'joke this', which its dictionary of LOWER.1,2. does not have"
+    with pytest.raises(ValueError, match=message):
+        inspect_word(find_tables(nlp)[0], "joke this", nlp.vocab)
+    nlp.to_disk(tmp_path / "model")
+    with pytest.raises(ValueError, match=message):
+        inspect_rows(tmp_path / "model", ["a joke", "joke this"])
+    shown = inspect_rows(tmp_path / "model", ["a joke"]).words
+    assert [(word.word, word.part) for word in shown] == [
+        ("a joke", "components"),
+        ("a joke", "importance"),
+    ]
+
+
+def test_a_corpus_without_ngrams_of_the_dictionary_is_an_error() -> None:
+    nlp = textcat_pipeline(DICTIONARY)
+    message = r"no symbol of LOWER\[1,2\] that the dictionary of component 'textcat' has"
+    with pytest.raises(ValueError, match=message):
+        symbols_of([nlp.make_doc("quite other words")], find_tables(nlp))
 
 
 # The command

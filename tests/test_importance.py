@@ -17,12 +17,12 @@ from typer.testing import CliRunner, Result
 
 from spacy_multihash.cli.importance import importance, importance_cli
 from spacy_multihash.collisions import inspect_collisions
-from spacy_multihash.embedding_tables import WeightedEmbedding, find_weighted
+from spacy_multihash.embedding_tables import WeightedEmbedding, find_weighted, rows_of
 from spacy_multihash.importance import EmbeddingImportance, Ranking, symbol_importance
-from spacy_multihash.row_inspection import rows_of
 
 from .corpora import HASH, write_corpus
 from .test_collisions import (
+    DICTIONARY,
     ENSEMBLE,
     TEXTCAT,
     ngrams_by_loop,
@@ -117,6 +117,16 @@ def test_importance_that_is_looked_up_is_that_of_the_row() -> None:
     assert {tuple(symbol.parameters) for symbol in found.largest} == {tuple(unknown)}
     assert found.num_sharing == found.num_symbols == len(found.largest)
     assert {symbol.sharing for symbol in found.largest} == {found.num_symbols - 1}
+
+
+def test_ngrams_that_the_dictionary_leaves_out_are_not_ranked() -> None:
+    nlp = randomize(textcat_pipeline(DICTIONARY))
+    (found,) = rank(nlp)
+    counts = Counter(ngrams_by_loop(token_docs(nlp), 1, 2))
+    known = {text: count for text, count in counts.items() if count >= 2}
+    assert {symbol.text: symbol.freq for symbol in found.largest} == known
+    assert (found.num_symbols, found.num_frequent, found.num_sharing) == (len(known),) * 2 + (0,)
+    assert {symbol.sharing for symbol in found.smallest} == {0}
 
 
 # Order and selection

@@ -171,11 +171,12 @@ def test_lookup_table_in_place_of_a_hash_table_has_the_size_of_a_multi_embed(
 
 def test_symbols_are_distinct_and_the_most_frequent_come_first() -> None:
     docs = make_docs()
-    symbols = symbols_of(iter(docs), hash_tables())
+    tables = hash_tables()
+    norms = symbols_of(iter(docs), tables)[tables[0]]
     tokens = [token for doc in docs for token in doc]
-    assert set(symbols["NORM"].tolist()) == {token.norm for token in tokens}
-    assert len(symbols["NORM"]) == len({token.norm for token in tokens})
-    assert symbols["NORM"][0] == docs[0].vocab.strings["."]
+    assert set(norms.tolist()) == {token.norm for token in tokens}
+    assert len(norms) == len({token.norm for token in tokens})
+    assert norms[0] == docs[0].vocab.strings["."]
 
 
 @pytest.mark.parametrize(
@@ -280,7 +281,7 @@ def test_lookup_is_not_compared_with_chance(tmp_path: Path) -> None:
     nlp = make_pipeline(tmp_path, LOOKUP, **{**CALLBACK, "min_freq": 2})
     table = find_tables(nlp)[0]  # anna, bob, rome and "."
     doc = Doc(nlp.vocab, words=["Anna", "saw", "Rome", "and", "Oslo"])
-    report = inspect_table(table, symbols_of([doc], [table])["NORM"])
+    report = inspect_table(table, symbols_of([doc], [table])[table])
     assert (report.rows_by, report.num_rows, report.num_hashes, report.seed) == (
         "lookup",
         5,
@@ -362,7 +363,7 @@ def test_symbols_that_share_rows_with_a_word_are_those_of_a_loop(attr: str) -> N
     vocab = spacy.blank("en").vocab
     docs = [Doc(vocab, words=[f"w{i}" * (i % 7 + 1) for i in range(60)])]
     table = next(t for t in hash_tables(num_hashes=2, rows=[11, 11]) if t.attr == attr)
-    symbols = symbols_of(docs, [table])[attr]
+    symbols = symbols_of(docs, [table])[table]
     word = inspect_word(table, "w3w3w3w3", vocab, symbols)
     own = docs[0].vocab["w3w3w3w3"]
     key = own.norm if attr == "NORM" else own.shape
@@ -382,7 +383,7 @@ def test_symbols_that_share_rows_with_a_word_are_those_of_a_loop(attr: str) -> N
 def test_a_word_shares_no_rows_with_itself() -> None:
     vocab = spacy.blank("en").vocab
     table = hash_tables()[0]
-    symbols = symbols_of([Doc(vocab, words=["Anna"])], [table])["NORM"]
+    symbols = symbols_of([Doc(vocab, words=["Anna"])], [table])[table]
     sharing = inspect_word(table, "Anna", vocab, symbols).sharing
     assert sharing is not None
     assert [s.count for s in sharing] == [0, 0, 0, 0]

@@ -20,7 +20,7 @@ from ..corpora import read_docs
 from ..corpus_symbols import count_for_tables, ngram_texts
 from ..embedding_tables import EmbeddingTable, component_models, find_tables, find_weighted
 from ..row_inspection import (
-    has_order,
+    embeds_word,
     input_width,
     inspect_table,
     inspect_word,
@@ -112,23 +112,23 @@ def inspect_rows(
     """
     nlp = _load(model)
     tables, weighted, models = find_tables(nlp), find_weighted(nlp), component_models(nlp)
-    symbols: dict[str, numpy.ndarray] = {}
+    symbols: dict[EmbeddingTable, numpy.ndarray] = {}
     if data is not None:
         make_docs = partial(read_docs, data, nlp.vocab)
         symbols = {
-            name: counts.keys for name, counts in count_for_tables(make_docs, tables).items()
+            table: counts.keys for table, counts in count_for_tables(make_docs, tables).items()
         }
-    reports = [inspect_table(table, symbols.get(table.attr)) for table in tables]
+    reports = [inspect_table(table, symbols.get(table)) for table in tables]
 
     def fitting(word: str) -> list[EmbeddingTable]:
         # Where no table fits, all are asked, to say why.
-        return [t for t in tables if t.ngrams is None or has_order(t.ngrams, word)] or tables
+        return [table for table in tables if embeds_word(table, word, nlp.vocab)] or tables
 
     def inspect(word: str, table: EmbeddingTable) -> WordRows:
         texts = None
         if data is not None and table.ngrams is not None:
             texts = partial(ngram_texts, make_docs, table.ngrams, vocab=nlp.vocab)
-        return inspect_word(table, word, nlp.vocab, symbols.get(table.attr), texts=texts)
+        return inspect_word(table, word, nlp.vocab, symbols.get(table), texts=texts)
 
     return Inspection(
         tables=reports,
@@ -138,7 +138,7 @@ def inspect_rows(
         pipeline=model_size(*models.values()),
         warnings=[line for report in reports for line in list_suspicions(report)],
         collisions=[
-            inspect_collisions(embedding, symbols[embedding.components.attr])
+            inspect_collisions(embedding, symbols[embedding.components])
             for embedding in weighted
             if symbols
         ],

@@ -21,7 +21,7 @@ from .random_run import random_run
 from .reduce_ngrams import reduce_ngrams
 from .soft_vote import soft_vote
 from .static_vectors import require_vectors
-from .symbols import Symbols
+from .symbols import UNKNOWN_ROW, Symbols
 from .table_embed import TableEmbed
 from .token_tagger import token_tagger
 from .unit_importance import unit_importance
@@ -32,6 +32,7 @@ from .word_dropout import drop_words
 
 __all__ = [
     "MAX_ROWS",
+    "UNKNOWN_ROW",
     "Aggregate",
     "IteratedDilatedEncoder",
     "MaxoutNorm",
