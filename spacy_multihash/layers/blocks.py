@@ -110,6 +110,14 @@ def scratch(name: str, shape: Tuple[int, int], like: Array) -> Array:
     return cast(Array, buffers[name][:size].reshape(shape))
 
 
+def take_rows(name: str, X: Array, rows: Array) -> Array:
+    """Copy rows (M,) of X (N, W) to (M, W) float32, in memory of this name: see `scratch`."""
+    out, xp = scratch(name, (len(rows), X.shape[1]), X), get_array_module(X)
+    if xp is numpy:
+        return X.take(rows, axis=0, out=out, mode="clip")  # the other modes copy once more
+    return xp.take(X, rows, axis=0, out=out)  # CuPy's has no modes
+
+
 def _pool() -> ThreadPoolExecutor:
     global _executor
     if _executor is None:

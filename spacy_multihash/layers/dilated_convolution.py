@@ -130,6 +130,19 @@ def identity_init(C: int) -> Callable[[Ops, Tuple[int, ...]], Floats2d]:
     return partial(_init_identity, C)
 
 
+def residual_init(number: int) -> Callable[[Ops, Tuple[int, ...]], Floats2d]:
+    """Make the initializer of a convolution that is one of a number which add to the same vector.
+
+    W (nO, C * nI): Glorot-uniform, divided by their number. Undivided, shared weights that are
+    added in pass after pass make vectors and gradients grow by factors.
+    """
+    return partial(_init_divided, number)
+
+
+def _init_divided(number: int, ops: Ops, shape: Tuple[int, ...]) -> Floats2d:
+    return cast(Floats2d, glorot_uniform_init(ops, shape) / number)
+
+
 def _init_identity(C: int, ops: Ops, shape: Tuple[int, ...]) -> Floats2d:
     nO, columns = shape
     if columns != C * nO:

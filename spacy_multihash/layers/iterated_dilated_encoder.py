@@ -6,7 +6,7 @@ whoever changes the one sees the other.
 
 from typing import Callable, List, NamedTuple, Optional, Sequence, Tuple
 
-from thinc.api import LayerNorm, Linear, Model, glorot_uniform_init
+from thinc.api import LayerNorm, Linear, Model
 from thinc.types import Floats2d, Floats3d
 
 from ..types import Array
@@ -19,7 +19,7 @@ from .dilated_block import (
     encode_dilated_training,
     plan_steps,
 )
-from .dilated_convolution import Gradients, identity_init, lay_out_weights
+from .dilated_convolution import Gradients, identity_init, lay_out_weights, residual_init
 from .dilated_layout import DilatedLayout, Field, cut_blocks, lay_out_dilated
 from .dropout import DrawMask, mask_drawers
 from .pinned import Pinned
@@ -75,14 +75,18 @@ def IteratedDilatedEncoder(
     Where the input of a convolution is as wide as its result, it starts as the identity: 1 from
     each dimension of the token itself to the same of the result, 0 elsewhere (appendix A.1). If it
     is not, or with residual connections, which are an identity already, weights are drawn
-    Glorot-uniform.
+    Glorot-uniform; divided by the number of convolutions whose results are added up, if these are
+    not normalized.
 
     Raises ValueError for an input or a gradient of another shape.
     """
     columns = 2 * window_size + 1
     identity = identity_init(columns)
+    inner = identity
+    if residual:
+        inner = residual_init(1 if normalize else repeats * len(dilations))
     convolutions = [Linear(nO, init_W=identity)] + [
-        Linear(nO, nO * columns, init_W=glorot_uniform_init if residual else identity)
+        Linear(nO, nO * columns, init_W=inner)
         for _ in range((1 if share else repeats) * len(dilations))
     ]
     norms = [LayerNorm(nO) for _ in convolutions] if normalize else []

@@ -3,13 +3,12 @@
 from functools import partial
 from typing import Callable, List, Literal, Tuple
 
-import numpy
 from thinc.api import Model, uniform_init
 from thinc.types import Floats2d, Ints2d
 from thinc.util import ArrayInfo
 
 from ..types import Array, WeightedRows, WeightedTableLayer
-from .blocks import row_blocks, scratch
+from .blocks import row_blocks, take_rows
 from .pinned import Pinned
 from .table_embed import check_rows, gradient_of, init, table_of
 
@@ -64,7 +63,7 @@ def forward(
     vectors = model.ops.alloc2f(len(rows), output_width(model))
     for block in row_blocks(rows):
         for k, part in enumerate(_parts(model, vectors[block])):
-            component = _gather(E, columns[k, block])
+            component = take_rows("component", E, columns[k, block])
             component *= weights[block, k : k + 1] * share
             part += component
     vectors_info = ArrayInfo.from_array(vectors)
@@ -76,7 +75,7 @@ def forward(
         for block in row_blocks(rows):
             for k, d_part in enumerate(_parts(model, d_vectors[block])):
                 column = columns[k, block]
-                component = _gather(E, column)
+                component = take_rows("component", E, column)
                 d_weights[block, k] = model.ops.xp.einsum("nd,nd->n", component, d_part) * share
                 d_component = model.ops.xp.multiply(
                     d_part, weights[block, k : k + 1] * share, out=component
@@ -99,14 +98,6 @@ def _parts(model: WeightedTableLayer, vectors: Array) -> List[Array]:
     if output_width(model) == nO:
         return [vectors] * num_hashes
     return [vectors[:, k * nO : (k + 1) * nO] for k in range(num_hashes)]
-
-
-def _gather(E: Array, column: Array) -> Array:
-    """Copy rows (N,) of a table, in memory that the next call takes again."""
-    out = scratch("component", (len(column), E.shape[1]), E)
-    if isinstance(E, numpy.ndarray):
-        return E.take(column, axis=0, out=out, mode="clip")  # the other modes copy once more
-    return E.take(column, axis=0, out=out)
 
 
 def _check_shapes(model: WeightedTableLayer, rows: Ints2d, weights: Floats2d) -> None:

@@ -4,10 +4,9 @@ from functools import lru_cache
 from typing import List, NamedTuple, Sequence, Tuple
 
 import numpy
-from thinc.api import get_array_module
 
 from ..types import Array
-from .blocks import scratch
+from .blocks import take_rows
 from .segments import Segment, Span
 
 # Length of a doc, and the start and end of the part of it that is computed.
@@ -59,9 +58,7 @@ def dilated_windows(
 def gather_windows(X: Array, reads: Array) -> Array:
     """Put the rows of each window side by side: (N, W) -> (M, C * W), valid until the next call."""
     M, C = reads.shape
-    windows = scratch("windows", (M * C, X.shape[1]), X)
-    get_array_module(X).take(X, reads.reshape(-1), axis=0, out=windows, mode="clip")
-    return windows.reshape(M, C * X.shape[1])
+    return take_rows("windows", X, reads.reshape(-1)).reshape(M, C * X.shape[1])
 
 
 def _lay_out(sizes: Tuple[Sizes, ...], depth: int, window_size: int) -> Layout:

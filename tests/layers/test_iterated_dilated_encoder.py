@@ -193,6 +193,21 @@ def test_what_cannot_be_the_identity_is_drawn(options: dict[str, bool]) -> None:
     assert numpy.count_nonzero(identity) == 4
 
 
+@pytest.mark.parametrize("repeats", [1, 4, 12])
+@pytest.mark.parametrize("share", [True, False])
+def test_residual_connections_start_near_the_identity(share: bool, repeats: int) -> None:
+    model = IteratedDilatedEncoder(
+        48, dilations=[1, 2, 1], repeats=repeats, window_size=1, share=share, residual=True
+    )
+    X = random_vectors(60, 48)
+    model.initialize(X=[X])
+    Y, backprop = model.begin_update([X])
+    dY = random_vectors(60, 48)
+    (dX,) = backprop([dY])
+    assert 0.5 < numpy.std(Y[0]) / numpy.std(X) < 2
+    assert 0.5 < numpy.std(dX) / numpy.std(dY) < 2
+
+
 @pytest.mark.parametrize(("dilations", "repeats", "window_size", "options"), SHAPES[:3])
 def test_a_token_sees_the_effective_input_width_and_no_more(
     dilations: list[int], repeats: int, window_size: int, options: dict[str, bool]

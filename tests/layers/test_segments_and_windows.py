@@ -1,10 +1,13 @@
 from collections.abc import Sequence
 
 import numpy
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
+from spacy_multihash.layers import blocks
+from spacy_multihash.layers.blocks import take_rows
 from spacy_multihash.layers.segments import Block, Segment, add_rows, read_rows, split_docs
 from spacy_multihash.layers.windows import lay_out
 
@@ -20,6 +23,24 @@ def test_blocks_hold_each_token_once_in_order(lengths: list[int], size: int) -> 
         found += [(s.doc, token) for s in block.segments for token in range(s.start, s.end)]
         assert block.end == len(found)
     assert found == expected
+
+
+class CupyLike:
+    """The part of CuPy that `take_rows` uses, with its arguments: `take` has no `mode` there."""
+
+    @staticmethod
+    def take(
+        a: numpy.ndarray, indices: numpy.ndarray, axis: int, out: numpy.ndarray
+    ) -> numpy.ndarray:
+        return numpy.take(a, indices, axis=axis, out=out)
+
+
+@pytest.mark.parametrize("module", [numpy, CupyLike], ids=["numpy", "cupy"])
+def test_rows_are_taken_by_either_module(module: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "get_array_module", lambda _: module)
+    X = numpy.arange(12, dtype="float32").reshape(4, 3)
+    rows = numpy.array([3, 0, 3])
+    assert_array_equal(take_rows("test", X, rows), X[rows])
 
 
 @given(LENGTHS, st.integers(1, 12))
