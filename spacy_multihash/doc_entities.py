@@ -1,12 +1,12 @@
 """What docs know of entities before they are tagged, and how new ones are set beside it."""
 
-from typing import List
+from typing import List, Sequence
 
 import numpy
-from spacy.attrs import ENT_IOB, IS_SPACE, SENT_START
+from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, SENT_START
 from spacy.tokens import Doc, Span
 
-from .biluo import Constraints
+from .biluo import Constraints, Entities
 
 
 def constraints_of(docs: List[Doc]) -> Constraints:
@@ -20,6 +20,41 @@ def constraints_of(docs: List[Doc]) -> Constraints:
     lengths = numpy.array([len(doc) for doc in docs])
     starts[(lengths.cumsum() - lengths)[lengths > 0]] = True
     return Constraints(starts, known[:, 1] == 1, (known[:, 2] == 1) | (known[:, 2] == 3))
+
+
+def without_entities(constraints: Constraints, docs: List[Doc]) -> Constraints:
+    """Take back that tokens of entities get no others; blocked ones still get none."""
+    iob_and_type = numpy.concatenate([doc.to_array([ENT_IOB, ENT_TYPE]) for doc in docs])
+    return constraints._replace(outside=(iob_and_type == (3, 0)).all(axis=1))
+
+
+def present_entities(docs: List[Doc], labels: Sequence[str]) -> Entities:
+    """List the entities that docs have already, as far as they are of these labels."""
+    numbers = {label: number for number, label in enumerate(labels)}
+    found, begin = [], 0
+    for doc in docs:
+        found += [
+            (begin + ent.start, begin + ent.end, numbers[ent.label_])
+            for ent in doc.ents
+            if ent.label_ in numbers
+        ]
+        begin += len(doc)
+    return Entities(*numpy.array(found, dtype="int64").reshape(-1, 3).T)
+
+
+def spans_of(docs: List[Doc], entities: Entities, labels: Sequence[str]) -> List[List[Span]]:
+    """Make the spans of each doc from entities of the batch, which are in order."""
+    lengths = numpy.array([len(doc) for doc in docs], dtype="int64")
+    ends = lengths.cumsum()
+    begins, bounds = ends - lengths, numpy.searchsorted(entities.starts, ends)
+    doc_of = numpy.repeat(numpy.arange(len(docs)), numpy.diff(bounds, prepend=0))
+    spans: List[List[Span]] = [[] for _ in docs]
+    starts, stops = entities.starts - begins[doc_of], entities.ends - begins[doc_of]
+    for i, start, end, label in zip(
+        *(column.tolist() for column in (doc_of, starts, stops, entities.labels)), strict=True
+    ):
+        spans[i].append(Span(docs[i], start, end, label=labels[label]))
+    return spans
 
 
 def set_entities(doc: Doc, spans: List[Span]) -> None:

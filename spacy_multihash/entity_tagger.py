@@ -7,33 +7,45 @@ import numpy
 from spacy.errors import Errors
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.util import check_lexeme_norms
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, set_dropout_rate, to_numpy
 
-from .biluo import Constraints, Entities, entities_of, tag_names
+from .biluo import Constraints, Entities, entities_of, merge_entities, tag_names
 from .confidences import entity_marginals, entity_products
 from .decoding import decode_constrained, decode_crf, decode_greedy
-from .doc_entities import constraints_of, set_entities
+from .doc_entities import (
+    constraints_of,
+    present_entities,
+    set_entities,
+    spans_of,
+    without_entities,
+)
 from .gold_tags import gold_tags
 from .token_losses import crf_losses, cross_entropy, expectation_linear_penalty
 from .token_tagger import listens
 from .types import Array, Confidence, Decoder
 
 
+class Scored(NamedTuple):
+    """The M entities that docs have in the end, and how sure of each: (M,) float32."""
+
+    entities: Entities
+    confidences: numpy.ndarray
+
+
 class Prediction(NamedTuple):
     """The entities of a batch of docs.
 
-    ends: Where each doc ends among the tokens of the batch, (B,) int64.
-    entities: Of the tokens of the batch.
-    confidences: How sure of each, (M,) float32, or None if nobody asked.
+    entities: Those that are new.
+    scored: Together with those that were there already and are of the component's labels, or None
+        if nobody asked.
     """
 
-    ends: numpy.ndarray
     entities: Entities
-    confidences: Optional[numpy.ndarray]
+    scored: Optional[Scored]
 
 
 class EntityTagger(TrainablePipe):
@@ -52,9 +64,10 @@ class EntityTagger(TrainablePipe):
     dropout_penalty (float): Weight of the squared distance of scores with dropout from those
         without in training (expectation-linear dropout, Ma et al. 2017), summed over tokens and
         tags, the mean of the passes. 0 for none; a step takes twice the time else.
-    spans_key (Optional[str]): Put the predicted entities into doc.spans[spans_key] as well, with
-        `attrs["scores"]`, how sure the model is of each, (number of entities,) float32. Null for
-        not at all.
+    spans_key (Optional[str]): Put the entities of the component's labels into
+        doc.spans[spans_key] as well, with `attrs["scores"]`, how sure the model is of each,
+        (number of entities,) float32. Those that were there already are among them, and the model
+        is asked as if it did not know of them. Null for not at all.
     confidence (str): How sure: "marginal", the probability of the entity among all valid sequences
         of tags, or "product", of the probabilities of its tags, each by itself.
     scorer (Optional[Callable]): Scores a list of examples.
@@ -79,33 +92,58 @@ class EntityTagger(TrainablePipe):
         self.model = model
         self.name = name
         self.cfg: Dict[str, List[str]] = {"labels": []}
+        if model.name != "token_tagger":
+            raise ValueError(
+                f'Component "{name}": expected a model of the architecture '
+                f"spacy-multihash.TokenTagger.v1, was given another, '{model.name}'. Set it in "
+                "[components.tagger_ner.model]."
+            )
         self.learns_transitions = model.has_param("transitions") is not False
-        self.decoder = decoder or ("crf" if self.learns_transitions else "constrained")
+        self.decoder = decoder
         self.dropout_penalty = dropout_penalty
         self.spans_key = spans_key
         self.confidence = confidence
         self.scorer = scorer
-        for setting, value, known in (
-            ("decoder", self.decoder, get_args(Decoder)),
-            ("confidence", confidence, get_args(Confidence)),
-        ):
-            if value not in known:
-                raise ValueError(
-                    f'Component "{name}": {setting} must be one of {", ".join(known)}, was: '
-                    f"{value!r}."
-                )
-        if self.decoder == "crf" and not self.learns_transitions:
-            raise ValueError(
-                f'Component "{name}": decoder = "crf" needs learned transitions, but the model has '
-                "none. Set learn_transitions = true in its [model], or take another decoder: "
-                '"constrained" or "greedy".'
-            )
         if dropout_penalty < 0 or (dropout_penalty and listens(model)):
             raise ValueError(
                 f'Component "{name}": dropout_penalty must be 0 or more, and 0 where '
                 "model.tok2vec is a listener, whose dropout is not the component's own; was: "
                 f"{dropout_penalty}. Set it to 0.0, or give the model a spacy.Tok2Vec.v2."
             )
+
+    @property
+    def decoder(self) -> Decoder:
+        """From scores to tags. Can be set on a trained component; None sets the default.
+
+        Raises ValueError for another decoder, and for "crf" without learned transitions.
+        """
+        return self._decoder
+
+    @decoder.setter
+    def decoder(self, decoder: Optional[Decoder]) -> None:
+        if decoder is None:
+            decoder = "crf" if self.learns_transitions else "constrained"
+        self._check("decoder", decoder, get_args(Decoder))
+        if decoder == "crf" and not self.learns_transitions:
+            raise ValueError(
+                f'Component "{self.name}": decoder = "crf" needs learned transitions, but the '
+                "model has none. Set learn_transitions = true in its [model], or take another "
+                'decoder: "constrained" or "greedy".'
+            )
+        self._decoder = decoder
+
+    @property
+    def confidence(self) -> Confidence:
+        """How sure the model is of entities, by which probability. Can be set.
+
+        Raises ValueError for another one.
+        """
+        return self._confidence
+
+    @confidence.setter
+    def confidence(self, confidence: Confidence) -> None:
+        self._check("confidence", confidence, get_args(Confidence))
+        self._confidence = confidence
 
     @property
     def labels(self) -> Tuple[str, ...]:
@@ -126,7 +164,7 @@ class EntityTagger(TrainablePipe):
             raise ValueError(Errors.E187)
         if label in self.labels:
             return 0
-        if self.model.get_ref("output_layer").has_param("W"):
+        if self._has_weights():
             raise ValueError(
                 f'Component "{self.name}": cannot add the label "{label}", the model is '
                 f"initialized for {len(self.labels)} labels: {', '.join(self.labels)}. Add all "
@@ -172,39 +210,37 @@ class EntityTagger(TrainablePipe):
     def predict(self, docs: Iterable[Doc]) -> Prediction:
         """Find the entities of docs, without setting them."""
         docs = list(docs)
-        lengths = numpy.array([len(doc) for doc in docs], dtype="int64")
-        ends = lengths.cumsum()
-        if not lengths.sum():
+        if not any(map(len, docs)):
             nothing = numpy.zeros(0, dtype="int64")
-            return Prediction(ends, Entities(nothing, nothing, nothing), nothing.astype("float32"))
+            entities = Entities(nothing, nothing, nothing)
+            return Prediction(entities, Scored(entities, nothing.astype("float32")))
+        self._require_weights()
         scores = self.model.predict(docs)[-1]
+        lengths = numpy.array([len(doc) for doc in docs], dtype="int64")
         constraints = constraints_of(docs)
         tags = self._decode(to_numpy(scores), lengths, constraints)
         entities = entities_of(tags, scores.shape[1])
-        confidences = None
-        if self.spans_key is not None:
-            confidences = self._confidences(scores, lengths, entities, constraints)
-        return Prediction(ends, entities, confidences)
+        if self.spans_key is None:
+            return Prediction(entities, None)
+        together = merge_entities(entities, present_entities(docs, self.labels))
+        constraints = without_entities(constraints, docs)
+        confidences = self._confidences(scores, lengths, together, constraints)
+        return Prediction(entities, Scored(together, confidences))
 
     def set_annotations(self, docs: Iterable[Doc], prediction: Prediction) -> None:
         """Set doc.ents, and doc.spans if asked for."""
         docs = list(docs)
-        names = self.labels
-        starts, ends, labels = (array.tolist() for array in prediction.entities)
-        # Where the entities of each doc begin, and its tokens
-        bounds = numpy.searchsorted(prediction.entities.starts, prediction.ends).tolist()
-        first, begin = 0, 0
-        for doc, bound, end in zip(docs, bounds, prediction.ends.tolist(), strict=True):
-            spans = [
-                Span(doc, starts[i] - begin, ends[i] - begin, label=names[labels[i]])
-                for i in range(first, bound)
-            ]
+        for doc, spans in zip(docs, spans_of(docs, prediction.entities, self.labels), strict=True):
             set_entities(doc, spans)
-            if self.spans_key is not None and prediction.confidences is not None:
-                doc.spans[self.spans_key] = spans
-                group = doc.spans[self.spans_key]
-                group.attrs["scores"] = prediction.confidences[first:bound]
-            first, begin = bound, end
+        if self.spans_key is None or prediction.scored is None:
+            return
+        entities, confidences = prediction.scored
+        first = 0
+        for doc, spans in zip(docs, spans_of(docs, entities, self.labels), strict=True):
+            doc.spans[self.spans_key] = spans
+            group = doc.spans[self.spans_key]
+            group.attrs["scores"] = confidences[first : first + len(spans)]
+            first += len(spans)
 
     def update(
         self,
@@ -228,6 +264,7 @@ class EntityTagger(TrainablePipe):
         docs = [eg.predicted for eg in examples]
         if not any(len(doc) for doc in docs):
             return losses
+        self._require_weights()
         set_dropout_rate(self.model, drop)
         scores, backprop = self.model.begin_update(docs)
         gold = gold_tags(examples, self.labels)
@@ -271,6 +308,20 @@ class EntityTagger(TrainablePipe):
         if not numpy.isfinite(loss):
             raise ValueError(Errors.E910.format(name=self.name))
         return loss, d_scores, d_transitions
+
+    def _check(self, setting: str, value: str, known: Tuple[str, ...]) -> None:
+        if value not in known:
+            raise ValueError(
+                f'Component "{self.name}": {setting} must be one of {", ".join(known)}, was: '
+                f"{value!r}."
+            )
+
+    def _has_weights(self) -> bool:
+        return bool(self.model.get_ref("output_layer").has_param("W"))
+
+    def _require_weights(self) -> None:
+        if not self._has_weights():
+            raise ValueError(Errors.E109.format(name=self.name))
 
     def _decode(
         self, scores: numpy.ndarray, lengths: numpy.ndarray, constraints: Constraints

@@ -53,7 +53,7 @@ normalize = true
 
 @Language.factory(
     "tagger_ner",
-    assigns=["doc.ents", "token.ent_iob", "token.ent_type"],
+    assigns=["doc.ents", "doc.spans", "token.ent_iob", "token.ent_type"],
     default_config=Config().from_str(DEFAULT_CONFIG)["tagger_ner"],
     default_score_weights={"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None},
 )

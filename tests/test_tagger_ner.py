@@ -307,8 +307,55 @@ def test_initialization_again_begins_anew() -> None:
 
 
 def test_component_that_is_not_initialized_says_so() -> None:
-    with pytest.raises(ValueError, match="initialize"):
-        blank()("Anna met Bob")
+    nlp = blank()
+    with pytest.raises(ValueError, match=r"E109.*'tagger_ner'.*initialize"):
+        nlp("Anna met Bob")
+    pipe_of(nlp).add_label("PER")
+    with pytest.raises(ValueError, match=r"E109.*'tagger_ner'.*initialize"):
+        nlp.update(examples_of(nlp))
+    assert len(nlp("")) == 0
+
+
+def test_decoder_of_a_trained_component_can_be_changed() -> None:
+    nlp = randomized(CRF)
+    pipe = pipe_of(nlp)
+    found_by = {}
+    for decoder in ("crf", "constrained", "greedy", None):
+        pipe.decoder = decoder
+        found_by[decoder] = entities_of(nlp.pipe(TEXTS))
+    assert pipe.decoder == "crf" and found_by[None] == found_by["crf"]
+    assert found_by["crf"] != found_by["constrained"]
+    assert found_by["crf"] != found_by["greedy"]
+
+
+def test_a_decoder_may_be_given_when_a_pipeline_is_loaded(tmp_path: Path) -> None:
+    nlp = randomized(CRF)
+    nlp.to_disk(tmp_path)
+    changed = spacy.load(tmp_path, config={"components": {"tagger_ner": {"decoder": "greedy"}}})
+    assert pipe_of(changed).decoder == "greedy"
+    pipe_of(nlp).decoder = "greedy"
+    assert entities_of(changed.pipe(TEXTS)) == entities_of(nlp.pipe(TEXTS))
+
+
+def test_other_settings_of_a_trained_component_are_refused() -> None:
+    pipe = pipe_of(randomized())
+    with pytest.raises(ValueError, match="decoder must be one of .*constrained.*, was: 'bogus'"):
+        pipe.decoder = "bogus"  # type: ignore[assignment]
+    with pytest.raises(ValueError, match="confidence must be one of marginal, product, was: 'x'"):
+        pipe.confidence = "x"  # type: ignore[assignment]
+    with pytest.raises(ValueError, match='decoder = "crf" needs learned transitions'):
+        pipe.decoder = "crf"
+    assert (pipe.decoder, pipe.confidence) == ("constrained", "marginal")
+
+
+def test_a_model_of_another_architecture_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"TokenTagger\.v1, was given another, '.*softmax"):
+        spacy.blank("en").add_pipe(
+            "tagger_ner",
+            config={
+                "model": {"@architectures": "spacy.Tagger.v2", "tok2vec": tok2vec(ITERATED)},
+            },
+        )
 
 
 def test_number_of_tags_may_be_set_if_it_is_the_right_one() -> None:
@@ -393,9 +440,12 @@ def test_entities_of_others_blocked_tokens_whitespace_and_sentences_are_respecte
             assert not any(token.is_sent_start for token in ent[1:]), name
             assert not any(before[t.i].ent_iob in (1, 3) for t in ent), name
         if name != "ner":
-            assert [(s.start, s.end, s.label_) for s in doc.spans["found"]] == [
-                (e.start, e.end, e.label_) for e in new
+            spans = doc.spans["found"]
+            assert [(s.start, s.end, s.label_) for s in spans] == [
+                (e.start, e.end, e.label_) for e in doc.ents if e.label_ in ("GPE", "PER")
             ], name
+            assert spans.attrs["scores"].shape == (len(spans),), name
+            assert ((spans.attrs["scores"] >= 0) & (spans.attrs["scores"] <= 1)).all(), name
 
 
 @pytest.mark.parametrize("name", DECODERS)
@@ -447,11 +497,42 @@ def test_labels_of_a_ruler_that_the_component_does_not_have_are_kept() -> None:
     assert entities_of([nlp(TEXTS[3])]) == [[("rain", "DRINK")]]
 
 
-def test_annotating_again_changes_nothing(taggers: dict[str, Language]) -> None:
-    nlp = taggers["constrained"]
+@pytest.mark.parametrize("name", DECODERS)
+def test_annotating_again_changes_nothing(name: str, taggers: dict[str, Language]) -> None:
+    nlp = taggers[name]
     doc = nlp(TEXTS[0])
-    before = found(doc)
+    before, scores = found(doc), doc.spans["found"].attrs["scores"]
+    assert len(before) == len(scores) > 0
     assert found(nlp(doc)) == before
+    assert [(s.start, s.end, s.label_) for s in doc.spans["found"]] == [ent[:3] for ent in before]
+    assert_array_equal(doc.spans["found"].attrs["scores"], scores)
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_entities_that_are_there_are_scored_as_if_the_model_found_them(
+    name: str, taggers: dict[str, Language]
+) -> None:
+    nlp = taggers[name]
+    whole = nlp(TEXTS[0])
+    doc = nlp.make_doc(TEXTS[0])
+    doc.set_ents(
+        [Span(doc, e.start, e.end, label=e.label) for e in whole.ents[1:2]], default="missing"
+    )
+    pipe_of(nlp)(doc)
+    assert found(whole)[1] in found(doc)
+    at = found(doc).index(found(whole)[1])
+    scores = [d.spans["found"].attrs["scores"] for d in (doc, whole)]
+    assert_allclose(scores[0][at], scores[1][1], rtol=1e-5)
+
+
+def test_blocked_tokens_are_in_no_entity_when_others_are_scored() -> None:
+    nlp = randomized(CRF, spans_key="found")
+    free, blocked = nlp.make_doc(TEXTS[0]), nlp.make_doc(TEXTS[0])
+    ents = [Span(free, 0, 1, label="PER")]
+    free.set_ents(ents, default="missing")
+    blocked.set_ents([Span(blocked, 0, 1, label="PER")], blocked=[blocked[1:]], default="missing")
+    scores = [pipe_of(nlp)(doc).spans["found"].attrs["scores"][0] for doc in (free, blocked)]
+    assert scores[1] > scores[0]
 
 
 def test_a_doc_may_be_in_a_batch_twice(taggers: dict[str, Language]) -> None:
@@ -534,7 +615,7 @@ def test_confidence_grows_with_training() -> None:
 def test_no_spans_unless_asked_for() -> None:
     nlp = randomized()
     assert all(not doc.spans for doc in nlp.pipe(TEXTS))
-    assert pipe_of(nlp).predict([nlp.make_doc(TEXTS[0])]).confidences is None
+    assert pipe_of(nlp).predict([nlp.make_doc(TEXTS[0])]).scored is None
 
 
 # Loss
@@ -664,6 +745,18 @@ def test_component_is_taken_from_another_pipeline() -> None:
 
 
 def test_processes_give_what_one_gives() -> None:
-    nlp = randomized(CRF)
-    docs = nlp.pipe(TEXTS, n_process=2, batch_size=2)
-    assert entities_of(docs) == entities_of(nlp.pipe(TEXTS))
+    nlp = randomized(CRF, spans_key="found")
+    docs = [list(nlp.pipe(TEXTS, n_process=n, batch_size=2)) for n in (1, 2)]
+    assert entities_of(docs[0]) == entities_of(docs[1])
+    for one, two in zip(*docs, strict=True):
+        assert_array_equal(*(doc.spans["found"].attrs["scores"] for doc in (one, two)))
+
+
+def test_errors_of_a_batch_go_to_the_handler() -> None:
+    handled = []
+    nlp = blank()
+    nlp.set_error_handler(
+        lambda name, proc, docs, error: handled.append((name, len(docs), str(error)[:6]))
+    )
+    assert list(nlp.pipe(["Anna met Bob", "Rome"])) == []
+    assert handled == [("tagger_ner", 2, "[E109]")]

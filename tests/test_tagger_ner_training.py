@@ -11,13 +11,14 @@ import pytest
 import spacy
 import srsly
 from numpy.testing import assert_allclose, assert_array_equal
+from spacy.cli.evaluate import evaluate as evaluate_cli
 from spacy.cli.init_config import fill_config, init_config
 from spacy.cli.init_pipeline import init_labels_cli
 from spacy.cli.package import get_third_party_dependencies
 from spacy.cli.train import train as train_cli
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
-from spacy.training import Example
+from spacy.training import Corpus, Example
 from spacy.training.initialize import init_nlp
 from spacy.util import load_model_from_config
 from thinc.api import Adam, Config, Model, fix_random_seed, set_dropout_rate
@@ -609,6 +610,16 @@ def test_pipelines_are_evaluated_on_seen_and_unseen_entities(corpus: Path, tmp_p
     assert (result.overall.entities, result.overall.f) == (7, 1.0)
     assert [result.once[part].entities for part in ("seen", "unseen")] == [5, 2]  # New York is not
     assert [result.once[part].f for part in ("seen", "unseen")] == [1.0, 1.0]
+
+
+def test_spacy_evaluate_scores_the_pipeline(corpus: Path, tmp_path: Path) -> None:
+    nlp = trained()
+    nlp.to_disk(tmp_path / "model")
+    scores = evaluate_cli(str(tmp_path / "model"), corpus, silent=True)
+    expected = nlp.evaluate(list(Corpus(corpus)(nlp)))
+    assert scores["ents_f"] == pytest.approx(expected["ents_f"])
+    assert 0 < scores["ents_f"] < 1  # it was trained on fewer docs
+    assert set(scores["ents_per_type"]) == {"PER", "GPE"}
 
 
 def test_rows_and_importance_of_its_embedding_are_inspected(corpus: Path, tmp_path: Path) -> None:
