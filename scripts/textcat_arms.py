@@ -6,6 +6,8 @@ from typing import Any
 
 from arm import Arm
 
+from spacy_multihash.wiring import IMPORTANCE_SD
+
 BASE = "textcat_base.cfg"
 MODEL = "components.textcat.model"
 BEFORE_INIT = "initialize.before_init"
@@ -13,8 +15,6 @@ MILLION = 1_000_000
 INPUT_DROPOUT = [4, 100]
 # What spaCy has where a config says nothing, for its own classifiers.
 SPACY_DEFAULTS = {"training.dropout": 0.1, "training.optimizer.L2": 0.01}
-# Of importance parameters at first, in the authors' code.
-IMPORTANCE_SD = 0.0005
 
 # "the 1M most frequent n-grams for n < 10" (Svenstrup et al. 2017, section 5.4)
 DICTIONARY = {

@@ -45,7 +45,7 @@ class Ranking:
     sort: SortBy = "importance"
     top: int = 10
     min_freq: int = 5
-    share: float = 0.1
+    share: float = 1.0
 
     def __post_init__(self) -> None:
         """Check the numbers."""

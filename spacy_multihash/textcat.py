@@ -3,7 +3,7 @@
 import warnings
 from functools import partial
 from itertools import combinations
-from typing import Any, Callable, List, Literal, Optional, Sequence, Union, cast
+from typing import Any, Callable, Dict, List, Literal, Optional, Sequence, Union, cast
 
 from spacy.ml.models.textcat import resize_and_set_ref
 from spacy.tokens import Doc
@@ -35,7 +35,7 @@ from .layers import (
     reduce_ngrams,
     soft_vote,
 )
-from .wiring import RowsBy, attr_id, attr_names, weighted_layer
+from .wiring import IMPORTANCE_ROWS, RowsBy, attr_id, attr_names, weighted_layer
 
 _ORDERS = [1, 2]
 _NO_LAYERS: List[int] = []
@@ -127,6 +127,22 @@ def build_textcat_hash_embed_v1(
             )
     (attr_name,) = attr_names([attr])
     extract = extract_ngrams(attr_id(attr), ngram_orders, attr_name=attr_name)
+    pinned: Dict[str, Any] = {
+        "attr": attr_name,
+        "ngram_orders": ngram_orders,
+        "seed": seed or 0,
+        "num_hashes": num_hashes,
+        "independent": int(independent),
+        "rows": rows,
+        "width": width,
+        "aggregate": aggregate,
+        "append_importance": int(append_importance),
+        "reduce": reduce,
+        "hidden": hidden,
+    }
+    if train_importance and importance_by == "hash":
+        default = IMPORTANCE_ROWS * rows
+        pinned["importance_rows"] = default if importance_rows is None else importance_rows
     embed = weighted_layer(
         ngram_name(attr_name, ngram_orders),
         width,
@@ -154,7 +170,10 @@ def build_textcat_hash_embed_v1(
         layers.append(LayerNorm(widths[0]))
     for nI, size in zip(widths, hidden, strict=False):
         layers.append(Relu(size, nI, normalize=True, dropout=0.0))
-    return _classify(layers, widths[-1], exclusive_classes, nO)
+    model = _classify(layers, widths[-1], exclusive_classes, nO)
+    # The root node is loaded first: weights of other settings are refused by the config's names.
+    model.attrs.update({name: Pinned(value) for name, value in pinned.items()})
+    return model
 
 
 def build_textcat_ensemble_v1(

@@ -48,7 +48,7 @@ _PREFIXES = ("", "importance_")
 
 # "We typically ... choose K and B s.t. K > 10 B" (Svenstrup et al. 2017, section 3).
 IMPORTANCE_ROWS = 10
-_IMPORTANCE_SD = 0.0005
+IMPORTANCE_SD = 0.0005  # the authors' code
 
 # How the row of a symbol's importance parameters is found.
 RowsBy = Literal["hash", "lookup"]
@@ -81,31 +81,30 @@ def weighted_layer(
     attr (str): Name of the symbols, for messages and to find their table.
     nV (int): Number of component vectors, B in the paper.
     importance_nV (int or None): Number of rows of importance parameters, K in the paper. None takes
-        ten times as many as component vectors. Looked up, the table of symbols decides.
+        ten times as many as component vectors. Without effect where they are looked up, since the
+        table of symbols decides, and where importance is fixed.
+
+    Raises ValueError for a number that is out of range, and for a setting without effect.
     """
     embed_init = embed_init or uniform_init
-    if not train_importance and importance_by == "lookup":
+    importance_nV = IMPORTANCE_ROWS * nV if importance_nV is None else importance_nV
+    if not 1 <= importance_nV <= MAX_ROWS:
         raise ValueError(
-            f'Weighted embedding of {attr}: importance_by = "lookup" needs train_importance = '
-            "true, since importance that is fixed at 1 has no parameters to look up. Change one of "
-            "them in the config."
+            f"Weighted embedding of {attr}: importance_rows must be from 1 to {MAX_ROWS}, was: "
+            f"{importance_nV}. Set it in the config; null takes {IMPORTANCE_ROWS} times the rows "
+            "of component vectors."
         )
     if not train_importance:
+        _refuse_unused(attr, importance_by=importance_by != "hash", independent=not independent)
         to_rows = hash_rows(nV, attr=attr, num_hashes=num_hashes, seed=seed)
         if aggregate == "sum" and not append_importance:
             return chain(to_rows, TableEmbed(width, nV, initializer=embed_init))
         importance = unit_importance(num_hashes)
     else:
         if importance_by == "lookup":
-            to_importance, importance_nV = lookup_rows(attr=attr), None
+            to_importance, num_rows = lookup_rows(attr=attr), None
         else:
-            importance_nV = IMPORTANCE_ROWS * nV if importance_nV is None else importance_nV
-            if not 1 <= importance_nV <= MAX_ROWS:
-                raise ValueError(
-                    f"Weighted embedding of {attr}: importance_rows must be from 1 to {MAX_ROWS}, "
-                    f"was: {importance_nV}. Set it in the config; null takes {IMPORTANCE_ROWS} "
-                    "times the rows of component vectors."
-                )
+            num_rows = importance_nV
             own_seed = importance_seed(seed)
             to_importance = hash_rows(importance_nV, attr=attr, num_hashes=1, seed=own_seed)
         to_rows = hash_rows(
@@ -116,12 +115,22 @@ def weighted_layer(
             through=None if independent else to_importance,
         )
         initializer = importance_init or near_zero_init
-        parameters = TableEmbed(num_hashes, importance_nV, initializer=initializer)
+        parameters = TableEmbed(num_hashes, num_rows, initializer=initializer)
         importance = chain(to_importance, parameters)
     table = WeightedTableEmbed(
         width, nV, num_hashes=num_hashes, aggregate=aggregate, initializer=embed_init
     )
     return weighted_embed(to_rows, importance, table, append_importance=append_importance)
+
+
+def _refuse_unused(attr: str, **is_set: bool) -> None:
+    for name, value in is_set.items():
+        if value:
+            raise ValueError(
+                f"Weighted embedding of {attr}: {name} has no effect with train_importance = "
+                f"false, by which importance is fixed at 1. Leave {name} out of the config, or set "
+                "train_importance = true."
+            )
 
 
 def near_zero_init(ops: Ops, shape: Tuple[int, ...]) -> FloatsXd:
@@ -130,7 +139,7 @@ def near_zero_init(ops: Ops, shape: Tuple[int, ...]) -> FloatsXd:
     A normal distribution with a standard deviation of 0.0005, as in the code of Svenstrup et al.
     2017. A symbol that training never meets is next to nothing then, and not noise.
     """
-    drawn = numpy.random.normal(0, _IMPORTANCE_SD, shape)
+    drawn = numpy.random.normal(0, IMPORTANCE_SD, shape)
     return cast(FloatsXd, ops.asarray(cast(Any, drawn), dtype="float32"))
 
 

@@ -403,17 +403,6 @@ def test_weights_trained_with_input_dropout_fit_a_model_without(docs: list[Doc])
     assert len(numpy.unique(numpy.vstack(drawn), axis=0)) > 1
 
 
-@pytest.mark.parametrize(
-    ("setting", "value"),
-    [("independent", False), ("reduce", "mean"), ("seed", 9), ("ngram_orders", [1, 3])],
-)
-def test_weights_of_another_setting_are_refused(setting: str, value: Any) -> None:
-    trained = randomized(build())
-    name = {"ngram_orders": "orders"}.get(setting, setting)
-    with pytest.raises(ValueError, match=f"Cannot load weights into layer .* with {name} = "):
-        build(**{setting: value}).from_bytes(trained.to_bytes())
-
-
 def test_dropout_of_hidden_layers_is_set_and_for_training_only(docs: list[Doc]) -> None:
     model = randomized(build(hidden=[50]))
     expected = model.predict(docs)
@@ -446,8 +435,12 @@ BAD = {
     "Unknown token attribute .* 'LOWR'": {"attr": "LOWR"},
     "num_hashes must be from 1 to 16": {"num_hashes": 17},
     "TextCatHashEmbed: seed must be from 0 to 4294967295, was: -1": {"seed": -1},
-    "Weighted embedding of LOWER.1,2.: importance_by = .lookup. needs train_importance = true": {
+    "Weighted embedding of LOWER.1,2.: importance_by has no effect with train_importance = f": {
         "importance_by": "lookup",
+        "train_importance": False,
+    },
+    "independent has no effect with train_importance = false": {
+        "independent": False,
         "train_importance": False,
     },
 }
@@ -609,9 +602,32 @@ def test_pipeline_goes_to_bytes_and_disk_and_back(name: str, tmp_path: Path) -> 
     assert_array_equal(probabilities_of(pickle.loads(pickle.dumps(nlp))), expected)
 
 
-def test_weights_of_another_seed_are_refused() -> None:
-    with pytest.raises(ValueError, match="seed"):
-        build(seed=1).initialize().from_bytes(build(seed=2).initialize().to_bytes())
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"seed": 1}, "seed = 1, the weights were trained with seed = 0"),
+        ({"rows": 8}, "rows = 8, .* with rows = 7"),
+        ({"importance_rows": 9}, "importance_rows = 9, .* with importance_rows = 11"),
+        ({"width": 5}, "width = 5, .* with width = 3"),
+        ({"num_hashes": 3}, "num_hashes = 3, .* with num_hashes = 2"),
+        ({"reduce": "mean"}, "reduce = 'mean', .* with reduce = 'sum'"),
+        ({"aggregate": "mean"}, "aggregate = 'mean', .* with aggregate = 'sum'"),
+        ({"append_importance": True}, "append_importance = 1, .* with append_importance = 0"),
+        ({"independent": False}, "independent = 0, "),
+        ({"hidden": [3]}, r"hidden = \[3\], .* with hidden = \[5\]"),
+        ({"ngram_orders": [2]}, r"ngram_orders = \[2\], "),
+        ({"attr": "ORTH"}, "attr = 'ORTH', "),
+    ],
+    ids=str,
+)
+def test_weights_of_other_settings_are_refused_by_their_names_in_the_config(
+    settings: dict[str, Any], message: str
+) -> None:
+    other = build(**settings)
+    trained = build(**({"hidden": [5]} if "hidden" in settings else {})).initialize()
+    with pytest.raises(ValueError, match=f"'textcat_hash_embed' of .* with {message}"):
+        other.from_bytes(trained.to_bytes())
+    assert not any(node.has_param(name) for node in other.walk() for name in node.param_names)
 
 
 @pytest.mark.parametrize("component", ["textcat", "textcat_multilabel"])

@@ -32,7 +32,7 @@ def importance_cli(
     top: int = typer.Option(10, help="How many symbols to show from either end"),
     min_freq: int = typer.Option(5, help="How often a symbol must occur in the corpus"),
     share: float = typer.Option(
-        0.1, help="From this share of the mean importance on, a symbol counts as important"
+        1.0, help="From this share of the mean importance on, a symbol counts as important"
     ),
     sort: SortBy = typer.Option(
         SortBy.importance, help="Sort by importance, or by the norm of vectors"

@@ -85,8 +85,7 @@ def block_seeds(seed: int, num_hashes: int) -> list[int]:
     A derived seed is never the dead seed of MurmurHash3; a given one is taken as it is.
     """
     blocks = -(-num_hashes // _WORDS)
-    derived = [(seed + i * _BLOCK) % 2**32 for i in range(1, blocks)]
-    return [seed, *(s if s != DEAD_SEED else s ^ _BLOCK for s in derived)]
+    return [seed, *(_alive(seed + i * _BLOCK) for i in range(1, blocks))]
 
 
 def default_seeds(num_columns: int) -> list[int]:
@@ -95,8 +94,11 @@ def default_seeds(num_columns: int) -> list[int]:
 
 
 def default_seed(column: int) -> int:
-    """Return the seed of a column, from 0: those of neighbours lie far from each other."""
-    return (column + 1) * _GOLDEN % 2**32
+    """Return the seed of a column, from 0: those of neighbours lie far from each other.
+
+    Never the dead seed of MurmurHash3.
+    """
+    return _alive((column + 1) * _GOLDEN)
 
 
 def importance_seed(seed: int) -> int:
@@ -110,6 +112,12 @@ def importance_seed(seed: int) -> int:
 def spacy_seeds(num_columns: int) -> list[int]:
     """List the seeds that spacy.MultiHashEmbed.v2 gives its columns: 8, 9, 10, ..."""
     return list(range(8, 8 + num_columns))
+
+
+def _alive(seed: int) -> int:
+    """Bring a seed into its range, and take another one for the dead one."""
+    seed %= 2**32
+    return seed if seed != DEAD_SEED else seed ^ _BLOCK
 
 
 def _check_range(name: str, value: int, low: int, high: int, attr: str) -> None:

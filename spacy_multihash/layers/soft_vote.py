@@ -1,12 +1,14 @@
 """Soft voting: several classifiers as one."""
 
-from typing import Callable, List, Optional, Tuple
+from typing import Callable, List, Optional, Sequence, Tuple
 
 from thinc.api import Model
 from thinc.types import Floats2d
 from thinc.util import ArrayInfo
 
 from ..types import Classifier, DocLike
+
+_ROUNDING = 1e-5
 
 
 def soft_vote(*members: Classifier) -> Classifier:
@@ -19,6 +21,8 @@ def soft_vote(*members: Classifier) -> Classifier:
     docs -> probabilities (B, nO) float32.
 
     members (Classifier): Each docs -> (B, nO).
+
+    Raises ValueError in training for a member that gives other scores than probabilities.
     """
     dims = {"nO": members[0].maybe_get_dim("nO")}
     return Model("soft_vote", forward, init=init, layers=list(members), dims=dims)
@@ -27,6 +31,8 @@ def soft_vote(*members: Classifier) -> Classifier:
 def forward(model: Classifier, docs: List[DocLike], is_train: bool) -> Tuple[Floats2d, Callable]:
     """Ask all members, and tell each on the way back what it got wrong itself."""
     votes, callbacks = zip(*(member(docs, is_train) for member in model.layers), strict=True)
+    if is_train:
+        _check_probabilities(model, votes)
     mean = model.ops.xp.mean(model.ops.xp.stack(votes), axis=0)
     mean_info = ArrayInfo.from_array(mean)
 
@@ -37,6 +43,17 @@ def forward(model: Classifier, docs: List[DocLike], is_train: bool) -> Tuple[Flo
         return []
 
     return mean, backprop
+
+
+def _check_probabilities(model: Classifier, votes: Sequence[Floats2d]) -> None:
+    for number, vote in enumerate(votes):
+        if not ((vote >= 0) & (vote <= 1 + _ROUNDING)).all():
+            raise ValueError(
+                f"Layer '{model.name}' averages probabilities, but its model {number} "
+                f"('{model.layers[number].name}') gives scores from {float(vote.min()):.3g} to "
+                f"{float(vote.max()):.3g}. Give it an output layer: no_output_layer = false in "
+                "its section of the config."
+            )
 
 
 def init(

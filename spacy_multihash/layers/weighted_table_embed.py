@@ -56,7 +56,7 @@ def forward(
     """Gather, weight and add in blocks that stay in the cache, and go back the same way."""
     rows, weights = X
     E = table_of(model)
-    check_rows(model, rows)
+    check_rows(model, rows)  # also on a GPU: CuPy takes rows beyond the table from its start
     _check_shapes(model, rows, weights)
     columns = model.ops.as_contig(rows.T)  # (K, N)
     share = 1 / len(columns) if model.attrs["aggregate"].value == "mean" else 1.0

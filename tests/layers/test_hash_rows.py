@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from thinc.api import NumpyOps, Ops, to_numpy
 
-from spacy_multihash.layers import default_seeds, hash_rows, spacy_seeds
+from spacy_multihash.layers import default_seed, default_seeds, hash_rows, spacy_seeds
 from spacy_multihash.layers.hash_rows import DEAD_SEED, block_seeds
 
 IDS = st.lists(st.integers(0, 2**64 - 1), max_size=20)
@@ -112,6 +112,12 @@ def test_default_seeds_differ_and_avoid_the_dead_one() -> None:
     assert len(set(seeds)) == 1000
     assert DEAD_SEED not in seeds
     assert default_seeds(3) == seeds[:3]
+
+
+def test_default_seed_avoids_the_dead_one_in_the_one_column_that_leads_there() -> None:
+    column = DEAD_SEED * pow(0x9E3779B9, -1, 2**32) % 2**32 - 1
+    assert default_seed(column) != DEAD_SEED
+    assert default_seed(column + 1) == (DEAD_SEED + 0x9E3779B9) % 2**32  # the next is as ever
 
 
 def test_spacy_seeds_start_at_eight() -> None:

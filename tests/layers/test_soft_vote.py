@@ -57,6 +57,16 @@ def test_where_the_truth_is_missing_no_member_is_told_anything(
         assert_allclose(member.d_vote, expected, atol=1e-6)
 
 
+@pytest.mark.parametrize("score", [-0.2, 1.2, float("nan")])
+def test_scores_that_are_no_probabilities_are_refused_in_training(
+    score: float, ops: Ops, members: list[Member]
+) -> None:
+    other = Member(ops, numpy.array([[0.5, score]], dtype="f"))
+    model = vote_of([*members, other])
+    with pytest.raises(ValueError, match=r"model 3 \('member'\) gives scores from"):
+        model.begin_update([])
+
+
 def test_one_member_is_itself(ops: Ops, members: list[Member]) -> None:
     mean, backprop = vote_of(members[:1]).begin_update([])
     backprop(mean - ops.asarray(TRUTH))
