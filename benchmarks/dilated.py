@@ -112,8 +112,8 @@ class Pair(NamedTuple):
 
 PARAMETERS, INPUT_WIDTH = "parameters", "input width"
 PAIRS = [
-    Pair(PARAMETERS, (1, 2, 1), repeats=1, share=True, depth=1),
-    Pair(PARAMETERS, (1, 2, 1), repeats=4, share=False, depth=4),
+    Pair(PARAMETERS, (1, 2), repeats=1, share=True, depth=1),
+    Pair(PARAMETERS, (1, 2, 4, 1), repeats=2, share=False, depth=3),
     Pair(INPUT_WIDTH, (1, 2, 4), repeats=1, share=True, depth=8),
     Pair(INPUT_WIDTH, (1, 2, 1), repeats=3, share=True, depth=13),
 ]
@@ -133,10 +133,16 @@ TARGETS = [Target(DECODING, GREEDY, [18], 5.0), Target(TRAINING, CROSS_ENTROPY, 
 
 
 class Batches(NamedTuple):
-    """Batches of so many docs, of so many words each at least; 0: of the text's own docs."""
+    """Batches of docs.
+
+    docs: So many.
+    words: Of so many words each at least; 0: the text's own docs.
+    alone: Whether each doc is a batch of its own, as in nlp(text).
+    """
 
     docs: int
     words: int = 0
+    alone: bool = False
 
 
 @dataclass(frozen=True)
@@ -147,6 +153,7 @@ class Settings:
     depth: Of the MaxoutWindowEncoder of the pipelines with spaCy's ner.
     labels: Numbers of labels.
     texts: What is encoded; the first two are decoded.
+    alone: What is decoded doc by doc.
     words: Words of a training batch.
     steps: Training steps before decoding, so that there are entities as in real text.
     batches: How many batches the rounds take in turn.
@@ -157,6 +164,7 @@ class Settings:
     depth: int = 8
     labels: tuple[int, int] = (4, 18)
     texts: tuple[Batches, Batches, Batches] = (Batches(256), Batches(8, 1000), Batches(1, 10_000))
+    alone: Batches = Batches(64, alone=True)
     words: int = 1000
     steps: int = 300
     batches: int = 4
@@ -167,6 +175,7 @@ QUICK = Settings(
     width=16,
     depth=2,
     texts=(Batches(8), Batches(2, 60), Batches(1, 100)),
+    alone=Batches(4, alone=True),
     words=60,
     steps=2,
     batches=2,
@@ -196,7 +205,8 @@ class Case(NamedTuple):
     @property
     def text(self) -> str:
         """Say how long the docs are."""
-        return f"{self.batches.words:,} words" if self.batches.words else "short docs"
+        docs = f"{self.batches.words:,} words" if self.batches.words else "short docs"
+        return f"{docs}, one by one" if self.batches.alone else docs
 
     @property
     def name(self) -> str:
@@ -256,7 +266,8 @@ def plan(settings: Settings, only: Sequence[str]) -> list[Case]:
         raise ValueError(f"--only takes {', '.join(PARTS)}, was given {', '.join(unknown)}.")
     texts, labels = settings.texts, settings.labels
     cases = [Case(part, pair, 0, batch) for part in ENCODER for pair in PAIRS for batch in texts]
-    cases += [Case(DECODING, None, number, batch) for number in labels for batch in texts[:2]]
+    decoded = (*texts[:2], settings.alone)
+    cases += [Case(DECODING, None, number, batch) for number in labels for batch in decoded]
     cases += [Case(TRAINING, None, number, texts[0]) for number in labels]
     return [case for case in cases if not only or case.part in only]
 
@@ -359,10 +370,12 @@ def make_decoding_work(case: Case, text: Text, settings: Settings, nlp: Language
     tok2vec = pipes.pop("tok2vec")
     vectors = [tok2vec.predict(make_docs(nlp, batch)) for batch in batches]
 
+    run = annotate_alone if case.batches.alone else annotate
+
     def prepare(pipe: TrainablePipe, i: int) -> Callable[[], Sequence[Doc]]:
         docs = make_docs(nlp, batches[i % len(batches)])
         tok2vec.set_annotations(docs, vectors[i % len(batches)])
-        return partial(annotate, pipe, docs)
+        return partial(run, pipe, docs)
 
     numbers = range(len(batches))
     annotated = {arm: [prepare(pipe, i)() for i in numbers] for arm, pipe in pipes.items()}
@@ -386,6 +399,11 @@ def annotate(pipe: TrainablePipe, docs: Sequence[Doc]) -> Sequence[Doc]:
     """Predict and set the entities of docs."""
     pipe.set_annotations(docs, pipe.predict(docs))
     return docs
+
+
+def annotate_alone(pipe: TrainablePipe, docs: Sequence[Doc]) -> Sequence[Doc]:
+    """Predict and set the entities of one doc after the other."""
+    return [each for doc in docs for each in annotate(pipe, [doc])]
 
 
 def entity_share(docs: Sequence[Doc]) -> float:
