@@ -1,4 +1,7 @@
-"""The component that recognizes entities by tags of all tokens at once."""
+"""The component that recognizes entities by tags of all tokens at once.
+
+Longer than a module should be: spaCy asks all of it of one class, and a third is docstrings.
+"""
 
 from itertools import islice
 from typing import Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple, get_args

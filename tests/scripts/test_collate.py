@@ -288,8 +288,10 @@ def test_classifiers_stand_beside_the_paper_s_numbers(tmp_path: Path) -> None:
     text = render_table(run_results.load(tmp_path, REPORT), WEIGHTED_TABLES["text-classification"])
     assert "trained on all of AG News" in text and "not comparable" in text
     (line,) = rows_of(text, "ag-news", "hash embedding")
-    assert line[2:6] == ["0.924", "40 M", "3", "0.906 ± 0.001"]
-    assert line[8:] == ["4,000,084 ± 0", "5.0 ± 0.0", "100 ± 0"]
+    benchmark = srsly.read_json(ROOT / "benchmarks" / "results" / "textcat.json")
+    speed = benchmark["results"]["update"]["words_per_second"]["hash_embed"]
+    assert line[2:7] == ["0.924", "40 M", f"{speed:,.0f}", "3", "0.906 ± 0.001"]
+    assert line[9:] == ["4,000,084 ± 0", "5.0 ± 0.0", "100 ± 0"]
     conclusions = [
         rows_of(text, "ag-news", f"{split}: hashing trick – hash embedding")[0]
         for split in ("dev", "test")
