@@ -87,36 +87,34 @@ def weighted_layer(
     Raises ValueError for a number that is out of range, and for a setting without effect.
     """
     embed_init = embed_init or uniform_init
-    importance_nV = IMPORTANCE_ROWS * nV if importance_nV is None else importance_nV
-    if not 1 <= importance_nV <= MAX_ROWS:
+    by_hash = train_importance and importance_by == "hash"
+    num_rows = IMPORTANCE_ROWS * max(nV, 1) if importance_nV is None else importance_nV
+    if (by_hash or importance_nV is not None) and not 1 <= num_rows <= MAX_ROWS:
         raise ValueError(
             f"Weighted embedding of {attr}: importance_rows must be from 1 to {MAX_ROWS}, was: "
-            f"{importance_nV}. Set it in the config; null takes {IMPORTANCE_ROWS} times the rows "
-            "of component vectors."
+            f"{num_rows}. Set it in the config; null takes {IMPORTANCE_ROWS} times the rows of "
+            "component vectors."
         )
+    through = None
     if not train_importance:
         _refuse_unused(attr, importance_by=importance_by != "hash", independent=not independent)
-        to_rows = hash_rows(nV, attr=attr, num_hashes=num_hashes, seed=seed)
-        if aggregate == "sum" and not append_importance:
-            return chain(to_rows, TableEmbed(width, nV, initializer=embed_init))
         importance = unit_importance(num_hashes)
     else:
-        if importance_by == "lookup":
-            to_importance, num_rows = lookup_rows(attr=attr), None
-        else:
-            num_rows = importance_nV
-            own_seed = importance_seed(seed)
-            to_importance = hash_rows(importance_nV, attr=attr, num_hashes=1, seed=own_seed)
-        to_rows = hash_rows(
-            nV,
-            attr=attr,
-            num_hashes=num_hashes,
-            seed=seed,
-            through=None if independent else to_importance,
+        to_importance = (
+            hash_rows(num_rows, attr=attr, num_hashes=1, seed=importance_seed(seed))
+            if by_hash
+            else lookup_rows(attr=attr)
         )
-        initializer = importance_init or near_zero_init
-        parameters = TableEmbed(num_hashes, num_rows, initializer=initializer)
+        parameters = TableEmbed(
+            num_hashes,
+            num_rows if by_hash else None,
+            initializer=importance_init or near_zero_init,
+        )
         importance = chain(to_importance, parameters)
+        through = None if independent else to_importance
+    to_rows = hash_rows(nV, attr=attr, num_hashes=num_hashes, seed=seed, through=through)
+    if not train_importance and aggregate == "sum" and not append_importance:
+        return chain(to_rows, TableEmbed(width, nV, initializer=embed_init))
     table = WeightedTableEmbed(
         width, nV, num_hashes=num_hashes, aggregate=aggregate, initializer=embed_init
     )

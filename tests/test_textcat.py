@@ -431,6 +431,10 @@ BAD = {
     "TextCatHashEmbed: width must be 1 or more, was: 0": {"width": 0},
     "TextCatHashEmbed: rows must be 1 or more, was: -1": {"rows": -1},
     "importance_rows must be from 1 to .*, was: 0": {"importance_rows": 0},
+    "importance_rows must be from 1 to .*, was: -3": {
+        "importance_rows": -3,
+        "importance_by": "lookup",
+    },
     "TextCatHashEmbed: hidden must be 1 or more, was: 0": {"hidden": [5, 0]},
     "Unknown token attribute .* 'LOWR'": {"attr": "LOWR"},
     "num_hashes must be from 1 to 16": {"num_hashes": 17},
