@@ -1,6 +1,6 @@
 """The tables of docs/dilated.md: which runs and which numbers each is made of."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from report_tables import ArmsT, Comparison, Group, Table, against
 from tasks import HASH_EMBED, SENTENCES
@@ -36,6 +36,11 @@ PASSES = {
     f"{TAGGER}, unshared": "tagger_unshared",
     f"{TAGGER}, loss of the last pass": "tagger_last_pass",
 }
+# Compared with each other as well, not with ner alone.
+PAIRS = [
+    (f"{TAGGER}, dilated{setting}", f"{TAGGER}, dilated")
+    for setting in (", greedy", ", crf", ", without residual connections", ", as in the paper")
+]
 # Strubell et al. 2017, CoNLL-2003 English, F1 on test.
 PAPER_MODELS = {
     f"{TAGGER}, maxout windows": "89.93 ± 0.32 (5-layer CNN)",
@@ -60,6 +65,7 @@ def _table(
     datasets: tuple[str, ...],
     paper: Mapping[str, str],
     note: str,
+    pairs: Sequence[tuple[str, str]] = (),
 ) -> Table:
     dev = Group(arms, "f", "dev", "all", "dev")
     test, seen, unseen = (
@@ -68,6 +74,11 @@ def _table(
     )
     costs = (Group(arms, cost) for cost in ("train_cpu_seconds", "words_per_second"))
     comparisons: tuple[Comparison, ...] = against(dev, base) + against(test, base)
+    comparisons += tuple(
+        Comparison((split, one), (split, other), f"{split.split}: {one} – {other}")
+        for split in (dev, test)
+        for one, other in pairs
+    )
     return Table(
         name,
         title,
@@ -95,6 +106,7 @@ DILATED_TABLES = {
             "where nothing else is said. Words per second are "
             "of CPU time, of the whole pipeline, one thread. The paper's numbers are those without "
             "its dropout penalty where it has them (its Table 3).",
+            PAIRS,
         ),
         _table(
             "dilated-labels",
@@ -105,6 +117,7 @@ DILATED_TABLES = {
             {},
             "tagger_ner has residual connections and normalization, and decodes with constraints, "
             "where nothing else is said.",
+            PAIRS[:2],
         ),
         _table(
             "dilated-dropout",

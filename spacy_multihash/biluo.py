@@ -122,10 +122,3 @@ def entities_of(tags: numpy.ndarray, nO: int) -> Entities:
     (starts,) = numpy.nonzero((kind == 0) | (kind == 3))
     (lasts,) = numpy.nonzero(kind >= 2)
     return Entities(starts, lasts + 1, label[starts])
-
-
-def merge_entities(entities: Entities, others: Entities) -> Entities:
-    """Put entities of the same tokens in one order; none of them overlaps another."""
-    order = numpy.argsort(numpy.concatenate([entities.starts, others.starts]))
-    pairs = zip(entities, others, strict=True)
-    return Entities(*(numpy.concatenate(pair)[order] for pair in pairs))

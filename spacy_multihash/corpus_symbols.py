@@ -51,7 +51,8 @@ def count_for_tables(
     tables (Iterable[EmbeddingTable]): The tables. N-grams that a table's dictionary leaves out are
         not counted.
 
-    Raises ValueError if there is nothing to count.
+    Raises ValueError if there is nothing to count. A dictionary that has none of the n-grams leaves
+    a table without symbols.
     """
     tables = list(tables)
     counted = count_corpus(make_docs, {table.attr: table.ngrams for table in tables})
@@ -111,13 +112,16 @@ def symbol_text(vocab: Vocab, attr: str, symbol: int) -> str:
     return vocab.strings[int(symbol)] if has_string else str(symbol)
 
 
+def missing_symbols(table: EmbeddingTable) -> str:
+    """Say that a table has no symbol of a corpus."""
+    return (
+        f"The corpus has no symbol of {table.attr} that the dictionary of component "
+        f"'{table.component}' has: the model leaves all of them out. Give a corpus of its kind."
+    )
+
+
 def _keep_known(table: EmbeddingTable, counts: Table) -> Table:
     known = is_known(table, counts.keys)
-    if not known.any():
-        raise ValueError(
-            f"The corpus has no symbol of {table.attr} that the dictionary of component "
-            f"'{table.component}' has: the model leaves all of them out. Give a corpus of its kind."
-        )
     return counts if known.all() else Table(counts.keys[known], counts.counts[known])
 
 

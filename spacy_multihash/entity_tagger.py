@@ -16,7 +16,7 @@ from spacy.util import check_lexeme_norms
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, set_dropout_rate, to_numpy
 
-from .biluo import Constraints, Entities, entities_of, merge_entities, tag_names
+from .biluo import Constraints, Entities, entities_of, tag_names
 from .confidences import entity_marginals, entity_products
 from .decoding import decode_constrained, decode_crf, decode_greedy
 from .doc_entities import (
@@ -32,23 +32,16 @@ from .token_tagger import listens
 from .types import Array, Confidence, Decoder
 
 
-class Scored(NamedTuple):
-    """The M entities that docs have in the end, and how sure of each: (M,) float32."""
-
-    entities: Entities
-    confidences: numpy.ndarray
-
-
 class Prediction(NamedTuple):
     """The entities of a batch of docs.
 
     entities: Those that are new.
-    scored: Together with those that were there already and are of the component's labels, or None
-        if nobody asked.
+    confidences: How sure of each entity of the component's labels that the docs have in the end, in
+        order, (M,) float32, or None if nobody asked.
     """
 
     entities: Entities
-    scored: Optional[Scored]
+    confidences: Optional[numpy.ndarray]
 
 
 class EntityTagger(TrainablePipe):
@@ -118,6 +111,8 @@ class EntityTagger(TrainablePipe):
     def decoder(self) -> Decoder:
         """From scores to tags. Can be set on a trained component; None sets the default.
 
+        to_disk saves the setting of the config: for another one, load with it, and save.
+
         Raises ValueError for another decoder, and for "crf" without learned transitions.
         """
         return self._decoder
@@ -137,7 +132,7 @@ class EntityTagger(TrainablePipe):
 
     @property
     def confidence(self) -> Confidence:
-        """How sure the model is of entities, by which probability. Can be set.
+        """How sure the model is of entities, by which probability. Can be set, as the decoder.
 
         Raises ValueError for another one.
         """
@@ -215,8 +210,7 @@ class EntityTagger(TrainablePipe):
         docs = list(docs)
         if not any(map(len, docs)):
             nothing = numpy.zeros(0, dtype="int64")
-            entities = Entities(nothing, nothing, nothing)
-            return Prediction(entities, Scored(entities, nothing.astype("float32")))
+            return Prediction(Entities(nothing, nothing, nothing), nothing.astype("float32"))
         self._require_weights()
         scores = self.model.predict(docs)[-1]
         lengths = numpy.array([len(doc) for doc in docs], dtype="int64")
@@ -225,24 +219,28 @@ class EntityTagger(TrainablePipe):
         entities = entities_of(tags, scores.shape[1])
         if self.spans_key is None:
             return Prediction(entities, None)
-        together = merge_entities(entities, present_entities(docs, self.labels))
-        constraints = without_entities(constraints, docs)
-        confidences = self._confidences(scores, lengths, together, constraints)
-        return Prediction(entities, Scored(together, confidences))
+        confidences = self._confidences(scores, lengths, entities, constraints)
+        present = present_entities(docs, self.labels)
+        if len(present.starts):
+            free = without_entities(constraints, docs)
+            of_present = self._confidences(scores, lengths, present, free)
+            order = numpy.argsort(numpy.concatenate([entities.starts, present.starts]))
+            confidences = numpy.concatenate([confidences, of_present])[order]
+        return Prediction(entities, confidences)
 
     def set_annotations(self, docs: Iterable[Doc], prediction: Prediction) -> None:
         """Set doc.ents, and doc.spans if asked for."""
         docs = list(docs)
         for doc, spans in zip(docs, spans_of(docs, prediction.entities, self.labels), strict=True):
             set_entities(doc, spans)
-        if self.spans_key is None or prediction.scored is None:
+        if self.spans_key is None or prediction.confidences is None:
             return
-        entities, confidences = prediction.scored
-        first = 0
-        for doc, spans in zip(docs, spans_of(docs, entities, self.labels), strict=True):
+        first, labels = 0, set(self.labels)
+        for doc in docs:
+            spans = [ent for ent in doc.ents if ent.label_ in labels]
             doc.spans[self.spans_key] = spans
             group = doc.spans[self.spans_key]
-            group.attrs["scores"] = confidences[first : first + len(spans)]
+            group.attrs["scores"] = prediction.confidences[first : first + len(spans)]
             first += len(spans)
 
     def update(

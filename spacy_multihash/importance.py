@@ -10,7 +10,13 @@ from thinc.api import to_numpy
 from thinc.types import Ints1d
 
 from .collisions import Collisions, inspect_collisions
-from .corpus_symbols import DocReader, count_for_tables, ngram_texts, symbol_text
+from .corpus_symbols import (
+    DocReader,
+    count_for_tables,
+    missing_symbols,
+    ngram_texts,
+    symbol_text,
+)
 from .embedding_tables import (
     EmbeddingTable,
     WeightedEmbedding,
@@ -131,7 +137,7 @@ def symbol_importance(
     component (Optional[str]): Name of the component to look into. None for all.
 
     Raises ValueError if there is no such component, no weighted hash embedding, none whose
-    importance is trained, or no symbol that is frequent enough.
+    importance is trained, or no symbol that is frequent enough, or in the dictionary.
     """
     embeddings = _find_trained(nlp, component)
     counts = count_for_tables(make_docs, [embedding.components for embedding in embeddings])
@@ -195,6 +201,8 @@ class _Ranked(NamedTuple):
 def _rank(embedding: WeightedEmbedding, counts: Table, ranking: Ranking) -> _Ranked:
     """Find the symbols of an embedding that are listed."""
     table = embedding.components
+    if not len(counts):
+        raise ValueError(missing_symbols(table))
     num_frequent = int((counts.counts >= ranking.min_freq).sum())
     if not num_frequent:
         raise ValueError(

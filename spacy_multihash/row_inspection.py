@@ -69,7 +69,8 @@ def symbols_of(
     tables (Iterable[EmbeddingTable]): The tables. N-grams that a table's dictionary leaves out are
         none of its symbols.
 
-    Raises ValueError for docs without tokens, or without any n-gram of a dictionary.
+    Raises ValueError for docs without tokens. A table whose dictionary has none of the n-grams has
+    no symbols.
     """
     tables = list(tables)
     docs = list(docs) if any(table.ngrams is not None for table in tables) else docs
@@ -97,7 +98,7 @@ def inspect_table(table: EmbeddingTable, symbols: Optional[numpy.ndarray] = None
         size=_table_size(num_rows, width),
         part=table.part,
     )
-    if symbols is None:
+    if symbols is None or not len(symbols):
         return report
     rows = rows_of(table.layer, symbols)  # (V, K)
     sizes = group_sizes(table.layer, symbols)

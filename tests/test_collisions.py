@@ -10,7 +10,7 @@ import numpy
 import pytest
 import spacy
 from spacy.language import Language
-from spacy.tokens import Doc
+from spacy.tokens import Doc, DocBin
 
 from spacy_multihash import Tables, count_symbols, cut_tables, make_tables, set_tables
 from spacy_multihash.cli.inspect_rows import inspect_rows
@@ -23,6 +23,7 @@ from spacy_multihash.embedding_tables import (
     ngram_layers,
     rows_of,
 )
+from spacy_multihash.importance import symbol_importance
 from spacy_multihash.layers import importance_seed
 from spacy_multihash.row_inspection import (
     inspect_table,
@@ -371,11 +372,25 @@ def test_an_ngram_that_the_dictionary_leaves_out_has_no_rows(tmp_path: Path) -> 
     ]
 
 
-def test_a_corpus_without_ngrams_of_the_dictionary_is_an_error() -> None:
+def test_a_dictionary_without_ngrams_of_the_corpus_is_a_warning(tmp_path: Path) -> None:
     nlp = textcat_pipeline(DICTIONARY)
-    message = r"no symbol of LOWER\[1,2\] that the dictionary of component 'textcat' has"
-    with pytest.raises(ValueError, match=message):
-        symbols_of([nlp.make_doc("quite other words")], find_tables(nlp))
+    add_embedding(nlp, "tok2vec", WEIGHTED)
+    nlp.initialize()
+    nlp.to_disk(tmp_path / "model")
+    docs = [nlp.make_doc("quite other words")]
+    DocBin(docs=docs).to_disk(tmp_path / "other.spacy")
+    inspection = inspect_rows(tmp_path / "model", data=tmp_path / "other.spacy")
+    (no_symbol,) = (line for line in inspection.warnings if "no symbol of LOWER[1,2] that" in line)
+    assert "component 'textcat'" in no_symbol
+    used = {(table.component, table.attr): table.use is not None for table in inspection.tables}
+    assert used == {
+        ("textcat", "LOWER[1,2]"): False,
+        ("tok2vec", "NORM"): True,
+        ("tok2vec", "SHAPE"): True,
+    }
+    assert [found.component for found in inspection.collisions] == ["tok2vec"] * 2
+    with pytest.raises(ValueError, match=r"no symbol of LOWER\[1,2\] that the dictionary of"):
+        symbol_importance(nlp, lambda: docs, component="textcat")
 
 
 # The command

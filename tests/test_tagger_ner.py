@@ -21,7 +21,9 @@ from thinc.api import Config, Linear, Model, chain, fix_random_seed
 from thinc.config import ConfigValidationError
 
 from spacy_multihash import build_token_tagger_v1
-from spacy_multihash.biluo import tag_names
+from spacy_multihash.biluo import Entities, tag_names
+from spacy_multihash.confidences import entity_marginals
+from spacy_multihash.doc_entities import constraints_of
 from spacy_multihash.entity_tagger import EntityTagger
 
 SENTENCES: list[tuple[str, list[tuple[int, int, str]]]] = [
@@ -441,9 +443,7 @@ def test_entities_of_others_blocked_tokens_whitespace_and_sentences_are_respecte
             assert not any(before[t.i].ent_iob in (1, 3) for t in ent), name
         if name != "ner":
             spans = doc.spans["found"]
-            assert [(s.start, s.end, s.label_) for s in spans] == [
-                (e.start, e.end, e.label_) for e in doc.ents if e.label_ in ("GPE", "PER")
-            ], name
+            assert list(spans) == [e for e in doc.ents if e.label_ in ("GPE", "PER")], name
             assert spans.attrs["scores"].shape == (len(spans),), name
             assert ((spans.attrs["scores"] >= 0) & (spans.attrs["scores"] <= 1)).all(), name
 
@@ -523,6 +523,28 @@ def test_entities_that_are_there_are_scored_as_if_the_model_found_them(
     at = found(doc).index(found(whole)[1])
     scores = [d.spans["found"].attrs["scores"] for d in (doc, whole)]
     assert_allclose(scores[0][at], scores[1][1], rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_new_entities_are_scored_given_those_that_are_there(
+    name: str, taggers: dict[str, Language]
+) -> None:
+    nlp = taggers[name]
+    pipe = pipe_of(nlp)
+    for token in range(7):
+        doc = nlp.make_doc(TEXTS[0])
+        doc.set_ents([Span(doc, token, token + 1, label="OTHER", kb_id="Q1")], default="missing")
+        constraints = constraints_of([doc])
+        scores = pipe.model.predict([doc])[-1]
+        pipe(doc)
+        new = [ent for ent in doc.ents if ent.label_ != "OTHER"]
+        assert list(doc.spans["found"]) == new
+        rows = [(e.start, e.end, pipe.labels.index(e.label_)) for e in new]
+        entities = Entities(*numpy.array(rows, dtype="int64").reshape(-1, 3).T)
+        transitions = pipe.model.get_param("transitions") if pipe.learns_transitions else None
+        lengths = numpy.array([len(doc)])
+        expected = entity_marginals(scores, lengths, transitions, entities, constraints)
+        assert_allclose(doc.spans["found"].attrs["scores"], expected, rtol=1e-5)
 
 
 def test_blocked_tokens_are_in_no_entity_when_others_are_scored() -> None:
@@ -615,7 +637,7 @@ def test_confidence_grows_with_training() -> None:
 def test_no_spans_unless_asked_for() -> None:
     nlp = randomized()
     assert all(not doc.spans for doc in nlp.pipe(TEXTS))
-    assert pipe_of(nlp).predict([nlp.make_doc(TEXTS[0])]).scored is None
+    assert pipe_of(nlp).predict([nlp.make_doc(TEXTS[0])]).confidences is None
 
 
 # Loss

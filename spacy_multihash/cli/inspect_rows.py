@@ -17,7 +17,7 @@ from wasabi import msg
 
 from ..collisions import Collisions, inspect_collisions
 from ..corpora import read_docs
-from ..corpus_symbols import count_for_tables, ngram_texts
+from ..corpus_symbols import count_for_tables, missing_symbols, ngram_texts
 from ..embedding_tables import EmbeddingTable, component_models, find_tables, find_weighted
 from ..row_inspection import (
     embeds_word,
@@ -136,11 +136,14 @@ def inspect_rows(
         components={name: model_size(model) for name, model in models.items()},
         input_widths={name: input_width(model) for name, model in models.items()},
         pipeline=model_size(*models.values()),
-        warnings=[line for report in reports for line in list_suspicions(report)],
+        warnings=[
+            *{missing_symbols(table): 0 for table, found in symbols.items() if not len(found)},
+            *(line for report in reports for line in list_suspicions(report)),
+        ],
         collisions=[
             inspect_collisions(embedding, symbols[embedding.components])
             for embedding in weighted
-            if symbols
+            if len(symbols.get(embedding.components, ()))
         ],
     )
 
