@@ -137,7 +137,7 @@ def inspect_rows(
         input_widths={name: input_width(model) for name, model in models.items()},
         pipeline=model_size(*models.values()),
         warnings=[
-            *{missing_symbols(table): 0 for table, found in symbols.items() if not len(found)},
+            *dict.fromkeys(missing_symbols(t) for t, found in symbols.items() if not len(found)),
             *(line for report in reports for line in list_suspicions(report)),
         ],
         collisions=[
