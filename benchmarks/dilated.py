@@ -369,7 +369,6 @@ def make_decoding_work(case: Case, text: Text, settings: Settings, nlp: Language
     pipes = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, TrainablePipe)}
     tok2vec = pipes.pop("tok2vec")
     vectors = [tok2vec.predict(make_docs(nlp, batch)) for batch in batches]
-
     run = annotate_alone if case.batches.alone else annotate
 
     def prepare(pipe: TrainablePipe, i: int) -> Callable[[], Sequence[Doc]]:

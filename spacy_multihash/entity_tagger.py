@@ -62,8 +62,8 @@ class EntityTagger(TrainablePipe):
         tags, the mean of the passes. 0 for none; a step takes twice the time else.
     spans_key (Optional[str]): Put the entities of the component's labels into
         doc.spans[spans_key] as well, with `attrs["scores"]`, how sure the model is of each,
-        (number of entities,) float32. Those that were there already are among them, and the model
-        is asked as if it did not know of them. Null for not at all.
+        (number of entities,) float32. Those that were there already are among them: of these the
+        model is asked as if it did not know of them, of new ones given them. Null for not at all.
     confidence (str): How sure: "marginal", the probability of the entity among all valid sequences
         of tags, or "product", of the probabilities of its tags, each by itself.
     scorer (Optional[Callable]): Scores a list of examples.

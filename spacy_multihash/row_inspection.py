@@ -133,7 +133,7 @@ def inspect_word(
         text = symbol_text(vocab, table.attr, id_)
     else:
         id_, text = _find_ngram(table.ngrams, word, vocab)
-        if not is_known(table, numpy.array([id_], dtype="uint64")).all():
+        if not _is_embedded(table, id_):
             raise ValueError(
                 f"The model in component '{table.component}' leaves out {text!r}, which its "
                 f"dictionary of {table.attr} does not have: it has no rows. Give an n-gram that "
@@ -185,6 +185,10 @@ def embeds_word(table: EmbeddingTable, word: str, vocab: Vocab) -> bool:
     if not _has_order(table.ngrams, word):
         return False
     id_, _ = _find_ngram(table.ngrams, word, vocab)
+    return _is_embedded(table, id_)
+
+
+def _is_embedded(table: EmbeddingTable, id_: int) -> bool:
     return bool(is_known(table, numpy.array([id_], dtype="uint64")).all())
 
 

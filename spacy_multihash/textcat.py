@@ -35,7 +35,7 @@ from .layers import (
     reduce_ngrams,
     soft_vote,
 )
-from .wiring import IMPORTANCE_ROWS, RowsBy, attr_id, attr_names, weighted_layer
+from .wiring import RowsBy, attr_id, attr_names, default_importance_rows, weighted_layer
 
 _ORDERS = [1, 2]
 _NO_LAYERS: List[int] = []
@@ -141,7 +141,7 @@ def build_textcat_hash_embed_v1(
         "hidden": hidden,
     }
     if train_importance and importance_by == "hash":
-        default = IMPORTANCE_ROWS * rows
+        default = default_importance_rows(rows)
         pinned["importance_rows"] = default if importance_rows is None else importance_rows
     embed = weighted_layer(
         ngram_name(attr_name, ngram_orders),

@@ -88,7 +88,7 @@ def weighted_layer(
     """
     embed_init = embed_init or uniform_init
     by_hash = train_importance and importance_by == "hash"
-    num_rows = IMPORTANCE_ROWS * max(nV, 1) if importance_nV is None else importance_nV
+    num_rows = default_importance_rows(nV) if importance_nV is None else importance_nV
     if (by_hash or importance_nV is not None) and not 1 <= num_rows <= MAX_ROWS:
         raise ValueError(
             f"Weighted embedding of {attr}: importance_rows must be from 1 to {MAX_ROWS}, was: "
@@ -119,6 +119,11 @@ def weighted_layer(
         width, nV, num_hashes=num_hashes, aggregate=aggregate, initializer=embed_init
     )
     return weighted_embed(to_rows, importance, table, append_importance=append_importance)
+
+
+def default_importance_rows(nV: int) -> int:
+    """Return the number of rows of importance parameters for nV component vectors."""
+    return IMPORTANCE_ROWS * max(nV, 1)  # what is wrong with nV is said where it is used
 
 
 def _refuse_unused(attr: str, **is_set: bool) -> None:

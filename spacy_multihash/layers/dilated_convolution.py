@@ -1,4 +1,7 @@
-"""A dilated convolution, forward and back, on rows that one thread holds in its cache."""
+"""A dilated convolution, forward and back, on rows that one thread holds in its cache.
+
+Longer than a layer's file, because what its weights begin with belongs to how they are laid out.
+"""
 
 from functools import partial
 from typing import Callable, NamedTuple, Optional, Tuple, cast
