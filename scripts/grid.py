@@ -26,6 +26,7 @@ from tasks import (
     TOPICS,
     Task,
 )
+from textcat_arms import BASIC
 from thinc.api import Config
 
 from spacy_multihash import count_symbols, make_tables
@@ -196,8 +197,9 @@ def make_grid() -> list[Run]:
     grid += _runs(["ontonotes"], others, (0, 1, 2))
     for seeds in ((0,), (1, 2)):
         grid += _runs([AG_NEWS], TEXTCAT.arms, seeds)
-        grid += _runs(["wnut17", "conll-es", "conll-nl", "anem"], budgets, seeds)
-    grid += _runs([TOPICS], TEXTCAT.arms, (0, 1, 2))
+        grid += _runs(["wnut17", "conll-es"], budgets, seeds)
+        grid += _runs(["anem"], (*kinds, "hashes_2_near_zero"), seeds)
+    grid += _runs([TOPICS], BASIC, (0, 1, 2))
     for seeds in ((0,), (1, 2)):
         grid += _runs([SENTENCES], [HASH_EMBED], seeds)
         grid += _runs(["wnut17", "conll-es", "conll-nl", SENTENCES], DILATED, seeds)

@@ -201,8 +201,10 @@ def _legend(figure: "Figure", looks: Mapping[str, Series], *, bars: bool) -> Non
             line = {"linestyle": "none"} if bars else {}
             handles.append(Line2D([], [], label=name, **{**look.of_lines(), **line}))
     # Of 8 points, 16 letters an inch at least; a handle takes as much as 6.
-    fits = sum(len(name) + 6 for name in looks) <= 16 * figure.get_figwidth()
-    columns = len(handles) if fits else 2
+    letters = 16 * figure.get_figwidth()
+    widths = [len(name) + 6 for name in looks]
+    fits = sum(widths) <= letters
+    columns = len(handles) if fits else 2 if 2 * max(widths) <= letters else 1
     figure.legend(handles=handles, loc="outside upper center", ncols=columns, frameon=False)
 
 

@@ -18,12 +18,13 @@ from report_tables import MULTI_HASH
 from tasks import AG_NEWS
 from weighted_tables import (
     BUDGET_DATASETS,
+    IMPORTANCE_1,
     MODELS,
     MULTI_HASH_2,
-    MULTI_WEIGHTED,
     NEAR_ZERO,
     SHARES,
     WEIGHTED_TABLES,
+    budget_line,
 )
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 BUDGET_LOOKS = {
     MULTI_HASH: Series(BLUE),
     MULTI_HASH_2: Series(BLACK, marker="D", line="-."),
-    MULTI_WEIGHTED: Series(ORANGE, marker="s", line="--"),
+    IMPORTANCE_1: Series(ORANGE, marker="s", line="--"),
     NEAR_ZERO: Series(GREEN, marker="^", line=":"),
 }
 # Of the points of models: hash embeddings, the hashing trick, and spaCy's own.
@@ -50,20 +51,22 @@ def kind_of(model: str) -> str:
 
 def _budget_figure(results: "Results") -> dict[str, bytes]:
     table = WEIGHTED_TABLES["budgets"]
-    rows = {}
-    for split in ("dev", "test"):
-        of_split = [group for group in table.groups if group.split == split]
-        groups = dict(zip(BUDGET_LOOKS, of_split, strict=True))
-        rows[f"{split} F1 ± sd"] = [
+    rows = {
+        f"{group.split} F1 ± sd": [
             Panel(
                 dataset,
                 {
-                    name: [results.ours(table, group, dataset, line) for line in SHARES]
-                    for name, group in groups.items()
+                    name: [
+                        results.ours(table, group, dataset, budget_line(share, name))
+                        for share in SHARES
+                    ]
+                    for name in BUDGET_LOOKS
                 },
             )
             for dataset in BUDGET_DATASETS
         ]
+        for group in table.groups
+    }
     xlabel = "parameters of the tables, as a share of the default ones"
     return line_figure("budgets", tuple(SHARES), xlabel, rows, BUDGET_LOOKS)
 
