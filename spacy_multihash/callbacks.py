@@ -165,10 +165,15 @@ def check_tables(model: Model, tables: Tables) -> None:
                 "Make them again for this config, with: python -m spacy multihash init-tables"
             )
         if not len(tables.tables[name]):
+            of_ngrams = name in ngram_layers(model)
+            advice = (
+                "lower ngram_orders, if the documents are shorter"
+                if of_ngrams
+                else f"leave {name} out of the config's embedding layer"
+            )
             raise ValueError(
                 f"The table of {name} has no symbols: none occurs at least {tables.min_freq} "
-                f"times. Lower min_freq, or leave {name} out of the config's embedding layer; of "
-                "n-grams, lower ngram_orders, if the documents are shorter."
+                f"times. Lower min_freq, or {advice}."
             )
 
 

@@ -94,8 +94,7 @@ def count_ids(arrays: Iterable[numpy.ndarray]) -> Table:
         size += len(ids)
         if size > max(len(table), _PENDING):
             table, pending, size = _add_up(table, pending), [], 0
-    table = _add_up(table, pending)
-    return _order(table.keys, table.counts)
+    return _order(_add_up(table, pending))
 
 
 def make_tables(counts: Counts, *, min_freq: int = 10, max_rows: Optional[int] = None) -> Tables:
@@ -112,7 +111,7 @@ def make_tables(counts: Counts, *, min_freq: int = 10, max_rows: Optional[int] =
     for name, count in counts.items():
         keys = numpy.fromiter(count.keys(), dtype="uint64", count=len(count))
         freqs = numpy.fromiter(count.values(), dtype="uint64", count=len(count))
-        tables[name] = _order(keys, freqs)
+        tables[name] = _order(Table(keys, freqs))
     return cut_tables(Tables(tables), min_freq=min_freq, max_rows=max_rows)
 
 
@@ -171,8 +170,8 @@ def check_cut(min_freq: int, max_rows: Optional[int]) -> None:
         )
 
 
-def merge_tables(parts: Sequence[Tables]) -> Counts:
-    """Add the counts of several corpora up.
+def merge_tables(parts: Sequence[Tables]) -> Tables:
+    """Add the counts of several corpora up, and cut nothing.
 
     parts (Sequence[Tables]): Uncut tables (min_freq <= 1, no max_rows) of the same attributes.
 
@@ -180,7 +179,7 @@ def merge_tables(parts: Sequence[Tables]) -> Counts:
     """
     if not parts:
         raise ValueError("Merging needs the tables of at least one corpus, was given none.")
-    counts: Counts = {name: Counter() for name in parts[0].tables}
+    names = parts[0].tables.keys()
     for i, part in enumerate(parts):
         if part.min_freq > 1 or part.max_rows is not None:
             raise ValueError(
@@ -188,14 +187,12 @@ def merge_tables(parts: Sequence[Tables]) -> Counts:
                 f"max_rows = {part.max_rows}. Count it with min_freq = 0 and without max_rows; "
                 "the cut is made after merging."
             )
-        if set(part.tables) != set(counts):
+        if part.tables.keys() != names:
             raise ValueError(
-                f"Cannot merge tables of different attributes: part 1 has {sorted(counts)}, "
+                f"Cannot merge tables of different attributes: part 1 has {sorted(names)}, "
                 f"part {i + 1} has {sorted(part.tables)}."
             )
-        for name, table in part.tables.items():
-            counts[name].update(dict(zip(table.keys.tolist(), table.counts.tolist(), strict=True)))
-    return counts
+    return Tables({name: _order(_sum_up([part.tables[name] for part in parts])) for name in names})
 
 
 def write_tables(path: Union[str, Path], tables: Tables) -> None:
@@ -254,14 +251,20 @@ def read_tables(path: Union[str, Path]) -> Tables:
 def _add_up(table: Table, arrays: Sequence[numpy.ndarray]) -> Table:
     """Add the ids of arrays to counts that are in any order."""
     keys, counts = numpy.unique(numpy.concatenate([*arrays, table.keys[:0]]), return_counts=True)
-    both, indices = numpy.unique(numpy.concatenate([table.keys, keys]), return_inverse=True)
-    sums = numpy.bincount(indices, numpy.concatenate([table.counts, counts]), len(both))
-    return Table(both, sums.astype("uint64"))
+    return _sum_up([table, Table(keys, counts.astype("uint64"))])
 
 
-def _order(keys: numpy.ndarray, counts: numpy.ndarray) -> Table:
-    order = numpy.lexsort((keys, -counts.astype("int64")))
-    return Table(keys[order], counts[order])
+def _sum_up(parts: Sequence[Table]) -> Table:
+    """Add the counts of tables up, in any order."""
+    ids = numpy.concatenate([part.keys for part in parts])
+    keys, places = numpy.unique(ids, return_inverse=True)
+    counts = numpy.bincount(places, numpy.concatenate([p.counts for p in parts]), len(keys))
+    return Table(keys, counts.astype("uint64"))
+
+
+def _order(table: Table) -> Table:
+    order = numpy.lexsort((table.keys, -table.counts.astype("int64")))
+    return Table(table.keys[order], table.counts[order])
 
 
 def _md5(data: bytes) -> str:

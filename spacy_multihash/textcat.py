@@ -114,31 +114,32 @@ def build_textcat_hash_embed_v1(
 
     Raises ValueError for an unknown attribute, and for a number that is out of range.
     """
-    if seed is not None and not 0 <= seed < 2**32:
+    if seed is not None and not (isinstance(seed, int) and 0 <= seed < 2**32):
         raise ValueError(
-            f"TextCatHashEmbed: seed must be from 0 to {2**32 - 1}, was: {seed}. Change it in the "
-            "config."
+            f"TextCatHashEmbed: seed must be from 0 to {2**32 - 1}, was: {seed!r}. Change it in "
+            "the config."
         )
     sizes = [("width", width), ("rows", rows), *(("hidden", size) for size in hidden)]
     for name, size in sizes:
-        if size < 1:
+        if not (isinstance(size, int) and size >= 1):
             raise ValueError(
-                f"TextCatHashEmbed: {name} must be 1 or more, was: {size}. Change it in the config."
+                f"TextCatHashEmbed: {name} must be 1 or more, was: {size!r}. Change it in the "
+                "config."
             )
     (attr_name,) = attr_names([attr])
     extract = extract_ngrams(attr_id(attr), ngram_orders, attr_name=attr_name)
     pinned: Dict[str, Any] = {
         "attr": attr_name,
-        "ngram_orders": ngram_orders,
+        "ngram_orders": sorted(ngram_orders),
         "seed": seed or 0,
         "num_hashes": num_hashes,
-        "independent": int(independent),
+        "independent": independent,
         "rows": rows,
         "width": width,
         "aggregate": aggregate,
-        "append_importance": int(append_importance),
+        "append_importance": append_importance,
         "reduce": reduce,
-        "hidden": hidden,
+        "hidden": list(hidden),
     }
     if train_importance and importance_by == "hash":
         default = default_importance_rows(rows)
@@ -172,6 +173,7 @@ def build_textcat_hash_embed_v1(
         layers.append(Relu(size, nI, normalize=True, dropout=0.0))
     model = _classify(layers, widths[-1], exclusive_classes, nO)
     # The root node is loaded first: weights of other settings are refused by the config's names.
+    # Those that change which layers there are, as exclusive_classes does, thinc refuses before.
     model.attrs.update({name: Pinned(value) for name, value in pinned.items()})
     return model
 
@@ -188,8 +190,15 @@ def build_textcat_ensemble_v1(
         TextCatHashEmbed a seed of its own, such as 0, 1, 2: with the same one, and equal numbers of
         rows, they have the same collisions, and a warning says so.
 
-    Raises ValueError without models, or if they disagree in exclusive_classes.
+    Raises ValueError without models, if one is no model, or if they disagree in exclusive_classes.
     """
+    for number, model in enumerate(models):
+        if not isinstance(model, Model):
+            raise ValueError(
+                f"TextCatEnsemble: model {number} is no model, was given: {model!r}. Write each as "
+                "a section of its own, [components.textcat.model.*.first] and so on, with the "
+                "@architectures of a text classifier."
+            )
     kinds = [bool(model.attrs.get("multi_label")) for model in models]
     if len(set(kinds)) != 1:
         raise ValueError(
@@ -240,7 +249,28 @@ def _classify(
     model.set_ref("output_layer", output)
     model.attrs["multi_label"] = not exclusive_classes
     model.attrs["resize_output"] = partial(resize_and_set_ref, resizable_layer=resizable_output)
+    model.init = partial(_init, model.init, exclusive_classes)
     return model
+
+
+def _init(
+    init: Callable,
+    exclusive_classes: bool,
+    model: Model,
+    X: Optional[List[Doc]] = None,
+    Y: Optional[Floats2d] = None,
+) -> None:
+    """Initialize a classifier, whose kind must be that of its data.
+
+    Raises ValueError for a doc with several labels where classes exclude each other.
+    """
+    if exclusive_classes and Y is not None and (Y.sum(axis=1) > 1).any():
+        raise ValueError(
+            "TextCatHashEmbed: with exclusive_classes = true each document has one label, but in "
+            "the training data there is one with several. Set exclusive_classes = false in the "
+            "model of textcat_multilabel."
+        )
+    init(model, X, Y)
 
 
 def _resize_members(ensemble: Model, nO: int) -> Model:

@@ -89,10 +89,11 @@ def weighted_layer(
     embed_init = embed_init or uniform_init
     by_hash = train_importance and importance_by == "hash"
     num_rows = default_importance_rows(nV) if importance_nV is None else importance_nV
-    if (by_hash or importance_nV is not None) and not 1 <= num_rows <= MAX_ROWS:
+    in_range = isinstance(num_rows, int) and 1 <= num_rows <= MAX_ROWS
+    if (by_hash or importance_nV is not None) and not in_range:
         raise ValueError(
             f"Weighted embedding of {attr}: importance_rows must be from 1 to {MAX_ROWS}, was: "
-            f"{num_rows}. Set it in the config; null takes {IMPORTANCE_ROWS} times the rows of "
+            f"{num_rows!r}. Set it in the config; null takes {IMPORTANCE_ROWS} times the rows of "
             "component vectors."
         )
     through = None
@@ -165,9 +166,9 @@ def embed_docs(
     dropout (float): Initial dropout rate of the result; spaCy sets it for each update.
     maxout_pieces (int): Number of maxout pieces of the mix.
     """
-    if width < 1:
+    if not (isinstance(width, int) and width >= 1):
         raise ValueError(
-            f"Embedding layer '{name}': width must be 1 or more, was: {width}. "
+            f"Embedding layer '{name}': width must be 1 or more, was: {width!r}. "
             "Recommended: from 64 to 300."
         )
     attrs = [attr_id(layer.layers[0].attrs["attr"].value) for layer in layers]
@@ -210,9 +211,9 @@ def attr_id(attr: Union[str, int]) -> int:
     found = intify_attr(attr)
     if found not in _NAME_OF:
         raise ValueError(
-            f"Unknown token attribute in the attrs of an embedding layer: {attr!r}. Expected the "
-            "name or id of an attribute of spaCy's Token, such as NORM, PREFIX, SUFFIX, SHAPE, "
-            "ORTH, LOWER, POS or SPACY."
+            f"Unknown token attribute in the attrs of an embedding layer, or its attr: {attr!r}. "
+            "Expected the name or id of an attribute of spaCy's Token, such as NORM, PREFIX, "
+            "SUFFIX, SHAPE, ORTH, LOWER, POS or SPACY."
         )
     return int(found)
 

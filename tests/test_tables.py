@@ -164,7 +164,7 @@ def test_merged_parts_are_the_whole(parts: list[dict[int, int]], min_freq: int) 
     for part in parts:
         whole.update(part)
     merged = merge_tables([one_table(part) for part in parts])
-    assert as_lists(make_tables(merged, min_freq=min_freq)) == as_lists(one_table(whole, min_freq))
+    assert as_lists(cut_tables(merged, min_freq=min_freq)) == as_lists(one_table(whole, min_freq))
 
 
 def test_no_parts_are_refused() -> None:

@@ -436,7 +436,15 @@ BAD = {
         "importance_by": "lookup",
     },
     "TextCatHashEmbed: hidden must be 1 or more, was: 0": {"hidden": [5, 0]},
-    "Unknown token attribute .* 'LOWR'": {"attr": "LOWR"},
+    "width must be 1 or more, was: '20'": {"width": "20"},
+    "rows must be 1 or more, was: '20'": {"rows": "20"},
+    "hidden must be 1 or more, was: '10'": {"hidden": ["10"]},
+    "seed must be from 0 to 4294967295, was: '1'": {"seed": "1"},
+    "num_hashes must be from 1 to 16, was: '2'": {"num_hashes": "2"},
+    "importance_rows must be from 1 to .*, was: '50'": {"importance_rows": "50"},
+    "ngram_orders must be .*, was: .'1'": {"ngram_orders": ["1"]},
+    "input_dropout must be two numbers.*, was: .'4', '9'": {"input_dropout": ["4", "9"]},
+    "Unknown token attribute .* or its attr: 'LOWR'": {"attr": "LOWR"},
     "num_hashes must be from 1 to 16": {"num_hashes": 17},
     "TextCatHashEmbed: seed must be from 0 to 4294967295, was: -1": {"seed": -1},
     "Weighted embedding of LOWER.1,2.: importance_by has no effect with train_importance = f": {
@@ -507,6 +515,11 @@ def test_models_of_an_ensemble_are_trained_as_if_alone(exclusive: bool, docs: li
 def test_ensemble_without_models_is_refused() -> None:
     with pytest.raises(ValueError, match="needs one or more models"):
         build_textcat_ensemble_v1()
+
+
+def test_ensemble_of_something_else_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"model 1 is no model, was given: \{'first': 1\}"):
+        build_textcat_ensemble_v1(build(), {"first": 1})
 
 
 def test_ensemble_of_models_that_disagree_is_refused() -> None:
@@ -616,8 +629,8 @@ def test_pipeline_goes_to_bytes_and_disk_and_back(name: str, tmp_path: Path) -> 
         ({"num_hashes": 3}, "num_hashes = 3, .* with num_hashes = 2"),
         ({"reduce": "mean"}, "reduce = 'mean', .* with reduce = 'sum'"),
         ({"aggregate": "mean"}, "aggregate = 'mean', .* with aggregate = 'sum'"),
-        ({"append_importance": True}, "append_importance = 1, .* with append_importance = 0"),
-        ({"independent": False}, "independent = 0, "),
+        ({"append_importance": True}, "append_importance = True, .* append_importance = False"),
+        ({"independent": False}, "independent = False, "),
         ({"hidden": [3]}, r"hidden = \[3\], .* with hidden = \[5\]"),
         ({"ngram_orders": [2]}, r"ngram_orders = \[2\], "),
         ({"attr": "ORTH"}, "attr = 'ORTH', "),
@@ -632,6 +645,23 @@ def test_weights_of_other_settings_are_refused_by_their_names_in_the_config(
     with pytest.raises(ValueError, match=f"'textcat_hash_embed' of .* with {message}"):
         other.from_bytes(trained.to_bytes())
     assert not any(node.has_param(name) for node in other.walk() for name in node.param_names)
+
+
+def test_order_of_orders_is_of_no_account(docs: list[Doc]) -> None:
+    model = randomized(build(ngram_orders=[1, 2]))
+    other = build(ngram_orders=[2, 1]).initialize().from_bytes(model.to_bytes())
+    assert_array_equal(other.predict(docs), model.predict(docs))
+
+
+@pytest.mark.parametrize("kind", ["linear", "ensemble"])
+def test_exclusive_classes_and_texts_of_several_labels_do_not_go_together(kind: str) -> None:
+    model = architecture(True, rows=50) if kind == "linear" else ensemble(True)
+    nlp = spacy.blank("en")
+    nlp.add_pipe("textcat_multilabel", config={"model": model})
+    cats = [{"SPORT": 1.0, "FOOD": 0.0}, {"SPORT": 1.0, "FOOD": 1.0}]
+    examples = [Example.from_dict(nlp.make_doc("A good goal ."), {"cats": each}) for each in cats]
+    with pytest.raises(ValueError, match="Set exclusive_classes = false in the model of textcat_m"):
+        nlp.initialize(lambda: examples)
 
 
 @pytest.mark.parametrize("component", ["textcat", "textcat_multilabel"])

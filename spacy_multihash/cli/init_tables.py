@@ -18,7 +18,6 @@ from ..tables import (
     Tables,
     check_cut,
     cut_tables,
-    make_tables,
     merge_tables,
     read_tables,
     write_tables,
@@ -125,7 +124,7 @@ def init_tables(
     names = component or component_names(callback.get("component", "tok2vec"))
     models = [find_multi_embed(nlp, name) for name in names]
     if merge:
-        tables = make_tables(merge_tables([read_tables(path) for path in merge]), min_freq=0)
+        tables = merge_tables([read_tables(path) for path in merge])
     else:
         tables = count_tables(models, partial(_training_docs, nlp, show_progress))
     tables = cut_tables(tables, min_freq=min_freq, max_rows=max_rows)

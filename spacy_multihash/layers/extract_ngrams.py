@@ -57,7 +57,7 @@ def ngram_name(attr_name: str, orders: Sequence[int]) -> str:
 
 
 def _check_orders(orders: Sequence[int], attr_name: str) -> None:
-    in_range = all(1 <= order <= MAX_ORDER for order in orders)
+    in_range = all(isinstance(order, int) and 1 <= order <= MAX_ORDER for order in orders)
     if not orders or not in_range or len(set(orders)) < len(orders):
         raise ValueError(
             f"Layer 'extract_ngrams' of {attr_name}: ngram_orders must be one or more different "

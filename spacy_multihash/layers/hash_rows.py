@@ -121,8 +121,8 @@ def _alive(seed: int) -> int:
 
 
 def _check_range(name: str, value: int, low: int, high: int, attr: str) -> None:
-    if not low <= value <= high:
+    if not (isinstance(value, int) and low <= value <= high):
         raise ValueError(
-            f"Layer 'hash_rows' of {attr}: {name} must be from {low} to {high}, was: {value}. "
+            f"Layer 'hash_rows' of {attr}: {name} must be from {low} to {high}, was: {value!r}. "
             f"Change {name} of {attr} in the config's embedding layer."
         )

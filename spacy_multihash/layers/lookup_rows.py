@@ -69,6 +69,6 @@ def _check_symbols(model: RowLayer) -> None:
         raise ValueError(
             f"Layer {describe(model)} has no table of symbols. Add the callback that makes it: "
             '[initialize.before_init] @callbacks = "spacy-multihash.init_tables.v1" with '
-            'component = "tok2vec" (or the component that holds this layer), or call '
+            "component = the name of the component that holds this layer, or call "
             "spacy_multihash.set_tables before initializing."
         )

@@ -24,10 +24,11 @@ def random_run(shortest: int = 4, longest: int = 100) -> NgramFilter:
 
     Raises ValueError unless 1 <= shortest <= longest.
     """
-    if not 1 <= shortest <= longest:
+    whole = isinstance(shortest, int) and isinstance(longest, int)
+    if not (whole and 1 <= shortest <= longest):
         raise ValueError(
             "Layer 'random_run': input_dropout must be two numbers, 1 <= shortest <= longest, "
-            f"was: [{shortest}, {longest}]. Change input_dropout in the config. Recommended: "
+            f"was: [{shortest!r}, {longest!r}]. Change input_dropout in the config. Recommended: "
             "[4, 100], or null for none."
         )
     # No attrs: thinc would restore the range that the weights were trained with.

@@ -47,6 +47,12 @@ def forward(model: Classifier, docs: List[DocLike], is_train: bool) -> Tuple[Flo
 
 def _check_probabilities(model: Classifier, votes: Sequence[Floats2d]) -> None:
     for number, vote in enumerate(votes):
+        if isinstance(vote, list):
+            raise ValueError(
+                f"Layer '{model.name}' averages probabilities, but its model {number} "
+                f"('{model.layers[number].name}') gives a list, an item for each document, as a "
+                "tok2vec does. Give it the @architectures of a text classifier."
+            )
         if not ((vote >= 0) & (vote <= 1 + _ROUNDING)).all():
             raise ValueError(
                 f"Layer '{model.name}' averages probabilities, but its model {number} "

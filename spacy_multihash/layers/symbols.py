@@ -2,7 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import Dict, Tuple, cast
+from typing import Any, Dict, Tuple, cast
 from weakref import WeakKeyDictionary
 
 import numpy
@@ -72,6 +72,15 @@ class Symbols:
 
     def find(self, ops: Ops, ids: Ints1d) -> Ints1d:
         """Look ids (N,) uint64 up by binary search, and give their rows (N,) int32, or 0."""
+        if not on_cpu(ops):
+            return self._search(ops, ids)
+        # Neighbours are found in the same part of a large table, which stays in the caches.
+        order = cast(Ints1d, numpy.argsort(cast(Any, ids)))
+        found = cast(Ints1d, numpy.empty(len(ids), dtype="int32"))
+        found[order] = self._search(ops, ids[order])
+        return found
+
+    def _search(self, ops: Ops, ids: Ints1d) -> Ints1d:
         keys, rows = self._arrays(ops)
         at = ops.xp.searchsorted(keys, ids)
         at[at == len(keys)] = 0  # past the last key: any place will do, the keys differ
