@@ -19,6 +19,7 @@ class Collisions:
     Chance is that of Svenstrup et al. 2017, section 4 (row_statistics.py).
 
     component (str): Name of the component that the embedding is in.
+    member (str): Number of the model in an ensemble, from 0; "" outside of ensembles.
     attr (str): Name of the attribute, or of its n-grams.
     seed (int): Hash seed of the component vectors.
     num_symbols (int): The distinct symbols, |T|.
@@ -33,6 +34,7 @@ class Collisions:
     """
 
     component: str
+    member: str
     attr: str
     seed: int
     num_symbols: int
@@ -56,7 +58,7 @@ def inspect_collisions(embedding: WeightedEmbedding, symbols: numpy.ndarray) -> 
     by_chance = in_collision_by_chance(num_symbols, outcomes, group_sizes=groups)
     components = Count(count_in_collision(rows), *by_chance)
     seed = table.layer.attrs["seed"].value
-    found = Collisions(table.component, table.attr, seed, num_symbols, components)
+    found = Collisions(table.component, table.member, table.attr, seed, num_symbols, components)
     if importance is None:
         return _with_probability(found, components)
     own_rows = rows_of(importance.layer, symbols)  # (V, 1)

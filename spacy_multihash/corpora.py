@@ -10,7 +10,7 @@ from typing import Callable, Union, cast
 
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
-from spacy.training import Example
+from spacy.training import Corpus, Example
 from spacy.training.corpus import walk_corpus
 from spacy.util import dot_to_object, load_model_from_config, registry
 from spacy.vocab import Vocab
@@ -40,6 +40,22 @@ def read_docs(path: Union[str, Path], vocab: Vocab) -> Iterator[Doc]:
             yield doc
     if empty:
         raise ValueError(f"The corpus at {path} has no documents. Check the path.")
+
+
+def model_docs(nlp: Language, path: Union[str, Path]) -> Iterator[Doc]:
+    """Stream the docs of a corpus with the tokens that a pipeline meets in training on it.
+
+    spaCy cuts texts into tokens anew, as `spacy.Corpus.v1` does, unless their spaces are unknown.
+    Docs whose tokens stay the same keep their annotation.
+
+    nlp (Language): The pipeline.
+    path (Union[str, Path]): A .spacy file, or a folder of them.
+
+    Raises what `read_docs` raises.
+    """
+    for example in Corpus(path).make_examples(nlp, read_docs(path, nlp.vocab)):
+        same = [token.orth for token in example.x] == [token.orth for token in example.y]
+        yield example.y if same else example.x
 
 
 def _open_doc_bin(path: Path) -> DocBin:

@@ -90,9 +90,9 @@ def ngram_texts(
     attr, orders = ngrams.attrs["attr"].value, ngrams.attrs["orders"].value
     texts: dict[int, str] = {}
     wanted = numpy.unique(numpy.array(ids, dtype="uint64"))
+    if not len(wanted):
+        return []
     for docs in minibatch(make_docs(), _BATCH):
-        if not len(wanted):
-            break
         found, where = numpy.unique(ngram_ids(ngrams, docs), return_index=True)
         is_wanted = numpy.isin(found, wanted)
         if not is_wanted.any():
@@ -103,6 +103,8 @@ def ngram_texts(
         for id_, i in zip(found[is_wanted].tolist(), where[is_wanted], strict=True):
             symbols = tokens[firsts[i] :][: orders[columns[i]]]
             texts[id_] = " ".join(symbol_text(vocab, attr, symbol) for symbol in symbols)
+        if not len(wanted):
+            break
     return [texts[int(id_)] for id_ in ids]
 
 

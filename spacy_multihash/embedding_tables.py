@@ -17,6 +17,7 @@ from .wiring import attr_names
 Part = Literal["vectors", "components", "importance"]
 
 _SPACY_HASHES = 4
+_ENSEMBLE = "textcat_ensemble"
 _CHAINS = (["hash_rows", "table_embed"], ["lookup_rows", "table_embed"])
 
 
@@ -31,6 +32,8 @@ class EmbeddingTable(NamedTuple):
     ngrams (Optional[NgramLayer]): Extracts the n-grams, None for an attribute of tokens.
     dictionary (Optional[RowLayer]): Gives row 0 to the n-grams that are left out, None if all are
         embedded.
+    member (str): Number of the model in an ensemble that it is in, from 0, such as "1", or "1.0" in
+        one within another; "" outside of ensembles.
     """
 
     component: str
@@ -40,6 +43,7 @@ class EmbeddingTable(NamedTuple):
     part: Part = "vectors"
     ngrams: Optional[NgramLayer] = None
     dictionary: Optional[RowLayer] = None
+    member: str = ""
 
 
 class WeightedEmbedding(NamedTuple):
@@ -62,8 +66,7 @@ def find_tables(nlp: Language) -> list[EmbeddingTable]:
 
     Raises ValueError if there is none, or a MultiEmbed that was given no tables yet.
     """
-    models = component_models(nlp)
-    tables = [table for name, model in models.items() for table in _tables_in(name, model)]
+    tables = [table for place in _places(nlp) for table in _tables_in(place)]
     if not tables:
         raise ValueError(
             "The pipeline has no embedding with rows to inspect: looked for the embeddings of this "
@@ -87,8 +90,7 @@ def find_weighted(nlp: Language) -> list[WeightedEmbedding]:
 
     nlp (Language): The pipeline. Its disabled components are searched too.
     """
-    models = component_models(nlp)
-    return [part for name, model in models.items() for part in _weighted_in(name, model)]
+    return [embedding for place in _places(nlp) for embedding in _weighted_in(place)]
 
 
 def component_models(nlp: Language) -> dict[str, Model]:
@@ -108,35 +110,58 @@ def ngram_layers(model: Model) -> dict[str, NgramLayer]:
     return {ngram_name(n.attrs["attr"].value, n.attrs["orders"].value): n for n in nodes}
 
 
-def _tables_in(component: str, model: Model) -> Iterator[EmbeddingTable]:
-    weighted = {id(embedding.layer): embedding for embedding in _weighted_in(component, model)}
+class _Place(NamedTuple):
+    """A model of its own: that of a component, or of a member of an ensemble."""
+
+    component: str
+    member: str
+    model: Model
+
+
+def _places(nlp: Language) -> list[_Place]:
+    models = component_models(nlp).items()
+    return [place for name, model in models for place in _members(_Place(name, "", model))]
+
+
+def _members(place: _Place) -> Iterator[_Place]:
+    component, number, model = place
+    if model.name != _ENSEMBLE:
+        yield place
+        return
+    for i, member in enumerate(model.layers):
+        yield from _members(_Place(component, f"{number}.{i}".lstrip("."), member))
+
+
+def _tables_in(place: _Place) -> Iterator[EmbeddingTable]:
+    weighted = {id(embedding.layer): embedding for embedding in _weighted_in(place)}
     inner = {id(embedding.layer.layers[1]) for embedding in weighted.values()}
-    for node in model.walk():
+    for node in place.model.walk():
         if id(node) in weighted:
             components, importance, _ = weighted[id(node)]
             yield from [components] if importance is None else [components, importance]
         elif [layer.name for layer in node.layers] in _CHAINS and id(node) not in inner:
-            yield _table(component, model, *node.layers)
+            yield _table(place, *node.layers)
         elif _hash_embeds(node) and not any(map(_hash_embeds, node.layers)):
-            yield from _spacy_tables(component, node)
+            yield from _spacy_tables(place, node)
 
 
-def _weighted_in(component: str, model: Model) -> Iterator[WeightedEmbedding]:
-    for node in _named(model, "weighted_embed"):
+def _weighted_in(place: _Place) -> Iterator[WeightedEmbedding]:
+    for node in _named(place.model, "weighted_embed"):
         rows, parameters, vectors = node.layers
         importance = dictionary = None
         if parameters.layers:
-            dictionary = _dictionary(model, parameters.layers[0])
-            importance = _table(component, model, *parameters.layers)
+            dictionary = _dictionary(place.model, parameters.layers[0])
+            importance = _table(place, *parameters.layers)
             importance = importance._replace(part="importance", dictionary=dictionary)
-        components = _table(component, model, rows, vectors)
+        components = _table(place, rows, vectors)
         components = components._replace(part="components", dictionary=dictionary)
         yield WeightedEmbedding(components, importance, node)
 
 
-def _table(component: str, model: Model, layer: RowLayer, weights: Model) -> EmbeddingTable:
+def _table(place: _Place, layer: RowLayer, weights: Model) -> EmbeddingTable:
     name = layer.attrs["attr"].value
-    return EmbeddingTable(component, name, layer, weights, ngrams=ngram_layers(model).get(name))
+    ngrams = ngram_layers(place.model).get(name)
+    return EmbeddingTable(place.component, name, layer, weights, ngrams=ngrams, member=place.member)
 
 
 def _dictionary(model: Model, to_importance: RowLayer) -> Optional[RowLayer]:
@@ -145,14 +170,14 @@ def _dictionary(model: Model, to_importance: RowLayer) -> Optional[RowLayer]:
     return to_importance if any(lookup is to_importance for lookup in lookups) else None
 
 
-def _spacy_tables(component: str, model: Model) -> Iterator[EmbeddingTable]:
+def _spacy_tables(place: _Place, node: Model) -> Iterator[EmbeddingTable]:
     """Give the tables of spaCy's embedding, with layers of ours that give the same rows."""
-    (extract,) = _named(model, "extract_features")
+    (extract,) = _named(node, "extract_features")
     names = attr_names(extract.attrs["columns"])
-    for weights in _hash_embeds(model):
+    for weights in _hash_embeds(node):
         name, seed = names[weights.attrs["column"] or 0], weights.attrs["seed"]
         layer = hash_rows(weights.get_dim("nV"), attr=name, num_hashes=_SPACY_HASHES, seed=seed)
-        yield EmbeddingTable(component, name, layer, weights)
+        yield EmbeddingTable(place.component, name, layer, weights, member=place.member)
 
 
 def _hash_embeds(model: Model) -> list[Model]:

@@ -24,7 +24,7 @@ from .embedding_tables import (
     find_weighted,
     rows_of,
 )
-from .layers import output_width
+from .layers import UNKNOWN_ROW, output_width
 from .tables import Table
 
 SortBy = Literal["importance", "norm"]
@@ -90,13 +90,15 @@ class EmbeddingImportance:
     """What is important to an embedding.
 
     component (str): Name of the component that it is in.
+    member (str): Number of the model in an ensemble that it is in, from 0; "" outside of ensembles.
     attr (str): Name of the attribute, or of its n-grams.
     seed (int): Hash seed of the component vectors.
     num_symbols (int): The distinct symbols of the corpus, without n-grams that a dictionary leaves
         out.
     num_sharing (int): Those that share their row of importance parameters with another.
     num_frequent (int): Those that occur at least min_freq times, to which all that follows is
-        limited.
+        limited. Where importance is looked up, those that the table does not have are left out:
+        they have one common row, of unknown symbols.
     mean_importance (float): Their mean importance.
     num_important (int): The important symbols, |T_imp| of the paper: those of at least the given
         share of the mean importance.
@@ -106,6 +108,7 @@ class EmbeddingImportance:
     """
 
     component: str
+    member: str
     attr: str
     seed: int
     num_symbols: int
@@ -172,14 +175,19 @@ def _find_trained(nlp: Language, component: Optional[str]) -> list[WeightedEmbed
 class _Ranked(NamedTuple):
     """The V frequent symbols of an embedding, most frequent first, and which of them are listed.
 
-    counts (Table): All symbols.
-    parameters (V, k), importance (V,), norms (V,) float32: Of the frequent ones.
+    frequent (Table): The symbols.
+    num_symbols (int), num_sharing (int): As in EmbeddingImportance.
+    sharing (V,) int64: The other symbols of the corpus in the row of each.
+    parameters (V, k), importance (V,), norms (V,) float32: Of each.
     important (V,) bool: Those from the given share of the mean importance on.
     largest, smallest (int64): The listed ones.
     """
 
     embedding: WeightedEmbedding
-    counts: Table
+    frequent: Table
+    num_symbols: int
+    num_sharing: int
+    sharing: numpy.ndarray
     parameters: numpy.ndarray
     importance: numpy.ndarray
     norms: numpy.ndarray
@@ -195,7 +203,7 @@ class _Ranked(NamedTuple):
     @property
     def listed(self) -> numpy.ndarray:
         """The ids of the listed symbols, (T,) uint64."""
-        return self.counts.keys[numpy.concatenate([self.largest, self.smallest])]
+        return self.frequent.keys[numpy.concatenate([self.largest, self.smallest])]
 
 
 def _rank(embedding: WeightedEmbedding, counts: Table, ranking: Ranking) -> _Ranked:
@@ -203,20 +211,41 @@ def _rank(embedding: WeightedEmbedding, counts: Table, ranking: Ranking) -> _Ran
     table = embedding.components
     if not len(counts):
         raise ValueError(missing_symbols(table))
-    num_frequent = int((counts.counts >= ranking.min_freq).sum())
-    if not num_frequent:
+    has_row, sharing = _own_rows(embedding, counts.keys)
+    is_frequent = counts.counts >= ranking.min_freq
+    if not is_frequent.any():
         raise ValueError(
             f"No symbol of {table.attr} occurs {ranking.min_freq} times in the corpus, the most "
             f"frequent one {counts.counts[0]} times. Lower min_freq, or give more documents."
         )
-    parameters, norms = _measure(embedding, counts.keys[:num_frequent])
+    shown = is_frequent & has_row
+    if not shown.any():
+        raise ValueError(
+            f"No symbol of {table.attr} that occurs {ranking.min_freq} times in the corpus has a "
+            f"row of importance parameters in component '{table.component}', which looks them up. "
+            "Give a corpus like the one that it was trained on."
+        )
+    frequent = Table(counts.keys[shown], counts.counts[shown])
+    parameters, norms = _measure(embedding, frequent.keys)
     importance = numpy.abs(parameters).mean(axis=1)  # (V,)
     important = importance >= ranking.share * importance.mean()
     values = importance if ranking.sort == "importance" else norms
     largest, smallest = (
         numpy.argsort(by, kind="stable")[: ranking.top] for by in (-values, values)
     )
-    return _Ranked(embedding, counts, parameters, importance, norms, important, largest, smallest)
+    return _Ranked(
+        embedding,
+        frequent,
+        num_symbols=len(counts),
+        num_sharing=int((sharing > 0).sum()),
+        sharing=sharing[shown],
+        parameters=parameters,
+        importance=importance,
+        norms=norms,
+        important=important,
+        largest=largest,
+        smallest=smallest,
+    )
 
 
 def _texts(make_docs: DocReader, ranked: list[_Ranked], vocab: Vocab) -> dict[str, dict[int, str]]:
@@ -235,43 +264,49 @@ def _texts(make_docs: DocReader, ranked: list[_Ranked], vocab: Vocab) -> dict[st
 
 def _describe(ranked: _Ranked, texts: dict[int, str]) -> EmbeddingImportance:
     """Describe an embedding by its symbols."""
-    embedding, counts, importance = ranked.embedding, ranked.counts, ranked.importance
+    embedding, frequent, importance = ranked.embedding, ranked.frequent, ranked.importance
     table = embedding.components
-    sharing = _count_sharing(embedding, counts.keys)
 
     def describe(shown: numpy.ndarray) -> list[SymbolImportance]:
         return [
             SymbolImportance(
-                text=texts[int(counts.keys[i])],
-                freq=int(counts.counts[i]),
+                text=texts[int(frequent.keys[i])],
+                freq=int(frequent.counts[i]),
                 parameters=ranked.parameters[i].tolist(),
                 importance=float(importance[i]),
                 norm=float(ranked.norms[i]),
-                sharing=int(sharing[i]),
+                sharing=int(ranked.sharing[i]),
             )
             for i in shown
         ]
 
     return EmbeddingImportance(
         component=table.component,
+        member=table.member,
         attr=table.attr,
         seed=table.layer.attrs["seed"].value,
-        num_symbols=len(counts),
-        num_sharing=int((sharing > 0).sum()),
-        num_frequent=len(importance),
+        num_symbols=ranked.num_symbols,
+        num_sharing=ranked.num_sharing,
+        num_frequent=len(frequent),
         mean_importance=float(importance.mean()),
         num_important=int(ranked.important.sum()),
-        collisions=inspect_collisions(embedding, counts.keys[: len(importance)][ranked.important]),
+        collisions=inspect_collisions(embedding, frequent.keys[ranked.important]),
         largest=describe(ranked.largest),
         smallest=describe(ranked.smallest),
     )
 
 
-def _count_sharing(embedding: WeightedEmbedding, ids: numpy.ndarray) -> numpy.ndarray:
-    """Count the other ids that have the row of importance parameters of each, (V,) int64."""
-    rows = rows_of(cast(EmbeddingTable, embedding.importance).layer, ids)[:, 0]
+def _own_rows(
+    embedding: WeightedEmbedding, ids: numpy.ndarray
+) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Tell which ids (V,) have a row of importance parameters that is not that of unknown symbols.
+
+    (V,) bool, and the number of other ids that have the row of each, (V,) int64.
+    """
+    layer = cast(EmbeddingTable, embedding.importance).layer
+    rows = rows_of(layer, ids)[:, 0]
     _, row, sizes = numpy.unique(rows, return_inverse=True, return_counts=True)
-    return sizes[row] - 1
+    return (rows != UNKNOWN_ROW) | (layer.name == "hash_rows"), sizes[row] - 1
 
 
 def _measure(

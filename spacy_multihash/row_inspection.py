@@ -97,6 +97,7 @@ def inspect_table(table: EmbeddingTable, symbols: Optional[numpy.ndarray] = None
         seed=attrs["seed"].value if is_hash else None,
         size=_table_size(num_rows, width),
         part=table.part,
+        member=table.member,
     )
     if symbols is None or not len(symbols):
         return report
@@ -146,8 +147,21 @@ def inspect_word(
         others = symbols[symbols != id_]
         equal = (rows_of(table.layer, others) == rows).sum(axis=1)
         alike = {j: others[equal == j] for j in range(1, len(rows) + 1)}
-        sharing = [Sharing(j, len(keys), texts(keys[:EXAMPLES])) for j, keys in alike.items()]
-    return WordRows(word, table.component, table.attr, text, rows.tolist(), sharing, table.part)
+        examples = {j: keys[:EXAMPLES].tolist() for j, keys in alike.items()}
+        written = iter(texts([key for keys in examples.values() for key in keys]))
+        sharing = [
+            Sharing(j, len(alike[j]), [next(written) for _ in keys]) for j, keys in examples.items()
+        ]
+    return WordRows(
+        word,
+        table.component,
+        table.attr,
+        text,
+        rows.tolist(),
+        sharing,
+        table.part,
+        table.member,
+    )
 
 
 def list_suspicions(report: TableReport) -> list[str]:

@@ -72,6 +72,7 @@ class TableReport:
     use (Optional[TableUse]): How a corpus uses it, None without a corpus.
     part (Part): What its rows are: B "components" of width d, or K rows of "importance" parameters
         of width k, in a weighted hash embedding, or else "vectors".
+    member (str): Number of the model in an ensemble that it is in, from 0; "" outside of ensembles.
     """
 
     component: str
@@ -84,6 +85,7 @@ class TableReport:
     size: Size
     use: Optional[TableUse] = None
     part: Part = "vectors"
+    member: str = ""
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ class WordRows:
 
     symbol (str): The value of the attribute, as a string.
     rows (list[int]): The row that each hash function takes it to.
-    part (Part): What the rows are, as in TableReport.
+    part (Part), member (str): What the rows are, and of which model, as in TableReport.
     """
 
     word: str
@@ -111,9 +113,18 @@ class WordRows:
     rows: list[int]
     sharing: Optional[list[Sharing]] = None
     part: Part = "vectors"
+    member: str = ""
+
+
+def embedding_name(component: str, member: str, attr: str) -> str:
+    """Name an embedding by where it is and its attribute, as in textcat.LOWER[1,2].
+
+    In an ensemble by its model as well, as in textcat[0].LOWER[1,2].
+    """
+    return f"{component}[{member}].{attr}" if member else f"{component}.{attr}"
 
 
 def full_name(part: Union[TableReport, WordRows]) -> str:
-    """Name a table by its component and attribute, and by its part of a weighted embedding."""
+    """Name a table by its embedding, and by its part of a weighted one."""
     suffix = "" if part.part == "vectors" else f" {part.part}"
-    return f"{part.component}.{part.attr}{suffix}"
+    return embedding_name(part.component, part.member, part.attr) + suffix

@@ -15,6 +15,7 @@ from spacy.tokens import Doc, DocBin
 from spacy_multihash import Tables, count_symbols, cut_tables, make_tables, set_tables
 from spacy_multihash.cli.inspect_rows import inspect_rows
 from spacy_multihash.collisions import Collisions, inspect_collisions
+from spacy_multihash.corpora import model_docs
 from spacy_multihash.corpus_symbols import count_corpus, ngram_texts
 from spacy_multihash.embedding_tables import (
     EmbeddingTable,
@@ -437,6 +438,55 @@ def test_command_shows_ngrams_that_share_rows_as_texts(folder: Path) -> None:
     examples = {text for word in words for s in word["sharing"] for text in s["examples"]}
     assert examples and examples < set(ngrams_by_loop(token_docs(spacy.blank("en")), 1, 2))
     assert printed["collisions"][0]["num_symbols"] == 13
+
+
+def test_command_tells_the_models_of_an_ensemble_apart(tmp_path: Path) -> None:
+    nested = {**ENSEMBLE, "*": {"inner": ENSEMBLE, "last": TEXTCAT}}
+    nlp = textcat_pipeline(nested)
+    nlp.to_disk(tmp_path / "model")
+    write_corpus(tmp_path / "docs.spacy", token_docs(nlp))
+    result = invoke(tmp_path / "model", "it", "--data", tmp_path / "docs.spacy")
+    first_cells = [line.split()[:2] for line in result.output.splitlines()]
+    for name in ("textcat[0.0].LOWER[1,3]", "textcat[0.1].LOWER[2]", "textcat[1].LOWER[1,2]"):
+        assert [name, "components"] in first_cells and [name, "importance"] in first_cells
+    found = inspect_rows(tmp_path / "model", ["it"], data=tmp_path / "docs.spacy")
+    assert [table.member for table in found.tables] == ["0.0", "0.0", "0.1", "0.1", "1", "1"]
+    assert [word.member for word in found.words] == ["0.0", "0.0", "1", "1"]
+    assert [collisions.member for collisions in found.collisions] == ["0.0", "0.1", "1"]
+
+
+def test_columns_are_as_wide_as_their_cells(tmp_path: Path) -> None:
+    textcat_pipeline({**TEXTCAT, "ngram_orders": list(range(1, 10))}).to_disk(tmp_path / "model")
+    lines = invoke(tmp_path / "model").output.splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith("table "))
+    header, rule, *rows = lines[first : first + 4]
+    assert len(rows[0].split()[0]) > 30
+    assert {len(line.rstrip()) for line in (header, rule, *rows)} == {len(rule.rstrip())}
+
+
+def test_a_phrase_is_an_ngram_and_no_token(folder: Path) -> None:
+    words = inspect_rows(folder / "model", ["what a", "it"]).words
+    places = [(word.word, word.component) for word in words]
+    assert places == [("what a", "textcat")] * 2 + [("it", "textcat")] * 2 + [("it", "tok2vec")] * 4
+    with_blanks = inspect_rows(folder / "model", ["a b c d"]).words  # of no order
+    assert {word.component for word in with_blanks} == {"tok2vec"}
+
+
+def test_a_corpus_is_read_once_for_the_symbols_beside_a_word(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads = []
+
+    def counting(nlp: Language, path: Path) -> Any:
+        reads.append(path)
+        return model_docs(nlp, path)
+
+    monkeypatch.setattr("spacy_multihash.cli.inspect_rows.model_docs", counting)
+    inspect_rows(folder / "model", data=folder / "docs.spacy")
+    without_words = len(reads)
+    inspect_rows(folder / "model", ["it"], data=folder / "docs.spacy")
+    of_tables = 2  # the components and the importance of n-grams
+    assert len(reads) <= 2 * without_words + of_tables
 
 
 def test_command_has_no_collisions_without_a_corpus(folder: Path) -> None:

@@ -20,7 +20,7 @@ from spacy_multihash.collisions import inspect_collisions
 from spacy_multihash.embedding_tables import WeightedEmbedding, find_weighted, rows_of
 from spacy_multihash.importance import EmbeddingImportance, Ranking, symbol_importance
 
-from .corpora import HASH, write_corpus
+from .corpora import HASH, SENTENCES, write_corpus
 from .test_collisions import (
     DICTIONARY,
     ENSEMBLE,
@@ -109,14 +109,22 @@ def test_concatenated_components_have_the_norm_of_their_sides() -> None:
         assert symbol.norm == pytest.approx(squares**0.5, rel=1e-5)
 
 
-def test_importance_that_is_looked_up_is_that_of_the_row() -> None:
+def test_importance_that_is_looked_up_is_ranked_for_symbols_with_a_row() -> None:
     nlp = randomize(weighted_pipeline(importance_by="lookup"))
-    embedding, found = find_weighted(nlp)[0], rank(nlp)[0]
-    assert embedding.importance is not None
-    unknown = numpy.asarray(embedding.importance.weights.get_param("E"))[0].tolist()
-    assert {tuple(symbol.parameters) for symbol in found.largest} == {tuple(unknown)}
-    assert found.num_sharing == found.num_symbols == len(found.largest)
-    assert {symbol.sharing for symbol in found.largest} == {found.num_symbols - 1}
+    docs = [Doc(nlp.vocab, words=words) for words, _ in SENTENCES]
+    counts = Counter(token.norm_ for doc in docs for token in doc)
+    known = {text: count for text, count in counts.items() if count >= 2}
+    found = symbol_importance(nlp, lambda: docs, ALL)[0]
+    assert {symbol.text: symbol.freq for symbol in found.largest} == known
+    assert {symbol.sharing for symbol in found.largest} == {0}
+    assert (found.num_symbols, found.num_frequent) == (len(counts), len(known))
+    assert found.num_sharing == len(counts) - len(known)
+
+
+def test_symbols_that_all_lack_a_row_are_an_error() -> None:
+    message = "No symbol of NORM that occurs 1 times .* has a row of importance .* 'tok2vec', which"
+    with pytest.raises(ValueError, match=message):
+        rank(weighted_pipeline(importance_by="lookup"))
 
 
 def test_ngrams_that_the_dictionary_leaves_out_are_not_ranked() -> None:
@@ -288,7 +296,7 @@ def test_command_shows_a_table_of_each_end_of_each_embedding(folder: Path) -> No
             (title,) = (
                 i
                 for i, line in enumerate(lines)
-                if f" {end} norm: textcat.{found.attr}, seed {found.seed} " in line
+                if f" {end} norm: textcat[{found.member}].{found.attr}, seed {found.seed} " in line
             )
             assert len(symbols) == 3
             for i, s in enumerate(symbols):
@@ -296,7 +304,8 @@ def test_command_shows_a_table_of_each_end_of_each_embedding(folder: Path) -> No
                 row = f"{s.text!r} {s.freq} {s.importance:.3g} {s.norm:.3g} {parameters}"
                 assert lines[title + 4 + i] == f"{row} {s.sharing}"
         assert (
-            f"textcat.{found.attr} {found.seed} {found.num_symbols} {found.num_sharing} "
+            f"textcat[{found.member}].{found.attr} {found.seed} {found.num_symbols} "
+            f"{found.num_sharing} "
             f"{found.num_frequent} {found.mean_importance:.3g} {found.num_important}"
         ) in lines
 
@@ -304,7 +313,8 @@ def test_command_shows_a_table_of_each_end_of_each_embedding(folder: Path) -> No
 def test_command_prints_nothing_but_json(folder: Path) -> None:
     args = (folder / "model", "--data", folder / "docs.spacy", "--min-freq", 1, "--json")
     printed = json.loads(invoke(*args, "--component", "textcat", "--share", 2).stdout)
-    assert [embedding["attr"] for embedding in printed] == ["LOWER[1,3]", "LOWER[2]"]
+    names = [(embedding["member"], embedding["attr"]) for embedding in printed]
+    assert names == [("0", "LOWER[1,3]"), ("1", "LOWER[2]")]
     assert set(printed[0]) == set(EmbeddingImportance.__dataclass_fields__)
     assert len(printed[0]["largest"]) == len(printed[0]["smallest"]) == 10
     ranking = Ranking(min_freq=1, share=2)
@@ -315,7 +325,11 @@ def test_command_prints_nothing_but_json(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("no_model", "docs.spacy"), "Can't find model '.*no_model'"),
+        (
+            ("no_model", "docs.spacy"),
+            "There is no pipeline '.*no_model'. Expected a package's name",
+        ),
+        (("docs.spacy", "docs.spacy"), "docs.spacy is a file, and no trained pipeline"),
         (("model", "none.spacy"), "There is no corpus at .*none.spacy"),
         (("model", "empty.spacy"), "The corpus at .*empty.spacy has no documents"),
         (("model", "docs.spacy", "--component", "ner"), "There is no component 'ner'"),
@@ -331,3 +345,20 @@ def test_bad_input_is_one_clear_error(folder: Path, args: tuple[Any, ...], messa
     said = " ".join(result.output.split())
     assert re.search(message, said), result.output
     assert "Traceback" not in said
+
+
+def test_command_counts_the_tokens_that_the_pipeline_meets(folder: Path, tmp_path: Path) -> None:
+    vocab = spacy.blank("en").vocab
+    docs = [
+        Doc(vocab, words=["don't", "go"], spaces=[True, False]),
+        Doc(vocab, words=["don't", "go"]),  # its spaces are unknown
+    ]
+    path = write_corpus(tmp_path / "docs.spacy", docs)
+    found = importance(folder / "model", path, ALL)[0]
+    assert {symbol.text: symbol.freq for symbol in found.largest} == {
+        "do": 1,
+        "n't": 1,
+        "go": 2,
+        "do n't go": 1,
+        "don't": 1,
+    }

@@ -525,9 +525,9 @@ def no_tokens(folder: Path) -> list[Any]:
     [
         (
             lambda folder: ["no_such_model"],
-            "'no_such_model' is neither a pipeline nor a config: exp",
+            "There is no pipeline 'no_such_model'. Expected a pack",
         ),
-        (lambda folder: [folder], "' is neither a pipeline nor a config"),
+        (lambda folder: [folder], "'. Expected a package's name, a pipeline's folder, or a config"),
         (text_file, r"No pipeline can be built from the config .*x\.cfg"),
         (other_config, r"No pipeline can be built from the config .*x\.cfg"),
         (binary_file, r"No pipeline can be built from the config .*words\.spacy"),

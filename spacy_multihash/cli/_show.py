@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from wasabi import msg
 
 from ..collisions import Collisions
+from ..row_reports import embedding_name
 
 _KINDS = ("in components", "in importance", "in both")
 
@@ -16,7 +17,8 @@ def show_table(
     if rows:
         msg.divider(title)
         aligns = ["l" if i < text else "r" for i in range(len(header))]
-        msg.table(rows, header=header, divider=True, aligns=aligns)
+        longest = max(len(cell) for row in (header, *rows) for cell in row)
+        msg.table(rows, header=header, divider=True, aligns=aligns, max_col=longest)
 
 
 def show_collisions(title: str, collisions: Sequence[Collisions]) -> None:
@@ -41,6 +43,6 @@ def _row(found: Collisions) -> tuple[str, ...]:
     counts = (found.components, found.importance, found.both)
     actual = ("-" if count is None else f"{count.actual:,}" for count in counts)
     means = ("-" if c is None or c.mean is None else f"{c.mean:,.3g}" for c in counts)
-    name = f"{found.component}.{found.attr}"
+    name = embedding_name(found.component, found.member, found.attr)
     p_col = "-" if found.probability is None else f"{found.probability:.3g}"
     return (name, str(found.seed), f"{found.num_symbols:,}", *actual, " ".join(means), p_col)

@@ -1,10 +1,12 @@
 """What the commands need of spaCy's own command line; nothing else imports its private module."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Union
 
+import spacy
 import typer
 from spacy.cli._util import app, import_code, parse_config_overrides, show_validation_error
+from spacy.language import Language
 from wasabi import msg
 
 from ..files import write_json
@@ -16,6 +18,7 @@ DOCS: README.md and docs/ of spacy-multihash
 
 __all__ = [
     "import_code",
+    "load_pipeline",
     "make_group",
     "parse_config_overrides",
     "save_json",
@@ -30,6 +33,29 @@ def make_group() -> typer.Typer:
     # A group of one command would be taken for the command itself.
     group.callback()(_group)
     return group
+
+
+def load_pipeline(
+    model: Union[str, Path], *, expected: str = "a package's name, or a pipeline's folder"
+) -> Language:
+    """Load a trained pipeline.
+
+    model (Union[str, Path]): Name of a package, or path of a pipeline.
+    expected (str): What the command takes, for the message.
+
+    Raises ValueError if there is none.
+    """
+    if Path(model).is_file():
+        raise ValueError(
+            f"{model} is a file, and no trained pipeline. Expected {expected}. Train a pipeline "
+            "with: python -m spacy train CONFIG --output FOLDER"
+        )
+    try:
+        return spacy.load(model)
+    except OSError as error:
+        raise ValueError(
+            f"There is no pipeline '{model}'. Expected {expected}. spaCy says: {error}"
+        ) from error
 
 
 def save_json(path: Path, value: Any, *, quiet: bool) -> None:  # noqa: ANN401 (any JSON)

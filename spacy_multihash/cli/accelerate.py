@@ -5,13 +5,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Optional, Tuple, Union
 
-import spacy
 import typer
 from spacy.language import Language
 from wasabi import msg
 
 from ..acceleration import Acceleration, accelerate
-from ._util import import_code
+from ._util import import_code, load_pipeline
 
 
 def accelerate_cli(
@@ -56,7 +55,7 @@ def accelerate_pipeline(
             f"{output} is there, and not an empty directory. Give another OUTPUT, or --force to "
             "replace it."
         )
-    nlp = spacy.load(model)
+    nlp = load_pipeline(model)
     source, target = Path(nlp.path).resolve(), output.resolve()
     if source == target or source in target.parents or target in source.parents:
         raise ValueError(

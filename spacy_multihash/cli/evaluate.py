@@ -22,7 +22,7 @@ from ..evaluation import (
     predict,
     read_known_entities,
 )
-from ._util import import_code, save_json
+from ._util import import_code, load_pipeline, save_json
 
 
 def evaluate_cli(
@@ -90,7 +90,7 @@ def evaluate(
     """
     if gpu_id >= 0:
         spacy.require_gpu(gpu_id)
-    nlp = spacy.load(model)
+    nlp = load_pipeline(model)
     known = read_known_entities(train, nlp.vocab, matching)
     examples = list(Corpus(data).make_examples(nlp, read_docs(data, nlp.vocab)))
     predict(nlp, examples)

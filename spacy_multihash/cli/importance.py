@@ -7,15 +7,15 @@ from functools import partial
 from pathlib import Path
 from typing import Optional, Union
 
-import spacy
 import srsly
 import typer
 from wasabi import msg
 
-from ..corpora import read_docs
+from ..corpora import model_docs
 from ..importance import EmbeddingImportance, Ranking, SymbolImportance, symbol_importance
+from ..row_reports import embedding_name
 from ._show import show_collisions, show_table
-from ._util import import_code
+from ._util import import_code, load_pipeline
 
 
 class SortBy(str, Enum):
@@ -80,8 +80,8 @@ def importance(
 
     Raises ValueError or OSError if something cannot be read, or has nothing to show.
     """
-    nlp = spacy.load(model)
-    make_docs = partial(read_docs, data, nlp.vocab)
+    nlp = load_pipeline(model)
+    make_docs = partial(model_docs, nlp, data)
     return symbol_importance(nlp, make_docs, ranking, component=component)
 
 
@@ -119,5 +119,5 @@ def _symbol(symbol: SymbolImportance) -> tuple[str, ...]:
     return (repr(symbol.text), *values, f"{symbol.sharing:,}")
 
 
-def _name(embedding: EmbeddingImportance) -> str:
-    return f"{embedding.component}.{embedding.attr}"
+def _name(found: EmbeddingImportance) -> str:
+    return embedding_name(found.component, found.member, found.attr)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import List, Optional, Union
 
 import numpy
-import spacy
 import srsly
 import typer
 from spacy.language import Language
@@ -16,7 +15,7 @@ from spacy.util import load_config, load_model_from_config, registry
 from wasabi import msg
 
 from ..collisions import Collisions, inspect_collisions
-from ..corpora import read_docs
+from ..corpora import model_docs
 from ..corpus_symbols import count_for_tables, missing_symbols, ngram_texts
 from ..embedding_tables import EmbeddingTable, component_models, find_tables, find_weighted
 from ..row_inspection import (
@@ -29,7 +28,7 @@ from ..row_inspection import (
 )
 from ..row_reports import Count, Size, TableReport, TableUse, WordRows, full_name
 from ._show import show_collisions, show_table
-from ._util import import_code
+from ._util import import_code, load_pipeline
 from .init_tables import CALLBACK
 
 # Callbacks that may set the tables of MultiEmbed from a file.
@@ -114,15 +113,18 @@ def inspect_rows(
     tables, weighted, models = find_tables(nlp), find_weighted(nlp), component_models(nlp)
     symbols: dict[EmbeddingTable, numpy.ndarray] = {}
     if data is not None:
-        make_docs = partial(read_docs, data, nlp.vocab)
+        make_docs = partial(model_docs, nlp, data)
         symbols = {
             table: counts.keys for table, counts in count_for_tables(make_docs, tables).items()
         }
     reports = [inspect_table(table, symbols.get(table)) for table in tables]
 
     def fitting(word: str) -> list[EmbeddingTable]:
-        # Where no table fits, all are asked, to say why.
-        return [table for table in tables if embeds_word(table, word, nlp.vocab)] or tables
+        fits = [table for table in tables if embeds_word(table, word, nlp.vocab)]
+        of_ngrams = [table for table in fits if table.ngrams is not None]
+        # What has blanks is a token only if it is no n-gram. Where no table fits, all are asked,
+        # to say why.
+        return (of_ngrams if len(word.split()) > 1 else []) or fits or tables
 
     def inspect(word: str, table: EmbeddingTable) -> WordRows:
         texts = None
@@ -155,13 +157,7 @@ def _load(model: Union[str, Path]) -> Language:
             return _build(path)
         except ValueError as error:
             raise ValueError(f"No pipeline can be built from the config {path}: {error}") from error
-    try:
-        return spacy.load(model)
-    except OSError as error:
-        raise ValueError(
-            f"'{model}' is neither a pipeline nor a config: expected the name of an installed "
-            f"package, the directory of a pipeline, or a config file. spaCy says: {error}"
-        ) from error
+    return load_pipeline(model, expected="a package's name, a pipeline's folder, or a config file")
 
 
 def _build(path: Path) -> Language:
