@@ -11,7 +11,7 @@ from typing import Any
 import typer
 from arm import Arm
 from dilated_arms import DILATED
-from textcat_arms import IMPORTANCE_SD, TEXTCAT, normal_init, uniform_init
+from textcat_arms import IMPORTANCE_SD, MULTILABEL, TEXTCAT, normal_init, uniform_init
 from thinc.api import Config
 from wasabi import msg
 
@@ -232,6 +232,7 @@ ARMS = {
     **{f"training/{name}": arm for name, arm in TRAINING.items()},
     **{f"dilated/{name}": arm for name, arm in DILATED.items()},
     **{f"textcat/{name}": arm for name, arm in TEXTCAT.items()},
+    "textcat/multilabel": MULTILABEL,
 }
 
 

@@ -119,5 +119,15 @@ TEXTCAT = {
         base=BASE,
     ),
 }
+# Where to start from if a text may have several labels, or none: no experiment.
+MULTILABEL = Arm(
+    {
+        "components.textcat.factory": "textcat_multilabel",
+        "components.textcat.threshold": 0.5,
+        f"{MODEL}.exclusive_classes": False,
+    },
+    {"components.textcat.scorer": {"@scorers": "spacy.textcat_multilabel_scorer.v2"}},
+    base=BASE,
+)
 # The comparison that is made on generated topics too, which tell less than real texts.
 BASIC = ("hash_embed", "hashing_trick", "hashing_trick_equal", "bow", "cnn")

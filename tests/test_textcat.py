@@ -33,6 +33,7 @@ from spacy_multihash.layers import Symbols, default_seeds, importance_seed
 from spacy_multihash.layers.hash_ngrams import hash_ngrams
 from spacy_multihash.textcat import build_textcat_ensemble_v1, build_textcat_hash_embed_v1
 
+from .conftest import ROOT
 from .layers.gradients import check_param_gradients
 
 CORPUS = {
@@ -774,3 +775,21 @@ def test_spacy_train_makes_the_dictionary_and_trains_an_ensemble(tmp_path: Path)
     (lookup,) = nodes(model_of(nlp), "lookup_rows")
     counts = Counter(ngram for doc in docs for ngram in ngrams_of(doc, [1, 2]))
     assert len(lookup.attrs["symbols"]) == sum(count >= 2 for count in counts.values())
+
+
+def test_spacy_train_learns_several_labels_at_once_by_the_config_for_them(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus.spacy"
+    docs = [example.reference for example in examples_of(spacy.blank("en"))]
+    for doc in docs:
+        doc.cats = {**doc.cats, "THE": float(any(token.lower_ == "the" for token in doc))}
+    assert max(sum(doc.cats.values()) for doc in docs) == 2
+    DocBin(docs=docs).to_disk(corpus)
+    paths = {"paths.train": str(corpus), "paths.dev": str(corpus)}
+    small = {f"components.textcat.model.{name}": 500 for name in ("rows", "importance_rows")}
+    training = {"max_steps": 60, "eval_frequency": 20, "optimizer.learn_rate": 0.05}
+    overrides = {**paths, **small, **{f"training.{key}": v for key, v in training.items()}}
+    train_cli(ROOT / "configs" / "textcat" / "multilabel.cfg", tmp_path, overrides=overrides)
+    nlp = spacy.load(tmp_path / "model-best")
+    assert nlp.meta["performance"]["cats_micro_f"] > 0.9
+    probabilities = probabilities_of(nlp)
+    assert (abs(probabilities.sum(axis=1) - 1) > 0.1).any()

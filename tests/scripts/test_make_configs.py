@@ -156,6 +156,18 @@ def test_classifiers_of_spacy_have_its_defaults_of_training(name: str) -> None:
     assert training["optimizer"]["L2"] == defaults["optimizer"]["L2"] == 0.01
 
 
+def test_config_of_several_labels_has_all_that_they_need() -> None:
+    component = load_config(ROOT / "configs/textcat/multilabel.cfg")["components"]["textcat"]
+    assert component["factory"] == "textcat_multilabel"
+    assert component["threshold"] == 0.5
+    assert component["scorer"] == {"@scorers": "spacy.textcat_multilabel_scorer.v2"}
+    assert component["model"]["exclusive_classes"] is False
+    parts = ("components.textcat",)
+    assert config_without("textcat/multilabel", *parts) == config_without(
+        "textcat/hash_embed", *parts
+    )
+
+
 @pytest.mark.parametrize("share", make_configs.BUDGETS)
 def test_budgets_with_two_hashes_differ_in_nothing_else(share: str) -> None:
     names = [f"ablation/budget_{share}", f"ablation/budget_{share}_hashes_2"]
