@@ -49,9 +49,9 @@ from spacy_multihash.row_inspection import model_size
 BASE = "hash_embed"
 # Configs of configs/textcat.
 ARMS = (BASE, "hashing_trick", "hashing_trick_equal", "bow", "cnn", "deep")
-UPDATE, PREDICT = "update", "predict"
-COLORS = {UPDATE: "#0072b2", PREDICT: "#e69f00"}
-MARKERS = {UPDATE: "o", PREDICT: "s"}
+UPDATE, PREDICT, ALONE = "update", "predict", "predict one by one"
+COLORS = {UPDATE: "#0072b2", PREDICT: "#e69f00", ALONE: "#009e73"}
+MARKERS = {UPDATE: "o", PREDICT: "s", ALONE: "^"}
 AG_NEWS = ROOT / "corpus" / "ag-news"
 HEADER = ("step", "model", "parameters", "words/s", f"time / {BASE}")
 
@@ -108,7 +108,7 @@ def textcat(
     folder: Path, docs: Sequence[Doc], settings: Settings, rounds: int, results: Results[Record]
 ) -> None:
     """Measure the steps that the results lack, each written when it is done."""
-    missing = [step for step in (UPDATE, PREDICT) if step not in results.records]
+    missing = [step for step in COLORS if step not in results.records]
     if not missing:
         return
     batches = take_batches(docs, partial(take_docs, size=settings.docs), settings.batches)
@@ -139,11 +139,16 @@ def make_examples(nlp: Language, docs: Sequence[Doc]) -> list[Example]:
     ]
 
 
+def make_docs(nlp: Language, docs: Sequence[Doc]) -> list[Doc]:
+    """Make docs for a pipeline of the words of docs of another vocab."""
+    return [example.predicted for example in make_examples(nlp, docs)]
+
+
 def measure(
     step: str, pipelines: Mapping[str, Language], batches: Sequence[Sequence[Doc]], rounds: int
 ) -> Record:
     """Time a step of all models in turns, in one thread."""
-    make_step = {UPDATE: update_step, PREDICT: predict_step}[step]
+    make_step = {UPDATE: update_step, PREDICT: predict_step, ALONE: alone_step}[step]
     steps = {arm: make_step(nlp, batches) for arm, nlp in pipelines.items()}
     with limit_threads(1):
         times = time_rounds(steps, rounds=rounds, rng=random.Random(0))
@@ -175,8 +180,20 @@ def update_step(nlp: Language, batches: Sequence[Sequence[Doc]]) -> Step:
 def predict_step(nlp: Language, batches: Sequence[Sequence[Doc]]) -> Step:
     """Predict the batches in turn, without a tokenizer."""
     predict = nlp.get_pipe("textcat").predict  # type: ignore[attr-defined]
-    made = [[example.predicted for example in make_examples(nlp, batch)] for batch in batches]
+    made = [make_docs(nlp, batch) for batch in batches]
     return lambda i: partial(predict, made[i % len(made)])
+
+
+def alone_step(nlp: Language, batches: Sequence[Sequence[Doc]]) -> Step:
+    """Predict the docs of the batches in turn, each alone, as a service does."""
+    predict = nlp.get_pipe("textcat").predict  # type: ignore[attr-defined]
+    made = [make_docs(nlp, batch) for batch in batches]
+
+    def predict_each(docs: Sequence[Doc]) -> None:
+        for doc in docs:
+            predict([doc])
+
+    return lambda i: partial(predict_each, made[i % len(made)])
 
 
 def table_rows(records: Mapping[str, Record]) -> list[tuple[str, ...]]:

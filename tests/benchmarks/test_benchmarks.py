@@ -392,7 +392,7 @@ def test_textcat_times_all_models_in_training_and_prediction(tmp_path: Path) -> 
     first = output.read_text("utf8")
     data = json.loads(first)
     assert data["text"]["name"] == "tiny, dev" and data["settings"]["docs"] == 8
-    assert list(data["results"]) == [textcat.UPDATE, textcat.PREDICT]
+    assert list(data["results"]) == [textcat.UPDATE, textcat.PREDICT, textcat.ALONE]
     for record in data["results"].values():
         assert record["words"] == [24, 24]
         base = numpy.array(record["times_ms"][textcat.BASE])
