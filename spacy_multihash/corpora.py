@@ -15,6 +15,7 @@ from spacy.training.corpus import walk_corpus
 from spacy.util import dot_to_object, load_model_from_config, registry
 from spacy.vocab import Vocab
 from thinc.api import Config
+from thinc.types import Ints2d
 
 
 def read_docs(path: Union[str, Path], vocab: Vocab) -> Iterator[Doc]:
@@ -45,8 +46,9 @@ def read_docs(path: Union[str, Path], vocab: Vocab) -> Iterator[Doc]:
 def model_docs(nlp: Language, path: Union[str, Path]) -> Iterator[Doc]:
     """Stream the docs of a corpus with the tokens that a pipeline meets in training on it.
 
-    spaCy cuts texts into tokens anew, as `spacy.Corpus.v1` does, unless their spaces are unknown.
-    Docs whose tokens stay the same keep their annotation.
+    Texts are cut into tokens anew, as `spacy.Corpus.v1` does, unless their spaces are unknown. Docs
+    whose tokens stay the same keep their annotation, but have the NORM that the pipeline computes:
+    a file holds the one of whatever made it.
 
     nlp (Language): The pipeline.
     path (Union[str, Path]): A .spacy file, or a folder of them.
@@ -54,8 +56,12 @@ def model_docs(nlp: Language, path: Union[str, Path]) -> Iterator[Doc]:
     Raises what `read_docs` raises.
     """
     for example in Corpus(path).make_examples(nlp, read_docs(path, nlp.vocab)):
-        same = [token.orth for token in example.x] == [token.orth for token in example.y]
-        yield example.y if same else example.x
+        met, doc = example.x, example.y
+        if [token.orth for token in met] == [token.orth for token in doc]:
+            norms = cast(Ints2d, met.to_array(["NORM"]).reshape(-1, 1))
+            yield doc.from_array(["NORM"], norms)
+        else:
+            yield met
 
 
 def _open_doc_bin(path: Path) -> DocBin:

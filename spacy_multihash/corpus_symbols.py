@@ -117,8 +117,8 @@ def symbol_text(vocab: Vocab, attr: str, symbol: int) -> str:
 def missing_symbols(table: EmbeddingTable) -> str:
     """Say that a table has no symbol of a corpus."""
     return (
-        f"The corpus has no symbol of {table.attr} that the dictionary of component "
-        f"'{table.component}' has: the model leaves all of them out. Give a corpus of its kind."
+        f"The corpus has no symbol of {table.name} that its dictionary has: the model leaves all "
+        "of them out. Give a corpus of its kind."
     )
 
 

@@ -10,14 +10,13 @@ from thinc.types import Ints1d
 
 from .layers import hash_rows, ngram_name
 from .types import AttrLayer, NgramLayer, RowLayer
-from .wiring import attr_names
+from .wiring import ENSEMBLE, attr_names
 
 # What the rows of a table are: vectors, or in a weighted hash embedding components of vectors or
 # importance parameters.
 Part = Literal["vectors", "components", "importance"]
 
 _SPACY_HASHES = 4
-_ENSEMBLE = "textcat_ensemble"
 _CHAINS = (["hash_rows", "table_embed"], ["lookup_rows", "table_embed"])
 
 
@@ -44,6 +43,11 @@ class EmbeddingTable(NamedTuple):
     ngrams: Optional[NgramLayer] = None
     dictionary: Optional[RowLayer] = None
     member: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the embedding that it is of."""
+        return embedding_name(self.component, self.member, self.attr)
 
 
 class WeightedEmbedding(NamedTuple):
@@ -93,6 +97,14 @@ def find_weighted(nlp: Language) -> list[WeightedEmbedding]:
     return [embedding for place in _places(nlp) for embedding in _weighted_in(place)]
 
 
+def embedding_name(component: str, member: str, attr: str) -> str:
+    """Name an embedding by where it is and its attribute, as in textcat.LOWER[1,2].
+
+    In an ensemble by its model as well, as in textcat[0].LOWER[1,2].
+    """
+    return f"{component}[{member}].{attr}" if member else f"{component}.{attr}"
+
+
 def component_models(nlp: Language) -> dict[str, Model]:
     """Map the name of each component that has a thinc model to it, disabled ones included."""
     models = {name: getattr(pipe, "model", None) for name, pipe in nlp.components}
@@ -125,7 +137,7 @@ def _places(nlp: Language) -> list[_Place]:
 
 def _members(place: _Place) -> Iterator[_Place]:
     component, number, model = place
-    if model.name != _ENSEMBLE:
+    if model.name != ENSEMBLE:
         yield place
         return
     for i, member in enumerate(model.layers):

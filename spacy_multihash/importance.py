@@ -221,9 +221,8 @@ def _rank(embedding: WeightedEmbedding, counts: Table, ranking: Ranking) -> _Ran
     shown = is_frequent & has_row
     if not shown.any():
         raise ValueError(
-            f"No symbol of {table.attr} that occurs {ranking.min_freq} times in the corpus has a "
-            f"row of importance parameters in component '{table.component}', which looks them up. "
-            "Give a corpus like the one that it was trained on."
+            f"No symbol of {table.name} that occurs {ranking.min_freq} times in the corpus is in "
+            "its table of importance parameters. Give a corpus like the one that it was trained on."
         )
     frequent = Table(counts.keys[shown], counts.counts[shown])
     parameters, norms = _measure(embedding, frequent.keys)

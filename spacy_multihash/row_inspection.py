@@ -136,9 +136,9 @@ def inspect_word(
         id_, text = _find_ngram(table.ngrams, word, vocab)
         if not _is_embedded(table, id_):
             raise ValueError(
-                f"The model in component '{table.component}' leaves out {text!r}, which its "
-                f"dictionary of {table.attr} does not have: it has no rows. Give an n-gram that "
-                "occurs in the training corpus as often as the dictionary asks for."
+                f"The model leaves out {text!r}, which its dictionary of {table.name} does not "
+                "have: it has no rows. Give an n-gram that occurs in the training corpus as often "
+                "as the dictionary asks for."
             )
     rows = rows_of(table.layer, numpy.array([id_], dtype="uint64"))[0]  # (K,)
     sharing = None

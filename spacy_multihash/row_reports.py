@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, Optional, Union
 
-from .embedding_tables import Part
+from .embedding_tables import Part, embedding_name
 
 # A count is suspicious if it is further from its mean than so many standard deviations, and three
 # more: next to none may be expected.
@@ -114,14 +114,6 @@ class WordRows:
     sharing: Optional[list[Sharing]] = None
     part: Part = "vectors"
     member: str = ""
-
-
-def embedding_name(component: str, member: str, attr: str) -> str:
-    """Name an embedding by where it is and its attribute, as in textcat.LOWER[1,2].
-
-    In an ensemble by its model as well, as in textcat[0].LOWER[1,2].
-    """
-    return f"{component}[{member}].{attr}" if member else f"{component}.{attr}"
 
 
 def full_name(part: Union[TableReport, WordRows]) -> str:

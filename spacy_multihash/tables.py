@@ -25,6 +25,7 @@ import srsly
 
 from .files import write_bytes
 from .types import DocLike
+from .whole_numbers import is_whole
 
 FORMAT = "spacy-multihash.tables"
 VERSION = 1
@@ -158,15 +159,16 @@ def cut_tables(tables: Tables, *, min_freq: int, max_rows: Optional[int] = None)
 
 def check_cut(min_freq: int, max_rows: Optional[int]) -> None:
     """Raise ValueError for a min_freq or max_rows out of range."""
-    if min_freq < 0:
+    if not is_whole(min_freq, 0):
         raise ValueError(
-            f"Tables of MultiEmbed: min_freq must be 0 or more, was: {min_freq}. "
+            f"Tables of MultiEmbed: min_freq must be a whole number from 0 on, was: {min_freq!r}. "
             "Change it in [initialize.before_init], or as --min-freq."
         )
-    if max_rows is not None and max_rows < 2:
+    if max_rows is not None and not is_whole(max_rows, 2):
         raise ValueError(
-            "Tables of MultiEmbed: max_rows must be 2 or more, one of them for unknown symbols, "
-            f"was: {max_rows}. Change it in [initialize.before_init], or as --max-rows."
+            "Tables of MultiEmbed: max_rows must be a whole number from 2 on, one of them for "
+            f"unknown symbols, was: {max_rows!r}. Change it in [initialize.before_init], or as "
+            "--max-rows."
         )
 
 

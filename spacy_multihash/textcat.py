@@ -35,7 +35,8 @@ from .layers import (
     reduce_ngrams,
     soft_vote,
 )
-from .wiring import RowsBy, attr_id, attr_names, default_importance_rows, weighted_layer
+from .whole_numbers import is_whole
+from .wiring import ENSEMBLE, RowsBy, attr_id, attr_names, default_importance_rows, weighted_layer
 
 _ORDERS = [1, 2]
 _NO_LAYERS: List[int] = []
@@ -114,17 +115,17 @@ def build_textcat_hash_embed_v1(
 
     Raises ValueError for an unknown attribute, and for a number that is out of range.
     """
-    if seed is not None and not (isinstance(seed, int) and 0 <= seed < 2**32):
+    if seed is not None and not is_whole(seed, 0, 2**32 - 1):
         raise ValueError(
-            f"TextCatHashEmbed: seed must be from 0 to {2**32 - 1}, was: {seed!r}. Change it in "
-            "the config."
+            f"TextCatHashEmbed: seed must be a whole number from 0 to {2**32 - 1}, was: {seed!r}. "
+            "Change it in the config."
         )
     sizes = [("width", width), ("rows", rows), *(("hidden", size) for size in hidden)]
     for name, size in sizes:
-        if not (isinstance(size, int) and size >= 1):
+        if not is_whole(size, 1):
             raise ValueError(
-                f"TextCatHashEmbed: {name} must be 1 or more, was: {size!r}. Change it in the "
-                "config."
+                f"TextCatHashEmbed: {name} must be a whole number from 1 on, was: {size!r}. Change "
+                "it in the config."
             )
     (attr_name,) = attr_names([attr])
     extract = extract_ngrams(attr_id(attr), ngram_orders, attr_name=attr_name)
@@ -208,7 +209,7 @@ def build_textcat_ensemble_v1(
         )
     _warn_of_equal_hashes(models)
     ensemble = cast(Model[List[Doc], Floats2d], soft_vote(*cast(Any, models)))
-    ensemble.name = "textcat_ensemble"
+    ensemble.name = ENSEMBLE
     ensemble.attrs["multi_label"] = kinds[0]
     if all("resize_output" in model.attrs for model in models):
         ensemble.attrs["resize_output"] = _resize_members
@@ -260,7 +261,9 @@ def _init(
     X: Optional[List[Doc]] = None,
     Y: Optional[Floats2d] = None,
 ) -> None:
-    """Initialize a classifier, whose kind must be that of its data.
+    """Initialize a classifier, whose kind must be that of its data as far as they are seen.
+
+    Y has the labels of the first ten docs of the training corpus: spaCy shows a model no more.
 
     Raises ValueError for a doc with several labels where classes exclude each other.
     """

@@ -37,6 +37,7 @@ from .layers import (
     with_token_types,
 )
 from .types import AttrLayer, DocLike, DocsLayer
+from .whole_numbers import is_whole
 
 Attrs = Union[List[str], List[int], List[Union[str, int]]]
 
@@ -49,6 +50,9 @@ _PREFIXES = ("", "importance_")
 # "We typically ... choose K and B s.t. K > 10 B" (Svenstrup et al. 2017, section 3).
 IMPORTANCE_ROWS = 10
 IMPORTANCE_SD = 0.0005  # the authors' code
+
+# Name of a model whose layers are text classifiers, each with tables of its own.
+ENSEMBLE = "textcat_ensemble"
 
 # How the row of a symbol's importance parameters is found.
 RowsBy = Literal["hash", "lookup"]
@@ -89,12 +93,11 @@ def weighted_layer(
     embed_init = embed_init or uniform_init
     by_hash = train_importance and importance_by == "hash"
     num_rows = default_importance_rows(nV) if importance_nV is None else importance_nV
-    in_range = isinstance(num_rows, int) and 1 <= num_rows <= MAX_ROWS
-    if (by_hash or importance_nV is not None) and not in_range:
+    if (by_hash or importance_nV is not None) and not is_whole(num_rows, 1, MAX_ROWS):
         raise ValueError(
-            f"Weighted embedding of {attr}: importance_rows must be from 1 to {MAX_ROWS}, was: "
-            f"{num_rows!r}. Set it in the config; null takes {IMPORTANCE_ROWS} times the rows of "
-            "component vectors."
+            f"Weighted embedding of {attr}: importance_rows must be a whole number from 1 to "
+            f"{MAX_ROWS}, was: {num_rows!r}. Set it in the config; null takes {IMPORTANCE_ROWS} "
+            "times the rows of component vectors."
         )
     through = None
     if not train_importance:
@@ -166,9 +169,9 @@ def embed_docs(
     dropout (float): Initial dropout rate of the result; spaCy sets it for each update.
     maxout_pieces (int): Number of maxout pieces of the mix.
     """
-    if not (isinstance(width, int) and width >= 1):
+    if not is_whole(width, 1):
         raise ValueError(
-            f"Embedding layer '{name}': width must be 1 or more, was: {width!r}. "
+            f"Embedding layer '{name}': width must be a whole number from 1 on, was: {width!r}. "
             "Recommended: from 64 to 300."
         )
     attrs = [attr_id(layer.layers[0].attrs["attr"].value) for layer in layers]
@@ -211,7 +214,7 @@ def attr_id(attr: Union[str, int]) -> int:
     found = intify_attr(attr)
     if found not in _NAME_OF:
         raise ValueError(
-            f"Unknown token attribute in the attrs of an embedding layer, or its attr: {attr!r}. "
+            f"Unknown token attribute of an embedding layer: {attr!r}. "
             "Expected the name or id of an attribute of spaCy's Token, such as NORM, PREFIX, "
             "SUFFIX, SHAPE, ORTH, LOWER, POS or SPACY."
         )

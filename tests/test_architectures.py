@@ -206,8 +206,9 @@ def test_unknown_symbols_share_a_vector(docs: list[Doc]) -> None:
     tokens = [token for doc in docs for token in doc]
     unknown = [v for token, v in zip(tokens, vectors, strict=True) if token.norm not in known]
     assert len(unknown) > 5
-    assert len(numpy.unique(unknown, axis=0)) == 1
-    assert len(numpy.unique(vectors, axis=0)) == len(known) + 1
+    assert_allclose(unknown, unknown[:1] * len(unknown), atol=1e-5)  # not the same row of a product
+    apart = [numpy.abs(vectors - vector).max(axis=1) > 1e-3 for vector in vectors]
+    assert len(numpy.unique(apart, axis=0)) == len(known) + 1
 
 
 @pytest.mark.parametrize("kind", ["hash", "lookup"])
@@ -255,21 +256,21 @@ BAD = {
     "rows must have one entry per attribute: expected 4 .* was 1": {"rows": [5]},
     "num_hashes must have one entry per attribute: expected 4 .* was 2": {"num_hashes": [1, 2]},
     "seeds must have one entry per attribute: expected 4 .* was 3": {"seeds": [1, 2, 3]},
-    "width must be 1 or more, was: 0": {"width": 0},
+    "width must be a whole number from 1 on, was: 0": {"width": 0},
     "must name at least one token attribute": {"attrs": [], "rows": []},
-    "Unknown token attribute in the attrs of an embedding layer: 'NROM'": {
+    "Unknown token attribute of an embedding layer: 'NROM'": {
         "attrs": ["NROM"],
         "rows": [5],
     },
-    "Unknown token attribute in the attrs of an embedding layer: 9999": {
+    "Unknown token attribute of an embedding layer: 9999": {
         "attrs": [9999],
         "rows": [5],
     },
-    "Unknown token attribute in the attrs of an embedding layer: 0": {"attrs": [0], "rows": [5]},
-    "PREFIX: rows must be from 1 to": {"rows": [5, 0, 5, 5]},
-    "NORM: num_hashes must be from 1 to 16, was: 0": {"num_hashes": 0},
-    "SHAPE: num_hashes must be from 1 to 16, was: 17": {"num_hashes": [1, 1, 1, 17]},
-    "NORM: seeds must be from 0 to": {"seeds": [-1, 1, 2, 3]},
+    "Unknown token attribute of an embedding layer: 0": {"attrs": [0], "rows": [5]},
+    "PREFIX: rows must be a whole number from 1 to": {"rows": [5, 0, 5, 5]},
+    "NORM: num_hashes must be a whole number from 1 to 16, was: 0": {"num_hashes": 0},
+    "SHAPE: num_hashes must be a whole number from 1 to 16, was: 17": {"num_hashes": [1, 1, 1, 17]},
+    "NORM: seeds must be a whole number from 0 to": {"seeds": [-1, 1, 2, 3]},
 }
 
 

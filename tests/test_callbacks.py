@@ -324,10 +324,16 @@ def test_tables_without_an_attribute_change_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("setting", "message"),
-    [({"min_freq": -1}, "min_freq must be 0"), ({"max_rows": 1}, "max_rows must be 2 or more")],
+    [
+        ({"min_freq": -1}, "min_freq must be a whole number from 0 on"),
+        ({"min_freq": 2.5}, "min_freq must be a whole number from 0 on, was: 2.5"),
+        ({"min_freq": "2"}, "min_freq must be a whole number from 0 on, was: '2'"),
+        ({"max_rows": 1}, "max_rows must be a whole number from 2 on"),
+        ({"max_rows": "10"}, "max_rows must be a whole number from 2 on, .* was: '10'"),
+    ],
 )
 def test_cut_out_of_range_is_refused_when_the_config_is_read(
-    setting: dict[str, int], message: str
+    setting: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
         make_init_tables_v1(**setting)

@@ -122,7 +122,7 @@ def test_component_without_a_multi_embed_is_refused(config: Path, tmp_path: Path
 
 
 def test_negative_cut_is_refused(config: Path, tmp_path: Path) -> None:
-    assert "min_freq must be 0 or more, was: -1" in refused(
+    assert "min_freq must be a whole number from 0 on, was: -1" in refused(
         config, tmp_path / "out.tables", "--min-freq", -1
     )
 

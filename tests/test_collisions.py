@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from spacy_multihash import Tables, count_symbols, cut_tables, make_tables, set_
 from spacy_multihash.cli.inspect_rows import inspect_rows
 from spacy_multihash.collisions import Collisions, inspect_collisions
 from spacy_multihash.corpora import model_docs
-from spacy_multihash.corpus_symbols import count_corpus, ngram_texts
+from spacy_multihash.corpus_symbols import count_corpus, ngram_ids, ngram_texts
 from spacy_multihash.embedding_tables import (
     EmbeddingTable,
     find_tables,
@@ -281,6 +281,22 @@ def test_ngrams_of_a_corpus_are_those_of_a_loop(make: Callable[[Any], Any]) -> N
         assert counts == sorted(counts, reverse=True)
 
 
+def test_a_corpus_is_read_no_further_than_the_last_text() -> None:
+    nlp = textcat_pipeline({**TEXTCAT, "ngram_orders": [2]})
+    table = find_tables(nlp)[0]
+    assert table.ngrams is not None
+    docs = [nlp.make_doc("what a joke")] * 256  # the docs of a batch
+
+    def read() -> Iterator[Doc]:
+        yield from docs
+        raise AssertionError("read on")
+
+    ids = ngram_ids(table.ngrams, docs[:1]).tolist()
+    assert ngram_texts(read, table.ngrams, ids, nlp.vocab) == ["what a", "a joke"]
+    docs.clear()
+    assert ngram_texts(read, table.ngrams, [], nlp.vocab) == []
+
+
 def test_texts_are_found_behind_the_first_docs() -> None:
     nlp = textcat_pipeline(ENSEMBLE)
     docs = [nlp.make_doc("some other words")] * 600 + [nlp.make_doc("the last one at last")]
@@ -360,7 +376,7 @@ def test_the_dictionary_of_one_member_is_not_that_of_another() -> None:
 
 def test_an_ngram_that_the_dictionary_leaves_out_has_no_rows(tmp_path: Path) -> None:
     nlp = textcat_pipeline(DICTIONARY)
-    message = "'textcat' leaves out 'joke this', which its dictionary of LOWER.1,2. does not have"
+    message = "leaves out 'joke this', which its dictionary of textcat.LOWER.1,2. does not have"
     with pytest.raises(ValueError, match=message):
         inspect_word(find_tables(nlp)[0], "joke this", nlp.vocab)
     nlp.to_disk(tmp_path / "model")
@@ -381,8 +397,8 @@ def test_a_dictionary_without_ngrams_of_the_corpus_is_a_warning(tmp_path: Path) 
     docs = [nlp.make_doc("quite other words")]
     DocBin(docs=docs).to_disk(tmp_path / "other.spacy")
     inspection = inspect_rows(tmp_path / "model", data=tmp_path / "other.spacy")
-    (no_symbol,) = (line for line in inspection.warnings if "no symbol of LOWER[1,2] that" in line)
-    assert "component 'textcat'" in no_symbol
+    missing = "no symbol of textcat.LOWER[1,2] that its dictionary has"
+    assert sum(missing in line for line in inspection.warnings) == 1
     used = {(table.component, table.attr): table.use is not None for table in inspection.tables}
     assert used == {
         ("textcat", "LOWER[1,2]"): False,
@@ -390,7 +406,7 @@ def test_a_dictionary_without_ngrams_of_the_corpus_is_a_warning(tmp_path: Path) 
         ("tok2vec", "SHAPE"): True,
     }
     assert [found.component for found in inspection.collisions] == ["tok2vec"] * 2
-    with pytest.raises(ValueError, match=r"no symbol of LOWER\[1,2\] that the dictionary of"):
+    with pytest.raises(ValueError, match=r"no symbol of textcat.LOWER\[1,2\] that its dict"):
         symbol_importance(nlp, lambda: docs, component="textcat")
 
 

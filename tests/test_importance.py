@@ -17,6 +17,7 @@ from typer.testing import CliRunner, Result
 
 from spacy_multihash.cli.importance import importance, importance_cli
 from spacy_multihash.collisions import inspect_collisions
+from spacy_multihash.corpora import model_docs
 from spacy_multihash.embedding_tables import WeightedEmbedding, find_weighted, rows_of
 from spacy_multihash.importance import EmbeddingImportance, Ranking, symbol_importance
 
@@ -122,7 +123,7 @@ def test_importance_that_is_looked_up_is_ranked_for_symbols_with_a_row() -> None
 
 
 def test_symbols_that_all_lack_a_row_are_an_error() -> None:
-    message = "No symbol of NORM that occurs 1 times .* has a row of importance .* 'tok2vec', which"
+    message = "No symbol of tok2vec.NORM that occurs 1 times .* is in its table of importance"
     with pytest.raises(ValueError, match=message):
         rank(weighted_pipeline(importance_by="lookup"))
 
@@ -345,6 +346,19 @@ def test_bad_input_is_one_clear_error(folder: Path, args: tuple[Any, ...], messa
     said = " ".join(result.output.split())
     assert re.search(message, said), result.output
     assert "Traceback" not in said
+
+
+def test_command_shows_the_norms_that_the_pipeline_computes(tmp_path: Path) -> None:
+    weighted_pipeline().to_disk(tmp_path / "model")
+    words = ["I", "do", "n't", "know"]
+    other = spacy.blank("xx").vocab  # without English exceptions
+    docs = [Doc(other, words=words, spaces=[True, False, True, False], pos=["X"] * 4)]
+    assert [token.norm_ for token in docs[0]] == ["i", "do", "n't", "know"]
+    path = write_corpus(tmp_path / "docs.spacy", docs)
+    found = importance(tmp_path / "model", path, ALL)[0]
+    assert {symbol.text for symbol in found.largest} == {"i", "do", "not", "know"}
+    (doc,) = model_docs(spacy.blank("en"), path)
+    assert [token.pos_ for token in doc] == ["X"] * 4
 
 
 def test_command_counts_the_tokens_that_the_pipeline_meets(folder: Path, tmp_path: Path) -> None:

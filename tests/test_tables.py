@@ -145,13 +145,14 @@ def test_cut_of_rows_cannot_be_undone(max_rows: int | None) -> None:
 
 
 def test_negative_min_freq_is_refused() -> None:
-    with pytest.raises(ValueError, match="min_freq must be 0 or more, was: -1"):
+    with pytest.raises(ValueError, match="min_freq must be a whole number from 0 on, was: -1"):
         one_table({1: 1}, -1)
 
 
 @pytest.mark.parametrize("max_rows", [1, 0, -3])
 def test_too_few_rows_are_refused(max_rows: int) -> None:
-    with pytest.raises(ValueError, match=f"max_rows must be 2 or more, .* was: {max_rows}"):
+    message = f"max_rows must be a whole number from 2 on, .* was: {max_rows}"
+    with pytest.raises(ValueError, match=message):
         make_tables({"NORM": Counter({1: 1})}, min_freq=0, max_rows=max_rows)
 
 

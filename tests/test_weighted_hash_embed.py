@@ -238,13 +238,13 @@ def test_lookup_without_tables_is_refused(docs: list[Doc]) -> None:
         ({"importance_rows": [5]}, "importance_rows must have one entry per attribute: .* was 1"),
         (
             {"importance_rows": [5, 0, 5]},
-            "of PREFIX: importance_rows must be from 1 .* was: 0",
+            "of PREFIX: importance_rows must be a whole number from 1 .* was: 0",
         ),
         ({"rows": [5]}, "rows must have one entry per attribute: expected 3 .* was 1"),
         ({"rows": [40, 20, 3 * 10**8]}, "of SHAPE: importance_rows must be .*, was: 3000000000"),
-        ({"rows": [40, 0, 20]}, "of PREFIX: rows must be from 1 to .*, was: 0"),
-        ({"num_hashes": 17}, "num_hashes must be from 1 to 16, was: 17"),
-        ({"width": 0}, "width must be 1 or more, was: 0"),
+        ({"rows": [40, 0, 20]}, "of PREFIX: rows must be a whole number from 1 to .*, was: 0"),
+        ({"num_hashes": 17}, "num_hashes must be a whole number from 1 to 16, was: 17"),
+        ({"width": 0}, "width must be a whole number from 1 on, was: 0"),
     ],
 )
 def test_bad_settings_are_refused_when_building(settings: dict[str, Any], message: str) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from wasabi import msg
 
 from ..collisions import Collisions
-from ..row_reports import embedding_name
+from ..embedding_tables import embedding_name
 
 _KINDS = ("in components", "in importance", "in both")
 

@@ -12,8 +12,8 @@ import typer
 from wasabi import msg
 
 from ..corpora import model_docs
+from ..embedding_tables import embedding_name
 from ..importance import EmbeddingImportance, Ranking, SymbolImportance, symbol_importance
-from ..row_reports import embedding_name
 from ._show import show_collisions, show_table
 from ._util import import_code, load_pipeline
 

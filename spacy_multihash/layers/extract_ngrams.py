@@ -7,6 +7,7 @@ from thinc.api import Model
 from thinc.types import Ragged
 
 from ..types import Array, DocLike, NgramLayer
+from ..whole_numbers import is_whole
 from .hash_ngrams import hash_ngrams
 from .pinned import Pinned
 
@@ -57,10 +58,10 @@ def ngram_name(attr_name: str, orders: Sequence[int]) -> str:
 
 
 def _check_orders(orders: Sequence[int], attr_name: str) -> None:
-    in_range = all(isinstance(order, int) and 1 <= order <= MAX_ORDER for order in orders)
+    in_range = all(is_whole(order, 1, MAX_ORDER) for order in orders)
     if not orders or not in_range or len(set(orders)) < len(orders):
         raise ValueError(
             f"Layer 'extract_ngrams' of {attr_name}: ngram_orders must be one or more different "
-            f"numbers from 1 to {MAX_ORDER}, was: {list(orders)}. Change ngram_orders in the "
+            f"whole numbers from 1 to {MAX_ORDER}, was: {list(orders)}. Change ngram_orders in the "
             "config. Recommended: [1, 2]."
         )

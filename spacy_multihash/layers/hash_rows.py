@@ -6,6 +6,7 @@ from thinc.api import Model
 from thinc.types import Ints1d, Ints2d
 
 from ..types import RowLayer
+from ..whole_numbers import is_whole
 from .pinned import Pinned
 
 MAX_HASHES = 16
@@ -121,8 +122,8 @@ def _alive(seed: int) -> int:
 
 
 def _check_range(name: str, value: int, low: int, high: int, attr: str) -> None:
-    if not (isinstance(value, int) and low <= value <= high):
+    if not is_whole(value, low, high):
         raise ValueError(
-            f"Layer 'hash_rows' of {attr}: {name} must be from {low} to {high}, was: {value!r}. "
-            f"Change {name} of {attr} in the config's embedding layer."
+            f"Layer 'hash_rows' of {attr}: {name} must be a whole number from {low} to {high}, "
+            f"was: {value!r}. Change {name} of {attr} in the config's embedding layer."
         )

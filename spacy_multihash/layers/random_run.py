@@ -8,6 +8,7 @@ from thinc.api import Model, to_numpy
 from thinc.types import Ragged
 
 from ..types import NgramFilter
+from ..whole_numbers import is_whole
 
 
 def random_run(shortest: int = 4, longest: int = 100) -> NgramFilter:
@@ -24,12 +25,11 @@ def random_run(shortest: int = 4, longest: int = 100) -> NgramFilter:
 
     Raises ValueError unless 1 <= shortest <= longest.
     """
-    whole = isinstance(shortest, int) and isinstance(longest, int)
-    if not (whole and 1 <= shortest <= longest):
+    if not (is_whole(shortest, 1) and is_whole(longest, shortest)):
         raise ValueError(
-            "Layer 'random_run': input_dropout must be two numbers, 1 <= shortest <= longest, "
-            f"was: [{shortest!r}, {longest!r}]. Change input_dropout in the config. Recommended: "
-            "[4, 100], or null for none."
+            "Layer 'random_run': input_dropout must be two whole numbers, 1 <= shortest <= "
+            f"longest, was: [{shortest!r}, {longest!r}]. Change input_dropout in the config. "
+            "Recommended: [4, 100], or null for none."
         )
     # No attrs: thinc would restore the range that the weights were trained with.
     return Model("random_run", partial(forward, shortest, longest))

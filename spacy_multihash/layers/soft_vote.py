@@ -22,7 +22,8 @@ def soft_vote(*members: Classifier) -> Classifier:
 
     members (Classifier): Each docs -> (B, nO).
 
-    Raises ValueError in training for a member that gives other scores than probabilities.
+    Raises ValueError for a member that gives no scores of docs, and in training for one that gives
+    other scores than probabilities.
     """
     dims = {"nO": members[0].maybe_get_dim("nO")}
     return Model("soft_vote", forward, init=init, layers=list(members), dims=dims)
@@ -31,6 +32,7 @@ def soft_vote(*members: Classifier) -> Classifier:
 def forward(model: Classifier, docs: List[DocLike], is_train: bool) -> Tuple[Floats2d, Callable]:
     """Ask all members, and tell each on the way back what it got wrong itself."""
     votes, callbacks = zip(*(member(docs, is_train) for member in model.layers), strict=True)
+    _check_votes(model, votes)
     if is_train:
         _check_probabilities(model, votes)
     mean = model.ops.xp.mean(model.ops.xp.stack(votes), axis=0)
@@ -45,7 +47,7 @@ def forward(model: Classifier, docs: List[DocLike], is_train: bool) -> Tuple[Flo
     return mean, backprop
 
 
-def _check_probabilities(model: Classifier, votes: Sequence[Floats2d]) -> None:
+def _check_votes(model: Classifier, votes: Sequence[Floats2d]) -> None:
     for number, vote in enumerate(votes):
         if isinstance(vote, list):
             raise ValueError(
@@ -53,6 +55,10 @@ def _check_probabilities(model: Classifier, votes: Sequence[Floats2d]) -> None:
                 f"('{model.layers[number].name}') gives a list, an item for each document, as a "
                 "tok2vec does. Give it the @architectures of a text classifier."
             )
+
+
+def _check_probabilities(model: Classifier, votes: Sequence[Floats2d]) -> None:
+    for number, vote in enumerate(votes):
         if not ((vote >= 0) & (vote <= 1 + _ROUNDING)).all():
             raise ValueError(
                 f"Layer '{model.name}' averages probabilities, but its model {number} "

@@ -127,18 +127,22 @@ def test_spacy_seeds_start_at_eight() -> None:
 @pytest.mark.parametrize("num_hashes", [0, -1, 17])
 def test_number_of_hashes_out_of_range_is_refused(num_hashes: int) -> None:
     with pytest.raises(
-        ValueError, match=f"NORM: num_hashes must be from 1 to 16, was: {num_hashes}"
+        ValueError, match=f"NORM: num_hashes must be a whole number from 1 to 16, was: {num_hashes}"
     ):
         hash_rows(10, attr="NORM", num_hashes=num_hashes, seed=1)
 
 
 @pytest.mark.parametrize("nV", [0, -5, 2**31])
 def test_number_of_rows_out_of_range_is_refused(nV: int) -> None:
-    with pytest.raises(ValueError, match=f"SHAPE: rows must be from 1 to 2147483647, was: {nV}"):
+    with pytest.raises(
+        ValueError, match=f"SHAPE: rows must be a whole number from 1 to 2147483647, was: {nV}"
+    ):
         hash_rows(nV, attr="SHAPE", num_hashes=1, seed=1)
 
 
 @pytest.mark.parametrize("seed", [-1, 2**32])
 def test_seed_out_of_range_is_refused(seed: int) -> None:
-    with pytest.raises(ValueError, match=f"NORM: seeds must be from 0 to 4294967295, was: {seed}"):
+    with pytest.raises(
+        ValueError, match=f"NORM: seeds must be a whole number from 0 to 4294967295, was: {seed}"
+    ):
         hash_rows(10, attr="NORM", num_hashes=1, seed=seed)

@@ -67,11 +67,12 @@ def test_scores_that_are_no_probabilities_are_refused_in_training(
         model.begin_update([])
 
 
-def test_member_that_is_no_classifier_is_refused_in_training(members: list[Member]) -> None:
+@pytest.mark.parametrize("is_train", [True, False])
+def test_member_that_is_no_classifier_is_refused(is_train: bool, members: list[Member]) -> None:
     tok2vec: Model = Model("tok2vec", lambda model, docs, is_train: ([docs], lambda d: d))
     model = soft_vote(*[member.model for member in members], tok2vec)
     with pytest.raises(ValueError, match=r"model 3 \('tok2vec'\) gives a list, an item for each"):
-        model.begin_update([])
+        model([], is_train)
 
 
 def test_one_member_is_itself(ops: Ops, members: list[Member]) -> None:
