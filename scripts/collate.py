@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from budget_gains import render_gains
 from corpus_tables import corpus_tables, read_corpora
 from dilated_tables import DILATED_TABLES
 from report_tables import TABLES, Table
@@ -86,6 +87,7 @@ def collate(folder: Path, corpora: Path, report: Path, docs: Path) -> Results:
         page: {name: render_table(results, table) for name, table in tables.items()}
         for page, tables in PAGES.items()
     }
+    pages["weighted.md"]["gains"] = render_gains(results)
     texts = {
         docs / page: fill((docs / page).read_text(encoding="utf8"), of_page, docs / page)
         for page, of_page in pages.items()

@@ -69,8 +69,8 @@ def render_table(results: Results, table: Table) -> str:
             (
                 _dataset_label(table, dataset),
                 comparison.label,
-                _signed(ours, METRICS[comparison.first[0].metric].ours, with_margin=True),
-                *([_signed(report, METRICS[comparison.first[0].metric].report)] * has_report),
+                signed(ours, METRICS[comparison.first[0].metric].ours, with_margin=True),
+                *([signed(report, METRICS[comparison.first[0].metric].report)] * has_report),
                 outcome,
             )
             for dataset, comparison, ours, report, outcome in compared
@@ -139,7 +139,7 @@ def _cells(ours: Optional[Stat], report: Optional[Stat], group: Group) -> list[s
     if group.report:
         cells += [
             _stat(report, metric.report, NONE),
-            _signed(difference(ours, report), metric.ours),
+            signed(difference(ours, report), metric.ours),
         ]
     return cells
 
@@ -153,7 +153,8 @@ def _stat(stat: Optional[Stat], spec: str, absent: str) -> str:
     return f"{stat.mean:{spec}}{sd}"
 
 
-def _signed(value: Optional[Difference], spec: str, *, with_margin: bool = False) -> str:
+def signed(value: Optional[Difference], spec: str, *, with_margin: bool = False) -> str:
+    """Write a difference with its sign, and its margin if there is one."""
     if value is None:
         return NONE
     spec = spec.lstrip("+")

@@ -20,6 +20,7 @@ pytest.importorskip("scipy", reason="scipy is not installed: pip install -e '.[p
 
 import collate
 import run_results
+from budget_gains import render_gains
 from run_results import Difference, Stat, difference, verdict
 from table_text import needed_runs, render_summary, render_table
 from weighted_tables import WEIGHTED_TABLES
@@ -66,7 +67,7 @@ def make_page(path: Path, names: Optional[list[str]] = None) -> Path:
 def make_pages(folder: Path) -> Path:
     """Write all pages, and return that of the report's tables."""
     for name, tables in collate.PAGES.items():
-        make_page(folder / name, list(tables))
+        make_page(folder / name, [*tables, *(["gains"] if name == "weighted.md" else [])])
     return make_page(folder / collate.PAGE)
 
 
@@ -285,6 +286,19 @@ def test_weighted_models_are_compared_at_each_budget(tmp_path: Path) -> None:
             (found,) = rows_of(text, "wnut17", f"{split}, {comparison}")
             assert found[2].split(" ± ")[0] == value and found[-1] == outcome, comparison
         assert not rows_of(text, "wnut17", f"{split}, 100 %: {one} – MultiHashEmbed, two hashes")
+
+
+def test_gains_are_those_of_the_budgets_in_short(tmp_path: Path) -> None:
+    write_results(tmp_path, "wnut17", HASH_EMBED, [0.20, 0.21, 0.22])
+    write_results(tmp_path, "wnut17", "weighted_near_zero", [0.30, 0.31, 0.32])
+    write_results(tmp_path, "conll-es", "budget_10_percent", [0.70])
+    write_results(tmp_path, "conll-es", "weighted_near_zero_budget_10_percent", [0.69])
+    text = render_gains(run_results.load(tmp_path, REPORT))
+    (whole,) = rows_of(text, "100 %")
+    assert all(re.fullmatch(r"\+0.100 ± 0.02\d, higher", cell) for cell in whole[1:3])
+    assert whole[3:] == ["missing"] * 2
+    (tenth,) = rows_of(text, "10 %")
+    assert tenth[1:] == ["missing"] * 2 + ["-0.010, one seed"] * 2
 
 
 def test_classifiers_stand_beside_the_paper_s_numbers(tmp_path: Path) -> None:
