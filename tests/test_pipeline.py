@@ -635,7 +635,7 @@ def test_norm_of_a_token_goes_before_the_norm_of_its_word(kind: str) -> None:
     (doc,) = make_docs("gonna gonna gonna")
     doc[1].norm_ = "going"
     (vectors,) = build_embed(kind, [doc]).predict([doc])
-    assert_array_equal(vectors[2], vectors[0])
+    assert_allclose(vectors[2], vectors[0], atol=1e-5)  # not the same row of a product
     assert abs(vectors[1] - vectors[0]).max() > 1e-3
 
 
@@ -643,7 +643,7 @@ def test_attributes_that_are_not_embedded_make_no_difference(kind: str) -> None:
     (doc,) = make_docs("gonna gonna")
     doc[1].norm_ = "going"
     (vectors,) = build_embed(kind, [doc], ["ORTH", "SHAPE"]).predict([doc])
-    assert_array_equal(vectors[1], vectors[0])
+    assert_allclose(vectors[1], vectors[0], atol=1e-5)
 
 
 # Static vectors
