@@ -13,7 +13,8 @@ from wasabi import msg
 
 from ..corpora import model_docs
 from ..embedding_tables import embedding_name
-from ..importance import EmbeddingImportance, Ranking, SymbolImportance, symbol_importance
+from ..importance import Ranking, symbol_importance
+from ..importance_reports import EmbeddingImportance, SymbolImportance
 from ._show import show_collisions, show_table
 from ._util import import_code, load_pipeline
 
