@@ -76,8 +76,8 @@ VERDICTS_NOTE = (
 CLASSIFIERS_NOTE = (
     "spaCy's own classifiers have its default dropout of 0.1 and L2 of 0.01, the others neither; "
     "the rest of [training] is the same for all. CPU s are of whichever machine a run was on, an "
-    "Intel Xeon or an AMD EPYC: good for the order of things. Intervals are over seeds of weights and batches, "
-    "with one hash seed, and do not hold the test set's own error"
+    "Intel Xeon or an AMD EPYC: good for the order of things. Intervals are over seeds of weights "
+    "and batches, with one hash seed, and do not hold the test set's own error"
 )
 SPEEDS = Path(__file__).parents[1] / "benchmarks" / "results" / "textcat.json"
 SPEED_NOTE = (
