@@ -45,6 +45,11 @@ def text_step(nlp: Language, batches: Sequence[Sequence[str]]) -> Step:
     return lambda i: partial(_pipe, nlp, batches[i % len(batches)])
 
 
+def make_docs(nlp: Language, docs: Sequence[Doc]) -> list[Doc]:
+    """Make docs for a pipeline of the words of docs of another vocab, without annotation."""
+    return [Doc(nlp.vocab, words=[token.text for token in doc]) for doc in docs]
+
+
 def make_examples(nlp: Language, docs: Sequence[Doc]) -> list[Example]:
     """Make examples for a pipeline of the words and entities of docs of another vocab."""
     examples = []

@@ -15,7 +15,7 @@ import numpy
 import spacy
 import typer
 from _bars import Bar, draw_bars
-from _pipelines import make_examples, update_step
+from _pipelines import make_docs, make_examples, update_step
 from _side_by_side import (
     ATTRS,
     NO_PLOTS,
@@ -387,11 +387,6 @@ def make_decoding_work(case: Case, text: Text, settings: Settings, nlp: Language
         for arm, found in annotated.items()
     }
     return Work(steps, [count_tokens(batch) for batch in batches], arms)
-
-
-def make_docs(nlp: Language, docs: Sequence[Doc]) -> list[Doc]:
-    """Make docs of the words of others, without annotation."""
-    return [example.predicted for example in make_examples(nlp, docs)]
 
 
 def annotate(pipe: TrainablePipe, docs: Sequence[Doc]) -> Sequence[Doc]:

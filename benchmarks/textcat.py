@@ -14,6 +14,7 @@ from typing import Annotated, NamedTuple, Optional, TypedDict
 import numpy
 import spacy
 import typer
+from _pipelines import make_docs
 from _side_by_side import (
     NO_PLOTS,
     RESULTS,
@@ -134,14 +135,9 @@ def build(arm: str, folder: Path, docs: Sequence[Doc], settings: Settings) -> La
 def make_examples(nlp: Language, docs: Sequence[Doc]) -> list[Example]:
     """Make examples for a pipeline of the words and labels of docs of another vocab."""
     return [
-        Example.from_dict(Doc(nlp.vocab, words=[t.text for t in doc]), {"cats": doc.cats})
-        for doc in docs
+        Example.from_dict(made, {"cats": doc.cats})
+        for made, doc in zip(make_docs(nlp, docs), docs, strict=True)
     ]
-
-
-def make_docs(nlp: Language, docs: Sequence[Doc]) -> list[Doc]:
-    """Make docs for a pipeline of the words of docs of another vocab."""
-    return [example.predicted for example in make_examples(nlp, docs)]
 
 
 def measure(

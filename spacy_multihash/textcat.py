@@ -1,4 +1,8 @@
-"""The registered architectures for spaCy's textcat and textcat_multilabel: wiring only."""
+"""The registered architectures for spaCy's textcat and textcat_multilabel: wiring only.
+
+Longer than a module should be: the settings of one architecture and what they mean, which spaCy
+reads off one function, are a third of it.
+"""
 
 import warnings
 from functools import partial

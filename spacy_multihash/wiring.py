@@ -127,7 +127,8 @@ def weighted_layer(
 
 def default_importance_rows(nV: int) -> int:
     """Return the number of rows of importance parameters for nV component vectors."""
-    return IMPORTANCE_ROWS * max(nV, 1)  # what is wrong with nV is said where it is used
+    # What is wrong with nV, a quoted number for one, is said where it is used.
+    return IMPORTANCE_ROWS * (nV if is_whole(nV, 1) else 1)
 
 
 def _refuse_unused(attr: str, **is_set: bool) -> None:

@@ -243,6 +243,10 @@ def test_lookup_without_tables_is_refused(docs: list[Doc]) -> None:
         ({"rows": [5]}, "rows must have one entry per attribute: expected 3 .* was 1"),
         ({"rows": [40, 20, 3 * 10**8]}, "of SHAPE: importance_rows must be .*, was: 3000000000"),
         ({"rows": [40, 0, 20]}, "of PREFIX: rows must be a whole number from 1 to .*, was: 0"),
+        (
+            {"rows": [40, "20", 20]},
+            "of PREFIX: rows must be a whole number from 1 to .*, was: '20'",
+        ),
         ({"num_hashes": 17}, "num_hashes must be a whole number from 1 to 16, was: 17"),
         ({"width": 0}, "width must be a whole number from 1 on, was: 0"),
     ],

@@ -21,7 +21,7 @@ class Pinned(Generic[T]):
     trained tables into noise, or quietly disagree with the config. A pinned attr is saved like any
     other; loading compares it, and raises ValueError if the two sides differ.
 
-    value: an int, a string, or a list of ints.
+    value: an int, a bool, a string, or a list of ints.
     """
 
     value: T
