@@ -10,9 +10,7 @@ from spacy.language import Language
 from thinc.api import Ops, fix_random_seed, get_current_ops, prefer_gpu, set_current_ops
 from thinc.util import has_cupy_gpu
 
-ROOT = Path(__file__).resolve().parent.parent
-# Real data and a real pipeline beside a checkout; users have neither.
-SHARED = ROOT.parent / "shared"
+from tests.helpers.paths import SHARED
 
 # A machine that others share may take any time for an example.
 settings.register_profile("no deadline", deadline=None)

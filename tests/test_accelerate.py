@@ -16,8 +16,7 @@ from thinc.api import SGD, Adam, Config, Model, NumpyOps, Ops, chain, fix_random
 from spacy_multihash.acceleration import Acceleration, accelerate
 from spacy_multihash.products import ProductOps
 from spacy_multihash.swaps import swap_nodes
-
-from .corpora import SENTENCES
+from tests.helpers.corpora import SENTENCES
 
 OUR_EMBED = "spacy-multihash.MultiHashEmbed.v1"
 OUR_ENCODER = "spacy-multihash.MaxoutWindowEncoder.v1"

@@ -28,8 +28,7 @@ from spacy_multihash import (
     set_tables,
     spacy_seeds,
 )
-
-from .layers.gradients import check_param_gradients
+from tests.helpers.gradients import check_param_gradients
 
 ATTRS = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
 ROWS = [500, 100, 100, 50]

@@ -29,8 +29,15 @@ from spacy_multihash import (
 from spacy_multihash.callbacks import find_multi_embed, make_init_tables_v1
 from spacy_multihash.corpora import training_docs
 from spacy_multihash.products import ProductOps
-
-from .corpora import CALLBACK, HASH, LOOKUP, build, make_docs, small_config, write_corpus
+from tests.helpers.corpora import (
+    CALLBACK,
+    HASH,
+    LOOKUP,
+    build,
+    make_docs,
+    small_config,
+    write_corpus,
+)
 
 NORMS = {".": 4, "anna": 2, "bob": 2, "rome": 2}  # the norms that occur twice or more
 

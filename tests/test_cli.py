@@ -12,8 +12,7 @@ from typer.testing import CliRunner, Result
 from spacy_multihash import read_tables
 from spacy_multihash.cli import multihash_cli
 from spacy_multihash.cli.init_tables import init_tables
-
-from .corpora import CALLBACK, LOOKUP, make_docs, small_config, write_corpus
+from tests.helpers.corpora import CALLBACK, LOOKUP, make_docs, small_config, write_corpus
 
 
 @pytest.fixture

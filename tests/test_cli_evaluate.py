@@ -12,8 +12,7 @@ from typer.testing import CliRunner, Result
 
 from spacy_multihash.cli import multihash_cli
 from spacy_multihash.corpora import read_docs
-
-from .corpora import make_docs, write_corpus
+from tests.helpers.corpora import make_docs, write_corpus
 
 PARTS = ("seen", "unseen")
 WAYS = ("others masked", "counted once")

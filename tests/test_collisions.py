@@ -34,8 +34,8 @@ from spacy_multihash.row_inspection import (
 )
 from spacy_multihash.row_statistics import in_collision_by_chance
 from spacy_multihash.wiring import attr_id
+from tests.helpers.corpora import make_docs, write_corpus
 
-from .corpora import make_docs, write_corpus
 from .layers.test_hash_rows import reference
 from .test_inspect_rows import KEYS, add_embedding, invoke, said
 

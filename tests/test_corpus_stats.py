@@ -21,8 +21,7 @@ from typer.testing import CliRunner, Result
 from spacy_multihash.cli.corpus_stats import corpus_stats, corpus_stats_cli
 from spacy_multihash.corpus_stats import CorpusStats, SeenStats, Unknown, describe_corpus
 from spacy_multihash.entities import Matching
-
-from .corpora import make_docs, write_corpus
+from tests.helpers.corpora import make_docs, write_corpus
 
 APP = typer.Typer()
 APP.command("corpus-stats")(corpus_stats_cli)

@@ -7,7 +7,7 @@ import pytest
 import spacy
 from thinc.api import Config
 
-from .conftest import ROOT
+from tests.helpers.paths import ROOT
 
 
 @pytest.mark.parametrize(

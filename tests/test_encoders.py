@@ -16,8 +16,7 @@ from spacy_multihash import (
     effective_input_width,
 )
 from spacy_multihash.layers import IteratedDilatedEncoder
-
-from .layers.maxout import random_vectors
+from tests.helpers.maxout import random_vectors
 
 WINDOWS = {"width": 4, "window_size": 1, "maxout_pieces": 3, "depth": 2}
 

@@ -7,8 +7,7 @@ from spacy.tokens import DocBin
 
 from spacy_multihash.corpora import read_docs, write_corpora
 from spacy_multihash.files import write_bytes, write_json
-
-from .corpora import make_docs
+from tests.helpers.corpora import make_docs
 
 
 def fail(*args: object) -> None:

@@ -21,8 +21,8 @@ from spacy_multihash.corpora import model_docs
 from spacy_multihash.embedding_tables import WeightedEmbedding, find_weighted, rows_of
 from spacy_multihash.importance import Ranking, symbol_importance
 from spacy_multihash.importance_reports import EmbeddingImportance
+from tests.helpers.corpora import HASH, SENTENCES, write_corpus
 
-from .corpora import HASH, SENTENCES, write_corpus
 from .test_collisions import (
     DICTIONARY,
     ENSEMBLE,

@@ -41,8 +41,16 @@ from spacy_multihash.row_statistics import (
     pairs_by_chance,
     unreached_by_chance,
 )
+from tests.helpers.corpora import (
+    CALLBACK,
+    HASH,
+    LOOKUP,
+    build,
+    make_docs,
+    small_config,
+    write_corpus,
+)
 
-from .corpora import CALLBACK, HASH, LOOKUP, build, make_docs, small_config, write_corpus
 from .layers.test_hash_rows import reference
 
 SPACY = {**HASH, "@architectures": "spacy.MultiHashEmbed.v2"}

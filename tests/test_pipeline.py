@@ -36,8 +36,7 @@ from spacy_multihash import (
     spacy_seeds,
 )
 from spacy_multihash.callbacks import count_tables
-
-from .corpora import CALLBACK, small_config, write_corpus
+from tests.helpers.corpora import CALLBACK, small_config, write_corpus
 
 WIDTH = 16
 ATTRS = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]

@@ -9,8 +9,7 @@ import pytest
 from convert import DATASETS, SplitSummary, convert
 
 from spacy_multihash.cli.corpus_stats import corpus_stats
-
-from .conftest import SHARED
+from tests.helpers.paths import SHARED
 
 # From the name of a data set to the folder of its splits, and what was counted on the way.
 Published = Callable[[str], tuple[Path, list[SplitSummary]]]

@@ -15,8 +15,7 @@ from thinc.api import Config
 from spacy_multihash.entities import known_entities
 from spacy_multihash.evaluation import evaluate_entities
 from spacy_multihash.scorers import make_seen_unseen_scorer_v1
-
-from .corpora import HASH, make_docs, small_config, write_corpus
+from tests.helpers.corpora import HASH, make_docs, small_config, write_corpus
 
 SCORER = "spacy-multihash.seen_unseen_scorer.v1"
 

@@ -28,9 +28,9 @@ from spacy_multihash.cli.evaluate import evaluate
 from spacy_multihash.cli.inspect_rows import inspect_rows
 from spacy_multihash.entities import Matching
 from spacy_multihash.importance import Ranking, symbol_importance
+from tests.helpers.corpora import CALLBACK, LOOKUP, make_docs, write_corpus
+from tests.helpers.paths import ROOT
 
-from .conftest import ROOT
-from .corpora import CALLBACK, LOOKUP, make_docs, write_corpus
 from .test_tagger_ner import (
     CRF,
     EMBED,

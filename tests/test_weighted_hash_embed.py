@@ -19,8 +19,7 @@ from spacy_multihash import (
     make_tables,
     set_tables,
 )
-
-from .layers.gradients import check_param_gradients
+from tests.helpers.gradients import check_param_gradients
 
 ATTRS = ["NORM", "PREFIX", "SHAPE"]
 ROWS = [40, 20, 10]

@@ -17,8 +17,7 @@ from thinc.api import chain
 
 from spacy_multihash.layers import MaxoutNorm, TableEmbed, gpu, hash_rows, kernels, multi_embed
 from spacy_multihash.layers.hash_rows import seeds_of
-
-from .maxout import random_vectors, randomize
+from tests.helpers.maxout import random_vectors, randomize
 
 SOURCE = Path(gpu.__file__).with_name("gpu.cu")
 THREADS = 4

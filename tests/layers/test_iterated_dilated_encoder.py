@@ -14,9 +14,8 @@ from spacy_multihash.layers import (
     effective_input_width,
 )
 from spacy_multihash.products import set_products
-
-from .gradients import slopes
-from .maxout import OTHER_FLOATS, batch, flat, random_vectors, randomize
+from tests.helpers.gradients import slopes
+from tests.helpers.maxout import OTHER_FLOATS, batch, flat, random_vectors, randomize
 
 LENGTHS = [3, 0, 1, 14, 0, 2]
 # Dilations, repeats, window size, and which options are on.

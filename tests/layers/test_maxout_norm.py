@@ -5,9 +5,8 @@ from thinc.api import Maxout, Model, Ops, fix_random_seed, to_numpy
 
 from spacy_multihash.layers import MaxoutNorm, blocks, kernels
 from spacy_multihash.products import set_products
-
-from .gradients import check_param_gradients
-from .maxout import OTHER_FLOATS, random_vectors, randomize, reference_maxout_norm
+from tests.helpers.gradients import check_param_gradients
+from tests.helpers.maxout import OTHER_FLOATS, random_vectors, randomize, reference_maxout_norm
 
 
 @pytest.fixture

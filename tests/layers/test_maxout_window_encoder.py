@@ -12,9 +12,15 @@ from thinc.api import Model, Ops, fix_random_seed, set_dropout_rate, to_numpy
 from spacy_multihash import encoder_from_spacy
 from spacy_multihash.layers import MaxoutWindowEncoder, kernels, maxout_window_encoder
 from spacy_multihash.products import set_products
-
-from .gradients import check_param_gradients
-from .maxout import OTHER_FLOATS, batch, flat, random_vectors, randomize, reference_encoder
+from tests.helpers.gradients import check_param_gradients
+from tests.helpers.maxout import (
+    OTHER_FLOATS,
+    batch,
+    flat,
+    random_vectors,
+    randomize,
+    reference_encoder,
+)
 
 LENGTHS = [3, 0, 1, 14, 0, 2]
 

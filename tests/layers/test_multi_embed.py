@@ -4,8 +4,7 @@ from numpy.testing import assert_allclose
 from thinc.api import Model, Ops, chain, to_numpy
 
 from spacy_multihash.layers import TableEmbed, hash_rows, multi_embed
-
-from .gradients import check_param_gradients
+from tests.helpers.gradients import check_param_gradients
 
 
 def attr_layer(seed: int, nO: int = 2, nV: int = 5, num_hashes: int = 2) -> Model:

@@ -6,8 +6,7 @@ from numpy.testing import assert_allclose
 from thinc.api import Model, Ops, to_numpy
 
 from spacy_multihash.layers import TableEmbed
-
-from .gradients import check_param_gradients
+from tests.helpers.gradients import check_param_gradients
 
 CASES = {
     "distinct": [[0, 1], [2, 3]],

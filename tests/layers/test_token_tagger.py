@@ -8,9 +8,9 @@ from thinc.api import Linear, Model, Ops, chain, set_dropout_rate, to_numpy, wit
 
 from spacy_multihash.layers import IteratedDilatedEncoder, MaxoutWindowEncoder, token_tagger
 from spacy_multihash.types import DocLike
+from tests.helpers.gradients import check_param_gradients, slopes
+from tests.helpers.maxout import randomize
 
-from .gradients import check_param_gradients, slopes
-from .maxout import randomize
 from .test_iterated_dilated_encoder import Weights, reference, weights_of
 
 SYMBOLS, WIDTH, TAGS, REPEATS = 6, 4, 5, 3

@@ -19,8 +19,7 @@ from spacy_multihash.layers import (
     unit_importance,
     weighted_embed,
 )
-
-from .gradients import check_param_gradients
+from tests.helpers.gradients import check_param_gradients
 
 AGGREGATES = ["sum", "mean", "concatenate"]
 K, WIDTH, ROWS = 3, 4, 7

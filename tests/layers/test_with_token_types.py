@@ -12,8 +12,7 @@ from thinc.types import Ints1d, Ragged
 
 from spacy_multihash.layers import TableEmbed, hash_rows, multi_embed, with_token_types
 from spacy_multihash.layers.with_token_types import distinct_rows
-
-from .gradients import check_param_gradients
+from tests.helpers.gradients import check_param_gradients
 
 A, B, KEY = 10, 20, 30  # attribute ids
 # The package has the function under the name of its module.

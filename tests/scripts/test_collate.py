@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from report_tables import DATASETS, OURS, TABLES
 from tasks import CRF, HASH_EMBED, NER, TASKS, TEXTCAT
 
-from ..conftest import ROOT
+from tests.helpers.paths import ROOT
 
 pytest.importorskip("pandas", reason="pandas is not installed: pip install -e '.[plots]'")
 pytest.importorskip("scipy", reason="scipy is not installed: pip install -e '.[plots]'")

@@ -9,7 +9,7 @@ from corpus_tables import corpus_tables, read_corpora
 from report_tables import DATASETS, STAND_IN
 from run_results import read_report
 
-from ..conftest import ROOT
+from tests.helpers.paths import ROOT
 
 CORPORA = ROOT / "results" / "corpora"
 REPORT = read_report(ROOT / "results" / "report_tables.json")

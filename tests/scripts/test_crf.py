@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc, DocBin, Span
 from spacy.vocab import Vocab
 
-from ..corpora import SENTENCES, make_docs, write_corpus
+from tests.helpers.corpora import SENTENCES, make_docs, write_corpus
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from grid import (
 from spacy.util import load_model_from_config
 from tasks import AG_NEWS, CRF, HASH_EMBED, NER, ROW_SHARES, TEXTCAT, TOPICS
 
-from ..corpora import make_docs, write_corpus
+from tests.helpers.corpora import make_docs, write_corpus
 
 
 def test_runs_of_the_grid_are_distinct_and_their_names_lead_back() -> None:

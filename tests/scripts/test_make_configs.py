@@ -12,7 +12,7 @@ from spacy.util import load_config, load_model_from_config, registry
 from textcat_arms import TEXTCAT
 from thinc.api import Config, NumpyOps
 
-from ..conftest import ROOT
+from tests.helpers.paths import ROOT
 
 NAMES = sorted(make_configs.ARMS)
 

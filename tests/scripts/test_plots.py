@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 from tasks import HASH_EMBED
 
-from ..conftest import ROOT
+from tests.helpers.paths import ROOT
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install -e '.[plots]'")
 pytest.importorskip("pandas", reason="pandas is not installed: pip install -e '.[plots]'")

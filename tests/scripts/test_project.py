@@ -13,7 +13,7 @@ from spacy.util import load_config
 from tasks import TEXTCAT
 from weasel.util.config import load_project_config
 
-from ..conftest import ROOT
+from tests.helpers.paths import ROOT
 
 
 def load(dataset: str) -> Any:

@@ -16,7 +16,7 @@ from grid import Run
 from result_files import FORMAT, results_path
 from tasks import CRF, HASH_EMBED
 
-from ..conftest import ROOT
+from tests.helpers.paths import ROOT
 
 RUNS = [Run("wnut17", HASH_EMBED, seed=seed) for seed in range(3)]
 # In the place of run_one.py: writes its name, and fails for seed 1.

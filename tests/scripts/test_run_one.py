@@ -18,8 +18,7 @@ from thinc.api import Config
 
 from spacy_multihash.cli.evaluate import evaluate
 from spacy_multihash.entities import Matching
-
-from ..corpora import make_docs, write_corpus
+from tests.helpers.corpora import make_docs, write_corpus
 
 RUN = Run("wnut17", HASH_EMBED)
 SETTINGS: dict[str, Any] = {"dropout": 0.1}

@@ -8,7 +8,7 @@ from spacy.tokens import Doc, DocBin
 from spacy.util import load_model_from_config
 from thinc.api import Config
 
-from .conftest import ROOT
+from tests.helpers.paths import ROOT
 
 SENTENCES = [
     (["Anna", "met", "Bob", "in", "Rome", "."], ["B-PER", "O", "B-PER", "O", "B-GPE", "O"]),
