@@ -30,8 +30,7 @@ from spacy_multihash.entities import Matching
 from spacy_multihash.importance import Ranking, symbol_importance
 from tests.helpers.corpora import CALLBACK, LOOKUP, make_docs, write_corpus
 from tests.helpers.paths import ROOT
-
-from .test_tagger_ner import (
+from tests.helpers.tagger_ner import (
     CRF,
     EMBED,
     ITERATED,

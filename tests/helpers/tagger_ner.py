@@ -1,0 +1,157 @@
+"""Pipelines with tagger_ner, and a few sentences that they learn."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy
+import spacy
+from numpy.testing import assert_array_equal
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+from thinc.api import Model, fix_random_seed
+
+from spacy_multihash.entity_tagger import EntityTagger
+
+SENTENCES: list[tuple[str, list[tuple[int, int, str]]]] = [
+    ("Anna met Bob in New York .", [(0, 4, "PER"), (9, 12, "PER"), (16, 24, "GPE")]),
+    ("Bob left Rome .", [(0, 3, "PER"), (9, 13, "GPE")]),
+    ("Anna likes New York .", [(0, 4, "PER"), (11, 19, "GPE")]),
+    ("They like rain .", []),
+]
+TEXTS = [text for text, _ in SENTENCES] + ["", "Zoë met Anna", "Rome", "  ", "They like Bob ."]
+ITERATED = {
+    "@architectures": "spacy-multihash.IteratedDilatedEncoder.v1",
+    "width": 16,
+    "dilations": [1, 2, 1],
+    "repeats": 2,
+}
+MAXOUT = {
+    "@architectures": "spacy-multihash.MaxoutWindowEncoder.v1",
+    "width": 16,
+    "window_size": 1,
+    "maxout_pieces": 2,
+    "depth": 1,
+}
+EMBED = {
+    "@architectures": "spacy-multihash.MultiHashEmbed.v1",
+    "width": 16,
+    "attrs": ["NORM", "SHAPE"],
+    "rows": [100, 50],
+    "include_static_vectors": False,
+}
+LISTENER = {"@architectures": "spacy.Tok2VecListener.v1", "width": 16, "upstream": "tok2vec"}
+
+# What a doc's entities are: start, end, label, and the ids of links.
+Found = list[tuple[int, int, str, str, str]]
+
+
+def tok2vec(encode: dict[str, Any] = ITERATED, embed: dict[str, Any] = EMBED) -> dict[str, Any]:
+    return {"@architectures": "spacy.Tok2Vec.v2", "embed": embed, "encode": encode}
+
+
+def tagger(vectors: dict[str, Any] | None = None, **model: Any) -> dict[str, Any]:
+    name = "spacy-multihash.TokenTagger.v1"
+    return {"@architectures": name, "tok2vec": vectors or tok2vec(), **model}
+
+
+CRF = tagger(learn_transitions=True)
+
+
+def blank(model: dict[str, Any] | None = None, **config: Any) -> Language:
+    fix_random_seed(0)
+    nlp = spacy.blank("en")
+    nlp.add_pipe("tagger_ner", config={"model": model or tagger(), **config})
+    return nlp
+
+
+def pipe_of(nlp: Language, name: str = "tagger_ner") -> EntityTagger:
+    pipe = nlp.get_pipe(name)
+    assert isinstance(pipe, EntityTagger)
+    return pipe
+
+
+def examples_of(nlp: Language) -> list[Example]:
+    return [Example.from_dict(nlp.make_doc(text), {"entities": ents}) for text, ents in SENTENCES]
+
+
+def fit(nlp: Language, steps: int = 40, *, drop: float = 0.0) -> Language:
+    batch = examples_of(nlp)
+    sgd = nlp.initialize(lambda: batch)
+    sgd.learn_rate = 0.01
+    for _ in range(steps):
+        nlp.update(batch, sgd=sgd, drop=drop)
+    return nlp
+
+
+def trained(model: dict[str, Any] | None = None, steps: int = 40, **config: Any) -> Language:
+    return fit(blank(model, **config), steps, drop=0.1)
+
+
+def initialized(model: dict[str, Any] | None = None, **config: Any) -> Language:
+    return fit(blank(model, **config), 0)
+
+
+def randomize(model: Model) -> None:
+    """Draw all weights: of few inputs, entities of all lengths come out of it."""
+    rng = numpy.random.default_rng(5)
+    for node in model.walk():
+        for name in node.param_names:
+            if node.has_param(name):
+                shape = node.get_param(name).shape
+                values = rng.normal(size=shape, scale=1.2 / numpy.sqrt(shape[-1]))
+                node.set_param(name, node.ops.asarray(values.astype("float32")))
+
+
+def randomized(model: dict[str, Any] | None = None, **config: Any) -> Language:
+    nlp = initialized(model, **config)
+    randomize(pipe_of(nlp).model)
+    output = pipe_of(nlp).model.get_ref("output_layer")
+    # Fewer tokens outside of all entities, and more that are one
+    C = output.get_dim("nO") // 4
+    more = output.ops.asarray1f([-3.0, *[0.0] * (3 * C), *[9.0] * C])
+    output.set_param("b", output.get_param("b") + more)
+    return nlp
+
+
+def assert_same_weights(nlp: Language, other: Language) -> None:
+    nodes = zip(pipe_of(nlp).model.walk(), pipe_of(other).model.walk(), strict=True)
+    for node, other_node in nodes:
+        for name in node.param_names:
+            assert_array_equal(node.get_param(name), other_node.get_param(name))
+
+
+def entities_of(docs: Iterable[Doc]) -> list[list[tuple[str, str]]]:
+    return [[(ent.text, ent.label_) for ent in doc.ents] for doc in docs]
+
+
+def gold() -> list[list[tuple[str, str]]]:
+    return [[(text[i:j], label) for i, j, label in ents] for text, ents in SENTENCES]
+
+
+def found(doc: Doc) -> Found:
+    return [(e.start, e.end, e.label_, e.kb_id_, e.ent_id_) for e in doc.ents]
+
+
+DECODERS: dict[str, tuple[dict[str, Any], str]] = {
+    "greedy": (tagger(), "greedy"),
+    "constrained": (tagger(), "constrained"),
+    "crf": (CRF, "crf"),
+    "greedy, of a crf": (CRF, "greedy"),
+}
+
+
+def loss_of(nlp: Language, examples: list[Example]) -> tuple[float, numpy.ndarray]:
+    pipe = pipe_of(nlp)
+    scores, _ = pipe.model.begin_update([eg.predicted for eg in examples])
+    return pipe.get_loss(examples, scores)
+
+
+def partly_annotated(nlp: Language) -> list[Example]:
+    words = TEXTS[0].split()
+    partial = Doc(nlp.vocab, words=words, ents=["B-PER", "O", "", "", "B-GPE", "I-GPE", ""])
+    return [
+        Example(nlp.make_doc(TEXTS[1]), Doc(nlp.vocab, words=TEXTS[1].split())),
+        Example(Doc(nlp.vocab, words=words), partial),
+        Example(nlp.make_doc(""), Doc(nlp.vocab)),
+    ]
