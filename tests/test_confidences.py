@@ -9,8 +9,7 @@ from thinc.api import Ops
 
 from spacy_multihash.biluo import Constraints, Entities, tag_names
 from spacy_multihash.confidences import entity_marginals, entity_products
-
-from .test_linear_chain import Batch, batches, probabilities, valid_sequences
+from tests.helpers.linear_chain import Batch, batches, probabilities, valid_sequences
 
 
 def all_entities(lengths: list[int], num_labels: int) -> Entities:

@@ -1,0 +1,94 @@
+"""A linear chain without dynamic programming: all sequences of tags, one by one."""
+
+from functools import cache
+from itertools import product
+
+import numpy
+from hypothesis import strategies as st
+
+from spacy_multihash.biluo import MISSING, Constraints, tag_names
+from spacy_multihash.linear_chain import crf_loss
+
+Weighted = list[tuple[tuple[int, ...], float]]
+
+
+@cache
+def valid_sequences(num_labels: int, length: int) -> list[tuple[int, ...]]:
+    """List all tags that entities in so many tokens have, by reading their names."""
+    names = tag_names("XYZ"[:num_labels])
+    found = []
+    for tags in product(range(len(names)), repeat=length):
+        inside = ""
+        for tag in tags:
+            kind, label = names[tag][0], names[tag][2:]
+            if (kind in "IL") != (inside != "") or (kind in "IL" and label != inside):
+                break
+            inside = label if kind in "BI" else ""
+        else:
+            if not inside:
+                found.append(tags)
+    return found
+
+
+def log_sum(logs: list[float]) -> float:
+    peak = max(logs)
+    return peak + float(numpy.log(sum(numpy.exp(log - peak) for log in logs)))
+
+
+def score(scores: numpy.ndarray, transitions: numpy.ndarray, tags: tuple[int, ...]) -> float:
+    return sum(float(row[tag]) for row, tag in zip(scores, tags, strict=True)) + sum(
+        float(transitions[pair]) for pair in zip(tags, tags[1:], strict=False)
+    )
+
+
+def probabilities(
+    scores: numpy.ndarray, transitions: numpy.ndarray, sequences: list[tuple[int, ...]]
+) -> tuple[float, Weighted]:
+    """Return the log of the sum of all sequences, and each one's share of it."""
+    logs = [score(scores, transitions, tags) for tags in sequences]
+    total = log_sum(logs)
+    return total, [
+        (tags, float(numpy.exp(log - total))) for tags, log in zip(sequences, logs, strict=True)
+    ]
+
+
+class Batch:
+    """Docs with scores from -scale to scale, and gold tags of which a share is missing."""
+
+    def __init__(
+        self,
+        lengths: list[int],
+        num_labels: int = 2,
+        *,
+        scale: float = 2.0,
+        missing: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        rng = numpy.random.default_rng(seed)
+        nO = 4 * num_labels + 1
+        self.lengths = numpy.array(lengths, dtype="int32")
+        self.scores = rng.uniform(-scale, scale, (sum(lengths), nO)).astype("float32")
+        self.transitions = rng.uniform(-2, 2, (nO, nO)).astype("float32")
+        self.gold = numpy.zeros(sum(lengths), dtype="int64")
+        if max(lengths, default=0) <= 4:
+            tags = [valid_sequences(num_labels, length) for length in lengths]
+            drawn = [one[rng.integers(len(one))] for one in tags]
+            self.gold = numpy.array([tag for doc in drawn for tag in doc], dtype="int64")
+        self.gold[rng.random(len(self.gold)) < missing] = MISSING
+        self.starts = rng.random(len(self.gold)) < 0.2
+        self.starts[numpy.cumsum([0, *lengths])[:-1][self.lengths > 0]] = True
+        spaces, outside = rng.random((2, len(self.gold))) < 0.2
+        self.constraints = Constraints(self.starts, spaces, outside)
+
+    def loss(self) -> tuple[float, numpy.ndarray, numpy.ndarray]:
+        return crf_loss(self.scores, self.lengths, self.transitions, self.gold)
+
+
+batches = st.builds(
+    Batch,
+    st.lists(st.integers(0, 4), max_size=4),
+    st.integers(1, 2),
+    scale=st.sampled_from([0.0, 2.0, 500.0]),
+    missing=st.sampled_from([0.0, 0.5, 1.0]),
+    seed=st.integers(0, 2**32 - 1),
+)
