@@ -14,6 +14,7 @@ from spacy_multihash.layers import (
     effective_input_width,
 )
 from spacy_multihash.products import set_products
+from tests.helpers.dilated import reference_passes, weights_of
 from tests.helpers.gradients import slopes
 from tests.helpers.maxout import OTHER_FLOATS, batch, flat, random_vectors, randomize
 
@@ -53,55 +54,6 @@ def build(
     return randomize(model)
 
 
-Weights = dict[tuple[int, str], numpy.ndarray]
-
-
-def weights_of(model: Model) -> Weights:
-    """All parameters in float64, by the number of the layer, and their name."""
-    return {
-        (i, name): to_numpy(layer.get_param(name)).astype("float64")
-        for i, layer in enumerate(model.layers)
-        for name in layer.param_names
-    }
-
-
-def reference(model: Model, weights: Weights, X: numpy.ndarray) -> list[numpy.ndarray]:
-    """One doc, token by token, in float64: the vectors after each pass."""
-    dilations, repeats, w, residual = (
-        model.attrs[name].value for name in ("dilations", "repeats", "window_size", "residual")
-    )
-    convolutions = [layer.name for layer in model.layers].count("linear")
-    share = convolutions == 1 + len(dilations)
-
-    def convolve(X: numpy.ndarray, layer: int, dilation: int) -> numpy.ndarray:
-        W, b = weights[layer, "W"], weights[layer, "b"]
-        taps = W.reshape(len(W), 2 * w + 1, X.shape[1])
-        Y = numpy.tile(b, (len(X), 1))
-        for t in range(len(X)):
-            for tap in range(2 * w + 1):
-                place = t + (tap - w) * dilation
-                if 0 <= place < len(X):
-                    Y[t] += taps[:, tap] @ X[place]
-        return Y
-
-    def normalize(Y: numpy.ndarray, layer: int) -> numpy.ndarray:
-        if len(model.layers) == convolutions:
-            return Y
-        G, b = (weights[convolutions + layer, name] for name in "Gb")
-        centered = Y - Y.mean(axis=1, keepdims=True)
-        return centered / numpy.sqrt(Y.var(axis=1, keepdims=True) + 1e-8) * G + b
-
-    X = normalize(convolve(X.astype("float64"), 0, 1), 0)
-    passes = []
-    for number in range(repeats):
-        for i, dilation in enumerate(dilations):
-            layer = 1 + i + (0 if share else number * len(dilations))
-            Y = normalize(numpy.maximum(convolve(X, layer, dilation), 0), layer)
-            X = X + Y if residual else Y
-        passes.append(X)
-    return passes
-
-
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize(("dilations", "repeats", "window_size", "options"), SHAPES)
 def test_encoder_equals_its_reference(
@@ -109,7 +61,7 @@ def test_encoder_equals_its_reference(
 ) -> None:
     model = build(4, dilations, repeats, window_size, options, input_width=3)
     Xs = batch(ops, LENGTHS, 3)
-    expected = [reference(model, weights_of(model), to_numpy(X)) for X in Xs]
+    expected = [reference_passes(model, weights_of(model), to_numpy(X)) for X in Xs]
     for Ys in (model.predict(Xs), model.begin_update(Xs)[0]):
         assert [Y.shape for Y in Ys] == [(length, 4) for length in LENGTHS]
         assert_allclose(flat(Ys), numpy.concatenate([each[-1] for each in expected]), atol=1e-4)
@@ -154,7 +106,7 @@ def test_gradients_equal_central_differences_of_the_reference(
     weights, X = weights_of(model), flat(Xs).astype("float64")
 
     def loss() -> float:
-        docs = [reference(model, weights, doc) for doc in numpy.split(X, [2]) if len(doc)]
+        docs = [reference_passes(model, weights, doc) for doc in numpy.split(X, [2]) if len(doc)]
         passes = [numpy.concatenate([doc[number] for doc in docs]) for number in range(repeats)]
         return sum(
             float((Y * d).sum()) for Y, d in zip(passes, d_passes, strict=True) if d is not None

@@ -8,10 +8,9 @@ from thinc.api import Linear, Model, Ops, chain, set_dropout_rate, to_numpy, wit
 
 from spacy_multihash.layers import IteratedDilatedEncoder, MaxoutWindowEncoder, token_tagger
 from spacy_multihash.types import DocLike
+from tests.helpers.dilated import Weights, reference_passes, weights_of
 from tests.helpers.gradients import check_param_gradients, slopes
 from tests.helpers.maxout import randomize
-
-from .test_iterated_dilated_encoder import Weights, reference, weights_of
 
 SYMBOLS, WIDTH, TAGS, REPEATS = 6, 4, 5, 3
 LENGTHS = [3, 0, 1, 7]
@@ -126,7 +125,9 @@ def test_training_scores_the_tokens_after_every_pass(ops: Ops) -> None:
     assert scores.shape == (REPEATS, sum(LENGTHS), TAGS)
     encode = model.get_ref("tok2vec").get_ref("encode")
     E = to_numpy(model.get_ref("tok2vec").get_ref("embed").get_param("E"))
-    passes = [reference(encode, weights_of(encode), E[symbols]) for symbols in symbols_of(docs)]
+    passes = [
+        reference_passes(encode, weights_of(encode), E[symbols]) for symbols in symbols_of(docs)
+    ]
     for number in range(REPEATS):
         vectors = numpy.concatenate([each[number] for each in passes])
         assert_allclose(to_numpy(scores[number]), affine(model, vectors), atol=1e-4)
@@ -181,7 +182,7 @@ def test_gradients_equal_central_differences_of_the_reference(
         total, start = 0.0, 0
         for symbols in symbols_of(docs):
             if symbols:
-                passes = reference(encode, weights, E[symbols])[-len(scores) :]
+                passes = reference_passes(encode, weights, E[symbols])[-len(scores) :]
                 for Y, d in zip(passes, d_scores, strict=True):
                     total += float(((Y @ W.T + b) * d[start : start + len(symbols)]).sum())
             start += len(symbols)
