@@ -14,7 +14,7 @@ import run_results
 from dilated_tables import MODELS
 from run_results import Results
 
-from .test_collate import REPORT, write_results
+from tests.helpers.results import REPORT, write_results
 
 NAMES = ("dilated-scores", "receptive-field")
 

@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from report_tables import TABLES
 from run_results import Results, Stat
 
-from .test_collate import REPORT, write_results
+from tests.helpers.results import REPORT, write_results
 
 NAMES = ("dead-seed", "figure-3", "figure-4", "figure-5", "figure-6")
 

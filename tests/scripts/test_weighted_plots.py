@@ -14,7 +14,7 @@ import weighted_plots
 from run_results import Results
 from weighted_tables import MODELS
 
-from .test_collate import REPORT, write_results
+from tests.helpers.results import REPORT, write_results
 
 
 def test_figures_are_made_of_nothing_too() -> None:
