@@ -11,43 +11,30 @@ from spacy.ml.models.tok2vec import MaxoutWindowEncoder, MultiHashEmbed
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import load_model_from_config
-from thinc.api import SGD, Adam, Config, Model, NumpyOps, Ops, chain, fix_random_seed, noop
+from thinc.api import SGD, Adam, Model, NumpyOps, Ops, chain, noop
 
 from spacy_multihash.acceleration import Acceleration, accelerate
 from spacy_multihash.products import ProductOps
 from spacy_multihash.swaps import swap_nodes
-from tests.helpers.corpora import SENTENCES
-
-OUR_EMBED = "spacy-multihash.MultiHashEmbed.v1"
-OUR_ENCODER = "spacy-multihash.MaxoutWindowEncoder.v1"
-ATTRS = ["NORM", "PREFIX", "SPACY"]
-EMBED = {
-    "@architectures": "spacy.MultiHashEmbed.v2",
-    "width": 16,
-    "attrs": ATTRS,
-    "rows": [50, 20, 2],
-    "include_static_vectors": False,
-}
-ENCODE = {
-    "@architectures": "spacy.MaxoutWindowEncoder.v2",
-    "width": 16,
-    "depth": 2,
-    "window_size": 1,
-    "maxout_pieces": 3,
-}
-TOK2VEC = {"@architectures": "spacy.Tok2Vec.v2", "embed": EMBED, "encode": ENCODE}
-CNN = {
-    "@architectures": "spacy.HashEmbedCNN.v2",
-    "width": 12,
-    "depth": 1,
-    "embed_size": 40,
-    "window_size": 2,
-    "maxout_pieces": 2,
-    "subword_features": True,
-    "pretrained_vectors": None,
-}
-LISTENER = {"@architectures": "spacy.Tok2VecListener.v1", "width": 16, "upstream": "tok2vec"}
-TEXTS = [" ".join(words) for words, _ in SENTENCES] + ["", "\n  Anna and  Bob ?"]
+from tests.helpers.spacy_pipelines import (
+    CNN,
+    EMBED,
+    ENCODE,
+    LISTENER,
+    OUR_EMBED,
+    OUR_ENCODER,
+    TEXTS,
+    TOK2VEC,
+    assert_equal_tensors,
+    build,
+    gold,
+    make,
+    ner,
+    predictions,
+    tagger,
+    train,
+    with_listener,
+)
 
 
 def v1(section: dict[str, Any]) -> dict[str, Any]:
@@ -62,85 +49,9 @@ def v1(section: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def tagger(tok2vec: dict[str, Any] | str) -> dict[str, Any]:
-    return {
-        "factory": "tagger",
-        "model": {"@architectures": "spacy.Tagger.v2", "nO": None, "tok2vec": tok2vec},
-    }
-
-
-def ner(tok2vec: dict[str, Any] | str) -> dict[str, Any]:
-    model = {
-        "@architectures": "spacy.TransitionBasedParser.v2",
-        "state_type": "ner",
-        "extra_state_tokens": False,
-        "hidden_width": 8,
-        "maxout_pieces": 2,
-        "use_upper": True,
-        "tok2vec": tok2vec,
-    }
-    return {"factory": "ner", "model": model}
-
-
-def gold(nlp: Language) -> list[Example]:
-    """Tags are the length of the words, more or less; entities are those of the corpus."""
-    docs = [
-        Doc(nlp.vocab, words=words, tags=[f"T{len(w) % 3}" for w in words], ents=ents)
-        for words, ents in SENTENCES
-    ]
-    return [Example(Doc(nlp.vocab, words=[t.text for t in doc]), doc) for doc in docs]
-
-
-def build(components: dict[str, Any]) -> Language:
-    """A pipeline with random weights, moved away from their symmetric start."""
-    fix_random_seed(0)
-    nlp = make(components)
-    nlp.initialize(lambda: gold(nlp))
-    train(nlp)
-    return nlp
-
-
-def make(components: dict[str, Any]) -> Language:
-    config = {"nlp": {"lang": "en", "pipeline": list(components)}, "components": components}
-    return load_model_from_config(Config(config), auto_fill=True)
-
-
-def train(nlp: Language, steps: int = 3) -> dict[str, float]:
-    sgd = nlp.resume_training()
-    losses: dict[str, float] = {}
-    for _ in range(steps):
-        losses = nlp.update(gold(nlp), sgd=sgd, drop=0.1)
-    return losses
-
-
-def with_listener(**others: Any) -> dict[str, Any]:
-    return {
-        "tok2vec": {"factory": "tok2vec", "model": TOK2VEC},
-        "tagger": tagger(LISTENER),
-        **others,
-    }
-
-
 @pytest.fixture
 def nlp() -> Language:
     return build(with_listener(ner=ner(CNN)))
-
-
-def predictions(nlp: Language, texts: list[str] = TEXTS) -> list[Any]:
-    return [
-        (
-            [(t.tag_, t.head.i, t.dep_, t.lemma_, t.is_sent_start) for t in doc],
-            [(e.text, e.label_) for e in doc.ents],
-        )
-        for doc in nlp.pipe(texts)
-    ]
-
-
-def assert_equal_tensors(
-    one: Language, other: Language, texts: list[str] = TEXTS, atol: float = 1e-5
-) -> None:
-    for doc, other_doc in zip(one.pipe(texts), other.pipe(texts), strict=True):
-        assert_allclose(doc.tensor, other_doc.tensor, atol=atol)
 
 
 def assert_accelerates(nlp: Language, tmp_path: Path) -> Acceleration:

@@ -10,8 +10,8 @@ from typer.testing import CliRunner, Result
 
 from spacy_multihash.cli import multihash_cli
 from spacy_multihash.cli.accelerate import accelerate_pipeline
-
-from .test_accelerate import (
+from tests.helpers.cli import said
+from tests.helpers.spacy_pipelines import (
     CNN,
     TEXTS,
     TOK2VEC,
@@ -38,11 +38,6 @@ def model(nlp: Language, tmp_path: Path) -> Path:
 
 def invoke(*args: Any) -> Result:
     return CliRunner().invoke(multihash_cli, ["accelerate", *map(str, args)])
-
-
-def said(result: Result) -> str:
-    """What a command printed, on one line."""
-    return " ".join(result.output.split())
 
 
 def files(folder: Path) -> dict[Path, bytes]:

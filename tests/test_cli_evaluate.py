@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 
 from spacy_multihash.cli import multihash_cli
 from spacy_multihash.corpora import read_docs
+from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
 
 PARTS = ("seen", "unseen")
@@ -34,11 +35,6 @@ def folder(tmp_path: Path) -> Path:
 def invoke(folder: Path, *args: Any, model: str = "model", data: str = "dev.spacy") -> Result:
     paths = [str(folder / model), str(folder / data), "--train", str(folder / "train.spacy")]
     return CliRunner().invoke(multihash_cli, ["evaluate", *paths, *map(str, args)])
-
-
-def said(result: Result) -> str:
-    """What a command printed, on one line."""
-    return " ".join(result.output.split())
 
 
 def parts_with_labels(result: Result) -> list[str]:

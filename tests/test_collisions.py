@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +11,16 @@ import pytest
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
+from typer.testing import Result
 
-from spacy_multihash import Tables, count_symbols, cut_tables, make_tables, set_tables
-from spacy_multihash.cli.inspect_rows import inspect_rows
+from spacy_multihash.cli.inspect_rows import inspect_rows, inspect_rows_cli
 from spacy_multihash.collisions import Collisions, inspect_collisions
 from spacy_multihash.corpora import model_docs
-from spacy_multihash.corpus_symbols import count_corpus, ngram_ids, ngram_texts
+from spacy_multihash.corpus_symbols import ngram_ids, ngram_texts
 from spacy_multihash.embedding_tables import (
     EmbeddingTable,
     find_tables,
     find_weighted,
-    ngram_layers,
     rows_of,
 )
 from spacy_multihash.importance import symbol_importance
@@ -33,63 +32,24 @@ from spacy_multihash.row_inspection import (
     symbols_of,
 )
 from spacy_multihash.row_statistics import in_collision_by_chance
-from spacy_multihash.wiring import attr_id
+from tests.helpers.cli import invoke_command, said
 from tests.helpers.corpora import make_docs, write_corpus
-
-from .layers.test_hash_rows import reference
-from .test_inspect_rows import KEYS, add_embedding, invoke, said
-
-WEIGHTED = {
-    "@architectures": "spacy-multihash.MultiWeightedHashEmbed.v1",
-    "attrs": ["NORM", "SHAPE"],
-    "rows": [30, 8],
-    "importance_rows": [200, 11],
-    "seeds": [5, 6],
-}
-TEXTCAT = {
-    "@architectures": "spacy-multihash.TextCatHashEmbed.v1",
-    "exclusive_classes": True,
-    "width": 4,
-    "rows": 30,
-    "importance_rows": 60,
-}
-ENSEMBLE = {
-    "@architectures": "spacy-multihash.TextCatEnsemble.v1",
-    "*": {
-        "first": {**TEXTCAT, "ngram_orders": [1, 3]},
-        "second": {**TEXTCAT, "seed": 3, "ngram_orders": [2]},
-    },
-}
-DICTIONARY = {**TEXTCAT, "importance_by": "lookup", "ngram_orders": [1, 2]}
-TEXTS = ["what a joke this is", "it is what it is", "", "what a joke", "is"]
+from tests.helpers.ngrams import ngrams_by_loop
+from tests.helpers.pipelines import (
+    DICTIONARY,
+    ENSEMBLE,
+    TEXTCAT,
+    WEIGHTED,
+    add_embedding,
+    textcat_pipeline,
+    token_docs,
+    weighted_pipeline,
+)
+from tests.helpers.rows import KEYS, reference_rows
 
 
-def weighted_pipeline(**settings: Any) -> Language:
-    """Build a pipeline, with tables of symbols for those that look them up."""
-    nlp = spacy.blank("en")
-    add_embedding(nlp, "tok2vec", {**WEIGHTED, **settings})
-    if settings.get("importance_by") == "lookup":
-        counts = count_symbols(make_docs(), {name: attr_id(name) for name in ("NORM", "SHAPE")})
-        set_tables(nlp.get_pipe("tok2vec").model, make_tables(counts, min_freq=2))  # type: ignore[attr-defined]
-    nlp.initialize()
-    return nlp
-
-
-def textcat_pipeline(model: dict[str, Any]) -> Language:
-    """Build a pipeline, with a dictionary of n-grams for a model that looks them up."""
-    nlp = spacy.blank("en")
-    textcat: Any = nlp.add_pipe("textcat", config={"model": model})
-    for label in "XY":
-        textcat.add_label(label)
-    if any(node.name == "lookup_rows" for node in textcat.model.walk()):
-        counts = count_corpus(lambda: token_docs(nlp), ngram_layers(textcat.model))
-        set_tables(textcat.model, cut_tables(Tables(counts), min_freq=2))
-    nlp.initialize()
-    return nlp
-
-
-def token_docs(nlp: Language) -> list[Doc]:
-    return [nlp.make_doc(text) for text in TEXTS]
+def invoke(*args: Any) -> Result:
+    return invoke_command(inspect_rows_cli, *args)
 
 
 def shared_by_loop(rows: list[Any]) -> int:
@@ -162,9 +122,9 @@ def collisions(symbols: numpy.ndarray, **settings: Any) -> Collisions:
 def test_collisions_are_those_of_a_loop(num_hashes: int, independent: bool) -> None:
     symbols = KEYS[:60]
     found = collisions(symbols, num_hashes=num_hashes, independent=independent)
-    own = reference(symbols.tolist(), 200, 1, [importance_seed(5)])
+    own = reference_rows(symbols.tolist(), 200, 1, [importance_seed(5)])
     hashed = symbols.tolist() if independent else [row for (row,) in own]
-    rows = reference(hashed, 30, num_hashes, [5])
+    rows = reference_rows(hashed, 30, num_hashes, [5])
     both = [(*row, *its) for row, its in zip(rows, own, strict=True)]
     assert (found.component, found.attr, found.seed) == ("tok2vec", "NORM", 5)
     assert found.importance is not None and found.both is not None
@@ -255,17 +215,6 @@ def test_no_symbols_do_not_collide() -> None:
 # N-grams
 
 
-def ngrams_by_loop(docs: Iterable[Doc], *orders: int) -> list[str]:
-    words = [[token.lower_ for token in doc] for doc in docs]
-    return [
-        " ".join(own[i : i + order])
-        for own in words
-        for i in range(len(own))
-        for order in orders
-        if i + order <= len(own)
-    ]
-
-
 @pytest.mark.parametrize("make", [list, iter], ids=["list", "iterator"])
 def test_ngrams_of_a_corpus_are_those_of_a_loop(make: Callable[[Any], Any]) -> None:
     nlp = textcat_pipeline(ENSEMBLE)
@@ -317,7 +266,7 @@ def test_rows_of_an_ngram_are_those_of_its_id() -> None:
     id_ = int(symbols[texts.index("what a joke")])
     word = inspect_word(table, "What  a joke", nlp.vocab, symbols)
     assert (word.symbol, word.part) == ("what a joke", "components")
-    assert [word.rows] == reference([id_], 30, 2, [table.layer.attrs["seed"].value])
+    assert [word.rows] == reference_rows([id_], 30, 2, [table.layer.attrs["seed"].value])
     assert word.sharing is not None
     listed = [text for sharing in word.sharing for text in sharing.examples]
     assert all(text.isdigit() for text in listed)  # ids: nobody said where they occur

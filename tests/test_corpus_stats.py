@@ -9,22 +9,19 @@ from typing import Any
 import numpy
 import pytest
 import spacy
-import typer
 from hypothesis import given
 from hypothesis import strategies as st
 from spacy.attrs import LOWER
 from spacy.tokens import Doc, DocBin
 from spacy.vectors import Vectors
 from spacy.vocab import Vocab
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from spacy_multihash.cli.corpus_stats import corpus_stats, corpus_stats_cli
 from spacy_multihash.corpus_stats import CorpusStats, SeenStats, Unknown, describe_corpus
 from spacy_multihash.entities import Matching
+from tests.helpers.cli import invoke_command, said
 from tests.helpers.corpora import make_docs, write_corpus
-
-APP = typer.Typer()
-APP.command("corpus-stats")(corpus_stats_cli)
 
 
 @pytest.fixture
@@ -47,12 +44,7 @@ def paths(folder: Path, *names: str) -> list[Path]:
 
 
 def invoke(*args: Any) -> Result:
-    return CliRunner().invoke(APP, list(map(str, args)))
-
-
-def said(result: Result) -> str:
-    """What the command printed, on one line."""
-    return " ".join(result.output.split())
+    return invoke_command(corpus_stats_cli, *args)
 
 
 def make_doc(vocab: Vocab, text: str, *ents: str) -> Doc:

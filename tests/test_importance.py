@@ -10,10 +10,9 @@ from typing import Any
 import numpy
 import pytest
 import spacy
-import typer
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from spacy_multihash.cli.importance import importance, importance_cli
 from spacy_multihash.collisions import inspect_collisions
@@ -21,18 +20,18 @@ from spacy_multihash.corpora import model_docs
 from spacy_multihash.embedding_tables import WeightedEmbedding, find_weighted, rows_of
 from spacy_multihash.importance import Ranking, symbol_importance
 from spacy_multihash.importance_reports import EmbeddingImportance
+from tests.helpers.cli import invoke_command
 from tests.helpers.corpora import HASH, SENTENCES, write_corpus
-
-from .test_collisions import (
+from tests.helpers.ngrams import ngrams_by_loop
+from tests.helpers.pipelines import (
     DICTIONARY,
     ENSEMBLE,
     TEXTCAT,
-    ngrams_by_loop,
+    add_embedding,
     textcat_pipeline,
     token_docs,
     weighted_pipeline,
 )
-from .test_inspect_rows import add_embedding
 
 ALL = Ranking(top=1000, min_freq=1)
 
@@ -278,9 +277,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def invoke(*args: Any) -> Result:
-    app = typer.Typer()
-    app.command()(importance_cli)
-    return CliRunner().invoke(app, [str(arg) for arg in args])
+    return invoke_command(importance_cli, *args)
 
 
 def lines_of(result: Result) -> Iterator[str]:

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable
-from itertools import combinations, product
+from itertools import product
 from pathlib import Path
 from statistics import mean, pstdev
 from typing import Any
@@ -11,15 +11,13 @@ from typing import Any
 import numpy
 import pytest
 import spacy
-import typer
 from hypothesis import given
-from hypothesis import strategies as st
 from spacy.attrs import ENT_IOB, MORPH
 from spacy.language import Language
 from spacy.lookups import Lookups
 from spacy.tokens import Doc, DocBin
 from spacy.util import registry
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from spacy_multihash.cli.init_tables import init_tables
 from spacy_multihash.cli.inspect_rows import Inspection, inspect_rows, inspect_rows_cli
@@ -41,6 +39,7 @@ from spacy_multihash.row_statistics import (
     pairs_by_chance,
     unreached_by_chance,
 )
+from tests.helpers.cli import invoke_command, said
 from tests.helpers.corpora import (
     CALLBACK,
     HASH,
@@ -50,15 +49,10 @@ from tests.helpers.corpora import (
     small_config,
     write_corpus,
 )
-
-from .layers.test_hash_rows import reference
+from tests.helpers.pipelines import add_embedding
+from tests.helpers.rows import KEYS, ROWS, pairs_by_loop, reference_rows
 
 SPACY = {**HASH, "@architectures": "spacy.MultiHashEmbed.v2"}
-KEYS = numpy.random.default_rng(20221218).integers(0, 2**64, 3000, dtype="uint64")
-# Rows of a few symbols in a small table: many of them collide.
-ROWS = st.integers(1, 6).flatmap(
-    lambda k: st.lists(st.lists(st.integers(0, 3), min_size=k, max_size=k), min_size=1, max_size=12)
-)
 
 
 def write_config(folder: Path, embed: dict[str, Any], **callback: Any) -> Path:
@@ -75,14 +69,6 @@ def make_pipeline(folder: Path, embed: dict[str, Any], **callback: Any) -> Langu
     return nlp
 
 
-def add_embedding(nlp: Language, name: str, embed: dict[str, Any]) -> None:
-    encode = {"@architectures": "spacy.MaxoutWindowEncoder.v2", "width": 16, "depth": 1}
-    encode |= {"window_size": 1, "maxout_pieces": 2}
-    embed = {"width": 16, "include_static_vectors": False, **embed}
-    model = {"@architectures": "spacy.Tok2Vec.v2", "embed": embed, "encode": encode}
-    nlp.add_pipe("tok2vec", name, config={"model": model})
-
-
 def hash_tables(**settings: Any) -> list[EmbeddingTable]:
     nlp = spacy.blank("en")
     add_embedding(nlp, "tok2vec", {**HASH, "width": 16, **settings})
@@ -90,14 +76,7 @@ def hash_tables(**settings: Any) -> list[EmbeddingTable]:
 
 
 def invoke(*args: Any) -> Result:
-    app = typer.Typer()
-    app.command()(inspect_rows_cli)
-    return CliRunner().invoke(app, [str(arg) for arg in args])
-
-
-def said(result: Result) -> str:
-    """What a command printed, on one line."""
-    return " ".join(result.output.split())
+    return invoke_command(inspect_rows_cli, *args)
 
 
 def names(nlp: Language) -> list[tuple[str, str]]:
@@ -237,7 +216,7 @@ def test_use_of_a_table_is_that_of_a_plain_loop(num_hashes: int) -> None:
     assert use is not None
     rows = rows_of(table.layer, keys).tolist()
     if num_hashes <= 4:
-        assert rows == reference(keys.tolist(), 40, num_hashes, [seeds])
+        assert rows == reference_rows(keys.tolist(), 40, num_hashes, [seeds])
     assert use.num_symbols == 25
     assert use.load_factor == 25 * num_hashes / 40
     assert use.unreached.actual == len(set(range(40)) - {row for own in rows for row in own})
@@ -306,13 +285,6 @@ def test_lookup_is_not_compared_with_chance(tmp_path: Path) -> None:
 # Collisions
 
 
-def pairs_by_loop(rows: list[list[int]]) -> list[int]:
-    counts = [0] * (len(rows[0]) + 1)
-    for one, other in combinations(rows, 2):
-        counts[sum(a == b for a, b in zip(one, other, strict=True))] += 1
-    return counts[1:]
-
-
 @given(rows=ROWS)
 def test_colliding_pairs_are_those_of_a_loop_over_pairs(rows: list[list[int]]) -> None:
     assert colliding_pairs(numpy.array(rows, dtype="int32")) == pairs_by_loop(rows)
@@ -361,7 +333,7 @@ def test_rows_of_a_word_are_those_of_mmh3() -> None:
         "NORM",
         "apple",
     )
-    assert [word.rows] == reference([vocab["Apple"].norm], 50, 3, [5])
+    assert [word.rows] == reference_rows([vocab["Apple"].norm], 50, 3, [5])
     assert inspect_word(shape, "Apple", vocab).symbol == "Xxxxx"
     assert word.sharing is None
 
@@ -375,10 +347,10 @@ def test_symbols_that_share_rows_with_a_word_are_those_of_a_loop(attr: str) -> N
     word = inspect_word(table, "w3w3w3w3", vocab, symbols)
     own = docs[0].vocab["w3w3w3w3"]
     key = own.norm if attr == "NORM" else own.shape
-    (rows,) = reference([key], 11, 2, [table.layer.attrs["seed"].value])
+    (rows,) = reference_rows([key], 11, 2, [table.layer.attrs["seed"].value])
     others: dict[int, list[str]] = {1: [], 2: []}
     for symbol in (s for s in symbols.tolist() if s != key):
-        (its,) = reference([symbol], 11, 2, [table.layer.attrs["seed"].value])
+        (its,) = reference_rows([symbol], 11, 2, [table.layer.attrs["seed"].value])
         equal = sum(a == b for a, b in zip(rows, its, strict=True))
         if equal:
             others[equal].append(vocab.strings[symbol])
@@ -583,7 +555,7 @@ def test_rows_of_a_trained_pipeline_are_those_that_it_adds_up(english: Language)
     assert suspicious == {"NORM"}  # seed 8
     people = [inspect_word(table, "people", english.vocab) for table in tables]
     assert [w.symbol for w in people[:4]] == ["people", "p", "ple", "xxxx"]
-    (norm,) = reference([english.vocab.strings["people"]], 5000, 4, [8])
+    (norm,) = reference_rows([english.vocab.strings["people"]], 5000, 4, [8])
     assert people[0].rows == norm
 
 

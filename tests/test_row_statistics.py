@@ -16,8 +16,7 @@ from spacy_multihash.row_statistics import (
     joint_range,
     pairs_by_chance,
 )
-
-from .test_inspect_rows import ROWS, pairs_by_loop
+from tests.helpers.rows import ROWS, pairs_by_loop
 
 SEED = 20170913
 TRIALS = 400

@@ -1,4 +1,3 @@
-import mmh3
 import numpy
 import pytest
 from hypothesis import given
@@ -7,21 +6,10 @@ from thinc.api import NumpyOps, Ops, to_numpy
 
 from spacy_multihash.layers import default_seed, default_seeds, hash_rows, spacy_seeds
 from spacy_multihash.layers.hash_rows import DEAD_SEED, block_seeds
+from tests.helpers.rows import reference_rows
 
 IDS = st.lists(st.integers(0, 2**64 - 1), max_size=20)
 SEEDS = st.integers(0, 2**32 - 1)
-
-
-def reference(ids: list[int], nV: int, num_hashes: int, seeds: list[int]) -> list[list[int]]:
-    """Hash with mmh3, one id and one word at a time."""
-    rows = []
-    for key in ids:
-        words: list[int] = []
-        for seed in seeds:
-            digest = mmh3.hash_bytes(key.to_bytes(8, "little"), seed, x64arch=True)
-            words += [int.from_bytes(digest[i : i + 4], "little") for i in range(0, 16, 4)]
-        rows.append([word % nV for word in words[:num_hashes]])
-    return rows
 
 
 def rows_of(ids: list[int], nV: int, num_hashes: int, seed: int) -> list[list[int]]:
@@ -32,7 +20,7 @@ def rows_of(ids: list[int], nV: int, num_hashes: int, seed: int) -> list[list[in
 
 @given(ids=IDS, nV=st.integers(1, 2**31 - 1), num_hashes=st.integers(1, 16), seed=SEEDS)
 def test_hash_rows_equal_mmh3(ids: list[int], nV: int, num_hashes: int, seed: int) -> None:
-    expected = reference(ids, nV, num_hashes, block_seeds(seed, num_hashes))
+    expected = reference_rows(ids, nV, num_hashes, block_seeds(seed, num_hashes))
     rows = rows_of(ids, nV, num_hashes, seed)
     assert rows == expected
 
@@ -63,7 +51,7 @@ def test_rows_are_contiguous_int32(ops: Ops) -> None:
 def test_hash_rows_take_a_column_that_is_not_contiguous(ops: Ops) -> None:
     model = hash_rows(1000, attr="NORM", num_hashes=4, seed=1)
     ids = ops.asarray(numpy.arange(12, dtype="uint64").reshape((6, 2)))
-    expected = reference(list(range(1, 12, 2)), 1000, 4, [1])
+    expected = reference_rows(list(range(1, 12, 2)), 1000, 4, [1])
     assert to_numpy(model.predict(ids[:, 1])).tolist() == expected
 
 

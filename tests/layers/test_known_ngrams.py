@@ -9,8 +9,7 @@ from thinc.types import Ragged
 
 from spacy_multihash.layers import Symbols, known_ngrams, lookup_rows
 from spacy_multihash.types import NgramFilter
-
-from .test_random_run import split
+from tests.helpers.ngrams import split
 
 DOCS = st.lists(st.lists(st.integers(0, 9), max_size=8), max_size=6)
 

@@ -6,6 +6,7 @@ from thinc.api import Ops, fix_random_seed, to_numpy
 from thinc.types import Ragged
 
 from spacy_multihash.layers.random_run import random_run
+from tests.helpers.ngrams import split
 
 LENGTHS = st.lists(st.integers(0, 30), max_size=10)
 
@@ -14,12 +15,6 @@ def ngrams_of(ops: Ops, lengths: list[int]) -> Ragged:
     """Number the n-grams of all docs."""
     ids = numpy.arange(sum(lengths), dtype="uint64")
     return Ragged(ops.asarray(ids), ops.asarray1i(lengths))
-
-
-def split(ngrams: Ragged) -> list[list[int]]:
-    ends = to_numpy(ngrams.lengths).cumsum()
-    assert len(ngrams.dataXd) == (ends[-1] if len(ends) else 0)
-    return [part.tolist() for part in numpy.split(to_numpy(ngrams.dataXd), ends)[:-1]]
 
 
 @given(lengths=LENGTHS, shortest=st.integers(1, 9), more=st.integers(0, 9))
