@@ -16,7 +16,7 @@ from table_text import markdown, render_summary, render_table
 from wasabi import msg
 from weighted_tables import WEIGHTED_TABLES
 
-from spacy_multihash.files import write_bytes
+from spacy_multihash.common.files import write_bytes
 
 REPORT = Path("results") / "report_tables.json"
 CORPORA = Path("results") / "corpora"

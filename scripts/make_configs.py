@@ -11,11 +11,11 @@ from typing import Any
 import typer
 from arm import Arm
 from dilated_arms import DILATED
-from textcat_arms import IMPORTANCE_SD, MULTILABEL, TEXTCAT, normal_init, uniform_init
+from textcat_arms import MULTILABEL, TEXTCAT, normal_init, uniform_init
 from thinc.api import Config
 from wasabi import msg
 
-from spacy_multihash.wiring import IMPORTANCE_ROWS
+from spacy_multihash.wiring import IMPORTANCE_ROWS, IMPORTANCE_SD
 
 HERE = Path(__file__).resolve().parent
 EMBED = "components.tok2vec.model.embed"

@@ -25,9 +25,9 @@ from tasks import CRF, NER
 from thinc.api import Config
 from wasabi import msg
 
+from spacy_multihash.common.files import write_json
 from spacy_multihash.corpora import read_docs
 from spacy_multihash.embedding_tables import component_models
-from spacy_multihash.files import write_json
 from spacy_multihash.row_inspection import model_size
 
 PACKAGES = ("spacy", "thinc", "numpy", "spacy-multihash")

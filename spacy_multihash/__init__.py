@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from .evaluation import masked_parts as masked_parts
     from .importance import Ranking as Ranking
     from .importance import symbol_importance as symbol_importance
-    from .layers import default_seeds as default_seeds
-    from .layers import effective_input_width as effective_input_width
-    from .layers import spacy_seeds as spacy_seeds
+    from .layers.dilated_layout import effective_input_width as effective_input_width
+    from .layers.hash_rows import default_seeds as default_seeds
+    from .layers.hash_rows import spacy_seeds as spacy_seeds
     from .products import set_products as set_products
     from .products import use_product_ops as use_product_ops
     from .row_inspection import inspect_table as inspect_table
@@ -81,9 +81,9 @@ _MODULE_OF = {
     "build_token_tagger_v1": "token_tagger",
     "count_symbols": "tables",
     "cut_tables": "tables",
-    "default_seeds": "layers",
+    "default_seeds": "layers.hash_rows",
     "describe_corpus": "corpus_stats",
-    "effective_input_width": "layers",
+    "effective_input_width": "layers.dilated_layout",
     "embed_from_spacy": "weights",
     "embed_to_spacy": "weights",
     "encoder_from_spacy": "weights",
@@ -102,7 +102,7 @@ _MODULE_OF = {
     "read_tables": "tables",
     "set_products": "products",
     "set_tables": "callbacks",
-    "spacy_seeds": "layers",
+    "spacy_seeds": "layers.hash_rows",
     "symbol_importance": "importance",
     "symbols_of": "row_inspection",
     "use_product_ops": "products",

@@ -6,14 +6,11 @@ from spacy.tokens import Doc
 from thinc.api import Model, chain
 from thinc.types import Floats2d
 
-from .layers import (
-    Aggregate,
-    TableEmbed,
-    default_seeds,
-    hash_rows,
-    lookup_rows,
-)
-from .types import AttrLayer
+from .common.types import AttrLayer
+from .layers.hash_rows import default_seeds, hash_rows
+from .layers.lookup_rows import lookup_rows
+from .layers.table_embed import TableEmbed
+from .layers.weighted_table_embed import Aggregate
 from .wiring import Attrs, RowsBy, attr_names, embed_docs, weighted_layer
 
 

@@ -11,7 +11,7 @@ from thinc.api import Model
 from .corpora import training_docs
 from .corpus_symbols import DocReader, count_corpus
 from .embedding_tables import ngram_layers
-from .layers import Symbols
+from .layers.symbols import Symbols
 from .products import use_product_ops
 from .tables import Tables, check_cut, cut_tables, read_tables
 

@@ -9,10 +9,10 @@ from spacy.util import minibatch
 from spacy.vocab import Vocab
 from thinc.api import to_numpy
 
+from .common.types import NgramLayer
 from .embedding_tables import EmbeddingTable, rows_of
-from .layers import UNKNOWN_ROW
+from .layers.symbols import UNKNOWN_ROW
 from .tables import Table, count_ids, count_symbols, make_tables
-from .types import NgramLayer
 from .wiring import attr_id
 
 # Docs whose n-grams are extracted at a time.

@@ -8,8 +8,9 @@ from spacy.language import Language
 from thinc.api import Model, to_numpy
 from thinc.types import Ints1d
 
-from .layers import hash_rows, ngram_name
-from .types import AttrLayer, NgramLayer, RowLayer
+from .common.types import AttrLayer, NgramLayer, RowLayer
+from .layers.extract_ngrams import ngram_name
+from .layers.hash_rows import hash_rows
 from .wiring import ENSEMBLE, attr_names
 
 # What the rows of a table are: vectors, or in a weighted hash embedding components of vectors or

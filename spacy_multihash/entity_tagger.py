@@ -17,6 +17,7 @@ from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, set_dropout_rate, to_numpy
 
 from .biluo import Constraints, Entities, entities_of, tag_names
+from .common.types import Array, Confidence, Decoder
 from .confidences import entity_marginals, entity_products
 from .decoding import decode_constrained, decode_crf, decode_greedy
 from .doc_entities import (
@@ -29,7 +30,6 @@ from .doc_entities import (
 from .gold_tags import gold_tags
 from .token_losses import crf_losses, cross_entropy, expectation_linear_penalty
 from .token_tagger import listens
-from .types import Array, Confidence, Decoder
 
 
 class Prediction(NamedTuple):

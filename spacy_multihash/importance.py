@@ -25,7 +25,8 @@ from .embedding_tables import (
     rows_of,
 )
 from .importance_reports import EmbeddingImportance, SymbolImportance
-from .layers import UNKNOWN_ROW, output_width
+from .layers.symbols import UNKNOWN_ROW
+from .layers.weighted_table_embed import output_width
 from .tables import Table
 
 SortBy = Literal["importance", "norm"]

@@ -12,8 +12,8 @@ from thinc.api import get_array_module, to_numpy
 
 from .biluo import MISSING, are_entities, num_labels
 from .chains import Chains, pack_chains
+from .common.types import Array
 from .forward_backward import Steps, Sums, find_steps, forward_backward, peaks
-from .types import Array
 
 
 class _Expected(NamedTuple):

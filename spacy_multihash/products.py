@@ -30,7 +30,7 @@ from thinc.api import Model, NumpyOps, get_array_module
 from thinc.types import Floats2d
 from threadpoolctl import LibController, ThreadpoolController
 
-from .types import Array
+from .common.types import Array
 
 VARIABLE = "SPACY_MULTIHASH_PRODUCTS"
 # thinc's own products.

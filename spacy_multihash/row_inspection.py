@@ -12,6 +12,7 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 from thinc.api import Model
 
+from .common.types import NgramLayer, RowLayer
 from .corpus_symbols import count_for_tables, is_known, ngram_ids, ngram_texts, symbol_text
 from .embedding_tables import EmbeddingTable, rows_of
 from .layers.iterated_dilated_encoder import NAME as DILATED
@@ -24,7 +25,6 @@ from .row_statistics import (
     pairs_by_chance,
     unreached_by_chance,
 )
-from .types import NgramLayer, RowLayer
 from .wiring import attr_id
 
 EXAMPLES = 5

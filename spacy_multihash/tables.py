@@ -23,9 +23,9 @@ from typing import Any, Optional, Union
 import numpy
 import srsly
 
-from .files import write_bytes
-from .types import DocLike
-from .whole_numbers import is_whole
+from .common.checks import is_whole
+from .common.files import write_bytes
+from .common.types import DocLike
 
 FORMAT = "spacy-multihash.tables"
 VERSION = 1

@@ -10,7 +10,7 @@ from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from thinc.api import Config, Model
 
-from .types import Confidence, Decoder
+from .common.types import Confidence, Decoder
 
 DEFAULT_CONFIG = """
 [tagger_ner]

@@ -28,18 +28,15 @@ from thinc.api import (
 from thinc.layers.resizable import resize_linear_weighted
 from thinc.types import Floats2d
 
-from .layers import (
-    Aggregate,
-    Pinned,
-    default_seed,
-    extract_ngrams,
-    known_ngrams,
-    ngram_name,
-    random_run,
-    reduce_ngrams,
-    soft_vote,
-)
-from .whole_numbers import is_whole
+from .common.checks import is_whole
+from .common.pinned import Pinned
+from .layers.extract_ngrams import extract_ngrams, ngram_name
+from .layers.hash_rows import default_seed
+from .layers.known_ngrams import known_ngrams
+from .layers.random_run import random_run
+from .layers.reduce_ngrams import reduce_ngrams
+from .layers.soft_vote import soft_vote
+from .layers.weighted_table_embed import Aggregate
 from .wiring import ENSEMBLE, RowsBy, attr_id, attr_names, default_importance_rows, weighted_layer
 
 _ORDERS = [1, 2]

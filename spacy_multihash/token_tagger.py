@@ -6,9 +6,9 @@ from spacy.tokens import Doc
 from thinc.api import Linear, Model
 from thinc.types import Floats2d
 
-from .layers import token_tagger
+from .common.types import DocsEncoder, TokenTagger
+from .layers.token_tagger import token_tagger
 from .products import use_product_ops
-from .types import DocsEncoder, TokenTagger
 
 
 def build_token_tagger_v1(

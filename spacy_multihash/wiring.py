@@ -20,24 +20,19 @@ from thinc.api import (
 )
 from thinc.types import Floats2d, FloatsXd, Ints2d, Ragged
 
-from .layers import (
-    MAX_ROWS,
-    Aggregate,
-    MaxoutNorm,
-    Pinned,
-    TableEmbed,
-    WeightedTableEmbed,
-    hash_rows,
-    importance_seed,
-    lookup_rows,
-    multi_embed,
-    require_vectors,
-    unit_importance,
-    weighted_embed,
-    with_token_types,
-)
-from .types import AttrLayer, DocLike, DocsLayer
-from .whole_numbers import is_whole
+from .common.checks import is_whole
+from .common.pinned import Pinned
+from .common.types import AttrLayer, DocLike, DocsLayer
+from .layers.hash_rows import MAX_ROWS, hash_rows, importance_seed
+from .layers.lookup_rows import lookup_rows
+from .layers.maxout_norm import MaxoutNorm
+from .layers.multi_embed import multi_embed
+from .layers.static_vectors import require_vectors
+from .layers.table_embed import TableEmbed
+from .layers.unit_importance import unit_importance
+from .layers.weighted_embed import weighted_embed
+from .layers.weighted_table_embed import Aggregate, WeightedTableEmbed
+from .layers.with_token_types import with_token_types
 
 Attrs = Union[List[str], List[int], List[Union[str, int]]]
 

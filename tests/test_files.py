@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from spacy.tokens import DocBin
 
+from spacy_multihash.common.files import write_bytes, write_json
 from spacy_multihash.corpora import read_docs, write_corpora
-from spacy_multihash.files import write_bytes, write_json
 from tests.helpers.corpora import make_docs
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy
 import pytest
 
-from spacy_multihash.whole_numbers import is_whole
+from spacy_multihash.common.checks import is_whole
 
 
 @pytest.mark.parametrize("value", [1, 5, numpy.int64(5), numpy.uint32(1)])

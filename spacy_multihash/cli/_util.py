@@ -9,7 +9,7 @@ from spacy.cli._util import app, import_code, parse_config_overrides, show_valid
 from spacy.language import Language
 from wasabi import msg
 
-from ..files import write_json
+from ..common.files import write_json
 
 HELP = """Multi hash and multi lookup embeddings.
 

@@ -1,5 +1,6 @@
 """The layers, one a file. They know thinc and numpy, and nothing of spaCy."""
 
+from ..common.pinned import Pinned
 from .dilated_layout import effective_input_width
 from .extract_ngrams import extract_ngrams, ngram_name
 from .hash_rows import (
@@ -16,7 +17,6 @@ from .lookup_rows import lookup_rows
 from .maxout_norm import MaxoutNorm
 from .maxout_window_encoder import MaxoutWindowEncoder
 from .multi_embed import multi_embed
-from .pinned import Pinned
 from .random_run import random_run
 from .reduce_ngrams import reduce_ngrams
 from .soft_vote import soft_vote

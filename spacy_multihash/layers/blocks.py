@@ -9,8 +9,8 @@ from typing import Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Ty
 import numpy
 from thinc.api import Ops, get_array_module
 
+from ..common.types import Array
 from ..products import num_threads, single_threaded
-from ..types import Array
 
 # Rows of a block. A block of 1024 x 288 floats, in and out, is about the cache of one core (2 MB);
 # smaller ones pay more for Python, larger ones for memory: 51, 55, 62, 66 and 66 thousand tokens a

@@ -4,7 +4,7 @@ from typing import Callable, List, NamedTuple, Optional, Sequence, Tuple
 
 from thinc.api import get_array_module
 
-from ..types import Array
+from ..common.types import Array
 from .blocks import scratch
 from .dilated_convolution import Convolution, Gradients, Taped, convolve, convolve_backward
 from .dilated_layout import Field

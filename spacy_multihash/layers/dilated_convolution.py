@@ -10,8 +10,8 @@ import numpy
 from thinc.api import Ops, get_array_module, glorot_uniform_init
 from thinc.types import Floats2d
 
+from ..common.types import Array
 from ..products import product
-from ..types import Array
 from .kernels import denormalize, normalize
 from .windows import gather_windows
 

@@ -6,7 +6,7 @@ from typing import List, NamedTuple, Sequence, Tuple
 import numpy
 from thinc.api import Ops
 
-from ..types import Array
+from ..common.types import Array
 from .blocks import BLOCK, GPU_BLOCK, TRAINING_BLOCK, on_cpu
 from .segments import Block, Span, split_docs
 from .windows import SHORT, Sizes, dilated_windows

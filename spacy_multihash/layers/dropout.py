@@ -5,7 +5,7 @@ from typing import Callable, List, Optional, Tuple
 import numpy
 from thinc.api import Ops
 
-from ..types import Array
+from ..common.types import Array
 from .blocks import on_cpu
 
 # Gives the mask of a shape, 0 or 1 / (1 - rate), or None if nothing is dropped.

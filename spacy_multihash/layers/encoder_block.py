@@ -4,7 +4,7 @@ from typing import List, NamedTuple, Optional, Sequence, Tuple
 
 from thinc.api import get_array_module
 
-from ..types import Array
+from ..common.types import Array
 from .blocks import scratch
 from .dropout import DrawMask
 from .kernels import Gradients, Tape, Weights, empty_tape, maxout_norm, maxout_norm_backward

@@ -6,10 +6,10 @@ import numpy
 from thinc.api import Model
 from thinc.types import Ragged
 
-from ..types import Array, DocLike, NgramLayer
-from ..whole_numbers import is_whole
+from ..common.checks import is_whole
+from ..common.pinned import Pinned
+from ..common.types import Array, DocLike, NgramLayer
 from .hash_ngrams import hash_ngrams
-from .pinned import Pinned
 
 MAX_ORDER = 10
 

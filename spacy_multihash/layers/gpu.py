@@ -11,7 +11,7 @@ from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
 import numpy
 from thinc.api import get_array_module
 
-from ..types import Array
+from ..common.types import Array
 from .hash_rows import MAX_HASHES
 
 _SOURCE = Path(__file__).with_name("gpu.cu")

@@ -5,7 +5,7 @@ from typing import Iterator, Sequence, Tuple
 import numpy
 from thinc.api import get_array_module
 
-from ..types import Array
+from ..common.types import Array
 
 # Of MurmurHash3 x64 128-bit: multipliers of the halves of a block, what is added to each half of
 # the state, and multipliers of the last mix.

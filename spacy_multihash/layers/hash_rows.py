@@ -5,9 +5,9 @@ from typing import Callable, Optional, Tuple
 from thinc.api import Model
 from thinc.types import Ints1d, Ints2d
 
-from ..types import RowLayer
-from ..whole_numbers import is_whole
-from .pinned import Pinned
+from ..common.checks import is_whole
+from ..common.pinned import Pinned
+from ..common.types import RowLayer
 
 MAX_HASHES = 16
 MAX_ROWS = 2**31 - 1

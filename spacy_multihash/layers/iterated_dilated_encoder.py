@@ -9,7 +9,8 @@ from typing import Callable, List, NamedTuple, Optional, Sequence, Tuple
 from thinc.api import LayerNorm, Linear, Model
 from thinc.types import Floats2d, Floats3d
 
-from ..types import Array
+from ..common.pinned import Pinned
+from ..common.types import Array
 from .blocks import map_blocks, map_few
 from .dilated_block import (
     Tape,
@@ -22,7 +23,6 @@ from .dilated_block import (
 from .dilated_convolution import Gradients, identity_init, lay_out_weights, residual_init
 from .dilated_layout import DilatedLayout, Field, cut_blocks, lay_out_dilated
 from .dropout import DrawMask, mask_drawers
-from .pinned import Pinned
 from .segments import Block, add_rows, check_shapes, read_rows, split_rows
 
 EncoderModel = Model[List[Floats2d], List[Floats2d]]

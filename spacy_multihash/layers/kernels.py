@@ -12,8 +12,8 @@ from typing import List, NamedTuple, Optional, cast
 import numpy
 from thinc.api import Model, NumpyOps, get_array_module
 
+from ..common.types import Array
 from ..products import product
-from ..types import Array
 from . import gpu
 from .blocks import scratch
 

@@ -5,7 +5,7 @@ from typing import Callable, Optional, Tuple
 from thinc.api import Model, to_numpy
 from thinc.types import Ragged
 
-from ..types import NgramFilter, RowLayer
+from ..common.types import NgramFilter, RowLayer
 from .symbols import UNKNOWN_ROW
 
 

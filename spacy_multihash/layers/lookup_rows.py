@@ -6,8 +6,8 @@ from typing import Callable, Optional, Tuple
 from thinc.api import Model
 from thinc.types import Ints1d, Ints2d
 
-from ..types import RowLayer
-from .pinned import Pinned, describe
+from ..common.pinned import Pinned, describe
+from ..common.types import RowLayer
 from .symbols import UNKNOWN_ROW, Symbols
 
 

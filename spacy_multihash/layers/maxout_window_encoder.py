@@ -9,12 +9,12 @@ from typing import Callable, List, NamedTuple, Optional, Sequence, Tuple
 from thinc.api import Model
 from thinc.types import Floats2d
 
+from ..common.pinned import Pinned
 from .blocks import BLOCK, GPU_BLOCK, TRAINING_BLOCK, map_blocks, map_few, on_cpu
 from .dropout import DrawMask, mask_drawers
 from .encoder_block import Step, encode, encode_backward, encode_training
 from .kernels import Gradients, Weights, weights_of
 from .maxout_norm import MaxoutNorm, add_gradients
-from .pinned import Pinned
 from .segments import Block, Span, add_rows, check_shapes, read_rows, split_docs, split_rows
 from .windows import Layout, lay_out
 

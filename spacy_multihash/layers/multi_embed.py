@@ -6,7 +6,7 @@ from thinc.api import Model
 from thinc.types import Floats2d, Ints2d
 from thinc.util import ArrayInfo
 
-from ..types import AttrLayer, AttrsLayer
+from ..common.types import AttrLayer, AttrsLayer
 from . import gpu
 from .blocks import on_cpu
 from .hash_rows import seeds_of

@@ -7,8 +7,8 @@ import numpy
 from thinc.api import Model, to_numpy
 from thinc.types import Ragged
 
-from ..types import NgramFilter
-from ..whole_numbers import is_whole
+from ..common.checks import is_whole
+from ..common.types import NgramFilter
 
 
 def random_run(shortest: int = 4, longest: int = 100) -> NgramFilter:

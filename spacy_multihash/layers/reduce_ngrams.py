@@ -5,8 +5,8 @@ from typing import Callable, Tuple
 from thinc.api import Model
 from thinc.types import Floats2d, Ragged
 
-from ..types import Reduction
-from .pinned import Pinned
+from ..common.pinned import Pinned
+from ..common.types import Reduction
 
 
 def reduce_ngrams(reduction: Reduction, width: int) -> Reduction:

@@ -6,7 +6,7 @@ from typing import List, NamedTuple, Sequence, Tuple
 import numpy
 from thinc.api import Model, get_array_module
 
-from ..types import Array
+from ..common.types import Array
 from .blocks import count_blocks
 
 # The tokens [start, end) of a doc.

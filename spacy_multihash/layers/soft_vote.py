@@ -6,7 +6,7 @@ from thinc.api import Model
 from thinc.types import Floats2d
 from thinc.util import ArrayInfo
 
-from ..types import Classifier, DocLike
+from ..common.types import Classifier, DocLike
 
 _ROUNDING = 1e-5
 

@@ -6,7 +6,7 @@ from typing import Callable, List, Optional
 from thinc.api import Model
 from thinc.types import Ragged
 
-from ..types import DocLike, DocsLayer
+from ..common.types import DocLike, DocsLayer
 
 
 def require_vectors(static_vectors: DocsLayer) -> DocsLayer:

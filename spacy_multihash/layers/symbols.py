@@ -11,8 +11,8 @@ from thinc.api import Model, Ops
 from thinc.model import deserialize_attr, serialize_attr
 from thinc.types import Ints1d
 
+from ..common.pinned import PARTLY_LOADED, describe
 from .blocks import on_cpu
-from .pinned import PARTLY_LOADED, describe
 
 UNKNOWN_ROW = 0
 

@@ -7,7 +7,7 @@ from thinc.api import Model, uniform_init
 from thinc.types import Floats2d, Ints2d
 from thinc.util import ArrayInfo
 
-from ..types import Array, TableLayer
+from ..common.types import Array, TableLayer
 from .blocks import on_cpu
 
 

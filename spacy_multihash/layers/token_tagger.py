@@ -7,9 +7,9 @@ from thinc.api import Model
 from thinc.types import Floats2d, Floats3d
 from thinc.util import ArrayInfo
 
-from ..types import DocLike, DocsEncoder, TokenTagger
+from ..common.pinned import Pinned
+from ..common.types import DocLike, DocsEncoder, TokenTagger
 from .iterated_dilated_encoder import NAME, begin_passes
-from .pinned import Pinned
 from .segments import split_rows
 from .word_dropout import drop_words
 

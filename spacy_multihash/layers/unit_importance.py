@@ -5,7 +5,7 @@ from typing import Callable, Tuple
 from thinc.api import Model
 from thinc.types import Floats2d, Ints1d
 
-from ..types import AttrLayer
+from ..common.types import AttrLayer
 
 
 def unit_importance(nO: int) -> AttrLayer:

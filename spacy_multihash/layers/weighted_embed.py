@@ -7,8 +7,8 @@ from thinc.api import Model
 from thinc.types import Floats2d, Ints1d
 from thinc.util import ArrayInfo
 
-from ..types import AttrLayer, RowLayer, WeightedTableLayer
-from .pinned import Pinned
+from ..common.pinned import Pinned
+from ..common.types import AttrLayer, RowLayer, WeightedTableLayer
 from .weighted_table_embed import output_width
 
 

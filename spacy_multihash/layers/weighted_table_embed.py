@@ -7,9 +7,9 @@ from thinc.api import Model, uniform_init
 from thinc.types import Floats2d, Ints2d
 from thinc.util import ArrayInfo
 
-from ..types import Array, WeightedRows, WeightedTableLayer
+from ..common.pinned import Pinned
+from ..common.types import Array, WeightedRows, WeightedTableLayer
 from .blocks import row_blocks, take_rows
-from .pinned import Pinned
 from .table_embed import check_rows, gradient_of, init, table_of
 
 Aggregate = Literal["sum", "mean", "concatenate"]

@@ -5,7 +5,7 @@ from typing import List, NamedTuple, Sequence, Tuple
 
 import numpy
 
-from ..types import Array
+from ..common.types import Array
 from .blocks import take_rows
 from .segments import Segment, Span
 

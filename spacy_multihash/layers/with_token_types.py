@@ -8,8 +8,8 @@ from thinc.api import Model
 from thinc.types import Floats2d, Ints1d, Ragged
 from thinc.util import ArrayInfo
 
-from ..types import DocLike, DocsLayer
-from .pinned import Pinned
+from ..common.pinned import Pinned
+from ..common.types import DocLike, DocsLayer
 
 # Tokens up to which finding the distinct ones takes more time than it saves.
 _FEW = 32

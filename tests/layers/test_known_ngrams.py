@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from thinc.api import Ops
 from thinc.types import Ragged
 
+from spacy_multihash.common.types import NgramFilter
 from spacy_multihash.layers import Symbols, known_ngrams, lookup_rows
-from spacy_multihash.types import NgramFilter
 from tests.helpers.ngrams import split
 
 DOCS = st.lists(st.lists(st.integers(0, 9), max_size=8), max_size=6)

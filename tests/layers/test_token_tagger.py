@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from spacy.ml.models.tok2vec import build_Tok2Vec_model
 from thinc.api import Linear, Model, Ops, chain, set_dropout_rate, to_numpy, with_array
 
+from spacy_multihash.common.types import DocLike
 from spacy_multihash.layers import IteratedDilatedEncoder, MaxoutWindowEncoder, token_tagger
-from spacy_multihash.types import DocLike
 from tests.helpers.dilated import Weights, reference_passes, weights_of
 from tests.helpers.gradients import check_param_gradients, slopes
 from tests.helpers.maxout import randomize

@@ -1,0 +1,1 @@
+"""What every part may use: no layer, and nothing of spaCy."""
