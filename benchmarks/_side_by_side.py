@@ -26,7 +26,7 @@ from thinc.api import Model
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import spacy_multihash
-from spacy_multihash.products import num_threads, set_products
+from spacy_multihash.compute.blas import num_threads, set_products
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"

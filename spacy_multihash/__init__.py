@@ -17,6 +17,10 @@ if TYPE_CHECKING:
         build_multi_weighted_hash_embed_v1 as build_multi_weighted_hash_embed_v1,
     )
     from .callbacks import set_tables as set_tables
+    from .compute.blas import set_products as set_products
+    from .compute.hashing import default_seeds as default_seeds
+    from .compute.hashing import spacy_seeds as spacy_seeds
+    from .compute.matmul import use_product_ops as use_product_ops
     from .corpus_stats import CorpusStats as CorpusStats
     from .corpus_stats import describe_corpus as describe_corpus
     from .embedding_tables import find_tables as find_tables
@@ -35,10 +39,6 @@ if TYPE_CHECKING:
     from .importance import Ranking as Ranking
     from .importance import symbol_importance as symbol_importance
     from .layers.dilated_layout import effective_input_width as effective_input_width
-    from .layers.hash_rows import default_seeds as default_seeds
-    from .layers.hash_rows import spacy_seeds as spacy_seeds
-    from .products import set_products as set_products
-    from .products import use_product_ops as use_product_ops
     from .row_inspection import inspect_table as inspect_table
     from .row_inspection import inspect_word as inspect_word
     from .row_inspection import model_size as model_size
@@ -81,7 +81,7 @@ _MODULE_OF = {
     "build_token_tagger_v1": "token_tagger",
     "count_symbols": "tables",
     "cut_tables": "tables",
-    "default_seeds": "layers.hash_rows",
+    "default_seeds": "compute.hashing",
     "describe_corpus": "corpus_stats",
     "effective_input_width": "layers.dilated_layout",
     "embed_from_spacy": "weights",
@@ -100,12 +100,12 @@ _MODULE_OF = {
     "merge_tables": "tables",
     "model_size": "row_inspection",
     "read_tables": "tables",
-    "set_products": "products",
+    "set_products": "compute.blas",
     "set_tables": "callbacks",
-    "spacy_seeds": "layers.hash_rows",
+    "spacy_seeds": "compute.hashing",
     "symbol_importance": "importance",
     "symbols_of": "row_inspection",
-    "use_product_ops": "products",
+    "use_product_ops": "compute.matmul",
     "write_tables": "tables",
 }
 

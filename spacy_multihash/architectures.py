@@ -7,7 +7,8 @@ from thinc.api import Model, chain
 from thinc.types import Floats2d
 
 from .common.types import AttrLayer
-from .layers.hash_rows import default_seeds, hash_rows
+from .compute.hashing import default_seeds
+from .layers.hash_rows import hash_rows
 from .layers.lookup_rows import lookup_rows
 from .layers.table_embed import TableEmbed
 from .layers.weighted_table_embed import Aggregate

@@ -8,11 +8,11 @@ from spacy.language import Language
 from spacy.util import logger
 from thinc.api import Model
 
+from .compute.matmul import use_product_ops
 from .corpora import training_docs
 from .corpus_symbols import DocReader, count_corpus
 from .embedding_tables import ngram_layers
 from .layers.symbols import Symbols
-from .products import use_product_ops
 from .tables import Tables, check_cut, cut_tables, read_tables
 
 # Names of the nodes that look symbols up, and of the table of their rows.

@@ -14,7 +14,7 @@ from thinc.types import Floats2d
 
 from .architectures import build_multi_hash_embed_v1, lookup_layers
 from .callbacks import find_multi_embed, keeps_tables, set_tables
-from .layers.hash_rows import spacy_seeds
+from .compute.hashing import spacy_seeds
 from .tables import Tables, read_tables, table_from_rows
 from .wiring import Attrs, embed_docs
 

@@ -30,8 +30,8 @@ from thinc.types import Floats2d
 
 from .common.checks import is_whole
 from .common.pinned import Pinned
+from .compute.hashing import default_seed
 from .layers.extract_ngrams import extract_ngrams, ngram_name
-from .layers.hash_rows import default_seed
 from .layers.known_ngrams import known_ngrams
 from .layers.random_run import random_run
 from .layers.reduce_ngrams import reduce_ngrams

@@ -7,8 +7,8 @@ from thinc.api import Linear, Model
 from thinc.types import Floats2d
 
 from .common.types import DocsEncoder, TokenTagger
+from .compute.matmul import use_product_ops
 from .layers.token_tagger import token_tagger
-from .products import use_product_ops
 
 
 def build_token_tagger_v1(

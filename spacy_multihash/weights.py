@@ -8,8 +8,8 @@ from thinc.api import Model
 from thinc.types import Floats2d
 
 from .architectures import build_multi_hash_embed_v1
+from .compute.hashing import spacy_seeds
 from .encoders import build_maxout_window_encoder_v1
-from .layers.hash_rows import spacy_seeds
 
 EmbedModel = Model[List[Doc], List[Floats2d]]
 EncoderModel = Model[List[Floats2d], List[Floats2d]]

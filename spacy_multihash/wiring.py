@@ -23,9 +23,10 @@ from thinc.types import Floats2d, FloatsXd, Ints2d, Ragged
 from .common.checks import is_whole
 from .common.pinned import Pinned
 from .common.types import AttrLayer, DocLike, DocsLayer
-from .layers.hash_rows import MAX_ROWS, hash_rows, importance_seed
+from .compute.hashing import importance_seed
+from .compute.maxout_norm import MaxoutNorm
+from .layers.hash_rows import MAX_ROWS, hash_rows
 from .layers.lookup_rows import lookup_rows
-from .layers.maxout_norm import MaxoutNorm
 from .layers.multi_embed import multi_embed
 from .layers.static_vectors import require_vectors
 from .layers.table_embed import TableEmbed

@@ -14,7 +14,7 @@ from spacy.util import load_model_from_config
 from thinc.api import SGD, Adam, Model, NumpyOps, Ops, chain, noop
 
 from spacy_multihash.acceleration import Acceleration, accelerate
-from spacy_multihash.products import ProductOps
+from spacy_multihash.compute.matmul import ProductOps
 from spacy_multihash.swaps import swap_nodes
 from tests.helpers.spacy_pipelines import (
     CNN,

@@ -27,8 +27,8 @@ from spacy_multihash import (
     write_tables,
 )
 from spacy_multihash.callbacks import find_multi_embed, make_init_tables_v1
+from spacy_multihash.compute.matmul import ProductOps
 from spacy_multihash.corpora import training_docs
-from spacy_multihash.products import ProductOps
 from tests.helpers.corpora import (
     CALLBACK,
     HASH,

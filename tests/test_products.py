@@ -13,16 +13,10 @@ from numpy.testing import assert_allclose
 from thinc.api import Linear, NumpyOps
 from threadpoolctl import threadpool_limits
 
-from spacy_multihash import products
-from spacy_multihash.layers.blocks import map_blocks
-from spacy_multihash.products import (
-    ProductOps,
-    num_threads,
-    product,
-    set_products,
-    single_threaded,
-    use_product_ops,
-)
+from spacy_multihash.compute import blas
+from spacy_multihash.compute.blas import num_threads, set_products, single_threaded
+from spacy_multihash.compute.matmul import ProductOps, product, use_product_ops
+from spacy_multihash.compute.threads import map_blocks
 
 OPS = NumpyOps()
 
@@ -98,7 +92,7 @@ def run_python(code: str, **variables: str) -> subprocess.CompletedProcess:
 
 
 def test_the_environment_gives_the_first_setting() -> None:
-    code = "from spacy_multihash.products import set_products; print(set_products('auto'))"
+    code = "from spacy_multihash.compute.blas import set_products; print(set_products('auto'))"
     assert run_python(code, SPACY_MULTIHASH_PRODUCTS="blis:2").stdout.strip() == "blis:2"
     failed = run_python(code, SPACY_MULTIHASH_PRODUCTS="fast")
     assert "Environment variable SPACY_MULTIHASH_PRODUCTS: expected" in failed.stderr
@@ -114,7 +108,7 @@ def test_without_a_number_there_are_as_many_threads_as_numpy_has() -> None:
 
 def test_blas_gets_its_threads_back_after_the_last_one_leaves() -> None:
     def counts() -> list[int]:
-        return [library.get_num_threads() for library in products._libraries()]
+        return [library.get_num_threads() for library in blas._libraries()]
 
     with threadpool_limits(2):
         before = counts()
@@ -180,8 +174,8 @@ def test_a_child_process_has_one_thread_and_works(method: str) -> None:
 
 def test_a_forked_child_can_use_threads() -> None:
     code = (
-        "import os; from spacy_multihash.products import set_products;"
-        "from spacy_multihash.layers.blocks import map_blocks; from thinc.api import NumpyOps;"
+        "import os; from spacy_multihash.compute.blas import set_products;"
+        "from spacy_multihash.compute.threads import map_blocks; from thinc.api import NumpyOps;"
         "set_products('auto:3'); map_blocks(NumpyOps(), abs, range(9));"
         "pid = os.fork();"
         "print(map_blocks(NumpyOps(), abs, range(3))) if pid == 0 else os.waitpid(pid, 0)"

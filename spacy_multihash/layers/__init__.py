@@ -1,20 +1,14 @@
 """The layers, one a file. They know thinc and numpy, and nothing of spaCy."""
 
 from ..common.pinned import Pinned
+from ..compute.hashing import default_seed, default_seeds, importance_seed, spacy_seeds
+from ..compute.maxout_norm import MaxoutNorm
 from .dilated_layout import effective_input_width
 from .extract_ngrams import extract_ngrams, ngram_name
-from .hash_rows import (
-    MAX_ROWS,
-    default_seed,
-    default_seeds,
-    hash_rows,
-    importance_seed,
-    spacy_seeds,
-)
+from .hash_rows import MAX_ROWS, hash_rows
 from .iterated_dilated_encoder import IteratedDilatedEncoder, begin_passes
 from .known_ngrams import known_ngrams
 from .lookup_rows import lookup_rows
-from .maxout_norm import MaxoutNorm
 from .maxout_window_encoder import MaxoutWindowEncoder
 from .multi_embed import multi_embed
 from .random_run import random_run

@@ -5,10 +5,10 @@ from typing import Callable, List, NamedTuple, Optional, Sequence, Tuple
 from thinc.api import get_array_module
 
 from ..common.types import Array
-from .blocks import scratch
-from .dilated_convolution import Convolution, Gradients, Taped, convolve, convolve_backward
+from ..compute.buffers import scratch
+from ..compute.convolution import Convolution, Gradients, Taped, convolve, convolve_backward
+from ..compute.dropout_masks import DrawMask
 from .dilated_layout import Field
-from .dropout import DrawMask
 
 # Gives the gradient of the vectors after a pass, (N, nO) with row 0 zeros, or None.
 PassGradient = Callable[[int], Optional[Array]]

@@ -7,7 +7,7 @@ import numpy
 from thinc.api import Ops
 
 from ..common.types import Array
-from .blocks import BLOCK, GPU_BLOCK, TRAINING_BLOCK, on_cpu
+from ..compute.chunks import BLOCK, GPU_BLOCK, TRAINING_BLOCK, on_cpu
 from .segments import Block, Span, split_docs
 from .windows import SHORT, Sizes, dilated_windows
 

@@ -5,10 +5,9 @@ from typing import List, NamedTuple, Optional, Sequence, Tuple
 from thinc.api import get_array_module
 
 from ..common.types import Array
-from .blocks import scratch
-from .dropout import DrawMask
-from .kernels import Gradients, Tape, Weights, empty_tape, maxout_norm, maxout_norm_backward
-from .windows import gather_windows
+from ..compute.buffers import gather_windows, scratch
+from ..compute.dropout_masks import DrawMask
+from ..compute.maxout import Gradients, Tape, Weights, empty_tape, maxout_norm, maxout_norm_backward
 
 
 class Step(NamedTuple):

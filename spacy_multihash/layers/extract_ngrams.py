@@ -9,7 +9,7 @@ from thinc.types import Ragged
 from ..common.checks import is_whole
 from ..common.pinned import Pinned
 from ..common.types import Array, DocLike, NgramLayer
-from .hash_ngrams import hash_ngrams
+from ..compute.hashing import hash_ngrams
 
 MAX_ORDER = 10
 

@@ -11,7 +11,10 @@ from thinc.types import Floats2d, Floats3d
 
 from ..common.pinned import Pinned
 from ..common.types import Array
-from .blocks import map_blocks, map_few
+from ..compute.convolution import Gradients, lay_out_weights
+from ..compute.dropout_masks import DrawMask, mask_drawers
+from ..compute.threads import map_blocks, map_few
+from ..encode.initializers import identity_init, residual_init
 from .dilated_block import (
     Tape,
     Walk,
@@ -20,9 +23,7 @@ from .dilated_block import (
     encode_dilated_training,
     plan_steps,
 )
-from .dilated_convolution import Gradients, identity_init, lay_out_weights, residual_init
 from .dilated_layout import DilatedLayout, Field, cut_blocks, lay_out_dilated
-from .dropout import DrawMask, mask_drawers
 from .segments import Block, add_rows, check_shapes, read_rows, split_rows
 
 EncoderModel = Model[List[Floats2d], List[Floats2d]]

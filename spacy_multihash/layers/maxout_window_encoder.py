@@ -10,11 +10,12 @@ from thinc.api import Model
 from thinc.types import Floats2d
 
 from ..common.pinned import Pinned
-from .blocks import BLOCK, GPU_BLOCK, TRAINING_BLOCK, map_blocks, map_few, on_cpu
-from .dropout import DrawMask, mask_drawers
+from ..compute.chunks import BLOCK, GPU_BLOCK, TRAINING_BLOCK, on_cpu
+from ..compute.dropout_masks import DrawMask, mask_drawers
+from ..compute.maxout import Gradients, Weights, weights_of
+from ..compute.maxout_norm import MaxoutNorm, add_gradients
+from ..compute.threads import map_blocks, map_few
 from .encoder_block import Step, encode, encode_backward, encode_training
-from .kernels import Gradients, Weights, weights_of
-from .maxout_norm import MaxoutNorm, add_gradients
 from .segments import Block, Span, add_rows, check_shapes, read_rows, split_docs, split_rows
 from .windows import Layout, lay_out
 

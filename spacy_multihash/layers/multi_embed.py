@@ -7,8 +7,8 @@ from thinc.types import Floats2d, Ints2d
 from thinc.util import ArrayInfo
 
 from ..common.types import AttrLayer, AttrsLayer
-from . import gpu
-from .blocks import on_cpu
+from ..compute import gpu
+from ..compute.chunks import on_cpu
 from .hash_rows import seeds_of
 from .table_embed import gradient_of, table_of
 

@@ -7,7 +7,7 @@ import numpy
 from thinc.api import Model, get_array_module
 
 from ..common.types import Array
-from .blocks import count_blocks
+from ..compute.chunks import count_blocks
 
 # The tokens [start, end) of a doc.
 Span = Tuple[int, int]

@@ -12,7 +12,7 @@ from thinc.model import deserialize_attr, serialize_attr
 from thinc.types import Ints1d
 
 from ..common.pinned import PARTLY_LOADED, describe
-from .blocks import on_cpu
+from ..compute.chunks import on_cpu
 
 UNKNOWN_ROW = 0
 

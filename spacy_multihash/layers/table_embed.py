@@ -8,7 +8,7 @@ from thinc.types import Floats2d, Ints2d
 from thinc.util import ArrayInfo
 
 from ..common.types import Array, TableLayer
-from .blocks import on_cpu
+from ..compute.chunks import on_cpu
 
 
 def TableEmbed(

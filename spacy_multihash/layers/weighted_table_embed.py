@@ -9,7 +9,8 @@ from thinc.util import ArrayInfo
 
 from ..common.pinned import Pinned
 from ..common.types import Array, WeightedRows, WeightedTableLayer
-from .blocks import row_blocks, take_rows
+from ..compute.buffers import take_rows
+from ..compute.chunks import row_blocks
 from .table_embed import check_rows, gradient_of, init, table_of
 
 Aggregate = Literal["sum", "mean", "concatenate"]

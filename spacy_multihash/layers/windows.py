@@ -6,7 +6,6 @@ from typing import List, NamedTuple, Sequence, Tuple
 import numpy
 
 from ..common.types import Array
-from .blocks import take_rows
 from .segments import Segment, Span
 
 # Length of a doc, and the start and end of the part of it that is computed.
@@ -53,12 +52,6 @@ def dilated_windows(
         what lies beyond; the rows of the segments follow, one after the other.
     """
     return [_windows(bounds, bounds, window_size, dilation) for dilation in dilations]
-
-
-def gather_windows(X: Array, reads: Array) -> Array:
-    """Put the rows of each window side by side: (N, W) -> (M, C * W), valid until the next call."""
-    M, C = reads.shape
-    return take_rows("windows", X, reads.reshape(-1)).reshape(M, C * X.shape[1])
 
 
 def _lay_out(sizes: Tuple[Sizes, ...], depth: int, window_size: int) -> Layout:

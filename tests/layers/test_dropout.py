@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import NumpyOps, Ops, fix_random_seed, to_numpy
 
-from spacy_multihash.layers.dropout import mask_drawers
+from spacy_multihash.compute.dropout_masks import mask_drawers
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])

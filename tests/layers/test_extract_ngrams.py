@@ -2,8 +2,8 @@ import numpy
 import pytest
 from thinc.api import Model, Ops, to_numpy
 
+from spacy_multihash.compute.hashing import hash_ngrams
 from spacy_multihash.layers.extract_ngrams import extract_ngrams, ngram_name
-from spacy_multihash.layers.hash_ngrams import hash_ngrams
 
 LOWER, SHAPE = 66, 67
 

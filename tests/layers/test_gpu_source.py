@@ -15,7 +15,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import chain
 
-from spacy_multihash.layers import MaxoutNorm, TableEmbed, gpu, hash_rows, kernels, multi_embed
+from spacy_multihash.compute import gpu, maxout
+from spacy_multihash.layers import MaxoutNorm, TableEmbed, hash_rows, multi_embed
 from spacy_multihash.layers.hash_rows import seeds_of
 from tests.helpers.maxout import random_vectors, randomize
 
@@ -142,12 +143,12 @@ def test_hashing_and_gathering_at_once_equals_the_layers(n: int) -> None:
 def test_maxout_norm_both_ways_equals_the_layer(n: int, nP: int) -> None:
     model = randomize(MaxoutNorm(5, 7, nP=nP).initialize())
     X, dY = random_vectors(n, 7), random_vectors(n, 5, seed=1)
-    weights = kernels.weights_of(model, 10**6)
+    weights = maxout.weights_of(model, 10**6)
     assert weights.by_piece is not None
     sums = X @ weights.by_piece
-    tape, out = kernels.empty_tape(dY), numpy.empty_like(dY)
-    expected_tape, expected = kernels.empty_tape(dY), numpy.empty_like(dY)
-    kernels.maxout_norm(X, weights, expected, expected_tape)
+    tape, out = maxout.empty_tape(dY), numpy.empty_like(dY)
+    expected_tape, expected = maxout.empty_tape(dY), numpy.empty_like(dY)
+    maxout.maxout_norm(X, weights, expected, expected_tape)
 
     gpu.maxout_norm_forward(sums, weights.b, weights.G, weights.beta, out)
     assert_allclose(out, expected, atol=1e-5)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from thinc.api import Ops, get_current_ops, to_numpy
 
-from spacy_multihash.layers.hash_ngrams import hash_ngrams
+from spacy_multihash.compute.hashing import hash_ngrams
 
 IDS = st.integers(0, 2**64 - 1)
 DOCS = st.lists(st.lists(IDS, max_size=14), max_size=6)

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from thinc.api import NumpyOps, Ops, to_numpy
 
+from spacy_multihash.compute.hashing import DEAD_SEED, block_seeds
 from spacy_multihash.layers import default_seed, default_seeds, hash_rows, spacy_seeds
-from spacy_multihash.layers.hash_rows import DEAD_SEED, block_seeds
 from tests.helpers.rows import reference_rows
 
 IDS = st.lists(st.integers(0, 2**64 - 1), max_size=20)

@@ -3,8 +3,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import Maxout, Model, Ops, fix_random_seed, to_numpy
 
-from spacy_multihash.layers import MaxoutNorm, blocks, kernels
-from spacy_multihash.products import set_products
+from spacy_multihash.compute import chunks, maxout
+from spacy_multihash.compute.blas import set_products
+from spacy_multihash.layers import MaxoutNorm
 from tests.helpers.gradients import check_param_gradients
 from tests.helpers.maxout import OTHER_FLOATS, random_vectors, randomize, reference_maxout_norm
 
@@ -12,8 +13,8 @@ from tests.helpers.maxout import OTHER_FLOATS, random_vectors, randomize, refere
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of 4 rows, and weights laid out for many rows from 6 on."""
-    monkeypatch.setattr(blocks, "BLOCK", 4)
-    monkeypatch.setattr(kernels, "_MANY", 6)
+    monkeypatch.setattr(chunks, "BLOCK", 4)
+    monkeypatch.setattr(maxout, "_MANY", 6)
 
 
 @pytest.mark.usefixtures("small_blocks")

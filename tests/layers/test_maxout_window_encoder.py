@@ -10,8 +10,9 @@ from spacy.ml.models.tok2vec import MaxoutWindowEncoder as SpacyEncoder
 from thinc.api import Model, Ops, fix_random_seed, set_dropout_rate, to_numpy
 
 from spacy_multihash import encoder_from_spacy
-from spacy_multihash.layers import MaxoutWindowEncoder, kernels, maxout_window_encoder
-from spacy_multihash.products import set_products
+from spacy_multihash.compute import maxout as maxout_module
+from spacy_multihash.compute.blas import set_products
+from spacy_multihash.layers import MaxoutWindowEncoder, maxout_window_encoder
 from tests.helpers.gradients import check_param_gradients
 from tests.helpers.maxout import (
     OTHER_FLOATS,
@@ -30,7 +31,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of 4 tokens, so that a doc of 14 is cut into pieces."""
     monkeypatch.setattr(maxout_window_encoder, "BLOCK", 4)
     monkeypatch.setattr(maxout_window_encoder, "TRAINING_BLOCK", 4)
-    monkeypatch.setattr(kernels, "_MANY", 6)
+    monkeypatch.setattr(maxout_module, "_MANY", 6)
 
 
 def assert_same_gradients(theirs: Model, ours: Model, *, share: float) -> None:

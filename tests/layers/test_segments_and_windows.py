@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from spacy_multihash.layers import blocks
-from spacy_multihash.layers.blocks import take_rows
+from spacy_multihash.compute import buffers
+from spacy_multihash.compute.buffers import take_rows
 from spacy_multihash.layers.segments import Block, Segment, add_rows, read_rows, split_docs
 from spacy_multihash.layers.windows import lay_out
 
@@ -37,7 +37,7 @@ class CupyLike:
 
 @pytest.mark.parametrize("module", [numpy, CupyLike], ids=["numpy", "cupy"])
 def test_rows_are_taken_by_either_module(module: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "get_array_module", lambda _: module)
+    monkeypatch.setattr(buffers, "get_array_module", lambda _: module)
     X = numpy.arange(12, dtype="float32").reshape(4, 3)
     rows = numpy.array([3, 0, 3])
     assert_array_equal(take_rows("test", X, rows), X[rows])

@@ -3,17 +3,15 @@
 Longer than a layer's file, because what its weights begin with belongs to how they are laid out.
 """
 
-from functools import partial
-from typing import Callable, NamedTuple, Optional, Tuple, cast
+from typing import NamedTuple, Optional, Tuple
 
 import numpy
-from thinc.api import Ops, get_array_module, glorot_uniform_init
-from thinc.types import Floats2d
+from thinc.api import get_array_module
 
 from ..common.types import Array
-from ..products import product
-from .kernels import denormalize, normalize
-from .windows import gather_windows
+from .buffers import gather_windows
+from .layernorm import denormalize, normalize
+from .matmul import product
 
 # Rows from which a copy of the weights pays.
 _MANY = 128
@@ -122,35 +120,3 @@ def _turn_around(W: Array, C: int) -> Array:
     nO, columns = W.shape
     turned = W.reshape(nO, C, columns // C)[:, ::-1].transpose(1, 0, 2)
     return get_array_module(W).ascontiguousarray(turned).reshape(C * nO, columns // C)
-
-
-def identity_init(C: int) -> Callable[[Ops, Tuple[int, ...]], Floats2d]:
-    """Make the initializer of a convolution over windows of C tokens.
-
-    W (nO, C * nI): each dimension of the token itself goes to the same of the result, if there are
-    as many (Strubell et al. 2017, appendix A.1); else Glorot-uniform.
-    """
-    return partial(_init_identity, C)
-
-
-def residual_init(number: int) -> Callable[[Ops, Tuple[int, ...]], Floats2d]:
-    """Make the initializer of a convolution that is one of a number which add to the same vector.
-
-    W (nO, C * nI): Glorot-uniform, divided by their number. Undivided, shared weights that are
-    added in pass after pass make vectors and gradients grow by factors.
-    """
-    return partial(_init_divided, number)
-
-
-def _init_divided(number: int, ops: Ops, shape: Tuple[int, ...]) -> Floats2d:
-    return cast(Floats2d, glorot_uniform_init(ops, shape) / number)
-
-
-def _init_identity(C: int, ops: Ops, shape: Tuple[int, ...]) -> Floats2d:
-    nO, columns = shape
-    if columns != C * nO:
-        return cast(Floats2d, glorot_uniform_init(ops, shape))
-    centre = C // 2 * nO
-    W = ops.alloc2f(nO, columns)
-    W[:, centre : centre + nO] = ops.xp.eye(nO, dtype="float32")
-    return W

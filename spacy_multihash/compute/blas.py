@@ -15,7 +15,7 @@ long as it stays out of its thread pool. Measured on two cores of a Xeon (AVX-51
 
 Its threads wait for each other in every product: worth less than 2 for the sizes above, and a
 standstill when another process takes one of the cores. So a product has one thread, and the blocks
-of a batch go to threads of our own (`layers/blocks.py`), which meet only at the end.
+of a batch go to threads of our own (`threads.py`), which meet only at the end.
 `benchmarks/speed.py` measures both on your machine.
 """
 
@@ -23,22 +23,13 @@ import multiprocessing
 import os
 import threading
 from functools import cache
-from typing import List, NamedTuple, Optional, Tuple, cast
+from typing import List, NamedTuple, Optional, Tuple
 
-import numpy
-from thinc.api import Model, NumpyOps, get_array_module
-from thinc.types import Floats2d
 from threadpoolctl import LibController, ThreadpoolController
 
-from .common.types import Array
-
 VARIABLE = "SPACY_MULTIHASH_PRODUCTS"
-# thinc's own products.
-_BLIS = NumpyOps()
 # BLAS libraries that are worth calling in the place of BLIS.
 _FAST = ("openblas", "mkl")
-# Multiply-adds up to which OpenBLAS leaves its threads alone by itself.
-_SMALL = 2**18
 
 
 class Setting(NamedTuple):
@@ -66,51 +57,6 @@ def set_products(setting: str) -> str:
     global _setting
     former, _setting = str(_setting), _parse(setting, "set_products")
     return former
-
-
-def product(A: Array, B: Array, out: Optional[Array] = None) -> Array:
-    """Multiply two matrices, on whatever device they are.
-
-    A (M, K) float32, B (K, N) float32, each contiguous or transposed -> (M, N) float32.
-
-    out (Array): Where to write the result, contiguous, if given.
-    """
-    xp = get_array_module(A)
-    if xp is not numpy or _blas() == "numpy":
-        return xp.matmul(A, B, out=out)
-    (A, trans1), (B, trans2) = _untransposed(A), _untransposed(B)
-    return _BLIS.gemm(A, B, out=out, trans1=trans1, trans2=trans2)
-
-
-class ProductOps(NumpyOps):
-    """thinc's NumpyOps, with the products of this module."""
-
-    def gemm(
-        self,
-        x: Floats2d,
-        y: Floats2d,
-        *,
-        out: Optional[Floats2d] = None,
-        trans1: bool = False,
-        trans2: bool = False,
-    ) -> Floats2d:
-        """Multiply two matrices, each transposed first if asked for, as Ops.gemm does."""
-        if _blas() == "blis" or x.dtype != "float32" or y.dtype != "float32" or out is not None:
-            return super().gemm(x, y, out=out, trans1=trans1, trans2=trans2)
-        A = cast(Array, x.T if trans1 else x)
-        B = cast(Array, y.T if trans2 else y)
-        if A.size * B.shape[1] <= _SMALL:
-            return numpy.matmul(A, B)
-        with single_threaded:
-            return numpy.matmul(A, B)
-
-
-def use_product_ops(model: Model) -> None:
-    """Let all layers of a model that is on the CPU take their products from here."""
-    ops = ProductOps()
-    for node in model.walk():
-        if type(node.ops) is NumpyOps:
-            node.ops = ops
 
 
 def num_threads() -> int:
@@ -182,12 +128,6 @@ def _parse(setting: str, where: str) -> Setting:
             f'from 1, such as "auto:1", was: {setting!r}.'
         )
     return Setting(blas, int(threads) if colon else None)
-
-
-def _untransposed(X: Array) -> Tuple[Array, bool]:
-    """Tell a transposed matrix from a contiguous one: BLIS takes both, but no view."""
-    transposed = X.strides[0] < X.strides[1]
-    return (X.T, True) if transposed else (X, False)
 
 
 single_threaded = SingleThreaded()

@@ -84,3 +84,54 @@ def _mix(h: Array) -> Array:
 
 def _rotate(h: Array, bits: int) -> Array:
     return (h << numpy.uint64(bits)) | (h >> numpy.uint64(64 - bits))
+
+
+MAX_HASHES = 16
+# MurmurHash3 starts from seed ^ key length, in bytes. At 0 its two halves stay equal, so that all
+# four words are functions of one number, and word 0 is always even.
+DEAD_SEED = 8
+_GOLDEN = 0x9E3779B9  # 2**32 / the golden ratio: multiples of it spread evenly over 32 bits
+# Another odd stride for blocks, so that no block of one column is a block of another.
+_BLOCK = 0x85EBCA6B
+_WORDS = 4  # 32-bit words in a block
+
+
+def block_seeds(seed: int, num_hashes: int) -> list[int]:
+    """List the seeds of the 128-bit blocks that `num_hashes` hash functions need, first one given.
+
+    A derived seed is never the dead seed of MurmurHash3; a given one is taken as it is.
+    """
+    blocks = -(-num_hashes // _WORDS)
+    return [seed, *(_alive(seed + i * _BLOCK) for i in range(1, blocks))]
+
+
+def default_seeds(num_columns: int) -> list[int]:
+    """List the seeds of this package, one per column; they avoid MurmurHash3's dead seed 8."""
+    return [default_seed(i) for i in range(num_columns)]
+
+
+def default_seed(column: int) -> int:
+    """Return the seed of a column, from 0: those of neighbours lie far from each other.
+
+    Never the dead seed of MurmurHash3.
+    """
+    return _alive((column + 1) * _GOLDEN)
+
+
+def importance_seed(seed: int) -> int:
+    """Derive the seed of the importance parameters from that of the components, which never use it.
+
+    It is that of the block after the last one that a layer may need.
+    """
+    return block_seeds(seed, MAX_HASHES + 1)[-1]
+
+
+def spacy_seeds(num_columns: int) -> list[int]:
+    """List the seeds that spacy.MultiHashEmbed.v2 gives its columns: 8, 9, 10, ..."""
+    return list(range(8, 8 + num_columns))
+
+
+def _alive(seed: int) -> int:
+    """Bring a seed into its range, and take another one for the dead one."""
+    seed %= 2**32
+    return seed if seed != DEAD_SEED else seed ^ _BLOCK

@@ -6,7 +6,7 @@ import numpy
 from thinc.api import Ops
 
 from ..common.types import Array
-from .blocks import on_cpu
+from .chunks import on_cpu
 
 # Gives the mask of a shape, 0 or 1 / (1 - rate), or None if nothing is dropped.
 DrawMask = Callable[[Tuple[int, int]], Optional[Array]]

@@ -6,8 +6,9 @@ from thinc.api import Model, glorot_uniform_init
 from thinc.types import Floats2d
 from thinc.util import ArrayInfo
 
-from .blocks import map_blocks, row_blocks
-from .kernels import Gradients, empty_tape, maxout_norm, maxout_norm_backward, weights_of
+from .chunks import row_blocks
+from .maxout import Gradients, empty_tape, maxout_norm, maxout_norm_backward, weights_of
+from .threads import map_blocks
 
 
 def MaxoutNorm(nO: int, nI: int, *, nP: int = 3) -> Model[Floats2d, Floats2d]:

@@ -12,7 +12,7 @@ import numpy
 from thinc.api import get_array_module
 
 from ..common.types import Array
-from .hash_rows import MAX_HASHES
+from .hashing import MAX_HASHES
 
 _SOURCE = Path(__file__).with_name("gpu.cu")
 _THREADS = 128

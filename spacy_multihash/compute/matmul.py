@@ -1,0 +1,66 @@
+"""Matrix products, by the BLAS that `blas` chooses."""
+
+from typing import Optional, Tuple, cast
+
+import numpy
+from thinc.api import Model, NumpyOps, get_array_module
+from thinc.types import Floats2d
+
+from ..common.types import Array
+from .blas import _blas, single_threaded
+
+# thinc's own products.
+_BLIS = NumpyOps()
+# Multiply-adds up to which OpenBLAS leaves its threads alone by itself.
+_SMALL = 2**18
+
+
+def product(A: Array, B: Array, out: Optional[Array] = None) -> Array:
+    """Multiply two matrices, on whatever device they are.
+
+    A (M, K) float32, B (K, N) float32, each contiguous or transposed -> (M, N) float32.
+
+    out (Array): Where to write the result, contiguous, if given.
+    """
+    xp = get_array_module(A)
+    if xp is not numpy or _blas() == "numpy":
+        return xp.matmul(A, B, out=out)
+    (A, trans1), (B, trans2) = _untransposed(A), _untransposed(B)
+    return _BLIS.gemm(A, B, out=out, trans1=trans1, trans2=trans2)
+
+
+class ProductOps(NumpyOps):
+    """thinc's NumpyOps, with the products of this module."""
+
+    def gemm(
+        self,
+        x: Floats2d,
+        y: Floats2d,
+        *,
+        out: Optional[Floats2d] = None,
+        trans1: bool = False,
+        trans2: bool = False,
+    ) -> Floats2d:
+        """Multiply two matrices, each transposed first if asked for, as Ops.gemm does."""
+        if _blas() == "blis" or x.dtype != "float32" or y.dtype != "float32" or out is not None:
+            return super().gemm(x, y, out=out, trans1=trans1, trans2=trans2)
+        A = cast(Array, x.T if trans1 else x)
+        B = cast(Array, y.T if trans2 else y)
+        if A.size * B.shape[1] <= _SMALL:
+            return numpy.matmul(A, B)
+        with single_threaded:
+            return numpy.matmul(A, B)
+
+
+def use_product_ops(model: Model) -> None:
+    """Let all layers of a model that is on the CPU take their products from here."""
+    ops = ProductOps()
+    for node in model.walk():
+        if type(node.ops) is NumpyOps:
+            node.ops = ops
+
+
+def _untransposed(X: Array) -> Tuple[Array, bool]:
+    """Tell a transposed matrix from a contiguous one: BLIS takes both, but no view."""
+    transposed = X.strides[0] < X.strides[1]
+    return (X.T, True) if transposed else (X, False)

@@ -1,0 +1,1 @@
+"""Vectors to vectors in context: the encoders."""
