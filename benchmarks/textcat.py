@@ -44,7 +44,7 @@ from spacy.util import load_config, load_model_from_config, registry
 from thinc.api import fix_random_seed
 from wasabi import msg
 
-from spacy_multihash.embedding_tables import component_models
+from spacy_multihash.embed.find import component_models
 from spacy_multihash.row_inspection import model_size
 
 BASE = "hash_embed"

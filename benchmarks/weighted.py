@@ -43,7 +43,7 @@ from tqdm import tqdm
 from wasabi import msg
 
 from spacy_multihash import build_multi_hash_embed_v1, build_multi_weighted_hash_embed_v1
-from spacy_multihash.wiring import attr_id
+from spacy_multihash.embed.attributes import attr_id
 
 UNWEIGHTED, WEIGHTED = "MultiHashEmbed", "MultiWeightedHashEmbed"
 ARMS = (WEIGHTED, UNWEIGHTED)

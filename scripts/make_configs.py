@@ -15,7 +15,7 @@ from textcat_arms import MULTILABEL, TEXTCAT, normal_init, uniform_init
 from thinc.api import Config
 from wasabi import msg
 
-from spacy_multihash.wiring import IMPORTANCE_ROWS, IMPORTANCE_SD
+from spacy_multihash.embed.weighted_layer import IMPORTANCE_ROWS, IMPORTANCE_SD
 
 HERE = Path(__file__).resolve().parent
 EMBED = "components.tok2vec.model.embed"

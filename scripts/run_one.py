@@ -27,7 +27,7 @@ from wasabi import msg
 
 from spacy_multihash.common.files import write_json
 from spacy_multihash.corpora import read_docs
-from spacy_multihash.embedding_tables import component_models
+from spacy_multihash.embed.find import component_models
 from spacy_multihash.row_inspection import model_size
 
 PACKAGES = ("spacy", "thinc", "numpy", "spacy-multihash")

@@ -6,7 +6,7 @@ from typing import Any
 
 from arm import Arm
 
-from spacy_multihash.wiring import IMPORTANCE_SD
+from spacy_multihash.embed.weighted_layer import IMPORTANCE_SD
 
 BASE = "textcat_base.cfg"
 MODEL = "components.textcat.model"

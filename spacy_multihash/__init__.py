@@ -11,11 +11,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .acceleration import Acceleration as Acceleration
     from .acceleration import accelerate as accelerate
-    from .architectures import build_multi_embed_v1 as build_multi_embed_v1
-    from .architectures import build_multi_hash_embed_v1 as build_multi_hash_embed_v1
-    from .architectures import (
-        build_multi_weighted_hash_embed_v1 as build_multi_weighted_hash_embed_v1,
-    )
     from .callbacks import set_tables as set_tables
     from .compute.blas import set_products as set_products
     from .compute.hashing import default_seeds as default_seeds
@@ -23,8 +18,13 @@ if TYPE_CHECKING:
     from .compute.matmul import use_product_ops as use_product_ops
     from .corpus_stats import CorpusStats as CorpusStats
     from .corpus_stats import describe_corpus as describe_corpus
-    from .embedding_tables import find_tables as find_tables
-    from .embedding_tables import find_weighted as find_weighted
+    from .embed.architectures import build_multi_embed_v1 as build_multi_embed_v1
+    from .embed.architectures import build_multi_hash_embed_v1 as build_multi_hash_embed_v1
+    from .embed.architectures import (
+        build_multi_weighted_hash_embed_v1 as build_multi_weighted_hash_embed_v1,
+    )
+    from .embed.find import find_tables as find_tables
+    from .embed.find import find_weighted as find_weighted
     from .encoders import build_iterated_dilated_encoder_v1 as build_iterated_dilated_encoder_v1
     from .encoders import build_maxout_window_encoder_v1 as build_maxout_window_encoder_v1
     from .entities import KnownEntities as KnownEntities
@@ -73,9 +73,9 @@ _MODULE_OF = {
     "accelerate": "acceleration",
     "build_iterated_dilated_encoder_v1": "encoders",
     "build_maxout_window_encoder_v1": "encoders",
-    "build_multi_embed_v1": "architectures",
-    "build_multi_hash_embed_v1": "architectures",
-    "build_multi_weighted_hash_embed_v1": "architectures",
+    "build_multi_embed_v1": "embed.architectures",
+    "build_multi_hash_embed_v1": "embed.architectures",
+    "build_multi_weighted_hash_embed_v1": "embed.architectures",
     "build_textcat_ensemble_v1": "textcat",
     "build_textcat_hash_embed_v1": "textcat",
     "build_token_tagger_v1": "token_tagger",
@@ -89,8 +89,8 @@ _MODULE_OF = {
     "encoder_from_spacy": "weights",
     "encoder_to_spacy": "weights",
     "evaluate_entities": "evaluation",
-    "find_tables": "embedding_tables",
-    "find_weighted": "embedding_tables",
+    "find_tables": "embed.find",
+    "find_weighted": "embed.find",
     "inspect_table": "row_inspection",
     "inspect_word": "row_inspection",
     "keep_entities": "entities",

@@ -11,12 +11,9 @@ from thinc.api import Model
 from .compute.matmul import use_product_ops
 from .corpora import training_docs
 from .corpus_symbols import DocReader, count_corpus
-from .embedding_tables import ngram_layers
-from .layers.symbols import Symbols
+from .embed.find import _lookup_chains, lookup_names, ngram_layers
+from .embed.symbols import Symbols
 from .tables import Tables, check_cut, cut_tables, read_tables
-
-# Names of the nodes that look symbols up, and of the table of their rows.
-_LOOKUP_CHAIN = ["lookup_rows", "table_embed"]
 
 
 def make_init_tables_v1(
@@ -111,12 +108,6 @@ def component_names(component: Union[str, List[str]]) -> List[str]:
     return [component] if isinstance(component, str) else component
 
 
-def lookup_names(*models: Model) -> List[str]:
-    """List what the layers in models look up: names of attributes, or of their n-grams."""
-    chains = [chain for model in models for chain in _lookup_chains(model)]
-    return list(dict.fromkeys(chain.layers[0].attrs["attr"].value for chain in chains))
-
-
 def count_tables(models: Sequence[Model], make_docs: DocReader) -> Tables:
     """Count all that the layers in models look up, and cut nothing.
 
@@ -175,11 +166,6 @@ def check_tables(model: Model, tables: Tables) -> None:
                 f"The table of {name} has no symbols: none occurs at least {tables.min_freq} "
                 f"times. Lower min_freq, or {advice}."
             )
-
-
-def _lookup_chains(model: Model) -> List[Model]:
-    """List the nodes that hold a lookup_rows and the table that its rows are of."""
-    return [node for node in model.walk() if [layer.name for layer in node.layers] == _LOOKUP_CHAIN]
 
 
 def _has_tables(model: Model) -> bool:

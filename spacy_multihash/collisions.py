@@ -6,7 +6,7 @@ from typing import Optional
 
 import numpy
 
-from .embedding_tables import WeightedEmbedding, rows_of
+from .embed.find import WeightedEmbedding, rows_of
 from .row_inspection import group_sizes
 from .row_reports import Count
 from .row_statistics import count_in_collision, in_collision_by_chance, joint_range

@@ -10,10 +10,10 @@ from spacy.vocab import Vocab
 from thinc.api import to_numpy
 
 from .common.types import NgramLayer
-from .embedding_tables import EmbeddingTable, rows_of
-from .layers.symbols import UNKNOWN_ROW
+from .embed.attributes import attr_id
+from .embed.find import EmbeddingTable, rows_of
+from .embed.symbols import UNKNOWN_ROW
 from .tables import Table, count_ids, count_symbols, make_tables
-from .wiring import attr_id
 
 # Docs whose n-grams are extracted at a time.
 _BATCH = 256

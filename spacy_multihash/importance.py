@@ -17,16 +17,10 @@ from .corpus_symbols import (
     ngram_texts,
     symbol_text,
 )
-from .embedding_tables import (
-    EmbeddingTable,
-    WeightedEmbedding,
-    component_models,
-    find_weighted,
-    rows_of,
-)
+from .embed.find import EmbeddingTable, WeightedEmbedding, component_models, find_weighted, rows_of
+from .embed.symbols import UNKNOWN_ROW
+from .embed.weighted_table_embed import output_width
 from .importance_reports import EmbeddingImportance, SymbolImportance
-from .layers.symbols import UNKNOWN_ROW
-from .layers.weighted_table_embed import output_width
 from .tables import Table
 
 SortBy = Literal["importance", "norm"]

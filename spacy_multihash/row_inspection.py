@@ -14,7 +14,8 @@ from thinc.api import Model
 
 from .common.types import NgramLayer, RowLayer
 from .corpus_symbols import count_for_tables, is_known, ngram_ids, ngram_texts, symbol_text
-from .embedding_tables import EmbeddingTable, rows_of
+from .embed.attributes import attr_id
+from .embed.find import EmbeddingTable, rows_of
 from .layers.iterated_dilated_encoder import NAME as DILATED
 from .layers.iterated_dilated_encoder import field_of
 from .layers.maxout_window_encoder import NAME as MAXOUT
@@ -25,7 +26,6 @@ from .row_statistics import (
     pairs_by_chance,
     unreached_by_chance,
 )
-from .wiring import attr_id
 
 EXAMPLES = 5
 _FLOAT = 4  # bytes

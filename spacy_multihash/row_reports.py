@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, Optional, Union
 
-from .embedding_tables import Part, embedding_name
+from .embed.find import Part, embedding_name
 
 # A count is suspicious if it is further from its mean than so many standard deviations, and three
 # more: next to none may be expected.

@@ -17,12 +17,7 @@ from spacy_multihash.cli.inspect_rows import inspect_rows, inspect_rows_cli
 from spacy_multihash.collisions import Collisions, inspect_collisions
 from spacy_multihash.corpora import model_docs
 from spacy_multihash.corpus_symbols import ngram_ids, ngram_texts
-from spacy_multihash.embedding_tables import (
-    EmbeddingTable,
-    find_tables,
-    find_weighted,
-    rows_of,
-)
+from spacy_multihash.embed.find import EmbeddingTable, find_tables, find_weighted, rows_of
 from spacy_multihash.importance import symbol_importance
 from spacy_multihash.layers import importance_seed
 from spacy_multihash.row_inspection import (

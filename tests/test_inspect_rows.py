@@ -22,7 +22,7 @@ from typer.testing import Result
 from spacy_multihash.cli.init_tables import init_tables
 from spacy_multihash.cli.inspect_rows import Inspection, inspect_rows, inspect_rows_cli
 from spacy_multihash.corpus_symbols import symbol_text
-from spacy_multihash.embedding_tables import EmbeddingTable, component_models, find_tables, rows_of
+from spacy_multihash.embed.find import EmbeddingTable, component_models, find_tables, rows_of
 from spacy_multihash.row_inspection import (
     input_width,
     inspect_table,

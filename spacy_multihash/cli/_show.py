@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from wasabi import msg
 
 from ..collisions import Collisions
-from ..embedding_tables import embedding_name
+from ..embed.find import embedding_name
 
 _KINDS = ("in components", "in importance", "in both")
 

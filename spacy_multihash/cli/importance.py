@@ -12,7 +12,7 @@ import typer
 from wasabi import msg
 
 from ..corpora import model_docs
-from ..embedding_tables import embedding_name
+from ..embed.find import embedding_name
 from ..importance import Ranking, symbol_importance
 from ..importance_reports import EmbeddingImportance, SymbolImportance
 from ._show import show_collisions, show_table

@@ -17,7 +17,7 @@ from wasabi import msg
 from ..collisions import Collisions, inspect_collisions
 from ..corpora import model_docs
 from ..corpus_symbols import count_for_tables, missing_symbols, ngram_texts
-from ..embedding_tables import EmbeddingTable, component_models, find_tables, find_weighted
+from ..embed.find import EmbeddingTable, component_models, find_tables, find_weighted
 from ..row_inspection import (
     embeds_word,
     input_width,

@@ -3,25 +3,25 @@
 from ..common.pinned import Pinned
 from ..compute.hashing import default_seed, default_seeds, importance_seed, spacy_seeds
 from ..compute.maxout_norm import MaxoutNorm
+from ..embed.extract_ngrams import extract_ngrams, ngram_name
+from ..embed.hash_rows import MAX_ROWS, hash_rows
+from ..embed.known_ngrams import known_ngrams
+from ..embed.lookup_rows import lookup_rows
+from ..embed.multi_embed import multi_embed
+from ..embed.static_vectors import require_vectors
+from ..embed.symbols import UNKNOWN_ROW, Symbols
+from ..embed.table_embed import TableEmbed
+from ..embed.unit_importance import unit_importance
+from ..embed.weighted_embed import weighted_embed
+from ..embed.weighted_table_embed import Aggregate, WeightedTableEmbed, output_width
+from ..embed.with_token_types import distinct_rows, with_token_types
 from .dilated_layout import effective_input_width
-from .extract_ngrams import extract_ngrams, ngram_name
-from .hash_rows import MAX_ROWS, hash_rows
 from .iterated_dilated_encoder import IteratedDilatedEncoder, begin_passes
-from .known_ngrams import known_ngrams
-from .lookup_rows import lookup_rows
 from .maxout_window_encoder import MaxoutWindowEncoder
-from .multi_embed import multi_embed
 from .random_run import random_run
 from .reduce_ngrams import reduce_ngrams
 from .soft_vote import soft_vote
-from .static_vectors import require_vectors
-from .symbols import UNKNOWN_ROW, Symbols
-from .table_embed import TableEmbed
 from .token_tagger import token_tagger
-from .unit_importance import unit_importance
-from .weighted_embed import weighted_embed
-from .weighted_table_embed import Aggregate, WeightedTableEmbed, output_width
-from .with_token_types import distinct_rows, with_token_types
 from .word_dropout import drop_words
 
 __all__ = [

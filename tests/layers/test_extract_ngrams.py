@@ -3,7 +3,7 @@ import pytest
 from thinc.api import Model, Ops, to_numpy
 
 from spacy_multihash.compute.hashing import hash_ngrams
-from spacy_multihash.layers.extract_ngrams import extract_ngrams, ngram_name
+from spacy_multihash.embed.extract_ngrams import extract_ngrams, ngram_name
 
 LOWER, SHAPE = 66, 67
 

@@ -16,8 +16,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import chain
 
 from spacy_multihash.compute import gpu, maxout
+from spacy_multihash.embed.hash_rows import seeds_of
 from spacy_multihash.layers import MaxoutNorm, TableEmbed, hash_rows, multi_embed
-from spacy_multihash.layers.hash_rows import seeds_of
 from tests.helpers.maxout import random_vectors, randomize
 
 SOURCE = Path(gpu.__file__).with_name("gpu.cu")

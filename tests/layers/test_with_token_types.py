@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import Model, Ops, chain, fix_random_seed, to_numpy
 from thinc.types import Ints1d, Ragged
 
+from spacy_multihash.embed.with_token_types import distinct_rows
 from spacy_multihash.layers import TableEmbed, hash_rows, multi_embed, with_token_types
-from spacy_multihash.layers.with_token_types import distinct_rows
 from tests.helpers.gradients import check_param_gradients
 
 A, B, KEY = 10, 20, 30  # attribute ids

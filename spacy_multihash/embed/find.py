@@ -1,17 +1,17 @@
 """The tables of the embeddings in a pipeline, ours and spaCy's."""
 
 from collections.abc import Iterator
-from typing import Literal, NamedTuple, Optional, cast
+from typing import List, Literal, NamedTuple, Optional, cast
 
 import numpy
 from spacy.language import Language
 from thinc.api import Model, to_numpy
 from thinc.types import Ints1d
 
-from .common.types import AttrLayer, NgramLayer, RowLayer
-from .layers.extract_ngrams import ngram_name
-from .layers.hash_rows import hash_rows
-from .wiring import ENSEMBLE, attr_names
+from ..common.types import AttrLayer, NgramLayer, RowLayer
+from .attributes import attr_names
+from .extract_ngrams import ngram_name
+from .hash_rows import hash_rows
 
 # What the rows of a table are: vectors, or in a weighted hash embedding components of vectors or
 # importance parameters.
@@ -200,3 +200,21 @@ def _hash_embeds(model: Model) -> list[Model]:
 
 def _named(model: Model, name: str) -> list[Model]:
     return [node for node in model.walk() if node.name == name]
+
+
+# Name of a model whose layers are text classifiers, each with tables of its own.
+ENSEMBLE = "textcat_ensemble"
+
+# Names of the nodes that look symbols up, and of the table of their rows.
+_LOOKUP_CHAIN = ["lookup_rows", "table_embed"]
+
+
+def lookup_names(*models: Model) -> List[str]:
+    """List what the layers in models look up: names of attributes, or of their n-grams."""
+    chains = [chain for model in models for chain in _lookup_chains(model)]
+    return list(dict.fromkeys(chain.layers[0].attrs["attr"].value for chain in chains))
+
+
+def _lookup_chains(model: Model) -> List[Model]:
+    """List the nodes that hold a lookup_rows and the table that its rows are of."""
+    return [node for node in model.walk() if [layer.name for layer in node.layers] == _LOOKUP_CHAIN]

@@ -6,13 +6,15 @@ from spacy.tokens import Doc
 from thinc.api import Model, chain
 from thinc.types import Floats2d
 
-from .common.types import AttrLayer
-from .compute.hashing import default_seeds
-from .layers.hash_rows import hash_rows
-from .layers.lookup_rows import lookup_rows
-from .layers.table_embed import TableEmbed
-from .layers.weighted_table_embed import Aggregate
-from .wiring import Attrs, RowsBy, attr_names, embed_docs, weighted_layer
+from ..common.types import AttrLayer
+from ..compute.hashing import default_seeds
+from .attributes import Attrs, attr_names
+from .embed_docs import embed_docs
+from .hash_rows import hash_rows
+from .lookup_rows import lookup_rows
+from .table_embed import TableEmbed
+from .weighted_layer import RowsBy, weighted_layer
+from .weighted_table_embed import Aggregate
 
 
 def build_multi_hash_embed_v1(

@@ -1,0 +1,1 @@
+"""Symbols to vectors: token attributes and n-grams, hashed or looked up."""

@@ -1,0 +1,38 @@
+"""Names and ids of token attributes."""
+
+from typing import List, Union
+
+from spacy.attrs import IDS, intify_attr
+
+Attrs = Union[List[str], List[int], List[Union[str, int]]]
+
+# spaCy's NAMES is no inverse of its IDS, which have gaps. "" has the id 0.
+_NAME_OF = {attr: name for name, attr in IDS.items() if attr}
+
+
+def attr_id(attr: Union[str, int]) -> int:
+    """Find the id of a token attribute that is given by name or by id.
+
+    Raises ValueError if spaCy knows no such attribute.
+    """
+    found = intify_attr(attr)
+    if found not in _NAME_OF:
+        raise ValueError(
+            f"Unknown token attribute of an embedding layer: {attr!r}. "
+            "Expected the name or id of an attribute of spaCy's Token, such as NORM, PREFIX, "
+            "SUFFIX, SHAPE, ORTH, LOWER, POS or SPACY."
+        )
+    return int(found)
+
+
+def attr_names(attrs: Attrs) -> List[str]:
+    """Name the attributes that are given by name or by id.
+
+    Raises ValueError if there is none, or spaCy does not know one.
+    """
+    if not attrs:
+        raise ValueError(
+            "The attrs of an embedding layer must name at least one token attribute, was empty. "
+            'Recommended: ["NORM", "PREFIX", "SUFFIX", "SHAPE"].'
+        )
+    return [_NAME_OF[attr_id(attr)] for attr in attrs]

@@ -1,0 +1,94 @@
+"""From the layer of each attribute to an embedding of docs."""
+
+from typing import List, cast
+
+from spacy.attrs import ORTH
+from spacy.ml.featureextractor import FeatureExtractor
+from spacy.ml.staticvectors import StaticVectors
+from spacy.tokens import Doc
+from thinc.api import (
+    Dropout,
+    Model,
+    chain,
+    concatenate,
+    list2ragged,
+    ragged2list,
+    with_array,
+)
+from thinc.types import Floats2d, Ints2d, Ragged
+
+from ..common.checks import is_whole
+from ..common.pinned import Pinned
+from ..common.types import AttrLayer, DocLike, DocsLayer
+from ..compute.maxout_norm import MaxoutNorm
+from .attributes import attr_id
+from .multi_embed import multi_embed
+from .static_vectors import require_vectors
+from .with_token_types import with_token_types
+
+# What configs call the settings of a layer that decide rows.
+_SETTING = {"attr": "attrs", "nV": "rows", "seed": "seeds"}
+
+# Of the rows of component vectors, or of the only table, and of those of importance parameters.
+_PREFIXES = ("", "importance_")
+
+
+def embed_docs(
+    name: str,
+    layers: List[AttrLayer],
+    width: int,
+    include_static_vectors: bool,
+    *,
+    dropout: float = 0.0,
+    maxout_pieces: int = 3,
+) -> Model[List[Doc], List[Floats2d]]:
+    """Wire the attributes' layers up: from docs to types, side by side, mixed, and back to tokens.
+
+    name (str): Name of the whole, by which callbacks and users find it.
+    layers (List[AttrLayer]): A layer per attribute, (U,) uint64 -> (U, nO) float32, whose first
+        layer gives rows, and knows the attribute's name.
+    width (int): Width of the vectors, and of the static ones.
+    include_static_vectors (bool): Whether to embed the static vectors of the vocab as well.
+    dropout (float): Initial dropout rate of the result; spaCy sets it for each update.
+    maxout_pieces (int): Number of maxout pieces of the mix.
+    """
+    if not is_whole(width, 1):
+        raise ValueError(
+            f"Embedding layer '{name}': width must be a whole number from 1 on, was: {width!r}. "
+            "Recommended: from 64 to 300."
+        )
+    attrs = [attr_id(layer.layers[0].attrs["attr"].value) for layer in layers]
+    extract = cast(Model[List[DocLike], List[Ints2d]], FeatureExtractor(attrs))
+    to_ragged = cast(Model[List[Ints2d], Ragged], list2ragged())
+    side_by_side: Model[Ragged, Ragged] = with_array(multi_embed(*layers))  # type: ignore[misc]
+    embed = chain(extract, to_ragged, side_by_side)
+    if include_static_vectors:
+        vectors = require_vectors(cast(DocsLayer, StaticVectors(width, dropout=0.0)))
+        embed = concatenate(embed, vectors)
+    nI = sum(layer.get_dim("nO") for layer in layers) + width * include_static_vectors
+    mix = MaxoutNorm(width, nI, nP=maxout_pieces)
+    model = chain(
+        with_token_types(
+            cast(DocsLayer, chain(embed, with_array(mix))),
+            width,
+            attrs=attrs,
+            vector_attr=ORTH if include_static_vectors else None,
+        ),
+        Dropout(dropout),
+        ragged2list(),
+    )
+    model.name = name
+    # The root node is loaded first: weights of other settings are refused before any is taken over.
+    row_layers = zip(*map(_row_layers, layers), strict=True)
+    for prefix, nodes in [("", layers), *zip(_PREFIXES, row_layers, strict=False)]:
+        for key, value in nodes[0].attrs.items():
+            if isinstance(value, Pinned):
+                values = [node.attrs[key].value for node in nodes]
+                model.attrs[prefix + _SETTING.get(key, key)] = Pinned(values)
+    model.set_dim("nO", width)
+    return cast(Model[List[Doc], List[Floats2d]], model)
+
+
+def _row_layers(layer: AttrLayer) -> List[Model]:
+    """List the nodes of an attribute that give rows, those of component vectors first."""
+    return [node for node in layer.walk() if "attr" in node.attrs]
