@@ -25,8 +25,13 @@ if TYPE_CHECKING:
     )
     from .embed.find import find_tables as find_tables
     from .embed.find import find_weighted as find_weighted
-    from .encoders import build_iterated_dilated_encoder_v1 as build_iterated_dilated_encoder_v1
-    from .encoders import build_maxout_window_encoder_v1 as build_maxout_window_encoder_v1
+    from .encode.architectures import (
+        build_iterated_dilated_encoder_v1 as build_iterated_dilated_encoder_v1,
+    )
+    from .encode.architectures import (
+        build_maxout_window_encoder_v1 as build_maxout_window_encoder_v1,
+    )
+    from .encode.dilated_layout import effective_input_width as effective_input_width
     from .entities import KnownEntities as KnownEntities
     from .entities import Matching as Matching
     from .entities import keep_entities as keep_entities
@@ -38,7 +43,6 @@ if TYPE_CHECKING:
     from .evaluation import masked_parts as masked_parts
     from .importance import Ranking as Ranking
     from .importance import symbol_importance as symbol_importance
-    from .layers.dilated_layout import effective_input_width as effective_input_width
     from .row_inspection import inspect_table as inspect_table
     from .row_inspection import inspect_word as inspect_word
     from .row_inspection import model_size as model_size
@@ -71,8 +75,8 @@ _MODULE_OF = {
     "Table": "tables",
     "Tables": "tables",
     "accelerate": "acceleration",
-    "build_iterated_dilated_encoder_v1": "encoders",
-    "build_maxout_window_encoder_v1": "encoders",
+    "build_iterated_dilated_encoder_v1": "encode.architectures",
+    "build_maxout_window_encoder_v1": "encode.architectures",
     "build_multi_embed_v1": "embed.architectures",
     "build_multi_hash_embed_v1": "embed.architectures",
     "build_multi_weighted_hash_embed_v1": "embed.architectures",
@@ -83,7 +87,7 @@ _MODULE_OF = {
     "cut_tables": "tables",
     "default_seeds": "compute.hashing",
     "describe_corpus": "corpus_stats",
-    "effective_input_width": "layers.dilated_layout",
+    "effective_input_width": "encode.dilated_layout",
     "embed_from_spacy": "weights",
     "embed_to_spacy": "weights",
     "encoder_from_spacy": "weights",

@@ -16,9 +16,9 @@ from .common.types import NgramLayer, RowLayer
 from .corpus_symbols import count_for_tables, is_known, ngram_ids, ngram_texts, symbol_text
 from .embed.attributes import attr_id
 from .embed.find import EmbeddingTable, rows_of
-from .layers.iterated_dilated_encoder import NAME as DILATED
-from .layers.iterated_dilated_encoder import field_of
-from .layers.maxout_window_encoder import NAME as MAXOUT
+from .encode.iterated_dilated_encoder import NAME as DILATED
+from .encode.iterated_dilated_encoder import field_of
+from .encode.maxout_window_encoder import NAME as MAXOUT
 from .row_reports import Count, Sharing, Size, TableReport, TableUse, WordRows, full_name
 from .row_statistics import (
     colliding_pairs,

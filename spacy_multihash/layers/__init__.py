@@ -15,9 +15,9 @@ from ..embed.unit_importance import unit_importance
 from ..embed.weighted_embed import weighted_embed
 from ..embed.weighted_table_embed import Aggregate, WeightedTableEmbed, output_width
 from ..embed.with_token_types import distinct_rows, with_token_types
-from .dilated_layout import effective_input_width
-from .iterated_dilated_encoder import IteratedDilatedEncoder, begin_passes
-from .maxout_window_encoder import MaxoutWindowEncoder
+from ..encode.dilated_layout import effective_input_width
+from ..encode.iterated_dilated_encoder import IteratedDilatedEncoder, begin_passes
+from ..encode.maxout_window_encoder import MaxoutWindowEncoder
 from .random_run import random_run
 from .reduce_ngrams import reduce_ngrams
 from .soft_vote import soft_vote

@@ -9,8 +9,8 @@ from thinc.util import ArrayInfo
 
 from ..common.pinned import Pinned
 from ..common.types import DocLike, DocsEncoder, TokenTagger
-from .iterated_dilated_encoder import NAME, begin_passes
-from .segments import split_rows
+from ..encode.iterated_dilated_encoder import NAME, begin_passes
+from ..encode.segments import split_rows
 from .word_dropout import drop_words
 
 # Gradients of the vectors of each pass -> nothing, as docs have none.

@@ -8,12 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import Model, Ops, set_dropout_rate, to_numpy
 
 from spacy_multihash.compute.blas import set_products
-from spacy_multihash.layers import (
-    IteratedDilatedEncoder,
-    begin_passes,
-    dilated_layout,
-    effective_input_width,
-)
+from spacy_multihash.encode import dilated_layout
+from spacy_multihash.layers import IteratedDilatedEncoder, begin_passes, effective_input_width
 from tests.helpers.dilated import reference_passes, weights_of
 from tests.helpers.gradients import slopes
 from tests.helpers.maxout import OTHER_FLOATS, batch, flat, random_vectors, randomize

@@ -12,7 +12,8 @@ from thinc.api import Model, Ops, fix_random_seed, set_dropout_rate, to_numpy
 from spacy_multihash import encoder_from_spacy
 from spacy_multihash.compute import maxout as maxout_module
 from spacy_multihash.compute.blas import set_products
-from spacy_multihash.layers import MaxoutWindowEncoder, maxout_window_encoder
+from spacy_multihash.encode import maxout_window_encoder
+from spacy_multihash.layers import MaxoutWindowEncoder
 from tests.helpers.gradients import check_param_gradients
 from tests.helpers.maxout import (
     OTHER_FLOATS,

@@ -8,8 +8,8 @@ from numpy.testing import assert_array_equal
 
 from spacy_multihash.compute import buffers
 from spacy_multihash.compute.buffers import take_rows
-from spacy_multihash.layers.segments import Block, Segment, add_rows, read_rows, split_docs
-from spacy_multihash.layers.windows import lay_out
+from spacy_multihash.encode.segments import Block, Segment, add_rows, read_rows, split_docs
+from spacy_multihash.encode.windows import lay_out
 
 LENGTHS = st.lists(st.integers(0, 30), max_size=8)
 

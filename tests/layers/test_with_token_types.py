@@ -16,7 +16,7 @@ from tests.helpers.gradients import check_param_gradients
 
 A, B, KEY = 10, 20, 30  # attribute ids
 # The package has the function under the name of its module.
-MODULE = import_module("spacy_multihash.layers.with_token_types")
+MODULE = import_module("spacy_multihash.embed.with_token_types")
 
 
 @pytest.fixture(autouse=True)

@@ -14,8 +14,8 @@ from ..common.types import Array
 from ..compute.convolution import Gradients, lay_out_weights
 from ..compute.dropout_masks import DrawMask, mask_drawers
 from ..compute.threads import map_blocks, map_few
-from ..encode.initializers import identity_init, residual_init
-from .dilated_block import (
+from .dilated_layout import DilatedLayout, Field, cut_blocks, lay_out_dilated
+from .dilated_stack import (
     Tape,
     Walk,
     encode_dilated,
@@ -23,7 +23,7 @@ from .dilated_block import (
     encode_dilated_training,
     plan_steps,
 )
-from .dilated_layout import DilatedLayout, Field, cut_blocks, lay_out_dilated
+from .initializers import identity_init, residual_init
 from .segments import Block, add_rows, check_shapes, read_rows, split_rows
 
 EncoderModel = Model[List[Floats2d], List[Floats2d]]

@@ -5,8 +5,8 @@ from typing import List
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from .layers.iterated_dilated_encoder import IteratedDilatedEncoder
-from .layers.maxout_window_encoder import MaxoutWindowEncoder
+from .iterated_dilated_encoder import IteratedDilatedEncoder
+from .maxout_window_encoder import MaxoutWindowEncoder
 
 _DILATIONS = [1, 2, 1]
 

@@ -15,7 +15,7 @@ from ..compute.dropout_masks import DrawMask, mask_drawers
 from ..compute.maxout import Gradients, Weights, weights_of
 from ..compute.maxout_norm import MaxoutNorm, add_gradients
 from ..compute.threads import map_blocks, map_few
-from .encoder_block import Step, encode, encode_backward, encode_training
+from .maxout_window_chunk import Step, encode, encode_backward, encode_training
 from .segments import Block, Span, add_rows, check_shapes, read_rows, split_docs, split_rows
 from .windows import Layout, lay_out
 
