@@ -36,13 +36,14 @@ if TYPE_CHECKING:
     from .entities import Matching as Matching
     from .entities import keep_entities as keep_entities
     from .entities import known_entities as known_entities
-    from .entity_tagger import EntityTagger as EntityTagger
     from .evaluation import Evaluation as Evaluation
     from .evaluation import Scores as Scores
     from .evaluation import evaluate_entities as evaluate_entities
     from .evaluation import masked_parts as masked_parts
     from .importance import Ranking as Ranking
     from .importance import symbol_importance as symbol_importance
+    from .ner.tagger.architectures import build_token_tagger_v1 as build_token_tagger_v1
+    from .ner.tagger.component import EntityTagger as EntityTagger
     from .row_inspection import inspect_table as inspect_table
     from .row_inspection import inspect_word as inspect_word
     from .row_inspection import model_size as model_size
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
     from .tables import write_tables as write_tables
     from .textcat import build_textcat_ensemble_v1 as build_textcat_ensemble_v1
     from .textcat import build_textcat_hash_embed_v1 as build_textcat_hash_embed_v1
-    from .token_tagger import build_token_tagger_v1 as build_token_tagger_v1
     from .weights import embed_from_spacy as embed_from_spacy
     from .weights import embed_to_spacy as embed_to_spacy
     from .weights import encoder_from_spacy as encoder_from_spacy
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 _MODULE_OF = {
     "Acceleration": "acceleration",
     "CorpusStats": "corpus_stats",
-    "EntityTagger": "entity_tagger",
+    "EntityTagger": "ner.tagger.component",
     "Evaluation": "evaluation",
     "KnownEntities": "entities",
     "Matching": "entities",
@@ -82,7 +82,7 @@ _MODULE_OF = {
     "build_multi_weighted_hash_embed_v1": "embed.architectures",
     "build_textcat_ensemble_v1": "textcat",
     "build_textcat_hash_embed_v1": "textcat",
-    "build_token_tagger_v1": "token_tagger",
+    "build_token_tagger_v1": "ner.tagger.architectures",
     "count_symbols": "tables",
     "cut_tables": "tables",
     "default_seeds": "compute.hashing",

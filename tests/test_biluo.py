@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from spacy_multihash.biluo import (
+from spacy_multihash.ner.biluo import (
     MISSING,
     Constraints,
     allowed_tags,

@@ -4,7 +4,7 @@ import numpy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_multihash.chains import pack_chains
+from spacy_multihash.ner.tagger.packing import pack_chains
 
 LENGTHS = st.lists(st.integers(0, 5), max_size=6)
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from thinc.api import Ops
 
-from spacy_multihash.biluo import Constraints, Entities, tag_names
-from spacy_multihash.confidences import entity_marginals, entity_products
+from spacy_multihash.ner.biluo import Constraints, Entities, tag_names
+from spacy_multihash.ner.tagger.marginals import entity_marginals, entity_products
 from tests.helpers.linear_chain import Batch, batches, probabilities, valid_sequences
 
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from spacy_multihash.biluo import Constraints, kinds, may_follow, num_labels, tag_names
-from spacy_multihash.decoding import decode_constrained, decode_crf, decode_greedy
+from spacy_multihash.ner.biluo import Constraints, kinds, may_follow, num_labels, tag_names
+from spacy_multihash.ner.tagger.decode import decode_constrained, decode_crf, decode_greedy
 
 SEED = 20170913
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spacy_multihash.biluo import MISSING, tag_names, tag_numbers
-from spacy_multihash.gold_tags import gold_tags, same_tokens
+from spacy_multihash.ner.biluo import MISSING, tag_names, tag_numbers
+from spacy_multihash.ner.docs import gold_tags, same_tokens
 
 LABELS = ("A", "B", "C")
 VOCAB = spacy.blank("en").vocab

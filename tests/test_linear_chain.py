@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import Ops, to_numpy
 
-from spacy_multihash.biluo import MISSING
-from spacy_multihash.linear_chain import crf_loss
+from spacy_multihash.ner.biluo import MISSING
+from spacy_multihash.ner.tagger.crf import crf_loss
 from tests.helpers.linear_chain import Batch, batches, probabilities, valid_sequences
 
 

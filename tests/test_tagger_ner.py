@@ -20,10 +20,10 @@ from thinc.api import Config, Linear, Model, chain, fix_random_seed
 from thinc.config import ConfigValidationError
 
 from spacy_multihash import build_token_tagger_v1
-from spacy_multihash.biluo import Entities, tag_names
-from spacy_multihash.confidences import entity_marginals
-from spacy_multihash.doc_entities import constraints_of
-from spacy_multihash.entity_tagger import EntityTagger
+from spacy_multihash.ner.biluo import Entities, tag_names
+from spacy_multihash.ner.docs import constraints_of
+from spacy_multihash.ner.tagger.component import EntityTagger
+from spacy_multihash.ner.tagger.marginals import entity_marginals
 from tests.helpers.tagger_ner import (
     CRF,
     DECODERS,

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import Ops, to_numpy
 
-from spacy_multihash.biluo import MISSING
-from spacy_multihash.linear_chain import crf_loss
-from spacy_multihash.token_losses import crf_losses, cross_entropy, expectation_linear_penalty
+from spacy_multihash.ner.biluo import MISSING
+from spacy_multihash.ner.tagger.crf import crf_loss
+from spacy_multihash.ner.tagger.losses import crf_losses, cross_entropy, expectation_linear_penalty
 
 LENGTHS = numpy.array([3, 0, 1, 2])
 # Of 9 tags, those of 2 labels: B-0 I-0 L-0, U-1, O U-0

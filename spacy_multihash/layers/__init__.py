@@ -18,11 +18,11 @@ from ..embed.with_token_types import distinct_rows, with_token_types
 from ..encode.dilated_layout import effective_input_width
 from ..encode.iterated_dilated_encoder import IteratedDilatedEncoder, begin_passes
 from ..encode.maxout_window_encoder import MaxoutWindowEncoder
+from ..ner.tagger.token_tagger import token_tagger
+from ..ner.tagger.word_dropout import drop_words
 from .random_run import random_run
 from .reduce_ngrams import reduce_ngrams
 from .soft_vote import soft_vote
-from .token_tagger import token_tagger
-from .word_dropout import drop_words
 
 __all__ = [
     "MAX_ROWS",

@@ -6,8 +6,8 @@ from itertools import product
 import numpy
 from hypothesis import strategies as st
 
-from spacy_multihash.biluo import MISSING, Constraints, tag_names
-from spacy_multihash.linear_chain import crf_loss
+from spacy_multihash.ner.biluo import MISSING, Constraints, tag_names
+from spacy_multihash.ner.tagger.crf import crf_loss
 
 Weighted = list[tuple[tuple[int, ...], float]]
 

@@ -11,7 +11,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import Model, fix_random_seed
 
-from spacy_multihash.entity_tagger import EntityTagger
+from spacy_multihash.ner.tagger.component import EntityTagger
 
 SENTENCES: list[tuple[str, list[tuple[int, int, str]]]] = [
     ("Anna met Bob in New York .", [(0, 4, "PER"), (9, 12, "PER"), (16, 24, "GPE")]),

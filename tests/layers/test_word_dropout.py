@@ -23,7 +23,7 @@ from spacy_multihash import (
     set_tables,
 )
 from spacy_multihash.layers import drop_words
-from spacy_multihash.layers.word_dropout import MaskedDoc
+from spacy_multihash.ner.tagger.word_dropout import MaskedDoc
 
 WORDS = ["Anna", "met", "Bob", "in", "Rome", ".", "Anna", "left"]
 UNKNOWN = numpy.array([False, True, True, False, False, False, True, False])

@@ -9,8 +9,8 @@ from typing import Callable, NamedTuple
 
 import numpy
 
-from .biluo import OUTSIDE, Constraints, allowed_tags, kinds, may_follow, num_labels
-from .chains import Chains, pack_chains
+from ..biluo import OUTSIDE, Constraints, allowed_tags, kinds, may_follow, num_labels
+from .packing import Chains, pack_chains
 
 
 def decode_greedy(scores: numpy.ndarray, constraints: Constraints) -> numpy.ndarray:

@@ -6,9 +6,9 @@ from spacy.tokens import Doc
 from thinc.api import Linear, Model
 from thinc.types import Floats2d
 
-from .common.types import DocsEncoder, TokenTagger
-from .compute.matmul import use_product_ops
-from .layers.token_tagger import token_tagger
+from ...common.types import DocsEncoder, TokenTagger
+from ...compute.matmul import use_product_ops
+from .token_tagger import token_tagger
 
 
 def build_token_tagger_v1(

@@ -10,10 +10,10 @@ from typing import NamedTuple, Tuple
 import numpy
 from thinc.api import get_array_module, to_numpy
 
-from .biluo import MISSING, are_entities, num_labels
-from .chains import Chains, pack_chains
-from .common.types import Array
+from ...common.types import Array
+from ..biluo import MISSING, are_entities, num_labels
 from .forward_backward import Steps, Sums, find_steps, forward_backward, peaks
+from .packing import Chains, pack_chains
 
 
 class _Expected(NamedTuple):

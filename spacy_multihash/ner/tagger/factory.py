@@ -10,7 +10,7 @@ from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from thinc.api import Config, Model
 
-from .common.types import Confidence, Decoder
+from ...common.types import Confidence, Decoder
 
 DEFAULT_CONFIG = """
 [tagger_ner]
@@ -68,7 +68,7 @@ def make_tagger_ner(
     scorer: Optional[Callable],
 ) -> TrainablePipe:
     """Build the component; see `EntityTagger`."""
-    from .entity_tagger import EntityTagger
+    from .component import EntityTagger
 
     return EntityTagger(
         nlp.vocab,

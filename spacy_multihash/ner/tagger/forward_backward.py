@@ -10,9 +10,9 @@ from typing import NamedTuple, Optional
 import numpy
 from thinc.api import get_array_module
 
-from .biluo import OUTSIDE, kinds, num_labels
-from .chains import Chains
-from .common.types import Array
+from ...common.types import Array
+from ..biluo import OUTSIDE, kinds, num_labels
+from .packing import Chains
 
 # Transition scores of up to this size are summed over by products of matrices: the exponentials of
 # any two of them, multiplied, are within float64. Larger ones are right as well, but slower.

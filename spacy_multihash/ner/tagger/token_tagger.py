@@ -7,10 +7,10 @@ from thinc.api import Model
 from thinc.types import Floats2d, Floats3d
 from thinc.util import ArrayInfo
 
-from ..common.pinned import Pinned
-from ..common.types import DocLike, DocsEncoder, TokenTagger
-from ..encode.iterated_dilated_encoder import NAME, begin_passes
-from ..encode.segments import split_rows
+from ...common.pinned import Pinned
+from ...common.types import DocLike, DocsEncoder, TokenTagger
+from ...encode.iterated_dilated_encoder import NAME, begin_passes
+from ...encode.segments import split_rows
 from .word_dropout import drop_words
 
 # Gradients of the vectors of each pass -> nothing, as docs have none.

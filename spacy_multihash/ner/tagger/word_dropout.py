@@ -5,7 +5,7 @@ from typing import Any, List
 
 import numpy
 
-from ..common.types import DocLike
+from ...common.types import DocLike
 
 
 @dataclass(frozen=True)

@@ -16,20 +16,20 @@ from spacy.util import check_lexeme_norms
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, set_dropout_rate, to_numpy
 
-from .biluo import Constraints, Entities, entities_of, tag_names
-from .common.types import Array, Confidence, Decoder
-from .confidences import entity_marginals, entity_products
-from .decoding import decode_constrained, decode_crf, decode_greedy
-from .doc_entities import (
+from ...common.types import Array, Confidence, Decoder
+from ..biluo import Constraints, Entities, entities_of, tag_names
+from ..docs import (
     constraints_of,
+    gold_tags,
     present_entities,
     set_entities,
     spans_of,
     without_entities,
 )
-from .gold_tags import gold_tags
-from .token_losses import crf_losses, cross_entropy, expectation_linear_penalty
-from .token_tagger import listens
+from .architectures import listens
+from .decode import decode_constrained, decode_crf, decode_greedy
+from .losses import crf_losses, cross_entropy, expectation_linear_penalty
+from .marginals import entity_marginals, entity_products
 
 
 class Prediction(NamedTuple):

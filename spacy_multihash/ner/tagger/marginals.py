@@ -8,10 +8,10 @@ from typing import NamedTuple, Optional
 import numpy
 from thinc.api import get_array_module, to_numpy
 
-from .biluo import Constraints, Entities, allowed_tags, kinds
-from .chains import pack_chains
-from .common.types import Array
+from ...common.types import Array
+from ..biluo import Constraints, Entities, allowed_tags, kinds
 from .forward_backward import find_steps, forward_backward, log_sum
+from .packing import pack_chains
 
 
 class _Spelled(NamedTuple):

@@ -8,9 +8,9 @@ from typing import Tuple
 import numpy
 from thinc.api import get_array_module
 
-from .biluo import MISSING
-from .common.types import Array
-from .linear_chain import crf_loss
+from ...common.types import Array
+from ..biluo import MISSING
+from .crf import crf_loss
 
 
 def cross_entropy(scores: Array, gold: numpy.ndarray) -> Tuple[float, Array]:

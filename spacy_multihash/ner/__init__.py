@@ -1,0 +1,1 @@
+"""Entities: what both recognizers share is here, each recognizer in a room of its own."""

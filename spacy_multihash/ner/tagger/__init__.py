@@ -1,0 +1,1 @@
+"""`tagger_ner`: all tokens are tagged at once."""
