@@ -56,8 +56,8 @@ if TYPE_CHECKING:
     from .tables import merge_tables as merge_tables
     from .tables import read_tables as read_tables
     from .tables import write_tables as write_tables
-    from .textcat import build_textcat_ensemble_v1 as build_textcat_ensemble_v1
-    from .textcat import build_textcat_hash_embed_v1 as build_textcat_hash_embed_v1
+    from .textcat.architectures import build_textcat_ensemble_v1 as build_textcat_ensemble_v1
+    from .textcat.architectures import build_textcat_hash_embed_v1 as build_textcat_hash_embed_v1
     from .weights import embed_from_spacy as embed_from_spacy
     from .weights import embed_to_spacy as embed_to_spacy
     from .weights import encoder_from_spacy as encoder_from_spacy
@@ -80,8 +80,8 @@ _MODULE_OF = {
     "build_multi_embed_v1": "embed.architectures",
     "build_multi_hash_embed_v1": "embed.architectures",
     "build_multi_weighted_hash_embed_v1": "embed.architectures",
-    "build_textcat_ensemble_v1": "textcat",
-    "build_textcat_hash_embed_v1": "textcat",
+    "build_textcat_ensemble_v1": "textcat.architectures",
+    "build_textcat_hash_embed_v1": "textcat.architectures",
     "build_token_tagger_v1": "ner.tagger.architectures",
     "count_symbols": "tables",
     "cut_tables": "tables",

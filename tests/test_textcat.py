@@ -31,7 +31,10 @@ from thinc.config import ConfigValidationError
 
 from spacy_multihash.compute.hashing import hash_ngrams
 from spacy_multihash.layers import Symbols, default_seeds, importance_seed
-from spacy_multihash.textcat import build_textcat_ensemble_v1, build_textcat_hash_embed_v1
+from spacy_multihash.textcat.architectures import (
+    build_textcat_ensemble_v1,
+    build_textcat_hash_embed_v1,
+)
 from tests.helpers.gradients import check_param_gradients
 from tests.helpers.paths import ROOT
 

@@ -20,9 +20,9 @@ from ..encode.iterated_dilated_encoder import IteratedDilatedEncoder, begin_pass
 from ..encode.maxout_window_encoder import MaxoutWindowEncoder
 from ..ner.tagger.token_tagger import token_tagger
 from ..ner.tagger.word_dropout import drop_words
-from .random_run import random_run
-from .reduce_ngrams import reduce_ngrams
-from .soft_vote import soft_vote
+from ..textcat.random_run import random_run
+from ..textcat.reduce_ngrams import reduce_ngrams
+from ..textcat.soft_vote import soft_vote
 
 __all__ = [
     "MAX_ROWS",

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from thinc.api import Ops, fix_random_seed, to_numpy
 from thinc.types import Ragged
 
-from spacy_multihash.layers.random_run import random_run
+from spacy_multihash.textcat.random_run import random_run
 from tests.helpers.ngrams import split
 
 LENGTHS = st.lists(st.integers(0, 30), max_size=10)

@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose
 from thinc.api import Model, Ops, reduce_mean, reduce_sum, to_numpy
 from thinc.types import Ragged
 
-from spacy_multihash.layers.reduce_ngrams import reduce_ngrams
+from spacy_multihash.textcat.reduce_ngrams import reduce_ngrams
 
 REDUCTIONS = {"sum": reduce_sum, "mean": reduce_mean}
 

@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import Model, Ops, to_numpy
 
-from spacy_multihash.layers.soft_vote import soft_vote
+from spacy_multihash.textcat.soft_vote import soft_vote
 
 VOTES = numpy.array([[[0.2, 0.8], [1, 0]], [[0.6, 0.4], [1, 0]], [[0.1, 0.9], [1, 0]]], dtype="f")
 MEAN = numpy.array([[0.3, 0.7], [1, 0]], dtype="f")

@@ -28,18 +28,18 @@ from thinc.api import (
 from thinc.layers.resizable import resize_linear_weighted
 from thinc.types import Floats2d
 
-from .common.checks import is_whole
-from .common.pinned import Pinned
-from .compute.hashing import default_seed
-from .embed.attributes import attr_id, attr_names
-from .embed.extract_ngrams import extract_ngrams, ngram_name
-from .embed.find import ENSEMBLE
-from .embed.known_ngrams import known_ngrams
-from .embed.weighted_layer import RowsBy, default_importance_rows, weighted_layer
-from .embed.weighted_table_embed import Aggregate
-from .layers.random_run import random_run
-from .layers.reduce_ngrams import reduce_ngrams
-from .layers.soft_vote import soft_vote
+from ..common.checks import is_whole
+from ..common.pinned import Pinned
+from ..compute.hashing import default_seed
+from ..embed.attributes import attr_id, attr_names
+from ..embed.extract_ngrams import extract_ngrams, ngram_name
+from ..embed.find import ENSEMBLE
+from ..embed.known_ngrams import known_ngrams
+from ..embed.weighted_layer import RowsBy, default_importance_rows, weighted_layer
+from ..embed.weighted_table_embed import Aggregate
+from .random_run import random_run
+from .reduce_ngrams import reduce_ngrams
+from .soft_vote import soft_vote
 
 _ORDERS = [1, 2]
 _NO_LAYERS: List[int] = []

@@ -1,0 +1,1 @@
+"""N-grams to labels: the text classifiers."""
