@@ -16,7 +16,7 @@ from spacy.tokens import DocBin
 from spacy.vocab import Vocab
 from wasabi import msg
 
-from spacy_multihash.corpora import write_corpora
+from spacy_multihash.corpus.read import write_corpora
 
 DOCSTART = "-DOCSTART-"
 TAG = re.compile(r"O|[BI]-\S+")

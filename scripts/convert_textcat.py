@@ -14,7 +14,7 @@ from _docbin import LabelSummary, add_labelled, read_lines
 from spacy.tokens import DocBin
 from wasabi import msg
 
-from spacy_multihash.corpora import write_corpora
+from spacy_multihash.corpus.read import write_corpora
 
 LABELS = ("Business", "Sci/Tech", "Sports", "World")
 # Of the CSV files.

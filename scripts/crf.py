@@ -26,8 +26,8 @@ from spacy.training import Example, biluo_tags_to_spans, iob_to_biluo
 from wasabi import msg
 
 from spacy_multihash.common.files import write_bytes
-from spacy_multihash.corpora import read_docs
-from spacy_multihash.evaluation import Scores, score
+from spacy_multihash.corpus.evaluation import Scores, score
+from spacy_multihash.corpus.read import read_docs
 
 if TYPE_CHECKING:
     import pycrfsuite

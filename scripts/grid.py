@@ -30,7 +30,7 @@ from textcat_arms import BASIC
 from thinc.api import Config
 
 from spacy_multihash import count_symbols, make_tables
-from spacy_multihash.corpora import training_docs
+from spacy_multihash.corpus.training import training_docs
 
 CORPUS = Path("corpus")
 RUNS = Path("training")

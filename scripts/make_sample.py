@@ -17,7 +17,7 @@ from _docbin import tagged_doc
 from spacy.tokens import DocBin
 from wasabi import msg
 
-from spacy_multihash.corpora import write_corpora
+from spacy_multihash.corpus.read import write_corpora
 
 SIZES = {"train": 3000, "dev": 500, "test": 600}
 

@@ -18,7 +18,7 @@ from sample_words import MIDDLES, ROOTS
 from spacy.tokens import DocBin
 from wasabi import msg
 
-from spacy_multihash.corpora import write_corpora
+from spacy_multihash.corpus.read import write_corpora
 
 SIZES = {"train": 2000, "dev": 300, "test": 500}
 TOPICS = ("economy", "science", "sport", "travel")

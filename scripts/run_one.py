@@ -26,7 +26,7 @@ from thinc.api import Config
 from wasabi import msg
 
 from spacy_multihash.common.files import write_json
-from spacy_multihash.corpora import read_docs
+from spacy_multihash.corpus.read import read_docs
 from spacy_multihash.embed.find import component_models
 from spacy_multihash.row_inspection import model_size
 

@@ -11,9 +11,9 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from tasks import NER
 
-from spacy_multihash.corpora import read_docs
-from spacy_multihash.entities import KnownEntities, known_entities
-from spacy_multihash.evaluation import annotate, predict, score, score_parts
+from spacy_multihash.corpus.entities import KnownEntities, known_entities
+from spacy_multihash.corpus.evaluation import annotate, predict, score, score_parts
+from spacy_multihash.corpus.read import read_docs
 
 # Of a split: the scores of all, and of parts of it.
 Scores = dict[str, dict[str, Optional[float]]]

@@ -16,8 +16,17 @@ if TYPE_CHECKING:
     from .compute.hashing import default_seeds as default_seeds
     from .compute.hashing import spacy_seeds as spacy_seeds
     from .compute.matmul import use_product_ops as use_product_ops
-    from .corpus_stats import CorpusStats as CorpusStats
-    from .corpus_stats import describe_corpus as describe_corpus
+    from .corpus.entities import KnownEntities as KnownEntities
+    from .corpus.entities import Matching as Matching
+    from .corpus.entities import keep_entities as keep_entities
+    from .corpus.entities import known_entities as known_entities
+    from .corpus.evaluation import Evaluation as Evaluation
+    from .corpus.evaluation import Scores as Scores
+    from .corpus.evaluation import evaluate_entities as evaluate_entities
+    from .corpus.evaluation import masked_parts as masked_parts
+    from .corpus.statistics import CorpusStats as CorpusStats
+    from .corpus.statistics import describe_corpus as describe_corpus
+    from .corpus.symbols import count_symbols as count_symbols
     from .embed.architectures import build_multi_embed_v1 as build_multi_embed_v1
     from .embed.architectures import build_multi_hash_embed_v1 as build_multi_hash_embed_v1
     from .embed.architectures import (
@@ -32,14 +41,6 @@ if TYPE_CHECKING:
         build_maxout_window_encoder_v1 as build_maxout_window_encoder_v1,
     )
     from .encode.dilated_layout import effective_input_width as effective_input_width
-    from .entities import KnownEntities as KnownEntities
-    from .entities import Matching as Matching
-    from .entities import keep_entities as keep_entities
-    from .entities import known_entities as known_entities
-    from .evaluation import Evaluation as Evaluation
-    from .evaluation import Scores as Scores
-    from .evaluation import evaluate_entities as evaluate_entities
-    from .evaluation import masked_parts as masked_parts
     from .importance import Ranking as Ranking
     from .importance import symbol_importance as symbol_importance
     from .ner.tagger.architectures import build_token_tagger_v1 as build_token_tagger_v1
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from .row_inspection import symbols_of as symbols_of
     from .tables import Table as Table
     from .tables import Tables as Tables
-    from .tables import count_symbols as count_symbols
     from .tables import cut_tables as cut_tables
     from .tables import make_tables as make_tables
     from .tables import merge_tables as merge_tables
@@ -65,13 +65,13 @@ if TYPE_CHECKING:
 
 _MODULE_OF = {
     "Acceleration": "acceleration",
-    "CorpusStats": "corpus_stats",
+    "CorpusStats": "corpus.statistics",
     "EntityTagger": "ner.tagger.component",
-    "Evaluation": "evaluation",
-    "KnownEntities": "entities",
-    "Matching": "entities",
+    "Evaluation": "corpus.evaluation",
+    "KnownEntities": "corpus.entities",
+    "Matching": "corpus.entities",
     "Ranking": "importance",
-    "Scores": "evaluation",
+    "Scores": "corpus.evaluation",
     "Table": "tables",
     "Tables": "tables",
     "accelerate": "acceleration",
@@ -83,24 +83,24 @@ _MODULE_OF = {
     "build_textcat_ensemble_v1": "textcat.architectures",
     "build_textcat_hash_embed_v1": "textcat.architectures",
     "build_token_tagger_v1": "ner.tagger.architectures",
-    "count_symbols": "tables",
+    "count_symbols": "corpus.symbols",
     "cut_tables": "tables",
     "default_seeds": "compute.hashing",
-    "describe_corpus": "corpus_stats",
+    "describe_corpus": "corpus.statistics",
     "effective_input_width": "encode.dilated_layout",
     "embed_from_spacy": "weights",
     "embed_to_spacy": "weights",
     "encoder_from_spacy": "weights",
     "encoder_to_spacy": "weights",
-    "evaluate_entities": "evaluation",
+    "evaluate_entities": "corpus.evaluation",
     "find_tables": "embed.find",
     "find_weighted": "embed.find",
     "inspect_table": "row_inspection",
     "inspect_word": "row_inspection",
-    "keep_entities": "entities",
-    "known_entities": "entities",
+    "keep_entities": "corpus.entities",
+    "known_entities": "corpus.entities",
     "make_tables": "tables",
-    "masked_parts": "evaluation",
+    "masked_parts": "corpus.evaluation",
     "merge_tables": "tables",
     "model_size": "row_inspection",
     "read_tables": "tables",

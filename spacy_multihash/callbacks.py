@@ -9,7 +9,7 @@ from spacy.util import logger
 from thinc.api import Model
 
 from .compute.matmul import use_product_ops
-from .corpora import training_docs
+from .corpus.training import training_docs
 from .corpus_symbols import DocReader, count_corpus
 from .embed.find import _lookup_chains, lookup_names, ngram_layers
 from .embed.symbols import Symbols

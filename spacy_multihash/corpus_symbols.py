@@ -10,10 +10,11 @@ from spacy.vocab import Vocab
 from thinc.api import to_numpy
 
 from .common.types import NgramLayer
+from .corpus.symbols import count_symbols
 from .embed.attributes import attr_id
 from .embed.find import EmbeddingTable, rows_of
 from .embed.symbols import UNKNOWN_ROW
-from .tables import Table, count_ids, count_symbols, make_tables
+from .tables import Table, count_ids, make_tables
 
 # Docs whose n-grams are extracted at a time.
 _BATCH = 256

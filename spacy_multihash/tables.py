@@ -14,7 +14,6 @@ The file format, version 1, is one MessagePack map:
 """
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,16 +24,13 @@ import srsly
 
 from .common.checks import is_whole
 from .common.files import write_bytes
-from .common.types import DocLike
+from .corpus.symbols import Counts
 
 FORMAT = "spacy-multihash.tables"
 VERSION = 1
 
 # Ids that are kept until they are counted, or as many as are counted already.
 _PENDING = 2**22
-
-# Attribute name -> symbol id -> how often it was seen.
-Counts = dict[str, Counter[int]]
 
 
 @dataclass(frozen=True)
@@ -65,21 +61,6 @@ class Tables:
     tables: Mapping[str, Table]
     min_freq: int = 0
     max_rows: Optional[int] = None
-
-
-def count_symbols(docs: Iterable[DocLike], attrs: Mapping[str, int]) -> Counts:
-    """Count the symbols of docs, which are read once and not kept.
-
-    docs (Iterable[DocLike]): The docs.
-    attrs (Mapping[str, int]): Name and id of each attribute.
-    """
-    counts: Counts = {name: Counter() for name in attrs}
-    columns = list(attrs.values())
-    for doc in docs:
-        ids = doc.to_array(columns).reshape((-1, len(columns)))  # (N, A) uint64
-        for name, column in zip(attrs, ids.T, strict=True):
-            counts[name].update(column.tolist())
-    return counts
 
 
 def count_ids(arrays: Iterable[numpy.ndarray]) -> Table:

@@ -28,7 +28,7 @@ from spacy_multihash import (
 )
 from spacy_multihash.callbacks import find_multi_embed, make_init_tables_v1
 from spacy_multihash.compute.matmul import ProductOps
-from spacy_multihash.corpora import training_docs
+from spacy_multihash.corpus.training import training_docs
 from tests.helpers.corpora import (
     CALLBACK,
     HASH,

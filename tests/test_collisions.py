@@ -15,7 +15,7 @@ from typer.testing import Result
 
 from spacy_multihash.cli.inspect_rows import inspect_rows, inspect_rows_cli
 from spacy_multihash.collisions import Collisions, inspect_collisions
-from spacy_multihash.corpora import model_docs
+from spacy_multihash.corpus.read import model_docs
 from spacy_multihash.corpus_symbols import ngram_ids, ngram_texts
 from spacy_multihash.embed.find import EmbeddingTable, find_tables, find_weighted, rows_of
 from spacy_multihash.importance import symbol_importance

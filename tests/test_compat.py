@@ -20,7 +20,7 @@ from spacy_multihash.compat import (
     build_report_multi_fewer_hash_embed_v1,
     make_set_attr,
 )
-from spacy_multihash.tables import count_symbols
+from spacy_multihash.corpus.symbols import count_symbols
 from tests.helpers.corpora import CALLBACK, LOOKUP, build, make_docs, small_config, write_corpus
 
 # Miranda et al. 2022, Appendix C, listing 1, without its line numbers.

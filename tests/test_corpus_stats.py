@@ -18,8 +18,8 @@ from spacy.vocab import Vocab
 from typer.testing import Result
 
 from spacy_multihash.cli.corpus_stats import corpus_stats, corpus_stats_cli
-from spacy_multihash.corpus_stats import CorpusStats, SeenStats, Unknown, describe_corpus
-from spacy_multihash.entities import Matching
+from spacy_multihash.corpus.entities import Matching
+from spacy_multihash.corpus.statistics import CorpusStats, SeenStats, Unknown, describe_corpus
 from tests.helpers.cli import invoke_command, said
 from tests.helpers.corpora import make_docs, write_corpus
 

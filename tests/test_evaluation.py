@@ -12,8 +12,8 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from spacy_multihash.entities import KnownEntities, Matching, keep_entities, known_entities
-from spacy_multihash.evaluation import (
+from spacy_multihash.corpus.entities import KnownEntities, Matching, keep_entities, known_entities
+from spacy_multihash.corpus.evaluation import (
     FREQUENCY_BANDS,
     Scores,
     evaluate_entities,

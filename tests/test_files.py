@@ -6,7 +6,7 @@ import pytest
 from spacy.tokens import DocBin
 
 from spacy_multihash.common.files import write_bytes, write_json
-from spacy_multihash.corpora import read_docs, write_corpora
+from spacy_multihash.corpus.read import read_docs, write_corpora
 from tests.helpers.corpora import make_docs
 
 

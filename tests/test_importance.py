@@ -16,7 +16,7 @@ from typer.testing import Result
 
 from spacy_multihash.cli.importance import importance, importance_cli
 from spacy_multihash.collisions import inspect_collisions
-from spacy_multihash.corpora import model_docs
+from spacy_multihash.corpus.read import model_docs
 from spacy_multihash.embed.find import WeightedEmbedding, find_weighted, rows_of
 from spacy_multihash.importance import Ranking, symbol_importance
 from spacy_multihash.importance_reports import EmbeddingImportance

@@ -12,14 +12,9 @@ from spacy.util import load_model
 from spacy.vocab import Vocab
 from wasabi import msg
 
-from ..corpora import read_docs
-from ..corpus_stats import (
-    DEFAULT_ATTRS,
-    CorpusStats,
-    describe_corpus,
-    word_attrs,
-)
-from ..entities import VERBATIM, Matching
+from ..corpus.entities import VERBATIM, Matching
+from ..corpus.read import read_docs
+from ..corpus.statistics import DEFAULT_ATTRS, CorpusStats, describe_corpus, word_attrs
 from ._util import save_json
 
 

@@ -12,9 +12,8 @@ from spacy.tokens import DocBin
 from spacy.training import Corpus
 from wasabi import msg
 
-from ..corpora import read_docs, write_corpora
-from ..entities import Matching
-from ..evaluation import (
+from ..corpus.entities import Matching
+from ..corpus.evaluation import (
     Evaluation,
     Scores,
     evaluate_entities,
@@ -22,6 +21,7 @@ from ..evaluation import (
     predict,
     read_known_entities,
 )
+from ..corpus.read import read_docs, write_corpora
 from ._util import import_code, load_pipeline, save_json
 
 

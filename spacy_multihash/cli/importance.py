@@ -11,7 +11,7 @@ import srsly
 import typer
 from wasabi import msg
 
-from ..corpora import model_docs
+from ..corpus.read import model_docs
 from ..embed.find import embedding_name
 from ..importance import Ranking, symbol_importance
 from ..importance_reports import EmbeddingImportance, SymbolImportance

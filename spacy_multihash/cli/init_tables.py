@@ -13,7 +13,7 @@ from tqdm import tqdm
 from wasabi import msg
 
 from ..callbacks import check_tables, component_names, count_tables, find_multi_embed
-from ..corpora import training_docs
+from ..corpus.training import training_docs
 from ..tables import (
     Tables,
     check_cut,

@@ -15,7 +15,7 @@ from spacy.util import load_config, load_model_from_config, registry
 from wasabi import msg
 
 from ..collisions import Collisions, inspect_collisions
-from ..corpora import model_docs
+from ..corpus.read import model_docs
 from ..corpus_symbols import count_for_tables, missing_symbols, ngram_texts
 from ..embed.find import EmbeddingTable, component_models, find_tables, find_weighted
 from ..row_inspection import (

@@ -7,7 +7,7 @@ import spacy
 from convert import SplitSummary, convert
 from ontonotes import read_records
 
-from spacy_multihash.corpora import read_docs
+from spacy_multihash.corpus.read import read_docs
 
 HEAD = "#begin document (bc/cctv/00/cctv_0000); part 000\n"
 END = "#end document\n"

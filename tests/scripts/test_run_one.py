@@ -17,7 +17,7 @@ from tasks import CRF, HASH_EMBED
 from thinc.api import Config
 
 from spacy_multihash.cli.evaluate import evaluate
-from spacy_multihash.entities import Matching
+from spacy_multihash.corpus.entities import Matching
 from tests.helpers.corpora import make_docs, write_corpus
 
 RUN = Run("wnut17", HASH_EMBED)

@@ -12,8 +12,8 @@ from spacy.tokens import Span
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from .corpora import read_docs
 from .entities import VERBATIM, KnownEntities, Matching, keep_entities, known_entities
+from .read import read_docs
 
 # By how often an entity occurs in the training corpus: name and the largest count, None for any.
 FREQUENCY_BANDS: Sequence[tuple[str, Optional[int]]] = (

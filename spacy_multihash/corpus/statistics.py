@@ -14,7 +14,7 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from .entities import VERBATIM, Matching, known_entities
-from .tables import count_symbols
+from .symbols import count_symbols
 
 DEFAULT_ATTRS = ("NORM", "PREFIX", "SUFFIX", "SHAPE")
 

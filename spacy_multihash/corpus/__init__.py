@@ -1,0 +1,1 @@
+"""Docs in files, and what is in them."""

@@ -1,0 +1,85 @@
+"""Docs in files: read, and written whole or not at all."""
+
+import os
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Union, cast
+
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
+from spacy.training import Corpus
+from spacy.training.corpus import walk_corpus
+from spacy.vocab import Vocab
+from thinc.types import Ints2d
+
+
+def read_docs(path: Union[str, Path], vocab: Vocab) -> Iterator[Doc]:
+    """Stream the docs of a .spacy file, or of all such files in a folder.
+
+    path (Union[str, Path]): The file or the folder.
+    vocab (Vocab): The vocab of the docs.
+
+    Raises FileNotFoundError if there is none, and ValueError for a file that cannot be read or if
+    there are no docs.
+    """
+    path = Path(path)
+    files = walk_corpus(path, ".spacy") if path.exists() else []
+    if not files:
+        raise FileNotFoundError(
+            f"There is no corpus at {path}: expected a .spacy file, or a folder of them. Check the "
+            "path, or make one with: python -m spacy convert"
+        )
+    empty = True
+    for file_ in files:
+        for doc in _open_doc_bin(Path(file_)).get_docs(vocab):
+            empty = False
+            yield doc
+    if empty:
+        raise ValueError(f"The corpus at {path} has no documents. Check the path.")
+
+
+def model_docs(nlp: Language, path: Union[str, Path]) -> Iterator[Doc]:
+    """Stream the docs of a corpus with the tokens that a pipeline meets in training on it.
+
+    Texts are cut into tokens anew, as `spacy.Corpus.v1` does, unless their spaces are unknown. Docs
+    whose tokens stay the same keep their annotation, but have the NORM that the pipeline computes:
+    a file holds the one of whatever made it.
+
+    nlp (Language): The pipeline.
+    path (Union[str, Path]): A .spacy file, or a folder of them.
+
+    Raises what `read_docs` raises.
+    """
+    for example in Corpus(path).make_examples(nlp, read_docs(path, nlp.vocab)):
+        met, doc = example.x, example.y
+        if [token.orth for token in met] == [token.orth for token in doc]:
+            norms = cast(Ints2d, met.to_array(["NORM"]).reshape(-1, 1))
+            yield doc.from_array(["NORM"], norms)
+        else:
+            yield met
+
+
+def _open_doc_bin(path: Path) -> DocBin:
+    try:
+        return DocBin().from_disk(path)
+    except (KeyError, TypeError, ValueError, zlib.error) as error:
+        raise ValueError(
+            f"{path} is cut off, or no .spacy file at all ({error}). Copy or convert it again."
+        ) from error
+
+
+def write_corpora(folder: Path, corpora: Mapping[str, DocBin]) -> None:
+    """Write corpora as FOLDER/NAME.spacy: each file whole, and none if one cannot be made.
+
+    folder (Path): The folder, made if missing. Files of the same name are replaced.
+    corpora (Mapping[str, DocBin]): The documents of each corpus, by its name.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    # Within the folder, so that the move stays on one file system and is atomic.
+    with TemporaryDirectory(prefix=".staging-", dir=folder) as staging:
+        for name, doc_bin in corpora.items():
+            doc_bin.to_disk(Path(staging) / f"{name}.spacy")
+        for name in corpora:
+            os.replace(Path(staging) / f"{name}.spacy", folder / f"{name}.spacy")

@@ -1,0 +1,24 @@
+"""How often each symbol of an attribute occurs in docs."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from ..common.types import DocLike
+
+# Attribute name -> symbol id -> how often it was seen.
+Counts = dict[str, Counter[int]]
+
+
+def count_symbols(docs: Iterable[DocLike], attrs: Mapping[str, int]) -> Counts:
+    """Count the symbols of docs, which are read once and not kept.
+
+    docs (Iterable[DocLike]): The docs.
+    attrs (Mapping[str, int]): Name and id of each attribute.
+    """
+    counts: Counts = {name: Counter() for name in attrs}
+    columns = list(attrs.values())
+    for doc in docs:
+        ids = doc.to_array(columns).reshape((-1, len(columns)))  # (N, A) uint64
+        for name, column in zip(attrs, ids.T, strict=True):
+            counts[name].update(column.tolist())
+    return counts

@@ -1,0 +1,80 @@
+"""The corpus of a config, read with the vocab that the pipeline is going to have."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Callable, cast
+
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.util import dot_to_object, load_model_from_config, registry
+from thinc.api import Config
+
+
+def training_docs(nlp: Language) -> Iterator[Doc]:
+    """Stream the docs that the components of a pipeline will be trained on.
+
+    They are made in a pipeline of their own, without components. [initialize.before_init] runs
+    before lookups are loaded, and a vocab keeps the NORM that it computed first in each lexeme:
+    reading the corpus with nlp.vocab would fix the wrong norms for good.
+
+    nlp (Language): The pipeline, whose config names the corpus.
+
+    Raises ValueError if the corpus cannot be read once and to its end, or has no docs.
+    """
+    scratch = _make_scratch(nlp)
+    config = nlp.config.interpolate()
+    name = config["training"]["train_corpus"]
+    if config["training"]["max_epochs"] == -1:
+        raise ValueError(
+            f"The tables cannot be counted from {name}: the corpus is streamed "
+            "([training] max_epochs = -1) and may have no end. Count a finite sample with: "
+            "python -m spacy multihash init-tables, with --training.max_epochs 0 "
+            "and the sample's path, and give its file as [initialize.before_init] path."
+        )
+    corpus = _resolve_corpus(config, name)
+    scratch.initialize(lambda: islice(corpus(scratch), 10))
+    empty = True
+    for example in corpus(scratch):
+        empty = False
+        yield example.predicted
+    if empty:
+        raise ValueError(
+            f"The tables cannot be counted: the corpus [{name}] has no documents. Check its path."
+        )
+
+
+def _resolve_corpus(config: Config, name: str) -> Callable[[Language], Iterable[Example]]:
+    section = name.split(".")[0]
+    corpora = config
+    if section in config and registry.is_promise(config[section]):
+        # One function makes all corpora.
+        corpora = cast(Config, registry.resolve({section: config[section]}))
+    try:
+        corpus = dot_to_object(corpora, name)
+    except KeyError:
+        raise ValueError(
+            f"The tables cannot be counted: the config has no [{name}], which [training] "
+            "train_corpus names. Add the corpus, or give a file of tables as "
+            "[initialize.before_init] path."
+        ) from None
+    if corpora is not config:
+        return corpus
+    # Only this one is resolved: another may be without a path.
+    return registry.resolve({"corpus": corpus})["corpus"]
+
+
+def _make_scratch(nlp: Language) -> Language:
+    """Build a pipeline with the language, tokenizer and lookups of another, and no components."""
+    config = Config(nlp.config).copy()
+    config["components"] = {}
+    config["nlp"].update(pipeline=[], disabled=[], after_pipeline_creation=None)
+    config["initialize"].update(
+        before_init=None, after_init=None, init_tok2vec=None, vectors=None, components={}
+    )
+    config["training"].update(frozen_components=[], annotating_components=[])
+    scratch = load_model_from_config(config, auto_fill=True)
+    if hasattr(nlp.tokenizer, "to_bytes"):  # rules that were added in code
+        rules = nlp.tokenizer.to_bytes(exclude=["vocab"])
+        scratch.tokenizer.from_bytes(rules)  # type: ignore[union-attr]
+    return scratch
