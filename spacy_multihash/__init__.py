@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .acceleration import Acceleration as Acceleration
     from .acceleration import accelerate as accelerate
-    from .callbacks import set_tables as set_tables
     from .compute.blas import set_products as set_products
     from .compute.hashing import default_seeds as default_seeds
     from .compute.hashing import spacy_seeds as spacy_seeds
@@ -49,13 +48,14 @@ if TYPE_CHECKING:
     from .row_inspection import inspect_word as inspect_word
     from .row_inspection import model_size as model_size
     from .row_inspection import symbols_of as symbols_of
-    from .tables import Table as Table
-    from .tables import Tables as Tables
-    from .tables import cut_tables as cut_tables
-    from .tables import make_tables as make_tables
-    from .tables import merge_tables as merge_tables
-    from .tables import read_tables as read_tables
-    from .tables import write_tables as write_tables
+    from .tables.file import read_tables as read_tables
+    from .tables.file import write_tables as write_tables
+    from .tables.set_tables import set_tables as set_tables
+    from .tables.tables import Table as Table
+    from .tables.tables import Tables as Tables
+    from .tables.tables import cut_tables as cut_tables
+    from .tables.tables import make_tables as make_tables
+    from .tables.tables import merge_tables as merge_tables
     from .textcat.architectures import build_textcat_ensemble_v1 as build_textcat_ensemble_v1
     from .textcat.architectures import build_textcat_hash_embed_v1 as build_textcat_hash_embed_v1
     from .weights import embed_from_spacy as embed_from_spacy
@@ -72,8 +72,8 @@ _MODULE_OF = {
     "Matching": "corpus.entities",
     "Ranking": "importance",
     "Scores": "corpus.evaluation",
-    "Table": "tables",
-    "Tables": "tables",
+    "Table": "tables.tables",
+    "Tables": "tables.tables",
     "accelerate": "acceleration",
     "build_iterated_dilated_encoder_v1": "encode.architectures",
     "build_maxout_window_encoder_v1": "encode.architectures",
@@ -84,7 +84,7 @@ _MODULE_OF = {
     "build_textcat_hash_embed_v1": "textcat.architectures",
     "build_token_tagger_v1": "ner.tagger.architectures",
     "count_symbols": "corpus.symbols",
-    "cut_tables": "tables",
+    "cut_tables": "tables.tables",
     "default_seeds": "compute.hashing",
     "describe_corpus": "corpus.statistics",
     "effective_input_width": "encode.dilated_layout",
@@ -99,18 +99,18 @@ _MODULE_OF = {
     "inspect_word": "row_inspection",
     "keep_entities": "corpus.entities",
     "known_entities": "corpus.entities",
-    "make_tables": "tables",
+    "make_tables": "tables.tables",
     "masked_parts": "corpus.evaluation",
-    "merge_tables": "tables",
+    "merge_tables": "tables.tables",
     "model_size": "row_inspection",
-    "read_tables": "tables",
+    "read_tables": "tables.file",
     "set_products": "compute.blas",
-    "set_tables": "callbacks",
+    "set_tables": "tables.set_tables",
     "spacy_seeds": "compute.hashing",
     "symbol_importance": "importance",
     "symbols_of": "row_inspection",
     "use_product_ops": "compute.matmul",
-    "write_tables": "tables",
+    "write_tables": "tables.file",
 }
 
 __all__ = list(_MODULE_OF)

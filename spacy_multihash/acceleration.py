@@ -20,7 +20,6 @@ from spacy.ty import ListenedToComponent
 from spacy.util import registry
 from thinc.api import Model
 
-from .callbacks import make_use_product_ops_v1
 from .config_sections import (
     CNNS,
     EMBEDS,
@@ -37,6 +36,7 @@ from .config_sections import (
     list_sections,
     set_config,
 )
+from .convert.callback import make_use_product_ops_v1
 from .swaps import Swaps, is_built_like, layout_of, ref_hindrance, swap_nodes
 from .weights import embed_from_spacy, encoder_from_spacy
 

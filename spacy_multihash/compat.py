@@ -12,12 +12,13 @@ from spacy.tokens import Doc
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from .callbacks import find_multi_embed, keeps_tables, set_tables
 from .compute.hashing import spacy_seeds
 from .embed.architectures import build_multi_hash_embed_v1, lookup_layers
 from .embed.attributes import Attrs
 from .embed.embed_docs import embed_docs
-from .tables import Tables, read_tables, table_from_rows
+from .tables.file import read_tables
+from .tables.set_tables import find_multi_embed, keeps_tables, set_tables
+from .tables.tables import Tables, table_from_rows
 
 LAYER = "multiembed"
 

@@ -1,46 +1,17 @@
 """The symbols of a corpus: the values of an attribute of its tokens, or its n-grams."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Optional
+from collections.abc import Iterable, Sequence
 
 import numpy
-from spacy.tokens import Doc, Token
+from spacy.tokens import Token
 from spacy.util import minibatch
 from spacy.vocab import Vocab
-from thinc.api import to_numpy
 
 from .common.types import NgramLayer
-from .corpus.symbols import count_symbols
-from .embed.attributes import attr_id
 from .embed.find import EmbeddingTable, rows_of
 from .embed.symbols import UNKNOWN_ROW
-from .tables import Table, count_ids, make_tables
-
-# Docs whose n-grams are extracted at a time.
-_BATCH = 256
-
-# Reads the docs of a corpus, from the first, each time it is called.
-DocReader = Callable[[], Iterable[Doc]]
-
-
-def count_corpus(
-    make_docs: DocReader, extractors: Mapping[str, Optional[NgramLayer]]
-) -> dict[str, Table]:
-    """Count symbols, by the name of their attribute or n-grams.
-
-    make_docs (DocReader): Reads the docs: once for all attributes, and once for each kind of
-        n-grams.
-    extractors (Mapping[str, Optional[NgramLayer]]): What extracts the n-grams of each name, None
-        for an attribute of tokens.
-    """
-    attrs = {name: attr_id(name) for name, ngrams in extractors.items() if ngrams is None}
-    tokens = make_tables(count_symbols(make_docs(), attrs) if attrs else {}, min_freq=0)
-    counted = dict(tokens.tables)
-    for name, ngrams in extractors.items():
-        if ngrams is not None:
-            batches = minibatch(make_docs(), _BATCH)
-            counted[name] = count_ids(ngram_ids(ngrams, docs) for docs in batches)
-    return {name: counted[name] for name in extractors}
+from .tables.count import _BATCH, DocReader, count_corpus, ngram_ids
+from .tables.tables import Table
 
 
 def count_for_tables(
@@ -71,11 +42,6 @@ def is_known(table: EmbeddingTable, ids: numpy.ndarray) -> numpy.ndarray:
     if table.dictionary is None:
         return numpy.ones(len(ids), dtype="bool")
     return rows_of(table.dictionary, ids)[:, 0] != UNKNOWN_ROW
-
-
-def ngram_ids(ngrams: NgramLayer, docs: Sequence[Doc]) -> numpy.ndarray:
-    """Extract the ids (M,) uint64 of the n-grams of docs, by the layer that the model uses."""
-    return to_numpy(ngrams.predict(list(docs)).dataXd)
 
 
 def ngram_texts(

@@ -13,7 +13,7 @@ from spacy.vocab import Vocab
 from thinc.api import Model
 
 from .common.types import NgramLayer, RowLayer
-from .corpus_symbols import count_for_tables, is_known, ngram_ids, ngram_texts, symbol_text
+from .corpus_symbols import count_for_tables, is_known, ngram_texts, symbol_text
 from .embed.attributes import attr_id
 from .embed.find import EmbeddingTable, rows_of
 from .encode.iterated_dilated_encoder import NAME as DILATED
@@ -26,6 +26,7 @@ from .row_statistics import (
     pairs_by_chance,
     unreached_by_chance,
 )
+from .tables.count import ngram_ids
 
 EXAMPLES = 5
 _FLOAT = 4  # bytes

@@ -16,7 +16,7 @@ from typer.testing import Result
 from spacy_multihash.cli.inspect_rows import inspect_rows, inspect_rows_cli
 from spacy_multihash.collisions import Collisions, inspect_collisions
 from spacy_multihash.corpus.read import model_docs
-from spacy_multihash.corpus_symbols import ngram_ids, ngram_texts
+from spacy_multihash.corpus_symbols import ngram_texts
 from spacy_multihash.embed.find import EmbeddingTable, find_tables, find_weighted, rows_of
 from spacy_multihash.importance import symbol_importance
 from spacy_multihash.layers import importance_seed
@@ -27,6 +27,7 @@ from spacy_multihash.row_inspection import (
     symbols_of,
 )
 from spacy_multihash.row_statistics import in_collision_by_chance
+from spacy_multihash.tables.count import ngram_ids
 from tests.helpers.cli import invoke_command, said
 from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.ngrams import ngrams_by_loop

@@ -23,8 +23,8 @@ from spacy_multihash import (
     read_tables,
     write_tables,
 )
-from spacy_multihash import tables as tables_module
-from spacy_multihash.tables import count_ids
+from spacy_multihash.tables import tables as tables_module
+from spacy_multihash.tables.tables import count_ids
 
 COUNTS = st.dictionaries(st.integers(0, 2**64 - 1), st.integers(1, 2**40), max_size=20)
 

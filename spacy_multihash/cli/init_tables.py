@@ -12,16 +12,12 @@ from spacy.util import load_config, load_model_from_config
 from tqdm import tqdm
 from wasabi import msg
 
-from ..callbacks import check_tables, component_names, count_tables, find_multi_embed
 from ..corpus.training import training_docs
-from ..tables import (
-    Tables,
-    check_cut,
-    cut_tables,
-    merge_tables,
-    read_tables,
-    write_tables,
-)
+from ..tables.count import count_tables
+from ..tables.file import read_tables, write_tables
+from ..tables.init_tables import component_names
+from ..tables.set_tables import check_tables, find_multi_embed
+from ..tables.tables import Tables, check_cut, cut_tables, merge_tables
 from ._util import import_code, parse_config_overrides, show_validation_error
 
 CALLBACK = "spacy-multihash.init_tables.v1"

@@ -1,33 +1,13 @@
-"""Tables of symbols for MultiEmbed: count, merge, cut, order, write and read. Nothing is printed.
+"""Tables of symbols for MultiEmbed: count, merge, cut and order. Nothing is printed."""
 
-The file format, version 1, is one MessagePack map:
-
-    format    "spacy-multihash.tables"
-    version   1
-    md5       hex digest of body
-    body      bytes: a MessagePack map of
-        min_freq  int: symbols with a smaller count were left out (0 or 1: none)
-        max_rows  int or nil: only the most frequent max_rows - 1 symbols were kept
-        tables    map from attribute name, as in spacy.attrs, to a map of
-            keys    bytes: the symbols' ids, little-endian uint64, by (-count, id)
-            counts  bytes: their counts, little-endian uint64
-"""
-
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Optional, Union
+from typing import Optional
 
 import numpy
-import srsly
 
-from .common.checks import is_whole
-from .common.files import write_bytes
-from .corpus.symbols import Counts
-
-FORMAT = "spacy-multihash.tables"
-VERSION = 1
+from ..common.checks import is_whole
+from ..corpus.symbols import Counts
 
 # Ids that are kept until they are counted, or as many as are counted already.
 _PENDING = 2**22
@@ -178,59 +158,6 @@ def merge_tables(parts: Sequence[Tables]) -> Tables:
     return Tables({name: _order(_sum_up([part.tables[name] for part in parts])) for name in names})
 
 
-def write_tables(path: Union[str, Path], tables: Tables) -> None:
-    """Write tables to a file, whole or not at all."""
-    body = srsly.msgpack_dumps(
-        {
-            "min_freq": tables.min_freq,
-            "max_rows": tables.max_rows,
-            "tables": {
-                name: {
-                    "keys": table.keys.astype("<u8").tobytes(),
-                    "counts": table.counts.astype("<u8").tobytes(),
-                }
-                for name, table in tables.tables.items()
-            },
-        }
-    )
-    message = {"format": FORMAT, "version": VERSION, "md5": _md5(body), "body": body}
-    write_bytes(Path(path), srsly.msgpack_dumps(message))
-
-
-def read_tables(path: Union[str, Path]) -> Tables:
-    """Read tables from a file.
-
-    Raises FileNotFoundError if it is missing, and ValueError if it is damaged, of another version,
-    or not a file of tables at all.
-    """
-    path = Path(path)  # a config hands over a string
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"No file of tables at {path}. Make it with: "
-            f"python -m spacy multihash init-tables CONFIG {path}"
-        )
-    message = _unpack(path, path.read_bytes())
-    if not isinstance(message, dict) or message.get("format") != FORMAT:
-        raise ValueError(
-            f"{path} is not a file of tables: expected a MessagePack map with format = "
-            f"'{FORMAT}'. Make one with: python -m spacy multihash init-tables CONFIG OUTPUT"
-        )
-    if message.get("version") != VERSION:
-        raise ValueError(
-            f"{path} holds tables in format version {message.get('version')}, this package reads "
-            f"version {VERSION}. Make it again with: python -m spacy multihash init-tables"
-        )
-    packed = message.get("body")
-    if not isinstance(packed, bytes) or _md5(packed) != message.get("md5"):
-        raise _damaged(path, "its contents do not match its checksum")
-    body = srsly.msgpack_loads(packed)
-    tables = {
-        name: Table(*(numpy.frombuffer(arrays[key], dtype="<u8") for key in ("keys", "counts")))
-        for name, arrays in body["tables"].items()
-    }
-    return Tables(tables, body["min_freq"], body["max_rows"])
-
-
 def _add_up(table: Table, arrays: Sequence[numpy.ndarray]) -> Table:
     """Add the ids of arrays to counts that are in any order."""
     keys, counts = numpy.unique(numpy.concatenate([*arrays, table.keys[:0]]), return_counts=True)
@@ -248,21 +175,3 @@ def _sum_up(parts: Sequence[Table]) -> Table:
 def _order(table: Table) -> Table:
     order = numpy.lexsort((table.keys, -table.counts.astype("int64")))
     return Table(table.keys[order], table.counts[order])
-
-
-def _md5(data: bytes) -> str:
-    return hashlib.md5(data, usedforsecurity=False).hexdigest()
-
-
-def _unpack(path: Path, data: bytes) -> Any:  # noqa: ANN401 (whatever the file holds)
-    try:
-        return srsly.msgpack_loads(data)
-    except (TypeError, ValueError) as error:  # TypeError: a map that has a map as a key
-        raise _damaged(path, f"it is cut off, or no file of tables at all ({error})") from error
-
-
-def _damaged(path: Path, why: str) -> ValueError:
-    return ValueError(
-        f"The file of tables {path} is damaged: {why}. Copy it again, check its name, "
-        "or make it again with: python -m spacy multihash init-tables CONFIG OUTPUT"
-    )

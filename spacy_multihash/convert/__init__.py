@@ -1,0 +1,1 @@
+"""A pipeline of spaCy's with our parts, and back."""

@@ -1,0 +1,1 @@
+"""Symbols counted, cut, kept in files, and handed to models."""

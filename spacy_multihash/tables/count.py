@@ -1,0 +1,58 @@
+"""The symbols of a corpus, counted: values of attributes, and n-grams."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Optional
+
+import numpy
+from spacy.tokens import Doc
+from spacy.util import minibatch
+from thinc.api import Model, to_numpy
+
+from ..common.types import NgramLayer
+from ..corpus.symbols import count_symbols
+from ..embed.attributes import attr_id
+from ..embed.find import lookup_names, ngram_layers
+from .tables import Table, Tables, count_ids, make_tables
+
+# Docs whose n-grams are extracted at a time.
+_BATCH = 256
+
+# Reads the docs of a corpus, from the first, each time it is called.
+DocReader = Callable[[], Iterable[Doc]]
+
+
+def count_corpus(
+    make_docs: DocReader, extractors: Mapping[str, Optional[NgramLayer]]
+) -> dict[str, Table]:
+    """Count symbols, by the name of their attribute or n-grams.
+
+    make_docs (DocReader): Reads the docs: once for all attributes, and once for each kind of
+        n-grams.
+    extractors (Mapping[str, Optional[NgramLayer]]): What extracts the n-grams of each name, None
+        for an attribute of tokens.
+    """
+    attrs = {name: attr_id(name) for name, ngrams in extractors.items() if ngrams is None}
+    tokens = make_tables(count_symbols(make_docs(), attrs) if attrs else {}, min_freq=0)
+    counted = dict(tokens.tables)
+    for name, ngrams in extractors.items():
+        if ngrams is not None:
+            batches = minibatch(make_docs(), _BATCH)
+            counted[name] = count_ids(ngram_ids(ngrams, docs) for docs in batches)
+    return {name: counted[name] for name in extractors}
+
+
+def ngram_ids(ngrams: NgramLayer, docs: Sequence[Doc]) -> numpy.ndarray:
+    """Extract the ids (M,) uint64 of the n-grams of docs, by the layer that the model uses."""
+    return to_numpy(ngrams.predict(list(docs)).dataXd)
+
+
+def count_tables(models: Sequence[Model], make_docs: DocReader) -> Tables:
+    """Count all that the layers in models look up, and cut nothing.
+
+    models (Sequence[Model]): Models that hold a MultiEmbed, or another embedding by lookup.
+    make_docs (DocReader): Gives the docs, which are read once for all attributes, and once for each
+        kind of n-grams.
+    """
+    extractors = {name: layer for model in models for name, layer in ngram_layers(model).items()}
+    names = lookup_names(*models)
+    return Tables(count_corpus(make_docs, {name: extractors.get(name) for name in names}))
