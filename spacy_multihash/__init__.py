@@ -9,12 +9,16 @@ from importlib import import_module, metadata
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .acceleration import Acceleration as Acceleration
-    from .acceleration import accelerate as accelerate
     from .compute.blas import set_products as set_products
     from .compute.hashing import default_seeds as default_seeds
     from .compute.hashing import spacy_seeds as spacy_seeds
     from .compute.matmul import use_product_ops as use_product_ops
+    from .convert.pipeline import Acceleration as Acceleration
+    from .convert.pipeline import accelerate as accelerate
+    from .convert.weights import embed_from_spacy as embed_from_spacy
+    from .convert.weights import embed_to_spacy as embed_to_spacy
+    from .convert.weights import encoder_from_spacy as encoder_from_spacy
+    from .convert.weights import encoder_to_spacy as encoder_to_spacy
     from .corpus.entities import KnownEntities as KnownEntities
     from .corpus.entities import Matching as Matching
     from .corpus.entities import keep_entities as keep_entities
@@ -58,13 +62,9 @@ if TYPE_CHECKING:
     from .tables.tables import merge_tables as merge_tables
     from .textcat.architectures import build_textcat_ensemble_v1 as build_textcat_ensemble_v1
     from .textcat.architectures import build_textcat_hash_embed_v1 as build_textcat_hash_embed_v1
-    from .weights import embed_from_spacy as embed_from_spacy
-    from .weights import embed_to_spacy as embed_to_spacy
-    from .weights import encoder_from_spacy as encoder_from_spacy
-    from .weights import encoder_to_spacy as encoder_to_spacy
 
 _MODULE_OF = {
-    "Acceleration": "acceleration",
+    "Acceleration": "convert.pipeline",
     "CorpusStats": "corpus.statistics",
     "EntityTagger": "ner.tagger.component",
     "Evaluation": "corpus.evaluation",
@@ -74,7 +74,7 @@ _MODULE_OF = {
     "Scores": "corpus.evaluation",
     "Table": "tables.tables",
     "Tables": "tables.tables",
-    "accelerate": "acceleration",
+    "accelerate": "convert.pipeline",
     "build_iterated_dilated_encoder_v1": "encode.architectures",
     "build_maxout_window_encoder_v1": "encode.architectures",
     "build_multi_embed_v1": "embed.architectures",
@@ -88,10 +88,10 @@ _MODULE_OF = {
     "default_seeds": "compute.hashing",
     "describe_corpus": "corpus.statistics",
     "effective_input_width": "encode.dilated_layout",
-    "embed_from_spacy": "weights",
-    "embed_to_spacy": "weights",
-    "encoder_from_spacy": "weights",
-    "encoder_to_spacy": "weights",
+    "embed_from_spacy": "convert.weights",
+    "embed_to_spacy": "convert.weights",
+    "encoder_from_spacy": "convert.weights",
+    "encoder_to_spacy": "convert.weights",
     "evaluate_entities": "corpus.evaluation",
     "find_tables": "embed.find",
     "find_weighted": "embed.find",

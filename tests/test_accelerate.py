@@ -13,9 +13,9 @@ from spacy.training import Example
 from spacy.util import load_model_from_config
 from thinc.api import SGD, Adam, Model, NumpyOps, Ops, chain, noop
 
-from spacy_multihash.acceleration import Acceleration, accelerate
 from spacy_multihash.compute.matmul import ProductOps
-from spacy_multihash.swaps import swap_nodes
+from spacy_multihash.convert.nodes import swap_nodes
+from spacy_multihash.convert.pipeline import Acceleration, accelerate
 from tests.helpers.spacy_pipelines import (
     CNN,
     EMBED,
@@ -690,7 +690,7 @@ def test_failure_changes_nothing(nlp: Language, monkeypatch: pytest.MonkeyPatch)
     def fail(encode: Model) -> Model:
         raise RuntimeError("out of memory")
 
-    monkeypatch.setattr("spacy_multihash.acceleration.encoder_from_spacy", fail)
+    monkeypatch.setattr("spacy_multihash.convert.pipeline.encoder_from_spacy", fail)
     before = nlp.to_bytes()
     with pytest.raises(RuntimeError, match="out of memory"):
         accelerate(nlp)
@@ -703,7 +703,7 @@ def test_settings_that_our_layer_refuses_are_left(
     def refuse(encode: Model) -> Model:
         raise ValueError("window_size must be 0 or more")
 
-    monkeypatch.setattr("spacy_multihash.acceleration.encoder_from_spacy", refuse)
+    monkeypatch.setattr("spacy_multihash.convert.pipeline.encoder_from_spacy", refuse)
     before = nlp.to_bytes()
     done = accelerate(nlp)
     assert done.replaced == []

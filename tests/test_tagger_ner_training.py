@@ -23,9 +23,9 @@ from spacy.training.initialize import init_nlp
 from spacy.util import load_model_from_config
 from thinc.api import Adam, Config, Model, fix_random_seed, set_dropout_rate
 
-from spacy_multihash.acceleration import accelerate
 from spacy_multihash.cli.evaluate import evaluate
 from spacy_multihash.cli.inspect_rows import inspect_rows
+from spacy_multihash.convert.pipeline import accelerate
 from spacy_multihash.corpus.entities import Matching
 from spacy_multihash.importance import Ranking, symbol_importance
 from tests.helpers.corpora import CALLBACK, LOOKUP, make_docs, write_corpus

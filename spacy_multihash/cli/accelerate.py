@@ -9,7 +9,7 @@ import typer
 from spacy.language import Language
 from wasabi import msg
 
-from ..acceleration import Acceleration, accelerate
+from ..convert.pipeline import Acceleration, accelerate
 from ._util import import_code, load_pipeline
 
 

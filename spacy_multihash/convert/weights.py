@@ -7,9 +7,9 @@ from spacy.tokens import Doc
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from .compute.hashing import spacy_seeds
-from .embed.architectures import build_multi_hash_embed_v1
-from .encode.architectures import build_maxout_window_encoder_v1
+from ..compute.hashing import spacy_seeds
+from ..embed.architectures import build_multi_hash_embed_v1
+from ..encode.architectures import build_maxout_window_encoder_v1
 
 EmbedModel = Model[List[Doc], List[Floats2d]]
 EncoderModel = Model[List[Floats2d], List[Floats2d]]

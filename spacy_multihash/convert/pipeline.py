@@ -20,7 +20,8 @@ from spacy.ty import ListenedToComponent
 from spacy.util import registry
 from thinc.api import Model
 
-from .config_sections import (
+from .callback import make_use_product_ops_v1
+from .config import (
     CNNS,
     EMBEDS,
     ENCODERS,
@@ -36,8 +37,7 @@ from .config_sections import (
     list_sections,
     set_config,
 )
-from .convert.callback import make_use_product_ops_v1
-from .swaps import Swaps, is_built_like, layout_of, ref_hindrance, swap_nodes
+from .nodes import Swaps, is_built_like, layout_of, ref_hindrance, swap_nodes
 from .weights import embed_from_spacy, encoder_from_spacy
 
 PRODUCTS = "spacy-multihash.use_product_ops.v1"

@@ -7,7 +7,7 @@ from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 from spacy.language import Language
 
-from .compute.hashing import spacy_seeds
+from ..compute.hashing import spacy_seeds
 
 NAME = "@architectures"
 EMBEDS = ("spacy.MultiHashEmbed.v1", "spacy.MultiHashEmbed.v2")
