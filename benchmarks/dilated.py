@@ -56,7 +56,7 @@ from wasabi import msg
 
 from spacy_multihash import build_iterated_dilated_encoder_v1, effective_input_width
 from spacy_multihash.embed.find import component_models
-from spacy_multihash.row_inspection import model_size
+from spacy_multihash.inspection.sizes import model_size
 
 ENCODER_PREDICT, ENCODER_TRAIN = ENCODER = ("encoder-predict", "encoder-train")
 DECODING, TRAINING = "decoding", "training"

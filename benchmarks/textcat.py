@@ -45,7 +45,7 @@ from thinc.api import fix_random_seed
 from wasabi import msg
 
 from spacy_multihash.embed.find import component_models
-from spacy_multihash.row_inspection import model_size
+from spacy_multihash.inspection.sizes import model_size
 
 BASE = "hash_embed"
 # Configs of configs/textcat.

@@ -28,7 +28,7 @@ from wasabi import msg
 from spacy_multihash.common.files import write_json
 from spacy_multihash.corpus.read import read_docs
 from spacy_multihash.embed.find import component_models
-from spacy_multihash.row_inspection import model_size
+from spacy_multihash.inspection.sizes import model_size
 
 PACKAGES = ("spacy", "thinc", "numpy", "spacy-multihash")
 

@@ -44,14 +44,14 @@ if TYPE_CHECKING:
         build_maxout_window_encoder_v1 as build_maxout_window_encoder_v1,
     )
     from .encode.dilated_layout import effective_input_width as effective_input_width
-    from .importance import Ranking as Ranking
-    from .importance import symbol_importance as symbol_importance
+    from .inspection.importance import Ranking as Ranking
+    from .inspection.importance import symbol_importance as symbol_importance
+    from .inspection.rows import inspect_table as inspect_table
+    from .inspection.rows import inspect_word as inspect_word
+    from .inspection.rows import symbols_of as symbols_of
+    from .inspection.sizes import model_size as model_size
     from .ner.tagger.architectures import build_token_tagger_v1 as build_token_tagger_v1
     from .ner.tagger.component import EntityTagger as EntityTagger
-    from .row_inspection import inspect_table as inspect_table
-    from .row_inspection import inspect_word as inspect_word
-    from .row_inspection import model_size as model_size
-    from .row_inspection import symbols_of as symbols_of
     from .tables.file import read_tables as read_tables
     from .tables.file import write_tables as write_tables
     from .tables.set_tables import set_tables as set_tables
@@ -70,7 +70,7 @@ _MODULE_OF = {
     "Evaluation": "corpus.evaluation",
     "KnownEntities": "corpus.entities",
     "Matching": "corpus.entities",
-    "Ranking": "importance",
+    "Ranking": "inspection.importance",
     "Scores": "corpus.evaluation",
     "Table": "tables.tables",
     "Tables": "tables.tables",
@@ -95,20 +95,20 @@ _MODULE_OF = {
     "evaluate_entities": "corpus.evaluation",
     "find_tables": "embed.find",
     "find_weighted": "embed.find",
-    "inspect_table": "row_inspection",
-    "inspect_word": "row_inspection",
+    "inspect_table": "inspection.rows",
+    "inspect_word": "inspection.rows",
     "keep_entities": "corpus.entities",
     "known_entities": "corpus.entities",
     "make_tables": "tables.tables",
     "masked_parts": "corpus.evaluation",
     "merge_tables": "tables.tables",
-    "model_size": "row_inspection",
+    "model_size": "inspection.sizes",
     "read_tables": "tables.file",
     "set_products": "compute.blas",
     "set_tables": "tables.set_tables",
     "spacy_seeds": "compute.hashing",
-    "symbol_importance": "importance",
-    "symbols_of": "row_inspection",
+    "symbol_importance": "inspection.importance",
+    "symbols_of": "inspection.rows",
     "use_product_ops": "compute.matmul",
     "write_tables": "tables.file",
 }

@@ -14,19 +14,15 @@ from spacy.tokens import Doc, DocBin
 from typer.testing import Result
 
 from spacy_multihash.cli.inspect_rows import inspect_rows, inspect_rows_cli
-from spacy_multihash.collisions import Collisions, inspect_collisions
 from spacy_multihash.corpus.read import model_docs
-from spacy_multihash.corpus_symbols import ngram_texts
 from spacy_multihash.embed.find import EmbeddingTable, find_tables, find_weighted, rows_of
-from spacy_multihash.importance import symbol_importance
+from spacy_multihash.inspection.chance import in_collision_by_chance
+from spacy_multihash.inspection.collisions import inspect_collisions
+from spacy_multihash.inspection.importance import symbol_importance
+from spacy_multihash.inspection.reports import Collisions
+from spacy_multihash.inspection.rows import inspect_table, inspect_word, list_suspicions, symbols_of
+from spacy_multihash.inspection.symbols import ngram_texts
 from spacy_multihash.layers import importance_seed
-from spacy_multihash.row_inspection import (
-    inspect_table,
-    inspect_word,
-    list_suspicions,
-    symbols_of,
-)
-from spacy_multihash.row_statistics import in_collision_by_chance
 from spacy_multihash.tables.count import ngram_ids
 from tests.helpers.cli import invoke_command, said
 from tests.helpers.corpora import make_docs, write_corpus

@@ -21,23 +21,17 @@ from typer.testing import Result
 
 from spacy_multihash.cli.init_tables import init_tables
 from spacy_multihash.cli.inspect_rows import Inspection, inspect_rows, inspect_rows_cli
-from spacy_multihash.corpus_symbols import symbol_text
 from spacy_multihash.embed.find import EmbeddingTable, component_models, find_tables, rows_of
-from spacy_multihash.row_inspection import (
-    input_width,
-    inspect_table,
-    inspect_word,
-    list_suspicions,
-    model_size,
-    symbols_of,
-)
-from spacy_multihash.row_reports import Size
-from spacy_multihash.row_statistics import (
+from spacy_multihash.inspection.chance import (
     colliding_pairs,
     count_indistinguishable,
     pairs_by_chance,
     unreached_by_chance,
 )
+from spacy_multihash.inspection.reports import Size
+from spacy_multihash.inspection.rows import inspect_table, inspect_word, list_suspicions, symbols_of
+from spacy_multihash.inspection.sizes import input_width, model_size
+from spacy_multihash.inspection.symbols import symbol_text
 from tests.helpers.cli import invoke_command, said
 from tests.helpers.corpora import (
     CALLBACK,

@@ -8,7 +8,7 @@ import numpy
 import pytest
 from hypothesis import given
 
-from spacy_multihash.row_statistics import (
+from spacy_multihash.inspection.chance import (
     colliding_pairs,
     collision_probability,
     count_in_collision,

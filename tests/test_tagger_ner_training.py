@@ -27,7 +27,7 @@ from spacy_multihash.cli.evaluate import evaluate
 from spacy_multihash.cli.inspect_rows import inspect_rows
 from spacy_multihash.convert.pipeline import accelerate
 from spacy_multihash.corpus.entities import Matching
-from spacy_multihash.importance import Ranking, symbol_importance
+from spacy_multihash.inspection.importance import Ranking, symbol_importance
 from tests.helpers.corpora import CALLBACK, LOOKUP, make_docs, write_corpus
 from tests.helpers.paths import ROOT
 from tests.helpers.tagger_ner import (

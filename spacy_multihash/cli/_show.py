@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from wasabi import msg
 
-from ..collisions import Collisions
 from ..embed.find import embedding_name
+from ..inspection.reports import Collisions
 
 _KINDS = ("in components", "in importance", "in both")
 

@@ -13,8 +13,8 @@ from wasabi import msg
 
 from ..corpus.read import model_docs
 from ..embed.find import embedding_name
-from ..importance import Ranking, symbol_importance
-from ..importance_reports import EmbeddingImportance, SymbolImportance
+from ..inspection.importance import Ranking, symbol_importance
+from ..inspection.reports import EmbeddingImportance, SymbolImportance
 from ._show import show_collisions, show_table
 from ._util import import_code, load_pipeline
 

@@ -14,19 +14,13 @@ from spacy.training.initialize import init_vocab
 from spacy.util import load_config, load_model_from_config, registry
 from wasabi import msg
 
-from ..collisions import Collisions, inspect_collisions
 from ..corpus.read import model_docs
-from ..corpus_symbols import count_for_tables, missing_symbols, ngram_texts
 from ..embed.find import EmbeddingTable, component_models, find_tables, find_weighted
-from ..row_inspection import (
-    embeds_word,
-    input_width,
-    inspect_table,
-    inspect_word,
-    list_suspicions,
-    model_size,
-)
-from ..row_reports import Count, Size, TableReport, TableUse, WordRows, full_name
+from ..inspection.collisions import inspect_collisions
+from ..inspection.reports import Collisions, Count, Size, TableReport, TableUse, WordRows, full_name
+from ..inspection.rows import embeds_word, inspect_table, inspect_word, list_suspicions
+from ..inspection.sizes import input_width, model_size
+from ..inspection.symbols import count_for_tables, missing_symbols, ngram_texts
 from ._show import show_collisions, show_table
 from ._util import import_code, load_pipeline
 from .init_tables import CALLBACK

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, Optional, Union
 
-from .embed.find import Part, embedding_name
+from ..embed.find import Part, embedding_name
 
 # A count is suspicious if it is further from its mean than so many standard deviations, and three
 # more: next to none may be expected.
@@ -120,3 +120,92 @@ def full_name(part: Union[TableReport, WordRows]) -> str:
     """Name a table by its embedding, and by its part of a weighted one."""
     suffix = "" if part.part == "vectors" else f" {part.part}"
     return embedding_name(part.component, part.member, part.attr) + suffix
+
+
+@dataclass(frozen=True)
+class Collisions:
+    """How many symbols are in collision: another one has the same rows, in all hashes.
+
+    Chance is that of Svenstrup et al. 2017, section 4 (row_statistics.py).
+
+    component (str): Name of the component that the embedding is in.
+    member (str): Number of the model in an ensemble, from 0; "" outside of ensembles.
+    attr (str): Name of the attribute, or of its n-grams.
+    seed (int): Hash seed of the component vectors.
+    num_symbols (int): The distinct symbols, |T|.
+    components (Count): The symbols whose k component vectors are, in order, those of another. By
+        chance |T| * (1 - (1 - 1/B ** k) ** (|T| - 1)).
+    importance (Optional[Count]): The symbols that share their row of importance parameters. By
+        chance the same with K for B ** k. None if the importance is fixed at 1.
+    both (Optional[Count]): The symbols that share both: to the model they are the same. By chance
+        the same with K * B ** k if both are hashed independently.
+    probability (Optional[float]): That a given symbol is, by chance, one of the last that is given:
+        p_col of equation (1). None where rows are looked up and nothing is left to chance.
+    """
+
+    component: str
+    member: str
+    attr: str
+    seed: int
+    num_symbols: int
+    components: Count
+    importance: Optional[Count] = None
+    both: Optional[Count] = None
+    probability: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class SymbolImportance:
+    """How important a symbol is.
+
+    text (str): The symbol, or the symbols of an n-gram's tokens with blanks between them.
+    freq (int): How often it occurs.
+    parameters (list[float]): Its k importance parameters.
+    importance (float): The mean of their absolute values. Known up to the scale of the components:
+        half of it, and components twice as long, are the same vectors.
+    norm (float): The Euclidean norm of its vector, the weighted components put together.
+    sharing (int): The other symbols of the corpus that have its row of importance parameters.
+    """
+
+    text: str
+    freq: int
+    parameters: list[float]
+    importance: float
+    norm: float
+    sharing: int
+
+
+@dataclass(frozen=True)
+class EmbeddingImportance:
+    """What is important to an embedding.
+
+    component (str): Name of the component that it is in.
+    member (str): Number of the model in an ensemble that it is in, from 0; "" outside of ensembles.
+    attr (str): Name of the attribute, or of its n-grams.
+    seed (int): Hash seed of the component vectors.
+    num_symbols (int): The distinct symbols of the corpus, without n-grams that a dictionary leaves
+        out.
+    num_sharing (int): Those that share their row of importance parameters with another.
+    num_frequent (int): Those that occur at least min_freq times, to which all that follows is
+        limited. Where importance is looked up, those that the table does not have are left out:
+        they have one common row, of unknown symbols.
+    mean_importance (float): Their mean importance.
+    num_important (int): The important symbols, |T_imp| of the paper: those of at least the given
+        share of the mean importance.
+    collisions (Collisions): The important symbols that are in collision.
+    largest, smallest (list[SymbolImportance]): The symbols of the largest and of the smallest
+        importance, or norm; of equal ones the most frequent first.
+    """
+
+    component: str
+    member: str
+    attr: str
+    seed: int
+    num_symbols: int
+    num_sharing: int
+    num_frequent: int
+    mean_importance: float
+    num_important: int
+    collisions: Collisions
+    largest: list[SymbolImportance]
+    smallest: list[SymbolImportance]

@@ -9,14 +9,14 @@ from spacy.vocab import Vocab
 from thinc.api import to_numpy
 from thinc.types import Ints1d
 
+from ..embed.find import EmbeddingTable, WeightedEmbedding, component_models, find_weighted, rows_of
+from ..embed.symbols import UNKNOWN_ROW
+from ..embed.weighted_table_embed import output_width
+from ..tables.count import DocReader
+from ..tables.tables import Table
 from .collisions import inspect_collisions
-from .corpus_symbols import count_for_tables, missing_symbols, ngram_texts, symbol_text
-from .embed.find import EmbeddingTable, WeightedEmbedding, component_models, find_weighted, rows_of
-from .embed.symbols import UNKNOWN_ROW
-from .embed.weighted_table_embed import output_width
-from .importance_reports import EmbeddingImportance, SymbolImportance
-from .tables.count import DocReader
-from .tables.tables import Table
+from .reports import EmbeddingImportance, SymbolImportance
+from .symbols import count_for_tables, missing_symbols, ngram_texts, symbol_text
 
 SortBy = Literal["importance", "norm"]
 

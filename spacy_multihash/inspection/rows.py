@@ -10,54 +10,17 @@ from typing import Optional
 import numpy
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
-from thinc.api import Model
 
-from .common.types import NgramLayer, RowLayer
-from .corpus_symbols import count_for_tables, is_known, ngram_texts, symbol_text
-from .embed.attributes import attr_id
-from .embed.find import EmbeddingTable, rows_of
-from .encode.iterated_dilated_encoder import NAME as DILATED
-from .encode.iterated_dilated_encoder import field_of
-from .encode.maxout_window_encoder import NAME as MAXOUT
-from .row_reports import Count, Sharing, Size, TableReport, TableUse, WordRows, full_name
-from .row_statistics import (
-    colliding_pairs,
-    count_indistinguishable,
-    pairs_by_chance,
-    unreached_by_chance,
-)
-from .tables.count import ngram_ids
+from ..common.types import NgramLayer, RowLayer
+from ..embed.attributes import attr_id
+from ..embed.find import EmbeddingTable, rows_of
+from ..tables.count import ngram_ids
+from .chance import colliding_pairs, count_indistinguishable, pairs_by_chance, unreached_by_chance
+from .reports import Count, Sharing, TableReport, TableUse, WordRows, full_name
+from .sizes import _SYMBOL, _table_size
+from .symbols import count_for_tables, is_known, ngram_texts, symbol_text
 
 EXAMPLES = 5
-_FLOAT = 4  # bytes
-_SYMBOL = 8 + 4  # bytes of a key and of its row, as MultiEmbed keeps them
-
-
-def model_size(*models: Model) -> Optional[Size]:
-    """Add the parameters of models up, of shared layers once; None if some are not initialized.
-
-    Static vectors belong to the vocab, and are not counted.
-    """
-    nodes = {id(node): node for model in models for node in model.walk()}.values()
-    named = [(node, name) for node in nodes for name in node.param_names]
-    if not all(node.has_param(name) for node, name in named):
-        return None
-    params = [node.get_param(name) for node, name in named]
-    return Size(sum(p.size for p in params), sum(p.nbytes for p in params))
-
-
-def input_width(model: Model) -> Optional[int]:
-    """Return the number of tokens that a vector of a model's encoder depends on, with its own.
-
-    None for a model without an IteratedDilatedEncoder or a MaxoutWindowEncoder of this package.
-    """
-    widths = [field_of(node).input_width for node in model.walk() if node.name == DILATED]
-    widths += [
-        1 + 2 * node.attrs["window_size"].value * len(node.layers)
-        for node in model.walk()
-        if node.name == MAXOUT
-    ]
-    return max(widths, default=None)
 
 
 def symbols_of(
@@ -252,7 +215,3 @@ def _use(
         indistinguishable=count_indistinguishable(rows),
         lookup_size=_table_size(num_symbols + 1, width, _SYMBOL * num_symbols),
     )
-
-
-def _table_size(num_rows: int, width: int, further_bytes: int = 0) -> Size:
-    return Size(num_rows * width, num_rows * width * _FLOAT + further_bytes)

@@ -1,47 +1,14 @@
 """Which symbols of a corpus a weighted hash embedding cannot tell apart, counted and by chance."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import sqrt
-from typing import Optional
 
 import numpy
 
-from .embed.find import WeightedEmbedding, rows_of
-from .row_inspection import group_sizes
-from .row_reports import Count
-from .row_statistics import count_in_collision, in_collision_by_chance, joint_range
-
-
-@dataclass(frozen=True)
-class Collisions:
-    """How many symbols are in collision: another one has the same rows, in all hashes.
-
-    Chance is that of Svenstrup et al. 2017, section 4 (row_statistics.py).
-
-    component (str): Name of the component that the embedding is in.
-    member (str): Number of the model in an ensemble, from 0; "" outside of ensembles.
-    attr (str): Name of the attribute, or of its n-grams.
-    seed (int): Hash seed of the component vectors.
-    num_symbols (int): The distinct symbols, |T|.
-    components (Count): The symbols whose k component vectors are, in order, those of another. By
-        chance |T| * (1 - (1 - 1/B ** k) ** (|T| - 1)).
-    importance (Optional[Count]): The symbols that share their row of importance parameters. By
-        chance the same with K for B ** k. None if the importance is fixed at 1.
-    both (Optional[Count]): The symbols that share both: to the model they are the same. By chance
-        the same with K * B ** k if both are hashed independently.
-    probability (Optional[float]): That a given symbol is, by chance, one of the last that is given:
-        p_col of equation (1). None where rows are looked up and nothing is left to chance.
-    """
-
-    component: str
-    member: str
-    attr: str
-    seed: int
-    num_symbols: int
-    components: Count
-    importance: Optional[Count] = None
-    both: Optional[Count] = None
-    probability: Optional[float] = None
+from ..embed.find import WeightedEmbedding, rows_of
+from .chance import count_in_collision, in_collision_by_chance, joint_range
+from .reports import Collisions, Count
+from .rows import group_sizes
 
 
 def inspect_collisions(embedding: WeightedEmbedding, symbols: numpy.ndarray) -> Collisions:

@@ -7,11 +7,11 @@ from spacy.tokens import Token
 from spacy.util import minibatch
 from spacy.vocab import Vocab
 
-from .common.types import NgramLayer
-from .embed.find import EmbeddingTable, rows_of
-from .embed.symbols import UNKNOWN_ROW
-from .tables.count import _BATCH, DocReader, count_corpus, ngram_ids
-from .tables.tables import Table
+from ..common.types import NgramLayer
+from ..embed.find import EmbeddingTable, rows_of
+from ..embed.symbols import UNKNOWN_ROW
+from ..tables.count import _BATCH, DocReader, count_corpus, ngram_ids
+from ..tables.tables import Table
 
 
 def count_for_tables(

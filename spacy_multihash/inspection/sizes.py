@@ -1,0 +1,44 @@
+"""How large a model is, and how far it sees."""
+
+from typing import Optional
+
+from thinc.api import Model
+
+from ..encode.iterated_dilated_encoder import NAME as DILATED
+from ..encode.iterated_dilated_encoder import field_of
+from ..encode.maxout_window_encoder import NAME as MAXOUT
+from .reports import Size
+
+_FLOAT = 4  # bytes
+_SYMBOL = 8 + 4  # bytes of a key and of its row, as MultiEmbed keeps them
+
+
+def model_size(*models: Model) -> Optional[Size]:
+    """Add the parameters of models up, of shared layers once; None if some are not initialized.
+
+    Static vectors belong to the vocab, and are not counted.
+    """
+    nodes = {id(node): node for model in models for node in model.walk()}.values()
+    named = [(node, name) for node in nodes for name in node.param_names]
+    if not all(node.has_param(name) for node, name in named):
+        return None
+    params = [node.get_param(name) for node, name in named]
+    return Size(sum(p.size for p in params), sum(p.nbytes for p in params))
+
+
+def input_width(model: Model) -> Optional[int]:
+    """Return the number of tokens that a vector of a model's encoder depends on, with its own.
+
+    None for a model without an IteratedDilatedEncoder or a MaxoutWindowEncoder of this package.
+    """
+    widths = [field_of(node).input_width for node in model.walk() if node.name == DILATED]
+    widths += [
+        1 + 2 * node.attrs["window_size"].value * len(node.layers)
+        for node in model.walk()
+        if node.name == MAXOUT
+    ]
+    return max(widths, default=None)
+
+
+def _table_size(num_rows: int, width: int, further_bytes: int = 0) -> Size:
+    return Size(num_rows * width, num_rows * width * _FLOAT + further_bytes)
