@@ -10,7 +10,7 @@ from thinc.api import Config
 from typer.testing import CliRunner, Result
 
 from spacy_multihash import read_tables
-from spacy_multihash.cli import multihash_cli
+from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.cli.init_tables import init_tables
 from tests.helpers.corpora import CALLBACK, LOOKUP, make_docs, small_config, write_corpus
 

@@ -8,8 +8,8 @@ import spacy
 from spacy.language import Language
 from typer.testing import CliRunner, Result
 
-from spacy_multihash.cli import multihash_cli
 from spacy_multihash.cli.accelerate import accelerate_pipeline
+from spacy_multihash.cli.group import multihash_cli
 from tests.helpers.cli import said
 from tests.helpers.spacy_pipelines import (
     CNN,

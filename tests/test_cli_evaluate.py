@@ -10,7 +10,7 @@ import spacy
 from spacy.tokens import Doc, DocBin
 from typer.testing import CliRunner, Result
 
-from spacy_multihash.cli import multihash_cli
+from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.corpus.read import read_docs
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
