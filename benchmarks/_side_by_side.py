@@ -114,6 +114,12 @@ class Text(NamedTuple):
     docs: list[Doc]
 
 
+def run_experiments(*arguments: str) -> None:
+    """Run a command of the experiments, in a process of its own."""
+    command = [sys.executable, "-m", "experiments", *arguments]
+    subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
+
+
 def load_text(seed: int = 0) -> Text:
     """Load the first of these that is there, shuffled.
 
@@ -124,13 +130,11 @@ def load_text(seed: int = 0) -> Text:
         name, lang = "CoNLL-2002 Spanish dev", "es"
         if not path.is_file():
             if (published / "conll2002").is_dir():
-                command, split = ["convert.py", "conll-es", str(published), folder], "dev"
+                command, split = ["convert", "conll-es", str(published), folder], "dev"
             else:
-                command, split = ["make_sample.py", folder], "train"
-                name, lang = "the project's sample (scripts/make_sample.py)", "en"
-            script = ROOT / "scripts" / command[0]
-            arguments = [sys.executable, str(script), *command[1:]]
-            subprocess.run(arguments, check=True, stdout=subprocess.DEVNULL)
+                command, split = ["make-sample", folder], "train"
+                name, lang = "the project's sample (python -m experiments make-sample)", "en"
+            run_experiments(*command)
             path = Path(folder) / f"{split}.spacy"
         docs = list(DocBin().from_disk(path).get_docs(spacy.blank(lang).vocab))
     return Text(name, lang, random.Random(seed).sample(docs, len(docs)))

@@ -1,8 +1,6 @@
 """Measure text classifiers beside each other: training steps and prediction."""
 
 import random
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -33,6 +31,7 @@ from _side_by_side import (
     limit_threads,
     machine_facts,
     ratio,
+    run_experiments,
     take_batches,
     take_docs,
     time_rounds,
@@ -93,10 +92,8 @@ def open_corpus() -> Iterator[tuple[str, Path]]:
         yield "AG News", AG_NEWS
         return
     with TemporaryDirectory() as folder:
-        script = ROOT / "scripts" / "make_topics.py"
-        command = [sys.executable, str(script), folder]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        yield "generated topics (scripts/make_topics.py)", Path(folder)
+        run_experiments("make-topics", folder)
+        yield "generated topics (python -m experiments make-topics)", Path(folder)
 
 
 def load_text(name: str, folder: Path) -> Text:

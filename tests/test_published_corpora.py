@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from convert import DATASETS, SplitSummary, convert
 
+from experiments.corpora.convert import DATASETS, SplitSummary, convert
 from spacy_multihash.cli.corpus_stats import corpus_stats
 from tests.helpers.paths import SHARED
 

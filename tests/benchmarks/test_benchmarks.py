@@ -27,8 +27,9 @@ from _side_by_side import (
     take_docs,
     time_rounds,
 )
-from make_sample import make_sentences
 from spacy.tokens import Doc, DocBin
+
+from experiments.corpora.sample import make_sentences
 
 needs_matplotlib = pytest.mark.skipif(
     find_spec("matplotlib") is None,
@@ -145,7 +146,7 @@ def test_results_of_other_settings_are_not_mixed(tmp_path: Path) -> None:
 def test_load_text_makes_the_sample_where_no_corpus_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "scripts").symlink_to(side_by_side.ROOT / "scripts")
+    (tmp_path / "experiments").symlink_to(side_by_side.ROOT / "experiments")
     monkeypatch.setattr(side_by_side, "ROOT", tmp_path)
     monkeypatch.setattr(side_by_side, "SHARED", tmp_path / "shared")
     sample = side_by_side.load_text()

@@ -9,10 +9,10 @@ import pytest
 import spacy
 from _side_by_side import Results, Text
 from dilated import CROSS_ENTROPY, DILATED, GREEDY, MAXOUT, NER, SPACY_MAXOUT, Case, Pair
-from make_sample import make_sentences
 from spacy.tokens import Doc
 from thinc.api import Ops, get_current_ops
 
+from experiments.corpora.sample import make_sentences
 from spacy_multihash import build_maxout_window_encoder_v1, effective_input_width
 
 PNG = b"\x89PNG\r\n"

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any, Optional
 
 import srsly
-from grid import Run, run_hash
-from tasks import NER, TEXTCAT
 
+from experiments.arms.tasks import NER, TEXTCAT
+from experiments.runs.grid import Run, run_hash
 from tests.helpers.paths import ROOT
 
 REPORT = ROOT / "results" / "report_tables.json"

@@ -7,24 +7,24 @@ from typing import Any, Optional
 
 import pytest
 import srsly
-from grid import Run, make_grid
 from hypothesis import given
 from hypothesis import strategies as st
-from report_tables import DATASETS, OURS, TABLES
-from tasks import CRF, HASH_EMBED, TASKS
 
+from experiments.arms.tasks import CRF, HASH_EMBED, TASKS
+from experiments.runs.grid import Run, make_grid
+from experiments.tables.report import DATASETS, OURS, TABLES
 from tests.helpers.paths import ROOT
 from tests.helpers.results import REPORT, write_result, write_results
 
 pytest.importorskip("pandas", reason="pandas is not installed: pip install -e '.[plots]'")
 pytest.importorskip("scipy", reason="scipy is not installed: pip install -e '.[plots]'")
 
-import collate
-import run_results
-from budget_gains import render_gains
-from run_results import Difference, Stat, difference, verdict
-from table_text import needed_runs, render_summary, render_table
-from weighted_tables import WEIGHTED_TABLES
+from experiments import collate
+from experiments.tables import statistics as run_results
+from experiments.tables.gains import render_gains
+from experiments.tables.markdown import needed_runs, render_summary, render_table
+from experiments.tables.statistics import Difference, Stat, difference, verdict
+from experiments.tables.weighted import WEIGHTED_TABLES
 
 CORPORA = ROOT / "results" / "corpora"
 MULTI_EMBED = "multi_embed"
@@ -320,8 +320,9 @@ def test_page_is_rebuilt_between_its_markers_with_the_same_bytes(
 ) -> None:
     # the figures have tests of their own
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-    for what in ("plots.make_figures", "weighted_plots.make_weighted_figures"):
-        monkeypatch.setattr(what, lambda _, name=what: {f"{name}.png": name.encode()})
+    for what in ("report.make_figures", "weighted.make_weighted_figures"):
+        figures: Any = lambda _, name=what: {f"{name}.png": name.encode()}  # noqa: E731
+        monkeypatch.setattr(f"experiments.figures.{what}", figures)
     write_results(tmp_path / "runs", "conll-es", HASH_EMBED, [0.76, 0.78])
     page = make_pages(tmp_path)
     others = [tmp_path / name for name in collate.PAGES]
@@ -376,7 +377,9 @@ def test_missing_page_or_folder_is_an_error(tmp_path: Path) -> None:
         (tmp_path / name).unlink()
         with pytest.raises(FileNotFoundError, match=rf"There is no page .*{name}\. Write it"):
             collate.collate(tmp_path, CORPORA, REPORT, tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"no folder .*runs\. Run scripts/run_grid\.py"):
+    with pytest.raises(
+        FileNotFoundError, match=r"no folder .*runs\. Run: python -m experiments run-grid"
+    ):
         run_results.read_results(tmp_path / "runs")
 
 
@@ -420,7 +423,10 @@ def test_a_file_that_says_another_run_is_refused(tmp_path: Path) -> None:
 
 def test_results_of_another_config_are_refused(tmp_path: Path) -> None:
     write_result(tmp_path, Run("anem", "norm"), 0.5, config_hash="0" * 32)
-    with pytest.raises(ValueError, match=r"seed0\.json was made with another config .*run_one\.py"):
+    with pytest.raises(
+        ValueError,
+        match=r"seed0\.json was made with another config .*: python -m experiments run-one",
+    ):
         run_results.read_results(tmp_path)
 
 

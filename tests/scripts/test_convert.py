@@ -3,8 +3,12 @@ from pathlib import Path
 
 import pytest
 import spacy
-from _docbin import to_iob2
-from convert import (
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.tokens import Doc, DocBin
+from spacy.training import Corpus
+
+from experiments.corpora.convert import (
     DATASETS,
     DatasetSpec,
     SplitSummary,
@@ -14,10 +18,7 @@ from convert import (
     read_records,
     read_split,
 )
-from hypothesis import given
-from hypothesis import strategies as st
-from spacy.tokens import Doc, DocBin
-from spacy.training import Corpus
+from experiments.corpora.docs import to_iob2
 
 ES = "Ana NP B-PER\nvive V O\nen SP O\nLa DA B-LOC\nPaz NP I-LOC\n\nEFE NC I-ORG\n. Fp O\n\n"
 NL = (

@@ -4,12 +4,17 @@ import gzip
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import convert_textcat as convert_module
 import pytest
 import spacy
 import srsly
-from _docbin import LabelSummary
-from convert_textcat import (
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.tokens import Doc, DocBin
+from spacy.training import Corpus
+
+from experiments.arms.tasks import AG_NEWS, TEXTCAT
+from experiments.corpora import convert_textcat as convert_module
+from experiments.corpora.convert_textcat import (
     CSV_FILES,
     DEV_SHARE,
     JSON_FILES,
@@ -18,11 +23,7 @@ from convert_textcat import (
     convert_textcat_cli,
     read_texts,
 )
-from hypothesis import given
-from hypothesis import strategies as st
-from spacy.tokens import Doc, DocBin
-from spacy.training import Corpus
-from tasks import AG_NEWS, TEXTCAT
+from experiments.corpora.docs import LabelSummary
 
 TEXTS = [
     ("Oil rises  again.", "Business"),

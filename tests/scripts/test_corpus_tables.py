@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 import srsly
-from corpus_tables import corpus_tables, read_corpora
-from report_tables import DATASETS, STAND_IN
-from run_results import read_report
 
+from experiments.tables.corpora import corpus_tables, read_corpora
+from experiments.tables.report import DATASETS, STAND_IN
+from experiments.tables.statistics import read_report
 from tests.helpers.paths import ROOT
 
 CORPORA = ROOT / "results" / "corpora"

@@ -3,10 +3,15 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import crf
 import pycrfsuite
 import pytest
-from crf import (
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.tokens import Doc, DocBin, Span
+from spacy.vocab import Vocab
+
+from experiments.runs import crf
+from experiments.runs.crf import (
     crf_cli,
     features,
     gold_tags,
@@ -17,11 +22,6 @@ from crf import (
     settings_hash,
     train_crf,
 )
-from hypothesis import given
-from hypothesis import strategies as st
-from spacy.tokens import Doc, DocBin, Span
-from spacy.vocab import Vocab
-
 from tests.helpers.corpora import SENTENCES, make_docs, write_corpus
 
 

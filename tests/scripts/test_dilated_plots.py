@@ -3,17 +3,17 @@
 from pathlib import Path
 
 import pytest
-from tasks import HASH_EMBED
+
+from experiments.arms.tasks import HASH_EMBED
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install -e '.[plots]'")
 pytest.importorskip("pandas", reason="pandas is not installed: pip install -e '.[plots]'")
 pytest.importorskip("scipy", reason="scipy is not installed: pip install -e '.[plots]'")
 
-import dilated_plots
-import run_results
-from dilated_tables import MODELS
-from run_results import Results
-
+from experiments.figures import dilated as dilated_plots
+from experiments.tables import statistics as run_results
+from experiments.tables.dilated import MODELS
+from experiments.tables.statistics import Results
 from tests.helpers.results import REPORT, write_results
 
 NAMES = ("dilated-scores", "receptive-field")

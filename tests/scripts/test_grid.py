@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 import spacy
-from grid import (
+from spacy.util import load_model_from_config
+
+from experiments.arms.tasks import AG_NEWS, CRF, HASH_EMBED, NER, ROW_SHARES, TEXTCAT, TOPICS
+from experiments.runs.grid import (
     NO_VECTORS,
     Run,
     config_hash,
@@ -16,9 +19,6 @@ from grid import (
     run_config,
     vectors_path,
 )
-from spacy.util import load_model_from_config
-from tasks import AG_NEWS, CRF, HASH_EMBED, NER, ROW_SHARES, TEXTCAT, TOPICS
-
 from tests.helpers.corpora import make_docs, write_corpus
 
 

@@ -1,17 +1,17 @@
 from pathlib import Path
 
-import make_configs
 import pytest
 import spacy
-from dilated_arms import DILATED
 from hypothesis import given
 from hypothesis import strategies as st
 from spacy.language import DEFAULT_CONFIG_PATH
 from spacy.tokens import Doc
 from spacy.util import load_config, load_model_from_config, registry
-from textcat_arms import TEXTCAT
 from thinc.api import Config, NumpyOps
 
+from experiments.arms import configs as make_configs
+from experiments.arms.dilated import DILATED
+from experiments.arms.textcat import TEXTCAT
 from tests.helpers.paths import ROOT
 
 NAMES = sorted(make_configs.ARMS)

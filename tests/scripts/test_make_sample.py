@@ -3,11 +3,13 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-import sample_words as material
 import spacy
 from hypothesis import given
 from hypothesis import strategies as st
-from make_sample import (
+from spacy.tokens import DocBin
+
+from experiments.corpora import sample_words as material
+from experiments.corpora.sample import (
     SIZES,
     SampleSummary,
     Sentence,
@@ -17,7 +19,6 @@ from make_sample import (
     make_sentences,
     summarise,
 )
-from spacy.tokens import DocBin
 
 Splits = dict[str, list[Sentence]]
 

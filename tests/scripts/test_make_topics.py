@@ -6,9 +6,17 @@ from pathlib import Path
 
 import pytest
 import spacy
-from make_sample import make_sentences
-from make_topics import SIZES, TOPICS, make_text, make_topics, make_topics_cli, make_words
 from spacy.tokens import Doc, DocBin
+
+from experiments.corpora.sample import make_sentences
+from experiments.corpora.topics import (
+    SIZES,
+    TOPICS,
+    make_text,
+    make_topics,
+    make_topics_cli,
+    make_words,
+)
 
 
 @pytest.fixture(scope="module")

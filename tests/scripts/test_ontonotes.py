@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 import spacy
-from convert import SplitSummary, convert
-from ontonotes import read_records
 
+from experiments.corpora.convert import SplitSummary, convert
+from experiments.corpora.ontonotes import read_records
 from spacy_multihash.corpus.read import read_docs
 
 HEAD = "#begin document (bc/cctv/00/cctv_0000); part 000\n"

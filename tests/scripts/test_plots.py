@@ -5,22 +5,22 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from tasks import HASH_EMBED
 
+from experiments.arms.tasks import HASH_EMBED
 from tests.helpers.paths import ROOT
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install -e '.[plots]'")
 pytest.importorskip("pandas", reason="pandas is not installed: pip install -e '.[plots]'")
 pytest.importorskip("scipy", reason="scipy is not installed: pip install -e '.[plots]'")
 
-import plots
-import run_results
-import weighted_plots
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from report_tables import TABLES
-from run_results import Results, Stat
 
+from experiments.figures import report as plots
+from experiments.figures import weighted as weighted_plots
+from experiments.tables import statistics as run_results
+from experiments.tables.report import TABLES
+from experiments.tables.statistics import Results, Stat
 from tests.helpers.results import REPORT, write_results
 
 NAMES = ("dead-seed", "figure-3", "figure-4", "figure-5", "figure-6")

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 import srsly
-from convert import DATASETS
-from convert_textcat import CSV_FILES
-from show_run import score_rows, show_run_cli
 from spacy.util import load_config
-from tasks import TEXTCAT
 from weasel.util.config import load_project_config
 
+from experiments.__main__ import COMMANDS
+from experiments.arms.tasks import TEXTCAT
+from experiments.corpora.convert import DATASETS
+from experiments.corpora.convert_textcat import CSV_FILES
+from experiments.runs.show import score_rows, show_run_cli
 from tests.helpers.paths import ROOT
 
 
@@ -32,10 +33,12 @@ def commands(project: Any) -> list[str]:
     return [line for command in project["commands"] for line in command["script"]]
 
 
-def test_scripts_and_configs_that_commands_run_are_there(project: Any) -> None:
-    named = re.findall(r"(?:scripts|configs)/\S+\.(?:py|cfg)", " ".join(commands(project)))
-    assert len(named) >= 6
-    assert [name for name in named if not (ROOT / name).is_file()] == []
+def test_commands_and_configs_that_commands_run_are_there(project: Any) -> None:
+    lines = " ".join(commands(project))
+    configs = re.findall(r"configs/\S+\.cfg", lines)
+    assert configs and [name for name in configs if not (ROOT / name).is_file()] == []
+    experiments = re.findall(r"python -m experiments (\S+)", lines)
+    assert len(set(experiments)) >= 6 and set(experiments) <= set(COMMANDS)
 
 
 @pytest.mark.parametrize("dataset", DATASETS)
@@ -46,7 +49,7 @@ def test_training_takes_the_config_and_the_language_of_the_data(dataset: str) ->
     assert f"--paths.train corpus/{dataset}/train.spacy" in train
     config = load_config(ROOT / "configs" / f"{dataset}.cfg")
     assert config["nlp"]["lang"] == DATASETS[dataset].lang
-    assert f"python scripts/convert.py {dataset} assets corpus/{dataset}" in lines
+    assert f"python -m experiments convert {dataset} assets corpus/{dataset}" in lines
 
 
 @pytest.mark.parametrize("dataset", TEXTCAT.langs)
@@ -80,7 +83,7 @@ def test_choices_of_config_are_all_there_are(project: Any) -> None:
 
 def test_all_free_corpora_are_converted_at_once(project: Any) -> None:
     (command,) = [c for c in project["commands"] if c["name"] == "convert-all"]
-    assert [line.split()[2] for line in command["script"]] == list(DATASETS)
+    assert [line.split()[4] for line in command["script"]] == list(DATASETS)
 
 
 def test_steps_of_workflows_are_commands(project: Any) -> None:

@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import run_grid
 import srsly
 from distributed import LocalCluster
-from grid import Run
-from result_files import FORMAT, results_path
-from tasks import CRF, HASH_EMBED
 
+from experiments.arms.tasks import CRF, HASH_EMBED
+from experiments.runs import run as run_grid
+from experiments.runs.files import FORMAT, results_path
+from experiments.runs.grid import Run
 from tests.helpers.paths import ROOT
 
 RUNS = [Run("wnut17", HASH_EMBED, seed=seed) for seed in range(3)]
-# In the place of run_one.py: writes its name, and fails for seed 1.
+# In the place of run-one: writes its name, and fails for seed 1.
 STAND_IN = """
 import pathlib, sys
 pathlib.Path(sys.argv[1].replace("/", "-")).touch()
@@ -31,7 +31,7 @@ sys.exit(3 if sys.argv[1].endswith("seed1") else 0)
 def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "stand_in.py").write_text(STAND_IN)
-    monkeypatch.setattr(run_grid, "SCRIPT", tmp_path / "stand_in.py")
+    monkeypatch.setattr(run_grid, "COMMAND", [sys.executable, str(tmp_path / "stand_in.py")])
     (tmp_path / "corpus" / "wnut17").mkdir(parents=True)
     (tmp_path / "corpus" / "wnut17" / "train.spacy").touch()
 
@@ -118,8 +118,9 @@ def test_termination_ends_the_processes_of_runs(tmp_path: Path) -> None:
     )
     code = (
         "import sys; from concurrent.futures import ThreadPoolExecutor; from pathlib import Path; "
-        f"sys.path.insert(0, {str(ROOT / 'scripts')!r}); import run_grid; from grid import Run; "
-        "run_grid.SCRIPT = Path('stand_in.py').resolve(); "
+        f"sys.path.insert(0, {str(ROOT)!r}); from experiments.runs import run as run_grid; "
+        "from experiments.runs.grid import Run; "
+        "run_grid.COMMAND = [sys.executable, str(Path('stand_in.py').resolve())]; "
         "run_grid.run_grid([Run('wnut17', 'orth')], ThreadPoolExecutor(1))"
     )
     process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)

@@ -4,18 +4,18 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import grid
 import pytest
-import run_one
 import spacy
-from grid import Run
-from result_files import is_done, read_result, results_path
 from spacy.tokens import DocBin
 from spacy.training import Example
-from task_scores import category_scores
-from tasks import CRF, HASH_EMBED
 from thinc.api import Config
 
+from experiments.arms.tasks import CRF, HASH_EMBED
+from experiments.runs import grid
+from experiments.runs import one as run_one
+from experiments.runs.files import is_done, read_result, results_path
+from experiments.runs.grid import Run
+from experiments.runs.scores import category_scores
 from spacy_multihash.cli.evaluate import evaluate
 from spacy_multihash.corpus.entities import Matching
 from tests.helpers.corpora import make_docs, write_corpus

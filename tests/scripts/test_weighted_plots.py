@@ -3,17 +3,17 @@
 from pathlib import Path
 
 import pytest
-from tasks import HASH_EMBED
+
+from experiments.arms.tasks import HASH_EMBED
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install -e '.[plots]'")
 pytest.importorskip("pandas", reason="pandas is not installed: pip install -e '.[plots]'")
 pytest.importorskip("scipy", reason="scipy is not installed: pip install -e '.[plots]'")
 
-import run_results
-import weighted_plots
-from run_results import Results
-from weighted_tables import MODELS
-
+from experiments.figures import weighted as weighted_plots
+from experiments.tables import statistics as run_results
+from experiments.tables.statistics import Results
+from experiments.tables.weighted import MODELS
 from tests.helpers.results import REPORT, write_results
 
 

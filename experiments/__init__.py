@@ -1,0 +1,1 @@
+"""The experiments: corpora, runs, and the tables and figures of docs/. Not installed."""

@@ -1,0 +1,1 @@
+"""What is compared: arms, tasks, and the configs made of them."""

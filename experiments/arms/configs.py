@@ -1,0 +1,267 @@
+"""Make every config in configs/ from a base and the differences declared here.
+
+Those of dilated convolutions are declared in dilated_arms.py, of text classification in
+textcat_arms.py.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+from thinc.api import Config
+from wasabi import msg
+
+from experiments.arms.arm import Arm
+from experiments.arms.dilated import DILATED
+from experiments.arms.textcat import MULTILABEL, TEXTCAT, normal_init, uniform_init
+from spacy_multihash.embed.weighted_layer import IMPORTANCE_ROWS, IMPORTANCE_SD
+
+HERE = Path(__file__).resolve().parent
+EMBED = "components.tok2vec.model.embed"
+ENCODE = "components.tok2vec.model.encode"
+WIDTH = f"${{{ENCODE}.width}}"
+ATTRS = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
+SPACY_SEEDS = [8, 9, 10, 11]
+HEADER = "# Made from experiments/arms/{base} by: python -m experiments make-configs\n\n"
+DEFAULT_ROWS = [5000, 2500, 2500, 2500]
+# Shares of them, to see what fewer parameters cost.
+BUDGETS = {"10_percent": 0.1, "1_percent": 0.01}
+# Component vectors of a symbol.
+WEIGHTED_HASHES = 2
+
+
+def _corpus(name: str, lang: str, **values: Any) -> Arm:  # noqa: ANN401 (values of a config)
+    paths = {f"paths.{split}": f"corpus/{name}/{split}.spacy" for split in ("train", "dev")}
+    return Arm({"nlp.lang": lang, **paths, **values})
+
+
+def _features(*attrs: str) -> Arm:
+    rows = [5000 if attr in ("NORM", "ORTH") else 2500 for attr in attrs]
+    return Arm({f"{EMBED}.attrs": list(attrs), f"{EMBED}.rows": rows})
+
+
+def _multi_embed(min_freq: int, unk_dropout: float = 0.0) -> Arm:
+    embed = {
+        "@architectures": "spacy-multihash.MultiEmbed.v1",
+        "width": WIDTH,
+        "attrs": ATTRS,
+        "include_static_vectors": False,
+        "unk_dropout": unk_dropout,
+    }
+    callback = {
+        "@callbacks": "spacy-multihash.init_tables.v1",
+        "path": None,
+        "min_freq": min_freq,
+        "component": "tok2vec",
+        "max_rows": None,
+    }
+    return Arm(sections={EMBED: embed, "initialize.before_init": callback})
+
+
+def _hashes(num_hashes: int, *, seeds: list[int] | None = None, norm_rows: int = 5000) -> Arm:
+    values = {"num_hashes": num_hashes, "seeds": seeds, "rows": [norm_rows, 2500, 2500, 2500]}
+    return Arm({f"{EMBED}.{name}": value for name, value in values.items()})
+
+
+def budget_rows(share: float) -> list[int]:
+    """Return a share of the default rows of MultiHashEmbed."""
+    return [round(share * rows) for rows in DEFAULT_ROWS]
+
+
+def weighted_rows(rows: list[int], width: int) -> list[int]:
+    """Return the numbers of component vectors that cost no more than tables without importance.
+
+    B * width parameters of component vectors and 10 * B * k of importance come next to those of a
+    table of R rows, R * width, from below.
+
+    rows (list[int]): The rows of each attribute's table, R.
+    width (int): The width of the tables.
+    """
+    return [n * width // weighted_cost(width) for n in rows]
+
+
+def weighted_cost(width: int) -> int:
+    """Return the parameters for each component vector, with its share of those of importance."""
+    return width + IMPORTANCE_ROWS * WEIGHTED_HASHES
+
+
+def base_width() -> int:
+    """Return the width of tables and layers in base.cfg."""
+    config = Config().from_disk(HERE / Arm().base)
+    width: int = config["components"]["tok2vec"]["model"]["encode"]["width"]
+    return width
+
+
+def _budget(share: float, **values: Any) -> Arm:  # noqa: ANN401 (values of a config)
+    values = {"rows": budget_rows(share), **values}
+    return Arm({f"{EMBED}.{name}": value for name, value in values.items()})
+
+
+def _weighted(share: float, *, near_zero: bool = False) -> Arm:
+    """MultiWeightedHashEmbed with the parameters of MultiHashEmbed with a share of its rows.
+
+    Importance parameters are 1 at first, or near zero as in the authors' code.
+    """
+    init = normal_init(IMPORTANCE_SD) if near_zero else uniform_init(1.0, 1.0)
+    rows = weighted_rows(budget_rows(share), base_width())
+    return _weighted_embed(rows, importance_rows=None, importance_init=init)
+
+
+def _tables_near_zero() -> Arm:
+    """MultiHashEmbed with two hash functions, whose tables are near zero at first."""
+    init = normal_init(IMPORTANCE_SD)
+    return _weighted_embed(DEFAULT_ROWS, train_importance=False, embed_init=init)
+
+
+def _weighted_embed(rows: list[int], **values: Any) -> Arm:  # noqa: ANN401 (values of a config)
+    embed = {
+        "@architectures": "spacy-multihash.MultiWeightedHashEmbed.v1",
+        "width": WIDTH,
+        "attrs": ATTRS,
+        "rows": rows,
+        "include_static_vectors": False,
+        "num_hashes": WEIGHTED_HASHES,
+        **values,
+    }
+    return Arm(sections={EMBED: embed})
+
+
+def _unk_dropout(percent: int) -> Arm:
+    """A row for each word of training, some of which are taken as unknown while training."""
+    return _multi_embed(min_freq=1, unk_dropout=percent / 100)
+
+
+def _training(*, dropout: float, batch: int = 1000, embed: Arm | None = None) -> Arm:
+    """Parameter averages, with another dropout, final size of batches in words, and embedding."""
+    values = {"dropout": dropout, "optimizer.use_averages": True, "batcher.size.stop": batch}
+    sections = {} if embed is None else embed.sections
+    return Arm({f"training.{name}": value for name, value in values.items()}, sections)
+
+
+# Ready to train on one corpus each.
+DATASETS = {
+    "conll-es": _corpus("conll-es", "es"),
+    "conll-nl": _corpus("conll-nl", "nl"),
+    "conll-nl-sentences": _corpus("conll-nl-sentences", "nl"),
+    "wnut17": _corpus("wnut17", "en"),
+    "anem": _corpus("anem", "en"),
+    "archaeo": _corpus("archaeo", "nl"),
+    "turku-one": _corpus("turku-one", "fi"),
+    "ontonotes": _corpus("ontonotes", "en"),
+    "sample": _corpus(
+        "sample",
+        "en",
+        **{
+            f"{ENCODE}.depth": 4,
+            "training.max_steps": 1000,
+            "training.eval_frequency": 100,
+            "training.patience": 400,
+        },
+    ),
+}
+
+# One deviation each, for any corpus: give --nlp.lang, --paths.train and --paths.dev.
+ABLATIONS = {
+    "spacy_multi_hash_embed": Arm(
+        {f"{ENCODE}.@architectures": "spacy.MaxoutWindowEncoder.v2"},
+        {
+            EMBED: {
+                "@architectures": "spacy.MultiHashEmbed.v2",
+                "width": WIDTH,
+                "attrs": ATTRS,
+                "rows": [5000, 2500, 2500, 2500],
+                "include_static_vectors": False,
+            }
+        },
+    ),
+    "multi_embed": _multi_embed(min_freq=10),
+    "multi_embed_min5": _multi_embed(min_freq=5),
+    "multi_embed_min1": _multi_embed(min_freq=1),
+    **{f"hashes_{k}": _hashes(k) for k in (1, 2, 3)},
+    **{f"spacy_seeds_hashes_{k}": _hashes(k, seeds=SPACY_SEEDS) for k in (1, 2, 3, 4)},
+    **{
+        f"{name}hashes_{k}_rows_{rows}": _hashes(k, seeds=seeds, norm_rows=rows)
+        for name, seeds in (("", None), ("spacy_seeds_", SPACY_SEEDS))
+        for k in (1, 2)
+        for rows in (2500, 1000)
+    },
+    "orth": _features("ORTH"),
+    "norm": _features("NORM"),
+    "norm_prefix": _features("NORM", "PREFIX"),
+    "norm_prefix_suffix": _features("NORM", "PREFIX", "SUFFIX"),
+    **{f"budget_{name}": _budget(share) for name, share in BUDGETS.items()},
+    # With as many hashes as the weighted ones; with all rows it is hashes_2.
+    **{
+        f"budget_{name}_hashes_2": _budget(share, num_hashes=WEIGHTED_HASHES)
+        for name, share in BUDGETS.items()
+    },
+    "hashes_2_near_zero": _tables_near_zero(),
+    "weighted": _weighted(1.0),
+    **{f"weighted_budget_{name}": _weighted(share) for name, share in BUDGETS.items()},
+    "weighted_near_zero": _weighted(1.0, near_zero=True),
+    **{
+        f"weighted_near_zero_budget_{name}": _weighted(share, near_zero=True)
+        for name, share in BUDGETS.items()
+    },
+}
+
+# What practitioners should start from, for any corpus: chosen on the dev sets of conll-es and
+# wnut17, among these and the candidates below (docs/results.md).
+RECOMMENDED_ARM = _training(dropout=0.3, embed=_unk_dropout(30))
+
+# Other settings of training.
+TRAINING = {
+    "averages": _training(dropout=0.1),
+    "averages_dropout_20": _training(dropout=0.2),
+    "averages_dropout_30": _training(dropout=0.3),
+    "averages_dropout_40": _training(dropout=0.4),
+    "averages_dropout_30_batch_500": _training(dropout=0.3, batch=500),
+    "averages_dropout_30_batch_2000": _training(dropout=0.3, batch=2000),
+    "averages_dropout_30_unk_10": _training(dropout=0.3, embed=_unk_dropout(10)),
+    "averages_dropout_30_unk_50": _training(dropout=0.3, embed=_unk_dropout(50)),
+    "averages_dropout_30_weighted": _training(dropout=0.3, embed=_weighted(1.0, near_zero=True)),
+}
+
+ARMS = {
+    **DATASETS,
+    "recommended": RECOMMENDED_ARM,
+    **{f"ablation/{name}": arm for name, arm in ABLATIONS.items()},
+    **{f"training/{name}": arm for name, arm in TRAINING.items()},
+    **{f"dilated/{name}": arm for name, arm in DILATED.items()},
+    **{f"textcat/{name}": arm for name, arm in TEXTCAT.items()},
+    "textcat/multilabel": MULTILABEL,
+}
+
+
+def make_config(arm: Arm) -> str:
+    """Apply an arm to its base, and give the text of the config.
+
+    Raises KeyError for a path that the base does not have.
+    """
+    config = Config().from_disk(HERE / arm.base, interpolate=False)
+    for path, value in [*arm.values.items(), *arm.sections.items()]:
+        *parents, last = path.split(".")
+        section: Any = config
+        for name in parents:
+            section = section[name]
+        if last not in section:
+            raise KeyError(f"experiments/arms/{arm.base} has no {path}")
+        section[last] = dict(value) if isinstance(value, Mapping) else value
+    return HEADER.format(base=arm.base) + config.to_str(interpolate=False) + "\n"
+
+
+def make_configs(output: Path) -> list[Path]:
+    """Write all configs below a folder, and list them."""
+    paths = [output / f"{name}.cfg" for name in ARMS]
+    for path, arm in zip(paths, ARMS.values(), strict=True):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(make_config(arm), encoding="utf8")
+    return paths
+
+
+def make_configs_cli(
+    output: Path = typer.Argument(Path("configs"), help="The folder to write to"),
+) -> None:
+    """Make every config in configs/ from its base in experiments/arms/."""
+    msg.good(f"Wrote {len(make_configs(output))} configs below {output}")

@@ -1,0 +1,65 @@
+"""The kinds of experiments: their data sets, their arms, and what is scored."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from experiments.arms.arm import Arm
+from experiments.arms.configs import ABLATIONS, DATASETS, RECOMMENDED_ARM, TRAINING
+from experiments.arms.dilated import DILATED
+from experiments.arms.textcat import TEXTCAT as TEXTCAT_ARMS
+
+CRF = "crf"
+SENTENCES = "conll-nl-sentences"
+HASH_EMBED = "multi_hash_embed"
+RECOMMENDED = "recommended"
+# Rows of MultiHashEmbed as a share of those of MultiEmbed at min_freq 10 (the report's Table 1).
+ROW_SHARES = {"rows_as_multi_embed": 1.0, "rows_20_percent": 0.2, "rows_10_percent": 0.1}
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A kind of experiments.
+
+    langs (Mapping[str, str]): The language of each data set.
+    fixed_arms (Mapping[str, Arm]): Arms that are one deviation from their base, whatever the data.
+    other_arms (tuple[str, ...]): Names of the others.
+    metrics (Mapping[str, str]): The scores of a split: names in results, and how to call them.
+    main (str): The one that matters most.
+    commands (Mapping[str, str]): The project's command that makes the corpus of each data set.
+    train_docs (Mapping[str, int]): The training docs of data sets that there are several sizes of.
+    """
+
+    langs: Mapping[str, str]
+    fixed_arms: Mapping[str, Arm]
+    other_arms: tuple[str, ...]
+    metrics: Mapping[str, str]
+    main: str
+    commands: Mapping[str, str]
+    train_docs: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """The names of all arms."""
+        return (*self.fixed_arms, *self.other_arms)
+
+
+_NER_LANGS = {name: arm.values["nlp.lang"] for name, arm in DATASETS.items() if name != "sample"}
+NER = Task(
+    _NER_LANGS,
+    {HASH_EMBED: Arm(), RECOMMENDED: RECOMMENDED_ARM, **ABLATIONS, **TRAINING, **DILATED},
+    (*ROW_SHARES, CRF),
+    {"p": "P", "r": "R", "f": "F1"},
+    "f",
+    {**dict.fromkeys(_NER_LANGS, "convert-all"), "ontonotes": "convert-ontonotes"},
+)
+AG_NEWS, TOPICS = "ag-news", "topics"
+TEXTCAT = Task(
+    {AG_NEWS: "en", TOPICS: "en"},
+    TEXTCAT_ARMS,
+    (),
+    {"accuracy": "accuracy", "macro_f": "macro F1"},
+    "accuracy",
+    {AG_NEWS: "convert-textcat", TOPICS: "make-topics"},
+    {AG_NEWS: 44_830},
+)
+TASKS = {dataset: task for task in (NER, TEXTCAT) for dataset in task.langs}

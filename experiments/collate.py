@@ -1,0 +1,130 @@
+"""Make the tables and figures of the pages in docs/ from results/."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from wasabi import msg
+
+from experiments.runs.files import RESULTS
+from experiments.tables.corpora import corpus_tables, read_corpora
+from experiments.tables.dilated import DILATED_TABLES
+from experiments.tables.gains import render_gains
+from experiments.tables.markdown import markdown, render_summary, render_table
+from experiments.tables.report import TABLES, Table
+from experiments.tables.statistics import Results, load, read_report
+from experiments.tables.weighted import WEIGHTED_TABLES
+from spacy_multihash.common.files import write_bytes
+
+REPORT = Path("results") / "report_tables.json"
+CORPORA = Path("results") / "corpora"
+DOCS = Path("docs")
+# Of each page but the report's.
+PAGES: Mapping[str, Mapping[str, Table]] = {
+    "weighted.md": WEIGHTED_TABLES,
+    "dilated.md": DILATED_TABLES,
+}
+PAGE = "results.md"
+
+
+def fill(page: str, blocks: Mapping[str, str], path: Path) -> str:
+    """Put blocks between their markers, in place of what is there.
+
+    page (str): The text of the page.
+    blocks (Mapping[str, str]): The Markdown for each name.
+    path (Path): The file, for the messages.
+
+    Raises ValueError unless every block has its two markers once, and every marker a block.
+    """
+    marked = re.findall(r"<!-- (?:begin|end): (.+?) -->", page)
+    unknown = set(marked) - set(blocks)
+    if unknown:
+        raise ValueError(
+            f"{path} has markers of unknown tables: {', '.join(sorted(unknown))}. Remove them, or "
+            f"take one of: {', '.join(blocks)}."
+        )
+    for name, block in blocks.items():
+        begin, end = f"<!-- begin: {name} -->", f"<!-- end: {name} -->"
+        head, *rest = page.split(begin)
+        _, *tail = rest[0].split(end) if rest else [""]
+        if len(rest) != 1 or len(tail) != 1 or end in head:
+            raise ValueError(
+                f"{path} must have the line '{begin}' once and '{end}' once below it. Add them "
+                "where the table belongs."
+            )
+        page = f"{head}{begin}\n\n{block}\n\n{end}{tail[0]}"
+    return page
+
+
+def collate(folder: Path, corpora: Path, report: Path, docs: Path) -> Results:
+    """Make all tables of the pages, and the figures beside them.
+
+    folder (Path): The results of runs, as `read_results` reads them.
+    corpora (Path): The statistics of corpora, as `read_corpora` reads them.
+    report (Path): The report's tables as data.
+    docs (Path): The folder of the pages, with two markers for each table. Figures go to figures/
+        in it.
+
+    Nothing is written if anything of it cannot be made.
+    """
+    from experiments.figures.dilated import make_dilated_figures
+    from experiments.figures.report import make_figures
+    from experiments.figures.weighted import make_weighted_figures
+
+    for name in (PAGE, *PAGES):
+        if not (docs / name).is_file():
+            raise FileNotFoundError(
+                f"There is no page {docs / name}. Write it, with a marker a table."
+            )
+    results = load(folder, report)
+    blocks = {"summary": render_summary(results)}
+    blocks |= {name: render_table(results, table) for name, table in TABLES.items()}
+    for name, lines in corpus_tables(read_corpora(corpora), read_report(report)).items():
+        blocks[name] = markdown(lines[0], lines[1:], left=(0,))
+    pages = {PAGE: blocks} | {
+        page: {name: render_table(results, table) for name, table in tables.items()}
+        for page, tables in PAGES.items()
+    }
+    pages["weighted.md"]["gains"] = render_gains(results)
+    texts = {
+        docs / page: fill((docs / page).read_text(encoding="utf8"), of_page, docs / page)
+        for page, of_page in pages.items()
+    }
+    figures = {
+        **make_figures(results),
+        **make_weighted_figures(results),
+        **make_dilated_figures(results),
+    }
+    for name, data in figures.items():
+        write_bytes(docs / "figures" / name, data)
+    for path, text in texts.items():
+        write_bytes(path, text.encode("utf8"))
+    return results
+
+
+def collate_cli(
+    folder: Annotated[Path, typer.Argument(metavar="RESULTS", help="Folder of results")] = RESULTS,
+    corpora: Annotated[Path, typer.Option(help="Folder of statistics of corpora")] = CORPORA,
+    report: Annotated[Path, typer.Option(help="The report's tables as JSON")] = REPORT,
+    docs: Annotated[
+        Path, typer.Option(help="Folder of the pages whose tables are replaced, and of figures/")
+    ] = DOCS,
+) -> None:
+    """Make all tables and figures of the results, beside the report's and the paper's numbers.
+
+    What was not run is shown as missing.
+
+    DOCS: docs/results.md
+    """
+    try:
+        results = collate(folder, corpora, report, docs)
+    except ImportError as error:
+        advice = "Install what is needed: python -m pip install -e '.[plots]'"
+        msg.fail("Could not make the results", f"{error}. {advice}", exits=1)
+    except (OSError, ValueError) as error:
+        msg.fail("Could not make the results", str(error), exits=1)
+    pages = ", ".join((PAGE, *PAGES))
+    msg.good(f"Put the tables of {len(results.runs)} runs into {pages} in {docs}")
+    msg.text("Figure 7 is not made: it compares fastText's vectors, which were not run.")

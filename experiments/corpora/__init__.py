@@ -1,0 +1,1 @@
+"""Published corpora converted, and corpora made by the project itself."""

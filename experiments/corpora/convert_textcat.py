@@ -1,0 +1,160 @@
+"""Convert texts with labels, in JSON or CSV, to spaCy's binary format, one file a split."""
+
+import csv
+from collections.abc import Iterator
+from dataclasses import astuple
+from pathlib import Path
+from random import Random
+from typing import Annotated, NamedTuple
+
+import spacy
+import srsly
+import typer
+from spacy.tokens import DocBin
+from wasabi import msg
+
+from experiments.corpora.docs import LabelSummary, add_labelled, read_lines
+from spacy_multihash.corpus.read import write_corpora
+
+LABELS = ("Business", "Sci/Tech", "Sports", "World")
+# Of the CSV files.
+CLASSES = {"1": "World", "2": "Sports", "3": "Business", "4": "Sci/Tech"}
+
+
+class Files(NamedTuple):
+    """The names of the files of one form of the corpus."""
+
+    train: str
+    test: str
+
+    def __str__(self) -> str:
+        """Name both."""
+        return " and ".join(self)
+
+
+JSON_FILES = Files("ag_news_train_part.jsonl.gz", "ag_news_test.jsonl.gz")
+CSV_FILES = Files("train.csv", "test.csv")
+# "5% of the training data as validation data" (Svenstrup et al. 2017, section 5.2)
+DEV_SHARE = 0.05
+SPLIT_SEED = 42
+
+
+def read_texts(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield text and label of each line of a file, reading one line at a time.
+
+    path (Path): A file of JSON objects with the strings "text" and "label", one a line; or, if its
+        name ends in .csv, of a class from 1 to 4, a title and a description, which make the text.
+
+    Raises ValueError for a line that is none, with its number, and for a file without lines.
+    """
+    found = None
+    for found in (_read_csv if path.suffix == ".csv" else _read_json)(path):
+        yield found
+    if found is None:
+        raise ValueError(f"{path}: expected texts, found none. Take the file as published.")
+
+
+def _read_csv(path: Path) -> Iterator[tuple[str, str]]:
+    reader = csv.reader((f"{line}\n" for _, line in read_lines(path)), strict=True)
+    while True:
+        try:
+            fields = next(reader, None)
+        except csv.Error as error:
+            raise ValueError(
+                f"{path}:{reader.line_num}: expected CSV, found {error}. Correct the line, or take "
+                "the file as published."
+            ) from error
+        if fields is None:
+            return
+        label = CLASSES.get(fields[0]) if len(fields) == 3 else None
+        text = " ".join(fields[1:])
+        if label is None or not text.strip():
+            raise ValueError(
+                f"{path}:{reader.line_num}: expected a class from 1 to 4, a title and a "
+                f"description; found {str(fields)[:80]}. Correct the line, or take the file as "
+                "published."
+            )
+        yield text, label
+
+
+def _read_json(path: Path) -> Iterator[tuple[str, str]]:
+    for number, line in read_lines(path):
+        where = f"{path}:{number}"
+        try:
+            record = srsly.json_loads(line)
+        except ValueError as error:
+            raise ValueError(
+                f"{where}: expected a JSON object on each line, found {line[:80]!r} ({error}). "
+                "Correct the line, or take the file as published."
+            ) from error
+        fields = record if isinstance(record, dict) else {}
+        text, label = fields.get("text"), fields.get("label")
+        if not isinstance(text, str) or not text.strip():
+            raise ValueError(
+                f'{where}: expected words as "text", found {text!r} in {line[:80]!r}. Correct the '
+                "line, or take the file as published."
+            )
+        if label not in LABELS:
+            raise ValueError(
+                f'{where}: expected as "label" one of {", ".join(LABELS)}; found {label!r}. '
+                "Correct the line, or take the file as published."
+            )
+        yield text, label
+
+
+def find_files(assets: Path) -> Files:
+    """Return the names of the files in a folder: those of JSON if both forms are there.
+
+    Raises FileNotFoundError if there is neither.
+    """
+    for files in (JSON_FILES, CSV_FILES):
+        if all((assets / name).is_file() for name in files):
+            return files
+    raise FileNotFoundError(
+        f"Expected {JSON_FILES}, or {CSV_FILES}, in {assets}; of each, a file is missing. Fetch "
+        "the latter: python -m spacy project assets, or try everything on generated texts: python "
+        "-m spacy project run make-topics"
+    )
+
+
+def convert_textcat(assets: Path, output: Path) -> list[LabelSummary]:
+    """Convert AG News; nothing is written unless every split can be read.
+
+    Tokens are those of spaCy's English tokenizer, and there is no other preprocessing.
+
+    assets (Path): The folder of the files, as `find_files` finds them.
+    output (Path): The folder that gets train.spacy, dev.spacy and test.spacy. Dev is a random part
+        of the training file, the same each time.
+    """
+    files = find_files(assets)
+    nlp, rng = spacy.blank("en"), Random(SPLIT_SEED)
+    splits = {split: (DocBin(attrs=[]), LabelSummary(split)) for split in ("train", "dev", "test")}
+    for text, label in read_texts(assets / files.train):
+        split = "dev" if rng.random() < DEV_SHARE else "train"
+        add_labelled(*splits[split], nlp, text, label, LABELS)
+    for text, label in read_texts(assets / files.test):
+        add_labelled(*splits["test"], nlp, text, label, LABELS)
+    write_corpora(output, {split: doc_bin for split, (doc_bin, _) in splits.items()})
+    return [summary for _, summary in splits.values()]
+
+
+def convert_textcat_cli(
+    assets: Annotated[Path, typer.Argument(help=f"Folder of {JSON_FILES}, or {CSV_FILES}.")],
+    output: Annotated[Path, typer.Argument(help="Folder for train, dev and test.spacy.")],
+) -> None:
+    """Convert AG News to spaCy's binary format; 5 % of its training texts become dev.
+
+    DOCS: docs/weighted.md
+    """
+    try:
+        summaries = convert_textcat(assets, output)
+    except (OSError, ValueError) as error:
+        msg.fail("Could not convert AG News", error, exits=1)
+    msg.good("Converted AG News", output)
+    show_summaries(summaries)
+
+
+def show_summaries(summaries: list[LabelSummary]) -> None:
+    """Print what came out for each split."""
+    rows = [(row[0], *(f"{n:,}" for n in row[1:])) for row in map(astuple, summaries)]
+    msg.table(rows, header=("split", "docs", "tokens"), divider=True, aligns=("l", "r", "r"))

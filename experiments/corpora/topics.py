@@ -1,0 +1,96 @@
+"""Make a small corpus of texts on topics, to try text classification without a download.
+
+A text is a few sentences of the sample corpus, which tell nothing, with words of a topic among
+them. Each topic has words of its own, made of syllables and frequent or rare as words are in text;
+some of a text's words are of another topic, so that no single one decides.
+"""
+
+import random
+from pathlib import Path
+from typing import Annotated
+
+import spacy
+import typer
+from spacy.tokens import DocBin
+from wasabi import msg
+
+from experiments.corpora.convert_textcat import show_summaries
+from experiments.corpora.docs import LabelSummary, add_labelled
+from experiments.corpora.sample import make_sentences
+from experiments.corpora.sample_words import MIDDLES, ROOTS
+from spacy_multihash.corpus.read import write_corpora
+
+SIZES = {"train": 2000, "dev": 300, "test": 500}
+TOPICS = ("economy", "science", "sport", "travel")
+WORDS_PER_TOPIC = 400
+SENTENCES_PER_TEXT = 3
+TOPIC_WORDS_PER_TEXT = 6
+# Share of the topic words of a text that are of some topic, not of its own.
+STRAY_SHARE = 0.3
+
+
+def make_words(rng: random.Random) -> dict[str, list[str]]:
+    """Make the words of each topic, no word of two, the first ones to be the most frequent.
+
+    rng (random.Random): The source of randomness.
+    """
+    count = len(TOPICS) * WORDS_PER_TOPIC
+    words: dict[str, None] = {}  # in order
+    while len(words) < count:
+        words[rng.choice(ROOTS) + rng.choice(MIDDLES) + rng.choice(ROOTS)] = None
+    every = list(words)
+    return {topic: every[i :: len(TOPICS)] for i, topic in enumerate(TOPICS)}
+
+
+def make_text(
+    rng: random.Random, topic: str, words: dict[str, list[str]], sentences: list[list[str]]
+) -> str:
+    """Make a text on a topic.
+
+    rng (random.Random): The source of randomness.
+    topic (str): One of `TOPICS`.
+    words (dict[str, list[str]]): The words of each topic.
+    sentences (list[list[str]]): Sentences that tell nothing of a topic.
+    """
+    text = [word for _ in range(SENTENCES_PER_TEXT) for word in rng.choice(sentences)]
+    for _ in range(TOPIC_WORDS_PER_TEXT):
+        of = rng.choice(TOPICS) if rng.random() < STRAY_SHARE else topic
+        # The cube makes the first words frequent and the last ones rare.
+        word = words[of][int(WORDS_PER_TOPIC * rng.random() ** 3)]
+        text.insert(rng.randrange(len(text) + 1), word)
+    return " ".join(text)
+
+
+def make_topics(output: Path, seed: int = 0) -> list[LabelSummary]:
+    """Make the corpus; the same seed gives the same texts.
+
+    output (Path): The folder that gets train.spacy, dev.spacy and test.spacy.
+    seed (int): The seed of all choices.
+    """
+    rng, nlp = random.Random(seed), spacy.blank("en")
+    words = make_words(rng)
+    splits = {split: (DocBin(attrs=[]), LabelSummary(split)) for split in SIZES}
+    for split, made in make_sentences(seed).items():
+        sentences = [sentence.words for sentence in made]
+        for i in range(SIZES[split]):
+            topic = TOPICS[i % len(TOPICS)]
+            text = make_text(rng, topic, words, sentences)
+            add_labelled(*splits[split], nlp, text, topic, TOPICS)
+    write_corpora(output, {split: doc_bin for split, (doc_bin, _) in splits.items()})
+    return [summary for _, summary in splits.values()]
+
+
+def make_topics_cli(
+    output: Annotated[Path, typer.Argument(help="Folder for train, dev and test.spacy.")],
+    seed: Annotated[int, typer.Option(help="Seed of all choices.")] = 0,
+) -> None:
+    """Make the corpus of topics; no download, and the same seed gives the same texts.
+
+    DOCS: docs/weighted.md
+    """
+    try:
+        summaries = make_topics(output, seed)
+    except OSError as error:
+        msg.fail(f"Could not write to {output}", error, exits=1)
+    msg.good(f"Made the topics with seed {seed}", output)
+    show_summaries(summaries)

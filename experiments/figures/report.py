@@ -1,0 +1,393 @@
+"""The figures of docs/results.md, in the style of the report's."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, Optional
+
+from experiments.tables.report import STAND_IN, TABLES, WITH_STAND_IN, Group, Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from experiments.tables.statistics import Results, Stat
+
+STYLE: dict[Any, Any] = {
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "legend.fontsize": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.axisbelow": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "hatch.linewidth": 0.6,
+    "svg.hashsalt": "spacy-multihash",  # the same bytes each time
+}
+METADATA: dict[str, dict[str, Any]] = {"png": {"Software": None}, "svg": {"Date": None}}
+# Told apart without colours by hatch, marker and line as well: Okabe and Ito's colours.
+BLUE, ORANGE, GREEN, BLACK = "#0072b2", "#e69f00", "#009e73", "black"
+REPORT_LABEL = "the report"
+
+
+@dataclass(frozen=True)
+class Series:
+    """How a series looks.
+
+    color, hatch (str): Of bars.
+    marker, line (str): Of lines.
+    hollow (bool): Whether markers are white inside.
+    """
+
+    color: str
+    hatch: str = ""
+    marker: str = "o"
+    line: str = "-"
+    hollow: bool = False
+
+    def of_bars(self) -> dict[str, Any]:
+        """Return the arguments that make bars look so."""
+        edge = "white" if self.hatch else self.color
+        return {"facecolor": self.color, "hatch": self.hatch, "edgecolor": edge, "linewidth": 0}
+
+    def of_lines(self) -> dict[str, Any]:
+        """Return the arguments that make lines look so."""
+        return {
+            "color": self.color,
+            "marker": self.marker,
+            "markersize": 4.5,
+            "markerfacecolor": "white" if self.hollow else self.color,
+            "linestyle": self.line,
+            "linewidth": 1.1,
+        }
+
+
+REPORT_SERIES = Series(BLACK, marker="D", line=":", hollow=True)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Lines of one panel.
+
+    title (str): Its title.
+    series (Mapping): The numbers of each line, one for each tick, None where missing.
+    """
+
+    title: str
+    series: Mapping[str, Sequence[Optional["Stat"]]]
+
+
+@contextmanager
+def new_figure(width: float, height: float) -> Iterator["Figure"]:
+    """Yield a figure of a size in inches, drawn and saved in our style."""
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    defaults: dict[Any, Any] = dict(matplotlib.rcParamsDefault)  # whatever the user has set
+    defaults.pop("backend", None)
+    with matplotlib.rc_context(defaults | STYLE):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        FigureCanvasAgg(figure)
+        yield figure
+
+
+def save_figure(figure: "Figure", name: str) -> dict[str, bytes]:
+    """Return the contents of the figure's files, the same each time."""
+    files = {}
+    for suffix, metadata in METADATA.items():
+        buffer = BytesIO()
+        figure.savefig(buffer, format=suffix, dpi=150, metadata=metadata)
+        files[f"{name}.{suffix}"] = buffer.getvalue()
+    return files
+
+
+def limits(stat: "Stat") -> Optional[float]:
+    """Return how far the error bar of a number goes: its sd, if there are several seeds."""
+    return stat.sd if stat.n > 1 else None
+
+
+def draw_bars(
+    ax: "Axes",
+    labels: Sequence[str],
+    ours: Mapping[str, Sequence[Optional["Stat"]]],
+    report: Mapping[str, Sequence[Optional["Stat"]]],
+    looks: Mapping[str, Series],
+) -> None:
+    """Draw groups of bars of ours, and hollow markers of the report's numbers on them.
+
+    labels (Sequence[str]): The label of each group.
+    ours, report (Mapping): The numbers of each series, one for each group, None where missing.
+    looks (Mapping[str, Series]): How each series looks.
+    """
+    width = 0.8 / len(ours)
+    for i, name in enumerate(ours):
+        shift = (i - (len(ours) - 1) / 2) * width
+        for x, stat in enumerate(ours[name]):
+            if stat is not None:
+                ax.bar(x + shift, stat.mean, width * 0.92, **looks[name].of_bars())
+                ax.errorbar(
+                    x + shift - 0.2 * width,
+                    stat.mean,
+                    yerr=limits(stat),
+                    color=BLACK,
+                    capsize=1.5,
+                    linewidth=0.9,
+                )
+        for x, stat in enumerate(report[name]):
+            if stat is not None:
+                ax.errorbar(
+                    x + shift + 0.15 * width,
+                    stat.mean,
+                    yerr=limits(stat),
+                    elinewidth=0.8,
+                    **{**REPORT_SERIES.of_lines(), "linestyle": "none"},
+                )
+    for x in range(len(labels)):
+        if all(stats[x] is None for stats in ours.values()):
+            ax.text(x, 0.02, "missing", ha="center", color="#767676", fontsize=7)
+    ax.set_xticks(range(len(labels)), labels)
+    ax.set_ylim(0, 1)
+    ax.tick_params(axis="x", length=0)
+
+
+def draw_lines(ax: "Axes", ticks: Sequence[str], panel: Panel, looks: Mapping[str, Series]) -> None:
+    """Draw the lines of a panel, broken where a number is missing, with sd as error bars."""
+    for i, (name, stats) in enumerate(panel.series.items()):
+        shift = 0.09 * (i - (len(panel.series) - 1) / 2)
+        ax.errorbar(
+            [x + shift for x in range(len(ticks))],
+            [float("nan") if stat is None else stat.mean for stat in stats],
+            yerr=[(limits(stat) if stat else None) or float("nan") for stat in stats],
+            elinewidth=0.8,
+            **looks[name].of_lines(),
+        )
+    ax.set_title(panel.title)
+    ax.set_xticks(range(len(ticks)), ticks)
+    ax.set_xlim(-0.5, len(ticks) - 0.5)
+
+
+def _same_span(axes: Sequence["Axes"], panels: Sequence[Panel]) -> None:
+    """Give all panels the same scale, so that slopes compare, each centred on its own numbers."""
+    bounds = []
+    for panel in panels:
+        stats = [stat for line in panel.series.values() for stat in line if stat is not None]
+        sds = [limits(stat) or 0.0 for stat in stats]
+        low = min((stat.mean - sd for stat, sd in zip(stats, sds, strict=True)), default=0.0)
+        high = max((stat.mean + sd for stat, sd in zip(stats, sds, strict=True)), default=0.0)
+        bounds.append((low, high))
+    span = 1.1 * max([high - low for low, high in bounds] + [0.02])
+    for ax, (low, high) in zip(axes, bounds, strict=True):
+        middle = (low + high) / 2
+        ax.set_ylim(middle - span / 2, middle + span / 2)
+        if low == high == 0.0:
+            ax.set_yticks([])
+            ax.text(0.5, 0.5, "missing", transform=ax.transAxes, ha="center", va="center")
+
+
+def _legend(figure: "Figure", looks: Mapping[str, Series], *, bars: bool) -> None:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    handles: list[Any] = []
+    for name, look in looks.items():
+        if bars and not look.hollow:
+            handles.append(Patch(label=name, **look.of_bars()))
+        else:
+            line = {"linestyle": "none"} if bars else {}
+            handles.append(Line2D([], [], label=name, **{**look.of_lines(), **line}))
+    # Of 8 points, 16 letters an inch at least; a handle takes as much as 6.
+    letters = 16 * figure.get_figwidth()
+    widths = [len(name) + 6 for name in looks]
+    fits = sum(widths) <= letters
+    columns = len(handles) if fits else 2 if 2 * max(widths) <= letters else 1
+    figure.legend(handles=handles, loc="outside upper center", ncols=columns, frameon=False)
+
+
+def _numbers(
+    results: "Results", table: Table, group: Group, datasets: Sequence[str], line: str
+) -> tuple[list[Optional["Stat"]], list[Optional["Stat"]]]:
+    """Return our numbers and the report's of a line of a table, for each data set."""
+    known = [dataset if dataset in table.datasets else None for dataset in datasets]
+    return (
+        [results.ours(table, group, name, line) if name else None for name in known],
+        [results.reported(table, group, name, line) if name else None for name in known],
+    )
+
+
+def bar_figure(
+    results: "Results",
+    name: str,
+    ylabel: str,
+    rows: Sequence[tuple[str, Sequence[tuple[str, str, str]]]],
+    looks: Mapping[str, Series],
+) -> dict[str, bytes]:
+    """Draw bars of F1 by data set, one row of them above the other.
+
+    name (str): The name of the files.
+    ylabel (str): What the bars are.
+    rows (Sequence): The title of each row, and of its series the name, table and line.
+    looks (Mapping[str, Series]): How each series looks.
+    """
+    drawn: set[str] = set()
+    with new_figure(7.2, 4.8) as figure:
+        for ax, (title, series) in zip(figure.subplots(len(rows)), rows, strict=True):
+            tables = [TABLES[table] for _, table, _ in series]
+            datasets = [
+                dataset
+                for dataset in WITH_STAND_IN
+                if any(dataset in table.datasets for table in tables)
+            ]
+            numbers = {
+                label: _numbers(results, table, table.groups[-1], datasets, line)
+                for (label, _, line), table in zip(series, tables, strict=True)
+            }
+            labels = [f"{d}\n(not in the report)" if d == STAND_IN else d for d in datasets]
+            ours, report = ({label: pair[i] for label, pair in numbers.items()} for i in (0, 1))
+            draw_bars(ax, labels, ours, report, looks)
+            drawn |= {label for label, stats in ours.items() if any(stats)}
+            ax.set_xlim(-0.6, len(WITH_STAND_IN) - 0.4)  # one data set above the other
+            ax.set_title(title, loc="left")
+            ax.set_ylabel(ylabel)
+        shown = {
+            label if label in drawn else f"{label} (missing)": look for label, look in looks.items()
+        }
+        _legend(figure, {**shown, REPORT_LABEL: REPORT_SERIES}, bars=True)
+        return save_figure(figure, name)
+
+
+def line_figure(
+    name: str,
+    ticks: Sequence[str],
+    xlabel: str,
+    rows: Mapping[str, Sequence[Optional[Panel]]],
+    looks: Mapping[str, Series],
+) -> dict[str, bytes]:
+    """Draw panels of lines, one row of them for each set or kind of vectors.
+
+    name (str): The name of the files.
+    ticks (Sequence[str]): The places on the x axis, and what they are.
+    rows (Mapping): The panels of each row, by its label. None leaves a place empty.
+    looks (Mapping[str, Series]): How each series looks.
+    """
+    columns = max(map(len, rows.values()))
+    with new_figure(max(5.0, 1.55 * columns), 2.1 * len(rows) + 0.6) as figure:
+        grid = figure.subplots(len(rows), columns, squeeze=False)
+        shown = []
+        for axes, (ylabel, panels) in zip(grid, rows.items(), strict=True):
+            axes[0].set_ylabel(ylabel)
+            for ax, panel in zip(axes, panels, strict=True):
+                if panel is None:
+                    ax.set_axis_off()
+                    continue
+                draw_lines(ax, ticks, panel, looks)
+                shown.append((ax, panel))
+        _same_span([ax for ax, _ in shown], [panel for _, panel in shown])
+        figure.supxlabel(xlabel, fontsize=8)
+        _legend(figure, looks, bars=False)
+        return save_figure(figure, name)
+
+
+def _dataset_panels(
+    results: "Results",
+    table: Table,
+    names: Mapping[str, Group],
+    datasets: Sequence[str],
+) -> list[Optional[Panel]]:
+    """Make a panel a data set: our groups by their names, and the report's numbers."""
+    panels: list[Optional[Panel]] = []
+    for dataset in datasets:
+        if dataset not in table.datasets:
+            panels.append(None)
+            continue
+        series = {
+            name: [results.ours(table, group, dataset, line) for line in group.arms]
+            for name, group in names.items()
+        }
+        group = table.groups[-1]
+        series[REPORT_LABEL] = [
+            results.reported(table, group, dataset, line) for line in group.arms
+        ]
+        title = f"{dataset}\n(not in the report)" if dataset == STAND_IN else dataset
+        panels.append(Panel(title, series))
+    return panels
+
+
+ROWS = ("dev F1 ± sd, no vectors", "dev F1 ± sd, static vectors")
+SEED_LOOKS = {"our seeds": Series(BLUE), "spaCy's seeds": Series(ORANGE, marker="s", line="--")}
+
+
+def _hashes_figure(results: "Results") -> dict[str, bytes]:
+    rows = {}
+    for label, name in zip(ROWS, ("table-13", "table-14"), strict=True):
+        groups = dict(zip(SEED_LOOKS, TABLES[name].groups, strict=True))
+        rows[label] = _dataset_panels(results, TABLES[name], groups, WITH_STAND_IN)
+    looks = {**SEED_LOOKS, REPORT_LABEL: REPORT_SERIES}
+    return line_figure("figure-5", ("1", "2", "3", "4"), "hash functions", rows, looks)
+
+
+def _min_freq_figure(results: "Results") -> dict[str, bytes]:
+    looks = {"ours": Series(BLUE), REPORT_LABEL: REPORT_SERIES}
+    rows = {}
+    for label, name in zip(ROWS, ("table-15", "table-16"), strict=True):
+        table = TABLES[name]
+        rows[label] = _dataset_panels(results, table, {"ours": table.groups[0]}, table.datasets)
+    ticks = ("hash", "10", "5", "1")
+    xlabel = "MultiHashEmbed (hash), or MultiEmbed with min_freq 10, 5 and 1"
+    return line_figure("figure-6", ticks, xlabel, rows, looks)
+
+
+def _dead_seed_figure(results: "Results") -> dict[str, bytes]:
+    table = TABLES["dead-seed"]
+    lines = list(table.groups[0].arms)
+    half = len(lines) // 2
+    rows: dict[str, list[Optional[Panel]]] = {}
+    for i, split in enumerate(("dev", "test")):
+        groups = dict(zip(SEED_LOOKS, table.groups[2 * i : 2 * i + 2], strict=True))
+        rows[f"{split} F1 ± sd, {STAND_IN}"] = [
+            Panel(
+                title,
+                {
+                    name: [results.ours(table, group, STAND_IN, line) for line in part]
+                    for name, group in groups.items()
+                },
+            )
+            for title, part in (
+                ("1 hash function", lines[:half]),
+                ("2 hash functions", lines[half:]),
+            )
+        ]
+    return line_figure("dead-seed", ("5000", "2500", "1000"), "rows of NORM", rows, SEED_LOOKS)
+
+
+def make_figures(results: "Results") -> dict[str, bytes]:
+    """Draw all figures but Figure 7, and return the contents of each file by its name.
+
+    results (Results): Ours, which may be missing, and the report's.
+    """
+    hash_embed, adjusted, multi = "MultiHashEmbed", "MultiHashEmbed, adjusted rows", "MultiEmbed"
+    looks = {hash_embed: Series(BLUE), multi: Series(ORANGE, hatch="////")}
+    looks_3 = {
+        hash_embed: Series(BLUE),
+        adjusted: Series(GREEN, hatch="xx"),
+        multi: Series(ORANGE, hatch="////"),
+    }
+    titles = ("without static vectors", "with static vectors")
+    rows_3, rows_4 = [], []
+    for title, (default, fitted, unseen) in zip(titles, ((9, 10, 11), (7, 8, 12)), strict=True):
+        first = (hash_embed, f"table-{default}", hash_embed)
+        last = (multi, f"table-{default}", multi)
+        rows_3.append((title, [first, (adjusted, f"table-{fitted}", hash_embed), last]))
+        rows_4.append((title, [(name, f"table-{unseen}", name) for name in (hash_embed, multi)]))
+    return {
+        **bar_figure(results, "figure-3", "test F1 ± sd", rows_3, looks_3),
+        **bar_figure(results, "figure-4", "unseen test F1 ± sd", rows_4, looks),
+        **_hashes_figure(results),
+        **_min_freq_figure(results),
+        **_dead_seed_figure(results),
+    }

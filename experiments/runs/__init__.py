@@ -1,0 +1,1 @@
+"""The grid of runs: planned, run, and kept."""

@@ -1,0 +1,280 @@
+"""The baseline of the experiments: a linear-chain CRF with features made by hand.
+
+A token's features are the words around it, their shapes and affixes. They, IOB2 tags and the
+regularisation were chosen by a handful of trials on the dev split of conll-es alone.
+"""
+
+import hashlib
+import json
+import struct
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter, process_time
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated
+
+import spacy
+import typer
+from spacy.lang.lex_attrs import word_shape
+from spacy.tokens import Doc, Span
+from spacy.training import Example, biluo_tags_to_spans, iob_to_biluo
+from wasabi import msg
+
+from experiments.corpora.docs import to_iob2
+from spacy_multihash.common.files import write_bytes
+from spacy_multihash.corpus.evaluation import Scores, score
+from spacy_multihash.corpus.read import read_docs
+
+if TYPE_CHECKING:
+    import pycrfsuite
+
+WINDOW = 2
+AFFIX_WINDOW = 1
+PREFIXES = (1, 2, 3)
+SUFFIXES = (2, 3)
+# Of CRFsuite's L-BFGS: c1 and c2 are the weights of the L1 norm and of the squared L2 norm.
+PARAMS = {"c1": 0.5, "c2": 0.01, "max_iterations": 100}
+
+
+def _import_crfsuite() -> ModuleType:
+    """Import python-crfsuite, an extra, which nobody needs who trains no CRF.
+
+    Raises ImportError that says how to install it.
+    """
+    try:
+        import pycrfsuite
+    except ImportError as error:
+        raise ImportError(
+            "The CRF needs python-crfsuite, which is not installed. Install it with: "
+            "python -m pip install -e '.[crf]'"
+        ) from error
+    return pycrfsuite
+
+
+@dataclass(frozen=True)
+class CrfTraining:
+    """What training a CRF took.
+
+    seconds, cpu_seconds (float): Its time, by the clock and of the processor.
+    iterations (int): The steps of the optimizer, each of which goes through the whole corpus.
+    features (int): The weights other than 0: of features with tags, and of tags after tags.
+    """
+
+    seconds: float
+    cpu_seconds: float
+    iterations: int
+    features: int
+
+
+@dataclass(frozen=True)
+class CrfResult:
+    """What came out for a CRF.
+
+    training (CrfTraining): What training took.
+    scores (Scores): The scores of its entities.
+    num_bytes (int): The size of the model's file.
+    words_per_second (float): The speed of prediction, from docs to docs with entities.
+    """
+
+    training: CrfTraining
+    scores: Scores
+    num_bytes: int
+    words_per_second: float
+
+
+@lru_cache(maxsize=2**14)
+def word_features(word: str) -> list[list[str]]:
+    """Make the features of a word, for each place that it has in a window, first to last."""
+    wide = [f"word={word}", f"lower={word.lower()}", f"shape={word_shape(word)}"]
+    prefixes = [f"prefix{n}={word[:n]}" for n in PREFIXES]
+    near = [*wide, *prefixes, *(f"suffix{n}={word[-n:]}" for n in SUFFIXES)]
+    return [
+        [f"{offset}:{feature}" for feature in (near if abs(offset) <= AFFIX_WINDOW else wide)]
+        for offset in range(-WINDOW, WINDOW + 1)
+    ]
+
+
+def features(words: Sequence[str]) -> list[list[str]]:
+    """Make the features of each token of a sentence.
+
+    words (Sequence[str]): The words of the sentence.
+    """
+    by_word = [word_features(word) for word in words]
+    shapes = ["", *map(word_shape, words), ""]
+    rows = []
+    for i in range(len(words)):
+        before, shape, after = shapes[i : i + 3]
+        row = ["bias", f"shapes={before}|{shape}|{after}"]
+        row += [f"shapes-={before}|{shape}", f"shapes+={shape}|{after}"]
+        for j in range(max(0, i - WINDOW), min(len(words), i + WINDOW + 1)):
+            row += by_word[j][j - i + WINDOW]
+        rows.append(row)
+    if rows:
+        rows[0].append("first")
+        rows[-1].append("last")
+    return rows
+
+
+def settings_hash() -> str:
+    """Digest the settings of training, and the features of a sentence."""
+    rows = features(["Ana", "vive", "en", "Torre", "3", "."])
+    text = json.dumps([PARAMS, rows], sort_keys=True)
+    return hashlib.md5(text.encode("utf8"), usedforsecurity=False).hexdigest()
+
+
+def sentences(doc: Doc) -> list[Span]:
+    """Return the sentences of a doc; if they are not known, the doc is one."""
+    return list(doc.sents) if doc.has_annotation("SENT_START") else [doc[:]]
+
+
+def gold_tags(sentence: Span) -> list[str]:
+    """Return the IOB2 tag of each token; of an entity that crosses sentences, each part is one."""
+    tags = [f"{t.ent_iob_}-{t.ent_type_}" if t.ent_type_ else "O" for t in sentence]
+    return repair(tags)
+
+
+def repair(tags: Sequence[str]) -> list[str]:
+    """Return a sentence's tags with B- for each I- that continues no entity of its label."""
+    return to_iob2(tags, [False] * len(tags))
+
+
+def train_crf(docs: Iterable[Doc], path: Path, *, verbose: bool = False) -> CrfTraining:
+    """Train a CRF and write it to a file, whole or not at all; the same docs give the same bytes.
+
+    docs (Iterable[Doc]): The docs, with gold entities. A sentence in which some token's annotation
+        is missing is left out.
+    path (Path): The file of the model.
+    verbose (bool): Print the progress of training.
+
+    Raises ValueError if there are no entities to learn.
+    """
+    cpu, wall = process_time(), perf_counter()
+    trainer = _import_crfsuite().Trainer(verbose=verbose)
+    trainer.select("lbfgs")
+    trainer.set_params(PARAMS)
+    seen: Counter[str] = Counter()
+    for sentence in (sentence for doc in docs for sentence in sentences(doc)):
+        if all(token.ent_iob for token in sentence):
+            tags = gold_tags(sentence)
+            trainer.append(features([token.text for token in sentence]), tags)
+            seen.update(tags)
+    if not seen.keys() - {"O"}:
+        raise ValueError(
+            f"A CRF needs training docs with entities, found none among {seen.total()} annotated "
+            "tokens. Check the corpus: sentences with missing annotation are left out."
+        )
+    with TemporaryDirectory() as folder:
+        model = Path(folder) / "model"
+        trainer.train(str(model))
+        write_bytes(path, model.read_bytes())
+    last = trainer.logparser.last_iteration or {"num": 0, "active_features": 0}
+    return CrfTraining(
+        perf_counter() - wall, process_time() - cpu, last["num"], last["active_features"]
+    )
+
+
+def open_crf(path: Path) -> "pycrfsuite.Tagger":
+    """Open the file of a CRF that `train_crf` wrote.
+
+    Raises FileNotFoundError if it is missing, and ValueError if it is another kind of file.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"No CRF at {path}. Train it first, with: python -m experiments crf"
+        )
+    with path.open("rb") as file_:
+        header = file_.read(8)  # CRFsuite checks no more than the first 4, and reads beyond the end
+    if header != b"lCRF" + struct.pack("<I", path.stat().st_size):
+        raise ValueError(
+            f"{path} is no CRF, or cut off: expected 'lCRF' and its size first, found "
+            f"{header!r} in {path.stat().st_size} bytes. Train it again: python -m experiments crf"
+        )
+    tagger = _import_crfsuite().Tagger()
+    tagger.open(str(path))
+    for label in tagger.labels():
+        if label != "O" and label[:2] not in ("B-", "I-"):
+            raise ValueError(
+                f"The CRF at {path} is not one for entities: expected the tags O, B-LABEL and "
+                f"I-LABEL, found {label!r}. Train it with: python -m experiments crf"
+            )
+    return tagger
+
+
+def predict_crf(path: Path, docs: Iterable[Doc]) -> Iterator[Doc]:
+    """Return an iterator over copies of docs, with the entities that a CRF finds.
+
+    An I- that continues no entity of its label in the sentence opens one.
+
+    path (Path): The file of the model.
+    docs (Iterable[Doc]): The docs, which are streamed and not changed.
+
+    Raises FileNotFoundError or ValueError, before the first doc, as `open_crf` does.
+    """
+    tagger = open_crf(path)
+    return (_predict(tagger, doc) for doc in docs)
+
+
+def _predict(tagger: "pycrfsuite.Tagger", doc: Doc) -> Doc:
+    predicted, tags = doc.copy(), []
+    for sentence in sentences(doc):
+        tags += repair(tagger.tag(features([token.text for token in sentence])))
+    predicted.set_ents(biluo_tags_to_spans(predicted, iob_to_biluo(tags)))
+    return predicted
+
+
+def crf(train: Path, evaluation: Path, model: Path, lang: str, verbose: bool = False) -> CrfResult:
+    """Train a CRF on a file of docs, and evaluate it on another.
+
+    train (Path): The docs to train on, in spaCy's binary format.
+    evaluation (Path): The docs to evaluate on.
+    model (Path): The file of the model to write.
+    lang (str): The language's code in spaCy.
+    verbose (bool): Print the progress of training.
+
+    Raises ValueError or OSError if it cannot be done.
+    """
+    vocab = spacy.blank(lang).vocab
+    golds = list(read_docs(evaluation, vocab))
+    if not any(doc.has_annotation("ENT_IOB") for doc in golds):
+        raise ValueError(
+            f"{evaluation}: expected docs with gold entities to evaluate on, has none."
+        )
+    training = train_crf(read_docs(train, vocab), model, verbose=verbose)
+    start = process_time()
+    predicted = list(predict_crf(model, golds))
+    speed = sum(map(len, golds)) / (process_time() - start)
+    scores = score(map(Example, predicted, golds))
+    return CrfResult(training, scores, model.stat().st_size, speed)
+
+
+def crf_cli(
+    train: Annotated[Path, typer.Argument(help="Docs to train on: a .spacy file")],
+    evaluation: Annotated[Path, typer.Argument(help="Docs to evaluate on: a .spacy file")],
+    model: Annotated[Path, typer.Argument(help="File of the model to write")],
+    lang: Annotated[str, typer.Option(help="The language's code in spaCy")],
+    verbose: Annotated[bool, typer.Option(help="Print the progress of training")] = False,
+) -> None:
+    """Train a linear-chain CRF with features made by hand, and evaluate it.
+
+    DOCS: https://python-crfsuite.readthedocs.io
+    """
+    try:
+        result = crf(train, evaluation, model, lang, verbose)
+    except (ImportError, OSError, ValueError) as error:  # ImportError: spaCy lacks the language
+        msg.fail(f"Could not train a CRF on {train}", error, exits=1)
+    training = result.training
+    msg.good(f"Wrote the CRF to {model}")
+    rows = [
+        *((key.upper(), f"{100 * (getattr(result.scores, key) or 0):.2f}") for key in "prf"),
+        ("seconds", f"{training.seconds:.1f}"),
+        ("CPU seconds", f"{training.cpu_seconds:.1f}"),
+        ("iterations", f"{training.iterations:,}"),
+        ("features", f"{training.features:,}"),
+        ("bytes", f"{result.num_bytes:,}"),
+        ("words/s", f"{result.words_per_second:,.0f}"),
+    ]
+    msg.table(rows, aligns=("l", "r"))

@@ -1,0 +1,259 @@
+"""The experiments: which runs there are, and the config of each."""
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+
+from spacy.attrs import IDS
+from spacy.util import is_package, load_model_from_config
+from thinc.api import Config
+
+from experiments.arms.arm import Arm
+from experiments.arms.configs import ATTRS, BUDGETS, TRAINING, make_config
+from experiments.arms.dilated import DILATED
+from experiments.arms.tasks import (
+    AG_NEWS,
+    CRF,
+    HASH_EMBED,
+    NER,
+    RECOMMENDED,
+    ROW_SHARES,
+    SENTENCES,
+    TASKS,
+    TEXTCAT,
+    TOPICS,
+    Task,
+)
+from experiments.arms.textcat import BASIC
+from experiments.runs import crf
+from spacy_multihash import count_symbols, make_tables
+from spacy_multihash.corpus.training import training_docs
+
+CORPUS = Path("corpus")
+RUNS = Path("training")
+VECTORS_FOLDER = Path("assets") / "vectors"
+NO_VECTORS = "no-vectors"
+
+# The static vectors of each data set, where the report took the large ones of spaCy 3.4.
+VECTORS = {
+    "conll-es": "es_e5_words",
+    "conll-nl": "nl_e5_words",
+    SENTENCES: "nl_e5_words",
+    "archaeo": "nl_e5_words",
+    "wnut17": "en_core_web_md",
+    "anem": "en_core_web_md",
+    "ontonotes": "en_core_web_md",
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training, named by every factor.
+
+    dataset (str): A key of `TASKS`.
+    arm (str): One of the arms of its task.
+    vectors (str): The name of static vectors, or "no-vectors".
+    seed (int): The seed of weights and batches.
+    """
+
+    dataset: str
+    arm: str
+    vectors: str = NO_VECTORS
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a data set, an arm or vectors that are not known."""
+        if self.dataset not in TASKS:
+            raise ValueError(f"Unknown data set {self.dataset!r}. Choose one of: {_list(TASKS)}.")
+        if self.arm not in self.task.arms:
+            raise ValueError(
+                f"Unknown arm {self.arm!r} on {self.dataset}. Choose one of: "
+                f"{_list(self.task.arms)}."
+            )
+        known = [NO_VECTORS, *([VECTORS[self.dataset]] if self.dataset in VECTORS else [])]
+        vectors = known[:1] if self.arm == CRF else known
+        if self.vectors not in vectors:
+            raise ValueError(
+                f"Unknown vectors {self.vectors!r} of {self.arm} on {self.dataset}. Choose one of: "
+                f"{_list(vectors)}."
+            )
+
+    @property
+    def task(self) -> Task:
+        """The kind of experiments that the run is of."""
+        return TASKS[self.dataset]
+
+    @property
+    def lang(self) -> str:
+        """The language of the data set."""
+        return self.task.langs[self.dataset]
+
+    @property
+    def name(self) -> str:
+        """The run's folder below training/, the seed last."""
+        return f"{self.dataset}/{self.arm}/{self.vectors}/seed{self.seed}"
+
+    @property
+    def folder(self) -> Path:
+        """Where the run's config, log and model are."""
+        return RUNS / self.name
+
+    def corpus(self, split: str) -> Path:
+        """The file of a split: train, dev or test."""
+        return CORPUS / self.dataset / f"{split}.spacy"
+
+
+def vectors_path(name: str) -> str:
+    """Find static vectors: a folder below assets/vectors/, else the name of a package."""
+    folder = VECTORS_FOLDER / name
+    return str(folder) if folder.is_dir() else name
+
+
+def lacks(run: Run) -> str:
+    """Say what a run needs that is not there: its corpus or its vectors; "" if nothing."""
+    if not run.corpus("train").is_file():
+        command = run.task.commands[run.dataset]
+        return f"the corpus {run.dataset} (python -m spacy project run {command})"
+    path = vectors_path(run.vectors)
+    if run.vectors != NO_VECTORS and not (Path(path).is_dir() or is_package(path)):
+        return f"the vectors {run.vectors} (a package, or a vocab at {VECTORS_FOLDER / path})"
+    return ""
+
+
+def parse_run(name: str) -> Run:
+    """Return the run of a name.
+
+    Raises ValueError for a name of another form, or with an unknown data set or arm.
+    """
+    match = re.fullmatch(r"([^/]+)/([^/]+)/([^/]+)/seed(\d+)", name)
+    if match is None:
+        raise ValueError(
+            f"Expected a run as DATASET/ARM/VECTORS/seedN, such as {Run('conll-es', CRF).name}; "
+            f"found {name!r}."
+        )
+    dataset, arm, vectors, seed = match.groups()
+    return Run(dataset, arm, vectors, int(seed))
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(names)
+
+
+def _runs(
+    datasets: Iterable[str],
+    arms: Iterable[str],
+    seeds: Iterable[int] = (0,),
+    *,
+    vectors: bool = False,
+) -> list[Run]:
+    return [
+        Run(dataset, arm, VECTORS[dataset] if vectors else NO_VECTORS, seed)
+        for seed in seeds
+        for dataset in datasets
+        for arm in arms
+    ]
+
+
+def make_grid() -> list[Run]:
+    """List the runs of the experiments, those that matter most first.
+
+    One seed of what is compared comes before the second of anything, and all that the report's
+    tables have comes last. OntoNotes is for users with a licence.
+    """
+    both = (HASH_EMBED, "multi_embed")
+    report = ("conll-es", "conll-nl", "wnut17", "anem", "archaeo")
+    seeds_arms = [f"{scheme}hashes_{k}" for k in (1, 2) for scheme in ("", "spacy_seeds_")]
+    dead = [f"{arm}_rows_{rows}" for rows in (2500, 1000) for arm in seeds_arms]
+    hashes = [*seeds_arms, "hashes_3", "spacy_seeds_hashes_3", "spacy_seeds_hashes_4"]
+    features = ("orth", "norm", "norm_prefix", "norm_prefix_suffix")
+    tables = (*both, "rows_as_multi_embed", "multi_embed_min5", "multi_embed_min1", *hashes)
+    others = (RECOMMENDED, "spacy_multi_hash_embed")
+    kinds = ("weighted", "weighted_near_zero")
+    budgets = (*kinds, *(f"{k}_budget_{n}".strip("_") for n in BUDGETS for k in (*kinds, "")))
+    budgets += ("hashes_2_near_zero", *(f"budget_{n}_hashes_2" for n in BUDGETS))
+    grid = _runs([*report, "turku-one"], [CRF])
+    for seeds in ((0,), (1, 2)):
+        grid += _runs(report[:4], both, seeds)
+        grid += _runs(["turku-one"], [*seeds_arms, *dead], seeds)
+        grid += _runs(["conll-es"], hashes, seeds)
+        grid += _runs([*report, "turku-one"], [RECOMMENDED], seeds)
+        grid += _runs(["conll-es", "wnut17"], TRAINING, seeds)
+        grid += _runs(["conll-nl", "anem"], features, seeds)
+        grid += _runs(["conll-es", "wnut17"], both, seeds, vectors=True)
+        grid += _runs(["archaeo", "turku-one"], both, seeds)
+        grid += _runs(["conll-es", "archaeo"], ROW_SHARES, seeds)
+    for seeds in ((0,), (1, 2)):
+        grid += _runs([*report, "turku-one"], [*hashes, *others], seeds)
+        grid += _runs([*report, "ontonotes"], tables, seeds)
+        grid += _runs([*report, "ontonotes"], tables, seeds, vectors=True)
+    grid += _runs(["conll-nl", "anem"], features, (0, 1, 2), vectors=True)
+    for seed in (0, 1, 2):
+        grid += _runs(report, ["spacy_multi_hash_embed"], [seed], vectors=True)
+        grid += _runs(["conll-es", "archaeo"], ROW_SHARES, [seed], vectors=True)
+    grid += _runs(["ontonotes"], [CRF])
+    grid += _runs(["ontonotes"], others, (0, 1, 2))
+    for seeds in ((0,), (1, 2)):
+        grid += _runs([AG_NEWS], TEXTCAT.arms, seeds)
+        grid += _runs(["wnut17", "conll-es"], budgets, seeds)
+        grid += _runs(["anem"], (*kinds, "hashes_2_near_zero"), seeds)
+    grid += _runs([TOPICS], BASIC, (0, 1, 2))
+    for seeds in ((0,), (1, 2)):
+        grid += _runs([SENTENCES], [HASH_EMBED], seeds)
+        grid += _runs(["wnut17", "conll-es", "conll-nl", SENTENCES], DILATED, seeds)
+        grid += _runs(["turku-one"], ("tagger_greedy", "tagger", "tagger_crf"), seeds)
+    return list(dict.fromkeys(grid))
+
+
+def run_config(run: Run) -> Config:
+    """Make the whole config of a run, but for the path of its vectors.
+
+    Raises FileNotFoundError if the corpus is not there, whose rows an arm of `ROW_SHARES` counts.
+    """
+    arm = run.task.fixed_arms.get(run.arm, Arm())  # one of ROW_SHARES is yet to get its rows
+    config = Config().from_str(make_config(arm), interpolate=False)
+    config["nlp"]["lang"] = run.lang
+    config["system"]["seed"] = run.seed
+    config["paths"].update({split: str(run.corpus(split)) for split in ("train", "dev")})
+    config["training"]["logger"] = {
+        "@loggers": "spacy.ConsoleLogger.v3",
+        "progress_bar": None,
+        "console_output": True,
+        "output_file": str(run.folder / "log.jsonl"),
+    }
+    if run.task is not NER:
+        return config
+    components = config["components"]
+    has_own = "tagger_ner" in components  # instead of sharing a tok2vec
+    tok2vec = components["tagger_ner" if has_own else "tok2vec"]["model"]
+    embed = (tok2vec["tok2vec"] if has_own else tok2vec)["embed"]
+    embed["include_static_vectors"] = run.vectors != NO_VECTORS
+    if run.arm in ROW_SHARES:
+        embed["rows"] = adjusted_rows(config, ROW_SHARES[run.arm])
+    return config
+
+
+def config_hash(config: Config) -> str:
+    """Digest all of a config that decides the outcome: everything but paths and the logger."""
+    config = config.copy()
+    config["paths"], config["training"]["logger"] = {}, {}
+    text = config.to_str(interpolate=False)
+    return hashlib.md5(text.encode("utf8"), usedforsecurity=False).hexdigest()
+
+
+def run_hash(run: Run) -> str:
+    """Digest all that decides the outcome of a run on its corpus."""
+    return crf.settings_hash() if run.arm == CRF else config_hash(run_config(run))
+
+
+def adjusted_rows(config: Config, share: float) -> list[int]:
+    """Return a share of the rows that MultiEmbed has at min_freq 10, for each attribute.
+
+    config (Config): A config, whose training corpus is counted.
+    share (float): 1.0 for as many rows.
+    """
+    docs = training_docs(load_model_from_config(config, auto_fill=True))
+    tables = make_tables(count_symbols(docs, {name: IDS[name] for name in ATTRS}), min_freq=10)
+    return [ceil(share * (len(tables.tables[name]) + 1)) for name in ATTRS]

@@ -1,0 +1,209 @@
+"""One run of the experiments: train it through `spacy train`, evaluate it, write its results."""
+
+import fcntl
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from platform import python_version
+from typing import Annotated, Any
+
+import spacy
+import srsly
+import typer
+from spacy.cli.train import train as spacy_train
+from spacy.language import Language
+from spacy.tokens import DocBin
+from spacy.training import Corpus, Example
+from thinc.api import Config
+from wasabi import msg
+
+from experiments.arms.tasks import CRF, NER
+from experiments.runs import crf
+from experiments.runs.files import FORMAT, is_done, read_result, results_path
+from experiments.runs.grid import (
+    NO_VECTORS,
+    Run,
+    config_hash,
+    parse_run,
+    run_config,
+    run_hash,
+    vectors_path,
+)
+from experiments.runs.scores import Tagger, make_scorer, make_tagger
+from spacy_multihash.common.files import write_json
+from spacy_multihash.corpus.read import read_docs
+from spacy_multihash.embed.find import component_models
+from spacy_multihash.inspection.sizes import model_size
+
+PACKAGES = ("spacy", "thinc", "numpy", "spacy-multihash")
+
+
+@dataclass(frozen=True)
+class Training:
+    """What is kept of a training.
+
+    config_hash (str): The digest of its config.
+    seconds, cpu_seconds (float): Its time, by the clock and of the processor.
+    """
+
+    config_hash: str
+    seconds: float
+    cpu_seconds: float
+
+
+def train(run: Run, config: Config) -> Training:
+    """Train a run, unless it is trained already with this config.
+
+    run (Run): The run.
+    config (Config): Its config, as `run_config` makes it.
+    """
+    marker = run.folder / "training.json"
+    digest = config_hash(config)
+    if marker.is_file():
+        earlier = Training(**srsly.read_json(marker))
+        if earlier.config_hash == digest:
+            return earlier
+    if run.folder.exists():  # interrupted, or of another config
+        shutil.rmtree(run.folder)
+    run.folder.mkdir(parents=True)
+    if run.vectors != NO_VECTORS:
+        config["paths"]["vectors"] = vectors_path(run.vectors)
+    config.to_disk(run.folder / "config.cfg", interpolate=False)
+    start, cpu_start = time.perf_counter(), time.process_time()
+    spacy_train(run.folder / "config.cfg", run.folder)
+    training = Training(digest, time.perf_counter() - start, time.process_time() - cpu_start)
+    shutil.rmtree(run.folder / "model-last")
+    write_json(marker, asdict(training))
+    return training
+
+
+def run_one(run: Run) -> dict[str, Any]:
+    """Train and evaluate a run, unless its results are there, and return them.
+
+    A run counts when its results are on disk, which are written last, and whole.
+
+    run (Run): The run, whose corpus has been converted.
+
+    Raises FileNotFoundError if the corpus is not there, ValueError for results that are damaged, if
+    the corpus is another one, or if another process is at this run.
+    """
+    with locked(run):
+        return read_result(results_path(run)) if is_done(run) else _run(run)
+
+
+def _check_corpus(run: Run) -> None:
+    """Keep results of two corpora from one table."""
+    expected = run.task.train_docs.get(run.dataset)
+    if expected is not None and (found := len(DocBin().from_disk(run.corpus("train")))) != expected:
+        raise ValueError(
+            f"{run.corpus('train')} has {found:,} docs, but the results of {run.dataset} are of "
+            f"{expected:,}. Move results/runs/{run.dataset} away, and write the number into "
+            "TASKS in experiments/arms/tasks.py."
+        )
+
+
+@contextmanager
+def locked(run: Run) -> Iterator[None]:
+    """Keep all other processes from a run.
+
+    Raises ValueError if another one is at it.
+    """
+    path = run.folder.with_suffix(".lock")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file_:
+        try:
+            fcntl.flock(file_, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise ValueError(
+                f"Another process is at the run {run.name}, and holds {path}. Wait, or end it."
+            ) from error
+        yield
+
+
+def _run(run: Run) -> dict[str, Any]:
+    _check_corpus(run)
+    nlp, tagger, facts = (_run_crf if run.arm == CRF else _run_spacy)(run)
+    score_split = make_scorer(run, nlp.vocab)
+    scores: dict[str, Any] = {}
+    for split in ("dev", "test"):
+        golds = read_docs(run.corpus(split), nlp.vocab)
+        examples = list(Corpus(run.corpus(split)).make_examples(nlp, golds))
+        start = time.process_time()
+        tagger(examples)
+        if run.task is NER:  # of the test set, the last one
+            facts["words_per_second"] = sum(len(e.x) for e in examples) / (
+                time.process_time() - start
+            )
+        scores[split] = score_split(examples)
+    result = {
+        "format": FORMAT,
+        "dataset": run.dataset,
+        "arm": run.arm,
+        "vectors": run.vectors,
+        "seed": run.seed,
+        "versions": {"python": python_version(), **{name: version(name) for name in PACKAGES}},
+        **facts,
+        **scores,
+    }
+    write_json(results_path(run), result)
+    return read_result(results_path(run))
+
+
+def _run_spacy(run: Run) -> tuple[Language, Tagger, dict[str, Any]]:
+    training = train(run, run_config(run))
+    model = run.folder / "model-best"
+    nlp = spacy.load(model)
+    size = model_size(*component_models(nlp).values())
+    log = list(srsly.read_jsonl(run.folder / "log.jsonl"))
+    facts: dict[str, Any] = {
+        "config_hash": training.config_hash,
+        "train_seconds": training.seconds,
+        "train_cpu_seconds": training.cpu_seconds,
+        "steps": log[-1]["step"],
+        "best_step": max(log, key=lambda line: line["score"])["step"],
+        "model_bytes": sum(path.stat().st_size for path in model.rglob("*") if path.is_file()),
+        "parameters": size and size.parameters,
+    }
+    return nlp, make_tagger(run, nlp), facts
+
+
+def _run_crf(run: Run) -> tuple[Language, Tagger, dict[str, Any]]:
+    nlp = spacy.blank(run.lang)
+    model = run.folder / "model.crfsuite"
+    training = crf.train_crf(read_docs(run.corpus("train"), nlp.vocab), model)
+
+    def tag(examples: list[Example]) -> None:
+        # The gold docs, without their entities: unlike the predicted ones they have sentences.
+        docs = crf.predict_crf(model, (example.reference for example in examples))
+        for example, doc in zip(examples, docs, strict=True):
+            example.predicted = doc
+
+    facts = {
+        "config_hash": run_hash(run),
+        "train_seconds": training.seconds,
+        "train_cpu_seconds": training.cpu_seconds,
+        "steps": None,
+        "best_step": None,
+        "model_bytes": model.stat().st_size,
+        "parameters": training.features,
+    }
+    return nlp, tag, facts
+
+
+def run_one_cli(
+    name: Annotated[str, typer.Argument(help="DATASET/ARM/VECTORS/seedN, as run-grid lists")],
+) -> None:
+    """Train and evaluate one run of the experiments, unless its results are there.
+
+    DOCS: docs/results.md
+    """
+    try:
+        run = parse_run(name)
+        result = run_one(run)
+    except (ImportError, OSError, ValueError) as error:
+        msg.fail(f"Could not run {name}", str(error), exits=1)
+    dev, test = (result[split]["all"][run.task.main] for split in ("dev", "test"))
+    msg.good(f"{name}: {run.task.metrics[run.task.main]} {dev:.4f} on dev, {test:.4f} on test")

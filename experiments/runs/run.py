@@ -1,0 +1,232 @@
+"""Run the experiments: whatever of the grid has no results yet, several runs at once."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from fnmatch import fnmatch
+from pathlib import Path
+from statistics import median
+from types import FrameType
+from typing import Annotated, Optional
+
+import typer
+from tqdm import tqdm
+from wasabi import msg
+
+from experiments.arms.tasks import CRF
+from experiments.runs.files import RESULTS, is_done, read_result
+from experiments.runs.grid import Run, lacks, make_grid
+
+COMMAND = [sys.executable, "-m", "experiments", "run-one"]
+# One thread of matrix products for each run: the runs beside it have the other cores.
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+SKIPPED = "skipped"
+# Processes of this one; an engine on other machines has its own.
+_RUNNING: set[subprocess.Popen[bytes]] = set()
+
+
+def execute(command: Sequence[str], folder: Path, log: Path, latest_start: Optional[float]) -> str:
+    """Run a command, unless it is too late, and return how it ended: "", "skipped" or an error.
+
+    command (Sequence[str]): Program and arguments.
+    folder (Path): The folder to run it in, wherever this process is.
+    log (Path): The file, relative to it, that gets what it prints.
+    latest_start (Optional[float]): The time, as `time.time` gives it, after which not to start.
+    """
+    if latest_start is not None and time.time() > latest_start:
+        return SKIPPED
+    (folder / log).parent.mkdir(parents=True, exist_ok=True)
+    with (folder / log).open("wb") as output:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=os.environ | ONE_THREAD,
+        )
+        _RUNNING.add(process)
+        try:
+            status = process.wait()
+        finally:
+            _RUNNING.discard(process)
+    return "" if status == 0 else f"exit status {status}, see {log}"
+
+
+def expected_seconds(runs: Sequence[Run], results: Path = RESULTS) -> dict[Run, float]:
+    """Estimate the time of runs by the median of finished ones, of the same data set if there are.
+
+    runs (Sequence[Run]): The runs. CRFs and the others are estimated by their own kind; without any
+        finished run of their kind they are taken to need 0 seconds.
+    """
+    known: dict[tuple[bool, str], list[float]] = {}
+    for path in sorted(results.rglob("seed*.json")):
+        result = read_result(path)
+        for dataset in (result["dataset"], ""):  # "": all of them
+            times = known.setdefault((result["arm"] == CRF, dataset), [])
+            times.append(result["train_seconds"])
+
+    def expected(run: Run) -> float:
+        is_crf = run.arm == CRF
+        return median(known.get((is_crf, run.dataset)) or known.get((is_crf, "")) or [0.0])
+
+    return {run: expected(run) for run in runs}
+
+
+def run_grid(
+    runs: Sequence[Run],
+    executor: Executor,
+    *,
+    budget: Optional[float] = None,
+    on_done: Callable[[Run, str], None] = lambda run, error: None,
+) -> None:
+    """Hand runs to an executor, one task each, and wait for them.
+
+    runs (Sequence[Run]): The runs, in the order to start them.
+    executor (Executor): Threads of this process, or an engine of several machines that share the
+        folder. It decides how many run at once.
+    budget (Optional[float]): Seconds after which no run starts, nor one that is expected to take
+        longer than what is left. Those that have started are finished.
+    on_done (Callable[[Run, str], None]): Called with each run and how it ended, see `execute`.
+    """
+    end = None if budget is None else time.time() + budget
+    expected = expected_seconds(runs)
+    futures: dict[Future[str], Run] = {}
+    with _children_end_with_us():
+        try:
+            for run in runs:
+                latest_start = None if end is None else end - expected[run]
+                command = [*COMMAND, run.name]
+                log = run.folder.with_suffix(".log")
+                futures[executor.submit(execute, command, Path.cwd(), log, latest_start)] = run
+            for future in as_completed(futures):
+                error = future.exception()
+                on_done(futures[future], future.result() if error is None else repr(error))
+        finally:
+            for future in futures:
+                future.cancel()
+
+
+@contextmanager
+def _children_end_with_us() -> Iterator[None]:
+    """End the processes of unfinished runs when this one is interrupted or terminated."""
+
+    def interrupt(signum: int, frame: Optional[FrameType]) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        for process in list(_RUNNING):
+            process.terminate()
+
+
+@contextmanager
+def open_executor(workers: int, dask: Optional[str]) -> Iterator[Executor]:
+    """Yield threads that wait for one process each, or the workers of a Dask cluster.
+
+    workers (int): The number of threads.
+    dask (Optional[str]): The address of a Dask scheduler, whose workers see this folder under the
+        same path, and have this environment.
+
+    Raises ValueError if the extra is not installed, OSError if the scheduler does not answer.
+    """
+    if dask is None:
+        with ThreadPoolExecutor(workers) as threads:
+            yield threads
+        return
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise ValueError(
+            "--dask needs the package distributed. Install it: python -m pip install -e '.[dask]'"
+        ) from error
+    with Client(dask) as client:
+        yield client.get_executor(pure=False)
+
+
+def run_grid_cli(
+    only: Annotated[
+        list[str], typer.Argument(help="Patterns of runs, such as 'conll-es/*/no-vectors/seed0'")
+    ] = ["*"],  # noqa: B006 (typer copies it)
+    workers: Annotated[int, typer.Option(min=1, help="Runs at once on this machine")] = (
+        os.cpu_count() or 1
+    ),
+    budget: Annotated[
+        Optional[float], typer.Option(min=0, help="Minutes in which runs start that will fit")
+    ] = None,
+    dask: Annotated[
+        Optional[str], typer.Option(help="Address of a Dask scheduler, for several machines")
+    ] = None,
+    list_only: Annotated[
+        bool, typer.Option("--list", help="List the runs, and do nothing")
+    ] = False,
+) -> None:
+    """Run what is missing of the experiments: each through `spacy train`, with one thread.
+
+    A run counts when its results are in results/runs/. Interrupt this at any time, and start it
+    again: runs that were not finished begin anew.
+
+    DOCS: docs/results.md
+    """
+    try:
+        grid = [run for run in make_grid() if any(fnmatch(run.name, p) for p in only)]
+        if not grid:
+            raise ValueError(f"No run fits {' or '.join(only)}. See the names with --list.")
+        missing = [run for run in grid if not is_done(run)]
+        if list_only:
+            for run in grid:
+                typer.echo(f"{'missing' if run in missing else 'done   '}  {run.name}")
+            return
+        needs = Counter(filter(None, map(lacks, missing)))
+        for what, count in needs.items():
+            msg.warn(f"{count} runs are left out: they need {what}")
+        ready = [run for run in missing if not lacks(run)]
+        with open_executor(workers, dask) as executor:
+            errors, skipped = _run_with_progress(ready, executor, workers, budget)
+    except (OSError, ValueError) as error:
+        msg.fail("Could not run the experiments", str(error), exits=1)
+    done = len(ready) - len(errors) - skipped
+    msg.info(f"{done} runs done, {skipped} did not fit the budget, {len(errors)} failed")
+    if errors:
+        msg.fail(f"{len(errors)} runs failed", "\n".join(errors), exits=1)
+
+
+def _run_with_progress(
+    runs: Sequence[Run], executor: Executor, workers: int, budget: Optional[float]
+) -> tuple[list[str], int]:
+    """Run with a progress bar, and return the errors and the number of runs that did not fit."""
+    ended: Counter[str] = Counter()
+    left = expected_seconds(runs)
+    seconds = None if budget is None else 60 * budget
+    end = float("inf") if seconds is None else time.time() + seconds
+    with tqdm(total=len(runs), unit="run") as bar:
+
+        def show_left(*, redraw: bool = True) -> None:
+            wanted = sum(left.values()) / workers
+            minutes = max(0.0, min(wanted, end - time.time())) / 60
+            bar.set_postfix_str(f"about {minutes:.0f} min left", refresh=redraw)
+
+        def on_done(run: Run, error: str) -> None:
+            left.pop(run)
+            if error == SKIPPED:
+                ended[SKIPPED] += 1
+            else:
+                bar.update()
+                bar.write(f"{'failed' if error else 'done  '}  {run.name}  {error}")
+            if error and error != SKIPPED:
+                ended[f"{run.name}: {error}"] += 1
+            show_left(redraw=error != SKIPPED)  # hundreds are skipped at once
+
+        show_left()
+        run_grid(runs, executor, budget=seconds, on_done=on_done)
+    skipped = ended.pop(SKIPPED, 0)
+    return list(ended), skipped

@@ -1,0 +1,54 @@
+"""Show the scores of a run, where its model is, and how to use it."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import srsly
+import typer
+from wasabi import msg
+
+
+class Kind(NamedTuple):
+    """The names of scores, and where a Doc has what was predicted."""
+
+    overall: str
+    per_label: str
+    attribute: str
+
+
+ENTITIES = Kind("ents", "ents_per_type", "ents")
+CATEGORIES = Kind("cats_micro", "cats_f_per_type", "cats")
+
+
+def kind_of(scores: dict[str, Any]) -> Kind:
+    """Tell whether scores are of an entity recognizer, or else of a text classifier."""
+    return ENTITIES if f"{ENTITIES.overall}_f" in scores else CATEGORIES
+
+
+def score_rows(scores: dict[str, Any]) -> list[tuple[str, str, str, str]]:
+    """Make the rows of a table of what `spacy evaluate` wrote: label, precision, recall, F1.
+
+    scores (dict[str, Any]): The contents of the JSON file.
+    """
+    of = kind_of(scores)
+    overall = {key: scores[f"{of.overall}_{key}"] for key in "prf"}
+    by_label = {"all": overall, **dict(sorted(scores[of.per_label].items()))}
+    return [(label, *(f"{100 * prf[key]:.2f}" for key in "prf")) for label, prf in by_label.items()]
+
+
+def show_run_cli(
+    model: Path = typer.Argument(..., help="Folder of the trained pipeline", exists=True),
+    scores: Path = typer.Argument(..., help="JSON file that spacy evaluate wrote", exists=True),
+) -> None:
+    """Show the scores of a run, where its model is, and how to use it."""
+    results = srsly.read_json(scores)
+    header = ("label", "P", "R", "F1")
+    msg.table(
+        score_rows(results),
+        header=header,
+        divider=True,
+        aligns=("l", "r", "r", "r"),
+    )
+    msg.good(f"The trained pipeline is in {model}, its scores are in {scores}")
+    predicted = f'spacy.load("{model}")("...").{kind_of(results).attribute}'
+    msg.text(f"Use it: python -c 'import spacy; print({predicted})'")

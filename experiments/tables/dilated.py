@@ -1,0 +1,152 @@
+"""The tables of docs/dilated.md: which runs and which numbers each is made of."""
+
+from collections.abc import Mapping, Sequence
+
+from experiments.arms.tasks import HASH_EMBED, SENTENCES
+from experiments.tables.report import ArmsT, Comparison, Group, Table, against
+
+DATASETS = ("conll-es", "wnut17", SENTENCES, "conll-nl")
+NER, TAGGER = "ner, maxout windows", "tagger_ner"
+MODELS = {
+    NER: HASH_EMBED,
+    "ner, dilated": "dilated",
+    "ner, dilated, residual": "dilated_residual",
+    "ner, dilated, normalized": "dilated_normalized",
+    "ner, dilated, residual, normalized": "dilated_residual_normalized",
+    f"{TAGGER}, maxout windows": "tagger_maxout",
+    f"{TAGGER}, maxout windows, crf": "tagger_maxout_crf",
+    f"{TAGGER}, dilated, greedy": "tagger_greedy",
+    f"{TAGGER}, dilated": "tagger",
+    f"{TAGGER}, dilated, crf": "tagger_crf",
+    f"{TAGGER}, dilated, without residual connections": "tagger_normalized",
+    f"{TAGGER}, dilated, as in the paper": "tagger_plain",
+}
+RECOGNIZERS = {
+    model: MODELS[model]
+    for model in (NER, *(f"{TAGGER}, dilated{how}" for how in (", greedy", "", ", crf")))
+}
+DROPOUT = {
+    TAGGER: "tagger",
+    f"{TAGGER}, with the penalty": "tagger_penalty",
+    f"{TAGGER}, word dropout": "tagger_word_dropout",
+}
+DOCUMENTS = {NER: HASH_EMBED, TAGGER: "tagger", f"{TAGGER}, crf": "tagger_crf"}
+PASSES = {
+    TAGGER: "tagger",
+    f"{TAGGER}, unshared": "tagger_unshared",
+    f"{TAGGER}, loss of the last pass": "tagger_last_pass",
+}
+# Compared with each other as well, not with ner alone.
+PAIRS = [
+    (f"{TAGGER}, dilated{setting}", f"{TAGGER}, dilated")
+    for setting in (", greedy", ", crf", ", without residual connections", ", as in the paper")
+]
+# Strubell et al. 2017, CoNLL-2003 English, F1 on test.
+PAPER_MODELS = {
+    f"{TAGGER}, maxout windows": "89.93 ± 0.32 (5-layer CNN)",
+    f"{TAGGER}, dilated, greedy": "89.65 ± 0.30 (ID-CNN)",
+    f"{TAGGER}, dilated, crf": "90.54 ± 0.18 (ID-CNN-CRF, with the penalty)",
+}
+PAPER_DROPOUT = {TAGGER: "89.65 ± 0.30", f"{TAGGER}, with the penalty": "90.32 ± 0.26"}
+PAPER_DOCUMENTS = {TAGGER: "90.32 ± 0.26 (sentences), 90.65 ± 0.15 (documents)"}
+PAPER_PASSES = {
+    TAGGER: "90.65 ± 0.15",
+    f"{TAGGER}, unshared": "89.81 ± 0.19",
+    f"{TAGGER}, loss of the last pass": "90.06 ± 0.19",
+}
+PAPER = "the paper's, English"
+
+
+def _table(
+    name: str,
+    title: str,
+    arms: ArmsT,
+    base: str,
+    datasets: tuple[str, ...],
+    paper: Mapping[str, str],
+    note: str,
+    pairs: Sequence[tuple[str, str]] = (),
+) -> Table:
+    dev = Group(arms, "f", "dev", "all", "dev")
+    test, seen, unseen = (
+        Group(arms, "f", "test", part, f"test, {part}".removesuffix(", all"))
+        for part in ("all", "seen", "unseen")
+    )
+    costs = (Group(arms, cost) for cost in ("train_cpu_seconds", "words_per_second"))
+    comparisons: tuple[Comparison, ...] = against(dev, base) + against(test, base)
+    comparisons += tuple(
+        Comparison((split, one), (split, other), f"{split.split}: {one} – {other}")
+        for split in (dev, test)
+        for one, other in pairs
+    )
+    return Table(
+        name,
+        title,
+        (dev, test, seen, unseen, *costs),
+        comparisons,
+        datasets,
+        note=f"No static vectors. {note} What each verdict means is said in "
+        "[results.md](results.md#what-differs-from-the-reports-setting).",
+        lines="model",
+        facts={PAPER: paper} if paper else {},
+    )
+
+
+DILATED_TABLES = {
+    table.name: table
+    for table in (
+        _table(
+            "dilated-models",
+            "Encoders and recognizers (the paper's Table 1)",
+            MODELS,
+            NER,
+            DATASETS,
+            PAPER_MODELS,
+            "tagger_ner has residual connections and normalization, and decodes with constraints, "
+            "where nothing else is said. Words per second are "
+            "of CPU time, of the whole pipeline, one thread. The paper's numbers are those without "
+            "its dropout penalty where it has them (its Table 3).",
+            PAIRS,
+        ),
+        _table(
+            "dilated-labels",
+            "Eighteen labels (those of OntoNotes, on Finnish)",
+            RECOGNIZERS,
+            NER,
+            ("turku-one",),
+            {},
+            "tagger_ner has residual connections and normalization, and decodes with constraints, "
+            "where nothing else is said.",
+            PAIRS[:2],
+        ),
+        _table(
+            "dilated-dropout",
+            "Expectation-linear dropout and word dropout (the paper's Table 3)",
+            DROPOUT,
+            TAGGER,
+            ("conll-es", "wnut17"),
+            PAPER_DROPOUT,
+            "Decoded with constraints; the paper's ID-CNN is greedy.",
+        ),
+        _table(
+            "dilated-documents",
+            "Sentences and documents (the paper's Table 4)",
+            DOCUMENTS,
+            NER,
+            (SENTENCES, "conll-nl"),
+            PAPER_DOCUMENTS,
+            "The same Dutch text, cut into sentences or into documents, in training and in "
+            "prediction. The paper's models have its dropout penalty, ours have not.",
+        ),
+        _table(
+            "dilated-passes",
+            "Shared parameters, and the loss of every pass (the paper's Table 5)",
+            PASSES,
+            TAGGER,
+            ("conll-es", "wnut17", "conll-nl"),
+            PAPER_PASSES,
+            "The paper's models have its dropout penalty and read documents; ours are without it, "
+            "and read what the data set has.",
+        ),
+    )
+}

@@ -1,0 +1,40 @@
+"""The short table of docs/weighted.md: what importance parameters bring with few rows and many."""
+
+from collections.abc import Iterator
+
+from experiments.tables.markdown import conclude, markdown, signed
+from experiments.tables.report import METRICS, MULTI_HASH, Comparison, Group
+from experiments.tables.statistics import MISSING, Results
+from experiments.tables.weighted import (
+    BUDGET_DATASETS,
+    NEAR_ZERO,
+    SHARES,
+    WEIGHTED_TABLES,
+    budget_line,
+)
+
+
+def render_gains(results: Results) -> str:
+    """Write how much more F1 there is with importance parameters than without, as Markdown."""
+    table = WEIGHTED_TABLES["budgets"]
+    header = ["rows", *(f"{name}, {g.split}" for name in BUDGET_DATASETS for g in table.groups)]
+    lines = [[share, *_gains(results, share)] for share in SHARES]
+    title = (
+        f"**F1 of {NEAR_ZERO} at first, less that of {MULTI_HASH} with as many parameters.** Rows "
+        "are those of the default, or a share of them."
+    )
+    return f"{title}\n\n{markdown(header, lines, left=(0,))}"
+
+
+def _gains(results: Results, share: str) -> Iterator[str]:
+    table = WEIGHTED_TABLES["budgets"]
+    for dataset in BUDGET_DATASETS:
+        for group in table.groups:
+            gain, _, verdict = conclude(results, table, dataset, _comparison(group, share))
+            text = signed(gain, METRICS[group.metric].ours, with_margin=True)
+            yield MISSING if gain is None else f"{text}, {verdict}"
+
+
+def _comparison(group: Group, share: str) -> Comparison:
+    first, second = ((group, budget_line(share, name)) for name in (NEAR_ZERO, MULTI_HASH))
+    return Comparison(first, second, share)

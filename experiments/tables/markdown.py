@@ -1,0 +1,175 @@
+"""The tables of results as Markdown: numbers, what is missing, and what is concluded."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Optional
+
+from experiments.arms.tasks import CRF
+from experiments.tables.report import METRICS, SEEDS, STAND_IN, TABLES, Comparison, Group, Table
+from experiments.tables.statistics import (
+    MISSING,
+    RULE,
+    VERDICTS,
+    Difference,
+    Results,
+    Stat,
+    difference,
+    verdict,
+)
+
+NONE = "–"
+
+
+def conclude(
+    results: Results, table: Table, dataset: str, comparison: Comparison
+) -> tuple[Optional[Difference], Optional[Difference], str]:
+    """Return our difference, the report's, and the verdict."""
+    differences = []
+    for look_up in (results.ours, results.reported):
+        first, second = (
+            side and look_up(table, side[0], dataset, side[1])
+            for side in (comparison.first, comparison.second)
+        )
+        zero = Stat(0.0, 0.0, 1) if comparison.second is None else second
+        differences.append(difference(first, zero))
+    ours, report = differences
+    return ours, report, verdict(ours, report, METRICS[comparison.first[0].metric].tie)
+
+
+def needed_runs(table: Table) -> set[str]:
+    """Return the names of the runs that a table is made of."""
+    arms = {arm for group in table.groups for arm in group.arms.values() if arm}
+    return {
+        f"{dataset}/{arm}/{table.vectors_of(dataset)}/seed{seed}"
+        for dataset in table.datasets
+        for arm in arms
+        for seed in (SEEDS[:1] if arm == CRF else SEEDS)
+    }
+
+
+def render_table(results: Results, table: Table) -> str:
+    """Write a table and what is concluded from it as Markdown."""
+    number = f"Table {table.number}. " if table.number else ""
+    needed = needed_runs(table)
+    count = f"{len(needed & results.runs)} of {len(needed)} runs."
+    parts = [
+        f"**{number}{table.title}.** {count} {table.note}".rstrip(),
+        _numbers_table(results, table),
+    ]
+    conclusions = [
+        (dataset, comparison, *conclude(results, table, dataset, comparison))
+        for dataset in table.datasets
+        for comparison in table.comparisons
+    ]
+    if conclusions:
+        counts = _count_verdicts(line[-1] for line in conclusions)
+        compared = [line for line in conclusions if line[-1] != MISSING]
+        has_report = any(group.report for group in table.groups)
+        lines = [
+            (
+                _dataset_label(table, dataset),
+                comparison.label,
+                signed(ours, METRICS[comparison.first[0].metric].ours, with_margin=True),
+                *([signed(report, METRICS[comparison.first[0].metric].report)] * has_report),
+                outcome,
+            )
+            for dataset, comparison, ours, report, outcome in compared
+        ]
+        header = ("data set", "comparison", "ours, 95 % interval", *["report"] * has_report)
+        body = markdown((*header, "verdict"), lines, left=(0, 1, len(header)))
+        parts.append(
+            f"<details>\n<summary>Conclusions: {counts}</summary>\n\n{body}\n\n</details>"
+            if compared
+            else f"Conclusions: {counts}."
+        )
+    return "\n\n".join(parts)
+
+
+def render_summary(results: Results) -> str:
+    """Write the rule of conclusions, and how many runs and verdicts each table has."""
+    needed = {table.name: needed_runs(table) for table in TABLES.values()}
+    every = set().union(*needed.values())
+    lines = []
+    for table in TABLES.values():
+        outcomes = (
+            conclude(results, table, dataset, comparison)[-1]
+            for dataset in table.datasets
+            for comparison in table.comparisons
+        )
+        runs = f"{len(needed[table.name] & results.runs)} of {len(needed[table.name])}"
+        title = f"{table.number} " if table.number else ""
+        lines.append((title + table.title, runs, _count_verdicts(outcomes)))
+    body = markdown(("table", "runs", "conclusions"), lines, left=(0, 2))
+    return f"{len(every & results.runs)} of {len(every)} runs.\n\n{RULE}\n{body}"
+
+
+def _count_verdicts(outcomes: Iterable[str]) -> str:
+    counts = Counter(outcomes)
+    return ", ".join(f"{counts[name]} {name}" for name in VERDICTS if counts[name]) or NONE
+
+
+def _numbers_table(results: Results, table: Table) -> str:
+    header, lines = ["data set", table.lines, *table.facts], []
+    for group, counted in _with_counts(table):
+        report = ["report", "difference"] if group.report else []
+        header += [*(["n"] if counted else []), group.header, *report]
+    for dataset in table.datasets:
+        for line in table.groups[0].arms:
+            facts = [column.get(line, NONE) for column in table.facts.values()]
+            cells = [_dataset_label(table, dataset), line, *facts]
+            for group, counted in _with_counts(table):
+                ours = results.ours(table, group, dataset, line)
+                cells += [str(ours.n if ours else 0)] if counted else []
+                cells += _cells(ours, results.reported(table, group, dataset, line), group)
+            lines.append(cells)
+    return markdown(header, lines, left=(0, 1))
+
+
+def _with_counts(table: Table) -> Iterator[tuple[Group, bool]]:
+    """Yield the groups, and whether the number of runs goes before it: it is of other arms."""
+    before: Optional[Group] = None
+    for group in table.groups:
+        yield group, before is None or before.arms != group.arms
+        before = group
+
+
+def _cells(ours: Optional[Stat], report: Optional[Stat], group: Group) -> list[str]:
+    metric = METRICS[group.metric]
+    cells = [_stat(ours, metric.ours, MISSING)]
+    if group.report:
+        cells += [
+            _stat(report, metric.report, NONE),
+            signed(difference(ours, report), metric.ours),
+        ]
+    return cells
+
+
+def _stat(stat: Optional[Stat], spec: str, absent: str) -> str:
+    if stat is None:
+        return absent
+    if stat.n == 1:
+        return f"{stat.mean:{spec}} (n=1)"
+    sd = "" if stat.sd is None else f" ± {stat.sd:{spec.lstrip('+')}}"
+    return f"{stat.mean:{spec}}{sd}"
+
+
+def signed(value: Optional[Difference], spec: str, *, with_margin: bool = False) -> str:
+    """Write a difference with its sign, and its margin if there is one."""
+    if value is None:
+        return NONE
+    spec = spec.lstrip("+")
+    if with_margin and value.margin is not None:
+        return f"{value.value:+{spec}} ± {value.margin:{spec}}"
+    return f"{value.value:+{spec}}"
+
+
+def _dataset_label(table: Table, dataset: str) -> str:
+    if table.vectors:
+        return f"{dataset} ({table.vectors_of(dataset)})"
+    return f"{dataset} (not in the report)" if table.number and dataset == STAND_IN else dataset
+
+
+def markdown(header: Sequence[str], lines: Iterable[Sequence[str]], left: Sequence[int]) -> str:
+    """Write a table, whose columns of some numbers are on the left."""
+    rule = ["---" if column in left else "--:" for column in range(len(header))]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, rule, *lines))

@@ -1,0 +1,366 @@
+"""The tables of the report, and ours beside them: which runs and which numbers each is made of."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Optional
+
+from experiments.arms.tasks import CRF, HASH_EMBED, NER, RECOMMENDED, ROW_SHARES, SENTENCES
+from experiments.runs.grid import NO_VECTORS, VECTORS
+
+# What a column of a table is made of, by the name that the report, or we, give it. None: never run.
+ArmsT = Mapping[str, Optional[str]]
+
+STAND_IN = "turku-one"
+# Another one cut into sentences, for docs/dilated.md only.
+DATASETS = tuple(name for name in NER.langs if name not in (STAND_IN, SENTENCES))
+WITH_STAND_IN = (*DATASETS, STAND_IN)
+SEEDS = (0, 1, 2)
+REPORT_N = 3  # "the average F1-score across three random seeds"
+
+MULTI_HASH, MULTI = "MultiHashEmbed", "MultiEmbed"
+BOTH = {MULTI_HASH: HASH_EMBED, MULTI: "multi_embed"}
+ADJUSTED = {MULTI_HASH: "rows_as_multi_embed", MULTI: "multi_embed"}
+ROWS = dict(zip(("default", "==MultiEmbed", "20%", "10%"), (HASH_EMBED, *ROW_SHARES), strict=True))
+HASHES = {**{str(k): f"hashes_{k}" for k in (1, 2, 3)}, "4": HASH_EMBED}
+SPACY_HASHES = {str(k): f"spacy_seeds_hashes_{k}" for k in (1, 2, 3, 4)}
+MIN_FREQS = {
+    MULTI_HASH: HASH_EMBED,
+    "MultiEmbed min_freq=10": "multi_embed",
+    "MultiEmbed min_freq=5": "multi_embed_min5",
+    "MultiEmbed min_freq=1": "multi_embed_min1",
+}
+ALL_FEATURES = "NORM+PREFIX+SUFFIX+SHAPE"
+FEATURES = {
+    ALL_FEATURES: HASH_EMBED,
+    "NORM+PREFIX+SUFFIX": "norm_prefix_suffix",
+    "NORM+PREFIX": "norm_prefix",
+    "NORM": "norm",
+    "ORTH": "orth",
+}
+OURS = "ours, named on the left"
+FASTTEXT = {"fastText": None, "spaCy lg": None, OURS: HASH_EMBED}
+TAGGERS = {
+    "CRF": CRF,
+    "spaCy's own layers": "spacy_multi_hash_embed",
+    MULTI_HASH: HASH_EMBED,
+    "recommended": RECOMMENDED,
+}
+SETTINGS = {MULTI_HASH: HASH_EMBED, "recommended": RECOMMENDED}
+CANDIDATES = {
+    f"{MULTI_HASH}, the report's": HASH_EMBED,
+    f"{MULTI}, the report's": "multi_embed",
+    f"{MULTI} min_freq=1, else the report's": "multi_embed_min1",
+    f"{MULTI_HASH}, averages": "averages",
+    f"{MULTI_HASH}, averages, dropout 0.2": "averages_dropout_20",
+    f"{MULTI_HASH}, averages, dropout 0.3": "averages_dropout_30",
+    f"{MULTI_HASH}, averages, dropout 0.4": "averages_dropout_40",
+    f"{MULTI_HASH}, averages, dropout 0.3, batches to 500 words": "averages_dropout_30_batch_500",
+    f"{MULTI_HASH}, averages, dropout 0.3, batches to 2000 words": "averages_dropout_30_batch_2000",
+    f"{MULTI} min_freq=1, averages, dropout 0.3, unk_dropout 0.1": "averages_dropout_30_unk_10",
+    f"{MULTI} min_freq=1, averages, dropout 0.3, unk_dropout 0.3 (recommended)": RECOMMENDED,
+    f"{MULTI} min_freq=1, averages, dropout 0.3, unk_dropout 0.5": "averages_dropout_30_unk_50",
+    "MultiWeightedHashEmbed, else the report's": "weighted_near_zero",
+    "MultiWeightedHashEmbed, averages, dropout 0.3": "averages_dropout_30_weighted",
+}
+
+_CONTRADICTION = "The report has another number for the same setting elsewhere: its"
+
+
+def _dead_seed(prefix: str) -> dict[str, str]:
+    suffixes = {5000: "", 2500: "_rows_2500", 1000: "_rows_1000"}
+    return {
+        f"k={k}, {rows} rows": f"{prefix}hashes_{k}{suffix}"
+        for k in (1, 2)
+        for rows, suffix in suffixes.items()
+    }
+
+
+OWN_SEEDS, SPACY_SEEDS = _dead_seed(""), _dead_seed("spacy_seeds_")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How a number is shown.
+
+    header (str): Its name and unit.
+    ours, report (str): The formats of our numbers, and of the report's.
+    tie (float): Differences below this are none in the report, as it rounds.
+    """
+
+    header: str
+    ours: str = ".3f"
+    report: str = ".2f"
+    tie: float = 0.01
+
+
+METRICS = {
+    "p": Metric("P"),
+    "r": Metric("R"),
+    "f": Metric("F1"),
+    "error_increase": Metric("%", "+.1f", "+.0f", 1.0),
+    "accuracy": Metric("accuracy"),
+    "macro_f": Metric("macro F1"),
+    "parameters": Metric("parameters", ",.0f"),
+    "train_cpu_seconds": Metric("training, CPU s", ".0f"),
+    "model_mb": Metric("model, MB", ".1f"),
+    "words_per_second": Metric("words/s", ",.0f"),
+}
+
+
+@dataclass(frozen=True)
+class Group:
+    """Columns of a table: one of our numbers, and the report's beside it if it has any.
+
+    arms (ArmsT): The arm of each line, all groups of a table having the same lines.
+    metric (str): A key of `METRICS`.
+    split, part (str): The set, and all, seen or unseen entities; "" for facts of the training.
+    title (str): What tells the group from others of the same metric.
+    report (bool): Whether the report has this number.
+    """
+
+    arms: ArmsT
+    metric: str = "f"
+    split: str = ""
+    part: str = ""
+    title: str = ""
+    report: bool = False
+
+    @property
+    def header(self) -> str:
+        """The name of the group's columns."""
+        return ", ".join(filter(None, (self.title, METRICS[self.metric].header)))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two numbers whose order is a conclusion: the first less the second.
+
+    A second line of None takes the number itself, which is a difference already.
+    """
+
+    first: tuple[Group, str]
+    second: Optional[tuple[Group, str]]
+    label: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the report, or one more.
+
+    name (str): The name in the markers of the page. "table-9" is the report's Table 9.
+    title (str): What it shows.
+    groups (tuple[Group, ...]): Its columns.
+    comparisons (tuple[Comparison, ...]): What is concluded, for each data set.
+    datasets (tuple[str, ...]): Its data sets, those without static vectors left out where needed.
+    vectors (bool): Whether the runs have static vectors.
+    note (str): What else must be said.
+    lines (str): What its lines are.
+    facts (Mapping[str, Mapping[str, str]]): Columns that no run tells: the text of each line, by
+        the column's header.
+    """
+
+    name: str
+    title: str
+    groups: tuple[Group, ...]
+    comparisons: tuple[Comparison, ...] = ()
+    datasets: tuple[str, ...] = DATASETS
+    vectors: bool = False
+    note: str = ""
+    lines: str = "embedding"
+    facts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    @property
+    def number(self) -> str:
+        """The number of the report's table, or "" for one of ours."""
+        return self.name.removeprefix("table-") if self.name.startswith("table-") else ""
+
+    def vectors_of(self, dataset: str) -> str:
+        """Return the static vectors of a data set's runs."""
+        return VECTORS[dataset] if self.vectors else NO_VECTORS
+
+
+def against(group: Group, base: str) -> tuple[Comparison, ...]:
+    """Compare every line of a group with one of them."""
+    return tuple(
+        Comparison((group, line), (group, base), _label(group, f"{line} – {base}"))
+        for line in group.arms
+        if line != base and group.arms[line]
+    )
+
+
+def _label(group: Group, text: str) -> str:
+    """Name a comparison after its group, or after its number if that is no score."""
+    title = group.title or ("" if group.metric in NER.metrics else group.header)
+    return f"{title}: {text}" if title else text
+
+
+def _prf_table(number: int, part: str, arms: ArmsT, *, vectors: bool) -> Table:
+    p, r, f = (Group(arms, metric, "test", part, report=True) for metric in "prf")
+    which = "adjusted rows" if arms is ADJUSTED else "default rows"
+    entities = "Unseen entities of test" if part == "unseen" else "Test"
+    title = f"{entities}, {'static' if vectors else 'no'} vectors, {which}"
+    datasets = DATASETS if vectors or arms is ADJUSTED else WITH_STAND_IN
+    return Table(f"table-{number}", title, (p, r, f), against(f, MULTI), datasets, vectors)
+
+
+def _features_table(number: int, dataset: str) -> Table:
+    groups = tuple(
+        Group(FEATURES, "error_increase", split, part, f"{split} {part}", report=split == "test")
+        for split in ("test", "dev")
+        for part in ("all", "seen", "unseen")
+    )
+    comparisons = tuple(
+        Comparison((group, line), None, f"{group.part}: {line}")
+        for group in groups[:3]
+        for line in FEATURES
+        if line != ALL_FEATURES
+    ) + tuple(
+        Comparison((group, "NORM"), (group, "ORTH"), f"{group.part}: NORM – ORTH")
+        for group in groups[:3]
+    )
+    return Table(
+        f"table-{number}",
+        f"Increase of the F1 error (1 - F1) by features, {dataset}, no vectors",
+        groups,
+        comparisons,
+        (dataset,),
+        note="Against all four features with the same seed. The report does not say which set its "
+        "numbers are of; they stand beside test.",
+        lines="features",
+    )
+
+
+def _hashes_table(number: int, *, vectors: bool) -> Table:
+    own = Group(HASHES, "f", "dev", "all", "our seeds")
+    spacy = Group(SPACY_HASHES, "f", "dev", "all", "spaCy's seeds", report=True)
+    return Table(
+        f"table-{number}",
+        f"Dev by number of hash functions, {'static' if vectors else 'no'} vectors",
+        (own, spacy),
+        against(spacy, "4") + against(own, "4"),
+        DATASETS if vectors else WITH_STAND_IN,
+        vectors,
+        "The report used spaCy's seeds of the hash functions.",
+        "hash functions",
+    )
+
+
+def _min_freq_table(number: int, *, vectors: bool) -> Table:
+    group = Group(MIN_FREQS, "f", "dev", "all", report=True)
+    title = f"Dev by min_freq, {'static' if vectors else 'no'} vectors"
+    comparisons = against(group, MULTI_HASH)
+    note = (
+        "" if vectors else f"{_CONTRADICTION} 0.27 of MultiHashEmbed on wnut17 is 0.23 in Table 13."
+    )
+    return Table(f"table-{number}", title, (group,), comparisons, vectors=vectors, note=note)
+
+
+def _rows_table() -> Table:
+    group = Group(ROWS, "f", "dev", "all", report=True)
+    return Table(
+        "table-1",
+        "Dev by number of rows, no vectors",
+        (group,),
+        against(group, "default"),
+        ("conll-es", "archaeo"),
+        note=f"{_CONTRADICTION} 0.77 of default rows on conll-es is 0.74 in Tables 13 and 15.",
+        lines="rows",
+    )
+
+
+def _fasttext_table() -> Table:
+    return Table(
+        "table-17",
+        "Dev, fastText against spaCy's vectors, MultiHashEmbed",
+        tuple(Group(FASTTEXT, metric, "dev", "all", report=True) for metric in "prf"),
+        vectors=True,
+        note="fastText's vectors were not run, and are not counted.",
+        lines="vectors",
+    )
+
+
+def _dead_seed_table() -> Table:
+    pairs = [
+        (
+            Group(OWN_SEEDS, "f", split, "all", f"{split}, our seeds"),
+            Group(SPACY_SEEDS, "f", split, "all", f"{split}, spaCy's seeds"),
+        )
+        for split in ("dev", "test")
+    ]
+    comparisons = tuple(
+        Comparison((own, line), (spacy, line), f"{own.split}, {line}: our seeds – spaCy's")
+        for own, spacy in pairs
+        for line in OWN_SEEDS
+    )
+    return Table(
+        "dead-seed",
+        "One and two hash functions by rows of NORM, whose seed in spaCy is the dead one",
+        tuple(group for pair in pairs for group in pair),
+        comparisons,
+        (STAND_IN,),
+        lines="hashes, rows",
+    )
+
+
+def _taggers_table() -> Table:
+    test = Group(TAGGERS, "f", "test", "all", "test")
+    costs = ("train_cpu_seconds", "model_mb", "words_per_second")
+    groups = (test, *(Group(TAGGERS, name) for name in costs))
+    recommended = ((test, "recommended"), (test, "CRF"))
+    comparisons = (
+        *against(test, MULTI_HASH),
+        Comparison(*recommended, "test: recommended – CRF"),
+    )
+    note = "Words per second of CPU time in prediction, one thread."
+    title = "Other taggers, no vectors"
+    return Table(
+        "other-taggers", title, groups, comparisons, WITH_STAND_IN, note=note, lines="tagger"
+    )
+
+
+def _recommended_table() -> Table:
+    scores = [Group(SETTINGS, "f", split, "all", split) for split in ("dev", "test")]
+    time = Group(SETTINGS, "train_cpu_seconds")
+    comparisons = sum((against(group, MULTI_HASH) for group in (*scores, time)), ())
+    title = "The recommended settings against the report's, no vectors"
+    return Table(
+        "recommended", title, (*scores, time), comparisons, WITH_STAND_IN, lines="settings"
+    )
+
+
+def _tuning_table() -> Table:
+    group = Group(CANDIDATES, "f", "dev", "all", "dev")
+    time = Group(CANDIDATES, "train_cpu_seconds")
+    return Table(
+        "tuning",
+        "Candidates for the recommended settings, on the dev sets that they were chosen by",
+        (group, time),
+        against(group, next(iter(CANDIDATES))),
+        ("conll-es", "wnut17"),
+        lines="settings",
+    )
+
+
+TABLES = {
+    table.name: table
+    for table in (
+        _rows_table(),
+        _features_table(2, "conll-nl"),
+        _features_table(3, "anem"),
+        _prf_table(7, "all", BOTH, vectors=True),
+        _prf_table(8, "all", ADJUSTED, vectors=True),
+        _prf_table(9, "all", BOTH, vectors=False),
+        _prf_table(10, "all", ADJUSTED, vectors=False),
+        _prf_table(11, "unseen", BOTH, vectors=False),
+        _prf_table(12, "unseen", BOTH, vectors=True),
+        _hashes_table(13, vectors=False),
+        _hashes_table(14, vectors=True),
+        _min_freq_table(15, vectors=False),
+        _min_freq_table(16, vectors=True),
+        _fasttext_table(),
+        _dead_seed_table(),
+        _taggers_table(),
+        _tuning_table(),
+        _recommended_table(),
+    )
+}

@@ -1,0 +1,261 @@
+"""The numbers of all runs and of the report, and when a difference between them means something."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import sqrt
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Optional
+
+import srsly
+
+from experiments.arms.tasks import CRF, HASH_EMBED, NER
+from experiments.runs.files import is_current, read_result
+from experiments.runs.grid import Run, parse_run
+from experiments.tables.report import METRICS, REPORT_N, TABLES, Group, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FACTORS = ["dataset", "arm", "vectors"]
+NUMBER = ["split", "part", "metric"]
+MISSING, ONE_SEED, NOISE = "missing", "one seed", "within noise"
+SAME, DIFFERS, HIGHER, LOWER = "same ordering", "differs", "higher", "lower"
+REPORT_TABLES = 17
+VERDICTS = (SAME, NOISE, DIFFERS, HIGHER, LOWER, ONE_SEED, MISSING)
+RULE = """\
+A difference is *within noise* if its 95 % interval holds 0: t standard errors on either side, which
+are sqrt(sd²/n + sd²/n) of two means, or sd/sqrt(n) of the increase of an error, with Student's t
+for the degrees of freedom that Welch's test gives them (t is 4.3 for an increase of an error, and
+2.8 to 4.3 for two means of three seeds each, the less alike their sd). A larger one has the *same
+ordering* as the report's if both have one sign, or if the report has a tie and ours would round to
+one (less than 0.01, or 1 %); otherwise it *differs*. Where the report has no number, the first is
+*higher* or *lower*. One in twenty differences that are none is taken for one. With n = 1 nothing is
+concluded: *one seed*. A CRF is the same with every seed, and has an sd of 0. Means, sd (ddof 1) and
+n are over seeds. Nothing is filled in for a missing run, and comparisons that lack one are only
+counted. The report's n is 3, and its numbers have two decimals. Its static vectors are spaCy's
+large ones; ours are named beside the data set. turku-one is another data set than the report's
+OntoNotes, and never compared with it.
+"""
+
+
+@dataclass(frozen=True)
+class Stat:
+    """A mean over n seeds, and the standard deviation (ddof 1), which one seed does not have."""
+
+    mean: float
+    sd: Optional[float]
+    n: int
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A difference of means, and how far its 95 % interval goes to either side, if it is known."""
+
+    value: float
+    margin: Optional[float]
+
+
+@dataclass(frozen=True)
+class Results:
+    """Everything that tables and figures show.
+
+    runs (frozenset[str]): The names of the runs with results.
+    stats (Mapping): Our numbers, by data set, arm, vectors, split, part and metric.
+    report (Mapping): The report's, by the table's number, data set, line, part and metric.
+    """
+
+    runs: frozenset[str]
+    stats: Mapping[tuple[str, ...], Stat]
+    report: Mapping[tuple[str, ...], Stat]
+
+    def ours(self, table: Table, group: Group, dataset: str, line: str) -> Optional[Stat]:
+        """Return our number, or None where there is no run."""
+        factors = (dataset, group.arms[line] or "", table.vectors_of(dataset))
+        return self.stats.get((*factors, group.split, group.part, group.metric))
+
+    def reported(self, table: Table, group: Group, dataset: str, line: str) -> Optional[Stat]:
+        """Return the report's number, or None if it has none."""
+        key = (table.number, dataset, line, group.part, group.metric)
+        return self.report.get(key) if group.report else None
+
+
+def read_results(folder: Path) -> "pd.DataFrame":
+    """Read the results of all runs: one line a number, with the run's factors and seed.
+
+    folder (Path): A folder of files DATASET/ARM/VECTORS/seedN.json. It may be empty.
+
+    Raises FileNotFoundError if there is no such folder, ValueError for a file that is damaged, that
+    says another run than its path, or a run that no experiment has.
+    """
+    import pandas as pd
+
+    if not folder.is_dir():
+        raise FileNotFoundError(f"There is no folder {folder}. Run: python -m experiments run-grid")
+    lines: list[tuple[Any, ...]] = []
+    for path in sorted(folder.rglob("*.json")):
+        result = read_result(path)
+        run = _check_run(folder, path, result)
+        try:
+            numbers = list(_numbers(run, result))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{path} is no complete result, a number is missing or none ({error!r}). Delete "
+                "it, and run it again, or restore it."
+            ) from error
+        lines += [(run.dataset, run.arm, run.vectors, run.seed, *number) for number in numbers]
+    return pd.DataFrame(lines, columns=[*FACTORS, "seed", *NUMBER, "value"])
+
+
+def _check_run(folder: Path, path: Path, result: Mapping[str, Any]) -> Run:
+    found = path.relative_to(folder).with_suffix("").as_posix()
+    dataset, arm, vectors, seed = (result.get(key) for key in (*FACTORS, "seed"))
+    claimed = f"{dataset}/{arm}/{vectors}/seed{seed}"
+    if claimed != found:
+        other = folder / f"{claimed}.json"
+        also = f", as {other} does" if other.is_file() else ""
+        raise ValueError(
+            f"{path} says that it is the run {claimed}{also}; its path says {found}. Delete or "
+            "move the wrong file."
+        )
+    try:
+        run = parse_run(claimed)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    if not is_current(run, result):
+        raise ValueError(
+            f"{path} was made with another config than the run has now. Run it again: "
+            f"python -m experiments run-one {run.name}, or delete it."
+        )
+    return run
+
+
+def _numbers(run: Run, result: Mapping[str, Any]) -> Iterator[tuple[str, str, str, float]]:
+    """Yield split, part, metric and value of all numbers of a run that it has."""
+    for split in ("dev", "test"):
+        for part, scores in result[split].items():
+            values = ((metric, scores[metric]) for metric in run.task.metrics)
+            yield from (
+                (split, part, metric, float(value)) for metric, value in values if value is not None
+            )
+    for cost in ("train_cpu_seconds", "words_per_second" if run.task is NER else "parameters"):
+        yield "", "", cost, float(result[cost])
+    yield "", "", "model_mb", result["model_bytes"] / 1e6
+
+
+def error_increases(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Compute by how many percent the F1 error, 1 - F1, exceeds that of MultiHashEmbed.
+
+    frame (pd.DataFrame): Results as `read_results` gives them. Runs are compared with those of the
+        same seed, and left out where there is none.
+    """
+    scores = frame[frame["metric"] == "f"]
+    base = scores[scores["arm"] == HASH_EMBED].drop(columns=["arm", "metric"])
+    both = scores.merge(base, on=["dataset", "vectors", "seed", "split", "part"])
+    increase = 100 * ((1 - both["value_x"]) / (1 - both["value_y"]) - 1)
+    both = both.assign(value=increase, metric="error_increase")
+    return both.loc[both["value_y"] < 1, list(frame.columns)]
+
+
+def summarise(frame: "pd.DataFrame") -> dict[tuple[str, ...], Stat]:
+    """Compute mean, standard deviation and n over seeds.
+
+    frame (pd.DataFrame): Results as `read_results` gives them.
+    """
+    groups = frame.groupby([*FACTORS, *NUMBER])["value"].agg(["mean", "std", "count"])
+    stats = {}
+    for key, mean, sd, n in groups.itertuples():
+        same_with_every_seed = key[FACTORS.index("arm")] == CRF and n == 1
+        known = None if n == 1 else float(sd)
+        stats[key] = Stat(float(mean), 0.0 if same_with_every_seed else known, int(n))
+    return stats
+
+
+def read_report(path: Path) -> dict[str, Any]:
+    """Read the report's tables, by their numbers.
+
+    Raises ValueError for a file that is damaged, or lacks a table.
+    """
+    try:
+        contents = {key.split()[0]: table for key, table in srsly.read_json(path).items()}
+    except (AttributeError, ValueError) as error:
+        raise ValueError(f"{path} holds no tables as JSON ({error}). Restore it.") from error
+    for number in map(str, range(1, REPORT_TABLES + 1)):
+        if number not in contents:
+            raise ValueError(f"{path} has no Table {number}. Restore it.")
+    return contents
+
+
+def report_stats(contents: Mapping[str, Any]) -> dict[tuple[str, ...], Stat]:
+    """Return the report's numbers, by the table's number, data set, line, part and metric.
+
+    contents (Mapping[str, Any]): The report's tables by number.
+    """
+    stats: dict[tuple[str, ...], Stat] = {}
+    for table in filter(lambda table: table.number, TABLES.values()):
+        numbers = contents[table.number]
+        by_dataset = {table.datasets[0]: numbers} if len(table.datasets) == 1 else numbers
+        for dataset, lines in by_dataset.items():
+            for line, value in lines.items():
+                for part, metric, number in _report_numbers(value, table.groups[-1].part):
+                    stats[table.number, dataset, line, part, metric] = number
+    return stats
+
+
+def _report_numbers(value: Any, part: str) -> Iterator[tuple[str, str, Stat]]:  # noqa: ANN401
+    """Yield part, metric and number: of an F1, of P, R and F1, or of increases of errors."""
+    if not isinstance(value, dict):
+        value = {"f": value}
+    for name, number in value.items():
+        mean, sd = number if isinstance(number, list) else (number, None)
+        stat = Stat(mean, sd, REPORT_N)
+        yield (part, name, stat) if name in METRICS else (name, "error_increase", stat)
+
+
+def load(folder: Path, report: Path) -> Results:
+    """Read our results and the report's."""
+    import pandas as pd
+
+    frame = read_results(folder)
+    runs = frame[[*FACTORS, "seed"]].drop_duplicates().itertuples(index=False)
+    names = frozenset(Run(*run).name for run in runs)
+    stats = summarise(pd.concat([frame, error_increases(frame)]))
+    return Results(names, stats, report_stats(read_report(report)))
+
+
+def difference(first: Optional[Stat], second: Optional[Stat]) -> Optional[Difference]:
+    """Return the first number less the second, or None if one is missing.
+
+    The interval is that of Welch's test, for means whose deviations may differ.
+    """
+    from scipy.stats import t
+
+    if first is None or second is None:
+        return None
+    if first.sd is None or second.sd is None:
+        return Difference(first.mean - second.mean, None)
+    squares = [(stat.sd**2 / stat.n, stat.n - 1) for stat in (first, second) if stat.sd]
+    error = sum(square for square, _ in squares)
+    margin = 0.0
+    if error:
+        freedom = error**2 / sum(square**2 / n for square, n in squares)
+        margin = float(t.ppf(0.975, freedom)) * sqrt(error)
+    return Difference(first.mean - second.mean, margin)
+
+
+def verdict(ours: Optional[Difference], report: Optional[Difference], tie: float) -> str:
+    """Tell whether a conclusion holds, by `RULE`.
+
+    ours, report (Optional[Difference]): The differences, None where there is none.
+    tie (float): Differences below this are none in the report, as it rounds.
+    """
+    if ours is None:
+        return MISSING
+    if ours.margin is None:
+        return ONE_SEED
+    if abs(ours.value) <= ours.margin:
+        return NOISE
+    if report is None:
+        return HIGHER if ours.value > 0 else LOWER
+    if abs(report.value) < tie / 2:  # none but for the rounding of floats
+        return SAME if abs(ours.value) < tie else DIFFERS
+    return SAME if ours.value * report.value > 0 else DIFFERS
