@@ -14,39 +14,6 @@ from typing import Annotated, Any, NamedTuple, Optional, TypedDict
 import numpy
 import spacy
 import typer
-from _bars import Bar, draw_bars
-from _pipelines import make_docs, make_examples, update_step
-from _side_by_side import (
-    ATTRS,
-    NO_PLOTS,
-    RESULTS,
-    ROWS,
-    Fresh,
-    Plot,
-    Quick,
-    Ratio,
-    Repeats,
-    Results,
-    Step,
-    Text,
-    can_plot,
-    count_tokens,
-    describe_text,
-    limit_threads,
-    load_text,
-    machine_facts,
-    merge_docs,
-    our_layers,
-    predict_step,
-    random_gradients,
-    ratio,
-    spacy_layers,
-    take_batches,
-    take_docs,
-    take_tokens,
-    time_rounds,
-    training_step,
-)
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc, Span
@@ -54,6 +21,30 @@ from thinc.api import CupyOps, Model, fix_random_seed, get_current_ops, prefer_g
 from tqdm import tqdm
 from wasabi import msg
 
+from benchmarks.common.bars import Bar, draw_bars
+from benchmarks.common.layers import (
+    ATTRS,
+    ROWS,
+    our_layers,
+    predict_step,
+    random_gradients,
+    spacy_layers,
+    training_step,
+)
+from benchmarks.common.options import NO_PLOTS, Fresh, Plot, Quick, Repeats, can_plot
+from benchmarks.common.pipelines import make_docs, make_examples, update_step
+from benchmarks.common.results import RESULTS, Results, machine_facts
+from benchmarks.common.text import (
+    Text,
+    count_tokens,
+    describe_text,
+    load_text,
+    merge_docs,
+    take_batches,
+    take_docs,
+    take_tokens,
+)
+from benchmarks.common.timing import Ratio, Step, limit_threads, ratio, time_rounds
 from spacy_multihash import build_iterated_dilated_encoder_v1, effective_input_width
 from spacy_multihash.embed.find import component_models
 from spacy_multihash.inspection.sizes import model_size

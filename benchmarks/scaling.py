@@ -12,38 +12,24 @@ from typing import Annotated, Optional, TypedDict
 
 import numpy
 import typer
-from _side_by_side import (
-    ATTRS,
-    NO_PLOTS,
-    OURS,
-    RESULTS,
-    SPACY,
-    Fresh,
-    Plot,
-    Quick,
-    Repeats,
-    Results,
-    Step,
-    Text,
-    can_plot,
-    count_types,
-    describe_text,
-    limit_threads,
-    load_text,
-    machine_facts,
-    our_layers,
-    predict_step,
-    random_gradients,
-    spacy_layers,
-    time_rounds,
-    training_step,
-    with_tok2vec,
-)
 from spacy.tokens import Doc
 from thinc.api import Model, fix_random_seed
 from tqdm import tqdm
 from wasabi import msg
 
+from benchmarks.common.layers import (
+    ATTRS,
+    our_layers,
+    predict_step,
+    random_gradients,
+    spacy_layers,
+    training_step,
+    with_tok2vec,
+)
+from benchmarks.common.options import NO_PLOTS, OURS, SPACY, Fresh, Plot, Quick, Repeats, can_plot
+from benchmarks.common.results import RESULTS, Results, machine_facts
+from benchmarks.common.text import Text, count_types, describe_text, load_text
+from benchmarks.common.timing import Step, limit_threads, time_rounds
 from spacy_multihash import build_multi_hash_embed_v1, spacy_seeds
 
 PREDICT = ["embed-predict", "encoder-predict", "tok2vec-predict"]

@@ -15,8 +15,24 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional, TypedDict
 import numpy
 import spacy
 import typer
-from _bars import Bar, draw_bars
-from _pipelines import (
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.util import load_config, load_model_from_config
+from thinc.api import fix_random_seed
+from tqdm import tqdm
+from wasabi import msg
+
+from benchmarks.common.bars import Bar, draw_bars
+from benchmarks.common.layers import (
+    ATTRS,
+    our_layers,
+    predict_step,
+    random_gradients,
+    spacy_layers,
+    training_step,
+)
+from benchmarks.common.options import NO_PLOTS, OURS, SPACY, Fresh, Plot, Quick, Repeats, can_plot
+from benchmarks.common.pipelines import (
     accelerate,
     keep_a_core_busy,
     make_examples,
@@ -24,47 +40,20 @@ from _pipelines import (
     text_step,
     update_step,
 )
-from _side_by_side import (
-    ATTRS,
-    NO_PLOTS,
-    OURS,
-    RESULTS,
-    ROOT,
+from benchmarks.common.results import RESULTS, ROOT, Results, machine_facts
+from benchmarks.common.text import (
     SHARED,
-    SPACY,
-    Fresh,
-    Plot,
-    Quick,
-    Repeats,
-    Results,
-    Step,
     Text,
-    Times,
-    can_plot,
     count_tokens,
     count_types,
     describe_text,
-    limit_threads,
     load_text,
-    machine_facts,
     merge_docs,
-    our_layers,
-    predict_step,
-    random_gradients,
-    ratio,
-    spacy_layers,
     take_batches,
     take_docs,
     take_tokens,
-    time_rounds,
-    training_step,
 )
-from spacy.language import Language
-from spacy.tokens import Doc
-from spacy.util import load_config, load_model_from_config
-from thinc.api import fix_random_seed
-from tqdm import tqdm
-from wasabi import msg
+from benchmarks.common.timing import Step, Times, limit_threads, ratio, time_rounds
 
 if TYPE_CHECKING:
     pass

@@ -12,30 +12,6 @@ from typing import Annotated, NamedTuple, Optional, TypedDict
 import numpy
 import spacy
 import typer
-from _pipelines import make_docs
-from _side_by_side import (
-    NO_PLOTS,
-    RESULTS,
-    ROOT,
-    Fresh,
-    Plot,
-    Quick,
-    Ratio,
-    Repeats,
-    Results,
-    Step,
-    Text,
-    can_plot,
-    count_tokens,
-    describe_text,
-    limit_threads,
-    machine_facts,
-    ratio,
-    run_experiments,
-    take_batches,
-    take_docs,
-    time_rounds,
-)
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
@@ -43,6 +19,18 @@ from spacy.util import load_config, load_model_from_config, registry
 from thinc.api import fix_random_seed
 from wasabi import msg
 
+from benchmarks.common.options import NO_PLOTS, Fresh, Plot, Quick, Repeats, can_plot
+from benchmarks.common.pipelines import make_docs
+from benchmarks.common.results import RESULTS, ROOT, Results, machine_facts
+from benchmarks.common.text import (
+    Text,
+    count_tokens,
+    describe_text,
+    run_experiments,
+    take_batches,
+    take_docs,
+)
+from benchmarks.common.timing import Ratio, Step, limit_threads, ratio, time_rounds
 from spacy_multihash.embed.find import component_models
 from spacy_multihash.inspection.sizes import model_size
 

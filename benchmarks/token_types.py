@@ -9,29 +9,15 @@ from typing import Annotated, Optional
 import numpy
 import spacy
 import typer
-from _side_by_side import (
-    ATTRS,
-    ROWS,
-    SPACY,
-    Ratio,
-    Step,
-    Times,
-    count_tokens,
-    count_types,
-    limit_threads,
-    predict_step,
-    random_gradients,
-    ratio,
-    take_docs,
-    take_tokens,
-    time_rounds,
-    training_step,
-    write_json,
-)
 from spacy.tokens import Doc, DocBin
 from thinc.api import Model, chain, fix_random_seed
 from wasabi import msg
 
+from benchmarks.common.layers import ATTRS, ROWS, predict_step, random_gradients, training_step
+from benchmarks.common.options import SPACY
+from benchmarks.common.results import write_json
+from benchmarks.common.text import count_tokens, count_types, take_docs, take_tokens
+from benchmarks.common.timing import Ratio, Step, Times, limit_threads, ratio, time_rounds
 from spacy_multihash import build_multi_hash_embed_v1, embed_to_spacy, spacy_seeds
 
 WIDTH = 96

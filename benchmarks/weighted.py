@@ -9,39 +9,18 @@ from typing import Annotated, NamedTuple, Optional, TypedDict
 
 import numpy
 import typer
-from _bars import draw_bars
-from _side_by_side import (
-    ATTRS,
-    NO_PLOTS,
-    RESULTS,
-    ROWS,
-    Fresh,
-    Plot,
-    Quick,
-    Ratio,
-    Repeats,
-    Results,
-    Step,
-    Text,
-    can_plot,
-    describe_text,
-    limit_threads,
-    load_text,
-    machine_facts,
-    predict_step,
-    random_gradients,
-    ratio,
-    take_batches,
-    take_tokens,
-    time_rounds,
-    training_step,
-)
 from spacy.tokens import Doc
 from thinc.api import Adam, Model, Ops, Optimizer, fix_random_seed
 from thinc.types import FloatsXd
 from tqdm import tqdm
 from wasabi import msg
 
+from benchmarks.common.bars import draw_bars
+from benchmarks.common.layers import ATTRS, ROWS, predict_step, random_gradients, training_step
+from benchmarks.common.options import NO_PLOTS, Fresh, Plot, Quick, Repeats, can_plot
+from benchmarks.common.results import RESULTS, Results, machine_facts
+from benchmarks.common.text import Text, describe_text, load_text, take_batches, take_tokens
+from benchmarks.common.timing import Ratio, Step, limit_threads, ratio, time_rounds
 from spacy_multihash import build_multi_hash_embed_v1, build_multi_weighted_hash_embed_v1
 from spacy_multihash.embed.attributes import attr_id
 

@@ -7,28 +7,17 @@ from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 
-import _side_by_side as side_by_side
 import numpy
 import pytest
-import scaling
 import spacy
-import speed
-import textcat
-import token_types
-import weighted
-from _side_by_side import (
-    OURS,
-    SPACY,
-    Results,
-    Text,
-    merge_docs,
-    ratio,
-    take_batches,
-    take_docs,
-    time_rounds,
-)
 from spacy.tokens import Doc, DocBin
 
+from benchmarks import scaling, speed, textcat, token_types, weighted
+from benchmarks.common import text as text_module
+from benchmarks.common.options import OURS, SPACY
+from benchmarks.common.results import Results
+from benchmarks.common.text import Text, merge_docs, take_batches, take_docs
+from benchmarks.common.timing import limit_threads, ratio, time_rounds
 from experiments.corpora.sample import make_sentences
 
 needs_matplotlib = pytest.mark.skipif(
@@ -106,11 +95,11 @@ def test_time_rounds_times_what_a_step_returns_and_not_its_preparation() -> None
 
 
 def test_limit_threads_gives_the_former_setting_back() -> None:
-    with side_by_side.limit_threads(None) as before:
+    with limit_threads(None) as before:
         pass
-    with side_by_side.limit_threads(1) as threads:
+    with limit_threads(1) as threads:
         assert threads == 1
-    with side_by_side.limit_threads(None) as after:
+    with limit_threads(None) as after:
         assert after == before
 
 
@@ -146,10 +135,10 @@ def test_results_of_other_settings_are_not_mixed(tmp_path: Path) -> None:
 def test_load_text_makes_the_sample_where_no_corpus_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "experiments").symlink_to(side_by_side.ROOT / "experiments")
-    monkeypatch.setattr(side_by_side, "ROOT", tmp_path)
-    monkeypatch.setattr(side_by_side, "SHARED", tmp_path / "shared")
-    sample = side_by_side.load_text()
+    (tmp_path / "experiments").symlink_to(text_module.ROOT / "experiments")
+    monkeypatch.setattr(text_module, "ROOT", tmp_path)
+    monkeypatch.setattr(text_module, "SHARED", tmp_path / "shared")
+    sample = text_module.load_text()
     assert sample.lang == "en"
     assert len(sample.docs) == 3000
 
@@ -330,7 +319,8 @@ def test_scaling_finds_the_exponent_of_growth() -> None:
 
 def test_temporary_bytes_are_beyond_the_result() -> None:
     code = """
-import numpy, scaling
+import numpy
+from benchmarks import scaling
 
 def run():
     # 4 MB that are let go, and 1 MB that is returned
@@ -339,7 +329,7 @@ def run():
 
 print(scaling.temporary_bytes(run))
 """
-    folder = Path(scaling.__file__).parent
+    folder = Path(scaling.__file__).parents[1]
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, check=True)
     assert 2.9e6 < int(done.stdout) < 3.1e6
 

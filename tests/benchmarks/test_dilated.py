@@ -3,15 +3,16 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
-import dilated
 import numpy
 import pytest
 import spacy
-from _side_by_side import Results, Text
-from dilated import CROSS_ENTROPY, DILATED, GREEDY, MAXOUT, NER, SPACY_MAXOUT, Case, Pair
 from spacy.tokens import Doc
 from thinc.api import Ops, get_current_ops
 
+from benchmarks import dilated
+from benchmarks.common.results import Results
+from benchmarks.common.text import Text
+from benchmarks.dilated import CROSS_ENTROPY, DILATED, GREEDY, MAXOUT, NER, SPACY_MAXOUT, Case, Pair
 from experiments.corpora.sample import make_sentences
 from spacy_multihash import build_maxout_window_encoder_v1, effective_input_width
 

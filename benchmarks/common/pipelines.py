@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Optional, Union
 
-from _side_by_side import Step
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import fix_random_seed
 
 import spacy_multihash
+from benchmarks.common.timing import Step
 
 
 def pipe_step(nlp: Language, batches: Sequence[Sequence[Doc]], n_process: int = 1) -> Step:

@@ -1,0 +1,1 @@
+"""Benchmarks: python -m benchmarks.speed, and so on. Not installed."""

@@ -1,0 +1,81 @@
+"""Results as JSON, with the machine that they are of."""
+
+import json
+import os
+import platform
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from threadpoolctl import threadpool_info
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "benchmarks" / "results"
+
+RecordT = TypeVar("RecordT")
+
+
+def machine_facts() -> dict[str, object]:
+    """Say where the times were taken."""
+    packages = ("numpy", "spacy", "thinc", "blis", "spacy-multihash")
+    keys = ("internal_api", "version", "architecture", "num_threads")
+    blas = [info for info in threadpool_info() if info["user_api"] == "blas"]
+    return {
+        "cpu": _cpu_name(),
+        "cores": os.cpu_count(),
+        "system": platform.system(),
+        "python": platform.python_version(),
+        **{name: metadata.version(name) for name in packages},
+        "numpy_blas": [{key: info.get(key) for key in keys} for info in blas],
+    }
+
+
+def _cpu_name() -> str:
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text("utf8").splitlines() if path.is_file() else []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor())
+
+
+class Results(Generic[RecordT]):
+    """Records in a JSON file, written after each, so that a run that was stopped goes on."""
+
+    def __init__(self, path: Path, facts: Mapping[str, object], *, fresh: bool = False) -> None:
+        """Read the records that are there.
+
+        path (Path): The file, made with the first record.
+        facts (Mapping[str, object]): Machine, text and settings, which all records share.
+        fresh (bool): Leave what is there, and replace it.
+
+        Raises ValueError if what is there has other facts.
+        """
+        self.path = path
+        self.facts: dict[str, object] = json.loads(json.dumps(facts))
+        self.records: dict[str, RecordT] = {}
+        if path.is_file() and not fresh:
+            data = json.loads(path.read_text("utf8"))
+            self.records = data.pop("results")
+            other = [key for key in self.facts if data.get(key) != self.facts[key]]
+            if other:
+                raise ValueError(
+                    f"{path} was made with another {' and '.join(other)}. Choose another --output, "
+                    "or --fresh to replace it."
+                )
+
+    def add(self, name: str, record: RecordT) -> None:
+        """Add a record, and write the file."""
+        self.records[name] = record
+        self.write()
+
+    def write(self, **summary: object) -> None:
+        """Write the file, with what follows from the records."""
+        write_json(self.path, {**self.facts, **summary, "results": self.records})
+
+
+def write_json(path: Path, data: object) -> None:
+    """Write JSON to a file, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+    os.replace(part, path)

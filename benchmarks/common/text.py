@@ -1,0 +1,120 @@
+"""The text that is measured on."""
+
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import numpy
+import spacy
+from spacy.tokens import Doc, DocBin
+
+from benchmarks.common.layers import ATTRS
+from benchmarks.common.results import ROOT
+
+# Real data and a real pipeline beside a checkout; users have neither.
+SHARED = ROOT.parent / "shared"
+
+
+class Text(NamedTuple):
+    """What the layers run on: short docs of the language, with entities."""
+
+    name: str
+    lang: str
+    docs: list[Doc]
+
+
+def run_experiments(*arguments: str) -> None:
+    """Run a command of the experiments, in a process of its own."""
+    command = [sys.executable, "-m", "experiments", *arguments]
+    subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
+
+
+def load_text(seed: int = 0) -> Text:
+    """Load the first of these that is there, shuffled.
+
+    CoNLL-2002 Spanish dev in corpus/, the same in ../shared/datasets, the project's own sample.
+    """
+    path, published = ROOT / "corpus" / "conll-es" / "dev.spacy", SHARED / "datasets"
+    with TemporaryDirectory() as folder:
+        name, lang = "CoNLL-2002 Spanish dev", "es"
+        if not path.is_file():
+            if (published / "conll2002").is_dir():
+                command, split = ["convert", "conll-es", str(published), folder], "dev"
+            else:
+                command, split = ["make-sample", folder], "train"
+                name, lang = "the project's sample (python -m experiments make-sample)", "en"
+            run_experiments(*command)
+            path = Path(folder) / f"{split}.spacy"
+        docs = list(DocBin().from_disk(path).get_docs(spacy.blank(lang).vocab))
+    return Text(name, lang, random.Random(seed).sample(docs, len(docs)))
+
+
+def describe_text(text: Text) -> dict[str, object]:
+    """Say what the text is, for the results."""
+    counts = {"docs": len(text.docs), "tokens": count_tokens(text.docs)}
+    return {"name": text.name, "lang": text.lang, **counts, "types": count_types(text.docs)}
+
+
+def count_tokens(docs: Sequence[Doc]) -> int:
+    """Count tokens, N."""
+    return sum(len(doc) for doc in docs)
+
+
+def count_types(docs: Sequence[Doc]) -> int:
+    """Count the tokens that are distinct in the embedded attributes, U."""
+    return len(numpy.unique(numpy.concatenate([doc.to_array(ATTRS) for doc in docs]), axis=0))
+
+
+def take_docs(docs: Sequence[Doc], size: int) -> list[Doc]:
+    """Take the first docs.
+
+    Raises ValueError if there are too few.
+    """
+    if len(docs) < size:
+        raise ValueError(f"A batch needs {size} docs, the text has {len(docs)}.")
+    return list(docs[:size])
+
+
+def take_tokens(docs: Sequence[Doc], size: int) -> list[Doc]:
+    """Take the first docs until there are enough tokens; the last doc may have some more.
+
+    Raises ValueError if there are too few.
+    """
+    if count_tokens(docs) < size:
+        raise ValueError(f"A batch needs {size} tokens, the text has {count_tokens(docs)}.")
+    ends = numpy.cumsum([len(doc) for doc in docs])
+    return list(docs[: int(numpy.searchsorted(ends, size)) + 1])
+
+
+def take_batches(
+    docs: Sequence[Doc], take: Callable[[Sequence[Doc]], list[Doc]], number: int
+) -> list[list[Doc]]:
+    """Take batches one after the other, from the start again when the text is at its end."""
+    batches = []
+    for _ in range(number):
+        batch = take(docs)
+        batches.append(batch)
+        docs = [*docs[len(batch) :], *batch]
+    return batches
+
+
+def merge_docs(docs: Sequence[Doc], size: int) -> list[Doc]:
+    """Put docs together to docs of at least this many tokens each; a rest is left out."""
+    merged = []
+    while count_tokens(docs) >= size:
+        part = take_tokens(docs, size)
+        docs = docs[len(part) :]
+        merged.append(join_docs(part))
+    return merged
+
+
+def join_docs(docs: Sequence[Doc]) -> Doc:
+    """Make one doc of the tokens of many."""
+    joined = Doc.from_docs(list(docs))
+    if joined is None:
+        raise ValueError("A doc is made of one doc or more, was given none.")
+    return joined
