@@ -1,0 +1,377 @@
+"""Train a small pipeline of each kind, and save it together with what it predicts.
+
+The folder tests/data/VERSION holds what this program made with that version of the package. Later
+versions must load these pipelines and predict the same, which tests/test_saved_pipelines.py checks.
+A saved folder is therefore never changed. A version with new kinds of layers gets a folder with
+these kinds:
+
+    python -m tests.data.make_pipelines tests/data/VERSION [KIND ...]
+
+Each pipeline is saved as spaCy writes it, with a file predictions.json beside. The file has two
+entries. "docs" describes what the pipeline predicts for each text. "nodes" lists the names of the
+nodes of each component's model, built from the config without weights. The names belong to the
+format, because the package finds its layers by the names that are saved.
+"""
+
+import json
+import random
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, Optional
+
+import numpy
+import spacy
+import typer
+from spacy.language import Language
+from spacy.tokenizer import Tokenizer  # type: ignore[import-not-found]
+from spacy.tokens import Doc
+from spacy.training.initialize import init_nlp
+from spacy.training.loop import train
+from spacy.util import load_model_from_config
+from thinc.api import Config, Model, to_numpy
+from wasabi import msg
+
+from spacy_multihash import accelerate
+
+from ..corpora import small_config, write_corpus
+
+PREDICTIONS = "predictions.json"
+SPANS_KEY = "found"
+
+# Words, their IOB2 tags, and a category. Each folder stores every word, so there are few.
+SENTENCES = [
+    ("Anna Berg lives in Oslo .", "B-PER I-PER O O B-LOC O", "PEOPLE"),
+    ("Tom met Anna in New York .", "B-PER O B-PER O B-LOC I-LOC O", "PEOPLE"),
+    ("They like Tom Berg .", "O O B-PER I-PER O", "PEOPLE"),
+    ("Acme Corp sold 300 cars in Rome .", "B-ORG I-ORG O O O O B-LOC O", "TRADE"),
+    ("Globex lost 40 % of its value .", "B-ORG O O O O O O O", "TRADE"),
+    ("Tom sold his shares of Acme Corp .", "B-PER O O O O B-ORG I-ORG O", "TRADE"),
+    ("The rain in Oslo fell for 12 days .", "O O O B-LOC O O O O O", "WEATHER"),
+    ("Rain and snow fell .", "O O O O O", "WEATHER"),
+    ("New York has snow .", "B-LOC I-LOC O O O", "WEATHER"),
+]
+_WORDS = sorted({word for words, _, _ in SENTENCES for word in words.split()})
+
+# Sentences of the corpus, new sentences, unknown words, odd texts, and one of 300 tokens.
+TEXTS = [
+    "Anna Berg lives in Oslo .",
+    "Tom sold his shares of Acme Corp .",
+    "New York has snow .",
+    "Rain fell in Rome and New York .",
+    "Globex sold its cars to Tom Berg .",
+    "Anna",
+    "",
+    "  ",
+    "\n Tom \t lives  in\u00a0Rome\n\n",
+    "Zoë Müller kaufte 7 Äpfel in Århus 😀",
+    "アンナ は オスロ に 住む 。",
+    "quux",
+    " ".join(random.Random(5).choices([words for words, _, _ in SENTENCES], k=46)),
+]
+
+WIDTH = 8
+EMBED = {"width": WIDTH, "include_static_vectors": False}
+HASHED = {**EMBED, "attrs": ["NORM", "PREFIX", "SUFFIX", "SHAPE"], "rows": [50, 30, 30, 30]}
+WEIGHTED = {
+    **EMBED,
+    "@architectures": "spacy-multihash.MultiWeightedHashEmbed.v1",
+    "attrs": ["NORM", "SHAPE"],
+    "rows": [40, 30],
+}
+MULTI_HASH = {**HASHED, "@architectures": "spacy-multihash.MultiHashEmbed.v1"}
+MAXOUT = {
+    "@architectures": "spacy-multihash.MaxoutWindowEncoder.v1",
+    "width": WIDTH,
+    "depth": 2,
+    "window_size": 1,
+    "maxout_pieces": 2,
+}
+DILATED = {
+    "@architectures": "spacy-multihash.IteratedDilatedEncoder.v1",
+    "width": WIDTH,
+    "dilations": [1, 2],
+    "repeats": 2,
+}
+TEXTCAT = {
+    "@architectures": "spacy-multihash.TextCatHashEmbed.v1",
+    "exclusive_classes": True,
+    "width": 6,
+    "rows": 40,
+    "importance_rows": 60,
+}
+# N-grams of a dictionary, a hidden layer, and training on parts of texts.
+DEEP_TEXTCAT = {
+    **TEXTCAT,
+    "seed": 1,
+    "ngram_orders": [1, 2, 3],
+    "importance_rows": None,
+    "importance_by": "lookup",
+    "aggregate": "concatenate",
+    "append_importance": True,
+    "reduce": "mean",
+    "hidden": [8],
+    "input_dropout": [3, 10],
+}
+INIT_TABLES = {"@callbacks": "spacy-multihash.init_tables.v1", "min_freq": 1}
+
+
+class Kind(NamedTuple):
+    """What a pipeline is made of.
+
+    components (dict[str, Any]): The sections of its components.
+    before_init (Optional[dict[str, Any]]): The callback before initialization.
+    has_vectors (bool): Whether the vocab has static vectors.
+    is_accelerated (bool): Whether spaCy's layers are replaced after training.
+    """
+
+    components: dict[str, Any]
+    before_init: Optional[dict[str, Any]] = None
+    has_vectors: bool = False
+    is_accelerated: bool = False
+
+
+def _tok2vec(embed: dict[str, Any], encode: dict[str, Any] = MAXOUT) -> dict[str, Any]:
+    return {"@architectures": "spacy.Tok2Vec.v2", "embed": embed, "encode": encode}
+
+
+def _ner(
+    embed: dict[str, Any], encode: dict[str, Any] = MAXOUT, **settings: Any
+) -> dict[str, dict[str, Any]]:
+    """Return the sections of a tok2vec, and of spaCy's ner that listens to it."""
+    model = {
+        "@architectures": "spacy.TransitionBasedParser.v2",
+        "state_type": "ner",
+        "extra_state_tokens": False,
+        "hidden_width": 8,
+        "maxout_pieces": 2,
+        "use_upper": True,
+        "tok2vec": {"@architectures": "spacy.Tok2VecListener.v1", "width": WIDTH, "upstream": "*"},
+    }
+    return {
+        "tok2vec": {"factory": "tok2vec", "model": _tok2vec(embed, encode)},
+        "ner": {"factory": "ner", "model": model, **settings},
+    }
+
+
+def _tagger_ner() -> dict[str, dict[str, Any]]:
+    model = {
+        "@architectures": "spacy-multihash.TokenTagger.v1",
+        "learn_transitions": True,
+        "word_dropout": 0.05,
+        "tok2vec": _tok2vec(
+            MULTI_HASH, {**DILATED, "share": False, "residual": True, "normalize": True}
+        ),
+    }
+    settings = {"decoder": "crf", "spans_key": SPANS_KEY, "model": model}
+    return {"tagger_ner": {"factory": "tagger_ner", **settings}}
+
+
+def _textcat(model: dict[str, Any], factory: str = "textcat") -> dict[str, dict[str, Any]]:
+    return {"textcat": {"factory": factory, "model": model}}
+
+
+SCORER = {"@scorers": "spacy-multihash.seen_unseen_scorer.v1", "train": "${paths.train}"}
+ENSEMBLE = {
+    "@architectures": "spacy-multihash.TextCatEnsemble.v1",
+    "*": {"shallow": TEXTCAT, "deep": DEEP_TEXTCAT},
+}
+KINDS = {
+    "hash": Kind(_ner({**MULTI_HASH, "num_hashes": [1, 2, 4, 6]}, scorer=SCORER)),
+    "weighted": Kind(_ner({**WEIGHTED, "importance_rows": [60, 40]})),
+    "weighted_lookup": Kind(
+        _ner(
+            {
+                **WEIGHTED,
+                "importance_by": "lookup",
+                "independent": False,
+                "aggregate": "concatenate",
+                "append_importance": True,
+            }
+        ),
+        INIT_TABLES,
+    ),
+    "lookup": Kind(
+        _ner(
+            {
+                **EMBED,
+                "@architectures": "spacy-multihash.MultiEmbed.v1",
+                "attrs": HASHED["attrs"],
+                "unk_dropout": 0.1,
+            }
+        ),
+        INIT_TABLES,
+    ),
+    "dilated": Kind(_ner(MULTI_HASH, DILATED)),
+    "tagger_ner": Kind(_tagger_ner()),
+    "textcat": Kind(_textcat(TEXTCAT)),
+    "textcat_multilabel": Kind(
+        _textcat({**TEXTCAT, "exclusive_classes": False}, "textcat_multilabel")
+    ),
+    "ensemble": Kind(_textcat(ENSEMBLE), {**INIT_TABLES, "component": "textcat"}),
+    "accelerated": Kind(
+        _ner(
+            {**HASHED, "@architectures": "spacy.MultiHashEmbed.v2"},
+            {**MAXOUT, "@architectures": "spacy.MaxoutWindowEncoder.v2"},
+        ),
+        is_accelerated=True,
+    ),
+    "report_lookup": Kind(
+        _ner(
+            {
+                **EMBED,
+                "@architectures": "spacy.MultiEmbed.v1",
+                "attrs": HASHED["attrs"],
+                "include_static_vectors": True,
+                "unk": 0,
+            }
+        ),
+        INIT_TABLES,
+        has_vectors=True,
+    ),
+    "report_hash": Kind(
+        _ner({**HASHED, "@architectures": "spacy.MultiFewerHashEmbed.v1", "num_hashes": 2})
+    ),
+}
+
+
+def node_names(config: Config) -> dict[str, list[str]]:
+    """Name the nodes of each component's model, as the config builds it, without weights."""
+    nlp = load_model_from_config(config)
+    models = {name: getattr(pipe, "model", None) for name, pipe in nlp.components}
+    return {
+        name: [node.name for node in model.walk()]
+        for name, model in models.items()
+        if isinstance(model, Model)
+    }
+
+
+def describe(nlp: Language, doc: Doc) -> dict[str, Any]:
+    """Return what a pipeline predicts for a doc, in types that JSON has.
+
+    For a long text, it has the vectors or scores of some tokens only, to save space.
+    """
+    described: dict[str, Any] = {
+        "text": doc.text,
+        "ents": [[ent.start, ent.end, ent.label_] for ent in doc.ents],
+        "cats": {label: round(score, 6) for label, score in doc.cats.items()},
+    }
+    tokens = slice(None, None, 1 + len(doc) // 10)
+    if nlp.has_pipe("tok2vec"):
+        described["vectors"] = _rounded(doc.tensor[tokens])
+    if nlp.has_pipe("tagger_ner"):
+        # The model gives the scores after each pass. The last ones decide.
+        scores = nlp.get_pipe("tagger_ner").model.predict([doc])[-1]  # type: ignore[attr-defined]
+        described["scores"] = _rounded(scores[tokens])
+        described["confidences"] = _rounded(doc.spans[SPANS_KEY].attrs["scores"])
+    return described
+
+
+def make_pipelines(
+    output: Annotated[Path, typer.Argument(help="New folder of the version.")],
+    kinds: Annotated[Optional[list[str]], typer.Argument(help="All, if none is named.")] = None,
+) -> None:
+    """Train, save and describe a pipeline of each kind.
+
+    Raises FileExistsError if there is such a folder: a saved one is never changed.
+    """
+    output.mkdir(parents=True)
+    kinds = kinds or list(KINDS)
+    for name in kinds:
+        nlp = _train(KINDS[name])
+        nlp.to_disk(output / name)
+        descriptions = [describe(nlp, nlp(text)) for text in TEXTS]
+        _check(name, spacy.load(output / name), descriptions)
+        _write(output / name / PREDICTIONS, node_names(nlp.config), descriptions)
+    msg.good(f"Made {len(kinds)} pipelines", output)
+
+
+def _train(kind: Kind) -> Language:
+    with tempfile.TemporaryDirectory() as folder:
+        nlp = init_nlp(_config(kind, Path(folder)))
+        # It splits at whitespace, and takes 0.1 kB on disk. The default one takes 38 kB.
+        nlp.tokenizer = Tokenizer(nlp.vocab)
+        train(nlp)
+    if kind.is_accelerated:
+        done = accelerate(nlp)
+        assert len(done.replaced) == 2 and not done.left, done
+    nlp.config["paths"].update(train="train.spacy", dev="train.spacy", vectors=None)
+    return nlp
+
+
+def _config(kind: Kind, folder: Path) -> Config:
+    """Write the corpus, and complete the base of all configs for a few large steps."""
+    vocab = spacy.blank("xx").vocab
+    docs = [Doc(vocab, words.split(), ents=tags.split()) for words, tags, _ in SENTENCES]
+    categories = sorted({category for _, _, category in SENTENCES})
+    for doc, (_, _, category) in zip(docs, SENTENCES, strict=True):
+        doc.cats = {each: float(each == category) for each in categories}
+    corpus = write_corpus(folder / "train.spacy", docs)
+    config = small_config(corpus, {}, **(kind.before_init or {}))
+    config["nlp"].update(lang="xx", pipeline=list(kind.components))
+    config["components"] = kind.components
+    config["training"].update(patience=0, max_steps=120, eval_frequency=120, score_weights={})
+    config["training"]["batcher"] = {"@batchers": "spacy.batch_by_sequence.v1", "size": 9}
+    config["training"]["optimizer"]["learn_rate"] = 0.01
+    if kind.has_vectors:
+        config["paths"]["vectors"] = str(_write_vectors(folder / "vectors"))
+    return load_model_from_config(config, auto_fill=True).config
+
+
+def _write_vectors(folder: Path) -> Path:
+    nlp = spacy.blank("xx")
+    rng = numpy.random.default_rng(0)
+    for word in _WORDS[::3]:
+        nlp.vocab.set_vector(word, rng.normal(size=4).astype("float32"))
+    nlp.to_disk(folder)
+    return folder
+
+
+def _check(name: str, nlp: Language, descriptions: list[dict[str, Any]]) -> None:
+    """Raise ValueError for predictions that say little, or that rounding may change.
+
+    Another machine rounds otherwise. So entities have to stay the same if weights change a little.
+    """
+    if "textcat" in nlp.pipe_names:
+        scores = [score for found in descriptions for score in found["cats"].values()]
+        if max(scores) < 0.7 or min(scores) > 0.1:
+            raise ValueError(f"{name}: no text has a clear category.")
+    elif sum(len(found["ents"]) for found in descriptions) < len(TEXTS):
+        raise ValueError(f"{name}: there are too few entities.")
+    for _ in _disturb(nlp):
+        for found in descriptions:
+            doc = nlp(found["text"])
+            if [[ent.start, ent.end, ent.label_] for ent in doc.ents] != found["ents"]:
+                raise ValueError(f"{name}: small changes of the weights change {found['text']!r}.")
+
+
+def _disturb(nlp: Language) -> Iterator[int]:
+    """Change all weights by about one part in a thousand, each time from what they were."""
+    rng = numpy.random.default_rng(0)
+    models = [pipe.model for _, pipe in nlp.components]  # type: ignore[attr-defined]
+    weights = {
+        (node, name): node.get_param(name).copy()
+        for model in models
+        for node in model.walk()
+        for name in node.param_names
+        if node.has_param(name)
+    }
+    for trial in range(20):
+        for (node, name), values in weights.items():
+            factors = rng.normal(1, 0.001, values.shape).astype("float32")
+            node.set_param(name, values * factors)
+        yield trial
+
+
+def _write(path: Path, nodes: dict[str, list[str]], descriptions: list[dict[str, Any]]) -> None:
+    lines = ",\n".join(json.dumps(found, ensure_ascii=False) for found in descriptions)
+    text = f'{{"nodes": {json.dumps(nodes)},\n"docs": [\n{lines}\n]}}\n'
+    path.write_text(text, encoding="utf8", newline="\n")
+
+
+def _rounded(values: Any) -> Any:
+    return numpy.round(to_numpy(values).astype("float64"), 6).tolist()
+
+
+if __name__ == "__main__":
+    typer.run(make_pipelines)
