@@ -1,0 +1,108 @@
+"""Pipelines that earlier versions have saved are loaded, and predict what they did.
+
+tests/data/make_pipelines.py has made them. If a test fails, the code is to be changed, and not what
+was saved: users have trained pipelines too.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+import srsly
+from numpy.testing import assert_allclose
+from thinc.api import Config
+
+from .data.make_pipelines import PREDICTIONS, describe, make_pipelines, node_names
+
+DATA = Path(__file__).resolve().parent / "data"
+FOLDERS = sorted(path.parent for path in DATA.glob(f"*/*/{PREDICTIONS}"))
+KINDS_OF_0_1_0 = {
+    "accelerated",
+    "dilated",
+    "ensemble",
+    "hash",
+    "lookup",
+    "report_hash",
+    "report_lookup",
+    "tagger_ner",
+    "textcat",
+    "textcat_multilabel",
+    "weighted",
+    "weighted_lookup",
+}
+# Another library of matrix products rounds otherwise, and so do batches of other sizes.
+TOLERANCE = 1e-4
+
+# The pipelines name the version of spaCy that trained them. spaCy warns where it is another one.
+pytestmark = pytest.mark.filterwarnings(r"ignore:\[W095\]:UserWarning")
+
+
+@pytest.fixture(params=FOLDERS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def folder(request: pytest.FixtureRequest) -> Path:
+    return request.param
+
+
+def saved(folder: Path) -> dict[str, Any]:
+    return srsly.read_json(folder / PREDICTIONS)
+
+
+def assert_same(found: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:
+    for one, other in zip(found, expected, strict=True):
+        assert one.keys() == other.keys()
+        assert (one["text"], one["ents"]) == (other["text"], other["ents"])
+        assert one["cats"] == pytest.approx(other["cats"], abs=TOLERANCE)
+        for name in other.keys() - {"text", "ents", "cats"}:
+            assert_allclose(one[name], other[name], atol=TOLERANCE, rtol=TOLERANCE)
+
+
+def test_all_kinds_of_0_1_0_are_there() -> None:
+    found = {folder.name for folder in FOLDERS if folder.parent.name == "0.1.0"}
+    assert found == KINDS_OF_0_1_0
+
+
+def test_texts_have_predictions(folder: Path) -> None:
+    docs = saved(folder)["docs"]
+    assert len(docs) >= 12
+    assert sum(bool(doc["ents"] or any(doc["cats"].values())) for doc in docs) >= 8
+
+
+def test_predicts_the_same_one_by_one(folder: Path) -> None:
+    nlp, docs = spacy.load(folder), saved(folder)["docs"]
+    assert_same([describe(nlp, nlp(doc["text"])) for doc in docs], docs)
+
+
+def test_predicts_the_same_in_a_batch(folder: Path) -> None:
+    nlp, docs = spacy.load(folder), saved(folder)["docs"]
+    found = [describe(nlp, doc) for doc in nlp.pipe([doc["text"] for doc in docs])]
+    for doc in [*found, *docs]:
+        if not doc["text"]:  # alone, it gets 0 for each category from spaCy, and no scores
+            doc["cats"] = {}
+    assert_same(found, docs)
+
+
+def test_predicts_the_same_after_saving_again(folder: Path, tmp_path: Path) -> None:
+    spacy.load(folder).to_disk(tmp_path)
+    nlp, docs = spacy.load(tmp_path), saved(folder)["docs"]
+    assert_same([describe(nlp, nlp(doc["text"])) for doc in docs], docs)
+
+
+def test_nodes_have_the_same_names(folder: Path) -> None:
+    # Loading weights gives nodes the names that were saved, so that these are of built models.
+    config = Config().from_disk(folder / "config.cfg", interpolate=False)
+    assert node_names(config) == saved(folder)["nodes"]
+
+
+def test_pipelines_can_be_made(tmp_path: Path) -> None:
+    kinds = ["accelerated", "textcat"]
+    make_pipelines(tmp_path / "new", kinds)
+    made = sorted(path.parent.name for path in tmp_path.glob(f"*/*/{PREDICTIONS}"))
+    assert made == kinds
+    for kind in kinds:
+        nlp, docs = spacy.load(tmp_path / "new" / kind), saved(tmp_path / "new" / kind)["docs"]
+        assert_same([describe(nlp, nlp(doc["text"])) for doc in docs], docs)
+
+
+def test_saved_folder_is_not_changed(tmp_path: Path) -> None:
+    with pytest.raises(FileExistsError):
+        make_pipelines(tmp_path)
