@@ -74,7 +74,7 @@ def _field_figure() -> dict[str, bytes]:
         )
         lower.set_yticks(range(len(plain) + 1), ["input", *(f"{i + 1}" for i in range(len(plain)))])
         lower.set_xticks(range(-reach, reach + 1, 3))
-        lower.set_xlabel("token, from the one whose vector is computed")
+        lower.set_xlabel("distance in tokens from the one whose vector is computed")
         return save_figure(figure, "receptive-field")
 
 

@@ -85,8 +85,8 @@ def _table(
         (dev, test, seen, unseen, *costs),
         comparisons,
         datasets,
-        note=f"No static vectors. {note} What each verdict means is said in "
-        "[results.md](results.md#what-differs-from-the-reports-setting).",
+        note=f"No static vectors. {note} The verdicts are explained in "
+        "[results.md](results.md#what-each-verdict-means).",
         lines="model",
         facts={PAPER: paper} if paper else {},
     )
@@ -102,10 +102,10 @@ DILATED_TABLES = {
             NER,
             DATASETS,
             PAPER_MODELS,
-            "tagger_ner has residual connections and normalization, and decodes with constraints, "
-            "where nothing else is said. Words per second are "
-            "of CPU time, of the whole pipeline, one thread. The paper's numbers are those without "
-            "its dropout penalty where it has them (its Table 3).",
+            "Unless a line says otherwise, tagger_ner has residual connections and normalization, "
+            "and decodes with constraints. words/s are words per second of CPU time, for the whole "
+            "pipeline in one thread. The paper's numbers are those without its dropout penalty "
+            "where the paper has them (its Table 3).",
             PAIRS,
         ),
         _table(
@@ -115,8 +115,8 @@ DILATED_TABLES = {
             NER,
             ("turku-one",),
             {},
-            "tagger_ner has residual connections and normalization, and decodes with constraints, "
-            "where nothing else is said.",
+            "Unless a line says otherwise, tagger_ner has residual connections and normalization, "
+            "and decodes with constraints.",
             PAIRS[:2],
         ),
         _table(
@@ -126,7 +126,7 @@ DILATED_TABLES = {
             TAGGER,
             ("conll-es", "wnut17"),
             PAPER_DROPOUT,
-            "Decoded with constraints; the paper's ID-CNN is greedy.",
+            "Ours decode with constraints; the paper's ID-CNN is greedy.",
         ),
         _table(
             "dilated-documents",
@@ -136,7 +136,7 @@ DILATED_TABLES = {
             (SENTENCES, "conll-nl"),
             PAPER_DOCUMENTS,
             "The same Dutch text, cut into sentences or into documents, in training and in "
-            "prediction. The paper's models have its dropout penalty, ours have not.",
+            "prediction. The paper's models are trained with its dropout penalty, ours without it.",
         ),
         _table(
             "dilated-passes",
@@ -145,8 +145,8 @@ DILATED_TABLES = {
             TAGGER,
             ("conll-es", "wnut17", "conll-nl"),
             PAPER_PASSES,
-            "The paper's models have its dropout penalty and read documents; ours are without it, "
-            "and read what the data set has.",
+            "The paper's models are trained with its dropout penalty, and read documents. Ours are "
+            "trained without it, and read the texts as the data set has them.",
         ),
     )
 }

@@ -20,8 +20,8 @@ def render_gains(results: Results) -> str:
     header = ["rows", *(f"{name}, {g.split}" for name in BUDGET_DATASETS for g in table.groups)]
     lines = [[share, *_gains(results, share)] for share in SHARES]
     title = (
-        f"**F1 of {NEAR_ZERO} at first, less that of {MULTI_HASH} with as many parameters.** Rows "
-        "are those of the default, or a share of them."
+        f"**F1 of {NEAR_ZERO} at first, minus that of {MULTI_HASH} with as many parameters.** "
+        "Rows are the default ones, or a share of them."
     )
     return f"{title}\n\n{markdown(header, lines, left=(0,))}"
 

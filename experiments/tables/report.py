@@ -49,7 +49,7 @@ SETTINGS = {MULTI_HASH: HASH_EMBED, "recommended": RECOMMENDED}
 CANDIDATES = {
     f"{MULTI_HASH}, the report's": HASH_EMBED,
     f"{MULTI}, the report's": "multi_embed",
-    f"{MULTI} min_freq=1, else the report's": "multi_embed_min1",
+    f"{MULTI} min_freq=1, otherwise the report's": "multi_embed_min1",
     f"{MULTI_HASH}, averages": "averages",
     f"{MULTI_HASH}, averages, dropout 0.2": "averages_dropout_20",
     f"{MULTI_HASH}, averages, dropout 0.3": "averages_dropout_30",
@@ -59,11 +59,11 @@ CANDIDATES = {
     f"{MULTI} min_freq=1, averages, dropout 0.3, unk_dropout 0.1": "averages_dropout_30_unk_10",
     f"{MULTI} min_freq=1, averages, dropout 0.3, unk_dropout 0.3 (recommended)": RECOMMENDED,
     f"{MULTI} min_freq=1, averages, dropout 0.3, unk_dropout 0.5": "averages_dropout_30_unk_50",
-    "MultiWeightedHashEmbed, else the report's": "weighted_near_zero",
+    "MultiWeightedHashEmbed, otherwise the report's": "weighted_near_zero",
     "MultiWeightedHashEmbed, averages, dropout 0.3": "averages_dropout_30_weighted",
 }
 
-_CONTRADICTION = "The report has another number for the same setting elsewhere: its"
+_CONTRADICTION = "The report has two numbers for the same setting:"
 
 
 def _dead_seed(prefix: str) -> dict[str, str]:
@@ -133,7 +133,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two numbers whose order is a conclusion: the first less the second.
+    """Two numbers whose order is a conclusion: the first minus the second.
 
     A second line of None takes the number itself, which is a difference already.
     """
@@ -224,8 +224,8 @@ def _features_table(number: int, dataset: str) -> Table:
         groups,
         comparisons,
         (dataset,),
-        note="Against all four features with the same seed. The report does not say which set its "
-        "numbers are of; they stand beside test.",
+        note="Each increase is relative to all four features with the same seed. The report does "
+        "not say which set its numbers come from; they stand beside those of test.",
         lines="features",
     )
 
@@ -240,7 +240,7 @@ def _hashes_table(number: int, *, vectors: bool) -> Table:
         against(spacy, "4") + against(own, "4"),
         DATASETS if vectors else WITH_STAND_IN,
         vectors,
-        "The report used spaCy's seeds of the hash functions.",
+        "The report used spaCy's hash seeds.",
         "hash functions",
     )
 
@@ -250,7 +250,7 @@ def _min_freq_table(number: int, *, vectors: bool) -> Table:
     title = f"Dev by min_freq, {'static' if vectors else 'no'} vectors"
     comparisons = against(group, MULTI_HASH)
     note = (
-        "" if vectors else f"{_CONTRADICTION} 0.27 of MultiHashEmbed on wnut17 is 0.23 in Table 13."
+        "" if vectors else f"{_CONTRADICTION} 0.27 for MultiHashEmbed on wnut17, 0.23 in Table 13."
     )
     return Table(f"table-{number}", title, (group,), comparisons, vectors=vectors, note=note)
 
@@ -263,7 +263,7 @@ def _rows_table() -> Table:
         (group,),
         against(group, "default"),
         ("conll-es", "archaeo"),
-        note=f"{_CONTRADICTION} 0.77 of default rows on conll-es is 0.74 in Tables 13 and 15.",
+        note=f"{_CONTRADICTION} 0.77 for default rows on conll-es, 0.74 in Tables 13 and 15.",
         lines="rows",
     )
 
@@ -274,7 +274,7 @@ def _fasttext_table() -> Table:
         "Dev, fastText against spaCy's vectors, MultiHashEmbed",
         tuple(Group(FASTTEXT, metric, "dev", "all", report=True) for metric in "prf"),
         vectors=True,
-        note="fastText's vectors were not run, and are not counted.",
+        note="We did not run fastText's vectors, and do not count them.",
         lines="vectors",
     )
 
@@ -294,7 +294,7 @@ def _dead_seed_table() -> Table:
     )
     return Table(
         "dead-seed",
-        "One and two hash functions by rows of NORM, whose seed in spaCy is the dead one",
+        "One and two hash functions by rows of NORM, to which spaCy gives the dead seed",
         tuple(group for pair in pairs for group in pair),
         comparisons,
         (STAND_IN,),
@@ -311,7 +311,7 @@ def _taggers_table() -> Table:
         *against(test, MULTI_HASH),
         Comparison(*recommended, "test: recommended – CRF"),
     )
-    note = "Words per second of CPU time in prediction, one thread."
+    note = "words/s are words per second of CPU time in prediction, with one thread."
     title = "Other taggers, no vectors"
     return Table(
         "other-taggers", title, groups, comparisons, WITH_STAND_IN, note=note, lines="tagger"
@@ -333,7 +333,7 @@ def _tuning_table() -> Table:
     time = Group(CANDIDATES, "train_cpu_seconds")
     return Table(
         "tuning",
-        "Candidates for the recommended settings, on the dev sets that they were chosen by",
+        "Candidates for the recommended settings, on the two dev sets used to choose them",
         (group, time),
         against(group, next(iter(CANDIDATES))),
         ("conll-es", "wnut17"),

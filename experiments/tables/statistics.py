@@ -23,18 +23,22 @@ SAME, DIFFERS, HIGHER, LOWER = "same ordering", "differs", "higher", "lower"
 REPORT_TABLES = 17
 VERDICTS = (SAME, NOISE, DIFFERS, HIGHER, LOWER, ONE_SEED, MISSING)
 RULE = """\
-A difference is *within noise* if its 95 % interval holds 0: t standard errors on either side, which
-are sqrt(sd²/n + sd²/n) of two means, or sd/sqrt(n) of the increase of an error, with Student's t
-for the degrees of freedom that Welch's test gives them (t is 4.3 for an increase of an error, and
-2.8 to 4.3 for two means of three seeds each, the less alike their sd). A larger one has the *same
-ordering* as the report's if both have one sign, or if the report has a tie and ours would round to
-one (less than 0.01, or 1 %); otherwise it *differs*. Where the report has no number, the first is
-*higher* or *lower*. One in twenty differences that are none is taken for one. With n = 1 nothing is
-concluded: *one seed*. A CRF is the same with every seed, and has an sd of 0. Means, sd (ddof 1) and
-n are over seeds. Nothing is filled in for a missing run, and comparisons that lack one are only
-counted. The report's n is 3, and its numbers have two decimals. Its static vectors are spaCy's
-large ones; ours are named beside the data set. turku-one is another data set than the report's
-OntoNotes, and never compared with it.
+A difference is *within noise* if its 95 % interval holds 0. The interval reaches t standard errors
+to either side. The standard error is sqrt(sd²/n + sd²/n) for two means, and sd/sqrt(n) for the
+increase of an error. Student's t has the degrees of freedom of Welch's test. It is 4.3 for an
+increase of an error. For two means of three seeds each it is 2.8 to 4.3, larger the less alike
+their sd.
+
+A larger difference has the *same ordering* as the report's if both have the same sign. The same
+holds if the report has a tie and ours would round to one (less than 0.01, or 1 %). Otherwise it
+*differs*. Where the report has no number, the first is *higher* or *lower*. With 95 % intervals,
+about one in twenty differences that do not exist is reported as one. With *one seed* (n = 1) we
+conclude nothing.
+
+Means, sd (ddof 1) and n are over seeds. A CRF comes out the same with every seed, so its sd is 0.
+Missing runs are not filled in, and comparisons that lack one are only counted. The report's n is 3,
+and its numbers have two decimals. Its static vectors are spaCy's large ones; ours are named beside
+the data set. turku-one is another data set than the report's OntoNotes, and never compared with it.
 """
 
 
@@ -223,7 +227,7 @@ def load(folder: Path, report: Path) -> Results:
 
 
 def difference(first: Optional[Stat], second: Optional[Stat]) -> Optional[Difference]:
-    """Return the first number less the second, or None if one is missing.
+    """Return the first number minus the second, or None if one is missing.
 
     The interval is that of Welch's test, for means whose deviations may differ.
     """

@@ -70,20 +70,17 @@ MODELS = {
     DEEP: "deep",
     ENSEMBLE: "ensemble",
 }
-VERDICTS_NOTE = (
-    "What each verdict means is said in "
-    "[results.md](results.md#what-differs-from-the-reports-setting)."
-)
+VERDICTS_NOTE = "The verdicts are explained in [results.md](results.md#what-each-verdict-means)."
 CLASSIFIERS_NOTE = (
-    "spaCy's own classifiers have its default dropout of 0.1 and L2 of 0.01, the others neither; "
-    "the rest of [training] is the same for all. CPU s are of whichever machine a run was on, an "
-    "Intel Xeon or an AMD EPYC: good for the order of things. Intervals are over seeds of weights "
-    "and batches, with one hash seed, and do not hold the test set's own error"
+    "spaCy's own classifiers are trained with spaCy's default dropout of 0.1 and L2 of 0.01, the "
+    "others with neither. The rest of [training] is the same for all. CPU s are those of whichever "
+    "machine made the run, an Intel Xeon or an AMD EPYC: a rough guide only. Intervals are over "
+    "seeds of weights and batches, with one hash seed. They leave out the test set's own error"
 )
 SPEEDS = Path(__file__).parents[2] / "benchmarks" / "results" / "textcat.json"
 SPEED_NOTE = (
-    "Words a second are those of nlp.update with batches of 256 texts, one thread, side by side in "
-    "one run (benchmarks/textcat.py, which measures some of the models)."
+    "words/s are those of nlp.update with batches of 256 texts and one thread, side by side in one "
+    "run of `python -m benchmarks.textcat`, which measures some of the models."
 )
 # Svenstrup et al. 2017, Table 2 and sections 5.3 to 5.5. Deep: the paper gives no number.
 PAPER_ACCURACY = {HASH: "0.924", TRICK: "0.920", DEEP: "0.915", ENSEMBLE: "0.920"}
@@ -104,7 +101,7 @@ def _budget_table() -> Table:
     groups = tuple(Group(lines, "f", split, "all", split) for split in ("dev", "test"))
     return Table(
         "budgets",
-        "Entities, importance parameters or more rows: equal numbers of parameters",
+        "Entities: importance parameters or more rows, with equal numbers of parameters",
         groups,
         tuple(
             Comparison(
@@ -119,8 +116,8 @@ def _budget_table() -> Table:
         ),
         BUDGET_DATASETS,
         note="Shares are of the default rows, parameters those of the tables. No static vectors. "
-        f"{MULTI_HASH} has four hash functions where it says nothing, {MULTI_WEIGHTED} two. Its "
-        "importance parameters are 1 at first, or near zero, as in the authors' code. "
+        f"{MULTI_HASH} has four hash functions unless its line says two; {MULTI_WEIGHTED} has two. "
+        "Importance parameters start at 1, or near zero as in the authors' code. "
         f"{VERDICTS_NOTE}",
         lines="rows and embedding",
         facts={"parameters": parameters},
@@ -131,13 +128,13 @@ def _starts_table() -> Table:
     dev, test = (Group(STARTS, "f", split, "all", split) for split in ("dev", "test"))
     return Table(
         "starts",
-        "Entities, importance parameters or a beginning near zero",
+        "Entities: importance parameters or a start near zero",
         (dev, test),
         against(dev, NEAR_ZERO) + against(test, NEAR_ZERO),
         STARTS_DATASETS,
-        note="All with equally many parameters. What begins near zero is drawn from N(0, 0.0005), "
-        "as importance is in the authors' code; all other tables from [-0.1, 0.1). No static "
-        f"vectors. {VERDICTS_NOTE}",
+        note="All have equal numbers of parameters. Tables that start near zero are drawn from "
+        "N(0, 0.0005), as importance is in the authors' code; all others from [-0.1, 0.1). No "
+        f"static vectors. {VERDICTS_NOTE}",
         lines="embedding",
     )
 
@@ -180,13 +177,14 @@ WEIGHTED_TABLES = {
             "Text classification, part of AG News",
             AG_NEWS,
             MODELS,
-            "Of the 120,000 texts of the official training set 47,171 are used, about 5 % of them "
-            "as dev. The paper's numbers are of models trained on all of AG News: not comparable, "
-            "and here for their order only. Its shallow models have ten times as many rows; its "
-            "ensemble has ten members of 50,000 rows, width 200 and layers of 1000 units, where "
-            "ours has three of 10,000, 50 and 200. The dictionary of "
-            f"{DEEP.partition(',')[0]} and of the ensemble has n-grams that occur at least twice, "
-            f"999,999 at most. {SPEED_NOTE} {CLASSIFIERS_NOTE} (7,600 texts). {VERDICTS_NOTE}",
+            "We use 47,171 of the 120,000 texts of the official training set, about 5 % of them as "
+            "dev. The paper's models were trained on all of AG News: their numbers are not "
+            "comparable, and shown for their order only. The paper's shallow models have ten times "
+            "as many rows. Its ensemble has ten members of 50,000 rows, width 200 and layers of "
+            "1000 units; ours has three members of 10,000 rows, width 50 and layers of 200 units. "
+            f"The dictionaries of '{DEEP.partition(',')[0]}' and of the ensemble hold the n-grams "
+            f"that occur at least twice, at most 999,999 of them. {SPEED_NOTE} {CLASSIFIERS_NOTE} "
+            f"(7,600 texts). {VERDICTS_NOTE}",
             {
                 "paper's test accuracy (all of AG News)": PAPER_ACCURACY,
                 "paper's parameters": PAPER_PARAMETERS,

@@ -238,7 +238,7 @@ def test_weighted_models_are_compared_at_each_budget(tmp_path: Path) -> None:
     write_results(tmp_path, "wnut17", "weighted_near_zero_budget_1_percent", [0.20, 0.21, 0.22])
     text = render_table(run_results.load(tmp_path, REPORT), WEIGHTED_TABLES["budgets"])
     assert " 18 of 72 runs. " in text.splitlines()[0]
-    assert "said in [results.md](results.md#" in text.splitlines()[0]
+    assert "explained in [results.md](results.md#" in text.splitlines()[0]
     zero, one = (f"MultiWeightedHashEmbed, importance {what}" for what in ("near zero", "of 1"))
     for embedding, parameters, f in (
         ("MultiHashEmbed", "12,000", 0.11),
