@@ -1,4 +1,4 @@
-"""The tables of docs/dilated.md: which runs and which numbers each is made of."""
+"""The tables of docs/dilated-results.md: the runs and the numbers of each."""
 
 from collections.abc import Mapping, Sequence
 
@@ -27,34 +27,39 @@ RECOGNIZERS = {
 }
 DROPOUT = {
     TAGGER: "tagger",
-    f"{TAGGER}, with the penalty": "tagger_penalty",
+    f"{TAGGER}, dropout penalty": "tagger_penalty",
     f"{TAGGER}, word dropout": "tagger_word_dropout",
 }
 DOCUMENTS = {NER: HASH_EMBED, TAGGER: "tagger", f"{TAGGER}, crf": "tagger_crf"}
 PASSES = {
     TAGGER: "tagger",
-    f"{TAGGER}, unshared": "tagger_unshared",
-    f"{TAGGER}, loss of the last pass": "tagger_last_pass",
+    f"{TAGGER}, parameters not shared": "tagger_unshared",
+    f"{TAGGER}, loss of the last pass only": "tagger_last_pass",
 }
-# Compared with each other as well, not with ner alone.
+# Compared with each other, as well as with ner.
 PAIRS = [
     (f"{TAGGER}, dilated{setting}", f"{TAGGER}, dilated")
     for setting in (", greedy", ", crf", ", without residual connections", ", as in the paper")
 ]
-# Strubell et al. 2017, CoNLL-2003 English, F1 on test.
+# F1 on the test set of CoNLL-2003 English (Strubell et al. 2017).
 PAPER_MODELS = {
     f"{TAGGER}, maxout windows": "89.93 ± 0.32 (5-layer CNN)",
     f"{TAGGER}, dilated, greedy": "89.65 ± 0.30 (ID-CNN)",
     f"{TAGGER}, dilated, crf": "90.54 ± 0.18 (ID-CNN-CRF, with the penalty)",
 }
-PAPER_DROPOUT = {TAGGER: "89.65 ± 0.30", f"{TAGGER}, with the penalty": "90.32 ± 0.26"}
+PAPER_DROPOUT = {TAGGER: "89.65 ± 0.30", f"{TAGGER}, dropout penalty": "90.32 ± 0.26"}
 PAPER_DOCUMENTS = {TAGGER: "90.32 ± 0.26 (sentences), 90.65 ± 0.15 (documents)"}
 PAPER_PASSES = {
     TAGGER: "90.65 ± 0.15",
-    f"{TAGGER}, unshared": "89.81 ± 0.19",
-    f"{TAGGER}, loss of the last pass": "90.06 ± 0.19",
+    f"{TAGGER}, parameters not shared": "89.81 ± 0.19",
+    f"{TAGGER}, loss of the last pass only": "90.06 ± 0.19",
 }
-PAPER = "the paper's, English"
+PAPER = "the paper (English), F1 in %"
+# The note of two tables.
+DEFAULTS = (
+    "Unless a line says otherwise, tagger_ner has residual connections and normalization, and "
+    "decodes with constraints."
+)
 
 
 def _table(
@@ -85,8 +90,8 @@ def _table(
         (dev, test, seen, unseen, *costs),
         comparisons,
         datasets,
-        note=f"No static vectors. {note} The verdicts are explained in "
-        "[results.md](results.md#what-each-verdict-means).",
+        note=f"No static vectors. {note} "
+        "[results.md](results.md#what-each-verdict-means) explains the verdicts.",
         lines="model",
         facts={PAPER: paper} if paper else {},
     )
@@ -102,31 +107,30 @@ DILATED_TABLES = {
             NER,
             DATASETS,
             PAPER_MODELS,
-            "Unless a line says otherwise, tagger_ner has residual connections and normalization, "
-            "and decodes with constraints. words/s are words per second of CPU time, for the whole "
-            "pipeline in one thread. The paper's numbers are those without its dropout penalty "
-            "where the paper has them (its Table 3).",
+            f"{DEFAULTS} Words per second are of the whole pipeline, in CPU time, with one thread. "
+            "The paper's numbers are without its dropout penalty wherever it reports such numbers "
+            "(its Table 3).",
             PAIRS,
         ),
         _table(
             "dilated-labels",
-            "Eighteen labels (those of OntoNotes, on Finnish)",
+            "Eighteen labels: Turku OntoNotes, Finnish",
             RECOGNIZERS,
             NER,
             ("turku-one",),
             {},
-            "Unless a line says otherwise, tagger_ner has residual connections and normalization, "
-            "and decodes with constraints.",
+            DEFAULTS,
             PAIRS[:2],
         ),
         _table(
             "dilated-dropout",
-            "Expectation-linear dropout and word dropout (the paper's Table 3)",
+            "Dropout penalty and word dropout (the paper's Table 3)",
             DROPOUT,
             TAGGER,
             ("conll-es", "wnut17"),
             PAPER_DROPOUT,
-            "Ours decode with constraints; the paper's ID-CNN is greedy.",
+            "The penalty is that of expectation-linear dropout (Ma et al. 2017). Our models decode "
+            "with constraints, the paper's ID-CNN is greedy.",
         ),
         _table(
             "dilated-documents",
@@ -136,17 +140,17 @@ DILATED_TABLES = {
             (SENTENCES, "conll-nl"),
             PAPER_DOCUMENTS,
             "The same Dutch text, cut into sentences or into documents, in training and in "
-            "prediction. The paper's models are trained with its dropout penalty, ours without it.",
+            "prediction. The paper's models have its dropout penalty, ours do not.",
         ),
         _table(
             "dilated-passes",
-            "Shared parameters, and the loss of every pass (the paper's Table 5)",
+            "Shared parameters and the loss of every pass (the paper's Table 5)",
             PASSES,
             TAGGER,
             ("conll-es", "wnut17", "conll-nl"),
             PAPER_PASSES,
-            "The paper's models are trained with its dropout penalty, and read documents. Ours are "
-            "trained without it, and read the texts as the data set has them.",
+            "The paper's models have its dropout penalty and read documents. Ours have no penalty, "
+            "and read the docs of the data set.",
         ),
     )
 }

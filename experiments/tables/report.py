@@ -11,7 +11,7 @@ from experiments.runs.grid import NO_VECTORS, VECTORS
 ArmsT = Mapping[str, Optional[str]]
 
 STAND_IN = "turku-one"
-# Another one cut into sentences, for docs/dilated.md only.
+# Another one cut into sentences, for docs/dilated-results.md only.
 DATASETS = tuple(name for name in NER.langs if name not in (STAND_IN, SENTENCES))
 WITH_STAND_IN = (*DATASETS, STAND_IN)
 SEEDS = (0, 1, 2)
