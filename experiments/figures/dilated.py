@@ -1,4 +1,4 @@
-"""The figures of docs/dilated.md."""
+"""The figures of docs/dilated.md and docs/dilated-results.md."""
 
 from typing import TYPE_CHECKING
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from experiments.tables.statistics import Results
 
 _PASSES = 2
-# What is on the way to the token in the middle, by the pass that computes it; the rest is grey.
+# Of what leads to the vector of the token in the middle: by the pass. The rest is grey.
 _COLORS = (BLUE, ORANGE, GREEN)
 _REST = "#bbbbbb"
-# Of the models: what is before the comma.
+# By the recognizer: what stands before the first comma of a model's name.
 LOOKS = {NER.partition(",")[0]: Series(BLUE), TAGGER: Series(ORANGE, marker="s")}
 
 
 def _draw_field(ax: "Axes", dilations: list[int], colors: list[str], reach: int) -> None:
-    """Draw which tokens each convolution reads on the way to the vector of the token 0."""
+    """Draw which tokens each convolution reads to compute the vector of token 0."""
     from matplotlib.collections import LineCollection
 
     needed = {0}
@@ -49,7 +49,7 @@ def _draw_field(ax: "Axes", dilations: list[int], colors: list[str], reach: int)
 
 
 def _field_figure() -> dict[str, bytes]:
-    """Draw the receptive field of two passes, and of as many convolutions without dilation."""
+    """Draw the receptive field of two passes, and of equally many convolutions without dilation."""
     dilations = [1, *DILATIONS * _PASSES]
     names = ["first", *(f"pass {p + 1}" for p in range(_PASSES) for _ in DILATIONS)]
     colors = [_COLORS[0], *(_COLORS[1 + p] for p in range(_PASSES) for _ in DILATIONS)]
@@ -59,8 +59,8 @@ def _field_figure() -> dict[str, bytes]:
         upper, lower = figure.subplots(2, sharex=True)
         _draw_field(upper, dilations, colors, reach)
         upper.set_title(
-            f"dilations {DILATIONS}, {_PASSES} passes: {2 * sum(dilations) + 1} tokens, "
-            f"parameters of {1 + len(DILATIONS)} convolutions",
+            f"Dilations {DILATIONS}, {_PASSES} passes: reads {2 * sum(dilations) + 1} tokens, "
+            f"has the parameters of {1 + len(DILATIONS)} convolutions",
             loc="left",
         )
         upper.set_yticks(
@@ -69,17 +69,18 @@ def _field_figure() -> dict[str, bytes]:
         )
         _draw_field(lower, plain, [BLACK] * len(plain), reach)
         lower.set_title(
-            f"no dilation: {2 * len(plain) + 1} tokens, parameters of {len(plain)} convolutions",
+            f"No dilation: reads {2 * len(plain) + 1} tokens, "
+            f"has the parameters of {len(plain)} convolutions",
             loc="left",
         )
         lower.set_yticks(range(len(plain) + 1), ["input", *(f"{i + 1}" for i in range(len(plain)))])
         lower.set_xticks(range(-reach, reach + 1, 3))
-        lower.set_xlabel("distance in tokens from the one whose vector is computed")
+        lower.set_xlabel("position relative to the token whose vector is computed")
         return save_figure(figure, "receptive-field")
 
 
 def _scores_figure(results: "Results") -> dict[str, bytes]:
-    """Draw F1 on test over words per second, a panel a data set."""
+    """Draw F1 on test over words per second, one panel for each data set."""
     table = DILATED_TABLES["dilated-models"]
     test, speed = (
         next(g for g in table.groups if (g.metric, g.split, g.part) == key)
@@ -115,5 +116,5 @@ def _scores_figure(results: "Results") -> dict[str, bytes]:
 
 
 def make_dilated_figures(results: "Results") -> dict[str, bytes]:
-    """Draw all figures, and return the contents of each file by its name."""
+    """Draw all figures, and return the contents of the files by name."""
     return {**_field_figure(), **_scores_figure(results)}
