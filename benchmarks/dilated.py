@@ -1,7 +1,7 @@
-"""Measure iterated dilated convolutions and tagger_ner beside what spaCy recognizes entities with.
+"""Measure iterated dilated convolutions and tagger_ner against maxout windows and spaCy's ner.
 
-Encoders, decoders given the vectors of tokens, and training steps of whole pipelines. On the CPU
-all is in one thread.
+Three things are timed: encoders, decoders that are given the vectors of tokens, and training steps
+of whole pipelines. On a CPU, all of them run in one thread.
 """
 
 import random
@@ -53,12 +53,12 @@ ENCODER_PREDICT, ENCODER_TRAIN = ENCODER = ("encoder-predict", "encoder-train")
 DECODING, TRAINING = "decoding", "training"
 PARTS = (*ENCODER, DECODING, TRAINING)
 
-# Arms; the ratios are to the first of each part.
+# Arms. The ratios of a part are to its first arm.
 MAXOUT, SPACY_MAXOUT = "MaxoutWindowEncoder", "spacy.MaxoutWindowEncoder"
 DILATED = "IteratedDilatedEncoder"
 NER, GREEDY, CONSTRAINED, CRF = "spaCy's ner", "greedy", "constrained", "crf"
 CROSS_ENTROPY, EVERY_PASS = "cross entropy", "cross entropy of every pass"
-# The default of tagger_ner.
+# The default encoder of tagger_ner.
 DILATED_ENCODER = {
     "@architectures": "spacy-multihash.IteratedDilatedEncoder.v1",
     "dilations": [1, 2, 1],
@@ -77,15 +77,24 @@ COLORS = {
     EVERY_PASS: "#9ecae1",
 }
 
-HEADER = ("part", "what", "text", "arm", "of the arm", "words/s", "time of the first / its own", "")
+HEADER = (
+    "part",
+    "case",
+    "text",
+    "arm",
+    "facts",
+    "words/s",
+    "first arm's time / own time",
+    "target",
+)
 
 
 class Pair(NamedTuple):
-    """Two encoders that are alike in something.
+    """Two encoders that have one property in common.
 
-    alike: In what.
-    dilations, repeats, share: Of the IteratedDilatedEncoder.
-    depth: Of the MaxoutWindowEncoder: the nearest to the other in what they are alike.
+    alike: The property.
+    dilations, repeats, share: The settings of the IteratedDilatedEncoder.
+    depth: The depth of the MaxoutWindowEncoder that comes nearest to it in that property.
     """
 
     alike: str
@@ -96,7 +105,7 @@ class Pair(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Name it in the results."""
+        """Return the name of the pair in the results."""
         block = f"{self.dilations} x {self.repeats}{'' if self.share else ', not shared'}"
         return f"equal {self.alike}: {block} / depth {self.depth}"
 
@@ -111,7 +120,7 @@ PAIRS = [
 
 
 class Target(NamedTuple):
-    """What the ratio of an arm is to reach at least."""
+    """The least ratio that an arm should reach."""
 
     part: str
     arm: str
@@ -126,8 +135,8 @@ TARGETS = [Target(DECODING, GREEDY, [18], 5.0), Target(TRAINING, CROSS_ENTROPY, 
 class Batches(NamedTuple):
     """Batches of docs.
 
-    docs: So many.
-    words: Of so many words each at least; 0: the text's own docs.
+    docs: The number of docs.
+    words: The least number of words of each doc. 0 takes the text's own docs.
     alone: Whether each doc is a batch of its own, as in nlp(text).
     """
 
@@ -138,17 +147,17 @@ class Batches(NamedTuple):
 
 @dataclass(frozen=True)
 class Settings:
-    """How large everything is.
+    """The sizes of everything.
 
-    width: Of the vectors.
-    depth: Of the MaxoutWindowEncoder of the pipelines with spaCy's ner.
-    labels: Numbers of labels.
-    texts: What is encoded; the first two are decoded.
-    alone: What is decoded doc by doc.
-    words: Words of a training batch.
-    steps: Training steps before decoding, so that there are entities as in real text.
-    batches: How many batches the rounds take in turn.
-    repeats: Rounds of a measurement.
+    width: The width of the vectors.
+    depth: The depth of the MaxoutWindowEncoder in the pipelines with spaCy's ner.
+    labels: The numbers of labels.
+    texts: The batches that are encoded. The first two are also decoded.
+    alone: The docs that are decoded one by one.
+    words: The number of words in a training batch.
+    steps: The number of training steps before decoding, so that there are entities as in real text.
+    batches: The number of batches that the rounds take in turn.
+    repeats: The number of rounds of a measurement.
     """
 
     width: int = 96
@@ -175,12 +184,12 @@ QUICK = Settings(
 
 
 class Case(NamedTuple):
-    """What is measured side by side.
+    """One comparison.
 
     part: One of PARTS.
-    pair: The encoders that are compared; None in the other parts.
-    labels: The number of labels; 0 for encoders.
-    batches: What the batches are; where pipelines are trained, they have so many words instead.
+    pair: The encoders that are compared, None in the other parts.
+    labels: The number of labels, 0 for encoders.
+    batches: The batches. Training steps take batches of Settings.words words instead.
     """
 
     part: str
@@ -190,23 +199,23 @@ class Case(NamedTuple):
 
     @property
     def what(self) -> str:
-        """Say which encoders, or how many labels."""
+        """Return the names of the encoders, or the number of labels."""
         return f"{self.labels} labels" if self.pair is None else self.pair.name
 
     @property
     def text(self) -> str:
-        """Say how long the docs are."""
+        """Return the length of the docs in words."""
         docs = f"{self.batches.words:,} words" if self.batches.words else "short docs"
         return f"{docs}, one by one" if self.batches.alone else docs
 
     @property
     def name(self) -> str:
-        """Name it in the results."""
+        """Return the name of the case in the results."""
         return f"{self.part}/{self.what}/{self.text}"
 
 
 class Work(NamedTuple):
-    """What a case times, the tokens of its batches, and what there is to know of each arm."""
+    """The steps that a case times, the tokens of its batches, and facts of each arm."""
 
     steps: dict[str, Step]
     tokens: list[int]
@@ -214,7 +223,7 @@ class Work(NamedTuple):
 
 
 class Record(TypedDict):
-    """A case in the results; a ratio is the first arm's time by that of another."""
+    """A case in the results. A ratio is the time of the first arm divided by that of another."""
 
     part: str
     what: str
@@ -229,17 +238,17 @@ class Record(TypedDict):
 
 # Settings of a model or a component.
 Config = dict[str, Any]
-# The pipeline whose components decode, by the number of labels.
+# Gets the number of labels, and returns the pipeline whose components decode.
 Trained = Callable[[int], Language]
 
 
 def dilated(text: Text, settings: Settings, results: Results[Record], only: Sequence[str]) -> None:
-    """Measure what the results lack, each written when it is done.
+    """Measure the cases that the results lack, and write each when it is done.
 
-    text (Text): The text, of which the batches are taken.
+    text (Text): The text from which the batches are taken.
     settings (Settings): The sizes.
-    results (Results[Record]): Where each case is written when it is done.
-    only (Sequence[str]): The parts to measure; none: all.
+    results (Results[Record]): The results, to which each case is added.
+    only (Sequence[str]): The parts to measure. None of them means all.
     """
     trained = cache(partial(train_decoders, text, settings))
     bar = tqdm([c for c in plan(settings, only) if c.name not in results.records], unit="case")
@@ -251,7 +260,7 @@ def dilated(text: Text, settings: Settings, results: Results[Record], only: Sequ
 def plan(settings: Settings, only: Sequence[str]) -> list[Case]:
     """List the cases.
 
-    Raises ValueError for a part that is none of ours.
+    Raises ValueError for an unknown part.
     """
     if unknown := sorted(set(only) - set(PARTS)):
         raise ValueError(f"--only takes {', '.join(PARTS)}, was given {', '.join(unknown)}.")
@@ -264,7 +273,7 @@ def plan(settings: Settings, only: Sequence[str]) -> list[Case]:
 
 
 def measure(case: Case, text: Text, settings: Settings, trained: Trained) -> Record:
-    """Time all arms in turns."""
+    """Time all arms of a case in turns."""
     fix_random_seed(0)
     if case.pair is not None:
         work = make_encoder_work(case, case.pair, text, settings)
@@ -292,7 +301,7 @@ def measure(case: Case, text: Text, settings: Settings, trained: Trained) -> Rec
 
 
 def to_the_end(step: Step) -> Step:
-    """Start when a GPU has done what came before, and end when it has done what is timed."""
+    """Let a step begin when the GPU is idle, and end when the GPU has finished it."""
 
     def prepare(i: int) -> Callable[[], object]:
         run = step(i)
@@ -308,20 +317,20 @@ def to_the_end(step: Step) -> Step:
 
 
 def synchronize() -> None:
-    """Wait for the GPU, if it is what we run on."""
+    """Wait for the GPU, if there is one in use."""
     ops = get_current_ops()
     if isinstance(ops, CupyOps):
         ops.xp.cuda.get_current_stream().synchronize()
 
 
 def make_batches(docs: Sequence[Doc], batches: Batches, number: int) -> list[list[Doc]]:
-    """Take batches of docs as they are, or put together to more words."""
+    """Take batches of docs, as they are or merged into longer ones."""
     docs = merge_docs(docs, batches.words) if batches.words else docs
     return take_batches(docs, partial(take_docs, size=batches.docs), number)
 
 
 def make_encoder_work(case: Case, pair: Pair, text: Text, settings: Settings) -> Work:
-    """Set up a pair of encoders, and spaCy's with the weights of the one that does the same."""
+    """Set up a pair of encoders, and spaCy's encoder with the weights of our maxout encoder."""
     _, dilations, repeats, share, depth = pair
     width, xp = settings.width, get_current_ops().xp
     batches = make_batches(text.docs, case.batches, settings.batches)
@@ -349,13 +358,13 @@ def make_encoder_work(case: Case, pair: Pair, text: Text, settings: Settings) ->
 
 
 def count_parameters(*models: Model) -> float:
-    """Count the parameters of models that are initialized."""
+    """Count the parameters of initialized models."""
     size = model_size(*models)
     return 0 if size is None else size.parameters
 
 
 def make_decoding_work(case: Case, text: Text, settings: Settings, nlp: Language) -> Work:
-    """Set up the components that decode, on the same vectors of the same docs."""
+    """Set up the components that decode, all with the same vectors of the same docs."""
     batches = make_batches(text.docs, case.batches, settings.batches)
     pipes = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, TrainablePipe)}
     tok2vec = pipes.pop("tok2vec")
@@ -387,17 +396,17 @@ def annotate(pipe: TrainablePipe, docs: Sequence[Doc]) -> Sequence[Doc]:
 
 
 def annotate_alone(pipe: TrainablePipe, docs: Sequence[Doc]) -> Sequence[Doc]:
-    """Predict and set the entities of one doc after the other."""
+    """Predict and set the entities of docs, one doc at a time."""
     return [each for doc in docs for each in annotate(pipe, [doc])]
 
 
 def entity_share(docs: Sequence[Doc]) -> float:
-    """Find the share of tokens that are in entities."""
+    """Compute the share of tokens that are in entities."""
     return round(sum(len(ent) for doc in docs for ent in doc.ents) / count_tokens(docs), 4)
 
 
 def make_training_work(case: Case, text: Text, settings: Settings) -> Work:
-    """Set up a pipeline for each component, ours with the encoder that it was made for."""
+    """Set up a pipeline for each component: ner with maxout windows, the others dilated."""
     docs = split_labels(text.docs, case.labels)
     batches = take_batches(docs, partial(take_tokens, size=settings.words), settings.batches)
     listener, own = listen(settings), tok2vec_model(settings, DILATED_ENCODER)
@@ -417,7 +426,7 @@ def make_training_work(case: Case, text: Text, settings: Settings) -> Work:
 
 
 def train_decoders(text: Text, settings: Settings, labels: int) -> Language:
-    """Train all components that decode a little, on one tok2vec."""
+    """Train all components that decode for some steps, on one shared tok2vec."""
     docs = split_labels(text.docs, labels)
     batches = take_batches(docs, partial(take_tokens, size=settings.words), settings.steps)
     listener = listen(settings)
@@ -432,11 +441,13 @@ def train_decoders(text: Text, settings: Settings, labels: int) -> Language:
 
 
 def split_labels(docs: Sequence[Doc], number: int) -> list[Doc]:
-    """Copy docs whose entities have so many labels, as equally many parts of each as can be.
+    """Copy docs, and split the labels of their entities into a given number.
 
-    A label is split by the first letters of its entities, which a model can learn.
+    Each label is split into about equally many parts, by the first letters of its entities, which a
+    model can learn.
 
-    Raises ValueError if there are more labels, or fewer first letters of a label than its parts.
+    Raises ValueError if the docs have more labels than that, or if a label has more parts than
+    first letters.
     """
     letters: dict[str, set[str]] = {}
     for ent in (ent for doc in docs for ent in doc.ents):
@@ -470,8 +481,9 @@ def build(
 ) -> Language:
     """Build a pipeline, and initialize it for the labels of docs.
 
-    tok2vec (Optional[Config]): The model of its tok2vec component, if it has one.
-    components (Mapping[str, tuple[str, Config]]): Factory and settings of each other component.
+    tok2vec (Optional[Config]): The model of the tok2vec component, or None for no such component.
+    components (Mapping[str, tuple[str, Config]]): The factory and the settings of each other
+        component, by its name.
     """
     fix_random_seed(0)
     nlp = spacy.blank(lang)
@@ -484,7 +496,7 @@ def build(
 
 
 def tok2vec_model(settings: Settings, encoder: Config) -> Config:
-    """Put our embedding before an encoder."""
+    """Make the settings of a tok2vec of our embedding and an encoder."""
     embedding = {
         "@architectures": "spacy-multihash.MultiHashEmbed.v1",
         "width": settings.width,
@@ -524,7 +536,7 @@ def ner(tok2vec: Config) -> tuple[str, Config]:
 
 
 def tagger(decoder: str, tok2vec: Config) -> tuple[str, Config]:
-    """Make the settings of a tagger_ner; that with the decoder "crf" learns transitions."""
+    """Make the settings of a tagger_ner, which learns transitions if the decoder is "crf"."""
     architecture = "spacy-multihash.TokenTagger.v1"
     learn = {"learn_transitions": decoder == CRF}
     model = {"@architectures": architecture, **learn, "tok2vec": tok2vec}
@@ -532,7 +544,7 @@ def tagger(decoder: str, tok2vec: Config) -> tuple[str, Config]:
 
 
 def find_target(record: Record, arm: str) -> Optional[float]:
-    """Find the target of an arm, if it has one."""
+    """Return the target of an arm, if it has one."""
     found = (
         target.least
         for target in TARGETS
@@ -556,7 +568,7 @@ def table_rows(records: Mapping[str, Record]) -> list[tuple[str, ...]]:
 
 
 def draw(path: Path, records: Mapping[str, Record], title: str) -> None:
-    """Draw the ratios as bars, with their intervals and targets."""
+    """Draw the ratios as bars, with intervals and targets."""
     from matplotlib.figure import Figure
 
     panels: dict[tuple[str, str], list[Bar]] = {}
@@ -582,17 +594,21 @@ def draw(path: Path, records: Mapping[str, Record], title: str) -> None:
 
 def dilated_cli(
     quick: Quick = False,
-    only: Annotated[Optional[list[str]], typer.Option(help=f"Measure {', '.join(PARTS)}")] = None,
+    only: Annotated[
+        Optional[list[str]],
+        typer.Option(help=f"Part to measure: {', '.join(PARTS)}; can be repeated"),
+    ] = None,
     repeats: Repeats = None,
     output: Annotated[
-        Optional[Path], typer.Option(help="JSON file, benchmarks/results/dilated.json if not given")
+        Optional[Path],
+        typer.Option(help="JSON file of the results. Default: benchmarks/results/dilated.json"),
     ] = None,
     plot: Plot = None,
     fresh: Fresh = False,
 ) -> None:
     """Compare dilated convolutions and tagger_ner with maxout windows and spaCy's ner.
 
-    On a GPU if there is one. A run that was stopped goes on where it was when it is started again.
+    Runs on a GPU if there is one. A stopped run continues where it was when it is started again.
 
     DOCS: benchmarks/README.md of spacy-multihash
     """
