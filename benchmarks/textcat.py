@@ -1,4 +1,4 @@
-"""Measure text classifiers beside each other: training steps and prediction."""
+"""Measure text classifiers beside each other, in training and in prediction."""
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -45,12 +45,12 @@ HEADER = ("step", "model", "parameters", "words/s", f"time / {BASE}")
 
 
 class Settings(NamedTuple):
-    """How much is done.
+    """How much is measured.
 
-    docs: Of a batch.
-    batches: So many are taken in turn.
-    dictionary: The split that deep counts its n-grams in.
-    model: Replaces settings of the models that have them.
+    docs: Documents in a batch.
+    batches: How many batches take turns.
+    dictionary: The split in which the deep model counts its n-grams.
+    model: Settings to replace, in the models that have them.
     """
 
     docs: int = 256
@@ -64,7 +64,7 @@ QUICK = Settings(8, 2, "dev", {"rows": 1000, "importance_rows": 10_000, "length"
 
 
 class Record(TypedDict):
-    """One step of all models; a ratio is a model's time by that of `BASE`."""
+    """One step of all models; a ratio is a model's time divided by that of `BASE`."""
 
     words: list[int]
     parameters: dict[str, int]
@@ -75,7 +75,7 @@ class Record(TypedDict):
 
 @contextmanager
 def open_corpus() -> Iterator[tuple[str, Path]]:
-    """Give the name and folder of AG News, if it was converted, else of topics that are made."""
+    """Yield the name and folder of AG News if it was converted, otherwise of generated topics."""
     if all((AG_NEWS / f"{split}.spacy").is_file() for split in ("train", "dev")):
         yield "AG News", AG_NEWS
         return
@@ -93,7 +93,7 @@ def load_text(name: str, folder: Path) -> Text:
 def textcat(
     folder: Path, docs: Sequence[Doc], settings: Settings, rounds: int, results: Results[Record]
 ) -> None:
-    """Measure the steps that the results lack, each written when it is done."""
+    """Measure the steps that the results lack, and write each one when it is done."""
     missing = [step for step in COLORS if step not in results.records]
     if not missing:
         return
@@ -105,7 +105,7 @@ def textcat(
 
 
 def build(arm: str, folder: Path, docs: Sequence[Doc], settings: Settings) -> Language:
-    """Build the pipeline of a config and initialize it, with the labels of some docs."""
+    """Build the pipeline of a config, and initialize it with the labels of some docs."""
     config = load_config(ROOT / "configs" / "textcat" / f"{arm}.cfg")
     config["paths"]["train"] = str(folder / f"{settings.dictionary}.spacy")
     model = config["components"]["textcat"]["model"]
@@ -118,7 +118,7 @@ def build(arm: str, folder: Path, docs: Sequence[Doc], settings: Settings) -> La
 
 
 def make_examples(nlp: Language, docs: Sequence[Doc]) -> list[Example]:
-    """Make examples for a pipeline of the words and labels of docs of another vocab."""
+    """Make examples for a pipeline from the words and labels of docs of another vocab."""
     return [
         Example.from_dict(made, {"cats": doc.cats})
         for made, doc in zip(make_docs(nlp, docs), docs, strict=True)
@@ -128,7 +128,7 @@ def make_examples(nlp: Language, docs: Sequence[Doc]) -> list[Example]:
 def measure(
     step: str, pipelines: Mapping[str, Language], batches: Sequence[Sequence[Doc]], rounds: int
 ) -> Record:
-    """Time a step of all models in turns, in one thread."""
+    """Time a step of all models in turns, on one thread."""
     make_step = {UPDATE: update_step, PREDICT: predict_step, ALONE: alone_step}[step]
     steps = {arm: make_step(nlp, batches) for arm, nlp in pipelines.items()}
     with limit_threads(1):
@@ -147,7 +147,7 @@ def measure(
 
 
 def update_step(nlp: Language, batches: Sequence[Sequence[Doc]]) -> Step:
-    """Train on the batches in turn, as the config says."""
+    """Make training steps on the batches in turn, as the config says."""
     config = nlp.config.interpolate()["training"]
     optimizer = registry.resolve({"optimizer": config["optimizer"]})["optimizer"]
 
@@ -159,14 +159,14 @@ def update_step(nlp: Language, batches: Sequence[Sequence[Doc]]) -> Step:
 
 
 def predict_step(nlp: Language, batches: Sequence[Sequence[Doc]]) -> Step:
-    """Predict the batches in turn, without a tokenizer."""
+    """Make predictions of the batches in turn, without a tokenizer."""
     predict = nlp.get_pipe("textcat").predict  # type: ignore[attr-defined]
     made = [make_docs(nlp, batch) for batch in batches]
     return lambda i: partial(predict, made[i % len(made)])
 
 
 def alone_step(nlp: Language, batches: Sequence[Sequence[Doc]]) -> Step:
-    """Predict the docs of the batches in turn, each alone, as a service does."""
+    """Make predictions of the docs one by one, as a service does."""
     predict = nlp.get_pipe("textcat").predict  # type: ignore[attr-defined]
     made = [make_docs(nlp, batch) for batch in batches]
 
@@ -230,7 +230,7 @@ def textcat_cli(
 ) -> None:
     """Measure our text classifiers beside spaCy's, as configs/textcat builds them.
 
-    A run that was stopped goes on where it was when it is started again.
+    A run that was stopped continues where it was when you start it again.
 
     DOCS: benchmarks/README.md of spacy-multihash
     """

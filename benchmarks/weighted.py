@@ -1,4 +1,4 @@
-"""Measure what importance parameters cost: MultiWeightedHashEmbed by MultiHashEmbed."""
+"""Measure the time of MultiWeightedHashEmbed, divided by that of MultiHashEmbed."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -28,19 +28,19 @@ UNWEIGHTED, WEIGHTED = "MultiHashEmbed", "MultiWeightedHashEmbed"
 ARMS = (WEIGHTED, UNWEIGHTED)
 ONE, ALL = "1 thread", "all threads"
 COLORS = {ONE: "#c6dbef", ALL: "#6baed6"}
-# The rounds take so many in turn.
+# The rounds take turns with so many batches.
 BATCHES = 4
-# Our target: the time of a training step at k = 2 is at most this multiple.
+# Our target: a training step with k = 2 takes at most this many times as long.
 TARGET = 1.3
-HEADER = ("step", "tokens", "width", "hashes", "rows", "threads", "weighted time / unweighted")
+HEADER = ("step", "tokens", "width", "hashes", "rows", "threads", "weighted / unweighted time")
 
 
 class Case(NamedTuple):
-    """One embedding, and what is done with it.
+    """One embedding, and the step that is measured.
 
     step: "predict", "train" (forward and backward), "update" (and the optimizer), or "tables"
         (forward and backward through the tables of all attributes alone, without the mix).
-    rows: Component vectors of each attribute, as a multiple of the usual.
+    rows: Component vectors of each attribute, as a multiple of the default.
     """
 
     step: str
@@ -58,7 +58,7 @@ class Case(NamedTuple):
 
 
 class Record(TypedDict):
-    """A case in the results; `ratio` is the weighted time by the unweighted one."""
+    """A case in the results; `ratio` is the weighted time divided by the unweighted time."""
 
     case: dict[str, object]
     num_threads: int
@@ -80,7 +80,7 @@ QUICK = [
 
 
 def weighted(text: Text, cases: Sequence[Case], rounds: int, results: Results[Record]) -> None:
-    """Measure the cases that the results lack, each written when it is done."""
+    """Measure the cases that the results lack, and write each one when it is done."""
     bar = tqdm([case for case in cases if case.name not in results.records], unit="case")
     for case in bar:
         bar.set_postfix_str(case.name)
@@ -203,7 +203,7 @@ def weighted_cli(
 ) -> None:
     """Measure MultiWeightedHashEmbed beside MultiHashEmbed, on the same weights.
 
-    A run that was stopped goes on where it was when it is started again.
+    A run that was stopped continues where it was when you start it again.
 
     DOCS: benchmarks/README.md of spacy-multihash
     """
