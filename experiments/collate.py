@@ -23,7 +23,7 @@ CORPORA = Path("results") / "corpora"
 DOCS = Path("docs")
 # Of each page but the report's.
 PAGES: Mapping[str, Mapping[str, Table]] = {
-    "weighted.md": WEIGHTED_TABLES,
+    "weighted-results.md": WEIGHTED_TABLES,
     "dilated-results.md": DILATED_TABLES,
 }
 PAGE = "results.md"
@@ -87,7 +87,7 @@ def collate(folder: Path, corpora: Path, report: Path, docs: Path) -> Results:
         page: {name: render_table(results, table) for name, table in tables.items()}
         for page, tables in PAGES.items()
     }
-    pages["weighted.md"]["gains"] = render_gains(results)
+    pages["weighted-results.md"]["gains"] = render_gains(results)
     texts = {
         docs / page: fill((docs / page).read_text(encoding="utf8"), of_page, docs / page)
         for page, of_page in pages.items()

@@ -12,7 +12,13 @@ from tests.helpers.paths import ROOT
 
 @pytest.mark.parametrize(
     ("name", "least"),
-    [("convert-weights", 20), ("dilated", 12), ("how-it-works", 20), ("weighted", 20)],
+    [
+        ("convert-weights", 20),
+        ("dilated", 12),
+        ("how-it-works", 20),
+        ("weighted", 20),
+        ("weighted-results", 6),
+    ],
 )
 def test_worked_example_is_true(name: str, least: int) -> None:
     path = ROOT / "docs" / f"{name}.md"

@@ -1,4 +1,4 @@
-"""The figures of docs/weighted.md."""
+"""The figures of docs/weighted-results.md."""
 
 from typing import TYPE_CHECKING
 
@@ -36,7 +36,7 @@ BUDGET_LOOKS = {
     IMPORTANCE_1: Series(ORANGE, marker="s", line="--"),
     NEAR_ZERO: Series(GREEN, marker="^", line=":"),
 }
-# Of the points of models: hash embeddings, the hashing trick, and spaCy's own.
+# The points of hash embeddings, of the hashing trick, and of spaCy's own models.
 KINDS = {
     "hash embedding": Series(BLUE),
     "hashing trick": Series(ORANGE, marker="s"),
@@ -45,7 +45,7 @@ KINDS = {
 
 
 def kind_of(model: str) -> str:
-    """Return which of `KINDS` a model is of: deep ones and ensembles are of hash embeddings."""
+    """Return the one of `KINDS` of a model: deep models and ensembles are hash embeddings."""
     return next((kind for kind in KINDS if model.startswith(kind)), "hash embedding")
 
 
@@ -67,7 +67,7 @@ def _budget_figure(results: "Results") -> dict[str, bytes]:
         ]
         for group in table.groups
     }
-    xlabel = "parameters of the tables, as a share of the default ones"
+    xlabel = "parameters of the tables, as a share of the default"
     return line_figure("budgets", tuple(SHARES), xlabel, rows, BUDGET_LOOKS)
 
 

@@ -1,4 +1,4 @@
-"""The short table of docs/weighted.md: what importance parameters bring with few rows and many."""
+"""The short table of docs/weighted-results.md: what importance adds with few rows and many."""
 
 from collections.abc import Iterator
 
@@ -7,6 +7,7 @@ from experiments.tables.report import METRICS, MULTI_HASH, Comparison, Group
 from experiments.tables.statistics import MISSING, Results
 from experiments.tables.weighted import (
     BUDGET_DATASETS,
+    MULTI_WEIGHTED,
     NEAR_ZERO,
     SHARES,
     WEIGHTED_TABLES,
@@ -15,13 +16,13 @@ from experiments.tables.weighted import (
 
 
 def render_gains(results: Results) -> str:
-    """Write how much more F1 there is with importance parameters than without, as Markdown."""
+    """Write the F1 with importance parameters minus the F1 without, as Markdown."""
     table = WEIGHTED_TABLES["budgets"]
     header = ["rows", *(f"{name}, {g.split}" for name in BUDGET_DATASETS for g in table.groups)]
     lines = [[share, *_gains(results, share)] for share in SHARES]
     title = (
-        f"**F1 of {NEAR_ZERO} at first, minus that of {MULTI_HASH} with as many parameters.** "
-        "Rows are the default ones, or a share of them."
+        f"**F1 of {MULTI_WEIGHTED} minus F1 of {MULTI_HASH}, with equally many parameters.** "
+        "Importance starts near zero. Rows are the default ones, or a share of them."
     )
     return f"{title}\n\n{markdown(header, lines, left=(0,))}"
 

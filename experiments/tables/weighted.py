@@ -1,4 +1,4 @@
-"""The tables of docs/weighted.md: which runs and which numbers each is made of."""
+"""The tables of docs/weighted-results.md: which runs and which numbers each is made of."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,16 +14,16 @@ BUDGET_DATASETS = ("wnut17", "conll-es")
 WEIGHTED = "weighted"
 MULTI_HASH_2 = f"{MULTI_HASH}, two hashes"
 MULTI_WEIGHTED = "MultiWeightedHashEmbed"
-IMPORTANCE_1 = f"{MULTI_WEIGHTED}, importance of 1"
-NEAR_ZERO = f"{MULTI_WEIGHTED}, importance near zero"
+IMPORTANCE_1 = f"{MULTI_WEIGHTED}, importance starts at 1"
+NEAR_ZERO = f"{MULTI_WEIGHTED}, importance starts near zero"
 SHARES = {"100 %": 1.0, **{f"{100 * share:.0f} %": share for share in BUDGETS.values()}}
 
 
 def _by_share(whole: str, part: str) -> dict[str, str]:
     """Return the arm of each share of the default rows.
 
-    whole (str): That of all of them.
-    part (str): The others, by a key of `BUDGETS`.
+    whole (str): The arm with all rows.
+    part (str): The other arms, by a key of `BUDGETS`.
     """
     return dict(zip(SHARES, (whole, *map(part.format, BUDGETS)), strict=True))
 
@@ -45,44 +45,46 @@ STARTS_DATASETS = (*BUDGET_DATASETS, "anem")
 STARTS = {
     MULTI_HASH: HASH_EMBED,
     MULTI_HASH_2: "hashes_2",
-    f"{MULTI_HASH_2}, tables near zero": "hashes_2_near_zero",
+    f"{MULTI_HASH_2}, tables start near zero": "hashes_2_near_zero",
     IMPORTANCE_1: WEIGHTED,
     NEAR_ZERO: f"{WEIGHTED}_near_zero",
 }
 
 HASH, TRICK = "hash embedding", "hashing trick"
-DEEP, ENSEMBLE = "deep, dictionary", "ensemble of three, dictionary"
+DEEP, ENSEMBLE = "deep, with dictionary", "ensemble of three, with dictionary"
 MODELS = {
     HASH: "hash_embed",
     TRICK: "hashing_trick",
-    f"{TRICK}, as many parameters": "hashing_trick_equal",
+    f"{TRICK}, 4 M parameters": "hashing_trick_equal",
     f"{HASH}, five times the rows": "hash_embed_large",
     f"{TRICK}, five times the rows": "hashing_trick_large",
     "spaCy's TextCatBOW": "bow",
     "spaCy's TextCatReduce (TextCatCNN)": "cnn",
-    f"{HASH}, one D1 for both": "hash_embed_dependent",
-    f"{HASH}, importance of 1 at first": "hash_embed_ones",
+    f"{HASH}, one hash function for both tables": "hash_embed_dependent",
+    f"{HASH}, importance starts at 1": "hash_embed_ones",
     f"{HASH}, the authors' initialization": "hash_embed_authors_init",
-    f"{TRICK}, near zero at first": "hashing_trick_near_zero",
-    f"{TRICK}, as many parameters, near zero at first": "hashing_trick_equal_near_zero",
+    f"{TRICK}, starts near zero": "hashing_trick_near_zero",
+    f"{TRICK}, 4 M parameters, starts near zero": "hashing_trick_equal_near_zero",
     f"{HASH}, input dropout": "input_dropout",
     f"{TRICK}, input dropout": "hashing_trick_input_dropout",
     DEEP: "deep",
     ENSEMBLE: "ensemble",
 }
-VERDICTS_NOTE = "The verdicts are explained in [results.md](results.md#what-each-verdict-means)."
+VERDICTS_NOTE = "[results.md](results.md#what-each-verdict-means) defines the verdicts."
 CLASSIFIERS_NOTE = (
-    "spaCy's own classifiers are trained with spaCy's default dropout of 0.1 and L2 of 0.01, the "
-    "others with neither. The rest of [training] is the same for all. CPU s are those of whichever "
-    "machine made the run, an Intel Xeon or an AMD EPYC: a rough guide only. Intervals are over "
-    "seeds of weights and batches, with one hash seed. They leave out the test set's own error"
+    "spaCy's own classifiers have its default dropout of 0.1 and L2 of 0.01, the others neither. "
+    "The rest of [training] is the same for all. CPU seconds are those of the machine that a run "
+    "was on, an Intel Xeon or an AMD EPYC: they show no more than the order of magnitude. "
+    "Intervals are over seeds of weights and batches, with one hash seed, and leave out the test "
+    "set's own error"
 )
 SPEEDS = Path(__file__).parents[2] / "benchmarks" / "results" / "textcat.json"
 SPEED_NOTE = (
-    "words/s are those of nlp.update with batches of 256 texts and one thread, side by side in one "
-    "run of `python -m benchmarks.textcat`, which measures some of the models."
+    "Words per second are those of nlp.update with batches of 256 texts on one thread. "
+    "`python -m benchmarks.textcat` measured some of the models, side by side in one run."
 )
-# Svenstrup et al. 2017, Table 2 and sections 5.3 to 5.5. Deep: the paper gives no number.
+# Svenstrup et al. 2017, Table 2 and sections 5.3 to 5.5. The paper gives no number of parameters
+# of its deep models.
 PAPER_ACCURACY = {HASH: "0.924", TRICK: "0.920", DEEP: "0.915", ENSEMBLE: "0.920"}
 PAPER_PARAMETERS = {HASH: "40 M", TRICK: "200 M", ENSEMBLE: "150 M"}
 
@@ -101,7 +103,7 @@ def _budget_table() -> Table:
     groups = tuple(Group(lines, "f", split, "all", split) for split in ("dev", "test"))
     return Table(
         "budgets",
-        "Entities: importance parameters or more rows, with equal numbers of parameters",
+        "Entities: importance parameters or more rows, with equally many parameters",
         groups,
         tuple(
             Comparison(
@@ -115,10 +117,10 @@ def _budget_table() -> Table:
             for without in (MULTI_HASH, MULTI_HASH_2)
         ),
         BUDGET_DATASETS,
-        note="Shares are of the default rows, parameters those of the tables. No static vectors. "
-        f"{MULTI_HASH} has four hash functions unless its line says two; {MULTI_WEIGHTED} has two. "
-        "Importance parameters start at 1, or near zero as in the authors' code. "
-        f"{VERDICTS_NOTE}",
+        note="A percentage is the share of the default rows. Parameters are those of the tables. "
+        f"There are no static vectors. {MULTI_HASH} has four hash functions unless its line says "
+        f"two, {MULTI_WEIGHTED} has two. Importance starts at 1, or near zero as in the authors' "
+        f"code. {VERDICTS_NOTE}",
         lines="rows and embedding",
         facts={"parameters": parameters},
     )
@@ -132,17 +134,17 @@ def _starts_table() -> Table:
         (dev, test),
         against(dev, NEAR_ZERO) + against(test, NEAR_ZERO),
         STARTS_DATASETS,
-        note="All have equal numbers of parameters. Tables that start near zero are drawn from "
-        "N(0, 0.0005), as importance is in the authors' code; all others from [-0.1, 0.1). No "
-        f"static vectors. {VERDICTS_NOTE}",
+        note="All have equally many parameters, and no static vectors. What starts near zero is "
+        "drawn from N(0, 0.0005), as importance is in the authors' code. All other tables are "
+        f"drawn from [-0.1, 0.1). {VERDICTS_NOTE}",
         lines="embedding",
     )
 
 
 def _training_speeds() -> dict[str, str]:
-    """Tell how fast models are trained, as the benchmark measured them side by side.
+    """Return how fast models are trained, as the benchmark measured them side by side.
 
-    The time of a run alone is at the mercy of what else its machine did.
+    The time of a single run depends on what else its machine did.
     """
     speeds = srsly.read_json(SPEEDS)["results"]["update"]["words_per_second"]
     return {model: f"{speeds[arm]:,.0f}" for model, arm in MODELS.items() if arm in speeds}
@@ -178,13 +180,13 @@ WEIGHTED_TABLES = {
             AG_NEWS,
             MODELS,
             "We use 47,171 of the 120,000 texts of the official training set, about 5 % of them as "
-            "dev. The paper's models were trained on all of AG News: their numbers are not "
-            "comparable, and shown for their order only. The paper's shallow models have ten times "
-            "as many rows. Its ensemble has ten members of 50,000 rows, width 200 and layers of "
-            "1000 units; ours has three members of 10,000 rows, width 50 and layers of 200 units. "
-            f"The dictionaries of '{DEEP.partition(',')[0]}' and of the ensemble hold the n-grams "
-            f"that occur at least twice, at most 999,999 of them. {SPEED_NOTE} {CLASSIFIERS_NOTE} "
-            f"(7,600 texts). {VERDICTS_NOTE}",
+            "dev. The paper's models were trained on all of AG News: its numbers are not "
+            "comparable, and only their order is of interest. Its shallow models have ten times as "
+            "many rows. Its ensemble has ten members of 50,000 rows, width 200 and layers of 1,000 "
+            "units; ours has three of 10,000 rows, width 50 and layers of 200 units. The "
+            "dictionary of the deep model and of the ensemble has n-grams that occur at least "
+            f"twice, at most 999,999. {SPEED_NOTE} {CLASSIFIERS_NOTE} (7,600 texts). "
+            f"{VERDICTS_NOTE}",
             {
                 "paper's test accuracy (all of AG News)": PAPER_ACCURACY,
                 "paper's parameters": PAPER_PARAMETERS,
@@ -196,7 +198,7 @@ WEIGHTED_TABLES = {
             "Text classification, generated topics",
             TOPICS,
             {model: arm for model, arm in MODELS.items() if arm in BASIC},
-            f"Needs no data. {CLASSIFIERS_NOTE}. {VERDICTS_NOTE}",
+            f"The texts are generated, without a download. {CLASSIFIERS_NOTE}. {VERDICTS_NOTE}",
             {},
         ),
     )

@@ -102,7 +102,7 @@ def build_multi_weighted_hash_embed_v1(
     importance_init (Optional[Callable]): Initializer of importance parameters. Null takes a normal
         distribution with a standard deviation of 0.0005, as the authors' code does: a symbol counts
         for nothing until training finds that it matters. With 1, training begins as that of
-        MultiHashEmbed, and scores were lower (docs/weighted.md).
+        MultiHashEmbed, and scores were lower (docs/weighted-results.md).
 
     Raises ValueError for an unknown attribute, for lists of unequal lengths, and for a number that
     is out of range; and at initialization if importance is looked up and there are no tables.

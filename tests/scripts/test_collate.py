@@ -40,7 +40,7 @@ def make_page(path: Path, names: Optional[list[str]] = None) -> Path:
 def make_pages(folder: Path) -> Path:
     """Write all pages, and return that of the report's tables."""
     for name, tables in collate.PAGES.items():
-        make_page(folder / name, [*tables, *(["gains"] if name == "weighted.md" else [])])
+        make_page(folder / name, [*tables, *(["gains"] if name == "weighted-results.md" else [])])
     return make_page(folder / collate.PAGE)
 
 
@@ -238,8 +238,8 @@ def test_weighted_models_are_compared_at_each_budget(tmp_path: Path) -> None:
     write_results(tmp_path, "wnut17", "weighted_near_zero_budget_1_percent", [0.20, 0.21, 0.22])
     text = render_table(run_results.load(tmp_path, REPORT), WEIGHTED_TABLES["budgets"])
     assert " 18 of 72 runs. " in text.splitlines()[0]
-    assert "explained in [results.md](results.md#" in text.splitlines()[0]
-    zero, one = (f"MultiWeightedHashEmbed, importance {what}" for what in ("near zero", "of 1"))
+    assert "[results.md](results.md#" in text.splitlines()[0]
+    zero, one = (f"MultiWeightedHashEmbed, importance starts {at}" for at in ("near zero", "at 1"))
     for embedding, parameters, f in (
         ("MultiHashEmbed", "12,000", 0.11),
         ("MultiHashEmbed, two hashes", "12,000", 0.16),
