@@ -41,7 +41,7 @@ def test_every_registered_name_is_documented(document: str) -> None:
     text = (ROOT / document).read_text("utf8")
     setup = (ROOT / "setup.cfg").read_text("utf8")
     names = re.findall(
-        r"^    (\S+) = spacy_multihash\.(?!cli)\w+:",
+        r"^    (\S+) = spacy_multihash\.(?!cli)[\w.]+:",
         setup,
         re.M,
     )
