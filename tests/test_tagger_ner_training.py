@@ -28,7 +28,9 @@ from spacy_multihash.cli.inspect_rows import inspect_rows
 from spacy_multihash.convert.pipeline import accelerate
 from spacy_multihash.corpus.entities import Matching
 from spacy_multihash.inspection.importance import Ranking, symbol_importance
+from spacy_multihash.ner.biluo import tag_names
 from tests.helpers.corpora import CALLBACK, LOOKUP, make_docs, write_corpus
+from tests.helpers.linear_chain import valid_sequences
 from tests.helpers.paths import ROOT
 from tests.helpers.tagger_ner import (
     CRF,
@@ -119,16 +121,44 @@ def test_each_decoder_finds_what_was_learnt(decoder: str, learn: bool) -> None:
 
 
 def test_transitions_are_learnt() -> None:
-    transitions = pipe_of(trained(CRF)).model.get_param("transitions")
-    assert abs(transitions).max() > 0.01
-    assert numpy.isfinite(transitions).all()
+    nlp = trained(CRF)
+    names = tag_names(pipe_of(nlp).labels)
+    before, after = (pipe_of(n).model.get_param("transitions") for n in (initialized(CRF), nlp))
+    allowed = numpy.zeros(before.shape, dtype=bool)
+    for tags in valid_sequences(len(pipe_of(nlp).labels), 4):
+        allowed[tags[:-1], tags[1:]] = True
+    assert_array_equal(before, 0)
+    assert_array_equal(after[~allowed], 0)
+    # In the sentences, the second tag follows the first one wherever that is.
+    for first, second in (("B-GPE", "L-GPE"), ("L-GPE", "O"), ("U-PER", "O"), ("U-GPE", "O")):
+        row, column = names.index(first), names.index(second)
+        others = numpy.delete(after[row], column)[numpy.delete(allowed[row], column)]
+        assert after[row, column] > others.max() + 0.05, (first, second)
 
 
 @pytest.mark.parametrize("embed", [EMBED, SPACY_EMBED, WEIGHTED], ids=lambda e: e["@architectures"])
-def test_words_are_dropped_whatever_embeds_them(embed: dict[str, Any]) -> None:
+def test_words_are_dropped_whatever_embeds_them(
+    embed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     nlp = initialized(tagger(tok2vec(embed=embed), word_dropout=0.5))
-    losses = {pipe_of(nlp).update(examples_of(nlp), drop=0.1)["tagger_ner"] for _ in range(3)}
-    assert len(losses) == 3 and numpy.isfinite(list(losses)).all()
+    layer = pipe_of(nlp).model.get_ref("tok2vec").get_ref("embed")
+    forward, given = layer._func, []
+
+    def watched(model: Model, docs: list[Any], is_train: bool) -> Any:
+        given.append(docs)
+        return forward(model, docs, is_train)
+
+    monkeypatch.setattr(layer, "_func", watched)
+    examples = examples_of(nlp)
+    pipe_of(nlp).update(examples, drop=0.1)
+    (seen,) = given
+    unknown = numpy.concatenate([doc.to_array("NORM") == 0 for doc in seen])
+    plain = numpy.concatenate(layer.predict([example.predicted for example in examples]))
+    vectors = numpy.concatenate(layer.predict(seen))
+    assert 0.2 < unknown.mean() < 0.8
+    assert_allclose(vectors[~unknown], plain[~unknown], atol=1e-5)
+    assert_allclose(vectors[unknown], vectors[unknown][:1].repeat(unknown.sum(), axis=0), atol=1e-5)
+    assert (abs(vectors - plain)[unknown].max(axis=1) > 0.01).all()
 
 
 def test_word_dropout_is_refused_by_embeddings_of_characters() -> None:
