@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy
 import pytest
 import spacy
@@ -5,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from spacy.language import Language
 from spacy.ml.models.tok2vec import MaxoutWindowEncoder, MishWindowEncoder, MultiHashEmbed
 from spacy.tokens import Doc
-from thinc.api import Model
+from thinc.api import SGD, Model, fix_random_seed
 
 from spacy_multihash import (
     build_maxout_window_encoder_v1,
@@ -15,6 +17,7 @@ from spacy_multihash import (
     encoder_from_spacy,
     encoder_to_spacy,
 )
+from tests.helpers.maxout import random_vectors
 
 TEXTS = ["Anna met Anna in Rome .", "", "The shares of Xerox Corp. rose 12 % in 1998 ."]
 ATTRS = ["NORM", "SHAPE", "SPACY"]
@@ -58,16 +61,24 @@ def test_converted_weights_are_copies(docs: list[Doc]) -> None:
     assert theirs.to_bytes() == before
 
 
+def initialized(model: Model, X: list[Any]) -> Model:
+    fix_random_seed(1)
+    return model.initialize(X=X)
+
+
 def test_uninitialized_layer_is_converted_and_initialized_later(docs: list[Doc]) -> None:
-    ours = embed_from_spacy(MultiHashEmbed(8, ATTRS, [50, 20, 2], False))
-    ours.initialize(X=docs)
-    assert ours.predict(docs)[0].shape == (6, 8)
+    theirs = MultiHashEmbed(8, ATTRS, [50, 20, 2], False)
+    ours = initialized(embed_from_spacy(theirs), docs)
+    assert_equal_predictions(ours, initialized(theirs, docs), docs)
 
 
 def test_converted_layer_can_be_trained_and_saved(docs: list[Doc]) -> None:
     ours = embed_from_spacy(MultiHashEmbed(8, ATTRS, [50, 20, 2], False).initialize(X=docs))
+    before = ours.predict(docs)
     vectors, backprop = ours.begin_update(docs)
-    backprop([numpy.ones_like(v) for v in vectors])
+    backprop(vectors)  # the gradient of half their squares, which sum to less after a step
+    ours.finish_update(SGD(0.01))
+    assert sum((v**2).sum() for v in ours.predict(docs)) < sum((v**2).sum() for v in before)
     fresh = build_multi_hash_embed_v1(8, ATTRS, [50, 20, 2], False, seeds=[8, 9, 10])
     assert_equal_predictions(fresh.from_bytes(ours.to_bytes()), ours, docs)
 
@@ -93,9 +104,10 @@ def test_encoder_weights_go_both_ways() -> None:
 
 
 def test_uninitialized_encoder_is_converted_and_initialized_later() -> None:
-    X = [numpy.zeros((3, 8), dtype="float32")]
-    ours = encoder_from_spacy(MaxoutWindowEncoder(8, 1, 3, 2)).initialize(X=X)
-    assert ours.predict(X)[0].shape == (3, 8)
+    X = [random_vectors(5, 8)]
+    theirs = MaxoutWindowEncoder(8, 1, 3, 2)
+    ours = initialized(encoder_from_spacy(theirs), X)
+    assert_allclose(ours.predict(X)[0], initialized(theirs, X).predict(X)[0], atol=1e-5)
 
 
 def test_another_encoder_is_refused(docs: list[Doc]) -> None:
