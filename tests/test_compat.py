@@ -21,6 +21,7 @@ from spacy_multihash.compat import (
     make_set_attr,
 )
 from spacy_multihash.corpus.symbols import count_symbols
+from spacy_multihash.tables import count_symbols, read_tables
 from tests.helpers.corpora import CALLBACK, LOOKUP, build, make_docs, small_config, write_corpus
 
 # Miranda et al. 2022, Appendix C, listing 1, without its line numbers.
@@ -137,7 +138,7 @@ def write_report_tables(path: Path) -> Path:
 
 
 def initialize(listing: str, tmp_path: Path, **callback: Any) -> spacy.language.Language:
-    """Complete a listing, initialize its pipeline, and train two steps."""
+    """Complete a listing, initialize its pipeline, and see it learn in eight steps."""
     corpus = write_corpus(tmp_path / "corpus.spacy", make_docs())
     vectors = write_vectors(tmp_path / "vectors")
     before, _, section = LISTING_1.partition("[components.tok2vec.model.embed]")
@@ -152,9 +153,11 @@ def initialize(listing: str, tmp_path: Path, **callback: Any) -> spacy.language.
     filled = spacy.util.load_model_from_config(config, auto_fill=True, validate=True).config
     nlp = init_nlp(filled)
     examples = list(Corpus(corpus)(nlp))
-    for _ in range(2):
-        losses = nlp.update(examples, sgd=nlp.create_optimizer())
-    assert losses["ner"] > 0
+    sgd = nlp.create_optimizer()
+    losses = [nlp.update(examples, sgd=sgd)["ner"] for _ in range(8)]
+    assert 0 < losses[-1] < losses[0] / 2
+    for node in nodes(nlp, "hashembed") + nodes(nlp, "table_embed"):
+        assert node.get_grad("E").any()
     return nlp
 
 
@@ -162,8 +165,13 @@ def embed_of(nlp: spacy.language.Language) -> Model:
     return nlp.get_pipe("tok2vec").model.get_ref("embed")  # type: ignore[attr-defined]
 
 
+def nodes(nlp: spacy.language.Language, name: str) -> list[Model]:
+    return [node for node in embed_of(nlp).walk() if node.name == name]
+
+
 def test_listing_1_runs(tmp_path: Path) -> None:
-    initialize(LISTING_1, tmp_path)
+    nlp = initialize(LISTING_1, tmp_path)
+    assert [node.get_dim("nV") for node in nodes(nlp, "hashembed")] == [5000, 2500, 2500, 2500]
 
 
 def test_listing_2_runs_with_the_callback_of_the_report(tmp_path: Path) -> None:
@@ -180,19 +188,23 @@ def test_listing_2_runs_with_the_callback_of_the_report(tmp_path: Path) -> None:
         },
     )
     assert embed_of(nlp).name == "multiembed"
+    for attr, layer in zip(ATTRS, nodes(nlp, "lookup_rows"), strict=True):
+        keys = read_tables(tables).tables[attr].keys
+        assert layer.attrs["attr"].value == attr
+        assert layer.predict(keys).ravel().tolist() == list(range(1, len(keys) + 1))
 
 
 def test_listing_2_runs_with_our_callback(tmp_path: Path) -> None:
     callback = {"@callbacks": "spacy-multihash.init_tables.v1", "min_freq": 2}
     nlp = initialize(LISTING_2, tmp_path, **callback)
-    tables = [node for node in embed_of(nlp).walk() if node.name == "lookup_rows"]
+    tables = nodes(nlp, "lookup_rows")
     assert [table.attrs["attr"].value for table in tables] == ATTRS
     assert len(tables[0].attrs["symbols"]) == 4  # "." 4 times; anna, bob, rome twice
 
 
 def test_listing_3_runs(tmp_path: Path) -> None:
     nlp = initialize(LISTING_3, tmp_path)
-    hashes = [node for node in embed_of(nlp).walk() if node.name == "hash_rows"]
+    hashes = nodes(nlp, "hash_rows")
     assert [node.attrs["num_hashes"].value for node in hashes] == [1] * 4
     assert [node.attrs["seed"].value for node in hashes] == [8, 9, 10, 11]
 
