@@ -13,7 +13,7 @@ import srsly
 from numpy.testing import assert_allclose
 from thinc.api import Config
 
-from .data.make_pipelines import PREDICTIONS, describe, make_pipelines, node_names
+from tests.data.make_pipelines import PREDICTIONS, describe, make_pipelines, node_names
 
 DATA = Path(__file__).resolve().parent / "data"
 FOLDERS = sorted(path.parent for path in DATA.glob(f"*/*/{PREDICTIONS}"))

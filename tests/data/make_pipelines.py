@@ -33,8 +33,7 @@ from thinc.api import Config, Model, to_numpy
 from wasabi import msg
 
 from spacy_multihash import accelerate
-
-from ..corpora import small_config, write_corpus
+from tests.helpers.corpora import small_config, write_corpus
 
 PREDICTIONS = "predictions.json"
 SPANS_KEY = "found"
