@@ -1,0 +1,92 @@
+"""Figures as they are saved, and what is drawn on them."""
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import pytest
+
+
+class Point(NamedTuple):
+    """A point, and the ends of its error bar: the point's own place where it has none."""
+
+    x: float
+    y: float
+    low: float
+    high: float
+
+
+class Bar(NamedTuple):
+    """Where a bar stands or lies, how long it is, and its colour."""
+
+    place: float
+    length: float
+    color: str
+
+
+@contextmanager
+def saved_figures() -> Iterator[list[Any]]:
+    """Collect the figures that are saved meanwhile, each once."""
+    from matplotlib.figure import Figure
+
+    figures: list[Any] = []
+    savefig = Figure.savefig
+
+    def save(figure: Figure, *args: Any, **settings: Any) -> None:
+        if figure not in figures:
+            figures.append(figure)
+        savefig(figure, *args, **settings)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Figure, "savefig", save)
+        yield figures
+
+
+def bars_of(ax: Any, *, horizontal: bool = False) -> list[Bar]:
+    from matplotlib.colors import to_hex
+
+    found = []
+    for patch in ax.patches:
+        across = (patch.get_y(), patch.get_height())
+        along = (patch.get_x(), patch.get_width())
+        (start, thickness), (zero, length) = (across, along) if horizontal else (along, across)
+        assert zero == 0
+        found.append(
+            Bar(float(start + thickness / 2), float(length), to_hex(patch.get_facecolor()))
+        )
+    return found
+
+
+def points_of(ax: Any, marker: str | None = None) -> list[list[Point]]:
+    """Return the points with error bars of each line, of those with a marker if it is given."""
+    lines = []
+    for container in ax.containers:
+        line, _, error_lines = getattr(container, "lines", (None, (), ()))
+        if line is None or marker not in (None, line.get_marker()):
+            continue
+        along = 0 if container.has_xerr else 1
+        ends = [path.vertices[:, along] for lines in error_lines for path in lines.get_paths()]
+        places = list(zip(line.get_xdata(), line.get_ydata(), strict=True))
+        ends = ends or [(math.nan, math.nan)] * len(places)
+        lines.append(
+            [
+                Point(float(place[0]), float(place[1]), *_ends(place[along], *end))
+                for place, end in zip(places, ends, strict=True)
+            ]
+        )
+    return lines
+
+
+def _ends(value: float, low: float, high: float) -> tuple[float, float]:
+    return (float(value),) * 2 if math.isnan(low) else (float(low), float(high))
+
+
+def legend_of(figure: Any) -> list[str]:
+    """Return the labels of all legends, those of panels too."""
+    legends = [*figure.legends, *(ax.get_legend() for ax in figure.axes)]
+    return [text.get_text() for legend in legends if legend for text in legend.get_texts()]
+
+
+def ticks_of(axis: Any) -> list[str]:
+    return [label.get_text() for label in axis.get_ticklabels()]
