@@ -49,7 +49,20 @@ def test_every_registered_name_is_documented(document: str) -> None:
     assert [name for name in names if f"`{name}`" not in text and f"## {name}\n" not in text] == []
 
 
-def test_local_links_lead_somewhere() -> None:
-    for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
-        for link in re.findall(r"\]\(([^)#:]+)\)", path.read_text("utf8")):
-            assert (path.parent / link).exists(), f"{path.name}: {link}"
+def anchor(heading: str) -> str:
+    """Make the anchor of a heading as GitHub does."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+def test_links_lead_to_files_and_headings() -> None:
+    pages = [ROOT / "README.md", ROOT / "benchmarks" / "README.md", *(ROOT / "docs").glob("*.md")]
+    texts = {page.resolve(): page.read_text("utf8") for page in pages}
+    anchors = {p: {anchor(h) for h in re.findall(r"^#+ (.*)$", t, re.M)} for p, t in texts.items()}
+    wrong = []
+    for page, text in texts.items():
+        for link in re.findall(r"\]\(([^)\s:]+)\)", text):
+            name, _, heading = link.partition("#")
+            target = (page.parent / name).resolve() if name else page
+            if not target.exists() or (heading and heading not in anchors[target]):
+                wrong.append(f"{page.name}: {link}")
+    assert wrong == []
