@@ -106,8 +106,8 @@ class Pair(NamedTuple):
     @property
     def name(self) -> str:
         """Return the name of the pair in the results."""
-        block = f"{self.dilations} x {self.repeats}{'' if self.share else ', not shared'}"
-        return f"equal {self.alike}: {block} / depth {self.depth}"
+        stack = f"{self.dilations} x {self.repeats}{'' if self.share else ', not shared'}"
+        return f"equal {self.alike}: {stack} / depth {self.depth}"
 
 
 PARAMETERS, INPUT_WIDTH = "parameters", "input width"

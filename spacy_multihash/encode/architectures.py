@@ -41,21 +41,21 @@ def build_iterated_dilated_encoder_v1(
     residual: bool = False,
     normalize: bool = False,
 ) -> Model[List[Floats2d], List[Floats2d]]:
-    """Encode tokens in wide context, by a block of dilated convolutions that is applied repeatedly.
+    """Encode tokens in wide context, by a stack of dilated convolutions that is applied repeatedly.
 
     Iterated dilated convolutions (Strubell et al. 2017, section 4): a first convolution, then
-    `repeats` passes through a block of one convolution with ReLU for each dilation. A token's
+    `repeats` passes through a stack of one convolution with ReLU for each dilation. A token's
     vector depends on 1 + 2 * window_size * (1 + repeats * sum(dilations)) tokens, and on nothing
     else: docs have zeros around them in every layer.
 
     width (int): Width of the vectors. Recommended values are between 64 and 300.
-    dilations (List[int]): The distance of the tokens that each convolution of the block reads.
+    dilations (List[int]): The distance of the tokens that each convolution of the stack reads.
         Recommended values are [1, 2, 1], or [1, 2, 4, 1] for long documents.
-    repeats (int): Number of passes through the block. Recommended values are between 1 and 4.
+    repeats (int): Number of passes through the stack. Recommended values are between 1 and 4.
     window_size (int): Number of tokens on each side that a convolution reads. Recommended value is
         1.
     share (bool): Whether all passes have the same parameters. Recommended value is true.
-    residual (bool): Whether each convolution of the block adds its result to its input, for the
+    residual (bool): Whether each convolution of the stack adds its result to its input, for the
         listeners of components that train better so (docs/dilated.md).
     normalize (bool): Whether the result of each convolution gets layer normalization, for the same
         reason.

@@ -58,7 +58,8 @@ class DilatedLayout(NamedTuple):
 def effective_input_width(dilations: Sequence[int], repeats: int, window_size: int) -> int:
     """Return the number of tokens that the vector of a token depends on, with itself.
 
-    Strubell et al. 2017, section 3.1, for a first convolution and `repeats` passes through a block.
+    Strubell et al. 2017, section 3.1, for a first convolution and `repeats` passes through the
+    stack.
     """
     return 1 + 2 * window_size * (1 + repeats * sum(dilations))
 

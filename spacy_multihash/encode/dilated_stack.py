@@ -19,8 +19,8 @@ class Step(NamedTuple):
 
     layer: Which of the convolutions that have parameters.
     dilation: Which of the distinct dilations, in their order.
-    inner: Whether it is in the block, where ReLU follows, and there may be residual connections.
-    ends: The number of the pass through the block that this step is the last of, or None.
+    inner: Whether it is in the stack, where ReLU follows, and there may be residual connections.
+    ends: The number of the pass through the stack that this step is the last of, or None.
     """
 
     layer: int

@@ -1,4 +1,4 @@
-"""Wide context by few parameters: a block of dilated convolutions, applied again and again.
+"""Wide context by few parameters: a stack of dilated convolutions, applied again and again.
 
 Longer than a layer should be, because prediction and training are walked side by side here, so that
 whoever changes the one sees the other.
@@ -57,19 +57,19 @@ def IteratedDilatedEncoder(
     (equation 4), and zeros beyond the ends of a doc, in every layer:
 
         first convolution  Y = D_1 X                                (equation 5)
-        in the block       Y = relu(D_d Y), for each dilation d     (equations 6 and 7)
-        repeats            the block again, on its own result       (equation 8)
+        in the stack       Y = relu(D_d Y), for each dilation d     (equations 6 and 7)
+        repeats            the stack again, on its own result       (equation 8)
 
     The result is what the last pass gives; `begin_passes` gives that of each pass.
 
     Xs [(len(doc), nI) float32] -> Ys [(len(doc), nO) float32].
 
     nO (int): Width of the result. That of the input is found at initialization.
-    dilations (List[int]): The dilation of each convolution of the block.
-    repeats (int): Number of passes through the block.
+    dilations (List[int]): The dilation of each convolution of the stack.
+    repeats (int): Number of passes through the stack.
     window_size (int): Number of tokens on each side that a convolution reads, w.
     share (bool): Whether all passes have the same parameters.
-    residual (bool): Whether each convolution of a block adds its result to its input.
+    residual (bool): Whether each convolution of the stack adds its result to its input.
     normalize (bool): Whether the result of each convolution is normalized, after ReLU and before
         the input is added.
 

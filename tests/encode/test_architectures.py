@@ -58,7 +58,7 @@ def test_iterated_dilated_encoder_needs_a_width_only() -> None:
         "residual": 0,
     }
     names = [layer.name for layer in model.layers]
-    assert names == ["linear"] * 4  # the first one, and those of the block
+    assert names == ["linear"] * 4  # the first one, and those of the stack
 
 
 def test_iterated_dilated_encoder_hands_on_all_settings() -> None:

@@ -121,7 +121,7 @@ def test_gradients_equal_central_differences_of_the_reference(
         assert_allclose(found[key], expected, rtol=0, atol=atol, err_msg=str(key))
 
 
-def test_the_block_starts_as_the_identity() -> None:
+def test_the_stack_starts_as_the_identity() -> None:
     model = IteratedDilatedEncoder(4, dilations=[1, 2, 1], repeats=3, window_size=1)
     X = abs(random_vectors(6, 4))
     model.initialize(X=[X])

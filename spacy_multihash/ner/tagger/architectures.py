@@ -24,8 +24,8 @@ def build_token_tagger_v1(
 
     tok2vec (Model[List[Doc], List[Floats2d]]): Docs -> vectors of tokens. With spacy.Tok2Vec.v2
         whose `encode` is spacy-multihash.IteratedDilatedEncoder.v1, the model can be trained on
-        what each pass through the block says.
-    train_passes (str): Whether "all" passes through the block are trained to predict the tags, by
+        what each pass through the stack says.
+    train_passes (str): Whether "all" passes through the stack are trained to predict the tags, by
         the mean of their losses (equation 11), or the "last" one only. Recommended value is "all".
         Other encoders, and listeners, have a single pass.
     learn_transitions (bool): Whether to learn scores of tags that follow each other: the model is

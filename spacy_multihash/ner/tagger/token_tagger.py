@@ -28,7 +28,7 @@ def token_tagger(
     """Score the tags of all tokens at once: an affine function of each token's vector.
 
     docs with N tokens in all -> scores (P, N, nO) float32, for each of the P passes through the
-    block of an IteratedDilatedEncoder that ends `tok2vec`, when training on every pass. Else, in
+    stack of an IteratedDilatedEncoder that ends `tok2vec`, when training on every pass. Else, in
     prediction, and with other encoders, P is 1: the scores of the result. (Strubell et al. 2017,
     equations 9 and 11: the same function of each pass.)
 
