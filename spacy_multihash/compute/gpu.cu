@@ -30,7 +30,7 @@ __device__ inline uint32 hash_word(uint64 id, uint32 seed, int word) {
 }
 
 // One block a type and attribute. ids (U, A); tables, nV, num_hashes (A,): the address of each table,
-// its rows and its hash functions; seeds (A, 4): those of up to four blocks of words;
+// its rows and its hash functions; seeds (A, 4): those of up to four word groups;
 // rows (U, A, 16): written, for the way back; out (U, A * W).
 extern "C" __global__ void hash_embed(
     const uint64* ids, const float* const* tables, const uint32* nV, const int* num_hashes,

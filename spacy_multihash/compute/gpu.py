@@ -16,14 +16,14 @@ from .hashing import MAX_HASHES
 
 _SOURCE = Path(__file__).with_name("gpu.cu")
 _THREADS = 128
-_BLOCKS = 4  # of four words each
+_GROUPS = 4  # word groups, of four hash functions each
 
 
 class HashTables(NamedTuple):
     """The tables of all attributes, and how each is hashed into.
 
     tables: A arrays (nV, W) float32.
-    seeds: For each attribute the seeds of its blocks of four hash functions, up to four.
+    seeds: For each attribute the seeds of its word groups, up to four.
     num_hashes: For each attribute, 1 to 16.
     """
 
@@ -41,7 +41,7 @@ def hash_embed(ids: Array, hashed: HashTables) -> Tuple[Array, Array]:
     (U, A), W = ids.shape, hashed.tables[0].shape[1]
     vectors = xp.empty((U, A * W), dtype="float32")
     rows = xp.empty((U, A, MAX_HASHES), dtype="int32")
-    seeds = [[*each, *[0] * (_BLOCKS - len(each))] for each in hashed.seeds]
+    seeds = [[*each, *[0] * (_GROUPS - len(each))] for each in hashed.seeds]
     nV = [len(table) for table in hashed.tables]
     _launch(
         "hash_embed",

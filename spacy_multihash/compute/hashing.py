@@ -1,14 +1,24 @@
-"""Ids of word n-grams, from the ids of their tokens."""
+"""Hashing with MurmurHash3 x64 128-bit: seeds of hash functions, and ids of word n-grams."""
 
-from typing import Iterator, Sequence, Tuple
+from collections.abc import Iterator, Sequence
 
 import numpy
 from thinc.api import get_array_module
 
 from ..common.types import Array
 
-# Of MurmurHash3 x64 128-bit: multipliers of the halves of a block, what is added to each half of
-# the state, and multipliers of the last mix.
+MAX_HASHES = 16
+# MurmurHash3 starts from seed ^ key length, in bytes. At 0 its two halves stay equal. All four
+# words are then functions of one number, and word 0 is always even.
+DEAD_SEED = 8
+_WORDS = 4  # 32-bit words of a 128-bit hash: a word group
+_GOLDEN = 0x9E3779B9  # 2**32 / the golden ratio: multiples of it spread evenly over 32 bits
+# The stride of word groups differs from that of columns, and is odd as well. So no word group of
+# one column is a word group of another.
+_STRIDE = 0x85EBCA6B
+
+# Of MurmurHash3 x64 128-bit, which mixes in 16 bytes at a time, here a pair of ids: multipliers of
+# the halves of a pair, what is added to each half of the state, and multipliers of the last mix.
 _C1 = numpy.uint64(0x87C37B91114253D5)
 _C2 = numpy.uint64(0x4CF5AD432745937F)
 _ADD1 = numpy.uint64(0x52DCE729)
@@ -19,17 +29,56 @@ _FIVE = numpy.uint64(5)
 _BYTES = 8  # of an id
 
 
-def hash_ngrams(ids: Array, lengths: Array, orders: Sequence[int]) -> Tuple[Array, Array]:
+def default_seeds(num_columns: int) -> list[int]:
+    """List the seeds of this package, one per column; they avoid MurmurHash3's dead seed 8."""
+    return [default_seed(i) for i in range(num_columns)]
+
+
+def default_seed(column: int) -> int:
+    """Return the seed of a column, counted from 0. Seeds of neighbours lie far from each other.
+
+    It is never the dead seed of MurmurHash3.
+    """
+    return _alive((column + 1) * _GOLDEN)
+
+
+def spacy_seeds(num_columns: int) -> list[int]:
+    """List the seeds that spacy.MultiHashEmbed.v2 gives its columns: 8, 9, 10, ..."""
+    return list(range(8, 8 + num_columns))
+
+
+def group_seeds(seed: int, num_hashes: int) -> list[int]:
+    """List the seeds of the word groups that `num_hashes` hash functions need.
+
+    A word group is the four 32-bit words of one 128-bit hash, and serves four hash functions. The
+    first word group has the given seed, whatever it is. The seeds derived from it are never the
+    dead seed of MurmurHash3.
+    """
+    groups = -(-num_hashes // _WORDS)
+    return [seed, *(_alive(seed + i * _STRIDE) for i in range(1, groups))]
+
+
+def importance_seed(seed: int) -> int:
+    """Derive the seed of the importance parameters from the seed of the components.
+
+    It is the seed of the word group after the last one that a layer may need, so the components
+    never use it.
+    """
+    return group_seeds(seed, MAX_HASHES + 1)[-1]
+
+
+def hash_ngrams(ids: Array, lengths: Array, orders: Sequence[int]) -> tuple[Array, Array]:
     """Hash all n-grams of a batch of docs; none goes beyond the end of its doc.
 
-    An n-gram of order 1 has the id of its token. For n >= 2 it is the first 64 bits of MurmurHash3
-    x64 128-bit, with seed 0, of the 8 * n bytes of its tokens' ids, little-endian: no string is
-    ever built. The seed is the same for all models, so that one dictionary of n-grams serves them
-    all; hash_rows has seeds that differ.
+    An n-gram of order 1 has the id of its token. For n >= 2 its id is the first 64 bits of
+    MurmurHash3 x64 128-bit, with seed 0, of the 8 * n bytes of its tokens' ids, little-endian. No
+    string is ever built. The seed is the same for all models, so that one dictionary of n-grams
+    serves them all; the seeds of hash_rows differ.
 
     ids (N,) uint64 of all tokens, lengths (B,) int32 of the docs, in the memory of the CPU
-    -> n-gram ids (M,) uint64, ordered by doc, first token and order, so that a run of them is a
-    stretch of text; and the number of n-grams of each doc (B,) int32, in the memory of the CPU.
+    -> n-gram ids (M,) uint64, and the number of n-grams of each doc (B,) int32, in the memory of
+    the CPU. The ids are ordered by doc, first token and order, so that a run of them is a stretch
+    of text.
 
     orders (Sequence[int]): Numbers of tokens of the n-grams, ascending.
     """
@@ -43,14 +92,20 @@ def hash_ngrams(ids: Array, lengths: Array, orders: Sequence[int]) -> Tuple[Arra
     return hashed[fits], counts.astype("int32")
 
 
+def _alive(seed: int) -> int:
+    """Bring a seed into its range, and replace the dead one by another."""
+    seed %= 2**32
+    return seed if seed != DEAD_SEED else seed ^ _STRIDE
+
+
 def _hash_windows(ids: Array, orders: Sequence[int]) -> Iterator[Array]:
     """Hash the windows of each order that start at each token, across docs: (N - order + 1,).
 
-    Each block of 16 bytes is mixed in once, for all orders that are as long.
+    Each pair of ids is mixed in once, for all orders that reach as far.
     """
-    halves1 = _rotate(ids * _C1, 31) * _C2  # a token's id as first half of a block
+    halves1 = _rotate(ids * _C1, 31) * _C2  # a token's id as first half of a pair
     halves2 = _rotate(ids * _C2, 33) * _C1  # as second half
-    h1 = h2 = ids ^ ids  # the state is the seed
+    h1 = h2 = ids ^ ids  # the state starts from the seed, 0
     for order in range(1, max(orders) + 1):
         windows = len(ids[order - 1 :])
         if order % 2 == 0:
@@ -84,54 +139,3 @@ def _mix(h: Array) -> Array:
 
 def _rotate(h: Array, bits: int) -> Array:
     return (h << numpy.uint64(bits)) | (h >> numpy.uint64(64 - bits))
-
-
-MAX_HASHES = 16
-# MurmurHash3 starts from seed ^ key length, in bytes. At 0 its two halves stay equal, so that all
-# four words are functions of one number, and word 0 is always even.
-DEAD_SEED = 8
-_GOLDEN = 0x9E3779B9  # 2**32 / the golden ratio: multiples of it spread evenly over 32 bits
-# Another odd stride for blocks, so that no block of one column is a block of another.
-_BLOCK = 0x85EBCA6B
-_WORDS = 4  # 32-bit words in a block
-
-
-def block_seeds(seed: int, num_hashes: int) -> list[int]:
-    """List the seeds of the 128-bit blocks that `num_hashes` hash functions need, first one given.
-
-    A derived seed is never the dead seed of MurmurHash3; a given one is taken as it is.
-    """
-    blocks = -(-num_hashes // _WORDS)
-    return [seed, *(_alive(seed + i * _BLOCK) for i in range(1, blocks))]
-
-
-def default_seeds(num_columns: int) -> list[int]:
-    """List the seeds of this package, one per column; they avoid MurmurHash3's dead seed 8."""
-    return [default_seed(i) for i in range(num_columns)]
-
-
-def default_seed(column: int) -> int:
-    """Return the seed of a column, from 0: those of neighbours lie far from each other.
-
-    Never the dead seed of MurmurHash3.
-    """
-    return _alive((column + 1) * _GOLDEN)
-
-
-def importance_seed(seed: int) -> int:
-    """Derive the seed of the importance parameters from that of the components, which never use it.
-
-    It is that of the block after the last one that a layer may need.
-    """
-    return block_seeds(seed, MAX_HASHES + 1)[-1]
-
-
-def spacy_seeds(num_columns: int) -> list[int]:
-    """List the seeds that spacy.MultiHashEmbed.v2 gives its columns: 8, 9, 10, ..."""
-    return list(range(8, 8 + num_columns))
-
-
-def _alive(seed: int) -> int:
-    """Bring a seed into its range, and take another one for the dead one."""
-    seed %= 2**32
-    return seed if seed != DEAD_SEED else seed ^ _BLOCK

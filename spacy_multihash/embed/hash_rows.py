@@ -8,7 +8,7 @@ from thinc.types import Ints1d, Ints2d
 from ..common.checks import is_whole
 from ..common.pinned import Pinned
 from ..common.types import RowLayer
-from ..compute.hashing import MAX_HASHES, block_seeds
+from ..compute.hashing import MAX_HASHES, group_seeds
 
 MAX_ROWS = 2**31 - 1
 
@@ -20,14 +20,14 @@ def hash_rows(
 
     Hash function i is word i of MurmurHash3 x64 128-bit of the 8 bytes of the id, modulo nV
     (Miranda et al. 2022, section 3.1; thinc's name for its function says x86). The fifth and
-    further functions take further blocks of four words, with seeds derived from the first.
+    further functions take further groups of four words, with seeds derived from the first.
 
     ids (N,) uint64 -> rows (N, num_hashes) int32 in [0, nV). Rows have no gradient.
 
     nV (int): Number of rows of the table, 1 <= nV < 2**31.
     attr (str): Name of the attribute, for messages.
     num_hashes (int): Number of hash functions, 1 to 16.
-    seed (int): Seed of the first block, 0 <= seed < 2**32.
+    seed (int): Seed of the first word group, 0 <= seed < 2**32.
     through (RowLayer or None): A layer that maps each id to a row, which is hashed in its place: D1
         of Svenstrup et al. 2017, section 3, where this layer is D2. None hashes the id.
 
@@ -51,14 +51,14 @@ def hash_rows(
 
 
 def forward(model: RowLayer, ids: Ints1d, is_train: bool) -> Tuple[Ints2d, Callable]:
-    """Hash the ids block by block, and reduce the words to rows."""
+    """Hash the ids group by group of words, and reduce the words to rows."""
     xp = model.ops.xp
     num_hashes = model.attrs["num_hashes"].value
     for through in model.layers:
         ids = through(ids, is_train)[0].reshape(-1)
     ids = model.ops.as_contig(ids, dtype="uint64")
-    blocks = [model.ops.hash(ids, seed) for seed in seeds_of(model)]  # each (N, 4) uint32
-    words = blocks[0] if len(blocks) == 1 else xp.hstack(blocks)
+    groups = [model.ops.hash(ids, seed) for seed in seeds_of(model)]  # each (N, 4) uint32
+    words = groups[0] if len(groups) == 1 else xp.hstack(groups)
     rows = words[:, :num_hashes] % xp.uint32(model.attrs["nV"].value)  # (N, num_hashes)
     rows = rows.view("int32")  # rows are below 2**31
 
@@ -69,8 +69,8 @@ def forward(model: RowLayer, ids: Ints1d, is_train: bool) -> Tuple[Ints2d, Calla
 
 
 def seeds_of(model: RowLayer) -> list[int]:
-    """List the seeds of the blocks of a layer."""
-    return block_seeds(model.attrs["seed"].value, model.attrs["num_hashes"].value)
+    """List the seeds of the word groups of a layer."""
+    return group_seeds(model.attrs["seed"].value, model.attrs["num_hashes"].value)
 
 
 def _check_range(name: str, value: int, low: int, high: int, attr: str) -> None:

@@ -52,7 +52,7 @@ def test_default_seeds_reach_every_row_and_collide_by_chance(column: int, nV: in
 
 
 @pytest.mark.parametrize("nV", [5000, 4999])
-def test_further_blocks_are_independent_of_the_first(nV: int) -> None:
+def test_further_word_groups_are_independent_of_the_first(nV: int) -> None:
     assert faults(default_seeds(1)[0], nV, num_hashes=8) == []
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from thinc.api import NumpyOps, Ops, to_numpy
 
-from spacy_multihash.compute.hashing import DEAD_SEED, block_seeds
+from spacy_multihash.compute.hashing import DEAD_SEED, group_seeds
 from spacy_multihash.layers import default_seed, default_seeds, hash_rows, spacy_seeds
 from tests.helpers.rows import reference_rows
 
@@ -20,7 +20,7 @@ def rows_of(ids: list[int], nV: int, num_hashes: int, seed: int) -> list[list[in
 
 @given(ids=IDS, nV=st.integers(1, 2**31 - 1), num_hashes=st.integers(1, 16), seed=SEEDS)
 def test_hash_rows_equal_mmh3(ids: list[int], nV: int, num_hashes: int, seed: int) -> None:
-    expected = reference_rows(ids, nV, num_hashes, block_seeds(seed, num_hashes))
+    expected = reference_rows(ids, nV, num_hashes, group_seeds(seed, num_hashes))
     rows = rows_of(ids, nV, num_hashes, seed)
     assert rows == expected
 
@@ -76,7 +76,7 @@ def test_more_hashes_keep_the_rows_of_fewer() -> None:
 
 @given(seed=SEEDS)
 def test_derived_seeds_are_never_dead(seed: int) -> None:
-    first, *derived = block_seeds(seed, 16)
+    first, *derived = group_seeds(seed, 16)
     assert first == seed
     assert len(derived) == 3
     assert DEAD_SEED not in derived
@@ -85,13 +85,13 @@ def test_derived_seeds_are_never_dead(seed: int) -> None:
 @pytest.mark.parametrize("i", [1, 2, 3])
 def test_a_derived_seed_that_would_be_dead_is_replaced(i: int) -> None:
     seed = (DEAD_SEED - i * 0x85EBCA6B) % 2**32
-    seeds = block_seeds(seed, 16)
+    seeds = group_seeds(seed, 16)
     assert DEAD_SEED not in seeds
     assert len(set(seeds)) == 4
 
 
-def test_no_block_of_one_column_is_a_block_of_another() -> None:
-    seeds = [seed for column in default_seeds(100) for seed in block_seeds(column, 16)]
+def test_no_word_group_of_one_column_is_one_of_another() -> None:
+    seeds = [seed for column in default_seeds(100) for seed in group_seeds(column, 16)]
     assert len(set(seeds)) == 400
 
 
