@@ -14,7 +14,7 @@ long as it stays out of its thread pool. Measured on two cores of a Xeon (AVX-51
     OpenBLAS, 2 threads     39     10     95    170    255    255
 
 Its threads wait for each other in every product: worth less than 2 for the sizes above, and a
-standstill when another process takes one of the cores. So a product has one thread, and the blocks
+standstill when another process takes one of the cores. So a product has one thread, and the chunks
 of a batch go to threads of our own (`threads.py`), which meet only at the end.
 `benchmarks/speed.py` measures both on your machine.
 """
@@ -60,7 +60,7 @@ def set_products(setting: str) -> str:
 
 
 def num_threads() -> int:
-    """Count the threads that blocks may be computed in."""
+    """Count the threads that chunks may be computed in."""
     if _setting.threads is not None:
         return _setting.threads
     if multiprocessing.parent_process() is not None:

@@ -37,7 +37,7 @@ class Taped(NamedTuple):
 
 
 class Gradients(NamedTuple):
-    """The gradients of the parameters, from one block."""
+    """The gradients of the parameters, from one chunk."""
 
     W: Array  # (nO, C * nI)
     b: Array  # (nO,)

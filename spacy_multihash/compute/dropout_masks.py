@@ -13,9 +13,9 @@ DrawMask = Callable[[Tuple[int, int]], Optional[Array]]
 
 
 def mask_drawers(ops: Ops, rate: float, count: int) -> List[DrawMask]:
-    """Make a drawer of masks for each of `count` blocks, which follows numpy's random state.
+    """Make a drawer of masks for each of `count` chunks, which follows numpy's random state.
 
-    The same random state gives the same masks, in whatever order the blocks are computed.
+    The same random state gives the same masks, in whatever order the chunks are computed.
 
     rate (float): The share that is dropped, in steps of 1 / 65536: 16 random bits decide instead of
         thinc's 53, in a third of the time.

@@ -1,6 +1,6 @@
 """The inner loops of maxout with layer normalization, on rows that one thread holds in its cache.
 
-Numpy's passes are cheap while a block is in the cache (`blocks.BLOCK`), and dear else: the product
+Numpy's passes are cheap while a chunk is in the cache (`chunks.CHUNK`), and dear else: the product
 aside, a row of 96 with a window of 3 costs about a quarter of its product, half of which is reading
 the 288 sums again, for the bias and for the largest piece. On a GPU each function is one launch
 beside the product (`gpu.py`). Longer than a layer's file, because forward and backward share what
@@ -41,12 +41,12 @@ class Tape(NamedTuple):
     which: Array  # (N, nO) uint8, the piece that was the largest, the first of equals
 
     def rows(self, rows: slice) -> "Tape":
-        """Take a block of rows."""
+        """Take a chunk of rows."""
         return Tape(self.Xhat[rows], self.scale[rows], self.which[rows])
 
 
 class Gradients(NamedTuple):
-    """The gradients of the parameters, from one block."""
+    """The gradients of the parameters, from one chunk."""
 
     W: Array  # (nO * nP, nI)
     b: Array  # (nO * nP,)

@@ -6,9 +6,9 @@ from thinc.api import Model, glorot_uniform_init
 from thinc.types import Floats2d
 from thinc.util import ArrayInfo
 
-from .chunks import row_blocks
+from .chunks import row_chunks
 from .maxout import Gradients, empty_tape, maxout_norm, maxout_norm_backward, weights_of
-from .threads import map_blocks
+from .threads import map_chunks
 
 
 def MaxoutNorm(nO: int, nI: int, *, nP: int = 3) -> Model[Floats2d, Floats2d]:
@@ -38,7 +38,7 @@ def MaxoutNorm(nO: int, nI: int, *, nP: int = 3) -> Model[Floats2d, Floats2d]:
 def forward(
     model: Model[Floats2d, Floats2d], X: Floats2d, is_train: bool
 ) -> Tuple[Floats2d, Callable]:
-    """Compute block by block."""
+    """Compute chunk by chunk."""
     nI, nO = model.get_dim("nI"), model.get_dim("nO")
     if X.ndim != 2 or X.shape[1] != nI:
         raise ValueError(
@@ -49,12 +49,12 @@ def forward(
     weights = weights_of(model, len(X))
     Y = model.ops.alloc2f(len(X), nO, zeros=False)
     tape = empty_tape(Y) if is_train else None
-    blocks = row_blocks(X)
+    chunks = row_chunks(X)
 
     def compute(rows: slice) -> None:
         maxout_norm(X[rows], weights, Y[rows], tape and tape.rows(rows))
 
-    map_blocks(model.ops, compute, blocks)
+    map_chunks(model.ops, compute, chunks)
     Y_info = ArrayInfo.from_array(Y)
 
     def backprop(dY: Floats2d) -> Floats2d:
@@ -67,7 +67,7 @@ def forward(
         def differentiate(rows: slice) -> Gradients:
             return maxout_norm_backward(dY[rows], X[rows], weights, tape.rows(rows), dX[rows])
 
-        for gradients in map_blocks(model.ops, differentiate, blocks):
+        for gradients in map_chunks(model.ops, differentiate, chunks):
             add_gradients(model, gradients)
         return dX
 
@@ -86,6 +86,6 @@ def init(
 
 
 def add_gradients(model: Model, gradients: Gradients) -> None:
-    """Add the gradients of a block to those of a MaxoutNorm."""
+    """Add the gradients of a chunk to those of a MaxoutNorm."""
     for param, d_param in zip(("W", "b", "G", "beta"), gradients, strict=True):
         model.inc_grad(param, d_param.reshape(model.get_param(param).shape))

@@ -10,7 +10,7 @@ from thinc.api import Ops
 from .blas import num_threads, single_threaded
 from .chunks import on_cpu
 
-# Blocks whose results are kept together, at least.
+# Chunks whose results are kept together, at least.
 _FEW = 4
 
 InT = TypeVar("InT")
@@ -18,22 +18,22 @@ OutT = TypeVar("OutT")
 _executor: Optional[ThreadPoolExecutor] = None
 
 
-def map_blocks(ops: Ops, function: Callable[[InT], OutT], blocks: Sequence[InT]) -> List[OutT]:
-    """Apply a function to each block, in as many threads as products may use; keep the order.
+def map_chunks(ops: Ops, function: Callable[[InT], OutT], chunks: Sequence[InT]) -> List[OutT]:
+    """Apply a function to each chunk, in as many threads as products may use; keep the order.
 
-    The blocks are taken one by one, so that a thread whose core is taken by another process just
-    does fewer. Each product has one thread meanwhile. A GPU gets one block after the other.
+    The chunks are taken one by one, so that a thread whose core is taken by another process just
+    does fewer. Each product has one thread meanwhile. A GPU gets one chunk after the other.
     """
-    threads = min(num_threads(), len(blocks)) if on_cpu(ops) else 1
+    threads = min(num_threads(), len(chunks)) if on_cpu(ops) else 1
     if threads < 2:
         with single_threaded:
-            return [function(block) for block in blocks]
-    results: List[Optional[OutT]] = [None] * len(blocks)
+            return [function(chunk) for chunk in chunks]
+    results: List[Optional[OutT]] = [None] * len(chunks)
     numbers = count()  # shared by the threads: each number is given out once
 
     def work() -> None:
-        while (i := next(numbers)) < len(blocks):
-            results[i] = function(blocks[i])
+        while (i := next(numbers)) < len(chunks):
+            results[i] = function(chunks[i])
 
     with single_threaded:
         helpers = [_pool().submit(work) for _ in range(threads - 1)]
@@ -49,16 +49,16 @@ def map_blocks(ops: Ops, function: Callable[[InT], OutT], blocks: Sequence[InT])
 
 
 def map_few(
-    ops: Ops, function: Callable[[InT], OutT], blocks: Sequence[InT]
+    ops: Ops, function: Callable[[InT], OutT], chunks: Sequence[InT]
 ) -> Iterator[Tuple[InT, OutT]]:
-    """Apply a function as `map_blocks` does, a few blocks at a time; yield each with its result.
+    """Apply a function as `map_chunks` does, a few chunks at a time; yield each with its result.
 
     For results that take memory until they are used, as gradients of all weights do.
     """
     few = max(_FEW, num_threads())
-    for start in range(0, len(blocks), few):
-        some = blocks[start : start + few]
-        yield from zip(some, map_blocks(ops, function, some), strict=True)
+    for start in range(0, len(chunks), few):
+        some = chunks[start : start + few]
+        yield from zip(some, map_chunks(ops, function, some), strict=True)
 
 
 def _pool() -> ThreadPoolExecutor:

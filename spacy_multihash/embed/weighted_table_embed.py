@@ -10,7 +10,7 @@ from thinc.util import ArrayInfo
 from ..common.pinned import Pinned
 from ..common.types import Array, WeightedRows, WeightedTableLayer
 from ..compute.buffers import take_rows
-from ..compute.chunks import row_blocks
+from ..compute.chunks import row_chunks
 from .table_embed import check_rows, gradient_of, init, table_of
 
 Aggregate = Literal["sum", "mean", "concatenate"]
@@ -54,7 +54,7 @@ def WeightedTableEmbed(
 def forward(
     model: WeightedTableLayer, X: WeightedRows, is_train: bool
 ) -> Tuple[Floats2d, Callable]:
-    """Gather, weight and add in blocks that stay in the cache, and go back the same way."""
+    """Gather, weight and add in chunks that stay in the cache, and go back the same way."""
     rows, weights = X
     E = table_of(model)
     check_rows(model, rows)  # also on a GPU: CuPy takes rows beyond the table from its start
@@ -62,10 +62,10 @@ def forward(
     columns = model.ops.as_contig(rows.T)  # (K, N)
     share = 1 / len(columns) if model.attrs["aggregate"].value == "mean" else 1.0
     vectors = model.ops.alloc2f(len(rows), output_width(model))
-    for block in row_blocks(rows):
-        for k, part in enumerate(_parts(model, vectors[block])):
-            component = take_rows("component", E, columns[k, block])
-            component *= weights[block, k : k + 1] * share
+    for chunk in row_chunks(rows):
+        for k, part in enumerate(_parts(model, vectors[chunk])):
+            component = take_rows("component", E, columns[k, chunk])
+            component *= weights[chunk, k : k + 1] * share
             part += component
     vectors_info = ArrayInfo.from_array(vectors)
 
@@ -73,13 +73,13 @@ def forward(
         vectors_info.check_consistency(d_vectors)
         dE = gradient_of(model)
         d_weights = model.ops.alloc2f(*weights.shape)
-        for block in row_blocks(rows):
-            for k, d_part in enumerate(_parts(model, d_vectors[block])):
-                column = columns[k, block]
+        for chunk in row_chunks(rows):
+            for k, d_part in enumerate(_parts(model, d_vectors[chunk])):
+                column = columns[k, chunk]
                 component = take_rows("component", E, column)
-                d_weights[block, k] = model.ops.xp.einsum("nd,nd->n", component, d_part) * share
+                d_weights[chunk, k] = model.ops.xp.einsum("nd,nd->n", component, d_part) * share
                 d_component = model.ops.xp.multiply(
-                    d_part, weights[block, k : k + 1] * share, out=component
+                    d_part, weights[chunk, k : k + 1] * share, out=component
                 )
                 model.ops.scatter_add(dE, column, d_component)
         return model.ops.alloc2i(*rows.shape), d_weights  # integers have no gradient

@@ -7,11 +7,11 @@ import numpy
 from thinc.api import Ops
 
 from ..common.types import Array
-from ..compute.chunks import BLOCK, GPU_BLOCK, TRAINING_BLOCK, on_cpu
-from .segments import Block, Span, split_docs
+from ..compute.chunks import CHUNK, GPU_CHUNK, TRAINING_CHUNK, on_cpu
+from .segments import Chunk, Span, split_docs
 from .windows import SHORT, Sizes, dilated_windows
 
-# A block is at least so many times as long as what its docs' pieces read beyond their ends.
+# A chunk is at least so many times as long as what its docs' pieces read beyond their ends.
 _REACHES = 8
 
 
@@ -39,7 +39,7 @@ class Field(NamedTuple):
 
 
 class DilatedLayout(NamedTuple):
-    """How the rows of a block lie, in all layers of an encoder alike.
+    """How the rows of a chunk lie, in all layers of an encoder alike.
 
     Row 0 is zeros, what lies around a doc. The others are the tokens of the segments, and those of
     their docs that are no further away than the encoder sees, for they may matter.
@@ -64,20 +64,20 @@ def effective_input_width(dilations: Sequence[int], repeats: int, window_size: i
     return 1 + 2 * window_size * (1 + repeats * sum(dilations))
 
 
-def cut_blocks(ops: Ops, Xs: Sequence[Array], field: Field, *, is_train: bool) -> List[Block]:
-    """Cut a batch into blocks, long enough for what pieces of docs read beyond their ends."""
-    usual = TRAINING_BLOCK if is_train else BLOCK
-    size = max(usual, _REACHES * field.reach) if on_cpu(ops) else GPU_BLOCK
+def cut_chunks(ops: Ops, Xs: Sequence[Array], field: Field, *, is_train: bool) -> List[Chunk]:
+    """Cut a batch into chunks, long enough for what pieces of docs read beyond their ends."""
+    usual = TRAINING_CHUNK if is_train else CHUNK
+    size = max(usual, _REACHES * field.reach) if on_cpu(ops) else GPU_CHUNK
     return split_docs([len(X) for X in Xs], size)
 
 
-def lay_out_dilated(ops: Ops, block: Block, field: Field) -> DilatedLayout:
-    """Find the rows of a block, and what the windows of each dilation read.
+def lay_out_dilated(ops: Ops, chunk: Chunk, field: Field) -> DilatedLayout:
+    """Find the rows of a chunk, and what the windows of each dilation read.
 
     Zeros lie beyond the rows of a segment. That is true at the ends of a doc. Where a doc was cut,
     the error comes no nearer in all layers together than to the end of the segment.
     """
-    sizes = tuple(segment[2:] for segment in block.segments)
+    sizes = tuple(segment[2:] for segment in chunk.segments)
     short = len(sizes) == 1 and sizes[0][0] <= SHORT
     layout = (_lay_out_again if short else _lay_out)(sizes, field)
     reads = [ops.asarray(rows) for rows in layout.reads]

@@ -1,4 +1,4 @@
-"""One block of a batch through all convolutions of an IteratedDilatedEncoder, and back."""
+"""One chunk of a batch through all convolutions of an IteratedDilatedEncoder, and back."""
 
 from typing import Callable, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -59,7 +59,7 @@ def plan_steps(field: Field, *, share: bool) -> List[Step]:
 
 
 def encode_dilated(X: Array, reads: Sequence[Array], walk: Walk) -> Array:
-    """Compute the tokens of a block, for prediction.
+    """Compute the tokens of a chunk, for prediction.
 
     X (N, nI) float32, row 0 zeros -> (N, nO) float32, row 0 zeros, valid until the next call.
     """

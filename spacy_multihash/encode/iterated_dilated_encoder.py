@@ -13,8 +13,8 @@ from ..common.pinned import Pinned
 from ..common.types import Array
 from ..compute.convolution import Gradients, lay_out_weights
 from ..compute.dropout_masks import DrawMask, mask_drawers
-from ..compute.threads import map_blocks, map_few
-from .dilated_layout import DilatedLayout, Field, cut_blocks, lay_out_dilated
+from ..compute.threads import map_chunks, map_few
+from .dilated_layout import DilatedLayout, Field, cut_chunks, lay_out_dilated
 from .dilated_stack import (
     Tape,
     Walk,
@@ -24,7 +24,7 @@ from .dilated_stack import (
     plan_steps,
 )
 from .initializers import identity_init, residual_init
-from .segments import Block, add_rows, check_shapes, read_rows, split_rows
+from .segments import Chunk, add_rows, check_shapes, read_rows, split_rows
 
 EncoderModel = Model[List[Floats2d], List[Floats2d]]
 # Gradients of the passes, (N, nO) or None each -> those of the input, [(len(doc), nI)].
@@ -33,10 +33,10 @@ PassesBackprop = Callable[[Sequence[Optional[Floats2d]]], List[Floats2d]]
 NAME = "iterated_dilated_encoder"
 
 
-class BlockTape(NamedTuple):
-    """What the way back needs of one block."""
+class ChunkTape(NamedTuple):
+    """What the way back needs of one chunk."""
 
-    block: Block
+    chunk: Chunk
     layout: DilatedLayout
     tape: List[Tape]
 
@@ -110,7 +110,7 @@ def IteratedDilatedEncoder(
 def forward(
     model: EncoderModel, Xs: List[Floats2d], is_train: bool
 ) -> Tuple[List[Floats2d], Callable]:
-    """Take blocks of docs through all convolutions; the result is that of the last pass."""
+    """Take chunks of docs through all convolutions; the result is that of the last pass."""
     if not is_train:
         return _predict(model, Xs), _no_way_back
     passes, backprop_passes = begin_passes(model, Xs)
@@ -154,37 +154,37 @@ def begin_passes(model: EncoderModel, Xs: List[Floats2d]) -> Tuple[Floats3d, Pas
     tokens, nO = sum(map(len, Xs)), model.get_dim("nO")
     walk = _plan(model, tokens, is_train=True)
     Y = model.ops.alloc3f(model.attrs["repeats"].value, tokens, nO, zeros=False)
-    blocks = cut_blocks(model.ops, Xs, field_of(model), is_train=True)
-    masks = mask_drawers(model.ops, model.attrs["dropout_rate"], len(blocks))
+    chunks = cut_chunks(model.ops, Xs, field_of(model), is_train=True)
+    masks = mask_drawers(model.ops, model.attrs["dropout_rate"], len(chunks))
 
-    def train(task: Tuple[Block, DrawMask]) -> BlockTape:
-        block, draw_mask = task
-        layout = lay_out_dilated(model.ops, block, field_of(model))
-        X = read_rows(Xs, block, layout.spans)
+    def train(task: Tuple[Chunk, DrawMask]) -> ChunkTape:
+        chunk, draw_mask = task
+        layout = lay_out_dilated(model.ops, chunk, field_of(model))
+        X = read_rows(Xs, chunk, layout.spans)
         passes, tape = encode_dilated_training(X, layout.reads, walk, draw_mask)
         for number, rows in enumerate(passes):
-            Y[number, block.start : block.end] = rows[layout.kept]
-        return BlockTape(block, layout, tape)
+            Y[number, chunk.start : chunk.end] = rows[layout.kept]
+        return ChunkTape(chunk, layout, tape)
 
-    tapes = map_blocks(model.ops, train, list(zip(blocks, masks, strict=True)))
+    tapes = map_chunks(model.ops, train, list(zip(chunks, masks, strict=True)))
 
     def backprop(d_passes: Sequence[Optional[Floats2d]]) -> List[Floats2d]:
-        def differentiate(taped: BlockTape) -> Tuple[Array, List[Gradients]]:
-            block, layout, tape = taped
+        def differentiate(taped: ChunkTape) -> Tuple[Array, List[Gradients]]:
+            chunk, layout, tape = taped
 
             def gradient_of(number: int) -> Optional[Array]:
                 d_pass = d_passes[number]
                 if d_pass is None:
                     return None
                 rows = model.ops.alloc2f(len(layout.reads[0]), nO)
-                rows[layout.kept] = d_pass[block.start : block.end]
+                rows[layout.kept] = d_pass[chunk.start : chunk.end]
                 return rows
 
             return encode_dilated_backward(gradient_of, layout.reads, walk, tape)
 
         dX = model.ops.alloc2f(tokens, model.get_dim("nI"))
-        for (block, layout, _), (rows, gradients) in map_few(model.ops, differentiate, tapes):
-            add_rows(rows, block, layout.spans, dX)
+        for (chunk, layout, _), (rows, gradients) in map_few(model.ops, differentiate, tapes):
+            add_rows(rows, chunk, layout.spans, dX)
             for step, step_gradients in zip(walk.steps, gradients, strict=True):
                 _add_gradients(model, step.layer, step_gradients)
         return split_rows(dX, Xs)
@@ -198,13 +198,13 @@ def _predict(model: EncoderModel, Xs: List[Floats2d]) -> List[Floats2d]:
     walk = _plan(model, tokens, is_train=False)
     Y = model.ops.alloc2f(tokens, model.get_dim("nO"), zeros=False)
 
-    def predict(block: Block) -> None:
-        layout = lay_out_dilated(model.ops, block, field_of(model))
-        X = read_rows(Xs, block, layout.spans)
+    def predict(chunk: Chunk) -> None:
+        layout = lay_out_dilated(model.ops, chunk, field_of(model))
+        X = read_rows(Xs, chunk, layout.spans)
         rows = encode_dilated(X, layout.reads, walk)
-        Y[block.start : block.end] = rows[layout.kept]
+        Y[chunk.start : chunk.end] = rows[layout.kept]
 
-    map_blocks(model.ops, predict, cut_blocks(model.ops, Xs, field_of(model), is_train=False))
+    map_chunks(model.ops, predict, cut_chunks(model.ops, Xs, field_of(model), is_train=False))
     return split_rows(Y, Xs)
 
 

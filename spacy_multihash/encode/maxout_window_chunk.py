@@ -1,4 +1,4 @@
-"""One block of a batch through all layers of a MaxoutWindowEncoder, and back."""
+"""One chunk of a batch through all layers of a MaxoutWindowEncoder, and back."""
 
 from typing import List, NamedTuple, Optional, Sequence, Tuple
 
@@ -20,7 +20,7 @@ class Step(NamedTuple):
 
 
 def encode(X: Array, reads: Sequence[Array], weights: Sequence[Weights]) -> Array:
-    """Compute the tokens of a block, for prediction.
+    """Compute the tokens of a chunk, for prediction.
 
     X (N, W) float32, row 0 zeros -> (M, W) float32, row 0 padding, valid until the next call.
     """
@@ -37,7 +37,7 @@ def encode(X: Array, reads: Sequence[Array], weights: Sequence[Weights]) -> Arra
 def encode_training(
     X: Array, reads: Sequence[Array], weights: Sequence[Weights], draw_mask: DrawMask
 ) -> Tuple[Array, List[Step]]:
-    """Compute the tokens of a block, and keep what the way back needs."""
+    """Compute the tokens of a chunk, and keep what the way back needs."""
     steps = []
     for layer_weights, rows in zip(weights, reads, strict=True):
         windows = gather_windows(X, rows)

@@ -10,13 +10,13 @@ from thinc.api import Model
 from thinc.types import Floats2d
 
 from ..common.pinned import Pinned
-from ..compute.chunks import BLOCK, GPU_BLOCK, TRAINING_BLOCK, on_cpu
+from ..compute.chunks import CHUNK, GPU_CHUNK, TRAINING_CHUNK, on_cpu
 from ..compute.dropout_masks import DrawMask, mask_drawers
 from ..compute.maxout import Gradients, Weights, weights_of
 from ..compute.maxout_norm import MaxoutNorm, add_gradients
-from ..compute.threads import map_blocks, map_few
+from ..compute.threads import map_chunks, map_few
 from .maxout_window_chunk import Step, encode, encode_backward, encode_training
-from .segments import Block, Span, add_rows, check_shapes, read_rows, split_docs, split_rows
+from .segments import Chunk, Span, add_rows, check_shapes, read_rows, split_docs, split_rows
 from .windows import Layout, lay_out
 
 EncoderModel = Model[List[Floats2d], List[Floats2d]]
@@ -25,9 +25,9 @@ NAME = "maxout_window_encoder"
 
 
 class Tape(NamedTuple):
-    """What the way back needs of one block."""
+    """What the way back needs of one chunk."""
 
-    block: Block
+    chunk: Chunk
     spans: List[Span]
     steps: List[Step]
 
@@ -39,7 +39,7 @@ def MaxoutWindowEncoder(nO: int, *, window_size: int, nP: int, depth: int) -> En
 
         X_(l+1)[i] = X_l[i] + MaxoutNorm_l([X_l[i-w], ..., X_l[i], ..., X_l[i+w]])
 
-    A block of docs goes through all layers at once, so that prediction needs no memory that grows
+    A chunk of docs goes through all layers at once, so that prediction needs no memory that grows
     with the batch, beyond its output; training keeps what the way back needs.
 
     Xs [(len(doc), nO) float32] -> Ys [(len(doc), nO) float32].
@@ -65,7 +65,7 @@ def MaxoutWindowEncoder(nO: int, *, window_size: int, nP: int, depth: int) -> En
 def forward(
     model: EncoderModel, Xs: List[Floats2d], is_train: bool
 ) -> Tuple[List[Floats2d], Callable]:
-    """Take blocks of docs through all layers."""
+    """Take chunks of docs through all layers."""
     check_shapes(model, "an input", Xs, [(len(X), model.get_dim("nO")) for X in Xs])
     tokens = sum(map(len, Xs))
     weights = [weights_of(layer, tokens) for layer in model.layers]
@@ -85,12 +85,12 @@ def _predict(
 ) -> Tuple[List[Floats2d], Callable]:
     Y = _empty(model, Xs)
 
-    def predict(block: Block) -> None:
-        layout = _lay_out(model, block)
-        X = read_rows(Xs, block, layout.spans)
-        Y[block.start : block.end] = encode(X, layout.reads, weights)[1:]
+    def predict(chunk: Chunk) -> None:
+        layout = _lay_out(model, chunk)
+        X = read_rows(Xs, chunk, layout.spans)
+        Y[chunk.start : chunk.end] = encode(X, layout.reads, weights)[1:]
 
-    map_blocks(model.ops, predict, _blocks(model, Xs, BLOCK))
+    map_chunks(model.ops, predict, _chunks(model, Xs, CHUNK))
     return split_rows(Y, Xs), _no_way_back
 
 
@@ -98,29 +98,29 @@ def _begin_update(
     model: EncoderModel, Xs: List[Floats2d], weights: Sequence[Weights]
 ) -> Tuple[List[Floats2d], Callable]:
     Y = _empty(model, Xs)
-    blocks = _blocks(model, Xs, TRAINING_BLOCK)
-    masks = mask_drawers(model.ops, model.attrs["dropout_rate"], len(blocks))
+    chunks = _chunks(model, Xs, TRAINING_CHUNK)
+    masks = mask_drawers(model.ops, model.attrs["dropout_rate"], len(chunks))
 
-    def train(task: Tuple[Block, DrawMask]) -> Tape:
-        block, draw_mask = task
-        layout = _lay_out(model, block)
-        X = read_rows(Xs, block, layout.spans)
+    def train(task: Tuple[Chunk, DrawMask]) -> Tape:
+        chunk, draw_mask = task
+        layout = _lay_out(model, chunk)
+        X = read_rows(Xs, chunk, layout.spans)
         rows, steps = encode_training(X, layout.reads, weights, draw_mask)
-        Y[block.start : block.end] = rows[1:]
-        return Tape(block, layout.spans, steps)
+        Y[chunk.start : chunk.end] = rows[1:]
+        return Tape(chunk, layout.spans, steps)
 
-    tapes = map_blocks(model.ops, train, list(zip(blocks, masks, strict=True)))
+    tapes = map_chunks(model.ops, train, list(zip(chunks, masks, strict=True)))
 
     def backprop(dYs: List[Floats2d]) -> List[Floats2d]:
         check_shapes(model, "a gradient", dYs, [X.shape for X in Xs])
 
         def differentiate(tape: Tape) -> Tuple[Floats2d, List[Gradients]]:
-            tokens = [(segment.start, segment.end) for segment in tape.block.segments]
-            return encode_backward(read_rows(dYs, tape.block, tokens), tape.steps, weights)
+            tokens = [(segment.start, segment.end) for segment in tape.chunk.segments]
+            return encode_backward(read_rows(dYs, tape.chunk, tokens), tape.steps, weights)
 
         dX = model.ops.alloc2f(*Y.shape)
         for tape, (rows, gradients) in map_few(model.ops, differentiate, tapes):
-            add_rows(rows, tape.block, tape.spans, dX)
+            add_rows(rows, tape.chunk, tape.spans, dX)
             for layer, layer_gradients in zip(model.layers, gradients, strict=True):
                 add_gradients(layer, layer_gradients)
         return split_rows(dX, Xs)
@@ -135,12 +135,12 @@ def _no_way_back(dYs: List[Floats2d]) -> List[Floats2d]:
     )
 
 
-def _blocks(model: EncoderModel, Xs: List[Floats2d], size: int) -> List[Block]:
-    return split_docs([len(X) for X in Xs], size if on_cpu(model.ops) else GPU_BLOCK)
+def _chunks(model: EncoderModel, Xs: List[Floats2d], size: int) -> List[Chunk]:
+    return split_docs([len(X) for X in Xs], size if on_cpu(model.ops) else GPU_CHUNK)
 
 
-def _lay_out(model: EncoderModel, block: Block) -> Layout:
-    spans, reads = lay_out(block.segments, len(model.layers), model.attrs["window_size"].value)
+def _lay_out(model: EncoderModel, chunk: Chunk) -> Layout:
+    spans, reads = lay_out(chunk.segments, len(model.layers), model.attrs["window_size"].value)
     return Layout(spans, [model.ops.asarray(rows) for rows in reads])
 
 

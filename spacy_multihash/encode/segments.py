@@ -1,4 +1,4 @@
-"""Batches in blocks of whole docs, and of pieces of long ones."""
+"""Batches in chunks of whole docs, and of pieces of long ones."""
 
 from itertools import zip_longest
 from typing import List, NamedTuple, Sequence, Tuple
@@ -7,7 +7,7 @@ import numpy
 from thinc.api import Model, get_array_module
 
 from ..common.types import Array
-from ..compute.chunks import count_blocks
+from ..compute.chunks import count_chunks
 
 # The tokens [start, end) of a doc.
 Span = Tuple[int, int]
@@ -28,7 +28,7 @@ class Segment(NamedTuple):
     end: int
 
 
-class Block(NamedTuple):
+class Chunk(NamedTuple):
     """Segments that are computed together.
 
     start, end: The tokens [start, end) of the whole batch that they hold.
@@ -39,14 +39,14 @@ class Block(NamedTuple):
     end: int
 
 
-def split_docs(lengths: Sequence[int], size: int) -> List[Block]:
-    """Group a batch into blocks of about `size` tokens: docs together, long docs in pieces.
+def split_docs(lengths: Sequence[int], size: int) -> List[Chunk]:
+    """Group a batch into chunks of about `size` tokens: docs together, long docs in pieces.
 
-    Empty docs have no tokens to compute, and are in no block.
+    Empty docs have no tokens to compute, and are in no chunk.
     """
     total = sum(lengths)
-    number = count_blocks(total, size)
-    blocks: List[Block] = []
+    number = count_chunks(total, size)
+    chunks: List[Chunk] = []
     segments: List[Segment] = []
     start = end = 0
     for doc, length in enumerate(lengths):
@@ -55,30 +55,30 @@ def split_docs(lengths: Sequence[int], size: int) -> List[Block]:
             low, high = length * piece // pieces, length * (piece + 1) // pieces
             segments.append(Segment(doc, end - low, length, low, high))
             end += high - low
-            if end * number >= total * (len(blocks) + 1):
-                blocks.append(Block(segments, start, end))
+            if end * number >= total * (len(chunks) + 1):
+                chunks.append(Chunk(segments, start, end))
                 segments, start = [], end
-    return blocks
+    return chunks
 
 
-def read_rows(arrays: Sequence[Array], block: Block, spans: Sequence[Span]) -> Array:
+def read_rows(arrays: Sequence[Array], chunk: Chunk, spans: Sequence[Span]) -> Array:
     """Put a row of zeros, and spans of the docs of all segments, into one array.
 
     arrays: A (len(doc), W) array for each doc of the batch -> (N, W) float32.
     """
     parts = [
         arrays[segment.doc][low:high]
-        for segment, (low, high) in zip(block.segments, spans, strict=True)
+        for segment, (low, high) in zip(chunk.segments, spans, strict=True)
     ]
     xp = get_array_module(parts[0])
     row_0 = xp.zeros((1, parts[0].shape[1]), dtype="float32")
     return xp.ascontiguousarray(xp.concatenate([row_0, *parts]), dtype="float32")
 
 
-def add_rows(rows: Array, block: Block, spans: Sequence[Span], out: Array) -> None:
+def add_rows(rows: Array, chunk: Chunk, spans: Sequence[Span], out: Array) -> None:
     """Do the reverse: add rows (N, W) to the tokens of the whole batch; row 0 has no token."""
     start = 1
-    for segment, (low, high) in zip(block.segments, spans, strict=True):
+    for segment, (low, high) in zip(chunk.segments, spans, strict=True):
         end = start + high - low
         out[segment.first + low : segment.first + high] += rows[start:end]
         start = end

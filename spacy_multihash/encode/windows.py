@@ -1,4 +1,4 @@
-"""Which rows each window of an encoder reads, layer by layer, for a block of a batch."""
+"""Which rows each window of an encoder reads, layer by layer, for a chunk of a batch."""
 
 from functools import lru_cache
 from typing import List, NamedTuple, Sequence, Tuple
@@ -15,7 +15,7 @@ SHORT = 64
 
 
 class Layout(NamedTuple):
-    """How the rows of a block lie before, between and after the layers of an encoder.
+    """How the rows of a chunk lie before, between and after the layers of an encoder.
 
     spans: For each segment, the tokens [start, end) of its doc that lie before the first layer.
     reads: For each layer, (M, 2 * window_size + 1) int64: the rows of the layer's input that each

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from spacy_multihash.compute import blas
 from spacy_multihash.compute.blas import num_threads, set_products, single_threaded
 from spacy_multihash.compute.matmul import ProductOps, product, use_product_ops
-from spacy_multihash.compute.threads import map_blocks
+from spacy_multihash.compute.threads import map_chunks
 
 OPS = NumpyOps()
 
@@ -122,47 +122,47 @@ def test_blas_gets_its_threads_back_after_the_last_one_leaves() -> None:
         assert counts() == before
 
 
-def test_blocks_keep_their_order_in_any_number_of_threads() -> None:
+def test_chunks_keep_their_order_in_any_number_of_threads() -> None:
     for n in (1, 2, 5):
         set_products(f"auto:{n}")
-        assert map_blocks(OPS, lambda i: i * i, range(20)) == [i * i for i in range(20)]
-    assert map_blocks(OPS, lambda i: i, []) == []
+        assert map_chunks(OPS, lambda i: i * i, range(20)) == [i * i for i in range(20)]
+    assert map_chunks(OPS, lambda i: i, []) == []
 
 
-def test_blocks_run_side_by_side() -> None:
+def test_chunks_run_side_by_side() -> None:
     set_products("auto:2")
     meeting = threading.Barrier(2, timeout=10)
-    map_blocks(OPS, lambda _: meeting.wait(), range(2))  # one alone would wait in vain
+    map_chunks(OPS, lambda _: meeting.wait(), range(2))  # one alone would wait in vain
 
 
-def test_an_error_in_a_block_is_raised() -> None:
+def test_an_error_in_a_chunk_is_raised() -> None:
     def fail(i: int) -> None:
         time.sleep(0.001)
         if i in (3, 4):
-            raise KeyError(f"block {i}")
+            raise KeyError(f"chunk {i}")
 
     for n in (1, 3):
         set_products(f"auto:{n}")
-        with pytest.raises(KeyError, match="block"):
-            map_blocks(OPS, fail, range(8))
-    assert map_blocks(OPS, lambda i: i, range(3)) == [0, 1, 2]
+        with pytest.raises(KeyError, match="chunk"):
+            map_chunks(OPS, fail, range(8))
+    assert map_chunks(OPS, lambda i: i, range(3)) == [0, 1, 2]
 
 
-def test_blocks_inside_blocks_do_not_wait_for_each_other() -> None:
+def test_chunks_inside_chunks_do_not_wait_for_each_other() -> None:
     set_products("auto:4")
-    inner = map_blocks(OPS, lambda i: sum(map_blocks(OPS, lambda j: i + j, range(9))), range(40))
+    inner = map_chunks(OPS, lambda i: sum(map_chunks(OPS, lambda j: i + j, range(9))), range(40))
     assert inner == [9 * i + 36 for i in range(40)]
 
 
 def _in_child(results: "multiprocessing.Queue[object]") -> None:
-    results.put((num_threads(), map_blocks(OPS, lambda i: i + 1, range(4))))
+    results.put((num_threads(), map_chunks(OPS, lambda i: i + 1, range(4))))
 
 
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_child_process_has_one_thread_and_works(method: str) -> None:
     set_products("auto:3")
-    map_blocks(OPS, lambda i: i, range(9))  # the parent's threads do not live on in a fork
+    map_chunks(OPS, lambda i: i, range(9))  # the parent's threads do not live on in a fork
     set_products("auto")
     context: Any = multiprocessing.get_context(method)
     results = context.Queue()
@@ -175,10 +175,10 @@ def test_a_child_process_has_one_thread_and_works(method: str) -> None:
 def test_a_forked_child_can_use_threads() -> None:
     code = (
         "import os; from spacy_multihash.compute.blas import set_products;"
-        "from spacy_multihash.compute.threads import map_blocks; from thinc.api import NumpyOps;"
-        "set_products('auto:3'); map_blocks(NumpyOps(), abs, range(9));"
+        "from spacy_multihash.compute.threads import map_chunks; from thinc.api import NumpyOps;"
+        "set_products('auto:3'); map_chunks(NumpyOps(), abs, range(9));"
         "pid = os.fork();"
-        "print(map_blocks(NumpyOps(), abs, range(3))) if pid == 0 else os.waitpid(pid, 0)"
+        "print(map_chunks(NumpyOps(), abs, range(3))) if pid == 0 else os.waitpid(pid, 0)"
     )
     if not hasattr(os, "fork"):
         pytest.skip("this system does not fork")

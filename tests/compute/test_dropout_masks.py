@@ -24,7 +24,7 @@ def test_a_rate_of_1_drops_all(ops: Ops) -> None:
     assert_array_equal(to_numpy(draw((50, 50))), 0)
 
 
-def test_masks_follow_the_random_state_and_not_the_order_of_blocks() -> None:
+def test_masks_follow_the_random_state_and_not_the_order_of_chunks() -> None:
     fix_random_seed(7)
     first = [draw((9, 9)) for draw in mask_drawers(NumpyOps(), 0.5, 3)]
     fix_random_seed(7)

@@ -11,13 +11,13 @@ from tests.helpers.maxout import OTHER_FLOATS, random_vectors, randomize, refere
 
 
 @pytest.fixture
-def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of 4 rows, and weights laid out for many rows from 6 on."""
-    monkeypatch.setattr(chunks, "BLOCK", 4)
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks of 4 rows, and weights laid out for many rows from 6 on."""
+    monkeypatch.setattr(chunks, "CHUNK", 4)
     monkeypatch.setattr(maxout, "_MANY", 6)
 
 
-@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("n", [0, 1, 5, 11])
 @pytest.mark.parametrize("nP", [1, 2, 3, 5])
 def test_maxout_norm_equals_its_reference(ops: Ops, n: int, nP: int) -> None:
@@ -28,7 +28,7 @@ def test_maxout_norm_equals_its_reference(ops: Ops, n: int, nP: int) -> None:
     assert_allclose(to_numpy(model.begin_update(ops.asarray(X))[0]), expected, atol=1e-5)
 
 
-@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("n", [1, 5, 11])
 @pytest.mark.parametrize("nP", [1, 3])
 def test_gradients_equal_central_differences(ops: Ops, n: int, nP: int) -> None:
@@ -37,7 +37,7 @@ def test_gradients_equal_central_differences(ops: Ops, n: int, nP: int) -> None:
     check_param_gradients(model, X, lambda Y: Y, eps=1e-3, atol=1e-2)
 
 
-@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("n", [1, 5, 11])
 def test_maxout_norm_passes_the_gradient_on(ops: Ops, n: int) -> None:
     model = randomize(MaxoutNorm(4, 6).initialize())

@@ -28,10 +28,10 @@ SHAPES: list[tuple[list[int], int, int, dict[str, bool]]] = [
 
 
 @pytest.fixture
-def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of 4 tokens, so that a doc of 14 is cut into pieces."""
-    monkeypatch.setattr(dilated_layout, "BLOCK", 4)
-    monkeypatch.setattr(dilated_layout, "TRAINING_BLOCK", 4)
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks of 4 tokens, so that a doc of 14 is cut into pieces."""
+    monkeypatch.setattr(dilated_layout, "CHUNK", 4)
+    monkeypatch.setattr(dilated_layout, "TRAINING_CHUNK", 4)
     monkeypatch.setattr(dilated_layout, "_REACHES", 0)
 
 
@@ -50,7 +50,7 @@ def build(
     return randomize(model)
 
 
-@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize(("dilations", "repeats", "window_size", "options"), SHAPES)
 def test_encoder_equals_its_reference(
     ops: Ops, dilations: list[int], repeats: int, window_size: int, options: dict[str, bool]
@@ -82,7 +82,7 @@ def test_each_doc_is_encoded_as_if_it_were_alone(
         assert_allclose(Y, model.predict([X])[0], atol=1e-5)
 
 
-@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize(("dilations", "repeats", "window_size", "options"), SHAPES)
 @pytest.mark.parametrize("only_last", [False, True])
 def test_gradients_equal_central_differences_of_the_reference(

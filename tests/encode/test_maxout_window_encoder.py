@@ -28,10 +28,10 @@ LENGTHS = [3, 0, 1, 14, 0, 2]
 
 
 @pytest.fixture
-def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of 4 tokens, so that a doc of 14 is cut into pieces."""
-    monkeypatch.setattr(maxout_window_encoder, "BLOCK", 4)
-    monkeypatch.setattr(maxout_window_encoder, "TRAINING_BLOCK", 4)
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks of 4 tokens, so that a doc of 14 is cut into pieces."""
+    monkeypatch.setattr(maxout_window_encoder, "CHUNK", 4)
+    monkeypatch.setattr(maxout_window_encoder, "TRAINING_CHUNK", 4)
     monkeypatch.setattr(maxout_module, "_MANY", 6)
 
 
@@ -52,7 +52,7 @@ def assert_same_gradients(theirs: Model, ours: Model, *, share: float) -> None:
 SIZES = [(1, 3, 3), (2, 2, 2), (3, 1, 2), (0, 2, 2), (1, 4, 1)]
 
 
-@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize(("window_size", "nP", "depth"), SIZES)
 def test_encoder_equals_its_reference(ops: Ops, window_size: int, nP: int, depth: int) -> None:
     model = MaxoutWindowEncoder(4, window_size=window_size, nP=nP, depth=depth)
@@ -76,7 +76,7 @@ def test_each_doc_is_encoded_as_if_it_were_alone(
         assert_allclose(Y, model.predict([X])[0], atol=1e-5)
 
 
-@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize(("window_size", "nP", "depth"), SIZES)
 def test_activations_and_gradients_equal_those_of_spacy(
     ops: Ops, window_size: int, nP: int, depth: int
@@ -94,7 +94,7 @@ def test_activations_and_gradients_equal_those_of_spacy(
     assert_same_gradients(theirs, ours, share=1e-4)
 
 
-@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.usefixtures("small_chunks")
 def test_gradients_equal_central_differences(ops: Ops) -> None:
     model = randomize(MaxoutWindowEncoder(3, window_size=1, nP=2, depth=2).initialize())
     check_param_gradients(
@@ -187,7 +187,7 @@ def test_a_prediction_has_no_way_back(ops: Ops) -> None:
         backprop(batch(ops, [3], 4))
 
 
-@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.usefixtures("small_chunks")
 def test_results_do_not_depend_on_the_number_of_threads() -> None:
     model = MaxoutWindowEncoder(4, window_size=1, nP=3, depth=3).initialize()
     set_dropout_rate(model, 0.3)

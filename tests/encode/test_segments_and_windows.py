@@ -8,20 +8,20 @@ from numpy.testing import assert_array_equal
 
 from spacy_multihash.compute import buffers
 from spacy_multihash.compute.buffers import take_rows
-from spacy_multihash.encode.segments import Block, Segment, add_rows, read_rows, split_docs
+from spacy_multihash.encode.segments import Chunk, Segment, add_rows, read_rows, split_docs
 from spacy_multihash.encode.windows import lay_out
 
 LENGTHS = st.lists(st.integers(0, 30), max_size=8)
 
 
 @given(LENGTHS, st.integers(1, 12))
-def test_blocks_hold_each_token_once_in_order(lengths: list[int], size: int) -> None:
+def test_chunks_hold_each_token_once_in_order(lengths: list[int], size: int) -> None:
     expected = [(doc, token) for doc, length in enumerate(lengths) for token in range(length)]
     found = []
-    for block in split_docs(lengths, size):
-        assert block.start == len(found)
-        found += [(s.doc, token) for s in block.segments for token in range(s.start, s.end)]
-        assert block.end == len(found)
+    for chunk in split_docs(lengths, size):
+        assert chunk.start == len(found)
+        found += [(s.doc, token) for s in chunk.segments for token in range(s.start, s.end)]
+        assert chunk.end == len(found)
     assert found == expected
 
 
@@ -44,23 +44,23 @@ def test_rows_are_taken_by_either_module(module: object, monkeypatch: pytest.Mon
 
 
 @given(LENGTHS, st.integers(1, 12))
-def test_blocks_are_about_as_large_as_asked_for(lengths: list[int], size: int) -> None:
-    blocks = split_docs(lengths, size)
+def test_chunks_are_about_as_large_as_asked_for(lengths: list[int], size: int) -> None:
+    chunks = split_docs(lengths, size)
     # Twice as much as asked for, and up to a piece of a doc, which may be half more than that.
-    assert all(0 < block.end - block.start <= 3.5 * size for block in blocks)
+    assert all(0 < chunk.end - chunk.start <= 3.5 * size for chunk in chunks)
 
 
-def test_no_small_block_is_left_over() -> None:
-    sizes = [block.end - block.start for block in split_docs([27] * 38, 512)]
+def test_no_small_chunk_is_left_over() -> None:
+    sizes = [chunk.end - chunk.start for chunk in split_docs([27] * 38, 512)]
     assert sizes == [513, 513]
-    sizes = [block.end - block.start for block in split_docs([27] * 260, 1024)]
+    sizes = [chunk.end - chunk.start for chunk in split_docs([27] * 260, 1024)]
     assert len(sizes) == 6
     assert max(sizes) - min(sizes) <= 2 * 27
 
 
 def test_segments_know_where_their_doc_begins() -> None:
-    blocks = split_docs([5, 0, 20, 3], 7)
-    segments = [segment for block in blocks for segment in block.segments]
+    chunks = split_docs([5, 0, 20, 3], 7)
+    segments = [segment for chunk in chunks for segment in chunk.segments]
     assert segments == [
         Segment(0, 0, 5, 0, 5),
         Segment(2, 5, 20, 0, 6),
@@ -72,13 +72,13 @@ def test_segments_know_where_their_doc_begins() -> None:
 
 def test_rows_are_read_and_added_back() -> None:
     docs = [numpy.full((3, 2), 1.0), numpy.zeros((0, 2)), numpy.full((2, 2), 5.0)]
-    block = Block([Segment(0, 0, 3, 1, 2), Segment(2, 3, 2, 0, 2)], 0, 3)
+    chunk = Chunk([Segment(0, 0, 3, 1, 2), Segment(2, 3, 2, 0, 2)], 0, 3)
     spans = [(0, 3), (0, 2)]
-    rows = read_rows(docs, block, spans)
+    rows = read_rows(docs, chunk, spans)
     assert rows.dtype == "float32"
     assert_array_equal(rows[:, 0], [0, 1, 1, 1, 5, 5])
     out = numpy.ones((5, 2))
-    add_rows(rows, block, spans, out)
+    add_rows(rows, chunk, spans, out)
     assert_array_equal(out[:, 1], [2, 2, 2, 6, 6])
 
 
@@ -101,9 +101,9 @@ def test_windows_see_what_all_the_padding_would_show_them(
     rng = numpy.random.default_rng(0)
     docs = [rng.integers(-3, 4, length).astype("float64") for length in lengths]
     results = []
-    for block in split_docs(lengths, size):
-        spans, reads = lay_out(block.segments, depth, w)
-        rows = read_rows([doc[:, None] for doc in docs], block, spans)[:, 0].astype("float64")
+    for chunk in split_docs(lengths, size):
+        spans, reads = lay_out(chunk.segments, depth, w)
+        rows = read_rows([doc[:, None] for doc in docs], chunk, spans)[:, 0].astype("float64")
         for layer in reads:
             rows = 1 + rows[layer].sum(axis=1)
         results.append(rows[1:])
@@ -120,8 +120,8 @@ def test_a_doc_of_one_token_needs_32_rows_of_padding_in_8_layers() -> None:
 def test_a_row_stands_at_most_once_in_each_column(
     lengths: list[int], size: int, depth: int, w: int
 ) -> None:
-    for block in split_docs(lengths, size):
-        for rows in lay_out(block.segments, depth, w).reads:
+    for chunk in split_docs(lengths, size):
+        for rows in lay_out(chunk.segments, depth, w).reads:
             for column in rows.T:
                 read = column[column > 0]
                 assert len(read) == len(set(read.tolist()))
