@@ -8,7 +8,7 @@ from thinc.api import Ops
 
 from ..common.types import Array
 from ..compute.chunks import CHUNK, GPU_CHUNK, TRAINING_CHUNK, on_cpu
-from .segments import Chunk, Span, split_docs
+from .segments import Chunk, Extent, split_docs
 from .windows import SHORT, Sizes, dilated_windows
 
 # A chunk is at least so many times as long as what its docs' pieces read beyond their ends.
@@ -44,13 +44,13 @@ class DilatedLayout(NamedTuple):
     Row 0 is zeros, what lies around a doc. The others are the tokens of the segments, and those of
     their docs that are no further away than the encoder sees, for they may matter.
 
-    spans: For each segment, the tokens [start, end) of its doc that are computed.
+    extents: For each segment, the tokens [start, end) of its doc that are computed.
     reads: For each distinct dilation, (N, 2 * window_size + 1) int64: the rows that each window
         reads.
     kept: The rows of the segments themselves, (M,) int64.
     """
 
-    spans: List[Span]
+    extents: List[Extent]
     reads: List[Array]
     kept: Array
 
@@ -81,7 +81,7 @@ def lay_out_dilated(ops: Ops, chunk: Chunk, field: Field) -> DilatedLayout:
     short = len(sizes) == 1 and sizes[0][0] <= SHORT
     layout = (_lay_out_again if short else _lay_out)(sizes, field)
     reads = [ops.asarray(rows) for rows in layout.reads]
-    return DilatedLayout(layout.spans, reads, ops.asarray(layout.kept))
+    return DilatedLayout(layout.extents, reads, ops.asarray(layout.kept))
 
 
 def _lay_out(sizes: Tuple[Sizes, ...], field: Field) -> DilatedLayout:

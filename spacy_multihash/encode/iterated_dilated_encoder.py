@@ -160,7 +160,7 @@ def begin_passes(model: EncoderModel, Xs: List[Floats2d]) -> Tuple[Floats3d, Pas
     def train(task: Tuple[Chunk, DrawMask]) -> ChunkTape:
         chunk, draw_mask = task
         layout = lay_out_dilated(model.ops, chunk, field_of(model))
-        X = read_rows(Xs, chunk, layout.spans)
+        X = read_rows(Xs, chunk, layout.extents)
         passes, tape = encode_dilated_training(X, layout.reads, walk, draw_mask)
         for number, rows in enumerate(passes):
             Y[number, chunk.start : chunk.end] = rows[layout.kept]
@@ -184,7 +184,7 @@ def begin_passes(model: EncoderModel, Xs: List[Floats2d]) -> Tuple[Floats3d, Pas
 
         dX = model.ops.alloc2f(tokens, model.get_dim("nI"))
         for (chunk, layout, _), (rows, gradients) in map_few(model.ops, differentiate, tapes):
-            add_rows(rows, chunk, layout.spans, dX)
+            add_rows(rows, chunk, layout.extents, dX)
             for step, step_gradients in zip(walk.steps, gradients, strict=True):
                 _add_gradients(model, step.layer, step_gradients)
         return split_rows(dX, Xs)
@@ -200,7 +200,7 @@ def _predict(model: EncoderModel, Xs: List[Floats2d]) -> List[Floats2d]:
 
     def predict(chunk: Chunk) -> None:
         layout = lay_out_dilated(model.ops, chunk, field_of(model))
-        X = read_rows(Xs, chunk, layout.spans)
+        X = read_rows(Xs, chunk, layout.extents)
         rows = encode_dilated(X, layout.reads, walk)
         Y[chunk.start : chunk.end] = rows[layout.kept]
 

@@ -16,7 +16,7 @@ from ..compute.maxout import Gradients, Weights, weights_of
 from ..compute.maxout_norm import MaxoutNorm, add_gradients
 from ..compute.threads import map_chunks, map_few
 from .maxout_window_chunk import Step, encode, encode_backward, encode_training
-from .segments import Chunk, Span, add_rows, check_shapes, read_rows, split_docs, split_rows
+from .segments import Chunk, Extent, add_rows, check_shapes, read_rows, split_docs, split_rows
 from .windows import Layout, lay_out
 
 EncoderModel = Model[List[Floats2d], List[Floats2d]]
@@ -28,7 +28,7 @@ class Tape(NamedTuple):
     """What the way back needs of one chunk."""
 
     chunk: Chunk
-    spans: List[Span]
+    extents: List[Extent]
     steps: List[Step]
 
 
@@ -87,7 +87,7 @@ def _predict(
 
     def predict(chunk: Chunk) -> None:
         layout = _lay_out(model, chunk)
-        X = read_rows(Xs, chunk, layout.spans)
+        X = read_rows(Xs, chunk, layout.extents)
         Y[chunk.start : chunk.end] = encode(X, layout.reads, weights)[1:]
 
     map_chunks(model.ops, predict, _chunks(model, Xs, CHUNK))
@@ -104,10 +104,10 @@ def _begin_update(
     def train(task: Tuple[Chunk, DrawMask]) -> Tape:
         chunk, draw_mask = task
         layout = _lay_out(model, chunk)
-        X = read_rows(Xs, chunk, layout.spans)
+        X = read_rows(Xs, chunk, layout.extents)
         rows, steps = encode_training(X, layout.reads, weights, draw_mask)
         Y[chunk.start : chunk.end] = rows[1:]
-        return Tape(chunk, layout.spans, steps)
+        return Tape(chunk, layout.extents, steps)
 
     tapes = map_chunks(model.ops, train, list(zip(chunks, masks, strict=True)))
 
@@ -120,7 +120,7 @@ def _begin_update(
 
         dX = model.ops.alloc2f(*Y.shape)
         for tape, (rows, gradients) in map_few(model.ops, differentiate, tapes):
-            add_rows(rows, tape.chunk, tape.spans, dX)
+            add_rows(rows, tape.chunk, tape.extents, dX)
             for layer, layer_gradients in zip(model.layers, gradients, strict=True):
                 add_gradients(layer, layer_gradients)
         return split_rows(dX, Xs)
@@ -140,8 +140,8 @@ def _chunks(model: EncoderModel, Xs: List[Floats2d], size: int) -> List[Chunk]:
 
 
 def _lay_out(model: EncoderModel, chunk: Chunk) -> Layout:
-    spans, reads = lay_out(chunk.segments, len(model.layers), model.attrs["window_size"].value)
-    return Layout(spans, [model.ops.asarray(rows) for rows in reads])
+    extents, reads = lay_out(chunk.segments, len(model.layers), model.attrs["window_size"].value)
+    return Layout(extents, [model.ops.asarray(rows) for rows in reads])
 
 
 def _empty(model: EncoderModel, Xs: List[Floats2d]) -> Floats2d:

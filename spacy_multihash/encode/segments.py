@@ -10,7 +10,7 @@ from ..common.types import Array
 from ..compute.chunks import count_chunks
 
 # The tokens [start, end) of a doc.
-Span = Tuple[int, int]
+Extent = Tuple[int, int]
 
 
 class Segment(NamedTuple):
@@ -61,24 +61,24 @@ def split_docs(lengths: Sequence[int], size: int) -> List[Chunk]:
     return chunks
 
 
-def read_rows(arrays: Sequence[Array], chunk: Chunk, spans: Sequence[Span]) -> Array:
-    """Put a row of zeros, and spans of the docs of all segments, into one array.
+def read_rows(arrays: Sequence[Array], chunk: Chunk, extents: Sequence[Extent]) -> Array:
+    """Put a row of zeros, and extents of the docs of all segments, into one array.
 
     arrays: A (len(doc), W) array for each doc of the batch -> (N, W) float32.
     """
     parts = [
         arrays[segment.doc][low:high]
-        for segment, (low, high) in zip(chunk.segments, spans, strict=True)
+        for segment, (low, high) in zip(chunk.segments, extents, strict=True)
     ]
     xp = get_array_module(parts[0])
     row_0 = xp.zeros((1, parts[0].shape[1]), dtype="float32")
     return xp.ascontiguousarray(xp.concatenate([row_0, *parts]), dtype="float32")
 
 
-def add_rows(rows: Array, chunk: Chunk, spans: Sequence[Span], out: Array) -> None:
+def add_rows(rows: Array, chunk: Chunk, extents: Sequence[Extent], out: Array) -> None:
     """Do the reverse: add rows (N, W) to the tokens of the whole batch; row 0 has no token."""
     start = 1
-    for segment, (low, high) in zip(chunk.segments, spans, strict=True):
+    for segment, (low, high) in zip(chunk.segments, extents, strict=True):
         end = start + high - low
         out[segment.first + low : segment.first + high] += rows[start:end]
         start = end

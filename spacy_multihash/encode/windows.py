@@ -6,7 +6,7 @@ from typing import List, NamedTuple, Sequence, Tuple
 import numpy
 
 from ..common.types import Array
-from .segments import Segment, Span
+from .segments import Extent, Segment
 
 # Length of a doc, and the start and end of the part of it that is computed.
 Sizes = Tuple[int, int, int]
@@ -17,13 +17,13 @@ SHORT = 64
 class Layout(NamedTuple):
     """How the rows of a chunk lie before, between and after the layers of an encoder.
 
-    spans: For each segment, the tokens [start, end) of its doc that lie before the first layer.
+    extents: For each segment, the tokens [start, end) of its doc that lie before the first layer.
     reads: For each layer, (M, 2 * window_size + 1) int64: the rows of the layer's input that each
         of the M rows of its output reads. Row 0 is the padding, see `lay_out`; the others are those
         of the segments, one after the other.
     """
 
-    spans: List[Span]
+    extents: List[Extent]
     reads: List[Array]
 
 
@@ -64,12 +64,12 @@ def _lay_out(sizes: Tuple[Sizes, ...], depth: int, window_size: int) -> Layout:
 
     reads = []
     before = bounds(0)
-    spans = list(zip(*(bound.tolist() for bound in before), strict=True))
+    extents = list(zip(*(bound.tolist() for bound in before), strict=True))
     for layer in range(1, depth + 1):
         after = bounds(layer)
         reads.append(_windows(before, after, window_size))
         before = after
-    return Layout(spans, reads)
+    return Layout(extents, reads)
 
 
 # A pipeline that is given one short doc after the other would spend a fifth of its time here.

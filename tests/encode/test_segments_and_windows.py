@@ -73,12 +73,12 @@ def test_segments_know_where_their_doc_begins() -> None:
 def test_rows_are_read_and_added_back() -> None:
     docs = [numpy.full((3, 2), 1.0), numpy.zeros((0, 2)), numpy.full((2, 2), 5.0)]
     chunk = Chunk([Segment(0, 0, 3, 1, 2), Segment(2, 3, 2, 0, 2)], 0, 3)
-    spans = [(0, 3), (0, 2)]
-    rows = read_rows(docs, chunk, spans)
+    extents = [(0, 3), (0, 2)]
+    rows = read_rows(docs, chunk, extents)
     assert rows.dtype == "float32"
     assert_array_equal(rows[:, 0], [0, 1, 1, 1, 5, 5])
     out = numpy.ones((5, 2))
-    add_rows(rows, chunk, spans, out)
+    add_rows(rows, chunk, extents, out)
     assert_array_equal(out[:, 1], [2, 2, 2, 6, 6])
 
 
@@ -102,8 +102,8 @@ def test_windows_see_what_all_the_padding_would_show_them(
     docs = [rng.integers(-3, 4, length).astype("float64") for length in lengths]
     results = []
     for chunk in split_docs(lengths, size):
-        spans, reads = lay_out(chunk.segments, depth, w)
-        rows = read_rows([doc[:, None] for doc in docs], chunk, spans)[:, 0].astype("float64")
+        extents, reads = lay_out(chunk.segments, depth, w)
+        rows = read_rows([doc[:, None] for doc in docs], chunk, extents)[:, 0].astype("float64")
         for layer in reads:
             rows = 1 + rows[layer].sum(axis=1)
         results.append(rows[1:])
