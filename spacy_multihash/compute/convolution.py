@@ -11,7 +11,7 @@ from thinc.api import get_array_module
 from ..common.types import Array
 from .buffers import gather_windows
 from .layernorm import denormalize, normalize
-from .matmul import product
+from .matmul import matmul
 
 # Rows from which a copy of the weights pays.
 _MANY = 128
@@ -71,10 +71,10 @@ def convolve(
     xp = get_array_module(X)
     windows = gather_windows(X, reads)
     if weights.transposed is not None:
-        product(windows, weights.transposed, out=out)
+        matmul(windows, weights.transposed, out=out)
     else:
         # A few rows times a transposed matrix are slow in BLAS, the other way around is not.
-        out[:] = product(weights.W, windows.T).T
+        out[:] = matmul(weights.W, windows.T).T
     out += weights.b
     if rectify:
         xp.maximum(out, 0, out=out)
@@ -107,9 +107,9 @@ def convolve_backward(
         d_sums = denormalize(dY, weights.norm[0], taped.Xhat, taped.scale)
     if taped.active is not None:
         d_sums = d_sums * taped.active
-    d_W = product(d_sums.T, gather_windows(taped.X, reads))
+    d_W = matmul(d_sums.T, gather_windows(taped.X, reads))
     d_b = ones @ d_sums
-    dX = product(gather_windows(d_sums, reads), weights.flipped)
+    dX = matmul(gather_windows(d_sums, reads), weights.flipped)
     if residual:
         dX += dY
     return dX, Gradients(d_W, d_b, d_norm)

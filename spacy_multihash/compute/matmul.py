@@ -15,7 +15,7 @@ _BLIS = NumpyOps()
 _SMALL = 2**18
 
 
-def product(A: Array, B: Array, out: Optional[Array] = None) -> Array:
+def matmul(A: Array, B: Array, out: Optional[Array] = None) -> Array:
     """Multiply two matrices, on whatever device they are.
 
     A (M, K) float32, B (K, N) float32, each contiguous or transposed -> (M, N) float32.

@@ -16,7 +16,7 @@ from ..common.types import Array
 from . import gpu
 from .buffers import scratch
 from .layernorm import denormalize, normalize
-from .matmul import product
+from .matmul import matmul
 
 _CPU = NumpyOps()
 # Rows from which a copy of the weights pays.
@@ -110,19 +110,19 @@ def maxout_norm_backward(dY: Array, X: Array, weights: Weights, tape: Tape, dX: 
     else:
         nP = len(weights.b) // len(weights.G)
         d_sums = gpu.maxout_norm_backward(dY, weights.G, *tape, nP)
-    product(d_sums, weights.W, out=dX)
+    matmul(d_sums, weights.W, out=dX)
     dY_Xhat = xp.multiply(dY, tape.Xhat, out=scratch("dY_Xhat", dY.shape, dY))
     ones = xp.ones(len(dY), dtype="float32")  # column sums are products as well
-    return Gradients(product(d_sums.T, X), ones @ d_sums, ones @ dY_Xhat, ones @ dY)
+    return Gradients(matmul(d_sums.T, X), ones @ d_sums, ones @ dY_Xhat, ones @ dY)
 
 
 def _sums(X: Array, weights: Weights) -> Array:
     """Multiply: X (N, nI) -> (N, nO * nP), without the bias."""
     N, columns = len(X), len(weights.b)
     if weights.by_piece is not None:
-        return product(X, weights.by_piece, out=scratch("sums", (N, columns), X))
+        return matmul(X, weights.by_piece, out=scratch("sums", (N, columns), X))
     # A few rows times a large transposed matrix are slow in BLAS, the other way around is not.
-    return product(weights.W, X.T, out=scratch("sums", (columns, N), X)).T
+    return matmul(weights.W, X.T, out=scratch("sums", (columns, N), X)).T
 
 
 def _pieces(sums: Array, weights: Weights) -> List[Array]:

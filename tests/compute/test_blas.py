@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from spacy_multihash.compute import blas
 from spacy_multihash.compute.blas import num_threads, set_products, single_threaded
-from spacy_multihash.compute.matmul import ProductOps, product, use_product_ops
+from spacy_multihash.compute.matmul import ProductOps, matmul, use_product_ops
 from spacy_multihash.compute.threads import map_chunks
 
 OPS = NumpyOps()
@@ -41,8 +41,8 @@ def test_products_of_any_layout_are_right(setting: str, M: int, K: int, N: int) 
     for left in (A, numpy.ascontiguousarray(A.T).T):
         for right in (B, numpy.ascontiguousarray(B.T).T):
             out = numpy.empty((M, N), dtype="float32")
-            assert_allclose(product(left, right), expected, atol=1e-4)
-            product(left, right, out=out)
+            assert_allclose(matmul(left, right), expected, atol=1e-4)
+            matmul(left, right, out=out)
             assert_allclose(out, expected, atol=1e-4)
 
 
