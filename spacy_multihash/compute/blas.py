@@ -59,6 +59,11 @@ def set_products(setting: str) -> str:
     return former
 
 
+def chosen_blas() -> str:
+    """Name the BLAS that the setting leads to on this machine, "numpy" or "blis"."""
+    return _auto() if _setting.blas == "auto" else _setting.blas
+
+
 def num_threads() -> int:
     """Count the threads that chunks may be computed in."""
     if _setting.threads is not None:
@@ -107,10 +112,6 @@ class SingleThreaded:
 @cache
 def _libraries() -> List[LibController]:
     return ThreadpoolController().select(user_api="blas").lib_controllers
-
-
-def _blas() -> str:
-    return _auto() if _setting.blas == "auto" else _setting.blas
 
 
 @cache

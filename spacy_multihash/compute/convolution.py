@@ -11,10 +11,7 @@ from thinc.api import get_array_module
 from ..common.types import Array
 from .buffers import gather_windows
 from .layernorm import denormalize, normalize
-from .matmul import matmul
-
-# Rows from which a copy of the weights pays.
-_MANY = 128
+from .matmul import MANY_ROWS, matmul
 
 
 class Convolution(NamedTuple):
@@ -49,7 +46,7 @@ def lay_out_weights(
 ) -> Convolution:
     """Lay the parameters of a convolution over windows of C tokens out for N rows."""
     xp = get_array_module(W)
-    many = N >= _MANY or xp is not numpy
+    many = N >= MANY_ROWS or xp is not numpy
     flipped = _turn_around(W, C) if is_train else None
     return Convolution(W, xp.ascontiguousarray(W.T) if many else None, flipped, b, norm)
 

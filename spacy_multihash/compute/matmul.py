@@ -7,10 +7,12 @@ from thinc.api import Model, NumpyOps, get_array_module
 from thinc.types import Floats2d
 
 from ..common.types import Array
-from .blas import _blas, single_threaded
+from .blas import chosen_blas, single_threaded
 
 # thinc's own products.
 _BLIS = NumpyOps()
+# Rows from which a contiguous copy of transposed weights pays.
+MANY_ROWS = 128
 # Multiply-adds up to which OpenBLAS leaves its threads alone by itself.
 _SMALL = 2**18
 
@@ -23,7 +25,7 @@ def matmul(A: Array, B: Array, out: Optional[Array] = None) -> Array:
     out (Array): Where to write the result, contiguous, if given.
     """
     xp = get_array_module(A)
-    if xp is not numpy or _blas() == "numpy":
+    if xp is not numpy or chosen_blas() == "numpy":
         return xp.matmul(A, B, out=out)
     (A, trans1), (B, trans2) = _untransposed(A), _untransposed(B)
     return _BLIS.gemm(A, B, out=out, trans1=trans1, trans2=trans2)
@@ -42,7 +44,7 @@ class ProductOps(NumpyOps):
         trans2: bool = False,
     ) -> Floats2d:
         """Multiply two matrices, each transposed first if asked for, as Ops.gemm does."""
-        if _blas() == "blis" or x.dtype != "float32" or y.dtype != "float32" or out is not None:
+        if chosen_blas() == "blis" or out is not None or not x.dtype == y.dtype == "float32":
             return super().gemm(x, y, out=out, trans1=trans1, trans2=trans2)
         A = cast(Array, x.T if trans1 else x)
         B = cast(Array, y.T if trans2 else y)

@@ -16,11 +16,9 @@ from ..common.types import Array
 from . import gpu
 from .buffers import scratch
 from .layernorm import denormalize, normalize
-from .matmul import matmul
+from .matmul import MANY_ROWS, matmul
 
 _CPU = NumpyOps()
-# Rows from which a copy of the weights pays.
-_MANY = 128
 
 
 class Weights(NamedTuple):
@@ -63,7 +61,7 @@ def weights_of(model: Model, N: int) -> Weights:
     W, b, G, beta = (cast(Array, model.get_param(name)) for name in ("W", "b", "G", "beta"))
     nO, nP, nI = W.shape
     kept = W.reshape(nO * nP, nI)
-    if N < _MANY and isinstance(W, numpy.ndarray):
+    if N < MANY_ROWS and isinstance(W, numpy.ndarray):
         return Weights(kept, None, b.reshape(nO * nP), G, beta)
     by_piece = model.ops.xp.empty((nI, nP, nO), dtype="float32")
     # All at once, a CPU's cache would hold few of the columns, which are powers of 2 apart.

@@ -14,7 +14,7 @@ from tests.helpers.maxout import OTHER_FLOATS, random_vectors, randomize, refere
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks of 4 rows, and weights laid out for many rows from 6 on."""
     monkeypatch.setattr(chunks, "CHUNK", 4)
-    monkeypatch.setattr(maxout, "_MANY", 6)
+    monkeypatch.setattr(maxout, "MANY_ROWS", 6)
 
 
 @pytest.mark.usefixtures("small_chunks")

@@ -32,7 +32,7 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks of 4 tokens, so that a doc of 14 is cut into pieces."""
     monkeypatch.setattr(maxout_window_encoder, "CHUNK", 4)
     monkeypatch.setattr(maxout_window_encoder, "TRAINING_CHUNK", 4)
-    monkeypatch.setattr(maxout_module, "_MANY", 6)
+    monkeypatch.setattr(maxout_module, "MANY_ROWS", 6)
 
 
 def assert_same_gradients(theirs: Model, ours: Model, *, share: float) -> None:
