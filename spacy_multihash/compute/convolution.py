@@ -24,7 +24,7 @@ class Convolution(NamedTuple):
     norm: Optional[Tuple[Array, Array]]  # G and beta, (nO,) each, of layer normalization
 
 
-class Taped(NamedTuple):
+class ConvolutionTape(NamedTuple):
     """What the way back needs of a convolution, which computed N rows from as many."""
 
     X: Array  # (N, nI), its input
@@ -60,7 +60,7 @@ def convolve(
     rectify: bool,
     residual: bool,
     keep: bool = False,
-) -> Taped:
+) -> ConvolutionTape:
     """Compute [X +] [norm] [relu] (windows(X) W + b), X (N, nI) -> out (N, nO), row 0 zeros.
 
     keep (bool): Whether to keep what the way back needs.
@@ -86,11 +86,11 @@ def convolve(
     if residual:
         out += X
     out[0] = 0
-    return Taped(X, active, Xhat, scale)
+    return ConvolutionTape(X, active, Xhat, scale)
 
 
 def convolve_backward(
-    dY: Array, reads: Array, weights: Convolution, taped: Taped, *, residual: bool
+    dY: Array, reads: Array, weights: Convolution, tape: ConvolutionTape, *, residual: bool
 ) -> Tuple[Array, Gradients]:
     """Go back: dY (N, nO), row 0 zeros -> dX (N, nI), row 0 zeros, and the gradients.
 
@@ -100,11 +100,11 @@ def convolve_backward(
     ones = get_array_module(dY).ones(len(dY), dtype="float32")  # column sums are products as well
     d_sums, d_norm = dY, None
     if weights.norm is not None:
-        d_norm = ones @ (dY * taped.Xhat), ones @ dY
-        d_sums = denormalize(dY, weights.norm[0], taped.Xhat, taped.scale)
-    if taped.active is not None:
-        d_sums = d_sums * taped.active
-    d_W = matmul(d_sums.T, gather_windows(taped.X, reads))
+        d_norm = ones @ (dY * tape.Xhat), ones @ dY
+        d_sums = denormalize(dY, weights.norm[0], tape.Xhat, tape.scale)
+    if tape.active is not None:
+        d_sums = d_sums * tape.active
+    d_W = matmul(d_sums.T, gather_windows(tape.X, reads))
     d_b = ones @ d_sums
     dX = matmul(gather_windows(d_sums, reads), weights.flipped)
     if residual:

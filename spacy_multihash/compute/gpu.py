@@ -93,7 +93,7 @@ def maxout_norm_forward(
 ) -> None:
     """Add the bias, take the largest piece and normalize: sums (N, nP * nO) -> out (N, nO).
 
-    All arrays are contiguous. Xhat, scale and which, see `kernels.Tape`, are written if given.
+    All arrays are contiguous. Xhat, scale and which, see `maxout.MaxoutTape`, are written if given.
     """
     N, nO = out.shape
     arrays = (sums, b, G, beta, nO, sums.shape[1] // nO, out, Xhat, scale, which)

@@ -31,16 +31,16 @@ class Weights(NamedTuple):
     beta: Array  # (nO,)
 
 
-class Tape(NamedTuple):
+class MaxoutTape(NamedTuple):
     """What the way back needs to know of N rows."""
 
     Xhat: Array  # (N, nO), normalized
     scale: Array  # (N, 1), 1 / standard deviation
     which: Array  # (N, nO) uint8, the piece that was the largest, the first of equals
 
-    def rows(self, rows: slice) -> "Tape":
+    def rows(self, rows: slice) -> "MaxoutTape":
         """Take a chunk of rows."""
-        return Tape(self.Xhat[rows], self.scale[rows], self.which[rows])
+        return MaxoutTape(self.Xhat[rows], self.scale[rows], self.which[rows])
 
 
 class Gradients(NamedTuple):
@@ -65,23 +65,23 @@ def weights_of(model: Model, N: int) -> Weights:
         return Weights(kept, None, b.reshape(nO * nP), G, beta)
     by_piece = model.ops.xp.empty((nI, nP, nO), dtype="float32")
     # All at once, a CPU's cache would hold few of the columns, which are powers of 2 apart.
-    step = 32 if isinstance(W, numpy.ndarray) else nO
-    for start in range(0, nO, step):
-        by_piece[:, :, start : start + step] = W[start : start + step].transpose(2, 1, 0)
+    at_once = 32 if isinstance(W, numpy.ndarray) else nO
+    for start in range(0, nO, at_once):
+        by_piece[:, :, start : start + at_once] = W[start : start + at_once].transpose(2, 1, 0)
     b = model.ops.as_contig(b.T).reshape(nP * nO)
     return Weights(kept, by_piece.reshape(nI, nP * nO), b, G, beta)
 
 
-def empty_tape(like: Array) -> Tape:
+def empty_tape(like: Array) -> MaxoutTape:
     """Make room for the tape of the rows of a result, on its device."""
     xp = get_array_module(like)
     N, nO = like.shape
-    return Tape(
+    return MaxoutTape(
         xp.empty((N, nO), "float32"), xp.empty((N, 1), "float32"), xp.empty((N, nO), "uint8")
     )
 
 
-def maxout_norm(X: Array, weights: Weights, out: Array, tape: Optional[Tape] = None) -> None:
+def maxout_norm(X: Array, weights: Weights, out: Array, tape: Optional[MaxoutTape] = None) -> None:
     """Compute norm(max_p(X W_p + b_p)) * G + beta.
 
     X (N, nI) float32 -> out (N, nO) float32. The tape is written, if there is one.
@@ -100,7 +100,9 @@ def maxout_norm(X: Array, weights: Weights, out: Array, tape: Optional[Tape] = N
     out += weights.beta
 
 
-def maxout_norm_backward(dY: Array, X: Array, weights: Weights, tape: Tape, dX: Array) -> Gradients:
+def maxout_norm_backward(
+    dY: Array, X: Array, weights: Weights, tape: MaxoutTape, dX: Array
+) -> Gradients:
     """Go back through `maxout_norm`: dY (N, nO) -> dX (N, nI), written, and the gradients."""
     xp = get_array_module(dY)
     if xp is numpy:

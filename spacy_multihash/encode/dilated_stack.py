@@ -6,7 +6,13 @@ from thinc.api import get_array_module
 
 from ..common.types import Array
 from ..compute.buffers import scratch
-from ..compute.convolution import Convolution, Gradients, Taped, convolve, convolve_backward
+from ..compute.convolution import (
+    Convolution,
+    ConvolutionTape,
+    Gradients,
+    convolve,
+    convolve_backward,
+)
 from ..compute.dropout_masks import DrawMask
 from .dilated_layout import Field
 
@@ -37,10 +43,10 @@ class Walk(NamedTuple):
     residual: bool
 
 
-class Tape(NamedTuple):
+class StepTape(NamedTuple):
     """What the way back needs of a step."""
 
-    taped: Taped
+    convolution: ConvolutionTape
     mask: Optional[Array]  # (N, nO), dropout
 
 
@@ -75,17 +81,17 @@ def encode_dilated(X: Array, reads: Sequence[Array], walk: Walk) -> Array:
 
 def encode_dilated_training(
     X: Array, reads: Sequence[Array], walk: Walk, draw_mask: DrawMask
-) -> Tuple[List[Array], List[Tape]]:
+) -> Tuple[List[Array], List[StepTape]]:
     """Compute the vectors after each pass, (N, nO) each, and keep what the way back needs.
 
     Dropout is applied to the vectors after each pass, which the next pass starts from.
     """
-    passes, tape = [], []
+    passes, tapes = [], []
     for step in walk.steps:
         weights = walk.weights[step.layer]
         Y = get_array_module(X).empty((len(X), len(weights.b)), dtype="float32")
         residual = walk.residual and step.inner
-        taped = convolve(
+        convolution_tape = convolve(
             X, reads[step.dilation], weights, Y, rectify=step.inner, residual=residual, keep=True
         )
         mask = None
@@ -94,19 +100,19 @@ def encode_dilated_training(
             if mask is not None:
                 Y *= mask
             passes.append(Y)
-        tape.append(Tape(taped, mask))
+        tapes.append(StepTape(convolution_tape, mask))
         X = Y
-    return passes, tape
+    return passes, tapes
 
 
 def encode_dilated_backward(
-    gradient_of: PassGradient, reads: Sequence[Array], walk: Walk, tape: Sequence[Tape]
+    gradient_of: PassGradient, reads: Sequence[Array], walk: Walk, tapes: Sequence[StepTape]
 ) -> Tuple[Array, List[Gradients]]:
     """Go back from the gradients of the passes to dX (N, nI), and those of each step, in order."""
     gradients = []
-    shape = len(tape[-1].taped.X), len(walk.weights[-1].b)
-    dY = get_array_module(tape[-1].taped.X).zeros(shape, dtype="float32")
-    for step, (taped, mask) in zip(reversed(walk.steps), reversed(tape), strict=True):
+    shape = len(tapes[-1].convolution.X), len(walk.weights[-1].b)
+    dY = get_array_module(tapes[-1].convolution.X).zeros(shape, dtype="float32")
+    for step, (convolution_tape, mask) in zip(reversed(walk.steps), reversed(tapes), strict=True):
         weights = walk.weights[step.layer]
         d_pass = None if step.ends is None else gradient_of(step.ends)
         if d_pass is not None:
@@ -115,7 +121,7 @@ def encode_dilated_backward(
             dY = dY * mask
         residual = walk.residual and step.inner
         dY, d_params = convolve_backward(
-            dY, reads[step.dilation], weights, taped, residual=residual
+            dY, reads[step.dilation], weights, convolution_tape, residual=residual
         )
         gradients.append(d_params)
     return dY, gradients[::-1]

@@ -16,7 +16,7 @@ from ..compute.dropout_masks import DrawMask, mask_drawers
 from ..compute.threads import map_chunks, map_few
 from .dilated_layout import DilatedLayout, Field, cut_chunks, lay_out_dilated
 from .dilated_stack import (
-    Tape,
+    StepTape,
     Walk,
     encode_dilated,
     encode_dilated_backward,
@@ -33,12 +33,12 @@ PassesBackprop = Callable[[Sequence[Optional[Floats2d]]], List[Floats2d]]
 NAME = "iterated_dilated_encoder"
 
 
-class ChunkTape(NamedTuple):
+class DilatedChunkTape(NamedTuple):
     """What the way back needs of one chunk."""
 
     chunk: Chunk
     layout: DilatedLayout
-    tape: List[Tape]
+    steps: List[StepTape]
 
 
 def IteratedDilatedEncoder(
@@ -157,20 +157,20 @@ def begin_passes(model: EncoderModel, Xs: List[Floats2d]) -> Tuple[Floats3d, Pas
     chunks = cut_chunks(model.ops, Xs, field_of(model), is_train=True)
     masks = mask_drawers(model.ops, model.attrs["dropout_rate"], len(chunks))
 
-    def train(task: Tuple[Chunk, DrawMask]) -> ChunkTape:
+    def train(task: Tuple[Chunk, DrawMask]) -> DilatedChunkTape:
         chunk, draw_mask = task
         layout = lay_out_dilated(model.ops, chunk, field_of(model))
         X = read_rows(Xs, chunk, layout.extents)
-        passes, tape = encode_dilated_training(X, layout.reads, walk, draw_mask)
+        passes, step_tapes = encode_dilated_training(X, layout.reads, walk, draw_mask)
         for number, rows in enumerate(passes):
             Y[number, chunk.start : chunk.end] = rows[layout.kept]
-        return ChunkTape(chunk, layout, tape)
+        return DilatedChunkTape(chunk, layout, step_tapes)
 
     tapes = map_chunks(model.ops, train, list(zip(chunks, masks, strict=True)))
 
     def backprop(d_passes: Sequence[Optional[Floats2d]]) -> List[Floats2d]:
-        def differentiate(taped: ChunkTape) -> Tuple[Array, List[Gradients]]:
-            chunk, layout, tape = taped
+        def differentiate(tape: DilatedChunkTape) -> Tuple[Array, List[Gradients]]:
+            chunk, layout, step_tapes = tape
 
             def gradient_of(number: int) -> Optional[Array]:
                 d_pass = d_passes[number]
@@ -180,7 +180,7 @@ def begin_passes(model: EncoderModel, Xs: List[Floats2d]) -> Tuple[Floats3d, Pas
                 rows[layout.kept] = d_pass[chunk.start : chunk.end]
                 return rows
 
-            return encode_dilated_backward(gradient_of, layout.reads, walk, tape)
+            return encode_dilated_backward(gradient_of, layout.reads, walk, step_tapes)
 
         dX = model.ops.alloc2f(tokens, model.get_dim("nI"))
         for (chunk, layout, _), (rows, gradients) in map_few(model.ops, differentiate, tapes):

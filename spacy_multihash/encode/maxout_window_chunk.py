@@ -7,15 +7,22 @@ from thinc.api import get_array_module
 from ..common.types import Array
 from ..compute.buffers import gather_windows, scratch
 from ..compute.dropout_masks import DrawMask
-from ..compute.maxout import Gradients, Tape, Weights, empty_tape, maxout_norm, maxout_norm_backward
+from ..compute.maxout import (
+    Gradients,
+    MaxoutTape,
+    Weights,
+    empty_tape,
+    maxout_norm,
+    maxout_norm_backward,
+)
 
 
-class Step(NamedTuple):
+class LayerTape(NamedTuple):
     """What the way back needs of one layer, which computed M rows from N."""
 
     before: Array  # (N, W), the rows that its windows read
     reads: Array  # (M, 2 * window_size + 1), see `Layout`
-    tape: Tape
+    maxout: MaxoutTape
     mask: Optional[Array]  # (M, W), dropout
 
 
@@ -36,42 +43,42 @@ def encode(X: Array, reads: Sequence[Array], weights: Sequence[Weights]) -> Arra
 
 def encode_training(
     X: Array, reads: Sequence[Array], weights: Sequence[Weights], draw_mask: DrawMask
-) -> Tuple[Array, List[Step]]:
+) -> Tuple[Array, List[LayerTape]]:
     """Compute the tokens of a chunk, and keep what the way back needs."""
-    steps = []
+    tapes = []
     for layer_weights, rows in zip(weights, reads, strict=True):
         windows = gather_windows(X, rows)
         Y = get_array_module(X).empty((len(rows), X.shape[1]), dtype="float32")
-        tape = empty_tape(Y)
-        maxout_norm(windows, layer_weights, Y, tape)
+        maxout_tape = empty_tape(Y)
+        maxout_norm(windows, layer_weights, Y, maxout_tape)
         mask = draw_mask(Y.shape)
         if mask is not None:
             Y *= mask
         Y += _centre(windows, X.shape[1])
-        steps.append(Step(X, rows, tape, mask))
+        tapes.append(LayerTape(X, rows, maxout_tape, mask))
         X = Y
-    return X, steps
+    return X, tapes
 
 
 def encode_backward(
-    dY: Array, steps: Sequence[Step], weights: Sequence[Weights]
+    dY: Array, tapes: Sequence[LayerTape], weights: Sequence[Weights]
 ) -> Tuple[Array, List[Gradients]]:
     """Go back: dY (M, W), row 0 zeros -> dX (N, W), and the gradients of each layer, first to last.
 
     Row 0 of dX is what the padding would get.
     """
     gradients = []
-    for step, layer_weights in zip(reversed(steps), reversed(weights), strict=True):
-        windows = gather_windows(step.before, step.reads)
+    for tape, layer_weights in zip(reversed(tapes), reversed(weights), strict=True):
+        windows = gather_windows(tape.before, tape.reads)
         # One row more than there are windows, for `_scatter`.
-        padded = scratch("d_windows", (step.reads.size + 1, dY.shape[1]), dY)
+        padded = scratch("d_windows", (tape.reads.size + 1, dY.shape[1]), dY)
         d_windows = padded[:-1].reshape(windows.shape)
-        d_inner = dY if step.mask is None else dY * step.mask
+        d_inner = dY if tape.mask is None else dY * tape.mask
         gradients.append(
-            maxout_norm_backward(d_inner, windows, layer_weights, step.tape, d_windows)
+            maxout_norm_backward(d_inner, windows, layer_weights, tape.maxout, d_windows)
         )
         _centre(d_windows, dY.shape[1])[:] += dY  # the residual connection
-        dY = _scatter(padded, step.reads, len(step.before))
+        dY = _scatter(padded, tape.reads, len(tape.before))
     return dY, gradients[::-1]
 
 

@@ -15,7 +15,7 @@ from ..compute.dropout_masks import DrawMask, mask_drawers
 from ..compute.maxout import Gradients, Weights, weights_of
 from ..compute.maxout_norm import MaxoutNorm, add_gradients
 from ..compute.threads import map_chunks, map_few
-from .maxout_window_chunk import Step, encode, encode_backward, encode_training
+from .maxout_window_chunk import LayerTape, encode, encode_backward, encode_training
 from .segments import Chunk, Extent, add_rows, check_shapes, read_rows, split_docs, split_rows
 from .windows import Layout, lay_out
 
@@ -24,12 +24,12 @@ EncoderModel = Model[List[Floats2d], List[Floats2d]]
 NAME = "maxout_window_encoder"
 
 
-class Tape(NamedTuple):
+class WindowChunkTape(NamedTuple):
     """What the way back needs of one chunk."""
 
     chunk: Chunk
     extents: List[Extent]
-    steps: List[Step]
+    layers: List[LayerTape]
 
 
 def MaxoutWindowEncoder(nO: int, *, window_size: int, nP: int, depth: int) -> EncoderModel:
@@ -101,22 +101,22 @@ def _begin_update(
     chunks = _chunks(model, Xs, TRAINING_CHUNK)
     masks = mask_drawers(model.ops, model.attrs["dropout_rate"], len(chunks))
 
-    def train(task: Tuple[Chunk, DrawMask]) -> Tape:
+    def train(task: Tuple[Chunk, DrawMask]) -> WindowChunkTape:
         chunk, draw_mask = task
         layout = _lay_out(model, chunk)
         X = read_rows(Xs, chunk, layout.extents)
-        rows, steps = encode_training(X, layout.reads, weights, draw_mask)
+        rows, layer_tapes = encode_training(X, layout.reads, weights, draw_mask)
         Y[chunk.start : chunk.end] = rows[1:]
-        return Tape(chunk, layout.extents, steps)
+        return WindowChunkTape(chunk, layout.extents, layer_tapes)
 
     tapes = map_chunks(model.ops, train, list(zip(chunks, masks, strict=True)))
 
     def backprop(dYs: List[Floats2d]) -> List[Floats2d]:
         check_shapes(model, "a gradient", dYs, [X.shape for X in Xs])
 
-        def differentiate(tape: Tape) -> Tuple[Floats2d, List[Gradients]]:
+        def differentiate(tape: WindowChunkTape) -> Tuple[Floats2d, List[Gradients]]:
             tokens = [(segment.start, segment.end) for segment in tape.chunk.segments]
-            return encode_backward(read_rows(dYs, tape.chunk, tokens), tape.steps, weights)
+            return encode_backward(read_rows(dYs, tape.chunk, tokens), tape.layers, weights)
 
         dX = model.ops.alloc2f(*Y.shape)
         for tape, (rows, gradients) in map_few(model.ops, differentiate, tapes):
