@@ -23,7 +23,7 @@ import multiprocessing
 import os
 import threading
 from functools import cache
-from typing import List, NamedTuple, Optional, Tuple
+from typing import NamedTuple, Optional
 
 from threadpoolctl import LibController, ThreadpoolController
 
@@ -80,7 +80,7 @@ class SingleThreaded:
         """Nobody is inside yet."""
         self.lock = threading.Lock()
         self.inside = 0
-        self.saved: List[Tuple[LibController, int]] = []
+        self.saved: list[tuple[LibController, int]] = []
 
     def __enter__(self) -> None:
         """Limit each BLAS, unless somebody has done so."""
@@ -110,7 +110,7 @@ class SingleThreaded:
 
 
 @cache
-def _libraries() -> List[LibController]:
+def _libraries() -> list[LibController]:
     return ThreadpoolController().select(user_api="blas").lib_controllers
 
 

@@ -1,7 +1,7 @@
 """Memory that is there already: each thread has its own."""
 
 import threading
-from typing import Dict, Tuple, cast
+from typing import cast
 
 import numpy
 from thinc.api import get_array_module
@@ -11,7 +11,7 @@ from ..common.types import Array
 _local = threading.local()
 
 
-def scratch(name: str, shape: Tuple[int, int], like: Array) -> Array:
+def scratch(name: str, shape: tuple[int, int], like: Array) -> Array:
     """Give a float32 array of this shape, with anything in it, that the next call gives again.
 
     Each thread has its own. It is valid until the same name is asked for again in the thread. On a
@@ -21,7 +21,7 @@ def scratch(name: str, shape: Tuple[int, int], like: Array) -> Array:
     """
     if not isinstance(like, numpy.ndarray):
         return get_array_module(like).empty(shape, dtype="float32")
-    buffers: Dict[str, Array] = _local.__dict__
+    buffers: dict[str, Array] = _local.__dict__
     size = shape[0] * shape[1]
     if name not in buffers or buffers[name].size < size:
         buffers[name] = numpy.empty(size, dtype="float32")

@@ -1,7 +1,5 @@
 """Work in chunks: each on memory that is there already, several in threads."""
 
-from typing import List
-
 import numpy
 from thinc.api import Ops
 
@@ -30,7 +28,7 @@ def count_chunks(rows: int, size: int) -> int:
     return 2 * round(rows / size / 2) or 1
 
 
-def row_chunks(X: Array) -> List[slice]:
+def row_chunks(X: Array) -> list[slice]:
     """Cut rows into chunks."""
     rows, size = len(X), CHUNK if isinstance(X, numpy.ndarray) else GPU_CHUNK
     number = count_chunks(rows, size) if rows else 0

@@ -3,7 +3,7 @@
 Longer than a layer's file, because what its weights begin with belongs to how they are laid out.
 """
 
-from typing import NamedTuple, Optional, Tuple
+from typing import NamedTuple, Optional
 
 import numpy
 from thinc.api import get_array_module
@@ -21,7 +21,7 @@ class Convolution(NamedTuple):
     transposed: Optional[Array]  # (C * nI, nO), contiguous, where there are many rows
     flipped: Optional[Array]  # (C * nO, nI), of the convolution that takes gradients back
     b: Array  # (nO,)
-    norm: Optional[Tuple[Array, Array]]  # G and beta, (nO,) each, of layer normalization
+    norm: Optional[tuple[Array, Array]]  # G and beta, (nO,) each, of layer normalization
 
 
 class ConvolutionTape(NamedTuple):
@@ -38,11 +38,11 @@ class Gradients(NamedTuple):
 
     W: Array  # (nO, C * nI)
     b: Array  # (nO,)
-    norm: Optional[Tuple[Array, Array]]  # of G and beta, (nO,) each
+    norm: Optional[tuple[Array, Array]]  # of G and beta, (nO,) each
 
 
 def lay_out_weights(
-    W: Array, b: Array, norm: Optional[Tuple[Array, Array]], C: int, N: int, *, is_train: bool
+    W: Array, b: Array, norm: Optional[tuple[Array, Array]], C: int, N: int, *, is_train: bool
 ) -> Convolution:
     """Lay the parameters of a convolution over windows of C tokens out for N rows."""
     xp = get_array_module(W)
@@ -91,7 +91,7 @@ def convolve(
 
 def convolve_backward(
     dY: Array, reads: Array, weights: Convolution, tape: ConvolutionTape, *, residual: bool
-) -> Tuple[Array, Gradients]:
+) -> tuple[Array, Gradients]:
     """Go back: dY (N, nO), row 0 zeros -> dX (N, nI), row 0 zeros, and the gradients.
 
     Row n is read by those windows that it would itself read if the window were turned around. So

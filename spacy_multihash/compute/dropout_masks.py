@@ -1,6 +1,7 @@
 """Dropout masks that threads can draw side by side."""
 
-from typing import Callable, List, Optional, Tuple
+from collections.abc import Callable
+from typing import Optional
 
 import numpy
 from thinc.api import Ops
@@ -9,10 +10,10 @@ from ..common.types import Array
 from .chunks import on_cpu
 
 # Gives the mask of a shape, 0 or 1 / (1 - rate), or None if nothing is dropped.
-DrawMask = Callable[[Tuple[int, int]], Optional[Array]]
+DrawMask = Callable[[tuple[int, int]], Optional[Array]]
 
 
-def mask_drawers(ops: Ops, rate: float, count: int) -> List[DrawMask]:
+def mask_drawers(ops: Ops, rate: float, count: int) -> list[DrawMask]:
     """Make a drawer of masks for each of `count` chunks, which follows numpy's random state.
 
     The same random state gives the same masks, in whatever order the chunks are computed.
@@ -33,7 +34,7 @@ def _drawer(seed: int, rate: float) -> DrawMask:
     dropped = min(round(rate * 2**16), 2**16)  # of 2**16
     kept = numpy.float32(2**16 / max(2**16 - dropped, 1))
 
-    def draw(shape: Tuple[int, int]) -> Array:
+    def draw(shape: tuple[int, int]) -> Array:
         bits = generator.integers(2**16, size=shape, dtype="uint16")
         return (bits >= dropped) * kept
 

@@ -4,9 +4,10 @@ Longer than a layer's file, because it is the one place that knows the names and
 `gpu.cu`.
 """
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, NamedTuple, Optional
 
 import numpy
 from thinc.api import get_array_module
@@ -27,12 +28,12 @@ class HashTables(NamedTuple):
     num_hashes: For each attribute, 1 to 16.
     """
 
-    tables: List[Array]
+    tables: list[Array]
     seeds: Sequence[Sequence[int]]
     num_hashes: Sequence[int]
 
 
-def hash_embed(ids: Array, hashed: HashTables) -> Tuple[Array, Array]:
+def hash_embed(ids: Array, hashed: HashTables) -> tuple[Array, Array]:
     """Hash all attributes of all types, and add up their rows, in one launch.
 
     ids (U, A) uint64 -> vectors (U, A * W) float32, and rows (U, A, 16) int32 for the way back.
@@ -60,7 +61,7 @@ def hash_embed(ids: Array, hashed: HashTables) -> Tuple[Array, Array]:
 
 
 def hash_embed_backward(
-    gradients: List[Array], num_hashes: Sequence[int], rows: Array, d_vectors: Array
+    gradients: list[Array], num_hashes: Sequence[int], rows: Array, d_vectors: Array
 ) -> None:
     """Add the gradients of all types to those of the tables, A arrays (nV, W), in one launch.
 
@@ -111,13 +112,13 @@ def maxout_norm_backward(
     return d_sums
 
 
-def _addresses(xp: Any, arrays: List[Array]) -> Array:  # noqa: ANN401 (the module cupy)
+def _addresses(xp: Any, arrays: list[Array]) -> Array:  # noqa: ANN401 (the module cupy)
     return xp.asarray([array.data.ptr for array in arrays], dtype="uint64")
 
 
 def _launch(
     name: str,
-    grid: Tuple[int, ...],
+    grid: tuple[int, ...],
     *arguments: Any,  # noqa: ANN401 (arrays, None and integers)
     shared: int = 0,
 ) -> None:
@@ -131,7 +132,7 @@ def _launch(
         _run(name, grid, tuple(values), shared)
 
 
-def _run(name: str, grid: Tuple[int, ...], arguments: Tuple[Any, ...], shared: int) -> None:
+def _run(name: str, grid: tuple[int, ...], arguments: tuple[Any, ...], shared: int) -> None:
     _kernel(name)(grid, (_THREADS,), arguments, shared_mem=4 * shared)
 
 

@@ -1,6 +1,6 @@
 """Matrix products, by the BLAS that `blas` chooses."""
 
-from typing import Optional, Tuple, cast
+from typing import Optional, cast
 
 import numpy
 from thinc.api import Model, NumpyOps, get_array_module
@@ -62,7 +62,7 @@ def use_product_ops(model: Model) -> None:
             node.ops = ops
 
 
-def _untransposed(X: Array) -> Tuple[Array, bool]:
+def _untransposed(X: Array) -> tuple[Array, bool]:
     """Tell a transposed matrix from a contiguous one: BLIS takes both, but no view."""
     transposed = X.strides[0] < X.strides[1]
     return (X.T, True) if transposed else (X, False)

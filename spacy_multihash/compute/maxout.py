@@ -7,7 +7,7 @@ beside the product (`gpu.py`). Longer than a layer's file, because forward and b
 the one keeps for the other, and are read together.
 """
 
-from typing import List, NamedTuple, Optional, cast
+from typing import NamedTuple, Optional, cast
 
 import numpy
 from thinc.api import Model, NumpyOps, get_array_module
@@ -125,7 +125,7 @@ def _sums(X: Array, weights: Weights) -> Array:
     return matmul(weights.W, X.T, out=scratch("sums", (columns, N), X)).T
 
 
-def _pieces(sums: Array, weights: Weights) -> List[Array]:
+def _pieces(sums: Array, weights: Weights) -> list[Array]:
     """View each piece of (N, nO * nP), (N, nO)."""
     nO = len(weights.G)
     nP = sums.shape[1] // nO
@@ -134,7 +134,7 @@ def _pieces(sums: Array, weights: Weights) -> List[Array]:
     return [sums[:, piece::nP] for piece in range(nP)]
 
 
-def _largest(pieces: List[Array], out: Array, which: Optional[Array]) -> Array:
+def _largest(pieces: list[Array], out: Array, which: Optional[Array]) -> Array:
     """Take the largest piece: each (N, nO) -> (N, nO), in `out` if there are several."""
     largest, *others = pieces
     if which is not None:

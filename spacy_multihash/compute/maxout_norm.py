@@ -1,6 +1,7 @@
 """Maxout with layer normalization, in as few passes over memory as there can be."""
 
-from typing import Callable, Optional, Tuple
+from collections.abc import Callable
+from typing import Optional
 
 from thinc.api import Model, glorot_uniform_init
 from thinc.types import Floats2d
@@ -37,7 +38,7 @@ def MaxoutNorm(nO: int, nI: int, *, nP: int = 3) -> Model[Floats2d, Floats2d]:
 
 def forward(
     model: Model[Floats2d, Floats2d], X: Floats2d, is_train: bool
-) -> Tuple[Floats2d, Callable]:
+) -> tuple[Floats2d, Callable]:
     """Compute chunk by chunk."""
     nI, nO = model.get_dim("nI"), model.get_dim("nO")
     if X.ndim != 2 or X.shape[1] != nI:

@@ -1,9 +1,10 @@
 """The chunks of a batch in threads of our own, each of which has single-threaded products."""
 
 import os
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import count
-from typing import Callable, Iterator, List, Optional, Sequence, Tuple, TypeVar, cast
+from typing import Optional, TypeVar, cast
 
 from thinc.api import Ops
 
@@ -18,7 +19,7 @@ OutT = TypeVar("OutT")
 _executor: Optional[ThreadPoolExecutor] = None
 
 
-def map_chunks(ops: Ops, function: Callable[[InT], OutT], chunks: Sequence[InT]) -> List[OutT]:
+def map_chunks(ops: Ops, function: Callable[[InT], OutT], chunks: Sequence[InT]) -> list[OutT]:
     """Apply a function to each chunk, in as many threads as products may use; keep the order.
 
     The chunks are taken one by one, so that a thread whose core is taken by another process just
@@ -28,7 +29,7 @@ def map_chunks(ops: Ops, function: Callable[[InT], OutT], chunks: Sequence[InT])
     if threads < 2:
         with single_threaded:
             return [function(chunk) for chunk in chunks]
-    results: List[Optional[OutT]] = [None] * len(chunks)
+    results: list[Optional[OutT]] = [None] * len(chunks)
     numbers = count()  # shared by the threads: each number is given out once
 
     def work() -> None:
@@ -45,12 +46,12 @@ def map_chunks(ops: Ops, function: Callable[[InT], OutT], chunks: Sequence[InT])
             wait(started)
         for helper in started:
             helper.result()
-    return cast(List[OutT], results)
+    return cast(list[OutT], results)
 
 
 def map_few(
     ops: Ops, function: Callable[[InT], OutT], chunks: Sequence[InT]
-) -> Iterator[Tuple[InT, OutT]]:
+) -> Iterator[tuple[InT, OutT]]:
     """Apply a function as `map_chunks` does, a few chunks at a time; yield each with its result.
 
     For results that take memory until they are used, as gradients of all weights do.

@@ -1,7 +1,8 @@
 """How a batch is cut for dilated convolutions, and which rows their windows read."""
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import List, NamedTuple, Sequence, Tuple
+from typing import NamedTuple
 
 import numpy
 from thinc.api import Ops
@@ -18,7 +19,7 @@ _REACHES = 8
 class Field(NamedTuple):
     """What the windows of an encoder read: all of them together, and one by one."""
 
-    dilations: Tuple[int, ...]
+    dilations: tuple[int, ...]
     repeats: int
     window_size: int
 
@@ -33,7 +34,7 @@ class Field(NamedTuple):
         return self.input_width // 2
 
     @property
-    def distinct(self) -> Tuple[int, ...]:
+    def distinct(self) -> tuple[int, ...]:
         """The dilations, each once: 1, of the first convolution, and others."""
         return tuple(sorted({1, *self.dilations}))
 
@@ -50,8 +51,8 @@ class DilatedLayout(NamedTuple):
     kept: The rows of the segments themselves, (M,) int64.
     """
 
-    extents: List[Extent]
-    reads: List[Array]
+    extents: list[Extent]
+    reads: list[Array]
     kept: Array
 
 
@@ -64,7 +65,7 @@ def effective_input_width(dilations: Sequence[int], repeats: int, window_size: i
     return 1 + 2 * window_size * (1 + repeats * sum(dilations))
 
 
-def cut_chunks(ops: Ops, Xs: Sequence[Array], field: Field, *, is_train: bool) -> List[Chunk]:
+def cut_chunks(ops: Ops, Xs: Sequence[Array], field: Field, *, is_train: bool) -> list[Chunk]:
     """Cut a batch into chunks, long enough for what pieces of docs read beyond their ends."""
     usual = TRAINING_CHUNK if is_train else CHUNK
     size = max(usual, _REACHES * field.reach) if on_cpu(ops) else GPU_CHUNK
@@ -84,7 +85,7 @@ def lay_out_dilated(ops: Ops, chunk: Chunk, field: Field) -> DilatedLayout:
     return DilatedLayout(layout.extents, reads, ops.asarray(layout.kept))
 
 
-def _lay_out(sizes: Tuple[Sizes, ...], field: Field) -> DilatedLayout:
+def _lay_out(sizes: tuple[Sizes, ...], field: Field) -> DilatedLayout:
     ends, starts, stops = numpy.asarray(sizes, dtype="int64").T
     low = numpy.maximum(starts - field.reach, 0)
     high = numpy.minimum(stops + field.reach, ends)

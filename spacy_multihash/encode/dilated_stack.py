@@ -1,6 +1,7 @@
 """One chunk of a batch through all convolutions of an IteratedDilatedEncoder, and back."""
 
-from typing import Callable, List, NamedTuple, Optional, Sequence, Tuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Optional
 
 from thinc.api import get_array_module
 
@@ -50,7 +51,7 @@ class StepTape(NamedTuple):
     mask: Optional[Array]  # (N, nO), dropout
 
 
-def plan_steps(field: Field, *, share: bool) -> List[Step]:
+def plan_steps(field: Field, *, share: bool) -> list[Step]:
     """List the convolutions of an encoder: the first one, then those of each pass."""
     which = {dilation: i for i, dilation in enumerate(field.distinct)}
     steps = [Step(0, which[1], inner=False, ends=None)]
@@ -81,7 +82,7 @@ def encode_dilated(X: Array, reads: Sequence[Array], walk: Walk) -> Array:
 
 def encode_dilated_training(
     X: Array, reads: Sequence[Array], walk: Walk, draw_mask: DrawMask
-) -> Tuple[List[Array], List[StepTape]]:
+) -> tuple[list[Array], list[StepTape]]:
     """Compute the vectors after each pass, (N, nO) each, and keep what the way back needs.
 
     Dropout is applied to the vectors after each pass, which the next pass starts from.
@@ -107,7 +108,7 @@ def encode_dilated_training(
 
 def encode_dilated_backward(
     gradient_of: PassGradient, reads: Sequence[Array], walk: Walk, tapes: Sequence[StepTape]
-) -> Tuple[Array, List[Gradients]]:
+) -> tuple[Array, list[Gradients]]:
     """Go back from the gradients of the passes to dX (N, nI), and those of each step, in order."""
     gradients = []
     shape = len(tapes[-1].convolution.X), len(walk.weights[-1].b)

@@ -4,7 +4,8 @@ Longer than a layer should be, because prediction and training are walked side b
 whoever changes the one sees the other.
 """
 
-from typing import Callable, List, NamedTuple, Optional, Sequence, Tuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Optional
 
 from thinc.api import LayerNorm, Linear, Model
 from thinc.types import Floats2d, Floats3d
@@ -26,9 +27,9 @@ from .dilated_stack import (
 from .initializers import identity_init, residual_init
 from .segments import Chunk, add_rows, check_shapes, read_rows, split_rows
 
-EncoderModel = Model[List[Floats2d], List[Floats2d]]
+EncoderModel = Model[list[Floats2d], list[Floats2d]]
 # Gradients of the passes, (N, nO) or None each -> those of the input, [(len(doc), nI)].
-PassesBackprop = Callable[[Sequence[Optional[Floats2d]]], List[Floats2d]]
+PassesBackprop = Callable[[Sequence[Optional[Floats2d]]], list[Floats2d]]
 
 NAME = "iterated_dilated_encoder"
 
@@ -38,13 +39,13 @@ class DilatedChunkTape(NamedTuple):
 
     chunk: Chunk
     layout: DilatedLayout
-    steps: List[StepTape]
+    steps: list[StepTape]
 
 
 def IteratedDilatedEncoder(
     nO: int,
     *,
-    dilations: List[int],
+    dilations: list[int],
     repeats: int,
     window_size: int,
     share: bool = True,
@@ -65,7 +66,7 @@ def IteratedDilatedEncoder(
     Xs [(len(doc), nI) float32] -> Ys [(len(doc), nO) float32].
 
     nO (int): Width of the result. That of the input is found at initialization.
-    dilations (List[int]): The dilation of each convolution of the stack.
+    dilations (list[int]): The dilation of each convolution of the stack.
     repeats (int): Number of passes through the stack.
     window_size (int): Number of tokens on each side that a convolution reads, w.
     share (bool): Whether all passes have the same parameters.
@@ -108,14 +109,14 @@ def IteratedDilatedEncoder(
 
 
 def forward(
-    model: EncoderModel, Xs: List[Floats2d], is_train: bool
-) -> Tuple[List[Floats2d], Callable]:
+    model: EncoderModel, Xs: list[Floats2d], is_train: bool
+) -> tuple[list[Floats2d], Callable]:
     """Take chunks of docs through all convolutions; the result is that of the last pass."""
     if not is_train:
         return _predict(model, Xs), _no_way_back
     passes, backprop_passes = begin_passes(model, Xs)
 
-    def backprop(dYs: List[Floats2d]) -> List[Floats2d]:
+    def backprop(dYs: list[Floats2d]) -> list[Floats2d]:
         check_shapes(model, "a gradient", dYs, [(len(X), model.get_dim("nO")) for X in Xs])
         d_last = model.ops.xp.concatenate(dYs) if dYs else passes[-1]
         return backprop_passes([None] * (len(passes) - 1) + [d_last])
@@ -124,7 +125,7 @@ def forward(
 
 
 def init(
-    model: EncoderModel, X: Optional[List[Floats2d]] = None, Y: Optional[List[Floats2d]] = None
+    model: EncoderModel, X: Optional[list[Floats2d]] = None, Y: Optional[list[Floats2d]] = None
 ) -> None:
     """Fill the weights of all convolutions, first to last."""
     if X:
@@ -144,7 +145,7 @@ def field_of(model: EncoderModel) -> Field:
     return Field(tuple(dilations), repeats, window_size)
 
 
-def begin_passes(model: EncoderModel, Xs: List[Floats2d]) -> Tuple[Floats3d, PassesBackprop]:
+def begin_passes(model: EncoderModel, Xs: list[Floats2d]) -> tuple[Floats3d, PassesBackprop]:
     """Begin an update from the vectors of all N tokens after each pass, (repeats, N, nO) float32.
 
     The way back takes the gradient of each pass, (N, nO) float32, or None where there is none, and
@@ -157,7 +158,7 @@ def begin_passes(model: EncoderModel, Xs: List[Floats2d]) -> Tuple[Floats3d, Pas
     chunks = cut_chunks(model.ops, Xs, field_of(model), is_train=True)
     masks = mask_drawers(model.ops, model.attrs["dropout_rate"], len(chunks))
 
-    def train(task: Tuple[Chunk, DrawMask]) -> DilatedChunkTape:
+    def train(task: tuple[Chunk, DrawMask]) -> DilatedChunkTape:
         chunk, draw_mask = task
         layout = lay_out_dilated(model.ops, chunk, field_of(model))
         X = read_rows(Xs, chunk, layout.extents)
@@ -168,8 +169,8 @@ def begin_passes(model: EncoderModel, Xs: List[Floats2d]) -> Tuple[Floats3d, Pas
 
     tapes = map_chunks(model.ops, train, list(zip(chunks, masks, strict=True)))
 
-    def backprop(d_passes: Sequence[Optional[Floats2d]]) -> List[Floats2d]:
-        def differentiate(tape: DilatedChunkTape) -> Tuple[Array, List[Gradients]]:
+    def backprop(d_passes: Sequence[Optional[Floats2d]]) -> list[Floats2d]:
+        def differentiate(tape: DilatedChunkTape) -> tuple[Array, list[Gradients]]:
             chunk, layout, step_tapes = tape
 
             def gradient_of(number: int) -> Optional[Array]:
@@ -192,7 +193,7 @@ def begin_passes(model: EncoderModel, Xs: List[Floats2d]) -> Tuple[Floats3d, Pas
     return Y, backprop
 
 
-def _predict(model: EncoderModel, Xs: List[Floats2d]) -> List[Floats2d]:
+def _predict(model: EncoderModel, Xs: list[Floats2d]) -> list[Floats2d]:
     _check_input(model, Xs)
     tokens = sum(map(len, Xs))
     walk = _plan(model, tokens, is_train=False)
@@ -208,7 +209,7 @@ def _predict(model: EncoderModel, Xs: List[Floats2d]) -> List[Floats2d]:
     return split_rows(Y, Xs)
 
 
-def _no_way_back(dYs: List[Floats2d]) -> List[Floats2d]:
+def _no_way_back(dYs: list[Floats2d]) -> list[Floats2d]:
     raise ValueError(
         f"Layer '{NAME}' cannot go back from a prediction, which keeps nothing for it. Call "
         "begin_update, or the model with is_train=True."
@@ -232,11 +233,11 @@ def _plan(model: EncoderModel, tokens: int, *, is_train: bool) -> Walk:
     return Walk(plan_steps(field, share=share), weights, bool(model.attrs["residual"].value))
 
 
-def _convolutions(model: EncoderModel) -> List[Model]:
+def _convolutions(model: EncoderModel) -> list[Model]:
     return [layer for layer in model.layers if layer.name == "linear"]
 
 
-def _norms(model: EncoderModel) -> List[Model]:
+def _norms(model: EncoderModel) -> list[Model]:
     return model.layers[len(_convolutions(model)) :]
 
 
@@ -253,5 +254,5 @@ def _columns(model: EncoderModel) -> int:
     return 2 * model.attrs["window_size"].value + 1
 
 
-def _check_input(model: EncoderModel, Xs: List[Floats2d]) -> None:
+def _check_input(model: EncoderModel, Xs: list[Floats2d]) -> None:
     check_shapes(model, "an input", Xs, [(len(X), model.get_dim("nI")) for X in Xs])

@@ -1,6 +1,7 @@
 """One chunk of a batch through all layers of a MaxoutWindowEncoder, and back."""
 
-from typing import List, NamedTuple, Optional, Sequence, Tuple
+from collections.abc import Sequence
+from typing import NamedTuple, Optional
 
 from thinc.api import get_array_module
 
@@ -43,7 +44,7 @@ def encode(X: Array, reads: Sequence[Array], weights: Sequence[Weights]) -> Arra
 
 def encode_training(
     X: Array, reads: Sequence[Array], weights: Sequence[Weights], draw_mask: DrawMask
-) -> Tuple[Array, List[LayerTape]]:
+) -> tuple[Array, list[LayerTape]]:
     """Compute the tokens of a chunk, and keep what the way back needs."""
     tapes = []
     for layer_weights, rows in zip(weights, reads, strict=True):
@@ -62,7 +63,7 @@ def encode_training(
 
 def encode_backward(
     dY: Array, tapes: Sequence[LayerTape], weights: Sequence[Weights]
-) -> Tuple[Array, List[Gradients]]:
+) -> tuple[Array, list[Gradients]]:
     """Go back: dY (M, W), row 0 zeros -> dX (N, W), and the gradients of each layer, first to last.
 
     Row 0 of dX is what the padding would get.

@@ -4,7 +4,8 @@ Longer than a layer should be, because prediction and training are walked side b
 whoever changes the one sees the other.
 """
 
-from typing import Callable, List, NamedTuple, Optional, Sequence, Tuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Optional
 
 from thinc.api import Model
 from thinc.types import Floats2d
@@ -19,7 +20,7 @@ from .maxout_window_chunk import LayerTape, encode, encode_backward, encode_trai
 from .segments import Chunk, Extent, add_rows, check_shapes, read_rows, split_docs, split_rows
 from .windows import Layout, lay_out
 
-EncoderModel = Model[List[Floats2d], List[Floats2d]]
+EncoderModel = Model[list[Floats2d], list[Floats2d]]
 
 NAME = "maxout_window_encoder"
 
@@ -28,8 +29,8 @@ class WindowChunkTape(NamedTuple):
     """What the way back needs of one chunk."""
 
     chunk: Chunk
-    extents: List[Extent]
-    layers: List[LayerTape]
+    extents: list[Extent]
+    layers: list[LayerTape]
 
 
 def MaxoutWindowEncoder(nO: int, *, window_size: int, nP: int, depth: int) -> EncoderModel:
@@ -63,8 +64,8 @@ def MaxoutWindowEncoder(nO: int, *, window_size: int, nP: int, depth: int) -> En
 
 
 def forward(
-    model: EncoderModel, Xs: List[Floats2d], is_train: bool
-) -> Tuple[List[Floats2d], Callable]:
+    model: EncoderModel, Xs: list[Floats2d], is_train: bool
+) -> tuple[list[Floats2d], Callable]:
     """Take chunks of docs through all layers."""
     check_shapes(model, "an input", Xs, [(len(X), model.get_dim("nO")) for X in Xs])
     tokens = sum(map(len, Xs))
@@ -73,7 +74,7 @@ def forward(
 
 
 def init(
-    model: EncoderModel, X: Optional[List[Floats2d]] = None, Y: Optional[List[Floats2d]] = None
+    model: EncoderModel, X: Optional[list[Floats2d]] = None, Y: Optional[list[Floats2d]] = None
 ) -> None:
     """Draw the weights of all layers, first to last."""
     for layer in model.layers:
@@ -81,8 +82,8 @@ def init(
 
 
 def _predict(
-    model: EncoderModel, Xs: List[Floats2d], weights: Sequence[Weights]
-) -> Tuple[List[Floats2d], Callable]:
+    model: EncoderModel, Xs: list[Floats2d], weights: Sequence[Weights]
+) -> tuple[list[Floats2d], Callable]:
     Y = _empty(model, Xs)
 
     def predict(chunk: Chunk) -> None:
@@ -95,13 +96,13 @@ def _predict(
 
 
 def _begin_update(
-    model: EncoderModel, Xs: List[Floats2d], weights: Sequence[Weights]
-) -> Tuple[List[Floats2d], Callable]:
+    model: EncoderModel, Xs: list[Floats2d], weights: Sequence[Weights]
+) -> tuple[list[Floats2d], Callable]:
     Y = _empty(model, Xs)
     chunks = _chunks(model, Xs, TRAINING_CHUNK)
     masks = mask_drawers(model.ops, model.attrs["dropout_rate"], len(chunks))
 
-    def train(task: Tuple[Chunk, DrawMask]) -> WindowChunkTape:
+    def train(task: tuple[Chunk, DrawMask]) -> WindowChunkTape:
         chunk, draw_mask = task
         layout = _lay_out(model, chunk)
         X = read_rows(Xs, chunk, layout.extents)
@@ -111,10 +112,10 @@ def _begin_update(
 
     tapes = map_chunks(model.ops, train, list(zip(chunks, masks, strict=True)))
 
-    def backprop(dYs: List[Floats2d]) -> List[Floats2d]:
+    def backprop(dYs: list[Floats2d]) -> list[Floats2d]:
         check_shapes(model, "a gradient", dYs, [X.shape for X in Xs])
 
-        def differentiate(tape: WindowChunkTape) -> Tuple[Floats2d, List[Gradients]]:
+        def differentiate(tape: WindowChunkTape) -> tuple[Floats2d, list[Gradients]]:
             tokens = [(segment.start, segment.end) for segment in tape.chunk.segments]
             return encode_backward(read_rows(dYs, tape.chunk, tokens), tape.layers, weights)
 
@@ -128,14 +129,14 @@ def _begin_update(
     return split_rows(Y, Xs), backprop
 
 
-def _no_way_back(dYs: List[Floats2d]) -> List[Floats2d]:
+def _no_way_back(dYs: list[Floats2d]) -> list[Floats2d]:
     raise ValueError(
         f"Layer '{NAME}' cannot go back from a prediction, which keeps nothing for it. Call "
         "begin_update, or the model with is_train=True."
     )
 
 
-def _chunks(model: EncoderModel, Xs: List[Floats2d], size: int) -> List[Chunk]:
+def _chunks(model: EncoderModel, Xs: list[Floats2d], size: int) -> list[Chunk]:
     return split_docs([len(X) for X in Xs], size if on_cpu(model.ops) else GPU_CHUNK)
 
 
@@ -144,5 +145,5 @@ def _lay_out(model: EncoderModel, chunk: Chunk) -> Layout:
     return Layout(extents, [model.ops.asarray(rows) for rows in reads])
 
 
-def _empty(model: EncoderModel, Xs: List[Floats2d]) -> Floats2d:
+def _empty(model: EncoderModel, Xs: list[Floats2d]) -> Floats2d:
     return model.ops.alloc2f(sum(map(len, Xs)), model.get_dim("nO"), zeros=False)

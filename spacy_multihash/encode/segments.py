@@ -1,7 +1,8 @@
 """Batches in chunks of whole docs, and of pieces of long ones."""
 
+from collections.abc import Sequence
 from itertools import zip_longest
-from typing import List, NamedTuple, Sequence, Tuple
+from typing import NamedTuple
 
 import numpy
 from thinc.api import Model, get_array_module
@@ -10,7 +11,7 @@ from ..common.types import Array
 from ..compute.chunks import count_chunks
 
 # The tokens [start, end) of a doc.
-Extent = Tuple[int, int]
+Extent = tuple[int, int]
 
 
 class Segment(NamedTuple):
@@ -34,20 +35,20 @@ class Chunk(NamedTuple):
     start, end: The tokens [start, end) of the whole batch that they hold.
     """
 
-    segments: List[Segment]
+    segments: list[Segment]
     start: int
     end: int
 
 
-def split_docs(lengths: Sequence[int], size: int) -> List[Chunk]:
+def split_docs(lengths: Sequence[int], size: int) -> list[Chunk]:
     """Group a batch into chunks of about `size` tokens: docs together, long docs in pieces.
 
     Empty docs have no tokens to compute, and are in no chunk.
     """
     total = sum(lengths)
     number = count_chunks(total, size)
-    chunks: List[Chunk] = []
-    segments: List[Segment] = []
+    chunks: list[Chunk] = []
+    segments: list[Segment] = []
     start = end = 0
     for doc, length in enumerate(lengths):
         pieces = (round(length * number / total) or 1) if length else 0
@@ -84,14 +85,14 @@ def add_rows(rows: Array, chunk: Chunk, extents: Sequence[Extent], out: Array) -
         start = end
 
 
-def split_rows(rows: Array, arrays: Sequence[Array]) -> List[Array]:
+def split_rows(rows: Array, arrays: Sequence[Array]) -> list[Array]:
     """Cut the rows of the whole batch into those of each doc, as long as its array."""
     ends = numpy.cumsum([len(array) for array in arrays]).tolist()
     return [rows[end - len(array) : end] for array, end in zip(arrays, ends, strict=True)]
 
 
 def check_shapes(
-    model: Model, what: str, arrays: Sequence[Array], expected: List[Tuple[int, ...]]
+    model: Model, what: str, arrays: Sequence[Array], expected: list[tuple[int, ...]]
 ) -> None:
     """Raise ValueError if the array of a doc has another shape than expected, or is missing."""
     shapes = [array.shape for array in arrays]

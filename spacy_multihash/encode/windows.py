@@ -1,7 +1,8 @@
 """Which rows each window of an encoder reads, layer by layer, for a chunk of a batch."""
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import List, NamedTuple, Sequence, Tuple
+from typing import NamedTuple
 
 import numpy
 
@@ -9,7 +10,7 @@ from ..common.types import Array
 from .segments import Extent, Segment
 
 # Length of a doc, and the start and end of the part of it that is computed.
-Sizes = Tuple[int, int, int]
+Sizes = tuple[int, int, int]
 # Tokens up to which the layout of a single doc is kept, in at most a few MB.
 SHORT = 64
 
@@ -23,8 +24,8 @@ class Layout(NamedTuple):
         of the segments, one after the other.
     """
 
-    extents: List[Extent]
-    reads: List[Array]
+    extents: list[Extent]
+    reads: list[Array]
 
 
 def lay_out(segments: Sequence[Segment], depth: int, window_size: int) -> Layout:
@@ -44,8 +45,8 @@ def lay_out(segments: Sequence[Segment], depth: int, window_size: int) -> Layout
 
 
 def dilated_windows(
-    bounds: Tuple[Array, Array], window_size: int, dilations: Sequence[int]
-) -> List[Array]:
+    bounds: tuple[Array, Array], window_size: int, dilations: Sequence[int]
+) -> list[Array]:
     """Find what windows read of rows that stay, (N, 2 * window_size + 1) int64 for each dilation.
 
     bounds: The first position of each segment in its doc, and the one behind the last. Row 0 is
@@ -54,10 +55,10 @@ def dilated_windows(
     return [_windows(bounds, bounds, window_size, dilation) for dilation in dilations]
 
 
-def _lay_out(sizes: Tuple[Sizes, ...], depth: int, window_size: int) -> Layout:
+def _lay_out(sizes: tuple[Sizes, ...], depth: int, window_size: int) -> Layout:
     doc_end, start, end = numpy.asarray(sizes, dtype="int64").T
 
-    def bounds(layer: int) -> Tuple[Array, Array]:
+    def bounds(layer: int) -> tuple[Array, Array]:
         needed, touched = (depth - layer) * window_size, layer * window_size
         low = numpy.maximum(start - needed, -touched)
         return low, numpy.minimum(end + needed, doc_end + touched)
@@ -77,8 +78,8 @@ _lay_out_again = lru_cache(maxsize=256)(_lay_out)
 
 
 def _windows(
-    before: Tuple[Array, Array],
-    after: Tuple[Array, Array],
+    before: tuple[Array, Array],
+    after: tuple[Array, Array],
     window_size: int,
     dilation: int = 1,
 ) -> Array:
