@@ -1,1 +1,1 @@
-"""Arithmetic on arrays, on CPU and GPU: fast, and nothing of docs."""
+"""Fast arithmetic on arrays, on CPU and GPU. It knows nothing of docs."""

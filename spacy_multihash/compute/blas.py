@@ -1,22 +1,24 @@
 """Which BLAS computes a matrix product, and in how many threads: decided here and nowhere else.
 
-On a GPU, CuPy does. On a CPU, thinc takes BLIS, in one thread. Numpy brings a BLAS of its own,
-OpenBLAS in its wheels, and that one is faster at every size that an encoder or a parser has, as
-long as it stays out of its thread pool. Measured on two cores of a Xeon (AVX-512), GFLOP/s of
-(N, 288) @ (288, 288), weights contiguous:
+On a GPU, CuPy computes it. On a CPU, thinc uses BLIS in one thread. Numpy brings a BLAS of its own,
+OpenBLAS in its wheels. OpenBLAS is faster at every size that an encoder or a parser has, as long as
+it does not use its thread pool. GFLOP/s of (N, 288) @ (288, 288), measured on two cores of a Xeon
+(AVX-512):
 
     N                        1      8     32    128   1024  16384
+    weights contiguous
     BLIS                   4.7     25     66     95     96     85
     OpenBLAS, 1 thread      39    112    112    150    157    131
     OpenBLAS, 2 threads     40    113    122    203    231    272
-    the same, weights transposed as thinc keeps them
+    weights transposed, as thinc keeps them
     OpenBLAS, 1 thread      38     27     72    128    152    127
     OpenBLAS, 2 threads     39     10     95    170    255    255
 
-Its threads wait for each other in every product: worth less than 2 for the sizes above, and a
-standstill when another process takes one of the cores. So a product has one thread, and the chunks
-of a batch go to threads of our own (`threads.py`), which meet only at the end.
-`benchmarks/speed.py` measures both on your machine.
+OpenBLAS's threads wait for each other in every product. Two of them are less than twice as fast as
+one at most of the sizes above, and come to a standstill when another process takes one of the
+cores. So a product has one thread, and the chunks of a batch go to threads of our own
+(`threads.py`), which wait for each other only at the end. `benchmarks/speed.py` measures both on
+your machine.
 """
 
 import multiprocessing
@@ -28,7 +30,7 @@ from typing import NamedTuple, Optional
 from threadpoolctl import LibController, ThreadpoolController
 
 VARIABLE = "SPACY_MULTIHASH_PRODUCTS"
-# BLAS libraries that are worth calling in the place of BLIS.
+# BLAS libraries that are faster than BLIS.
 _FAST = ("openblas", "mkl")
 
 
@@ -39,17 +41,19 @@ class Setting(NamedTuple):
     threads: Optional[int]
 
     def __str__(self) -> str:
-        """Write it as users do."""
+        """Write the setting as users do."""
         return self.blas if self.threads is None else f"{self.blas}:{self.threads}"
 
 
 def set_products(setting: str) -> str:
-    """Choose the BLAS of matrix products on the CPU, and the number of threads; return the former.
+    """Choose the BLAS of matrix products on the CPU and the number of threads.
 
-    setting (str): "auto", "numpy" or "blis", with ":threads" behind it if threads are to be
-        limited: "auto:1", "numpy:4". The environment variable SPACY_MULTIHASH_PRODUCTS gives the
-        first setting. "auto" takes numpy's BLAS if it is OpenBLAS or MKL, else BLIS. Without a
-        number there are as many threads as numpy's BLAS may use (OMP_NUM_THREADS, threadpoolctl),
+    Returns the former setting. The environment variable SPACY_MULTIHASH_PRODUCTS gives the first
+    one.
+
+    setting (str): "auto", "numpy" or "blis". "auto" takes numpy's BLAS if it is OpenBLAS or MKL,
+        and BLIS otherwise. A number of threads may follow, as in "auto:1" and "numpy:4". Without
+        one, there are as many threads as numpy's BLAS may use (OMP_NUM_THREADS, threadpoolctl),
         and one in a process of `nlp.pipe(n_process=...)`.
 
     Raises ValueError if the setting is none of these.
@@ -60,12 +64,12 @@ def set_products(setting: str) -> str:
 
 
 def chosen_blas() -> str:
-    """Name the BLAS that the setting leads to on this machine, "numpy" or "blis"."""
+    """Return the BLAS that the setting means on this machine, "numpy" or "blis"."""
     return _auto() if _setting.blas == "auto" else _setting.blas
 
 
 def num_threads() -> int:
-    """Count the threads that chunks may be computed in."""
+    """Return the number of threads that may compute chunks."""
     if _setting.threads is not None:
         return _setting.threads
     if multiprocessing.parent_process() is not None:
@@ -74,16 +78,16 @@ def num_threads() -> int:
 
 
 class SingleThreaded:
-    """Keeps numpy's BLAS to one thread. Threads may enter together, and again inside."""
+    """Limits numpy's BLAS to one thread. Several threads may be inside, each more than once."""
 
     def __init__(self) -> None:
-        """Nobody is inside yet."""
+        """Start with nobody inside."""
         self.lock = threading.Lock()
         self.inside = 0
         self.saved: list[tuple[LibController, int]] = []
 
     def __enter__(self) -> None:
-        """Limit each BLAS, unless somebody has done so."""
+        """Limit each BLAS if nobody was inside."""
         with self.lock:
             self.inside += 1
             if self.inside == 1:
@@ -93,7 +97,7 @@ class SingleThreaded:
                         library.set_num_threads(1)
 
     def __exit__(self, *_: object) -> None:
-        """Give each BLAS its threads back when the last one leaves."""
+        """Give each BLAS its threads back when the last thread leaves."""
         with self.lock:
             self.inside -= 1
             if self.inside == 0:
@@ -102,7 +106,7 @@ class SingleThreaded:
                         library.set_num_threads(n)
 
     def allowed(self) -> int:
-        """Count the threads that BLAS may use when nobody is inside."""
+        """Return the number of threads that BLAS may use when nobody is inside."""
         with self.lock:
             if self.inside:
                 return max((n for _, n in self.saved), default=1)

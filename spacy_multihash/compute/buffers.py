@@ -1,4 +1,4 @@
-"""Memory that is there already: each thread has its own."""
+"""Temporary arrays, in memory that each thread reuses."""
 
 import threading
 from typing import cast
@@ -12,12 +12,12 @@ _local = threading.local()
 
 
 def scratch(name: str, shape: tuple[int, int], like: Array) -> Array:
-    """Give a float32 array of this shape, with anything in it, that the next call gives again.
+    """Return a float32 array of this shape, with arbitrary values.
 
-    Each thread has its own. It is valid until the same name is asked for again in the thread. On a
-    GPU the memory comes from CuPy's pool, which does the same.
+    Each thread has one piece of memory for each name. So the array is valid until the thread asks
+    for the same name again. On a GPU the memory comes from CuPy's pool, which reuses it as well.
 
-    like (Array): An array on the device that is meant.
+    like (Array): An array on the device that the new one is for.
     """
     if not isinstance(like, numpy.ndarray):
         return get_array_module(like).empty(shape, dtype="float32")
@@ -29,7 +29,7 @@ def scratch(name: str, shape: tuple[int, int], like: Array) -> Array:
 
 
 def take_rows(name: str, X: Array, rows: Array) -> Array:
-    """Copy rows (M,) of X (N, W) to (M, W) float32, in memory of this name: see `scratch`."""
+    """Copy rows (M,) of X (N, W) -> (M, W) float32, in the memory of this name, see `scratch`."""
     out, xp = scratch(name, (len(rows), X.shape[1]), X), get_array_module(X)
     if xp is numpy:
         return X.take(rows, axis=0, out=out, mode="clip")  # the other modes copy once more

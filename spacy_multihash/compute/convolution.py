@@ -1,7 +1,4 @@
-"""A dilated convolution, forward and back, on rows that one thread holds in its cache.
-
-Longer than a layer's file, because what its weights begin with belongs to how they are laid out.
-"""
+"""A dilated convolution, forward and back, on rows that one thread holds in its cache."""
 
 from typing import NamedTuple, Optional
 
@@ -15,20 +12,20 @@ from .matmul import MANY_ROWS, matmul
 
 
 class Convolution(NamedTuple):
-    """The parameters of a convolution over windows of C tokens, as the products want them."""
+    """The parameters of a convolution over windows of C tokens, laid out for matrix products."""
 
-    W: Array  # (nO, C * nI), as it is kept
-    transposed: Optional[Array]  # (C * nI, nO), contiguous, where there are many rows
-    flipped: Optional[Array]  # (C * nO, nI), of the convolution that takes gradients back
+    W: Array  # (nO, C * nI), as the layer keeps it
+    transposed: Optional[Array]  # (C * nI, nO), contiguous, for many rows only
+    flipped: Optional[Array]  # (C * nO, nI), for the convolution on the way back
     b: Array  # (nO,)
     norm: Optional[tuple[Array, Array]]  # G and beta, (nO,) each, of layer normalization
 
 
 class ConvolutionTape(NamedTuple):
-    """What the way back needs of a convolution, which computed N rows from as many."""
+    """What the way back needs of a convolution that computed N rows from N rows."""
 
     X: Array  # (N, nI), its input
-    active: Optional[Array]  # (N, nO) bool, what ReLU let through
+    active: Optional[Array]  # (N, nO) bool, where ReLU passed its input on
     Xhat: Optional[Array]  # (N, nO), normalized
     scale: Optional[Array]  # (N, 1), 1 / standard deviation
 
@@ -44,10 +41,10 @@ class Gradients(NamedTuple):
 def lay_out_weights(
     W: Array, b: Array, norm: Optional[tuple[Array, Array]], C: int, N: int, *, is_train: bool
 ) -> Convolution:
-    """Lay the parameters of a convolution over windows of C tokens out for N rows."""
+    """Lay out the parameters of a convolution over windows of C tokens, for N rows."""
     xp = get_array_module(W)
     many = N >= MANY_ROWS or xp is not numpy
-    flipped = _turn_around(W, C) if is_train else None
+    flipped = _flip(W, C) if is_train else None
     return Convolution(W, xp.ascontiguousarray(W.T) if many else None, flipped, b, norm)
 
 
@@ -70,7 +67,7 @@ def convolve(
     if weights.transposed is not None:
         matmul(windows, weights.transposed, out=out)
     else:
-        # A few rows times a transposed matrix are slow in BLAS, the other way around is not.
+        # BLAS is slow at a few rows times a transposed matrix, but not the other way around.
         out[:] = matmul(weights.W, windows.T).T
     out += weights.b
     if rectify:
@@ -94,8 +91,8 @@ def convolve_backward(
 ) -> tuple[Array, Gradients]:
     """Go back: dY (N, nO), row 0 zeros -> dX (N, nI), row 0 zeros, and the gradients.
 
-    Row n is read by those windows that it would itself read if the window were turned around. So
-    the way back is a convolution as well, with the weights turned around.
+    The windows that read row n are those whose rows a window around n reads. So the way back is a
+    convolution as well, with the order of the window's rows reversed in the weights.
     """
     ones = get_array_module(dY).ones(len(dY), dtype="float32")  # column sums are products as well
     d_sums, d_norm = dY, None
@@ -112,8 +109,8 @@ def convolve_backward(
     return dX, Gradients(d_W, d_b, d_norm)
 
 
-def _turn_around(W: Array, C: int) -> Array:
-    """Give the weights of the way back: W (nO, C * nI) -> (C * nO, nI)."""
+def _flip(W: Array, C: int) -> Array:
+    """Reverse the order of the window's rows in the weights: W (nO, C * nI) -> (C * nO, nI)."""
     nO, columns = W.shape
-    turned = W.reshape(nO, C, columns // C)[:, ::-1].transpose(1, 0, 2)
-    return get_array_module(W).ascontiguousarray(turned).reshape(C * nO, columns // C)
+    flipped = W.reshape(nO, C, columns // C)[:, ::-1].transpose(1, 0, 2)
+    return get_array_module(W).ascontiguousarray(flipped).reshape(C * nO, columns // C)

@@ -1,4 +1,4 @@
-"""Dropout masks that threads can draw side by side."""
+"""Dropout masks that several threads can draw at once."""
 
 from collections.abc import Callable
 from typing import Optional
@@ -9,17 +9,17 @@ from thinc.api import Ops
 from ..common.types import Array
 from .chunks import on_cpu
 
-# Gives the mask of a shape, 0 or 1 / (1 - rate), or None if nothing is dropped.
+# Draws a mask of a shape, of entries 0 and 1 / (1 - rate); or gives None if nothing is dropped.
 DrawMask = Callable[[tuple[int, int]], Optional[Array]]
 
 
 def mask_drawers(ops: Ops, rate: float, count: int) -> list[DrawMask]:
-    """Make a drawer of masks for each of `count` chunks, which follows numpy's random state.
+    """Make a function that draws masks for each of `count` chunks, from numpy's random state.
 
     The same random state gives the same masks, in whatever order the chunks are computed.
 
-    rate (float): The share that is dropped, in steps of 1 / 65536: 16 random bits decide instead of
-        thinc's 53, in a third of the time.
+    rate (float): The share of entries that are dropped, rounded to 1 / 65536. 16 random bits
+        decide on an entry, where thinc takes 53, in a third of the time.
     """
     if rate <= 0:
         return [lambda shape: None] * count

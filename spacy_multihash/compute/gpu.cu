@@ -1,6 +1,5 @@
-// The passes that a GPU makes in one launch each, see gpu.py. Any number of threads a block that is
-// a power of 2 is right. The tests compile this file for the CPU as well.
-// NVRTC has no standard headers.
+// The kernels that gpu.py launches. A block may have any number of threads that is a power of 2.
+// The tests compile this file for the CPU as well. It includes no standard headers: NVRTC has none.
 
 typedef unsigned long long uint64;
 typedef unsigned int uint32;
@@ -13,7 +12,7 @@ __device__ inline uint64 mix(uint64 h) {
     return h ^ (h >> 33);
 }
 
-// MurmurHash3 x64 128-bit of the 8 bytes of an id (Appleby, public domain): word 0 to 3.
+// MurmurHash3 x64 128-bit of the 8 bytes of an id (Appleby, public domain): its word 0, 1, 2 or 3.
 __device__ inline uint32 hash_word(uint64 id, uint32 seed, int word) {
     uint64 h1 = seed ^ (rotate(id * 0x87c37b91114253d5ULL, 31) * 0x4cf5ad432745937fULL);
     uint64 h2 = seed;
@@ -29,9 +28,10 @@ __device__ inline uint32 hash_word(uint64 id, uint32 seed, int word) {
     return (uint32)(word % 2 ? half >> 32 : half);
 }
 
-// One block a type and attribute. ids (U, A); tables, nV, num_hashes (A,): the address of each table,
-// its rows and its hash functions; seeds (A, 4): those of up to four word groups;
-// rows (U, A, 16): written, for the way back; out (U, A * W).
+// Hashes ids and adds up the rows of the tables. There is one block for each type and attribute.
+// ids (U, A); tables, nV, num_hashes (A,): the address of each table, its number of rows, and its
+// number of hash functions; seeds (A, 4): those of up to four word groups.
+// Fills out (U, A * W), and for the way back rows (U, A, 16).
 extern "C" __global__ void hash_embed(
     const uint64* ids, const float* const* tables, const uint32* nV, const int* num_hashes,
     const uint32* seeds, int A, int W, int* rows, float* out
@@ -50,8 +50,8 @@ extern "C" __global__ void hash_embed(
     }
 }
 
-// Its way back: adds d_out (U, A * W) to the rows of the gradients of the tables. Where types share a
-// row, the order of the additions is not fixed, and neither are the last bits of their sum.
+// The way back of hash_embed: adds d_out (U, A * W) to the rows of the gradients of the tables.
+// Where types share a row, the order of additions is not fixed, nor are the last bits of the sum.
 extern "C" __global__ void hash_embed_backward(
     float* const* gradients, const int* num_hashes, const int* rows, const float* d_out, int A, int W
 ) {
@@ -64,7 +64,7 @@ extern "C" __global__ void hash_embed_backward(
     }
 }
 
-// Adds up a number of each thread, in a fixed order, and gives the sum to all.
+// Adds up one number from each thread, in a fixed order, and returns the sum to all threads.
 __device__ inline float add_up(float value, float* shared) {
     shared[threadIdx.x] = value;
     __syncthreads();
@@ -77,9 +77,10 @@ __device__ inline float add_up(float value, float* shared) {
     return sum;
 }
 
-// One block a row. sums (N, nP * nO), piece by piece, without the bias b (nP * nO,); out (N, nO).
-// Xhat (N, nO), scale (N,) and which (N, nO) are written if they are there. Shared memory: a float a
-// thread, and one an output.
+// Takes the largest piece and normalizes. There is one block for each row.
+// sums (N, nP * nO), piece by piece, without the bias; b (nP * nO,); G, beta (nO,).
+// Fills out (N, nO), and Xhat (N, nO), scale (N,) and which (N, nO) unless they are null.
+// Shared memory: one float for each thread, and one for each output.
 extern "C" __global__ void maxout_norm_forward(
     const float* sums, const float* b, const float* G, const float* beta, int nO, int nP, float* out,
     float* Xhat, float* scale, unsigned char* which
@@ -115,7 +116,9 @@ extern "C" __global__ void maxout_norm_forward(
     if (scale && threadIdx.x == 0) scale[n] = inverse;
 }
 
-// One block a row. dY (N, nO) -> d_sums (N, nO * nP), output by output, as W is kept.
+// The way back of maxout_norm_forward. There is one block for each row.
+// dY, Xhat, which (N, nO), scale (N,), G (nO,). Fills d_sums (N, nO * nP), output by output, in the
+// order of the rows of W. Shared memory: one float for each thread.
 extern "C" __global__ void maxout_norm_backward(
     const float* dY, const float* G, const float* Xhat, const float* scale,
     const unsigned char* which, int nO, int nP, float* d_sums

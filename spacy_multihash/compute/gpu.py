@@ -1,7 +1,6 @@
-"""Our kernels on a GPU, one launch a call (`gpu.cu`).
+"""The kernels of `gpu.cu`, each with a function that launches it once a call.
 
-Longer than a layer's file, because it is the one place that knows the names and arguments of
-`gpu.cu`.
+No other module knows the names and arguments of the kernels.
 """
 
 from collections.abc import Sequence
@@ -16,16 +15,16 @@ from ..common.types import Array
 from .hashing import MAX_HASHES
 
 _SOURCE = Path(__file__).with_name("gpu.cu")
-_THREADS = 128
+_THREADS = 128  # of a CUDA block
 _GROUPS = 4  # word groups, of four hash functions each
 
 
 class HashTables(NamedTuple):
-    """The tables of all attributes, and how each is hashed into.
+    """The tables of all A attributes, and how ids are hashed into each.
 
     tables: A arrays (nV, W) float32.
-    seeds: For each attribute the seeds of its word groups, up to four.
-    num_hashes: For each attribute, 1 to 16.
+    seeds: For each attribute, the seeds of its word groups, up to four.
+    num_hashes: For each attribute, the number of hash functions, 1 to 16.
     """
 
     tables: list[Array]
@@ -36,7 +35,7 @@ class HashTables(NamedTuple):
 def hash_embed(ids: Array, hashed: HashTables) -> tuple[Array, Array]:
     """Hash all attributes of all types, and add up their rows, in one launch.
 
-    ids (U, A) uint64 -> vectors (U, A * W) float32, and rows (U, A, 16) int32 for the way back.
+    ids (U, A) uint64 -> vectors (U, A * W) float32; and for the way back, rows (U, A, 16) int32.
     """
     xp = get_array_module(ids)
     (U, A), W = ids.shape, hashed.tables[0].shape[1]
@@ -63,10 +62,10 @@ def hash_embed(ids: Array, hashed: HashTables) -> tuple[Array, Array]:
 def hash_embed_backward(
     gradients: list[Array], num_hashes: Sequence[int], rows: Array, d_vectors: Array
 ) -> None:
-    """Add the gradients of all types to those of the tables, A arrays (nV, W), in one launch.
+    """Add the gradients of all types to the gradients of the tables, in one launch.
 
-    rows (U, A, 16) int32, d_vectors (U, A * W) float32. Rows that types share are added to in any
-    order: their last bits may differ from run to run.
+    rows (U, A, 16) int32, d_vectors (U, A * W) float32 -> gradients, A arrays (nV, W). The order of
+    additions to a row that types share is not fixed: its last bits may differ from run to run.
     """
     xp = get_array_module(rows)
     U, A, _ = rows.shape
@@ -94,7 +93,7 @@ def maxout_norm_forward(
 ) -> None:
     """Add the bias, take the largest piece and normalize: sums (N, nP * nO) -> out (N, nO).
 
-    All arrays are contiguous. Xhat, scale and which, see `maxout.MaxoutTape`, are written if given.
+    All arrays are contiguous. Xhat, scale and which are filled if given: see `maxout.MaxoutTape`.
     """
     N, nO = out.shape
     arrays = (sums, b, G, beta, nO, sums.shape[1] // nO, out, Xhat, scale, which)
@@ -122,9 +121,12 @@ def _launch(
     *arguments: Any,  # noqa: ANN401 (arrays, None and integers)
     shared: int = 0,
 ) -> None:
-    """Launch a kernel on a grid of blocks, with so many floats of shared memory; none for none."""
+    """Launch a kernel on a grid of CUDA blocks, unless the grid is empty.
+
+    shared (int): Shared memory of a CUDA block, in floats.
+    """
     if grid[0]:
-        # A missing array is a null pointer; integers are 32 bits wide.
+        # A missing array is a null pointer. Integers have 32 bits.
         values = (
             numpy.uint64(0) if a is None else numpy.int32(a) if isinstance(a, int) else a
             for a in arguments

@@ -8,7 +8,7 @@ from .buffers import scratch
 
 
 def normalize(Y: Array, out: Array) -> Array:
-    """Center and scale each row: Y (N, nO) -> out (N, nO), and returns the scale (N, 1)."""
+    """Center and scale each row: Y (N, nO) -> out (N, nO). Returns the scale (N, 1)."""
     xp, nO = get_array_module(Y), Y.shape[1]
     mean = Y @ xp.full(nO, 1.0 / nO, dtype="float32")
     xp.subtract(Y, mean[:, None], out=out)
@@ -19,9 +19,9 @@ def normalize(Y: Array, out: Array) -> Array:
 
 
 def denormalize(dY: Array, G: Array, Xhat: Array, scale: Array) -> Array:
-    """Go back through the norm, dY (N, nO) -> (N, nO), valid until the next call.
+    """Go back through the norm: dY (N, nO) -> (N, nO), valid until the next call.
 
-    With dXhat = dY * G, it is (dXhat - mean(dXhat) - Xhat * mean(dXhat * Xhat)) * scale.
+    The result is (dXhat - mean(dXhat) - Xhat * mean(dXhat * Xhat)) * scale, with dXhat = dY * G.
     """
     xp, nO = get_array_module(dY), numpy.float32(dY.shape[1])
     dXhat = xp.multiply(dY, G, out=scratch("dXhat", dY.shape, dY))

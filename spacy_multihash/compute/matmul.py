@@ -1,4 +1,4 @@
-"""Matrix products, by the BLAS that `blas` chooses."""
+"""Matrix products by the BLAS that `blas.py` chooses."""
 
 from typing import Optional, cast
 
@@ -9,7 +9,7 @@ from thinc.types import Floats2d
 from ..common.types import Array
 from .blas import chosen_blas, single_threaded
 
-# thinc's own products.
+# thinc's ops, whose products are those of BLIS.
 _BLIS = NumpyOps()
 # Rows from which a contiguous copy of transposed weights pays.
 MANY_ROWS = 128
@@ -18,11 +18,11 @@ _SMALL = 2**18
 
 
 def matmul(A: Array, B: Array, out: Optional[Array] = None) -> Array:
-    """Multiply two matrices, on whatever device they are.
+    """Multiply two matrices that are on the same device.
 
     A (M, K) float32, B (K, N) float32, each contiguous or transposed -> (M, N) float32.
 
-    out (Array): Where to write the result, contiguous, if given.
+    out (Array or None): A contiguous array (M, N) to write the result to. None makes a new one.
     """
     xp = get_array_module(A)
     if xp is not numpy or chosen_blas() == "numpy":
@@ -32,7 +32,7 @@ def matmul(A: Array, B: Array, out: Optional[Array] = None) -> Array:
 
 
 class ProductOps(NumpyOps):
-    """thinc's NumpyOps, with the products of this module."""
+    """thinc's NumpyOps, with the matrix products of the chosen BLAS."""
 
     def gemm(
         self,
@@ -43,7 +43,7 @@ class ProductOps(NumpyOps):
         trans1: bool = False,
         trans2: bool = False,
     ) -> Floats2d:
-        """Multiply two matrices, each transposed first if asked for, as Ops.gemm does."""
+        """Multiply two matrices, each transposed first if asked for, as `Ops.gemm` does."""
         if chosen_blas() == "blis" or out is not None or not x.dtype == y.dtype == "float32":
             return super().gemm(x, y, out=out, trans1=trans1, trans2=trans2)
         A = cast(Array, x.T if trans1 else x)
@@ -55,7 +55,10 @@ class ProductOps(NumpyOps):
 
 
 def use_product_ops(model: Model) -> None:
-    """Let all layers of a model that is on the CPU take their products from here."""
+    """Give ProductOps to all layers of a model that are on the CPU.
+
+    Their matrix products are then those of the BLAS that `set_products` chose.
+    """
     ops = ProductOps()
     for node in model.walk():
         if type(node.ops) is NumpyOps:
@@ -63,6 +66,6 @@ def use_product_ops(model: Model) -> None:
 
 
 def _untransposed(X: Array) -> tuple[Array, bool]:
-    """Tell a transposed matrix from a contiguous one: BLIS takes both, but no view."""
+    """Return a matrix or its transpose, whichever is contiguous, and whether it is the latter."""
     transposed = X.strides[0] < X.strides[1]
     return (X.T, True) if transposed else (X, False)

@@ -1,10 +1,9 @@
-"""The inner loops of maxout with layer normalization, on rows that one thread holds in its cache.
+"""Maxout with layer normalization, forward and back, on rows that one thread holds in its cache.
 
-Numpy's passes are cheap while a chunk is in the cache (`chunks.CHUNK`), and dear else: the product
-aside, a row of 96 with a window of 3 costs about a quarter of its product, half of which is reading
-the 288 sums again, for the bias and for the largest piece. On a GPU each function is one launch
-beside the product (`gpu.py`). Longer than a layer's file, because forward and backward share what
-the one keeps for the other, and are read together.
+Numpy's passes over an array are cheap while a chunk is in the cache (`chunks.CHUNK`), and expensive
+otherwise. For rows of 96 with a window of 3, all passes together take about a quarter of the time
+of the matrix product. Half of that quarter is reading the 288 sums again, for the bias and for the
+largest piece. On a GPU, each function is one launch besides the product (`gpu.py`).
 """
 
 from typing import NamedTuple, Optional, cast
@@ -22,9 +21,9 @@ _CPU = NumpyOps()
 
 
 class Weights(NamedTuple):
-    """The parameters of a layer, as the products want them."""
+    """The parameters of a layer, laid out for matrix products."""
 
-    W: Array  # (nO * nP, nI), as it is kept
+    W: Array  # (nO * nP, nI), as the layer keeps it
     by_piece: Optional[Array]  # (nI, nP * nO), transposed, with the columns of a piece together
     b: Array  # (nO * nP,), or (nP * nO,) piece by piece
     G: Array  # (nO,)
@@ -32,14 +31,14 @@ class Weights(NamedTuple):
 
 
 class MaxoutTape(NamedTuple):
-    """What the way back needs to know of N rows."""
+    """What the way back needs of N rows."""
 
     Xhat: Array  # (N, nO), normalized
     scale: Array  # (N, 1), 1 / standard deviation
     which: Array  # (N, nO) uint8, the piece that was the largest, the first of equals
 
     def rows(self, rows: slice) -> "MaxoutTape":
-        """Take a chunk of rows."""
+        """View the tape of a chunk of rows."""
         return MaxoutTape(self.Xhat[rows], self.scale[rows], self.which[rows])
 
 
@@ -53,10 +52,10 @@ class Gradients(NamedTuple):
 
 
 def weights_of(model: Model, N: int) -> Weights:
-    """Lay the parameters of a MaxoutNorm out for N rows.
+    """Lay out the parameters of a MaxoutNorm, for N rows.
 
-    Many rows are worth a copy of W with the columns of a piece together: the product of contiguous
-    matrices is faster, and the pieces are compared with vector instructions.
+    For many rows, a copy of W with the columns of a piece together pays: the product of contiguous
+    matrices is faster, and vector instructions can compare the pieces.
     """
     W, b, G, beta = (cast(Array, model.get_param(name)) for name in ("W", "b", "G", "beta"))
     nO, nP, nI = W.shape
@@ -64,7 +63,7 @@ def weights_of(model: Model, N: int) -> Weights:
     if N < MANY_ROWS and isinstance(W, numpy.ndarray):
         return Weights(kept, None, b.reshape(nO * nP), G, beta)
     by_piece = model.ops.xp.empty((nI, nP, nO), dtype="float32")
-    # All at once, a CPU's cache would hold few of the columns, which are powers of 2 apart.
+    # With all outputs at once, a CPU's cache would hold few columns: they are powers of 2 apart.
     at_once = 32 if isinstance(W, numpy.ndarray) else nO
     for start in range(0, nO, at_once):
         by_piece[:, :, start : start + at_once] = W[start : start + at_once].transpose(2, 1, 0)
@@ -73,7 +72,7 @@ def weights_of(model: Model, N: int) -> Weights:
 
 
 def empty_tape(like: Array) -> MaxoutTape:
-    """Make room for the tape of the rows of a result, on its device."""
+    """Make an unfilled tape for the rows of a result, on its device."""
     xp = get_array_module(like)
     N, nO = like.shape
     return MaxoutTape(
@@ -84,7 +83,7 @@ def empty_tape(like: Array) -> MaxoutTape:
 def maxout_norm(X: Array, weights: Weights, out: Array, tape: Optional[MaxoutTape] = None) -> None:
     """Compute norm(max_p(X W_p + b_p)) * G + beta.
 
-    X (N, nI) float32 -> out (N, nO) float32. The tape is written, if there is one.
+    X (N, nI) float32 -> out (N, nO) float32. The tape is filled if it is given.
     """
     sums = _sums(X, weights)
     if not isinstance(X, numpy.ndarray):
@@ -103,7 +102,7 @@ def maxout_norm(X: Array, weights: Weights, out: Array, tape: Optional[MaxoutTap
 def maxout_norm_backward(
     dY: Array, X: Array, weights: Weights, tape: MaxoutTape, dX: Array
 ) -> Gradients:
-    """Go back through `maxout_norm`: dY (N, nO) -> dX (N, nI), written, and the gradients."""
+    """Go back through `maxout_norm`: dY (N, nO) -> dX (N, nI). Returns the other gradients."""
     xp = get_array_module(dY)
     if xp is numpy:
         d_sums = _to_pieces(denormalize(dY, weights.G, tape.Xhat, tape.scale), tape.which, weights)
@@ -117,16 +116,16 @@ def maxout_norm_backward(
 
 
 def _sums(X: Array, weights: Weights) -> Array:
-    """Multiply: X (N, nI) -> (N, nO * nP), without the bias."""
+    """Multiply the rows by the weights, without the bias: X (N, nI) -> (N, nO * nP)."""
     N, columns = len(X), len(weights.b)
     if weights.by_piece is not None:
         return matmul(X, weights.by_piece, out=scratch("sums", (N, columns), X))
-    # A few rows times a large transposed matrix are slow in BLAS, the other way around is not.
+    # BLAS is slow at a few rows times a large transposed matrix, but not the other way around.
     return matmul(weights.W, X.T, out=scratch("sums", (columns, N), X)).T
 
 
 def _pieces(sums: Array, weights: Weights) -> list[Array]:
-    """View each piece of (N, nO * nP), (N, nO)."""
+    """View the pieces of the sums: (N, nO * nP) -> nP arrays (N, nO)."""
     nO = len(weights.G)
     nP = sums.shape[1] // nO
     if weights.by_piece is not None:
@@ -135,14 +134,14 @@ def _pieces(sums: Array, weights: Weights) -> list[Array]:
 
 
 def _largest(pieces: list[Array], out: Array, which: Optional[Array]) -> Array:
-    """Take the largest piece: each (N, nO) -> (N, nO), in `out` if there are several."""
+    """Take the largest of the pieces (N, nO) -> (N, nO), in `out` if there are several pieces."""
     largest, *others = pieces
     if which is not None:
         which.fill(0)
     for piece, values in enumerate(others, 1):
         if which is not None:
-            # The last piece that beats all before it is the largest. Four times as fast as a
-            # masked assignment.
+            # The last piece that is larger than all before it is the largest. This is four times as
+            # fast as a masked assignment.
             beats = (values > largest).view("uint8")
             numpy.maximum(which, beats * numpy.uint8(piece), out=which)
         largest = numpy.maximum(largest, values, out=out)

@@ -1,4 +1,4 @@
-"""Maxout with layer normalization, in as few passes over memory as there can be."""
+"""Maxout with layer normalization as one layer, in few passes over memory."""
 
 from collections.abc import Callable
 from typing import Optional
@@ -15,8 +15,8 @@ from .threads import map_chunks
 def MaxoutNorm(nO: int, nI: int, *, nP: int = 3) -> Model[Floats2d, Floats2d]:
     """Take the largest of nP linear functions (maxout), and normalize each row of the result.
 
-    The same function as thinc's Maxout(nO, nI, nP, normalize=True) without dropout, and the same
-    initial weights, in one node.
+    The function and the initial weights are those of thinc's Maxout(nO, nI, nP, normalize=True)
+    without dropout, in a single node.
 
         Y = norm(max_p(X W_p + b_p)) * G + beta,  norm(y) = (y - mean(y)) / sqrt(var(y) + 1e-8)
 
@@ -78,7 +78,7 @@ def forward(
 def init(
     model: Model[Floats2d, Floats2d], X: Optional[Floats2d] = None, Y: Optional[Floats2d] = None
 ) -> None:
-    """Draw W, Glorot uniform; the norm starts as the identity."""
+    """Draw W Glorot-uniform. The bias is zero, and the norm has a gain of one and no shift."""
     nO, nP, nI = (model.get_dim(dim) for dim in ("nO", "nP", "nI"))
     model.set_param("W", glorot_uniform_init(model.ops, (nO, nP, nI)))
     model.set_param("b", model.ops.alloc2f(nO, nP))
@@ -87,6 +87,6 @@ def init(
 
 
 def add_gradients(model: Model, gradients: Gradients) -> None:
-    """Add the gradients of a chunk to those of a MaxoutNorm."""
+    """Add the gradients of a chunk to the gradients of a MaxoutNorm."""
     for param, d_param in zip(("W", "b", "G", "beta"), gradients, strict=True):
         model.inc_grad(param, d_param.reshape(model.get_param(param).shape))

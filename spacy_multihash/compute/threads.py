@@ -1,4 +1,4 @@
-"""The chunks of a batch in threads of our own, each of which has single-threaded products."""
+"""Threads that share the chunks of a batch, while each matrix product has one thread."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +11,7 @@ from thinc.api import Ops
 from .blas import num_threads, single_threaded
 from .chunks import on_cpu
 
-# Chunks whose results are kept together, at least.
+# How many chunks `map_few` computes at once, at least.
 _FEW = 4
 
 InT = TypeVar("InT")
@@ -20,17 +20,18 @@ _executor: Optional[ThreadPoolExecutor] = None
 
 
 def map_chunks(ops: Ops, function: Callable[[InT], OutT], chunks: Sequence[InT]) -> list[OutT]:
-    """Apply a function to each chunk, in as many threads as products may use; keep the order.
+    """Apply a function to each chunk, in as many threads as `num_threads` says; keep the order.
 
-    The chunks are taken one by one, so that a thread whose core is taken by another process just
-    does fewer. Each product has one thread meanwhile. A GPU gets one chunk after the other.
+    Each thread takes one chunk after the other, so that a thread whose core is busy with another
+    process just computes fewer of them. Meanwhile each matrix product has one thread. A GPU gets
+    one chunk after the other.
     """
     threads = min(num_threads(), len(chunks)) if on_cpu(ops) else 1
     if threads < 2:
         with single_threaded:
             return [function(chunk) for chunk in chunks]
     results: list[Optional[OutT]] = [None] * len(chunks)
-    numbers = count()  # shared by the threads: each number is given out once
+    numbers = count()  # the threads share it, so that each chunk is taken once
 
     def work() -> None:
         while (i := next(numbers)) < len(chunks):
@@ -41,7 +42,7 @@ def map_chunks(ops: Ops, function: Callable[[InT], OutT], chunks: Sequence[InT])
         try:
             work()
         finally:
-            # A helper that has not begun by now is not needed any more.
+            # A helper that has not started by now has nothing left to do.
             started = [helper for helper in helpers if not helper.cancel()]
             wait(started)
         for helper in started:
@@ -52,9 +53,9 @@ def map_chunks(ops: Ops, function: Callable[[InT], OutT], chunks: Sequence[InT])
 def map_few(
     ops: Ops, function: Callable[[InT], OutT], chunks: Sequence[InT]
 ) -> Iterator[tuple[InT, OutT]]:
-    """Apply a function as `map_chunks` does, a few chunks at a time; yield each with its result.
+    """Apply a function as `map_chunks` does, to a few chunks at a time; yield each with its result.
 
-    For results that take memory until they are used, as gradients of all weights do.
+    It is for large results, such as the gradients of all weights: few exist at a time.
     """
     few = max(_FEW, num_threads())
     for start in range(0, len(chunks), few):
@@ -70,7 +71,7 @@ def _pool() -> ThreadPoolExecutor:
 
 
 def _forget_pool() -> None:
-    """Threads do not survive a fork."""
+    """Drop the pool in a forked process, which its threads do not survive."""
     global _executor
     _executor = None
 
