@@ -1,1 +1,1 @@
-"""Vectors to vectors in context: the encoders."""
+"""Encoders: vectors of tokens to vectors of tokens in context."""

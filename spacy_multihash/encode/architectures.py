@@ -16,10 +16,10 @@ def build_maxout_window_encoder_v1(
 ) -> Model[List[Floats2d], List[Floats2d]]:
     """Encode tokens in context, by convolutions with maxout activation and residual connections.
 
-    The same function as spacy.MaxoutWindowEncoder.v2, and the same initial weights under the same
-    random seed, in less time and memory (docs/performance.md).
+    The function is that of spacy.MaxoutWindowEncoder.v2, and so are the initial weights under the
+    same random seed. It takes less time and memory (docs/performance.md).
 
-    width (int): Width of the vectors, of the input as well. Recommended values are between 64 and
+    width (int): Width of the vectors, of input and result. Recommended values are between 64 and
         300.
     window_size (int): Number of neighbours on each side that a layer sees. Recommended value is 1.
     maxout_pieces (int): Number of maxout pieces. Recommended values are 2 or 3.
@@ -43,22 +43,23 @@ def build_iterated_dilated_encoder_v1(
 ) -> Model[List[Floats2d], List[Floats2d]]:
     """Encode tokens in wide context, by a stack of dilated convolutions that is applied repeatedly.
 
-    Iterated dilated convolutions (Strubell et al. 2017, section 4): a first convolution, then
-    `repeats` passes through a stack of one convolution with ReLU for each dilation. A token's
-    vector depends on 1 + 2 * window_size * (1 + repeats * sum(dilations)) tokens, and on nothing
-    else: docs have zeros around them in every layer.
+    Iterated dilated convolutions (Strubell et al. 2017, section 4) begin with a convolution whose
+    dilation is 1. Then come `repeats` passes through a stack, which has one convolution with ReLU
+    for each dilation. A token's vector depends on
+    1 + 2 * window_size * (1 + repeats * sum(dilations)) tokens, and on nothing else: docs have
+    zeros around them in every layer.
 
     width (int): Width of the vectors. Recommended values are between 64 and 300.
-    dilations (List[int]): The distance of the tokens that each convolution of the stack reads.
-        Recommended values are [1, 2, 1], or [1, 2, 4, 1] for long documents.
+    dilations (List[int]): For each convolution of the stack, the distance of the tokens that it
+        reads. Recommended values are [1, 2, 1], or [1, 2, 4, 1] for long documents.
     repeats (int): Number of passes through the stack. Recommended values are between 1 and 4.
     window_size (int): Number of tokens on each side that a convolution reads. Recommended value is
         1.
     share (bool): Whether all passes have the same parameters. Recommended value is true.
-    residual (bool): Whether each convolution of the stack adds its result to its input, for the
+    residual (bool): Whether each convolution of the stack adds its result to its input. It is for
         listeners of components that train better so (docs/dilated.md).
-    normalize (bool): Whether the result of each convolution gets layer normalization, for the same
-        reason.
+    normalize (bool): Whether the result of each convolution gets layer normalization. It is for the
+        same components.
 
     Raises ValueError for a number that is out of range.
     """

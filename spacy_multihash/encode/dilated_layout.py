@@ -12,12 +12,13 @@ from ..compute.chunks import CHUNK, GPU_CHUNK, TRAINING_CHUNK, on_cpu
 from .segments import Chunk, Extent, split_docs
 from .windows import SHORT, Sizes, dilated_windows
 
-# A chunk is at least so many times as long as what its docs' pieces read beyond their ends.
+# Pieces of docs read tokens beyond their ends, up to the reach of the encoder on each side. A chunk
+# is at least this many times as long as the reach.
 _REACHES = 8
 
 
 class Field(NamedTuple):
-    """What the windows of an encoder read: all of them together, and one by one."""
+    """The receptive field of an encoder, and the windows that it comes from."""
 
     dilations: tuple[int, ...]
     repeats: int
@@ -25,7 +26,7 @@ class Field(NamedTuple):
 
     @property
     def input_width(self) -> int:
-        """The number of tokens that the vector of a token depends on, with itself."""
+        """The number of tokens that the vector of a token depends on, itself included."""
         return effective_input_width(*self)
 
     @property
@@ -35,15 +36,15 @@ class Field(NamedTuple):
 
     @property
     def distinct(self) -> tuple[int, ...]:
-        """The dilations, each once: 1, of the first convolution, and others."""
+        """The dilations, each once: 1, which the first convolution has, and the others."""
         return tuple(sorted({1, *self.dilations}))
 
 
 class DilatedLayout(NamedTuple):
-    """How the rows of a chunk lie, in all layers of an encoder alike.
+    """Which token each row of a chunk holds, in all layers of an encoder alike.
 
-    Row 0 is zeros, what lies around a doc. The others are the tokens of the segments, and those of
-    their docs that are no further away than the encoder sees, for they may matter.
+    Row 0 holds zeros, for what lies around a doc. The other rows hold the tokens of the segments,
+    and the tokens of their docs that the encoder can see from there.
 
     extents: For each segment, the tokens [start, end) of its doc that are computed.
     reads: For each distinct dilation, (N, 2 * window_size + 1) int64: the rows that each window
@@ -57,16 +58,16 @@ class DilatedLayout(NamedTuple):
 
 
 def effective_input_width(dilations: Sequence[int], repeats: int, window_size: int) -> int:
-    """Return the number of tokens that the vector of a token depends on, with itself.
+    """Return the number of tokens that the vector of a token depends on, itself included.
 
-    Strubell et al. 2017, section 3.1, for a first convolution and `repeats` passes through the
-    stack.
+    The formula is that of Strubell et al. 2017, section 3.1, for a first convolution and `repeats`
+    passes through the stack.
     """
     return 1 + 2 * window_size * (1 + repeats * sum(dilations))
 
 
 def cut_chunks(ops: Ops, Xs: Sequence[Array], field: Field, *, is_train: bool) -> list[Chunk]:
-    """Cut a batch into chunks, long enough for what pieces of docs read beyond their ends."""
+    """Cut a batch into chunks that are long compared with the reach of the encoder."""
     usual = TRAINING_CHUNK if is_train else CHUNK
     size = max(usual, _REACHES * field.reach) if on_cpu(ops) else GPU_CHUNK
     return split_docs([len(X) for X in Xs], size)
@@ -75,8 +76,8 @@ def cut_chunks(ops: Ops, Xs: Sequence[Array], field: Field, *, is_train: bool) -
 def lay_out_dilated(ops: Ops, chunk: Chunk, field: Field) -> DilatedLayout:
     """Find the rows of a chunk, and what the windows of each dilation read.
 
-    Zeros lie beyond the rows of a segment. That is true at the ends of a doc. Where a doc was cut,
-    the error comes no nearer in all layers together than to the end of the segment.
+    Windows read zeros beyond the rows of a segment. At the ends of a doc, this is right. Where a
+    doc was cut, it is wrong: but after all layers, the error has not spread into the segment.
     """
     sizes = tuple(segment[2:] for segment in chunk.segments)
     short = len(sizes) == 1 and sizes[0][0] <= SHORT
@@ -90,7 +91,7 @@ def _lay_out(sizes: tuple[Sizes, ...], field: Field) -> DilatedLayout:
     low = numpy.maximum(starts - field.reach, 0)
     high = numpy.minimum(stops + field.reach, ends)
     reads = dilated_windows((low, high), field.window_size, field.distinct)
-    # Row r holds the token r - first + low of a segment whose rows begin at `first`.
+    # For a segment whose rows begin at `first`, row r holds token r - first + low.
     shift = 1 + numpy.cumsum(high - low) - high
     lengths = stops - starts
     token = numpy.arange(lengths.sum()) - numpy.repeat(numpy.cumsum(lengths) - stops, lengths)

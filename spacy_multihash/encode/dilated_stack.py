@@ -1,4 +1,4 @@
-"""One chunk of a batch through all convolutions of an IteratedDilatedEncoder, and back."""
+"""All convolutions of an IteratedDilatedEncoder on one chunk of a batch, forward and back."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Optional
@@ -17,17 +17,17 @@ from ..compute.convolution import (
 from ..compute.dropout_masks import DrawMask
 from .dilated_layout import Field
 
-# Gives the gradient of the vectors after a pass, (N, nO) with row 0 zeros, or None.
+# Number of a pass -> gradient of the vectors after it, (N, nO) with row 0 zeros, or None.
 PassGradient = Callable[[int], Optional[Array]]
 
 
 class Step(NamedTuple):
     """One convolution on the way through an encoder.
 
-    layer: Which of the convolutions that have parameters.
-    dilation: Which of the distinct dilations, in their order.
+    layer: Index of the layer that has its parameters; passes may share layers.
+    dilation: Index of its dilation among the distinct ones.
     inner: Whether it is in the stack, where ReLU follows, and there may be residual connections.
-    ends: The number of the pass through the stack that this step is the last of, or None.
+    ends: If the step is the last of a pass through the stack, the number of the pass.
     """
 
     layer: int
@@ -45,7 +45,7 @@ class Walk(NamedTuple):
 
 
 class StepTape(NamedTuple):
-    """What the way back needs of a step."""
+    """What the way back needs of one step."""
 
     convolution: ConvolutionTape
     mask: Optional[Array]  # (N, nO), dropout
@@ -71,7 +71,7 @@ def encode_dilated(X: Array, reads: Sequence[Array], walk: Walk) -> Array:
     X (N, nI) float32, row 0 zeros -> (N, nO) float32, row 0 zeros, valid until the next call.
     """
     for number, step in enumerate(walk.steps):
-        # Two buffers in turns: a step reads one and writes the other.
+        # There are two buffers: a step reads one and writes the other.
         weights = walk.weights[step.layer]
         Y = scratch(f"rows{number % 2}", (len(X), len(weights.b)), X)
         residual = walk.residual and step.inner
@@ -85,7 +85,7 @@ def encode_dilated_training(
 ) -> tuple[list[Array], list[StepTape]]:
     """Compute the vectors after each pass, (N, nO) each, and keep what the way back needs.
 
-    Dropout is applied to the vectors after each pass, which the next pass starts from.
+    Dropout applies to the vectors after each pass, and the next pass starts from the result.
     """
     passes, tapes = [], []
     for step in walk.steps:
@@ -109,7 +109,7 @@ def encode_dilated_training(
 def encode_dilated_backward(
     gradient_of: PassGradient, reads: Sequence[Array], walk: Walk, tapes: Sequence[StepTape]
 ) -> tuple[Array, list[Gradients]]:
-    """Go back from the gradients of the passes to dX (N, nI), and those of each step, in order."""
+    """Go back from the gradients of the passes to dX (N, nI) and the steps' gradients, in order."""
     gradients = []
     shape = len(tapes[-1].convolution.X), len(walk.weights[-1].b)
     dY = get_array_module(tapes[-1].convolution.X).zeros(shape, dtype="float32")

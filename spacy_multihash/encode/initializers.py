@@ -1,4 +1,4 @@
-"""What the weights of dilated convolutions begin with."""
+"""Initial weights of dilated convolutions."""
 
 from collections.abc import Callable
 from functools import partial
@@ -9,19 +9,20 @@ from thinc.types import Floats2d
 
 
 def identity_init(C: int) -> Callable[[Ops, tuple[int, ...]], Floats2d]:
-    """Make the initializer of a convolution over windows of C tokens.
+    """Make the initializer of a convolution over windows of C tokens, W (nO, C * nI).
 
-    W (nO, C * nI): each dimension of the token itself goes to the same of the result, if there are
-    as many (Strubell et al. 2017, appendix A.1); else Glorot-uniform.
+    If input and result have the same width, the convolution starts as the identity on the token
+    itself (Strubell et al. 2017, appendix A.1). Otherwise W is drawn Glorot-uniform.
     """
     return partial(_init_identity, C)
 
 
 def residual_init(number: int) -> Callable[[Ops, tuple[int, ...]], Floats2d]:
-    """Make the initializer of a convolution that is one of a number which add to the same vector.
+    """Make the initializer of a residual convolution, W (nO, C * nI).
 
-    W (nO, C * nI): Glorot-uniform, divided by their number. Undivided, shared weights that are
-    added in pass after pass make vectors and gradients grow by factors.
+    W is drawn Glorot-uniform, and divided by the number of convolutions that add to the same
+    vector. Otherwise vectors and gradients would grow by a factor with every pass, where passes
+    share their weights.
     """
     return partial(_init_divided, number)
 

@@ -1,7 +1,6 @@
-"""Wide context by few parameters: a stack of dilated convolutions, applied again and again.
+"""Wide context with few parameters: a stack of dilated convolutions, applied repeatedly.
 
-Longer than a layer should be, because prediction and training are walked side by side here, so that
-whoever changes the one sees the other.
+Prediction and training stand side by side: what changes in one has to change in the other.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,14 +27,14 @@ from .initializers import identity_init, residual_init
 from .segments import Chunk, add_rows, check_shapes, read_rows, split_rows
 
 EncoderModel = Model[list[Floats2d], list[Floats2d]]
-# Gradients of the passes, (N, nO) or None each -> those of the input, [(len(doc), nI)].
+# Gradients of the passes, (N, nO) or None each -> gradients of the input, [(len(doc), nI)].
 PassesBackprop = Callable[[Sequence[Optional[Floats2d]]], list[Floats2d]]
 
 NAME = "iterated_dilated_encoder"
 
 
 class DilatedChunkTape(NamedTuple):
-    """What the way back needs of one chunk."""
+    """What the way back needs of one chunk that went through all steps."""
 
     chunk: Chunk
     layout: DilatedLayout
@@ -54,18 +53,18 @@ def IteratedDilatedEncoder(
 ) -> EncoderModel:
     """Encode each token in its context, by iterated dilated convolutions (Strubell et al. 2017).
 
-    With D_d a convolution that reads the tokens at distances -w * d, ..., -d, 0, d, ..., w * d
-    (equation 4), and zeros beyond the ends of a doc, in every layer:
+    D_d is a convolution that reads the tokens at distances -w * d, ..., -d, 0, d, ..., w * d
+    (equation 4). In every layer, it reads zeros beyond the ends of a doc.
 
         first convolution  Y = D_1 X                                (equation 5)
         in the stack       Y = relu(D_d Y), for each dilation d     (equations 6 and 7)
         repeats            the stack again, on its own result       (equation 8)
 
-    The result is what the last pass gives; `begin_passes` gives that of each pass.
+    The result is that of the last pass; `begin_passes` returns the result of each pass.
 
     Xs [(len(doc), nI) float32] -> Ys [(len(doc), nO) float32].
 
-    nO (int): Width of the result. That of the input is found at initialization.
+    nO (int): Width of the result. The width of the input is found at initialization.
     dilations (list[int]): The dilation of each convolution of the stack.
     repeats (int): Number of passes through the stack.
     window_size (int): Number of tokens on each side that a convolution reads, w.
@@ -74,11 +73,11 @@ def IteratedDilatedEncoder(
     normalize (bool): Whether the result of each convolution is normalized, after ReLU and before
         the input is added.
 
-    Where the input of a convolution is as wide as its result, it starts as the identity: 1 from
-    each dimension of the token itself to the same of the result, 0 elsewhere (appendix A.1). If it
-    is not, or with residual connections, which are an identity already, weights are drawn
-    Glorot-uniform; divided by the number of convolutions whose results are added up, if these are
-    not normalized.
+    Initial weights: a convolution whose input is as wide as its result starts as the identity on
+    the token itself (appendix A.1). Other weights are drawn Glorot-uniform, and so are the weights
+    of convolutions with residual connections, which are an identity already. If the results of
+    residual convolutions are not normalized, their weights are divided by the number of results
+    that are added up.
 
     Raises ValueError for an input or a gradient of another shape.
     """
@@ -111,7 +110,7 @@ def IteratedDilatedEncoder(
 def forward(
     model: EncoderModel, Xs: list[Floats2d], is_train: bool
 ) -> tuple[list[Floats2d], Callable]:
-    """Take chunks of docs through all convolutions; the result is that of the last pass."""
+    """Compute chunks of docs through all convolutions; the result is that of the last pass."""
     if not is_train:
         return _predict(model, Xs), _no_way_back
     passes, backprop_passes = begin_passes(model, Xs)
@@ -138,7 +137,7 @@ def init(
 
 
 def field_of(model: EncoderModel) -> Field:
-    """Return what the windows of an encoder read."""
+    """Return the receptive field of an encoder."""
     dilations, repeats, window_size = (
         model.attrs[name].value for name in ("dilations", "repeats", "window_size")
     )
@@ -146,10 +145,11 @@ def field_of(model: EncoderModel) -> Field:
 
 
 def begin_passes(model: EncoderModel, Xs: list[Floats2d]) -> tuple[Floats3d, PassesBackprop]:
-    """Begin an update from the vectors of all N tokens after each pass, (repeats, N, nO) float32.
+    """Begin an update: compute the vectors of all N tokens after each pass.
 
-    The way back takes the gradient of each pass, (N, nO) float32, or None where there is none, and
-    gives those of the input, [(len(doc), nI) float32].
+    Xs [(len(doc), nI) float32] -> (repeats, N, nO) float32. The backprop callback takes the
+    gradient of each pass, (N, nO) float32, or None if a pass has none. It returns the gradients of
+    the input, [(len(doc), nI) float32].
     """
     _check_input(model, Xs)
     tokens, nO = sum(map(len, Xs)), model.get_dim("nO")
@@ -211,8 +211,8 @@ def _predict(model: EncoderModel, Xs: list[Floats2d]) -> list[Floats2d]:
 
 def _no_way_back(dYs: list[Floats2d]) -> list[Floats2d]:
     raise ValueError(
-        f"Layer '{NAME}' cannot go back from a prediction, which keeps nothing for it. Call "
-        "begin_update, or the model with is_train=True."
+        f"Layer '{NAME}' cannot go back from a prediction, which keeps nothing for the way back. "
+        "Call begin_update, or call the model with is_train=True."
     )
 
 

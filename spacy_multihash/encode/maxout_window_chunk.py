@@ -1,4 +1,4 @@
-"""One chunk of a batch through all layers of a MaxoutWindowEncoder, and back."""
+"""All layers of a MaxoutWindowEncoder on one chunk of a batch, forward and back."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Optional
@@ -19,7 +19,7 @@ from ..compute.maxout import (
 
 
 class LayerTape(NamedTuple):
-    """What the way back needs of one layer, which computed M rows from N."""
+    """What the way back needs of one layer that computed M rows from N."""
 
     before: Array  # (N, W), the rows that its windows read
     reads: Array  # (M, 2 * window_size + 1), see `Layout`
@@ -34,7 +34,7 @@ def encode(X: Array, reads: Sequence[Array], weights: Sequence[Weights]) -> Arra
     """
     for layer, (layer_weights, rows) in enumerate(zip(weights, reads, strict=True)):
         windows = gather_windows(X, rows)
-        # Two buffers in turns: a layer reads one and writes the other.
+        # There are two buffers: a layer reads one and writes the other.
         Y = scratch(f"rows{layer % 2}", (len(rows), X.shape[1]), X)
         maxout_norm(windows, layer_weights, Y)
         Y += _centre(windows, X.shape[1])
@@ -64,9 +64,9 @@ def encode_training(
 def encode_backward(
     dY: Array, tapes: Sequence[LayerTape], weights: Sequence[Weights]
 ) -> tuple[Array, list[Gradients]]:
-    """Go back: dY (M, W), row 0 zeros -> dX (N, W), and the gradients of each layer, first to last.
+    """Go back: dY (M, W), row 0 zeros -> dX (N, W), and the gradients of each layer in order.
 
-    Row 0 of dX is what the padding would get.
+    Row 0 of dX is the gradient of the padding.
     """
     gradients = []
     for tape, layer_weights in zip(reversed(tapes), reversed(weights), strict=True):
@@ -84,16 +84,16 @@ def encode_backward(
 
 
 def _scatter(padded: Array, reads: Array, N: int) -> Array:
-    """Add up the gradients of each row's places in windows: (M * C + 1, W) -> (N, W).
+    """Add up the gradients of each row from all windows that read it: (M * C + 1, W) -> (N, W).
 
-    Row 0 aside, a row stands at most once in each column of `reads`, so that its gradients can be
-    gathered, in a fixed order, instead of scattered. `padded` has a last row for those that are
-    nowhere, which is zeroed here.
+    A row other than row 0 stands at most once in each column of `reads`. So its gradients can be
+    gathered in a fixed order instead of scattered. The last row of `padded`, which is set to zero
+    here, stands for the columns that a row is not in.
     """
     xp = get_array_module(padded)
     M, C = reads.shape
     padded[-1] = 0
-    places = xp.full((C, N), M * C)  # of row n, where in column c?
+    places = xp.full((C, N), M * C)  # where row n stands in column c
     for column in range(C):
         places[column, reads[:, column]] = xp.arange(column, M * C, C)
     dX = padded[places[0]]
@@ -104,6 +104,6 @@ def _scatter(padded: Array, reads: Array, N: int) -> Array:
 
 
 def _centre(windows: Array, W: int) -> Array:
-    """View the token itself in each of its windows: (M, C * W) -> (M, W)."""
+    """View the token in the centre of each window: (M, C * W) -> (M, W)."""
     start = windows.shape[1] // W // 2 * W
     return windows[:, start : start + W]

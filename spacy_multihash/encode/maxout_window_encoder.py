@@ -1,7 +1,6 @@
 """Context by windows: residual Maxout layers over a token and its neighbours.
 
-Longer than a layer should be, because prediction and training are walked side by side here, so that
-whoever changes the one sees the other.
+Prediction and training stand side by side: what changes in one has to change in the other.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,7 +25,7 @@ NAME = "maxout_window_encoder"
 
 
 class WindowChunkTape(NamedTuple):
-    """What the way back needs of one chunk."""
+    """What the way back needs of one chunk that went through all layers."""
 
     chunk: Chunk
     extents: list[Extent]
@@ -36,16 +35,16 @@ class WindowChunkTape(NamedTuple):
 def MaxoutWindowEncoder(nO: int, *, window_size: int, nP: int, depth: int) -> EncoderModel:
     """Encode each token together with its neighbours, in `depth` residual layers.
 
-    The same function as spacy.MaxoutWindowEncoder.v2, with the same padding around docs:
+    The function is that of spacy.MaxoutWindowEncoder.v2, with the same padding around docs:
 
         X_(l+1)[i] = X_l[i] + MaxoutNorm_l([X_l[i-w], ..., X_l[i], ..., X_l[i+w]])
 
-    A chunk of docs goes through all layers at once, so that prediction needs no memory that grows
-    with the batch, beyond its output; training keeps what the way back needs.
+    A chunk of docs goes through all layers at once. So the memory of prediction does not grow with
+    the batch, except for its output. Training keeps what the way back needs.
 
     Xs [(len(doc), nO) float32] -> Ys [(len(doc), nO) float32].
 
-    nO (int): Width, of the input as well.
+    nO (int): Width of input and result.
     window_size (int): Number of neighbours on each side, w.
     nP (int): Number of maxout pieces.
     depth (int): Number of layers.
@@ -66,7 +65,7 @@ def MaxoutWindowEncoder(nO: int, *, window_size: int, nP: int, depth: int) -> En
 def forward(
     model: EncoderModel, Xs: list[Floats2d], is_train: bool
 ) -> tuple[list[Floats2d], Callable]:
-    """Take chunks of docs through all layers."""
+    """Compute chunks of docs through all layers."""
     check_shapes(model, "an input", Xs, [(len(X), model.get_dim("nO")) for X in Xs])
     tokens = sum(map(len, Xs))
     weights = [weights_of(layer, tokens) for layer in model.layers]
@@ -131,8 +130,8 @@ def _begin_update(
 
 def _no_way_back(dYs: list[Floats2d]) -> list[Floats2d]:
     raise ValueError(
-        f"Layer '{NAME}' cannot go back from a prediction, which keeps nothing for it. Call "
-        "begin_update, or the model with is_train=True."
+        f"Layer '{NAME}' cannot go back from a prediction, which keeps nothing for the way back. "
+        "Call begin_update, or call the model with is_train=True."
     )
 
 

@@ -1,4 +1,4 @@
-"""Batches in chunks of whole docs, and of pieces of long ones."""
+"""Batches cut into chunks of whole docs and of pieces of long docs."""
 
 from collections.abc import Sequence
 from itertools import zip_longest
@@ -15,7 +15,7 @@ Extent = tuple[int, int]
 
 
 class Segment(NamedTuple):
-    """The tokens [start, end) of a doc, computed together.
+    """The tokens [start, end) of a doc, which are computed together.
 
     doc: Index of the doc in the batch.
     first: Where the doc begins among the tokens of the batch.
@@ -32,7 +32,7 @@ class Segment(NamedTuple):
 class Chunk(NamedTuple):
     """Segments that are computed together.
 
-    start, end: The tokens [start, end) of the whole batch that they hold.
+    start, end: The tokens [start, end) of the whole batch that the segments hold.
     """
 
     segments: list[Segment]
@@ -41,9 +41,9 @@ class Chunk(NamedTuple):
 
 
 def split_docs(lengths: Sequence[int], size: int) -> list[Chunk]:
-    """Group a batch into chunks of about `size` tokens: docs together, long docs in pieces.
+    """Cut a batch into chunks of about `size` tokens: short docs together, long docs in pieces.
 
-    Empty docs have no tokens to compute, and are in no chunk.
+    Empty docs are in no chunk.
     """
     total = sum(lengths)
     number = count_chunks(total, size)
@@ -63,9 +63,9 @@ def split_docs(lengths: Sequence[int], size: int) -> list[Chunk]:
 
 
 def read_rows(arrays: Sequence[Array], chunk: Chunk, extents: Sequence[Extent]) -> Array:
-    """Put a row of zeros, and extents of the docs of all segments, into one array.
+    """Put a row of zeros, and for each segment an extent of its doc, into one array (N, W) float32.
 
-    arrays: A (len(doc), W) array for each doc of the batch -> (N, W) float32.
+    arrays: An array (len(doc), W) for each doc of the batch.
     """
     parts = [
         arrays[segment.doc][low:high]
@@ -77,7 +77,7 @@ def read_rows(arrays: Sequence[Array], chunk: Chunk, extents: Sequence[Extent]) 
 
 
 def add_rows(rows: Array, chunk: Chunk, extents: Sequence[Extent], out: Array) -> None:
-    """Do the reverse: add rows (N, W) to the tokens of the whole batch; row 0 has no token."""
+    """Reverse `read_rows`: add rows (N, W) to `out`, the tokens of the batch, but for row 0."""
     start = 1
     for segment, (low, high) in zip(chunk.segments, extents, strict=True):
         end = start + high - low
@@ -86,7 +86,7 @@ def add_rows(rows: Array, chunk: Chunk, extents: Sequence[Extent], out: Array) -
 
 
 def split_rows(rows: Array, arrays: Sequence[Array]) -> list[Array]:
-    """Cut the rows of the whole batch into those of each doc, as long as its array."""
+    """Cut the rows of the whole batch into those of each doc, as many as its array has."""
     ends = numpy.cumsum([len(array) for array in arrays]).tolist()
     return [rows[end - len(array) : end] for array, end in zip(arrays, ends, strict=True)]
 

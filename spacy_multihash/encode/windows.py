@@ -1,4 +1,4 @@
-"""Which rows each window of an encoder reads, layer by layer, for a chunk of a batch."""
+"""Which rows each window of an encoder reads, layer by layer, in a chunk of a batch."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -16,12 +16,12 @@ SHORT = 64
 
 
 class Layout(NamedTuple):
-    """How the rows of a chunk lie before, between and after the layers of an encoder.
+    """Which rows a chunk has before the first layer of an encoder, and what each layer reads.
 
-    extents: For each segment, the tokens [start, end) of its doc that lie before the first layer.
+    extents: For each segment, the tokens [start, end) of its doc that the first layer reads.
     reads: For each layer, (M, 2 * window_size + 1) int64: the rows of the layer's input that each
-        of the M rows of its output reads. Row 0 is the padding, see `lay_out`; the others are those
-        of the segments, one after the other.
+        of the M rows of its output reads. Row 0 is the padding, see `lay_out`. The rows of the
+        segments follow, one segment after the other.
     """
 
     extents: list[Extent]
@@ -32,11 +32,15 @@ def lay_out(segments: Sequence[Segment], depth: int, window_size: int) -> Layout
     """Find the rows that each layer computes for the segments, and what their windows read.
 
     spacy.MaxoutWindowEncoder.v2 puts depth * window_size rows of zeros around each doc, and
-    computes all of them in all layers: they do not stay zero. Most are equal, though. A padding row
-    further than layer * window_size from the doc has seen nothing of it, so one row, row 0, stands
-    for all of these. And a row further than (depth - layer) * window_size from the segment is read
-    by nobody, so it is left out. What is left at depth 8 is 32 rows of padding for a doc, in all
-    layers together, where spaCy has 64.
+    computes all of them in all layers. They do not stay zero, but most of them are equal or unused:
+
+    - A padding row further than layer * window_size from the doc has seen nothing of it. One row,
+      row 0, stands for all of these.
+    - Nothing reads a row further than (depth - layer) * window_size from the segment. So it is left
+      out.
+
+    What remains at depth 8 is 32 rows of padding for a doc, in all layers together, where spaCy has
+    64.
     """
     sizes = tuple(segment[2:] for segment in segments)
     if len(sizes) == 1 and sizes[0][0] <= SHORT:
@@ -47,10 +51,12 @@ def lay_out(segments: Sequence[Segment], depth: int, window_size: int) -> Layout
 def dilated_windows(
     bounds: tuple[Array, Array], window_size: int, dilations: Sequence[int]
 ) -> list[Array]:
-    """Find what windows read of rows that stay, (N, 2 * window_size + 1) int64 for each dilation.
+    """Find what windows read where all layers have the same rows.
 
-    bounds: The first position of each segment in its doc, and the one behind the last. Row 0 is
-        what lies beyond; the rows of the segments follow, one after the other.
+    The result is (N, 2 * window_size + 1) int64 for each dilation. Row 0 stands for all that lies
+    beyond the segments. The rows of the segments follow, one segment after the other.
+
+    bounds: For each segment, the position of its first row in the doc, and the one after its last.
     """
     return [_windows(bounds, bounds, window_size, dilation) for dilation in dilations]
 
@@ -73,7 +79,7 @@ def _lay_out(sizes: tuple[Sizes, ...], depth: int, window_size: int) -> Layout:
     return Layout(extents, reads)
 
 
-# A pipeline that is given one short doc after the other would spend a fifth of its time here.
+# A pipeline that gets one short doc after the other would spend a fifth of its time here.
 _lay_out_again = lru_cache(maxsize=256)(_lay_out)
 
 
@@ -85,7 +91,8 @@ def _windows(
 ) -> Array:
     """Number the rows of the segments before a layer, and find those that each row after it reads.
 
-    before, after: The first position of each segment in its doc, and the one behind the last.
+    before, after: For each segment, the position of its first row in the doc, and the one after its
+        last, before and after the layer.
     dilation: The distance of neighbours in a window.
     """
     (low, high), (new_low, new_high) = before, after
@@ -93,7 +100,7 @@ def _windows(
     # Row 0 is the padding, so that segments begin at row 1.
     first, new_first = (1 + numpy.cumsum(each) - each for each in (sizes, new_sizes))
     last, new_last = first + sizes - 1, new_first + new_sizes - 1
-    # What is in row r after the layer is in row r + shift before it.
+    # The token in row r after the layer is in row r + shift before it.
     shift = first - low + new_low - new_first
     offsets = numpy.arange(-window_size, window_size + 1) * dilation
     centre = numpy.arange(1, 1 + new_sizes.sum()) + numpy.repeat(shift, new_sizes)

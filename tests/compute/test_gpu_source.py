@@ -1,7 +1,7 @@
-"""The kernels for a GPU, compiled for the CPU: threads that meet at barriers, block after block.
+"""The kernels for a GPU, compiled for the CPU: threads meet at barriers, CUDA block by CUDA block.
 
-It shows that they compute what they should, not that they run on a GPU: for that, the tests of the
-layers are there, with the marker `gpu`.
+These tests show that the kernels compute what they should, not that they run on a GPU. The tests of
+the layers with the marker `gpu` show that.
 """
 
 import ctypes

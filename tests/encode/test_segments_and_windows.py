@@ -113,7 +113,7 @@ def test_windows_see_what_all_the_padding_would_show_them(
 
 def test_a_doc_of_one_token_needs_32_rows_of_padding_in_8_layers() -> None:
     _, reads = lay_out([Segment(0, 0, 1, 0, 1)], 8, 1)
-    assert sum(len(rows) - 2 for rows in reads) == 32  # less the token and row 0
+    assert sum(len(rows) - 2 for rows in reads) == 32  # without the token and row 0
 
 
 @given(LENGTHS, st.integers(1, 12), st.integers(1, 5), st.integers(1, 3))
