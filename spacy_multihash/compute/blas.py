@@ -24,14 +24,17 @@ your machine.
 import multiprocessing
 import os
 import threading
+from collections.abc import Callable, Iterable
 from functools import cache
-from typing import NamedTuple, Optional
+from typing import NamedTuple, Optional, TypeVar
 
 from threadpoolctl import LibController, ThreadpoolController
 
 VARIABLE = "SPACY_MULTIHASH_PRODUCTS"
 # BLAS libraries that are faster than BLIS.
 _FAST = ("openblas", "mkl")
+
+OutT = TypeVar("OutT")
 
 
 class Setting(NamedTuple):
@@ -74,43 +77,75 @@ def num_threads() -> int:
         return _setting.threads
     if multiprocessing.parent_process() is not None:
         return 1
-    return single_threaded.allowed()
+    return _limit.allowed()
 
 
-class SingleThreaded:
-    """Limits numpy's BLAS to one thread. Several threads may be inside, each more than once."""
+def single_threaded(function: Callable[..., OutT], *arguments: object) -> OutT:
+    """Call a function while numpy's BLAS has one thread. Any number of calls may be under way.
+
+    An interrupt (Ctrl-C) at any moment leaves BLAS the threads it had. That is why this is no
+    context manager: an interrupt at the start of its `__exit__` would keep it from leaving.
+    """
+    holder = object()
+    try:
+        _limit.hold(holder)
+        return function(*arguments)
+    finally:
+        try:
+            _limit.release(holder)
+        except BaseException:
+            _limit.release(holder)
+            raise
+
+
+class _Limit:
+    """Who wants BLAS to have one thread, and how many each BLAS had before.
+
+    Each step can be interrupted and taken again: what is to be undone is noted before it is done.
+    """
 
     def __init__(self) -> None:
-        """Start with nobody inside."""
         self.lock = threading.Lock()
-        self.inside = 0
+        self.holders: set[object] = set()
         self.saved: list[tuple[LibController, int]] = []
 
-    def __enter__(self) -> None:
-        """Limit each BLAS if nobody was inside."""
+    def hold(self, holder: object) -> None:
         with self.lock:
-            self.inside += 1
-            if self.inside == 1:
-                self.saved = [(library, library.get_num_threads()) for library in _libraries()]
-                for library, n in self.saved:
-                    if n != 1:
-                        library.set_num_threads(1)
+            self.holders.add(holder)
+            if not self.saved:
+                self.saved = _library_threads()
+                _set_threads((library, 1) for library, n in self.saved if n != 1)
 
-    def __exit__(self, *_: object) -> None:
-        """Give each BLAS its threads back when the last thread leaves."""
+    def release(self, holder: object) -> None:
         with self.lock:
-            self.inside -= 1
-            if self.inside == 0:
-                for library, n in self.saved:
-                    if n != 1:
-                        library.set_num_threads(n)
+            if not self.holders - {holder}:
+                self.restore()
+            self.holders.discard(holder)
+
+    def restore(self) -> None:
+        _set_threads((library, n) for library, n in self.saved if n != 1)
+        self.saved = []
 
     def allowed(self) -> int:
-        """Return the number of threads that BLAS may use when nobody is inside."""
+        """Return the number of threads that BLAS may use when nobody limits it."""
         with self.lock:
-            if self.inside:
-                return max((n for _, n in self.saved), default=1)
-            return max((library.get_num_threads() for library in _libraries()), default=1)
+            return max((n for _, n in self.saved or _library_threads()), default=1)
+
+
+def _library_threads() -> list[tuple[LibController, int]]:
+    return [(library, library.get_num_threads()) for library in _libraries()]
+
+
+def _set_threads(numbers: Iterable[tuple[LibController, int]]) -> None:
+    for library, n in numbers:
+        library.set_num_threads(n)
+
+
+def _forget_holders() -> None:
+    """Drop the holders in a forked process, which the parent's other threads do not survive."""
+    global _limit
+    former, _limit = _limit, _Limit()
+    former.restore()
 
 
 @cache
@@ -135,5 +170,8 @@ def _parse(setting: str, where: str) -> Setting:
     return Setting(blas, int(threads) if colon else None)
 
 
-single_threaded = SingleThreaded()
+_limit = _Limit()
 _setting = _parse(os.environ.get(VARIABLE, "auto"), f"Environment variable {VARIABLE}")
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_holders)

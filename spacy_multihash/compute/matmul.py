@@ -50,8 +50,7 @@ class ProductOps(NumpyOps):
         B = cast(Array, y.T if trans2 else y)
         if A.size * B.shape[1] <= _SMALL:
             return numpy.matmul(A, B)
-        with single_threaded:
-            return numpy.matmul(A, B)
+        return single_threaded(numpy.matmul, A, B)
 
 
 def use_product_ops(model: Model) -> None:

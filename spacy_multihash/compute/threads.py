@@ -28,26 +28,8 @@ def map_chunks(ops: Ops, function: Callable[[InT], OutT], chunks: Sequence[InT])
     """
     threads = min(num_threads(), len(chunks)) if on_cpu(ops) else 1
     if threads < 2:
-        with single_threaded:
-            return [function(chunk) for chunk in chunks]
-    results: list[Optional[OutT]] = [None] * len(chunks)
-    numbers = count()  # the threads share it, so that each chunk is taken once
-
-    def work() -> None:
-        while (i := next(numbers)) < len(chunks):
-            results[i] = function(chunks[i])
-
-    with single_threaded:
-        helpers = [_pool().submit(work) for _ in range(threads - 1)]
-        try:
-            work()
-        finally:
-            # A helper that has not started by now has nothing left to do.
-            started = [helper for helper in helpers if not helper.cancel()]
-            wait(started)
-        for helper in started:
-            helper.result()
-    return cast(list[OutT], results)
+        return single_threaded(lambda: [function(chunk) for chunk in chunks])
+    return single_threaded(_map_in_threads, function, chunks, threads)
 
 
 def map_few(
@@ -61,6 +43,28 @@ def map_few(
     for start in range(0, len(chunks), few):
         some = chunks[start : start + few]
         yield from zip(some, map_chunks(ops, function, some), strict=True)
+
+
+def _map_in_threads(
+    function: Callable[[InT], OutT], chunks: Sequence[InT], threads: int
+) -> list[OutT]:
+    results: list[Optional[OutT]] = [None] * len(chunks)
+    numbers = count()  # the threads share it, so that each chunk is taken once
+
+    def work() -> None:
+        while (i := next(numbers)) < len(chunks):
+            results[i] = function(chunks[i])
+
+    helpers = [_pool().submit(work) for _ in range(threads - 1)]
+    try:
+        work()
+    finally:
+        # A helper that has not started by now has nothing left to do.
+        started = [helper for helper in helpers if not helper.cancel()]
+        wait(started)
+    for helper in started:
+        helper.result()
+    return cast(list[OutT], results)
 
 
 def _pool() -> ThreadPoolExecutor:

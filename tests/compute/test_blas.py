@@ -1,10 +1,15 @@
+import dis
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy
@@ -87,7 +92,11 @@ def test_other_settings_are_refused(setting: str) -> None:
 
 def run_python(code: str, **variables: str) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [sys.executable, "-c", code], env=os.environ | variables, capture_output=True, text=True
+        [sys.executable, "-c", code],
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
 
 
@@ -98,28 +107,107 @@ def test_the_environment_gives_the_first_setting() -> None:
     assert "Environment variable SPACY_MULTIHASH_PRODUCTS: expected" in failed.stderr
 
 
+def counts() -> list[int]:
+    return [library.get_num_threads() for library in blas._libraries()]
+
+
 def test_without_a_number_there_are_as_many_threads_as_numpy_has() -> None:
     for n in (1, 2):
         with threadpool_limits(n):
             assert num_threads() == n
-            with single_threaded:
-                assert num_threads() == n
+            assert single_threaded(num_threads) == n
 
 
-def test_blas_gets_its_threads_back_after_the_last_one_leaves() -> None:
-    def counts() -> list[int]:
-        return [library.get_num_threads() for library in blas._libraries()]
+def test_blas_gets_its_threads_back_after_the_last_call() -> None:
+    def nested() -> tuple[list[int], list[int]]:
+        return single_threaded(counts), counts()
 
     with threadpool_limits(2):
         before = counts()
-        with single_threaded:
-            with single_threaded:
-                assert counts() == [1] * len(before)
-            assert counts() == [1] * len(before)
+        assert single_threaded(nested) == ([1] * len(before), [1] * len(before))
         assert counts() == before
-        with pytest.raises(KeyError), single_threaded:
-            raise KeyError
+        with pytest.raises(KeyError):
+            single_threaded({}.__getitem__, "missing")
         assert counts() == before
+
+
+@cache
+def after_calls(code: CodeType) -> set[int]:
+    """Find the instructions before which Python looks for signals: those that follow a call."""
+    return {
+        after.offset
+        for call, after in pairwise(dis.get_instructions(code))
+        if call.opname.startswith("CALL")
+    }
+
+
+def interrupt_at(step: int) -> bool:
+    """Raise KeyboardInterrupt where a signal may, the step-th time; tell whether that came."""
+    seen = 0
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal seen
+        code = frame.f_code
+        if code.co_filename != blas.__file__:
+            return None
+        # There, what follows the call is no longer in the `try` that the call is in.
+        frame.f_trace_opcodes = code is not single_threaded.__code__
+        if event == "call" or (event == "opcode" and frame.f_lasti in after_calls(code)):
+            seen += 1
+            if seen == step:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return trace
+
+    sys.settrace(trace)
+    try:
+        single_threaded(int)
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(None)
+    return False
+
+
+def test_an_interrupt_at_any_moment_leaves_blas_its_threads() -> None:
+    with threadpool_limits(2):
+        before, step = counts(), 1
+        while interrupt_at(step):
+            assert (counts(), num_threads()) == (before, 2), step
+            step += 1
+        assert step > 20
+        assert single_threaded(counts) == [1] * len(before)
+
+
+def test_interrupts_by_signals_leave_blas_its_threads() -> None:
+    code = """
+import random, signal
+from threadpoolctl import threadpool_limits
+from spacy_multihash.compute import blas
+
+def counts():
+    return [library.get_num_threads() for library in blas._libraries()]
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+signal.signal(signal.SIGALRM, interrupt)
+wrong = 0
+with threadpool_limits(2):
+    before = counts()
+    for _ in range(500):
+        try:
+            signal.setitimer(signal.ITIMER_REAL, random.uniform(5e-5, 5e-4))
+            while True:
+                blas.single_threaded(int)
+        except KeyboardInterrupt:
+            wrong += counts() != before
+print(wrong)
+"""
+    if not hasattr(signal, "setitimer"):
+        pytest.skip("this system has no timers that send signals")
+    done = run_python(code)
+    assert (done.stdout.strip(), done.stderr) == ("0", "")
 
 
 def test_chunks_keep_their_order_in_any_number_of_threads() -> None:
@@ -183,3 +271,46 @@ def test_a_forked_child_can_use_threads() -> None:
     if not hasattr(os, "fork"):
         pytest.skip("this system does not fork")
     assert run_python(code).stdout.strip() == "[0, 1, 2]"
+
+
+def test_children_that_are_forked_beside_working_threads_do_not_hang() -> None:
+    code = """
+import os, signal, threading, time
+from thinc.api import NumpyOps
+from spacy_multihash.compute.blas import set_products, single_threaded
+from spacy_multihash.compute.threads import map_chunks
+
+set_products("auto:2")
+going = True
+
+def work():
+    while going:
+        single_threaded(int)
+
+threads = [threading.Thread(target=work, daemon=True) for _ in range(3)]
+for thread in threads:
+    thread.start()
+hung = failed = 0
+for _ in range(30):
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if map_chunks(NumpyOps(), abs, range(3)) == [0, 1, 2] else 1)
+    end = time.monotonic() + 20
+    done, status = os.waitpid(pid, os.WNOHANG)
+    while not done and time.monotonic() < end:
+        time.sleep(0.005)
+        done, status = os.waitpid(pid, os.WNOHANG)
+    if not done:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        hung += 1
+        break
+    failed += status != 0
+going = False
+for thread in threads:
+    thread.join()
+print(hung, failed)
+"""
+    if not hasattr(os, "fork"):
+        pytest.skip("this system does not fork")
+    assert run_python(code).stdout.strip() == "0 0"
