@@ -13,14 +13,14 @@ from thinc.api import get_array_module, to_numpy
 from ...common.types import Array
 from ..biluo import MISSING, are_entities, num_labels
 from .forward_backward import Steps, Sums, find_steps, forward_backward, peaks
-from .packing import Chains, pack_chains
+from .packing import Packed, pack
 
 
 class _Expected(NamedTuple):
     """What is expected of sequences of tags.
 
     total: The log of the sum of the exponentials of their scores, summed over docs.
-    tags (N, nO) float64: How often each token has each tag, by token in the order of the steps.
+    tags (N, nO) float64: How often each token has each tag, by token in packed order.
     steps (nO, nO) float64: How often a tag follows another.
     """
 
@@ -47,31 +47,31 @@ def crf_loss(
     for tags that no entities have.
     """
     xp = get_array_module(scores)
-    chains = pack_chains(lengths)
-    order = xp.asarray(chains.order)
+    packed = pack(lengths)
+    order = xp.asarray(packed.order)
     steps = find_steps(transitions)
-    packed = scores[order].astype("float64")
-    free = _expect(forward_backward(packed, chains, steps), chains, steps)
+    ordered = scores[order].astype("float64")
+    free = _expect(forward_backward(ordered, packed, steps), packed, steps)
     tags = xp.asarray(gold)[order][:, None]
     agree = (tags == MISSING) | (tags == xp.arange(scores.shape[1]))
     if are_entities(gold, lengths, scores.shape[1]):  # a single sequence agrees
-        held = _count(packed, chains, transitions, agree)
+        held = _count(ordered, packed, transitions, agree)
     else:
-        sums = forward_backward(xp.where(agree, packed, -xp.inf), chains, steps)
-        _check_gold(to_numpy(sums.totals[: chains.num_chains]), chains, lengths, gold)
-        held = _expect(sums, chains, steps)
+        sums = forward_backward(xp.where(agree, ordered, -xp.inf), packed, steps)
+        _check_gold(to_numpy(sums.totals[: packed.num_sequences]), packed, lengths, gold)
+        held = _expect(sums, packed, steps)
     loss = max(free.total - held.total, 0.0)  # below 0 by rounding only
     d_scores = xp.empty_like(scores)
     d_scores[order] = free.tags - held.tags
     return loss, d_scores, (free.steps - held.steps).astype(transitions.dtype)
 
 
-def _expect(sums: Sums, chains: Chains, steps: Steps) -> _Expected:
+def _expect(sums: Sums, packed: Packed, steps: Steps) -> _Expected:
     """Return what is expected of all sequences that are summed over."""
     xp = get_array_module(sums.before)
     nO = sums.before.shape[1]
     tags = xp.exp(sums.before + sums.after - sums.totals[:, None])
-    earlier, later = _pairs(chains)
+    earlier, later = _pairs(packed)
     before = sums.before[xp.asarray(earlier)]
     after = (sums.scores + sums.after - sums.totals[:, None])[later]
     counts = xp.zeros((nO, nO))
@@ -84,28 +84,28 @@ def _expect(sums: Sums, chains: Chains, steps: Steps) -> _Expected:
     within = xp.exp(within + after[:, targets].reshape((len(after), 1, 2, C)))  # (P, 2, 2, C)
     rows, columns = numbers[sources].reshape((2, 1, C)), numbers[targets].reshape((1, 2, C))
     counts[rows, columns] = within.sum(axis=0)
-    return _Expected(float(sums.totals[: chains.num_chains].sum()), tags, counts)
+    return _Expected(float(sums.totals[: packed.num_sequences].sum()), tags, counts)
 
 
-def _count(scores: Array, chains: Chains, transitions: Array, chosen: Array) -> _Expected:
+def _count(scores: Array, packed: Packed, transitions: Array, chosen: Array) -> _Expected:
     """Return what there is of a single sequence of each doc.
 
-    scores (N, nO) float64, chosen (N, nO) bool: By token in the order of the steps, and tag.
+    scores (N, nO) float64, chosen (N, nO) bool: By token in packed order, and tag.
     """
     xp = get_array_module(scores)
     tags = chosen.astype("float64")
-    earlier, later = _pairs(chains)
+    earlier, later = _pairs(packed)
     steps = tags[xp.asarray(earlier)].T @ tags[later]
     taken = steps > 0
     total = scores[chosen].sum() + (transitions[taken] * steps[taken]).sum()
     return _Expected(float(total), tags, steps)
 
 
-def _pairs(chains: Chains) -> Tuple[numpy.ndarray, slice]:
+def _pairs(packed: Packed) -> Tuple[numpy.ndarray, slice]:
     """Find all tokens that follow another in their doc: those before them, and themselves."""
-    later = numpy.arange(chains.num_chains, len(chains.order))
-    earlier = later - numpy.repeat(chains.sizes[:-1], chains.sizes[1:])
-    return earlier, slice(chains.num_chains, None)
+    later = numpy.arange(packed.num_sequences, len(packed.order))
+    earlier = later - numpy.repeat(packed.sizes[:-1], packed.sizes[1:])
+    return earlier, slice(packed.num_sequences, None)
 
 
 def _count_leaps(before: Array, after: Array, steps: Steps) -> Array:
@@ -125,13 +125,13 @@ def _count_leaps(before: Array, after: Array, steps: Steps) -> Array:
 
 
 def _check_gold(
-    totals: numpy.ndarray, chains: Chains, lengths: numpy.ndarray, gold: numpy.ndarray
+    totals: numpy.ndarray, packed: Packed, lengths: numpy.ndarray, gold: numpy.ndarray
 ) -> None:
     """Raise ValueError if no sequence agrees with the tags of a doc: its total is -inf."""
     (impossible,) = numpy.nonzero(totals == -numpy.inf)
     if len(impossible):
         ends = numpy.cumsum(lengths)
-        doc = int(numpy.searchsorted(ends, chains.order[impossible].min(), side="right"))
+        doc = int(numpy.searchsorted(ends, packed.order[impossible].min(), side="right"))
         tags = gold[ends[doc] - lengths[doc] : ends[doc]]
         raise ValueError(
             f"crf_loss: doc {doc} of the batch has gold tags that no entities have: expected B, I "

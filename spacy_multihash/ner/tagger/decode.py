@@ -1,8 +1,8 @@
 """From scores of all tags of all tokens to tags that follow each other as they may.
 
-All decoders keep to the tags that `biluo.may_follow` allows, within chains: no entity reaches a
-token of `constraints.starts` from the one before, or goes on after the last token. They do not
-begin an entity at `constraints.spaces`, and give O to the tokens of `constraints.outside`.
+All decoders keep to the tags that `biluo.may_follow` allows: no entity reaches a token of
+`constraints.starts` from the one before, or goes on after the last token. They do not begin an
+entity at `constraints.spaces`, and give O to the tokens of `constraints.outside`.
 """
 
 from typing import Callable, NamedTuple
@@ -10,7 +10,7 @@ from typing import Callable, NamedTuple
 import numpy
 
 from ..biluo import OUTSIDE, Constraints, allowed_tags, kinds, may_follow, num_labels
-from .packing import Chains, pack_chains
+from .packing import Packed, pack
 
 
 def decode_greedy(scores: numpy.ndarray, constraints: Constraints) -> numpy.ndarray:
@@ -18,7 +18,7 @@ def decode_greedy(scores: numpy.ndarray, constraints: Constraints) -> numpy.ndar
 
     The best tag is O at `outside`, and not B or U at `spaces`; of equal ones, that of the smaller
     number. An entity is whole if its tags are U, or B, any number of I, and L, one after the other,
-    all of one label and within a chain. Tags that are of no whole entity become O. So tags that
+    all of one label and within a sentence. Tags that are of no whole entity become O. So tags that
     follow each other as they may are left as they are.
 
     scores (N, nO) float32 -> tags (N,) int64.
@@ -51,9 +51,9 @@ def decode_constrained(scores: numpy.ndarray, constraints: Constraints) -> numpy
     scores (N, nO) float32 -> tags (N,) int64.
     """
     nO = scores.shape[1]
-    # Nothing goes from one chain to the next: all of them side by side
-    chains = pack_chains(numpy.diff(constraints.begins, append=len(scores)))
-    return _viterbi(scores, chains, constraints, _hard_states(nO))
+    # Nothing goes from one sentence to the next: all of them side by side
+    packed = pack(numpy.diff(constraints.begins, append=len(scores)))
+    return _viterbi(scores, packed, constraints, _hard_states(nO))
 
 
 def decode_crf(
@@ -72,17 +72,18 @@ def decode_crf(
     transitions (nO, nO) float32: The score of going from the row's tag to the column's. Those that
         `biluo.may_follow` does not allow are not read.
     """
-    chains = pack_chains(lengths)
-    return _viterbi(scores, chains, constraints, _learned_states(transitions.astype("float64")))
+    return _viterbi(
+        scores, pack(lengths), constraints, _learned_states(transitions.astype("float64"))
+    )
 
 
 class _States(NamedTuple):
-    """The S states that one can be in between two tokens, and before and after a chain.
+    """The S states that one can be in between two tokens, and before and after a sequence.
 
     before (nO,) int64: The state that comes before a tag.
     after (S, nO) float64: The score of the state coming after each tag; -inf where it may not.
-    first (S,) float64: The score of being in the state before a chain.
-    last: The state after a chain.
+    first (S,) float64: The score of being in the state before a sequence.
+    last: The state after a sequence.
     leave: Sums of scores up to tags -> up to the states after them: (A, nO) -> (A, S), the maximum
         over tags of sums[:, None] + after, by less work.
     """
@@ -116,7 +117,7 @@ def _hard_states(nO: int) -> _States:
 
 
 def _learned_states(transitions: numpy.ndarray) -> _States:
-    """Before a tag is the state of its number, after a chain state nO.
+    """Before a tag is the state of its number, after a sequence state nO.
 
     O, B, U and the end each come after any O, L and U: a dense product. But I and L of a label come
     after two tags only, which leaves half of the kinds out of it.
@@ -146,27 +147,27 @@ def _learned_states(transitions: numpy.ndarray) -> _States:
 
 
 def _viterbi(
-    scores: numpy.ndarray, chains: Chains, constraints: Constraints, states: _States
+    scores: numpy.ndarray, packed: Packed, constraints: Constraints, states: _States
 ) -> numpy.ndarray:
-    """Find the best tags (N,) of chains, all side by side, in two loops over their steps."""
-    # Chains may be long: sums of thousands of scores
-    sums = scores[chains.order].astype("float64")
-    constraints = _take(constraints, chains.order)
+    """Find the best tags (N,) of sequences, all side by side, in two loops over their steps."""
+    # Sequences may be long: sums of thousands of scores
+    sums = scores[packed.order].astype("float64")
+    constraints = _take(constraints, packed.order)
     (known,) = numpy.nonzero(constraints.starts | constraints.spaces | constraints.outside)
     sums[known] = _rule_out(sums, constraints, known)
-    reached = numpy.tile(states.first, (chains.num_chains, 1))
-    for t in range(chains.steps):
-        step = chains.step(t)
-        sums[step] += reached[: chains.sizes[t], states.before]
+    reached = numpy.tile(states.first, (packed.num_sequences, 1))
+    for t in range(packed.num_steps):
+        step = packed.step(t)
+        sums[step] += reached[: packed.sizes[t], states.before]
         reached = states.leave(sums[step])
     best = numpy.zeros(len(sums), dtype="int64")
-    state = numpy.full(chains.num_chains, states.last)
-    for t in reversed(range(chains.steps)):
-        step, size = chains.step(t), chains.sizes[t]
+    state = numpy.full(packed.num_sequences, states.last)
+    for t in reversed(range(packed.num_steps)):
+        step, size = packed.step(t), packed.sizes[t]
         best[step] = (sums[step] + states.after[state[:size]]).argmax(axis=1)
         state[:size] = states.before[best[step]]
     tags = numpy.empty_like(best)
-    tags[chains.order] = best
+    tags[packed.order] = best
     return tags
 
 

@@ -12,7 +12,7 @@ from thinc.api import get_array_module
 
 from ...common.types import Array
 from ..biluo import OUTSIDE, kinds, num_labels
-from .packing import Chains
+from .packing import Packed
 
 # Transition scores of up to this size are summed over by products of matrices: the exponentials of
 # any two of them, multiplied, are within float64. Larger ones are right as well, but slower.
@@ -51,7 +51,7 @@ class Steps(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Logarithms of summed exponentials of scores, by token in the order of the steps, and tag.
+    """Logarithms of summed exponentials of scores, by token in packed order, and tag.
 
     scores (N, nO): The scores of the tokens themselves, -inf for a tag that is ruled out.
     before (N, nO): Of all that leads from the doc's first token to this tag, its score included.
@@ -93,28 +93,28 @@ def find_steps(transitions: Array) -> Steps:
     )
 
 
-def forward_backward(scores: Array, chains: Chains, steps: Steps) -> Sums:
+def forward_backward(scores: Array, packed: Packed, steps: Steps) -> Sums:
     """Sum over all sequences of each doc, forward and backward.
 
-    scores (N, nO) float64: Scores in the order of the steps of `chains`, -inf for tags ruled out.
-    chains (Chains): The docs.
+    scores (N, nO) float64: Scores of tokens in packed order, -inf for tags ruled out.
+    packed (Packed): The docs.
     steps (Steps): The scores of going from tag to tag.
     """
     xp = get_array_module(scores)
     back = steps.reversed()
     before, after = xp.full_like(scores, -xp.inf), xp.full_like(scores, -xp.inf)
-    for t in range(chains.steps):
-        now = chains.step(t)
+    for t in range(packed.num_steps):
+        now = packed.step(t)
         if t == 0:
             before[now, steps.targets] = scores[now, steps.targets]
         else:
-            earlier = before[chains.step(t - 1)][: chains.sizes[t]]
+            earlier = before[packed.step(t - 1)][: packed.sizes[t]]
             before[now] = _advance(earlier, steps) + scores[now]
-    for t in reversed(range(chains.steps)):
-        now, goes_on = after[chains.step(t)], 0
-        if t + 1 < chains.steps:
-            later = chains.step(t + 1)
-            goes_on = int(chains.sizes[t + 1])
+    for t in reversed(range(packed.num_steps)):
+        now, goes_on = after[packed.step(t)], 0
+        if t + 1 < packed.num_steps:
+            later = packed.step(t + 1)
+            goes_on = int(packed.sizes[t + 1])
             now[:goes_on] = _advance(after[later] + scores[later], back)
         now[goes_on:, steps.sources] = 0
     return Sums(scores, before, after, log_sum(before + after))

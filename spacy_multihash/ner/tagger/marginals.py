@@ -11,7 +11,7 @@ from thinc.api import get_array_module, to_numpy
 from ...common.types import Array
 from ..biluo import Constraints, Entities, allowed_tags, kinds
 from .forward_backward import find_steps, forward_backward, log_sum
-from .packing import pack_chains
+from .packing import pack
 
 
 class _Spelled(NamedTuple):
@@ -51,13 +51,13 @@ def entity_marginals(
         transitions = xp.zeros((nO, nO), dtype="float32")
         # Nothing goes from one sentence to the next
         lengths = numpy.diff(constraints.begins, append=len(scores))
-    chains = pack_chains(lengths)
-    order = xp.asarray(chains.order)
+    packed = pack(lengths)
+    order = xp.asarray(packed.order)
     allowed = xp.asarray(allowed_tags(constraints, nO))
-    packed = xp.where(allowed, scores.astype("float64"), -xp.inf)[order]
-    sums = forward_backward(packed, chains, find_steps(transitions))
+    ordered = xp.where(allowed, scores.astype("float64"), -xp.inf)[order]
+    sums = forward_backward(ordered, packed, find_steps(transitions))
     spelled = _spell_out(entities, nO)
-    ranks = numpy.argsort(chains.order)  # where a token lies in the order of the steps
+    ranks = numpy.argsort(packed.order)  # where a token lies in packed order
     rows, tags = ranks[spelled.positions], spelled.tags
     logs = _pick(sums.scores, rows, tags)
     logs[1:] += _pick(transitions, tags[:-1], tags[1:])

@@ -95,7 +95,7 @@ def split(batch: Batch) -> list[Batch]:
 
 
 def check_valid(tags: numpy.ndarray, batch: Batch) -> None:
-    """Compare the tags of each chain with what is allowed, by their names."""
+    """Compare the tags of each sentence with what is allowed, by their names."""
     names = tag_names([str(label) for label in range(num_labels(batch.scores.shape[1]))])
     starts, spaces, outside = batch.constraints
     assert tags.dtype == "int64" and tags.shape == starts.shape
@@ -275,7 +275,7 @@ def test_decoders_decode_a_batch_as_its_docs_one_by_one(decode: Decoder, batch: 
 
 
 @DECODERS
-def test_decoders_begin_a_chain_with_the_first_token(decode: Decoder) -> None:
+def test_decoders_begin_a_sentence_with_the_first_token(decode: Decoder) -> None:
     batch = random_batch([3], 5)
     no = numpy.zeros(3, dtype=bool)
     scores = numpy.array([[0, 0, 9, 9, 0], [0, 0, 0, 9, 0], [0, 9, 9, 0, 0]], dtype="float32")
