@@ -1,8 +1,17 @@
-"""The tags of a token: what they are called, how they are numbered, and which may follow which.
+"""The tags of a token: their names, their numbers, and which may follow which.
 
-With C labels there are 4 * C + 1 tags: 0 is O, outside of all entities; then come B-label, the
-first token of an entity of several, for each label; then I-label, inside; L-label, the last; and
-U-label, an entity of one token. So the scores of one kind lie side by side, label by label.
+O is outside of all entities. Of an entity of several tokens, B is the first token, L the last, and
+I are those between. U is an entity of one token. With C labels there are 4 * C + 1 tags. A tag's
+number is its column in scores (N, 4 * C + 1), where each kind has its C labels side by side:
+
+    column   0    1 .. C    C+1 .. 2C    2C+1 .. 3C    3C+1 .. 4C
+    tag      O       B          I             L             U
+                  <------ BI ------->
+                            <--------- IL -------->
+    OLU      x                                x             x
+    OBU      x       x                                      x
+
+An entity is open after the tags BI and before the tags IL. None is open after OLU and before OBU.
 """
 
 from typing import Dict, List, NamedTuple, Optional, Sequence
@@ -14,13 +23,33 @@ OUTSIDE = 0
 MISSING = -1
 
 
-class Kinds(NamedTuple):
-    """The columns of each kind of tag, of scores (N, 4 * C + 1)."""
+class TagColumns(NamedTuple):
+    """The columns of each kind of tag, as in the picture at the top of this module."""
 
     B: slice
     I: slice  # noqa: E741 (its name)
     L: slice
     U: slice
+
+    @property
+    def BI(self) -> slice:
+        """The columns after which an entity is open."""
+        return slice(self.B.start, self.I.stop)
+
+    @property
+    def IL(self) -> slice:
+        """The columns before which an entity is open."""
+        return slice(self.I.start, self.L.stop)
+
+    @property
+    def OLU(self) -> numpy.ndarray:
+        """The columns after which no entity is open, (2 * C + 1,) int64."""
+        return numpy.r_[OUTSIDE, self.L, self.U]
+
+    @property
+    def OBU(self) -> numpy.ndarray:
+        """The columns before which no entity is open, (2 * C + 1,) int64."""
+        return numpy.r_[OUTSIDE, self.B, self.U]
 
 
 class Constraints(NamedTuple):
@@ -59,10 +88,10 @@ def num_labels(nO: int) -> int:
     return (nO - 1) // 4
 
 
-def kinds(nO: int) -> Kinds:
+def tag_columns(nO: int) -> TagColumns:
     """Find the columns of each kind among nO tags."""
     C = num_labels(nO)
-    return Kinds(*(slice(1 + kind * C, 1 + (kind + 1) * C) for kind in range(4)))
+    return TagColumns(*(slice(1 + kind * C, 1 + (kind + 1) * C) for kind in range(4)))
 
 
 def tag_numbers(tags: Sequence[Optional[str]], numbers: Dict[str, int]) -> List[int]:
@@ -78,23 +107,19 @@ def may_follow(nO: int) -> numpy.ndarray:
 
     B and I are followed by I or L of the same label, all others by O, B or U.
     """
-    columns = kinds(nO)
-    opens, closes = numpy.zeros(nO, dtype=bool), numpy.zeros(nO, dtype=bool)
-    opens[OUTSIDE] = opens[columns.B] = opens[columns.U] = True
-    closes[OUTSIDE] = closes[columns.L] = closes[columns.U] = True
-    allowed = numpy.outer(closes, opens)
-    same = numpy.eye(num_labels(nO), dtype=bool)
-    for before in (columns.B, columns.I):
-        for after in (columns.I, columns.L):
-            allowed[before, after] = same
+    columns = tag_columns(nO)
+    same_label = numpy.eye(num_labels(nO), dtype=bool)
+    allowed = numpy.zeros((nO, nO), dtype=bool)
+    allowed[numpy.ix_(columns.OLU, columns.OBU)] = True
+    allowed[columns.BI, columns.IL] = numpy.tile(same_label, (2, 2))
     return allowed
 
 
 def allowed_tags(constraints: Constraints, nO: int) -> numpy.ndarray:
     """Tell which tags each token may have, by what is known of it alone: (N, nO) bool."""
-    columns = kinds(nO)
+    columns = tag_columns(nO)
     allowed = numpy.ones((len(constraints.starts), nO), dtype=bool)
-    allowed[constraints.starts, columns.I.start : columns.L.stop] = False
+    allowed[constraints.starts, columns.IL] = False
     allowed[constraints.spaces, columns.B] = allowed[constraints.spaces, columns.U] = False
     allowed[constraints.outside, OUTSIDE + 1 :] = False
     return allowed
@@ -118,7 +143,7 @@ def entities_of(tags: numpy.ndarray, nO: int) -> Entities:
 
     tags (N,) int64.
     """
-    kind, label = numpy.divmod(tags - 1, max(num_labels(nO), 1))  # O is of kind -1
+    kind, label = numpy.divmod(tags - 1, max(num_labels(nO), 1))  # O is -1, then B, I, L, U
     (starts,) = numpy.nonzero((kind == 0) | (kind == 3))
     (lasts,) = numpy.nonzero(kind >= 2)
     return Entities(starts, lasts + 1, label[starts])

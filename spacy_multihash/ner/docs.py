@@ -7,7 +7,7 @@ from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, ORTH, SENT_START
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from .biluo import MISSING, OUTSIDE, Constraints, Entities, kinds, tag_names, tag_numbers
+from .biluo import MISSING, OUTSIDE, Constraints, Entities, tag_columns, tag_names, tag_numbers
 
 
 def constraints_of(docs: List[Doc]) -> Constraints:
@@ -108,7 +108,7 @@ def _read_off(doc: Doc, labels: Sequence[str]) -> numpy.ndarray:
     begins = iob == _BEGINS
     goes_on = numpy.append(iob[1:] == _INSIDE, False)
     inside = (types != 0) & (begins | (iob == _INSIDE))
-    columns = kinds(1 + 4 * len(labels))
+    columns = tag_columns(1 + 4 * len(labels))
     first = numpy.where(goes_on, columns.B.start, columns.U.start)
     later = numpy.where(goes_on, columns.I.start, columns.L.start)
     tags = numpy.where(begins, first, later)

@@ -14,9 +14,9 @@ from spacy_multihash.ner.biluo import (
     allowed_tags,
     are_entities,
     entities_of,
-    kinds,
     may_follow,
     num_labels,
+    tag_columns,
     tag_names,
     tag_numbers,
 )
@@ -45,8 +45,18 @@ def test_tags_without_labels_are_outside_alone() -> None:
 def test_columns_of_a_kind_have_its_name(C: int) -> None:
     names = tag_names(LABELS[:C])
     assert num_labels(len(names)) == C
-    for kind, columns in kinds(len(names))._asdict().items():
+    for kind, columns in tag_columns(len(names))._asdict().items():
         assert names[columns] == [f"{kind}-{label}" for label in LABELS[:C]]
+
+
+@pytest.mark.parametrize("C", [0, 1, 3])
+def test_columns_of_several_kinds_have_their_names(C: int) -> None:
+    names, columns = tag_names(LABELS[:C]), tag_columns(4 * C + 1)
+    for kinds, chosen in {"BI": names[columns.BI], "IL": names[columns.IL]}.items():
+        assert chosen == [name for name in names if name[0] in kinds]
+    for kinds, numbers in {"OLU": columns.OLU, "OBU": columns.OBU}.items():
+        assert [names[i] for i in numbers] == [name for name in names if name[0] in kinds]
+        assert numbers.dtype == "int64"
 
 
 @pytest.mark.parametrize("C", [1, 2, 3])

@@ -9,7 +9,7 @@ from typing import Callable, NamedTuple
 
 import numpy
 
-from ..biluo import OUTSIDE, Constraints, allowed_tags, kinds, may_follow, num_labels
+from ..biluo import OUTSIDE, Constraints, allowed_tags, may_follow, num_labels, tag_columns
 from .packing import Packed, pack
 
 
@@ -28,9 +28,9 @@ def decode_greedy(scores: numpy.ndarray, constraints: Constraints) -> numpy.ndar
     (known,) = numpy.nonzero(constraints.spaces | constraints.outside)
     tags[known] = _rule_out(scores, constraints, known).argmax(axis=1)
 
-    columns = kinds(nO)
+    columns = tag_columns(nO)
     continues = may_follow(nO)
-    continues[:, [OUTSIDE, *range(nO)[columns.B], *range(nO)[columns.U]]] = False
+    continues[:, columns.OBU] = False
     belongs = numpy.zeros(N + 1, dtype=bool)  # to the token before; the one after the last does not
     belongs[1:N] = continues.take(tags[:-1] * nO + tags[1:]) & ~constraints.starts[1:]
     (firsts,), (lasts,) = numpy.nonzero(~belongs[:N]), numpy.nonzero(~belongs[1:])
@@ -97,8 +97,8 @@ class _States(NamedTuple):
 
 def _hard_states(nO: int) -> _States:
     """Outside is state 0, inside an entity of label l is 1 + l, and nothing adds to the score."""
-    C, columns = num_labels(nO), kinds(nO)
-    (closing,) = numpy.nonzero(may_follow(nO)[:, OUTSIDE])
+    C, columns = num_labels(nO), tag_columns(nO)
+    closing = columns.OLU
     inside = numpy.arange(1, 1 + C)
     before = numpy.zeros(nO, dtype="int64")
     before[columns.I] = before[columns.L] = inside
@@ -123,10 +123,8 @@ def _learned_states(transitions: numpy.ndarray) -> _States:
     after two tags only, which leaves half of the kinds out of it.
     """
     nO = len(transitions)
-    columns, allowed = kinds(nO), may_follow(nO)
-    (closing,) = numpy.nonzero(allowed[:, OUTSIDE])
-    (opening,) = numpy.nonzero(allowed[OUTSIDE])
-    opening = numpy.append(opening, nO)
+    columns, allowed = tag_columns(nO), may_follow(nO)
+    closing, opening = columns.OLU, numpy.append(columns.OBU, nO)
     end = numpy.where(allowed[:, OUTSIDE], 0, -numpy.inf)
     after = numpy.vstack([numpy.where(allowed, transitions, -numpy.inf).T, end])
     first = numpy.where(numpy.append(allowed[OUTSIDE], True), 0, -numpy.inf)

@@ -11,7 +11,7 @@ import numpy
 from thinc.api import get_array_module
 
 from ...common.types import Array
-from ..biluo import OUTSIDE, kinds, num_labels
+from ..biluo import OUTSIDE, num_labels, tag_columns
 from .packing import Packed
 
 # Transition scores of up to this size are summed over by products of matrices: the exponentials of
@@ -71,7 +71,7 @@ def find_steps(transitions: Array) -> Steps:
     transitions (nO, nO) float32: As in `crf_loss`.
     """
     xp = get_array_module(transitions)
-    C, columns = num_labels(len(transitions)), kinds(len(transitions))
+    C, columns = num_labels(len(transitions)), tag_columns(len(transitions))
     numbers = numpy.arange(len(transitions))
     sources, targets = (
         xp.asarray(numpy.concatenate([[OUTSIDE], numbers[kind], numbers[columns.U]]))

@@ -9,7 +9,7 @@ import numpy
 from thinc.api import get_array_module, to_numpy
 
 from ...common.types import Array
-from ..biluo import Constraints, Entities, allowed_tags, kinds
+from ..biluo import Constraints, Entities, allowed_tags, tag_columns
 from .forward_backward import find_steps, forward_backward, log_sum
 from .packing import pack
 
@@ -85,7 +85,7 @@ def entity_products(scores: Array, entities: Entities) -> numpy.ndarray:
 
 
 def _spell_out(entities: Entities, nO: int) -> _Spelled:
-    columns = kinds(nO)
+    columns = tag_columns(nO)
     sizes = entities.ends - entities.starts
     firsts = numpy.cumsum(sizes) - sizes
     lasts = firsts + sizes - 1

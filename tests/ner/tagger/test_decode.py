@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from spacy_multihash.ner.biluo import Constraints, kinds, may_follow, num_labels, tag_names
+from spacy_multihash.ner.biluo import Constraints, may_follow, num_labels, tag_columns, tag_names
 from spacy_multihash.ner.tagger.decode import decode_constrained, decode_crf, decode_greedy
 
 SEED = 20170913
@@ -136,7 +136,7 @@ def best_tags(doc: Batch, transitions: numpy.ndarray) -> list[int]:
     """Find the best of all tags of a doc, and the first of the best."""
     (length,), nO = doc.lengths, doc.scores.shape[1]
     tags = sequences(int(length), nO)
-    kind = kinds(nO)
+    kind = tag_columns(nO)
     starts, spaces, outside = doc.constraints
     continues = (tags >= kind.I.start) & (tags < kind.L.stop)
     wrong = (starts & continues) | (spaces & (tags > 0) & ~continues) | (outside & (tags > 0))
