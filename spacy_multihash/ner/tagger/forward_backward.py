@@ -1,17 +1,18 @@
-"""The forward-backward algorithm of a linear chain of tags, for all docs of a batch side by side.
+"""The forward-backward algorithm over the tags of all docs of a batch, side by side.
 
-Sums over all sequences of tags that are entities, in logarithms, with -inf for no way at all. As
-`biluo.may_follow` has it, there are two kinds of steps from a token to the next: from O, L and U to
-O, B and U, each to each, and from B and I to I and L of the same label only.
+It sums over all paths of a doc, in logarithms, with -inf for no path. A path is one tag for each
+token, and the tags follow each other as they may. As `biluo.may_follow` has it, there are two
+groups of transitions: between entities, from O, L and U to O, B and U, each to each; and within
+one, from B and I to I and L of the same label.
 """
 
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 import numpy
 from thinc.api import get_array_module
 
 from ...common.types import Array
-from ..biluo import OUTSIDE, num_labels, tag_columns
+from ..biluo import num_labels, tag_columns
 from .packing import Packed
 
 # Transition scores of up to this size are summed over by products of matrices: the exponentials of
@@ -19,14 +20,14 @@ from .packing import Packed
 _LARGEST = 300.0
 
 
-class Steps(NamedTuple):
-    """The scores of all steps that there are, in float64, and the columns of their tags.
+class SplitTransitions(NamedTuple):
+    """The scores of all transitions that there are, in float64, and the columns of their tags.
 
-    between (K, K): From O, L and U to O, B and U, K = 2 * C + 1.
-    weights (K, K): Its exponentials, or None where that loses too much.
-    sources (K,), targets (K,) int64: Their columns.
-    within (2, 2, C): From B and I to I and L of the same label.
-    within_sources, within_targets: Their columns: B and I, I and L lie side by side.
+    between (K, K): From O, L and U to O, B and U. K = 2 * C + 1.
+    weights (K, K): The exponentials of `between`, or None where they lose too much.
+    sources (K,), targets (K,) int64: The columns that `between` goes from and to.
+    within (2, 2, C): From B and I (axis 0) to I and L (axis 1) of the same label (axis 2).
+    within_sources, within_targets: The columns that `within` goes from and to, 2 * C each.
     """
 
     between: Array
@@ -37,9 +38,9 @@ class Steps(NamedTuple):
     within_sources: slice
     within_targets: slice
 
-    def reversed(self) -> "Steps":
-        """Go the same steps backward."""
-        return Steps(
+    def reversed(self) -> "SplitTransitions":
+        """Go the same ways backward."""
+        return SplitTransitions(
             self.between.T,
             None if self.weights is None else self.weights.T,
             self.targets,
@@ -54,9 +55,9 @@ class Sums(NamedTuple):
     """Logarithms of summed exponentials of scores, by token in packed order, and tag.
 
     scores (N, nO): The scores of the tokens themselves, -inf for a tag that is ruled out.
-    before (N, nO): Of all that leads from the doc's first token to this tag, its score included.
-    after (N, nO): Of all that leads from this tag to the doc's last token, its score left out.
-    totals (N,): Of all sequences of the token's doc, log Z.
+    before (N, nO): Of all paths from the doc's first token to this tag, its score included.
+    after (N, nO): Of all paths from this tag to the doc's last token, its score left out.
+    totals (N,): Of all paths of the token's doc, log Z.
     """
 
     scores: Array
@@ -65,81 +66,111 @@ class Sums(NamedTuple):
     totals: Array
 
 
-def find_steps(transitions: Array) -> Steps:
-    """Sort the steps that there are from all transitions.
+def split_transitions(transitions: Array) -> SplitTransitions:
+    """Split the scores of all transitions into their two groups.
 
     transitions (nO, nO) float32: As in `crf_loss`.
     """
     xp = get_array_module(transitions)
-    C, columns = num_labels(len(transitions)), tag_columns(len(transitions))
-    numbers = numpy.arange(len(transitions))
-    sources, targets = (
-        xp.asarray(numpy.concatenate([[OUTSIDE], numbers[kind], numbers[columns.U]]))
-        for kind in (columns.L, columns.B)
-    )
-    within_sources = slice(columns.B.start, columns.I.stop)
-    within_targets = slice(columns.I.start, columns.L.stop)
+    nO = len(transitions)
+    columns = tag_columns(nO)
     scores = transitions.astype("float64")
-    between = scores[sources[:, None], targets]
-    within = scores[within_sources, within_targets].reshape((2, C, 2, C))
-    return Steps(
+    between = scores[_between(xp, nO)]
+    return SplitTransitions(
         between,
         xp.exp(between) if float(abs(between).max()) <= _LARGEST else None,
-        sources,
-        targets,
-        xp.einsum("icjc->ijc", within),
-        within_sources,
-        within_targets,
+        xp.asarray(columns.OLU),
+        xp.asarray(columns.OBU),
+        scores[_within(xp, nO)],
+        columns.BI,
+        columns.IL,
     )
 
 
-def forward_backward(scores: Array, packed: Packed, steps: Steps) -> Sums:
-    """Sum over all sequences of each doc, forward and backward.
+def join_transitions(between: Array, within: Array) -> Array:
+    """Put values of both groups into one matrix, with 0 for what may not follow: (nO, nO) float64.
+
+    between (K, K), within (2, 2, C) float64: As in `SplitTransitions`.
+    """
+    xp = get_array_module(between)
+    nO = 1 + 4 * within.shape[2]
+    joined = xp.zeros((nO, nO))
+    joined[_between(xp, nO)] = between
+    joined[_within(xp, nO)] = within
+    return joined
+
+
+def _between(xp: Any, nO: int) -> tuple[Array, Array]:  # noqa: ANN401 (numpy or CuPy)
+    """Find the rows (K, 1) and the columns (1, K) of `between` in the matrix of all transitions."""
+    columns = tag_columns(nO)
+    return xp.asarray(columns.OLU[:, None]), xp.asarray(columns.OBU[None])
+
+
+def _within(xp: Any, nO: int) -> tuple[Array, Array]:  # noqa: ANN401 (numpy or CuPy)
+    """Find the rows (2, 1, C) and the columns (1, 2, C) of `within`, likewise."""
+    C, columns, numbers = num_labels(nO), tag_columns(nO), numpy.arange(nO)
+    rows = numbers[columns.BI].reshape((2, 1, C))
+    return xp.asarray(rows), xp.asarray(numbers[columns.IL].reshape((1, 2, C)))
+
+
+def forward_backward(scores: Array, packed: Packed, transitions: SplitTransitions) -> Sums:
+    """Sum over all paths of each doc, forward and backward.
 
     scores (N, nO) float64: Scores of tokens in packed order, -inf for tags ruled out.
     packed (Packed): The docs.
-    steps (Steps): The scores of going from tag to tag.
+    transitions (SplitTransitions): The scores of going from tag to tag.
     """
     xp = get_array_module(scores)
-    back = steps.reversed()
+    back = transitions.reversed()
     before, after = xp.full_like(scores, -xp.inf), xp.full_like(scores, -xp.inf)
     for t in range(packed.num_steps):
         now = packed.step(t)
         if t == 0:
-            before[now, steps.targets] = scores[now, steps.targets]
+            before[now, transitions.targets] = scores[now, transitions.targets]
         else:
             earlier = before[packed.step(t - 1)][: packed.sizes[t]]
-            before[now] = _advance(earlier, steps) + scores[now]
+            before[now] = _follow(earlier, transitions) + scores[now]
     for t in reversed(range(packed.num_steps)):
         now, goes_on = after[packed.step(t)], 0
         if t + 1 < packed.num_steps:
             later = packed.step(t + 1)
             goes_on = int(packed.sizes[t + 1])
-            now[:goes_on] = _advance(after[later] + scores[later], back)
-        now[goes_on:, steps.sources] = 0
+            now[:goes_on] = _follow(after[later] + scores[later], back)
+        now[goes_on:, transitions.sources] = 0
     return Sums(scores, before, after, log_sum(before + after))
 
 
-def _advance(values: Array, steps: Steps) -> Array:
-    """Go one step from each tag: (A, nO) float64 log sums -> (A, nO) float64, of those reached."""
-    xp = get_array_module(values)
-    reached = xp.empty_like(values)
-    reached[:, steps.targets] = _leap(values[:, steps.sources], steps)
-    within = values[:, steps.within_sources].reshape((len(values), *steps.within.shape[::2]))
-    within = within[:, :, None] + steps.within  # (A, 2, 2, C)
-    within = xp.logaddexp(within[:, 0], within[:, 1])
-    reached[:, steps.within_targets] = within.reshape((len(values), -1))
+def _follow(sums: Array, transitions: SplitTransitions) -> Array:
+    """Go from each tag to those that may follow: (A, nO) float64 log sums -> (A, nO) float64."""
+    xp = get_array_module(sums)
+    A, nO = sums.shape
+    C = num_labels(nO)
+    reached = xp.empty_like(sums)
+    reached[:, transitions.targets] = _follow_between(sums[:, transitions.sources], transitions)
+    sources = split_kinds(sums[:, transitions.within_sources])  # (A, 2, C)
+    ways = sources[:, :, None] + transitions.within  # (A, 2, 2, C)
+    within = xp.logaddexp(ways[:, 0], ways[:, 1])  # (A, 2, C)
+    reached[:, transitions.within_targets] = within.reshape((A, 2 * C))
     return reached
 
 
-def _leap(values: Array, steps: Steps) -> Array:
+def _follow_between(sums: Array, transitions: SplitTransitions) -> Array:
     """Go from O, L and U to O, B and U: (A, K) -> (A, K), the log of exp @ exp."""
-    xp = get_array_module(values)
-    if steps.weights is None:
-        return log_sum(values[:, :, None] + steps.between)
-    largest = peaks(values)
+    xp = get_array_module(sums)
+    if transitions.weights is None:
+        return log_sum(sums[:, :, None] + transitions.between)
+    largest = peaks(sums)
     with numpy.errstate(divide="ignore"):
-        return xp.log(xp.exp(values - largest) @ steps.weights) + largest
+        return xp.log(xp.exp(sums - largest) @ transitions.weights) + largest
+
+
+def split_kinds(X: Array) -> Array:
+    """Give each of two kinds of tags, whose columns lie side by side, an axis of its own.
+
+    X (A, 2 * C) -> (A, 2, C).
+    """
+    A, columns = X.shape
+    return X.reshape((A, 2, columns // 2))
 
 
 def log_sum(X: Array) -> Array:

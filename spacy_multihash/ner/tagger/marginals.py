@@ -10,7 +10,7 @@ from thinc.api import get_array_module, to_numpy
 
 from ...common.types import Array
 from ..biluo import Constraints, Entities, allowed_tags, tag_columns
-from .forward_backward import find_steps, forward_backward, log_sum
+from .forward_backward import forward_backward, log_sum, split_transitions
 from .packing import pack
 
 
@@ -34,12 +34,12 @@ def entity_marginals(
     entities: Entities,
     constraints: Constraints,
 ) -> numpy.ndarray:
-    """Return the probability of each entity: that of all sequences which have it, with its label.
+    """Return the probability of each entity: that of all paths that have it, with its label.
 
     scores (N, nO) float32: Scores of the tags of all tokens.
     lengths (B,) int: The number of tokens of each doc, on the host.
     transitions (nO, nO) float32: As in `crf_loss`. None for zeros: the tokens are independent but
-        for the sequences that there are not.
+        where tags may not follow each other.
     entities (Entities): M entities, on the host.
     constraints (Constraints): What is known of the tokens; what contradicts it has no probability.
 
@@ -55,7 +55,7 @@ def entity_marginals(
     order = xp.asarray(packed.order)
     allowed = xp.asarray(allowed_tags(constraints, nO))
     ordered = xp.where(allowed, scores.astype("float64"), -xp.inf)[order]
-    sums = forward_backward(ordered, packed, find_steps(transitions))
+    sums = forward_backward(ordered, packed, split_transitions(transitions))
     spelled = _spell_out(entities, nO)
     ranks = numpy.argsort(packed.order)  # where a token lies in packed order
     rows, tags = ranks[spelled.positions], spelled.tags
