@@ -20,12 +20,12 @@ from ...common.types import Array, Confidence, Decoder
 from ..biluo import Constraints, Entities, entities_of, tag_names
 from ..docs import (
     constraints_of,
-    gold_tags,
     present_entities,
     set_entities,
     spans_of,
     without_entities,
 )
+from ..gold import gold_tags
 from .architectures import listens
 from .decode import decode_constrained, decode_crf, decode_greedy
 from .losses import crf_losses, cross_entropy, expectation_linear_penalty

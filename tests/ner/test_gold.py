@@ -11,7 +11,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from spacy_multihash.ner.biluo import MISSING, tag_names, tag_numbers
-from spacy_multihash.ner.docs import gold_tags, same_tokens
+from spacy_multihash.ner.gold import gold_tags, same_tokens
 
 LABELS = ("A", "B", "C")
 VOCAB = spacy.blank("en").vocab

@@ -1,0 +1,71 @@
+"""Gold tags: what examples teach a recognizer."""
+
+from typing import List, Sequence, Set
+
+import numpy
+from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, ORTH
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from .biluo import MISSING, OUTSIDE, tag_columns, tag_names, tag_numbers
+
+# Of Token.ent_iob
+_INSIDE, _OUTSIDE, _BEGINS = 1, 2, 3
+
+
+def gold_tags(examples: Sequence[Example], labels: Sequence[str]) -> numpy.ndarray:
+    """Return the tags of all predicted tokens, (N,) int64, `biluo.MISSING` where not known.
+
+    As Example.get_aligned_ner has it: not known is what is missing in the reference, blocked there,
+    or does not align. Where both docs have the same tokens, which is usual, tags are read off the
+    reference, in less than a tenth of the time.
+
+    Raises ValueError for entities with other labels.
+    """
+    names = tag_names(labels)
+    numbers = {name: number for number, name in enumerate(names)}
+    found: List[numpy.ndarray] = [numpy.zeros(0, dtype="int64")]
+    for example in examples:
+        if same_tokens(example.predicted, example.reference):
+            found.append(_read_off(example.reference, labels))
+        else:
+            tags = example.get_aligned_ner()
+            _check_labels({tag[2:] for tag in tags if tag is not None and tag != "O"}, labels)
+            found.append(numpy.array(tag_numbers(tags, numbers), dtype="int64"))
+    return numpy.concatenate(found)
+
+
+def same_tokens(doc: Doc, other: Doc) -> bool:
+    """Tell whether two docs have the same tokens, whatever the spaces between them."""
+    return len(doc) == len(other) and bool((doc.to_array(ORTH) == other.to_array(ORTH)).all())
+
+
+def _read_off(doc: Doc, labels: Sequence[str]) -> numpy.ndarray:
+    """Return the tags of a doc's own entities, (len(doc),) int64."""
+    iob, types, spaces = doc.to_array([ENT_IOB, ENT_TYPE, IS_SPACE]).T
+    if not iob.any():  # no annotation at all, not even for whitespace
+        return numpy.full(len(doc), MISSING)
+    begins = iob == _BEGINS
+    goes_on = numpy.append(iob[1:] == _INSIDE, False)
+    inside = (types != 0) & (begins | (iob == _INSIDE))
+    columns = tag_columns(1 + 4 * len(labels))
+    first = numpy.where(goes_on, columns.B.start, columns.U.start)
+    later = numpy.where(goes_on, columns.I.start, columns.L.start)
+    tags = numpy.where(begins, first, later)
+    tags[~inside] = MISSING
+    tags[~inside & ((iob == _OUTSIDE) | (spaces == 1))] = OUTSIDE
+    number_of = {doc.vocab.strings.add(label): number for number, label in enumerate(labels)}
+    present = types[inside].tolist()
+    _check_labels({doc.vocab.strings[t] for t in present if t not in number_of}, labels)
+    tags[inside] += numpy.array([number_of[t] for t in present], dtype="int64")
+    return tags
+
+
+def _check_labels(found: Set[str], labels: Sequence[str]) -> None:
+    unknown = sorted(found - set(labels))
+    if unknown:
+        raise ValueError(
+            "The examples have entities with labels that the component does not have: "
+            f"{', '.join(unknown)}. It was initialized for: {', '.join(labels)}. Initialize it "
+            "with all labels of the training data."
+        )
