@@ -8,6 +8,14 @@ from spacy.tokens import Doc, Span
 
 from .biluo import Constraints, Entities
 
+# An entity of a doc: its tokens [start, end), and its label.
+EntityKey = tuple[int, int, str]
+
+
+def lengths_of(docs: Sequence[Doc]) -> numpy.ndarray:
+    """Count the tokens of each doc, (B,) int64."""
+    return numpy.array([len(doc) for doc in docs], dtype="int64")
+
 
 def constraints_of(docs: List[Doc]) -> Constraints:
     """Read off docs what tags of their tokens cannot be, as spaCy's ner does.
@@ -17,7 +25,7 @@ def constraints_of(docs: List[Doc]) -> Constraints:
     """
     known = numpy.concatenate([doc.to_array([SENT_START, IS_SPACE, ENT_IOB]) for doc in docs])
     starts = known[:, 0] == 1
-    lengths = numpy.array([len(doc) for doc in docs])
+    lengths = lengths_of(docs)
     starts[(lengths.cumsum() - lengths)[lengths > 0]] = True
     return Constraints(starts, known[:, 1] == 1, (known[:, 2] == 1) | (known[:, 2] == 3))
 
@@ -42,18 +50,24 @@ def present_entities(docs: List[Doc], labels: Sequence[str]) -> Entities:
     return Entities(*numpy.array(found, dtype="int64").reshape(-1, 3).T)
 
 
-def spans_of(docs: List[Doc], entities: Entities, labels: Sequence[str]) -> List[List[Span]]:
-    """Make the spans of each doc from entities of the batch, which are in order."""
-    lengths = numpy.array([len(doc) for doc in docs], dtype="int64")
+def entity_keys(
+    docs: Sequence[Doc], entities: Entities, labels: Sequence[str]
+) -> list[tuple[int, EntityKey]]:
+    """Tell of each entity of the batch in which doc it is, by number, and its key there."""
+    lengths = lengths_of(docs)
     ends = lengths.cumsum()
-    begins, bounds = ends - lengths, numpy.searchsorted(entities.starts, ends)
-    doc_of = numpy.repeat(numpy.arange(len(docs)), numpy.diff(bounds, prepend=0))
-    spans: List[List[Span]] = [[] for _ in docs]
-    starts, stops = entities.starts - begins[doc_of], entities.ends - begins[doc_of]
-    for i, start, end, label in zip(
-        *(column.tolist() for column in (doc_of, starts, stops, entities.labels)), strict=True
-    ):
-        spans[i].append(Span(docs[i], start, end, label=labels[label]))
+    doc_of = numpy.searchsorted(ends, entities.starts, side="right")
+    begins = (ends - lengths)[doc_of]
+    starts, stops = entities.starts - begins, entities.ends - begins
+    columns = (column.tolist() for column in (doc_of, starts, stops, entities.labels))
+    return [(i, (start, end, labels[label])) for i, start, end, label in zip(*columns, strict=True)]
+
+
+def spans_of(docs: Sequence[Doc], entities: Entities, labels: Sequence[str]) -> list[list[Span]]:
+    """Make the spans of each doc from entities of the batch."""
+    spans: list[list[Span]] = [[] for _ in docs]
+    for i, (start, end, label) in entity_keys(docs, entities, labels):
+        spans[i].append(Span(docs[i], start, end, label=label))
     return spans
 
 

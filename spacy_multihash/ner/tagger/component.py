@@ -18,8 +18,10 @@ from thinc.api import Model, Optimizer, set_dropout_rate, to_numpy
 
 from ...common.types import Array, Confidence, Decoder
 from ..biluo import Constraints, Entities, entities_of, tag_names
+from ..confidence import Confidences, confidences_of, set_confidences
 from ..docs import (
     constraints_of,
+    lengths_of,
     present_entities,
     set_entities,
     spans_of,
@@ -36,12 +38,12 @@ class Prediction(NamedTuple):
     """The entities of a batch of docs.
 
     entities: Those that are new.
-    confidences: How sure of each entity of the component's labels that the docs have in the end, in
-        order, (M,) float32, or None if nobody asked.
+    confidences: How sure of each entity with a label of the component, of each doc: of those that
+        are new, and of those that are there already. None if nobody asked.
     """
 
     entities: Entities
-    confidences: Optional[numpy.ndarray]
+    confidences: Optional[list[Confidences]]
 
 
 class EntityTagger(TrainablePipe):
@@ -210,22 +212,23 @@ class EntityTagger(TrainablePipe):
         docs = list(docs)
         if not any(map(len, docs)):
             nothing = numpy.zeros(0, dtype="int64")
-            return Prediction(Entities(nothing, nothing, nothing), nothing.astype("float32"))
+            return Prediction(Entities(nothing, nothing, nothing), [{} for _ in docs])
         self._require_weights()
         scores = self.model.predict(docs)[-1]
-        lengths = numpy.array([len(doc) for doc in docs], dtype="int64")
-        constraints = constraints_of(docs)
+        lengths, constraints = lengths_of(docs), constraints_of(docs)
         tags = self._decode(to_numpy(scores), lengths, constraints)
         entities = entities_of(tags, scores.shape[1])
         if self.spans_key is None:
             return Prediction(entities, None)
-        confidences = self._confidences(scores, lengths, entities, constraints)
+        probabilities = self._probabilities(scores, lengths, entities, constraints)
+        confidences = confidences_of(docs, entities, probabilities, self.labels)
         present = present_entities(docs, self.labels)
         if len(present.starts):
             free = without_entities(constraints, docs)
-            of_present = self._confidences(scores, lengths, present, free)
-            order = numpy.argsort(numpy.concatenate([entities.starts, present.starts]))
-            confidences = numpy.concatenate([confidences, of_present])[order]
+            probabilities = self._probabilities(scores, lengths, present, free)
+            of_present = confidences_of(docs, present, probabilities, self.labels)
+            for new, old in zip(confidences, of_present, strict=True):
+                new.update(old)
         return Prediction(entities, confidences)
 
     def set_annotations(self, docs: Iterable[Doc], prediction: Prediction) -> None:
@@ -235,13 +238,9 @@ class EntityTagger(TrainablePipe):
             set_entities(doc, spans)
         if self.spans_key is None or prediction.confidences is None:
             return
-        first, labels = 0, set(self.labels)
-        for doc in docs:
-            spans = [ent for ent in doc.ents if ent.label_ in labels]
-            doc.spans[self.spans_key] = spans
-            group = doc.spans[self.spans_key]
-            group.attrs["scores"] = prediction.confidences[first : first + len(spans)]
-            first += len(spans)
+        labels = set(self.labels)
+        for doc, confidences in zip(docs, prediction.confidences, strict=True):
+            set_confidences(doc, confidences, labels, self.spans_key)
 
     def update(
         self,
@@ -301,9 +300,8 @@ class EntityTagger(TrainablePipe):
     ) -> Tuple[float, Array, Optional[Array]]:
         d_transitions = None
         if self.learns_transitions:
-            lengths = numpy.array([len(doc) for doc in docs], dtype="int64")
             transitions = self.model.get_param("transitions")
-            loss, d_scores, d_transitions = crf_losses(scores, lengths, transitions, gold)
+            loss, d_scores, d_transitions = crf_losses(scores, lengths_of(docs), transitions, gold)
         else:
             loss, d_scores = cross_entropy(scores, gold)
         if not numpy.isfinite(loss):
@@ -334,7 +332,7 @@ class EntityTagger(TrainablePipe):
         transitions = to_numpy(self.model.get_param("transitions"))
         return decode_crf(scores, lengths, transitions, constraints)
 
-    def _confidences(
+    def _probabilities(
         self, scores: Array, lengths: numpy.ndarray, entities: Entities, constraints: Constraints
     ) -> numpy.ndarray:
         if self.confidence == "product":

@@ -21,7 +21,7 @@ from thinc.config import ConfigValidationError
 
 from spacy_multihash import build_token_tagger_v1
 from spacy_multihash.ner.biluo import Entities, tag_names
-from spacy_multihash.ner.docs import constraints_of
+from spacy_multihash.ner.docs import EntityKey, constraints_of
 from spacy_multihash.ner.tagger.component import EntityTagger
 from spacy_multihash.ner.tagger.marginals import entity_marginals
 from tests.helpers.tagger_ner import (
@@ -499,6 +499,46 @@ def test_confidences_are_aligned_with_entities_and_survive_being_written(
                 (e.start, e.end, e.label_) for e in each.ents
             ]
             assert_array_equal(each.spans["found"].attrs["scores"], scores)
+
+
+def scores_of(doc: Doc) -> dict[EntityKey, float]:
+    spans = doc.spans["found"]
+    scores = spans.attrs["scores"].tolist()
+    return {(s.start, s.end, s.label_): score for s, score in zip(spans, scores, strict=True)}
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_entities_set_after_predicting_leave_the_others_their_scores(
+    name: str, taggers: dict[str, Language]
+) -> None:
+    pipe = pipe_of(taggers[name])
+    docs = [taggers[name].make_doc(text) for text in TEXTS if text]
+    for doc in docs:
+        doc.set_ents([], blocked=[doc[:1]], default="missing")
+    undisturbed = [scores_of(doc) for doc in pipe.pipe(doc.copy() for doc in docs)]
+    assert sum(map(len, undisturbed)) > 5
+    prediction = pipe.predict(docs)
+    for doc in docs:
+        doc.set_ents([Span(doc, 0, 1, label="PER")], default="missing")
+    pipe.set_annotations(docs, prediction)
+    for doc, expected in zip(docs, undisturbed, strict=True):
+        scores = scores_of(doc)
+        assert numpy.isnan(scores.pop((0, 1, "PER")))
+        assert scores == expected
+
+
+def test_entities_removed_after_predicting_leave_the_others_their_scores() -> None:
+    nlp = randomized(spans_key="found")
+    undisturbed = nlp.make_doc(TEXTS[0])
+    undisturbed.set_ents([Span(undisturbed, 0, 1, label="PER")], default="missing")
+    doc = undisturbed.copy()
+    prediction = pipe_of(nlp).predict([doc])
+    doc.set_ents([], default="missing")
+    pipe_of(nlp).set_annotations([doc], prediction)
+    scores = scores_of(pipe_of(nlp)(undisturbed))
+    del scores[0, 1, "PER"]
+    assert len(scores) > 0
+    assert scores_of(doc) == scores
 
 
 def probabilities(nlp: Language, doc: Doc) -> numpy.ndarray:
