@@ -4,7 +4,7 @@ Longer than a module should be: spaCy asks all of it of one class, and a third i
 """
 
 from itertools import islice
-from typing import Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple, get_args
+from typing import Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
 import numpy
 from spacy.errors import Errors
@@ -14,7 +14,7 @@ from spacy.tokens import Doc
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.util import check_lexeme_norms
 from spacy.vocab import Vocab
-from thinc.api import Model, Optimizer, set_dropout_rate, to_numpy
+from thinc.api import Model, Optimizer, set_dropout_rate
 
 from ...common.types import Array, Confidence, Decoder
 from ..biluo import Constraints, Entities, entities_of, tag_names
@@ -28,10 +28,10 @@ from ..docs import (
     without_entities,
 )
 from ..gold import gold_tags
-from .architectures import listens
-from .decode import decode_constrained, decode_crf, decode_greedy
-from .losses import crf_losses, cross_entropy, expectation_linear_penalty
-from .marginals import entity_marginals, entity_products
+from .decode import decode
+from .losses import expectation_linear_penalty, tagging_loss
+from .marginals import entity_probabilities
+from .settings import Settings, WithSettings
 
 
 class Prediction(NamedTuple):
@@ -46,7 +46,7 @@ class Prediction(NamedTuple):
     confidences: Optional[list[Confidences]]
 
 
-class EntityTagger(TrainablePipe):
+class EntityTagger(WithSettings, TrainablePipe):
     """Recognize entities by the BILUO tags of all tokens at once (Strubell et al. 2017).
 
     As spaCy's ner, it leaves entities alone that are there already, begins none with whitespace,
@@ -96,54 +96,8 @@ class EntityTagger(TrainablePipe):
                 f"spacy-multihash.TokenTagger.v1, was given another, '{model.name}'. Set it in "
                 "[components.tagger_ner.model]."
             )
-        self.learns_transitions = model.has_param("transitions") is not False
-        self.decoder = decoder
-        self.dropout_penalty = dropout_penalty
-        self.spans_key = spans_key
-        self.confidence = confidence
         self.scorer = scorer
-        if dropout_penalty < 0 or (dropout_penalty and listens(model)):
-            raise ValueError(
-                f'Component "{name}": dropout_penalty must be 0 or more, and 0 where '
-                "model.tok2vec is a listener, whose dropout is not the component's own; was: "
-                f"{dropout_penalty}. Set it to 0.0, or give the model a spacy.Tok2Vec.v2."
-            )
-
-    @property
-    def decoder(self) -> Decoder:
-        """From scores to tags. Can be set on a trained component; None sets the default.
-
-        to_disk saves the setting of the config: for another one, load with it, and save.
-
-        Raises ValueError for another decoder, and for "crf" without learned transitions.
-        """
-        return self._decoder
-
-    @decoder.setter
-    def decoder(self, decoder: Optional[Decoder]) -> None:
-        if decoder is None:
-            decoder = "crf" if self.learns_transitions else "constrained"
-        self._check("decoder", decoder, get_args(Decoder))
-        if decoder == "crf" and not self.learns_transitions:
-            raise ValueError(
-                f'Component "{self.name}": decoder = "crf" needs learned transitions, but the '
-                "model has none. Set learn_transitions = true in its [model], or take another "
-                'decoder: "constrained" or "greedy".'
-            )
-        self._decoder = decoder
-
-    @property
-    def confidence(self) -> Confidence:
-        """How sure the model is of entities, by which probability. Can be set, as the decoder.
-
-        Raises ValueError for another one.
-        """
-        return self._confidence
-
-    @confidence.setter
-    def confidence(self, confidence: Confidence) -> None:
-        self._check("confidence", confidence, get_args(Confidence))
-        self._confidence = confidence
+        self.settings = Settings(name, decoder, dropout_penalty, spans_key, confidence)
 
     @property
     def labels(self) -> Tuple[str, ...]:
@@ -216,20 +170,11 @@ class EntityTagger(TrainablePipe):
         self._require_weights()
         scores = self.model.predict(docs)[-1]
         lengths, constraints = lengths_of(docs), constraints_of(docs)
-        tags = self._decode(to_numpy(scores), lengths, constraints)
+        tags = decode(self.decoder, scores, lengths, self._transitions(), constraints)
         entities = entities_of(tags, scores.shape[1])
         if self.spans_key is None:
             return Prediction(entities, None)
-        probabilities = self._probabilities(scores, lengths, entities, constraints)
-        confidences = confidences_of(docs, entities, probabilities, self.labels)
-        present = present_entities(docs, self.labels)
-        if len(present.starts):
-            free = without_entities(constraints, docs)
-            probabilities = self._probabilities(scores, lengths, present, free)
-            of_present = confidences_of(docs, present, probabilities, self.labels)
-            for new, old in zip(confidences, of_present, strict=True):
-                new.update(old)
-        return Prediction(entities, confidences)
+        return Prediction(entities, self._confidences(docs, scores, entities, constraints))
 
     def set_annotations(self, docs: Iterable[Doc], prediction: Prediction) -> None:
         """Set doc.ents, and doc.spans if asked for."""
@@ -298,22 +243,12 @@ class EntityTagger(TrainablePipe):
     def _loss(
         self, docs: List[Doc], scores: Array, gold: numpy.ndarray
     ) -> Tuple[float, Array, Optional[Array]]:
-        d_transitions = None
-        if self.learns_transitions:
-            transitions = self.model.get_param("transitions")
-            loss, d_scores, d_transitions = crf_losses(scores, lengths_of(docs), transitions, gold)
-        else:
-            loss, d_scores = cross_entropy(scores, gold)
+        loss, d_scores, d_transitions = tagging_loss(
+            scores, lengths_of(docs), self._transitions(), gold
+        )
         if not numpy.isfinite(loss):
             raise ValueError(Errors.E910.format(name=self.name))
         return loss, d_scores, d_transitions
-
-    def _check(self, setting: str, value: str, known: Tuple[str, ...]) -> None:
-        if value not in known:
-            raise ValueError(
-                f'Component "{self.name}": {setting} must be one of {", ".join(known)}, was: '
-                f"{value!r}."
-            )
 
     def _has_weights(self) -> bool:
         return bool(self.model.get_ref("output_layer").has_param("W"))
@@ -322,20 +257,24 @@ class EntityTagger(TrainablePipe):
         if not self._has_weights():
             raise ValueError(Errors.E109.format(name=self.name))
 
-    def _decode(
-        self, scores: numpy.ndarray, lengths: numpy.ndarray, constraints: Constraints
-    ) -> numpy.ndarray:
-        if self.decoder == "greedy":
-            return decode_greedy(scores, constraints)
-        if self.decoder == "constrained":
-            return decode_constrained(scores, constraints)
-        transitions = to_numpy(self.model.get_param("transitions"))
-        return decode_crf(scores, lengths, transitions, constraints)
+    def _transitions(self) -> Optional[Array]:
+        return self.model.get_param("transitions") if self.learns_transitions else None
 
-    def _probabilities(
-        self, scores: Array, lengths: numpy.ndarray, entities: Entities, constraints: Constraints
-    ) -> numpy.ndarray:
-        if self.confidence == "product":
-            return entity_products(scores, entities)
-        transitions = self.model.get_param("transitions") if self.learns_transitions else None
-        return entity_marginals(scores, lengths, transitions, entities, constraints)
+    def _confidences(
+        self, docs: List[Doc], scores: Array, entities: Entities, constraints: Constraints
+    ) -> list[Confidences]:
+        """Tell how sure the model is of new entities, and of those that docs have already."""
+        lengths, transitions = lengths_of(docs), self._transitions()
+
+        def ask(about: Entities, given: Constraints) -> list[Confidences]:
+            found = entity_probabilities(
+                self.confidence, scores, lengths, transitions, about, given
+            )
+            return confidences_of(docs, about, found, self.labels)
+
+        confidences = ask(entities, constraints)
+        present = present_entities(docs, self.labels)
+        if len(present.starts):
+            of_present = ask(present, without_entities(constraints, docs))
+            confidences = [{**new, **old} for new, old in zip(confidences, of_present, strict=True)]
+        return confidences

@@ -5,12 +5,35 @@ All decoders keep to the tags that `biluo.may_follow` allows: no entity reaches 
 entity at `constraints.spaces`, and give O to the tokens of `constraints.outside`.
 """
 
-from typing import Callable, NamedTuple
+from typing import Callable, NamedTuple, Optional
 
 import numpy
+from thinc.api import to_numpy
 
+from ...common.types import Array, Decoder
 from ..biluo import OUTSIDE, Constraints, allowed_tags, may_follow, num_labels, tag_columns
 from .packing import Packed, pack
+
+
+def decode(
+    decoder: Decoder,
+    scores: Array,
+    lengths: numpy.ndarray,
+    transitions: Optional[Array],
+    constraints: Constraints,
+) -> numpy.ndarray:
+    """Find the tags of all tokens by the decoder of this name.
+
+    scores (N, nO) float32 -> tags (N,) int64, on the host.
+    lengths (B,) int: The number of tokens of each doc, on the host.
+    transitions (nO, nO) float32: As in `decode_crf`, which needs them. The others do not.
+    """
+    scores = to_numpy(scores)
+    if decoder == "greedy":
+        return decode_greedy(scores, constraints)
+    if decoder == "constrained":
+        return decode_constrained(scores, constraints)
+    return decode_crf(scores, lengths, to_numpy(transitions), constraints)
 
 
 def decode_greedy(scores: numpy.ndarray, constraints: Constraints) -> numpy.ndarray:

@@ -3,7 +3,7 @@
 Sums over tokens, as in spaCy's tagger.
 """
 
-from typing import Tuple
+from typing import Optional, Tuple
 
 import numpy
 from thinc.api import get_array_module
@@ -11,6 +11,19 @@ from thinc.api import get_array_module
 from ...common.types import Array
 from ..biluo import MISSING
 from .crf import crf_loss
+
+
+def tagging_loss(
+    scores: Array, lengths: numpy.ndarray, transitions: Optional[Array], gold: numpy.ndarray
+) -> tuple[float, Array, Optional[Array]]:
+    """Return the loss that fits the model, and its gradients.
+
+    With transitions, it is that of the CRF; otherwise the tags are independent of each other. See
+    `crf_losses` and `cross_entropy`.
+    """
+    if transitions is None:
+        return *cross_entropy(scores, gold), None
+    return crf_losses(scores, lengths, transitions, gold)
 
 
 def cross_entropy(scores: Array, gold: numpy.ndarray) -> Tuple[float, Array]:
@@ -42,7 +55,7 @@ def crf_losses(
 ) -> Tuple[float, Array, Array]:
     """Return the mean loss of the linear-chain CRF of each pass, and its gradients.
 
-    See `linear_chain.crf_loss`: d_scores (P, N, nO) and d_transitions (nO, nO), float32.
+    See `crf.crf_loss`: d_scores (P, N, nO) and d_transitions (nO, nO), float32.
     """
     P, N, nO = scores.shape
     loss, d_scores, d_transitions = crf_loss(

@@ -8,7 +8,7 @@ from typing import NamedTuple, Optional
 import numpy
 from thinc.api import get_array_module, to_numpy
 
-from ...common.types import Array
+from ...common.types import Array, Confidence
 from ..biluo import Constraints, Entities, allowed_tags, tag_columns
 from .forward_backward import forward_backward, log_sum, split_transitions
 from .packing import pack
@@ -25,6 +25,23 @@ class _Spelled(NamedTuple):
     tags: numpy.ndarray
     firsts: numpy.ndarray
     lasts: numpy.ndarray
+
+
+def entity_probabilities(
+    confidence: Confidence,
+    scores: Array,
+    lengths: numpy.ndarray,
+    transitions: Optional[Array],
+    entities: Entities,
+    constraints: Constraints,
+) -> numpy.ndarray:
+    """Return the probability of each entity that a recognizer takes for its confidence.
+
+    See `entity_marginals` and `entity_products`.
+    """
+    if confidence == "product":
+        return entity_products(scores, entities)
+    return entity_marginals(scores, lengths, transitions, entities, constraints)
 
 
 def entity_marginals(

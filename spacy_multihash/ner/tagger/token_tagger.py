@@ -98,8 +98,13 @@ def init(
     elif X:
         output.set_dim("nI", tok2vec.predict(X)[0].shape[1])
     output.initialize()
-    if model.has_param("transitions") is not False:
+    if learns_transitions(model):
         model.set_param("transitions", model.ops.alloc2f(nO, nO))
+
+
+def learns_transitions(model: Model) -> bool:
+    """Tell whether there are scores of tags that follow each other, initialized or not."""
+    return model.has_param("transitions") is not False
 
 
 def _has_passes(tok2vec: DocsEncoder) -> bool:

@@ -244,7 +244,20 @@ def test_other_settings_of_a_trained_component_are_refused() -> None:
         pipe.confidence = "x"  # type: ignore[assignment]
     with pytest.raises(ValueError, match='decoder = "crf" needs learned transitions'):
         pipe.decoder = "crf"
+    with pytest.raises(ValueError, match=r"dropout_penalty must be 0 or more, was: -1"):
+        pipe.dropout_penalty = -1.0
     assert (pipe.decoder, pipe.confidence) == ("constrained", "marginal")
+    assert pipe.dropout_penalty == 0.0
+
+
+def test_spans_and_penalty_of_a_trained_component_can_be_changed() -> None:
+    nlp = randomized()
+    pipe = pipe_of(nlp)
+    pipe.spans_key = "found"
+    assert list(nlp(TEXTS[0]).spans) == ["found"]
+    without = pipe.update(examples_of(nlp), drop=0.5)["tagger_ner"]
+    pipe.dropout_penalty = 1000.0
+    assert pipe.update(examples_of(nlp), drop=0.5)["tagger_ner"] > 2 * without
 
 
 def test_a_model_of_another_architecture_is_refused() -> None:

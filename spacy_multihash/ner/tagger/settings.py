@@ -1,0 +1,132 @@
+"""The settings of `tagger_ner`, and which models can follow them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Optional, get_args
+
+from thinc.api import Model
+
+from ...common.types import Confidence, Decoder
+from .architectures import listens
+from .token_tagger import learns_transitions
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of a component, as its config has them. `EntityTagger` tells what they do.
+
+    component (str): The name of the component, for messages.
+
+    Raises ValueError for a value out of range.
+    """
+
+    component: str
+    decoder: Optional[Decoder]
+    dropout_penalty: float
+    spans_key: Optional[str]
+    confidence: Confidence
+
+    def __post_init__(self) -> None:
+        """Check each setting by itself."""
+        if self.decoder is not None:
+            self._check_choice("decoder", self.decoder, get_args(Decoder))
+        self._check_choice("confidence", self.confidence, get_args(Confidence))
+        if self.dropout_penalty < 0:
+            raise ValueError(
+                f'Component "{self.component}": dropout_penalty must be 0 or more, was: '
+                f"{self.dropout_penalty}. Set it to 0.0 for none."
+            )
+
+    def check_model(self, model: Model) -> None:
+        """Raise ValueError if a model cannot follow the settings."""
+        if self.decoder == "crf" and not learns_transitions(model):
+            raise ValueError(
+                f'Component "{self.component}": decoder = "crf" needs learned transitions, but the '
+                "model has none. Set learn_transitions = true in its [model], or take another "
+                'decoder: "constrained" or "greedy".'
+            )
+        if self.dropout_penalty and listens(model):
+            raise ValueError(
+                f'Component "{self.component}": dropout_penalty must be 0 where model.tok2vec is a '
+                "listener, whose dropout belongs to another component, was: "
+                f"{self.dropout_penalty}. Set it to 0.0, or give the model a spacy.Tok2Vec.v2."
+            )
+
+    def decoder_of(self, model: Model) -> Decoder:
+        """Return the decoder; by default the one that fits the model."""
+        if self.decoder is None:
+            return "crf" if learns_transitions(model) else "constrained"
+        return self.decoder
+
+    def _check_choice(self, setting: str, value: str, choices: Sequence[str]) -> None:
+        if value not in choices:
+            raise ValueError(
+                f'Component "{self.component}": {setting} must be one of {", ".join(choices)}, '
+                f"was: {value!r}."
+            )
+
+
+class WithSettings:
+    """The settings of a component as its attributes. They can be set on a trained component.
+
+    to_disk saves the settings of the config: for others, load with them, and save.
+
+    Setting one raises ValueError if it is out of range, or if the model cannot follow it.
+    """
+
+    model: Model
+    _settings: Settings
+
+    @property
+    def settings(self) -> Settings:
+        """All settings."""
+        return self._settings
+
+    @settings.setter
+    def settings(self, settings: Settings) -> None:
+        settings.check_model(self.model)
+        self._settings = settings
+
+    @property
+    def learns_transitions(self) -> bool:
+        """Whether the model scores tags that follow each other."""
+        return learns_transitions(self.model)
+
+    @property
+    def decoder(self) -> Decoder:
+        """From scores to tags. None sets the one that fits the model."""
+        return self._settings.decoder_of(self.model)
+
+    @decoder.setter
+    def decoder(self, decoder: Optional[Decoder]) -> None:
+        self._change(decoder=decoder)
+
+    @property
+    def dropout_penalty(self) -> float:
+        """Weight of the squared distance of scores with dropout from those without."""
+        return self._settings.dropout_penalty
+
+    @dropout_penalty.setter
+    def dropout_penalty(self, dropout_penalty: float) -> None:
+        self._change(dropout_penalty=dropout_penalty)
+
+    @property
+    def spans_key(self) -> Optional[str]:
+        """Where in doc.spans entities and their confidences go, None for nowhere."""
+        return self._settings.spans_key
+
+    @spans_key.setter
+    def spans_key(self, spans_key: Optional[str]) -> None:
+        self._change(spans_key=spans_key)
+
+    @property
+    def confidence(self) -> Confidence:
+        """Which probability of an entity is its confidence."""
+        return self._settings.confidence
+
+    @confidence.setter
+    def confidence(self, confidence: Confidence) -> None:
+        self._change(confidence=confidence)
+
+    def _change(self, **changes: Any) -> None:  # noqa: ANN401 (settings of several types)
+        self.settings = replace(self._settings, **changes)
