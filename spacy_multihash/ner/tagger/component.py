@@ -1,10 +1,8 @@
-"""The component that recognizes entities by tags of all tokens at once.
+"""The component that recognizes entities by tags of all tokens at once."""
 
-Longer than a module should be: spaCy asks all of it of one class, and a third is docstrings.
-"""
-
+from collections.abc import Callable, Iterable
 from itertools import islice
-from typing import Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple
+from typing import NamedTuple, Optional
 
 import numpy
 from spacy.errors import Errors
@@ -37,9 +35,9 @@ from .settings import Settings, WithSettings
 class Prediction(NamedTuple):
     """The entities of a batch of docs.
 
-    entities: Those that are new.
-    confidences: How sure of each entity with a label of the component, of each doc: of those that
-        are new, and of those that are there already. None if nobody asked.
+    entities: The new entities.
+    confidences: Of each doc, how sure the model is of the new entities, and of those with labels of
+        the component that are there already. None if nobody asked.
     """
 
     entities: Entities
@@ -49,25 +47,26 @@ class Prediction(NamedTuple):
 class EntityTagger(WithSettings, TrainablePipe):
     """Recognize entities by the BILUO tags of all tokens at once (Strubell et al. 2017).
 
-    As spaCy's ner, it leaves entities alone that are there already, begins none with whitespace,
-    and lets none reach across the boundary of a sentence, if there are sentences.
+    As spaCy's ner does, it keeps entities that are there already, begins none with whitespace, and
+    lets none cross the boundary of a sentence, if there are sentences.
 
     vocab (Vocab): The vocab of the pipeline.
     model (Model): Built by spacy-multihash.TokenTagger.v1.
     name (str): The name of the component in the pipeline.
-    decoder (Optional[str]): From scores to tags: "greedy", the best tag of each token, as far
-        as entities are whole; "constrained", the best sequence of tags that may follow each other;
-        or "crf", the same with learned transitions. Null for "crf" if the model has them, else
-        "constrained".
-    dropout_penalty (float): Weight of the squared distance of scores with dropout from those
-        without in training (expectation-linear dropout, Ma et al. 2017), summed over tokens and
-        tags, the mean of the passes. 0 for none; a step takes twice the time else.
-    spans_key (Optional[str]): Put the entities of the component's labels into
-        doc.spans[spans_key] as well, with `attrs["scores"]`, how sure the model is of each,
-        (number of entities,) float32. Those that were there already are among them: of these the
-        model is asked as if it did not know of them, of new ones given them. Null for not at all.
-    confidence (str): How sure: "marginal", the probability of the entity among all valid sequences
-        of tags, or "product", of the probabilities of its tags, each by itself.
+    decoder (Optional[str]): How scores become tags. "greedy" takes the best tag of each token, and
+        leaves out entities that are not whole. "constrained" takes the best sequence of tags that
+        may follow each other. "crf" does the same with learned transitions. Null is "crf" if the
+        model has them, otherwise "constrained".
+    dropout_penalty (float): Weight of a penalty in training, the squared distance of scores with
+        dropout from those without (expectation-linear dropout, Ma et al. 2017). It is summed over
+        tokens and tags, and averaged over passes. 0 is for none; with it, updates take twice the
+        time.
+    spans_key (Optional[str]): Where in doc.spans to put the entities of the component's labels as
+        well, with `attrs["scores"]`, how sure the model is of each, (number of entities,) float32.
+        Of entities that were there already, the model is asked as if it did not know of them. Of
+        new ones it is asked given those. Null is for not at all.
+    confidence (str): Which probability of an entity. "marginal" is its share of all valid sequences
+        of tags; "product" is the product of the probabilities of its tags, each taken alone.
     scorer (Optional[Callable]): Scores a list of examples.
 
     Raises ValueError for settings that the model cannot follow.
@@ -85,11 +84,11 @@ class EntityTagger(WithSettings, TrainablePipe):
         confidence: Confidence = "marginal",
         scorer: Optional[Callable] = None,
     ) -> None:
-        """Check the settings against the model, and keep them."""
+        """Check the model and the settings, and keep them."""
         self.vocab = vocab
         self.model = model
         self.name = name
-        self.cfg: Dict[str, List[str]] = {"labels": []}
+        self.cfg: dict[str, list[str]] = {"labels": []}
         if model.name != "token_tagger":
             raise ValueError(
                 f'Component "{name}": expected a model of the architecture '
@@ -100,19 +99,19 @@ class EntityTagger(WithSettings, TrainablePipe):
         self.settings = Settings(name, decoder, dropout_penalty, spans_key, confidence)
 
     @property
-    def labels(self) -> Tuple[str, ...]:
+    def labels(self) -> tuple[str, ...]:
         """The labels of entities, in the order of their numbers."""
         return tuple(self.cfg["labels"])
 
     @property
-    def label_data(self) -> Tuple[str, ...]:
+    def label_data(self) -> tuple[str, ...]:
         """What `spacy init labels` saves."""
         return self.labels
 
     def add_label(self, label: str) -> int:
-        """Add a label, before initialization; return 1 if it is new, else 0.
+        """Add a label before initialization. Return 1 if it is new, otherwise 0.
 
-        Raises ValueError for a new label once the model is initialized: its tags cannot grow.
+        Raises ValueError for a new label after initialization, as the model has no tags for it.
         """
         if not isinstance(label, str):
             raise ValueError(Errors.E187)
@@ -120,8 +119,8 @@ class EntityTagger(WithSettings, TrainablePipe):
             return 0
         if self._has_weights():
             raise ValueError(
-                f'Component "{self.name}": cannot add the label "{label}", the model is '
-                f"initialized for {len(self.labels)} labels: {', '.join(self.labels)}. Add all "
+                f'Component "{self.name}": cannot add the label "{label}", because the model '
+                f"is initialized for {len(self.labels)} labels: {', '.join(self.labels)}. Add all "
                 "labels before initialization, or train a new component."
             )
         self.cfg["labels"].append(label)
@@ -133,13 +132,13 @@ class EntityTagger(WithSettings, TrainablePipe):
         get_examples: Callable[[], Iterable[Example]],
         *,
         nlp: Optional[Language] = None,
-        labels: Optional[List[str]] = None,
+        labels: Optional[list[str]] = None,
     ) -> None:
         """Find the labels, and initialize the model.
 
-        get_examples (Callable[[], Iterable[Example]]): Gives representative examples.
+        get_examples (Callable[[], Iterable[Example]]): Returns representative examples.
         nlp (Optional[Language]): The pipeline.
-        labels (Optional[List[str]]): The labels, as `spacy init labels` saves them. Null takes
+        labels (Optional[list[str]]): The labels, as `spacy init labels` saves them. Null takes
             those of the examples.
 
         Raises ValueError if there are no labels.
@@ -177,7 +176,7 @@ class EntityTagger(WithSettings, TrainablePipe):
         return Prediction(entities, self._confidences(docs, scores, entities, constraints))
 
     def set_annotations(self, docs: Iterable[Doc], prediction: Prediction) -> None:
-        """Set doc.ents, and doc.spans if asked for."""
+        """Set doc.ents, and doc.spans if there is a `spans_key`."""
         docs = list(docs)
         for doc, spans in zip(docs, spans_of(docs, prediction.entities, self.labels), strict=True):
             set_entities(doc, spans)
@@ -193,14 +192,14 @@ class EntityTagger(WithSettings, TrainablePipe):
         *,
         drop: float = 0.0,
         sgd: Optional[Optimizer] = None,
-        losses: Optional[Dict[str, float]] = None,
-    ) -> Dict[str, float]:
+        losses: Optional[dict[str, float]] = None,
+    ) -> dict[str, float]:
         """Learn from a batch of examples.
 
         examples (Iterable[Example]): The batch.
         drop (float): The dropout rate.
         sgd (Optional[Optimizer]): The optimizer.
-        losses (Optional[Dict[str, float]]): Losses of components, this one's is added to.
+        losses (Optional[dict[str, float]]): Losses by component, to which this one's is added.
         """
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
@@ -229,7 +228,7 @@ class EntityTagger(WithSettings, TrainablePipe):
         losses[self.name] += loss
         return losses
 
-    def get_loss(self, examples: Iterable[Example], scores: Array) -> Tuple[float, Array]:
+    def get_loss(self, examples: Iterable[Example], scores: Array) -> tuple[float, Array]:
         """Return the loss of scores (P, N, nO) without the penalty, and its gradient.
 
         Raises ValueError for labels that the component does not have, and for scores that are not
@@ -241,8 +240,8 @@ class EntityTagger(WithSettings, TrainablePipe):
         return loss, d_scores
 
     def _loss(
-        self, docs: List[Doc], scores: Array, gold: numpy.ndarray
-    ) -> Tuple[float, Array, Optional[Array]]:
+        self, docs: list[Doc], scores: Array, gold: numpy.ndarray
+    ) -> tuple[float, Array, Optional[Array]]:
         loss, d_scores, d_transitions = tagging_loss(
             scores, lengths_of(docs), self._transitions(), gold
         )
@@ -261,20 +260,22 @@ class EntityTagger(WithSettings, TrainablePipe):
         return self.model.get_param("transitions") if self.learns_transitions else None
 
     def _confidences(
-        self, docs: List[Doc], scores: Array, entities: Entities, constraints: Constraints
+        self, docs: list[Doc], scores: Array, entities: Entities, constraints: Constraints
     ) -> list[Confidences]:
-        """Tell how sure the model is of new entities, and of those that docs have already."""
+        """Ask how sure the model is of new entities, and of those that docs have already."""
         lengths, transitions = lengths_of(docs), self._transitions()
-
-        def ask(about: Entities, given: Constraints) -> list[Confidences]:
-            found = entity_probabilities(
-                self.confidence, scores, lengths, transitions, about, given
-            )
-            return confidences_of(docs, about, found, self.labels)
-
-        confidences = ask(entities, constraints)
         present = present_entities(docs, self.labels)
-        if len(present.starts):
-            of_present = ask(present, without_entities(constraints, docs))
-            confidences = [{**new, **old} for new, old in zip(confidences, of_present, strict=True)]
+        confidences: list[Confidences] = [{} for _ in docs]
+        for asked, given in (
+            (entities, constraints),
+            (present, without_entities(constraints, docs)),
+        ):
+            if not len(asked.starts):
+                continue
+            probabilities = entity_probabilities(
+                self.confidence, scores, lengths, transitions, asked, given
+            )
+            found = confidences_of(docs, asked, probabilities, self.labels)
+            for of_doc, more in zip(confidences, found, strict=True):
+                of_doc.update(more)
         return confidences
