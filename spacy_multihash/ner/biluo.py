@@ -14,7 +14,8 @@ number is its column in scores (N, 4 * C + 1), where each kind has its C labels 
 An entity is open after the tags BI and before the tags IL. None is open after OLU and before OBU.
 """
 
-from typing import Dict, List, NamedTuple, Optional, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple, Optional
 
 import numpy
 
@@ -78,7 +79,7 @@ class Entities(NamedTuple):
     labels: numpy.ndarray
 
 
-def tag_names(labels: Sequence[str]) -> List[str]:
+def tag_names(labels: Sequence[str]) -> list[str]:
     """Name all tags, in the order of their numbers."""
     return ["O", *(f"{kind}-{label}" for kind in "BILU" for label in labels)]
 
@@ -94,10 +95,10 @@ def tag_columns(nO: int) -> TagColumns:
     return TagColumns(*(slice(1 + kind * C, 1 + (kind + 1) * C) for kind in range(4)))
 
 
-def tag_numbers(tags: Sequence[Optional[str]], numbers: Dict[str, int]) -> List[int]:
+def tag_numbers(tags: Sequence[Optional[str]], numbers: dict[str, int]) -> list[int]:
     """Number tags; `MISSING` for None.
 
-    numbers (Dict[str, int]): The number of each tag.
+    numbers (dict[str, int]): The number of each tag.
     """
     return [MISSING if tag is None else numbers[tag] for tag in tags]
 

@@ -1,6 +1,6 @@
 """Entities of docs: those that are there before, what they rule out, and how new ones are set."""
 
-from typing import List, Sequence
+from collections.abc import Sequence
 
 import numpy
 from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, SENT_START
@@ -17,7 +17,7 @@ def lengths_of(docs: Sequence[Doc]) -> numpy.ndarray:
     return numpy.array([len(doc) for doc in docs], dtype="int64")
 
 
-def constraints_of(docs: List[Doc]) -> Constraints:
+def constraints_of(docs: list[Doc]) -> Constraints:
     """Read off docs what tags of their tokens cannot be, as spaCy's ner does.
 
     Whitespace begins no entity, sentences hold them, and tokens of entities that are there already,
@@ -30,13 +30,13 @@ def constraints_of(docs: List[Doc]) -> Constraints:
     return Constraints(starts, known[:, 1] == 1, (known[:, 2] == 1) | (known[:, 2] == 3))
 
 
-def without_entities(constraints: Constraints, docs: List[Doc]) -> Constraints:
+def without_entities(constraints: Constraints, docs: list[Doc]) -> Constraints:
     """Take back that tokens of entities get no others; blocked ones still get none."""
     iob_and_type = numpy.concatenate([doc.to_array([ENT_IOB, ENT_TYPE]) for doc in docs])
     return constraints._replace(outside=(iob_and_type == (3, 0)).all(axis=1))
 
 
-def present_entities(docs: List[Doc], labels: Sequence[str]) -> Entities:
+def present_entities(docs: list[Doc], labels: Sequence[str]) -> Entities:
     """List the entities that docs have already, as far as they are of these labels."""
     numbers = {label: number for number, label in enumerate(labels)}
     found, begin = [], 0
@@ -71,7 +71,7 @@ def spans_of(docs: Sequence[Doc], entities: Entities, labels: Sequence[str]) -> 
     return spans
 
 
-def set_entities(doc: Doc, spans: List[Span]) -> None:
+def set_entities(doc: Doc, spans: list[Span]) -> None:
     """Set entities, leave those that a doc has, and set all other tokens to be outside."""
     if not doc.has_annotation("ENT_IOB"):
         doc.set_ents(spans)

@@ -1,6 +1,6 @@
 """Gold tags: what examples teach a recognizer."""
 
-from typing import List, Sequence, Set
+from collections.abc import Sequence
 
 import numpy
 from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, ORTH
@@ -24,7 +24,7 @@ def gold_tags(examples: Sequence[Example], labels: Sequence[str]) -> numpy.ndarr
     """
     names = tag_names(labels)
     numbers = {name: number for number, name in enumerate(names)}
-    found: List[numpy.ndarray] = [numpy.zeros(0, dtype="int64")]
+    found: list[numpy.ndarray] = [numpy.zeros(0, dtype="int64")]
     for example in examples:
         if same_tokens(example.predicted, example.reference):
             found.append(_read_off(example.reference, labels))
@@ -61,7 +61,7 @@ def _read_off(doc: Doc, labels: Sequence[str]) -> numpy.ndarray:
     return tags
 
 
-def _check_labels(found: Set[str], labels: Sequence[str]) -> None:
+def _check_labels(found: set[str], labels: Sequence[str]) -> None:
     unknown = sorted(found - set(labels))
     if unknown:
         raise ValueError(

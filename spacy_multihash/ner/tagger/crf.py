@@ -5,7 +5,7 @@ scores of consecutive tags (equation 2 of Strubell et al. 2017), if y is a path:
 each other as they may. All others have no probability.
 """
 
-from typing import NamedTuple, Tuple
+from typing import NamedTuple
 
 import numpy
 from thinc.api import get_array_module, to_numpy
@@ -39,7 +39,7 @@ class _Expected(NamedTuple):
 
 def crf_loss(
     scores: Array, lengths: numpy.ndarray, transitions: Array, gold: numpy.ndarray
-) -> Tuple[float, Array, Array]:
+) -> tuple[float, Array, Array]:
     """Return the negative log-likelihood of the docs' tags, summed, and its gradients.
 
     With missing tags, it is that of all paths that agree with the known ones, together. A doc
@@ -105,7 +105,7 @@ def _count(scores: Array, packed: Packed, transitions: Array, chosen: Array) -> 
     return _Expected(float(total), tags, counts)
 
 
-def _pairs(packed: Packed) -> Tuple[numpy.ndarray, slice]:
+def _pairs(packed: Packed) -> tuple[numpy.ndarray, slice]:
     """Find all tokens that follow another in their doc: those before them, and themselves."""
     later = numpy.arange(packed.num_sequences, len(packed.order))
     earlier = later - numpy.repeat(packed.sizes[:-1], packed.sizes[1:])

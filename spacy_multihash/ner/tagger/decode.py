@@ -5,7 +5,8 @@ All decoders keep to the tags that `biluo.may_follow` allows: no entity reaches 
 entity at `constraints.spaces`, and give O to the tokens of `constraints.outside`.
 """
 
-from typing import Callable, NamedTuple, Optional
+from collections.abc import Callable
+from typing import NamedTuple, Optional
 
 import numpy
 from thinc.api import to_numpy

@@ -3,7 +3,7 @@
 Sums over tokens, as in spaCy's tagger.
 """
 
-from typing import Optional, Tuple
+from typing import Optional
 
 import numpy
 from thinc.api import get_array_module
@@ -26,7 +26,7 @@ def tagging_loss(
     return crf_losses(scores, lengths, transitions, gold)
 
 
-def cross_entropy(scores: Array, gold: numpy.ndarray) -> Tuple[float, Array]:
+def cross_entropy(scores: Array, gold: numpy.ndarray) -> tuple[float, Array]:
     """Return the negative log-probability of the tags, independent of each other, and its gradient.
 
     Equations 10 and 11 of Strubell et al. 2017.
@@ -52,7 +52,7 @@ def cross_entropy(scores: Array, gold: numpy.ndarray) -> Tuple[float, Array]:
 
 def crf_losses(
     scores: Array, lengths: numpy.ndarray, transitions: Array, gold: numpy.ndarray
-) -> Tuple[float, Array, Array]:
+) -> tuple[float, Array, Array]:
     """Return the mean loss of the linear-chain CRF of each pass, and its gradients.
 
     See `crf.crf_loss`: d_scores (P, N, nO) and d_transitions (nO, nO), float32.
@@ -66,7 +66,7 @@ def crf_losses(
 
 def expectation_linear_penalty(
     dropped: Array, plain: Array, gold: numpy.ndarray
-) -> Tuple[float, Array]:
+) -> tuple[float, Array]:
     """Return the squared distance of scores with dropout from those without, and its gradient.
 
     Expectation-linear dropout (Ma et al. 2017), by a single sample of dropout: summed over tokens

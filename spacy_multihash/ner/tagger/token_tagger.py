@@ -1,7 +1,8 @@
 """Scores for each tag of each token, after each pass of an encoder."""
 
+from collections.abc import Callable
 from functools import partial
-from typing import Callable, List, Optional, Tuple
+from typing import Optional
 
 from thinc.api import Model
 from thinc.types import Floats2d, Floats3d
@@ -58,9 +59,9 @@ def forward(
     every_pass: bool,
     word_dropout: float,
     model: TokenTagger,
-    docs: List[DocLike],
+    docs: list[DocLike],
     is_train: bool,
-) -> Tuple[Floats3d, Callable]:
+) -> tuple[Floats3d, Callable]:
     """Encode the docs, and score all tokens of all passes in one product."""
     tok2vec, output = model.layers
     backprop_vectors: _Backprop = _no_way_back
@@ -76,7 +77,7 @@ def forward(
     scores = model.ops.reshape3f(scores, P, N, nO)
     info = ArrayInfo.from_array(scores)
 
-    def backprop(d_scores: Floats3d) -> List[DocLike]:
+    def backprop(d_scores: Floats3d) -> list[DocLike]:
         info.check_consistency(d_scores)
         d_vectors = backprop_scores(model.ops.reshape2f(d_scores, P * N, nO))
         backprop_vectors(model.ops.reshape3f(d_vectors, P, N, W))
@@ -86,7 +87,7 @@ def forward(
 
 
 def init(
-    model: TokenTagger, X: Optional[List[DocLike]] = None, Y: Optional[Floats3d] = None
+    model: TokenTagger, X: Optional[list[DocLike]] = None, Y: Optional[Floats3d] = None
 ) -> None:
     """Initialize both layers, and the transitions with zeros. The number of tags must be set."""
     nO = model.get_dim("nO")
@@ -116,7 +117,7 @@ def _has_passes(tok2vec: DocsEncoder) -> bool:
     return tok2vec.layers == parts and tok2vec.layers[1].name == NAME
 
 
-def _begin_passes(model: TokenTagger, docs: List[DocLike]) -> Tuple[Floats3d, _Backprop]:
+def _begin_passes(model: TokenTagger, docs: list[DocLike]) -> tuple[Floats3d, _Backprop]:
     """Begin an update from the vectors of all tokens after each pass, (P, N, W)."""
     tok2vec = model.layers[0]
     Xs, backprop_embed = tok2vec.get_ref("embed").begin_update(docs)
@@ -124,13 +125,13 @@ def _begin_passes(model: TokenTagger, docs: List[DocLike]) -> Tuple[Floats3d, _B
     return passes, lambda d_passes: backprop_embed(backprop_passes(list(d_passes)))
 
 
-def _begin_result(model: TokenTagger, docs: List[DocLike]) -> Tuple[Floats3d, _Backprop]:
+def _begin_result(model: TokenTagger, docs: list[DocLike]) -> tuple[Floats3d, _Backprop]:
     """Begin an update from the vectors of all tokens, (1, N, W)."""
     Ys, backprop = model.layers[0].begin_update(docs)
     return _join(model, Ys), lambda d_passes: backprop(split_rows(d_passes[0], Ys))
 
 
-def _join(model: TokenTagger, Ys: List[Floats2d]) -> Floats3d:
+def _join(model: TokenTagger, Ys: list[Floats2d]) -> Floats3d:
     width = model.layers[1].get_dim("nI")
     Y = model.ops.xp.concatenate([model.ops.alloc2f(0, width), *Ys])
     return model.ops.reshape3f(Y, 1, len(Y), width)

@@ -1,7 +1,7 @@
 """Tokens whose features are taken as unknown while training."""
 
 from dataclasses import dataclass
-from typing import Any, List
+from typing import Any
 
 import numpy
 
@@ -58,7 +58,7 @@ def _refusal(asked: str) -> str:
     )
 
 
-def drop_words(docs: List[DocLike], rate: float) -> List[DocLike]:
+def drop_words(docs: list[DocLike], rate: float) -> list[DocLike]:
     """Take each token as unknown with a probability (Dai and Le 2015).
 
     A seed of numpy.random repeats the draws.
