@@ -1,1 +1,1 @@
-"""Entities: what both recognizers share is here, each recognizer in a room of its own."""
+"""Named entities: what recognizers share, and a sub-package for each recognizer."""

@@ -20,7 +20,7 @@ from typing import NamedTuple, Optional
 import numpy
 
 OUTSIDE = 0
-# Where a tag is not known: no gold standard for this token.
+# In place of the tag of a token that has no gold standard.
 MISSING = -1
 
 
@@ -56,9 +56,9 @@ class TagColumns(NamedTuple):
 class Constraints(NamedTuple):
     """What is known of N tokens before they are tagged, (N,) bool each.
 
-    starts: No entity reaches this token from the one before: it begins a doc or a sentence.
-    spaces: No entity begins with this token, which is whitespace.
-    outside: This token is in no entity: somebody has decided so before.
+    starts: This token begins a doc or a sentence, so that no entity reaches it from the one before.
+    spaces: This token is whitespace, with which no entity begins.
+    outside: This token is O, for example because it is in another entity already.
     """
 
     starts: numpy.ndarray
@@ -72,7 +72,11 @@ class Constraints(NamedTuple):
 
 
 class Entities(NamedTuple):
-    """M entities, (M,) int64 each: of the tokens [start, end), and the number of the label."""
+    """M entities of a batch, (M,) int64 each.
+
+    starts, ends: The tokens [start, end) of each, by position in the batch.
+    labels: The number of each label.
+    """
 
     starts: numpy.ndarray
     ends: numpy.ndarray
@@ -85,7 +89,7 @@ def tag_names(labels: Sequence[str]) -> list[str]:
 
 
 def num_labels(nO: int) -> int:
-    """Return the number of labels that nO tags are of."""
+    """Return the number of labels, C, that have nO tags."""
     return (nO - 1) // 4
 
 
@@ -96,7 +100,7 @@ def tag_columns(nO: int) -> TagColumns:
 
 
 def tag_numbers(tags: Sequence[Optional[str]], numbers: dict[str, int]) -> list[int]:
-    """Number tags; `MISSING` for None.
+    """Return the numbers of tags, and `MISSING` for None.
 
     numbers (dict[str, int]): The number of each tag.
     """
@@ -104,9 +108,9 @@ def tag_numbers(tags: Sequence[Optional[str]], numbers: dict[str, int]) -> list[
 
 
 def may_follow(nO: int) -> numpy.ndarray:
-    """Tell which tag may follow which: (nO, nO) bool, from the row's tag to the column's.
+    """Tell which tag, the column, may follow which, the row: (nO, nO) bool.
 
-    B and I are followed by I or L of the same label, all others by O, B or U.
+    I or L of the same label follow B and I; O, B or U follow all other tags.
     """
     columns = tag_columns(nO)
     same_label = numpy.eye(num_labels(nO), dtype=bool)
@@ -117,7 +121,7 @@ def may_follow(nO: int) -> numpy.ndarray:
 
 
 def allowed_tags(constraints: Constraints, nO: int) -> numpy.ndarray:
-    """Tell which tags each token may have, by what is known of it alone: (N, nO) bool."""
+    """Tell which tags each token may have, given what is known of it alone: (N, nO) bool."""
     columns = tag_columns(nO)
     allowed = numpy.ones((len(constraints.starts), nO), dtype=bool)
     allowed[constraints.starts, columns.IL] = False
@@ -127,7 +131,7 @@ def allowed_tags(constraints: Constraints, nO: int) -> numpy.ndarray:
 
 
 def are_entities(tags: numpy.ndarray, lengths: numpy.ndarray, nO: int) -> bool:
-    """Tell whether all tags are known, and follow each other as they may, from end to end of docs.
+    """Tell whether all tags are known and, within each doc, follow each other as they may.
 
     tags (N,) int64.
     lengths (B,) int: The number of tokens of each doc.
@@ -135,7 +139,7 @@ def are_entities(tags: numpy.ndarray, lengths: numpy.ndarray, nO: int) -> bool:
     if ((tags < 0) | (tags >= nO)).any():
         return False
     bounds = numpy.append(0, numpy.cumsum(lengths))
-    tags = numpy.insert(tags, bounds, OUTSIDE)  # follows what may end a doc, as what may begin one
+    tags = numpy.insert(tags, bounds, OUTSIDE)  # may stand before and after any doc
     return bool(may_follow(nO)[tags[:-1], tags[1:]].all())
 
 

@@ -1,4 +1,4 @@
-"""How sure a recognizer is of entities, and how docs get to know."""
+"""How sure a recognizer is of entities, kept beside docs and then set on them."""
 
 from collections.abc import Collection, Sequence
 
@@ -31,12 +31,12 @@ def confidences_of(
 def set_confidences(
     doc: Doc, confidences: Confidences, labels: Collection[str], spans_key: str
 ) -> None:
-    """Put a doc's entities into doc.spans[spans_key], with `attrs["scores"]`, (M,) float32.
+    """Put a doc's M entities into doc.spans[spans_key], with `attrs["scores"]`, (M,) float32.
 
-    The score of an entity is NaN if nothing is known of it. That happens to entities that somebody
-    else sets after the recognizer has predicted, and before the doc is annotated.
+    Each entity gets its own score, whatever other code has done to the doc since the prediction. An
+    entity without a confidence, which other code has set since then, gets NaN.
 
-    labels (Collection[str]): The labels of the recognizer. Entities with other labels are left out.
+    labels (Collection[str]): The labels of the recognizer. Entities with others are left out.
     """
     entities = [ent for ent in doc.ents if ent.label_ in labels]
     scores = [confidences.get((ent.start, ent.end, ent.label_), numpy.nan) for ent in entities]

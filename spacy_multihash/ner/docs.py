@@ -1,4 +1,4 @@
-"""Entities of docs: those that are there before, what they rule out, and how new ones are set."""
+"""Entities of docs: those that are there, what they rule out, and how new ones are set."""
 
 from collections.abc import Sequence
 
@@ -10,6 +10,8 @@ from .biluo import Constraints, Entities
 
 # An entity of a doc: its tokens [start, end), and its label.
 EntityKey = tuple[int, int, str]
+# Values of Token.ent_iob. A token without an entity type is blocked if it is IOB_BEGINS.
+IOB_MISSING, IOB_INSIDE, IOB_OUTSIDE, IOB_BEGINS = 0, 1, 2, 3
 
 
 def lengths_of(docs: Sequence[Doc]) -> numpy.ndarray:
@@ -18,26 +20,27 @@ def lengths_of(docs: Sequence[Doc]) -> numpy.ndarray:
 
 
 def constraints_of(docs: list[Doc]) -> Constraints:
-    """Read off docs what tags of their tokens cannot be, as spaCy's ner does.
+    """Read off docs what is known of their tokens, by the rules of spaCy's ner.
 
-    Whitespace begins no entity, sentences hold them, and tokens of entities that are there already,
-    or are blocked, get no others.
+    No entity begins with whitespace or crosses the boundary of a sentence. Tokens that are blocked,
+    or are in an entity already, get no other.
     """
     known = numpy.concatenate([doc.to_array([SENT_START, IS_SPACE, ENT_IOB]) for doc in docs])
-    starts = known[:, 0] == 1
+    sentence_starts, spaces, iob = known.T
+    starts = sentence_starts == 1
     lengths = lengths_of(docs)
     starts[(lengths.cumsum() - lengths)[lengths > 0]] = True
-    return Constraints(starts, known[:, 1] == 1, (known[:, 2] == 1) | (known[:, 2] == 3))
+    return Constraints(starts, spaces == 1, (iob == IOB_INSIDE) | (iob == IOB_BEGINS))
 
 
 def without_entities(constraints: Constraints, docs: list[Doc]) -> Constraints:
-    """Take back that tokens of entities get no others; blocked ones still get none."""
+    """Let tokens of entities that are there have others, but not blocked tokens."""
     iob_and_type = numpy.concatenate([doc.to_array([ENT_IOB, ENT_TYPE]) for doc in docs])
-    return constraints._replace(outside=(iob_and_type == (3, 0)).all(axis=1))
+    return constraints._replace(outside=(iob_and_type == (IOB_BEGINS, 0)).all(axis=1))
 
 
 def present_entities(docs: list[Doc], labels: Sequence[str]) -> Entities:
-    """List the entities that docs have already, as far as they are of these labels."""
+    """List the entities with these labels that docs have already."""
     numbers = {label: number for number, label in enumerate(labels)}
     found, begin = [], 0
     for doc in docs:
@@ -53,7 +56,7 @@ def present_entities(docs: list[Doc], labels: Sequence[str]) -> Entities:
 def entity_keys(
     docs: Sequence[Doc], entities: Entities, labels: Sequence[str]
 ) -> list[tuple[int, EntityKey]]:
-    """Tell of each entity of the batch in which doc it is, by number, and its key there."""
+    """Return the number of its doc, and its key in the doc, of each entity of the batch."""
     lengths = lengths_of(docs)
     ends = lengths.cumsum()
     doc_of = numpy.searchsorted(ends, entities.starts, side="right")
@@ -72,11 +75,11 @@ def spans_of(docs: Sequence[Doc], entities: Entities, labels: Sequence[str]) -> 
 
 
 def set_entities(doc: Doc, spans: list[Span]) -> None:
-    """Set entities, leave those that a doc has, and set all other tokens to be outside."""
+    """Set entities, keep those that a doc has, and set all other tokens to be outside."""
     if not doc.has_annotation("ENT_IOB"):
         doc.set_ents(spans)
         return
     doc.set_ents(spans, default="unmodified")
-    (missing,) = numpy.nonzero(doc.to_array(ENT_IOB) == 0)
+    (missing,) = numpy.nonzero(doc.to_array(ENT_IOB) == IOB_MISSING)
     outside = [doc[i : i + 1] for i in missing.tolist()]
     doc.set_ents([], outside=outside, default="unmodified")

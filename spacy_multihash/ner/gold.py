@@ -8,17 +8,15 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from .biluo import MISSING, OUTSIDE, tag_columns, tag_names, tag_numbers
-
-# Of Token.ent_iob
-_INSIDE, _OUTSIDE, _BEGINS = 1, 2, 3
+from .docs import IOB_BEGINS, IOB_INSIDE, IOB_OUTSIDE
 
 
 def gold_tags(examples: Sequence[Example], labels: Sequence[str]) -> numpy.ndarray:
     """Return the tags of all predicted tokens, (N,) int64, `biluo.MISSING` where not known.
 
-    As Example.get_aligned_ner has it: not known is what is missing in the reference, blocked there,
-    or does not align. Where both docs have the same tokens, which is usual, tags are read off the
-    reference, in less than a tenth of the time.
+    They are those of Example.get_aligned_ner. A tag is not known where the reference has none or
+    blocks the token, and where tokens do not align. Usually both docs have the same tokens. Then
+    the tags are read off the reference, in less than a tenth of the time.
 
     Raises ValueError for entities with other labels.
     """
@@ -36,7 +34,7 @@ def gold_tags(examples: Sequence[Example], labels: Sequence[str]) -> numpy.ndarr
 
 
 def same_tokens(doc: Doc, other: Doc) -> bool:
-    """Tell whether two docs have the same tokens, whatever the spaces between them."""
+    """Tell whether two docs have the same tokens, whatever spaces are between them."""
     return len(doc) == len(other) and bool((doc.to_array(ORTH) == other.to_array(ORTH)).all())
 
 
@@ -45,15 +43,15 @@ def _read_off(doc: Doc, labels: Sequence[str]) -> numpy.ndarray:
     iob, types, spaces = doc.to_array([ENT_IOB, ENT_TYPE, IS_SPACE]).T
     if not iob.any():  # no annotation at all, not even for whitespace
         return numpy.full(len(doc), MISSING)
-    begins = iob == _BEGINS
-    goes_on = numpy.append(iob[1:] == _INSIDE, False)
-    inside = (types != 0) & (begins | (iob == _INSIDE))
+    begins = iob == IOB_BEGINS
+    goes_on = numpy.append(iob[1:] == IOB_INSIDE, False)
+    inside = (types != 0) & (begins | (iob == IOB_INSIDE))
     columns = tag_columns(1 + 4 * len(labels))
     first = numpy.where(goes_on, columns.B.start, columns.U.start)
     later = numpy.where(goes_on, columns.I.start, columns.L.start)
     tags = numpy.where(begins, first, later)
     tags[~inside] = MISSING
-    tags[~inside & ((iob == _OUTSIDE) | (spaces == 1))] = OUTSIDE
+    tags[~inside & ((iob == IOB_OUTSIDE) | (spaces == 1))] = OUTSIDE
     number_of = {doc.vocab.strings.add(label): number for number, label in enumerate(labels)}
     present = types[inside].tolist()
     _check_labels({doc.vocab.strings[t] for t in present if t not in number_of}, labels)

@@ -22,18 +22,18 @@ def build_token_tagger_v1(
 
     The model of the component tagger_ner (Strubell et al. 2017, section 4).
 
-    tok2vec (Model[List[Doc], List[Floats2d]]): Docs -> vectors of tokens. With spacy.Tok2Vec.v2
-        whose `encode` is spacy-multihash.IteratedDilatedEncoder.v1, the model can be trained on
-        what each pass through the stack says.
-    train_passes (str): Whether "all" passes through the stack are trained to predict the tags, by
-        the mean of their losses (equation 11), or the "last" one only. Recommended value is "all".
+    tok2vec (Model[List[Doc], List[Floats2d]]): Docs -> vectors of tokens. The model can be trained
+        on each pass of an encoder if this is a spacy.Tok2Vec.v2 whose `encode` is
+        spacy-multihash.IteratedDilatedEncoder.v1.
+    train_passes (str): Whether "all" passes of the encoder are trained to predict the tags, by the
+        mean of their losses (equation 11), or the "last" one only. Recommended value is "all".
         Other encoders, and listeners, have a single pass.
-    learn_transitions (bool): Whether to learn scores of tags that follow each other: the model is
-        a linear-chain CRF then (equation 2), and tagger_ner trains and decodes it as one. Else tags
-        are independent of each other, given the vectors (equation 1), which is faster.
-    word_dropout (float): In training, the share of tokens all of whose features are taken as
-        unknown, 0 <= word_dropout < 1, so that the context has to do. Only while there is dropout.
-        Needs a tok2vec of its own. Recommended values are between 0.0 and 0.15.
+    learn_transitions (bool): Whether to learn scores of tags that follow each other. Then the model
+        is a linear-chain CRF (equation 2), and tagger_ner trains and decodes it as one. Otherwise
+        tags are independent of each other, given the vectors (equation 1), which is faster.
+    word_dropout (float): The share of tokens whose features are all taken as unknown in training,
+        0 <= word_dropout < 1, so that the model learns from their context. It acts only while there
+        is dropout, and needs a tok2vec of its own. Recommended values are between 0.0 and 0.15.
     nO (Optional[int]): Number of tags. Null, which is recommended, leaves it to the component.
 
     Raises ValueError for a share out of range, and for word dropout with a listener.
@@ -63,8 +63,8 @@ def build_token_tagger_v1(
 def listens(model: Model) -> bool:
     """Tell whether a model reads the vectors of another component.
 
-    Listeners of spaCy and of spacy-transformers are known by the component that they name, those of
-    spacy-curated-transformers by their mark.
+    Listeners of spaCy and of spacy-transformers name the component. Those of
+    spacy-curated-transformers have an attr as a mark.
     """
     return any(
         hasattr(node, "upstream_name") or "_TRANSFORMER_LISTENER" in node.attrs

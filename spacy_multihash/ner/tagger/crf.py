@@ -1,8 +1,8 @@
-"""A linear-chain CRF over the tags of a batch: its loss.
+"""The loss of a linear-chain CRF over the tags of a batch.
 
-p(y | x) is proportional to the exponential of the sum of the tokens' scores and of the transition
-scores of consecutive tags (equation 2 of Strubell et al. 2017), if y is a path: tags that follow
-each other as they may. All others have no probability.
+A path is one tag for each token, and the tags follow each other as they may. Its probability is
+proportional to the exponential of the sum of the tokens' scores and of the transition scores of
+consecutive tags (equation 2 of Strubell et al. 2017). All other sequences of tags have none.
 """
 
 from typing import NamedTuple
@@ -92,7 +92,7 @@ def _expect(sums: Sums, packed: Packed, transitions: SplitTransitions) -> _Expec
 
 
 def _count(scores: Array, packed: Packed, transitions: Array, chosen: Array) -> _Expected:
-    """Return what there is of a single path of each doc.
+    """Return the same of a single path of each doc, by counting.
 
     scores (N, nO) float64, chosen (N, nO) bool: By token in packed order, and tag.
     """
@@ -106,7 +106,7 @@ def _count(scores: Array, packed: Packed, transitions: Array, chosen: Array) -> 
 
 
 def _pairs(packed: Packed) -> tuple[numpy.ndarray, slice]:
-    """Find all tokens that follow another in their doc: those before them, and themselves."""
+    """Find all pairs of consecutive tokens in packed order: the earlier ones, the later ones."""
     later = numpy.arange(packed.num_sequences, len(packed.order))
     earlier = later - numpy.repeat(packed.sizes[:-1], packed.sizes[1:])
     return earlier, slice(packed.num_sequences, None)
@@ -115,14 +115,15 @@ def _pairs(packed: Packed) -> tuple[numpy.ndarray, slice]:
 def _count_between(before: Array, after: Array, transitions: SplitTransitions) -> Array:
     """Sum the probabilities of going from O, L or U to O, B or U, of P pairs of tokens.
 
-    before (P, K), after (P, K) -> (K, K) float64. No (P, K, K) is made: P may be large.
+    before (P, K), after (P, K) -> (K, K) float64. P may be large, so that nothing of shape
+    (P, K, K) is made.
     """
     xp = get_array_module(before)
     if transitions.weights is None:
         pairs = zip(before.T, transitions.between, strict=True)
         return xp.stack([xp.exp(one[:, None] + row + after).sum(axis=0) for one, row in pairs])
-    # The largest entry of each row on the left is 1, so that probabilities bound the right. In a
-    # row without any path nothing bounds the right, but there it is 0.
+    # The largest entry of each row on the left is 1, so that the right is bounded as probabilities
+    # are. A row without any path has no such bound, but there the right is 0.
     left = xp.exp(before - peaks(before))
     right = xp.exp(after + before.max(axis=1, keepdims=True))
     return (left.T @ right) * transitions.weights
@@ -131,7 +132,7 @@ def _count_between(before: Array, after: Array, transitions: SplitTransitions) -
 def _check_gold(
     totals: numpy.ndarray, packed: Packed, lengths: numpy.ndarray, gold: numpy.ndarray
 ) -> None:
-    """Raise ValueError if no path agrees with the tags of a doc: its total is -inf."""
+    """Raise ValueError if no path agrees with the tags of a doc, whose total then is -inf."""
     (impossible,) = numpy.nonzero(totals == -numpy.inf)
     if len(impossible):
         ends = numpy.cumsum(lengths)

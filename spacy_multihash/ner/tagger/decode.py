@@ -40,10 +40,10 @@ def decode(
 def decode_greedy(scores: numpy.ndarray, constraints: Constraints) -> numpy.ndarray:
     """Take the best tag of each token by itself, and keep the entities that are whole.
 
-    The best tag is O at `outside`, and not B or U at `spaces`; of equal ones, that of the smaller
-    number. An entity is whole if its tags are U, or B, any number of I, and L, one after the other,
-    all of one label and within a sentence. Tags that are of no whole entity become O. So tags that
-    follow each other as they may are left as they are.
+    The best tag is O at `outside`, and neither B nor U at `spaces`. Of equal tags, the one with the
+    smaller number is taken. An entity is whole if its tags are U, or B, any number of I, and L, all
+    of one label and within a sentence. Tags of other entities become O. Tags that follow each other
+    as they may stay as they are.
 
     scores (N, nO) float32 -> tags (N,) int64.
     """
@@ -68,9 +68,9 @@ def decode_greedy(scores: numpy.ndarray, constraints: Constraints) -> numpy.ndar
 def decode_constrained(scores: numpy.ndarray, constraints: Constraints) -> numpy.ndarray:
     """Find the tags with the highest sum of scores among all that follow each other as they may.
 
-    Between two tokens one is outside of all entities, after O, L or U, or inside one of a label,
-    after its B or I: 1 + C states, so that a token takes time in O(C). Of equal sums, the smaller
-    number of the last tag decides, then of the one before it.
+    Between two tokens there are 1 + C states. After O, L or U it is outside of all entities; after
+    B or I it is inside an entity of their label. So the time for a token is in O(C). Of equal sums,
+    the smaller number of the last tag decides, then that of the one before it.
 
     scores (N, nO) float32 -> tags (N,) int64.
     """
@@ -89,12 +89,12 @@ def decode_crf(
     """Find the tags of each doc with the highest sum of scores of tags and of transitions.
 
     The transition to a token that begins a sentence counts like any other. Of equal sums, the
-    smaller number of the last tag decides, then of the one before it.
+    smaller number of the last tag decides, then that of the one before it.
 
     scores (N, nO) float32 -> tags (N,) int64.
     lengths (B,) int: The number of tokens of each doc.
-    transitions (nO, nO) float32: The score of going from the row's tag to the column's. Those that
-        `biluo.may_follow` does not allow are not read.
+    transitions (nO, nO) float32: The score of going from the row's tag to the column's.
+        Transitions that `biluo.may_follow` does not allow are not read.
     """
     return _viterbi(
         scores, pack(lengths), constraints, _learned_states(transitions.astype("float64"))
@@ -102,14 +102,14 @@ def decode_crf(
 
 
 class _States(NamedTuple):
-    """The S states that one can be in between two tokens, and before and after a sequence.
+    """The S states between two tokens, and before and after a sequence.
 
     before (nO,) int64: The state that comes before a tag.
     after (S, nO) float64: The score of the state coming after each tag; -inf where it may not.
     first (S,) float64: The score of being in the state before a sequence.
     last: The state after a sequence.
-    leave: Sums of scores up to tags -> up to the states after them: (A, nO) -> (A, S), the maximum
-        over tags of sums[:, None] + after, by less work.
+    leave: From sums of scores up to tags to those up to the states after them, (A, nO) -> (A, S).
+        That is the maximum over tags of sums[:, None] + after, in less time.
     """
 
     before: numpy.ndarray
@@ -120,7 +120,7 @@ class _States(NamedTuple):
 
 
 def _hard_states(nO: int) -> _States:
-    """Outside is state 0, inside an entity of label l is 1 + l, and nothing adds to the score."""
+    """Build states without scores: 0 is outside, and 1 + l is inside an entity of label l."""
     C, columns = num_labels(nO), tag_columns(nO)
     closing = columns.OLU
     inside = numpy.arange(1, 1 + C)
@@ -141,10 +141,10 @@ def _hard_states(nO: int) -> _States:
 
 
 def _learned_states(transitions: numpy.ndarray) -> _States:
-    """Before a tag is the state of its number, after a sequence state nO.
+    """Build states with transitions: before each tag the state of its number, at the end state nO.
 
-    O, B, U and the end each come after any O, L and U: a dense product. But I and L of a label come
-    after two tags only, which leaves half of the kinds out of it.
+    Any of O, L and U may come before each of O, B, U and the end, so their maximum is over a dense
+    array. Only B and I of a label may come before its I or L, which stay out of that array.
     """
     nO = len(transitions)
     columns, allowed = tag_columns(nO), may_follow(nO)
@@ -172,7 +172,7 @@ def _viterbi(
     scores: numpy.ndarray, packed: Packed, constraints: Constraints, states: _States
 ) -> numpy.ndarray:
     """Find the best tags (N,) of sequences, all side by side, in two loops over their steps."""
-    # Sequences may be long: sums of thousands of scores
+    # Sums over long sequences have thousands of scores
     sums = scores[packed.order].astype("float64")
     constraints = _take(constraints, packed.order)
     (known,) = numpy.nonzero(constraints.starts | constraints.spaces | constraints.outside)

@@ -15,8 +15,8 @@ from ...common.types import Array
 from ..biluo import num_labels, tag_columns
 from .packing import Packed
 
-# Transition scores of up to this size are summed over by products of matrices: the exponentials of
-# any two of them, multiplied, are within float64. Larger ones are right as well, but slower.
+# Matrix products sum over transition scores up to this size, as the product of the exponentials of
+# any two is within float64. Larger scores give the right sums too, but take longer.
 _LARGEST = 300.0
 
 
@@ -174,7 +174,7 @@ def split_kinds(X: Array) -> Array:
 
 
 def log_sum(X: Array) -> Array:
-    """Return log(exp(X).sum(axis=1)), -inf where all are."""
+    """Return log(exp(X).sum(axis=1)), which is -inf where all entries are."""
     xp = get_array_module(X)
     largest = peaks(X)
     with numpy.errstate(divide="ignore"):
@@ -182,7 +182,7 @@ def log_sum(X: Array) -> Array:
 
 
 def peaks(X: Array) -> Array:
-    """Find the largest entry of axis 1, which stays; 0 in place of -inf."""
+    """Find the largest entries along axis 1, which keeps length 1. It is 0 in place of -inf."""
     xp = get_array_module(X)
     largest = X.max(axis=1, keepdims=True)
     return xp.where(largest == -xp.inf, 0.0, largest)

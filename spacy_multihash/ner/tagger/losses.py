@@ -1,6 +1,6 @@
-"""What training minimizes, of scores of tags (P, N, nO) after each of P passes: means over passes.
+"""What training minimizes, given scores of tags (P, N, nO) after each of P passes.
 
-Sums over tokens, as in spaCy's tagger.
+Losses are means over passes, and sums over tokens as in spaCy's tagger.
 """
 
 from typing import Optional
@@ -18,8 +18,8 @@ def tagging_loss(
 ) -> tuple[float, Array, Optional[Array]]:
     """Return the loss that fits the model, and its gradients.
 
-    With transitions, it is that of the CRF; otherwise the tags are independent of each other. See
-    `crf_losses` and `cross_entropy`.
+    With transitions it is `crf_losses`, otherwise `cross_entropy`, which has no gradient of
+    transitions.
     """
     if transitions is None:
         return *cross_entropy(scores, gold), None
@@ -27,12 +27,12 @@ def tagging_loss(
 
 
 def cross_entropy(scores: Array, gold: numpy.ndarray) -> tuple[float, Array]:
-    """Return the negative log-probability of the tags, independent of each other, and its gradient.
+    """Return the negative log-probability of independent tags, and its gradient.
 
     Equations 10 and 11 of Strubell et al. 2017.
 
     scores (P, N, nO) float32: Scores of the tags.
-    gold (N,) int64: The tags, `biluo.MISSING` where not known, on the host: no loss there.
+    gold (N,) int64: The tags, on the host. Where they are `biluo.MISSING` there is no loss.
     """
     xp = get_array_module(scores)
     P = len(scores)
@@ -69,11 +69,11 @@ def expectation_linear_penalty(
 ) -> tuple[float, Array]:
     """Return the squared distance of scores with dropout from those without, and its gradient.
 
-    Expectation-linear dropout (Ma et al. 2017), by a single sample of dropout: summed over tokens
-    and tags. The gradient is that of `dropped`; that of `plain` is the opposite.
+    This is expectation-linear dropout (Ma et al. 2017) with a single sample of dropout, summed over
+    tokens and tags. The gradient is that of `dropped`; the gradient of `plain` is its negative.
 
     dropped, plain (P, N, nO) float32: Scores of the same tokens.
-    gold (N,) int64: Their tags, as in `cross_entropy`: where they are not known, no loss.
+    gold (N,) int64: Their tags. Where they are `biluo.MISSING` there is no penalty.
     """
     difference = dropped - plain
     difference[:, get_array_module(plain).asarray(gold == MISSING)] = 0

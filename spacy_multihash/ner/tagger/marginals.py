@@ -1,6 +1,6 @@
-"""How sure a model is of entities: their probabilities, from scores of tags.
+"""Probabilities of entities, from scores of tags.
 
-Products of the probabilities of tags underflow in long entities: all is in logarithms.
+They are computed in logarithms, because products of probabilities underflow in long entities.
 """
 
 from typing import NamedTuple, Optional
@@ -35,7 +35,7 @@ def entity_probabilities(
     entities: Entities,
     constraints: Constraints,
 ) -> numpy.ndarray:
-    """Return the probability of each entity that a recognizer takes for its confidence.
+    """Return the probability of each entity that the setting `confidence` asks for.
 
     See `entity_marginals` and `entity_products`.
     """
@@ -55,10 +55,11 @@ def entity_marginals(
 
     scores (N, nO) float32: Scores of the tags of all tokens.
     lengths (B,) int: The number of tokens of each doc, on the host.
-    transitions (nO, nO) float32: As in `crf_loss`. None for zeros: the tokens are independent but
-        where tags may not follow each other.
+    transitions (nO, nO) float32: As in `crf_loss`. None for zeros. Then tokens are independent,
+        except that some tags may not follow each other.
     entities (Entities): M entities, on the host.
-    constraints (Constraints): What is known of the tokens; what contradicts it has no probability.
+    constraints (Constraints): What is known of the tokens. Entities that contradict it
+        have probability 0.
 
     Returns (M,) float32 in [0, 1], on the host.
     """
@@ -78,7 +79,7 @@ def entity_marginals(
     rows, tags = ranks[spelled.positions], spelled.tags
     logs = _pick(sums.scores, rows, tags)
     logs[1:] += _pick(transitions, tags[:-1], tags[1:])
-    # What leads to the first token counts its score, but not the transition between two entities
+    # Of the first token, all paths to it are counted, and no transition from another entity
     logs[spelled.firsts] = _pick(sums.before, rows, tags)[spelled.firsts]
     ends = sums.after - sums.totals[:, None]
     logs[spelled.lasts] += _pick(ends, rows, tags)[spelled.lasts]
@@ -88,7 +89,8 @@ def entity_marginals(
 def entity_products(scores: Array, entities: Entities) -> numpy.ndarray:
     """Return the product of the probabilities of each entity's tags, of independent tokens.
 
-    Equation 1 of the paper: a softmax for each token, whatever sequence may come of it.
+    Each token has a softmax of its own (equation 1 of the paper), whether or not the tags of
+    consecutive tokens may follow each other.
 
     scores (N, nO) float32: Scores of the tags of all tokens.
     entities (Entities): M entities, on the host.
@@ -119,6 +121,6 @@ def _pick(values: Array, rows: numpy.ndarray, columns: numpy.ndarray) -> numpy.n
 
 
 def _multiply(logs: numpy.ndarray, firsts: numpy.ndarray) -> numpy.ndarray:
-    """Return the products of probabilities that begin at each first, from their logarithms."""
+    """Multiply the probabilities of each entity's tokens, given their logarithms."""
     products = numpy.exp(numpy.add.reduceat(logs, firsts))
     return numpy.minimum(products, 1).astype("float32")

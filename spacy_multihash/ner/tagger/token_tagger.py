@@ -28,10 +28,11 @@ def token_tagger(
 ) -> TokenTagger:
     """Score the tags of all tokens at once: an affine function of each token's vector.
 
-    docs with N tokens in all -> scores (P, N, nO) float32, for each of the P passes through the
-    stack of an IteratedDilatedEncoder that ends `tok2vec`, when training on every pass. Else, in
-    prediction, and with other encoders, P is 1: the scores of the result. (Strubell et al. 2017,
-    equations 9 and 11: the same function of each pass.)
+    docs with N tokens in all -> scores (P, N, nO) float32.
+
+    If training is on every pass, and `tok2vec` ends with an IteratedDilatedEncoder, P is the number
+    of its passes. The function is the same for each pass (Strubell et al. 2017, equations 9 and
+    11). In prediction, and otherwise in training, P is 1, and the scores are those of the result.
 
     tok2vec (DocsEncoder): Docs -> vectors [(len(doc), W) float32].
     output (Model[Floats2d, Floats2d]): (N, W) -> (N, nO).
@@ -40,9 +41,9 @@ def token_tagger(
         `transitions` (nO, nO), from the row's tag to the column's. Loss and decoding use it, not
         this layer.
     word_dropout (float): The share of tokens that are taken as unknown in training, as long as
-        there is dropout at all.
+        there is any dropout.
     """
-    # Settings of training are no attrs: thinc would restore those of the weights.
+    # Settings of training are not attrs, as thinc would replace them by those of loaded weights.
     return Model(
         "token_tagger",
         partial(forward, every_pass, word_dropout),
@@ -109,9 +110,9 @@ def learns_transitions(model: Model) -> bool:
 
 
 def _has_passes(tok2vec: DocsEncoder) -> bool:
-    """Tell whether there is an embedding, an IteratedDilatedEncoder, and no more.
+    """Tell whether there is an embedding, then an IteratedDilatedEncoder, and nothing else.
 
-    As in spacy.Tok2Vec.v2: a chain of both, which it names.
+    spacy.Tok2Vec.v2 has the two as its layers, and a ref to each.
     """
     parts = [tok2vec.maybe_get_ref(name) for name in ("embed", "encode")]
     return tok2vec.layers == parts and tok2vec.layers[1].name == NAME

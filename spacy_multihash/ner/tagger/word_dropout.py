@@ -1,4 +1,4 @@
-"""Tokens whose features are taken as unknown while training."""
+"""Word dropout: tokens whose features are taken as unknown in training."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,10 +10,10 @@ from ...common.types import DocLike
 
 @dataclass(frozen=True)
 class MaskedDoc:
-    """A doc some of whose tokens are unknown: each of their attributes is 0, that of no string.
+    """A doc with unknown tokens: each of their attributes is 0, the id of no string.
 
-    It has what embedding layers ask of a doc. An id of 0 is row 0 in tables of symbols, "unknown",
-    one more symbol that is hashed, and no static vector.
+    It has what embedding layers ask of a doc, and no more. Tables of symbols take the id 0 to row
+    0, "unknown"; hash embeddings hash it like any other; and it has no static vector.
 
     doc (DocLike): The doc.
     unknown (numpy.ndarray): (len(doc),) bool.
@@ -32,7 +32,7 @@ class MaskedDoc:
         return len(self.doc)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (never returns)
-        """Raise AttributeError for what else an embedding may ask of a doc."""
+        """Raise AttributeError for all else that an embedding may ask of a doc."""
         raise AttributeError(_refusal(name))
 
     def __iter__(self) -> Any:  # noqa: ANN401 (never returns)
@@ -61,7 +61,7 @@ def _refusal(asked: str) -> str:
 def drop_words(docs: list[DocLike], rate: float) -> list[DocLike]:
     """Take each token as unknown with a probability (Dai and Le 2015).
 
-    A seed of numpy.random repeats the draws.
+    The seed of numpy.random decides the draws.
 
     rate (float): The probability, 0 for none.
     """
