@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from experiments.arms.dilated import DILATIONS
-from experiments.figures.report import (
+from experiments.figures.drawing import (
     BLACK,
     BLUE,
     GREEN,

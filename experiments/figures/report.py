@@ -1,115 +1,29 @@
 """The figures of docs/results.md, in the style of the report's."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from io import BytesIO
-from typing import TYPE_CHECKING, Any, Optional
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Optional
 
+from experiments.figures.drawing import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    Series,
+    draw_legend,
+    limits,
+    new_figure,
+    save_figure,
+)
+from experiments.figures.lines import Panel, line_figure
 from experiments.tables.report import STAND_IN, TABLES, WITH_STAND_IN, Group, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from experiments.tables.statistics import Results, Stat
 
-STYLE: dict[Any, Any] = {
-    "font.size": 8,
-    "axes.titlesize": 8,
-    "axes.labelsize": 8,
-    "legend.fontsize": 8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.grid.axis": "y",
-    "axes.axisbelow": True,
-    "grid.color": "#dddddd",
-    "grid.linewidth": 0.6,
-    "hatch.linewidth": 0.6,
-    "svg.hashsalt": "spacy-multihash",  # the same bytes each time
-}
-METADATA: dict[str, dict[str, Any]] = {"png": {"Software": None}, "svg": {"Date": None}}
-# Told apart without colours by hatch, marker and line as well: Okabe and Ito's colours.
-BLUE, ORANGE, GREEN, BLACK = "#0072b2", "#e69f00", "#009e73", "black"
 REPORT_LABEL = "the report"
-
-
-@dataclass(frozen=True)
-class Series:
-    """How a series looks.
-
-    color, hatch (str): Of bars.
-    marker, line (str): Of lines.
-    hollow (bool): Whether markers are white inside.
-    """
-
-    color: str
-    hatch: str = ""
-    marker: str = "o"
-    line: str = "-"
-    hollow: bool = False
-
-    def of_bars(self) -> dict[str, Any]:
-        """Return the arguments that make bars look so."""
-        edge = "white" if self.hatch else self.color
-        return {"facecolor": self.color, "hatch": self.hatch, "edgecolor": edge, "linewidth": 0}
-
-    def of_lines(self) -> dict[str, Any]:
-        """Return the arguments that make lines look so."""
-        return {
-            "color": self.color,
-            "marker": self.marker,
-            "markersize": 4.5,
-            "markerfacecolor": "white" if self.hollow else self.color,
-            "linestyle": self.line,
-            "linewidth": 1.1,
-        }
-
-
 REPORT_SERIES = Series(BLACK, marker="D", line=":", hollow=True)
-
-
-@dataclass(frozen=True)
-class Panel:
-    """Lines of one panel.
-
-    title (str): Its title.
-    series (Mapping): The numbers of each line, one for each tick, None where missing.
-    """
-
-    title: str
-    series: Mapping[str, Sequence[Optional["Stat"]]]
-
-
-@contextmanager
-def new_figure(width: float, height: float) -> Iterator["Figure"]:
-    """Yield a figure of a size in inches, drawn and saved in our style."""
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    defaults: dict[Any, Any] = dict(matplotlib.rcParamsDefault)  # whatever the user has set
-    defaults.pop("backend", None)
-    with matplotlib.rc_context(defaults | STYLE):
-        figure = Figure(figsize=(width, height), layout="constrained")
-        FigureCanvasAgg(figure)
-        yield figure
-
-
-def save_figure(figure: "Figure", name: str) -> dict[str, bytes]:
-    """Return the contents of the figure's files, the same each time."""
-    files = {}
-    for suffix, metadata in METADATA.items():
-        buffer = BytesIO()
-        figure.savefig(buffer, format=suffix, dpi=150, metadata=metadata)
-        files[f"{name}.{suffix}"] = buffer.getvalue()
-    return files
-
-
-def limits(stat: "Stat") -> Optional[float]:
-    """Return how far the error bar of a number goes: its sd, if there are several seeds."""
-    return stat.sd if stat.n > 1 else None
 
 
 def draw_bars(
@@ -154,59 +68,6 @@ def draw_bars(
     ax.set_xticks(range(len(labels)), labels)
     ax.set_ylim(0, 1)
     ax.tick_params(axis="x", length=0)
-
-
-def draw_lines(ax: "Axes", ticks: Sequence[str], panel: Panel, looks: Mapping[str, Series]) -> None:
-    """Draw the lines of a panel, broken where a number is missing, with sd as error bars."""
-    for i, (name, stats) in enumerate(panel.series.items()):
-        shift = 0.09 * (i - (len(panel.series) - 1) / 2)
-        ax.errorbar(
-            [x + shift for x in range(len(ticks))],
-            [float("nan") if stat is None else stat.mean for stat in stats],
-            yerr=[(limits(stat) if stat else None) or float("nan") for stat in stats],
-            elinewidth=0.8,
-            **looks[name].of_lines(),
-        )
-    ax.set_title(panel.title)
-    ax.set_xticks(range(len(ticks)), ticks)
-    ax.set_xlim(-0.5, len(ticks) - 0.5)
-
-
-def _same_span(axes: Sequence["Axes"], panels: Sequence[Panel]) -> None:
-    """Give all panels the same scale, so that slopes compare, each centred on its own numbers."""
-    bounds = []
-    for panel in panels:
-        stats = [stat for line in panel.series.values() for stat in line if stat is not None]
-        sds = [limits(stat) or 0.0 for stat in stats]
-        low = min((stat.mean - sd for stat, sd in zip(stats, sds, strict=True)), default=0.0)
-        high = max((stat.mean + sd for stat, sd in zip(stats, sds, strict=True)), default=0.0)
-        bounds.append((low, high))
-    span = 1.1 * max([high - low for low, high in bounds] + [0.02])
-    for ax, (low, high) in zip(axes, bounds, strict=True):
-        middle = (low + high) / 2
-        ax.set_ylim(middle - span / 2, middle + span / 2)
-        if low == high == 0.0:
-            ax.set_yticks([])
-            ax.text(0.5, 0.5, "missing", transform=ax.transAxes, ha="center", va="center")
-
-
-def _legend(figure: "Figure", looks: Mapping[str, Series], *, bars: bool) -> None:
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
-    handles: list[Any] = []
-    for name, look in looks.items():
-        if bars and not look.hollow:
-            handles.append(Patch(label=name, **look.of_bars()))
-        else:
-            line = {"linestyle": "none"} if bars else {}
-            handles.append(Line2D([], [], label=name, **{**look.of_lines(), **line}))
-    # Of 8 points, 16 letters an inch at least; a handle takes as much as 6.
-    letters = 16 * figure.get_figwidth()
-    widths = [len(name) + 6 for name in looks]
-    fits = sum(widths) <= letters
-    columns = len(handles) if fits else 2 if 2 * max(widths) <= letters else 1
-    figure.legend(handles=handles, loc="outside upper center", ncols=columns, frameon=False)
 
 
 def _numbers(
@@ -257,43 +118,11 @@ def bar_figure(
         shown = {
             label if label in drawn else f"{label} (missing)": look for label, look in looks.items()
         }
-        _legend(figure, {**shown, REPORT_LABEL: REPORT_SERIES}, bars=True)
+        draw_legend(figure, {**shown, REPORT_LABEL: REPORT_SERIES}, bars=True)
         return save_figure(figure, name)
 
 
-def line_figure(
-    name: str,
-    ticks: Sequence[str],
-    xlabel: str,
-    rows: Mapping[str, Sequence[Optional[Panel]]],
-    looks: Mapping[str, Series],
-) -> dict[str, bytes]:
-    """Draw panels of lines, one row of them for each set or kind of vectors.
-
-    name (str): The name of the files.
-    ticks (Sequence[str]): The places on the x axis, and what they are.
-    rows (Mapping): The panels of each row, by its label. None leaves a place empty.
-    looks (Mapping[str, Series]): How each series looks.
-    """
-    columns = max(map(len, rows.values()))
-    with new_figure(max(5.0, 1.55 * columns), 2.1 * len(rows) + 0.6) as figure:
-        grid = figure.subplots(len(rows), columns, squeeze=False)
-        shown = []
-        for axes, (ylabel, panels) in zip(grid, rows.items(), strict=True):
-            axes[0].set_ylabel(ylabel)
-            for ax, panel in zip(axes, panels, strict=True):
-                if panel is None:
-                    ax.set_axis_off()
-                    continue
-                draw_lines(ax, ticks, panel, looks)
-                shown.append((ax, panel))
-        _same_span([ax for ax, _ in shown], [panel for _, panel in shown])
-        figure.supxlabel(xlabel, fontsize=8)
-        _legend(figure, looks, bars=False)
-        return save_figure(figure, name)
-
-
-def _dataset_panels(
+def dataset_panels(
     results: "Results",
     table: Table,
     names: Mapping[str, Group],
@@ -326,7 +155,7 @@ def _hashes_figure(results: "Results") -> dict[str, bytes]:
     rows = {}
     for label, name in zip(ROWS, ("table-13", "table-14"), strict=True):
         groups = dict(zip(SEED_LOOKS, TABLES[name].groups, strict=True))
-        rows[label] = _dataset_panels(results, TABLES[name], groups, WITH_STAND_IN)
+        rows[label] = dataset_panels(results, TABLES[name], groups, WITH_STAND_IN)
     looks = {**SEED_LOOKS, REPORT_LABEL: REPORT_SERIES}
     return line_figure("figure-5", ("1", "2", "3", "4"), "hash functions", rows, looks)
 
@@ -336,13 +165,14 @@ def _min_freq_figure(results: "Results") -> dict[str, bytes]:
     rows = {}
     for label, name in zip(ROWS, ("table-15", "table-16"), strict=True):
         table = TABLES[name]
-        rows[label] = _dataset_panels(results, table, {"ours": table.groups[0]}, table.datasets)
+        rows[label] = dataset_panels(results, table, {"ours": table.groups[0]}, table.datasets)
     ticks = ("hash", "10", "5", "1")
     xlabel = "MultiHashEmbed (hash), or MultiEmbed with min_freq 10, 5 and 1"
     return line_figure("figure-6", ticks, xlabel, rows, looks)
 
 
-def _dead_seed_figure(results: "Results") -> dict[str, bytes]:
+def dead_seed_figure(results: "Results") -> dict[str, bytes]:
+    """Draw F1 with one and with two hash functions by the rows of NORM."""
     table = TABLES["dead-seed"]
     lines = list(table.groups[0].arms)
     half = len(lines) // 2
@@ -389,5 +219,5 @@ def make_figures(results: "Results") -> dict[str, bytes]:
         **bar_figure(results, "figure-4", "unseen test F1 ± sd", rows_4, looks),
         **_hashes_figure(results),
         **_min_freq_figure(results),
-        **_dead_seed_figure(results),
+        **dead_seed_figure(results),
     }

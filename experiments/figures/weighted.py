@@ -3,18 +3,17 @@
 from typing import TYPE_CHECKING
 
 from experiments.arms.tasks import AG_NEWS
-from experiments.figures.report import (
+from experiments.figures.drawing import (
     BLACK,
     BLUE,
     GREEN,
     ORANGE,
-    Panel,
     Series,
     limits,
-    line_figure,
     new_figure,
     save_figure,
 )
+from experiments.figures.lines import Panel, line_figure
 from experiments.tables.report import MULTI_HASH
 from experiments.tables.weighted import (
     BUDGET_DATASETS,
