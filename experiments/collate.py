@@ -13,8 +13,9 @@ from experiments.tables.corpora import corpus_tables, read_corpora
 from experiments.tables.dilated import DILATED_TABLES
 from experiments.tables.gains import render_gains
 from experiments.tables.markdown import markdown, render_summary, render_table
-from experiments.tables.report import TABLES, Table
+from experiments.tables.report import TABLES
 from experiments.tables.statistics import Results, load, read_report
+from experiments.tables.table import Table
 from experiments.tables.weighted import WEIGHTED_TABLES
 from spacy_multihash.common.files import write_bytes
 

@@ -15,7 +15,8 @@ from experiments.figures.drawing import (
     save_figure,
 )
 from experiments.figures.lines import Panel, line_figure
-from experiments.tables.report import STAND_IN, TABLES, WITH_STAND_IN, Group, Table
+from experiments.tables.report import TABLES
+from experiments.tables.table import STAND_IN, WITH_STAND_IN, Group, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

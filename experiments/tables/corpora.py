@@ -8,7 +8,7 @@ import srsly
 
 from experiments.arms.configs import ATTRS
 from experiments.arms.tasks import NER
-from experiments.tables.report import DATASETS, STAND_IN
+from experiments.tables.table import DATASETS, STAND_IN
 
 Stats = Mapping[str, Any]
 Report = Mapping[str, Any]

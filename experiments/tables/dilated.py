@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from experiments.arms.tasks import HASH_EMBED, SENTENCES
-from experiments.tables.report import ArmsT, Comparison, Group, Table, against
+from experiments.tables.table import ArmsT, Comparison, Group, Table, against
 
 DATASETS = ("conll-es", "wnut17", SENTENCES, "conll-nl")
 NER, TAGGER = "ner, maxout windows", "tagger_ner"

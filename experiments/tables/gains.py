@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from experiments.tables.markdown import conclude, markdown, signed
-from experiments.tables.report import METRICS, MULTI_HASH, Comparison, Group
+from experiments.tables.report import MULTI_HASH
 from experiments.tables.statistics import MISSING, Results
+from experiments.tables.table import METRICS, Comparison, Group
 from experiments.tables.weighted import (
     BUDGET_DATASETS,
     MULTI_WEIGHTED,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Optional
 
 from experiments.arms.tasks import CRF
-from experiments.tables.report import METRICS, SEEDS, STAND_IN, TABLES, Comparison, Group, Table
+from experiments.tables.report import TABLES
 from experiments.tables.statistics import (
     MISSING,
     RULE,
@@ -16,6 +16,7 @@ from experiments.tables.statistics import (
     difference,
     verdict,
 )
+from experiments.tables.table import METRICS, SEEDS, STAND_IN, Comparison, Group, Table
 
 NONE = "–"
 

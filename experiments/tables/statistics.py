@@ -11,7 +11,8 @@ import srsly
 from experiments.arms.tasks import CRF, HASH_EMBED, NER
 from experiments.runs.files import is_current, read_result
 from experiments.runs.grid import Run, parse_run
-from experiments.tables.report import METRICS, REPORT_N, TABLES, Group, Table
+from experiments.tables.report import TABLES
+from experiments.tables.table import METRICS, Group, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +22,7 @@ NUMBER = ["split", "part", "metric"]
 MISSING, ONE_SEED, NOISE = "missing", "one seed", "within noise"
 SAME, DIFFERS, HIGHER, LOWER = "same ordering", "differs", "higher", "lower"
 REPORT_TABLES = 17
+REPORT_N = 3  # "the average F1-score across three random seeds"
 VERDICTS = (SAME, NOISE, DIFFERS, HIGHER, LOWER, ONE_SEED, MISSING)
 RULE = """\
 A difference is *within noise* if its 95 % interval holds 0. The interval reaches t standard errors

@@ -8,7 +8,8 @@ import srsly
 from experiments.arms.configs import BUDGETS, base_width, budget_rows, weighted_cost, weighted_rows
 from experiments.arms.tasks import AG_NEWS, HASH_EMBED, TOPICS
 from experiments.arms.textcat import BASIC
-from experiments.tables.report import MULTI_HASH, Comparison, Group, Table, against
+from experiments.tables.report import MULTI_HASH
+from experiments.tables.table import Comparison, Group, Table, against
 
 BUDGET_DATASETS = ("wnut17", "conll-es")
 WEIGHTED = "weighted"

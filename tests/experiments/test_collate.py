@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from experiments.arms.tasks import CRF, HASH_EMBED, TASKS
 from experiments.runs.grid import Run, make_grid
-from experiments.tables.report import DATASETS, OURS, TABLES
+from experiments.tables.report import OURS, TABLES
+from experiments.tables.table import DATASETS
 from tests.helpers.paths import ROOT
 from tests.helpers.results import REPORT, write_result, write_results
 

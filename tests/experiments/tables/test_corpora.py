@@ -7,8 +7,8 @@ import pytest
 import srsly
 
 from experiments.tables.corpora import corpus_tables, read_corpora
-from experiments.tables.report import DATASETS, STAND_IN
 from experiments.tables.statistics import read_report
+from experiments.tables.table import DATASETS, STAND_IN
 from tests.helpers.paths import ROOT
 
 CORPORA = ROOT / "results" / "corpora"

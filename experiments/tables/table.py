@@ -1,0 +1,133 @@
+"""What a table is: its lines, its columns of numbers, and what is concluded from them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Optional
+
+from experiments.arms.tasks import NER, SENTENCES
+from experiments.runs.grid import NO_VECTORS, VECTORS
+
+# What a column of a table is made of, by the name that the report, or we, give it. None: never run.
+ArmsT = Mapping[str, Optional[str]]
+
+STAND_IN = "turku-one"
+# Another one cut into sentences, for docs/dilated-results.md only.
+DATASETS = tuple(name for name in NER.langs if name not in (STAND_IN, SENTENCES))
+WITH_STAND_IN = (*DATASETS, STAND_IN)
+SEEDS = (0, 1, 2)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How a number is shown.
+
+    header (str): Its name and unit.
+    ours, report (str): The formats of our numbers, and of the report's.
+    tie (float): Differences below this are none in the report, as it rounds.
+    """
+
+    header: str
+    ours: str = ".3f"
+    report: str = ".2f"
+    tie: float = 0.01
+
+
+METRICS = {
+    "p": Metric("P"),
+    "r": Metric("R"),
+    "f": Metric("F1"),
+    "error_increase": Metric("%", "+.1f", "+.0f", 1.0),
+    "accuracy": Metric("accuracy"),
+    "macro_f": Metric("macro F1"),
+    "parameters": Metric("parameters", ",.0f"),
+    "train_cpu_seconds": Metric("training, CPU s", ".0f"),
+    "model_mb": Metric("model, MB", ".1f"),
+    "words_per_second": Metric("words/s", ",.0f"),
+}
+
+
+@dataclass(frozen=True)
+class Group:
+    """Columns of a table: one of our numbers, and the report's beside it if it has any.
+
+    arms (ArmsT): The arm of each line, all groups of a table having the same lines.
+    metric (str): A key of `METRICS`.
+    split, part (str): The set, and all, seen or unseen entities; "" for facts of the training.
+    title (str): What tells the group from others of the same metric.
+    report (bool): Whether the report has this number.
+    """
+
+    arms: ArmsT
+    metric: str = "f"
+    split: str = ""
+    part: str = ""
+    title: str = ""
+    report: bool = False
+
+    @property
+    def header(self) -> str:
+        """The name of the group's columns."""
+        return ", ".join(filter(None, (self.title, METRICS[self.metric].header)))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two numbers whose order is a conclusion: the first minus the second.
+
+    A second line of None takes the number itself, which is a difference already.
+    """
+
+    first: tuple[Group, str]
+    second: Optional[tuple[Group, str]]
+    label: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the report, or one more.
+
+    name (str): The name in the markers of the page. "table-9" is the report's Table 9.
+    title (str): What it shows.
+    groups (tuple[Group, ...]): Its columns.
+    comparisons (tuple[Comparison, ...]): What is concluded, for each data set.
+    datasets (tuple[str, ...]): Its data sets, those without static vectors left out where needed.
+    vectors (bool): Whether the runs have static vectors.
+    note (str): What else must be said.
+    lines (str): What its lines are.
+    facts (Mapping[str, Mapping[str, str]]): Columns that no run tells: the text of each line, by
+        the column's header.
+    """
+
+    name: str
+    title: str
+    groups: tuple[Group, ...]
+    comparisons: tuple[Comparison, ...] = ()
+    datasets: tuple[str, ...] = DATASETS
+    vectors: bool = False
+    note: str = ""
+    lines: str = "embedding"
+    facts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    @property
+    def number(self) -> str:
+        """The number of the report's table, or "" for one of ours."""
+        return self.name.removeprefix("table-") if self.name.startswith("table-") else ""
+
+    def vectors_of(self, dataset: str) -> str:
+        """Return the static vectors of a data set's runs."""
+        return VECTORS[dataset] if self.vectors else NO_VECTORS
+
+
+def against(group: Group, base: str) -> tuple[Comparison, ...]:
+    """Compare every line of a group with one of them."""
+    return tuple(
+        Comparison((group, line), (group, base), _label(group, f"{line} – {base}"))
+        for line in group.arms
+        if line != base and group.arms[line]
+    )
+
+
+def _label(group: Group, text: str) -> str:
+    """Name a comparison after its group, or after its number if that is no score."""
+    title = group.title or ("" if group.metric in NER.metrics else group.header)
+    return f"{title}: {text}" if title else text
