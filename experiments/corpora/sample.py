@@ -15,7 +15,7 @@ import typer
 from spacy.tokens import DocBin
 from wasabi import msg
 
-from experiments.corpora import sample_words as material
+from experiments.corpora import sample_words
 from experiments.corpora.docs import tagged_doc
 from spacy_multihash.corpus.read import write_corpora
 
@@ -54,7 +54,9 @@ class Namer:
     own (Pool): The name words of this split alone; of train, the common ones.
     """
 
-    def __init__(self, rng: random.Random, common: material.Pool, own: material.Pool) -> None:
+    def __init__(
+        self, rng: random.Random, common: sample_words.Pool, own: sample_words.Pool
+    ) -> None:
         """Keep the source of randomness and the name words."""
         self.rng = rng
         self.common = common
@@ -66,7 +68,7 @@ class Namer:
         slot (str): PERSON, ORG, GPE, DAY, PERIOD or TIME.
         ambiguous (bool): Whether the name may be one that has other labels in other places.
         """
-        names = material.AMBIGUOUS_NAMES.get(slot)
+        names = sample_words.AMBIGUOUS_NAMES.get(slot)
         if ambiguous and names and self.rng.random() < AMBIGUOUS_SHARE:
             return [self.rng.choice(names)]
         makers = {
@@ -98,23 +100,23 @@ class Namer:
         company, city, rng = self.word("company"), self.word("city"), self.rng
         forms = [
             company,
-            f"{company} {rng.choice(material.COMPANY_FORMS)}",
+            f"{company} {rng.choice(sample_words.COMPANY_FORMS)}",
             f"{self.word('surname')} & {self.word('surname')}",
-            f"{rng.choice(material.INSTITUTIONS_OF)} {city}",
-            f"{city} {rng.choice(material.INSTITUTIONS)}",
+            f"{rng.choice(sample_words.INSTITUTIONS_OF)} {city}",
+            f"{city} {rng.choice(sample_words.INSTITUTIONS)}",
             "".join(rng.choices("ABCDEFGIKLMNOPRSTU", k=rng.choice((3, 3, 4)))),
         ]
         return rng.choices(forms, weights=(35, 25, 10, 10, 12, 8))[0]
 
     def _gpe(self) -> str:
         city = self.word("city")
-        forms = [city, f"{self.rng.choice(material.CITY_PREFIXES)} {city}", f"{city} County"]
+        forms = [city, f"{self.rng.choice(sample_words.CITY_PREFIXES)} {city}", f"{city} County"]
         return self.rng.choices(forms, weights=(70, 20, 10))[0]
 
     def _day(self) -> str:
         rng = self.rng
         month = rng.randrange(12)
-        name = material.MONTHS[month]
+        name = sample_words.MONTHS[month]
         day, year = rng.randint(1, 28), rng.randint(1950, 2029)
         forms = [
             f"{day} {name} {year}",
@@ -122,13 +124,13 @@ class Namer:
             f"{name} {day}",
             f"{year}-{month + 1:02}-{day:02}",
             f"{day:02}/{month + 1:02}/{year}",
-            rng.choice(material.WEEKDAYS),
+            rng.choice(sample_words.WEEKDAYS),
         ]
         return rng.choice(forms)
 
     def _period(self) -> str:
         rng = self.rng
-        month, season = rng.choice(material.MONTHS), rng.choice(material.SEASONS)
+        month, season = rng.choice(sample_words.MONTHS), rng.choice(sample_words.SEASONS)
         year = rng.randint(1950, 2029)
         forms = [month, f"{month} {year}", f"{season} {year}", str(year), f"the {year // 10 * 10}s"]
         return rng.choice(forms)
@@ -145,7 +147,7 @@ def make_sentence(rng: random.Random, namer: Namer, known: frozenset[str]) -> Se
     known (frozenset[str]): The name words of all splits; no misspelling yields one of them.
     """
     is_plain = rng.random() < PLAIN_SHARE
-    template = rng.choice(material.PLAIN_TEMPLATES if is_plain else material.TEMPLATES)
+    template = rng.choice(sample_words.PLAIN_TEMPLATES if is_plain else sample_words.TEMPLATES)
     roll = rng.random()
     words: list[str] = []
     tags: list[str] = []
@@ -155,17 +157,17 @@ def make_sentence(rng: random.Random, namer: Namer, known: frozenset[str]) -> Se
             filled, labels = [slot], ["O"]
         elif key == "brand":
             filled, labels = [namer.word("brand")], ["O"]
-        elif key in material.FILLERS:
-            filled, labels = [rng.choice(material.FILLERS[key])], ["O"]
+        elif key in sample_words.FILLERS:
+            filled, labels = [rng.choice(sample_words.FILLERS[key])], ["O"]
         else:
             choices = key.split("|")
             choice = rng.choice(choices)
-            label = material.LABELS[choice]
+            label = sample_words.LABELS[choice]
             # Where the context does not tell the label, an ambiguous name would be a mere guess.
             filled = namer.name(choice, ambiguous=len(choices) == 1)
             labels = [f"B-{label}"] + [f"I-{label}"] * (len(filled) - 1)
             if label != "DATE":
-                filled = material.distort(rng, filled, roll, known)
+                filled = sample_words.distort(rng, filled, roll, known)
         words.extend(filled)
         tags.extend(labels)
     if tags[0] == "O":
@@ -179,7 +181,7 @@ def make_sentences(seed: int) -> dict[str, list[Sentence]]:
     seed (int): The same seed gives the same sentences.
     """
     rng = random.Random(seed)
-    pools = material.make_pools(rng)
+    pools = sample_words.make_pools(rng)
     known = frozenset(word for pool in pools.values() for words in pool.values() for word in words)
     splits = {}
     for split, size in SIZES.items():

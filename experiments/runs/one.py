@@ -21,7 +21,7 @@ from thinc.api import Config
 from wasabi import msg
 
 from experiments.arms.tasks import CRF, NER
-from experiments.runs import crf
+from experiments.runs.crf import predict_crf, train_crf
 from experiments.runs.files import FORMAT, is_done, read_result, results_path
 from experiments.runs.grid import (
     NO_VECTORS,
@@ -173,11 +173,11 @@ def _run_spacy(run: Run) -> tuple[Language, Tagger, dict[str, Any]]:
 def _run_crf(run: Run) -> tuple[Language, Tagger, dict[str, Any]]:
     nlp = spacy.blank(run.lang)
     model = run.folder / "model.crfsuite"
-    training = crf.train_crf(read_docs(run.corpus("train"), nlp.vocab), model)
+    training = train_crf(read_docs(run.corpus("train"), nlp.vocab), model)
 
     def tag(examples: list[Example]) -> None:
         # The gold docs, without their entities: unlike the predicted ones they have sentences.
-        docs = crf.predict_crf(model, (example.reference for example in examples))
+        docs = predict_crf(model, (example.reference for example in examples))
         for example, doc in zip(examples, docs, strict=True):
             example.predicted = doc
 

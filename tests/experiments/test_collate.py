@@ -21,10 +21,22 @@ pytest.importorskip("pandas", reason="pandas is not installed: pip install -e '.
 pytest.importorskip("scipy", reason="scipy is not installed: pip install -e '.[plots]'")
 
 from experiments import collate
-from experiments.tables import statistics as run_results
 from experiments.tables.gains import render_gains
 from experiments.tables.markdown import needed_runs, render_summary, render_table
-from experiments.tables.statistics import Difference, Stat, difference, verdict
+from experiments.tables.statistics import (
+    FACTORS,
+    NUMBER,
+    Difference,
+    Results,
+    Stat,
+    difference,
+    load,
+    read_report,
+    read_results,
+    report_stats,
+    summarise,
+    verdict,
+)
 from experiments.tables.weighted import WEIGHTED_TABLES
 
 CORPORA = ROOT / "results" / "corpora"
@@ -78,8 +90,8 @@ def test_facts_of_a_table_are_of_its_lines() -> None:
 
 
 def test_report_has_every_number_that_is_declared() -> None:
-    report = run_results.report_stats(run_results.read_report(REPORT))
-    results = run_results.Results(frozenset(), {}, report)
+    report = report_stats(read_report(REPORT))
+    results = Results(frozenset(), {}, report)
     for table in TABLES.values():
         for group in table.groups:
             found = {
@@ -103,8 +115,8 @@ def test_mean_and_standard_deviation_are_those_over_seeds(f_scores: list[float])
         ("conll-es", "norm", "no-vectors", seed, "dev", "all", "f", f)
         for seed, f in enumerate(f_scores)
     ]
-    columns = [*run_results.FACTORS, "seed", *run_results.NUMBER, "value"]
-    (stat,) = run_results.summarise(pd.DataFrame(lines, columns=columns)).values()
+    columns = [*FACTORS, "seed", *NUMBER, "value"]
+    (stat,) = summarise(pd.DataFrame(lines, columns=columns)).values()
     n = len(f_scores)
     mean = sum(f_scores) / n
     assert stat.n == n
@@ -120,7 +132,7 @@ def test_increase_of_the_error_is_against_the_same_seed(tmp_path: Path) -> None:
     base, norm = [0.7, 0.8, 0.75], [0.6, 0.7]
     write_results(tmp_path, "conll-nl", HASH_EMBED, base)
     write_results(tmp_path, "conll-nl", "norm", norm)
-    stats = dict(run_results.load(tmp_path, REPORT).stats)
+    stats = dict(load(tmp_path, REPORT).stats)
     expected = [100 * ((1 - f) / (1 - b) - 1) for f, b in zip(norm, base, strict=False)]
     key = ("no-vectors", "test", "all", "error_increase")
     found = stats.pop(("conll-nl", "norm", *key))
@@ -132,7 +144,7 @@ def test_increase_of_the_error_is_against_the_same_seed(tmp_path: Path) -> None:
 def test_increase_of_an_error_of_zero_is_left_out(tmp_path: Path) -> None:
     write_results(tmp_path, "conll-nl", HASH_EMBED, [1.0])
     write_results(tmp_path, "conll-nl", "norm", [0.9])
-    stats = run_results.load(tmp_path, REPORT).stats
+    stats = load(tmp_path, REPORT).stats
     assert ("conll-nl", "norm", "no-vectors", "test", "all", "error_increase") not in stats
 
 
@@ -188,7 +200,7 @@ def test_verdict_follows_the_rule(
 def test_table_shows_ours_beside_the_report_s_and_what_is_missing(tmp_path: Path) -> None:
     write_results(tmp_path, "conll-es", HASH_EMBED, [0.76, 0.78, 0.77])
     write_results(tmp_path, "conll-es", MULTI_EMBED, [0.70])
-    text = render_table(run_results.load(tmp_path, REPORT), TABLES["table-9"])
+    text = render_table(load(tmp_path, REPORT), TABLES["table-9"])
     assert text.startswith("**Table 9. Test, no vectors, default rows.** 4 of 42 runs.")
     (hash_embed,) = rows_of(text, "conll-es", "MultiHashEmbed")
     assert hash_embed[2:6] == ["3", "0.770 ± 0.010", "0.77 ± 0.01", "+0.000"]
@@ -202,14 +214,14 @@ def test_table_shows_ours_beside_the_report_s_and_what_is_missing(tmp_path: Path
 
 def test_stand_in_is_never_beside_the_report_s_numbers(tmp_path: Path) -> None:
     write_results(tmp_path, "turku-one", HASH_EMBED, [0.7, 0.8])
-    text = render_table(run_results.load(tmp_path, REPORT), TABLES["table-9"])
+    text = render_table(load(tmp_path, REPORT), TABLES["table-9"])
     (line,) = rows_of(text, "turku-one (not in the report)", "MultiHashEmbed")
     assert line[4:6] == ["–", "–"]
 
 
 def test_vectors_are_named_beside_the_data_set(tmp_path: Path) -> None:
     write_result(tmp_path, Run("conll-es", HASH_EMBED, "es_e5_words"), 0.8)
-    text = render_table(run_results.load(tmp_path, REPORT), TABLES["table-7"])
+    text = render_table(load(tmp_path, REPORT), TABLES["table-7"])
     assert rows_of(text, "conll-es (es_e5_words)", "MultiHashEmbed")[0][3] == "0.800 (n=1)"
 
 
@@ -219,7 +231,7 @@ def test_conclusions_follow_the_numbers_of_the_tables(tmp_path: Path) -> None:
     write_results(tmp_path, "wnut17", HASH_EMBED, [0.20, 0.21, 0.22])
     write_results(tmp_path, "wnut17", MULTI_EMBED, [0.10, 0.11, 0.12])
     write_results(tmp_path, "anem", CRF, [0.49])
-    results = run_results.load(tmp_path, REPORT)
+    results = load(tmp_path, REPORT)
     text = render_table(results, TABLES["table-9"])
     assert rows_of(text, "anem", "MultiHashEmbed – MultiEmbed")[0][-1] == "same ordering"
     assert rows_of(text, "wnut17", "MultiHashEmbed – MultiEmbed")[0][-1] == "differs"
@@ -237,7 +249,7 @@ def test_weighted_models_are_compared_at_each_budget(tmp_path: Path) -> None:
     write_results(tmp_path, "wnut17", "budget_1_percent_hashes_2", [0.15, 0.16, 0.17])
     write_results(tmp_path, "wnut17", "weighted_budget_1_percent", [0.15, 0.16, 0.17])
     write_results(tmp_path, "wnut17", "weighted_near_zero_budget_1_percent", [0.20, 0.21, 0.22])
-    text = render_table(run_results.load(tmp_path, REPORT), WEIGHTED_TABLES["budgets"])
+    text = render_table(load(tmp_path, REPORT), WEIGHTED_TABLES["budgets"])
     assert " 18 of 72 runs. " in text.splitlines()[0]
     assert "[results.md](results.md#" in text.splitlines()[0]
     zero, one = (f"MultiWeightedHashEmbed, importance starts {at}" for at in ("near zero", "at 1"))
@@ -267,7 +279,7 @@ def test_gains_are_those_of_the_budgets_in_short(tmp_path: Path) -> None:
     write_results(tmp_path, "wnut17", "weighted_near_zero", [0.30, 0.31, 0.32])
     write_results(tmp_path, "conll-es", "budget_10_percent", [0.70])
     write_results(tmp_path, "conll-es", "weighted_near_zero_budget_10_percent", [0.69])
-    text = render_gains(run_results.load(tmp_path, REPORT))
+    text = render_gains(load(tmp_path, REPORT))
     (whole,) = rows_of(text, "100 %")
     assert all(re.fullmatch(r"\+0.100 ± 0.02\d, higher", cell) for cell in whole[1:3])
     assert whole[3:] == ["missing"] * 2
@@ -278,7 +290,7 @@ def test_gains_are_those_of_the_budgets_in_short(tmp_path: Path) -> None:
 def test_classifiers_stand_beside_the_paper_s_numbers(tmp_path: Path) -> None:
     write_results(tmp_path, "ag-news", "hash_embed", [0.905, 0.906, 0.907])
     write_results(tmp_path, "ag-news", "hashing_trick", [0.900, 0.901, 0.902])
-    text = render_table(run_results.load(tmp_path, REPORT), WEIGHTED_TABLES["text-classification"])
+    text = render_table(load(tmp_path, REPORT), WEIGHTED_TABLES["text-classification"])
     assert "trained on all of AG News" in text and "not comparable" in text
     (line,) = rows_of(text, "ag-news", "hash embedding")
     benchmark = srsly.read_json(ROOT / "benchmarks" / "results" / "textcat.json")
@@ -296,7 +308,7 @@ def test_classifiers_stand_beside_the_paper_s_numbers(tmp_path: Path) -> None:
 def test_results_with_numbers_that_are_no_longer_shown_are_read(tmp_path: Path) -> None:
     speeds = {"words_per_second": 9e5, "train_words_per_second": 2e5}
     write_result(tmp_path, Run("ag-news", "hash_embed"), 0.9, **speeds)
-    metrics = set(run_results.read_results(tmp_path)["metric"])
+    metrics = set(read_results(tmp_path)["metric"])
     assert metrics == {"accuracy", "macro_f", "train_cpu_seconds", "parameters", "model_mb"}
 
 
@@ -307,7 +319,7 @@ def test_runs_of_a_crf_count_once() -> None:
 
 
 def test_empty_folder_makes_tables_in_which_all_is_missing(tmp_path: Path) -> None:
-    results = run_results.load(tmp_path, REPORT)
+    results = load(tmp_path, REPORT)
     assert render_summary(results).startswith("0 of ")
     for table in ALL_TABLES:
         text = render_table(results, table)
@@ -381,13 +393,13 @@ def test_missing_page_or_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(
         FileNotFoundError, match=r"no folder .*runs\. Run: python -m experiments run-grid"
     ):
-        run_results.read_results(tmp_path / "runs")
+        read_results(tmp_path / "runs")
 
 
 def test_results_of_another_format_are_refused(tmp_path: Path) -> None:
     write_result(tmp_path, Run("anem", "norm"), 0.5, format=2)
     with pytest.raises(ValueError, match=r"seed0\.json holds results in format 2, these scripts"):
-        run_results.read_results(tmp_path)
+        read_results(tmp_path)
 
 
 def test_half_a_file_is_refused(tmp_path: Path) -> None:
@@ -396,7 +408,7 @@ def test_half_a_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
         ValueError, match=r"seed0\.json holds no JSON .*Delete it, and run it again"
     ):
-        run_results.read_results(tmp_path)
+        read_results(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -413,13 +425,13 @@ def test_incomplete_results_are_refused(tmp_path: Path, values: dict[str, Any]) 
     with pytest.raises(
         ValueError, match=r"seed0\.json is no complete result, .*Delete it, and run"
     ):
-        run_results.read_results(tmp_path)
+        read_results(tmp_path)
 
 
 def test_a_file_that_says_another_run_is_refused(tmp_path: Path) -> None:
     write_result(tmp_path, Run("anem", "norm"), 0.5, seed=1)
     with pytest.raises(ValueError, match=r"is the run anem/norm/no-vectors/seed1; its path says "):
-        run_results.read_results(tmp_path)
+        read_results(tmp_path)
 
 
 def test_results_of_another_config_are_refused(tmp_path: Path) -> None:
@@ -428,7 +440,7 @@ def test_results_of_another_config_are_refused(tmp_path: Path) -> None:
         ValueError,
         match=r"seed0\.json was made with another config .*: python -m experiments run-one",
     ):
-        run_results.read_results(tmp_path)
+        read_results(tmp_path)
 
 
 def test_two_files_of_one_run_are_refused(tmp_path: Path) -> None:
@@ -437,7 +449,7 @@ def test_two_files_of_one_run_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
         ValueError, match=r"run anem/norm/no-vectors/seed0, as .*seed0\.json does; its path says "
     ):
-        run_results.read_results(tmp_path)
+        read_results(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -455,7 +467,7 @@ def test_a_run_of_no_experiment_is_refused(tmp_path: Path, name: str, message: s
     srsly.write_json(target, {**srsly.read_json(path), "dataset": dataset, "arm": arm})
     path.unlink()
     with pytest.raises(ValueError, match=message):
-        run_results.read_results(tmp_path)
+        read_results(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -470,7 +482,7 @@ def test_damaged_numbers_of_the_report_are_refused(tmp_path: Path, text: str, me
     path = tmp_path / "report.json"
     path.write_text(text)
     with pytest.raises(ValueError, match=message):
-        run_results.read_report(path)
+        read_report(path)
 
 
 def test_command_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,12 +9,23 @@ from spacy.tokens import Doc
 from spacy.util import load_config, load_model_from_config, registry
 from thinc.api import Config, NumpyOps
 
-from experiments.arms import configs as make_configs
+from experiments.arms.arm import Arm
+from experiments.arms.configs import (
+    ABLATIONS,
+    ARMS,
+    BUDGETS,
+    HEADER,
+    TRAINING,
+    WEIGHTED_HASHES,
+    make_config,
+    make_configs,
+    weighted_rows,
+)
 from experiments.arms.dilated import DILATED
 from experiments.arms.textcat import TEXTCAT
 from tests.helpers.paths import ROOT
 
-NAMES = sorted(make_configs.ARMS)
+NAMES = sorted(ARMS)
 
 
 def is_textcat(name: str) -> bool:
@@ -24,9 +35,9 @@ def is_textcat(name: str) -> bool:
 @pytest.mark.parametrize("name", NAMES)
 def test_config_is_what_the_script_makes(name: str) -> None:
     text = (ROOT / "configs" / f"{name}.cfg").read_text("utf8")
-    arm = make_configs.ARMS[name]
-    made = make_configs.make_config(arm)
-    assert text.startswith(make_configs.HEADER.format(base=arm.base))
+    arm = ARMS[name]
+    made = make_config(arm)
+    assert text.startswith(HEADER.format(base=arm.base))
     # not the text: versions of confection differ in how they write a list
     config, expected = (Config().from_str(each, interpolate=False) for each in (text, made))
     assert config == expected
@@ -82,15 +93,15 @@ def test_encoder_settings_are_those_of_the_report() -> None:
 
 
 def test_configs_are_written_below_the_folder(tmp_path: Path) -> None:
-    paths = make_configs.make_configs(tmp_path)
+    paths = make_configs(tmp_path)
     assert sorted(paths) == sorted(tmp_path.rglob("*.cfg"))
     assert len(paths) == len(NAMES)
 
 
 def test_a_path_that_the_base_lacks_is_refused() -> None:
-    arm = make_configs.Arm({"training.patienec": 3})
+    arm = Arm({"training.patienec": 3})
     with pytest.raises(KeyError, match="base.cfg has no training.patienec"):
-        make_configs.make_config(arm)
+        make_config(arm)
 
 
 def config_without(name: str, *sections: str) -> Config:
@@ -109,7 +120,7 @@ def config_without(name: str, *sections: str) -> Config:
 EMBEDDING = ("components.tok2vec.model.embed", "initialize.before_init")
 
 
-@pytest.mark.parametrize("name", make_configs.ABLATIONS)
+@pytest.mark.parametrize("name", ABLATIONS)
 def test_ablations_differ_from_the_base_only_in_embedding_and_tables(name: str) -> None:
     # spaCy's own layers are the baseline, with its own encoder of the same sizes
     encoder = "components.tok2vec.model.encode.@architectures"
@@ -117,7 +128,7 @@ def test_ablations_differ_from_the_base_only_in_embedding_and_tables(name: str) 
     assert config_without(f"ablation/{name}", *parts) == config_without("conll-es", *parts)
 
 
-@pytest.mark.parametrize("name", make_configs.TRAINING)
+@pytest.mark.parametrize("name", TRAINING)
 def test_training_arms_differ_from_the_base_only_in_training_and_embedding(name: str) -> None:
     # unk_dropout is a setting of training that belongs to MultiEmbed
     embedded = "_unk_" in name or name.endswith("_weighted")
@@ -168,13 +179,13 @@ def test_config_of_several_labels_has_all_that_they_need() -> None:
     )
 
 
-@pytest.mark.parametrize("share", make_configs.BUDGETS)
+@pytest.mark.parametrize("share", BUDGETS)
 def test_budgets_with_two_hashes_differ_in_nothing_else(share: str) -> None:
     names = [f"ablation/budget_{share}", f"ablation/budget_{share}_hashes_2"]
     hashes = "components.tok2vec.model.embed.num_hashes"
     assert config_without(names[0], hashes) == config_without(names[1], hashes)
     embed = load_config(ROOT / f"configs/{names[1]}.cfg")["components"]["tok2vec"]["model"]["embed"]
-    assert embed["num_hashes"] == make_configs.WEIGHTED_HASHES
+    assert embed["num_hashes"] == WEIGHTED_HASHES
 
 
 @pytest.mark.parametrize(
@@ -213,8 +224,8 @@ SIZES = st.lists(st.integers(1, 100_000), min_size=1, max_size=5)
 def test_weighted_rows_come_next_to_the_parameters_of_a_plain_table(
     rows: list[int], width: int
 ) -> None:
-    num_hashes = make_configs.WEIGHTED_HASHES
-    for plain, weighted in zip(rows, make_configs.weighted_rows(rows, width), strict=True):
+    num_hashes = WEIGHTED_HASHES
+    for plain, weighted in zip(rows, weighted_rows(rows, width), strict=True):
         costs = [n * width + 10 * n * num_hashes for n in (weighted, weighted + 1)]
         assert costs[0] <= plain * width < costs[1]
 

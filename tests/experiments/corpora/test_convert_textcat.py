@@ -13,7 +13,6 @@ from spacy.tokens import Doc, DocBin
 from spacy.training import Corpus
 
 from experiments.arms.tasks import AG_NEWS, TEXTCAT
-from experiments.corpora import convert_textcat as convert_module
 from experiments.corpora.convert_textcat import (
     CSV_FILES,
     DEV_SHARE,
@@ -240,7 +239,7 @@ def test_real_texts_are_all_split(
         summary.docs += 1
 
     # tokens take long, and do not decide where a text goes
-    monkeypatch.setattr(convert_module, "add_labelled", count)
+    monkeypatch.setattr("experiments.corpora.convert_textcat.add_labelled", count)
     summaries = convert_textcat(shared / "datasets" / "textcat", tmp_path)
     splits = {summary.split: summary.docs for summary in summaries}
     assert splits == {"train": TEXTCAT.train_docs[AG_NEWS], "dev": 2341, "test": 7600}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import DocBin
 
-from experiments.corpora import sample_words as material
+from experiments.corpora import sample_words
 from experiments.corpora.sample import (
     SIZES,
     SampleSummary,
@@ -85,16 +85,16 @@ def test_every_slot_is_filled(splits: Splits) -> None:
 
 
 def test_pools_share_no_word() -> None:
-    pools = material.make_pools(random.Random(0))
+    pools = sample_words.make_pools(random.Random(0))
     words = [w.lower() for pool in pools.values() for kind in pool.values() for w in kind]
-    ambiguous = {n.lower() for names in material.AMBIGUOUS_NAMES.values() for n in names}
-    assert len(set(words)) == len(words) == sum(material.POOL_SIZES.values())
+    ambiguous = {n.lower() for names in sample_words.AMBIGUOUS_NAMES.values() for n in names}
+    assert len(set(words)) == len(words) == sum(sample_words.POOL_SIZES.values())
     assert ambiguous.isdisjoint(words)
 
 
 @pytest.mark.parametrize("held_out", ["dev", "test"])
 def test_held_out_names_occur_in_their_split_only(splits: Splits, held_out: str) -> None:
-    pool = material.make_pools(random.Random(0))[held_out]
+    pool = sample_words.make_pools(random.Random(0))[held_out]
     own = {word.lower() for words in pool.values() for word in words}
     for split, sentences in splits.items():
         found = own.intersection(word.lower() for s in sentences for word in s.words)
@@ -115,9 +115,9 @@ def test_each_ambiguous_name_has_two_labels_or_more_in_train(splits: Splits) -> 
             if tag[0] == "B" and ends:
                 labels[word].add(tag[2:])
     slots = defaultdict(set)
-    for slot, names in material.AMBIGUOUS_NAMES.items():
+    for slot, names in sample_words.AMBIGUOUS_NAMES.items():
         for name in names:
-            slots[name].add(material.LABELS[slot])
+            slots[name].add(sample_words.LABELS[slot])
     assert {"Washington", "Paris", "Jordan", "Ford", "Chelsea", "Amazon", "May"} <= set(slots)
     two = {name: expected for name, expected in slots.items() if len(expected) >= 2}
     assert set(two) == set(slots)
@@ -136,27 +136,27 @@ def test_some_names_are_lower_case(splits: Splits) -> None:
 
 def test_distort_lowers_misspells_or_keeps_by_the_roll() -> None:
     rng = random.Random(0)
-    lower, typo = material.LOWER_SHARE, material.TYPO_SHARE
+    lower, typo = sample_words.LOWER_SHARE, sample_words.TYPO_SHARE
     words = ["Benson", "Holding"]
-    assert material.distort(rng, words, lower / 2, frozenset()) == ["benson", "holding"]
-    assert material.distort(rng, words, lower + typo, frozenset()) == words
-    misspelt = material.distort(rng, words, lower + typo / 2, frozenset())
+    assert sample_words.distort(rng, words, lower / 2, frozenset()) == ["benson", "holding"]
+    assert sample_words.distort(rng, words, lower + typo, frozenset()) == words
+    misspelt = sample_words.distort(rng, words, lower + typo / 2, frozenset())
     assert sum(a != b for a, b in zip(words, misspelt, strict=True)) == 1
 
 
 def test_distort_makes_no_known_word_and_leaves_short_words() -> None:
     rng = random.Random(0)
-    roll = material.LOWER_SHARE
+    roll = sample_words.LOWER_SHARE
     known = frozenset({"Benon", "Bensno"})
-    typos = {material.distort(rng, ["Benson"], roll, known)[0] for _ in range(500)}
+    typos = {sample_words.distort(rng, ["Benson"], roll, known)[0] for _ in range(500)}
     assert len(typos) > 20
     assert typos.isdisjoint(known)
-    assert material.distort(rng, ["Jo"], roll, frozenset()) == ["Jo"]
+    assert sample_words.distort(rng, ["Jo"], roll, frozenset()) == ["Jo"]
 
 
 @given(st.text("abcXYZ", min_size=3, max_size=9), st.integers(0, 2**32))
 def test_misspell_changes_a_word_but_not_its_first_letter(word: str, seed: int) -> None:
-    typo = material.misspell(random.Random(seed), word)
+    typo = sample_words.misspell(random.Random(seed), word)
     assert typo != word
     assert typo[0] == word[0]
     assert abs(len(typo) - len(word)) <= 1

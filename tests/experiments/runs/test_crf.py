@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc, DocBin, Span
 from spacy.vocab import Vocab
 
-from experiments.runs import crf
 from experiments.runs.crf import (
+    PARAMS,
     crf_cli,
     features,
     gold_tags,
@@ -90,9 +90,9 @@ def test_features_see_two_words_to_each_side(words: list[str], data: st.DataObje
 
 def test_settings_hash_changes_with_settings_and_features(monkeypatch: pytest.MonkeyPatch) -> None:
     digests = {settings_hash(), settings_hash()}
-    monkeypatch.setitem(crf.PARAMS, "c1", 3.0)
+    monkeypatch.setitem(PARAMS, "c1", 3.0)
     digests.add(settings_hash())
-    monkeypatch.setattr(crf, "features", lambda words: [["bias"]] * len(words))
+    monkeypatch.setattr("experiments.runs.crf.features", lambda words: [["bias"]] * len(words))
     digests.add(settings_hash())
     assert len(digests) == 3
 
@@ -147,7 +147,7 @@ def test_train_crf_tells_what_it_took(tmp_path: Path) -> None:
     training = train_crf(make_docs(5), tmp_path / "new" / "model")
     assert 0 < training.seconds < 10
     assert 0 < training.cpu_seconds < 10
-    assert 0 < training.iterations <= crf.PARAMS["max_iterations"]
+    assert 0 < training.iterations <= PARAMS["max_iterations"]
     info = open_crf(tmp_path / "new" / "model").info()
     assert training.features == len(info.state_features) + len(info.transitions)
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["model"]
@@ -305,9 +305,9 @@ def test_a_missing_python_crfsuite_names_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pycrfsuite", None)
-    assert crf.settings_hash()
+    assert settings_hash()
     with pytest.raises(ImportError, match=r"python -m pip install -e '\.\[crf\]'"):
-        crf.train_crf([], tmp_path / "model")
+        train_crf([], tmp_path / "model")
 
 
 # The command

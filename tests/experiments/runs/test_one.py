@@ -11,8 +11,7 @@ from spacy.training import Example
 from thinc.api import Config
 
 from experiments.arms.tasks import CRF, HASH_EMBED
-from experiments.runs import grid
-from experiments.runs import one as run_one
+from experiments.runs import grid, one
 from experiments.runs.files import is_done, read_result, results_path
 from experiments.runs.grid import Run
 from experiments.runs.scores import category_scores
@@ -35,7 +34,7 @@ def small_run_config(run: Run) -> Config:
 @pytest.fixture(autouse=True)
 def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for module in (grid, run_one):
+    for module in (grid, one):
         monkeypatch.setattr(module, "run_config", small_run_config)
     folder = tmp_path / "corpus" / "wnut17"
     folder.mkdir(parents=True)
@@ -51,11 +50,11 @@ def forbid_training(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*args: Any) -> None:
         raise AssertionError("trained again")
 
-    monkeypatch.setattr(run_one, "spacy_train", fail)
+    monkeypatch.setattr(one, "spacy_train", fail)
 
 
 def test_result_holds_the_scores_of_the_best_model() -> None:
-    result = run_one.run_one(RUN)
+    result = one.run_one(RUN)
     assert result == read_result(results_path(RUN))
     for split in ("dev", "test"):
         corpus = RUN.corpus(split)
@@ -81,18 +80,18 @@ def test_result_holds_the_scores_of_the_best_model() -> None:
 
 
 def test_a_run_with_results_is_not_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    result = run_one.run_one(RUN)
+    result = one.run_one(RUN)
     shutil.rmtree(RUN.folder)
     forbid_training(monkeypatch)
     assert is_done(RUN)
-    assert run_one.run_one(RUN) == result
+    assert one.run_one(RUN) == result
 
 
 def test_a_trained_run_without_results_is_only_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
-    result = run_one.run_one(RUN)
+    result = one.run_one(RUN)
     results_path(RUN).unlink()
     forbid_training(monkeypatch)
-    again = run_one.run_one(RUN)
+    again = one.run_one(RUN)
     assert {**again, "words_per_second": 0} == {**result, "words_per_second": 0}
 
 
@@ -100,20 +99,20 @@ def test_an_interrupted_training_begins_anew() -> None:
     RUN.folder.mkdir(parents=True)
     (RUN.folder / "log.jsonl").write_text("half")
     (RUN.folder / "model-best").mkdir()
-    assert run_one.run_one(RUN)["steps"] == 20
+    assert one.run_one(RUN)["steps"] == 20
 
 
 def test_results_of_another_config_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = run_one.run_one(RUN)
+    before = one.run_one(RUN)
     monkeypatch.setitem(SETTINGS, "dropout", 0.2)
     assert not is_done(RUN)
-    after = run_one.run_one(RUN)
+    after = one.run_one(RUN)
     assert before["config_hash"] != after["config_hash"]
 
 
 def test_crf_is_run_by_the_same_command() -> None:
     run = Run("wnut17", CRF)
-    result = run_one.run_one(run)
+    result = one.run_one(run)
     assert is_done(run)
     assert (result["steps"], result["best_step"]) == (None, None)
     assert 0 < result["dev"]["seen"]["f"] <= 1
@@ -122,7 +121,7 @@ def test_crf_is_run_by_the_same_command() -> None:
 
 def test_a_part_without_entities_has_no_scores() -> None:
     write_corpus(RUN.corpus("train"), make_docs(10))
-    result = run_one.run_one(RUN)
+    result = one.run_one(RUN)
     assert result["dev"]["unseen"] == {"p": None, "r": None, "f": None}
 
 
@@ -139,30 +138,30 @@ def test_a_damaged_result_is_named(text: str, message: str) -> None:
     path.parent.mkdir(parents=True)
     path.write_text(text)
     with pytest.raises(ValueError, match=message):
-        run_one.run_one(RUN)
+        one.run_one(RUN)
     assert path.read_text() == text
 
 
 def test_missing_corpus_is_named() -> None:
     RUN.corpus("train").unlink()
     with pytest.raises(FileNotFoundError, match=r"train\.spacy"):
-        run_one.run_one(Run("wnut17", CRF))
+        one.run_one(Run("wnut17", CRF))
 
 
 def test_a_run_that_another_process_is_at_is_refused_and_left() -> None:
     RUN.folder.mkdir(parents=True)
     (RUN.folder / "model-best").mkdir()
-    with run_one.locked(RUN):
+    with one.locked(RUN):
         with pytest.raises(ValueError, match=r"Another process is at the run .*seed0\.lock"):
-            run_one.run_one(RUN)
+            one.run_one(RUN)
     assert (RUN.folder / "model-best").is_dir()
 
 
 def test_command_says_what_came_out(capsys: pytest.CaptureFixture[str]) -> None:
-    run_one.run_one_cli(Run("wnut17", CRF).name)
+    one.run_one_cli(Run("wnut17", CRF).name)
     assert "wnut17/crf/no-vectors/seed0: F1 " in capsys.readouterr().out
     with pytest.raises(SystemExit, match="1"):
-        run_one.run_one_cli("wnut17/none/no-vectors/seed0")
+        one.run_one_cli("wnut17/none/no-vectors/seed0")
     assert "Unknown arm 'none'" in capsys.readouterr().out
 
 
@@ -192,7 +191,7 @@ def small_classifier(monkeypatch: pytest.MonkeyPatch) -> None:
         config["training"]["optimizer"]["learn_rate"] = 0.1
         return config
 
-    for module in (grid, run_one):
+    for module in (grid, one):
         monkeypatch.setattr(module, "run_config", small)
 
 
@@ -202,19 +201,19 @@ def test_a_corpus_of_another_size_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     forbid_training(monkeypatch)
     message = "train.spacy has 10 docs, but the results of ag-news are of 44,830. Move results/runs"
     with pytest.raises(ValueError, match=message):
-        run_one.run_one(run)
+        one.run_one(run)
 
 
 @pytest.mark.usefixtures("topics", "small_classifier")
 def test_a_classifier_is_run_by_the_same_command(capsys: pytest.CaptureFixture[str]) -> None:
-    result = run_one.run_one(TOPICS_RUN)
+    result = one.run_one(TOPICS_RUN)
     assert is_done(TOPICS_RUN)
     for split in ("dev", "test"):
         assert result[split] == {"all": {"accuracy": 1.0, "macro_f": 1.0}}
     assert result["parameters"] == 50 * 20 + 500 * 2 + 20 * 2 + 2
     assert not [name for name in result if name.endswith("words_per_second")]
     assert result["model_bytes"] > 4 * result["parameters"]
-    run_one.run_one_cli(TOPICS_RUN.name)
+    one.run_one_cli(TOPICS_RUN.name)
     assert "accuracy 1.0000 on dev, 1.0000" in " ".join(capsys.readouterr().out.split())
 
 

@@ -13,9 +13,15 @@ import srsly
 from distributed import LocalCluster
 
 from experiments.arms.tasks import CRF, HASH_EMBED
-from experiments.runs import run as run_grid
 from experiments.runs.files import FORMAT, results_path
 from experiments.runs.grid import Run
+from experiments.runs.run import (
+    SKIPPED,
+    expected_seconds,
+    open_executor,
+    run_grid,
+    run_grid_cli,
+)
 from tests.helpers.paths import ROOT
 
 RUNS = [Run("wnut17", HASH_EMBED, seed=seed) for seed in range(3)]
@@ -31,7 +37,9 @@ sys.exit(3 if sys.argv[1].endswith("seed1") else 0)
 def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "stand_in.py").write_text(STAND_IN)
-    monkeypatch.setattr(run_grid, "COMMAND", [sys.executable, str(tmp_path / "stand_in.py")])
+    monkeypatch.setattr(
+        "experiments.runs.run.COMMAND", [sys.executable, str(tmp_path / "stand_in.py")]
+    )
     (tmp_path / "corpus" / "wnut17").mkdir(parents=True)
     (tmp_path / "corpus" / "wnut17" / "train.spacy").touch()
 
@@ -45,7 +53,7 @@ def write_result(run: Run, **values: Any) -> None:
 
 def outcomes(executor: Executor, **options: Any) -> dict[Run, str]:
     ended: dict[Run, str] = {}
-    run_grid.run_grid(RUNS, executor, on_done=ended.__setitem__, **options)
+    run_grid(RUNS, executor, on_done=ended.__setitem__, **options)
     return ended
 
 
@@ -88,28 +96,28 @@ def test_a_dask_cluster_runs_the_same_tasks() -> None:
     with LocalCluster(
         n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
     ) as cluster:
-        with run_grid.open_executor(1, cluster.scheduler_address) as executor:
+        with open_executor(1, cluster.scheduler_address) as executor:
             ended = outcomes(executor)
     assert [bool(ended[run]) for run in RUNS] == [False, True, False]
 
 
 def test_nothing_starts_that_does_not_fit_the_budget() -> None:
     write_result(Run("wnut17", "orth"), train_seconds=100.0)
-    assert outcomes(ThreadPoolExecutor(1), budget=90.0) == dict.fromkeys(RUNS, run_grid.SKIPPED)
+    assert outcomes(ThreadPoolExecutor(1), budget=90.0) == dict.fromkeys(RUNS, SKIPPED)
     assert ran() == []
     assert list(outcomes(ThreadPoolExecutor(1), budget=110.0).values()).count("") == 2
 
 
 def test_expected_time_is_the_median_of_the_data_set_or_else_of_all() -> None:
-    assert run_grid.expected_seconds(RUNS[:1]) == {RUNS[0]: 0.0}
+    assert expected_seconds(RUNS[:1]) == {RUNS[0]: 0.0}
     for seed, seconds in enumerate((10.0, 30.0, 20.0)):
         write_result(Run("wnut17", "orth", seed=seed), train_seconds=seconds)
     write_result(Run("wnut17", CRF), train_seconds=1.0)
     write_result(Run("anem", "orth"), train_seconds=1000.0)
     other = Run("archaeo", "orth")
-    assert run_grid.expected_seconds([RUNS[0], other]) == {RUNS[0]: 20.0, other: 25.0}
+    assert expected_seconds([RUNS[0], other]) == {RUNS[0]: 20.0, other: 25.0}
     crf = Run("anem", CRF)
-    assert run_grid.expected_seconds([crf]) == {crf: 1.0}
+    assert expected_seconds([crf]) == {crf: 1.0}
 
 
 def test_termination_ends_the_processes_of_runs(tmp_path: Path) -> None:
@@ -118,10 +126,10 @@ def test_termination_ends_the_processes_of_runs(tmp_path: Path) -> None:
     )
     code = (
         "import sys; from concurrent.futures import ThreadPoolExecutor; from pathlib import Path; "
-        f"sys.path.insert(0, {str(ROOT)!r}); from experiments.runs import run as run_grid; "
+        f"sys.path.insert(0, {str(ROOT)!r}); from experiments.runs import run; "
         "from experiments.runs.grid import Run; "
-        "run_grid.COMMAND = [sys.executable, str(Path('stand_in.py').resolve())]; "
-        "run_grid.run_grid([Run('wnut17', 'orth')], ThreadPoolExecutor(1))"
+        "run.COMMAND = [sys.executable, str(Path('stand_in.py').resolve())]; "
+        "run.run_grid([Run('wnut17', 'orth')], ThreadPoolExecutor(1))"
     )
     process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
     for _ in range(600):
@@ -135,10 +143,10 @@ def test_termination_ends_the_processes_of_runs(tmp_path: Path) -> None:
 def test_command_runs_what_is_missing_and_says_what_failed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(run_grid, "make_grid", lambda: RUNS)
-    monkeypatch.setattr(run_grid, "is_done", lambda run: run.seed == 0)
+    monkeypatch.setattr("experiments.runs.run.make_grid", lambda: RUNS)
+    monkeypatch.setattr("experiments.runs.run.is_done", lambda run: run.seed == 0)
     with pytest.raises(SystemExit, match="1"):
-        run_grid.run_grid_cli(["wnut17/*"], workers=2, budget=None, dask=None, list_only=False)
+        run_grid_cli(["wnut17/*"], workers=2, budget=None, dask=None, list_only=False)
     assert ran() == [f"wnut17-multi_hash_embed-no-vectors-seed{seed}" for seed in (1, 2)]
     said = capsys.readouterr()
     assert "1 runs failed" in said.out and "exit status 3" in said.out
@@ -148,9 +156,9 @@ def test_command_runs_what_is_missing_and_says_what_failed(
 def test_command_lists_what_is_missing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(run_grid, "make_grid", lambda: RUNS)
-    monkeypatch.setattr(run_grid, "is_done", lambda run: run.seed == 0)
-    run_grid.run_grid_cli(["*seed[01]"], workers=1, budget=None, dask=None, list_only=True)
+    monkeypatch.setattr("experiments.runs.run.make_grid", lambda: RUNS)
+    monkeypatch.setattr("experiments.runs.run.is_done", lambda run: run.seed == 0)
+    run_grid_cli(["*seed[01]"], workers=1, budget=None, dask=None, list_only=True)
     assert capsys.readouterr().out.splitlines() == [
         f"done     {RUNS[0].name}",
         f"missing  {RUNS[1].name}",
@@ -161,8 +169,10 @@ def test_command_lists_what_is_missing(
 def test_runs_whose_corpus_is_not_converted_are_left_out(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(run_grid, "make_grid", lambda: [RUNS[0], Run("ontonotes", HASH_EMBED)])
-    run_grid.run_grid_cli(["*"], workers=1, budget=None, dask=None, list_only=False)
+    monkeypatch.setattr(
+        "experiments.runs.run.make_grid", lambda: [RUNS[0], Run("ontonotes", HASH_EMBED)]
+    )
+    run_grid_cli(["*"], workers=1, budget=None, dask=None, list_only=False)
     assert ran() == ["wnut17-multi_hash_embed-no-vectors-seed0"]
     said = " ".join(capsys.readouterr().out.split())
     assert "1 runs are left out: they need the corpus ontonotes (python -m spacy" in said
@@ -171,17 +181,17 @@ def test_runs_whose_corpus_is_not_converted_are_left_out(
 
 def test_command_refuses_a_pattern_that_fits_no_run(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="1"):
-        run_grid.run_grid_cli(["conll-xx/*"], workers=1, budget=None, dask=None, list_only=False)
+        run_grid_cli(["conll-xx/*"], workers=1, budget=None, dask=None, list_only=False)
     assert "No run fits conll-xx/*. See the names with --list." in capsys.readouterr().out
 
 
 def test_damaged_results_stop_the_command(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(run_grid, "make_grid", lambda: RUNS)
+    monkeypatch.setattr("experiments.runs.run.make_grid", lambda: RUNS)
     write_result(RUNS[0], format=99)
     with pytest.raises(SystemExit, match="1"):
-        run_grid.run_grid_cli(["*"], workers=1, budget=None, dask=None, list_only=False)
+        run_grid_cli(["*"], workers=1, budget=None, dask=None, list_only=False)
     assert "results in format 99" in capsys.readouterr().out.replace("\n", " ")
 
 
