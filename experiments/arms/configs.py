@@ -14,7 +14,7 @@ from wasabi import msg
 
 from experiments.arms.arm import Arm
 from experiments.arms.dilated import DILATED
-from experiments.arms.textcat import MULTILABEL, TEXTCAT, normal_init, uniform_init
+from experiments.arms.textcat import CLASSIFIERS, MULTILABEL, normal_init, uniform_init
 from spacy_multihash.embed.weighted_layer import IMPORTANCE_ROWS, IMPORTANCE_SD
 
 HERE = Path(__file__).resolve().parent
@@ -229,7 +229,7 @@ ARMS = {
     **{f"ablation/{name}": arm for name, arm in ABLATIONS.items()},
     **{f"training/{name}": arm for name, arm in TRAINING.items()},
     **{f"dilated/{name}": arm for name, arm in DILATED.items()},
-    **{f"textcat/{name}": arm for name, arm in TEXTCAT.items()},
+    **{f"textcat/{name}": arm for name, arm in CLASSIFIERS.items()},
     "textcat/multilabel": MULTILABEL,
 }
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from experiments.arms.arm import Arm
 from experiments.arms.configs import ABLATIONS, DATASETS, RECOMMENDED_ARM, TRAINING
 from experiments.arms.dilated import DILATED
-from experiments.arms.textcat import TEXTCAT as TEXTCAT_ARMS
+from experiments.arms.textcat import CLASSIFIERS
 
 CRF = "crf"
 SENTENCES = "conll-nl-sentences"
@@ -55,7 +55,7 @@ NER = Task(
 AG_NEWS, TOPICS = "ag-news", "topics"
 TEXTCAT = Task(
     {AG_NEWS: "en", TOPICS: "en"},
-    TEXTCAT_ARMS,
+    CLASSIFIERS,
     (),
     {"accuracy": "accuracy", "macro_f": "macro F1"},
     "accuracy",

@@ -70,7 +70,7 @@ def _spacy(architecture: str, **values: Any) -> Arm:  # noqa: ANN401 (values of 
     return Arm(SPACY_DEFAULTS, {MODEL: model}, base=BASE)
 
 
-TEXTCAT = {
+CLASSIFIERS = {
     "hash_embed": Arm(base=BASE),
     "hashing_trick": _hashing_trick(MILLION),
     "hashing_trick_equal": _hashing_trick(200_000),

@@ -22,7 +22,7 @@ from experiments.arms.configs import (
     weighted_rows,
 )
 from experiments.arms.dilated import DILATED
-from experiments.arms.textcat import TEXTCAT
+from experiments.arms.textcat import CLASSIFIERS
 from tests.helpers.paths import ROOT
 
 NAMES = sorted(ARMS)
@@ -152,7 +152,7 @@ def test_dilated_arms_differ_from_the_base_only_in_encoder_or_component(name: st
 MODEL = "components.textcat.model"
 
 
-@pytest.mark.parametrize("name", TEXTCAT)
+@pytest.mark.parametrize("name", CLASSIFIERS)
 def test_classifiers_differ_from_the_base_only_in_model_and_dictionary(name: str) -> None:
     defaults = ("training.dropout", "training.optimizer.L2") if name in ("bow", "cnn") else ()
     parts = (MODEL, "initialize.before_init", *defaults)
