@@ -8,13 +8,16 @@ from typing import Annotated
 import typer
 from wasabi import msg
 
+import experiments.figures.dilated
+import experiments.figures.report
+import experiments.figures.weighted
 from experiments.runs.files import RESULTS
 from experiments.tables.corpora import corpus_tables, read_corpora
 from experiments.tables.dilated import DILATED_TABLES
 from experiments.tables.gains import render_gains
 from experiments.tables.markdown import markdown, render_summary, render_table
 from experiments.tables.report import TABLES
-from experiments.tables.statistics import Results, load, read_report
+from experiments.tables.statistics import Results, load_results, read_report
 from experiments.tables.table import Table
 from experiments.tables.weighted import WEIGHTED_TABLES
 from spacy_multihash.common.files import write_bytes
@@ -70,16 +73,12 @@ def collate(folder: Path, corpora: Path, report: Path, docs: Path) -> Results:
 
     Nothing is written if anything of it cannot be made.
     """
-    from experiments.figures.dilated import make_dilated_figures
-    from experiments.figures.report import make_figures
-    from experiments.figures.weighted import make_weighted_figures
-
     for name in (PAGE, *PAGES):
         if not (docs / name).is_file():
             raise FileNotFoundError(
                 f"There is no page {docs / name}. Write it, with a marker a table."
             )
-    results = load(folder, report)
+    results = load_results(folder, report)
     blocks = {"summary": render_summary(results)}
     blocks |= {name: render_table(results, table) for name, table in TABLES.items()}
     for name, lines in corpus_tables(read_corpora(corpora), read_report(report)).items():
@@ -94,9 +93,9 @@ def collate(folder: Path, corpora: Path, report: Path, docs: Path) -> Results:
         for page, of_page in pages.items()
     }
     figures = {
-        **make_figures(results),
-        **make_weighted_figures(results),
-        **make_dilated_figures(results),
+        **experiments.figures.report.make_figures(results),
+        **experiments.figures.weighted.make_figures(results),
+        **experiments.figures.dilated.make_figures(results),
     }
     for name, data in figures.items():
         write_bytes(docs / "figures" / name, data)

@@ -115,6 +115,6 @@ def _scores_figure(results: "Results") -> dict[str, bytes]:
         return save_figure(figure, "dilated-scores")
 
 
-def make_dilated_figures(results: "Results") -> dict[str, bytes]:
+def make_figures(results: "Results") -> dict[str, bytes]:
     """Draw all figures, and return the contents of the files by name."""
     return {**_field_figure(), **_scores_figure(results)}

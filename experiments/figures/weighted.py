@@ -95,6 +95,6 @@ def _textcat_figure(results: "Results") -> dict[str, bytes]:
         return save_figure(figure, "textcat-accuracy")
 
 
-def make_weighted_figures(results: "Results") -> dict[str, bytes]:
+def make_figures(results: "Results") -> dict[str, bytes]:
     """Draw all figures, and return the contents of each file by its name."""
     return {**_budget_figure(results), **_textcat_figure(results)}

@@ -217,7 +217,7 @@ def _report_numbers(value: Any, part: str) -> Iterator[tuple[str, str, Stat]]:  
         yield (part, name, stat) if name in METRICS else (name, "error_increase", stat)
 
 
-def load(folder: Path, report: Path) -> Results:
+def load_results(folder: Path, report: Path) -> Results:
     """Read our results and the report's."""
     import pandas as pd
 

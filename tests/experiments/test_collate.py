@@ -30,7 +30,7 @@ from experiments.tables.statistics import (
     Results,
     Stat,
     difference,
-    load,
+    load_results,
     read_report,
     read_results,
     report_stats,
@@ -132,7 +132,7 @@ def test_increase_of_the_error_is_against_the_same_seed(tmp_path: Path) -> None:
     base, norm = [0.7, 0.8, 0.75], [0.6, 0.7]
     write_results(tmp_path, "conll-nl", HASH_EMBED, base)
     write_results(tmp_path, "conll-nl", "norm", norm)
-    stats = dict(load(tmp_path, REPORT).stats)
+    stats = dict(load_results(tmp_path, REPORT).stats)
     expected = [100 * ((1 - f) / (1 - b) - 1) for f, b in zip(norm, base, strict=False)]
     key = ("no-vectors", "test", "all", "error_increase")
     found = stats.pop(("conll-nl", "norm", *key))
@@ -144,7 +144,7 @@ def test_increase_of_the_error_is_against_the_same_seed(tmp_path: Path) -> None:
 def test_increase_of_an_error_of_zero_is_left_out(tmp_path: Path) -> None:
     write_results(tmp_path, "conll-nl", HASH_EMBED, [1.0])
     write_results(tmp_path, "conll-nl", "norm", [0.9])
-    stats = load(tmp_path, REPORT).stats
+    stats = load_results(tmp_path, REPORT).stats
     assert ("conll-nl", "norm", "no-vectors", "test", "all", "error_increase") not in stats
 
 
@@ -200,7 +200,7 @@ def test_verdict_follows_the_rule(
 def test_table_shows_ours_beside_the_report_s_and_what_is_missing(tmp_path: Path) -> None:
     write_results(tmp_path, "conll-es", HASH_EMBED, [0.76, 0.78, 0.77])
     write_results(tmp_path, "conll-es", MULTI_EMBED, [0.70])
-    text = render_table(load(tmp_path, REPORT), TABLES["table-9"])
+    text = render_table(load_results(tmp_path, REPORT), TABLES["table-9"])
     assert text.startswith("**Table 9. Test, no vectors, default rows.** 4 of 42 runs.")
     (hash_embed,) = rows_of(text, "conll-es", "MultiHashEmbed")
     assert hash_embed[2:6] == ["3", "0.770 ± 0.010", "0.77 ± 0.01", "+0.000"]
@@ -214,14 +214,14 @@ def test_table_shows_ours_beside_the_report_s_and_what_is_missing(tmp_path: Path
 
 def test_stand_in_is_never_beside_the_report_s_numbers(tmp_path: Path) -> None:
     write_results(tmp_path, "turku-one", HASH_EMBED, [0.7, 0.8])
-    text = render_table(load(tmp_path, REPORT), TABLES["table-9"])
+    text = render_table(load_results(tmp_path, REPORT), TABLES["table-9"])
     (line,) = rows_of(text, "turku-one (not in the report)", "MultiHashEmbed")
     assert line[4:6] == ["–", "–"]
 
 
 def test_vectors_are_named_beside_the_data_set(tmp_path: Path) -> None:
     write_result(tmp_path, Run("conll-es", HASH_EMBED, "es_e5_words"), 0.8)
-    text = render_table(load(tmp_path, REPORT), TABLES["table-7"])
+    text = render_table(load_results(tmp_path, REPORT), TABLES["table-7"])
     assert rows_of(text, "conll-es (es_e5_words)", "MultiHashEmbed")[0][3] == "0.800 (n=1)"
 
 
@@ -231,7 +231,7 @@ def test_conclusions_follow_the_numbers_of_the_tables(tmp_path: Path) -> None:
     write_results(tmp_path, "wnut17", HASH_EMBED, [0.20, 0.21, 0.22])
     write_results(tmp_path, "wnut17", MULTI_EMBED, [0.10, 0.11, 0.12])
     write_results(tmp_path, "anem", CRF, [0.49])
-    results = load(tmp_path, REPORT)
+    results = load_results(tmp_path, REPORT)
     text = render_table(results, TABLES["table-9"])
     assert rows_of(text, "anem", "MultiHashEmbed – MultiEmbed")[0][-1] == "same ordering"
     assert rows_of(text, "wnut17", "MultiHashEmbed – MultiEmbed")[0][-1] == "differs"
@@ -249,7 +249,7 @@ def test_weighted_models_are_compared_at_each_budget(tmp_path: Path) -> None:
     write_results(tmp_path, "wnut17", "budget_1_percent_hashes_2", [0.15, 0.16, 0.17])
     write_results(tmp_path, "wnut17", "weighted_budget_1_percent", [0.15, 0.16, 0.17])
     write_results(tmp_path, "wnut17", "weighted_near_zero_budget_1_percent", [0.20, 0.21, 0.22])
-    text = render_table(load(tmp_path, REPORT), WEIGHTED_TABLES["budgets"])
+    text = render_table(load_results(tmp_path, REPORT), WEIGHTED_TABLES["budgets"])
     assert " 18 of 72 runs. " in text.splitlines()[0]
     assert "[results.md](results.md#" in text.splitlines()[0]
     zero, one = (f"MultiWeightedHashEmbed, importance starts {at}" for at in ("near zero", "at 1"))
@@ -279,7 +279,7 @@ def test_gains_are_those_of_the_budgets_in_short(tmp_path: Path) -> None:
     write_results(tmp_path, "wnut17", "weighted_near_zero", [0.30, 0.31, 0.32])
     write_results(tmp_path, "conll-es", "budget_10_percent", [0.70])
     write_results(tmp_path, "conll-es", "weighted_near_zero_budget_10_percent", [0.69])
-    text = render_gains(load(tmp_path, REPORT))
+    text = render_gains(load_results(tmp_path, REPORT))
     (whole,) = rows_of(text, "100 %")
     assert all(re.fullmatch(r"\+0.100 ± 0.02\d, higher", cell) for cell in whole[1:3])
     assert whole[3:] == ["missing"] * 2
@@ -290,7 +290,7 @@ def test_gains_are_those_of_the_budgets_in_short(tmp_path: Path) -> None:
 def test_classifiers_stand_beside_the_paper_s_numbers(tmp_path: Path) -> None:
     write_results(tmp_path, "ag-news", "hash_embed", [0.905, 0.906, 0.907])
     write_results(tmp_path, "ag-news", "hashing_trick", [0.900, 0.901, 0.902])
-    text = render_table(load(tmp_path, REPORT), WEIGHTED_TABLES["text-classification"])
+    text = render_table(load_results(tmp_path, REPORT), WEIGHTED_TABLES["text-classification"])
     assert "trained on all of AG News" in text and "not comparable" in text
     (line,) = rows_of(text, "ag-news", "hash embedding")
     benchmark = srsly.read_json(ROOT / "benchmarks" / "results" / "textcat.json")
@@ -319,7 +319,7 @@ def test_runs_of_a_crf_count_once() -> None:
 
 
 def test_empty_folder_makes_tables_in_which_all_is_missing(tmp_path: Path) -> None:
-    results = load(tmp_path, REPORT)
+    results = load_results(tmp_path, REPORT)
     assert render_summary(results).startswith("0 of ")
     for table in ALL_TABLES:
         text = render_table(results, table)
@@ -333,9 +333,9 @@ def test_page_is_rebuilt_between_its_markers_with_the_same_bytes(
 ) -> None:
     # the figures have tests of their own
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-    for what in ("report.make_figures", "weighted.make_weighted_figures"):
-        figures: Any = lambda _, name=what: {f"{name}.png": name.encode()}  # noqa: E731
-        monkeypatch.setattr(f"experiments.figures.{what}", figures)
+    for page in ("report", "weighted", "dilated"):
+        figures: Any = lambda _, name=page: {f"{name}.png": name.encode()}  # noqa: E731
+        monkeypatch.setattr(f"experiments.figures.{page}.make_figures", figures)
     write_results(tmp_path / "runs", "conll-es", HASH_EMBED, [0.76, 0.78])
     page = make_pages(tmp_path)
     others = [tmp_path / name for name in collate.PAGES]

@@ -16,6 +16,7 @@ pytest.importorskip("scipy", reason="scipy is not installed: pip install -e '.[p
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from experiments.figures import weighted
 from experiments.figures.drawing import Series
 from experiments.figures.lines import Panel, draw_lines
 from experiments.figures.report import (
@@ -27,9 +28,8 @@ from experiments.figures.report import (
     draw_bars,
     make_figures,
 )
-from experiments.figures.weighted import make_weighted_figures
 from experiments.tables.report import TABLES
-from experiments.tables.statistics import Results, Stat, load, read_report, report_stats
+from experiments.tables.statistics import Results, Stat, load_results, read_report, report_stats
 from tests.helpers.results import REPORT, write_results
 
 NAMES = ("dead-seed", "figure-3", "figure-4", "figure-5", "figure-6")
@@ -108,7 +108,7 @@ def test_panels_have_ours_the_report_s_and_none_without_vectors(
 ) -> None:
     write_results(tmp_path, "conll-es", "hashes_1", [0.7, 0.8])
     write_results(tmp_path, "conll-es", HASH_EMBED, [0.6])
-    results = load(tmp_path, ROOT / "results" / "report_tables.json")
+    results = load_results(tmp_path, ROOT / "results" / "report_tables.json")
     table = TABLES["table-13"]
     groups = dict(zip(SEED_LOOKS, table.groups, strict=True))
     first, *_, last = dataset_panels(results, table, groups, ("conll-es", "turku-one"))
@@ -136,6 +136,6 @@ def test_legends_lie_within_their_figures(monkeypatch: pytest.MonkeyPatch) -> No
     for module in ("lines", "report", "weighted"):
         monkeypatch.setattr(f"experiments.figures.{module}.save_figure", check)
     make_figures(Results(frozenset(), {}, {}))
-    make_weighted_figures(Results(frozenset(), {}, {}))
+    weighted.make_figures(Results(frozenset(), {}, {}))
     assert {"budgets", "textcat-accuracy", "figure-3", "figure-6"} <= set(within)
     assert all(within.values()), within
