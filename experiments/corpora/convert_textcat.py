@@ -2,7 +2,6 @@
 
 import csv
 from collections.abc import Iterator
-from dataclasses import astuple
 from pathlib import Path
 from random import Random
 from typing import Annotated, NamedTuple
@@ -13,7 +12,7 @@ import typer
 from spacy.tokens import DocBin
 from wasabi import msg
 
-from experiments.corpora.docs import LabelSummary, add_labelled, read_lines
+from experiments.corpora.docs import LabelSummary, add_labelled, read_lines, show_summaries
 from spacy_multihash.corpus.read import write_corpora
 
 LABELS = ("Business", "Sci/Tech", "Sports", "World")
@@ -152,9 +151,3 @@ def convert_textcat_cli(
         msg.fail("Could not convert AG News", error, exits=1)
     msg.good("Converted AG News", output)
     show_summaries(summaries)
-
-
-def show_summaries(summaries: list[LabelSummary]) -> None:
-    """Print what came out for each split."""
-    rows = [(row[0], *(f"{n:,}" for n in row[1:])) for row in map(astuple, summaries)]
-    msg.table(rows, header=("split", "docs", "tokens"), divider=True, aligns=("l", "r", "r"))

@@ -1,15 +1,16 @@
-"""What the scripts that make corpora share: lines, documents as read, tags, and Docs of them."""
+"""What the commands that make corpora share: lines of files, records, tags and docs."""
 
 import gzip
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
+from wasabi import msg
 
 
 class Record(NamedTuple):
@@ -67,6 +68,12 @@ def add_labelled(
     doc_bin.add(doc)
     summary.docs += 1
     summary.tokens += len(doc)
+
+
+def show_summaries(summaries: list[LabelSummary]) -> None:
+    """Print the counts of each split as a table."""
+    rows = [(row[0], *(f"{n:,}" for n in row[1:])) for row in map(astuple, summaries)]
+    msg.table(rows, header=("split", "docs", "tokens"), divider=True, aligns=("l", "r", "r"))
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:

@@ -14,8 +14,7 @@ import typer
 from spacy.tokens import DocBin
 from wasabi import msg
 
-from experiments.corpora.convert_textcat import show_summaries
-from experiments.corpora.docs import LabelSummary, add_labelled
+from experiments.corpora.docs import LabelSummary, add_labelled, show_summaries
 from experiments.corpora.sample import make_sentences
 from experiments.corpora.sample_words import MIDDLES, ROOTS
 from spacy_multihash.corpus.read import write_corpora
