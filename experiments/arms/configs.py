@@ -1,7 +1,7 @@
-"""Make every config in configs/ from a base and the differences declared here.
+"""Make every config in configs/ from a base and its differences from it.
 
-Those of dilated convolutions are declared in dilated_arms.py, of text classification in
-textcat_arms.py.
+The differences are declared here, in dilated.py for dilated convolutions, and in textcat.py for
+text classification.
 """
 
 from collections.abc import Mapping

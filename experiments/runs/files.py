@@ -32,8 +32,8 @@ def read_result(path: Path) -> dict[str, Any]:
     found = result.get("format") if isinstance(result, dict) else None
     if found != FORMAT:
         raise ValueError(
-            f"{path} holds results in format {found}, these scripts read format {FORMAT}. Use the "
-            "scripts that wrote it, or another folder of results."
+            f"{path} holds results in format {found}, but this version reads format {FORMAT}. Use "
+            "the version that wrote it, or another folder of results."
         )
     return result
 

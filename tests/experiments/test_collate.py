@@ -398,7 +398,9 @@ def test_missing_page_or_folder_is_an_error(tmp_path: Path) -> None:
 
 def test_results_of_another_format_are_refused(tmp_path: Path) -> None:
     write_result(tmp_path, Run("anem", "norm"), 0.5, format=2)
-    with pytest.raises(ValueError, match=r"seed0\.json holds results in format 2, these scripts"):
+    with pytest.raises(
+        ValueError, match=r"seed0\.json holds results in format 2, but this version"
+    ):
         read_results(tmp_path)
 
 

@@ -33,7 +33,7 @@ def is_textcat(name: str) -> bool:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_config_is_what_the_script_makes(name: str) -> None:
+def test_config_is_what_the_command_makes(name: str) -> None:
     text = (ROOT / "configs" / f"{name}.cfg").read_text("utf8")
     arm = ARMS[name]
     made = make_config(arm)

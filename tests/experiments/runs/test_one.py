@@ -129,7 +129,10 @@ def test_a_part_without_entities_has_no_scores() -> None:
     ("text", "message"),
     [
         ('{"format": 1, "data', r"seed0\.json holds no JSON .*Delete it, and run it again"),
-        ('{"format": 2}', r"seed0\.json holds results in format 2, these scripts read format 1"),
+        (
+            '{"format": 2}',
+            r"seed0\.json holds results in format 2, but this version reads format 1",
+        ),
         ("[1]", r"seed0\.json holds results in format None"),
     ],
 )
