@@ -1,4 +1,4 @@
-"""Handmade results of runs."""
+"""Handmade results of runs, and the tables that show results."""
 
 from pathlib import Path
 from typing import Any, Optional
@@ -7,9 +7,13 @@ import srsly
 
 from experiments.arms.tasks import NER, TEXTCAT
 from experiments.runs.grid import Run, run_hash
+from experiments.tables.dilated import DILATED_TABLES
+from experiments.tables.report import TABLES
+from experiments.tables.weighted import WEIGHTED_TABLES
 from tests.helpers.paths import ROOT
 
 REPORT = ROOT / "results" / "report_tables.json"
+ALL_TABLES = [*TABLES.values(), *WEIGHTED_TABLES.values(), *DILATED_TABLES.values()]
 
 
 def prf(f: Optional[float]) -> dict[str, Optional[float]]:

@@ -1,0 +1,148 @@
+"""The tables as Markdown: numbers, verdicts, and what is missing."""
+
+import re
+from math import sqrt
+from pathlib import Path
+
+import pytest
+import srsly
+
+from experiments.arms.tasks import CRF, HASH_EMBED
+from experiments.runs.grid import Run
+from experiments.tables.report import TABLES
+from tests.helpers.paths import ROOT
+from tests.helpers.results import ALL_TABLES, REPORT, write_result, write_results
+
+pytest.importorskip("pandas", reason="pandas is not installed: pip install -e '.[plots]'")
+pytest.importorskip("scipy", reason="scipy is not installed: pip install -e '.[plots]'")
+
+from experiments.tables.gains import render_gains
+from experiments.tables.markdown import render_summary, render_table
+from experiments.tables.statistics import load_results
+from experiments.tables.weighted import WEIGHTED_TABLES
+
+MULTI_EMBED = "multi_embed"
+
+
+def rows_of(markdown: str, *cells: str) -> list[list[str]]:
+    """Return the lines of Markdown tables that begin with some cells."""
+    lines = [line.strip("| ").split(" | ") for line in markdown.splitlines() if line[:1] == "|"]
+    return [line for line in lines if tuple(line[: len(cells)]) == cells]
+
+
+def test_table_shows_ours_beside_the_report_s_and_what_is_missing(tmp_path: Path) -> None:
+    write_results(tmp_path, "conll-es", HASH_EMBED, [0.76, 0.78, 0.77])
+    write_results(tmp_path, "conll-es", MULTI_EMBED, [0.70])
+    text = render_table(load_results(tmp_path, REPORT), TABLES["table-9"])
+    assert text.startswith("**Table 9. Test, no vectors, default rows.** 4 of 42 runs.")
+    (hash_embed,) = rows_of(text, "conll-es", "MultiHashEmbed")
+    assert hash_embed[2:6] == ["3", "0.770 ± 0.010", "0.77 ± 0.01", "+0.000"]
+    (multi,) = rows_of(text, "conll-es", "MultiEmbed")
+    assert multi[2:6] == ["1", "0.700 (n=1)", "0.77 ± 0.01", "-0.070"]
+    (missing,) = rows_of(text, "anem", "MultiEmbed")
+    assert missing[2:6] == ["0", "missing", "0.56 ± 0.02", "–"]
+    (conclusion,) = rows_of(text, "conll-es", "MultiHashEmbed – MultiEmbed")
+    assert conclusion[2:] == ["+0.070", "+0.00", "one seed"]
+
+
+def test_stand_in_is_never_beside_the_report_s_numbers(tmp_path: Path) -> None:
+    write_results(tmp_path, "turku-one", HASH_EMBED, [0.7, 0.8])
+    text = render_table(load_results(tmp_path, REPORT), TABLES["table-9"])
+    (line,) = rows_of(text, "turku-one (not in the report)", "MultiHashEmbed")
+    assert line[4:6] == ["–", "–"]
+
+
+def test_vectors_are_named_beside_the_data_set(tmp_path: Path) -> None:
+    write_result(tmp_path, Run("conll-es", HASH_EMBED, "es_e5_words"), 0.8)
+    text = render_table(load_results(tmp_path, REPORT), TABLES["table-7"])
+    assert rows_of(text, "conll-es (es_e5_words)", "MultiHashEmbed")[0][3] == "0.800 (n=1)"
+
+
+def test_conclusions_follow_the_numbers_of_the_tables(tmp_path: Path) -> None:
+    write_results(tmp_path, "anem", HASH_EMBED, [0.54, 0.55, 0.56])
+    write_results(tmp_path, "anem", MULTI_EMBED, [0.43, 0.44, 0.45])
+    write_results(tmp_path, "wnut17", HASH_EMBED, [0.20, 0.21, 0.22])
+    write_results(tmp_path, "wnut17", MULTI_EMBED, [0.10, 0.11, 0.12])
+    write_results(tmp_path, "anem", CRF, [0.49])
+    results = load_results(tmp_path, REPORT)
+    text = render_table(results, TABLES["table-9"])
+    assert rows_of(text, "anem", "MultiHashEmbed – MultiEmbed")[0][-1] == "same ordering"
+    assert rows_of(text, "wnut17", "MultiHashEmbed – MultiEmbed")[0][-1] == "differs"
+    assert "Conclusions: 1 same ordering, 1 differs, 5 missing" in text
+    assert not rows_of(text, "archaeo", "MultiHashEmbed – MultiEmbed")  # missing ones are counted
+    other = render_table(results, TABLES["other-taggers"])
+    (crf,) = rows_of(other, "anem", "test: CRF – MultiHashEmbed")
+    assert crf[2:] == [f"-0.060 ± {4.303 * 0.01 / sqrt(3):.3f}", "lower"]  # of ours only
+
+
+def test_weighted_models_are_compared_at_each_budget(tmp_path: Path) -> None:
+    write_results(tmp_path, "wnut17", HASH_EMBED, [0.20, 0.21, 0.22])
+    write_results(tmp_path, "wnut17", "weighted", [0.20, 0.21, 0.22])
+    write_results(tmp_path, "wnut17", "budget_1_percent", [0.10, 0.11, 0.12])
+    write_results(tmp_path, "wnut17", "budget_1_percent_hashes_2", [0.15, 0.16, 0.17])
+    write_results(tmp_path, "wnut17", "weighted_budget_1_percent", [0.15, 0.16, 0.17])
+    write_results(tmp_path, "wnut17", "weighted_near_zero_budget_1_percent", [0.20, 0.21, 0.22])
+    text = render_table(load_results(tmp_path, REPORT), WEIGHTED_TABLES["budgets"])
+    assert " 18 of 72 runs. " in text.splitlines()[0]
+    assert "[results.md](results.md#" in text.splitlines()[0]
+    zero, one = (f"MultiWeightedHashEmbed, importance starts {at}" for at in ("near zero", "at 1"))
+    for embedding, parameters, f in (
+        ("MultiHashEmbed", "12,000", 0.11),
+        ("MultiHashEmbed, two hashes", "12,000", 0.16),
+        (one, "11,716", 0.16),
+        (zero, "11,716", 0.21),
+    ):
+        (line,) = rows_of(text, "wnut17", f"1 %: {embedding}")
+        assert line[2:] == [parameters, "3", *[f"{f:.3f} ± 0.010"] * 2]
+    for split in ("dev", "test"):
+        for comparison, value, outcome in (
+            (f"100 %: {one} – MultiHashEmbed", "+0.000", "within noise"),
+            (f"1 %: {one} – MultiHashEmbed", "+0.050", "higher"),
+            (f"1 %: {one} – MultiHashEmbed, two hashes", "+0.000", "within noise"),
+            (f"1 %: {zero} – MultiHashEmbed", "+0.100", "higher"),
+            (f"1 %: {zero} – MultiHashEmbed, two hashes", "+0.050", "higher"),
+        ):
+            (found,) = rows_of(text, "wnut17", f"{split}, {comparison}")
+            assert found[2].split(" ± ")[0] == value and found[-1] == outcome, comparison
+        assert not rows_of(text, "wnut17", f"{split}, 100 %: {one} – MultiHashEmbed, two hashes")
+
+
+def test_gains_are_those_of_the_budgets_in_short(tmp_path: Path) -> None:
+    write_results(tmp_path, "wnut17", HASH_EMBED, [0.20, 0.21, 0.22])
+    write_results(tmp_path, "wnut17", "weighted_near_zero", [0.30, 0.31, 0.32])
+    write_results(tmp_path, "conll-es", "budget_10_percent", [0.70])
+    write_results(tmp_path, "conll-es", "weighted_near_zero_budget_10_percent", [0.69])
+    text = render_gains(load_results(tmp_path, REPORT))
+    (whole,) = rows_of(text, "100 %")
+    assert all(re.fullmatch(r"\+0.100 ± 0.02\d, higher", cell) for cell in whole[1:3])
+    assert whole[3:] == ["missing"] * 2
+    (tenth,) = rows_of(text, "10 %")
+    assert tenth[1:] == ["missing"] * 2 + ["-0.010, one seed"] * 2
+
+
+def test_classifiers_stand_beside_the_paper_s_numbers(tmp_path: Path) -> None:
+    write_results(tmp_path, "ag-news", "hash_embed", [0.905, 0.906, 0.907])
+    write_results(tmp_path, "ag-news", "hashing_trick", [0.900, 0.901, 0.902])
+    text = render_table(load_results(tmp_path, REPORT), WEIGHTED_TABLES["text-classification"])
+    assert "trained on all of AG News" in text and "not comparable" in text
+    (line,) = rows_of(text, "ag-news", "hash embedding")
+    benchmark = srsly.read_json(ROOT / "benchmarks" / "results" / "textcat.json")
+    speed = benchmark["results"]["update"]["words_per_second"]["hash_embed"]
+    assert line[2:7] == ["0.924", "40 M", f"{speed:,.0f}", "3", "0.906 ± 0.001"]
+    assert line[9:] == ["4,000,084 ± 0", "5.0 ± 0.0", "100 ± 0"]
+    conclusions = [
+        rows_of(text, "ag-news", f"{split}: hashing trick – hash embedding")[0]
+        for split in ("dev", "test")
+    ]
+    for conclusion in conclusions:
+        assert conclusion[2].startswith("-0.005 ± ") and conclusion[-1] == "lower"
+
+
+def test_empty_folder_makes_tables_in_which_all_is_missing(tmp_path: Path) -> None:
+    results = load_results(tmp_path, REPORT)
+    assert render_summary(results).startswith("0 of ")
+    for table in ALL_TABLES:
+        text = render_table(results, table)
+        assert " 0 of " in text.splitlines()[0]
+        assert "missing" in text
+        assert "nan" not in text

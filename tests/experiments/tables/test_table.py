@@ -1,0 +1,52 @@
+"""What tables declare: arms, runs, facts of their lines, and the report's numbers."""
+
+from experiments.arms.tasks import CRF, TASKS
+from experiments.runs.grid import make_grid
+from experiments.tables.markdown import needed_runs
+from experiments.tables.report import OURS, TABLES
+from experiments.tables.statistics import Results, Stat, read_report, report_stats
+from experiments.tables.table import DATASETS
+from tests.helpers.results import ALL_TABLES, REPORT
+
+
+def test_declared_arms_are_those_of_the_task() -> None:
+    for table in ALL_TABLES:
+        arms = {arm for group in table.groups for arm in group.arms.values() if arm is not None}
+        for dataset in table.datasets:
+            assert arms <= set(TASKS[dataset].arms), (table.name, dataset)
+
+
+def test_every_run_that_a_table_needs_is_in_the_grid() -> None:
+    planned = {run.name for run in make_grid()}
+    for table in ALL_TABLES:
+        assert needed_runs(table) <= planned, table.name
+
+
+def test_facts_of_a_table_are_of_its_lines() -> None:
+    for table in ALL_TABLES:
+        for column in table.facts.values():
+            assert set(column) <= set(table.groups[0].arms), table.name
+
+
+def test_report_has_every_number_that_is_declared() -> None:
+    report = report_stats(read_report(REPORT))
+    results = Results(frozenset(), {}, report)
+    for table in TABLES.values():
+        for group in table.groups:
+            found = {
+                results.reported(table, group, dataset, line) is not None
+                for dataset in table.datasets
+                for line in group.arms
+                if dataset in DATASETS and line != OURS
+            }
+            assert found <= {group.report}, (table.name, group.header)
+    assert report["9", "anem", "MultiEmbed", "all", "r"] == Stat(0.36, 0.03, 3)
+    assert report["12", "conll-nl", "MultiEmbed", "unseen", "f"] == Stat(0.73, 0.03, 3)
+    assert report["15", "wnut17", "MultiEmbed min_freq=5", "all", "f"] == Stat(0.23, None, 3)
+    assert report["2", "conll-nl", "ORTH", "seen", "error_increase"] == Stat(160, None, 3)
+
+
+def test_runs_of_a_crf_count_once() -> None:
+    needed = needed_runs(TABLES["other-taggers"])
+    assert len([name for name in needed if f"/{CRF}/" in name]) == 7
+    assert len(needed) == 7 + 3 * 7 * 3
