@@ -1,6 +1,8 @@
 """The project file: what it names is there, and its variables go together."""
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +11,16 @@ import srsly
 from spacy.util import load_config
 from weasel.util.config import load_project_config
 
+from experiments import collate
 from experiments.__main__ import COMMANDS
+from experiments.arms.configs import ARMS
 from experiments.arms.tasks import TEXTCAT
 from experiments.corpora.convert import DATASETS
 from experiments.corpora.convert_textcat import CSV_FILES
+from experiments.runs.files import RESULTS
+from experiments.runs.run import COMMAND
 from experiments.runs.show import score_rows, show_run_cli
+from experiments.tables.weighted import SPEEDS
 from tests.helpers.paths import ROOT
 
 
@@ -97,6 +104,69 @@ def test_commands_do_not_write_their_own_input(project: Any) -> None:
     for command in project["commands"]:
         assert not set(command["deps"]) & set(command.get("outputs", []))
         assert command["help"]
+
+
+def imported_names(node: ast.AST) -> Iterator[str]:
+    """Yield what a module imports, in functions too, but for what only type checkers see."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import):
+            yield from (alias.name for alias in child.names)
+        elif isinstance(child, ast.ImportFrom):
+            yield from (f"{child.module}.{alias.name}" for alias in child.names)
+        elif not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
+            yield from imported_names(child)
+
+
+def needed_files(path: Path) -> set[Path]:
+    """Return a module of the experiments, and all those that it imports, step by step."""
+    needed, waiting = set(), {path}
+    while waiting:
+        path = waiting.pop()
+        needed.add(path)
+        for name in imported_names(ast.parse(path.read_text("utf8"))):
+            parts = name.split(".")
+            # the last part is a module, or a name in one
+            for module in (ROOT.joinpath(*parts), ROOT.joinpath(*parts[:-1])):
+                file = module.with_suffix(".py")
+                if parts[0] == "experiments" and file.is_file():
+                    waiting |= {file} - needed
+    return needed
+
+
+def test_imports_are_found_in_functions_and_through_other_modules() -> None:
+    found = needed_files(ROOT / "experiments" / "corpora" / "convert.py")
+    assert {path.name for path in found} == {"convert.py", "docs.py", "ontonotes.py"}
+    code = "def f():\n    from a import b\nif TYPE_CHECKING:\n    import c\nimport d.e"
+    assert list(imported_names(ast.parse(code))) == ["a.b", "d.e"]
+
+
+@pytest.mark.parametrize("name", [command["name"] for command in load("conll-es")["commands"]])
+def test_commands_depend_on_all_modules_and_configs_that_they_are_made_of(
+    project: Any, name: str
+) -> None:
+    (command,) = [command for command in project["commands"] if command["name"] == name]
+    called = re.findall(r"python -m experiments (\S+)", " ".join(command["script"]))
+    if "run-grid" in called:
+        called.append(COMMAND[-1])  # which it starts for each run
+    modules = [ROOT.joinpath("experiments", *COMMANDS[c][0].split(".")) for c in called]
+    needed = {path for module in modules for path in needed_files(module.with_suffix(".py"))}
+    configs = ROOT / "experiments" / "arms" / "configs.py"
+    needed |= {configs.parent / arm.base for arm in ARMS.values() if configs in needed}
+    deps = [dep for dep in command["deps"] if dep.startswith("experiments/")]
+    assert sorted(deps) == sorted(path.relative_to(ROOT).as_posix() for path in needed)
+
+
+def test_results_depend_on_all_that_is_read() -> None:
+    (command,) = [c for c in load("conll-es")["commands"] if c["name"] == "results"]
+    read = {RESULTS, collate.CORPORA, collate.REPORT, SPEEDS.relative_to(ROOT)}
+    assert {path.as_posix() for path in read} <= set(command["deps"])
+
+
+def test_every_dependency_is_there_or_made_or_downloaded(project: Any) -> None:
+    made = {path for command in project["commands"] for path in command.get("outputs", [])}
+    for command in project["commands"]:
+        for dep in set(command["deps"]) - made:
+            assert dep.partition("/")[0] == "assets" or (ROOT / dep).exists(), dep
 
 
 def test_assets_have_checksums_and_lie_where_conversion_looks(project: Any) -> None:
