@@ -91,6 +91,9 @@ def test_choices_of_config_are_all_there_are(project: Any) -> None:
 def test_all_free_corpora_are_converted_at_once(project: Any) -> None:
     (command,) = [c for c in project["commands"] if c["name"] == "convert-all"]
     assert [line.split()[4] for line in command["script"]] == list(DATASETS)
+    splits = ("train", "dev", "test")
+    files = [f"corpus/{name}/{split}.spacy" for name in DATASETS for split in splits]
+    assert command["outputs"] == files
 
 
 def test_steps_of_workflows_are_commands(project: Any) -> None:
