@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import srsly
 from spacy.util import load_config
 from weasel.util.config import load_project_config
 
@@ -19,7 +18,6 @@ from experiments.corpora.convert import DATASETS
 from experiments.corpora.convert_textcat import CSV_FILES
 from experiments.runs.files import RESULTS
 from experiments.runs.run import COMMAND
-from experiments.runs.show import score_rows, show_run_cli
 from experiments.tables.weighted import SPEEDS
 from tests.helpers.paths import ROOT
 
@@ -180,24 +178,3 @@ def test_assets_have_checksums_and_lie_where_conversion_looks(project: Any) -> N
     for asset in project["assets"]:
         assert re.fullmatch("[0-9a-f]{32}", asset["checksum"])
         assert asset["url"].endswith(asset["dest"].rsplit("/", 1)[1])
-
-
-def test_scores_are_shown_in_percent() -> None:
-    scores = {"ents_p": 0.5, "ents_r": 0.25, "ents_f": 1 / 3}
-    per_type = {"PER": {"p": 1.0, "r": 0.5, "f": 2 / 3}}
-    rows = score_rows(srsly.json_loads(srsly.json_dumps(scores | {"ents_per_type": per_type})))
-    assert rows == [("all", "50.00", "25.00", "33.33"), ("PER", "100.00", "50.00", "66.67")]
-
-
-def test_scores_of_a_classifier_are_shown_with_what_it_predicts(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    scores = {"cats_micro_p": 0.5, "cats_micro_r": 0.5, "cats_micro_f": 0.5}
-    per_label = {"sport": {"p": 1.0, "r": 0.5, "f": 2 / 3}}
-    path = tmp_path / "test.json"
-    srsly.write_json(path, scores | {"cats_f_per_type": per_label})
-    show_run_cli(tmp_path, path)
-    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert ["all", "50.00", "50.00", "50.00"] in lines
-    assert ["sport", "100.00", "50.00", "66.67"] in lines
-    assert any(line[-1].endswith(").cats)'") for line in lines if line)

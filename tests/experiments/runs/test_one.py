@@ -7,14 +7,12 @@ from typing import Any
 import pytest
 import spacy
 from spacy.tokens import DocBin
-from spacy.training import Example
 from thinc.api import Config
 
 from experiments.arms.tasks import CRF, HASH_EMBED
 from experiments.runs import grid, one
 from experiments.runs.files import is_done, read_result, results_path
 from experiments.runs.grid import Run
-from experiments.runs.scores import category_scores
 from spacy_multihash.cli.evaluate import evaluate
 from spacy_multihash.corpus.entities import Matching
 from tests.helpers.corpora import make_docs, write_corpus
@@ -218,18 +216,3 @@ def test_a_classifier_is_run_by_the_same_command(capsys: pytest.CaptureFixture[s
     assert result["model_bytes"] > 4 * result["parameters"]
     one.run_one_cli(TOPICS_RUN.name)
     assert "accuracy 1.0000 on dev, 1.0000" in " ".join(capsys.readouterr().out.split())
-
-
-def test_accuracy_is_the_share_of_right_labels_and_f1_their_mean() -> None:
-    nlp = spacy.blank("en")
-    # gold and predicted: a is right once of two, b once of one, c never of one
-    pairs = [("a", "a"), ("a", "b"), ("b", "b"), ("c", "a")]
-    examples = []
-    for gold, predicted in pairs:
-        reference, doc = nlp("word"), nlp("word")
-        reference.cats = {name: float(name == gold) for name in "abc"}
-        doc.cats = {name: 0.8 if name == predicted else 0.1 for name in "abc"}
-        examples.append(Example(doc, reference))
-    scores = category_scores(examples)["all"]
-    assert scores["accuracy"] == pytest.approx(2 / 4)
-    assert scores["macro_f"] == pytest.approx((0.5 + 2 / 3 + 0.0) / 3)
