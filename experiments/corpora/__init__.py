@@ -1,1 +1,1 @@
-"""Published corpora converted, and corpora made by the project itself."""
+"""Published corpora, converted, and corpora that the project makes itself."""

@@ -1,4 +1,4 @@
-"""Convert a published data set to spaCy's binary format, one file a split."""
+"""Convert a published data set to spaCy's binary format, one file for each split."""
 
 import re
 import unicodedata
@@ -24,18 +24,18 @@ TAG = re.compile(r"O|[BI]-\S+")
 
 @dataclass(frozen=True)
 class DatasetSpec:
-    """How a data set is laid out.
+    """The layout of a data set.
 
     lang (str): The language's code in spaCy.
     files (Mapping[str, str]): The file of each split, relative to the folder of assets.
     columns (int): The number of columns. The first holds the token.
     tag_column (int): The column of the entity tag, from 0.
     sep (str): What stands between two columns.
-    docstart (bool): Whether a `-DOCSTART-` line opens each document, and blank lines part the
-        sentences within; otherwise there are only sentences, each a document.
-    by_sentence (bool): Whether to make a document of each sentence all the same.
-    cuts (Mapping[str, float]): Where the published files lack a split: the splits that the file of
-        "train" is cut into, and the share of it where each ends.
+    docstart (bool): Whether a `-DOCSTART-` line opens each document, and blank lines separate its
+        sentences. Otherwise blank lines separate documents of one sentence.
+    by_sentence (bool): Whether to make a document of each sentence of a document.
+    cuts (Mapping[str, float]): For data sets that were published without some split: the splits
+        into which the file of "train" is cut, and the share of the file where each of them ends.
     """
 
     lang: str
@@ -83,16 +83,16 @@ DATASETS = {
 }
 ONTONOTES = "ontonotes"
 NAMES = (*DATASETS, ONTONOTES)
-# The report's random splits come out with this seed: every count of its Tables 5 and 6 fits.
+# This seed gives the report's random splits: the counts are those of its Tables 5 and 6.
 SPLIT_SEED = 42
 
 
 @dataclass
 class SplitSummary:
-    """What came out for one split.
+    """The counts of one split.
 
-    `opened_by_i` counts the entities whose first tag is I-, `unprintable` the tokens with a control
-    or private-use character. Both are kept.
+    `opened_by_i` counts the entities whose first tag is I-, and `unprintable` the tokens with a
+    control or private-use character. Both are kept.
     """
 
     split: str
@@ -114,24 +114,24 @@ def parse_line(line: str, spec: DatasetSpec, where: str) -> tuple[str, str]:
     if len(fields) != spec.columns:
         raise ValueError(
             f"{where}: expected {spec.columns} columns with {spec.sep!r} between them, found "
-            f"{len(fields)} in {line!r}. Correct the line, or take the file as published."
+            f"{len(fields)} in {line!r}. Correct the line, or use the published file."
         )
     word, tag = fields[0], fields[spec.tag_column]
     if not word.strip():
         raise ValueError(
             f"{where}: expected a token in the first column, found {word!r} in {line!r}. "
-            "Correct the line, or take the file as published."
+            "Correct the line, or use the published file."
         )
     if not TAG.fullmatch(tag):
         raise ValueError(
             f"{where}: expected the tag O, B-LABEL or I-LABEL in column {spec.tag_column + 1}, "
-            f"found {tag!r} in {line!r}. Correct the tag, or take the file as published."
+            f"found {tag!r} in {line!r}. Correct the tag, or use the published file."
         )
     return word, tag
 
 
 def read_records(path: Path, spec: DatasetSpec) -> Iterator[Record]:
-    """Yield the documents of a file, their tags as they stand there.
+    """Yield the documents of a file, with their tags as published.
 
     path (Path): A file in the layout of `spec`.
     spec (DatasetSpec): The data set's layout.
@@ -153,7 +153,7 @@ def read_records(path: Path, spec: DatasetSpec) -> Iterator[Record]:
         if not in_document:
             raise ValueError(
                 f"{path}:{number}: expected a line '{DOCSTART}' before the first token, found "
-                f"{line!r}. Take the file as published, with the lines that part its documents."
+                f"{line!r}. Use the published file, with the lines that separate its documents."
             )
         word, tag = parse_line(line, spec, f"{path}:{number}")
         record.words.append(word)
@@ -165,7 +165,7 @@ def read_records(path: Path, spec: DatasetSpec) -> Iterator[Record]:
 
 
 def is_unprintable(word: str) -> bool:
-    """Tell whether a word has a control character or one of private use (Unicode's Cc and Co)."""
+    """Return whether a word has a control or private-use character (Unicode's Cc and Co)."""
     return any(unicodedata.category(char) in ("Cc", "Co") for char in word)
 
 
@@ -174,7 +174,7 @@ def read_split(
 ) -> tuple[DocBin, SplitSummary]:
     """Return the documents of one split, and their counts.
 
-    path (Path): Where the records come from, for the message.
+    path (Path): The file of the records, for the error message.
     records (Iterable[Record]): The documents as read.
     vocab (Vocab): The vocab of the documents.
     split (str): The split's name, for the summary.
@@ -192,7 +192,7 @@ def read_split(
         summary.opened_by_i += sum(a != b for a, b in zip(record.tags, tags, strict=True))
         summary.unprintable += sum(map(is_unprintable, record.words))
     if not summary.docs:
-        raise ValueError(f"{path}: expected tagged tokens, found none. Take the file as published.")
+        raise ValueError(f"{path}: expected tagged tokens, found none. Use the published file.")
     return doc_bin, summary
 
 
@@ -236,10 +236,10 @@ def read_splits(dataset: str, assets: Path) -> Iterator[tuple[str, Path, Iterabl
 
 
 def convert(dataset: str, assets: Path, output: Path) -> list[SplitSummary]:
-    """Convert a data set; nothing is written unless every split can be read.
+    """Convert a data set. Nothing is written unless every split can be read.
 
     dataset (str): A name in `DATASETS`, or "ontonotes".
-    assets (Path): The folder of published files; for OntoNotes the folder of its licensed copy.
+    assets (Path): The folder of the published files, or of the licensed copy of OntoNotes.
     output (Path): The folder that gets train.spacy, dev.spacy and test.spacy.
     """
     if dataset not in NAMES:
@@ -254,16 +254,16 @@ def convert(dataset: str, assets: Path, output: Path) -> list[SplitSummary]:
 
 
 def convert_cli(
-    dataset: Annotated[str, typer.Argument(help=f"The data set: {', '.join(NAMES)}.")],
+    dataset: Annotated[str, typer.Argument(help=f"The data set: {', '.join(NAMES)}")],
     assets: Annotated[
-        Path, typer.Argument(help="Folder of the published files; of OntoNotes, your licensed copy")
+        Path, typer.Argument(help="Folder of the published files, or of your copy of OntoNotes")
     ],
-    output: Annotated[Path, typer.Argument(help="Folder for train, dev and test.spacy.")],
+    output: Annotated[Path, typer.Argument(help="Folder for train, dev and test.spacy")],
 ) -> None:
     """Convert a published data set to spaCy's binary format.
 
-    An I- tag that continues no entity opens one, and is counted. Tokens with control or private-use
-    characters are kept, and counted.
+    An I- tag that continues no entity opens a new one and is counted. Tokens with control or
+    private-use characters are kept and counted.
 
     DOCS: https://spacy.io/api/docbin
     """

@@ -1,4 +1,4 @@
-"""Convert texts with labels, in JSON or CSV, to spaCy's binary format, one file a split."""
+"""Convert texts with labels, in JSON or CSV, to spaCy's binary format: a file for each split."""
 
 import csv
 from collections.abc import Iterator
@@ -16,18 +16,18 @@ from experiments.corpora.docs import LabelSummary, add_labelled, read_lines, sho
 from spacy_multihash.corpus.read import write_corpora
 
 LABELS = ("Business", "Sci/Tech", "Sports", "World")
-# Of the CSV files.
+# The labels of the classes in CSV files.
 CLASSES = {"1": "World", "2": "Sports", "3": "Business", "4": "Sci/Tech"}
 
 
 class Files(NamedTuple):
-    """The names of the files of one form of the corpus."""
+    """The names of the files of the corpus in one format."""
 
     train: str
     test: str
 
     def __str__(self) -> str:
-        """Name both."""
+        """Return both names, for messages."""
         return " and ".join(self)
 
 
@@ -39,18 +39,19 @@ SPLIT_SEED = 42
 
 
 def read_texts(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield text and label of each line of a file, reading one line at a time.
+    """Yield the text and the label of each line of a file, reading one line at a time.
 
-    path (Path): A file of JSON objects with the strings "text" and "label", one a line; or, if its
-        name ends in .csv, of a class from 1 to 4, a title and a description, which make the text.
+    path (Path): A file with a JSON object on each line, which has the strings "text" and "label".
+        If its name ends in .csv, each line has a class from 1 to 4, a title and a description. The
+        title and the description make the text.
 
-    Raises ValueError for a line that is none, with its number, and for a file without lines.
+    Raises ValueError for a malformed line, with its number, and for a file without lines.
     """
     found = None
     for found in (_read_csv if path.suffix == ".csv" else _read_json)(path):
         yield found
     if found is None:
-        raise ValueError(f"{path}: expected texts, found none. Take the file as published.")
+        raise ValueError(f"{path}: expected texts, found none. Use the published file.")
 
 
 def _read_csv(path: Path) -> Iterator[tuple[str, str]]:
@@ -60,8 +61,8 @@ def _read_csv(path: Path) -> Iterator[tuple[str, str]]:
             fields = next(reader, None)
         except csv.Error as error:
             raise ValueError(
-                f"{path}:{reader.line_num}: expected CSV, found {error}. Correct the line, or take "
-                "the file as published."
+                f"{path}:{reader.line_num}: expected CSV, found {error}. Correct the line, or use "
+                "the published file."
             ) from error
         if fields is None:
             return
@@ -70,8 +71,8 @@ def _read_csv(path: Path) -> Iterator[tuple[str, str]]:
         if label is None or not text.strip():
             raise ValueError(
                 f"{path}:{reader.line_num}: expected a class from 1 to 4, a title and a "
-                f"description; found {str(fields)[:80]}. Correct the line, or take the file as "
-                "published."
+                f"description; found {str(fields)[:80]}. Correct the line, or use the "
+                "published file."
             )
         yield text, label
 
@@ -84,44 +85,44 @@ def _read_json(path: Path) -> Iterator[tuple[str, str]]:
         except ValueError as error:
             raise ValueError(
                 f"{where}: expected a JSON object on each line, found {line[:80]!r} ({error}). "
-                "Correct the line, or take the file as published."
+                "Correct the line, or use the published file."
             ) from error
         fields = record if isinstance(record, dict) else {}
         text, label = fields.get("text"), fields.get("label")
         if not isinstance(text, str) or not text.strip():
             raise ValueError(
                 f'{where}: expected words as "text", found {text!r} in {line[:80]!r}. Correct the '
-                "line, or take the file as published."
+                "line, or use the published file."
             )
         if label not in LABELS:
             raise ValueError(
                 f'{where}: expected as "label" one of {", ".join(LABELS)}; found {label!r}. '
-                "Correct the line, or take the file as published."
+                "Correct the line, or use the published file."
             )
         yield text, label
 
 
 def find_files(assets: Path) -> Files:
-    """Return the names of the files in a folder: those of JSON if both forms are there.
+    """Return the names of the files in a folder, those of JSON if it has both formats.
 
-    Raises FileNotFoundError if there is neither.
+    Raises FileNotFoundError if it has neither.
     """
     for files in (JSON_FILES, CSV_FILES):
         if all((assets / name).is_file() for name in files):
             return files
     raise FileNotFoundError(
-        f"Expected {JSON_FILES}, or {CSV_FILES}, in {assets}; of each, a file is missing. Fetch "
-        "the latter: python -m spacy project assets, or try everything on generated texts: python "
-        "-m spacy project run make-topics"
+        f"Expected {JSON_FILES}, or {CSV_FILES}, in {assets}. Both pairs lack a file. Download "
+        f"{CSV_FILES} with: python -m spacy project assets, or try generated texts: python -m "
+        "spacy project run make-topics"
     )
 
 
 def convert_textcat(assets: Path, output: Path) -> list[LabelSummary]:
-    """Convert AG News; nothing is written unless every split can be read.
+    """Convert AG News. Nothing is written unless every split can be read.
 
-    Tokens are those of spaCy's English tokenizer, and there is no other preprocessing.
+    The tokens are those of spaCy's English tokenizer. There is no other preprocessing.
 
-    assets (Path): The folder of the files, as `find_files` finds them.
+    assets (Path): The folder of the files that `find_files` finds.
     output (Path): The folder that gets train.spacy, dev.spacy and test.spacy. Dev is a random part
         of the training file, the same each time.
     """
@@ -138,10 +139,10 @@ def convert_textcat(assets: Path, output: Path) -> list[LabelSummary]:
 
 
 def convert_textcat_cli(
-    assets: Annotated[Path, typer.Argument(help=f"Folder of {JSON_FILES}, or {CSV_FILES}.")],
-    output: Annotated[Path, typer.Argument(help="Folder for train, dev and test.spacy.")],
+    assets: Annotated[Path, typer.Argument(help=f"Folder of {JSON_FILES}, or {CSV_FILES}")],
+    output: Annotated[Path, typer.Argument(help="Folder for train, dev and test.spacy")],
 ) -> None:
-    """Convert AG News to spaCy's binary format; 5 % of its training texts become dev.
+    """Convert AG News to spaCy's binary format. 5 % of its training texts become dev.
 
     DOCS: docs/weighted-results.md
     """

@@ -30,19 +30,19 @@ def tagged_doc(
     """Make a Doc of words and their entity tags.
 
     vocab (Vocab): The vocab of the Doc.
-    words (Sequence[str]): One string a token.
-    tags (Sequence[str]): One IOB2 tag a token: O, B-LABEL or I-LABEL.
-    sent_starts (Sequence[bool] | None): Whether each token opens a sentence; None: unknown.
+    words (Sequence[str]): One string for each token.
+    tags (Sequence[str]): One IOB2 tag for each token: O, B-LABEL or I-LABEL.
+    sent_starts (Sequence[bool] | None): Whether each token opens a sentence, None if unknown.
     """
     starts: list[bool | int | None] | None = None if sent_starts is None else [*sent_starts]
-    # No `spaces`: only of a Doc with unknown spaces does spaCy's Corpus keep the tokens as they
-    # are. It tokenizes the text of any other anew, and the gold tokens would be lost.
+    # No `spaces`: spaCy's Corpus keeps the tokens of a Doc only if its spaces are unknown. It
+    # tokenizes the text of any other Doc anew, and the gold tokens would be lost.
     return Doc(vocab, words=list(words), ents=list(tags), sent_starts=starts)
 
 
 @dataclass
 class LabelSummary:
-    """What came out for one split of a corpus of labelled texts."""
+    """The counts of one split of a corpus of labelled texts."""
 
     split: str
     docs: int = 0
@@ -59,9 +59,9 @@ def add_labelled(
 ) -> None:
     """Add a text with its label to the documents of a split, and count it.
 
-    nlp (Language): Makes the tokens.
-    label (str): The one label of the text.
-    labels (Iterable[str]): All that there are: each document says of each whether it has it.
+    nlp (Language): A pipeline, whose tokenizer makes the tokens.
+    label (str): The label of the text.
+    labels (Iterable[str]): All labels. A document has a value for each of them.
     """
     doc = nlp.make_doc(text)
     doc.cats = {name: float(name == label) for name in labels}
@@ -88,7 +88,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
         except UnicodeDecodeError as error:
             raise ValueError(
                 f"{path}:{number}: expected UTF-8, found byte 0x{raw[error.start]:02x} at "
-                f"position {error.start} of the line. Convert the file to UTF-8, or take "
+                f"position {error.start} of the line. Convert the file to UTF-8, or use "
                 "the file that project.yml names."
             ) from error
         yield number, line.rstrip("\r\n")

@@ -1,8 +1,9 @@
 """Read OntoNotes 5 (LDC2013T19), in the CoNLL-2012 format, from a licensed copy.
 
-The LDC's release holds annotations in separate files and no splits. What is read here is what the
-scripts of the CoNLL-2012 shared task make of it: files `*gold_conll` below the folders train,
-development and test, one token a line, with its word in column 4 and its entity in column 11.
+The LDC's release has annotations in separate files, and no splits. The scripts of the CoNLL-2012
+shared task make other files of it, which are read here: `*gold_conll` below the folders train,
+development and test. They have one token on each line, with its word in column 4 and its entity in
+column 11.
 """
 
 import re
@@ -15,7 +16,7 @@ from experiments.corpora.docs import Record, read_lines
 FOLDERS = {"train": "train", "dev": "development", "test": "test"}
 WORD_COLUMN = 3
 ENTITY_COLUMN = 10
-# What stands for each word until the scripts have put the licensed text in.
+# It stands for each word until the scripts have filled in the licensed text.
 PLACEHOLDER = "[WORD]"
 ENTITY = re.compile(r"\((?P<label>[A-Z_]+)[*)]|\*\)?")
 
@@ -35,7 +36,7 @@ def read_splits(folder: Path) -> Iterator[tuple[str, Path, Iterator[Record]]]:
             raise FileNotFoundError(
                 f"{folder}: expected files {name}/**/english/**/*gold_conll of OntoNotes 5, found "
                 "none. OntoNotes comes from the LDC (LDC2013T19), and the scripts of the "
-                "CoNLL-2012 shared task bring it into this form. Name the folder that they wrote."
+                "CoNLL-2012 shared task convert it to this format. Name the folder that they wrote."
             )
         yield split, folder / name, (record for path in paths for record in read_records(path))
 
@@ -46,11 +47,12 @@ def _is_english_of(path: Path, folder: Path, name: str) -> bool:
 
 
 def read_records(path: Path) -> Iterator[Record]:
-    """Yield the documents of a file: each part that `#begin document` opens.
+    """Yield the documents of a file, each of which `#begin document` opens.
 
     path (Path): A file in the CoNLL-2012 format.
 
-    Raises ValueError, with file and line, for a malformed line, and for a file that is cut off.
+    Raises ValueError for a malformed line, with its file and number, and for a file that is cut
+    off.
     """
     record: Optional[Record] = None
     sentence_open = False
@@ -83,7 +85,7 @@ def read_records(path: Path) -> Iterator[Record]:
 
 def _malformed(where: str, expected: str, found: str) -> ValueError:
     return ValueError(
-        f"{where}: expected {expected}, found {found}. Take the file as the scripts wrote it."
+        f"{where}: expected {expected}, found {found}. Use the file as the scripts wrote it."
     )
 
 

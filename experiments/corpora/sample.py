@@ -1,7 +1,7 @@
 """Make the sample corpus: English sentences with names of people, organisations, places and dates.
 
-The project makes this corpus itself, so that every command can be tried without a download. Names
-are put together from syllables, and each split has names that no other split holds.
+The project makes this corpus itself, so that users can try every command without a download. Names
+are made of syllables, and each split has names that no other split has.
 """
 
 import random
@@ -21,8 +21,8 @@ from spacy_multihash.corpus.read import write_corpora
 
 SIZES = {"train": 3000, "dev": 500, "test": 600}
 
-# Shares of the sentences, of the names, and of the name words that dev and test take from their
-# own pool. They leave a small model below a perfect score, and well above a hopeless one.
+# The shares of sentences without entities, of ambiguous names, and of name words that dev and test
+# take from their own pool. With these shares a small model scores well, but not perfectly.
 PLAIN_SHARE = 0.15
 AMBIGUOUS_SHARE = 0.12
 OWN_NAME_SHARE = 0.45
@@ -37,7 +37,7 @@ class Sentence(NamedTuple):
 
 @dataclass(frozen=True)
 class SampleSummary:
-    """What a split holds; an entity is unseen if its exact text is no entity of train."""
+    """The counts of a split. An entity is unseen if no entity of train has its exact text."""
 
     split: str
     sentences: int
@@ -51,7 +51,7 @@ class Namer:
 
     rng (random.Random): The source of randomness.
     common (Pool): The name words that every split may use.
-    own (Pool): The name words of this split alone; of train, the common ones.
+    own (Pool): The name words of this split alone. For train they are the common ones.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Namer:
         """Return the words of a name.
 
         slot (str): PERSON, ORG, GPE, DAY, PERIOD or TIME.
-        ambiguous (bool): Whether the name may be one that has other labels in other places.
+        ambiguous (bool): Whether the name may be one that has other labels elsewhere.
         """
         names = sample_words.AMBIGUOUS_NAMES.get(slot)
         if ambiguous and names and self.rng.random() < AMBIGUOUS_SHARE:
@@ -84,7 +84,7 @@ class Namer:
     def word(self, kind: str) -> str:
         """Return one word of a name.
 
-        kind (str): A kind of `POOL_SIZES`.
+        kind (str): A key of `POOL_SIZES`.
         """
         pool = self.own if self.rng.random() < OWN_NAME_SHARE else self.common
         # The square makes the first words frequent and the last ones rare, as names are in text.
@@ -144,7 +144,7 @@ def make_sentence(rng: random.Random, namer: Namer, known: frozenset[str]) -> Se
 
     rng (random.Random): The source of randomness.
     namer (Namer): Makes the names.
-    known (frozenset[str]): The name words of all splits; no misspelling yields one of them.
+    known (frozenset[str]): The name words of all splits. No misspelling yields one of them.
     """
     is_plain = rng.random() < PLAIN_SHARE
     template = rng.choice(sample_words.PLAIN_TEMPLATES if is_plain else sample_words.TEMPLATES)
@@ -202,7 +202,7 @@ def entity_texts(sentence: Sentence) -> list[str]:
 
 
 def summarise(splits: Mapping[str, Sequence[Sentence]]) -> list[SampleSummary]:
-    """Count what each split holds."""
+    """Return the counts of each split."""
     in_train = {text for sentence in splits["train"] for text in entity_texts(sentence)}
     summaries = []
     for split, sentences in splits.items():
@@ -214,7 +214,7 @@ def summarise(splits: Mapping[str, Sequence[Sentence]]) -> list[SampleSummary]:
 
 
 def make_sample(output: Path, seed: int = 0) -> list[SampleSummary]:
-    """Make the sample corpus; the same seed gives the same bytes.
+    """Make the sample corpus. The same seed gives the same bytes.
 
     output (Path): The folder that gets train.spacy, dev.spacy and test.spacy.
     seed (int): The seed of all choices.
@@ -230,10 +230,12 @@ def make_sample(output: Path, seed: int = 0) -> list[SampleSummary]:
 
 
 def make_sample_cli(
-    output: Annotated[Path, typer.Argument(help="Folder for train, dev and test.spacy.")],
-    seed: Annotated[int, typer.Option(help="Seed of all choices.")] = 0,
+    output: Annotated[Path, typer.Argument(help="Folder for train, dev and test.spacy")],
+    seed: Annotated[int, typer.Option(help="Seed of all choices")] = 0,
 ) -> None:
-    """Make the sample corpus; no download, and the same seed gives the same bytes.
+    """Make the sample corpus for entity recognition.
+
+    It needs no download, and the same seed gives the same bytes.
 
     DOCS: https://spacy.io/api/docbin
     """

@@ -1,9 +1,12 @@
-"""What the sample corpus is made of: words of names and their misspellings, sentence templates.
+"""The material of the sample corpus: name words and their misspellings, and sentence templates.
 
-A template is a line of tokens. `{PERSON}` is a slot for a name of that label; `{PERSON|ORG}` is one
-for a name of either label, in a context that does not tell which; `{DAY}`, `{PERIOD}` and `{TIME}`
-(any) are dates; `{brand}` is one for a made-up product, which is no entity; `{noun}` and the like
-are slots for a word of `FILLERS`.
+A template is a line of tokens, some of which are slots:
+
+- `{PERSON}` is a slot for a name of that label.
+- `{PERSON|ORG}` is a slot for a name of either label, in a context that does not tell which.
+- `{DAY}`, `{PERIOD}` and `{TIME}` are slots for dates: a day, a period, and any date.
+- `{brand}` is a slot for a made-up product, which is no entity.
+- `{noun}` and the like are slots for a word of `FILLERS`.
 """
 
 import random
@@ -26,13 +29,13 @@ ENDINGS = {
     "company": "co com dyne ex ics ium lab net ova soft sys tech tron works".split(),
     "brand": "ex ia ium ix o ona ova".split(),
 }
-# Endings of every kind of name: they tell nothing.
+# The endings of every kind of name, which do not tell the kind.
 COMMON_ENDINGS = "al an ar el en et or us".split()
 COMMON_ENDING_SHARE = 0.4
 # The shares of sentences with names in lower case, and with names misspelt.
 LOWER_SHARE = 0.1
 TYPO_SHARE = 0.1
-# Each split's share of the words; dev and test use those of train, too.
+# The share of the name words in each split's pool. Dev and test use those of train too.
 POOL_SHARES = {"train": 0.6, "dev": 0.15, "test": 0.25}
 POOL_SIZES = {"first": 220, "surname": 360, "city": 300, "company": 300, "brand": 200}
 
@@ -141,12 +144,12 @@ Chapter {number} of the {noun} is {adj} .
 
 
 def make_pools(rng: random.Random) -> dict[str, Pool]:
-    """Make the name words of each split, by kind; no word occurs twice, not even across kinds.
+    """Make the name words of each split by kind. No word occurs twice, not even across kinds.
 
     rng (random.Random): The source of randomness.
     """
     pools: dict[str, Pool] = {split: {} for split in POOL_SHARES}
-    # "Fin" and "al" would make a name of "final": the sentences' own words are no names.
+    # No name is a word of the sentences: "Fin" and "al" would make "Final".
     sentences_words = [*FILLERS.values(), *(line.split() for line in TEMPLATES + PLAIN_TEMPLATES)]
     ordinary = {word.title() for words in sentences_words for word in words}
     taken = ordinary.union(*AMBIGUOUS_NAMES.values())
@@ -169,7 +172,7 @@ def make_pools(rng: random.Random) -> dict[str, Pool]:
 
 
 def misspell(rng: random.Random, word: str) -> str:
-    """Return the word with one letter, not the first, dropped, doubled, changed or swapped.
+    """Return the word with a letter after the first dropped, doubled, changed or swapped.
 
     rng (random.Random): The source of randomness.
     word (str): The word, of at least three letters.
@@ -189,7 +192,7 @@ def distort(rng: random.Random, words: list[str], roll: float, known: frozenset[
     rng (random.Random): The source of randomness.
     words (list[str]): The words of the name.
     roll (float): A number from 0 to 1 that decides which.
-    known (frozenset[str]): The name words of all splits; no misspelling yields one of them.
+    known (frozenset[str]): The name words of all splits. No misspelling yields one of them.
     """
     if roll < LOWER_SHARE:
         return [word.lower() for word in words]

@@ -1,8 +1,9 @@
 """Make a small corpus of texts on topics, to try text classification without a download.
 
-A text is a few sentences of the sample corpus, which tell nothing, with words of a topic among
-them. Each topic has words of its own, made of syllables and frequent or rare as words are in text;
-some of a text's words are of another topic, so that no single one decides.
+A text has a few sentences of the sample corpus, which tell nothing about its topic, with words of
+the topic among them. Each topic has its own words, made of syllables. Some of them are frequent and
+others rare, as in real texts. A text also has words of other topics, so that no single word tells
+its topic.
 """
 
 import random
@@ -24,12 +25,12 @@ TOPICS = ("economy", "science", "sport", "travel")
 WORDS_PER_TOPIC = 400
 SENTENCES_PER_TEXT = 3
 TOPIC_WORDS_PER_TEXT = 6
-# Share of the topic words of a text that are of some topic, not of its own.
+# The share of the topic words of a text that are words of a random topic.
 STRAY_SHARE = 0.3
 
 
 def make_words(rng: random.Random) -> dict[str, list[str]]:
-    """Make the words of each topic, no word of two, the first ones to be the most frequent.
+    """Make the words of each topic, the most frequent first. No word belongs to two topics.
 
     rng (random.Random): The source of randomness.
     """
@@ -49,7 +50,7 @@ def make_text(
     rng (random.Random): The source of randomness.
     topic (str): One of `TOPICS`.
     words (dict[str, list[str]]): The words of each topic.
-    sentences (list[list[str]]): Sentences that tell nothing of a topic.
+    sentences (list[list[str]]): Sentences that tell nothing about a topic.
     """
     text = [word for _ in range(SENTENCES_PER_TEXT) for word in rng.choice(sentences)]
     for _ in range(TOPIC_WORDS_PER_TEXT):
@@ -61,7 +62,7 @@ def make_text(
 
 
 def make_topics(output: Path, seed: int = 0) -> list[LabelSummary]:
-    """Make the corpus; the same seed gives the same texts.
+    """Make the corpus. The same seed gives the same texts.
 
     output (Path): The folder that gets train.spacy, dev.spacy and test.spacy.
     seed (int): The seed of all choices.
@@ -80,10 +81,12 @@ def make_topics(output: Path, seed: int = 0) -> list[LabelSummary]:
 
 
 def make_topics_cli(
-    output: Annotated[Path, typer.Argument(help="Folder for train, dev and test.spacy.")],
-    seed: Annotated[int, typer.Option(help="Seed of all choices.")] = 0,
+    output: Annotated[Path, typer.Argument(help="Folder for train, dev and test.spacy")],
+    seed: Annotated[int, typer.Option(help="Seed of all choices")] = 0,
 ) -> None:
-    """Make the corpus of topics; no download, and the same seed gives the same texts.
+    """Make the sample corpus for text classification, of texts on topics.
+
+    It needs no download, and the same seed gives the same texts.
 
     DOCS: docs/weighted.md
     """

@@ -159,7 +159,7 @@ def test_lines_of_json_go_before_csv_if_both_are_whole(tmp_path: Path) -> None:
             r"train\.csv:2: expected a class from 1 to 4, a title and .*found \['1', 'a'\]",
         ),
         ('"5","a","b"', r"train\.csv:2: expected a class from 1 to 4.*found \['5', 'a', 'b'\]"),
-        ('"1"," ",""', r"train\.csv:2: expected a class .* Correct the line, or take"),
+        ('"1"," ",""', r"train\.csv:2: expected a class .* Correct the line, or use"),
         ("", r"train\.csv:2: expected a class .*found \[\]"),
         ('"1","a","b', r"train\.csv:2: expected CSV, found unexpected end of data\. Correct"),
         ('"1","a"b,"c"', r"train\.csv:2: expected CSV, found '"),
@@ -184,7 +184,7 @@ def test_a_title_or_a_description_alone_is_a_text(tmp_path: Path) -> None:
 def test_a_file_without_lines_is_refused(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"texts.{suffix}"
     path.touch()
-    with pytest.raises(ValueError, match=rf"texts\.{suffix}: expected texts, found none\. Take"):
+    with pytest.raises(ValueError, match=rf"texts\.{suffix}: expected texts, found none\. Use"):
         list(read_texts(path))
 
 
