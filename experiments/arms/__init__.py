@@ -1,1 +1,1 @@
-"""What is compared: arms, tasks, and the configs made of them."""
+"""What is compared: arms, tasks, and the configs of arms."""

@@ -1,4 +1,4 @@
-"""One config of the experiments, as its difference from a base."""
+"""A config of the experiments, as its difference from a base config."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,11 +7,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Arm:
-    """The difference of one config to the base.
+    """The difference of a config from its base.
 
-    values (Mapping[str, Any]): New values by dotted path.
-    sections (Mapping[str, Mapping[str, Any]]): Whole sections to replace by dotted path.
-    base (str): The base, a file beside this one.
+    values (Mapping[str, Any]): The new values, by dotted path.
+    sections (Mapping[str, Mapping[str, Any]]): The sections to replace as a whole, by dotted path.
+    base (str): The base, a file in the folder of this module.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)

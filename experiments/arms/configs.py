@@ -1,7 +1,7 @@
-"""Make every config in configs/ from a base and its differences from it.
+"""Make every config in configs/ from a base config and an arm, its difference from the base.
 
-The differences are declared here, in dilated.py for dilated convolutions, and in textcat.py for
-text classification.
+The arms are declared here, those of dilated convolutions in dilated.py, and those of text
+classification in textcat.py.
 """
 
 from collections.abc import Mapping
@@ -25,9 +25,9 @@ ATTRS = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
 SPACY_SEEDS = [8, 9, 10, 11]
 HEADER = "# Made from experiments/arms/{base} by: python -m experiments make-configs\n\n"
 DEFAULT_ROWS = [5000, 2500, 2500, 2500]
-# Shares of them, to see what fewer parameters cost.
+# Shares of the default rows, to measure what fewer parameters cost.
 BUDGETS = {"10_percent": 0.1, "1_percent": 0.01}
-# Component vectors of a symbol.
+# The number of component vectors of a symbol in weighted embeddings.
 WEIGHTED_HASHES = 2
 
 
@@ -70,10 +70,10 @@ def budget_rows(share: float) -> list[int]:
 
 
 def weighted_rows(rows: list[int], width: int) -> list[int]:
-    """Return the numbers of component vectors that cost no more than tables without importance.
+    """Return the numbers of component vectors that fit into the parameters of plain tables.
 
-    B * width parameters of component vectors and 10 * B * k of importance come next to those of a
-    table of R rows, R * width, from below.
+    A plain table of R rows has R * width parameters. B component vectors have B * width, and the
+    importance of k hashes 10 * B * k. B is the largest number with which the sum is no larger.
 
     rows (list[int]): The rows of each attribute's table, R.
     width (int): The width of the tables.
@@ -82,7 +82,7 @@ def weighted_rows(rows: list[int], width: int) -> list[int]:
 
 
 def weighted_cost(width: int) -> int:
-    """Return the parameters for each component vector, with its share of those of importance."""
+    """Return the number of parameters of a component vector, with its share of the importance."""
     return width + IMPORTANCE_ROWS * WEIGHTED_HASHES
 
 
@@ -99,9 +99,9 @@ def _budget(share: float, **values: Any) -> Arm:  # noqa: ANN401 (values of a co
 
 
 def _weighted(share: float, *, near_zero: bool = False) -> Arm:
-    """MultiWeightedHashEmbed with the parameters of MultiHashEmbed with a share of its rows.
+    """Take MultiWeightedHashEmbed, as large as MultiHashEmbed with a share of its rows.
 
-    Importance parameters are 1 at first, or near zero as in the authors' code.
+    Importance starts at 1, or near zero as in the authors' code.
     """
     init = normal_init(IMPORTANCE_SD) if near_zero else uniform_init(1.0, 1.0)
     rows = weighted_rows(budget_rows(share), base_width())
@@ -109,7 +109,7 @@ def _weighted(share: float, *, near_zero: bool = False) -> Arm:
 
 
 def _tables_near_zero() -> Arm:
-    """MultiHashEmbed with two hash functions, whose tables are near zero at first."""
+    """Take MultiHashEmbed with two hash functions and tables that start near zero."""
     init = normal_init(IMPORTANCE_SD)
     return _weighted_embed(DEFAULT_ROWS, train_importance=False, embed_init=init)
 
@@ -128,18 +128,21 @@ def _weighted_embed(rows: list[int], **values: Any) -> Arm:  # noqa: ANN401 (val
 
 
 def _unk_dropout(percent: int) -> Arm:
-    """A row for each word of training, some of which are taken as unknown while training."""
+    """Take MultiEmbed with a row for each training symbol, and dropout of symbols in training."""
     return _multi_embed(min_freq=1, unk_dropout=percent / 100)
 
 
 def _training(*, dropout: float, batch: int = 1000, embed: Arm | None = None) -> Arm:
-    """Parameter averages, with another dropout, final size of batches in words, and embedding."""
+    """Train with averaged parameters, and another dropout, final batch size or embedding.
+
+    batch (int): The final size of batches, in words.
+    """
     values = {"dropout": dropout, "optimizer.use_averages": True, "batcher.size.stop": batch}
     sections = {} if embed is None else embed.sections
     return Arm({f"training.{name}": value for name, value in values.items()}, sections)
 
 
-# Ready to train on one corpus each.
+# Configs that are ready to train, each on one corpus.
 DATASETS = {
     "conll-es": _corpus("conll-es", "es"),
     "conll-nl": _corpus("conll-nl", "nl"),
@@ -161,7 +164,8 @@ DATASETS = {
     ),
 }
 
-# One deviation each, for any corpus: give --nlp.lang, --paths.train and --paths.dev.
+# Configs with one deviation each, for any corpus. Training needs --nlp.lang, --paths.train and
+# --paths.dev.
 ABLATIONS = {
     "spacy_multi_hash_embed": Arm(
         {f"{ENCODE}.@architectures": "spacy.MaxoutWindowEncoder.v2"},
@@ -191,7 +195,7 @@ ABLATIONS = {
     "norm_prefix": _features("NORM", "PREFIX"),
     "norm_prefix_suffix": _features("NORM", "PREFIX", "SUFFIX"),
     **{f"budget_{name}": _budget(share) for name, share in BUDGETS.items()},
-    # With as many hashes as the weighted ones; with all rows it is hashes_2.
+    # With as many hashes as weighted embeddings have. With all rows this is hashes_2.
     **{
         f"budget_{name}_hashes_2": _budget(share, num_hashes=WEIGHTED_HASHES)
         for name, share in BUDGETS.items()
@@ -206,8 +210,8 @@ ABLATIONS = {
     },
 }
 
-# What practitioners should start from, for any corpus: chosen on the dev sets of conll-es and
-# wnut17, among these and the candidates below (docs/results.md).
+# The settings to start from on any corpus. They were chosen among these and the candidates below,
+# on the dev sets of conll-es and wnut17 (docs/results.md).
 RECOMMENDED_ARM = _training(dropout=0.3, embed=_unk_dropout(30))
 
 # Other settings of training.
@@ -235,7 +239,7 @@ ARMS = {
 
 
 def make_config(arm: Arm) -> str:
-    """Apply an arm to its base, and give the text of the config.
+    """Apply an arm to its base, and return the text of the config.
 
     Raises KeyError for a path that the base does not have.
     """
@@ -252,7 +256,7 @@ def make_config(arm: Arm) -> str:
 
 
 def make_configs(output: Path) -> list[Path]:
-    """Write all configs below a folder, and list them."""
+    """Write all configs below a folder, and return their paths."""
     paths = [output / f"{name}.cfg" for name in ARMS]
     for path, arm in zip(paths, ARMS.values(), strict=True):
         path.parent.mkdir(parents=True, exist_ok=True)

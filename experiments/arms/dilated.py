@@ -1,4 +1,4 @@
-"""The experiments on iterated dilated convolutions, each as its difference from the base."""
+"""The arms of the experiments on iterated dilated convolutions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -56,7 +56,7 @@ def _tagger(
     penalty: float = 0.0,
     **model: Any,  # noqa: ANN401 (values of a config)
 ) -> Arm:
-    """Take tagger_ner alone, with a tok2vec of its own: by default residual and normalized."""
+    """Take tagger_ner alone, with its own tok2vec: by default residual and normalized."""
     component = {
         "factory": "tagger_ner",
         "decoder": decoder,

@@ -1,4 +1,4 @@
-"""The kinds of experiments: their data sets, their arms, and what is scored."""
+"""The kinds of experiments: their data sets, their arms and their scores."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,21 +12,22 @@ CRF = "crf"
 SENTENCES = "conll-nl-sentences"
 HASH_EMBED = "multi_hash_embed"
 RECOMMENDED = "recommended"
-# Rows of MultiHashEmbed as a share of those of MultiEmbed at min_freq 10 (the report's Table 1).
+# The rows of MultiHashEmbed divided by those of MultiEmbed at min_freq 10 (the report's Table 1).
 ROW_SHARES = {"rows_as_multi_embed": 1.0, "rows_20_percent": 0.2, "rows_10_percent": 0.1}
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A kind of experiments.
+    """A kind of experiment.
 
     langs (Mapping[str, str]): The language of each data set.
-    fixed_arms (Mapping[str, Arm]): Arms that are one deviation from their base, whatever the data.
-    other_arms (tuple[str, ...]): Names of the others.
-    metrics (Mapping[str, str]): The scores of a split: names in results, and how to call them.
-    main (str): The one that matters most.
+    fixed_arms (Mapping[str, Arm]): The arms that do not depend on the data.
+    other_arms (tuple[str, ...]): The names of the other arms.
+    metrics (Mapping[str, str]): The labels of a split's scores, by their names in results.
+    main (str): The name of the main score.
     commands (Mapping[str, str]): The project's command that makes the corpus of each data set.
-    train_docs (Mapping[str, int]): The training docs of data sets that there are several sizes of.
+    train_docs (Mapping[str, int]): The number of training docs of data sets that exist in several
+        sizes.
     """
 
     langs: Mapping[str, str]

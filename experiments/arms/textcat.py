@@ -1,4 +1,4 @@
-"""The models of the experiments on text classification, each as its difference from the base."""
+"""The arms of the experiments on text classification."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,7 +12,7 @@ MODEL = "components.textcat.model"
 BEFORE_INIT = "initialize.before_init"
 MILLION = 1_000_000
 INPUT_DROPOUT = [4, 100]
-# What spaCy has where a config says nothing, for its own classifiers.
+# spaCy's defaults, for its own classifiers.
 SPACY_DEFAULTS = {"training.dropout": 0.1, "training.optimizer.L2": 0.01}
 
 # "the 1M most frequent n-grams for n < 10" (Svenstrup et al. 2017, section 5.4)
@@ -55,13 +55,13 @@ def _hashing_trick(rows: int, **values: Any) -> Arm:  # noqa: ANN401 (values of 
 
 
 def normal_init(sd: float) -> dict[str, Any]:
-    """Name thinc's initializer by a normal distribution."""
-    # What thinc's initializer calls `mean` is the standard deviation.
+    """Return the config of thinc's initializer that draws from a normal distribution."""
+    # thinc's initializer takes the standard deviation as `mean`.
     return {"@initializers": "normal_init.v1", "mean": sd}
 
 
 def uniform_init(lo: float, hi: float) -> dict[str, Any]:
-    """Name thinc's initializer by a uniform distribution."""
+    """Return the config of thinc's initializer that draws from a uniform distribution."""
     return {"@initializers": "uniform_init.v1", "lo": lo, "hi": hi}
 
 
@@ -74,11 +74,12 @@ CLASSIFIERS = {
     "hash_embed": Arm(base=BASE),
     "hashing_trick": _hashing_trick(MILLION),
     "hashing_trick_equal": _hashing_trick(200_000),
-    # About as large for their data as the paper's are; again a fifth of the parameters.
+    # Relative to their data about as large as the paper's models. Again the hash embedding has a
+    # fifth of the hashing trick's parameters.
     "hash_embed_large": _hash_embed(rows=MILLION // 2, importance_rows=5 * MILLION),
     "hashing_trick_large": _hashing_trick(5 * MILLION),
     "bow": _spacy("spacy.TextCatBOW.v3", ngram_size=2, no_output_layer=False, length=262144),
-    # What spaCy's users know as TextCatCNN.
+    # spaCy's users know this model as TextCatCNN.
     "cnn": _spacy(
         "spacy.TextCatReduce.v1",
         use_reduce_first=False,
@@ -101,7 +102,7 @@ CLASSIFIERS = {
     "hash_embed_authors_init": _hash_embed(
         embed_init=normal_init(0.1), importance_init=normal_init(IMPORTANCE_SD)
     ),
-    # Does the hashing trick gain as much from vectors that are near zero at first?
+    # Does the hashing trick gain as much from vectors that start near zero?
     "hashing_trick_near_zero": _hashing_trick(MILLION, embed_init=normal_init(IMPORTANCE_SD)),
     "hashing_trick_equal_near_zero": _hashing_trick(200_000, embed_init=normal_init(IMPORTANCE_SD)),
     "input_dropout": _hash_embed(input_dropout=INPUT_DROPOUT),
@@ -118,7 +119,7 @@ CLASSIFIERS = {
         base=BASE,
     ),
 }
-# Where to start from if a text may have several labels, or none: no experiment.
+# No experiment: the config to start from if a text may have several labels, or none.
 MULTILABEL = Arm(
     {
         "components.textcat.factory": "textcat_multilabel",
@@ -128,5 +129,5 @@ MULTILABEL = Arm(
     {"components.textcat.scorer": {"@scorers": "spacy.textcat_multilabel_scorer.v2"}},
     base=BASE,
 )
-# The comparison that is made on generated topics too, which tell less than real texts.
+# The arms that run on generated topics too, from which less follows than from real texts.
 BASIC = ("hash_embed", "hashing_trick", "hashing_trick_equal", "bow", "cnn")
