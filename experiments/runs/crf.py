@@ -1,7 +1,7 @@
-"""The baseline of the experiments: a linear-chain CRF with features made by hand.
+"""The baseline of the experiments: a linear-chain CRF with handmade features.
 
-A token's features are the words around it, their shapes and affixes. They, IOB2 tags and the
-regularisation were chosen by a handful of trials on the dev split of conll-es alone.
+The features of a token are the words around it, and their shapes and affixes. The features, IOB2
+tags and regularization were chosen in a few trials, on the dev split of conll-es alone.
 """
 
 import hashlib
@@ -36,14 +36,14 @@ WINDOW = 2
 AFFIX_WINDOW = 1
 PREFIXES = (1, 2, 3)
 SUFFIXES = (2, 3)
-# Of CRFsuite's L-BFGS: c1 and c2 are the weights of the L1 norm and of the squared L2 norm.
+# For CRFsuite's L-BFGS. c1 and c2 are the weights of the L1 norm and of the squared L2 norm.
 PARAMS = {"c1": 0.5, "c2": 0.01, "max_iterations": 100}
 
 
 def _import_crfsuite() -> ModuleType:
-    """Import python-crfsuite, an extra, which nobody needs who trains no CRF.
+    """Import python-crfsuite, an extra that only CRFs need.
 
-    Raises ImportError that says how to install it.
+    Raises ImportError, with the command that installs it.
     """
     try:
         import pycrfsuite
@@ -57,11 +57,11 @@ def _import_crfsuite() -> ModuleType:
 
 @dataclass(frozen=True)
 class CrfTraining:
-    """What training a CRF took.
+    """The cost of training a CRF, and the size of the model.
 
-    seconds, cpu_seconds (float): Its time, by the clock and of the processor.
-    iterations (int): The steps of the optimizer, each of which goes through the whole corpus.
-    features (int): The weights other than 0: of features with tags, and of tags after tags.
+    seconds, cpu_seconds (float): The wall-clock time and the CPU time.
+    iterations (int): The number of iterations, each over the whole corpus.
+    features (int): The number of weights other than 0, of features with tags and of tag pairs.
     """
 
     seconds: float
@@ -72,10 +72,10 @@ class CrfTraining:
 
 @dataclass(frozen=True)
 class CrfResult:
-    """What came out for a CRF.
+    """A CRF's training and evaluation.
 
     training (CrfTraining): What training took.
-    scores (Scores): The scores of its entities.
+    scores (Scores): The scores of the predicted entities.
     num_bytes (int): The size of the model's file.
     words_per_second (float): The speed of prediction, from docs to docs with entities.
     """
@@ -88,7 +88,7 @@ class CrfResult:
 
 @lru_cache(maxsize=2**14)
 def word_features(word: str) -> list[list[str]]:
-    """Make the features of a word, for each place that it has in a window, first to last."""
+    """Make the features of a word for each of its places in a window, from first to last."""
     wide = [f"word={word}", f"lower={word.lower()}", f"shape={word_shape(word)}"]
     prefixes = [f"prefix{n}={word[:n]}" for n in PREFIXES]
     near = [*wide, *prefixes, *(f"suffix{n}={word[-n:]}" for n in SUFFIXES)]
@@ -120,19 +120,19 @@ def features(words: Sequence[str]) -> list[list[str]]:
 
 
 def settings_hash() -> str:
-    """Digest the settings of training, and the features of a sentence."""
+    """Digest the settings of training, and the features of an example sentence."""
     rows = features(["Ana", "vive", "en", "Torre", "3", "."])
     text = json.dumps([PARAMS, rows], sort_keys=True)
     return hashlib.md5(text.encode("utf8"), usedforsecurity=False).hexdigest()
 
 
 def sentences(doc: Doc) -> list[Span]:
-    """Return the sentences of a doc; if they are not known, the doc is one."""
+    """Return the sentences of a doc, or the whole doc if they are unknown."""
     return list(doc.sents) if doc.has_annotation("SENT_START") else [doc[:]]
 
 
 def gold_tags(sentence: Span) -> list[str]:
-    """Return the IOB2 tag of each token; of an entity that crosses sentences, each part is one."""
+    """Return the IOB2 tag of each token. Of an entity across sentences each part is an entity."""
     tags = [f"{t.ent_iob_}-{t.ent_type_}" if t.ent_type_ else "O" for t in sentence]
     return repair(tags)
 
@@ -143,10 +143,10 @@ def repair(tags: Sequence[str]) -> list[str]:
 
 
 def train_crf(docs: Iterable[Doc], path: Path, *, verbose: bool = False) -> CrfTraining:
-    """Train a CRF and write it to a file, whole or not at all; the same docs give the same bytes.
+    """Train a CRF and write it to a file, as a whole. The same docs give the same bytes.
 
-    docs (Iterable[Doc]): The docs, with gold entities. A sentence in which some token's annotation
-        is missing is left out.
+    docs (Iterable[Doc]): The docs, with gold entities. A sentence is left out if the annotation of
+        any of its tokens is missing.
     path (Path): The file of the model.
     verbose (bool): Print the progress of training.
 
@@ -187,7 +187,7 @@ def open_crf(path: Path) -> "pycrfsuite.Tagger":
             f"No CRF at {path}. Train it first, with: python -m experiments crf"
         )
     with path.open("rb") as file_:
-        header = file_.read(8)  # CRFsuite checks no more than the first 4, and reads beyond the end
+        header = file_.read(8)  # CRFsuite checks only the first 4, and reads beyond the end
     if header != b"lCRF" + struct.pack("<I", path.stat().st_size):
         raise ValueError(
             f"{path} is no CRF, or cut off: expected 'lCRF' and its size first, found "
@@ -207,12 +207,12 @@ def open_crf(path: Path) -> "pycrfsuite.Tagger":
 def predict_crf(path: Path, docs: Iterable[Doc]) -> Iterator[Doc]:
     """Return an iterator over copies of docs, with the entities that a CRF finds.
 
-    An I- that continues no entity of its label in the sentence opens one.
+    An I- tag that continues no entity of its label in the sentence opens a new one.
 
     path (Path): The file of the model.
     docs (Iterable[Doc]): The docs, which are streamed and not changed.
 
-    Raises FileNotFoundError or ValueError, before the first doc, as `open_crf` does.
+    Raises FileNotFoundError or ValueError as `open_crf` does, before the first doc.
     """
     tagger = open_crf(path)
     return (_predict(tagger, doc) for doc in docs)
@@ -258,13 +258,13 @@ def crf_cli(
     lang: Annotated[str, typer.Option(help="The language's code in spaCy")],
     verbose: Annotated[bool, typer.Option(help="Print the progress of training")] = False,
 ) -> None:
-    """Train a linear-chain CRF with features made by hand, and evaluate it.
+    """Train a linear-chain CRF with handmade features, and evaluate it.
 
     DOCS: https://python-crfsuite.readthedocs.io
     """
     try:
         result = crf(train, evaluation, model, lang, verbose)
-    except (ImportError, OSError, ValueError) as error:  # ImportError: spaCy lacks the language
+    except (ImportError, OSError, ValueError) as error:  # ImportError: of the extra or the language
         msg.fail(f"Could not train a CRF on {train}", error, exits=1)
     training = result.training
     msg.good(f"Wrote the CRF to {model}")

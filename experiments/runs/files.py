@@ -1,4 +1,4 @@
-"""The files of results, one a run."""
+"""The files of results, one for each run."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,7 +27,7 @@ def read_result(path: Path) -> dict[str, Any]:
         result = srsly.read_json(path)
     except ValueError as error:
         raise ValueError(
-            f"{path} holds no JSON ({error}). Delete it, and run it again, or restore it."
+            f"{path} holds no JSON ({error}). Delete it and run it again, or restore it."
         ) from error
     found = result.get("format") if isinstance(result, dict) else None
     if found != FORMAT:
@@ -39,9 +39,9 @@ def read_result(path: Path) -> dict[str, Any]:
 
 
 def is_current(run: Run, result: Mapping[str, Any]) -> bool:
-    """Tell whether results are of the run's present config.
+    """Return whether results are those of the run's present config.
 
-    The rows of some arms are counted in the corpus: where it is not, their results are trusted.
+    The rows of some arms are counted in the corpus. Without the corpus their results are trusted.
     """
     if run.arm in ROW_SHARES and not run.corpus("train").is_file():
         return True
@@ -49,6 +49,6 @@ def is_current(run: Run, result: Mapping[str, Any]) -> bool:
 
 
 def is_done(run: Run) -> bool:
-    """Tell whether the results of a run, with its present config, are on disk."""
+    """Return whether the results of a run with its present config are on disk."""
     path = results_path(run)
     return path.is_file() and is_current(run, read_result(path))

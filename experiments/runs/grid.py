@@ -1,4 +1,4 @@
-"""The experiments: which runs there are, and the config of each."""
+"""The grid of experiments: its runs, and the config of each run."""
 
 import hashlib
 import re
@@ -37,7 +37,7 @@ RUNS = Path("training")
 VECTORS_FOLDER = Path("assets") / "vectors"
 NO_VECTORS = "no-vectors"
 
-# The static vectors of each data set, where the report took the large ones of spaCy 3.4.
+# The static vectors of each data set. The report used the large ones of spaCy 3.4.
 VECTORS = {
     "conll-es": "es_e5_words",
     "conll-nl": "nl_e5_words",
@@ -65,7 +65,7 @@ class Run:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a data set, an arm or vectors that are not known."""
+        """Raise ValueError for an unknown data set, arm or vectors."""
         if self.dataset not in TASKS:
             raise ValueError(f"Unknown data set {self.dataset!r}. Choose one of: {_list(TASKS)}.")
         if self.arm not in self.task.arms:
@@ -83,7 +83,7 @@ class Run:
 
     @property
     def task(self) -> Task:
-        """The kind of experiments that the run is of."""
+        """The kind of experiment."""
         return TASKS[self.dataset]
 
     @property
@@ -98,22 +98,22 @@ class Run:
 
     @property
     def folder(self) -> Path:
-        """Where the run's config, log and model are."""
+        """The folder of the run's config, log and model."""
         return RUNS / self.name
 
     def corpus(self, split: str) -> Path:
-        """The file of a split: train, dev or test."""
+        """Return the file of a split: train, dev or test."""
         return CORPUS / self.dataset / f"{split}.spacy"
 
 
 def vectors_path(name: str) -> str:
-    """Find static vectors: a folder below assets/vectors/, else the name of a package."""
+    """Return the path of static vectors: a folder below assets/vectors/, otherwise a package."""
     folder = VECTORS_FOLDER / name
     return str(folder) if folder.is_dir() else name
 
 
 def lacks(run: Run) -> str:
-    """Say what a run needs that is not there: its corpus or its vectors; "" if nothing."""
+    """Return what a run lacks, its corpus or its vectors, or "" if it lacks nothing."""
     if not run.corpus("train").is_file():
         command = run.task.commands[run.dataset]
         return f"the corpus {run.dataset} (python -m spacy project run {command})"
@@ -124,9 +124,9 @@ def lacks(run: Run) -> str:
 
 
 def parse_run(name: str) -> Run:
-    """Return the run of a name.
+    """Return the run with a name.
 
-    Raises ValueError for a name of another form, or with an unknown data set or arm.
+    Raises ValueError for a name in another form, and for an unknown data set, arm or vectors.
     """
     match = re.fullmatch(r"([^/]+)/([^/]+)/([^/]+)/seed(\d+)", name)
     if match is None:
@@ -158,10 +158,10 @@ def _runs(
 
 
 def make_grid() -> list[Run]:
-    """List the runs of the experiments, those that matter most first.
+    """List the runs of the experiments, the most important ones first.
 
-    One seed of what is compared comes before the second of anything, and all that the report's
-    tables have comes last. OntoNotes is for users with a licence.
+    In each group of experiments the first seed of every arm comes before the second of any. The
+    runs on OntoNotes are for users with a licence.
     """
     both = (HASH_EMBED, "multi_embed")
     report = ("conll-es", "conll-nl", "wnut17", "anem", "archaeo")
@@ -208,11 +208,11 @@ def make_grid() -> list[Run]:
 
 
 def run_config(run: Run) -> Config:
-    """Make the whole config of a run, but for the path of its vectors.
+    """Make the config of a run, complete except for the path of its vectors.
 
-    Raises FileNotFoundError if the corpus is not there, whose rows an arm of `ROW_SHARES` counts.
+    Raises FileNotFoundError if an arm of `ROW_SHARES` lacks the corpus, in which rows are counted.
     """
-    arm = run.task.fixed_arms.get(run.arm, Arm())  # one of ROW_SHARES is yet to get its rows
+    arm = run.task.fixed_arms.get(run.arm, Arm())  # arms of ROW_SHARES get their rows below
     config = Config().from_str(make_config(arm), interpolate=False)
     config["nlp"]["lang"] = run.lang
     config["system"]["seed"] = run.seed
@@ -236,7 +236,7 @@ def run_config(run: Run) -> Config:
 
 
 def config_hash(config: Config) -> str:
-    """Digest all of a config that decides the outcome: everything but paths and the logger."""
+    """Digest what decides the outcome of a config: everything except paths and the logger."""
     config = config.copy()
     config["paths"], config["training"]["logger"] = {}, {}
     text = config.to_str(interpolate=False)
@@ -244,15 +244,15 @@ def config_hash(config: Config) -> str:
 
 
 def run_hash(run: Run) -> str:
-    """Digest all that decides the outcome of a run on its corpus."""
+    """Digest what decides the outcome of a run on its corpus."""
     return crf.settings_hash() if run.arm == CRF else config_hash(run_config(run))
 
 
 def adjusted_rows(config: Config, share: float) -> list[int]:
     """Return a share of the rows that MultiEmbed has at min_freq 10, for each attribute.
 
-    config (Config): A config, whose training corpus is counted.
-    share (float): 1.0 for as many rows.
+    config (Config): A config with the training corpus in which symbols are counted.
+    share (float): The share, 1.0 for equally many rows.
     """
     docs = training_docs(load_model_from_config(config, auto_fill=True))
     tables = make_tables(count_symbols(docs, {name: IDS[name] for name in ATTRS}), min_freq=10)

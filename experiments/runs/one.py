@@ -1,4 +1,4 @@
-"""One run of the experiments: train it through `spacy train`, evaluate it, write its results."""
+"""One run of the experiments: train it with `spacy train`, evaluate it, write its results."""
 
 import fcntl
 import shutil
@@ -43,10 +43,10 @@ PACKAGES = ("spacy", "thinc", "numpy", "spacy-multihash")
 
 @dataclass(frozen=True)
 class Training:
-    """What is kept of a training.
+    """What is recorded of a training.
 
     config_hash (str): The digest of its config.
-    seconds, cpu_seconds (float): Its time, by the clock and of the processor.
+    seconds, cpu_seconds (float): Its wall-clock time and its CPU time.
     """
 
     config_hash: str
@@ -55,10 +55,10 @@ class Training:
 
 
 def train(run: Run, config: Config) -> Training:
-    """Train a run, unless it is trained already with this config.
+    """Train a run, unless it has been trained with this config before.
 
     run (Run): The run.
-    config (Config): Its config, as `run_config` makes it.
+    config (Config): Its config, as `run_config` returns it.
     """
     marker = run.folder / "training.json"
     digest = config_hash(config)
@@ -81,35 +81,35 @@ def train(run: Run, config: Config) -> Training:
 
 
 def run_one(run: Run) -> dict[str, Any]:
-    """Train and evaluate a run, unless its results are there, and return them.
+    """Train and evaluate a run, unless it has results, and return its results.
 
-    A run counts when its results are on disk, which are written last, and whole.
+    Results are written last, and as a whole. A run is done when they are on disk.
 
-    run (Run): The run, whose corpus has been converted.
+    run (Run): The run. Its corpus has been converted.
 
-    Raises FileNotFoundError if the corpus is not there, ValueError for results that are damaged, if
-    the corpus is another one, or if another process is at this run.
+    Raises FileNotFoundError if the corpus is missing. Raises ValueError for damaged results, for
+    another corpus than that of the other results, and if another process works on this run.
     """
     with locked(run):
         return read_result(results_path(run)) if is_done(run) else _run(run)
 
 
 def _check_corpus(run: Run) -> None:
-    """Keep results of two corpora from one table."""
+    """Raise ValueError if the corpus is not that of the other results of its data set."""
     expected = run.task.train_docs.get(run.dataset)
     if expected is not None and (found := len(DocBin().from_disk(run.corpus("train")))) != expected:
         raise ValueError(
             f"{run.corpus('train')} has {found:,} docs, but the results of {run.dataset} are of "
-            f"{expected:,}. Move results/runs/{run.dataset} away, and write the number into "
-            "TASKS in experiments/arms/tasks.py."
+            f"{expected:,}. Move results/runs/{run.dataset} away, and change the number in "
+            "experiments/arms/tasks.py."
         )
 
 
 @contextmanager
 def locked(run: Run) -> Iterator[None]:
-    """Keep all other processes from a run.
+    """Keep all other processes from working on a run.
 
-    Raises ValueError if another one is at it.
+    Raises ValueError if another process does.
     """
     path = run.folder.with_suffix(".lock")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -118,7 +118,8 @@ def locked(run: Run) -> Iterator[None]:
             fcntl.flock(file_, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise ValueError(
-                f"Another process is at the run {run.name}, and holds {path}. Wait, or end it."
+                f"Another process works on the run {run.name} and holds {path}. Wait for it, or "
+                "end it."
             ) from error
         yield
 
@@ -133,7 +134,7 @@ def _run(run: Run) -> dict[str, Any]:
         examples = list(Corpus(run.corpus(split)).make_examples(nlp, golds))
         start = time.process_time()
         tagger(examples)
-        if run.task is NER:  # of the test set, the last one
+        if run.task is NER:  # kept of the last split, test
             facts["words_per_second"] = sum(len(e.x) for e in examples) / (
                 time.process_time() - start
             )
@@ -176,7 +177,7 @@ def _run_crf(run: Run) -> tuple[Language, Tagger, dict[str, Any]]:
     training = train_crf(read_docs(run.corpus("train"), nlp.vocab), model)
 
     def tag(examples: list[Example]) -> None:
-        # The gold docs, without their entities: unlike the predicted ones they have sentences.
+        # Gold docs have sentences, unlike the predicted ones. Their entities are replaced.
         docs = predict_crf(model, (example.reference for example in examples))
         for example, doc in zip(examples, docs, strict=True):
             example.predicted = doc
@@ -194,9 +195,11 @@ def _run_crf(run: Run) -> tuple[Language, Tagger, dict[str, Any]]:
 
 
 def run_one_cli(
-    name: Annotated[str, typer.Argument(help="DATASET/ARM/VECTORS/seedN, as run-grid lists")],
+    name: Annotated[
+        str, typer.Argument(help="DATASET/ARM/VECTORS/seedN, as run-grid --list shows")
+    ],
 ) -> None:
-    """Train and evaluate one run of the experiments, unless its results are there.
+    """Train and evaluate one run of the experiments, unless it has results.
 
     DOCS: docs/results.md
     """

@@ -1,4 +1,4 @@
-"""Run the experiments: whatever of the grid has no results yet, several runs at once."""
+"""Run the experiments that have no results yet, several of them at once."""
 
 import os
 import signal
@@ -24,10 +24,10 @@ from experiments.runs.files import RESULTS, is_done, read_result
 from experiments.runs.grid import Run, lacks, make_grid
 
 COMMAND = [sys.executable, "-m", "experiments", "run-one"]
-# One thread of matrix products for each run: the runs beside it have the other cores.
+# Each run has one thread for matrix products. The other cores are for other runs.
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 SKIPPED = "skipped"
-# Processes of this one; an engine on other machines has its own.
+# The child processes of this process. Workers on other machines have their own.
 _RUNNING: set[subprocess.Popen[bytes]] = set()
 
 
@@ -35,9 +35,9 @@ def execute(command: Sequence[str], folder: Path, log: Path, latest_start: Optio
     """Run a command, unless it is too late, and return how it ended: "", "skipped" or an error.
 
     command (Sequence[str]): Program and arguments.
-    folder (Path): The folder to run it in, wherever this process is.
-    log (Path): The file, relative to it, that gets what it prints.
-    latest_start (Optional[float]): The time, as `time.time` gives it, after which not to start.
+    folder (Path): The folder to run it in, whatever the folder of this process is.
+    log (Path): The file for its output, relative to the folder.
+    latest_start (Optional[float]): The time after which it is skipped, as `time.time` returns it.
     """
     if latest_start is not None and time.time() > latest_start:
         return SKIPPED
@@ -60,15 +60,15 @@ def execute(command: Sequence[str], folder: Path, log: Path, latest_start: Optio
 
 
 def expected_seconds(runs: Sequence[Run], results: Path = RESULTS) -> dict[Run, float]:
-    """Estimate the time of runs by the median of finished ones, of the same data set if there are.
+    """Estimate the time of runs by the median of finished runs, on the same data set if possible.
 
-    runs (Sequence[Run]): The runs. CRFs and the others are estimated by their own kind; without any
-        finished run of their kind they are taken to need 0 seconds.
+    runs (Sequence[Run]): The runs. CRFs are estimated by CRFs, all others by all others. The
+        estimate is 0 seconds if no such run has finished.
     """
     known: dict[tuple[bool, str], list[float]] = {}
     for path in sorted(results.rglob("seed*.json")):
         result = read_result(path)
-        for dataset in (result["dataset"], ""):  # "": all of them
+        for dataset in (result["dataset"], ""):  # "" stands for all data sets
             times = known.setdefault((result["arm"] == CRF, dataset), [])
             times.append(result["train_seconds"])
 
@@ -89,11 +89,11 @@ def run_grid(
     """Hand runs to an executor, one task each, and wait for them.
 
     runs (Sequence[Run]): The runs, in the order to start them.
-    executor (Executor): Threads of this process, or an engine of several machines that share the
-        folder. It decides how many run at once.
-    budget (Optional[float]): Seconds after which no run starts, nor one that is expected to take
-        longer than what is left. Those that have started are finished.
-    on_done (Callable[[Run, str], None]): Called with each run and how it ended, see `execute`.
+    executor (Executor): Threads of this process, or workers on machines that share the folder. It
+        decides how many runs go on at once.
+    budget (Optional[float]): The seconds for all runs. No run starts that is expected to take
+        longer than the seconds left. Runs that have started are finished.
+    on_done (Callable[[Run, str], None]): Called with each run and what `execute` returned.
     """
     end = None if budget is None else time.time() + budget
     expected = expected_seconds(runs)
@@ -115,7 +115,7 @@ def run_grid(
 
 @contextmanager
 def _children_end_with_us() -> Iterator[None]:
-    """End the processes of unfinished runs when this one is interrupted or terminated."""
+    """End the processes of unfinished runs when this process is interrupted or terminated."""
 
     def interrupt(signum: int, frame: Optional[FrameType]) -> None:
         raise KeyboardInterrupt
@@ -134,8 +134,8 @@ def open_executor(workers: int, dask: Optional[str]) -> Iterator[Executor]:
     """Yield threads that wait for one process each, or the workers of a Dask cluster.
 
     workers (int): The number of threads.
-    dask (Optional[str]): The address of a Dask scheduler, whose workers see this folder under the
-        same path, and have this environment.
+    dask (Optional[str]): The address of a Dask scheduler. Its workers see this folder under the
+        same path, and have the same environment.
 
     Raises ValueError if the extra is not installed, OSError if the scheduler does not answer.
     """
@@ -155,32 +155,33 @@ def open_executor(workers: int, dask: Optional[str]) -> Iterator[Executor]:
 
 def run_grid_cli(
     only: Annotated[
-        list[str], typer.Argument(help="Patterns of runs, such as 'conll-es/*/no-vectors/seed0'")
+        list[str], typer.Argument(help="Patterns of names, such as 'conll-es/*/no-vectors/seed0'")
     ] = ["*"],  # noqa: B006 (typer copies it)
-    workers: Annotated[int, typer.Option(min=1, help="Runs at once on this machine")] = (
+    workers: Annotated[int, typer.Option(min=1, help="Number of runs at once on this machine")] = (
         os.cpu_count() or 1
     ),
     budget: Annotated[
-        Optional[float], typer.Option(min=0, help="Minutes in which runs start that will fit")
+        Optional[float],
+        typer.Option(
+            min=0, help="Minutes for all runs: a run starts only if it is expected to fit"
+        ),
     ] = None,
     dask: Annotated[
         Optional[str], typer.Option(help="Address of a Dask scheduler, for several machines")
     ] = None,
-    list_only: Annotated[
-        bool, typer.Option("--list", help="List the runs, and do nothing")
-    ] = False,
+    list_only: Annotated[bool, typer.Option("--list", help="List the runs and exit")] = False,
 ) -> None:
-    """Run what is missing of the experiments: each through `spacy train`, with one thread.
+    """Run the experiments that have no results yet, each in its own process with one thread.
 
-    A run counts when its results are in results/runs/. Interrupt this at any time, and start it
-    again: runs that were not finished begin anew.
+    A run is done when its results are in results/runs/. You can interrupt the command at any time
+    and start it again: unfinished runs start anew.
 
     DOCS: docs/results.md
     """
     try:
         grid = [run for run in make_grid() if any(fnmatch(run.name, p) for p in only)]
         if not grid:
-            raise ValueError(f"No run fits {' or '.join(only)}. See the names with --list.")
+            raise ValueError(f"No run matches {' or '.join(only)}. List the names with --list.")
         missing = [run for run in grid if not is_done(run)]
         if list_only:
             for run in grid:
@@ -203,7 +204,7 @@ def run_grid_cli(
 def _run_with_progress(
     runs: Sequence[Run], executor: Executor, workers: int, budget: Optional[float]
 ) -> tuple[list[str], int]:
-    """Run with a progress bar, and return the errors and the number of runs that did not fit."""
+    """Run with a progress bar. Return the errors and the number of runs that did not fit."""
     ended: Counter[str] = Counter()
     left = expected_seconds(runs)
     seconds = None if budget is None else 60 * budget

@@ -1,4 +1,4 @@
-"""What a run is measured by: the scores of each task."""
+"""The scores of runs, by task."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -15,21 +15,21 @@ from spacy_multihash.corpus.entities import KnownEntities, known_entities
 from spacy_multihash.corpus.evaluation import annotate, predict, score, score_parts
 from spacy_multihash.corpus.read import read_docs
 
-# Of a split: the scores of all, and of parts of it.
+# The scores of a split, and of its parts.
 Scores = dict[str, dict[str, Optional[float]]]
-# Replaces the predicted docs of examples by annotated ones.
+# A function that replaces the predicted docs of examples by annotated ones.
 Tagger = Callable[[list[Example]], None]
 
 
 def make_tagger(run: Run, nlp: Language) -> Tagger:
-    """Return what lets a pipeline annotate examples."""
+    """Return a function that lets a pipeline annotate examples."""
     return partial(predict if run.task is NER else annotate, nlp)
 
 
 def make_scorer(run: Run, vocab: Vocab) -> Callable[[Sequence[Example]], Scores]:
-    """Return what scores the predicted docs of a split.
+    """Return a function that scores the predicted docs of a split.
 
-    run (Run): The run, whose training corpus tells which entities are known.
+    run (Run): The run. The entities of its training corpus are the known ones.
     vocab (Vocab): A vocab to read it with.
     """
     if run.task is NER:
@@ -39,7 +39,7 @@ def make_scorer(run: Run, vocab: Vocab) -> Callable[[Sequence[Example]], Scores]
 
 
 def entity_scores(examples: Sequence[Example], known: KnownEntities) -> Scores:
-    """Score all, seen and unseen entities, the latter two in the report's way.
+    """Score all, seen and unseen entities. The report defines which are seen.
 
     A part without gold entities has no scores.
     """
@@ -48,8 +48,8 @@ def entity_scores(examples: Sequence[Example], known: KnownEntities) -> Scores:
 
 
 def category_scores(examples: Sequence[Example]) -> Scores:
-    """Score labels of which each document has one: accuracy, and the mean F1 of the labels."""
+    """Score documents with one label each: the accuracy, and the mean F1 of the labels."""
     labels = sorted({label for example in examples for label in example.reference.cats})
     scores: Any = Scorer.score_cats(examples, "cats", labels=labels, multi_label=False)
-    # One wrong label is one false positive and one false negative: micro F1 is the accuracy.
+    # A wrong label is one false positive and one false negative, so micro F1 is the accuracy.
     return {"all": {"accuracy": scores["cats_micro_f"], "macro_f": scores["cats_macro_f"]}}

@@ -9,7 +9,7 @@ from wasabi import msg
 
 
 class Kind(NamedTuple):
-    """The names of scores, and where a Doc has what was predicted."""
+    """The names of scores, and the attribute of a Doc with the predictions."""
 
     overall: str
     per_label: str
@@ -21,14 +21,14 @@ CATEGORIES = Kind("cats_micro", "cats_f_per_type", "cats")
 
 
 def kind_of(scores: dict[str, Any]) -> Kind:
-    """Tell whether scores are of an entity recognizer, or else of a text classifier."""
+    """Return whether scores are of an entity recognizer or of a text classifier."""
     return ENTITIES if f"{ENTITIES.overall}_f" in scores else CATEGORIES
 
 
 def score_rows(scores: dict[str, Any]) -> list[tuple[str, str, str, str]]:
-    """Make the rows of a table of what `spacy evaluate` wrote: label, precision, recall, F1.
+    """Return the rows of a table of scores: label, precision, recall and F1.
 
-    scores (dict[str, Any]): The contents of the JSON file.
+    scores (dict[str, Any]): The contents of the JSON file that `spacy evaluate` wrote.
     """
     of = kind_of(scores)
     overall = {key: scores[f"{of.overall}_{key}"] for key in "prf"}

@@ -1,4 +1,4 @@
-"""The report's tables 4, 5 and 6, of the statistics that `multihash corpus-stats` wrote."""
+"""The report's tables 4 to 6, made from the statistics that `multihash corpus-stats` writes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ from experiments.tables.table import DATASETS, STAND_IN
 Stats = Mapping[str, Any]
 Report = Mapping[str, Any]
 PARTS = [(split, part) for split in ("dev", "test") for part in ("seen", "unseen")]
-# The report's name of each number of Table 5, and its header.
+# The header of each number of Table 5, by its name in our statistics and in the report's data.
 CHARACTERISTICS = {
     "docs": "documents",
     "tokens": "tokens",
@@ -26,9 +26,9 @@ CHARACTERISTICS = {
 
 
 def read_corpora(folder: Path) -> dict[str, Stats]:
-    """Read the statistics of each data set, FOLDER/DATASET.json, as far as they are there.
+    """Read the statistics of all data sets that have some, from the files FOLDER/DATASET.json.
 
-    Raises ValueError for a file that holds no statistics.
+    Raises ValueError for a file without statistics.
     """
     corpora = {}
     for dataset in (*DATASETS, STAND_IN):
@@ -49,9 +49,11 @@ def read_corpora(folder: Path) -> dict[str, Stats]:
 
 
 def corpus_tables(corpora: Mapping[str, Stats], report: Report) -> dict[str, list[Sequence[str]]]:
-    """Make the lines of each table, the header first: our number, and the report's if it differs.
+    """Make the lines of each table, the header first.
 
-    corpora (Mapping[str, Stats]): The statistics of each data set, as `read_corpora` gives them.
+    A cell has our number, and the report's if it differs.
+
+    corpora (Mapping[str, Stats]): The statistics of each data set, as `read_corpora` returns them.
     report (Report): The report's tables by number.
     """
     made: dict[str, list[Sequence[str]]] = {}
@@ -82,7 +84,7 @@ def _seen(stats: Stats) -> dict[str, Any]:
 
 
 def _flat(numbers: Optional[Mapping[str, Any]]) -> dict[str, Any]:
-    """Bring {"dev": {"seen": 1}} to {"dev seen": 1}."""
+    """Flatten {"dev": {"seen": 1}} into {"dev seen": 1}."""
     flat: dict[str, Any] = {}
     for name, value in (numbers or {}).items():
         values = value if isinstance(value, dict) else {"": value}
@@ -99,7 +101,7 @@ def _cell(ours: Optional[float], theirs: Optional[float]) -> str:
 
 
 def _agrees(value: float, printed: float) -> bool:
-    """Tell whether a printed number is ours: some of the report's are rounded, others cut off."""
+    """Return whether our number agrees with the report's, which is rounded or truncated."""
     digits = len(str(printed).partition(".")[2]) if isinstance(printed, float) else 0
     return abs(value - printed) < 10.0**-digits
 
@@ -108,7 +110,7 @@ def _text(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.2f}"
 
 
-# By number: the headers of a table by the names of its numbers, and what counts them.
+# By a table's number: its headers, by the names of its numbers, and what returns the numbers.
 TABLES: Mapping[str, tuple[Mapping[str, str], Callable[[Stats], dict[str, Any]]]] = {
     "4": ({name: name for name in ATTRS}, _attrs),
     "5": (CHARACTERISTICS, _characteristics),

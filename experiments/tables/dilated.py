@@ -1,4 +1,4 @@
-"""The tables of docs/dilated-results.md: the runs and the numbers of each."""
+"""The tables of docs/dilated-results.md: which runs and numbers each of them shows."""
 
 from collections.abc import Mapping, Sequence
 
@@ -36,7 +36,7 @@ PASSES = {
     f"{TAGGER}, parameters not shared": "tagger_unshared",
     f"{TAGGER}, loss of the last pass only": "tagger_last_pass",
 }
-# Compared with each other, as well as with ner.
+# Models that are compared with each other, and with ner as all models are.
 PAIRS = [
     (f"{TAGGER}, dilated{setting}", f"{TAGGER}, dilated")
     for setting in (", greedy", ", crf", ", without residual connections", ", as in the paper")

@@ -1,4 +1,4 @@
-"""The short table of docs/weighted-results.md: what importance adds with few rows and many."""
+"""The short table of docs/weighted-results.md: the gain from importance, by number of rows."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ from experiments.tables.weighted import (
 
 
 def render_gains(results: Results) -> str:
-    """Write the F1 with importance parameters minus the F1 without, as Markdown."""
+    """Render the F1 with importance parameters minus the F1 without, as Markdown."""
     table = WEIGHTED_TABLES["budgets"]
     header = ["rows", *(f"{name}, {g.split}" for name in BUDGET_DATASETS for g in table.groups)]
     lines = [[share, *_gains(results, share)] for share in SHARES]

@@ -1,4 +1,4 @@
-"""The tables of results as Markdown: numbers, what is missing, and what is concluded."""
+"""The tables of results as Markdown: numbers, missing runs and conclusions."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -49,7 +49,7 @@ def needed_runs(table: Table) -> set[str]:
 
 
 def render_table(results: Results, table: Table) -> str:
-    """Write a table and what is concluded from it as Markdown."""
+    """Render a table and its conclusions as Markdown."""
     number = f"Table {table.number}. " if table.number else ""
     needed = needed_runs(table)
     count = f"{len(needed & results.runs)} of {len(needed)} runs."
@@ -87,7 +87,7 @@ def render_table(results: Results, table: Table) -> str:
 
 
 def render_summary(results: Results) -> str:
-    """Write the rule of conclusions, and how many runs and verdicts each table has."""
+    """Render the rule of the verdicts, and the counts of runs and verdicts of each table."""
     needed = {table.name: needed_runs(table) for table in TABLES.values()}
     every = set().union(*needed.values())
     lines = []
@@ -127,7 +127,7 @@ def _numbers_table(results: Results, table: Table) -> str:
 
 
 def _with_counts(table: Table) -> Iterator[tuple[Group, bool]]:
-    """Yield the groups, and whether the number of runs goes before it: it is of other arms."""
+    """Yield each group, and whether the number of runs goes before it, as its arms are new."""
     before: Optional[Group] = None
     for group in table.groups:
         yield group, before is None or before.arms != group.arms
@@ -155,7 +155,7 @@ def _stat(stat: Optional[Stat], spec: str, absent: str) -> str:
 
 
 def signed(value: Optional[Difference], spec: str, *, with_margin: bool = False) -> str:
-    """Write a difference with its sign, and its margin if there is one."""
+    """Format a difference with its sign, and with its margin if that is known."""
     if value is None:
         return NONE
     spec = spec.lstrip("+")
@@ -171,6 +171,6 @@ def _dataset_label(table: Table, dataset: str) -> str:
 
 
 def markdown(header: Sequence[str], lines: Iterable[Sequence[str]], left: Sequence[int]) -> str:
-    """Write a table, whose columns of some numbers are on the left."""
+    """Format a table as Markdown. The columns in `left` are aligned left, the others right."""
     rule = ["---" if column in left else "--:" for column in range(len(header))]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, rule, *lines))

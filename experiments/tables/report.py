@@ -1,4 +1,4 @@
-"""The tables of the report, and ours beside them: which runs and which numbers each is made of."""
+"""The report's tables, and ours on the same page: which runs and numbers each of them shows."""
 
 from experiments.arms.tasks import CRF, HASH_EMBED, RECOMMENDED, ROW_SHARES
 from experiments.tables.table import (

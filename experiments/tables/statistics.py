@@ -1,4 +1,4 @@
-"""The numbers of all runs and of the report, and when a difference between them means something."""
+"""The numbers of all runs and of the report, and the verdicts on their differences."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ the data set. turku-one is another data set than the report's OntoNotes, and nev
 
 @dataclass(frozen=True)
 class Stat:
-    """A mean over n seeds, and the standard deviation (ddof 1), which one seed does not have."""
+    """A mean over n seeds, and the standard deviation (ddof 1), or None if it is unknown."""
 
     mean: float
     sd: Optional[float]
@@ -55,7 +55,7 @@ class Stat:
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference of means, and how far its 95 % interval goes to either side, if it is known."""
+    """A difference of means, and half the width of its 95 % interval, or None if it is unknown."""
 
     value: float
     margin: Optional[float]
@@ -63,11 +63,11 @@ class Difference:
 
 @dataclass(frozen=True)
 class Results:
-    """Everything that tables and figures show.
+    """All numbers that tables and figures show.
 
     runs (frozenset[str]): The names of the runs with results.
     stats (Mapping): Our numbers, by data set, arm, vectors, split, part and metric.
-    report (Mapping): The report's, by the table's number, data set, line, part and metric.
+    report (Mapping): The report's numbers, by the table's number, data set, line, part and metric.
     """
 
     runs: frozenset[str]
@@ -86,12 +86,12 @@ class Results:
 
 
 def read_results(folder: Path) -> "pd.DataFrame":
-    """Read the results of all runs: one line a number, with the run's factors and seed.
+    """Read the results of all runs: a row for each number, with the run's factors and seed.
 
     folder (Path): A folder of files DATASET/ARM/VECTORS/seedN.json. It may be empty.
 
-    Raises FileNotFoundError if there is no such folder, ValueError for a file that is damaged, that
-    says another run than its path, or a run that no experiment has.
+    Raises FileNotFoundError if there is no such folder. Raises ValueError for a damaged file, and
+    for a file that names another run than its path does, or a run of no experiment.
     """
     import pandas as pd
 
@@ -105,8 +105,8 @@ def read_results(folder: Path) -> "pd.DataFrame":
             numbers = list(_numbers(run, result))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(
-                f"{path} is no complete result, a number is missing or none ({error!r}). Delete "
-                "it, and run it again, or restore it."
+                f"{path} is not a complete result: a number is missing or malformed ({error!r}). "
+                "Delete it and run it again, or restore it."
             ) from error
         lines += [(run.dataset, run.arm, run.vectors, run.seed, *number) for number in numbers]
     return pd.DataFrame(lines, columns=[*FACTORS, "seed", *NUMBER, "value"])
@@ -120,8 +120,8 @@ def _check_run(folder: Path, path: Path, result: Mapping[str, Any]) -> Run:
         other = folder / f"{claimed}.json"
         also = f", as {other} does" if other.is_file() else ""
         raise ValueError(
-            f"{path} says that it is the run {claimed}{also}; its path says {found}. Delete or "
-            "move the wrong file."
+            f"{path} names the run {claimed}{also}, but its path names {found}. Delete or move the "
+            "wrong file."
         )
     try:
         run = parse_run(claimed)
@@ -129,14 +129,14 @@ def _check_run(folder: Path, path: Path, result: Mapping[str, Any]) -> Run:
         raise ValueError(f"{path}: {error}") from error
     if not is_current(run, result):
         raise ValueError(
-            f"{path} was made with another config than the run has now. Run it again: "
-            f"python -m experiments run-one {run.name}, or delete it."
+            f"{path} was made with another config than the run has now. Delete it, or run it "
+            f"again: python -m experiments run-one {run.name}"
         )
     return run
 
 
 def _numbers(run: Run, result: Mapping[str, Any]) -> Iterator[tuple[str, str, str, float]]:
-    """Yield split, part, metric and value of all numbers of a run that it has."""
+    """Yield the split, part, metric and value of each number of a run."""
     for split in ("dev", "test"):
         for part, scores in result[split].items():
             values = ((metric, scores[metric]) for metric in run.task.metrics)
@@ -151,8 +151,8 @@ def _numbers(run: Run, result: Mapping[str, Any]) -> Iterator[tuple[str, str, st
 def error_increases(frame: "pd.DataFrame") -> "pd.DataFrame":
     """Compute by how many percent the F1 error, 1 - F1, exceeds that of MultiHashEmbed.
 
-    frame (pd.DataFrame): Results as `read_results` gives them. Runs are compared with those of the
-        same seed, and left out where there is none.
+    frame (pd.DataFrame): Results as `read_results` returns them. A run is compared with that of
+        the same seed, and left out if there is none.
     """
     scores = frame[frame["metric"] == "f"]
     base = scores[scores["arm"] == HASH_EMBED].drop(columns=["arm", "metric"])
@@ -163,9 +163,9 @@ def error_increases(frame: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def summarise(frame: "pd.DataFrame") -> dict[tuple[str, ...], Stat]:
-    """Compute mean, standard deviation and n over seeds.
+    """Compute the mean, the standard deviation and n over seeds.
 
-    frame (pd.DataFrame): Results as `read_results` gives them.
+    frame (pd.DataFrame): Results as `read_results` returns them.
     """
     groups = frame.groupby([*FACTORS, *NUMBER])["value"].agg(["mean", "std", "count"])
     stats = {}
@@ -177,9 +177,9 @@ def summarise(frame: "pd.DataFrame") -> dict[tuple[str, ...], Stat]:
 
 
 def read_report(path: Path) -> dict[str, Any]:
-    """Read the report's tables, by their numbers.
+    """Read the report's tables and return them by number.
 
-    Raises ValueError for a file that is damaged, or lacks a table.
+    Raises ValueError for a file that is damaged or lacks a table.
     """
     try:
         contents = {key.split()[0]: table for key, table in srsly.read_json(path).items()}
@@ -208,7 +208,7 @@ def report_stats(contents: Mapping[str, Any]) -> dict[tuple[str, ...], Stat]:
 
 
 def _report_numbers(value: Any, part: str) -> Iterator[tuple[str, str, Stat]]:  # noqa: ANN401
-    """Yield part, metric and number: of an F1, of P, R and F1, or of increases of errors."""
+    """Yield the part, metric and number of an F1, of P, R and F1, or of increases of errors."""
     if not isinstance(value, dict):
         value = {"f": value}
     for name, number in value.items():
@@ -249,10 +249,10 @@ def difference(first: Optional[Stat], second: Optional[Stat]) -> Optional[Differ
 
 
 def verdict(ours: Optional[Difference], report: Optional[Difference], tie: float) -> str:
-    """Tell whether a conclusion holds, by `RULE`.
+    """Return the verdict on our difference, as `RULE` defines it.
 
-    ours, report (Optional[Difference]): The differences, None where there is none.
-    tie (float): Differences below this are none in the report, as it rounds.
+    ours, report (Optional[Difference]): The differences, or None where a number is missing.
+    tie (float): The unit of the last digit that the report prints.
     """
     if ours is None:
         return MISSING
@@ -262,6 +262,6 @@ def verdict(ours: Optional[Difference], report: Optional[Difference], tie: float
         return NOISE
     if report is None:
         return HIGHER if ours.value > 0 else LOWER
-    if abs(report.value) < tie / 2:  # none but for the rounding of floats
+    if abs(report.value) < tie / 2:  # zero, up to the rounding of floats
         return SAME if abs(ours.value) < tie else DIFFERS
     return SAME if ours.value * report.value > 0 else DIFFERS

@@ -7,11 +7,12 @@ from typing import Optional
 from experiments.arms.tasks import NER, SENTENCES
 from experiments.runs.grid import NO_VECTORS, VECTORS
 
-# What a column of a table is made of, by the name that the report, or we, give it. None: never run.
+# The arm of each line of a table, by the line's name. None stands for an arm that was never run.
 ArmsT = Mapping[str, Optional[str]]
 
+# A free data set with the labels of OntoNotes, which the report used and which needs a licence.
 STAND_IN = "turku-one"
-# Another one cut into sentences, for docs/dilated-results.md only.
+# The data sets of the report. Sentences of conll-nl are only in docs/dilated-results.md.
 DATASETS = tuple(name for name in NER.langs if name not in (STAND_IN, SENTENCES))
 WITH_STAND_IN = (*DATASETS, STAND_IN)
 SEEDS = (0, 1, 2)
@@ -19,11 +20,12 @@ SEEDS = (0, 1, 2)
 
 @dataclass(frozen=True)
 class Metric:
-    """How a number is shown.
+    """A kind of number, and how it is shown.
 
     header (str): Its name and unit.
     ours, report (str): The formats of our numbers, and of the report's.
-    tie (float): Differences below this are none in the report, as it rounds.
+    tie (float): The unit of the last digit that the report prints. It cannot show smaller
+        differences.
     """
 
     header: str
@@ -48,12 +50,12 @@ METRICS = {
 
 @dataclass(frozen=True)
 class Group:
-    """Columns of a table: one of our numbers, and the report's beside it if it has any.
+    """Columns of a table: one of our numbers, and the report's beside it if it has one.
 
-    arms (ArmsT): The arm of each line, all groups of a table having the same lines.
+    arms (ArmsT): The arm of each line. All groups of a table have the same lines.
     metric (str): A key of `METRICS`.
-    split, part (str): The set, and all, seen or unseen entities; "" for facts of the training.
-    title (str): What tells the group from others of the same metric.
+    split, part (str): The split, and "all", "seen" or "unseen" entities. Both are "" for costs.
+    title (str): What distinguishes the group from others of the same metric.
     report (bool): Whether the report has this number.
     """
 
@@ -72,9 +74,12 @@ class Group:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two numbers whose order is a conclusion: the first minus the second.
+    """Two numbers from whose order we conclude something: the first minus the second.
 
-    A second line of None takes the number itself, which is a difference already.
+    first (tuple[Group, str]): The group and the line of the first number.
+    second (Optional[tuple[Group, str]]): Those of the second number, or None if the first is a
+        difference already.
+    label (str): What is compared.
     """
 
     first: tuple[Group, str]
@@ -84,18 +89,18 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the report, or one more.
+    """A table of the report, or one of ours.
 
     name (str): The name in the markers of the page. "table-9" is the report's Table 9.
     title (str): What it shows.
     groups (tuple[Group, ...]): Its columns.
     comparisons (tuple[Comparison, ...]): What is concluded, for each data set.
-    datasets (tuple[str, ...]): Its data sets, those without static vectors left out where needed.
+    datasets (tuple[str, ...]): Its data sets. With `vectors` all of them have static vectors.
     vectors (bool): Whether the runs have static vectors.
-    note (str): What else must be said.
-    lines (str): What its lines are.
-    facts (Mapping[str, Mapping[str, str]]): Columns that no run tells: the text of each line, by
-        the column's header.
+    note (str): What a reader must know beyond the title.
+    lines (str): The header of the column with the names of the lines.
+    facts (Mapping[str, Mapping[str, str]]): Columns that do not come from runs: the text of each
+        line, by the column's header.
     """
 
     name: str
@@ -119,7 +124,7 @@ class Table:
 
 
 def against(group: Group, base: str) -> tuple[Comparison, ...]:
-    """Compare every line of a group with one of them."""
+    """Compare each line of a group with one of its lines, the base."""
     return tuple(
         Comparison((group, line), (group, base), _label(group, f"{line} – {base}"))
         for line in group.arms
@@ -128,6 +133,6 @@ def against(group: Group, base: str) -> tuple[Comparison, ...]:
 
 
 def _label(group: Group, text: str) -> str:
-    """Name a comparison after its group, or after its number if that is no score."""
+    """Begin a label with the title of the group, or with its header if it shows no score."""
     title = group.title or ("" if group.metric in NER.metrics else group.header)
     return f"{title}: {text}" if title else text

@@ -1,4 +1,4 @@
-"""The tables of docs/weighted-results.md: which runs and which numbers each is made of."""
+"""The tables of docs/weighted-results.md: which runs and numbers each of them shows."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,7 +24,7 @@ def _by_share(whole: str, part: str) -> dict[str, str]:
     """Return the arm of each share of the default rows.
 
     whole (str): The arm with all rows.
-    part (str): The other arms, by a key of `BUDGETS`.
+    part (str): The name of the other arms, with {} in place of a key of `BUDGETS`.
     """
     return dict(zip(SHARES, (whole, *map(part.format, BUDGETS)), strict=True))
 
@@ -38,7 +38,7 @@ BUDGET_ARMS = {
 
 
 def budget_line(share: str, embedding: str) -> str:
-    """Name the line of an embedding with a share of the default rows."""
+    """Return the name of the line of an embedding with a share of the default rows."""
     return f"{share}: {embedding}"
 
 
@@ -84,8 +84,8 @@ SPEED_NOTE = (
     "Words per second are those of nlp.update with batches of 256 texts on one thread. "
     "`python -m benchmarks.textcat` measured some of the models, side by side in one run."
 )
-# Svenstrup et al. 2017, Table 2 and sections 5.3 to 5.5. The paper gives no number of parameters
-# of its deep models.
+# Svenstrup et al. 2017, Table 2 and sections 5.3 to 5.5. The paper does not tell how many
+# parameters its deep models have.
 PAPER_ACCURACY = {HASH: "0.924", TRICK: "0.920", DEEP: "0.915", ENSEMBLE: "0.920"}
 PAPER_PARAMETERS = {HASH: "40 M", TRICK: "200 M", ENSEMBLE: "150 M"}
 
@@ -143,9 +143,9 @@ def _starts_table() -> Table:
 
 
 def _training_speeds() -> dict[str, str]:
-    """Return how fast models are trained, as the benchmark measured them side by side.
+    """Return the training speeds of models, which the benchmark measured side by side.
 
-    The time of a single run depends on what else its machine did.
+    The times of runs do not compare: they depend on what else the machine did.
     """
     speeds = srsly.read_json(SPEEDS)["results"]["update"]["words_per_second"]
     return {model: f"{speeds[arm]:,.0f}" for model, arm in MODELS.items() if arm in speeds}

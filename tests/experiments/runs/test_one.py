@@ -126,7 +126,7 @@ def test_a_part_without_entities_has_no_scores() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"format": 1, "data', r"seed0\.json holds no JSON .*Delete it, and run it again"),
+        ('{"format": 1, "data', r"seed0\.json holds no JSON .*Delete it and run it again"),
         (
             '{"format": 2}',
             r"seed0\.json holds results in format 2, but this version reads format 1",
@@ -153,7 +153,7 @@ def test_a_run_that_another_process_is_at_is_refused_and_left() -> None:
     RUN.folder.mkdir(parents=True)
     (RUN.folder / "model-best").mkdir()
     with one.locked(RUN):
-        with pytest.raises(ValueError, match=r"Another process is at the run .*seed0\.lock"):
+        with pytest.raises(ValueError, match=r"Another process works on the run .*seed0\.lock"):
             one.run_one(RUN)
     assert (RUN.folder / "model-best").is_dir()
 

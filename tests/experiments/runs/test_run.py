@@ -182,7 +182,7 @@ def test_runs_whose_corpus_is_not_converted_are_left_out(
 def test_command_refuses_a_pattern_that_fits_no_run(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="1"):
         run_grid_cli(["conll-xx/*"], workers=1, budget=None, dask=None, list_only=False)
-    assert "No run fits conll-xx/*. See the names with --list." in capsys.readouterr().out
+    assert "No run matches conll-xx/*. List the names with --list." in capsys.readouterr().out
 
 
 def test_damaged_results_stop_the_command(

@@ -145,9 +145,7 @@ def test_results_of_another_format_are_refused(tmp_path: Path) -> None:
 def test_half_a_file_is_refused(tmp_path: Path) -> None:
     path = write_result(tmp_path, Run("anem", "norm"), 0.5)
     path.write_text(path.read_text("utf8")[:100])
-    with pytest.raises(
-        ValueError, match=r"seed0\.json holds no JSON .*Delete it, and run it again"
-    ):
+    with pytest.raises(ValueError, match=r"seed0\.json holds no JSON .*Delete it and run it again"):
         read_results(tmp_path)
 
 
@@ -163,14 +161,16 @@ def test_half_a_file_is_refused(tmp_path: Path) -> None:
 def test_incomplete_results_are_refused(tmp_path: Path, values: dict[str, Any]) -> None:
     write_result(tmp_path, Run("anem", "norm"), 0.5, **values)
     with pytest.raises(
-        ValueError, match=r"seed0\.json is no complete result, .*Delete it, and run"
+        ValueError, match=r"seed0\.json is not a complete result: .*Delete it and run"
     ):
         read_results(tmp_path)
 
 
 def test_a_file_that_says_another_run_is_refused(tmp_path: Path) -> None:
     write_result(tmp_path, Run("anem", "norm"), 0.5, seed=1)
-    with pytest.raises(ValueError, match=r"is the run anem/norm/no-vectors/seed1; its path says "):
+    with pytest.raises(
+        ValueError, match=r"names the run anem/norm/no-vectors/seed1, but its path names "
+    ):
         read_results(tmp_path)
 
 
@@ -187,7 +187,8 @@ def test_two_files_of_one_run_are_refused(tmp_path: Path) -> None:
     path = write_result(tmp_path, Run("anem", "norm"), 0.5)
     path.with_name("seed00.json").write_bytes(path.read_bytes())
     with pytest.raises(
-        ValueError, match=r"run anem/norm/no-vectors/seed0, as .*seed0\.json does; its path says "
+        ValueError,
+        match=r"run anem/norm/no-vectors/seed0, as .*seed0\.json does, but its path names ",
     ):
         read_results(tmp_path)
 
