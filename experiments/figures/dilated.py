@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from experiments.tables.statistics import Results
 
 _PASSES = 2
-# Of what leads to the vector of the token in the middle: by the pass. The rest is grey.
+# The first convolution and each pass have a colour. Tokens that they do not read are grey.
 _COLORS = (BLUE, ORANGE, GREEN)
 _REST = "#bbbbbb"
-# By the recognizer: what stands before the first comma of a model's name.
+# By recognizer: the part of a model's name before the first comma.
 LOOKS = {NER.partition(",")[0]: Series(BLUE), TAGGER: Series(ORANGE, marker="s")}
 
 
@@ -80,7 +80,7 @@ def _field_figure() -> dict[str, bytes]:
 
 
 def _scores_figure(results: "Results") -> dict[str, bytes]:
-    """Draw F1 on test over words per second, one panel for each data set."""
+    """Draw F1 on test against words per second, in a panel for each data set."""
     table = DILATED_TABLES["dilated-models"]
     test, speed = (
         next(g for g in table.groups if (g.metric, g.split, g.part) == key)
@@ -116,5 +116,5 @@ def _scores_figure(results: "Results") -> dict[str, bytes]:
 
 
 def make_figures(results: "Results") -> dict[str, bytes]:
-    """Draw all figures, and return the contents of the files by name."""
+    """Draw all figures, and return the contents of each file by its name."""
     return {**_field_figure(), **_scores_figure(results)}

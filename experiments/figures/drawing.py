@@ -1,4 +1,4 @@
-"""What all figures share: their style and files, how a series looks, and legends."""
+"""What all figures share: their style, their files, the looks of series, and legends."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -27,7 +27,7 @@ STYLE: dict[Any, Any] = {
     "svg.hashsalt": "spacy-multihash",  # the same bytes each time
 }
 METADATA: dict[str, dict[str, Any]] = {"png": {"Software": None}, "svg": {"Date": None}}
-# Told apart without colours by hatch, marker and line as well: Okabe and Ito's colours.
+# Okabe and Ito's colours. Hatches, markers and lines distinguish series without colours too.
 BLUE, ORANGE, GREEN, BLACK = "#0072b2", "#e69f00", "#009e73", "black"
 
 
@@ -35,9 +35,10 @@ BLUE, ORANGE, GREEN, BLACK = "#0072b2", "#e69f00", "#009e73", "black"
 class Series:
     """How a series looks.
 
-    color, hatch (str): Of bars.
-    marker, line (str): Of lines.
-    hollow (bool): Whether markers are white inside.
+    color (str): The colour of its bars or lines.
+    hatch (str): The pattern of its bars.
+    marker, line (str): The style of its lines.
+    hollow (bool): Whether its markers are white inside.
     """
 
     color: str
@@ -47,12 +48,12 @@ class Series:
     hollow: bool = False
 
     def of_bars(self) -> dict[str, Any]:
-        """Return the arguments that make bars look so."""
+        """Return matplotlib's arguments for bars of this look."""
         edge = "white" if self.hatch else self.color
         return {"facecolor": self.color, "hatch": self.hatch, "edgecolor": edge, "linewidth": 0}
 
     def of_lines(self) -> dict[str, Any]:
-        """Return the arguments that make lines look so."""
+        """Return matplotlib's arguments for lines of this look."""
         return {
             "color": self.color,
             "marker": self.marker,
@@ -65,12 +66,15 @@ class Series:
 
 @contextmanager
 def new_figure(width: float, height: float) -> Iterator["Figure"]:
-    """Yield a figure of a size in inches, drawn and saved in our style."""
+    """Yield a figure to draw and save in our style.
+
+    width, height (float): Its size in inches.
+    """
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    defaults: dict[Any, Any] = dict(matplotlib.rcParamsDefault)  # whatever the user has set
+    defaults: dict[Any, Any] = dict(matplotlib.rcParamsDefault)  # not the user's settings
     defaults.pop("backend", None)
     with matplotlib.rc_context(defaults | STYLE):
         figure = Figure(figsize=(width, height), layout="constrained")
@@ -79,7 +83,10 @@ def new_figure(width: float, height: float) -> Iterator["Figure"]:
 
 
 def save_figure(figure: "Figure", name: str) -> dict[str, bytes]:
-    """Return the contents of the figure's files, the same each time."""
+    """Return the contents of a figure's files by name. The same figure gives the same bytes.
+
+    name (str): The name of the files, without its ending.
+    """
     files = {}
     for suffix, metadata in METADATA.items():
         buffer = BytesIO()
@@ -89,7 +96,7 @@ def save_figure(figure: "Figure", name: str) -> dict[str, bytes]:
 
 
 def limits(stat: "Stat") -> Optional[float]:
-    """Return how far the error bar of a number goes: its sd, if there are several seeds."""
+    """Return the length of a number's error bar: its sd, or None for a single seed."""
     return stat.sd if stat.n > 1 else None
 
 
@@ -97,7 +104,7 @@ def draw_legend(figure: "Figure", looks: Mapping[str, Series], *, bars: bool) ->
     """Draw the legend of a figure above it, in as many columns as fit.
 
     looks (Mapping[str, Series]): How each series looks.
-    bars (bool): Whether the series are bars, the hollow ones markers on them, and not lines.
+    bars (bool): Whether the series are bars, with markers on them for hollow ones, or lines.
     """
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch

@@ -1,4 +1,4 @@
-"""Figures of panels with lines, which share a scale."""
+"""Figures of panels with lines. All panels of a figure share a scale."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Panel:
-    """Lines of one panel.
+    """The lines of one panel.
 
     title (str): Its title.
-    series (Mapping): The numbers of each line, one for each tick, None where missing.
+    series (Mapping): The numbers of each line, one for each tick, or None if it is missing.
     """
 
     title: str
@@ -41,7 +41,7 @@ def draw_lines(ax: "Axes", ticks: Sequence[str], panel: Panel, looks: Mapping[st
 
 
 def _same_span(axes: Sequence["Axes"], panels: Sequence[Panel]) -> None:
-    """Give all panels the same scale, so that slopes compare, each centred on its own numbers."""
+    """Give all y axes the same length, each around its own numbers, so that slopes compare."""
     bounds = []
     for panel in panels:
         stats = [stat for line in panel.series.values() for stat in line if stat is not None]
@@ -65,10 +65,11 @@ def line_figure(
     rows: Mapping[str, Sequence[Optional[Panel]]],
     looks: Mapping[str, Series],
 ) -> dict[str, bytes]:
-    """Draw panels of lines, one row of them for each set or kind of vectors.
+    """Draw panels of lines, with a row of panels for each split or kind of vectors.
 
     name (str): The name of the files.
-    ticks (Sequence[str]): The places on the x axis, and what they are.
+    ticks (Sequence[str]): The labels of the ticks on the x axis.
+    xlabel (str): The label of the x axis.
     rows (Mapping): The panels of each row, by its label. None leaves a place empty.
     looks (Mapping[str, Series]): How each series looks.
     """

@@ -34,10 +34,10 @@ def draw_bars(
     report: Mapping[str, Sequence[Optional["Stat"]]],
     looks: Mapping[str, Series],
 ) -> None:
-    """Draw groups of bars of ours, and hollow markers of the report's numbers on them.
+    """Draw our numbers as groups of bars, and the report's as hollow markers on them.
 
     labels (Sequence[str]): The label of each group.
-    ours, report (Mapping): The numbers of each series, one for each group, None where missing.
+    ours, report (Mapping): The numbers of each series, one for each group, or None if missing.
     looks (Mapping[str, Series]): How each series looks.
     """
     width = 0.8 / len(ours)
@@ -74,7 +74,7 @@ def draw_bars(
 def _numbers(
     results: "Results", table: Table, group: Group, datasets: Sequence[str], line: str
 ) -> tuple[list[Optional["Stat"]], list[Optional["Stat"]]]:
-    """Return our numbers and the report's of a line of a table, for each data set."""
+    """Return our numbers of a line of a table, and the report's, one for each data set."""
     known = [dataset if dataset in table.datasets else None for dataset in datasets]
     return (
         [results.ours(table, group, name, line) if name else None for name in known],
@@ -89,11 +89,11 @@ def bar_figure(
     rows: Sequence[tuple[str, Sequence[tuple[str, str, str]]]],
     looks: Mapping[str, Series],
 ) -> dict[str, bytes]:
-    """Draw bars of F1 by data set, one row of them above the other.
+    """Draw bars of F1 by data set, with one row of bars above the other.
 
     name (str): The name of the files.
-    ylabel (str): What the bars are.
-    rows (Sequence): The title of each row, and of its series the name, table and line.
+    ylabel (str): The label of the y axes.
+    rows (Sequence): The title of each row, and the name, table and line of each of its series.
     looks (Mapping[str, Series]): How each series looks.
     """
     drawn: set[str] = set()
@@ -113,7 +113,7 @@ def bar_figure(
             ours, report = ({label: pair[i] for label, pair in numbers.items()} for i in (0, 1))
             draw_bars(ax, labels, ours, report, looks)
             drawn |= {label for label, stats in ours.items() if any(stats)}
-            ax.set_xlim(-0.6, len(WITH_STAND_IN) - 0.4)  # one data set above the other
+            ax.set_xlim(-0.6, len(WITH_STAND_IN) - 0.4)  # data sets align between rows
             ax.set_title(title, loc="left")
             ax.set_ylabel(ylabel)
         shown = {
@@ -129,7 +129,11 @@ def dataset_panels(
     names: Mapping[str, Group],
     datasets: Sequence[str],
 ) -> list[Optional[Panel]]:
-    """Make a panel a data set: our groups by their names, and the report's numbers."""
+    """Make a panel for each data set, of our groups and the report's numbers, or None.
+
+    names (Mapping[str, Group]): Our groups by their names in the legend.
+    datasets (Sequence[str]): The data sets. One that is not in the table has no panel.
+    """
     panels: list[Optional[Panel]] = []
     for dataset in datasets:
         if dataset not in table.datasets:
@@ -197,9 +201,9 @@ def dead_seed_figure(results: "Results") -> dict[str, bytes]:
 
 
 def make_figures(results: "Results") -> dict[str, bytes]:
-    """Draw all figures but Figure 7, and return the contents of each file by its name.
+    """Draw all figures except Figure 7, and return the contents of each file by its name.
 
-    results (Results): Ours, which may be missing, and the report's.
+    results (Results): Our numbers, any of which may be missing, and the report's.
     """
     hash_embed, adjusted, multi = "MultiHashEmbed", "MultiHashEmbed, adjusted rows", "MultiEmbed"
     looks = {hash_embed: Series(BLUE), multi: Series(ORANGE, hatch="////")}

@@ -35,7 +35,7 @@ BUDGET_LOOKS = {
     IMPORTANCE_1: Series(ORANGE, marker="s", line="--"),
     NEAR_ZERO: Series(GREEN, marker="^", line=":"),
 }
-# The points of hash embeddings, of the hashing trick, and of spaCy's own models.
+# The look of the points of each kind of model.
 KINDS = {
     "hash embedding": Series(BLUE),
     "hashing trick": Series(ORANGE, marker="s"),
@@ -44,7 +44,7 @@ KINDS = {
 
 
 def kind_of(model: str) -> str:
-    """Return the one of `KINDS` of a model: deep models and ensembles are hash embeddings."""
+    """Return the kind of a model. Deep models and ensembles are of the kind "hash embedding"."""
     return next((kind for kind in KINDS if model.startswith(kind)), "hash embedding")
 
 
