@@ -1,4 +1,4 @@
-"""The experiments' command line: python -m experiments COMMAND, from the project's root."""
+"""The command line of the experiments: python -m experiments COMMAND, from the project's root."""
 
 from importlib import import_module
 from typing import Any
@@ -7,14 +7,18 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-# Where each command is: only the one that is called is imported, with what it needs.
+# The module of each command, and its summary. Only the module of the called command is imported,
+# since each of them needs other packages.
 COMMANDS = {
-    "make-sample": ("corpora.sample", "Make the sample corpus of entities."),
-    "make-topics": ("corpora.topics", "Make the sample corpus of text classification."),
-    "convert": ("corpora.convert", "Convert a published corpus of entities."),
-    "convert-textcat": ("corpora.convert_textcat", "Convert a published corpus of texts."),
+    "make-sample": ("corpora.sample", "Make the sample corpus for entity recognition."),
+    "make-topics": ("corpora.topics", "Make the sample corpus for text classification."),
+    "convert": ("corpora.convert", "Convert a published corpus for entity recognition."),
+    "convert-textcat": (
+        "corpora.convert_textcat",
+        "Convert AG News, a published corpus for text classification.",
+    ),
     "make-configs": ("arms.configs", "Make every config in configs/."),
-    "run-grid": ("runs.run", "Run what is missing of the grid of experiments."),
+    "run-grid": ("runs.run", "Run the experiments that have no results yet."),
     "run-one": ("runs.one", "Train and evaluate one run."),
     "crf": ("runs.crf", "Train and evaluate the baseline, a CRF with handmade features."),
     "show-run": ("runs.show", "Show the scores of a run, and how to use its pipeline."),
@@ -26,11 +30,11 @@ class Commands(TyperGroup):
     """The commands above, imported when they are called."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 (click's Context)
-        """Name them, in the order in which they are used."""
+        """Return the names of the commands, in the order in which they are used."""
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, name: str) -> Any:  # noqa: ANN401 (click's Command)
-        """Import one, or return None for an unknown name."""
+        """Import a command and return it, or None for an unknown name."""
         if name not in COMMANDS:
             return None
         module = import_module(f"experiments.{COMMANDS[name][0]}")
@@ -39,7 +43,7 @@ class Commands(TyperGroup):
         return get_command(app)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
-        """Show what each command does, without importing it."""
+        """List the commands with their summaries, without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
@@ -49,7 +53,7 @@ app = typer.Typer(cls=Commands, add_completion=False, no_args_is_help=True, rich
 
 @app.callback()
 def experiments_cli() -> None:
-    """Corpora, runs, tables and figures of the experiments.
+    """Make corpora, run experiments, and make the tables and figures of docs/.
 
     DOCS: docs/results.md
     """

@@ -25,7 +25,7 @@ from spacy_multihash.common.files import write_bytes
 REPORT = Path("results") / "report_tables.json"
 CORPORA = Path("results") / "corpora"
 DOCS = Path("docs")
-# Of each page but the report's.
+# The tables of each page except that of the report's tables.
 PAGES: Mapping[str, Mapping[str, Table]] = {
     "weighted-results.md": WEIGHTED_TABLES,
     "dilated-results.md": DILATED_TABLES,
@@ -34,20 +34,20 @@ PAGE = "results.md"
 
 
 def fill(page: str, blocks: Mapping[str, str], path: Path) -> str:
-    """Put blocks between their markers, in place of what is there.
+    """Replace what is between the markers of a page by blocks.
 
     page (str): The text of the page.
     blocks (Mapping[str, str]): The Markdown for each name.
     path (Path): The file, for the messages.
 
-    Raises ValueError unless every block has its two markers once, and every marker a block.
+    Raises ValueError if a block does not have its two markers once, or if a marker has no block.
     """
     marked = re.findall(r"<!-- (?:begin|end): (.+?) -->", page)
     unknown = set(marked) - set(blocks)
     if unknown:
         raise ValueError(
             f"{path} has markers of unknown tables: {', '.join(sorted(unknown))}. Remove them, or "
-            f"take one of: {', '.join(blocks)}."
+            f"use one of: {', '.join(blocks)}."
         )
     for name, block in blocks.items():
         begin, end = f"<!-- begin: {name} -->", f"<!-- end: {name} -->"
@@ -63,20 +63,18 @@ def fill(page: str, blocks: Mapping[str, str], path: Path) -> str:
 
 
 def collate(folder: Path, corpora: Path, report: Path, docs: Path) -> Results:
-    """Make all tables of the pages, and the figures beside them.
+    """Make the tables and figures of all pages. Nothing is written unless all can be made.
 
     folder (Path): The results of runs, as `read_results` reads them.
     corpora (Path): The statistics of corpora, as `read_corpora` reads them.
     report (Path): The report's tables as data.
     docs (Path): The folder of the pages, with two markers for each table. Figures go to figures/
         in it.
-
-    Nothing is written if anything of it cannot be made.
     """
     for name in (PAGE, *PAGES):
         if not (docs / name).is_file():
             raise FileNotFoundError(
-                f"There is no page {docs / name}. Write it, with a marker a table."
+                f"There is no page {docs / name}. Create it, with two markers for each table."
             )
     results = load_results(folder, report)
     blocks = {"summary": render_summary(results)}
@@ -105,26 +103,28 @@ def collate(folder: Path, corpora: Path, report: Path, docs: Path) -> Results:
 
 
 def collate_cli(
-    folder: Annotated[Path, typer.Argument(metavar="RESULTS", help="Folder of results")] = RESULTS,
-    corpora: Annotated[Path, typer.Option(help="Folder of statistics of corpora")] = CORPORA,
+    folder: Annotated[
+        Path, typer.Argument(metavar="RESULTS", help="Folder with the results of runs")
+    ] = RESULTS,
+    corpora: Annotated[Path, typer.Option(help="Folder with the statistics of corpora")] = CORPORA,
     report: Annotated[Path, typer.Option(help="The report's tables as JSON")] = REPORT,
     docs: Annotated[
-        Path, typer.Option(help="Folder of the pages whose tables are replaced, and of figures/")
+        Path, typer.Option(help="Folder with the pages to update and with figures/")
     ] = DOCS,
 ) -> None:
-    """Make all tables and figures of the results, beside the report's and the paper's numbers.
+    """Make all tables and figures of docs/, with the report's and the papers' numbers.
 
-    What was not run is shown as missing.
+    Runs without results are shown as missing.
 
     DOCS: docs/results.md
     """
     try:
         results = collate(folder, corpora, report, docs)
     except ImportError as error:
-        advice = "Install what is needed: python -m pip install -e '.[plots]'"
+        advice = "Install the packages that it needs: python -m pip install -e '.[plots]'"
         msg.fail("Could not make the results", f"{error}. {advice}", exits=1)
     except (OSError, ValueError) as error:
         msg.fail("Could not make the results", str(error), exits=1)
     pages = ", ".join((PAGE, *PAGES))
     msg.good(f"Put the tables of {len(results.runs)} runs into {pages} in {docs}")
-    msg.text("Figure 7 is not made: it compares fastText's vectors, which were not run.")
+    msg.text("Figure 7 is not made: it compares fastText's vectors, for which there are no runs.")

@@ -97,7 +97,7 @@ def test_missing_page_is_an_error(tmp_path: Path) -> None:
     for name in (collate.PAGE, *collate.PAGES):
         make_pages(tmp_path)
         (tmp_path / name).unlink()
-        with pytest.raises(FileNotFoundError, match=rf"There is no page .*{name}\. Write it"):
+        with pytest.raises(FileNotFoundError, match=rf"There is no page .*{name}\. Create it"):
             collate.collate(tmp_path, CORPORA, REPORT, tmp_path)
 
 
