@@ -42,9 +42,9 @@ def test_page_is_rebuilt_between_its_markers_with_the_same_bytes(
 ) -> None:
     # the figures have tests of their own
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-    for page in ("report", "weighted", "dilated"):
-        figures: Any = lambda _, name=page: {f"{name}.png": name.encode()}  # noqa: E731
-        monkeypatch.setattr(f"experiments.figures.{page}.make_figures", figures)
+    for module in ("report", "weighted", "dilated"):
+        figures: Any = lambda _, name=module: {f"{name}.png": name.encode()}  # noqa: E731
+        monkeypatch.setattr(f"experiments.figures.{module}.make_figures", figures)
     write_results(tmp_path / "runs", "conll-es", HASH_EMBED, [0.76, 0.78])
     page = make_pages(tmp_path)
     others = [tmp_path / name for name in collate.PAGES]
