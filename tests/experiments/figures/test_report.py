@@ -1,5 +1,7 @@
 """The figures of the results: what is drawn, what is missing, and that they come out the same."""
 
+import math
+from math import sqrt
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -7,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from experiments.arms.tasks import HASH_EMBED
+from tests.helpers.figures import Bar, bars_of, legend_of, points_of, saved_figures, ticks_of
 from tests.helpers.paths import ROOT
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install -e '.[plots]'")
@@ -15,9 +18,10 @@ pytest.importorskip("scipy", reason="scipy is not installed: pip install -e '.[p
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from pytest import approx
 
 from experiments.figures import weighted
-from experiments.figures.drawing import Series
+from experiments.figures.drawing import BLUE, ORANGE, Series
 from experiments.figures.lines import Panel, draw_lines
 from experiments.figures.report import (
     REPORT_LABEL,
@@ -28,8 +32,9 @@ from experiments.figures.report import (
     draw_bars,
     make_figures,
 )
-from experiments.tables.report import TABLES
+from experiments.tables.report import MULTI, MULTI_HASH, TABLES
 from experiments.tables.statistics import Results, Stat, load_results, read_report, report_stats
+from experiments.tables.table import DATASETS
 from tests.helpers.results import REPORT, write_results
 
 NAMES = ("dead-seed", "figure-3", "figure-4", "figure-5", "figure-6")
@@ -45,18 +50,18 @@ def nothing() -> Results:
     return Results(frozenset(), {}, report_stats(read_report(REPORT)))
 
 
-def line_points(ax: Axes) -> list[list[float]]:
-    return [list(container.lines[0].get_ydata()) for container in ax.containers]  # type: ignore[attr-defined]
-
-
 def test_bars_stand_for_means_and_a_missing_number_has_none(ax: Axes) -> None:
-    ours = {"a": [Stat(0.5, 0.1, 3), None], "b": [None, Stat(0.7, None, 1)]}
-    report = {"a": [Stat(0.4, 0.1, 3), None], "b": [None, None]}
-    looks = {"a": Series("blue"), "b": Series("orange", hatch="//")}
+    ours = {"a": [Stat(0.5, 0.1, 3), None], "b": [None, Stat(0.7, 0.2, 1)]}
+    report = {"a": [Stat(0.4, 0.15, 3), None], "b": [None, None]}
+    looks = {"a": Series("#0000ff"), "b": Series("#ffa500", hatch="//")}
     draw_bars(ax, ["x", "y"], ours, report, looks)
-    assert [bar.get_height() for bar in ax.patches] == [0.5, 0.7]  # type: ignore[attr-defined]
+    assert bars_of(ax) == [Bar(approx(-0.2), 0.5, "#0000ff"), Bar(approx(1.2), 0.7, "#ffa500")]
     assert [bar.get_hatch() for bar in ax.patches] == ["", "//"]
-    assert sum(line.get_marker() == "D" for line in ax.lines) == 1
+    limits = [approx(point[1:]) for (point,) in points_of(ax, "None")]
+    assert limits == [(0.5, 0.4, 0.6), (0.7, 0.7, 0.7)]  # of one seed there is no sd
+    ((point,),) = points_of(ax, "D")
+    assert point[1:] == approx((0.4, 0.25, 0.55))
+    assert -0.4 < point.x < 0  # on the bar
     assert [label.get_text() for label in ax.get_xticklabels()] == ["x", "y"]
     assert not ax.texts
 
@@ -72,8 +77,102 @@ def test_lines_break_where_a_number_is_missing(ax: Axes) -> None:
     stats = [Stat(0.5, 0.1, 3), None, Stat(0.7, None, 1)]
     panel = Panel("title", {"a": stats})
     draw_lines(ax, ("1", "2", "3"), panel, {"a": Series("blue")})
-    (points,) = line_points(ax)
-    assert points == pytest.approx([0.5, float("nan"), 0.7], nan_ok=True)
+    (points,) = points_of(ax, "o")
+    assert [point.x for point in points] == [0, 1, 2]
+    assert points[0][1:] == approx((0.5, 0.4, 0.6))
+    assert math.isnan(points[1].y)
+    assert points[2][1:] == approx((0.7, 0.7, 0.7))
+    assert (ax.get_title(), ticks_of(ax.xaxis)) == ("title", ["1", "2", "3"])
+
+
+@pytest.fixture(scope="module")
+def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Make the figures of a few runs."""
+    tmp_path = tmp_path_factory.mktemp("runs")
+    write_results(tmp_path, "conll-es", HASH_EMBED, [0.6, 0.8])
+    write_results(tmp_path, "conll-es", "multi_embed", [0.5])
+    write_results(tmp_path, "conll-es", "hashes_1", [0.7, 0.8])
+    write_results(tmp_path, "turku-one", HASH_EMBED, [0.9])
+    write_results(tmp_path, "turku-one", "hashes_1", [0.7])
+    with saved_figures() as saved:
+        make_figures(load_results(tmp_path, REPORT))
+    names = ("figure-3", "figure-4", "figure-5", "figure-6", "dead-seed")
+    return dict(zip(names, saved, strict=True))
+
+
+@pytest.mark.parametrize(("name", "what", "share"), [("3", "test", 1), ("4", "unseen test", 0.5)])
+def test_bars_of_a_figure_are_those_of_its_runs(
+    figures: dict[str, Any], name: str, what: str, share: float
+) -> None:
+    figure = figures[f"figure-{name}"]
+    upper, lower = figure.axes
+    for ax, title in ((upper, "without static vectors"), (lower, "with static vectors")):
+        assert (ax.get_title(loc="left"), ax.get_ylabel()) == (title, f"{what} F1 ± sd")
+    labels = [dataset.partition("\n")[0] for dataset in ticks_of(upper.xaxis)]
+    assert labels == [*DATASETS, "turku-one"] and ticks_of(lower.xaxis) == [*DATASETS]
+    found = {(round(bar.place), bar.color): bar.length for bar in bars_of(upper)}
+    assert found == approx(
+        {
+            (0, BLUE): 0.7 * share,
+            (0, ORANGE): 0.5 * share,
+            (6, BLUE): 0.9 * share,
+        }
+    )
+    ends = share * (0.7 - sqrt(0.02)), share * (0.7 + sqrt(0.02))
+    assert points_of(upper, "None")[0][0][1:] == approx((0.7 * share, *ends))
+    assert [text.get_text() for text in upper.texts] == ["missing"] * 5
+    assert bars_of(lower) == [] and len(lower.texts) == 6
+    adjusted = ["MultiHashEmbed, adjusted rows (missing)"] * (name == "3")
+    assert legend_of(figure) == ["MultiHashEmbed", *adjusted, "MultiEmbed", "the report"]
+
+
+def test_report_s_numbers_are_drawn_on_the_bars(figures: dict[str, Any], nothing: Results) -> None:
+    upper, lower = figures["figure-3"].axes
+    for ax, default, adjusted in ((upper, "table-9", "table-10"), (lower, "table-7", "table-8")):
+        expected = []
+        for name, line in ((default, MULTI_HASH), (adjusted, MULTI_HASH), (default, MULTI)):
+            table = TABLES[name]
+            for x, dataset in enumerate(DATASETS):
+                stat = nothing.reported(table, table.groups[-1], dataset, line)
+                expected += [(x, stat.mean)] if stat else []
+        found = [(round(point.x), point.y) for (point,) in points_of(ax, "D")]
+        assert len(found) > 10 and found == expected
+
+
+def test_lines_of_a_figure_are_those_of_its_runs(figures: dict[str, Any]) -> None:
+    hashes, min_freq = figures["figure-5"], figures["figure-6"]
+    assert hashes.get_supxlabel() == "hash functions"
+    assert legend_of(hashes) == ["our seeds", "spaCy's seeds", "the report"]
+    assert "min_freq 10, 5 and 1" in min_freq.get_supxlabel()
+    assert legend_of(min_freq) == ["ours", "the report"]
+    nan = float("nan")
+    for figure, ticks, ours, report in (
+        (hashes, ["1", "2", "3", "4"], [0.75, nan, nan, 0.7], [0.75, 0.74, 0.73, 0.74]),
+        (min_freq, ["hash", "10", "5", "1"], [0.7, 0.5, nan, nan], [0.74, 0.76, 0.75, 0.75]),
+    ):
+        first = figure.axes[0]
+        assert (first.get_title(), ticks_of(first.xaxis)) == ("conll-es", ticks)
+        assert first.get_ylabel() == "dev F1 ± sd, no vectors"
+        own, *_, reported = [[point.y for point in points] for points in points_of(first)]
+        assert own == approx(ours, nan_ok=True) and reported == approx(report)
+    spans = [ax.get_ylim() for ax in hashes.axes if ax.get_title()]
+    assert [high - low for low, high in spans] == approx([spans[0][1] - spans[0][0]] * 13)
+    assert not any(ax.texts for ax in hashes.axes)
+
+
+def test_figure_of_the_dead_seed_has_its_runs(figures: dict[str, Any]) -> None:
+    figure = figures["dead-seed"]
+    assert (figure.get_supxlabel(), legend_of(figure)) == ("rows of NORM", [*SEED_LOOKS])
+    assert [ax.get_title() for ax in figure.axes] == ["1 hash function", "2 hash functions"] * 2
+    labels = [ax.get_ylabel() for ax in figure.axes[::2]]
+    assert labels == ["dev F1 ± sd, turku-one", "test F1 ± sd, turku-one"]
+    nan = float("nan")
+    for i, ax in enumerate(figure.axes):
+        ours, theirs = ([point.y for point in points] for points in points_of(ax))
+        assert ticks_of(ax.xaxis) == ["5000", "2500", "1000"]
+        assert ours == approx([nan if i % 2 else 0.7, nan, nan], nan_ok=True)
+        assert theirs == approx([nan] * 3, nan_ok=True)
+        assert [text.get_text() for text in ax.texts] == ["missing"] * (i % 2)
 
 
 def test_all_figures_are_made_in_both_formats(nothing: Results) -> None:

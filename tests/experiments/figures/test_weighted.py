@@ -1,8 +1,12 @@
 """The figures of weighted hash embeddings."""
 
+import math
+from math import sqrt
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pytest import approx
 
 from experiments.arms.tasks import HASH_EMBED
 
@@ -13,6 +17,7 @@ pytest.importorskip("scipy", reason="scipy is not installed: pip install -e '.[p
 from experiments.figures.weighted import BUDGET_LOOKS, KINDS, kind_of, make_figures
 from experiments.tables.statistics import Results, load_results
 from experiments.tables.weighted import MODELS
+from tests.helpers.figures import legend_of, points_of, saved_figures, ticks_of
 from tests.helpers.results import REPORT, write_results
 
 
@@ -24,14 +29,58 @@ def test_figures_are_made_of_nothing_too() -> None:
 
 
 def test_figures_come_out_the_same_and_show_what_was_run(tmp_path: Path) -> None:
-    nothing = make_figures(Results(frozenset(), {}, {}))
-    write_results(tmp_path, "ag-news", "hash_embed", [0.90, 0.91])
+    write_results(tmp_path, "ag-news", "hash_embed", [0.90, 0.92])
     write_results(tmp_path, "ag-news", "bow", [0.88])
-    write_results(tmp_path, "wnut17", HASH_EMBED, [0.2, 0.21])
+    write_results(tmp_path, "wnut17", HASH_EMBED, [0.2, 0.22])
+    write_results(tmp_path, "wnut17", "weighted_near_zero_budget_1_percent", [0.3])
     results = load_results(tmp_path, REPORT)
-    first, second = (make_figures(results) for _ in range(2))
+    with saved_figures() as figures:
+        first, second = (make_figures(results) for _ in range(2))
     assert first == second
-    assert all(first[name] != nothing[name] for name in first)
+    check_budgets(figures[0])
+    check_accuracies(figures[1])
+
+
+def check_budgets(figure: Any) -> None:
+    assert figure.get_supxlabel() == "parameters of the tables, as a share of the default"
+    assert legend_of(figure) == list(BUDGET_LOOKS)
+    assert [ax.get_title() for ax in figure.axes] == ["wnut17", "conll-es"] * 2
+    assert [ax.get_ylabel() for ax in figure.axes[::2]] == ["dev F1 ± sd", "test F1 ± sd"]
+    for ax in figure.axes:
+        drawn = {
+            (line, round(point.x)): approx(point[1:])
+            for line, points in enumerate(points_of(ax))
+            for point in points
+            if not math.isnan(point.y)
+        }
+        assert ticks_of(ax.xaxis) == ["100 %", "10 %", "1 %"]
+        if ax.get_title() == "wnut17":  # lines: hashes, two hashes, importance of 1 and near zero
+            ends = (0.21 - sqrt(2e-4), 0.21 + sqrt(2e-4))
+            assert drawn == {(0, 0): (0.21, *ends), (3, 2): (0.3, 0.3, 0.3)}
+        else:
+            assert drawn == {} and [text.get_text() for text in ax.texts] == ["missing"]
+
+
+def check_accuracies(figure: Any) -> None:
+    (ax,) = figure.axes
+    assert (ax.get_xlabel(), ax.get_xscale()) == ("parameters", "log")
+    assert ax.get_ylabel() == "test accuracy ± sd, part of AG News"
+    present = {"hash embedding": 0.91, "spaCy's TextCatBOW": 0.88}
+    assert legend_of(figure) == [
+        f"{number}  {model}{' (missing)' * (model not in present)}"
+        for number, model in enumerate(MODELS, start=1)
+    ]
+    markers = {line.get_label(): line for line in ax.lines if line.get_marker() != "None"}
+    for model, f in present.items():
+        number = 1 + list(MODELS).index(model)
+        line = markers[f"{number}  {model}"]
+        assert (line.get_xdata()[0], line.get_ydata()[0]) == approx((4_000_084, f))
+        (note,) = (text for text in ax.texts if text.get_text() == str(number))
+        assert note.xy == approx((4_000_084, f))
+    assert len(ax.texts) == 2
+    ((one,), (other,)) = points_of(ax)
+    assert one[1:] == approx((0.91, 0.91 - sqrt(2e-4), 0.91 + sqrt(2e-4)))
+    assert other[1:] == approx((0.88, 0.88, 0.88))
 
 
 def test_models_are_told_apart_by_kind_without_colours() -> None:
