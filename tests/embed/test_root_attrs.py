@@ -1,0 +1,151 @@
+"""The settings that the root of an embedding keeps.
+
+They are saved with the weights: an attr of another name or value would refuse every model that was
+saved with the old one. The values here never change.
+"""
+
+from typing import Any
+
+import pytest
+from spacy.attrs import SHAPE
+from thinc.api import Model
+
+from spacy_multihash import (
+    build_multi_embed_v1,
+    build_multi_hash_embed_v1,
+    build_multi_weighted_hash_embed_v1,
+)
+from spacy_multihash.common.pinned import Pinned
+from spacy_multihash.compat import (
+    build_report_multi_embed_v1,
+    build_report_multi_fewer_hash_embed_v1,
+)
+
+Settings = dict[str, Any]
+# Settings, and the attrs of the root in the order in which they are saved.
+Cases = list[tuple[Settings, Settings]]
+
+HASHED = {
+    "attrs": ["NORM", "SHAPE"],
+    "rows_by": ["hash", "hash"],
+    "rows": [50, 20],
+    "num_hashes": [4, 4],
+    "seeds": [2654435769, 1013904242],
+}
+LOOKED_UP = {"attrs": ["NORM", "SHAPE"], "rows_by": ["lookup", "lookup"]}
+FIXED = HASHED | {"num_hashes": [2, 2]}
+INDEPENDENT = {"independent": [True, True], **FIXED}
+BY_HASH = {
+    "importance_attrs": ["NORM", "SHAPE"],
+    "importance_rows_by": ["hash", "hash"],
+    "importance_rows": [500, 200],
+    "importance_num_hashes": [1, 1],
+    "importance_seeds": [3051791205, 1411259678],
+}
+BY_LOOKUP = {
+    "importance_attrs": ["NORM", "SHAPE"],
+    "importance_rows_by": ["lookup", "lookup"],
+}
+
+MULTI_HASH: Cases = [
+    ({}, HASHED),
+    ({"width": 4, "include_static_vectors": True}, HASHED),
+    ({"attrs": ["norm", SHAPE]}, HASHED),
+    ({"rows": [1, 2**31 - 1]}, HASHED | {"rows": [1, 2**31 - 1]}),
+    ({"num_hashes": 1}, HASHED | {"num_hashes": [1, 1]}),
+    ({"num_hashes": [2, 16]}, HASHED | {"num_hashes": [2, 16]}),
+    ({"seeds": [0, 2**32 - 1]}, HASHED | {"seeds": [0, 2**32 - 1]}),
+    (
+        {"attrs": ["ORTH", "ORTH", "PREFIX"], "rows": [9, 9, 8]},
+        {
+            "attrs": ["ORTH", "ORTH", "PREFIX"],
+            "rows_by": ["hash"] * 3,
+            "rows": [9, 9, 8],
+            "num_hashes": [4] * 3,
+            "seeds": [2654435769, 1013904242, 3668340011],
+        },
+    ),
+]
+MULTI_WEIGHTED: Cases = [
+    ({}, INDEPENDENT | BY_HASH),
+    ({"width": 4, "include_static_vectors": True}, INDEPENDENT | BY_HASH),
+    ({"attrs": ["norm", SHAPE]}, INDEPENDENT | BY_HASH),
+    (
+        {"rows": [1, 3]},
+        INDEPENDENT | {"rows": [1, 3]} | BY_HASH | {"importance_rows": [10, 30]},
+    ),
+    ({"num_hashes": 16}, INDEPENDENT | {"num_hashes": [16, 16]} | BY_HASH),
+    ({"num_hashes": [1, 5]}, INDEPENDENT | {"num_hashes": [1, 5]} | BY_HASH),
+    ({"importance_rows": [7, 5]}, INDEPENDENT | BY_HASH | {"importance_rows": [7, 5]}),
+    (
+        {"seeds": [0, 7]},
+        INDEPENDENT | {"seeds": [0, 7]} | BY_HASH | {"importance_seeds": [397355436, 397355443]},
+    ),
+    ({"independent": False}, {"independent": [False, False]} | FIXED | BY_HASH),
+    ({"append_importance": True}, INDEPENDENT | BY_HASH),
+    ({"aggregate": "mean"}, INDEPENDENT | BY_HASH),
+    ({"aggregate": "concatenate"}, INDEPENDENT | BY_HASH),
+    ({"importance_by": "lookup"}, INDEPENDENT | BY_LOOKUP),
+    ({"importance_by": "lookup", "importance_rows": [7, 5]}, INDEPENDENT | BY_LOOKUP),
+    (
+        {"importance_by": "lookup", "independent": False},
+        {"independent": [False, False]} | FIXED | BY_LOOKUP,
+    ),
+    ({"train_importance": False}, FIXED),
+    ({"train_importance": False, "importance_rows": [7, 5]}, FIXED),
+    ({"train_importance": False, "append_importance": True}, INDEPENDENT),
+    ({"train_importance": False, "aggregate": "mean"}, INDEPENDENT),
+    ({"train_importance": False, "aggregate": "concatenate"}, INDEPENDENT),
+]
+MULTI: Cases = [
+    ({}, LOOKED_UP),
+    ({"width": 4, "include_static_vectors": True}, LOOKED_UP),
+    ({"attrs": ["norm", SHAPE]}, LOOKED_UP),
+    ({"unk_dropout": 0.3}, LOOKED_UP),
+    ({"attrs": ["ORTH"]}, {"attrs": ["ORTH"], "rows_by": ["lookup"]}),
+]
+
+
+def sizes(**settings: Any) -> Settings:
+    given = {"width": 8, "attrs": ["NORM", "SHAPE"], "include_static_vectors": False}
+    return given | settings
+
+
+def names_of(cases: Cases) -> list[str]:
+    return [str(settings or "default") for settings, _ in cases]
+
+
+def attrs_of(model: Model) -> list[tuple[str, Any]]:
+    assert all(isinstance(pinned, Pinned) for pinned in model.attrs.values())
+    return [(name, pinned.value) for name, pinned in model.attrs.items()]
+
+
+@pytest.mark.parametrize(("settings", "root"), MULTI_HASH, ids=names_of(MULTI_HASH))
+def test_root_of_multi_hash_embed(settings: Settings, root: Settings) -> None:
+    model = build_multi_hash_embed_v1(**sizes(rows=[50, 20]) | settings)
+    assert attrs_of(model) == list(root.items())
+
+
+@pytest.mark.parametrize(("settings", "root"), MULTI_WEIGHTED, ids=names_of(MULTI_WEIGHTED))
+def test_root_of_multi_weighted_hash_embed(settings: Settings, root: Settings) -> None:
+    model = build_multi_weighted_hash_embed_v1(**sizes(rows=[50, 20]) | settings)
+    assert attrs_of(model) == list(root.items())
+
+
+@pytest.mark.parametrize(("settings", "root"), MULTI, ids=names_of(MULTI))
+def test_root_of_multi_embed(settings: Settings, root: Settings) -> None:
+    assert attrs_of(build_multi_embed_v1(**sizes() | settings)) == list(root.items())
+
+
+def test_root_of_the_embeddings_of_the_report() -> None:
+    looked_up = build_report_multi_embed_v1(["NORM", SHAPE], 8, 0, dropout=0.2, maxout_pieces=2)
+    assert attrs_of(looked_up) == list(LOOKED_UP.items())
+    hashed = build_report_multi_fewer_hash_embed_v1(8, 2, ["NORM", "SHAPE"], [50, 20], False)
+    assert attrs_of(hashed) == list((HASHED | {"num_hashes": [2, 2], "seeds": [8, 9]}).items())
+
+
+def test_root_keeps_values_of_its_own() -> None:
+    attrs, rows = ["NORM", "SHAPE"], [50, 20]
+    model = build_multi_hash_embed_v1(8, attrs, rows, False)
+    attrs[0], rows[0] = "ORTH", 1
+    assert attrs_of(model) == list(HASHED.items())
