@@ -15,7 +15,8 @@ from wasabi import msg
 from experiments.arms.arm import Arm
 from experiments.arms.dilated import DILATED
 from experiments.arms.textcat import CLASSIFIERS, MULTILABEL, normal_init, uniform_init
-from spacy_multihash.embed.weighted_layer import IMPORTANCE_ROWS, IMPORTANCE_SD
+from spacy_multihash.embed.weighted_layer import IMPORTANCE_SD
+from spacy_multihash.embed.weighting import IMPORTANCE_ROWS
 
 HERE = Path(__file__).resolve().parent
 EMBED = "components.tok2vec.model.embed"

@@ -13,8 +13,9 @@ from .embed_docs import embed_docs
 from .hash_rows import hash_rows
 from .lookup_rows import lookup_rows
 from .table_embed import TableEmbed
-from .weighted_layer import RowsBy, weighted_layer
+from .weighted_layer import weighted_layer
 from .weighted_table_embed import Aggregate
+from .weighting import RowsBy, Weighting
 
 
 def build_multi_hash_embed_v1(
@@ -111,14 +112,14 @@ def build_multi_weighted_hash_embed_v1(
     num_hashes, seeds = _per_attribute(names, rows, num_hashes, seeds)
     if importance_rows is not None:
         _check_length("importance_rows", importance_rows, names)
-    layers = [
-        weighted_layer(
+    weightings = [
+        Weighting(
             name,
             width,
             rows[a],
             seed=seeds[a],
             num_hashes=num_hashes[a],
-            importance_nV=None if importance_rows is None else importance_rows[a],
+            importance_rows=None if importance_rows is None else importance_rows[a],
             importance_by=importance_by,
             independent=independent,
             aggregate=aggregate,
@@ -129,6 +130,7 @@ def build_multi_weighted_hash_embed_v1(
         )
         for a, name in enumerate(names)
     ]
+    layers = [weighted_layer(weighting) for weighting in weightings]
     return embed_docs("multi_weighted_hash_embed", layers, width, include_static_vectors)
 
 

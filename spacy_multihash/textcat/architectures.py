@@ -35,8 +35,9 @@ from ..embed.attributes import attr_id, attr_names
 from ..embed.extract_ngrams import extract_ngrams, ngram_name
 from ..embed.find import ENSEMBLE
 from ..embed.known_ngrams import known_ngrams
-from ..embed.weighted_layer import RowsBy, default_importance_rows, weighted_layer
+from ..embed.weighted_layer import weighted_layer
 from ..embed.weighted_table_embed import Aggregate
+from ..embed.weighting import RowsBy, Weighting
 from .random_run import random_run
 from .reduce_ngrams import reduce_ngrams
 from .soft_vote import soft_vote
@@ -132,6 +133,21 @@ def build_textcat_hash_embed_v1(
             )
     (attr_name,) = attr_names([attr])
     extract = extract_ngrams(attr_id(attr), ngram_orders, attr_name=attr_name)
+    weighting = Weighting(
+        ngram_name(attr_name, ngram_orders),
+        width,
+        rows,
+        seed=default_seed(seed or 0),
+        num_hashes=num_hashes,
+        importance_rows=importance_rows,
+        importance_by=importance_by,
+        independent=independent,
+        aggregate=aggregate,
+        append_importance=append_importance,
+        train_importance=train_importance,
+        embed_init=embed_init,
+        importance_init=importance_init,
+    )
     pinned: Dict[str, Any] = {
         "attr": attr_name,
         "ngram_orders": sorted(ngram_orders),
@@ -145,24 +161,9 @@ def build_textcat_hash_embed_v1(
         "reduce": reduce,
         "hidden": list(hidden),
     }
-    if train_importance and importance_by == "hash":
-        default = default_importance_rows(rows)
-        pinned["importance_rows"] = default if importance_rows is None else importance_rows
-    embed = weighted_layer(
-        ngram_name(attr_name, ngram_orders),
-        width,
-        rows,
-        seed=default_seed(seed or 0),
-        num_hashes=num_hashes,
-        importance_nV=importance_rows,
-        importance_by=importance_by,
-        independent=independent,
-        aggregate=aggregate,
-        append_importance=append_importance,
-        train_importance=train_importance,
-        embed_init=embed_init,
-        importance_init=importance_init,
-    )
+    if weighting.hashes_importance:
+        pinned["importance_rows"] = weighting.num_importance_rows
+    embed = weighted_layer(weighting)
     widths = [embed.get_dim("nO"), *hidden]
     layers: List[Model] = [
         extract,
