@@ -13,9 +13,8 @@ from thinc.api import Model
 from thinc.types import Floats2d
 
 from .compute.hashing import spacy_seeds
-from .embed.architectures import build_multi_hash_embed_v1, lookup_layers
+from .embed.architectures import build_multi_hash_embed_v1, embed_by_lookup
 from .embed.attributes import Attrs
-from .embed.embed_docs import embed_docs
 from .tables.file import read_tables
 from .tables.set_tables import find_multi_embed, keeps_tables, set_tables
 from .tables.tables import Tables, table_from_rows
@@ -51,9 +50,9 @@ def build_report_multi_embed_v1(
             f"spacy.MultiEmbed.v1: unk must be 0, was: {unk}. Unknown symbols have row 0 here; "
             "which row it is makes no difference to the model. Set unk = 0."
         )
-    model = embed_docs(
+    model = embed_by_lookup(
         LAYER,
-        lookup_layers(attrs, width),
+        attrs,
         width,
         include_static_vectors,
         dropout=dropout,

@@ -1,17 +1,17 @@
 """The registered architectures of embeddings: wiring only."""
 
-from typing import Callable, List, Optional, Tuple, Union
+from typing import Callable, List, Optional, Union
 
 from spacy.tokens import Doc
 from thinc.api import Model, chain
 from thinc.types import Floats2d
 
-from ..common.types import AttrLayer
 from ..compute.hashing import default_seeds
 from .attributes import Attrs, attr_names
 from .embed_docs import embed_docs
 from .hash_rows import hash_rows
 from .lookup_rows import lookup_rows
+from .pinned_settings import pinned_hashing, pinned_lookup, pinned_weighting
 from .table_embed import TableEmbed
 from .weighted_layer import weighted_layer
 from .weighted_table_embed import Aggregate
@@ -54,7 +54,8 @@ def build_multi_hash_embed_v1(
         chain(hash_rows(nV, attr=name, num_hashes=k, seed=seed), TableEmbed(width, nV))
         for name, nV, k, seed in zip(names, rows, num_hashes, seeds, strict=True)
     ]
-    return embed_docs("multi_hash_embed", layers, width, include_static_vectors)
+    pinned = pinned_hashing(names, rows, num_hashes, seeds)
+    return embed_docs("multi_hash_embed", layers, width, include_static_vectors, pinned=pinned)
 
 
 def build_multi_weighted_hash_embed_v1(
@@ -131,7 +132,13 @@ def build_multi_weighted_hash_embed_v1(
         for a, name in enumerate(names)
     ]
     layers = [weighted_layer(weighting) for weighting in weightings]
-    return embed_docs("multi_weighted_hash_embed", layers, width, include_static_vectors)
+    return embed_docs(
+        "multi_weighted_hash_embed",
+        layers,
+        width,
+        include_static_vectors,
+        pinned=pinned_weighting(weightings),
+    )
 
 
 def build_multi_embed_v1(
@@ -156,24 +163,46 @@ def build_multi_embed_v1(
 
     Raises ValueError for an unknown attribute, and at initialization if there are no tables.
     """
-    layers = lookup_layers(attrs, width, unk_dropout=unk_dropout)
-    return embed_docs("multi_embed", layers, width, include_static_vectors)
+    return embed_by_lookup(
+        "multi_embed", attrs, width, include_static_vectors, unk_dropout=unk_dropout
+    )
 
 
-def lookup_layers(attrs: Attrs, width: int, *, unk_dropout: float = 0.0) -> List[AttrLayer]:
-    """Build the layer of each attribute of MultiEmbed, (U,) uint64 -> (U, width) float32."""
-    return [
-        chain(lookup_rows(attr=name, unk_dropout=unk_dropout), TableEmbed(width))
-        for name in attr_names(attrs)
+def embed_by_lookup(
+    name: str,
+    attrs: Attrs,
+    width: int,
+    include_static_vectors: bool,
+    *,
+    unk_dropout: float = 0.0,
+    dropout: float = 0.0,
+    maxout_pieces: int = 3,
+) -> Model[list[Doc], list[Floats2d]]:
+    """Build MultiEmbed under any name, with the settings that only the report has.
+
+    The arguments are those of `build_multi_embed_v1` and of `embed_docs`.
+    """
+    names = attr_names(attrs)
+    layers = [
+        chain(lookup_rows(attr=attr, unk_dropout=unk_dropout), TableEmbed(width)) for attr in names
     ]
+    return embed_docs(
+        name,
+        layers,
+        width,
+        include_static_vectors,
+        pinned=pinned_lookup(names),
+        dropout=dropout,
+        maxout_pieces=maxout_pieces,
+    )
 
 
 def _per_attribute(
-    names: List[str],
-    rows: List[int],
-    num_hashes: Union[int, List[int]],
-    seeds: Optional[List[int]],
-) -> Tuple[List[int], List[int]]:
+    names: list[str],
+    rows: list[int],
+    num_hashes: Union[int, list[int]],
+    seeds: Optional[list[int]],
+) -> tuple[list[int], list[int]]:
     """Give number of hashes and seed of each attribute, or raise ValueError for other lengths."""
     _check_length("rows", rows, names)
     if isinstance(num_hashes, int):
@@ -185,7 +214,7 @@ def _per_attribute(
     return num_hashes, seeds
 
 
-def _check_length(name: str, values: List[int], attrs: List[str]) -> None:
+def _check_length(name: str, values: list[int], attrs: list[str]) -> None:
     if len(values) != len(attrs):
         raise ValueError(
             f"Embedding layer: {name} must have one entry per attribute: expected {len(attrs)} for "

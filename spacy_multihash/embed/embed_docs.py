@@ -1,6 +1,7 @@
 """From the layer of each attribute to an embedding of docs."""
 
-from typing import List, cast
+from collections.abc import Mapping
+from typing import cast
 
 from spacy.attrs import ORTH
 from spacy.ml.featureextractor import FeatureExtractor
@@ -26,29 +27,26 @@ from .multi_embed import multi_embed
 from .static_vectors import require_vectors
 from .with_token_types import with_token_types
 
-# What configs call the settings of a layer that decide rows.
-_SETTING = {"attr": "attrs", "nV": "rows", "seed": "seeds"}
-
-# Of the rows of component vectors, or of the only table, and of those of importance parameters.
-_PREFIXES = ("", "importance_")
-
 
 def embed_docs(
     name: str,
-    layers: List[AttrLayer],
+    layers: list[AttrLayer],
     width: int,
     include_static_vectors: bool,
     *,
+    pinned: Mapping[str, list],
     dropout: float = 0.0,
     maxout_pieces: int = 3,
-) -> Model[List[Doc], List[Floats2d]]:
+) -> Model[list[Doc], list[Floats2d]]:
     """Wire the attributes' layers up: from docs to types, side by side, mixed, and back to tokens.
 
     name (str): Name of the whole, by which callbacks and users find it.
-    layers (List[AttrLayer]): A layer per attribute, (U,) uint64 -> (U, nO) float32, whose first
-        layer gives rows, and knows the attribute's name.
+    layers (list[AttrLayer]): A layer per attribute, (U,) uint64 -> (U, nO) float32.
     width (int): Width of the vectors, and of the static ones.
     include_static_vectors (bool): Whether to embed the static vectors of the vocab as well.
+    pinned (Mapping[str, list]): The settings that decide the rows of symbols, by their names in the
+        config, each with one value per attribute. The names of the attributes are among them, as
+        "attrs". Weights of other settings are then refused.
     dropout (float): Initial dropout rate of the result; spaCy sets it for each update.
     maxout_pieces (int): Number of maxout pieces of the mix.
     """
@@ -57,9 +55,9 @@ def embed_docs(
             f"Embedding layer '{name}': width must be a whole number from 1 on, was: {width!r}. "
             "Recommended: from 64 to 300."
         )
-    attrs = [attr_id(layer.layers[0].attrs["attr"].value) for layer in layers]
-    extract = cast(Model[List[DocLike], List[Ints2d]], FeatureExtractor(attrs))
-    to_ragged = cast(Model[List[Ints2d], Ragged], list2ragged())
+    attrs = [attr_id(name) for name in pinned["attrs"]]
+    extract = cast(Model[list[DocLike], list[Ints2d]], FeatureExtractor(attrs))
+    to_ragged = cast(Model[list[Ints2d], Ragged], list2ragged())
     side_by_side: Model[Ragged, Ragged] = with_array(multi_embed(*layers))  # type: ignore[misc]
     embed = chain(extract, to_ragged, side_by_side)
     if include_static_vectors:
@@ -79,16 +77,7 @@ def embed_docs(
     )
     model.name = name
     # The root node is loaded first: weights of other settings are refused before any is taken over.
-    row_layers = zip(*map(_row_layers, layers), strict=True)
-    for prefix, nodes in [("", layers), *zip(_PREFIXES, row_layers, strict=False)]:
-        for key, value in nodes[0].attrs.items():
-            if isinstance(value, Pinned):
-                values = [node.attrs[key].value for node in nodes]
-                model.attrs[prefix + _SETTING.get(key, key)] = Pinned(values)
+    for setting, values in pinned.items():
+        model.attrs[setting] = Pinned(list(values))
     model.set_dim("nO", width)
-    return cast(Model[List[Doc], List[Floats2d]], model)
-
-
-def _row_layers(layer: AttrLayer) -> List[Model]:
-    """List the nodes of an attribute that give rows, those of component vectors first."""
-    return [node for node in layer.walk() if "attr" in node.attrs]
+    return cast(Model[list[Doc], list[Floats2d]], model)

@@ -30,23 +30,11 @@ def weighted_layer(weighting: Weighting) -> AttrLayer:
     w = weighting
     embed_init = w.embed_init or uniform_init
     through = None
-    if not w.train_importance:
-        importance = unit_importance(w.num_hashes)
+    if w.train_importance:
+        importance = _trained_importance(w)
+        through = None if w.independent else importance.layers[0]
     else:
-        to_importance = (
-            hash_rows(
-                w.num_importance_rows, attr=w.attr, num_hashes=1, seed=importance_seed(w.seed)
-            )
-            if w.hashes_importance
-            else lookup_rows(attr=w.attr)
-        )
-        parameters = TableEmbed(
-            w.num_hashes,
-            w.num_importance_rows if w.hashes_importance else None,
-            initializer=w.importance_init or near_zero_init,
-        )
-        importance = chain(to_importance, parameters)
-        through = None if w.independent else to_importance
+        importance = unit_importance(w.num_hashes)
     to_rows = hash_rows(w.rows, attr=w.attr, num_hashes=w.num_hashes, seed=w.seed, through=through)
     if w.is_plain_sum:
         return chain(to_rows, TableEmbed(w.width, w.rows, initializer=embed_init))
@@ -54,6 +42,18 @@ def weighted_layer(weighting: Weighting) -> AttrLayer:
         w.width, w.rows, num_hashes=w.num_hashes, aggregate=w.aggregate, initializer=embed_init
     )
     return weighted_embed(to_rows, importance, table, append_importance=w.append_importance)
+
+
+def _trained_importance(w: Weighting) -> AttrLayer:
+    """Build the layer of importance parameters, (U,) uint64 -> (U, num_hashes) float32."""
+    nV = w.num_importance_rows if w.hashes_importance else None  # None: a callback sets it
+    to_rows = (
+        lookup_rows(attr=w.attr)
+        if nV is None
+        else hash_rows(nV, attr=w.attr, num_hashes=1, seed=importance_seed(w.seed))
+    )
+    parameters = TableEmbed(w.num_hashes, nV, initializer=w.importance_init or near_zero_init)
+    return chain(to_rows, parameters)
 
 
 def near_zero_init(ops: Ops, shape: tuple[int, ...]) -> FloatsXd:

@@ -1,0 +1,45 @@
+"""The settings of an embedding that its weights depend on, by their names in the config.
+
+The root of the model keeps them, with one value per attribute, and loading compares them. They are
+saved with the weights: their names and values are a file format.
+"""
+
+from ..compute.hashing import importance_seed
+from .weighting import Weighting
+
+
+def pinned_hashing(
+    names: list[str], rows: list[int], num_hashes: list[int], seeds: list[int]
+) -> dict[str, list]:
+    """Name the settings that decide the rows of hashed symbols."""
+    return {
+        "attrs": names,
+        "rows_by": ["hash"] * len(names),
+        "rows": rows,
+        "num_hashes": num_hashes,
+        "seeds": seeds,
+    }
+
+
+def pinned_lookup(names: list[str]) -> dict[str, list]:
+    """Name the settings that decide the rows of symbols that are looked up."""
+    return {"attrs": names, "rows_by": ["lookup"] * len(names)}
+
+
+def pinned_weighting(weightings: list[Weighting]) -> dict[str, list]:
+    """Name the settings that decide the rows of component vectors, and those of importance."""
+    names = [w.attr for w in weightings]
+    rows, num_hashes = [w.rows for w in weightings], [w.num_hashes for w in weightings]
+    seeds = [w.seed for w in weightings]
+    pinned = pinned_hashing(names, rows, num_hashes, seeds)
+    first = weightings[0]  # attributes differ in numbers and seeds only
+    if not first.is_plain_sum:
+        pinned = {"independent": [w.independent for w in weightings], **pinned}
+    if not first.train_importance:
+        return pinned
+    importance = pinned_lookup(names)
+    if first.hashes_importance:
+        rows = [w.num_importance_rows for w in weightings]
+        seeds = [importance_seed(seed) for seed in seeds]
+        importance = pinned_hashing(names, rows, [1] * len(names), seeds)
+    return pinned | {f"importance_{setting}": values for setting, values in importance.items()}
