@@ -1,31 +1,12 @@
-"""The registered architectures for spaCy's textcat and textcat_multilabel: wiring only.
-
-Longer than a module should be: the settings of one architecture and what they mean, which spaCy
-reads off one function, are a third of it.
-"""
+"""The registered architectures for spaCy's textcat and textcat_multilabel: wiring only."""
 
 import warnings
-from functools import partial
+from collections.abc import Sequence
 from itertools import combinations
-from typing import Any, Callable, Dict, List, Literal, Optional, Sequence, Union, cast
+from typing import Any, Callable, List, Literal, Optional, Union, cast
 
-from spacy.ml.models.textcat import resize_and_set_ref
 from spacy.tokens import Doc
-from thinc.api import (
-    LayerNorm,
-    Linear,
-    Logistic,
-    Model,
-    Relu,
-    Softmax,
-    chain,
-    noop,
-    reduce_mean,
-    reduce_sum,
-    resizable,
-    with_array,
-)
-from thinc.layers.resizable import resize_linear_weighted
+from thinc.api import Model, reduce_mean, reduce_sum
 from thinc.types import Floats2d
 
 from ..common.checks import is_whole
@@ -34,19 +15,15 @@ from ..compute.hashing import default_seed
 from ..embed.attributes import attr_id, attr_names
 from ..embed.extract_ngrams import extract_ngrams, ngram_name
 from ..embed.find import ENSEMBLE
-from ..embed.known_ngrams import known_ngrams
 from ..embed.weighted_layer import weighted_layer
 from ..embed.weighted_table_embed import Aggregate
 from ..embed.weighting import RowsBy, Weighting
-from .random_run import random_run
-from .reduce_ngrams import reduce_ngrams
+from .classify import classify
+from .embed_ngrams import embed_ngrams
 from .soft_vote import soft_vote
 
 _ORDERS = [1, 2]
-_NO_LAYERS: List[int] = []
-# Bias of a label that is added later, for softmax: predictions stay as they are to a few parts in
-# 10**9 until it is trained. With spaCy's -5000, hidden layers with normalization never learn it.
-_NEW_LABEL = -20
+_NO_LAYERS: list[int] = []
 
 
 def build_textcat_hash_embed_v1(
@@ -119,18 +96,7 @@ def build_textcat_hash_embed_v1(
 
     Raises ValueError for an unknown attribute, and for a number that is out of range.
     """
-    if seed is not None and not is_whole(seed, 0, 2**32 - 1):
-        raise ValueError(
-            f"TextCatHashEmbed: seed must be a whole number from 0 to {2**32 - 1}, was: {seed!r}. "
-            "Change it in the config."
-        )
-    sizes = [("width", width), ("rows", rows), *(("hidden", size) for size in hidden)]
-    for name, size in sizes:
-        if not is_whole(size, 1):
-            raise ValueError(
-                f"TextCatHashEmbed: {name} must be a whole number from 1 on, was: {size!r}. Change "
-                "it in the config."
-            )
+    _check_sizes(width=width, rows=rows, hidden=hidden, seed=seed)
     (attr_name,) = attr_names([attr])
     extract = extract_ngrams(attr_id(attr), ngram_orders, attr_name=attr_name)
     weighting = Weighting(
@@ -148,38 +114,25 @@ def build_textcat_hash_embed_v1(
         embed_init=embed_init,
         importance_init=importance_init,
     )
-    pinned: Dict[str, Any] = {
-        "attr": attr_name,
-        "ngram_orders": sorted(ngram_orders),
-        "seed": seed or 0,
-        "num_hashes": num_hashes,
-        "independent": independent,
-        "rows": rows,
-        "width": width,
-        "aggregate": aggregate,
-        "append_importance": append_importance,
-        "reduce": reduce,
-        "hidden": list(hidden),
-    }
-    if weighting.hashes_importance:
-        pinned["importance_rows"] = weighting.num_importance_rows
     embed = weighted_layer(weighting)
-    widths = [embed.get_dim("nO"), *hidden]
-    layers: List[Model] = [
-        extract,
-        *_dictionary(embed),
-        _input_dropout(input_dropout),
-        with_array(cast(Any, embed)),
-        reduce_ngrams(reduce_sum() if reduce == "sum" else reduce_mean(), widths[0]),
-    ]
-    if hidden:
-        layers.append(LayerNorm(widths[0]))
-    for nI, size in zip(widths, hidden, strict=False):
-        layers.append(Relu(size, nI, normalize=True, dropout=0.0))
-    model = _classify(layers, widths[-1], exclusive_classes, nO)
-    # The root node is loaded first: weights of other settings are refused by the config's names.
-    # Those that change which layers there are, as exclusive_classes does, thinc refuses before.
-    model.attrs.update({name: Pinned(value) for name, value in pinned.items()})
+    reduction = reduce_sum() if reduce == "sum" else reduce_mean()
+    model = classify(
+        embed_ngrams(extract, embed, reduction, input_dropout),
+        embed.get_dim("nO"),
+        hidden=hidden,
+        exclusive_classes=exclusive_classes,
+        nO=nO,
+    )
+    model.name = "textcat_hash_embed"
+    _pin(
+        model,
+        weighting,
+        attr=attr_name,
+        ngram_orders=sorted(ngram_orders),
+        seed=seed or 0,
+        reduce=reduce,
+        hidden=list(hidden),
+    )
     return model
 
 
@@ -212,7 +165,7 @@ def build_textcat_ensemble_v1(
             "of the config: true in all for textcat, false in all for textcat_multilabel."
         )
     _warn_of_equal_hashes(models)
-    ensemble = cast(Model[List[Doc], Floats2d], soft_vote(*cast(Any, models)))
+    ensemble = cast(Model[list[Doc], Floats2d], soft_vote(*cast(Any, models)))
     ensemble.name = ENSEMBLE
     ensemble.attrs["multi_label"] = kinds[0]
     if all("resize_output" in model.attrs for model in models):
@@ -220,64 +173,52 @@ def build_textcat_ensemble_v1(
     return ensemble
 
 
-def _dictionary(embed: Model) -> List[Model]:
-    """Build the layer that keeps to the dictionary of an embedding; none without one."""
-    return [known_ngrams(node) for node in embed.walk() if node.name == "lookup_rows"]
-
-
-def _input_dropout(input_dropout: Optional[List[int]]) -> Model:
-    """Build the layer of the setting; without, one in its place, so that weights fit both."""
-    if input_dropout is None:
-        return noop()
-    if len(input_dropout) != 2:
+def _check_sizes(*, width: int, rows: int, hidden: list[int], seed: Optional[int]) -> None:
+    if seed is not None and not is_whole(seed, 0, 2**32 - 1):
         raise ValueError(
-            "TextCatHashEmbed: input_dropout must be two numbers of n-grams, the fewest and the "
-            f"most to keep, was: {input_dropout}. Change it in the config. Recommended: "
-            "[4, 100], or null for none."
+            f"TextCatHashEmbed: seed must be a whole number from 0 to {2**32 - 1}, was: {seed!r}. "
+            "Change it in the config."
         )
-    return random_run(*input_dropout)
+    sizes = [("width", width), ("rows", rows), *(("hidden", size) for size in hidden)]
+    for name, size in sizes:
+        if not is_whole(size, 1):
+            raise ValueError(
+                f"TextCatHashEmbed: {name} must be a whole number from 1 on, was: {size!r}. Change "
+                "it in the config."
+            )
 
 
-def _classify(
-    layers: List[Model], nI: int, exclusive_classes: bool, nO: Optional[int]
-) -> Model[List[Doc], Floats2d]:
-    """Put the output behind the layers, so that labels can be added later, as spaCy does."""
-    output: Model[Floats2d, Floats2d] = (Softmax if exclusive_classes else Linear)(nO, nI)
-    filled = {"W": 0, "b": _NEW_LABEL if exclusive_classes else 0}
-    resize = partial(resize_linear_weighted, fill_defaults=filled)
-    resizable_output: Model = resizable(output, resize_layer=resize)
-    layers = [*layers, resizable_output, *([] if exclusive_classes else [Logistic()])]
-    model: Model[List[Doc], Floats2d] = chain(*layers)
-    model.name = "textcat_hash_embed"
-    if nO is not None:
-        model.set_dim("nO", nO)
-    model.set_ref("output_layer", output)
-    model.attrs["multi_label"] = not exclusive_classes
-    model.attrs["resize_output"] = partial(resize_and_set_ref, resizable_layer=resizable_output)
-    model.init = partial(_init, model.init, exclusive_classes)
-    return model
-
-
-def _init(
-    init: Callable,
-    exclusive_classes: bool,
+def _pin(
     model: Model,
-    X: Optional[List[Doc]] = None,
-    Y: Optional[Floats2d] = None,
+    weighting: Weighting,
+    *,
+    attr: str,
+    ngram_orders: list[int],
+    seed: int,
+    reduce: str,
+    hidden: list[int],
 ) -> None:
-    """Initialize a classifier, whose kind must be that of its data as far as they are seen.
+    """Keep the settings that weights depend on at the root, by their names in the config.
 
-    Y has the labels of the first ten docs of the training corpus: spaCy shows a model no more.
-
-    Raises ValueError for a doc with several labels where classes exclude each other.
+    The root is loaded first, so that weights of other settings are refused there. Settings that
+    change which layers there are, as exclusive_classes does, thinc refuses before.
     """
-    if exclusive_classes and Y is not None and (Y.sum(axis=1) > 1).any():
-        raise ValueError(
-            "TextCatHashEmbed: with exclusive_classes = true each document has one label, but in "
-            "the training data there is one with several. Set exclusive_classes = false in the "
-            "model of textcat_multilabel."
-        )
-    init(model, X, Y)
+    pinned = {
+        "attr": attr,
+        "ngram_orders": ngram_orders,
+        "seed": seed,
+        "num_hashes": weighting.num_hashes,
+        "independent": weighting.independent,
+        "rows": weighting.rows,
+        "width": weighting.width,
+        "aggregate": weighting.aggregate,
+        "append_importance": weighting.append_importance,
+        "reduce": reduce,
+        "hidden": hidden,
+    }
+    if weighting.hashes_importance:
+        pinned["importance_rows"] = weighting.num_importance_rows
+    model.attrs.update({name: Pinned(cast(Any, value)) for name, value in pinned.items()})
 
 
 def _resize_members(ensemble: Model, nO: int) -> Model:
@@ -300,7 +241,7 @@ def _warn_of_equal_hashes(models: Sequence[Model]) -> None:
             )
 
 
-def _hash_settings(model: Model) -> List[List[object]]:
+def _hash_settings(model: Model) -> list[list[object]]:
     """List the settings of each layer of a model that hashes, whatever n-grams it is for."""
     return [
         [v.value for key, v in node.attrs.items() if isinstance(v, Pinned) and key != "attr"]

@@ -1,0 +1,54 @@
+"""From docs to their vectors: their n-grams embedded, and reduced to one vector."""
+
+from typing import Any, Optional, cast
+
+from thinc.api import Model, noop, with_array
+
+from ..common.types import AttrLayer, NgramLayer, Reduction
+from ..embed.known_ngrams import known_ngrams
+from .random_run import random_run
+from .reduce_ngrams import reduce_ngrams
+
+
+def embed_ngrams(
+    extract: NgramLayer,
+    embed: AttrLayer,
+    reduction: Reduction,
+    input_dropout: Optional[list[int]],
+) -> list[Model]:
+    """Build the layers that embed docs by their n-grams, docs -> vectors (B, nO) float32.
+
+    extract (NgramLayer): From docs to the ids of their n-grams.
+    embed (AttrLayer): From ids (M,) uint64 to vectors (M, nO) float32. If it looks ids up, n-grams
+        that its dictionary does not have are left out.
+    reduction (Reduction): thinc's reduce_sum or reduce_mean.
+    input_dropout (Optional[list[int]]): Least and largest number of n-grams to train on, None for
+        all.
+
+    Raises ValueError for an input_dropout that is no such pair.
+    """
+    return [
+        extract,
+        *_dictionary(embed),
+        _input_dropout(input_dropout),
+        with_array(cast(Any, embed)),
+        reduce_ngrams(reduction, embed.get_dim("nO")),
+    ]
+
+
+def _dictionary(embed: AttrLayer) -> list[Model]:
+    """Build the layer that keeps to the dictionary of an embedding; none without one."""
+    return [known_ngrams(node) for node in embed.walk() if node.name == "lookup_rows"]
+
+
+def _input_dropout(input_dropout: Optional[list[int]]) -> Model:
+    """Build the layer of the setting; without, one in its place, so that weights fit both."""
+    if input_dropout is None:
+        return noop()
+    if len(input_dropout) != 2:
+        raise ValueError(
+            "TextCatHashEmbed: input_dropout must be two numbers of n-grams, the fewest and the "
+            f"most to keep, was: {input_dropout}. Change it in the config. Recommended: "
+            "[4, 100], or null for none."
+        )
+    return random_run(*input_dropout)
