@@ -4,6 +4,7 @@ from typing import List, Union
 
 from spacy.attrs import IDS, intify_attr
 
+# Part of registered signatures, which are written with typing's generics.
 Attrs = Union[List[str], List[int], List[Union[str, int]]]
 
 # spaCy's NAMES is no inverse of its IDS, which have gaps. "" has the id 0.
@@ -25,7 +26,7 @@ def attr_id(attr: Union[str, int]) -> int:
     return int(found)
 
 
-def attr_names(attrs: Attrs) -> List[str]:
+def attr_names(attrs: Attrs) -> list[str]:
     """Name the attributes that are given by name or by id.
 
     Raises ValueError if there is none, or spaCy does not know one.

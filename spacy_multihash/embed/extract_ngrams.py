@@ -1,6 +1,6 @@
 """From docs to the ids of their word n-grams."""
 
-from typing import Callable, List, Sequence, Tuple
+from typing import Callable, Sequence
 
 import numpy
 from thinc.api import Model
@@ -38,7 +38,7 @@ def extract_ngrams(attr: int, orders: Sequence[int], *, attr_name: str) -> Ngram
     )
 
 
-def forward(model: NgramLayer, docs: List[DocLike], is_train: bool) -> Tuple[Ragged, Callable]:
+def forward(model: NgramLayer, docs: list[DocLike], is_train: bool) -> tuple[Ragged, Callable]:
     """Put the attribute's ids of all docs in a row, and hash."""
     attr = model.attrs["attr_id"].value
     none = numpy.zeros(0, dtype="uint64")  # where there are no docs
@@ -46,7 +46,7 @@ def forward(model: NgramLayer, docs: List[DocLike], is_train: bool) -> Tuple[Rag
     lengths = numpy.array([len(doc) for doc in docs], dtype="int32")
     ngrams, counts = hash_ngrams(model.ops.asarray(ids), lengths, model.attrs["orders"].value)
 
-    def backprop(d_ngrams: Ragged) -> List[DocLike]:
+    def backprop(d_ngrams: Ragged) -> list[DocLike]:
         return []
 
     return Ragged(ngrams, model.ops.asarray1i(counts)), backprop

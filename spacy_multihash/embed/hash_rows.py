@@ -1,6 +1,6 @@
 """Attribute ids to rows by hashing."""
 
-from typing import Callable, Optional, Tuple
+from typing import Callable, Optional
 
 from thinc.api import Model
 from thinc.types import Ints1d, Ints2d
@@ -50,7 +50,7 @@ def hash_rows(
     )
 
 
-def forward(model: RowLayer, ids: Ints1d, is_train: bool) -> Tuple[Ints2d, Callable]:
+def forward(model: RowLayer, ids: Ints1d, is_train: bool) -> tuple[Ints2d, Callable]:
     """Hash the ids group by group of words, and reduce the words to rows."""
     xp = model.ops.xp
     num_hashes = model.attrs["num_hashes"].value

@@ -1,6 +1,6 @@
 """The n-grams of each doc that a dictionary has."""
 
-from typing import Callable, Optional, Tuple
+from typing import Callable, Optional
 
 from thinc.api import Model, to_numpy
 from thinc.types import Ragged
@@ -21,7 +21,7 @@ def known_ngrams(lookup: RowLayer) -> NgramFilter:
     return Model("known_ngrams", forward, init=init, layers=[lookup])
 
 
-def forward(model: NgramFilter, X: Ragged, is_train: bool) -> Tuple[Ragged, Callable]:
+def forward(model: NgramFilter, X: Ragged, is_train: bool) -> tuple[Ragged, Callable]:
     """Look all n-grams up at once, and count what is left of each doc."""
     xp = model.ops.xp
     known = model.layers[0].predict(X.dataXd)[:, 0] != UNKNOWN_ROW  # (M,)

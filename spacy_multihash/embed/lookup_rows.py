@@ -1,7 +1,7 @@
 """Attribute ids to rows by looking them up."""
 
 from functools import partial
-from typing import Callable, Optional, Tuple
+from typing import Callable, Optional
 
 from thinc.api import Model
 from thinc.types import Ints1d, Ints2d
@@ -45,7 +45,7 @@ def lookup_rows(*, attr: str, unk_dropout: float = 0.0) -> RowLayer:
 
 def forward(
     unk_dropout: float, model: RowLayer, ids: Ints1d, is_train: bool
-) -> Tuple[Ints2d, Callable]:
+) -> tuple[Ints2d, Callable]:
     """Look the ids up by binary search."""
     _check_symbols(model)
     rows = model.attrs["symbols"].find(model.ops, ids)  # (N,)

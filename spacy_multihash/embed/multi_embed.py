@@ -1,6 +1,6 @@
 """Attributes side by side."""
 
-from typing import Callable, Optional, Sequence, Tuple
+from typing import Callable, Optional, Sequence
 
 from thinc.api import Model
 from thinc.types import Floats2d, Ints2d
@@ -27,7 +27,7 @@ def multi_embed(*layers: AttrLayer) -> AttrsLayer:
     return Model("multi_embed", forward, init=init, layers=list(layers))
 
 
-def forward(model: AttrsLayer, ids: Ints2d, is_train: bool) -> Tuple[Floats2d, Callable]:
+def forward(model: AttrsLayer, ids: Ints2d, is_train: bool) -> tuple[Floats2d, Callable]:
     """Run each layer on its column; on a GPU, all of them at once."""
     _check_columns(model, ids)
     if not on_cpu(model.ops) and _are_hashed(model.layers):
@@ -50,7 +50,7 @@ def forward(model: AttrsLayer, ids: Ints2d, is_train: bool) -> Tuple[Floats2d, C
     return vectors, backprop
 
 
-def _hash_at_once(model: AttrsLayer, ids: Ints2d) -> Tuple[Floats2d, Callable]:
+def _hash_at_once(model: AttrsLayer, ids: Ints2d) -> tuple[Floats2d, Callable]:
     """Hash all columns and add up their rows in one launch, and go back in one."""
     tables = [layer.layers[1] for layer in model.layers]
     hashed = gpu.HashTables(

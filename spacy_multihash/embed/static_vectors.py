@@ -1,7 +1,7 @@
 """A check in front of spaCy's StaticVectors."""
 
 from functools import partial
-from typing import Callable, List, Optional
+from typing import Callable, Optional
 
 from thinc.api import Model
 from thinc.types import Ragged
@@ -23,8 +23,8 @@ def require_vectors(static_vectors: DocsLayer) -> DocsLayer:
 
 def init(
     init_vectors: Callable,
-    model: Model[List[DocLike], Ragged],
-    X: Optional[List[DocLike]] = None,
+    model: Model[list[DocLike], Ragged],
+    X: Optional[list[DocLike]] = None,
     Y: Optional[Ragged] = None,
 ) -> None:
     """Check the vectors, then initialize."""

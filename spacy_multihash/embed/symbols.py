@@ -2,7 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import Any, Dict, Tuple, cast
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 import numpy
@@ -26,7 +26,7 @@ def _no_rows() -> numpy.ndarray:
 
 
 # The copies of tables on a GPU, by its number; not attributes, which would be pickled.
-_COPIES: WeakKeyDictionary["Symbols", Dict[int, Tuple[Ints1d, Ints1d]]] = WeakKeyDictionary()
+_COPIES: WeakKeyDictionary["Symbols", dict[int, tuple[Ints1d, Ints1d]]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class Symbols:
         """Count the symbols, V."""
         return len(self.keys)
 
-    def _arrays(self, ops: Ops) -> Tuple[Ints1d, Ints1d]:
+    def _arrays(self, ops: Ops) -> tuple[Ints1d, Ints1d]:
         """Get keys and rows on the device, to which they are copied once."""
         arrays = (cast(Ints1d, self.keys), cast(Ints1d, self.rows))
         if on_cpu(ops):

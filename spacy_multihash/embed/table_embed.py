@@ -1,7 +1,7 @@
 """Rows to vectors: the table, the only trained part of an attribute's embedding."""
 
 from functools import partial
-from typing import Any, Callable, Optional, Tuple, cast
+from typing import Any, Callable, Optional, cast
 
 from thinc.api import Model, uniform_init
 from thinc.types import Floats2d, Ints2d
@@ -38,7 +38,7 @@ def TableEmbed(
     )
 
 
-def forward(model: TableLayer, rows: Ints2d, is_train: bool) -> Tuple[Floats2d, Callable]:
+def forward(model: TableLayer, rows: Ints2d, is_train: bool) -> tuple[Floats2d, Callable]:
     """Gather and add, with a scatter-add on the way back."""
     E = table_of(model)
     if on_cpu(model.ops):  # thinc's CUDA kernel checks its indices itself

@@ -1,6 +1,6 @@
 """The importance of all symbols, fixed at 1."""
 
-from typing import Callable, Tuple
+from typing import Callable
 
 from thinc.api import Model
 from thinc.types import Floats2d, Ints1d
@@ -18,7 +18,7 @@ def unit_importance(nO: int) -> AttrLayer:
     return Model("unit_importance", forward, dims={"nO": nO})
 
 
-def forward(model: AttrLayer, ids: Ints1d, is_train: bool) -> Tuple[Floats2d, Callable]:
+def forward(model: AttrLayer, ids: Ints1d, is_train: bool) -> tuple[Floats2d, Callable]:
     """Fill with ones."""
     weights = model.ops.alloc2f(len(ids), model.get_dim("nO"))
     weights += 1

@@ -1,7 +1,7 @@
 """Hash embeddings: symbols to vectors by hashing, with importance parameters of their own."""
 
 from functools import partial
-from typing import Callable, Optional, Tuple
+from typing import Callable, Optional
 
 from thinc.api import Model
 from thinc.types import Floats2d, Ints1d
@@ -45,7 +45,7 @@ def weighted_embed(
 
 def forward(
     append_importance: bool, model: AttrLayer, ids: Ints1d, is_train: bool
-) -> Tuple[Floats2d, Callable]:
+) -> tuple[Floats2d, Callable]:
     """Weight the rows of the table; the gradient of the weights goes back to the importance."""
     to_rows, importance, table = model.layers
     weights, backprop_weights = importance(ids, is_train)  # (N, k)

@@ -1,7 +1,7 @@
 """Rows and their weights to vectors: the pool of component vectors of a hash embedding."""
 
 from functools import partial
-from typing import Callable, List, Literal, Tuple
+from typing import Callable, Literal
 
 from thinc.api import Model, uniform_init
 from thinc.types import Floats2d, Ints2d
@@ -53,7 +53,7 @@ def WeightedTableEmbed(
 
 def forward(
     model: WeightedTableLayer, X: WeightedRows, is_train: bool
-) -> Tuple[Floats2d, Callable]:
+) -> tuple[Floats2d, Callable]:
     """Gather, weight and add in chunks that stay in the cache, and go back the same way."""
     rows, weights = X
     E = table_of(model)
@@ -93,7 +93,7 @@ def output_width(model: WeightedTableLayer) -> int:
     return model.get_dim("nO") * (model.attrs["num_hashes"].value if side_by_side else 1)
 
 
-def _parts(model: WeightedTableLayer, vectors: Array) -> List[Array]:
+def _parts(model: WeightedTableLayer, vectors: Array) -> list[Array]:
     """View the columns of vectors that each of the K weighted rows is added to."""
     nO, num_hashes = model.get_dim("nO"), model.attrs["num_hashes"].value
     if output_width(model) == nO:

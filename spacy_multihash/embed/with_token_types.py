@@ -1,7 +1,7 @@
 """Each distinct token once: from docs to the types of a batch, and back."""
 
 from collections.abc import Sequence
-from typing import Any, Callable, List, Optional, Tuple, Union, cast
+from typing import Any, Callable, Optional, Union, cast
 
 import numpy
 from thinc.api import Model
@@ -37,7 +37,7 @@ class TokenTypes:
         """Count the distinct tokens, U."""
         return len(self.ids)
 
-    def to_array(self, attrs: Union[int, List[int]], /) -> numpy.ndarray:
+    def to_array(self, attrs: Union[int, list[int]], /) -> numpy.ndarray:
         """(U, len(attrs)) uint64; (U,) for a single attribute that is not in a list."""
         if isinstance(attrs, int):
             return numpy.ascontiguousarray(self.ids[:, self.columns[attrs]])
@@ -45,7 +45,7 @@ class TokenTypes:
 
 
 def with_token_types(
-    layer: DocsLayer, nO: int, *, attrs: List[int], vector_attr: Optional[int] = None
+    layer: DocsLayer, nO: int, *, attrs: list[int], vector_attr: Optional[int] = None
 ) -> DocsLayer:
     """Run a layer on the distinct tokens of a batch, and hand its vectors to all their tokens.
 
@@ -56,7 +56,7 @@ def with_token_types(
 
     layer (DocsLayer): Takes a list with one DocLike of U tokens, and gives (U, W).
     nO (int): Width of the vectors, W.
-    attrs (List[int]): The attributes that the layer reads.
+    attrs (list[int]): The attributes that the layer reads.
     vector_attr (int or None): The attribute by which the layer finds static vectors in a vocab
         whose vectors name none, ORTH in spaCy; None for a layer that reads no vectors.
     """
@@ -70,7 +70,7 @@ def with_token_types(
     )
 
 
-def forward(model: DocsLayer, docs: List[DocLike], is_train: bool) -> Tuple[Ragged, Callable]:
+def forward(model: DocsLayer, docs: list[DocLike], is_train: bool) -> tuple[Ragged, Callable]:
     """Run the layer on the types, gather for the tokens, and scatter-add back."""
     lengths = model.ops.asarray1i([len(doc) for doc in docs])
     if not any(len(doc) for doc in docs):
@@ -81,7 +81,7 @@ def forward(model: DocsLayer, docs: List[DocLike], is_train: bool) -> Tuple[Ragg
     vectors = cast(Floats2d, by_type.dataXd)[type_of]  # (N, W)
     vectors_info = ArrayInfo.from_array(vectors)
 
-    def backprop(d_tokens: Ragged) -> List[DocLike]:
+    def backprop(d_tokens: Ragged) -> list[DocLike]:
         vectors_info.check_consistency(cast(Floats2d, d_tokens.dataXd))
         d_vectors = model.ops.as_contig(cast(Floats2d, d_tokens.dataXd))
         d_types = model.ops.alloc2f(len(types), d_vectors.shape[1])
@@ -92,13 +92,13 @@ def forward(model: DocsLayer, docs: List[DocLike], is_train: bool) -> Tuple[Ragg
     return Ragged(vectors, lengths), backprop
 
 
-def init(model: DocsLayer, X: Optional[List[DocLike]] = None, Y: Optional[Ragged] = None) -> None:
+def init(model: DocsLayer, X: Optional[list[DocLike]] = None, Y: Optional[Ragged] = None) -> None:
     """Initialize the layer with the types of the sample."""
     types = [token_types(model, X)[0]] if X else None
     model.layers[0].initialize(X=types)
 
 
-def token_types(model: DocsLayer, docs: List[DocLike]) -> Tuple[TokenTypes, numpy.ndarray]:
+def token_types(model: DocsLayer, docs: list[DocLike]) -> tuple[TokenTypes, numpy.ndarray]:
     """Find the distinct tokens, and the index of each token's type, (N,) int32."""
     columns = list(model.attrs["attrs"].value)
     vector_attr = model.attrs["vector_attr"]
@@ -113,7 +113,7 @@ def token_types(model: DocsLayer, docs: List[DocLike]) -> Tuple[TokenTypes, nump
     return TokenTypes(ids[first], columns, docs[0].vocab), type_of
 
 
-def distinct_rows(ids: numpy.ndarray) -> Tuple[numpy.ndarray, numpy.ndarray]:
+def distinct_rows(ids: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
     """Group equal rows: ids (N, C) uint64 -> a row of each group (U,), group of each row (N,).
 
     Rows are sorted by one number, which is ten times as fast as by C, and then told apart by their

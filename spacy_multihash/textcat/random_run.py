@@ -1,7 +1,7 @@
 """The input dropout of hash embeddings for text classification: a random stretch of each doc."""
 
 from functools import partial
-from typing import Callable, Tuple
+from typing import Callable
 
 import numpy
 from thinc.api import Model, to_numpy
@@ -37,7 +37,7 @@ def random_run(shortest: int = 4, longest: int = 100) -> NgramFilter:
 
 def forward(
     shortest: int, longest: int, model: NgramFilter, X: Ragged, is_train: bool
-) -> Tuple[Ragged, Callable]:
+) -> tuple[Ragged, Callable]:
     """Draw the runs of all docs at once, and gather them."""
     kept = _draw(shortest, longest, model, X) if is_train else X
 

@@ -1,6 +1,6 @@
 """From the vectors of n-grams to vectors of docs."""
 
-from typing import Callable, Tuple
+from typing import Callable
 
 from thinc.api import Model
 from thinc.types import Floats2d, Ragged
@@ -29,14 +29,14 @@ def reduce_ngrams(reduction: Reduction, width: int) -> Reduction:
     )
 
 
-def forward(model: Reduction, X: Ragged, is_train: bool) -> Tuple[Floats2d, Callable]:
+def forward(model: Reduction, X: Ragged, is_train: bool) -> tuple[Floats2d, Callable]:
     """Reduce, where there is anything to reduce."""
     if not len(X.dataXd):
         return _handle_empty(model, X)
     return model.layers[0](X, is_train)
 
 
-def _handle_empty(model: Reduction, X: Ragged) -> Tuple[Floats2d, Callable]:
+def _handle_empty(model: Reduction, X: Ragged) -> tuple[Floats2d, Callable]:
     width = model.get_dim("nO")
 
     def backprop(d_vectors: Floats2d) -> Ragged:

@@ -1,6 +1,6 @@
 """Soft voting: several classifiers as one."""
 
-from typing import Callable, List, Optional, Sequence, Tuple
+from typing import Callable, Optional, Sequence
 
 from thinc.api import Model
 from thinc.types import Floats2d
@@ -29,7 +29,7 @@ def soft_vote(*members: Classifier) -> Classifier:
     return Model("soft_vote", forward, init=init, layers=list(members), dims=dims)
 
 
-def forward(model: Classifier, docs: List[DocLike], is_train: bool) -> Tuple[Floats2d, Callable]:
+def forward(model: Classifier, docs: list[DocLike], is_train: bool) -> tuple[Floats2d, Callable]:
     """Ask all members, and tell each on the way back what it got wrong itself."""
     votes, callbacks = zip(*(member(docs, is_train) for member in model.layers), strict=True)
     _check_votes(model, votes)
@@ -38,7 +38,7 @@ def forward(model: Classifier, docs: List[DocLike], is_train: bool) -> Tuple[Flo
     mean = model.ops.xp.mean(model.ops.xp.stack(votes), axis=0)
     mean_info = ArrayInfo.from_array(mean)
 
-    def backprop(d_mean: Floats2d) -> List[DocLike]:
+    def backprop(d_mean: Floats2d) -> list[DocLike]:
         mean_info.check_consistency(d_mean)
         for vote, callback in zip(votes, callbacks, strict=True):
             callback((vote - mean + d_mean) * (d_mean != 0))
@@ -69,7 +69,7 @@ def _check_probabilities(model: Classifier, votes: Sequence[Floats2d]) -> None:
 
 
 def init(
-    model: Classifier, X: Optional[List[DocLike]] = None, Y: Optional[Floats2d] = None
+    model: Classifier, X: Optional[list[DocLike]] = None, Y: Optional[Floats2d] = None
 ) -> None:
     """Initialize the members one after the other."""
     for member in model.layers:
