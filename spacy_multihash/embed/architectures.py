@@ -28,11 +28,12 @@ def build_multi_hash_embed_v1(
 ) -> Model[List[Doc], List[Floats2d]]:
     """Embed tokens by several of their attributes, each hashed into a table of its own.
 
-    Each attribute is hashed `num_hashes` times into its table, and the rows it falls on are summed.
-    The attributes' vectors, and the static vector if there is one, are put side by side and mixed
-    to the final width by a maxout layer with layer normalization (Miranda et al. 2022, section
-    3.3). With num_hashes = 4 and seeds = [8, 9, 10, ...] this is spacy.MultiHashEmbed.v2: the same
-    initial weights under the same random seed, and the same predictions.
+    Each attribute is hashed `num_hashes` times into its table, and the rows that it falls on are
+    summed. The vectors of the attributes, and the static vector if there is one, stand side by
+    side. A maxout layer with layer normalization mixes them to the final width (Miranda et al.
+    2022, section 3.3). With num_hashes = 4 and seeds = [8, 9, 10, ...] this is
+    spacy.MultiHashEmbed.v2: it has the same initial weights under the same random seed, and the
+    same predictions.
 
     width (int): Width of the vectors and of all tables. Recommended values are between 64 and 300.
     attrs (List[Union[str, int]]): Attributes to embed, by name or id. Recommended values are
@@ -43,7 +44,7 @@ def build_multi_hash_embed_v1(
     num_hashes (Union[int, List[int]]): Number of hash functions, 1 to 16, for all attributes or
         for each. Recommended values are between 2 and 4.
     seeds (Optional[List[int]]): Hash seed of each attribute, 0 <= seed < 2**32. Null, which is
-        recommended, takes the package's own.
+        recommended, takes the default seeds of this package.
 
     Raises ValueError for an unknown attribute, for lists of unequal lengths, and for a number that
     is out of range.
@@ -76,9 +77,9 @@ def build_multi_weighted_hash_embed_v1(
 ) -> Model[List[Doc], List[Floats2d]]:
     """Embed tokens by several of their attributes, each by a weighted hash embedding.
 
-    The same as MultiHashEmbed, but each symbol has trainable importance parameters, one per hash
-    function, by which its rows are weighted before they are summed (Svenstrup et al. 2017, section
-    3). A symbol that does not matter can be given little weight, and its rows left to others.
+    This is MultiHashEmbed with trainable importance parameters: each symbol has one per hash
+    function. They weight its rows before the rows are summed (Svenstrup et al. 2017, section 3).
+    Training can give a symbol that does not matter little weight, and leave its rows to others.
 
     width (int): Width of the vectors and of all tables. Recommended values are between 64 and 300.
     attrs (List[Union[str, int]]): Attributes to embed, by name or id. Recommended values are
@@ -86,28 +87,31 @@ def build_multi_weighted_hash_embed_v1(
     rows (List[int]): Number of component vectors of each attribute, B in the paper. Recommended
         values are between 100 and 5000.
     include_static_vectors (bool): Whether to embed the static vectors of the vocab as well.
-    num_hashes (Union[int, List[int]]): Component vectors of a symbol, 1 to 16, for all attributes
-        or for each, k in the paper. Recommended value is 2.
+    num_hashes (Union[int, List[int]]): Number of component vectors of a symbol, 1 to 16, for all
+        attributes or for each, k in the paper. The recommended value is 2.
     importance_rows (Optional[List[int]]): Number of rows of importance parameters of each
         attribute, K in the paper. Null, which is recommended, takes ten times its `rows`.
     append_importance (bool): Whether to put the importance parameters beside the vector.
     aggregate (str): "sum" of the weighted component vectors, "mean", or "concatenate".
-    train_importance (bool): Whether to train the importance, or to fix it at 1.
-    importance_by (str): Symbols find their importance by "hash", or by "lookup" in a table that
-        the callback spacy-multihash.init_tables.v1 makes, with one row for all others.
-    independent (bool): Whether component vectors are found by hashing the symbol itself. If not, by
-        hashing its row of importance parameters: symbols that share one are then the same.
-    seeds (Optional[List[int]]): Hash seed of each attribute, 0 <= seed < 2**32, from which that of
-        its importance is derived. Null, which is recommended, takes the package's own.
+    train_importance (bool): Whether to train the importance. Otherwise it is fixed at 1.
+    importance_by (str): How symbols find their importance parameters: by "hash", or by "lookup" in
+        a table that the callback spacy-multihash.init_tables.v1 makes. Symbols that the table does
+        not have share one row.
+    independent (bool): Whether component vectors are found by hashing the symbol itself. Otherwise
+        its row of importance parameters is hashed: symbols that share a row then have one vector.
+    seeds (Optional[List[int]]): Hash seed of each attribute, 0 <= seed < 2**32. The seed of its
+        importance is derived from it. Null, which is recommended, takes the default seeds of this
+        package.
     embed_init (Optional[Callable]): Initializer of component vectors. Null takes uniform in
         [-0.1, 0.1).
     importance_init (Optional[Callable]): Initializer of importance parameters. Null takes a normal
-        distribution with a standard deviation of 0.0005, as the authors' code does: a symbol counts
-        for nothing until training finds that it matters. With 1, training begins as that of
-        MultiHashEmbed, and scores were lower (docs/weighted-results.md).
+        distribution with a standard deviation of 0.0005, as the authors' code does. A symbol then
+        counts for nothing until training finds that it matters. With 1, training begins as that of
+        MultiHashEmbed does, and scores were lower (docs/weighted-results.md).
 
     Raises ValueError for an unknown attribute, for lists of unequal lengths, and for a number that
-    is out of range; and at initialization if importance is looked up and there are no tables.
+    is out of range. At initialization, it raises ValueError if importance is looked up and there
+    are no tables.
     """
     names = attr_names(attrs)
     num_hashes, seeds = _per_attribute(names, rows, num_hashes, seeds)
@@ -149,9 +153,10 @@ def build_multi_embed_v1(
 ) -> Model[List[Doc], List[Floats2d]]:
     """Embed tokens by several of their attributes, each looked up in a table of its own.
 
-    The same as MultiHashEmbed, but with one row per symbol that is frequent enough in the training
-    corpus, and row 0 for all others (Miranda et al. 2022, section 4.3). The tables are made by the
-    callback spacy-multihash.init_tables.v1 in [initialize.before_init].
+    This is MultiHashEmbed with a lookup in the place of hashing. Each symbol that is frequent
+    enough in the training corpus has a row of its own, and all others share row 0 (Miranda et al.
+    2022, section 4.3). The callback spacy-multihash.init_tables.v1 makes the tables in
+    [initialize.before_init].
 
     width (int): Width of the vectors and of all tables. Recommended values are between 64 and 300.
     attrs (List[Union[str, int]]): Attributes to embed, by name or id. Recommended values are
@@ -159,7 +164,8 @@ def build_multi_embed_v1(
     include_static_vectors (bool): Whether to embed the static vectors of the vocab as well.
     unk_dropout (float): In training, the share of distinct tokens of a batch whose attribute is
         taken as unknown, 0 <= unk_dropout < 1. Recommended values are 0.0 for tables with
-        min_freq > 1, and 0.01 to 0.3 for tables of all symbols, whose row 0 is not trained else.
+        min_freq > 1, and 0.01 to 0.3 for tables of all symbols, whose row 0 is otherwise not
+        trained.
 
     Raises ValueError for an unknown attribute, and at initialization if there are no tables.
     """
@@ -178,7 +184,7 @@ def embed_by_lookup(
     dropout: float = 0.0,
     maxout_pieces: int = 3,
 ) -> Model[list[Doc], list[Floats2d]]:
-    """Build MultiEmbed under any name, with the settings that only the report has.
+    """Build MultiEmbed under any name, and with settings that only the report's configs have.
 
     The arguments are those of `build_multi_embed_v1` and of `embed_docs`.
     """
@@ -203,7 +209,10 @@ def _per_attribute(
     num_hashes: Union[int, list[int]],
     seeds: Optional[list[int]],
 ) -> tuple[list[int], list[int]]:
-    """Give number of hashes and seed of each attribute, or raise ValueError for other lengths."""
+    """Give the number of hashes and the seed of each attribute.
+
+    Raises ValueError for a list that does not have one entry per attribute.
+    """
     _check_length("rows", rows, names)
     if isinstance(num_hashes, int):
         num_hashes = [num_hashes] * len(names)

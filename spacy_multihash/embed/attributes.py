@@ -7,14 +7,14 @@ from spacy.attrs import IDS, intify_attr
 # Part of registered signatures, which are written with typing's generics.
 Attrs = Union[List[str], List[int], List[Union[str, int]]]
 
-# spaCy's NAMES is no inverse of its IDS, which have gaps. "" has the id 0.
+# spaCy's NAMES does not invert its IDS, which have gaps. The id 0 is that of "", no attribute.
 _NAME_OF = {attr: name for name, attr in IDS.items() if attr}
 
 
 def attr_id(attr: Union[str, int]) -> int:
     """Find the id of a token attribute that is given by name or by id.
 
-    Raises ValueError if spaCy knows no such attribute.
+    Raises ValueError for an attribute that spaCy does not know.
     """
     found = intify_attr(attr)
     if found not in _NAME_OF:
@@ -27,9 +27,9 @@ def attr_id(attr: Union[str, int]) -> int:
 
 
 def attr_names(attrs: Attrs) -> list[str]:
-    """Name the attributes that are given by name or by id.
+    """List the names of attributes that are given by name or by id.
 
-    Raises ValueError if there is none, or spaCy does not know one.
+    Raises ValueError for an empty list, and for an attribute that spaCy does not know.
     """
     if not attrs:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""From the layer of each attribute to an embedding of docs."""
+"""The embedding of docs, built from the layers of their attributes."""
 
 from collections.abc import Mapping
 from typing import cast
@@ -38,17 +38,23 @@ def embed_docs(
     dropout: float = 0.0,
     maxout_pieces: int = 3,
 ) -> Model[list[Doc], list[Floats2d]]:
-    """Wire the attributes' layers up: from docs to types, side by side, mixed, and back to tokens.
+    """Build an embedding of docs from the layers that embed their attributes.
 
-    name (str): Name of the whole, by which callbacks and users find it.
+    Each distinct token of a batch is embedded once. The vectors of its attributes, and its static
+    vector if there is one, stand side by side and are mixed to the final width. All tokens that
+    are equal to it get the result.
+
+    name (str): Name of the model, by which callbacks and users find it.
     layers (list[AttrLayer]): A layer per attribute, (U,) uint64 -> (U, nO) float32.
-    width (int): Width of the vectors, and of the static ones.
+    width (int): Width of the resulting vectors, and of the static ones.
     include_static_vectors (bool): Whether to embed the static vectors of the vocab as well.
     pinned (Mapping[str, list]): The settings that decide the rows of symbols, by their names in the
-        config, each with one value per attribute. The names of the attributes are among them, as
-        "attrs". Weights of other settings are then refused.
-    dropout (float): Initial dropout rate of the result; spaCy sets it for each update.
-    maxout_pieces (int): Number of maxout pieces of the mix.
+        config, each with one value per attribute. "attrs" holds the names of the attributes. The
+        root keeps the settings, so that it refuses weights that were trained with others.
+    dropout (float): Initial dropout rate of the resulting vectors; spaCy sets it for each update.
+    maxout_pieces (int): Number of maxout pieces of the layer that mixes.
+
+    Raises ValueError for a width that is out of range.
     """
     if not is_whole(width, 1):
         raise ValueError(
@@ -76,7 +82,7 @@ def embed_docs(
         ragged2list(),
     )
     model.name = name
-    # The root node is loaded first: weights of other settings are refused before any is taken over.
+    # The root is loaded first: it refuses weights of other settings before any node has taken them.
     for setting, values in pinned.items():
         model.attrs[setting] = Pinned(list(values))
     model.set_dim("nO", width)

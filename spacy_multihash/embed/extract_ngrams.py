@@ -17,14 +17,15 @@ MAX_ORDER = 10
 def extract_ngrams(attr: int, orders: Sequence[int], *, attr_name: str) -> NgramLayer:
     """Extract the ids of all word n-grams of each doc, by one attribute of its tokens.
 
-    docs -> n-gram ids (M,) uint64, with the number of n-grams of each doc (B,) int32, ordered as
-    `hash_ngrams` says. A doc that is shorter than all orders has none. Ids have no gradient.
+    docs -> n-gram ids (M,) uint64, with the number of n-grams of each doc (B,) int32, in the order
+    of `hash_ngrams`. A doc that is shorter than all orders has none. Ids have no gradient.
 
     attr (int): Id of the attribute.
     orders (Sequence[int]): Numbers of tokens of the n-grams, each from 1 to 10.
     attr_name (str): Name of the attribute, for messages.
 
-    Raises ValueError for orders that are none, out of range, or there twice.
+    Raises ValueError for an empty list of orders, and for an order that is out of range or given
+    twice.
     """
     _check_orders(orders, attr_name)
     return Model(
@@ -39,9 +40,9 @@ def extract_ngrams(attr: int, orders: Sequence[int], *, attr_name: str) -> Ngram
 
 
 def forward(model: NgramLayer, docs: list[DocLike], is_train: bool) -> tuple[Ragged, Callable]:
-    """Put the attribute's ids of all docs in a row, and hash."""
+    """Put the attribute's ids of all docs in one array, and hash the n-grams."""
     attr = model.attrs["attr_id"].value
-    none = numpy.zeros(0, dtype="uint64")  # where there are no docs
+    none = numpy.zeros(0, dtype="uint64")  # for a batch without docs
     ids: Array = numpy.concatenate([none, *(doc.to_array(attr) for doc in docs)])  # (N,)
     lengths = numpy.array([len(doc) for doc in docs], dtype="int32")
     ngrams, counts = hash_ngrams(model.ops.asarray(ids), lengths, model.attrs["orders"].value)
@@ -53,7 +54,7 @@ def forward(model: NgramLayer, docs: list[DocLike], is_train: bool) -> tuple[Rag
 
 
 def ngram_name(attr_name: str, orders: Sequence[int]) -> str:
-    """Name the n-grams of an attribute, as in LOWER[1,2], for messages and for their dictionary."""
+    """Name the n-grams of an attribute, such as LOWER[1,2], for messages and their dictionary."""
     return f"{attr_name}[{','.join(map(str, sorted(orders)))}]"
 
 

@@ -1,4 +1,4 @@
-"""Attribute ids to rows by hashing."""
+"""From attribute ids to rows, by hashing."""
 
 from typing import Callable, Optional
 
@@ -31,7 +31,7 @@ def hash_rows(
     through (RowLayer or None): A layer that maps each id to a row, which is hashed in its place: D1
         of Svenstrup et al. 2017, section 3, where this layer is D2. None hashes the id.
 
-    Raises ValueError if one of them is out of range.
+    Raises ValueError for a number that is out of range.
     """
     _check_range("rows", nV, 1, MAX_ROWS, attr)
     _check_range("num_hashes", num_hashes, 1, MAX_HASHES, attr)

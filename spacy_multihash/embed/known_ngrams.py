@@ -1,4 +1,4 @@
-"""The n-grams of each doc that a dictionary has."""
+"""From the n-grams of docs to those that a dictionary has."""
 
 from typing import Callable, Optional
 
@@ -12,17 +12,18 @@ from .symbols import UNKNOWN_ROW
 def known_ngrams(lookup: RowLayer) -> NgramFilter:
     """Keep the n-grams that have a row of their own, and leave the others out.
 
-    Svenstrup et al. 2017, section 5.4: there are no n-grams but those of the dictionary.
+    Svenstrup et al. 2017, section 5.4, embed only the n-grams of their dictionary.
 
-    n-gram ids (M,) uint64 with lengths (B,) int32 -> the same, fewer. Ids have no gradient.
+    n-gram ids (M,) uint64 with lengths (B,) int32 -> some of them, with their lengths. Ids have no
+    gradient.
 
-    lookup (RowLayer): Looks them up, ids -> rows, row 0 for those that it does not have.
+    lookup (RowLayer): Looks n-grams up, ids -> rows. N-grams that it does not have get row 0.
     """
     return Model("known_ngrams", forward, init=init, layers=[lookup])
 
 
 def forward(model: NgramFilter, X: Ragged, is_train: bool) -> tuple[Ragged, Callable]:
-    """Look all n-grams up at once, and count what is left of each doc."""
+    """Look all n-grams up at once, and count how many are left of each doc."""
     xp = model.ops.xp
     known = model.layers[0].predict(X.dataXd)[:, 0] != UNKNOWN_ROW  # (M,)
     before = xp.concatenate([xp.zeros(1, dtype="int64"), xp.cumsum(known)])  # (M + 1,)

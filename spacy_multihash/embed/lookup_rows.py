@@ -1,4 +1,4 @@
-"""Attribute ids to rows by looking them up."""
+"""From attribute ids to rows, by looking them up."""
 
 from functools import partial
 from typing import Callable, Optional
@@ -14,8 +14,8 @@ from .symbols import UNKNOWN_ROW, Symbols
 def lookup_rows(*, attr: str, unk_dropout: float = 0.0) -> RowLayer:
     """Map each id to the row that a table of symbols gives it, and an unknown id to row 0.
 
-    The table is set after building, as attrs["symbols"], by the callback
-    spacy-multihash.init_tables.v1 or by set_tables; loading restores it.
+    The callback spacy-multihash.init_tables.v1, or set_tables, sets the table after building, as
+    attrs["symbols"]. Loading restores it.
 
     ids (N,) uint64 -> rows (N, 1) int32 in [0, number of symbols]. Rows have no gradient.
 
@@ -32,7 +32,7 @@ def lookup_rows(*, attr: str, unk_dropout: float = 0.0) -> RowLayer:
         )
     return Model(
         "lookup_rows",
-        # No attr: thinc would restore the rate that the weights were trained with.
+        # The rate is no attr: loading would replace it by the rate of the saved model.
         partial(forward, unk_dropout),
         init=init,
         attrs={
@@ -60,7 +60,7 @@ def forward(
 
 
 def init(model: RowLayer, X: Optional[Ints1d] = None, Y: Optional[Ints2d] = None) -> None:
-    """Check that the table is there: nothing here could make it."""
+    """Check that there is a table, which this layer cannot make."""
     _check_symbols(model)
 
 

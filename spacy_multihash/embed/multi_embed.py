@@ -1,4 +1,4 @@
-"""Attributes side by side."""
+"""The vectors of several attributes, side by side."""
 
 from typing import Callable, Optional, Sequence
 
@@ -28,7 +28,7 @@ def multi_embed(*layers: AttrLayer) -> AttrsLayer:
 
 
 def forward(model: AttrsLayer, ids: Ints2d, is_train: bool) -> tuple[Floats2d, Callable]:
-    """Run each layer on its column; on a GPU, all of them at once."""
+    """Run each layer on its column; on a GPU, run all hashed columns at once."""
     _check_columns(model, ids)
     if not on_cpu(model.ops) and _are_hashed(model.layers):
         return _hash_at_once(model, ids)
@@ -51,7 +51,7 @@ def forward(model: AttrsLayer, ids: Ints2d, is_train: bool) -> tuple[Floats2d, C
 
 
 def _hash_at_once(model: AttrsLayer, ids: Ints2d) -> tuple[Floats2d, Callable]:
-    """Hash all columns and add up their rows in one launch, and go back in one."""
+    """Hash all columns and add up their rows in one kernel launch; go back in another."""
     tables = [layer.layers[1] for layer in model.layers]
     hashed = gpu.HashTables(
         [table_of(table) for table in tables],
@@ -80,7 +80,7 @@ def _are_hashed(layers: Sequence[AttrLayer]) -> bool:
 
 
 def init(model: AttrsLayer, X: Optional[Ints2d] = None, Y: Optional[Floats2d] = None) -> None:
-    """Initialize each layer with its column, in the order of the attributes."""
+    """Initialize each layer with its column, in the order of the layers."""
     if X is not None:
         _check_columns(model, X)
     for a, layer in enumerate(model.layers):

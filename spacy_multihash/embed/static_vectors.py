@@ -12,8 +12,9 @@ from ..common.types import DocLike, DocsLayer
 def require_vectors(static_vectors: DocsLayer) -> DocsLayer:
     """Let spaCy's StaticVectors layer be initialized only if there are vectors to read.
 
-    Left alone, it would keep a vector width of 0 after a first attempt without vectors, and fail
-    at the next, correct one as well. The layer itself is returned, with its `init` replaced.
+    Without this check, an attempt without vectors would leave the layer with a vector width of 0.
+    A later attempt with vectors would then fail as well. The layer itself is returned, with its
+    `init` replaced.
 
     Raises ValueError at initialization if the vocab of the docs has no vectors.
     """

@@ -1,4 +1,4 @@
-"""The table of symbols that a lookup goes through, as an attr of its layer."""
+"""The table of symbols that a lookup searches, an attr of its layer."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ def _no_rows() -> numpy.ndarray:
     return numpy.zeros(0, dtype="int32")
 
 
-# The copies of tables on a GPU, by its number; not attributes, which would be pickled.
+# The copies of tables on GPUs, by the number of the GPU. As attributes they would be pickled.
 _COPIES: WeakKeyDictionary["Symbols", dict[int, tuple[Ints1d, Ints1d]]] = WeakKeyDictionary()
 
 
@@ -33,7 +33,7 @@ _COPIES: WeakKeyDictionary["Symbols", dict[int, tuple[Ints1d, Ints1d]]] = WeakKe
 class Symbols:
     """Symbols of one attribute in ascending order, and the row of each.
 
-    An empty table stands for one that is yet to be set.
+    An empty table stands for one that has yet to be set.
 
     keys (numpy.ndarray): (V,) uint64 attribute ids, strictly ascending.
     rows (numpy.ndarray): (V,) int32 rows, a permutation of 1..V; row 0 is the unknown symbol.
@@ -44,9 +44,9 @@ class Symbols:
 
     @classmethod
     def from_ordered(cls, symbols: numpy.ndarray) -> "Symbols":
-        """Give row i + 1 to the i-th of the symbols (V,) uint64.
+        """Give row i + 1 to symbol i of the symbols (V,) uint64, counted from 0.
 
-        Raises ValueError if a symbol stands twice.
+        Raises ValueError for a symbol that occurs twice.
         """
         order = numpy.argsort(symbols)
         keys = symbols[order].astype("uint64")
@@ -60,7 +60,7 @@ class Symbols:
         return len(self.keys)
 
     def _arrays(self, ops: Ops) -> tuple[Ints1d, Ints1d]:
-        """Get keys and rows on the device, to which they are copied once."""
+        """Get keys and rows on the device. They are copied to it once."""
         arrays = (cast(Ints1d, self.keys), cast(Ints1d, self.rows))
         if on_cpu(ops):
             return arrays
@@ -71,10 +71,10 @@ class Symbols:
         return copies[ops.device_id]
 
     def find(self, ops: Ops, ids: Ints1d) -> Ints1d:
-        """Look ids (N,) uint64 up by binary search, and give their rows (N,) int32, or 0."""
+        """Find the rows (N,) int32 of ids (N,) uint64 by binary search: 0 for an unknown id."""
         if not on_cpu(ops):
             return self._search(ops, ids)
-        # Neighbours are found in the same part of a large table, which stays in the caches.
+        # Sorted ids are found in the same part of a large table, which then stays in the caches.
         order = cast(Ints1d, numpy.argsort(cast(Any, ids)))
         found = cast(Ints1d, numpy.empty(len(ids), dtype="int32"))
         found[order] = self._search(ops, ids[order])
@@ -83,11 +83,11 @@ class Symbols:
     def _search(self, ops: Ops, ids: Ints1d) -> Ints1d:
         keys, rows = self._arrays(ops)
         at = ops.xp.searchsorted(keys, ids)
-        at[at == len(keys)] = 0  # past the last key: any place will do, the keys differ
+        at[at == len(keys)] = 0  # past the last key: the key at any place differs
         return ops.xp.where(keys[at] == ids, rows[at], ops.xp.int32(UNKNOWN_ROW))
 
     def describe(self) -> str:
-        """Name the table for a message: its size, and a digest that differs if the table does."""
+        """Describe the table for a message by its size and a digest of what it holds."""
         digest = hashlib.md5(self.keys.tobytes() + self.rows.tobytes(), usedforsecurity=False)
         return f"{len(self)} symbols (md5 {digest.hexdigest()[:8]})"
 
@@ -99,7 +99,7 @@ def _serialize(_: Symbols, value: Symbols, name: str, model: Model) -> bytes:
 
 @deserialize_attr.register(Symbols)
 def _deserialize(present: Symbols, value: bytes, name: str, model: Model) -> Symbols:
-    # Copied: the unpacked arrays would be read-only views of the whole message.
+    # Copied, since the unpacked arrays are read-only views of the whole message.
     saved = Symbols(**{key: numpy.array(arr) for key, arr in srsly.msgpack_loads(value).items()})
     if len(present) and present.describe() != saved.describe():
         raise ValueError(

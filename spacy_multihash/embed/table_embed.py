@@ -1,4 +1,4 @@
-"""Rows to vectors: the table, the only trained part of an attribute's embedding."""
+"""From rows to vectors: the table, the only trained part of an attribute's embedding."""
 
 from functools import partial
 from typing import Any, Callable, Optional, cast
@@ -17,13 +17,13 @@ def TableEmbed(
     """Sum the rows of a table that each token is mapped to.
 
     The sum is not rescaled by the number of rows. Going back, the gradient of a vector is added to
-    each of its rows; repeated rows add up, on a GPU in any order, so that the last bits may differ
-    from run to run.
+    each of its rows. The gradients of a repeated row add up. On a GPU they do so in any order, so
+    that the last bits may differ from run to run.
 
     rows (N, K) int32 -> vectors (N, nO) float32.
 
     nO (int): Width of the vectors.
-    nV (int or None): Number of rows. None leaves it open until it is set, or restored by loading.
+    nV (int or None): Number of rows. None leaves it open until it is set or loaded.
     initializer (Callable): Fills the table E (nV, nO); uniform in [-0.1, 0.1), as in thinc.
 
     Raises ValueError at initialization if nV was never set, and IndexError for a row that the
@@ -77,7 +77,7 @@ def init(
 
 def table_of(model: Model) -> Floats2d:
     """Get the table E (nV, nO), or raise ValueError if there is none."""
-    if not model.has_param("E"):  # get_param would give what was there before it was unset
+    if not model.has_param("E"):  # get_param would give the table from before it was unset
         raise ValueError(
             f"Layer '{model.name}' has no weights: initialize it, or load weights, before using "
             "it. Setting the tables of a lookup takes the weights of its old tables away."
@@ -88,7 +88,8 @@ def table_of(model: Model) -> Floats2d:
 def gradient_of(model: Model) -> Floats2d:
     """Get the gradient of the table, (nV, nO), to add to in place.
 
-    A second table, and adding it to the first, would cost more than the rest of the way back.
+    Filling a second array, and adding it to this one, would take more time than the rest of
+    backpropagation.
     """
     if not model.has_grad("E"):
         model.set_grad("E", model.ops.alloc2f(*table_of(model).shape))
@@ -98,7 +99,7 @@ def gradient_of(model: Model) -> Floats2d:
 def check_rows(model: Model, rows: Ints2d) -> None:
     """Raise IndexError for a row outside the table."""
     nV = len(table_of(model))
-    # Seen as unsigned, a negative row is a large one: one pass finds both.
+    # As an unsigned number, a negative row is a large one, so that one pass finds both.
     if rows.size:
         last = int(cast(Array, rows).view("uint32").max())
         if last >= nV:

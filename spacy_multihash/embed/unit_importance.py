@@ -1,4 +1,4 @@
-"""The importance of all symbols, fixed at 1."""
+"""Importance parameters that are fixed at 1, for all symbols."""
 
 from typing import Callable
 
@@ -9,7 +9,7 @@ from ..common.types import AttrLayer
 
 
 def unit_importance(nO: int) -> AttrLayer:
-    """Give each symbol the importance parameters 1, ..., 1, which nothing trains.
+    """Give each symbol importance parameters of 1, which are not trained.
 
     ids (N,) uint64 -> weights (N, nO) float32.
 

@@ -1,4 +1,4 @@
-"""Hash embeddings: symbols to vectors by hashing, with importance parameters of their own."""
+"""Hash embeddings: from symbols to vectors, by hashing and by importance parameters."""
 
 from functools import partial
 from typing import Callable, Optional
@@ -21,16 +21,16 @@ def weighted_embed(
 ) -> AttrLayer:
     """Embed each symbol by component vectors from a pool, weighted by its own parameters.
 
-    The hash embedding of Svenstrup et al. 2017, section 3: `rows` is D2, which picks k component
-    vectors, `importance` gives the row of P for the symbol, and `table` is E.
+    This is the hash embedding of Svenstrup et al. 2017, section 3. There `rows` is D2, which picks
+    k component vectors, `importance` gives the symbol's row of P, and `table` is E.
 
     ids (N,) uint64 -> vectors (N, nO) float32.
 
     rows (RowLayer): (N,) uint64 -> (N, k) int32, rows of component vectors.
     importance (AttrLayer): (N,) uint64 -> (N, k) float32, the importance parameters.
     table (WeightedTableLayer): Both -> (N, nO) float32.
-    append_importance (bool): Whether to put the importance parameters beside the vector, the
-        optional step of the paper.
+    append_importance (bool): Whether to put the importance parameters beside the vector, which is
+        optional in the paper.
     """
     return Model(
         "weighted_embed",
@@ -38,7 +38,7 @@ def weighted_embed(
         init=init,
         layers=[rows, importance, table],
         dims={"nO": output_width(table) + append_importance * table.attrs["num_hashes"].value},
-        # A layer that two share is one node: both ways have the same nodes.
+        # The nodes do not show it: a layer that rows and importance share is one node.
         attrs={"independent": Pinned(not rows.layers)},
     )
 
@@ -46,7 +46,7 @@ def weighted_embed(
 def forward(
     append_importance: bool, model: AttrLayer, ids: Ints1d, is_train: bool
 ) -> tuple[Floats2d, Callable]:
-    """Weight the rows of the table; the gradient of the weights goes back to the importance."""
+    """Weight the rows of the table, and give the gradient of the weights to the importance."""
     to_rows, importance, table = model.layers
     weights, backprop_weights = importance(ids, is_train)  # (N, k)
     vectors, backprop_vectors = table((to_rows(ids, is_train)[0], weights), is_train)
@@ -66,7 +66,7 @@ def forward(
 
 
 def init(model: AttrLayer, X: Optional[Ints1d] = None, Y: Optional[Floats2d] = None) -> None:
-    """Initialize the components before the importance, as if there were only those."""
+    """Initialize the component vectors first, as if there were no importance."""
     to_rows, importance, table = model.layers
     to_rows.initialize(X=X)
     table.initialize()

@@ -1,4 +1,4 @@
-"""The weighted hash embedding of one kind of symbols: its parts, wired up."""
+"""The weighted hash embedding of one kind of symbols, built from its parts."""
 
 from typing import Any, cast
 
@@ -20,10 +20,11 @@ IMPORTANCE_SD = 0.0005  # the authors' code
 
 
 def weighted_layer(weighting: Weighting) -> AttrLayer:
-    """Build a hash embedding of one kind of symbols, (U,) uint64 -> (U, nO) float32.
+    """Build the weighted hash embedding of one kind of symbols (Svenstrup et al. 2017, section 3).
 
-    Svenstrup et al. 2017, section 3. Where importance is fixed at 1 and the vector is a sum, it is
-    a sum of rows, which TableEmbed computes faster.
+    A vector that is a plain sum of rows is computed by TableEmbed, in less time.
+
+    ids (U,) uint64 -> vectors (U, nO) float32.
 
     Raises ValueError for a number that is out of range.
     """
@@ -46,7 +47,7 @@ def weighted_layer(weighting: Weighting) -> AttrLayer:
 
 def _trained_importance(w: Weighting) -> AttrLayer:
     """Build the layer of importance parameters, (U,) uint64 -> (U, num_hashes) float32."""
-    nV = w.num_importance_rows if w.hashes_importance else None  # None: a callback sets it
+    nV = w.num_importance_rows if w.hashes_importance else None  # None: set_tables sets it
     to_rows = (
         lookup_rows(attr=w.attr)
         if nV is None
@@ -57,10 +58,11 @@ def _trained_importance(w: Weighting) -> AttrLayer:
 
 
 def near_zero_init(ops: Ops, shape: tuple[int, ...]) -> FloatsXd:
-    """Draw importance parameters that training has yet to make count.
+    """Draw importance parameters near zero, so that a symbol counts only once it is trained.
 
-    A normal distribution with a standard deviation of 0.0005, as in the code of Svenstrup et al.
-    2017. A symbol that training never meets is next to nothing then, and not noise.
+    They have a normal distribution with a standard deviation of 0.0005, as in the code of Svenstrup
+    et al. 2017. The vector of a symbol that training never meets is then close to zero, and not
+    noise.
     """
     drawn = numpy.random.normal(0, IMPORTANCE_SD, shape)
     return cast(FloatsXd, ops.asarray(cast(Any, drawn), dtype="float32"))

@@ -1,4 +1,4 @@
-"""Rows and their weights to vectors: the pool of component vectors of a hash embedding."""
+"""From weighted rows to vectors: the pool of component vectors of a hash embedding."""
 
 from functools import partial
 from typing import Callable, Literal
@@ -24,18 +24,19 @@ def WeightedTableEmbed(
     aggregate: Aggregate = "sum",
     initializer: Callable = uniform_init,
 ) -> WeightedTableLayer:
-    """Weight the rows of a table that each symbol is mapped to, and put them together.
+    """Weight the rows of a table that each symbol is mapped to, and combine them to a vector.
 
-    The hash vector of Svenstrup et al. 2017, section 3: the sum over i of p_i * E[row_i], with
-    one weight p_i per hash function; or its mean, or, as their section 6 proposes, the weighted
-    rows side by side. TableEmbed is the same with weights of 1, in less time.
+    The hash vector of Svenstrup et al. 2017, section 3, is the sum over i of p_i * E[row_i], with
+    one weight p_i per hash function. The mean of the weighted rows can take its place, or the
+    weighted rows side by side, which their section 6 proposes. TableEmbed computes the sum with
+    weights of 1, in less time.
 
-    rows (N, K) int32, weights (N, K) float32 -> vectors (N, nO) float32, or (N, K * nO) side by
-    side.
+    rows (N, K) int32, weights (N, K) float32 -> vectors (N, nO) float32, or (N, K * nO) where they
+    stand side by side.
 
     nO (int): Width of the table, d in the paper.
     nV (int): Number of rows, B in the paper.
-    num_hashes (int): Rows of a symbol, K.
+    num_hashes (int): Number of rows of a symbol, K.
     aggregate (str): "sum", "mean", or "concatenate".
     initializer (Callable): Fills the table E (nV, nO); uniform in [-0.1, 0.1), as in TableEmbed.
 
@@ -57,7 +58,7 @@ def forward(
     """Gather, weight and add in chunks that stay in the cache, and go back the same way."""
     rows, weights = X
     E = table_of(model)
-    check_rows(model, rows)  # also on a GPU: CuPy takes rows beyond the table from its start
+    check_rows(model, rows)  # also on a GPU: CuPy takes a row beyond the table from its start
     _check_shapes(model, rows, weights)
     columns = model.ops.as_contig(rows.T)  # (K, N)
     share = 1 / len(columns) if model.attrs["aggregate"].value == "mean" else 1.0
@@ -88,13 +89,13 @@ def forward(
 
 
 def output_width(model: WeightedTableLayer) -> int:
-    """Tell the width of the vectors."""
+    """Compute the width of the vectors."""
     side_by_side = model.attrs["aggregate"].value == "concatenate"
     return model.get_dim("nO") * (model.attrs["num_hashes"].value if side_by_side else 1)
 
 
 def _parts(model: WeightedTableLayer, vectors: Array) -> list[Array]:
-    """View the columns of vectors that each of the K weighted rows is added to."""
+    """Give a view of the columns of the vectors that each of the K weighted rows is added to."""
     nO, num_hashes = model.get_dim("nO"), model.attrs["num_hashes"].value
     if output_width(model) == nO:
         return [vectors] * num_hashes

@@ -1,4 +1,4 @@
-"""Each distinct token once: from docs to the types of a batch, and back."""
+"""From docs to the distinct tokens of a batch, its types, and back to all tokens."""
 
 from collections.abc import Sequence
 from typing import Any, Callable, Optional, Union, cast
@@ -11,16 +11,16 @@ from thinc.util import ArrayInfo
 from ..common.pinned import Pinned
 from ..common.types import DocLike, DocsLayer
 
-# Tokens up to which finding the distinct ones takes more time than it saves.
+# Up to this number of tokens, finding the distinct ones takes more time than it saves.
 _FEW = 32
-# 2**64 / the golden ratio. Products with an odd number keep all 64 bits.
+# 2**64 divided by the golden ratio. A product with an odd number loses none of the 64 bits.
 _ODD = numpy.uint64(0x9E3779B97F4A7C15)
 
 
 class TokenTypes:
-    """The distinct tokens of a batch, in the place of one Doc that would hold them.
+    """The distinct tokens of a batch, which stand in for one Doc that has just these tokens.
 
-    Holds what a layer asks of a Doc: `vocab`, `len` and `to_array`.
+    It has what a layer asks of a Doc: `vocab`, `len` and `to_array`.
 
     ids (numpy.ndarray): (U, C) uint64, a row per distinct token.
     columns (Sequence[int]): The C attributes in `ids`.
@@ -28,7 +28,7 @@ class TokenTypes:
     """
 
     def __init__(self, ids: numpy.ndarray, columns: Sequence[int], vocab: Any) -> None:  # noqa: ANN401
-        """Keep the ids, and where the column of each attribute is."""
+        """Keep the ids, the number of each attribute's column, and the vocab."""
         self.ids = ids
         self.columns = {attr: i for i, attr in enumerate(columns)}
         self.vocab = vocab
@@ -38,7 +38,7 @@ class TokenTypes:
         return len(self.ids)
 
     def to_array(self, attrs: Union[int, list[int]], /) -> numpy.ndarray:
-        """(U, len(attrs)) uint64; (U,) for a single attribute that is not in a list."""
+        """Give ids (U, len(attrs)) uint64, or (U,) for one attribute that is not in a list."""
         if isinstance(attrs, int):
             return numpy.ascontiguousarray(self.ids[:, self.columns[attrs]])
         return self.ids[:, [self.columns[attr] for attr in attrs]]
@@ -49,16 +49,17 @@ def with_token_types(
 ) -> DocsLayer:
     """Run a layer on the distinct tokens of a batch, and hand its vectors to all their tokens.
 
-    Two tokens are of one type if they agree in every attribute that the layer reads. Ids are
-    compared, not hashes of them. Going back, the gradients of a type's tokens are summed once.
+    Two tokens are of one type if they agree in every attribute that the layer reads. Their ids are
+    compared, not hashes of them. Going back, the gradients of the tokens of a type are summed
+    before the layer sees them.
 
     docs with N tokens, U of them distinct -> vectors (N, W) float32, with the docs' lengths.
 
     layer (DocsLayer): Takes a list with one DocLike of U tokens, and gives (U, W).
     nO (int): Width of the vectors, W.
     attrs (list[int]): The attributes that the layer reads.
-    vector_attr (int or None): The attribute by which the layer finds static vectors in a vocab
-        whose vectors name none, ORTH in spaCy; None for a layer that reads no vectors.
+    vector_attr (int or None): The attribute by which the layer finds static vectors where those of
+        the vocab name none: ORTH in spaCy. None for a layer that reads no static vectors.
     """
     return Model(
         "with_token_types",
@@ -71,7 +72,7 @@ def with_token_types(
 
 
 def forward(model: DocsLayer, docs: list[DocLike], is_train: bool) -> tuple[Ragged, Callable]:
-    """Run the layer on the types, gather for the tokens, and scatter-add back."""
+    """Run the layer on the types, and gather their vectors; going back, scatter-add gradients."""
     lengths = model.ops.asarray1i([len(doc) for doc in docs])
     if not any(len(doc) for doc in docs):
         return Ragged(model.ops.alloc2f(0, model.get_dim("nO")), lengths), lambda d_tokens: []
@@ -116,9 +117,10 @@ def token_types(model: DocsLayer, docs: list[DocLike]) -> tuple[TokenTypes, nump
 def distinct_rows(ids: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
     """Group equal rows: ids (N, C) uint64 -> a row of each group (U,), group of each row (N,).
 
-    Rows are sorted by one number, which is ten times as fast as by C, and then told apart by their
-    ids. Rows that differ and share a number might stand between equal ones, which would then be in
-    two groups: as right, and as rare as 1 in 2**64.
+    Rows are sorted by one number, which is ten times as fast as sorting by C, and neighbours are
+    then compared by their ids. Different rows share a number with a chance of 1 in 2**64. One of
+    them may then stand between two equal rows, which end up in two groups. This costs time, but
+    changes no result.
     """
     multipliers = numpy.full(ids.shape[1], _ODD).cumprod(dtype="uint64")  # all odd
     order = numpy.argsort(ids @ multipliers)

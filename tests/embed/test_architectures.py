@@ -205,7 +205,8 @@ def test_unknown_symbols_share_a_vector(docs: list[Doc]) -> None:
     tokens = [token for doc in docs for token in doc]
     unknown = [v for token, v in zip(tokens, vectors, strict=True) if token.norm not in known]
     assert len(unknown) > 5
-    assert_allclose(unknown, unknown[:1] * len(unknown), atol=1e-5)  # not the same row of a product
+    # A product may round equal rows differently.
+    assert_allclose(unknown, unknown[:1] * len(unknown), atol=1e-5)
     apart = [numpy.abs(vectors - vector).max(axis=1) > 1e-3 for vector in vectors]
     assert len(numpy.unique(apart, axis=0)) == len(known) + 1
 
@@ -219,7 +220,7 @@ def test_gradients_equal_central_differences(kind: str, docs: list[Doc]) -> None
         set_tables(model, tables_of(docs))
     model.initialize(X=docs[:1])
     for node in nodes(model, "table_embed"):
-        # Initial vectors are so short that layer normalization bends within the step.
+        # Initial vectors are short: layer normalization would not be linear within the difference.
         node.set_param("E", node.get_param("E") * 10)
     check_param_gradients(
         model, docs[:1], lambda vectors: vectors[0], eps=1e-3, atol=1e-2, wrap=lambda d: [d]

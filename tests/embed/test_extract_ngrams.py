@@ -9,7 +9,7 @@ LOWER, SHAPE = 66, 67
 
 
 class Tokens:
-    """A Doc of which only one attribute is known."""
+    """A stand-in for a Doc, with one attribute."""
 
     vocab = None
 

@@ -105,7 +105,7 @@ def test_default_seeds_differ_and_avoid_the_dead_one() -> None:
 def test_default_seed_avoids_the_dead_one_in_the_one_column_that_leads_there() -> None:
     column = DEAD_SEED * pow(0x9E3779B9, -1, 2**32) % 2**32 - 1
     assert default_seed(column) != DEAD_SEED
-    assert default_seed(column + 1) == (DEAD_SEED + 0x9E3779B9) % 2**32  # the next is as ever
+    assert default_seed(column + 1) == (DEAD_SEED + 0x9E3779B9) % 2**32  # the next is not replaced
 
 
 def test_spacy_seeds_start_at_eight() -> None:

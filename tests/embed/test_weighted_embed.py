@@ -1,4 +1,4 @@
-"""Hash embeddings against a plain loop, and against what they are a generalization of."""
+"""Hash embeddings against a plain loop, and against the embeddings that they generalize."""
 
 from collections.abc import Callable
 from typing import Any

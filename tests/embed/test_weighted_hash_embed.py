@@ -1,4 +1,4 @@
-"""MultiWeightedHashEmbed: what it shares with MultiHashEmbed, and what it has beside it."""
+"""MultiWeightedHashEmbed: what it shares with MultiHashEmbed, and how it differs from it."""
 
 import pickle
 from functools import partial
@@ -116,7 +116,7 @@ def test_importance_begins_near_zero(docs: list[Doc]) -> None:
 
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS.keys())
 def test_gradients_equal_central_differences(settings: dict[str, Any], docs: list[Doc]) -> None:
-    # Large vectors: where two maxout pieces are near each other, differences would take both.
+    # Vectors are large, so that no difference passes from one maxout piece to another.
     large = partial(uniform_init, lo=-1.0, hi=1.0)
     model = build(
         embed_init=large,

@@ -15,7 +15,7 @@ from spacy_multihash.layers import TableEmbed, hash_rows, multi_embed, with_toke
 from tests.helpers.gradients import check_param_gradients
 
 A, B, KEY = 10, 20, 30  # attribute ids
-# The package has the function under the name of its module.
+# The module, which has the name of its function.
 MODULE = import_module("spacy_multihash.embed.with_token_types")
 
 
@@ -25,7 +25,7 @@ def _no_token_is_few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class FakeDoc:
-    """A Doc as far as embedding layers are concerned, with attributes A, B and KEY."""
+    """A stand-in for a Doc, with attributes A, B and KEY."""
 
     def __init__(self, ids: list[tuple[int, ...]], key_attr: int = KEY) -> None:
         self.ids = numpy.array(ids, dtype="uint64").reshape((len(ids), 3))
@@ -57,7 +57,7 @@ def fake_docs(docs: list[list[tuple[int, ...]]]) -> list[FakeDoc]:
 
 
 def inner_layer(attrs: list[int]) -> Model:
-    """From a list of docs to the vectors of all their tokens, with two tables of 5 rows."""
+    """Embed all tokens of a list of docs, with a table of 5 rows for each attribute."""
     tables = multi_embed(
         *(chain(hash_rows(5, attr=str(a), num_hashes=2, seed=a), TableEmbed(2, 5)) for a in attrs)
     )
@@ -75,7 +75,7 @@ def inner_layer(attrs: list[int]) -> Model:
 
 
 def pair(attrs: list[int]) -> tuple[Model, Model]:
-    """The same weights with, and without, each distinct token only once."""
+    """Build a layer within with_token_types, and alone, with the same weights."""
     once = with_token_types(inner_layer(attrs), 2 * len(attrs), attrs=attrs)
     fix_random_seed(0)
     once.initialize(X=fake_docs([[(1, 2, 3)]]))
@@ -154,7 +154,7 @@ def test_gradient_of_another_shape_is_refused(ops: Ops) -> None:
 
 
 def seen_types(vector_attr: Union[int, None], docs: list[FakeDoc]) -> Any:
-    """What the inner layer is handed."""
+    """Give what the inner layer is called with."""
     seen: list[Any] = []
 
     def forward(model: Model, types: list[Any], is_train: bool) -> tuple[Ragged, Callable]:
@@ -178,7 +178,7 @@ def test_inner_layer_sees_each_distinct_token_once() -> None:
 def test_types_differ_in_the_key_of_their_static_vector() -> None:
     docs = fake_docs([[(1, 2, 3), (1, 2, 4), (1, 2, 3)]])
     assert len(seen_types(None, docs)) == 1
-    types = seen_types(99, docs)  # 99: only for vectors that do not name their attribute
+    types = seen_types(99, docs)  # 99 is for vectors that name no attribute
     assert sorted(types.to_array(KEY).tolist()) == [3, 4]
     assert types.vocab is docs[0].vocab
 
