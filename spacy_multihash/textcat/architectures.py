@@ -49,49 +49,53 @@ def build_textcat_hash_embed_v1(
 ) -> Model[List[Doc], Floats2d]:
     """Classify documents by hash embeddings of their word n-grams.
 
-    The n-grams of a document are embedded, each by component vectors that it shares with others,
-    weighted by importance parameters, and added up; a linear layer follows, or hidden layers first
-    (Svenstrup et al. 2017, sections 5.3 and 5.4). No dictionary is needed. Without any n-gram, as
-    in a document that is shorter than all orders, the biases decide.
+    Each n-gram is embedded by component vectors that it shares with other n-grams, weighted by its
+    importance parameters. The vectors of a document's n-grams are summed, hidden layers may follow,
+    and a linear layer is last (Svenstrup et al. 2017, sections 5.3 and 5.4). No dictionary is
+    needed. In a document without any n-gram, such as one that is shorter than all orders, the
+    biases decide.
 
-    exclusive_classes (bool): Whether a document has exactly one label (textcat: softmax, trained by
-        cross entropy), or any number (textcat_multilabel: a logistic function for each label,
-        trained as spaCy trains its own, by squared error).
+    exclusive_classes (bool): Whether a document has exactly one label, as in textcat. The output is
+        then a softmax, trained by cross entropy. Otherwise it has any number of labels, as in
+        textcat_multilabel. The output is then a logistic function for each label, trained by
+        squared error, as spaCy trains its own.
     width (int): Width of the component vectors. Recommended values are 20 without hidden layers,
         and 200 with them.
     rows (int): Number of component vectors, B in the paper. Recommended values are between 500 and
         1000000.
     importance_rows (Optional[int]): Number of rows of importance parameters, K in the paper. Null
-        takes ten times as many as component vectors. By lookup, the dictionary decides.
+        takes ten times `rows`. Where importance is looked up, the dictionary decides.
     num_hashes (int): Number of component vectors of an n-gram, k in the paper, 1 to 16. The
         recommended value is 2.
     ngram_orders (List[int]): Numbers of tokens of an n-gram, each from 1 to 10. Recommended
         values are [1, 2], or [2] as in the paper's section 5.3.
     attr (Union[str, int]): Attribute of the tokens, by name or id.
-    reduce (str): Whether to "sum" the n-grams' vectors, as in the paper, or to take the "mean".
+    reduce (str): Whether to "sum" the vectors of n-grams, as in the paper, or to take the "mean".
     aggregate (str): What to do with the weighted component vectors of an n-gram: "sum", "mean", or
         "concatenate".
     append_importance (bool): Whether to put the importance parameters beside an n-gram's vector.
-    train_importance (bool): Whether there are importance parameters; else all are 1.
-    importance_by (str): How an n-gram finds its importance parameters: "hash", or "lookup" in a
-        dictionary of the most frequent n-grams of the training corpus, made by the callback
-        spacy-multihash.init_tables.v1 in [initialize.before_init]. N-grams that it does not have
-        are left out then, as in the paper's section 5.4.
+    train_importance (bool): Whether to train the importance. Otherwise it is fixed at 1.
+    importance_by (str): How an n-gram finds its importance parameters: by "hash", or by "lookup" in
+        a dictionary of the most frequent n-grams of the training corpus. The callback
+        spacy-multihash.init_tables.v1 makes the dictionary in [initialize.before_init]. N-grams
+        that it does not have are left out, as in the paper's section 5.4.
     independent (bool): Whether component vectors and importance parameters have hash functions of
         their own, as the paper's section 6 recommends.
-    hidden (List[int]): Widths of hidden layers: rectified linear units, and dropout at the rate of
-        the training config. Before, between and behind them is layer normalization, where the
-        paper has batch normalization. Empty for none; [1000, 1000, 1000] in the paper's section
-        5.4.
-    input_dropout (Optional[List[int]]): Train on a random run of consecutive n-grams of each
-        document, at least the first number long and at most the second. Null for none; [4, 100] in
-        the paper. Orders follow each other token by token, so that with nine of them 100 n-grams
-        are those of some eleven tokens, or of more where a dictionary lacks most.
-    seed (Optional[int]): Which hash functions, 0 <= seed < 2**32: each number has others. Null is
-        0.
-    embed_init (Optional[Callable]): Fills the component vectors. Null for uniform in [-0.1, 0.1).
-    importance_init (Optional[Callable]): Fills the importance parameters. Null for near zero, as in
-        MultiWeightedHashEmbed.
+    hidden (List[int]): Widths of the hidden layers, empty for none. They are rectified linear
+        units, with dropout at the rate of the training config. Layer normalization comes before the
+        first and after each, where the paper has batch normalization. The paper has [1000, 1000,
+        1000] in section 5.4.
+    input_dropout (Optional[List[int]]): The smallest and the largest number of n-grams to train on:
+        a random run of consecutive n-grams of each document. Null takes all; the paper has
+        [4, 100]. The n-grams of all orders that start at one token follow each other. With nine
+        orders, a run of 100 n-grams spans about eleven tokens, or more where a dictionary leaves
+        out most n-grams.
+    seed (Optional[int]): Number of the hash functions, 0 <= seed < 2**32: each seed has others.
+        Null takes 0.
+    embed_init (Optional[Callable]): Initializer of component vectors. Null takes uniform in
+        [-0.1, 0.1).
+    importance_init (Optional[Callable]): Initializer of importance parameters. Null takes near
+        zero, as in MultiWeightedHashEmbed.
     nO (Optional[int]): Number of labels. Null, which is recommended, leaves it to the component.
 
     Raises ValueError for an unknown attribute, and for a number that is out of range.
@@ -141,14 +145,16 @@ def build_textcat_ensemble_v1(
 ) -> Model[List[Doc], Floats2d]:
     """Classify documents by several models, whose probabilities are averaged.
 
-    Soft voting, as in Svenstrup et al. 2017, section 5.5. Each model is trained as if it were
-    alone. In a config they are sections of their own, as [components.textcat.model.*.first].
+    This is soft voting, as in Svenstrup et al. 2017, section 5.5. Each model is trained as if it
+    were alone. In a config, each is a section of its own, such as
+    [components.textcat.model.*.first].
 
     models (Model): The models, of any architecture for textcat or for textcat_multilabel. Give each
-        TextCatHashEmbed a seed of its own, such as 0, 1, 2: with the same one, and equal numbers of
-        rows, they have the same collisions, and a warning says so.
+        TextCatHashEmbed a seed of its own, such as 0, 1, 2. Models with one seed and equal numbers
+        of rows have the same collisions, and a warning says so.
 
-    Raises ValueError without models, if one is no model, or if they disagree in exclusive_classes.
+    Raises ValueError without models, for one that is no model, and for models that disagree in
+    exclusive_classes.
     """
     for number, model in enumerate(models):
         if not isinstance(model, Model):
@@ -200,8 +206,8 @@ def _pin(
 ) -> None:
     """Keep the settings that weights depend on at the root, by their names in the config.
 
-    The root is loaded first, so that weights of other settings are refused there. Settings that
-    change which layers there are, as exclusive_classes does, thinc refuses before.
+    The root is loaded first, so that it refuses weights of other settings. Where settings change
+    the number of layers, as exclusive_classes does, thinc refuses the weights before that.
     """
     pinned = {
         "attr": attr,
@@ -230,7 +236,7 @@ def _resize_members(ensemble: Model, nO: int) -> Model:
 
 
 def _warn_of_equal_hashes(models: Sequence[Model]) -> None:
-    """Warn of models that map n-grams to the same rows."""
+    """Warn of each pair of models that map n-grams to the same rows."""
     hashes = [_hash_settings(model) for model in models]
     for (i, one), (j, other) in combinations(enumerate(hashes), 2):
         if one and one == other:
@@ -242,7 +248,7 @@ def _warn_of_equal_hashes(models: Sequence[Model]) -> None:
 
 
 def _hash_settings(model: Model) -> list[list[object]]:
-    """List the settings of each layer of a model that hashes, whatever n-grams it is for."""
+    """List the settings of each hashing layer of a model, except which n-grams it hashes."""
     return [
         [v.value for key, v in node.attrs.items() if isinstance(v, Pinned) and key != "attr"]
         for node in model.walk()

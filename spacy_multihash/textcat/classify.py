@@ -9,8 +9,9 @@ from thinc.api import LayerNorm, Linear, Logistic, Model, Relu, Softmax, chain, 
 from thinc.layers.resizable import resize_linear_weighted
 from thinc.types import Floats2d
 
-# Bias of a label that is added later, for softmax: predictions stay as they are to a few parts in
-# 10**9 until it is trained. With spaCy's -5000, hidden layers with normalization never learn it.
+# Bias of a label that is added later, for softmax. Until it is trained, predictions of other labels
+# change by a few parts in 10**9. With spaCy's -5000, it is never learnt behind hidden layers with
+# normalization.
 _NEW_LABEL = -20
 
 
@@ -22,7 +23,9 @@ def classify(
     exclusive_classes: bool,
     nO: Optional[int],
 ) -> Model[list[Doc], Floats2d]:
-    """Put hidden layers and the output behind layers, so that labels can be added later.
+    """Build a classifier from the layers that embed docs: hidden layers follow, and the output.
+
+    Labels can be added later, as in spaCy's own classifiers.
 
     docs -> probabilities (B, nO) float32.
 
@@ -51,7 +54,7 @@ def classify(
 
 
 def _hidden_layers(nI: int, widths: list[int]) -> list[Model]:
-    """Build rectified linear units, with layer normalization before, between and behind them."""
+    """Build rectified linear units, with layer normalization before the first and after each."""
     if not widths:
         return []
     sizes = zip([nI, *widths], widths, strict=False)
@@ -66,16 +69,17 @@ def _init(
     X: Optional[list[Doc]] = None,
     Y: Optional[Floats2d] = None,
 ) -> None:
-    """Initialize a classifier, whose kind must be that of its data as far as they are seen.
+    """Initialize a classifier, and check that its docs may have the labels that they have.
 
-    Y has the labels of the first ten docs of the training corpus: spaCy shows a model no more.
+    Y has the labels of the first ten docs of the training corpus only, which are all that spaCy
+    gives to a model.
 
     Raises ValueError for a doc with several labels where classes exclude each other.
     """
     if exclusive_classes and Y is not None and (Y.sum(axis=1) > 1).any():
         raise ValueError(
-            "TextCatHashEmbed: with exclusive_classes = true each document has one label, but in "
-            "the training data there is one with several. Set exclusive_classes = false in the "
-            "model of textcat_multilabel."
+            "TextCatHashEmbed: with exclusive_classes = true each document has one label, but a "
+            "document of the training data has several. Set exclusive_classes = false in the model "
+            "of textcat_multilabel."
         )
     init(model, X, Y)

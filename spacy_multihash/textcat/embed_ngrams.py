@@ -1,4 +1,4 @@
-"""From docs to their vectors: their n-grams embedded, and reduced to one vector."""
+"""From docs to their vectors, by embedding their n-grams."""
 
 from typing import Any, Optional, cast
 
@@ -19,8 +19,8 @@ def embed_ngrams(
     """Build the layers that embed docs by their n-grams, docs -> vectors (B, nO) float32.
 
     extract (NgramLayer): From docs to the ids of their n-grams.
-    embed (AttrLayer): From ids (M,) uint64 to vectors (M, nO) float32. If it looks ids up, n-grams
-        that its dictionary does not have are left out.
+    embed (AttrLayer): From ids (M,) uint64 to vectors (M, nO) float32. Where it looks ids up, the
+        n-grams that its dictionary does not have are left out.
     reduction (Reduction): thinc's reduce_sum or reduce_mean.
     input_dropout (Optional[list[int]]): Least and largest number of n-grams to train on, None for
         all.
@@ -37,12 +37,15 @@ def embed_ngrams(
 
 
 def _dictionary(embed: AttrLayer) -> list[Model]:
-    """Build the layer that keeps to the dictionary of an embedding; none without one."""
+    """Build the layer that keeps the n-grams of an embedding's dictionary; none without one."""
     return [known_ngrams(node) for node in embed.walk() if node.name == "lookup_rows"]
 
 
 def _input_dropout(input_dropout: Optional[list[int]]) -> Model:
-    """Build the layer of the setting; without, one in its place, so that weights fit both."""
+    """Build the layer of the setting.
+
+    Without the setting, a layer that does nothing takes its place, so that weights fit both.
+    """
     if input_dropout is None:
         return noop()
     if len(input_dropout) != 2:

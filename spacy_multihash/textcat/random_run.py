@@ -1,4 +1,4 @@
-"""The input dropout of hash embeddings for text classification: a random stretch of each doc."""
+"""The input dropout of text classifiers: a random run of each doc's n-grams."""
 
 from functools import partial
 from typing import Callable
@@ -12,15 +12,16 @@ from ..common.types import NgramFilter
 
 
 def random_run(shortest: int = 4, longest: int = 100) -> NgramFilter:
-    """Keep a random run of consecutive n-grams of each doc in training, and all of them else.
+    """Keep a random run of consecutive n-grams of each doc in training, and otherwise all of them.
 
-    Svenstrup et al. 2017, section 5.1. The number of n-grams is drawn uniformly from `shortest` to
-    `longest`, but is never larger than that of the doc; so is the place of the first. A seed of
-    numpy.random repeats the draws.
+    This is the input dropout of Svenstrup et al. 2017, section 5.1. The number of n-grams is drawn
+    uniformly from `shortest` to `longest`, but is never larger than that of the doc. The place of
+    the first n-gram is drawn uniformly as well. A seed of numpy.random repeats the draws.
 
-    n-gram ids (M,) uint64 with lengths (B,) int32 -> the same, fewer. Ids have no gradient.
+    n-gram ids (M,) uint64 with lengths (B,) int32 -> some of them, with their lengths. Ids have no
+    gradient.
 
-    shortest (int): Least number of n-grams to keep, 1 or more.
+    shortest (int): Smallest number of n-grams to keep, 1 or more.
     longest (int): Largest number of n-grams to keep.
 
     Raises ValueError unless 1 <= shortest <= longest.
@@ -31,14 +32,14 @@ def random_run(shortest: int = 4, longest: int = 100) -> NgramFilter:
             f"longest, was: [{shortest!r}, {longest!r}]. Change input_dropout in the config. "
             "Recommended: [4, 100], or null for none."
         )
-    # No attrs: thinc would restore the range that the weights were trained with.
+    # The range is no attr: loading would replace it by the range of the saved model.
     return Model("random_run", partial(forward, shortest, longest))
 
 
 def forward(
     shortest: int, longest: int, model: NgramFilter, X: Ragged, is_train: bool
 ) -> tuple[Ragged, Callable]:
-    """Draw the runs of all docs at once, and gather them."""
+    """Draw a run of each doc in training, and give all n-grams back otherwise."""
     kept = _draw(shortest, longest, model, X) if is_train else X
 
     def backprop(d_kept: Ragged) -> Ragged:
@@ -48,7 +49,7 @@ def forward(
 
 
 def _draw(shortest: int, longest: int, model: NgramFilter, X: Ragged) -> Ragged:
-    """Draw the length of each doc's run, and where it starts."""
+    """Draw the length and the start of each doc's run, and gather the runs."""
     lengths = to_numpy(X.lengths)  # (B,)
     drawn = numpy.random.randint(shortest, longest + 1, size=len(lengths))
     kept = numpy.minimum(drawn, lengths).astype("int32")

@@ -10,10 +10,10 @@ from ..common.types import Reduction
 
 
 def reduce_ngrams(reduction: Reduction, width: int) -> Reduction:
-    """Reduce the vectors of each doc to one: zeros for a doc without any.
+    """Reduce the vectors of each doc to one, which is zeros for a doc without vectors.
 
-    thinc's reductions give zeros as well, unless no doc of a batch has any: its Ragged then no
-    longer knows the width.
+    thinc's reductions give zeros as well, but not where no doc of a batch has a vector: the Ragged
+    does not know the width then.
 
     vectors (M, width) float32 with lengths (B,) int32 -> vectors (B, width) float32.
 
@@ -30,7 +30,7 @@ def reduce_ngrams(reduction: Reduction, width: int) -> Reduction:
 
 
 def forward(model: Reduction, X: Ragged, is_train: bool) -> tuple[Floats2d, Callable]:
-    """Reduce, where there is anything to reduce."""
+    """Reduce the vectors, if there are any."""
     if not len(X.dataXd):
         return _handle_empty(model, X)
     return model.layers[0](X, is_train)

@@ -1,4 +1,4 @@
-"""Soft voting: several classifiers as one."""
+"""Soft voting: several classifiers combined to one."""
 
 from typing import Callable, Optional, Sequence
 
@@ -14,23 +14,23 @@ _ROUNDING = 1e-5
 def soft_vote(*members: Classifier) -> Classifier:
     """Average the probabilities of several classifiers, each trained as if it were alone.
 
-    The ensemble of Svenstrup et al. 2017, section 5.5. Coming back is d = mean - truth, which spaCy
-    computes; a member with the probabilities p gets p - mean + d = p - truth. Where d is exactly 0
-    all members get 0: there the truth is missing, or it is a 0 or 1 that all members agree with.
+    This is the ensemble of Svenstrup et al. 2017, section 5.5. The gradient that spaCy computes is
+    d = mean - truth. A member with the probabilities p gets p - mean + d = p - truth. Where d is
+    exactly 0, all members get 0: the truth is missing there, or all members are exactly right.
 
     docs -> probabilities (B, nO) float32.
 
     members (Classifier): Each docs -> (B, nO).
 
-    Raises ValueError for a member that gives no scores of docs, and in training for one that gives
-    other scores than probabilities.
+    Raises ValueError for a member that gives no scores of docs. In training, it raises ValueError
+    for a member whose scores are not probabilities.
     """
     dims = {"nO": members[0].maybe_get_dim("nO")}
     return Model("soft_vote", forward, init=init, layers=list(members), dims=dims)
 
 
 def forward(model: Classifier, docs: list[DocLike], is_train: bool) -> tuple[Floats2d, Callable]:
-    """Ask all members, and tell each on the way back what it got wrong itself."""
+    """Average the members' probabilities; going back, give each the gradient of its own error."""
     votes, callbacks = zip(*(member(docs, is_train) for member in model.layers), strict=True)
     _check_votes(model, votes)
     if is_train:

@@ -1,4 +1,4 @@
-"""Text classification: the model against a loop, and in whole pipelines."""
+"""Text classifiers: the model against a loop, and in whole pipelines."""
 
 import pickle
 import warnings
@@ -97,7 +97,7 @@ CORPUS = {
     ],
 }
 LABELS = list(CORPUS)
-# Of the corpus, with words that it lacks, one token, none, white space.
+# Four texts of the corpus, then one of unknown words, one token, no token, and white space.
 TEXTS = [CORPUS[label][0] for label in LABELS] + ["Zoë 's 7th 😀 naïve co-op", "goal", "", "  "]
 
 SMALL = {"rows": 200, "width": 12}
@@ -207,7 +207,7 @@ def build(exclusive_classes: bool = True, **settings: Any) -> Model:
 
 
 def randomized(model: Model) -> Model:
-    """Give all weights values of a size that shows."""
+    """Give all weights values that are large enough to change results visibly."""
     rng = numpy.random.default_rng(3)
     model.initialize()
     for node in model.walk():
@@ -249,7 +249,7 @@ def reference(model: Model, doc: Doc, orders: list[int], reduce: str) -> numpy.n
         for i, row in enumerate(rows_of(ngram, len(E), seed, P.shape[1])):
             pooled += P[row_of_P, i] * E[row]
     X = pooled / max(len(ngrams), 1) if reduce == "mean" else pooled
-    # Before the first hidden layer, and behind each
+    # Layer normalization comes before the first hidden layer, and after each.
     relus, norms = nodes(model, "relu"), nodes(model, "layernorm")
     for relu, norm in zip([None, *relus] if relus else [], norms, strict=True):
         if relu is not None:
@@ -295,7 +295,7 @@ def test_gradients_equal_central_differences(
 ) -> None:
     model = randomized(build(exclusive, **settings))
     if exclusive:
-        # What comes back is the gradient of the scores: predict these.
+        # Backprop takes the gradient of the scores, so that these are predicted.
         model.get_ref("output_layer").attrs["softmax_normalize"] = False
     check_param_gradients(model, docs, lambda Y: Y, eps=1e-3, atol=1e-2)
 
@@ -383,7 +383,7 @@ def test_ngrams_that_a_dictionary_lacks_are_left_out(docs: list[Doc]) -> None:
     (table,) = nodes(model, "table_embed")
     table.set_dim("nV", 4, force=True)
     randomized(model)
-    table.set_param("E", numpy.ones((4, 2), dtype="float32"))  # row 0, of unknown ones, as well
+    table.set_param("E", numpy.ones((4, 2), dtype="float32"))  # also row 0, of unknown n-grams
     probabilities = model.predict([docs[0], docs[1], docs[3]])
     assert_allclose(probabilities[0], probabilities[1], atol=1e-6)  # like one without any
     assert abs(probabilities[2] - probabilities[1]).max() > 0.01
@@ -604,7 +604,7 @@ def test_odd_docs_are_trained_on_and_classified(name: str) -> None:
 def test_pipe_equals_call() -> None:
     nlp = trained(MODELS["hidden"], epochs=3)
     for doc, cats in zip(nlp.pipe(TEXTS, batch_size=3), cats_of(nlp), strict=True):
-        if len(doc):  # spaCy gives a doc without tokens zeros, if it is alone
+        if len(doc):  # alone, a doc without tokens gets zeros from spaCy
             assert_allclose(list(doc.cats.values()), list(cats.values()), atol=1e-6)
 
 

@@ -11,7 +11,7 @@ TRUTH = numpy.array([[0, 1], [1, 0]], dtype="f")
 
 
 class Member:
-    """A classifier that has made up its mind, and notes what comes back."""
+    """A classifier with fixed probabilities, which keeps the gradient that it gets."""
 
     def __init__(self, ops: Ops, vote: numpy.ndarray) -> None:
         self.d_vote = None
