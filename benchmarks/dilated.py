@@ -32,8 +32,9 @@ from benchmarks.common.layers import (
     training_step,
 )
 from benchmarks.common.options import NO_PLOTS, Fresh, Plot, Quick, Repeats, can_plot
+from benchmarks.common.paths import RESULTS
 from benchmarks.common.pipelines import make_docs, make_examples, update_step
-from benchmarks.common.results import RESULTS, Results, machine_facts
+from benchmarks.common.results import Results, machine_facts
 from benchmarks.common.text import (
     Text,
     count_tokens,

@@ -27,7 +27,8 @@ from benchmarks.common.layers import (
     with_tok2vec,
 )
 from benchmarks.common.options import NO_PLOTS, OURS, SPACY, Fresh, Plot, Quick, Repeats, can_plot
-from benchmarks.common.results import RESULTS, Results, machine_facts
+from benchmarks.common.paths import RESULTS
+from benchmarks.common.results import Results, machine_facts
 from benchmarks.common.text import Text, count_types, describe_text, load_text
 from benchmarks.common.timing import Step, limit_threads, time_rounds
 from spacy_multihash import build_multi_hash_embed_v1, spacy_seeds

@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional, TypedDict
+from typing import Annotated, NamedTuple, Optional, TypedDict
 
 import numpy
 import spacy
@@ -32,6 +32,7 @@ from benchmarks.common.layers import (
     training_step,
 )
 from benchmarks.common.options import NO_PLOTS, OURS, SPACY, Fresh, Plot, Quick, Repeats, can_plot
+from benchmarks.common.paths import RESULTS, ROOT, SHARED
 from benchmarks.common.pipelines import (
     accelerate,
     keep_a_core_busy,
@@ -40,9 +41,8 @@ from benchmarks.common.pipelines import (
     text_step,
     update_step,
 )
-from benchmarks.common.results import RESULTS, ROOT, Results, machine_facts
+from benchmarks.common.results import Results, machine_facts
 from benchmarks.common.text import (
-    SHARED,
     Text,
     count_tokens,
     count_types,
@@ -54,9 +54,6 @@ from benchmarks.common.text import (
     take_tokens,
 )
 from benchmarks.common.timing import Step, Times, limit_threads, ratio, time_rounds
-
-if TYPE_CHECKING:
-    pass
 
 CONFIG = ROOT / "configs" / "ablation" / "spacy_multi_hash_embed.cfg"
 TRAINED = SHARED / "pipelines" / "en_core_web_md-3.7.1"

@@ -20,8 +20,9 @@ from thinc.api import fix_random_seed
 from wasabi import msg
 
 from benchmarks.common.options import NO_PLOTS, Fresh, Plot, Quick, Repeats, can_plot
+from benchmarks.common.paths import RESULTS, ROOT
 from benchmarks.common.pipelines import make_docs
-from benchmarks.common.results import RESULTS, ROOT, Results, machine_facts
+from benchmarks.common.results import Results, machine_facts
 from benchmarks.common.text import (
     Text,
     count_tokens,

@@ -18,7 +18,8 @@ from wasabi import msg
 from benchmarks.common.bars import draw_bars
 from benchmarks.common.layers import ATTRS, ROWS, predict_step, random_gradients, training_step
 from benchmarks.common.options import NO_PLOTS, Fresh, Plot, Quick, Repeats, can_plot
-from benchmarks.common.results import RESULTS, Results, machine_facts
+from benchmarks.common.paths import RESULTS
+from benchmarks.common.results import Results, machine_facts
 from benchmarks.common.text import Text, describe_text, load_text, take_batches, take_tokens
 from benchmarks.common.timing import Ratio, Step, limit_threads, ratio, time_rounds
 from spacy_multihash import build_multi_hash_embed_v1, build_multi_weighted_hash_embed_v1

@@ -10,9 +10,6 @@ from typing import Generic, TypeVar
 
 from threadpoolctl import threadpool_info
 
-ROOT = Path(__file__).resolve().parents[2]
-RESULTS = ROOT / "benchmarks" / "results"
-
 RecordT = TypeVar("RecordT")
 
 

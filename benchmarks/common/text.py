@@ -13,10 +13,7 @@ import spacy
 from spacy.tokens import Doc, DocBin
 
 from benchmarks.common.layers import ATTRS
-from benchmarks.common.results import ROOT
-
-# Real data and a real pipeline beside a checkout; users have neither.
-SHARED = ROOT.parent / "shared"
+from benchmarks.common.paths import ROOT, SHARED
 
 
 class Text(NamedTuple):
