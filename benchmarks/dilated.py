@@ -11,7 +11,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Optional, TypedDict
 
-import numpy
 import spacy
 import typer
 from spacy.language import Language
@@ -45,7 +44,15 @@ from benchmarks.common.text import (
     take_docs,
     take_tokens,
 )
-from benchmarks.common.timing import Ratio, Step, limit_threads, ratio, time_rounds
+from benchmarks.common.timing import (
+    Ratio,
+    Step,
+    limit_threads,
+    list_times,
+    ratio,
+    time_rounds,
+    words_per_second,
+)
 from spacy_multihash import build_iterated_dilated_encoder_v1, effective_input_width
 from spacy_multihash.embed.find import component_models
 from spacy_multihash.inspection.sizes import model_size
@@ -285,7 +292,7 @@ def measure(case: Case, text: Text, settings: Settings, trained: Trained) -> Rec
     steps = {arm: to_the_end(step) for arm, step in work.steps.items()}
     with limit_threads(1):
         times = time_rounds(steps, rounds=settings.repeats, rng=random.Random(0))
-    words, base = numpy.resize(work.tokens, settings.repeats), times[BASES[case.part]]
+    base = times[BASES[case.part]]
     return Record(
         part=case.part,
         what=case.what,
@@ -293,11 +300,11 @@ def measure(case: Case, text: Text, settings: Settings, trained: Trained) -> Rec
         labels=case.labels,
         tokens=work.tokens,
         arms=work.arms,
-        times_ms={arm: [round(float(ms), 4) for ms in all_] for arm, all_ in times.items()},
+        times_ms=list_times(times),
         words_per_second={
-            arm: round(float(numpy.median(words / all_)) * 1000) for arm, all_ in times.items()
+            arm: round(words_per_second(work.tokens, each)) for arm, each in times.items()
         },
-        ratio={arm: asdict(ratio(base, all_)) for arm, all_ in times.items()},
+        ratio={arm: asdict(ratio(base, each)) for arm, each in times.items()},
     )
 
 

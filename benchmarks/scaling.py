@@ -30,7 +30,7 @@ from benchmarks.common.options import NO_PLOTS, OURS, SPACY, Fresh, Plot, Quick,
 from benchmarks.common.paths import RESULTS
 from benchmarks.common.results import Results, machine_facts
 from benchmarks.common.text import Text, count_types, describe_text, load_text
-from benchmarks.common.timing import Step, limit_threads, time_rounds
+from benchmarks.common.timing import Step, limit_threads, list_times, time_rounds
 from spacy_multihash import build_multi_hash_embed_v1, spacy_seeds
 
 PREDICT = ["embed-predict", "encoder-predict", "tok2vec-predict"]
@@ -176,7 +176,7 @@ def measure(axis: str, value: int, text: Text, settings: Settings) -> Record:
         value=value,
         point=asdict(point),
         types=count_types([doc]),
-        times_ms={name: [round(float(ms), 4) for ms in all_] for name, all_ in times.items()},
+        times_ms=list_times(times),
         temporary_bytes=temporary,
         estimated_bytes=estimated,
         model_bytes={arm: model_bytes(layers["tok2vec"]) for arm, layers in arms.items()},

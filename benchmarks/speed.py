@@ -53,7 +53,15 @@ from benchmarks.common.text import (
     take_docs,
     take_tokens,
 )
-from benchmarks.common.timing import Step, Times, limit_threads, ratio, time_rounds
+from benchmarks.common.timing import (
+    Step,
+    Times,
+    limit_threads,
+    list_times,
+    ratio,
+    time_rounds,
+    words_per_second,
+)
 
 CONFIG = ROOT / "configs" / "ablation" / "spacy_multi_hash_embed.cfg"
 TRAINED = SHARED / "pipelines" / "en_core_web_md-3.7.1"
@@ -224,9 +232,7 @@ def summarise(
     measurement: Measurement, num_threads: int, tokens: Sequence[int], times: Times
 ) -> Record:
     """Make the ratios of a measurement, round by round."""
-    tokens_per_round = numpy.resize(tokens, len(times[OURS]))
     arms = (SPACY, OURS)
-    speeds = {arm: tokens_per_round / times[arm] * 1000 for arm in arms}
     shares = {arm: asdict(ratio(times[LIMIT], times[arm])) for arm in arms if LIMIT in times}
     return Record(
         what=measurement.what,
@@ -235,8 +241,8 @@ def summarise(
         threads=measurement.threads,
         num_threads=num_threads,
         tokens=list(tokens),
-        times_ms={name: [round(float(ms), 4) for ms in all_] for name, all_ in times.items()},
-        tokens_per_second={arm: round(float(numpy.median(speeds[arm]))) for arm in arms},
+        times_ms=list_times(times),
+        tokens_per_second={arm: round(words_per_second(tokens, times[arm])) for arm in arms},
         ratio=asdict(ratio(times[SPACY], times[OURS])),
         share=shares,
     )

@@ -9,7 +9,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, NamedTuple, Optional, TypedDict
 
-import numpy
 import spacy
 import typer
 from spacy.language import Language
@@ -31,7 +30,15 @@ from benchmarks.common.text import (
     take_batches,
     take_docs,
 )
-from benchmarks.common.timing import Ratio, Step, limit_threads, ratio, time_rounds
+from benchmarks.common.timing import (
+    Ratio,
+    Step,
+    limit_threads,
+    list_times,
+    ratio,
+    time_rounds,
+    words_per_second,
+)
 from spacy_multihash.embed.find import component_models
 from spacy_multihash.inspection.sizes import model_size
 
@@ -139,11 +146,9 @@ def measure(
     return Record(
         words=words,
         parameters={arm: size.parameters for arm, size in sizes.items() if size},
-        times_ms={arm: [round(float(ms), 4) for ms in all_] for arm, all_ in times.items()},
-        words_per_second={
-            arm: float(numpy.median(words / all_)) * 1000 for arm, all_ in times.items()
-        },
-        ratio={arm: asdict(ratio(all_, times[BASE])) for arm, all_ in times.items()},
+        times_ms=list_times(times),
+        words_per_second={arm: words_per_second(words, each) for arm, each in times.items()},
+        ratio={arm: asdict(ratio(each, times[BASE])) for arm, each in times.items()},
     )
 
 

@@ -21,7 +21,7 @@ from benchmarks.common.options import NO_PLOTS, Fresh, Plot, Quick, Repeats, can
 from benchmarks.common.paths import RESULTS
 from benchmarks.common.results import Results, machine_facts
 from benchmarks.common.text import Text, describe_text, load_text, take_batches, take_tokens
-from benchmarks.common.timing import Ratio, Step, limit_threads, ratio, time_rounds
+from benchmarks.common.timing import Ratio, Step, limit_threads, list_times, ratio, time_rounds
 from spacy_multihash import build_multi_hash_embed_v1, build_multi_weighted_hash_embed_v1
 from spacy_multihash.embed.attributes import attr_id
 
@@ -98,7 +98,7 @@ def measure(case: Case, text: Text, rounds: int) -> Record:
     return Record(
         case=case._asdict(),
         num_threads=num_threads,
-        times_ms={name: [round(float(ms), 4) for ms in all_] for name, all_ in times.items()},
+        times_ms=list_times(times),
         ratio=asdict(ratio(times[WEIGHTED], times[UNWEIGHTED])),
     )
 

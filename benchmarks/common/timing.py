@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Optional
@@ -56,6 +56,20 @@ def time_rounds(
             if i >= 0:
                 times[name][i] = (time.perf_counter() - start) * 1000
     return times
+
+
+def list_times(times: Times) -> dict[str, list[float]]:
+    """List milliseconds for the results, with four decimals."""
+    return {name: [round(float(ms), 4) for ms in each] for name, each in times.items()}
+
+
+def words_per_second(words: Sequence[int], times: numpy.ndarray) -> float:
+    """Compute the median speed of rounds that take batches in turn.
+
+    words (Sequence[int]): The number of words of each batch.
+    times (numpy.ndarray): Milliseconds of each round (rounds,).
+    """
+    return float(numpy.median(numpy.resize(words, len(times)) / times)) * 1000
 
 
 @contextmanager
