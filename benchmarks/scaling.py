@@ -19,6 +19,8 @@ from wasabi import msg
 
 from benchmarks.common.layers import (
     ATTRS,
+    OURS,
+    SPACY,
     our_layers,
     predict_step,
     random_gradients,
@@ -26,7 +28,7 @@ from benchmarks.common.layers import (
     training_step,
     with_tok2vec,
 )
-from benchmarks.common.options import NO_PLOTS, OURS, SPACY, Fresh, Plot, Quick, Repeats, can_plot
+from benchmarks.common.options import NO_PLOTS, Fresh, Plot, Quick, Repeats, can_plot
 from benchmarks.common.paths import RESULTS
 from benchmarks.common.results import Results, machine_facts
 from benchmarks.common.text import Text, count_types, describe_text, load_text

@@ -25,13 +25,15 @@ from wasabi import msg
 from benchmarks.common.bars import Bar, draw_bars
 from benchmarks.common.layers import (
     ATTRS,
+    OURS,
+    SPACY,
     our_layers,
     predict_step,
     random_gradients,
     spacy_layers,
     training_step,
 )
-from benchmarks.common.options import NO_PLOTS, OURS, SPACY, Fresh, Plot, Quick, Repeats, can_plot
+from benchmarks.common.options import NO_PLOTS, Fresh, Plot, Quick, Repeats, can_plot
 from benchmarks.common.paths import RESULTS, ROOT, SHARED
 from benchmarks.common.pipelines import (
     accelerate,
@@ -54,6 +56,8 @@ from benchmarks.common.text import (
     take_tokens,
 )
 from benchmarks.common.timing import (
+    ALL,
+    ONE,
     Step,
     Times,
     limit_threads,
@@ -77,7 +81,6 @@ HARD = ["pipeline-predict" + LOADED, "pipeline-train" + LOADED, "pipeline-predic
 MD = "en_core_web_md"
 NAMES = [*LAYERS, *PIPELINES, *HARD, MD]
 LIMIT = "bare products"
-ONE, ALL = "1 thread", "all threads"
 
 HEADER = (
     *("layer or pipeline", "width", "docs", "threads", "spaCy, tokens/s", "ours, tokens/s"),

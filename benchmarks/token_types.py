@@ -13,8 +13,14 @@ from spacy.tokens import Doc, DocBin
 from thinc.api import Model, chain, fix_random_seed
 from wasabi import msg
 
-from benchmarks.common.layers import ATTRS, ROWS, predict_step, random_gradients, training_step
-from benchmarks.common.options import SPACY
+from benchmarks.common.layers import (
+    ATTRS,
+    ROWS,
+    SPACY,
+    predict_step,
+    random_gradients,
+    training_step,
+)
 from benchmarks.common.results import write_json
 from benchmarks.common.text import count_tokens, count_types, take_docs, take_tokens
 from benchmarks.common.timing import Ratio, Step, Times, limit_threads, ratio, time_rounds

@@ -21,13 +21,21 @@ from benchmarks.common.options import NO_PLOTS, Fresh, Plot, Quick, Repeats, can
 from benchmarks.common.paths import RESULTS
 from benchmarks.common.results import Results, machine_facts
 from benchmarks.common.text import Text, describe_text, load_text, take_batches, take_tokens
-from benchmarks.common.timing import Ratio, Step, limit_threads, list_times, ratio, time_rounds
+from benchmarks.common.timing import (
+    ALL,
+    ONE,
+    Ratio,
+    Step,
+    limit_threads,
+    list_times,
+    ratio,
+    time_rounds,
+)
 from spacy_multihash import build_multi_hash_embed_v1, build_multi_weighted_hash_embed_v1
 from spacy_multihash.embed.attributes import attr_id
 
 UNWEIGHTED, WEIGHTED = "MultiHashEmbed", "MultiWeightedHashEmbed"
 ARMS = (WEIGHTED, UNWEIGHTED)
-ONE, ALL = "1 thread", "all threads"
 COLORS = {ONE: "#c6dbef", ALL: "#6baed6"}
 # The rounds take turns with so many batches.
 BATCHES = 4

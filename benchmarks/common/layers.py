@@ -12,6 +12,7 @@ from thinc.api import Model
 import spacy_multihash
 from benchmarks.common.timing import Step
 
+SPACY, OURS = "spaCy", "ours"
 ATTRS: list[Union[str, int]] = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
 ROWS = [5000, 2500, 2500, 2500]
 # "embed", "encoder" and "tok2vec".

@@ -6,7 +6,6 @@ from typing import Annotated, Optional
 
 import typer
 
-SPACY, OURS = "spaCy", "ours"
 NO_PLOTS = "No plot without matplotlib: pip install 'spacy-multihash[plots]'"
 
 

@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from spacy_multihash.compute.blas import num_threads, set_products
 
+ONE, ALL = "1 thread", "all threads"
 # Milliseconds of each round, by the name of what was timed.
 Times = Mapping[str, numpy.ndarray]
 # Gets the number of the round, prepares, and returns what is timed.

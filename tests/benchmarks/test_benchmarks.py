@@ -14,7 +14,7 @@ from spacy.tokens import Doc, DocBin
 
 from benchmarks import scaling, speed, textcat, token_types, weighted
 from benchmarks.common import text as text_module
-from benchmarks.common.options import OURS, SPACY
+from benchmarks.common.layers import OURS, SPACY
 from benchmarks.common.results import Results
 from benchmarks.common.text import Text, merge_docs, take_batches, take_docs
 from benchmarks.common.timing import limit_threads, ratio, time_rounds
