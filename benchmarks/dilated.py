@@ -16,7 +16,7 @@ import typer
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc, Span
-from thinc.api import CupyOps, Model, fix_random_seed, get_current_ops, prefer_gpu
+from thinc.api import CupyOps, fix_random_seed, get_current_ops, prefer_gpu
 from tqdm import tqdm
 from wasabi import msg
 
@@ -24,6 +24,7 @@ from benchmarks.common.bars import Bar, draw_bars
 from benchmarks.common.layers import (
     ATTRS,
     ROWS,
+    count_parameters,
     our_layers,
     predict_step,
     random_gradients,
@@ -55,7 +56,6 @@ from benchmarks.common.timing import (
 )
 from spacy_multihash import build_iterated_dilated_encoder_v1, effective_input_width
 from spacy_multihash.embed.find import component_models
-from spacy_multihash.inspection.sizes import model_size
 
 ENCODER_PREDICT, ENCODER_TRAIN = ENCODER = ("encoder-predict", "encoder-train")
 DECODING, TRAINING = "decoding", "training"
@@ -365,12 +365,6 @@ def make_encoder_work(case: Case, pair: Pair, text: Text, settings: Settings) ->
     return Work(steps, [count_tokens(batch) for batch in batches], arms)
 
 
-def count_parameters(*models: Model) -> float:
-    """Count the parameters of initialized models."""
-    size = model_size(*models)
-    return 0 if size is None else size.parameters
-
-
 def make_decoding_work(case: Case, text: Text, settings: Settings, nlp: Language) -> Work:
     """Set up the components that decode, all with the same vectors of the same docs."""
     batches = make_batches(text.docs, case.batches, settings.batches)
@@ -426,7 +420,7 @@ def make_training_work(case: Case, text: Text, settings: Settings) -> Work:
         EVERY_PASS: build_arm(None, {EVERY_PASS: tagger(GREEDY, own)}),
     }
     steps = {arm: update_step(nlp, batches) for arm, nlp in pipelines.items()}
-    arms = {
+    arms: dict[str, dict[str, float]] = {
         arm: {"parameters": count_parameters(*component_models(nlp).values())}
         for arm, nlp in pipelines.items()
     }

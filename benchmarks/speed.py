@@ -27,6 +27,7 @@ from benchmarks.common.layers import (
     ATTRS,
     OURS,
     SPACY,
+    check_same_vectors,
     our_layers,
     predict_step,
     random_gradients,
@@ -272,9 +273,7 @@ def make_layer_work(measurement: Measurement, text: Text, settings: Settings) ->
     inputs: list[list] = [*batches]
     if layer == "encoder":
         inputs = [theirs["embed"].predict(batch) for batch in batches]
-    pairs = zip(*(arm.predict(inputs[0]) for arm in arms.values()), strict=True)
-    for vectors, others in pairs:
-        numpy.testing.assert_allclose(vectors, others, rtol=1e-3, atol=1e-3)
+    check_same_vectors(arms.values(), inputs[0])
     tokens = [count_tokens(batch) for batch in batches]
     if train:
         gradients = [random_gradients(batch, measurement.width) for batch in batches]

@@ -18,6 +18,7 @@ from spacy.util import load_config, load_model_from_config, registry
 from thinc.api import fix_random_seed
 from wasabi import msg
 
+from benchmarks.common.layers import count_parameters
 from benchmarks.common.options import NO_PLOTS, Fresh, Plot, Quick, Repeats, can_plot
 from benchmarks.common.paths import RESULTS, ROOT
 from benchmarks.common.pipelines import make_docs
@@ -40,7 +41,6 @@ from benchmarks.common.timing import (
     words_per_second,
 )
 from spacy_multihash.embed.find import component_models
-from spacy_multihash.inspection.sizes import model_size
 
 BASE = "hash_embed"
 # Configs of configs/textcat.
@@ -141,11 +141,13 @@ def measure(
     steps = {arm: make_step(nlp, batches) for arm, nlp in pipelines.items()}
     with limit_threads(1):
         times = time_rounds(steps, rounds=rounds, rng=random.Random(0))
-    sizes = {arm: model_size(*component_models(nlp).values()) for arm, nlp in pipelines.items()}
+    parameters = {
+        arm: count_parameters(*component_models(nlp).values()) for arm, nlp in pipelines.items()
+    }
     words = [count_tokens(batches[i % len(batches)]) for i in range(rounds)]
     return Record(
         words=words,
-        parameters={arm: size.parameters for arm, size in sizes.items() if size},
+        parameters=parameters,
         times_ms=list_times(times),
         words_per_second={arm: words_per_second(words, each) for arm, each in times.items()},
         ratio={arm: asdict(ratio(each, times[BASE])) for arm, each in times.items()},

@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Optional
 
-import numpy
 import spacy
 import typer
 from spacy.tokens import Doc, DocBin
@@ -17,6 +16,7 @@ from benchmarks.common.layers import (
     ATTRS,
     ROWS,
     SPACY,
+    check_same_vectors,
     predict_step,
     random_gradients,
     training_step,
@@ -140,11 +140,7 @@ def build_layers(case: Case, sample: Sequence[Doc]) -> dict[str, Model]:
     layers = {WITH: model, EVERY_TOKEN: chain(with_types.layers[0], *after)}
     if case.num_hashes == HASHES:
         layers[SPACY] = embed_to_spacy(model)
-    expected = model.predict(case.docs)
-    for layer in layers.values():
-        for vectors, others in zip(layer.predict(case.docs), expected, strict=True):
-            actual, desired = model.ops.to_numpy(vectors), model.ops.to_numpy(others)
-            numpy.testing.assert_allclose(actual, desired, atol=1e-4)
+    check_same_vectors(layers.values(), case.docs, tolerance=1e-4)
     return layers
 
 

@@ -16,7 +16,14 @@ from tqdm import tqdm
 from wasabi import msg
 
 from benchmarks.common.bars import draw_bars
-from benchmarks.common.layers import ATTRS, ROWS, predict_step, random_gradients, training_step
+from benchmarks.common.layers import (
+    ATTRS,
+    ROWS,
+    check_same_vectors,
+    predict_step,
+    random_gradients,
+    training_step,
+)
 from benchmarks.common.options import NO_PLOTS, Fresh, Plot, Quick, Repeats, can_plot
 from benchmarks.common.paths import RESULTS
 from benchmarks.common.results import Results, machine_facts
@@ -122,9 +129,7 @@ def build(case: Case, batches: Sequence[Sequence[Doc]]) -> dict[str, Model]:
         fix_random_seed(0)
         model = build_embed(case.width, ATTRS, rows, False, case.num_hashes)
         models[name] = model.initialize(X=list(batches[0]))
-    pairs = zip(*(model.predict(list(batches[0])) for model in models.values()), strict=True)
-    for vectors, others in pairs:
-        numpy.testing.assert_allclose(vectors, others, rtol=1e-3, atol=1e-3)
+    check_same_vectors(models.values(), batches[0])
     return models
 
 

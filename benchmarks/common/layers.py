@@ -1,16 +1,17 @@
 """spaCy's layers and ours, and steps of them that can be timed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Union
 
 import numpy
 from spacy.ml.models.tok2vec import MaxoutWindowEncoder, MultiHashEmbed, build_Tok2Vec_model
 from spacy.tokens import Doc
-from thinc.api import Model
+from thinc.api import Model, to_numpy
 
 import spacy_multihash
 from benchmarks.common.timing import Step
+from spacy_multihash.inspection.sizes import model_size
 
 SPACY, OURS = "spaCy", "ours"
 ATTRS: list[Union[str, int]] = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
@@ -40,6 +41,22 @@ def with_tok2vec(embed: Model, encoder: Model) -> Layers:
     """Put an embedding and an encoder together."""
     tok2vec = build_Tok2Vec_model(embed, encoder)
     return {"embed": embed, "encoder": encoder, "tok2vec": tok2vec}
+
+
+def check_same_vectors(
+    models: Iterable[Model], batch: Sequence[object], *, tolerance: float = 1e-3
+) -> None:
+    """Raise AssertionError if models predict other vectors of a batch than the first of them."""
+    first, *others = ([to_numpy(vectors) for vectors in m.predict(batch)] for m in models)
+    for other in others:
+        for expected, vectors in zip(first, other, strict=True):
+            numpy.testing.assert_allclose(vectors, expected, rtol=tolerance, atol=tolerance)
+
+
+def count_parameters(*models: Model) -> int:
+    """Count the parameters of initialized models."""
+    size = model_size(*models)
+    return 0 if size is None else size.parameters
 
 
 def predict_step(model: Model, batches: Sequence[object]) -> Step:
