@@ -9,10 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, NamedTuple, Optional, TypedDict
 
-import spacy
 import typer
 from spacy.language import Language
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import load_config, load_model_from_config, registry
 from thinc.api import fix_random_seed
@@ -24,9 +23,9 @@ from benchmarks.common.paths import RESULTS, ROOT
 from benchmarks.common.pipelines import make_docs
 from benchmarks.common.results import Results, machine_facts
 from benchmarks.common.text import (
-    Text,
     count_tokens,
     describe_text,
+    read_text,
     run_experiments,
     take_batches,
     take_docs,
@@ -90,12 +89,6 @@ def open_corpus() -> Iterator[tuple[str, Path]]:
     with TemporaryDirectory() as folder:
         run_experiments("make-topics", folder)
         yield "generated topics (python -m experiments make-topics)", Path(folder)
-
-
-def load_text(name: str, folder: Path) -> Text:
-    """Load the dev texts of a corpus, shuffled."""
-    docs = list(DocBin().from_disk(folder / "dev.spacy").get_docs(spacy.blank("en").vocab))
-    return Text(f"{name}, dev", "en", random.Random(0).sample(docs, len(docs)))
 
 
 def textcat(
@@ -245,7 +238,7 @@ def textcat_cli(
     output = output or RESULTS / ("textcat-quick.json" if quick else "textcat.json")
     settings, rounds = QUICK if quick else FULL, repeats or (3 if quick else 40)
     with open_corpus() as (name, folder):
-        text = load_text(name, folder)
+        text = read_text(folder / "dev.spacy", f"{name}, dev", "en")
         facts = {"machine": machine_facts(), "text": describe_text(text), "rounds": rounds}
         facts["settings"] = settings._asdict()
         try:

@@ -6,9 +6,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Optional
 
-import spacy
 import typer
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc
 from thinc.api import Model, chain, fix_random_seed
 from wasabi import msg
 
@@ -22,7 +21,7 @@ from benchmarks.common.layers import (
     training_step,
 )
 from benchmarks.common.results import write_json
-from benchmarks.common.text import count_tokens, count_types, take_docs, take_tokens
+from benchmarks.common.text import count_tokens, count_types, read_docs, take_docs, take_tokens
 from benchmarks.common.timing import Ratio, Step, Times, limit_threads, ratio, time_rounds
 from spacy_multihash import build_multi_hash_embed_v1, embed_to_spacy, spacy_seeds
 
@@ -191,7 +190,7 @@ def token_types_cli(
 
     DOCS: benchmarks/README.md of spacy-multihash
     """
-    docs = list(DocBin().from_disk(corpus).get_docs(spacy.blank(lang).vocab))
+    docs = read_docs(corpus, lang)
     try:
         with limit_threads(1):
             comparisons = token_types(docs, rounds=rounds, seed=seed, grow=grow)

@@ -46,8 +46,18 @@ def load_text(seed: int = 0) -> Text:
                 name, lang = "the project's sample (python -m experiments make-sample)", "en"
             run_experiments(*command)
             path = Path(folder) / f"{split}.spacy"
-        docs = list(DocBin().from_disk(path).get_docs(spacy.blank(lang).vocab))
+        return read_text(path, name, lang, seed)
+
+
+def read_text(path: Path, name: str, lang: str, seed: int = 0) -> Text:
+    """Read a text from a file in spaCy's format, and shuffle its docs."""
+    docs = read_docs(path, lang)
     return Text(name, lang, random.Random(seed).sample(docs, len(docs)))
+
+
+def read_docs(path: Path, lang: str) -> list[Doc]:
+    """Read docs from a file in spaCy's format."""
+    return list(DocBin().from_disk(path).get_docs(spacy.blank(lang).vocab))
 
 
 def describe_text(text: Text) -> dict[str, object]:

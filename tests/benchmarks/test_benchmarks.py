@@ -16,7 +16,7 @@ from benchmarks import scaling, speed, textcat, token_types, weighted
 from benchmarks.common import text as text_module
 from benchmarks.common.layers import OURS, SPACY
 from benchmarks.common.results import Results
-from benchmarks.common.text import Text, merge_docs, take_batches, take_docs
+from benchmarks.common.text import Text, merge_docs, read_text, take_batches, take_docs
 from benchmarks.common.timing import limit_threads, ratio, time_rounds
 from experiments.corpora.sample import make_sentences
 
@@ -403,7 +403,7 @@ def test_textcat_times_all_models_in_training_and_prediction(tmp_path: Path) -> 
 
 
 def test_textcat_trains_each_model_as_its_config_says(topics: Path) -> None:
-    docs = textcat.load_text("tiny", topics).docs
+    docs = read_text(topics / "dev.spacy", "tiny", "en").docs
     size, number = textcat.QUICK.docs, textcat.QUICK.batches
     batches = take_batches(docs, lambda rest: take_docs(rest, size), number)
     for arm in ("hash_embed", "bow"):
@@ -422,7 +422,7 @@ def test_textcat_makes_topics_where_no_corpus_is(
 ) -> None:
     monkeypatch.setattr(textcat, "AG_NEWS", tmp_path)
     with textcat.open_corpus() as (name, folder):
-        text = textcat.load_text(name, folder)
+        text = read_text(folder / "dev.spacy", name, "en")
         assert (folder / "train.spacy").is_file()
     assert text.name.startswith("generated topics") and len(text.docs) == 300
     assert not folder.exists()
