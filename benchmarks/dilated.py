@@ -20,7 +20,7 @@ from thinc.api import CupyOps, fix_random_seed, get_current_ops, prefer_gpu
 from tqdm import tqdm
 from wasabi import msg
 
-from benchmarks.common.bars import Bar, draw_bars
+from benchmarks.common.bars import Bar, Panel, draw_panels
 from benchmarks.common.layers import (
     ATTRS,
     ROWS,
@@ -35,6 +35,7 @@ from benchmarks.common.options import NO_PLOTS, Fresh, Plot, Quick, Repeats, can
 from benchmarks.common.paths import RESULTS
 from benchmarks.common.pipelines import make_docs, make_examples, update_step
 from benchmarks.common.results import Results, machine_facts
+from benchmarks.common.tables import judge, print_table, show_ratio
 from benchmarks.common.text import (
     Text,
     count_tokens,
@@ -46,7 +47,6 @@ from benchmarks.common.text import (
     take_tokens,
 )
 from benchmarks.common.timing import (
-    Ratio,
     Step,
     limit_threads,
     list_times,
@@ -560,38 +560,28 @@ def table_rows(records: Mapping[str, Record]) -> list[tuple[str, ...]]:
     rows = []
     for record in records.values():
         for arm, values in record["ratio"].items():
-            least, known = find_target(record, arm), record["arms"][arm]
+            known = record["arms"][arm]
             row = [record["part"], record["what"], record["text"], arm]
             row += [", ".join(f"{key} {value:,}" for key, value in known.items())]
-            row += [f"{record['words_per_second'][arm]:,}", str(Ratio(**values))]
-            verdict = "" if least is None else "met" if values["median"] >= least else "missed"
-            rows.append((*row, "" if least is None else f"{least} {verdict}"))
+            row += [f"{record['words_per_second'][arm]:,}", show_ratio(values)]
+            rows.append((*row, judge(values, find_target(record, arm))))
     return rows
 
 
 def draw(path: Path, records: Mapping[str, Record], title: str) -> None:
     """Draw the ratios as bars, with intervals and targets."""
-    from matplotlib.figure import Figure
-
     panels: dict[tuple[str, str], list[Bar]] = {}
     for r in records.values():
         bars = panels.setdefault((r["part"], BASES[r["part"]]), [])
         for arm, values in r["ratio"].items():
             if arm != BASES[r["part"]]:
                 label = f"{r['what']},\n{r['text']}"
-                bars.append((label, arm, values, find_target(r, arm)))
-    lines = (len(panels) + 1) // 2
-    figure = Figure(figsize=(15, 6 * lines), layout="constrained")
-    axes = list(figure.subplots(lines, 2, squeeze=False).flat)
-    for ax, ((name, base), bars) in zip(axes, panels.items(), strict=False):
-        draw_bars(ax, bars, COLORS)
-        ax.axvline(1, color="black", linewidth=1)
-        ax.set(title=name, xlabel=f"time of {base} / of the arm (above 1: faster)")
-    for ax in axes[len(panels) :]:
-        ax.set_axis_off()
-    figure.suptitle(title)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=120)
+                bars.append(Bar(label, arm, values, find_target(r, arm)))
+    drawn = [
+        Panel(name, f"time of {base} / of the arm (above 1: faster)", bars)
+        for (name, base), bars in panels.items()
+    ]
+    draw_panels(path, drawn, COLORS, title, size=(15, 6))
 
 
 def dilated_cli(
@@ -625,8 +615,7 @@ def dilated_cli(
         dilated(text, settings, results, only or [])
     except ValueError as error:
         msg.fail("Cannot measure", error, exits=1)
-    aligns: Sequence[str] = ("l", "l", "l", "l", "l", "r", "r", "r")
-    msg.table(table_rows(results.records), header=HEADER, divider=True, aligns=aligns)
+    print_table(HEADER, table_rows(results.records), "lllllrrr")
     msg.good("Wrote the times", output)
     if can_plot():
         plot = plot or output.with_suffix(".png")

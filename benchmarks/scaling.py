@@ -17,6 +17,7 @@ from thinc.api import Model, fix_random_seed
 from tqdm import tqdm
 from wasabi import msg
 
+from benchmarks.common.figures import new_figure, save_figure
 from benchmarks.common.layers import (
     ATTRS,
     OURS,
@@ -31,6 +32,7 @@ from benchmarks.common.layers import (
 from benchmarks.common.options import NO_PLOTS, Fresh, Plot, Quick, Repeats, can_plot
 from benchmarks.common.paths import RESULTS
 from benchmarks.common.results import Results, machine_facts
+from benchmarks.common.tables import print_table
 from benchmarks.common.text import Text, count_types, describe_text, load_text
 from benchmarks.common.timing import Step, limit_threads, list_times, time_rounds
 from spacy_multihash import build_multi_hash_embed_v1, spacy_seeds
@@ -315,13 +317,11 @@ def table_rows(records: Mapping[str, Record]) -> list[tuple[str, ...]]:
 
 def draw(path: Path, records: Mapping[str, Record], title: str) -> None:
     """Draw time, and memory below it, along each axis."""
-    from matplotlib.figure import Figure
-
     panels: dict[str, list[Record]] = {}
     for record in records.values():
         axis = "tokens" if record["axis"] == MILLION else record["axis"]
         panels.setdefault(axis, []).append(record)
-    figure = Figure(figsize=(1.5 + 3.5 * len(panels), 8), layout="constrained")
+    figure = new_figure(1.5 + 3.5 * len(panels), 8)
     axes = figure.subplots(2, len(panels), squeeze=False, sharey="row", sharex="col")
     for column, (axis, group) in enumerate(panels.items()):
         group = sorted(group, key=lambda record: record["value"])
@@ -360,8 +360,7 @@ def draw(path: Path, records: Mapping[str, Record], title: str) -> None:
     lines, labels = axes[1, 0].get_legend_handles_labels()
     figure.legend(lines, labels, loc="outside lower center", ncols=5, fontsize=9, frameon=False)
     figure.suptitle(title)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=120)
+    save_figure(figure, path)
 
 
 def scaling_cli(
@@ -394,8 +393,7 @@ def scaling_cli(
         scaling(text, settings, results, only or [])
     except ValueError as error:
         msg.fail("Cannot measure", error, exits=1)
-    aligns = ("l", "r", "l", *"rrrrr")
-    msg.table(table_rows(results.records), header=HEADER, divider=True, aligns=aligns)
+    print_table(HEADER, table_rows(results.records), "lrlrrrrr")
     summary = summarise(results.records)
     msg.text("Time grows with tokens to the power of:")
     msg.table(summary["exponent"])

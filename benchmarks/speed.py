@@ -22,7 +22,7 @@ from thinc.api import fix_random_seed
 from tqdm import tqdm
 from wasabi import msg
 
-from benchmarks.common.bars import Bar, draw_bars
+from benchmarks.common.bars import Bar, Panel, draw_panels
 from benchmarks.common.layers import (
     ATTRS,
     OURS,
@@ -45,6 +45,7 @@ from benchmarks.common.pipelines import (
     update_step,
 )
 from benchmarks.common.results import Results, machine_facts
+from benchmarks.common.tables import judge, print_table, show_ratio
 from benchmarks.common.text import (
     Text,
     count_tokens,
@@ -359,52 +360,30 @@ def table_rows(records: Mapping[str, Record]) -> list[tuple[str, ...]]:
     for record in records.values():
         cells = [record["what"], str(record["width"]), record["text"], record["threads"]]
         cells += [f"{record['tokens_per_second'][arm]:,.0f}" for arm in (SPACY, OURS)]
-        cells += [_interval(record["ratio"]), _target(record, "ratio")]
-        cells += [_interval(record["share"].get(arm)) for arm in (SPACY, OURS)]
-        rows.append((*cells, _target(record, "share")))
+        cells += [show_ratio(record["ratio"]), judge(record["ratio"], find_target(record, "ratio"))]
+        share = record["share"]
+        cells += [show_ratio(share.get(arm)) for arm in (SPACY, OURS)]
+        rows.append((*cells, judge(share[OURS], find_target(record, "share")) if share else ""))
     return rows
-
-
-def _interval(values: Optional[Mapping[str, float]]) -> str:
-    return "" if values is None else "{median:.2f} ({low:.2f}-{high:.2f})".format(**values)
-
-
-def _target(record: Record, of: str) -> str:
-    least = find_target(record, of)
-    if least is None:
-        return ""
-    reached = record["ratio"] if of == "ratio" else record["share"][OURS]
-    return f"{least} {'met' if reached['median'] >= least else 'missed'}"
 
 
 def draw(path: Path, records: Mapping[str, Record], title: str) -> None:
     """Draw the ratios and the shares of the limit as bars, with their intervals."""
-    from matplotlib.figure import Figure
-
     panels: dict[str, list[Bar]] = {}
     shares: list[Bar] = []
     for r in records.values():
         group = panels.setdefault(f"width {r['width']}, {r['text']} docs", [])
-        group.append((r["what"], r["threads"], r["ratio"], find_target(r, "ratio")))
+        group.append(Bar(r["what"], r["threads"], r["ratio"], find_target(r, "ratio")))
         label = f"{r['what']}, {r['width']}, {r['text']}, {r['threads']}"
         targets = {SPACY: None, OURS: find_target(r, "share")}
-        shares += [(label, arm, share, targets[arm]) for arm, share in r["share"].items()]
-    limit = "share of the machine's limit"
+        shares += [Bar(label, arm, share, targets[arm]) for arm, share in r["share"].items()]
+    drawn = [
+        Panel(name, "spaCy's time / ours (above 1: faster)", bars) for name, bars in panels.items()
+    ]
     if shares:
-        panels[limit] = shares
-    lines = (len(panels) + 1) // 2
-    figure = Figure(figsize=(13, 4.5 * lines), layout="constrained")
-    axes = list(figure.subplots(lines, 2, squeeze=False).flat)
-    for ax, (name, bars) in zip(axes, panels.items(), strict=False):
-        draw_bars(ax, bars, COLORS)
-        ax.axvline(1, color="black", linewidth=1)
         by = "the bare matrix products' time / the layer's"
-        ax.set(title=name, xlabel=by if name == limit else "spaCy's time / ours (above 1: faster)")
-    for ax in axes[len(panels) :]:
-        ax.set_axis_off()
-    figure.suptitle(title)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=120)
+        drawn.append(Panel("share of the machine's limit", by, shares))
+    draw_panels(path, drawn, COLORS, title, size=(13, 4.5))
 
 
 def speed_cli(
@@ -441,8 +420,7 @@ def speed_cli(
         speed(text, settings, results, only or [])
     except ValueError as error:
         msg.fail("Cannot measure", error, exits=1)
-    rows = table_rows(results.records)
-    msg.table(rows, header=HEADER, divider=True, aligns=("l", "r", "l", "l", *"rrrrrrr"))
+    print_table(HEADER, table_rows(results.records), "lrllrrrrrrr")
     msg.good("Wrote the times", output)
     if can_plot():
         plot = plot or output.with_suffix(".png")

@@ -17,11 +17,13 @@ from spacy.util import load_config, load_model_from_config, registry
 from thinc.api import fix_random_seed
 from wasabi import msg
 
+from benchmarks.common.figures import new_figure, save_figure
 from benchmarks.common.layers import count_parameters
 from benchmarks.common.options import NO_PLOTS, Fresh, Plot, Quick, Repeats, can_plot
 from benchmarks.common.paths import RESULTS, ROOT
 from benchmarks.common.pipelines import make_docs
 from benchmarks.common.results import Results, machine_facts
+from benchmarks.common.tables import print_table, show_ratio
 from benchmarks.common.text import (
     count_tokens,
     describe_text,
@@ -31,7 +33,6 @@ from benchmarks.common.text import (
     take_docs,
 )
 from benchmarks.common.timing import (
-    Ratio,
     Step,
     limit_threads,
     list_times,
@@ -186,7 +187,7 @@ def table_rows(records: Mapping[str, Record]) -> list[tuple[str, ...]]:
             arm,
             f"{record['parameters'][arm]:,}",
             f"{record['words_per_second'][arm]:,.0f}",
-            str(Ratio(**record["ratio"][arm])),
+            show_ratio(record["ratio"][arm]),
         )
         for step, record in records.items()
         for arm in ARMS
@@ -195,9 +196,7 @@ def table_rows(records: Mapping[str, Record]) -> list[tuple[str, ...]]:
 
 def draw(path: Path, records: Mapping[str, Record]) -> None:
     """Draw the ratios as points on a logarithmic scale, with their intervals."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 4), layout="constrained")
+    figure = new_figure(8, 4)
     ax = figure.subplots()
     ax.set_xscale("log")
     for i, (step, record) in enumerate(records.items()):
@@ -215,8 +214,7 @@ def draw(path: Path, records: Mapping[str, Record]) -> None:
     ax.invert_yaxis()
     ax.set(title="Text classifiers", xlabel=f"time / time of {BASE} (above 1: slower)")
     ax.legend(frameon=False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=120)
+    save_figure(figure, path)
 
 
 def textcat_cli(
@@ -246,9 +244,7 @@ def textcat_cli(
             textcat(folder, text.docs, settings, rounds, results)
         except ValueError as error:
             msg.fail("Cannot measure", str(error), exits=1)
-    msg.table(
-        table_rows(results.records), header=HEADER, divider=True, aligns=("l", "l", "r", "r", "r")
-    )
+    print_table(HEADER, table_rows(results.records), "llrrr")
     if can_plot():
         draw(plot or output.with_suffix(".png"), results.records)
     else:

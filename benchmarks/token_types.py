@@ -21,6 +21,7 @@ from benchmarks.common.layers import (
     training_step,
 )
 from benchmarks.common.results import write_json
+from benchmarks.common.tables import print_table
 from benchmarks.common.text import count_tokens, count_types, read_docs, take_docs, take_tokens
 from benchmarks.common.timing import Ratio, Step, Times, limit_threads, ratio, time_rounds
 from spacy_multihash import build_multi_hash_embed_v1, embed_to_spacy, spacy_seeds
@@ -204,14 +205,14 @@ def token_types_cli(
             f"{item.tokens:,}",
             f"{item.types:,}",
             f"{item.types / item.tokens:.2f}",
-            item.every_token,
-            item.spacy or "-",
-            item.per_token,
+            str(item.every_token),
+            str(item.spacy or "-"),
+            str(item.per_token),
         )
         for item in comparisons
     ]
     msg.text("every token, spaCy: their time by ours; above 1 ours took less. Median (95 %).")
-    msg.table(rows, header=header, divider=True, aligns=("l", "l", *"rrrrrr"))
+    print_table(header, rows, "llrrrrrr")
     if output is not None:
         settings = {"corpus": str(corpus), "lang": lang, "rounds": rounds, "seed": seed}
         results = [asdict(item) for item in comparisons]

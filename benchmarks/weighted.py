@@ -15,7 +15,8 @@ from thinc.types import FloatsXd
 from tqdm import tqdm
 from wasabi import msg
 
-from benchmarks.common.bars import draw_bars
+from benchmarks.common.bars import Bar, draw_bars
+from benchmarks.common.figures import new_figure, save_figure
 from benchmarks.common.layers import (
     ATTRS,
     ROWS,
@@ -27,11 +28,11 @@ from benchmarks.common.layers import (
 from benchmarks.common.options import NO_PLOTS, Fresh, Plot, Quick, Repeats, can_plot
 from benchmarks.common.paths import RESULTS
 from benchmarks.common.results import Results, machine_facts
+from benchmarks.common.tables import print_table, show_ratio
 from benchmarks.common.text import Text, describe_text, load_text, take_batches, take_tokens
 from benchmarks.common.timing import (
     ALL,
     ONE,
-    Ratio,
     Step,
     limit_threads,
     list_times,
@@ -176,14 +177,12 @@ def table_rows(records: Mapping[str, Record]) -> list[tuple[str, ...]]:
     for record in records.values():
         case = Case(**record["case"])  # type: ignore[arg-type]
         cells = (case.step, f"{case.tokens:,}", case.width, case.num_hashes, case.rows)
-        rows.append((*map(str, cells), case.threads, str(Ratio(**record["ratio"]))))
+        rows.append((*map(str, cells), case.threads, show_ratio(record["ratio"])))
     return rows
 
 
 def draw(path: Path, records: Mapping[str, Record]) -> None:
     """Draw the ratios as bars, with their intervals and the target."""
-    from matplotlib.figure import Figure
-
     bars = []
     for record in records.values():
         case = Case(**record["case"])  # type: ignore[arg-type]
@@ -192,17 +191,15 @@ def draw(path: Path, records: Mapping[str, Record]) -> None:
             f"rows x {case.rows:g}"
         )
         target = TARGET if case._replace(threads=ONE) == Case("train") else None
-        bars.append((label, case.threads, record["ratio"], target))
-    figure = Figure(figsize=(9, 7), layout="constrained")
+        bars.append(Bar(label, case.threads, record["ratio"], target))
+    figure = new_figure(9, 7)
     ax = figure.subplots()
     draw_bars(ax, bars, COLORS)
-    ax.axvline(1, color="black", linewidth=1)
     ax.set(
         title="What importance parameters cost",
         xlabel=f"time of {WEIGHTED} / time of {UNWEIGHTED} (above 1: slower)",
     )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=120)
+    save_figure(figure, path)
 
 
 def weighted_cli(
@@ -229,8 +226,7 @@ def weighted_cli(
         weighted(text, QUICK if quick else CASES, rounds, results)
     except ValueError as error:
         msg.fail("Cannot measure", str(error), exits=1)
-    aligns: Optional[Sequence[str]] = ["l"] + ["r"] * 4 + ["l", "r"]
-    msg.table(table_rows(results.records), header=HEADER, divider=True, aligns=aligns)
+    print_table(HEADER, table_rows(results.records), "lrrrrlr")
     if can_plot():
         draw(plot or output.with_suffix(".png"), results.records)
     else:
