@@ -18,9 +18,9 @@ from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc, Span
 from thinc.api import CupyOps, fix_random_seed, get_current_ops, prefer_gpu
 from tqdm import tqdm
-from wasabi import msg
 
 from benchmarks.common.bars import Bar, Panel, draw_panels
+from benchmarks.common.command import run_benchmark
 from benchmarks.common.layers import (
     ATTRS,
     ROWS,
@@ -31,10 +31,18 @@ from benchmarks.common.layers import (
     spacy_layers,
     training_step,
 )
-from benchmarks.common.options import NO_PLOTS, Fresh, Plot, Quick, Repeats, can_plot
-from benchmarks.common.paths import RESULTS
+from benchmarks.common.options import (
+    Fresh,
+    Plot,
+    Quick,
+    Repeats,
+    check_only,
+    choose_output,
+    only_option,
+    output_option,
+)
 from benchmarks.common.pipelines import make_docs, make_examples, update_step
-from benchmarks.common.results import Results, machine_facts
+from benchmarks.common.results import Results, machine_facts, measure_missing
 from benchmarks.common.tables import judge, print_table, show_ratio
 from benchmarks.common.text import (
     Text,
@@ -259,10 +267,8 @@ def dilated(text: Text, settings: Settings, results: Results[Record], only: Sequ
     only (Sequence[str]): The parts to measure. None of them means all.
     """
     trained = cache(partial(train_decoders, text, settings))
-    bar = tqdm([c for c in plan(settings, only) if c.name not in results.records], unit="case")
-    for case in bar:
-        bar.set_postfix_str(case.name)
-        results.add(case.name, measure(case, text, settings, trained))
+    cases = {case.name: case for case in plan(settings, only)}
+    measure_missing(results, cases, lambda case: measure(case, text, settings, trained))
 
 
 def plan(settings: Settings, only: Sequence[str]) -> list[Case]:
@@ -270,8 +276,7 @@ def plan(settings: Settings, only: Sequence[str]) -> list[Case]:
 
     Raises ValueError for an unknown part.
     """
-    if unknown := sorted(set(only) - set(PARTS)):
-        raise ValueError(f"--only takes {', '.join(PARTS)}, was given {', '.join(unknown)}.")
+    check_only(only, PARTS)
     texts, labels = settings.texts, settings.labels
     cases = [Case(part, pair, 0, batch) for part in ENCODER for pair in PAIRS for batch in texts]
     decoded = (*texts[:2], settings.alone)
@@ -586,15 +591,9 @@ def draw(path: Path, records: Mapping[str, Record], title: str) -> None:
 
 def dilated_cli(
     quick: Quick = False,
-    only: Annotated[
-        Optional[list[str]],
-        typer.Option(help=f"Part to measure: {', '.join(PARTS)}; can be repeated"),
-    ] = None,
+    only: Annotated[Optional[list[str]], only_option(PARTS)] = None,
     repeats: Repeats = None,
-    output: Annotated[
-        Optional[Path],
-        typer.Option(help="JSON file of the results. Default: benchmarks/results/dilated.json"),
-    ] = None,
+    output: Annotated[Optional[Path], output_option("dilated")] = None,
     plot: Plot = None,
     fresh: Fresh = False,
 ) -> None:
@@ -606,23 +605,19 @@ def dilated_cli(
     """
     settings = QUICK if quick else Settings()
     settings = replace(settings, repeats=repeats or settings.repeats)
-    output = output or RESULTS / ("dilated-quick.json" if quick else "dilated.json")
     text, machine = load_text(), machine_facts()
     machine["device"] = "GPU" if prefer_gpu() else "CPU"
     facts = {"machine": machine, "text": describe_text(text), "settings": asdict(settings)}
-    try:
-        results: Results[Record] = Results(output, facts, fresh=fresh)
-        dilated(text, settings, results, only or [])
-    except ValueError as error:
-        msg.fail("Cannot measure", error, exits=1)
-    print_table(HEADER, table_rows(results.records), "lllllrrr")
-    msg.good("Wrote the times", output)
-    if can_plot():
-        plot = plot or output.with_suffix(".png")
-        draw(plot, results.records, f"{machine['cpu']}, {machine['device']}; {text.name}")
-        msg.good("Drew them", plot)
-    else:
-        msg.warn(NO_PLOTS)
+    title = f"{machine['cpu']}, {machine['device']}; {text.name}"
+    run_benchmark(
+        choose_output(output, "dilated", quick=quick),
+        plot,
+        facts,
+        fresh=fresh,
+        measure=lambda results: dilated(text, settings, results, only or []),
+        show=lambda records: print_table(HEADER, table_rows(records), "lllllrrr"),
+        draw=partial(draw, title=title),
+    )
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import tracemalloc
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Annotated, Optional, TypedDict
@@ -14,9 +15,9 @@ import numpy
 import typer
 from spacy.tokens import Doc
 from thinc.api import Model, fix_random_seed
-from tqdm import tqdm
 from wasabi import msg
 
+from benchmarks.common.command import run_benchmark
 from benchmarks.common.figures import new_figure, save_figure
 from benchmarks.common.layers import (
     ATTRS,
@@ -29,9 +30,17 @@ from benchmarks.common.layers import (
     training_step,
     with_tok2vec,
 )
-from benchmarks.common.options import NO_PLOTS, Fresh, Plot, Quick, Repeats, can_plot
-from benchmarks.common.paths import RESULTS
-from benchmarks.common.results import Results, machine_facts
+from benchmarks.common.options import (
+    Fresh,
+    Plot,
+    Quick,
+    Repeats,
+    check_only,
+    choose_output,
+    only_option,
+    output_option,
+)
+from benchmarks.common.results import Results, machine_facts, measure_missing
 from benchmarks.common.tables import print_table
 from benchmarks.common.text import Text, count_types, describe_text, load_text
 from benchmarks.common.timing import Step, limit_threads, list_times, time_rounds
@@ -135,19 +144,15 @@ def scaling(text: Text, settings: Settings, results: Results[Record], only: Sequ
     Raises ValueError for an axis that is none of ours.
     """
     known = [*settings.axes, MILLION]
-    if unknown := sorted(set(only) - set(known)):
-        raise ValueError(f"--only takes {', '.join(known)}, was given {', '.join(unknown)}.")
+    check_only(only, known)
     values = {**settings.axes, MILLION: [settings.million]}
-    todo = [
-        (axis, value)
+    cases = {
+        f"{axis}/{value}": (axis, value)
         for axis in known
         for value in values[axis]
-        if (not only or axis in only) and f"{axis}/{value}" not in results.records
-    ]
-    bar = tqdm(todo, unit="point")
-    for axis, value in bar:
-        bar.set_postfix_str(f"{axis} {value:,}")
-        results.add(f"{axis}/{value}", measure(axis, value, text, settings))
+        if not only or axis in only
+    }
+    measure_missing(results, cases, lambda case: measure(*case, text, settings))
     results.write(summary=summarise(results.records))
 
 
@@ -315,6 +320,17 @@ def table_rows(records: Mapping[str, Record]) -> list[tuple[str, ...]]:
     return rows
 
 
+def show(records: Mapping[str, Record]) -> None:
+    """Print the table and the summary."""
+    print_table(HEADER, table_rows(records), "lrlrrrrr")
+    summary = summarise(records)
+    msg.text("Time grows with tokens to the power of:")
+    msg.table(summary["exponent"])
+    if summary["memory"]:
+        msg.text(f"Our temporary memory by spaCy's, longest doc (our target: {MEMORY_TARGET}):")
+        msg.table(summary["memory"])
+
+
 def draw(path: Path, records: Mapping[str, Record], title: str) -> None:
     """Draw time, and memory below it, along each axis."""
     panels: dict[str, list[Record]] = {}
@@ -365,13 +381,9 @@ def draw(path: Path, records: Mapping[str, Record], title: str) -> None:
 
 def scaling_cli(
     quick: Quick = False,
-    only: Annotated[
-        Optional[list[str]], typer.Option(help=f"Measure {', '.join([*FULL.axes, MILLION])}")
-    ] = None,
+    only: Annotated[Optional[list[str]], only_option([*FULL.axes, MILLION])] = None,
     repeats: Repeats = None,
-    output: Annotated[
-        Optional[Path], typer.Option(help="JSON file, benchmarks/results/scaling.json if not given")
-    ] = None,
+    output: Annotated[Optional[Path], output_option("scaling")] = None,
     plot: Plot = None,
     fresh: Fresh = False,
 ) -> None:
@@ -383,31 +395,20 @@ def scaling_cli(
     """
     settings = QUICK if quick else FULL
     settings = replace(settings, repeats=repeats or settings.repeats)
-    output = output or RESULTS / ("scaling-quick.json" if quick else "scaling.json")
     text, machine = load_text(), machine_facts()
     facts = {"machine": machine, "text": describe_text(text), "settings": asdict(settings)}
-    if not can_plot():
-        msg.warn(NO_PLOTS)
-    try:
-        results = Results[Record](output, facts, fresh=fresh)
-        scaling(text, settings, results, only or [])
-    except ValueError as error:
-        msg.fail("Cannot measure", error, exits=1)
-    print_table(HEADER, table_rows(results.records), "lrlrrrrr")
-    summary = summarise(results.records)
-    msg.text("Time grows with tokens to the power of:")
-    msg.table(summary["exponent"])
-    if summary["memory"]:
-        msg.text(f"Our temporary memory by spaCy's, longest doc (our target: {MEMORY_TARGET}):")
-        msg.table(summary["memory"])
-    msg.good("Wrote the times", output)
-    if can_plot():
-        plot = plot or output.with_suffix(".png")
-        base = asdict(settings.base).items()
-        rest = ", ".join(f"{key} {value:,}" for key, value in base if value is not None)
-        title = f"{machine['cpu']}, 1 thread; {text.name}; where not varied: {rest}"
-        draw(plot, results.records, title)
-        msg.good("Drew them", plot)
+    base = asdict(settings.base).items()
+    rest = ", ".join(f"{key} {value:,}" for key, value in base if value is not None)
+    title = f"{machine['cpu']}, 1 thread; {text.name}; where not varied: {rest}"
+    run_benchmark(
+        choose_output(output, "scaling", quick=quick),
+        plot,
+        facts,
+        fresh=fresh,
+        measure=lambda results: scaling(text, settings, results, only or []),
+        show=show,
+        draw=partial(draw, title=title),
+    )
 
 
 if __name__ == "__main__":

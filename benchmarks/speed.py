@@ -19,10 +19,10 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import load_config, load_model_from_config
 from thinc.api import fix_random_seed
-from tqdm import tqdm
 from wasabi import msg
 
 from benchmarks.common.bars import Bar, Panel, draw_panels
+from benchmarks.common.command import run_benchmark
 from benchmarks.common.layers import (
     ATTRS,
     OURS,
@@ -34,8 +34,17 @@ from benchmarks.common.layers import (
     spacy_layers,
     training_step,
 )
-from benchmarks.common.options import NO_PLOTS, Fresh, Plot, Quick, Repeats, can_plot
-from benchmarks.common.paths import RESULTS, ROOT, SHARED
+from benchmarks.common.options import (
+    Fresh,
+    Plot,
+    Quick,
+    Repeats,
+    check_only,
+    choose_output,
+    only_option,
+    output_option,
+)
+from benchmarks.common.paths import ROOT, SHARED
 from benchmarks.common.pipelines import (
     accelerate,
     keep_a_core_busy,
@@ -44,7 +53,7 @@ from benchmarks.common.pipelines import (
     text_step,
     update_step,
 )
-from benchmarks.common.results import Results, machine_facts
+from benchmarks.common.results import Results, machine_facts, measure_missing
 from benchmarks.common.tables import judge, print_table, show_ratio
 from benchmarks.common.text import (
     Text,
@@ -187,11 +196,8 @@ def speed(text: Text, settings: Settings, results: Results[Record], only: Sequen
     results (Results[Record]): Where each measurement is written when it is done.
     only (Sequence[str]): Names of LAYERS, PIPELINES and MD to measure; none: all.
     """
-    todo = [m for m in plan(settings, only) if m.name not in results.records]
-    bar = tqdm(todo, unit="measurement")
-    for measurement in bar:
-        bar.set_postfix_str(measurement.name)
-        results.add(measurement.name, measure(measurement, text, settings))
+    cases = {case.name: case for case in plan(settings, only)}
+    measure_missing(results, cases, lambda case: measure(case, text, settings))
 
 
 def plan(settings: Settings, only: Sequence[str]) -> list[Measurement]:
@@ -199,8 +205,7 @@ def plan(settings: Settings, only: Sequence[str]) -> list[Measurement]:
 
     Raises ValueError for a name that is none of ours.
     """
-    if unknown := sorted(set(only) - set(NAMES)):
-        raise ValueError(f"--only takes {', '.join(NAMES)}, was given {', '.join(unknown)}.")
+    check_only(only, NAMES)
     narrow, wide = settings.widths
     groups = [(NAMES, narrow, "short"), (LAYERS, wide, "short"), (LAYERS, narrow, "long")]
     return [
@@ -388,14 +393,9 @@ def draw(path: Path, records: Mapping[str, Record], title: str) -> None:
 
 def speed_cli(
     quick: Quick = False,
-    only: Annotated[
-        Optional[list[str]],
-        typer.Option(help=f"Measure {', '.join(NAMES)}"),
-    ] = None,
+    only: Annotated[Optional[list[str]], only_option(NAMES)] = None,
     repeats: Repeats = None,
-    output: Annotated[
-        Optional[Path], typer.Option(help="JSON file, benchmarks/results/speed.json if not given")
-    ] = None,
+    output: Annotated[Optional[Path], output_option("speed")] = None,
     plot: Plot = None,
     fresh: Fresh = False,
 ) -> None:
@@ -407,26 +407,21 @@ def speed_cli(
     """
     settings = QUICK if quick else Settings()
     settings = replace(settings, repeats=repeats or settings.repeats)
-    output = output or RESULTS / ("speed-quick.json" if quick else "speed.json")
     text = load_text()
     machine = machine_facts()
     facts = {"machine": machine, "text": describe_text(text), "settings": asdict(settings)}
-    if not can_plot():
-        msg.warn(NO_PLOTS)
     if not has_md():
         msg.warn(f"{MD} is skipped: {TRAINED} or {TWEETS} is not there")
-    try:
-        results = Results[Record](output, facts, fresh=fresh)
-        speed(text, settings, results, only or [])
-    except ValueError as error:
-        msg.fail("Cannot measure", error, exits=1)
-    print_table(HEADER, table_rows(results.records), "lrllrrrrrrr")
-    msg.good("Wrote the times", output)
-    if can_plot():
-        plot = plot or output.with_suffix(".png")
-        title = f"{machine['cpu']}, {machine['cores']} cores; {text.name}"
-        draw(plot, results.records, title)
-        msg.good("Drew them", plot)
+    title = f"{machine['cpu']}, {machine['cores']} cores; {text.name}"
+    run_benchmark(
+        choose_output(output, "speed", quick=quick),
+        plot,
+        facts,
+        fresh=fresh,
+        measure=lambda results: speed(text, settings, results, only or []),
+        show=lambda records: print_table(HEADER, table_rows(records), "lrllrrrrrrr"),
+        draw=partial(draw, title=title),
+    )
 
 
 if __name__ == "__main__":

@@ -15,14 +15,14 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import load_config, load_model_from_config, registry
 from thinc.api import fix_random_seed
-from wasabi import msg
 
+from benchmarks.common.command import run_benchmark
 from benchmarks.common.figures import new_figure, save_figure
 from benchmarks.common.layers import count_parameters
-from benchmarks.common.options import NO_PLOTS, Fresh, Plot, Quick, Repeats, can_plot
-from benchmarks.common.paths import RESULTS, ROOT
+from benchmarks.common.options import Fresh, Plot, Quick, Repeats, choose_output, output_option
+from benchmarks.common.paths import ROOT
 from benchmarks.common.pipelines import make_docs
-from benchmarks.common.results import Results, machine_facts
+from benchmarks.common.results import Results, machine_facts, measure_missing
 from benchmarks.common.tables import print_table, show_ratio
 from benchmarks.common.text import (
     count_tokens,
@@ -96,14 +96,12 @@ def textcat(
     folder: Path, docs: Sequence[Doc], settings: Settings, rounds: int, results: Results[Record]
 ) -> None:
     """Measure the steps that the results lack, and write each one when it is done."""
-    missing = [step for step in COLORS if step not in results.records]
-    if not missing:
+    if set(COLORS) <= set(results.records):
         return
     batches = take_batches(docs, partial(take_docs, size=settings.docs), settings.batches)
     pipelines = {arm: build(arm, folder, batches[0], settings) for arm in ARMS}
-    for step in missing:
-        msg.text(f"{step}, {rounds} rounds")
-        results.add(step, measure(step, pipelines, batches, rounds))
+    steps = {step: step for step in COLORS}
+    measure_missing(results, steps, lambda step: measure(step, pipelines, batches, rounds))
 
 
 def build(arm: str, folder: Path, docs: Sequence[Doc], settings: Settings) -> Language:
@@ -220,10 +218,7 @@ def draw(path: Path, records: Mapping[str, Record]) -> None:
 def textcat_cli(
     quick: Quick = False,
     repeats: Repeats = None,
-    output: Annotated[
-        Optional[Path],
-        typer.Option(help="JSON file, benchmarks/results/textcat.json if not given"),
-    ] = None,
+    output: Annotated[Optional[Path], output_option("textcat")] = None,
     plot: Plot = None,
     fresh: Fresh = False,
 ) -> None:
@@ -233,22 +228,20 @@ def textcat_cli(
 
     DOCS: benchmarks/README.md of spacy-multihash
     """
-    output = output or RESULTS / ("textcat-quick.json" if quick else "textcat.json")
     settings, rounds = QUICK if quick else FULL, repeats or (3 if quick else 40)
     with open_corpus() as (name, folder):
         text = read_text(folder / "dev.spacy", f"{name}, dev", "en")
         facts = {"machine": machine_facts(), "text": describe_text(text), "rounds": rounds}
         facts["settings"] = settings._asdict()
-        try:
-            results: Results[Record] = Results(output, facts, fresh=fresh)
-            textcat(folder, text.docs, settings, rounds, results)
-        except ValueError as error:
-            msg.fail("Cannot measure", str(error), exits=1)
-    print_table(HEADER, table_rows(results.records), "llrrr")
-    if can_plot():
-        draw(plot or output.with_suffix(".png"), results.records)
-    else:
-        msg.warn(NO_PLOTS)
+        run_benchmark(
+            choose_output(output, "textcat", quick=quick),
+            plot,
+            facts,
+            fresh=fresh,
+            measure=partial(textcat, folder, text.docs, settings, rounds),
+            show=lambda records: print_table(HEADER, table_rows(records), "llrrr"),
+            draw=draw,
+        )
 
 
 if __name__ == "__main__":

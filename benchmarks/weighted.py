@@ -12,10 +12,9 @@ import typer
 from spacy.tokens import Doc
 from thinc.api import Adam, Model, Ops, Optimizer, fix_random_seed
 from thinc.types import FloatsXd
-from tqdm import tqdm
-from wasabi import msg
 
 from benchmarks.common.bars import Bar, draw_bars
+from benchmarks.common.command import run_benchmark
 from benchmarks.common.figures import new_figure, save_figure
 from benchmarks.common.layers import (
     ATTRS,
@@ -25,9 +24,8 @@ from benchmarks.common.layers import (
     random_gradients,
     training_step,
 )
-from benchmarks.common.options import NO_PLOTS, Fresh, Plot, Quick, Repeats, can_plot
-from benchmarks.common.paths import RESULTS
-from benchmarks.common.results import Results, machine_facts
+from benchmarks.common.options import Fresh, Plot, Quick, Repeats, choose_output, output_option
+from benchmarks.common.results import Results, machine_facts, measure_missing
 from benchmarks.common.tables import print_table, show_ratio
 from benchmarks.common.text import Text, describe_text, load_text, take_batches, take_tokens
 from benchmarks.common.timing import (
@@ -98,10 +96,8 @@ QUICK = [
 
 def weighted(text: Text, cases: Sequence[Case], rounds: int, results: Results[Record]) -> None:
     """Measure the cases that the results lack, and write each one when it is done."""
-    bar = tqdm([case for case in cases if case.name not in results.records], unit="case")
-    for case in bar:
-        bar.set_postfix_str(case.name)
-        results.add(case.name, measure(case, text, rounds))
+    named = {case.name: case for case in cases}
+    measure_missing(results, named, lambda case: measure(case, text, rounds))
 
 
 def measure(case: Case, text: Text, rounds: int) -> Record:
@@ -205,10 +201,7 @@ def draw(path: Path, records: Mapping[str, Record]) -> None:
 def weighted_cli(
     quick: Quick = False,
     repeats: Repeats = None,
-    output: Annotated[
-        Optional[Path],
-        typer.Option(help="JSON file, benchmarks/results/weighted.json if not given"),
-    ] = None,
+    output: Annotated[Optional[Path], output_option("weighted")] = None,
     plot: Plot = None,
     fresh: Fresh = False,
 ) -> None:
@@ -218,19 +211,17 @@ def weighted_cli(
 
     DOCS: benchmarks/README.md of spacy-multihash
     """
-    output = output or RESULTS / ("weighted-quick.json" if quick else "weighted.json")
     text, rounds = load_text(), repeats or (3 if quick else 40)
     facts = {"machine": machine_facts(), "text": describe_text(text), "rounds": rounds}
-    try:
-        results: Results[Record] = Results(output, facts, fresh=fresh)
-        weighted(text, QUICK if quick else CASES, rounds, results)
-    except ValueError as error:
-        msg.fail("Cannot measure", str(error), exits=1)
-    print_table(HEADER, table_rows(results.records), "lrrrrlr")
-    if can_plot():
-        draw(plot or output.with_suffix(".png"), results.records)
-    else:
-        msg.warn(NO_PLOTS)
+    run_benchmark(
+        choose_output(output, "weighted", quick=quick),
+        plot,
+        facts,
+        fresh=fresh,
+        measure=lambda results: weighted(text, QUICK if quick else CASES, rounds, results),
+        show=lambda records: print_table(HEADER, table_rows(records), "lrrrrlr"),
+        draw=draw,
+    )
 
 
 if __name__ == "__main__":

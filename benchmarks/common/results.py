@@ -3,13 +3,15 @@
 import json
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from threadpoolctl import threadpool_info
+from tqdm import tqdm
 
+CaseT = TypeVar("CaseT")
 RecordT = TypeVar("RecordT")
 
 
@@ -68,6 +70,21 @@ class Results(Generic[RecordT]):
     def write(self, **summary: object) -> None:
         """Write the file, with what follows from the records."""
         write_json(self.path, {**self.facts, **summary, "results": self.records})
+
+
+def measure_missing(
+    results: Results[RecordT], cases: Mapping[str, CaseT], measure: Callable[[CaseT], RecordT]
+) -> None:
+    """Measure the cases that the results lack, and write each when it is done.
+
+    results (Results[RecordT]): The results, to which each record is added.
+    cases (Mapping[str, CaseT]): The cases, by their names in the results.
+    measure (Callable[[CaseT], RecordT]): Measures one case.
+    """
+    bar = tqdm([name for name in cases if name not in results.records], unit="case")
+    for name in bar:
+        bar.set_postfix_str(name)
+        results.add(name, measure(cases[name]))
 
 
 def write_json(path: Path, data: object) -> None:

@@ -13,6 +13,7 @@ import spacy
 from spacy.tokens import Doc, DocBin
 
 from benchmarks import scaling, speed, textcat, token_types, weighted
+from benchmarks.common import command
 from benchmarks.common import text as text_module
 from benchmarks.common.layers import OURS, SPACY
 from benchmarks.common.results import Results
@@ -254,7 +255,7 @@ def test_missing_matplotlib_is_said(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(module, "can_plot", lambda: False)
+    monkeypatch.setattr(command, "can_plot", lambda: False)
     if module is speed:
         run_speed(tmp_path / "x.json", "embed-predict")
     else:
@@ -283,7 +284,7 @@ def test_scaling_estimates_what_does_not_fit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(scaling, "available_bytes", lambda: 0)
-    monkeypatch.setattr(scaling, "can_plot", lambda: False)
+    monkeypatch.setattr(command, "can_plot", lambda: False)
     data = run_scaling(tmp_path / "scaling.json", "million")
     (record,) = data["results"].values()
     assert record["times_ms"] == record["temporary_bytes"] == {}

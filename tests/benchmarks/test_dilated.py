@@ -10,6 +10,7 @@ from spacy.tokens import Doc
 from thinc.api import Ops, get_current_ops
 
 from benchmarks import dilated
+from benchmarks.common import command
 from benchmarks.common.results import Results
 from benchmarks.common.text import Text
 from benchmarks.dilated import CROSS_ENTROPY, DILATED, GREEDY, MAXOUT, NER, SPACY_MAXOUT, Case, Pair
@@ -249,7 +250,7 @@ def test_results_are_drawn(results: Path) -> None:
 def test_missing_matplotlib_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(dilated, "can_plot", lambda: False)
+    monkeypatch.setattr(command, "can_plot", lambda: False)
     run(tmp_path / "x.json", dilated.ENCODER_PREDICT)
     assert "pip install" in capsys.readouterr().out
     assert [path.name for path in tmp_path.iterdir()] == ["x.json"]
