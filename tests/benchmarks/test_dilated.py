@@ -1,31 +1,17 @@
 import json
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy
 import pytest
-import spacy
-from spacy.tokens import Doc
 from thinc.api import Ops, get_current_ops
 
 from benchmarks import dilated
-from benchmarks.common import command
 from benchmarks.common.results import Results
 from benchmarks.common.text import Text
 from benchmarks.dilated import CROSS_ENTROPY, DILATED, GREEDY, MAXOUT, NER, SPACY_MAXOUT, Case, Pair
-from experiments.corpora.sample import make_sentences
 from spacy_multihash import build_maxout_window_encoder_v1, effective_input_width
-
-PNG = b"\x89PNG\r\n"
-
-
-@pytest.fixture(scope="module")
-def text() -> Text:
-    vocab = spacy.blank("en").vocab
-    sentences = make_sentences(0)["dev"][:40]
-    docs = [Doc(vocab, words=sentence.words, ents=sentence.tags) for sentence in sentences]
-    return Text("tiny", "en", docs)
+from tests.helpers.plots import is_png, needs_matplotlib
 
 
 @pytest.fixture(autouse=True)
@@ -239,21 +225,9 @@ def test_table_says_which_targets_are_met() -> None:
     assert rows[0][4:7] == ("parameters 1,234", "1,000", "5.10 (5.00-5.20)")
 
 
-@pytest.mark.skipif(
-    find_spec("matplotlib") is None,
-    reason="matplotlib is not installed: pip install 'spacy-multihash[plots]'",
-)
+@needs_matplotlib
 def test_results_are_drawn(results: Path) -> None:
-    assert results.with_suffix(".png").read_bytes().startswith(PNG)
-
-
-def test_missing_matplotlib_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(command, "can_plot", lambda: False)
-    run(tmp_path / "x.json", dilated.ENCODER_PREDICT)
-    assert "pip install" in capsys.readouterr().out
-    assert [path.name for path in tmp_path.iterdir()] == ["x.json"]
+    assert is_png(results.with_suffix(".png"))
 
 
 def test_measures_only_what_is_asked_for_and_missing(tmp_path: Path) -> None:
