@@ -6,23 +6,49 @@ import numpy
 import pytest
 from thinc.api import Ops, get_current_ops
 
-from benchmarks import dilated
+from benchmarks.common.layers import count_parameters
 from benchmarks.common.results import Results
 from benchmarks.common.text import Text
-from benchmarks.dilated import CROSS_ENTROPY, DILATED, GREEDY, MAXOUT, NER, SPACY_MAXOUT, Case, Pair
+from benchmarks.dilated import __main__ as command
+from benchmarks.dilated.cases import (
+    BASES,
+    CONSTRAINED,
+    CRF,
+    CROSS_ENTROPY,
+    DECODING,
+    DILATED,
+    ENCODER_PREDICT,
+    ENCODER_TRAIN,
+    EVERY_PASS,
+    GREEDY,
+    INPUT_WIDTH,
+    MAXOUT,
+    NER,
+    PAIRS,
+    QUICK,
+    SPACY_MAXOUT,
+    TRAINING,
+    Case,
+    Pair,
+)
+from benchmarks.dilated.decoding import make_decoding_work, train_decoders
+from benchmarks.dilated.labels import split_labels
+from benchmarks.dilated.measure import Record
+from benchmarks.dilated.table import table_rows
+from benchmarks.dilated.training import make_training_work
 from spacy_multihash import build_maxout_window_encoder_v1, effective_input_width
 from tests.helpers.plots import is_png, needs_matplotlib
 
 
 @pytest.fixture(autouse=True)
 def _tiny_text(text: Text, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dilated, "load_text", lambda: text)
+    monkeypatch.setattr(command, "load_text", lambda: text)
     # what comes after these tests is not to run on a GPU
-    monkeypatch.setattr(dilated, "prefer_gpu", lambda: False)
+    monkeypatch.setattr(command, "prefer_gpu", lambda: False)
 
 
 def run(output: Path, *only: str) -> dict:
-    dilated.dilated_cli(True, list(only), 2, output, None, False)
+    command.dilated_cli(True, list(only), 2, output, None, False)
     return json.loads(output.read_text("utf8"))
 
 
@@ -31,27 +57,24 @@ def results(text: Text, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Measure everything once; give the JSON file."""
     output = tmp_path_factory.mktemp("dilated") / "dilated.json"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dilated, "load_text", lambda: text)
-        patch.setattr(dilated, "prefer_gpu", lambda: False)
+        patch.setattr(command, "load_text", lambda: text)
+        patch.setattr(command, "prefer_gpu", lambda: False)
         run(output)
     return output
 
 
-def records_of(results: Path) -> list[dilated.Record]:
+def records_of(results: Path) -> list[Record]:
     return list(json.loads(results.read_text("utf8"))["results"].values())
 
 
 def test_every_case_has_the_ratios_of_its_arms_to_the_first(results: Path) -> None:
     records = records_of(results)
     assert [record["part"] for record in records] == (
-        [dilated.ENCODER_PREDICT] * 12
-        + [dilated.ENCODER_TRAIN] * 12
-        + [dilated.DECODING] * 6
-        + [dilated.TRAINING] * 2
+        [ENCODER_PREDICT] * 12 + [ENCODER_TRAIN] * 12 + [DECODING] * 6 + [TRAINING] * 2
     )
     for record in records:
         times = {arm: numpy.array(all_) for arm, all_ in record["times_ms"].items()}
-        base = times[dilated.BASES[record["part"]]]
+        base = times[BASES[record["part"]]]
         words = numpy.resize(record["tokens"], 2)
         assert set(times) == set(record["ratio"]) == set(record["arms"])
         for arm, all_ in times.items():
@@ -62,7 +85,7 @@ def test_every_case_has_the_ratios_of_its_arms_to_the_first(results: Path) -> No
 
 
 def test_docs_have_the_words_that_they_are_to_have(results: Path) -> None:
-    records = [r for r in records_of(results) if r["part"] == dilated.ENCODER_PREDICT][:3]
+    records = [r for r in records_of(results) if r["part"] == ENCODER_PREDICT][:3]
     assert [record["text"] for record in records] == ["short docs", "60 words", "100 words"]
     # 2 docs of 60 words and more, 1 of 100: the last sentence of each is whole
     assert all(120 <= tokens < 180 for tokens in records[1]["tokens"])
@@ -73,25 +96,23 @@ def test_encoders_are_measured_with_their_parameters_and_input_widths(results: P
     (record,) = (
         r
         for r in records_of(results)
-        if r["part"] == dilated.ENCODER_TRAIN
-        and r["text"] == "short docs"
-        and r["what"] == dilated.PAIRS[0].name
+        if r["part"] == ENCODER_TRAIN and r["text"] == "short docs" and r["what"] == PAIRS[0].name
     )
-    width = dilated.QUICK.width
+    width = QUICK.width
     maxout = {"parameters": 3 * width * (3 * width + 1) + 2 * width, "input width": 3}
     convolutions = {"parameters": 3 * width * (3 * width + 1), "input width": 9}
     assert record["arms"] == {MAXOUT: maxout, SPACY_MAXOUT: maxout, DILATED: convolutions}
 
 
-@pytest.mark.parametrize("pair", dilated.PAIRS, ids=lambda pair: pair.name)
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
 def test_a_pair_is_alike_in_what_it_says(pair: Pair) -> None:
     def size_of(depth: int) -> float:
-        if pair.alike == dilated.INPUT_WIDTH:
+        if pair.alike == INPUT_WIDTH:
             return 1 + 2 * depth
         encoder = build_maxout_window_encoder_v1(96, 1, 3, depth)
-        return dilated.count_parameters(encoder.initialize())
+        return count_parameters(encoder.initialize())
 
-    if pair.alike == dilated.INPUT_WIDTH:
+    if pair.alike == INPUT_WIDTH:
         assert size_of(pair.depth) == effective_input_width(pair.dilations, pair.repeats, 1)
     else:
         convolutions = 1 + len(pair.dilations) * (1 if pair.share else pair.repeats)
@@ -99,18 +120,18 @@ def test_a_pair_is_alike_in_what_it_says(pair: Pair) -> None:
 
 
 def test_decoders_are_measured_with_the_share_of_entities_they_find(results: Path) -> None:
-    for record in (r for r in records_of(results) if r["part"] == dilated.DECODING):
-        assert list(record["arms"]) == [NER, GREEDY, dilated.CONSTRAINED, dilated.CRF]
+    for record in (r for r in records_of(results) if r["part"] == DECODING):
+        assert list(record["arms"]) == [NER, GREEDY, CONSTRAINED, CRF]
         for shares in record["arms"].values():
             assert 0 <= shares["entity share"] <= 1
             assert 0.05 < shares["of text"] < 0.5
 
 
 def test_decoders_get_the_same_vectors_and_docs_without_entities(text: Text) -> None:
-    settings = replace(dilated.QUICK, steps=1)
-    nlp = dilated.train_decoders(text, settings, 4)
-    case = Case(dilated.DECODING, None, 4, settings.texts[0])
-    work = dilated.make_decoding_work(case, text, settings, nlp)
+    settings = replace(QUICK, steps=1)
+    nlp = train_decoders(text, settings, 4)
+    case = Case(DECODING, None, 4, settings.texts[0])
+    work = make_decoding_work(case, text, settings, nlp)
     batches = [work.steps[arm](1).args[1] for arm in (NER, GREEDY)]  # type: ignore[attr-defined]
     for doc, other in zip(*batches, strict=True):
         numpy.testing.assert_array_equal(doc.tensor, other.tensor)
@@ -119,10 +140,10 @@ def test_decoders_get_the_same_vectors_and_docs_without_entities(text: Text) -> 
 
 @pytest.mark.parametrize("alone", [False, True])
 def test_decoders_tag_all_docs(text: Text, alone: bool) -> None:
-    settings = replace(dilated.QUICK, steps=1)
-    nlp = dilated.train_decoders(text, settings, 4)
+    settings = replace(QUICK, steps=1)
+    nlp = train_decoders(text, settings, 4)
     batches = settings.alone if alone else settings.texts[0]
-    work = dilated.make_decoding_work(Case(dilated.DECODING, None, 4, batches), text, settings, nlp)
+    work = make_decoding_work(Case(DECODING, None, 4, batches), text, settings, nlp)
     for step in work.steps.values():
         run_step = step(0)
         run_step()
@@ -131,9 +152,9 @@ def test_decoders_tag_all_docs(text: Text, alone: bool) -> None:
 
 
 def test_training_steps_change_the_weights_of_every_pipeline(text: Text) -> None:
-    case = Case(dilated.TRAINING, None, 4, dilated.QUICK.texts[0])
-    work = dilated.make_training_work(case, text, dilated.QUICK)
-    assert list(work.steps) == [NER, CROSS_ENTROPY, dilated.CRF, dilated.EVERY_PASS]
+    case = Case(TRAINING, None, 4, QUICK.texts[0])
+    work = make_training_work(case, text, QUICK)
+    assert list(work.steps) == [NER, CROSS_ENTROPY, CRF, EVERY_PASS]
     for arm, step in work.steps.items():
         update = step(0)
         nlp = update.func.__self__  # type: ignore[attr-defined]
@@ -144,8 +165,8 @@ def test_training_steps_change_the_weights_of_every_pipeline(text: Text) -> None
 
 
 def test_training_arms_are_what_their_names_say(text: Text) -> None:
-    case = Case(dilated.TRAINING, None, 18, dilated.QUICK.texts[0])
-    work = dilated.make_training_work(case, text, dilated.QUICK)
+    case = Case(TRAINING, None, 18, QUICK.texts[0])
+    work = make_training_work(case, text, QUICK)
     pipelines = {
         arm: step(0).func.__self__  # type: ignore[attr-defined]
         for arm, step in work.steps.items()
@@ -153,9 +174,9 @@ def test_training_arms_are_what_their_names_say(text: Text) -> None:
     tagger = pipelines[CROSS_ENTROPY].get_pipe(CROSS_ENTROPY)
     assert len(tagger.labels) == len(pipelines[NER].get_pipe(NER).labels) == 18
     assert not tagger.learns_transitions
-    assert pipelines[dilated.CRF].get_pipe(dilated.CRF).learns_transitions
+    assert pipelines[CRF].get_pipe(CRF).learns_transitions
     assert pipelines[CROSS_ENTROPY].pipe_names == ["tok2vec", CROSS_ENTROPY]
-    assert pipelines[dilated.EVERY_PASS].pipe_names == [dilated.EVERY_PASS]
+    assert pipelines[EVERY_PASS].pipe_names == [EVERY_PASS]
     names = [node.name for node in pipelines[NER].get_pipe("tok2vec").model.walk()]
     assert names.count("maxout_window_encoder") == 1
     names = [node.name for node in pipelines[CROSS_ENTROPY].get_pipe("tok2vec").model.walk()]
@@ -164,7 +185,7 @@ def test_training_arms_are_what_their_names_say(text: Text) -> None:
 
 @pytest.mark.parametrize("number", [4, 7, 18])
 def test_labels_are_split_into_as_many_as_asked_for(text: Text, number: int) -> None:
-    docs = dilated.split_labels(text.docs, number)
+    docs = split_labels(text.docs, number)
     assert len({ent.label_ for doc in docs for ent in doc.ents}) == number
     for doc, other in zip(text.docs, docs, strict=True):
         assert [(e.start, e.end) for e in doc.ents] == [(e.start, e.end) for e in other.ents]
@@ -176,7 +197,7 @@ def test_labels_are_split_into_as_many_as_asked_for(text: Text, number: int) -> 
 
 def test_labels_of_entities_with_the_same_first_letter_are_the_same(text: Text) -> None:
     split: dict[tuple[str, str], set[str]] = {}
-    for doc, other in zip(text.docs, dilated.split_labels(text.docs, 18), strict=True):
+    for doc, other in zip(text.docs, split_labels(text.docs, 18), strict=True):
         for ent, part in zip(doc.ents, other.ents, strict=True):
             split.setdefault((ent.label_, ent.text[0]), set()).add(part.label_)
     assert all(len(labels) == 1 for labels in split.values())
@@ -184,7 +205,7 @@ def test_labels_of_entities_with_the_same_first_letter_are_the_same(text: Text) 
 
 def test_splitting_labels_leaves_the_docs_alone(text: Text) -> None:
     before = [[ent.label_ for ent in doc.ents] for doc in text.docs]
-    dilated.split_labels(text.docs, 18)
+    split_labels(text.docs, 18)
     assert [[ent.label_ for ent in doc.ents] for doc in text.docs] == before
 
 
@@ -194,12 +215,12 @@ def test_splitting_labels_leaves_the_docs_alone(text: Text) -> None:
 )
 def test_labels_that_cannot_be_split_so_are_named(text: Text, number: int, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        dilated.split_labels(text.docs, number)
+        split_labels(text.docs, number)
 
 
-def make_record(part: str, labels: int, arm: str, median: float) -> dilated.Record:
+def make_record(part: str, labels: int, arm: str, median: float) -> Record:
     interval = {"low": median - 0.1, "median": median, "high": median + 0.1}
-    return dilated.Record(
+    return Record(
         part=part,
         what="what",
         text="text",
@@ -214,13 +235,13 @@ def make_record(part: str, labels: int, arm: str, median: float) -> dilated.Reco
 
 def test_table_says_which_targets_are_met() -> None:
     records = [
-        make_record(dilated.DECODING, 18, GREEDY, 5.1),
-        make_record(dilated.DECODING, 18, GREEDY, 4.9),
-        make_record(dilated.DECODING, 4, GREEDY, 4.9),
-        make_record(dilated.DECODING, 18, dilated.CRF, 4.9),
-        make_record(dilated.TRAINING, 4, CROSS_ENTROPY, 1.4),
+        make_record(DECODING, 18, GREEDY, 5.1),
+        make_record(DECODING, 18, GREEDY, 4.9),
+        make_record(DECODING, 4, GREEDY, 4.9),
+        make_record(DECODING, 18, CRF, 4.9),
+        make_record(TRAINING, 4, CROSS_ENTROPY, 1.4),
     ]
-    rows = dilated.table_rows({str(n): record for n, record in enumerate(records)})
+    rows = table_rows({str(n): record for n, record in enumerate(records)})
     assert [row[-1] for row in rows] == ["5.0 met", "5.0 missed", "", "", "1.5 missed"]
     assert rows[0][4:7] == ("parameters 1,234", "1,000", "5.10 (5.00-5.20)")
 
@@ -232,9 +253,9 @@ def test_results_are_drawn(results: Path) -> None:
 
 def test_measures_only_what_is_asked_for_and_missing(tmp_path: Path) -> None:
     output = tmp_path / "dilated.json"
-    first = run(output, dilated.TRAINING)["results"]
-    assert [record["part"] for record in first.values()] == [dilated.TRAINING] * 2
-    second = run(output, dilated.ENCODER_PREDICT, dilated.TRAINING)["results"]
+    first = run(output, TRAINING)["results"]
+    assert [record["part"] for record in first.values()] == [TRAINING] * 2
+    second = run(output, ENCODER_PREDICT, TRAINING)["results"]
     assert {name: second[name] for name in first} == first
     assert len(second) == 2 + 12
 
@@ -248,8 +269,8 @@ def test_refuses_a_part_that_it_does_not_know(
 
 
 def test_encoders_are_measured_on_each_device(ops: Ops, text: Text, tmp_path: Path) -> None:
-    results = Results[dilated.Record](tmp_path / "dilated.json", {})
-    settings = replace(dilated.QUICK, texts=(dilated.QUICK.texts[0],) * 3, repeats=2)
-    dilated.dilated(text, settings, results, [dilated.ENCODER_TRAIN])
+    results = Results[Record](tmp_path / "dilated.json", {})
+    settings = replace(QUICK, texts=(QUICK.texts[0],) * 3, repeats=2)
+    command.dilated(text, settings, results, [ENCODER_TRAIN])
     assert type(ops) is type(get_current_ops())
-    assert len(results.records) == len(dilated.PAIRS)
+    assert len(results.records) == len(PAIRS)
