@@ -1,0 +1,78 @@
+"""The command: python -m benchmarks.scaling."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from benchmarks.common.command import run_benchmark
+from benchmarks.common.options import (
+    Fresh,
+    Plot,
+    Quick,
+    Repeats,
+    choose_output,
+    only_option,
+    output_option,
+)
+from benchmarks.common.results import Results, machine_facts, measure_missing
+from benchmarks.common.text import Text, describe_text, load_text
+from benchmarks.scaling.cases import FULL, MILLION, QUICK, Settings, plan
+from benchmarks.scaling.measure import Record, measure
+from benchmarks.scaling.plot import draw
+from benchmarks.scaling.summary import summarise
+from benchmarks.scaling.table import show
+
+
+def scaling(text: Text, settings: Settings, results: Results[Record], only: Sequence[str]) -> None:
+    """Measure what the results lack, in one thread.
+
+    text (Text): Gives the words of the docs.
+    settings (Settings): The sizes.
+    results (Results[Record]): Where each point is written when it is done.
+    only (Sequence[str]): Axes to measure, or "million"; none: all.
+
+    Raises ValueError for an axis that is none of ours.
+    """
+    cases = {case.name: case for case in plan(settings, only)}
+    measure_missing(results, cases, lambda case: measure(case, text, settings))
+    results.write(summary=summarise(results.records))
+
+
+def scaling_cli(
+    quick: Quick = False,
+    only: Annotated[Optional[list[str]], only_option([*FULL.axes, MILLION])] = None,
+    repeats: Repeats = None,
+    output: Annotated[Optional[Path], output_option("scaling")] = None,
+    plot: Plot = None,
+    fresh: Fresh = False,
+) -> None:
+    """Compare how the cost of spaCy's layers and of ours grows, in one thread, and draw it.
+
+    A run that was stopped goes on where it was when it is started again.
+
+    DOCS: benchmarks/README.md of spacy-multihash
+    """
+    settings = QUICK if quick else FULL
+    settings = replace(settings, repeats=repeats or settings.repeats)
+    text, machine = load_text(), machine_facts()
+    facts = {"machine": machine, "text": describe_text(text), "settings": asdict(settings)}
+    base = asdict(settings.base).items()
+    rest = ", ".join(f"{key} {value:,}" for key, value in base if value is not None)
+    title = f"{machine['cpu']}, 1 thread; {text.name}; where not varied: {rest}"
+    run_benchmark(
+        choose_output(output, "scaling", quick=quick),
+        plot,
+        facts,
+        fresh=fresh,
+        measure=lambda results: scaling(text, settings, results, only or []),
+        show=show,
+        draw=partial(draw, title=title),
+    )
+
+
+if __name__ == "__main__":
+    typer.run(scaling_cli)

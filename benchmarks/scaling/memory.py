@@ -1,0 +1,49 @@
+"""Memory of calls and of models."""
+
+import os
+import tracemalloc
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy
+from thinc.api import Model
+
+
+def available_bytes() -> int:
+    """Find how much memory is free."""
+    if "SC_AVPHYS_PAGES" not in os.sysconf_names:
+        # Neither Linux nor like it: as much as most machines have.
+        return 8 * 10**9
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def temporary_bytes(run: Callable[[], object]) -> int:
+    """Find the largest memory of numpy and Python during a call, beyond input and result.
+
+    In a thread of its own, which finds none of the buffers that earlier calls have left.
+    """
+
+    def trace() -> int:
+        tracemalloc.start()
+        try:
+            before = tracemalloc.get_traced_memory()[0]
+            result = run()
+            return tracemalloc.get_traced_memory()[1] - before - count_bytes(result)
+        finally:
+            tracemalloc.stop()
+
+    with ThreadPoolExecutor(1) as executor:
+        return executor.submit(trace).result()
+
+
+def count_bytes(result: object) -> int:
+    """Add up the arrays in a result."""
+    if isinstance(result, (list, tuple)):
+        return sum(count_bytes(part) for part in result)
+    return result.nbytes if isinstance(result, numpy.ndarray) else 0
+
+
+def model_bytes(model: Model) -> int:
+    """Add up the weights of a model."""
+    params = [(node, name) for node in model.walk() for name in node.param_names]
+    return sum(node.get_param(name).nbytes for node, name in params)
