@@ -4,24 +4,30 @@ from pathlib import Path
 import pytest
 import spacy
 
-from benchmarks import speed
 from benchmarks.common.layers import OURS, SPACY
 from benchmarks.common.text import Text
+from benchmarks.common.timing import ALL, ONE
+from benchmarks.speed import __main__ as command
+from benchmarks.speed.cases import LAYERS, LIMIT, PIPELINES
+from benchmarks.speed.measure import Record
+from benchmarks.speed.pipelines import accelerate
+from benchmarks.speed.table import table_rows
+from benchmarks.speed.targets import find_target
 from tests.helpers.plots import is_png, needs_matplotlib
 
 
 @pytest.fixture(autouse=True)
 def _tiny_text(text: Text, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(speed, "load_text", lambda: text)
+    monkeypatch.setattr(command, "load_text", lambda: text)
 
 
 def run_speed(output: Path, *only: str, fresh: bool = False) -> dict:
-    speed.speed_cli(True, list(only), 2, output, None, fresh)
+    command.speed_cli(True, list(only), 2, output, None, fresh)
     return json.loads(output.read_text("utf8"))
 
 
 def test_speed_writes_times_of_both_arms_for_every_layer(tmp_path: Path) -> None:
-    data = run_speed(tmp_path / "speed.json", *speed.LAYERS)
+    data = run_speed(tmp_path / "speed.json", *LAYERS)
     assert {"machine", "text", "settings", "results"} == set(data)
     assert data["text"] == {"name": "tiny", "lang": "en", **data["text"]}
     assert {"cpu", "cores", "python", "numpy", "spacy", "thinc", "numpy_blas"} <= set(
@@ -31,18 +37,18 @@ def test_speed_writes_times_of_both_arms_for_every_layer(tmp_path: Path) -> None
     assert len(data["results"]) == 36
     for name, record in data["results"].items():
         limited = record["what"] in ("encoder-predict", "tok2vec-predict")
-        assert set(record["times_ms"]) == {SPACY, OURS} | ({speed.LIMIT} if limited else set())
+        assert set(record["times_ms"]) == {SPACY, OURS} | ({LIMIT} if limited else set())
         assert all(len(times) == 2 and min(times) > 0 for times in record["times_ms"].values())
         assert record["ratio"]["low"] <= record["ratio"]["median"] <= record["ratio"]["high"], name
         assert set(record["share"]) == ({SPACY, OURS} if limited else set())
         assert min(record["tokens_per_second"].values()) > 0
-        assert record["threads"] == speed.ALL or record["num_threads"] == 1
+        assert record["threads"] == ALL or record["num_threads"] == 1
 
 
 def test_speed_measures_pipelines(tmp_path: Path) -> None:
-    data = run_speed(tmp_path / "speed.json", *speed.PIPELINES)
+    data = run_speed(tmp_path / "speed.json", *PIPELINES)
     assert [(r["what"], r["threads"]) for r in data["results"].values()] == [
-        (what, threads) for what in speed.PIPELINES for threads in (speed.ONE, speed.ALL)
+        (what, threads) for what in PIPELINES for threads in (ONE, ALL)
     ]
 
 
@@ -65,13 +71,13 @@ def test_speed_refuses_what_it_does_not_know(
 
 def test_speed_refuses_a_pipeline_that_accelerate_leaves_alone() -> None:
     with pytest.raises(ValueError, match="Not all layers of the pipeline were accelerated"):
-        speed.accelerate(spacy.blank("en"))
+        accelerate(spacy.blank("en"))
 
 
-def make_record(what: str, threads: str, median: float) -> speed.Record:
+def make_record(what: str, threads: str, median: float) -> Record:
     interval = {"low": median - 0.1, "median": median, "high": median + 0.1}
     share = {SPACY: interval, OURS: interval} if what == "encoder-predict" else {}
-    return speed.Record(
+    return Record(
         what=what,
         width=96,
         text="short",
@@ -87,12 +93,12 @@ def make_record(what: str, threads: str, median: float) -> speed.Record:
 
 def test_speed_table_says_which_targets_are_met() -> None:
     records = [
-        make_record("tok2vec-predict", speed.ONE, 2.6),
-        make_record("tok2vec-predict", speed.ALL, 2.6),
-        make_record("encoder-predict", speed.ONE, 0.7),
-        make_record("encoder-predict", speed.ALL, 0.7),
+        make_record("tok2vec-predict", ONE, 2.6),
+        make_record("tok2vec-predict", ALL, 2.6),
+        make_record("encoder-predict", ONE, 0.7),
+        make_record("encoder-predict", ALL, 0.7),
     ]
-    rows = speed.table_rows({str(n): record for n, record in enumerate(records)})
+    rows = table_rows({str(n): record for n, record in enumerate(records)})
     assert [(row[7], row[10]) for row in rows] == [
         ("2.5 met", ""),
         ("4.0 missed", ""),
@@ -102,10 +108,10 @@ def test_speed_table_says_which_targets_are_met() -> None:
 
 
 def test_speed_has_no_target_for_other_widths_and_long_docs() -> None:
-    record = make_record("tok2vec-predict", speed.ONE, 2.6)
-    assert speed.find_target(record, "ratio") == 2.5
-    assert speed.find_target({**record, "width": 256}, "ratio") is None
-    assert speed.find_target({**record, "text": "long"}, "ratio") is None
+    record = make_record("tok2vec-predict", ONE, 2.6)
+    assert find_target(record, "ratio") == 2.5
+    assert find_target({**record, "width": 256}, "ratio") is None
+    assert find_target({**record, "text": "long"}, "ratio") is None
 
 
 @needs_matplotlib

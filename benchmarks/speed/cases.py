@@ -1,0 +1,82 @@
+"""What is measured: layers, pipelines, sizes and cases."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from benchmarks.common.options import check_only
+from benchmarks.common.paths import SHARED
+from benchmarks.common.timing import ALL, ONE
+
+TRAINED = SHARED / "pipelines" / "en_core_web_md-3.7.1"
+TWEETS = SHARED / "datasets" / "wnut17" / "emerging.dev.conll"
+LAYERS = [
+    f"{layer}-{step}" for layer in ("embed", "encoder", "tok2vec") for step in ("predict", "train")
+]
+PIPELINES = ["pipeline-predict", "pipeline-train"]
+# The same while another process keeps a core busy, and in two processes.
+LOADED, N_PROCESS = "-loaded", "-n_process=2"
+HARD = ["pipeline-predict" + LOADED, "pipeline-train" + LOADED, "pipeline-predict" + N_PROCESS]
+MD = "en_core_web_md"
+NAMES = [*LAYERS, *PIPELINES, *HARD, MD]
+LIMIT = "bare products"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How large everything is.
+
+    widths: The first is measured in full, the other for the layers alone.
+    depth: Layers of the encoder.
+    repeats: Rounds of a case.
+    docs, long_docs: Docs of a batch that is predicted, short and long.
+    words: Words of a training batch, and of a long doc, at least.
+    batches: How many batches the rounds take in turn.
+    """
+
+    widths: tuple[int, int] = (96, 256)
+    depth: int = 8
+    repeats: int = 20
+    docs: int = 256
+    long_docs: int = 16
+    words: int = 1000
+    batches: int = 4
+
+
+QUICK = Settings((16, 24), depth=2, repeats=3, docs=8, long_docs=2, words=60, batches=2)
+
+
+class Case(NamedTuple):
+    """One thing to measure."""
+
+    what: str
+    width: int
+    text: str
+    threads: str
+
+    @property
+    def name(self) -> str:
+        """Name it in the results."""
+        return f"{self.what}/width{self.width}/{self.text}/{self.threads.replace(' ', '-')}"
+
+
+def plan(settings: Settings, only: Sequence[str]) -> list[Case]:
+    """List the measurements.
+
+    Raises ValueError for a name that is none of ours.
+    """
+    check_only(only, NAMES)
+    narrow, wide = settings.widths
+    groups = [(NAMES, narrow, "short"), (LAYERS, wide, "short"), (LAYERS, narrow, "long")]
+    return [
+        Case(what, width, text, threads)
+        for whats, width, text in groups
+        for what in whats
+        if (not only or what in only) and (what != MD or has_md())
+        for threads in ([ALL] if what in HARD else [ONE, ALL])
+    ]
+
+
+def has_md() -> bool:
+    """Say whether the trained pipeline and its text are there."""
+    return TRAINED.is_dir() and TWEETS.is_file()

@@ -1,0 +1,96 @@
+"""Pipelines that are timed."""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Optional, Union
+
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.util import load_config, load_model_from_config
+from thinc.api import fix_random_seed
+
+import spacy_multihash
+from benchmarks.common.layers import OURS, SPACY
+from benchmarks.common.paths import ROOT
+from benchmarks.common.pipelines import make_examples, update_step
+from benchmarks.common.text import Text, count_tokens
+from benchmarks.common.timing import Step
+from benchmarks.speed.cases import N_PROCESS, TRAINED, TWEETS, Case, Settings
+from benchmarks.speed.work import Work, make_batches
+
+CONFIG = ROOT / "configs" / "ablation" / "spacy_multi_hash_embed.cfg"
+
+
+def make_pipeline_work(case: Case, text: Text, settings: Settings) -> Work:
+    """Set up tok2vec and ner, with spaCy's parser in both arms and equal initial weights."""
+    train = case.what.startswith("pipeline-train")
+    n_process = 2 if case.what.endswith(N_PROCESS) else 1
+    batches = make_batches(text.docs, long=False, train=train, settings=settings)
+    overrides = {
+        "nlp.lang": text.lang,
+        "components.tok2vec.model.encode.width": case.width,
+        "components.tok2vec.model.encode.depth": settings.depth,
+    }
+    pipelines: dict[str, Language] = {}
+    for arm in (SPACY, OURS):
+        fix_random_seed(0)
+        nlp = load_model_from_config(load_config(CONFIG, overrides=overrides))
+        nlp.initialize(partial(make_examples, nlp, text.docs))
+        pipelines[arm] = nlp
+    accelerate(pipelines[OURS])
+    make_step: Callable[[Language, Sequence[Sequence[Doc]]], Step]
+    make_step = update_step if train else partial(pipe_step, n_process=n_process)
+    steps = {arm: make_step(nlp, batches) for arm, nlp in pipelines.items()}
+    return Work(steps, [count_tokens(batch) for batch in batches])
+
+
+def make_md_work(settings: Settings) -> Work:
+    """Set up spaCy's trained English pipeline, from text to annotation, before and after."""
+    pipelines = {SPACY: spacy.load(TRAINED), OURS: spacy.load(TRAINED)}
+    accelerate(pipelines[OURS])
+    tweets = TWEETS.read_text("utf8").replace("\n\t\n", "\n\n").strip().split("\n\n")
+    texts = [" ".join(row.split("\t")[0] for row in tweet.split("\n")) for tweet in tweets]
+    starts = range(0, len(texts) - settings.docs, settings.docs)
+    batches = [texts[start : start + settings.docs] for start in starts[: settings.batches]]
+    tokenizer = pipelines[SPACY].tokenizer
+    tokens = [sum(len(tokenizer(text)) for text in batch) for batch in batches]
+    return Work({arm: text_step(nlp, batches) for arm, nlp in pipelines.items()}, tokens)
+
+
+def accelerate(nlp: Language) -> None:
+    """Replace spaCy's layers by ours.
+
+    Raises ValueError if one was not, with which the pipeline would be compared with itself.
+    """
+    done = spacy_multihash.accelerate(nlp)
+    if done.left or not done.replaced:
+        raise ValueError(f"Not all layers of the pipeline were accelerated:\n{done}")
+
+
+def pipe_step(nlp: Language, batches: Sequence[Sequence[Doc]], n_process: int = 1) -> Step:
+    """Predict fresh docs without a tokenizer."""
+    size = nlp.batch_size if n_process == 1 else 64
+
+    def prepare(i: int) -> Callable[[], object]:
+        examples = make_examples(nlp, batches[i % len(batches)])
+        docs = [example.predicted for example in examples]
+        return partial(run_pipe, nlp, docs, n_process=n_process, batch_size=size)
+
+    return prepare
+
+
+def text_step(nlp: Language, batches: Sequence[Sequence[str]]) -> Step:
+    """Predict texts."""
+    return lambda i: partial(run_pipe, nlp, batches[i % len(batches)])
+
+
+def run_pipe(
+    nlp: Language,
+    texts: Iterable[Union[str, Doc]],
+    n_process: int = 1,
+    batch_size: Optional[int] = None,
+) -> None:
+    """Predict texts or docs, and forget the predictions."""
+    for _ in nlp.pipe(texts, n_process=n_process, batch_size=batch_size):
+        pass
