@@ -13,7 +13,7 @@ from thinc.api import fix_random_seed
 import spacy_multihash
 from benchmarks.common.layers import OURS, SPACY
 from benchmarks.common.paths import ROOT
-from benchmarks.common.pipelines import make_examples, update_step
+from benchmarks.common.pipelines import make_docs, make_examples, update_step
 from benchmarks.common.text import Text, count_tokens
 from benchmarks.common.timing import Step
 from benchmarks.speed.cases import N_PROCESS, TRAINED, TWEETS, Case, Settings
@@ -73,8 +73,7 @@ def pipe_step(nlp: Language, batches: Sequence[Sequence[Doc]], n_process: int = 
     size = nlp.batch_size if n_process == 1 else 64
 
     def prepare(i: int) -> Callable[[], object]:
-        examples = make_examples(nlp, batches[i % len(batches)])
-        docs = [example.predicted for example in examples]
+        docs = make_docs(nlp, batches[i % len(batches)])
         return partial(run_pipe, nlp, docs, n_process=n_process, batch_size=size)
 
     return prepare
