@@ -16,7 +16,7 @@ from spacy_multihash.inspection.sizes import model_size
 SPACY, OURS = "spaCy", "ours"
 ATTRS: list[Union[str, int]] = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
 ROWS = [5000, 2500, 2500, 2500]
-# "embed", "encoder" and "tok2vec".
+# Models under the names "embed", "encoder" and "tok2vec".
 Layers = dict[str, Model]
 
 
@@ -46,7 +46,10 @@ def with_tok2vec(embed: Model, encoder: Model) -> Layers:
 def check_same_vectors(
     models: Iterable[Model], batch: Sequence[object], *, tolerance: float = 1e-3
 ) -> None:
-    """Raise AssertionError if models predict other vectors of a batch than the first of them."""
+    """Check that models predict the same vectors of a batch.
+
+    Raises AssertionError if one differs from the first of them by more than the tolerance.
+    """
     first, *others = ([to_numpy(vectors) for vectors in m.predict(batch)] for m in models)
     for other in others:
         for expected, vectors in zip(first, other, strict=True):
@@ -60,14 +63,17 @@ def count_parameters(*models: Model) -> int:
 
 
 def predict_step(model: Model, batches: Sequence[object]) -> Step:
-    """Predict the batches in turn."""
+    """Make a step that predicts the batches in turn."""
     return lambda i: partial(model.predict, batches[i % len(batches)])
 
 
 def training_step(
     model: Model, batches: Sequence[object], gradients: Sequence[Sequence[numpy.ndarray]]
 ) -> Step:
-    """Go forward and backward through the batches in turn; no optimizer, weights stay equal."""
+    """Make a step that goes forward and backward through the batches in turn.
+
+    There is no optimizer, so the weights stay equal.
+    """
 
     def forward_backward(batch: object, gradient: Sequence[numpy.ndarray]) -> tuple[object, object]:
         Y, backprop = model.begin_update(batch)

@@ -1,4 +1,4 @@
-"""Whole pipelines as steps that can be timed."""
+"""Docs, examples and training steps of whole pipelines."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -12,7 +12,7 @@ from benchmarks.common.timing import Step
 
 
 def update_step(nlp: Language, batches: Sequence[Sequence[Doc]]) -> Step:
-    """Train on the batches in turn, with Adam."""
+    """Make a step that trains on the batches in turn, with Adam and dropout."""
     optimizer = nlp.create_optimizer()
 
     def prepare(i: int) -> Callable[[], object]:
@@ -24,12 +24,12 @@ def update_step(nlp: Language, batches: Sequence[Sequence[Doc]]) -> Step:
 
 
 def make_docs(nlp: Language, docs: Sequence[Doc]) -> list[Doc]:
-    """Make docs for a pipeline of the words of docs of another vocab, without annotation."""
+    """Copy the words of docs into new docs of a pipeline's vocab."""
     return [Doc(nlp.vocab, words=[token.text for token in doc]) for doc in docs]
 
 
 def make_examples(nlp: Language, docs: Sequence[Doc]) -> list[Example]:
-    """Make examples for a pipeline of the words and entities of docs of another vocab."""
+    """Copy the words and entities of docs into examples of a pipeline's vocab."""
     examples = []
     for doc in docs:
         words = [token.text for token in doc]

@@ -1,4 +1,4 @@
-"""Results as JSON, with the machine that they are of."""
+"""Results in JSON files, with facts about the machine."""
 
 import json
 import os
@@ -16,7 +16,7 @@ RecordT = TypeVar("RecordT")
 
 
 def machine_facts() -> dict[str, object]:
-    """Say where the times were taken."""
+    """Describe the machine and the packages that are measured."""
     packages = ("numpy", "spacy", "thinc", "blis", "spacy-multihash")
     keys = ("internal_api", "version", "architecture", "num_threads")
     blas = [info for info in threadpool_info() if info["user_api"] == "blas"]
@@ -38,16 +38,20 @@ def _cpu_name() -> str:
 
 
 class Results(Generic[RecordT]):
-    """Records in a JSON file, written after each, so that a run that was stopped goes on."""
+    """Records in a JSON file.
+
+    The file is written after each record, so that a stopped run can continue.
+    """
 
     def __init__(self, path: Path, facts: Mapping[str, object], *, fresh: bool = False) -> None:
         """Read the records that are there.
 
-        path (Path): The file, made with the first record.
-        facts (Mapping[str, object]): Machine, text and settings, which all records share.
-        fresh (bool): Leave what is there, and replace it.
+        path (Path): The file. It is written with the first record.
+        facts (Mapping[str, object]): The machine, the text and the settings, which all records
+            share.
+        fresh (bool): Whether to start without the records in the file, and to replace it.
 
-        Raises ValueError if what is there has other facts.
+        Raises ValueError if the file has other facts.
         """
         self.path = path
         self.facts: dict[str, object] = json.loads(json.dumps(facts))
@@ -68,7 +72,7 @@ class Results(Generic[RecordT]):
         self.write()
 
     def write(self, **summary: object) -> None:
-        """Write the file, with what follows from the records."""
+        """Write the file, with a summary of the records if there is one."""
         write_json(self.path, {**self.facts, **summary, "results": self.records})
 
 

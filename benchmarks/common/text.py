@@ -1,4 +1,4 @@
-"""The text that is measured on."""
+"""Texts to measure on, and batches of them."""
 
 import random
 import subprocess
@@ -17,7 +17,7 @@ from benchmarks.common.paths import ROOT, SHARED
 
 
 class Text(NamedTuple):
-    """What the layers run on: short docs of the language, with entities."""
+    """Short docs of a language, and the name of the text."""
 
     name: str
     lang: str
@@ -31,9 +31,9 @@ def run_experiments(*arguments: str) -> None:
 
 
 def load_text(seed: int = 0) -> Text:
-    """Load the first of these that is there, shuffled.
+    """Load CoNLL-2002 Spanish dev, or the project's sample if it is not there. Shuffle the docs.
 
-    CoNLL-2002 Spanish dev in corpus/, the same in ../shared/datasets, the project's own sample.
+    CoNLL is looked for in corpus/, and then in ../shared/datasets.
     """
     path, published = ROOT / "corpus" / "conll-es" / "dev.spacy", SHARED / "datasets"
     with TemporaryDirectory() as folder:
@@ -61,7 +61,7 @@ def read_docs(path: Path, lang: str) -> list[Doc]:
 
 
 def describe_text(text: Text) -> dict[str, object]:
-    """Say what the text is, for the results."""
+    """Describe a text for the results."""
     counts = {"docs": len(text.docs), "tokens": count_tokens(text.docs)}
     return {"name": text.name, "lang": text.lang, **counts, "types": count_types(text.docs)}
 
@@ -72,7 +72,7 @@ def count_tokens(docs: Sequence[Doc]) -> int:
 
 
 def count_types(docs: Sequence[Doc]) -> int:
-    """Count the tokens that are distinct in the embedded attributes, U."""
+    """Count the tokens that differ in their embedded attributes, U."""
     return len(numpy.unique(numpy.concatenate([doc.to_array(ATTRS) for doc in docs]), axis=0))
 
 
@@ -87,7 +87,7 @@ def take_docs(docs: Sequence[Doc], size: int) -> list[Doc]:
 
 
 def take_tokens(docs: Sequence[Doc], size: int) -> list[Doc]:
-    """Take the first docs until there are enough tokens; the last doc may have some more.
+    """Take the first docs that have at least this many tokens together.
 
     Raises ValueError if there are too few.
     """
@@ -100,7 +100,7 @@ def take_tokens(docs: Sequence[Doc], size: int) -> list[Doc]:
 def take_batches(
     docs: Sequence[Doc], take: Callable[[Sequence[Doc]], list[Doc]], number: int
 ) -> list[list[Doc]]:
-    """Take batches one after the other, from the start again when the text is at its end."""
+    """Take batches one after the other, and start again at the end of the text."""
     batches = []
     for _ in range(number):
         batch = take(docs)
@@ -110,7 +110,7 @@ def take_batches(
 
 
 def merge_docs(docs: Sequence[Doc], size: int) -> list[Doc]:
-    """Put docs together to docs of at least this many tokens each; a rest is left out."""
+    """Join docs into docs of at least this many tokens each. The rest at the end is left out."""
     merged = []
     while count_tokens(docs) >= size:
         part = take_tokens(docs, size)
@@ -120,8 +120,8 @@ def merge_docs(docs: Sequence[Doc], size: int) -> list[Doc]:
 
 
 def join_docs(docs: Sequence[Doc]) -> Doc:
-    """Make one doc of the tokens of many."""
+    """Join docs into one."""
     joined = Doc.from_docs(list(docs))
     if joined is None:
-        raise ValueError("A doc is made of one doc or more, was given none.")
+        raise ValueError("Needs one doc or more to join, was given none.")
     return joined

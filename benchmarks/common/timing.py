@@ -1,4 +1,4 @@
-"""Times of two arms in turns, and their ratio."""
+"""Times of arms that run in turns, and their ratios."""
 
 import random
 import time
@@ -15,7 +15,7 @@ from spacy_multihash.compute.blas import num_threads, set_products
 ONE, ALL = "1 thread", "all threads"
 # Milliseconds of each round, by the name of what was timed.
 Times = Mapping[str, numpy.ndarray]
-# Gets the number of the round, prepares, and returns what is timed.
+# Gets the number of the round, prepares what is needed, and returns the call that is timed.
 Step = Callable[[int], Callable[[], object]]
 
 
@@ -36,7 +36,7 @@ class Ratio:
 
 
 def ratio(times: numpy.ndarray, others: numpy.ndarray, *, resamples: int = 2000) -> Ratio:
-    """Divide the times (rounds,) of the same rounds, and estimate the median."""
+    """Estimate the median of times (rounds,) divided by other times of the same rounds."""
     quotients = times / others
     rng = numpy.random.default_rng(0)
     medians = numpy.median(rng.choice(quotients, (resamples, len(quotients))), axis=1)
@@ -47,7 +47,10 @@ def ratio(times: numpy.ndarray, others: numpy.ndarray, *, resamples: int = 2000)
 def time_rounds(
     steps: Mapping[str, Step], *, rounds: int, rng: random.Random, warm_up: int = 2
 ) -> Times:
-    """Time each step once a round, in another order each round, after some rounds to warm up."""
+    """Time each step once in each round, in an order that is drawn anew for each round.
+
+    The rounds to warm up come first, and are not timed.
+    """
     times = {name: numpy.zeros(rounds) for name in steps}
     for i in range(-warm_up, rounds):
         for name in rng.sample(list(steps), len(steps)):
@@ -75,7 +78,10 @@ def words_per_second(words: Sequence[int], times: numpy.ndarray) -> float:
 
 @contextmanager
 def limit_threads(threads: Optional[int]) -> Iterator[int]:
-    """Limit the threads of our products and of every BLAS, or do not; give their number."""
+    """Limit the threads of our matrix products and of every BLAS, and yield their number.
+
+    threads (Optional[int]): The number of threads. None sets no limit.
+    """
     former = set_products("auto" if threads is None else f"auto:{threads}")
     try:
         with threadpool_limits(limits=threads, user_api="blas"):
