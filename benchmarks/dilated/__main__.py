@@ -36,6 +36,8 @@ def dilated(text: Text, settings: Settings, results: Results[Record], only: Sequ
     settings (Settings): The sizes.
     results (Results[Record]): The results, to which each case is added.
     only (Sequence[str]): The parts to measure. None of them means all.
+
+    Raises ValueError for an unknown part.
     """
     trained = cache(partial(train_decoders, text, settings))
     cases = {case.name: case for case in plan(settings, only)}

@@ -28,14 +28,14 @@ from benchmarks.scaling.table import show
 
 
 def scaling(text: Text, settings: Settings, results: Results[Record], only: Sequence[str]) -> None:
-    """Measure what the results lack, in one thread.
+    """Measure the cases that the results lack in one thread, and write each when it is done.
 
-    text (Text): Gives the words of the docs.
+    text (Text): The text whose words the docs have.
     settings (Settings): The sizes.
-    results (Results[Record]): Where each point is written when it is done.
-    only (Sequence[str]): Axes to measure, or "million"; none: all.
+    results (Results[Record]): The results, to which each case is added.
+    only (Sequence[str]): The axes to measure, MILLION among them. None of them means all.
 
-    Raises ValueError for an axis that is none of ours.
+    Raises ValueError for an unknown axis.
     """
     cases = {case.name: case for case in plan(settings, only)}
     measure_missing(results, cases, lambda case: measure(case, text, settings))
@@ -50,9 +50,9 @@ def scaling_cli(
     plot: Plot = None,
     fresh: Fresh = False,
 ) -> None:
-    """Compare how the cost of spaCy's layers and of ours grows, in one thread, and draw it.
+    """Compare how the time and the memory of spaCy's layers and ours grow, in one thread.
 
-    A run that was stopped goes on where it was when it is started again.
+    A stopped run continues where it was when it is started again.
 
     DOCS: benchmarks/README.md of spacy-multihash
     """

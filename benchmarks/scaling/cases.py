@@ -13,9 +13,13 @@ MILLION = "million"
 
 @dataclass(frozen=True)
 class Point:
-    """What is measured together: one doc, and layers of one size.
+    """One doc, and layers of one size.
 
-    vocabulary: Distinct words, made up; None: the text's own.
+    tokens: The number of tokens of the doc.
+    width: The width of the vectors.
+    rows: The number of rows of each table.
+    num_hashes: The number of hash functions.
+    vocabulary: The number of distinct words, which are made up. None takes the words of the text.
     """
 
     tokens: int = 5000
@@ -27,7 +31,14 @@ class Point:
 
 @dataclass(frozen=True)
 class Settings:
-    """The values along each axis, by the field of Point that they are for, and the rest."""
+    """The sizes of everything.
+
+    axes: The values along each axis. An axis is a field of Point.
+    million: The number of tokens of the longest doc.
+    base: The sizes that do not vary.
+    depth: The depth of the encoder.
+    repeats: The number of rounds of a case.
+    """
 
     axes: Mapping[str, Sequence[int]]
     million: int = 1_000_000
@@ -61,7 +72,11 @@ QUICK = Settings(
 
 
 class Case(NamedTuple):
-    """One value along one axis, or the doc of a million tokens."""
+    """One value along one axis, or the longest doc.
+
+    axis: An axis of Settings.axes, or MILLION.
+    value: The value.
+    """
 
     axis: str
     value: int

@@ -24,7 +24,7 @@ from spacy_multihash import build_multi_hash_embed_v1, spacy_seeds
 
 
 def make_doc(text: Text, point: Point) -> Doc:
-    """Make one doc, of the words of the text over and over, or of made up ones."""
+    """Make one doc. It repeats the words of the text, or made-up ones, until it is long enough."""
     if point.vocabulary is None:
         words = [token.text for doc in text.docs for token in doc]
     else:
@@ -33,7 +33,10 @@ def make_doc(text: Text, point: Point) -> Doc:
 
 
 def build_arms(point: Point, depth: int, sample: Sequence[Doc]) -> dict[str, dict[str, Model]]:
-    """Build the layers of both arms; spaCy's has 4 hashes and no other number."""
+    """Build the layers of both arms with the same weights.
+
+    spaCy's embedding always has 4 hash functions. With another number there is only our arm.
+    """
     rows = [point.rows] * len(ATTRS)
     theirs = spacy_layers(point.width, depth=depth, sample=sample, rows=rows)
     ours = our_layers(theirs)
@@ -48,7 +51,10 @@ def build_arms(point: Point, depth: int, sample: Sequence[Doc]) -> dict[str, dic
 def make_steps(
     whats: Sequence[str], arms: Mapping[str, Mapping[str, Model]], doc: Doc
 ) -> dict[str, Step]:
-    """Make what is measured, by its name and the arm's; both encoders get the same vectors."""
+    """Make the steps that are measured, under names such as "tok2vec-predict/ours".
+
+    Both encoders get the same vectors.
+    """
     X = arms[OURS]["embed"].predict([doc])
     return {
         f"{what}/{arm}": _make_step(what, layers, doc, X)
@@ -63,6 +69,6 @@ def _make_step(what: str, layers: Mapping[str, Model], doc: Doc, X: object) -> S
         return predict_step(model, [X if what.startswith("encoder") else [doc]])
     for node in model.walk():
         for name in node.param_names:
-            # Gradients of weights are as large as the weights, and stay: no temporary memory.
+            # The gradients of weights stay after a call, so they are no temporary memory.
             node.inc_grad(name, node.get_param(name) * 0)
     return training_step(model, [[doc]], [random_gradients([doc], model.get_dim("nO"))])

@@ -1,4 +1,4 @@
-"""Times and memory of a point, and its record in the results."""
+"""Times and memory of a case, and its record in the results."""
 
 import random
 from dataclasses import asdict, replace
@@ -14,12 +14,12 @@ from benchmarks.scaling.memory import available_bytes, model_bytes, temporary_by
 
 
 class Record(TypedDict):
-    """A point in the results.
+    """A case in the results.
 
-    times_ms, temporary_bytes: By what was measured, "tok2vec-predict/ours".
-    estimated_bytes: In place of both, what would have taken over half of the memory that was free:
-        a hundred times the temporary memory for a hundredth of the tokens.
-    model_bytes: Weights of the tok2vec layer, by arm.
+    times_ms, temporary_bytes: By step and arm, under names such as "tok2vec-predict/ours".
+    estimated_bytes: The same for steps that would take over half of the free memory, which are not
+        run. It is a hundred times the temporary memory for a hundredth of the tokens.
+    model_bytes: The bytes of the weights of tok2vec, by arm.
     """
 
     axis: str
@@ -33,7 +33,10 @@ class Record(TypedDict):
 
 
 def measure(case: Case, text: Text, settings: Settings) -> Record:
-    """Measure the memory of each layer, then the times in turns; of a million tokens, once."""
+    """Measure the memory of each step, and then the times in turns.
+
+    On the longest doc, each step is timed once, and training steps are left out.
+    """
     axis, value = case
     fix_random_seed(0)
     once = axis == MILLION
@@ -41,7 +44,7 @@ def measure(case: Case, text: Text, settings: Settings) -> Record:
     doc = make_doc(text, point)
     arms = build_arms(point, settings.depth, text.docs[:10])
     for layers in arms.values():
-        # What stays from the first call on is no temporary memory.
+        # What stays after the first call is no temporary memory.
         layers["tok2vec"].predict(text.docs[:1])
     whats = PREDICT if once else [*PREDICT, TRAIN]
     estimated: dict[str, int] = {}

@@ -10,17 +10,17 @@ from thinc.api import Model
 
 
 def available_bytes() -> int:
-    """Find how much memory is free."""
+    """Return how much memory is free."""
     if "SC_AVPHYS_PAGES" not in os.sysconf_names:
-        # Neither Linux nor like it: as much as most machines have.
+        # This system does not say how much is free. Most machines have 8 GB.
         return 8 * 10**9
     return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def temporary_bytes(run: Callable[[], object]) -> int:
-    """Find the largest memory of numpy and Python during a call, beyond input and result.
+    """Measure the peak memory of numpy and Python during a call, beyond its inputs and its result.
 
-    In a thread of its own, which finds none of the buffers that earlier calls have left.
+    The call runs in a thread of its own, where it finds none of the buffers of earlier calls.
     """
 
     def trace() -> int:
@@ -37,13 +37,13 @@ def temporary_bytes(run: Callable[[], object]) -> int:
 
 
 def count_bytes(result: object) -> int:
-    """Add up the arrays in a result."""
+    """Count the bytes of the arrays in a result."""
     if isinstance(result, (list, tuple)):
         return sum(count_bytes(part) for part in result)
     return result.nbytes if isinstance(result, numpy.ndarray) else 0
 
 
 def model_bytes(model: Model) -> int:
-    """Add up the weights of a model."""
+    """Count the bytes of the weights of a model."""
     params = [(node, name) for node in model.walk() for name in node.param_names]
     return sum(node.get_param(name).nbytes for node, name in params)

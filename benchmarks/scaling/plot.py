@@ -26,7 +26,7 @@ LABELS = {
 
 
 def draw(path: Path, records: Mapping[str, Record], title: str) -> None:
-    """Draw time, and memory below it, along each axis."""
+    """Draw the time along each axis, and the memory below it."""
     panels: dict[str, list[Record]] = {}
     for record in records.values():
         axis = "tokens" if record["axis"] == MILLION else record["axis"]

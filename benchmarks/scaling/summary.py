@@ -1,4 +1,4 @@
-"""How costs grow, and our target."""
+"""How time and memory grow, and our target."""
 
 from collections.abc import Mapping
 
@@ -8,15 +8,15 @@ from benchmarks.common.layers import OURS, SPACY
 from benchmarks.scaling.cases import MILLION, PREDICT, TRAIN
 from benchmarks.scaling.measure import Record
 
-# Our target, at most: of spaCy's temporary memory, to predict a doc of a million tokens.
+# Our target: predicting the longest doc takes at most this share of spaCy's temporary memory.
 MEMORY_TARGET = 0.25
 
 
 def summarise(records: Mapping[str, Record]) -> dict[str, dict[str, float]]:
-    """Say how cost grows with tokens, and how our memory compares for the longest doc.
+    """Compute how time grows with tokens, and how much memory the longest doc takes.
 
-    exponent: Slope of log time over log tokens, from 1000 tokens on: 1 is linear.
-    memory: Our temporary memory by spaCy's, of "million".
+    The summary has two parts. "exponent" is the slope of log time over log tokens, from 1000 tokens
+    on, which is 1 for linear time. "memory" is our temporary memory divided by spaCy's.
     """
     exponents, memory = {}, {}
     for name in [f"{what}/{arm}" for what in (*PREDICT, TRAIN) for arm in (SPACY, OURS)]:

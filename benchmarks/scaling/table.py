@@ -17,7 +17,7 @@ HEADER = (
 
 
 def table_rows(records: Mapping[str, Record]) -> list[tuple[str, ...]]:
-    """Make the rows of the table."""
+    """Make the rows of the table, one for each case and layer."""
     rows = []
     for record in records.values():
         used = {**record["temporary_bytes"], **record["estimated_bytes"]}
@@ -37,8 +37,10 @@ def show(records: Mapping[str, Record]) -> None:
     """Print the table and the summary."""
     print_table(HEADER, table_rows(records), "lrlrrrrr")
     summary = summarise(records)
-    msg.text("Time grows with tokens to the power of:")
-    msg.table(summary["exponent"])
+    if summary["exponent"]:
+        msg.text("Time grows with the number of tokens to the power of:")
+        msg.table(summary["exponent"])
     if summary["memory"]:
-        msg.text(f"Our temporary memory by spaCy's, longest doc (our target: {MEMORY_TARGET}):")
+        target = f"our target: at most {MEMORY_TARGET}"
+        msg.text(f"Our temporary memory divided by spaCy's, for the longest doc ({target}):")
         msg.table(summary["memory"])

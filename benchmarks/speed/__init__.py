@@ -1,5 +1,6 @@
-"""Measure spaCy's layers and ours side by side, on the same weights: time, and share of the limit.
+"""Measure how much faster than spaCy's our layers and pipelines are, and how near to the limit.
 
-The limit is the time of the bare matrix products of the encoder, by numpy, into memory that is
-there already: what no implementation of the same function by the same BLAS can beat by much.
+Both arms have the same weights. The limit is the time of the layers' bare matrix products, which
+numpy writes to memory that is there already. With the same BLAS, no implementation of the same
+function can be much faster than that.
 """

@@ -29,12 +29,14 @@ from benchmarks.speed.table import HEADER, table_rows
 
 
 def speed(text: Text, settings: Settings, results: Results[Record], only: Sequence[str]) -> None:
-    """Measure what the results lack.
+    """Measure the cases that the results lack, and write each when it is done.
 
-    text (Text): The text, of which the batches are taken.
+    text (Text): The text from which the batches are taken.
     settings (Settings): The sizes.
-    results (Results[Record]): Where each measurement is written when it is done.
-    only (Sequence[str]): Names of LAYERS, PIPELINES and MD to measure; none: all.
+    results (Results[Record]): The results, to which each case is added.
+    only (Sequence[str]): The names to measure, of NAMES. None of them means all.
+
+    Raises ValueError for an unknown name.
     """
     cases = {case.name: case for case in plan(settings, only)}
     measure_missing(results, cases, lambda case: measure(case, text, settings))
@@ -48,9 +50,9 @@ def speed_cli(
     plot: Plot = None,
     fresh: Fresh = False,
 ) -> None:
-    """Compare spaCy's layers and pipelines with ours on the same weights, and draw the ratios.
+    """Compare the times of spaCy's layers and pipelines with ours, on the same weights.
 
-    A run that was stopped goes on where it was when it is started again.
+    A stopped run continues where it was when it is started again.
 
     DOCS: benchmarks/README.md of spacy-multihash
     """
@@ -60,7 +62,7 @@ def speed_cli(
     machine = machine_facts()
     facts = {"machine": machine, "text": describe_text(text), "settings": asdict(settings)}
     if not has_md():
-        msg.warn(f"{MD} is skipped: {TRAINED} or {TWEETS} is not there")
+        msg.warn(f"{MD} is skipped: {TRAINED} or {TWEETS} does not exist")
     title = f"{machine['cpu']}, {machine['cores']} cores; {text.name}"
     run_benchmark(
         choose_output(output, "speed", quick=quick),

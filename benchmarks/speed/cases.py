@@ -14,7 +14,7 @@ LAYERS = [
     f"{layer}-{step}" for layer in ("embed", "encoder", "tok2vec") for step in ("predict", "train")
 ]
 PIPELINES = ["pipeline-predict", "pipeline-train"]
-# The same while another process keeps a core busy, and in two processes.
+# Endings of names: while another process keeps a core busy, and in two processes.
 LOADED, N_PROCESS = "-loaded", "-n_process=2"
 HARD = ["pipeline-predict" + LOADED, "pipeline-train" + LOADED, "pipeline-predict" + N_PROCESS]
 MD = "en_core_web_md"
@@ -24,14 +24,14 @@ LIMIT = "bare products"
 
 @dataclass(frozen=True)
 class Settings:
-    """How large everything is.
+    """The sizes of everything.
 
-    widths: The first is measured in full, the other for the layers alone.
-    depth: Layers of the encoder.
-    repeats: Rounds of a case.
-    docs, long_docs: Docs of a batch that is predicted, short and long.
-    words: Words of a training batch, and of a long doc, at least.
-    batches: How many batches the rounds take in turn.
+    widths: The widths of the vectors. Only the layers alone are measured with the second.
+    depth: The depth of the encoder.
+    repeats: The number of rounds of a case.
+    docs, long_docs: The number of docs in a batch that is predicted, of short and of long ones.
+    words: The least number of words in a training batch, and in a long doc.
+    batches: The number of batches that the rounds take in turn.
     """
 
     widths: tuple[int, int] = (96, 256)
@@ -47,7 +47,13 @@ QUICK = Settings((16, 24), depth=2, repeats=3, docs=8, long_docs=2, words=60, ba
 
 
 class Case(NamedTuple):
-    """One thing to measure."""
+    """One comparison.
+
+    what: One of NAMES.
+    width: The width of the vectors.
+    text: "short" or "long", for the docs.
+    threads: ONE or ALL.
+    """
 
     what: str
     width: int
@@ -56,14 +62,14 @@ class Case(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Name it in the results."""
+        """Return the name of the case in the results."""
         return f"{self.what}/width{self.width}/{self.text}/{self.threads.replace(' ', '-')}"
 
 
 def plan(settings: Settings, only: Sequence[str]) -> list[Case]:
-    """List the measurements.
+    """List the cases.
 
-    Raises ValueError for a name that is none of ours.
+    Raises ValueError for an unknown name.
     """
     check_only(only, NAMES)
     narrow, wide = settings.widths
@@ -78,5 +84,5 @@ def plan(settings: Settings, only: Sequence[str]) -> list[Case]:
 
 
 def has_md() -> bool:
-    """Say whether the trained pipeline and its text are there."""
+    """Return whether the trained pipeline and its texts are there."""
     return TRAINED.is_dir() and TWEETS.is_file()

@@ -23,7 +23,7 @@ from benchmarks.speed.work import Work, make_batches
 
 
 def make_layer_work(case: Case, text: Text, settings: Settings) -> Work:
-    """Set up an embedding, an encoder or both; ours has the weights of spaCy's."""
+    """Set up an embedding, an encoder or both. Our layers have the weights of spaCy's."""
     layer, train = case.what.split("-")[0], case.what.endswith("train")
     batches = make_batches(text.docs, long=case.text == "long", train=train, settings=settings)
     theirs = spacy_layers(case.width, depth=settings.depth, sample=text.docs[:10])
@@ -44,10 +44,13 @@ def make_layer_work(case: Case, text: Text, settings: Settings) -> Work:
 
 
 def bare_products(width: int, depth: int, tokens: Sequence[int], types: Sequence[int]) -> Step:
-    """Multiply matrices as large as those of the layers, and nothing else.
+    """Make a step that multiplies matrices as large as those of the layers, and nothing else.
 
-    tokens (Sequence[int]): Rows of the encoder's products, of each batch.
-    types (Sequence[int]): Rows of the embedding's, which embeds each type once, or none.
+    width (int): The width of the vectors.
+    depth (int): The depth of the encoder.
+    tokens (Sequence[int]): The number of tokens of each batch, the rows of the encoder's products.
+    types (Sequence[int]): The number of distinct tokens of each batch, the rows of the
+        embedding's products. Empty for an encoder alone.
     """
     rows = max(*tokens, *types, 0)
     nI = max(3, len(ATTRS)) * width

@@ -27,7 +27,11 @@ from benchmarks.speed.pipelines import make_md_work, make_pipeline_work
 
 
 class Record(TypedDict):
-    """A measurement in the results; `ratio` is spaCy's time by ours, a share the limit's by one."""
+    """A case in the results.
+
+    ratio: spaCy's time divided by ours.
+    share: The time of the limit divided by that of each arm, where the limit is known.
+    """
 
     what: str
     width: int
@@ -58,7 +62,7 @@ def measure(case: Case, text: Text, settings: Settings) -> Record:
 
 
 def make_record(case: Case, num_threads: int, tokens: Sequence[int], times: Times) -> Record:
-    """Make the ratios of a measurement, round by round."""
+    """Make the record of a case, with ratios of times of the same rounds."""
     arms = (SPACY, OURS)
     shares = {arm: asdict(ratio(times[LIMIT], times[arm])) for arm in arms if LIMIT in times}
     return Record(
@@ -77,7 +81,7 @@ def make_record(case: Case, num_threads: int, tokens: Sequence[int], times: Time
 
 @contextmanager
 def keep_a_core_busy() -> Iterator[None]:
-    """Let another process take as much of a core as it gets."""
+    """Run another process in the meantime, which takes as much of a core as it gets."""
     process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     try:
         yield

@@ -23,7 +23,7 @@ CONFIG = ROOT / "configs" / "ablation" / "spacy_multi_hash_embed.cfg"
 
 
 def make_pipeline_work(case: Case, text: Text, settings: Settings) -> Work:
-    """Set up tok2vec and ner, with spaCy's parser in both arms and equal initial weights."""
+    """Set up pipelines of tok2vec and spaCy's ner, with equal initial weights."""
     train = case.what.startswith("pipeline-train")
     n_process = 2 if case.what.endswith(N_PROCESS) else 1
     batches = make_batches(text.docs, long=False, train=train, settings=settings)
@@ -46,7 +46,7 @@ def make_pipeline_work(case: Case, text: Text, settings: Settings) -> Work:
 
 
 def make_md_work(settings: Settings) -> Work:
-    """Set up spaCy's trained English pipeline, from text to annotation, before and after."""
+    """Set up spaCy's trained English pipeline, as it is and accelerated, to annotate texts."""
     pipelines = {SPACY: spacy.load(TRAINED), OURS: spacy.load(TRAINED)}
     accelerate(pipelines[OURS])
     tweets = TWEETS.read_text("utf8").replace("\n\t\n", "\n\n").strip().split("\n\n")
@@ -59,9 +59,9 @@ def make_md_work(settings: Settings) -> Work:
 
 
 def accelerate(nlp: Language) -> None:
-    """Replace spaCy's layers by ours.
+    """Replace spaCy's layers with ours.
 
-    Raises ValueError if one was not, with which the pipeline would be compared with itself.
+    Raises ValueError if one of them is left: the pipeline would be compared with itself.
     """
     done = spacy_multihash.accelerate(nlp)
     if done.left or not done.replaced:
@@ -69,7 +69,7 @@ def accelerate(nlp: Language) -> None:
 
 
 def pipe_step(nlp: Language, batches: Sequence[Sequence[Doc]], n_process: int = 1) -> Step:
-    """Predict fresh docs without a tokenizer."""
+    """Make a step that predicts the batches in turn, on new docs that have their tokens."""
     size = nlp.batch_size if n_process == 1 else 64
 
     def prepare(i: int) -> Callable[[], object]:
@@ -80,7 +80,7 @@ def pipe_step(nlp: Language, batches: Sequence[Sequence[Doc]], n_process: int = 
 
 
 def text_step(nlp: Language, batches: Sequence[Sequence[str]]) -> Step:
-    """Predict texts."""
+    """Make a step that predicts the batches in turn, from texts."""
     return lambda i: partial(run_pipe, nlp, batches[i % len(batches)])
 
 

@@ -9,12 +9,12 @@ from benchmarks.speed.targets import find_target
 
 HEADER = (
     *("layer or pipeline", "width", "docs", "threads", "spaCy, tokens/s", "ours, tokens/s"),
-    *("spaCy's time / ours", "target", "spaCy: limit's share", "ours: limit's share", "target"),
+    *("spaCy's time / ours", "target", "limit / spaCy's time", "limit / our time", "target"),
 )
 
 
 def table_rows(records: Mapping[str, Record]) -> list[tuple[str, ...]]:
-    """Make the rows of the table."""
+    """Make the rows of the table, one for each case."""
     rows = []
     for record in records.values():
         cells = [record["what"], str(record["width"]), record["text"], record["threads"]]

@@ -9,7 +9,12 @@ from benchmarks.speed.measure import Record
 
 
 class Target(NamedTuple):
-    """What a measurement is to reach, at width 96 and with short sentences."""
+    """The least value that cases should reach, at width 96 and with short docs.
+
+    what, threads: The cases.
+    of: "ratio" or "share", as in their records.
+    least: The value.
+    """
 
     what: str
     threads: Collection[str]
@@ -30,7 +35,7 @@ TARGETS = [
 
 
 def find_target(record: Record, of: str) -> Optional[float]:
-    """Find the target of a record, if it has one."""
+    """Return the target of a case, if it has one."""
     if (record["width"], record["text"]) != (96, "short"):
         return None
     here = [t for t in TARGETS if t.what == record["what"] and record["threads"] in t.threads]

@@ -12,7 +12,7 @@ from benchmarks.speed.cases import Settings
 
 
 class Work(NamedTuple):
-    """What a measurement times, and the tokens of the batches that the rounds take in turn."""
+    """The steps that a case times, and the tokens of its batches."""
 
     steps: dict[str, Step]
     tokens: list[int]
@@ -21,7 +21,7 @@ class Work(NamedTuple):
 def make_batches(
     docs: Sequence[Doc], *, long: bool, train: bool, settings: Settings
 ) -> list[list[Doc]]:
-    """Take batches one after the other, from the start again when the text is at its end."""
+    """Take batches of docs, as they are or merged into longer ones."""
     docs = merge_docs(docs, settings.words) if long else list(docs)
     size = settings.long_docs if long else settings.docs
     take = partial(take_tokens, size=settings.words) if train else partial(take_docs, size=size)
