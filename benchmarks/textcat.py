@@ -43,7 +43,7 @@ from benchmarks.common.timing import (
 from spacy_multihash.embed.find import component_models
 
 BASE = "hash_embed"
-# Configs of configs/textcat.
+# The names of the configs in configs/textcat.
 ARMS = (BASE, "hashing_trick", "hashing_trick_equal", "bow", "cnn", "deep")
 UPDATE, PREDICT, ALONE = "update", "predict", "predict one by one"
 COLORS = {UPDATE: "#0072b2", PREDICT: "#e69f00", ALONE: "#009e73"}
@@ -53,10 +53,10 @@ HEADER = ("step", "model", "parameters", "words/s", f"time / {BASE}")
 
 
 class Settings(NamedTuple):
-    """How much is measured.
+    """The sizes of everything.
 
-    docs: Documents in a batch.
-    batches: How many batches take turns.
+    docs: The number of docs in a batch.
+    batches: The number of batches that the rounds take in turn.
     dictionary: The split in which the deep model counts its n-grams.
     model: Settings to replace, in the models that have them.
     """
@@ -72,7 +72,10 @@ QUICK = Settings(8, 2, "dev", {"rows": 1000, "importance_rows": 10_000, "length"
 
 
 class Record(TypedDict):
-    """One step of all models; a ratio is a model's time divided by that of `BASE`."""
+    """One step of all models in the results.
+
+    ratio: The time of each model divided by that of BASE.
+    """
 
     words: list[int]
     parameters: dict[str, int]
@@ -224,7 +227,7 @@ def textcat_cli(
 ) -> None:
     """Measure our text classifiers beside spaCy's, as configs/textcat builds them.
 
-    A run that was stopped continues where it was when you start it again.
+    A stopped run continues where it was when it is started again.
 
     DOCS: benchmarks/README.md of spacy-multihash
     """

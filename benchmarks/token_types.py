@@ -1,4 +1,4 @@
-"""Measure what with_token_types saves: each distinct token of a batch embedded once."""
+"""Measure how much time is saved by embedding each distinct token of a batch once."""
 
 import random
 from collections.abc import Sequence
@@ -41,14 +41,14 @@ WITH, EVERY_TOKEN = "with types", "every token"
 class Comparison:
     """One batch and one size of embedding, with and without types.
 
-    case: What the batch is.
-    step: "predict", a forward pass, or "train", a forward and a backward pass, no optimizer.
-    width, num_hashes: Of the embedding.
-    docs, tokens, types: How many the batch has: B, N and U.
-    every_token: Time of the same layer on all tokens, by the time with types.
-    spacy: Time of spacy.MultiHashEmbed.v2 with the same weights, by the time with types; None if
-        it cannot have the number of hashes.
-    per_token: Time a token with types, by that of the first case that was timed beside it.
+    case: The name of the case.
+    step: "predict", a forward pass, or "train", a forward and a backward pass without an optimizer.
+    width, num_hashes: The width and the number of hash functions of the embedding.
+    docs, tokens, types: The number of docs, tokens (N) and distinct tokens (U) in the batch.
+    every_token: The time of the same layer on every token, divided by the time with types.
+    spacy: The time of spacy.MultiHashEmbed.v2 with the same weights, divided by the time with
+        types. None if it cannot have the number of hash functions.
+    per_token: The time per token with types, divided by that of the first case of the group.
     """
 
     case: str
@@ -65,7 +65,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Case:
-    """A batch of docs and an embedding to run on it."""
+    """A batch of docs, and the sizes of an embedding to run on it."""
 
     name: str
     docs: list[Doc]
@@ -78,10 +78,11 @@ def token_types(
 ) -> list[Comparison]:
     """Compare the embedding with and without types, and spaCy's, in one process.
 
-    docs (Sequence[Doc]): The text, of which the batches are taken.
-    rounds (int): How often each is timed.
-    seed (int): Seed of the batches, the weights and the order within a round.
-    grow (bool): Compare larger batches, other numbers of hashes and other widths as well.
+    docs (Sequence[Doc]): The text from which the batches are taken.
+    rounds (int): The number of rounds.
+    seed (int): The seed of the batches, of the weights and of the order within a round.
+    grow (bool): Whether to compare larger batches, other numbers of hash functions and other
+        widths as well.
 
     Raises ValueError if the text is too short for a batch.
     """
@@ -109,10 +110,10 @@ def token_types(
 def compare(
     cases: Sequence[Case], *, rounds: int, rng: random.Random, sample: Sequence[Doc]
 ) -> list[Comparison]:
-    """Time cases side by side, so that a slow moment of the machine meets all of them.
+    """Time a group of cases in turns, so that a slow moment of the machine meets all of them.
 
     cases (Sequence[Case]): The cases.
-    rounds (int): How often each is timed.
+    rounds (int): The number of rounds.
     rng (random.Random): Shuffles the order within each round.
     sample (Sequence[Doc]): Docs to initialize the layers with.
     """
@@ -123,20 +124,20 @@ def compare(
                 steps[f"{case.name}/{layer}/{step}"] = run
     times = time_rounds(steps, rounds=rounds, rng=rng)
     return [
-        summarise(case, step, times, first=cases[0])
+        make_comparison(case, step, times, first=cases[0])
         for case in cases
         for step in ("predict", "train")
     ]
 
 
 def build_layers(case: Case, sample: Sequence[Doc]) -> dict[str, Model]:
-    """Build the embedding, the same without types, and spaCy's; all have the same weights."""
+    """Build the embedding, the same without types, and spaCy's, all with the same weights."""
     model = build_multi_hash_embed_v1(
         case.width, ATTRS, ROWS, False, case.num_hashes, spacy_seeds(len(ATTRS))
     )
     model.initialize(X=list(sample))
     with_types, *after = model.layers
-    # The layer on the types takes docs as they are just as well.
+    # The inner layer can embed docs as well as types.
     layers = {WITH: model, EVERY_TOKEN: chain(with_types.layers[0], *after)}
     if case.num_hashes == HASHES:
         layers[SPACY] = embed_to_spacy(model)
@@ -145,11 +146,7 @@ def build_layers(case: Case, sample: Sequence[Doc]) -> dict[str, Model]:
 
 
 def make_steps(model: Model, case: Case) -> dict[str, Step]:
-    """Make the functions that are timed.
-
-    model (Model): The layer.
-    case (Case): The batch, and the width.
-    """
+    """Make the steps that are timed, on the batch of a case."""
     gradients = [random_gradients(case.docs, case.width)]
     return {
         "predict": predict_step(model, [case.docs]),
@@ -157,8 +154,8 @@ def make_steps(model: Model, case: Case) -> dict[str, Step]:
     }
 
 
-def summarise(case: Case, step: str, times: Times, *, first: Case) -> Comparison:
-    """Make the ratios of a case, round by round."""
+def make_comparison(case: Case, step: str, times: Times, *, first: Case) -> Comparison:
+    """Make the comparison of a case, with ratios of times of the same rounds."""
     tokens = count_tokens(case.docs)
     ours = times[f"{case.name}/{WITH}/{step}"]
     theirs = times.get(f"{case.name}/{SPACY}/{step}")
@@ -179,13 +176,13 @@ def summarise(case: Case, step: str, times: Times, *, first: Case) -> Comparison
 
 def token_types_cli(
     corpus: Annotated[
-        Path, typer.Argument(help="Text in spaCy's format", exists=True, dir_okay=False)
+        Path, typer.Argument(help="Text, a .spacy file", exists=True, dir_okay=False)
     ],
-    lang: Annotated[str, typer.Option(help="The text's language")] = "es",
-    rounds: Annotated[int, typer.Option(help="How often each is timed", min=2)] = 40,
-    seed: Annotated[int, typer.Option(help="Seed of batches, weights and order")] = 0,
-    grow: Annotated[bool, typer.Option(help="Vary tokens, hashes and widths too")] = True,
-    output: Annotated[Optional[Path], typer.Option(help="JSON file to write")] = None,
+    lang: Annotated[str, typer.Option(help="Language of the text")] = "es",
+    rounds: Annotated[int, typer.Option(help="Number of rounds", min=2)] = 40,
+    seed: Annotated[int, typer.Option(help="Seed of the batches, the weights and the order")] = 0,
+    grow: Annotated[bool, typer.Option(help="Vary tokens, hashes and width as well")] = True,
+    output: Annotated[Optional[Path], typer.Option(help="JSON file of the results")] = None,
 ) -> None:
     """Compare MultiHashEmbed with and without token types, and spaCy's, on the same weights.
 
@@ -197,7 +194,7 @@ def token_types_cli(
             comparisons = token_types(docs, rounds=rounds, seed=seed, grow=grow)
     except ValueError as error:
         msg.fail(f"Cannot measure with {corpus}", error, exits=1)
-    header = ("case", "step", "N", "U", "U/N", EVERY_TOKEN, SPACY, "a token, to the first")
+    header = ("case", "step", "N", "U", "U/N", EVERY_TOKEN, SPACY, "per token / first case")
     rows = [
         (
             item.case,
@@ -211,7 +208,8 @@ def token_types_cli(
         )
         for item in comparisons
     ]
-    msg.text("every token, spaCy: their time by ours; above 1 ours took less. Median (95 %).")
+    msg.text(f"Columns '{EVERY_TOKEN}' and '{SPACY}': their time / ours (above 1: ours is faster).")
+    msg.text("Each ratio is a median, with its 95 % interval.")
     print_table(header, rows, "llrrrrrr")
     if output is not None:
         settings = {"corpus": str(corpus), "lang": lang, "rounds": rounds, "seed": seed}

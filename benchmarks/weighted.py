@@ -41,9 +41,8 @@ from spacy_multihash import build_multi_hash_embed_v1, build_multi_weighted_hash
 from spacy_multihash.embed.attributes import attr_id
 
 UNWEIGHTED, WEIGHTED = "MultiHashEmbed", "MultiWeightedHashEmbed"
-ARMS = (WEIGHTED, UNWEIGHTED)
 COLORS = {ONE: "#c6dbef", ALL: "#6baed6"}
-# The rounds take turns with so many batches.
+# The number of batches that the rounds take in turn.
 BATCHES = 4
 # Our target: a training step with k = 2 takes at most this many times as long.
 TARGET = 1.3
@@ -55,7 +54,11 @@ class Case(NamedTuple):
 
     step: "predict", "train" (forward and backward), "update" (and the optimizer), or "tables"
         (forward and backward through the tables of all attributes alone, without the mix).
-    rows: Component vectors of each attribute, as a multiple of the default.
+    tokens: The least number of tokens in a batch.
+    width: The width of the vectors.
+    num_hashes: The number of hash functions.
+    rows: The number of component vectors of each attribute, as a multiple of the default.
+    threads: ONE or ALL.
     """
 
     step: str
@@ -67,13 +70,16 @@ class Case(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Name it in the results."""
+        """Return the name of the case in the results."""
         sizes = f"tokens{self.tokens}/width{self.width}/hashes{self.num_hashes}/rows{self.rows:g}"
         return f"{self.step}/{sizes}/{self.threads.replace(' ', '-')}"
 
 
 class Record(TypedDict):
-    """A case in the results; `ratio` is the weighted time divided by the unweighted time."""
+    """A case in the results.
+
+    ratio: The weighted time divided by the unweighted time.
+    """
 
     case: dict[str, object]
     num_threads: int
@@ -207,7 +213,7 @@ def weighted_cli(
 ) -> None:
     """Measure MultiWeightedHashEmbed beside MultiHashEmbed, on the same weights.
 
-    A run that was stopped continues where it was when you start it again.
+    A stopped run continues where it was when it is started again.
 
     DOCS: benchmarks/README.md of spacy-multihash
     """

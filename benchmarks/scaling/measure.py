@@ -17,8 +17,8 @@ class Record(TypedDict):
     """A case in the results.
 
     times_ms, temporary_bytes: By step and arm, under names such as "tok2vec-predict/ours".
-    estimated_bytes: The same for steps that would take over half of the free memory, which are not
-        run. It is a hundred times the temporary memory for a hundredth of the tokens.
+    estimated_bytes: The temporary memory of steps that are not run, since it would be over half of
+        the free memory. It is a hundred times that for a hundredth of the tokens.
     model_bytes: The bytes of the weights of tok2vec, by arm.
     """
 
