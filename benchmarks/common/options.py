@@ -9,10 +9,12 @@ from typer.models import OptionInfo
 
 from benchmarks.common.paths import RESULTS
 
-Quick = Annotated[bool, typer.Option(help="Try everything in small; the numbers mean nothing")]
+Quick = Annotated[
+    bool, typer.Option(help="Try everything at small sizes. The numbers mean nothing")
+]
 Repeats = Annotated[Optional[int], typer.Option(help="Number of rounds", min=2)]
 Plot = Annotated[Optional[Path], typer.Option(help="PNG file. Default: beside the JSON file")]
-Fresh = Annotated[bool, typer.Option(help="Replace the JSON file, and do not continue it")]
+Fresh = Annotated[bool, typer.Option(help="Start anew, and replace the JSON file")]
 
 
 def output_option(name: str) -> OptionInfo:
