@@ -1,4 +1,4 @@
-"""Figures, in panels and in files."""
+"""New figures, and their files."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

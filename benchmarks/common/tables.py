@@ -1,4 +1,4 @@
-"""Tables of ratios, with targets."""
+"""Tables in the terminal: ratios, and targets."""
 
 from collections.abc import Mapping, Sequence
 from typing import Optional
