@@ -1,4 +1,4 @@
-"""Docs in files: read, and written whole or not at all."""
+"""Corpora in .spacy files: read, and written whole or not at all."""
 
 import os
 import zlib

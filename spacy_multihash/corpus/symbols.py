@@ -1,4 +1,4 @@
-"""How often each symbol of an attribute occurs in docs."""
+"""The symbols of docs, which are values of token attributes, counted."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping

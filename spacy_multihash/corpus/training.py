@@ -1,4 +1,4 @@
-"""The corpus of a config, read with the vocab that the pipeline is going to have."""
+"""The training corpus of a config, read with the vocab that the pipeline is going to have."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice

@@ -1,4 +1,4 @@
-"""What is said of the rows of tables and of words."""
+"""The reports of an inspection, as data: tables, words, collisions and importance."""
 
 from dataclasses import dataclass
 from typing import Literal, Optional, Union
@@ -126,7 +126,7 @@ def full_name(part: Union[TableReport, WordRows]) -> str:
 class Collisions:
     """How many symbols are in collision: another one has the same rows, in all hashes.
 
-    Chance is that of Svenstrup et al. 2017, section 4 (row_statistics.py).
+    Chance is that of Svenstrup et al. 2017, section 4; see chance.py.
 
     component (str): Name of the component that the embedding is in.
     member (str): Number of the model in an ensemble, from 0; "" outside of ensembles.

@@ -1,6 +1,6 @@
 """Which rows the symbols of a corpus fall on, and how full the tables are. Nothing is printed.
 
-What is expected by chance, and when two symbols collide, is said in row_statistics.py.
+chance.py says when two symbols collide, and what is expected by chance.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -1,4 +1,4 @@
-"""How large a model is, and how far it sees."""
+"""How large models and tables are, and how many tokens an encoder sees."""
 
 from typing import Optional
 

@@ -1,4 +1,7 @@
-"""The symbols of a corpus: the values of an attribute of its tokens, or its n-grams."""
+"""The symbols of a corpus that tables have rows for, counted and written as texts.
+
+A symbol is a value of an attribute of tokens, or an n-gram.
+"""
 
 from collections.abc import Iterable, Sequence
 

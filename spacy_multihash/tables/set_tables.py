@@ -1,4 +1,4 @@
-"""Tables handed to the models that look symbols up in them."""
+"""The models that look symbols up: found in a pipeline, and given their tables."""
 
 from spacy.language import Language
 from spacy.util import logger

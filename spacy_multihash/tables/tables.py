@@ -1,4 +1,7 @@
-"""Tables of symbols for MultiEmbed: count, merge, cut and order. Nothing is printed."""
+"""Tables of symbols for the embeddings that look them up: counted, ordered, cut and merged.
+
+Nothing is printed, and no file is read or written.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
