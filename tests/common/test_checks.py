@@ -1,22 +1,94 @@
-"""What passes for a whole number."""
+"""What passes for a setting, and how another is refused."""
 
 from typing import Any
 
 import numpy
 import pytest
 
-from spacy_multihash.common.checks import is_whole
+from spacy_multihash.common.checks import (
+    are_whole,
+    check_length,
+    check_number,
+    check_share,
+    check_whole,
+    is_whole,
+)
+
+NO_NUMBERS = ["2", True, False, None, [2], "", numpy.bool_(True)]
 
 
 @pytest.mark.parametrize("value", [1, 5, numpy.int64(5), numpy.uint32(1)])
 def test_whole_numbers_of_the_range_pass(value: Any) -> None:
     assert is_whole(value, 1) and is_whole(value, 1, 5)
+    check_whole("Layer", "width", value, 1, 5)
 
 
-@pytest.mark.parametrize("value", [0, 6, -1, True, 2.0, numpy.float32(2), "2", None, [2]])
+@pytest.mark.parametrize("value", [0, 6, -1, 2.0, numpy.float32(2), *NO_NUMBERS])
 def test_nothing_else_passes(value: Any) -> None:
     assert not is_whole(value, 1, 5)
 
 
 def test_there_need_not_be_an_end() -> None:
     assert is_whole(10**30, 0)
+
+
+@pytest.mark.parametrize("values", [[], [1, 5], (2,), [numpy.int64(3)]])
+def test_lists_of_whole_numbers_pass(values: Any) -> None:
+    assert are_whole(values, 1, 5)
+
+
+@pytest.mark.parametrize("values", [[0], [1, 6], ["1"], [True], [1.0], "12", 2, None, {1: 2}])
+def test_no_other_lists_pass(values: Any) -> None:
+    assert not are_whole(values, 1, 5)
+
+
+@pytest.mark.parametrize("value", [0, "96", True, 3.0, None])
+def test_other_values_than_whole_numbers_are_refused_alike(value: Any) -> None:
+    with pytest.raises(ValueError) as error:
+        check_whole("Layer 'x' of NORM", "width", value, 1)
+    assert str(error.value) == (
+        f"Layer 'x' of NORM: width must be a whole number from 1 on, was: {value!r}. "
+        "Change it in the config."
+    )
+
+
+def test_range_and_advice_are_in_the_message() -> None:
+    with pytest.raises(ValueError, match="from 1 to 16, was: 17. Take fewer.$"):
+        check_whole("Layer", "num_hashes", 17, 1, 16, advice="Take fewer.")
+
+
+@pytest.mark.parametrize("value", [0, 0.5, 7, numpy.float32(0.5), float("inf")])
+def test_numbers_of_the_range_pass(value: Any) -> None:
+    check_number("Layer", "penalty", value, 0)
+
+
+@pytest.mark.parametrize("value", [-0.1, float("nan"), *NO_NUMBERS])
+def test_other_values_than_numbers_are_refused(value: Any) -> None:
+    with pytest.raises(ValueError, match="Layer: penalty must be a number from 0 on, was: "):
+        check_number("Layer", "penalty", value, 0)
+
+
+@pytest.mark.parametrize("value", [0, 0.0, 0.999, numpy.float32(0.5)])
+def test_shares_pass(value: Any) -> None:
+    check_share("Layer", "rate", value)
+
+
+@pytest.mark.parametrize("value", [-0.1, 1, 1.0, 7, float("nan"), *NO_NUMBERS])
+def test_other_values_than_shares_are_refused(value: Any) -> None:
+    with pytest.raises(ValueError, match="Layer: rate must be a share, 0 <= rate < 1, was: "):
+        check_share("Layer", "rate", value)
+
+
+@pytest.mark.parametrize("values", [[1, 2], (1, 2), numpy.array([1, 2])])
+def test_lists_of_the_length_pass(values: Any) -> None:
+    check_length("Layer", "rows", values, ["NORM", "SHAPE"])
+
+
+@pytest.mark.parametrize("values", [[5], [], [1, 2, 3], "12", 2, None])
+def test_lists_of_other_lengths_are_refused(values: Any) -> None:
+    with pytest.raises(ValueError) as error:
+        check_length("Layer", "rows", values, ["NORM", "SHAPE"])
+    assert str(error.value) == (
+        "Layer: rows must be a list of length 2, an entry for each of NORM, SHAPE, "
+        f"was: {values!r}. Change it in the config."
+    )
