@@ -9,6 +9,7 @@ from spacy.vocab import Vocab
 from thinc.api import to_numpy
 from thinc.types import Ints1d
 
+from ..common.checks import check_number, check_whole
 from ..embed.find import EmbeddingTable, WeightedEmbedding, component_models, find_weighted, rows_of
 from ..embed.symbols import UNKNOWN_ROW
 from ..embed.weighted_table_embed import output_width
@@ -46,13 +47,10 @@ class Ranking:
 
     def __post_init__(self) -> None:
         """Check the numbers."""
-        for name, least in (("top", 1), ("min_freq", 1), ("share", 0)):
-            value = getattr(self, name)
-            if not value >= least:
-                raise ValueError(
-                    f"{name} must be {least} or more, was: {value}. Change it, or --"
-                    f"{name.replace('_', '-')}."
-                )
+        where, advice = "Ranking of symbols", "Change it, or"
+        check_whole(where, "top", self.top, 1, advice=f"{advice} --top.")
+        check_whole(where, "min_freq", self.min_freq, 1, advice=f"{advice} --min-freq.")
+        check_number(where, "share", self.share, 0, advice=f"{advice} --share.")
 
 
 def symbol_importance(

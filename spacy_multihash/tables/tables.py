@@ -9,7 +9,7 @@ from typing import Optional
 
 import numpy
 
-from ..common.checks import is_whole
+from ..common.checks import check_whole
 from ..corpus.symbols import Counts
 
 # Ids that are kept until they are counted, or as many as are counted already.
@@ -123,17 +123,11 @@ def cut_tables(tables: Tables, *, min_freq: int, max_rows: Optional[int] = None)
 
 def check_cut(min_freq: int, max_rows: Optional[int]) -> None:
     """Raise ValueError for a min_freq or max_rows out of range."""
-    if not is_whole(min_freq, 0):
-        raise ValueError(
-            f"Tables of MultiEmbed: min_freq must be a whole number from 0 on, was: {min_freq!r}. "
-            "Change it in [initialize.before_init], or as --min-freq."
-        )
-    if max_rows is not None and not is_whole(max_rows, 2):
-        raise ValueError(
-            "Tables of MultiEmbed: max_rows must be a whole number from 2 on, one of them for "
-            f"unknown symbols, was: {max_rows!r}. Change it in [initialize.before_init], or as "
-            "--max-rows."
-        )
+    where, advice = "Tables of MultiEmbed", "Change it in [initialize.before_init], or as"
+    check_whole(where, "min_freq", min_freq, 0, advice=f"{advice} --min-freq.")
+    if max_rows is not None:
+        one = "One row is that of unknown symbols."
+        check_whole(where, "max_rows", max_rows, 2, advice=f"{one} {advice} --max-rows.")
 
 
 def merge_tables(parts: Sequence[Tables]) -> Tables:

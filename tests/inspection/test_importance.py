@@ -210,10 +210,12 @@ def test_important_symbols_have_a_share_of_the_mean(share: float) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"top": 0}, "top must be 1 or more, was: 0"),
-        ({"min_freq": 0}, "min_freq must be 1 or more, was: 0"),
-        ({"share": -0.1}, "share must be 0 or more, was: -0.1"),
-        ({"share": float("nan")}, "share must be 0 or more, was: nan"),
+        ({"top": 0}, "top must be a whole number from 1 on, was: 0"),
+        ({"top": 2.5}, "top must be a whole number from 1 on, was: 2.5"),
+        ({"min_freq": 0}, "min_freq must be a whole number from 1 on, was: 0"),
+        ({"share": -0.1}, "share must be a number from 0 on, was: -0.1"),
+        ({"share": float("nan")}, "share must be a number from 0 on, was: nan"),
+        ({"share": "1"}, "share must be a number from 0 on, was: '1'"),
     ],
 )
 def test_numbers_out_of_range_are_errors(settings: dict[str, Any], message: str) -> None:
@@ -332,7 +334,7 @@ def test_command_prints_nothing_but_json(folder: Path) -> None:
         (("model", "none.spacy"), "There is no corpus at .*none.spacy"),
         (("model", "empty.spacy"), "The corpus at .*empty.spacy has no documents"),
         (("model", "docs.spacy", "--component", "ner"), "There is no component 'ner'"),
-        (("model", "docs.spacy", "--top", 0), "top must be 1 or more"),
+        (("model", "docs.spacy", "--top", 0), "top must be a whole number from 1 on"),
         (("model", "docs.spacy", "--min-freq", 50), r"No symbol of LOWER\[1,3\] occurs"),
         (("blank", "docs.spacy"), r"There is no weighted hash embedding in \[\]"),
     ],

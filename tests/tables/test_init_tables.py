@@ -337,7 +337,7 @@ def test_tables_without_an_attribute_change_nothing() -> None:
         ({"min_freq": 2.5}, "min_freq must be a whole number from 0 on, was: 2.5"),
         ({"min_freq": "2"}, "min_freq must be a whole number from 0 on, was: '2'"),
         ({"max_rows": 1}, "max_rows must be a whole number from 2 on"),
-        ({"max_rows": "10"}, "max_rows must be a whole number from 2 on, .* was: '10'"),
+        ({"max_rows": "10"}, "max_rows must be a whole number from 2 on, was: '10'"),
     ],
 )
 def test_cut_out_of_range_is_refused_when_the_config_is_read(
