@@ -6,6 +6,7 @@ from spacy.tokens import Doc
 from thinc.api import Model, chain
 from thinc.types import Floats2d
 
+from ..common.checks import check_length
 from ..compute.hashing import default_seeds
 from .attributes import Attrs, attr_names
 from .embed_docs import embed_docs
@@ -16,6 +17,8 @@ from .table_embed import TableEmbed
 from .weighted_layer import weighted_layer
 from .weighted_table_embed import Aggregate
 from .weighting import RowsBy, Weighting
+
+_WHERE = "Embedding layer"  # in messages
 
 
 def build_multi_hash_embed_v1(
@@ -116,7 +119,7 @@ def build_multi_weighted_hash_embed_v1(
     names = attr_names(attrs)
     num_hashes, seeds = _per_attribute(names, rows, num_hashes, seeds)
     if importance_rows is not None:
-        _check_length("importance_rows", importance_rows, names)
+        check_length(_WHERE, "importance_rows", importance_rows, names)
     weightings = [
         Weighting(
             name,
@@ -213,19 +216,11 @@ def _per_attribute(
 
     Raises ValueError for a list that does not have one entry per attribute.
     """
-    _check_length("rows", rows, names)
-    if isinstance(num_hashes, int):
+    check_length(_WHERE, "rows", rows, names)
+    if not isinstance(num_hashes, (list, tuple)):
         num_hashes = [num_hashes] * len(names)
-    _check_length("num_hashes", num_hashes, names)
+    check_length(_WHERE, "num_hashes", num_hashes, names)
     if seeds is None:
         seeds = default_seeds(len(names))
-    _check_length("seeds", seeds, names)
+    check_length(_WHERE, "seeds", seeds, names)
     return num_hashes, seeds
-
-
-def _check_length(name: str, values: list[int], attrs: list[str]) -> None:
-    if len(values) != len(attrs):
-        raise ValueError(
-            f"Embedding layer: {name} must have one entry per attribute: expected {len(attrs)} for "
-            f"attrs = {attrs}, was {len(values)}: {values}. Change {name} in the config."
-        )

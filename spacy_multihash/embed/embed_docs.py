@@ -18,7 +18,7 @@ from thinc.api import (
 )
 from thinc.types import Floats2d, Ints2d, Ragged
 
-from ..common.checks import is_whole
+from ..common.checks import check_whole
 from ..common.pinned import Pinned
 from ..common.types import AttrLayer, DocLike, DocsLayer
 from ..compute.maxout_norm import MaxoutNorm
@@ -56,11 +56,8 @@ def embed_docs(
 
     Raises ValueError for a width that is out of range.
     """
-    if not is_whole(width, 1):
-        raise ValueError(
-            f"Embedding layer '{name}': width must be a whole number from 1 on, was: {width!r}. "
-            "Recommended: from 64 to 300."
-        )
+    advice = "Change it in the config. Recommended: from 64 to 300."
+    check_whole(f"Embedding layer '{name}'", "width", width, 1, advice=advice)
     attrs = [attr_id(name) for name in pinned["attrs"]]
     extract = cast(Model[list[DocLike], list[Ints2d]], FeatureExtractor(attrs))
     to_ragged = cast(Model[list[Ints2d], Ragged], list2ragged())

@@ -6,7 +6,7 @@ import numpy
 from thinc.api import Model
 from thinc.types import Ragged
 
-from ..common.checks import is_whole
+from ..common.checks import are_whole, refusal
 from ..common.pinned import Pinned
 from ..common.types import Array, DocLike, NgramLayer
 from ..compute.hashing import hash_ngrams
@@ -59,10 +59,7 @@ def ngram_name(attr_name: str, orders: Sequence[int]) -> str:
 
 
 def _check_orders(orders: Sequence[int], attr_name: str) -> None:
-    in_range = all(is_whole(order, 1, MAX_ORDER) for order in orders)
-    if not orders or not in_range or len(set(orders)) < len(orders):
-        raise ValueError(
-            f"Layer 'extract_ngrams' of {attr_name}: ngram_orders must be one or more different "
-            f"whole numbers from 1 to {MAX_ORDER}, was: {list(orders)}. Change ngram_orders in the "
-            "config. Recommended: [1, 2]."
-        )
+    if not are_whole(orders, 1, MAX_ORDER) or not orders or len(set(orders)) < len(orders):
+        where, advice = f"Layer 'extract_ngrams' of {attr_name}", "Change it in the config."
+        expected = f"one or more different whole numbers from 1 to {MAX_ORDER}"
+        raise refusal(where, "ngram_orders", expected, orders, f"{advice} Recommended: [1, 2].")

@@ -5,7 +5,7 @@ from typing import Callable, Optional
 from thinc.api import Model
 from thinc.types import Ints1d, Ints2d
 
-from ..common.checks import is_whole
+from ..common.checks import check_whole
 from ..common.pinned import Pinned
 from ..common.types import RowLayer
 from ..compute.hashing import MAX_HASHES, group_seeds
@@ -74,8 +74,5 @@ def seeds_of(model: RowLayer) -> list[int]:
 
 
 def _check_range(name: str, value: int, low: int, high: int, attr: str) -> None:
-    if not is_whole(value, low, high):
-        raise ValueError(
-            f"Layer 'hash_rows' of {attr}: {name} must be a whole number from {low} to {high}, "
-            f"was: {value!r}. Change {name} of {attr} in the config's embedding layer."
-        )
+    advice = f"Change {name} of {attr} in the config's embedding layer."
+    check_whole(f"Layer 'hash_rows' of {attr}", name, value, low, high, advice=advice)

@@ -6,6 +6,7 @@ from typing import Callable, Optional
 from thinc.api import Model
 from thinc.types import Ints1d, Ints2d
 
+from ..common.checks import check_share
 from ..common.pinned import Pinned, describe
 from ..common.types import RowLayer
 from .symbols import UNKNOWN_ROW, Symbols
@@ -25,11 +26,7 @@ def lookup_rows(*, attr: str, unk_dropout: float = 0.0) -> RowLayer:
 
     Raises ValueError at initialization, and in use, if no table was set.
     """
-    if not 0 <= unk_dropout < 1:
-        raise ValueError(
-            f"Layer 'lookup_rows' of {attr}: unk_dropout must be at least 0 and less than 1, "
-            f"was: {unk_dropout}."
-        )
+    check_share(f"Layer 'lookup_rows' of {attr}", "unk_dropout", unk_dropout)
     return Model(
         "lookup_rows",
         # The rate is no attr: loading would replace it by the rate of the saved model.

@@ -3,7 +3,7 @@
 from dataclasses import KW_ONLY, dataclass
 from typing import Callable, Literal, Optional
 
-from ..common.checks import is_whole
+from ..common.checks import check_whole, is_whole
 from .hash_rows import MAX_ROWS
 from .weighted_table_embed import Aggregate
 
@@ -86,12 +86,14 @@ class Weighting:
 
     def _check_importance_rows(self) -> None:
         is_used = self.hashes_importance or self.importance_rows is not None
-        if is_used and not is_whole(self.num_importance_rows, 1, MAX_ROWS):
-            raise ValueError(
-                f"Weighted embedding of {self.attr}: importance_rows must be a whole number from 1 "
-                f"to {MAX_ROWS}, was: {self.num_importance_rows!r}. Set it in the config; null "
-                f"takes {IMPORTANCE_ROWS} times the rows of component vectors."
+        if is_used:
+            default = f"null takes {IMPORTANCE_ROWS} times the rows of component vectors"
+            where, advice = (
+                f"Weighted embedding of {self.attr}",
+                f"Set it in the config; {default}.",
             )
+            number = self.num_importance_rows
+            check_whole(where, "importance_rows", number, 1, MAX_ROWS, advice=advice)
 
     def _refuse_if(self, **is_set: bool) -> None:
         for name, value in is_set.items():

@@ -253,9 +253,13 @@ def test_config_is_validated(line: str) -> None:
 
 
 BAD = {
-    "rows must have one entry per attribute: expected 4 .* was 1": {"rows": [5]},
-    "num_hashes must have one entry per attribute: expected 4 .* was 2": {"num_hashes": [1, 2]},
-    "seeds must have one entry per attribute: expected 4 .* was 3": {"seeds": [1, 2, 3]},
+    "rows must be a list of length 4, .* of NORM, .*, was: .5": {"rows": [5]},
+    "num_hashes must be a list of length 4, .*, was: .1, 2": {"num_hashes": [1, 2]},
+    "seeds must be a list of length 4, .*, was: .1, 2, 3": {"seeds": [1, 2, 3]},
+    "rows must be a list of length 4, .*, was: 5": {"rows": 5},
+    "NORM: num_hashes must be a whole number from 1 to 16, was: '2'": {"num_hashes": "2"},
+    "NORM: num_hashes must be a whole number from 1 to 16, was: 2.0": {"num_hashes": 2.0},
+    "NORM: num_hashes must be a whole number from 1 to 16, was: True": {"num_hashes": True},
     "width must be a whole number from 1 on, was: 0": {"width": 0},
     "must name at least one token attribute": {"attrs": [], "rows": []},
     "Unknown token attribute of an embedding layer: 'NROM'": {
@@ -280,7 +284,7 @@ def test_bad_settings_are_refused_when_building(message: str, settings: dict[str
         build(**settings)
 
 
-@pytest.mark.parametrize("unk_dropout", [-0.5, 1.0])
-def test_bad_unk_dropout_is_refused_when_building(unk_dropout: float) -> None:
-    with pytest.raises(ValueError, match="unk_dropout must be at least 0 and less than 1"):
+@pytest.mark.parametrize("unk_dropout", [-0.5, 1.0, "0.1", False])
+def test_bad_unk_dropout_is_refused_when_building(unk_dropout: Any) -> None:
+    with pytest.raises(ValueError, match="of NORM: unk_dropout must be a share, .*, was: "):
         build_multi_embed_v1(8, ["NORM"], False, unk_dropout)

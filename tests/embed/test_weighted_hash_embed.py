@@ -234,12 +234,12 @@ def test_lookup_without_tables_is_refused(docs: list[Doc]) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"importance_rows": [5]}, "importance_rows must have one entry per attribute: .* was 1"),
+        ({"importance_rows": [5]}, "importance_rows must be a list of length 3, .* was: .5]"),
         (
             {"importance_rows": [5, 0, 5]},
             "of PREFIX: importance_rows must be a whole number from 1 .* was: 0",
         ),
-        ({"rows": [5]}, "rows must have one entry per attribute: expected 3 .* was 1"),
+        ({"rows": [5]}, "rows must be a list of length 3, .* was: .5]"),
         ({"rows": [40, 20, 3 * 10**8]}, "of SHAPE: importance_rows must be .*, was: 3000000000"),
         ({"rows": [40, 0, 20]}, "of PREFIX: rows must be a whole number from 1 to .*, was: 0"),
         (
