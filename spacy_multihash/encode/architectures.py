@@ -5,6 +5,7 @@ from typing import List
 from thinc.api import Model
 from thinc.types import Floats2d
 
+from ..common.checks import are_whole, check_whole, refusal
 from .iterated_dilated_encoder import IteratedDilatedEncoder
 from .maxout_window_encoder import MaxoutWindowEncoder
 
@@ -65,11 +66,9 @@ def build_iterated_dilated_encoder_v1(
     """
     name = "IteratedDilatedEncoder"
     _check_sizes(name, width=width, repeats=repeats, window_size=window_size)
-    if not dilations or min(dilations) < 1:
-        raise ValueError(
-            f"{name}: dilations must be a list of numbers, each 1 or more, was: {dilations}. "
-            f"Change it in the config. Recommended: {_DILATIONS}."
-        )
+    if not dilations or not are_whole(dilations, 1):
+        advice = f"Change it in the config. Recommended: {_DILATIONS}."
+        raise refusal(name, "dilations", "one or more whole numbers from 1 on", dilations, advice)
     return IteratedDilatedEncoder(
         width,
         dilations=list(dilations),
@@ -83,7 +82,4 @@ def build_iterated_dilated_encoder_v1(
 
 def _check_sizes(layer: str, *, least: int = 1, **sizes: int) -> None:
     for name, size in sizes.items():
-        if size < least:
-            raise ValueError(
-                f"{layer}: {name} must be {least} or more, was: {size}. Change it in the config."
-            )
+        check_whole(layer, name, size, least)

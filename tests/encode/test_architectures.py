@@ -99,26 +99,36 @@ def test_config_of_iterated_dilated_encoder_is_validated(line: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "size", "least"),
-    [("width", 0, 1), ("maxout_pieces", 0, 1), ("depth", -2, 1), ("window_size", -1, 0)],
+    [
+        ("width", 0, 1),
+        ("maxout_pieces", 0, 1),
+        ("depth", -2, 1),
+        ("window_size", -1, 0),
+        ("width", "96", 1),
+        ("depth", 3.0, 1),
+        ("window_size", True, 0),
+    ],
 )
-def test_maxout_window_encoder_refuses_sizes_out_of_range(name: str, size: int, least: int) -> None:
-    message = f"MaxoutWindowEncoder: {name} must be {least} or more, was: {size}. Change it"
+def test_maxout_window_encoder_refuses_sizes_out_of_range(name: str, size: Any, least: int) -> None:
+    message = f"MaxoutWindowEncoder: {name} must be a whole number from {least} on, was: {size!r}. "
     with pytest.raises(ValueError, match=message):
         build_maxout_window_encoder_v1(**(WINDOWS | {name: size}))
 
 
-@pytest.mark.parametrize(("name", "size"), [("width", 0), ("repeats", 0), ("window_size", -1)])
-def test_iterated_dilated_encoder_refuses_sizes_out_of_range(name: str, size: int) -> None:
-    message = f"IteratedDilatedEncoder: {name} must be 1 or more, was: {size}. Change it"
+@pytest.mark.parametrize(
+    ("name", "size"), [("width", 0), ("repeats", 0), ("window_size", -1), ("repeats", "3")]
+)
+def test_iterated_dilated_encoder_refuses_sizes_out_of_range(name: str, size: Any) -> None:
+    message = f"IteratedDilatedEncoder: {name} must be a whole number from 1 on, was: {size!r}. "
     settings: dict[str, Any] = {"width": 4, name: size}
     with pytest.raises(ValueError, match=message):
         build_iterated_dilated_encoder_v1(**settings)
 
 
-@pytest.mark.parametrize("dilations", [[], [0], [1, -2, 1]])
-def test_iterated_dilated_encoder_refuses_dilations_out_of_range(dilations: list[int]) -> None:
+@pytest.mark.parametrize("dilations", [[], [0], [1, -2, 1], ["1"], [2.0], 2])
+def test_iterated_dilated_encoder_refuses_dilations_out_of_range(dilations: Any) -> None:
     with pytest.raises(
-        ValueError, match="dilations must be a list of numbers, each 1 or more, was: "
+        ValueError, match="dilations must be one or more whole numbers from 1 on, was: "
     ) as error:
         build_iterated_dilated_encoder_v1(4, dilations)
     assert f"was: {dilations}" in str(error.value)
