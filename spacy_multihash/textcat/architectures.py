@@ -9,7 +9,7 @@ from spacy.tokens import Doc
 from thinc.api import Model, reduce_mean, reduce_sum
 from thinc.types import Floats2d
 
-from ..common.checks import is_whole
+from ..common.checks import are_whole, check_whole, refusal
 from ..common.pinned import Pinned
 from ..compute.hashing import default_seed
 from ..embed.attributes import attr_id, attr_names
@@ -180,18 +180,12 @@ def build_textcat_ensemble_v1(
 
 
 def _check_sizes(*, width: int, rows: int, hidden: list[int], seed: Optional[int]) -> None:
-    if seed is not None and not is_whole(seed, 0, 2**32 - 1):
-        raise ValueError(
-            f"TextCatHashEmbed: seed must be a whole number from 0 to {2**32 - 1}, was: {seed!r}. "
-            "Change it in the config."
-        )
-    sizes = [("width", width), ("rows", rows), *(("hidden", size) for size in hidden)]
-    for name, size in sizes:
-        if not is_whole(size, 1):
-            raise ValueError(
-                f"TextCatHashEmbed: {name} must be a whole number from 1 on, was: {size!r}. Change "
-                "it in the config."
-            )
+    if seed is not None:
+        check_whole("TextCatHashEmbed", "seed", seed, 0, 2**32 - 1)
+    check_whole("TextCatHashEmbed", "width", width, 1)
+    check_whole("TextCatHashEmbed", "rows", rows, 1)
+    if not are_whole(hidden, 1):
+        raise refusal("TextCatHashEmbed", "hidden", "a list of whole numbers from 1 on", hidden)
 
 
 def _pin(

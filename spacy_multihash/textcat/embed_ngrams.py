@@ -4,6 +4,7 @@ from typing import Any, Optional, cast
 
 from thinc.api import Model, noop, with_array
 
+from ..common.checks import are_whole, refusal
 from ..common.types import AttrLayer, NgramLayer, Reduction
 from ..embed.known_ngrams import known_ngrams
 from .random_run import random_run
@@ -48,10 +49,8 @@ def _input_dropout(input_dropout: Optional[list[int]]) -> Model:
     """
     if input_dropout is None:
         return noop()
-    if len(input_dropout) != 2:
-        raise ValueError(
-            "TextCatHashEmbed: input_dropout must be two numbers of n-grams, the fewest and the "
-            f"most to keep, was: {input_dropout}. Change it in the config. Recommended: "
-            "[4, 100], or null for none."
-        )
+    if not are_whole(input_dropout, 1) or len(input_dropout) != 2:
+        expected = "two whole numbers from 1 on, the fewest and the most n-grams to keep"
+        advice = "Change it in the config. Recommended: [4, 100], or null for none."
+        raise refusal("TextCatHashEmbed", "input_dropout", expected, input_dropout, advice)
     return random_run(*input_dropout)

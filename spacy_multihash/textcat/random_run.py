@@ -7,7 +7,7 @@ import numpy
 from thinc.api import Model, to_numpy
 from thinc.types import Ragged
 
-from ..common.checks import is_whole
+from ..common.checks import is_whole, refusal
 from ..common.types import NgramFilter
 
 
@@ -27,11 +27,9 @@ def random_run(shortest: int = 4, longest: int = 100) -> NgramFilter:
     Raises ValueError unless 1 <= shortest <= longest.
     """
     if not (is_whole(shortest, 1) and is_whole(longest, shortest)):
-        raise ValueError(
-            "Layer 'random_run': input_dropout must be two whole numbers, 1 <= shortest <= "
-            f"longest, was: [{shortest!r}, {longest!r}]. Change input_dropout in the config. "
-            "Recommended: [4, 100], or null for none."
-        )
+        expected, was = "two whole numbers, 1 <= shortest <= longest", [shortest, longest]
+        advice = "Change it in the config. Recommended: [4, 100], or null for none."
+        raise refusal("Layer 'random_run'", "input_dropout", expected, was, advice)
     # The range is no attr: loading would replace it by the range of the saved model.
     return Model("random_run", partial(forward, shortest, longest))
 
