@@ -6,6 +6,7 @@ from spacy.tokens import Doc
 from thinc.api import Linear, Model
 from thinc.types import Floats2d
 
+from ...common.checks import check_share
 from ...common.types import DocsEncoder, TokenTagger
 from ...compute.matmul import use_product_ops
 from .token_tagger import token_tagger
@@ -38,11 +39,7 @@ def build_token_tagger_v1(
 
     Raises ValueError for a share out of range, and for word dropout with a listener.
     """
-    if not 0 <= word_dropout < 1:
-        raise ValueError(
-            "TokenTagger: word_dropout must be a share, 0 <= word_dropout < 1, was: "
-            f"{word_dropout}. Change it in the config."
-        )
+    check_share("TokenTagger", "word_dropout", word_dropout)
     if word_dropout and listens(tok2vec):
         raise ValueError(
             f"TokenTagger: word_dropout = {word_dropout} needs a tok2vec of its own, but "

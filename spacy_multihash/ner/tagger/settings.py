@@ -6,6 +6,7 @@ from typing import Any, Optional, get_args
 
 from thinc.api import Model
 
+from ...common.checks import check_number
 from ...common.types import Confidence, Decoder
 from .architectures import listens
 from .token_tagger import learns_transitions
@@ -31,11 +32,8 @@ class Settings:
         if self.decoder is not None:
             self._check_choice("decoder", self.decoder, get_args(Decoder))
         self._check_choice("confidence", self.confidence, get_args(Confidence))
-        if self.dropout_penalty < 0:
-            raise ValueError(
-                f'Component "{self.component}": dropout_penalty must be 0 or more, was: '
-                f"{self.dropout_penalty}. Set it to 0.0 for none."
-            )
+        where = f'Component "{self.component}"'
+        check_number(where, "dropout_penalty", self.dropout_penalty, 0)
 
     def check_model(self, model: Model) -> None:
         """Raise ValueError if a model cannot follow the settings."""

@@ -63,9 +63,9 @@ def test_decoder_with_transitions_that_are_not_there_is_refused() -> None:
         blank(decoder="crf")
 
 
-@pytest.mark.parametrize("penalty", [-0.5, -7.0])
-def test_penalty_below_0_is_refused(penalty: float) -> None:
-    with pytest.raises(ValueError, match="dropout_penalty must be 0 or more, .*was: "):
+@pytest.mark.parametrize("penalty", [-0.5, -7.0, "0.5"])
+def test_penalty_below_0_is_refused(penalty: Any) -> None:
+    with pytest.raises(ValueError, match="dropout_penalty must be a number from 0 on, was: "):
         blank(dropout_penalty=penalty)
 
 
@@ -74,8 +74,8 @@ def test_penalty_is_refused_where_another_component_has_the_dropout() -> None:
         blank(tagger(LISTENER), dropout_penalty=0.5)
 
 
-@pytest.mark.parametrize("rate", [-0.1, 1.0, 7.0])
-def test_word_dropout_out_of_range_is_refused(rate: float) -> None:
+@pytest.mark.parametrize("rate", [-0.1, 1.0, 7.0, "0.1"])
+def test_word_dropout_out_of_range_is_refused(rate: Any) -> None:
     with pytest.raises(ValueError, match="word_dropout must be a share, .*was: "):
         blank(tagger(word_dropout=rate))
 
