@@ -12,6 +12,7 @@ from spacy.tokens import Doc
 from thinc.api import Model
 from thinc.types import Floats2d
 
+from .common.checks import is_whole
 from .compute.hashing import spacy_seeds
 from .embed.architectures import build_multi_hash_embed_v1, embed_by_lookup
 from .embed.attributes import Attrs
@@ -45,9 +46,9 @@ def build_report_multi_embed_v1(
 
     Raises ValueError for unk other than 0, and as spacy-multihash.MultiEmbed.v1.
     """
-    if unk != 0:
+    if not is_whole(unk, 0, 0):
         raise ValueError(
-            f"spacy.MultiEmbed.v1: unk must be 0, was: {unk}. Unknown symbols have row 0 here; "
+            f"spacy.MultiEmbed.v1: unk must be 0, was: {unk!r}. Unknown symbols have row 0 here; "
             "which row it is makes no difference to the model. Set unk = 0."
         )
     model = embed_by_lookup(
