@@ -17,7 +17,7 @@ from ..embed.find import EmbeddingTable, rows_of
 from ..tables.count import ngram_ids
 from .chance import colliding_pairs, count_indistinguishable, pairs_by_chance, unreached_by_chance
 from .reports import Count, Sharing, TableReport, TableUse, WordRows, full_name
-from .sizes import _SYMBOL, _table_size
+from .sizes import SYMBOL_BYTES, table_size
 from .symbols import count_for_tables, is_known, ngram_texts, symbol_text
 
 EXAMPLES = 5
@@ -59,7 +59,7 @@ def inspect_table(table: EmbeddingTable, symbols: Optional[numpy.ndarray] = None
         width=width,
         num_hashes=attrs["num_hashes"].value if is_hash else 1,
         seed=attrs["seed"].value if is_hash else None,
-        size=_table_size(num_rows, width),
+        size=table_size(num_rows, width),
         part=table.part,
         member=table.member,
     )
@@ -213,5 +213,5 @@ def _use(
         unreached_by_hash=[count_unreached(column, 1) for column in rows.T],
         colliding_pairs=[count_pairs(n, j) for j, n in enumerate(colliding_pairs(rows), 1)],
         indistinguishable=count_indistinguishable(rows),
-        lookup_size=_table_size(num_symbols + 1, width, _SYMBOL * num_symbols),
+        lookup_size=table_size(num_symbols + 1, width, SYMBOL_BYTES * num_symbols),
     )

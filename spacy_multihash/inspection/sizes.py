@@ -9,8 +9,8 @@ from ..encode.iterated_dilated_encoder import field_of
 from ..encode.maxout_window_encoder import NAME as MAXOUT
 from .reports import Size
 
-_FLOAT = 4  # bytes
-_SYMBOL = 8 + 4  # bytes of a key and of its row, as MultiEmbed keeps them
+FLOAT_BYTES = 4
+SYMBOL_BYTES = 8 + 4  # of a key and of its row, as MultiEmbed keeps them
 
 
 def model_size(*models: Model) -> Optional[Size]:
@@ -40,5 +40,6 @@ def input_width(model: Model) -> Optional[int]:
     return max(widths, default=None)
 
 
-def _table_size(num_rows: int, width: int, further_bytes: int = 0) -> Size:
-    return Size(num_rows * width, num_rows * width * _FLOAT + further_bytes)
+def table_size(num_rows: int, width: int, further_bytes: int = 0) -> Size:
+    """Return the size of a table of rows, and of what is kept with it."""
+    return Size(num_rows * width, num_rows * width * FLOAT_BYTES + further_bytes)

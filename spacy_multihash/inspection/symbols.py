@@ -13,7 +13,7 @@ from spacy.vocab import Vocab
 from ..common.types import NgramLayer
 from ..embed.find import EmbeddingTable, rows_of
 from ..embed.symbols import UNKNOWN_ROW
-from ..tables.count import _BATCH, DocReader, count_corpus, ngram_ids
+from ..tables.count import DOC_BATCH, DocReader, count_corpus, ngram_ids
 from ..tables.tables import Table
 
 
@@ -62,7 +62,7 @@ def ngram_texts(
     wanted = numpy.unique(numpy.array(ids, dtype="uint64"))
     if not len(wanted):
         return []
-    for docs in minibatch(make_docs(), _BATCH):
+    for docs in minibatch(make_docs(), DOC_BATCH):
         found, where = numpy.unique(ngram_ids(ngrams, docs), return_index=True)
         is_wanted = numpy.isin(found, wanted)
         if not is_wanted.any():

@@ -14,8 +14,8 @@ from ..embed.attributes import attr_id
 from ..embed.find import lookup_names, ngram_layers
 from .tables import Table, Tables, count_ids, make_tables
 
-# Docs whose n-grams are extracted at a time.
-_BATCH = 256
+# Number of docs whose n-grams are extracted at a time.
+DOC_BATCH = 256
 
 # Reads the docs of a corpus, from the first, each time it is called.
 DocReader = Callable[[], Iterable[Doc]]
@@ -36,7 +36,7 @@ def count_corpus(
     counted = dict(tokens.tables)
     for name, ngrams in extractors.items():
         if ngrams is not None:
-            batches = minibatch(make_docs(), _BATCH)
+            batches = minibatch(make_docs(), DOC_BATCH)
             counted[name] = count_ids(ngram_ids(ngrams, docs) for docs in batches)
     return {name: counted[name] for name in extractors}
 
