@@ -6,21 +6,28 @@ from functools import partial
 from pathlib import Path
 from typing import List, Optional, Union
 
-import numpy
 import srsly
 import typer
 from spacy.language import Language
 from spacy.training.initialize import init_vocab
 from spacy.util import load_config, load_model_from_config, registry
+from spacy.vocab import Vocab
 from wasabi import msg
 
 from ..corpus.read import model_docs
 from ..embed.find import EmbeddingTable, component_models, find_tables, find_weighted
 from ..inspection.collisions import inspect_collisions
 from ..inspection.reports import Collisions, Count, Size, TableReport, TableUse, WordRows, full_name
-from ..inspection.rows import embeds_word, inspect_table, inspect_word, list_suspicions
+from ..inspection.rows import (
+    WriteSymbols,
+    embeds_word,
+    inspect_table,
+    inspect_word,
+    list_suspicions,
+)
 from ..inspection.sizes import input_width, model_size
 from ..inspection.symbols import count_for_tables, missing_symbols, ngram_texts
+from ..tables.count import DocReader
 from ._show import show_collisions, show_table
 from ._util import import_code, load_pipeline
 from .init_tables import CALLBACK
@@ -105,30 +112,18 @@ def inspect_rows(
     """
     nlp = _load(model)
     tables, weighted, models = find_tables(nlp), find_weighted(nlp), component_models(nlp)
-    symbols: dict[EmbeddingTable, numpy.ndarray] = {}
-    if data is not None:
-        make_docs = partial(model_docs, nlp, data)
-        symbols = {
-            table: counts.keys for table, counts in count_for_tables(make_docs, tables).items()
-        }
+    make_docs = None if data is None else partial(model_docs, nlp, data)
+    counted = {} if make_docs is None else count_for_tables(make_docs, tables)
+    symbols = {table: counts.keys for table, counts in counted.items()}
     reports = [inspect_table(table, symbols.get(table)) for table in tables]
-
-    def fitting(word: str) -> list[EmbeddingTable]:
-        fits = [table for table in tables if embeds_word(table, word, nlp.vocab)]
-        of_ngrams = [table for table in fits if table.ngrams is not None]
-        # What has blanks is a token only if it is no n-gram. Where no table fits, all are asked,
-        # to say why.
-        return (of_ngrams if len(word.split()) > 1 else []) or fits or tables
-
-    def inspect(word: str, table: EmbeddingTable) -> WordRows:
-        texts = None
-        if data is not None and table.ngrams is not None:
-            texts = partial(ngram_texts, make_docs, table.ngrams, vocab=nlp.vocab)
-        return inspect_word(table, word, nlp.vocab, symbols.get(table), texts=texts)
-
+    inspected = []
+    for word in words:
+        for table in _tables_for(word, tables, nlp.vocab):
+            texts = _ngram_writer(table, make_docs, nlp.vocab)
+            inspected.append(inspect_word(table, word, nlp.vocab, symbols.get(table), texts=texts))
     return Inspection(
         tables=reports,
-        words=[inspect(word, table) for word in words for table in fitting(word)],
+        words=inspected,
         components={name: model_size(model) for name, model in models.items()},
         input_widths={name: input_width(model) for name, model in models.items()},
         pipeline=model_size(*models.values()),
@@ -142,6 +137,26 @@ def inspect_rows(
             if len(symbols.get(embedding.components, ()))
         ],
     )
+
+
+def _tables_for(
+    word: str, tables: Sequence[EmbeddingTable], vocab: Vocab
+) -> Sequence[EmbeddingTable]:
+    """List the tables that have rows for a word, or if none has, all: they tell why."""
+    fitting = [table for table in tables if embeds_word(table, word, vocab)]
+    if len(word.split()) > 1:
+        # What has blanks is a token only if it is no n-gram.
+        fitting = [table for table in fitting if table.ngrams is not None] or fitting
+    return fitting or tables
+
+
+def _ngram_writer(
+    table: EmbeddingTable, make_docs: Optional[DocReader], vocab: Vocab
+) -> Optional[WriteSymbols]:
+    """Return what writes the n-grams of a table as texts; None for other tables and no corpus."""
+    if make_docs is None or table.ngrams is None:
+        return None
+    return partial(ngram_texts, make_docs, table.ngrams, vocab=vocab)
 
 
 def _load(model: Union[str, Path]) -> Language:

@@ -5,6 +5,7 @@ chance.py says when two symbols collide, and what is expected by chance.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Optional
 
 import numpy
@@ -21,6 +22,9 @@ from .sizes import SYMBOL_BYTES, table_size
 from .symbols import count_for_tables, is_known, ngram_texts, symbol_text
 
 EXAMPLES = 5
+
+# From the ids of symbols to their texts.
+WriteSymbols = Callable[[Sequence[int]], list[str]]
 
 
 def symbols_of(
@@ -76,7 +80,7 @@ def inspect_word(
     vocab: Vocab,
     symbols: Optional[numpy.ndarray] = None,
     *,
-    texts: Optional[Callable[[Sequence[int]], list[str]]] = None,
+    texts: Optional[WriteSymbols] = None,
 ) -> WordRows:
     """Find the rows of a word in a table, and the symbols of a corpus that share them.
 
@@ -85,37 +89,20 @@ def inspect_word(
         n-grams, an n-gram with blanks between its tokens.
     vocab (Vocab): The vocab of the pipeline.
     symbols (Optional[numpy.ndarray]): (V,) uint64 distinct symbols of the corpus.
-    texts (Optional[Callable]): Writes symbols as texts. None for their strings in the vocab, which
-        n-grams do not have: they are written as numbers.
+    texts (Optional[Callable]): Writes symbols as texts. None for their strings in the vocab.
+        N-grams have none there, and are written as numbers.
 
     Raises ValueError for an empty word, and for an n-gram of another order than the table's, or
     that its dictionary leaves out.
     """
     if not word:
         raise ValueError("A word to inspect must have at least one character, was: ''.")
-    if table.ngrams is None:
-        id_ = int(Doc(vocab, words=[word]).to_array([attr_id(table.attr)]).item())
-        text = symbol_text(vocab, table.attr, id_)
-    else:
-        id_, text = _find_ngram(table.ngrams, word, vocab)
-        if not _is_embedded(table, id_):
-            raise ValueError(
-                f"The model leaves out {text!r}, which its dictionary of {table.name} does not "
-                "have: it has no rows. Give an n-gram that occurs in the training corpus as often "
-                "as the dictionary asks for."
-            )
+    id_, text = _find_symbol(table, word, vocab)
     rows = rows_of(table.layer, numpy.array([id_], dtype="uint64"))[0]  # (K,)
     sharing = None
     if symbols is not None:
-        texts = texts or (lambda keys: [symbol_text(vocab, table.attr, key) for key in keys])
-        others = symbols[symbols != id_]
-        equal = (rows_of(table.layer, others) == rows).sum(axis=1)
-        alike = {j: others[equal == j] for j in range(1, len(rows) + 1)}
-        examples = {j: keys[:EXAMPLES].tolist() for j, keys in alike.items()}
-        written = iter(texts([key for keys in examples.values() for key in keys]))
-        sharing = [
-            Sharing(j, len(alike[j]), [next(written) for _ in keys]) for j, keys in examples.items()
-        ]
+        texts = texts or partial(_strings, vocab, table.attr)
+        sharing = _find_sharing(table.layer, rows, symbols[symbols != id_], texts)
     return WordRows(
         word,
         table.component,
@@ -164,6 +151,41 @@ def embeds_word(table: EmbeddingTable, word: str, vocab: Vocab) -> bool:
         return False
     id_, _ = _find_ngram(table.ngrams, word, vocab)
     return _is_embedded(table, id_)
+
+
+def _find_symbol(table: EmbeddingTable, word: str, vocab: Vocab) -> tuple[int, str]:
+    """Find the id of a word's symbol in a table, and its text."""
+    if table.ngrams is None:
+        id_ = int(Doc(vocab, words=[word]).to_array([attr_id(table.attr)]).item())
+        return id_, symbol_text(vocab, table.attr, id_)
+    id_, text = _find_ngram(table.ngrams, word, vocab)
+    if not _is_embedded(table, id_):
+        raise ValueError(
+            f"The model leaves out {text!r}, which its dictionary of {table.name} does not have: "
+            "it has no rows. Give an n-gram that occurs in the training corpus as often as the "
+            "dictionary asks for."
+        )
+    return id_, text
+
+
+def _find_sharing(
+    layer: RowLayer, rows: numpy.ndarray, others: numpy.ndarray, texts: WriteSymbols
+) -> list[Sharing]:
+    """Find the symbols (V,) uint64 that share rows (K,) with another: in 1, 2, ... K hashes."""
+    shared = (rows_of(layer, others) == rows).sum(axis=1)  # (V,) hashes, of each symbol
+    alike = {hashes: others[shared == hashes] for hashes in range(1, len(rows) + 1)}
+    examples = {hashes: ids[:EXAMPLES].tolist() for hashes, ids in alike.items()}
+    # All at once: the texts of n-grams are read from the corpus.
+    ids = [id_ for few in examples.values() for id_ in few]
+    text_of = dict(zip(ids, texts(ids), strict=True))
+    return [
+        Sharing(hashes, len(alike[hashes]), [text_of[id_] for id_ in few])
+        for hashes, few in examples.items()
+    ]
+
+
+def _strings(vocab: Vocab, attr: str, ids: Sequence[int]) -> list[str]:
+    return [symbol_text(vocab, attr, id_) for id_ in ids]
 
 
 def _is_embedded(table: EmbeddingTable, id_: int) -> bool:
