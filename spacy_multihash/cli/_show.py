@@ -1,48 +1,126 @@
-"""Tables that several commands print."""
+"""The tables that commands print, in the 80 columns of a terminal where they can."""
 
 from collections.abc import Sequence
+from textwrap import wrap
 
 from wasabi import msg
 
 from ..embed.find import embedding_name
 from ..inspection.reports import Collisions
 
-_KINDS = ("in components", "in importance", "in both")
+_WIDTH = 80
+# Blanks between two columns, and where there is no room for them.
+_SPACING, _NARROW = 3, 2
+# Stands for a blank at which no cell is broken; repr never writes it.
+_FIXED = "\u00a0"
 
 
 def show_table(
-    title: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, text: int = 1
+    title: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, aligns: str = "l"
 ) -> None:
-    """Print a table, if it has rows, whose first columns are text and the others numbers."""
-    if rows:
-        msg.divider(title)
-        aligns = ["l" if i < text else "r" for i in range(len(header))]
-        longest = max(len(cell) for row in (header, *rows) for cell in row)
-        msg.table(rows, header=header, divider=True, aligns=aligns, max_col=longest)
+    """Print a table, if it has rows.
+
+    Where a table is too wide, headers are broken at their blanks, and then cells.
+
+    title (str): What is printed above the table.
+    header (Sequence[str]): Names of the columns.
+    rows (Sequence[Sequence[str]]): The cells of each row.
+    aligns (str): "l" for each column of texts and "r" for each one of numbers, in order. Columns
+        that it does not reach are of numbers.
+    """
+    if not rows:
+        return
+    widths, spacing = _lay_out(header, rows)
+    lines = [*_lines(header, widths, is_header=True), ["-" * width for width in widths]]
+    for row in rows:
+        lines += _lines(row, widths)
+    msg.divider(title)
+    msg.table(lines, widths=widths, spacing=spacing, aligns=[*aligns.ljust(len(header), "r")])
+
+
+def unbroken(text: str) -> str:
+    """Mark a text that no cell may break."""
+    return text.replace(" ", _FIXED)
 
 
 def show_collisions(title: str, collisions: Sequence[Collisions]) -> None:
-    """Print a table of the symbols that embeddings cannot tell apart, a line for each embedding."""
-    show_table(
-        f"{title}: in all components, in the row of importance, and in both",
-        (
-            "embedding",
-            "seed",
-            "symbols",
-            "in components",
-            "in importance",
-            "in both",
-            "by chance",
-            "p_col",
-        ),
-        [_row(found) for found in collisions],
-    )
+    """Print a table of the symbols that embeddings cannot tell apart.
+
+    It has a row for each kind of rows that symbols may share: all components, the row of
+    importance, and both. An embedding with fixed importance has components alone.
+    """
+    rows = [row for found in collisions for row in _collision_rows(found)]
+    header = ("embedding", "symbols", "rows of", "in collision", "by chance", "p_col")
+    show_table(title, header, rows, aligns="lrl")
+    if rows:
+        msg.text(
+            "In collision: symbols that have these rows in common with another one. p_col: the "
+            "probability of that by chance."
+        )
 
 
-def _row(found: Collisions) -> tuple[str, ...]:
-    counts = (found.components, found.importance, found.both)
-    actual = ("-" if count is None else f"{count.actual:,}" for count in counts)
-    means = ("-" if c is None or c.mean is None else f"{c.mean:,.3g}" for c in counts)
+def _collision_rows(found: Collisions) -> list[list[str]]:
     name = embedding_name(found.component, found.member, found.attr)
-    p_col = "-" if found.probability is None else f"{found.probability:.3g}"
-    return (name, str(found.seed), f"{found.num_symbols:,}", *actual, " ".join(means), p_col)
+    counts = {"components": found.components, "importance": found.importance, "both": found.both}
+    rows = []
+    for kind, count in counts.items():
+        if count is not None:
+            mean = "-" if count.mean is None else f"{count.mean:,.3g}"
+            rows.append([name, f"{found.num_symbols:,}", kind, f"{count.actual:,}", mean, ""])
+    # The probability is that of the last kind.
+    rows[-1][-1] = "-" if found.probability is None else f"{found.probability:.3g}"
+    return rows
+
+
+def _lay_out(header: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[int], int]:
+    """Choose the widths of columns, and the blanks between them, so that a table fits if it can."""
+    columns = list(zip(header, *rows, strict=True))
+    whole = [max(map(len, column)) for column in columns]
+    of_cells = [max(_longest_word(name), *map(len, cells)) for name, *cells in columns]
+    of_words = [max(map(_longest_word, column)) for column in columns]
+    gaps = len(columns) - 1
+    # First headers are broken, and then cells.
+    for widths, least in ((whole, of_cells), (of_cells, of_words)):
+        for spacing in (_SPACING, _NARROW):
+            shrunk = _shrink(widths, least, _WIDTH - spacing * gaps)
+            if sum(shrunk) + spacing * gaps <= _WIDTH:
+                return [_broken(*column) for column in zip(columns, shrunk, strict=True)], spacing
+    return of_words, _NARROW
+
+
+def _broken(column: Sequence[str], width: int) -> int:
+    """Return how wide the lines of a column are, when its cells are broken at a width."""
+    return max(len(line) for cell in column for line in _break(cell, width))
+
+
+def _longest_word(cell: str) -> int:
+    return max(map(len, cell.split(" ")))
+
+
+def _shrink(widths: Sequence[int], least: Sequence[int], room: int) -> list[int]:
+    """Make the widest columns narrower, until all have room or the least width."""
+    shrunk = list(widths)
+    while sum(shrunk) > room and shrunk != least:
+        wide = [i for i, width in enumerate(shrunk) if width > least[i]]
+        shrunk[max(wide, key=shrunk.__getitem__)] -= 1
+    return shrunk
+
+
+def _lines(
+    row: Sequence[str], widths: Sequence[int], *, is_header: bool = False
+) -> list[list[str]]:
+    """Break the cells of a row into lines. Those of a header stand on its last lines."""
+    cells = [_break(cell, width) for cell, width in zip(row, widths, strict=True)]
+    height = max(map(len, cells))
+    columns = []
+    for cell in cells:
+        blanks = [""] * (height - len(cell))
+        columns.append(blanks + cell if is_header else cell + blanks)
+    return [list(line) for line in zip(*columns, strict=True)]
+
+
+def _break(cell: str, width: int) -> list[str]:
+    lines = [cell]
+    if len(cell) > width:
+        lines = wrap(cell, width, break_long_words=False, break_on_hyphens=False) or [""]
+    return [line.replace(_FIXED, " ") for line in lines]

@@ -1,15 +1,15 @@
 """`python -m spacy multihash accelerate`: put our layers into a trained pipeline."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Optional, Tuple, Union
+from typing import Optional, Union
 
 import typer
 from spacy.language import Language
 from wasabi import msg
 
 from ..convert.pipeline import Acceleration, accelerate
+from ._show import show_table
 from ._util import import_code, load_pipeline
 
 
@@ -88,15 +88,21 @@ def _show(done: Acceleration) -> None:
     """Print a table for each kind of result that there is."""
     if not done.replaced:
         msg.warn("Nothing was replaced")
-    replaced = [(f"{e.component}.{e.path}", e.before, e.after) for e in done.replaced]
-    _table("Layers replaced", ("section", "before", "after"), replaced)
-    already = [(f"{e.component}.{e.path}", e.name) for e in done.already]
-    _table("Layers that are ours already", ("section", "layer"), already)
-    left = [(f"{e.component}.{e.path}", e.name, e.reason) for e in done.left]
-    _table("Layers left as they are", ("section", "layer", "reason"), left)
-
-
-def _table(title: str, header: Tuple[str, ...], rows: Sequence[Tuple[str, ...]]) -> None:
-    if rows:
-        msg.divider(f"{title}: {len(rows)}")
-        msg.table(rows, header=header, divider=True, max_col=100)
+    show_table(
+        f"Layers replaced: {len(done.replaced)}",
+        ("section", "before", "after"),
+        [(f"{e.component}.{e.path}", e.before, e.after) for e in done.replaced],
+        aligns="lll",
+    )
+    show_table(
+        f"Layers that are ours already: {len(done.already)}",
+        ("section", "layer"),
+        [(f"{e.component}.{e.path}", e.name) for e in done.already],
+        aligns="ll",
+    )
+    show_table(
+        f"Layers left as they are: {len(done.left)}",
+        ("section", "layer", "reason"),
+        [(f"{e.component}.{e.path}", e.name, e.reason) for e in done.left],
+        aligns="lll",
+    )

@@ -15,6 +15,7 @@ from wasabi import msg
 from ..corpus.entities import VERBATIM, Matching
 from ..corpus.read import read_docs
 from ..corpus.statistics import DEFAULT_ATTRS, CorpusStats, describe_corpus, word_attrs
+from ._show import show_table
 from ._util import save_json
 
 
@@ -158,7 +159,7 @@ def _show_splits(stats: CorpusStats, vectors: Optional[str]) -> None:
             ("unknown tokens", *(_count(u.tokens) for u in unknown)),
             ("  % of tokens", *(_percent(u.token_share) for u in unknown)),
         ]
-    _table("Corpus", ("", *stats.splits), rows)
+    show_table("Corpus", ("", *stats.splits), rows)
     msg.text("Lengths are in tokens. The vocabulary is all distinct words, as they are written.")
     if unknown:
         msg.text(f"Unknown words have no vector in {vectors}; unknown tokens are theirs.")
@@ -167,7 +168,7 @@ def _show_splits(stats: CorpusStats, vectors: Optional[str]) -> None:
 def _show_attrs(stats: CorpusStats) -> None:
     columns = [s.attrs for s in stats.splits.values()]
     rows = [(name, *(_count(column[name]) for column in columns)) for name in columns[0]]
-    _table("Distinct values of attributes", ("", *stats.splits), rows)
+    show_table("Distinct values of attributes", ("", *stats.splits), rows)
     msg.text(f"As a vocab of the language '{stats.lang}' computes them for each word.")
 
 
@@ -178,7 +179,7 @@ def _show_seen(stats: CorpusStats) -> None:
         (name, _count(s.seen + s.unseen), _count(s.seen), _count(s.unseen), _percent(s.seen_share))
         for name, s in stats.seen.items()
     ]
-    _table("Seen and unseen entities", ("", "entities", "seen", "unseen", "% seen"), rows)
+    show_table("Seen and unseen entities", ("", "entities", "seen", "unseen", "% seen"), rows)
     case = "in any case" if stats.matching.ignore_case else "in the same case"
     label = "with the same label" if stats.matching.match_label else "whatever its label"
     msg.text(f"Seen: an entity of the training corpus has the same text, {case}, {label}.")
@@ -197,11 +198,6 @@ def _warn(stats: CorpusStats) -> None:
     for name, seen in stats.seen.items():
         if seen.new_labels:
             msg.warn(f"Labels of {name} that training lacks: {', '.join(seen.new_labels)}")
-
-
-def _table(title: str, header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    msg.divider(title)
-    msg.table(rows, header=header, divider=True, aligns=("l", *"r" * (len(header) - 1)))
 
 
 def _count(value: Optional[int]) -> str:

@@ -1,6 +1,5 @@
 """`python -m spacy multihash evaluate`: scores on seen and unseen entities."""
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Optional, Union
@@ -22,7 +21,10 @@ from ..corpus.evaluation import (
     read_known_entities,
 )
 from ..corpus.read import read_docs, write_corpora
+from ._show import show_table
 from ._util import import_code, load_pipeline, save_json
+
+_HEADER = ("", "gold", "P", "R", "F1")
 
 
 def evaluate_cli(
@@ -110,20 +112,14 @@ def _show(evaluation: Evaluation) -> None:
         **{f"{name}, counted once": s for name, s in evaluation.once.items()},
     }
     bands = {f"in training: {name}": s for name, s in evaluation.by_frequency.items()}
-    _table("Entities", [_row(name, scores) for name, scores in {**by_label, **bands}.items()])
+    rows = [_row(name, scores) for name, scores in {**by_label, **bands}.items()]
+    show_table("Entities", _HEADER, rows)
     for name, scores in by_label.items():
-        if scores.per_label:
-            rows = [_row(label, s) for label, s in scores.per_label.items()]
-            _table(f"Labels: {name}", rows)
+        rows = [_row(label, of_label) for label, of_label in scores.per_label.items()]
+        show_table(f"Labels: {name}", _HEADER, rows)
 
 
 def _row(name: str, scores: Scores) -> tuple[str, ...]:
     values = (getattr(scores, key) for key in "prf")
     prf = ("-" if value is None else f"{100 * value:.2f}" for value in values)
     return (name, f"{scores.entities:,}", *prf)
-
-
-def _table(title: str, rows: Sequence[tuple[str, ...]]) -> None:
-    msg.divider(title)
-    header = ("", "gold", "P", "R", "F1")
-    msg.table(rows, header=header, divider=True, aligns=("l", *"rrrr"))

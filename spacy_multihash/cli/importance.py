@@ -15,7 +15,7 @@ from ..corpus.read import model_docs
 from ..embed.find import embedding_name
 from ..inspection.importance import Ranking, symbol_importance
 from ..inspection.reports import EmbeddingImportance, SymbolImportance
-from ._show import show_collisions, show_table
+from ._show import show_collisions, show_table, unbroken
 from ._util import import_code, load_pipeline
 
 
@@ -117,7 +117,7 @@ def _summary(embedding: EmbeddingImportance) -> tuple[str, ...]:
 def _symbol(symbol: SymbolImportance) -> tuple[str, ...]:
     parameters = " ".join(f"{value:.3g}" for value in symbol.parameters)
     values = (f"{symbol.freq:,}", f"{symbol.importance:.3g}", f"{symbol.norm:.3g}", parameters)
-    return (repr(symbol.text), *values, f"{symbol.sharing:,}")
+    return (unbroken(repr(symbol.text)), *values, f"{symbol.sharing:,}")
 
 
 def _name(found: EmbeddingImportance) -> str:

@@ -18,6 +18,7 @@ from ..tables.file import read_tables, write_tables
 from ..tables.init_tables import component_names
 from ..tables.set_tables import check_tables, find_multi_embed
 from ..tables.tables import Tables, check_cut, cut_tables, merge_tables
+from ._show import show_table
 from ._util import import_code, parse_config_overrides, show_validation_error
 
 CALLBACK = "spacy-multihash.init_tables.v1"
@@ -83,7 +84,7 @@ def init_tables_cli(
     msg.good(f"Wrote the tables to {output}")
     msg.text(f"min_freq = {tables.min_freq}, max_rows = {tables.max_rows}")
     rows = [(name, f"{len(table) + 1:,}") for name, table in tables.tables.items()]
-    msg.table(rows, header=("attribute", "rows"), divider=True, aligns=("l", "r"))
+    show_table("Tables", ("attribute", "rows"), rows)
 
 
 def init_tables(

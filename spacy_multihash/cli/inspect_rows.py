@@ -28,7 +28,7 @@ from ..inspection.rows import (
 from ..inspection.sizes import input_width, model_size
 from ..inspection.symbols import count_for_tables, missing_symbols, ngram_texts
 from ..tables.count import DocReader
-from ._show import show_collisions, show_table
+from ._show import show_collisions, show_table, unbroken
 from ._util import import_code, load_pipeline
 from .init_tables import CALLBACK
 
@@ -208,21 +208,21 @@ def _show(inspection: Inspection) -> None:
         "Words",
         ("word", "table", "symbol", "rows"),
         [
-            (w.word, full_name(w), repr(w.symbol), " ".join(map(str, w.rows)))
+            (w.word, full_name(w), _quote(w.symbol), " ".join(map(str, w.rows)))
             for w in inspection.words
         ],
-        text=4,
+        aligns="llll",
     )
     show_table(
         "Symbols that share rows with words",
         ("word", "table", "in hashes", "symbols", "such as"),
         [
-            (w.word, full_name(w), str(s.hashes), f"{s.count:,}", " ".join(map(repr, s.examples)))
+            (w.word, full_name(w), f"{s.hashes}", f"{s.count:,}", " ".join(map(_quote, s.examples)))
             for w in inspection.words
             for s in w.sharing or []
             if s.count
         ],
-        text=2,
+        aligns="llrrl",
     )
     sizes = {**inspection.components, "whole pipeline": inspection.pipeline}
     widths = {name: _text(width) for name, width in inspection.input_widths.items() if width}
@@ -251,6 +251,10 @@ def _counts(counts: Sequence[Count]) -> tuple[str, str]:
 
 def _size(size: Optional[Size]) -> tuple[str, ...]:
     return ("-", "-") if size is None else (_text(size.parameters), _text(size.bytes))
+
+
+def _quote(symbol: str) -> str:
+    return unbroken(repr(symbol))
 
 
 def _text(number: int) -> str:

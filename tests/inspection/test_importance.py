@@ -300,10 +300,11 @@ def test_command_shows_a_table_of_each_end_of_each_embedding(folder: Path) -> No
                 if f" {end} norm: textcat[{found.member}].{found.attr}, seed {found.seed} " in line
             )
             assert len(symbols) == 3
-            for i, s in enumerate(symbols):
+            rule = next(i for i in range(title, len(lines)) if lines[i].startswith("---"))
+            for line, s in zip(lines[rule + 1 :], symbols, strict=False):
                 parameters = " ".join(f"{p:.3g}" for p in s.parameters)
                 row = f"{s.text!r} {s.freq} {s.importance:.3g} {s.norm:.3g} {parameters}"
-                assert lines[title + 4 + i] == f"{row} {s.sharing}"
+                assert line == f"{row} {s.sharing}"
         assert (
             f"textcat[{found.member}].{found.attr} {found.seed} {found.num_symbols} "
             f"{found.num_sharing} "
