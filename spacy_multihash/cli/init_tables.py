@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, List, Optional
+from typing import Any, Optional
 
 import typer
 from spacy.language import Language
@@ -40,12 +40,12 @@ def init_tables_cli(
         help="Rows of a table at most, row 0 of unknown symbols included. "
         "Default: as in [initialize.before_init], else no limit",
     ),
-    component: List[str] = typer.Option(
+    component: list[str] = typer.Option(
         [],
         help="Component with a MultiEmbed; several with further --component options. "
         "Default: as in [initialize.before_init], else tok2vec",
     ),
-    merge: List[Path] = typer.Option(
+    merge: list[Path] = typer.Option(
         [],
         help="Do not count: add up this file of tables, made with --min-freq 0, and the others "
         "named in further --merge options",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import List, Optional, Union
+from typing import Optional, Union
 
 import srsly
 import typer
@@ -64,7 +64,7 @@ def inspect_rows_cli(
     model: str = typer.Argument(
         ..., help="Trained pipeline, a package's name or a path, or a config file"
     ),
-    words: Optional[List[str]] = typer.Argument(None, help="Words to find the rows of"),
+    words: Optional[list[str]] = typer.Argument(None, help="Words to find the rows of"),
     data: Optional[Path] = typer.Option(
         None, help="Corpus to count symbols in: a .spacy file, or a folder"
     ),

@@ -1,6 +1,6 @@
 """Names for the generics that the layers pass along, each written once."""
 
-from typing import Any, List, Literal, Protocol, Tuple
+from typing import Any, Literal, Protocol
 
 import numpy
 from thinc.api import Model
@@ -30,26 +30,26 @@ RowLayer = Model[Ints1d, Ints2d]
 # Row numbers (U, K) int32 -> vectors (U, W) float32.
 TableLayer = Model[Ints2d, Floats2d]
 # Row numbers and a weight for each, (U, K) int32 and (U, K) float32 -> vectors (U, W) float32.
-WeightedRows = Tuple[Ints2d, Floats2d]
+WeightedRows = tuple[Ints2d, Floats2d]
 WeightedTableLayer = Model[WeightedRows, Floats2d]
 # One attribute: ids (U,) uint64 -> vectors (U, W) float32.
 AttrLayer = Model[Ints1d, Floats2d]
 # All attributes: ids (U, A) uint64 -> vectors (U, A * W) float32.
 AttrsLayer = Model[Ints2d, Floats2d]
 # Docs -> ids of their n-grams (M,) uint64, with the number of n-grams of each doc.
-NgramLayer = Model[List[DocLike], Ragged]
+NgramLayer = Model[list[DocLike], Ragged]
 # Ids of n-grams (M,) uint64 with lengths (B,) int32 -> the same, or some of them.
 NgramFilter = Model[Ragged, Ragged]
 # Vectors of n-grams (M, W) float32 with lengths (B,) int32 -> vectors of docs (B, W) float32.
 Reduction = Model[Ragged, Floats2d]
 # Docs -> probabilities of labels (B, nO) float32.
-Classifier = Model[List[DocLike], Floats2d]
+Classifier = Model[list[DocLike], Floats2d]
 # Docs with N tokens in all -> vectors (N, W) float32 with the docs' lengths.
-DocsLayer = Model[List[DocLike], Ragged]
+DocsLayer = Model[list[DocLike], Ragged]
 # Docs -> a vector for each token, (len(doc), W) float32: tok2vec, in spaCy's words.
-DocsEncoder = Model[List[DocLike], List[Floats2d]]
+DocsEncoder = Model[list[DocLike], list[Floats2d]]
 # Docs with N tokens in all -> scores of tags (P, N, nO) float32, after each of P passes.
-TokenTagger = Model[List[DocLike], Floats3d]
+TokenTagger = Model[list[DocLike], Floats3d]
 # Settings of tagger_ner: from scores to tags, and what a probability of an entity is.
 Decoder = Literal["greedy", "constrained", "crf"]
 Confidence = Literal["marginal", "product"]

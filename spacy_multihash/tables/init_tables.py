@@ -55,6 +55,6 @@ def make_init_tables_v1(
     return init_tables
 
 
-def component_names(component: Union[str, List[str]]) -> List[str]:
+def component_names(component: Union[str, list[str]]) -> list[str]:
     """List the names that a setting gives, which may be one."""
     return [component] if isinstance(component, str) else component
