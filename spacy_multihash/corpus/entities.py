@@ -62,12 +62,12 @@ def known_entities(docs: Iterable[Doc], matching: Matching = VERBATIM) -> KnownE
 
 
 def keep_entities(doc: Doc, is_kept: Callable[[Span], bool], *, mask: bool) -> Doc:
-    """Return a doc with only some of its entities: a copy, unless it has no others.
+    """Return a doc with only some of its entities. It is a copy, unless all are kept.
 
     doc (Doc): The doc. Tokens whose annotation is missing stay so.
     is_kept (Callable[[Span], bool]): Whether an entity is kept.
-    mask (bool): The annotation of the other entities' tokens is missing: neither to find an entity
-        there nor to find none counts in a score. Otherwise they are no entities.
+    mask (bool): Whether the tokens of the other entities count as tokens without annotation, so
+        that no score counts what is predicted there. Otherwise they are outside of entities.
     """
     kept, missing = [], [(t.i, t.i + 1) for t in doc if t.ent_iob == 0]
     for ent in doc.ents:

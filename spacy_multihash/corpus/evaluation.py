@@ -1,4 +1,4 @@
-"""Scores of an entity recognizer on entities that training has seen and on those it has not."""
+"""Scores of an entity recognizer on entities that were seen in training, and on unseen ones."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,8 @@ from spacy.vocab import Vocab
 from .entities import VERBATIM, KnownEntities, Matching, keep_entities, known_entities
 from .read import read_docs
 
-# By how often an entity occurs in the training corpus: name and the largest count, None for any.
+# Bands of how often an entity occurs in the training corpus: the name and the largest count of
+# each, None for any count.
 FREQUENCY_BANDS: Sequence[tuple[str, Optional[int]]] = (
     ("0", 0),
     ("1", 1),
@@ -46,9 +47,9 @@ class Evaluation:
     """Scores of all entities of a corpus, and of parts of them.
 
     overall (Scores): All entities, as `spacy evaluate` gives them.
-    masked (Mapping[str, Scores]): "seen" and "unseen" in the report's way: the gold entities of the
-        other part are missing annotation, and every other false positive counts in both parts.
-    once (Mapping[str, Scores]): "seen" and "unseen" with each false positive counted once: in the
+    masked (Mapping[str, Scores]): "seen" and "unseen" in the report's way. The gold entities of the
+        other part count as missing annotation, and every other false positive counts in both parts.
+    once (Mapping[str, Scores]): "seen" and "unseen" with each false positive counted once, in the
         part that its own text belongs to. Recall is the same as in `masked`.
     by_frequency (Mapping[str, Scores]): As `once`, for the names in `FREQUENCY_BANDS`.
 
@@ -70,7 +71,7 @@ def read_known_entities(
     vocab (Vocab): The vocab to read it with.
     matching (Matching): What makes two entities the same.
 
-    Raises FileNotFoundError if there is no corpus, ValueError if it cannot be read or has no
+    Raises FileNotFoundError if there is no corpus, and ValueError if it cannot be read or has no
     entities.
     """
     known = known_entities(read_docs(train, vocab), matching)
@@ -110,9 +111,9 @@ def annotate(nlp: Language, examples: Sequence[Example]) -> None:
 
 
 def evaluate_entities(examples: Sequence[Example], known: KnownEntities) -> Evaluation:
-    """Score predicted entities, and the parts that training has seen and has not.
+    """Score predicted entities: all, and those seen and unseen in training.
 
-    Tokens whose gold annotation is missing count nowhere.
+    Tokens whose gold annotation is missing do not count.
 
     examples (Sequence[Example]): Predicted and gold docs.
     known (KnownEntities): The entities of the training corpus.
@@ -134,7 +135,7 @@ def evaluate_entities(examples: Sequence[Example], known: KnownEntities) -> Eval
 
 
 def score_parts(examples: Sequence[Example], known: KnownEntities) -> dict[str, Scores]:
-    """Score "seen" and "unseen" entities in the report's way, and nothing else.
+    """Score "seen" and "unseen" entities in the report's way alone.
 
     A part without gold entities has no scores.
     """
@@ -142,7 +143,7 @@ def score_parts(examples: Sequence[Example], known: KnownEntities) -> dict[str, 
 
 
 def masked_parts(examples: Sequence[Example], known: KnownEntities) -> dict[str, list[Example]]:
-    """Return the examples of the parts "seen" and "unseen", in which the others are masked.
+    """Return the examples of "seen" and of "unseen", with the entities of the other part masked.
 
     examples (Sequence[Example]): Predicted and gold docs.
     known (KnownEntities): The entities of the training corpus.
@@ -171,10 +172,10 @@ def _score_part(examples: Iterable[Example]) -> Scores:
 
 
 def _score_only(examples: Iterable[Example], is_part: Callable[[Span], bool]) -> Scores:
-    """Score a part of the entities, all others, gold and predicted, left out.
+    """Score a part of the entities, and leave out all others, gold and predicted.
 
-    A predicted entity that covers a gold one stays or goes with it, whatever the tokens of both.
-    Any other one goes by its own text.
+    A predicted entity with the extent of a gold one belongs to the same part, even if their tokens
+    differ. Any other predicted entity belongs to the part of its own text.
     """
 
     def only(example: Example) -> Example:

@@ -21,7 +21,7 @@ def read_docs(path: Union[str, Path], vocab: Vocab) -> Iterator[Doc]:
     path (Union[str, Path]): The file or the folder.
     vocab (Vocab): The vocab of the docs.
 
-    Raises FileNotFoundError if there is none, and ValueError for a file that cannot be read or if
+    Raises FileNotFoundError if there is no such file, and ValueError if one cannot be read or if
     there are no docs.
     """
     path = Path(path)
@@ -41,11 +41,11 @@ def read_docs(path: Union[str, Path], vocab: Vocab) -> Iterator[Doc]:
 
 
 def model_docs(nlp: Language, path: Union[str, Path]) -> Iterator[Doc]:
-    """Stream the docs of a corpus with the tokens that a pipeline meets in training on it.
+    """Stream the docs of a corpus, with the tokens that a pipeline would be trained on.
 
     Texts are cut into tokens anew, as `spacy.Corpus.v1` does, unless their spaces are unknown. Docs
-    whose tokens stay the same keep their annotation, but have the NORM that the pipeline computes:
-    a file holds the one of whatever made it.
+    whose tokens stay the same keep their annotation. Their NORM is the one that the pipeline
+    computes, since a file holds that of the pipeline which made it.
 
     nlp (Language): The pipeline.
     path (Union[str, Path]): A .spacy file, or a folder of them.

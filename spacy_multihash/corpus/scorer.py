@@ -20,14 +20,15 @@ def make_seen_unseen_scorer_v1(
 
     An entity is seen if its text is that of an entity of the training corpus. The entities of the
     other part count as missing annotation, as in the report "Multi hash embeddings in spaCy"
-    (section 4.2), so that a false positive counts in both parts. The scores are ents_seen_p,
-    ents_seen_r, ents_seen_f, ents_seen_per_type and the same with "unseen"; they are None where the
-    corpus has nothing of the kind. spacy train logs those that [training.score_weights] names, with
-    a weight of 0.0 or more.
+    (section 4.2), so that a false positive counts in both parts.
+
+    The scores are ents_seen_p, ents_seen_r, ents_seen_f, ents_seen_per_type and the same with
+    "unseen". They are None where the corpus has no such entities. spacy train logs the scores that
+    [training.score_weights] names, with a weight of 0.0 or more.
 
     train (Union[str, Path]): The training corpus: a .spacy file, or a folder of them. It is read
-        when something is first scored. If it is not there, as where a trained pipeline is used
-        elsewhere, there is a warning, and nothing but the scores of spacy.ner_scorer.v1.
+        when something is first scored. If it is missing, as on a machine that only uses the trained
+        pipeline, there is a warning, and the scores are those of spacy.ner_scorer.v1 alone.
     ignore_case (bool): Compare texts in lower case.
     match_label (bool): An entity with another label than in the training corpus is unseen.
 

@@ -1,7 +1,7 @@
 """Statistics of a corpus, as in the appendix of the report "Multi hash embeddings in spaCy".
 
-Its Table 4 counts the distinct values of attributes, its Table 5 documents, tokens and entities,
-its Table 6 the entities that training has seen and has not.
+Table 4 of the report counts the distinct values of attributes, and Table 5 documents, tokens and
+entities. Table 6 counts the entities that were seen in training, and the unseen ones.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ DEFAULT_ATTRS = ("NORM", "PREFIX", "SUFFIX", "SHAPE")
 
 @dataclass(frozen=True)
 class Unknown:
-    """What some vectors lack a row for.
+    """The words that have no vector.
 
     words (int): Distinct words.
     word_share (Optional[float]): Their share of all distinct words, 0 to 1; None without words.
@@ -39,15 +39,15 @@ class Unknown:
 class SplitStats:
     """Statistics of one split. A mean or largest length is None if there is nothing to measure.
 
-    docs, tokens, entities (int): Their numbers.
+    docs, tokens, entities (int): The number of each.
     labels (Mapping[str, int]): The number of entities of each label.
-    ents_per_doc (Optional[float]): Entities a document.
+    ents_per_doc (Optional[float]): Entities per document.
     mean_doc_len, max_doc_len (Optional): The lengths of documents, in tokens.
     mean_ent_len, max_ent_len (Optional): The lengths of entities, in tokens.
     vocab (int): Distinct words as they are written, ORTH.
-    unknown (Optional[Unknown]): What the vectors lack, None without vectors.
+    unknown (Optional[Unknown]): The words that have no vector. None without vectors.
     attrs (Mapping[str, int]): The number of distinct values of each attribute.
-    missing (int): Tokens whose annotation of entities is missing, which are part of no entity.
+    missing (int): Tokens whose annotation of entities is missing. They are part of no entity.
     """
 
     docs: int
@@ -71,7 +71,7 @@ class SeenStats:
 
     seen, unseen (int): Entities that occur in the training corpus, and those that do not. Each
         mention counts.
-    seen_share (Optional[float]): The share of the seen, 0 to 1, None without entities.
+    seen_share (Optional[float]): The share of seen entities, 0 to 1. None without entities.
     new_labels (Sequence[str]): Labels that the training corpus lacks.
     """
 
@@ -111,8 +111,8 @@ def describe_corpus(
 
     train (Iterable[Doc]): The docs of the training corpus, with gold entities.
     others (Mapping[str, Iterable[Doc]]): The docs of other splits, by name.
-    vocab (Vocab): The vocab that the docs were read with. If it has vectors, the words that they
-        lack are counted.
+    vocab (Vocab): The vocab that the docs were read with. If it has vectors, words without one are
+        counted.
     attrs (Sequence[str]): The names of attributes that depend on a word alone.
     matching (Matching): What makes an entity the same as one of the training corpus.
 
@@ -142,7 +142,7 @@ def describe_corpus(
 
 
 def word_attrs(names: Iterable[str], vocab: Vocab) -> dict[str, int]:
-    """Return name and id of attributes that depend on a word alone.
+    """Map the names of attributes that depend on a word alone to their ids.
 
     names (Iterable[str]): Their names, as in spacy.attrs.
     vocab (Vocab): The vocab that computes them.
@@ -163,7 +163,7 @@ def word_attrs(names: Iterable[str], vocab: Vocab) -> dict[str, int]:
 
 @dataclass
 class _Tally:
-    """What is counted while the docs of a split pass by: how often each length, label and word."""
+    """How often each length, label and word occurs in the docs of a split, as they pass by."""
 
     vocab: Vocab
     doc_lens: Counter[int] = field(default_factory=Counter)

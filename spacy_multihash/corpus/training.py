@@ -14,9 +14,9 @@ from thinc.api import Config
 def training_docs(nlp: Language) -> Iterator[Doc]:
     """Stream the docs that the components of a pipeline will be trained on.
 
-    They are made in a pipeline of their own, without components. [initialize.before_init] runs
-    before lookups are loaded, and a vocab keeps the NORM that it computed first in each lexeme:
-    reading the corpus with nlp.vocab would fix the wrong norms for good.
+    The docs are made in a pipeline of their own, without components. [initialize.before_init] runs
+    before lookups are loaded, and a vocab keeps the first NORM that it computes for a word. Reading
+    the corpus with nlp.vocab would keep wrong norms for good.
 
     nlp (Language): The pipeline, whose config names the corpus.
 
@@ -48,7 +48,7 @@ def _resolve_corpus(config: Config, name: str) -> Callable[[Language], Iterable[
     section = name.split(".")[0]
     corpora = config
     if section in config and registry.is_promise(config[section]):
-        # One function makes all corpora.
+        # A single function makes all corpora.
         corpora = cast(Config, registry.resolve({section: config[section]}))
     try:
         corpus = dot_to_object(corpora, name)
@@ -60,7 +60,7 @@ def _resolve_corpus(config: Config, name: str) -> Callable[[Language], Iterable[
         ) from None
     if corpora is not config:
         return corpus
-    # Only this one is resolved: another may be without a path.
+    # No other corpus is resolved, since another may have no path.
     return registry.resolve({"corpus": corpus})["corpus"]
 
 
@@ -74,7 +74,7 @@ def _make_scratch(nlp: Language) -> Language:
     )
     config["training"].update(frozen_components=[], annotating_components=[])
     scratch = load_model_from_config(config, auto_fill=True)
-    if hasattr(nlp.tokenizer, "to_bytes"):  # rules that were added in code
+    if hasattr(nlp.tokenizer, "to_bytes"):  # may have rules that were added in code
         rules = nlp.tokenizer.to_bytes(exclude=["vocab"])
         scratch.tokenizer.from_bytes(rules)  # type: ignore[union-attr]
     return scratch

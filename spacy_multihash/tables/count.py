@@ -17,19 +17,19 @@ from .tables import Table, Tables, count_ids, make_tables
 # Number of docs whose n-grams are extracted at a time.
 DOC_BATCH = 256
 
-# Reads the docs of a corpus, from the first, each time it is called.
+# Reads the docs of a corpus from the first one on, each time it is called.
 DocReader = Callable[[], Iterable[Doc]]
 
 
 def count_corpus(
     make_docs: DocReader, extractors: Mapping[str, Optional[NgramLayer]]
 ) -> dict[str, Table]:
-    """Count symbols, by the name of their attribute or n-grams.
+    """Count the symbols of each attribute, and of each kind of n-grams.
 
     make_docs (DocReader): Reads the docs: once for all attributes, and once for each kind of
         n-grams.
-    extractors (Mapping[str, Optional[NgramLayer]]): What extracts the n-grams of each name, None
-        for an attribute of tokens.
+    extractors (Mapping[str, Optional[NgramLayer]]): For each name, the layer that extracts its
+        n-grams. None for an attribute of tokens.
     """
     attrs = {name: attr_id(name) for name, ngrams in extractors.items() if ngrams is None}
     tokens = make_tables(count_symbols(make_docs(), attrs) if attrs else {}, min_freq=0)
@@ -42,16 +42,16 @@ def count_corpus(
 
 
 def ngram_ids(ngrams: NgramLayer, docs: Sequence[Doc]) -> numpy.ndarray:
-    """Extract the ids (M,) uint64 of the n-grams of docs, by the layer that the model uses."""
+    """Extract the ids (M,) uint64 of the n-grams of docs, with the layer that the model uses."""
     return to_numpy(ngrams.predict(list(docs)).dataXd)
 
 
 def count_tables(models: Sequence[Model], make_docs: DocReader) -> Tables:
-    """Count all that the layers in models look up, and cut nothing.
+    """Count all symbols that models look up, without a cut.
 
     models (Sequence[Model]): Models that hold a MultiEmbed, or another embedding by lookup.
-    make_docs (DocReader): Gives the docs, which are read once for all attributes, and once for each
-        kind of n-grams.
+    make_docs (DocReader): Reads the docs: once for all attributes, and once for each kind of
+        n-grams.
     """
     extractors = {name: layer for model in models for name, layer in ngram_layers(model).items()}
     names = lookup_names(*models)

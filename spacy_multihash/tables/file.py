@@ -50,8 +50,8 @@ def write_tables(path: Union[str, Path], tables: Tables) -> None:
 def read_tables(path: Union[str, Path]) -> Tables:
     """Read tables from a file.
 
-    Raises FileNotFoundError if it is missing, and ValueError if it is damaged, of another version,
-    or not a file of tables at all.
+    Raises FileNotFoundError if the file is missing, and ValueError if it is damaged, of another
+    version, or no file of tables at all.
     """
     path = Path(path)  # a config hands over a string
     if not path.is_file():
@@ -68,7 +68,8 @@ def read_tables(path: Union[str, Path]) -> Tables:
     if message.get("version") != VERSION:
         raise ValueError(
             f"{path} holds tables in format version {message.get('version')}, this package reads "
-            f"version {VERSION}. Make it again with: python -m spacy multihash init-tables"
+            f"version {VERSION}. Make it again with: python -m spacy multihash init-tables CONFIG "
+            f"{path}"
         )
     packed = message.get("body")
     if not isinstance(packed, bytes) or _md5(packed) != message.get("md5"):

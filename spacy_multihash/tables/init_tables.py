@@ -23,14 +23,14 @@ def make_init_tables_v1(
 ) -> Callable[[Language], Language]:
     """Make the callback for [initialize.before_init] that sets the tables of MultiEmbed.
 
-    They are counted from the training corpus, or read from a file. A component that will not be
-    initialized (frozen, or sourced and trained further) keeps the tables it has.
+    The tables are counted from the training corpus, or read from a file. A component that will not
+    be initialized (frozen, or sourced and trained further) keeps the tables that it has.
 
     path (Optional[Path]): File that `spacy multihash init-tables` wrote. Null counts the corpus.
-    min_freq (int): Give a row to the symbols that occur at least so often. Recommended values are
+    min_freq (int): A symbol gets a row if it occurs at least this often. Recommended values are
         between 1 and 10.
     component (Union[str, List[str]]): Name of the component that holds MultiEmbed, or of several.
-    max_rows (Optional[int]): The rows that a table may have at most, row 0 included. Null sets no
+    max_rows (Optional[int]): The most rows that a table may have, row 0 included. Null sets no
         limit.
     """
     check_cut(min_freq, max_rows)
@@ -56,5 +56,5 @@ def make_init_tables_v1(
 
 
 def component_names(component: Union[str, list[str]]) -> list[str]:
-    """List the names that a setting gives, which may be one."""
+    """List the names that a setting gives: one, or several."""
     return [component] if isinstance(component, str) else component

@@ -10,9 +10,9 @@ from .tables import Tables
 
 
 def find_multi_embed(nlp: Language, component: str) -> Model:
-    """Find the model of a component that holds an embedding by lookup, enabled or not.
+    """Find the model of a component that embeds by lookup, whether the component is enabled or not.
 
-    Raises ValueError if there is no such component, or no MultiEmbed or other lookup in it.
+    Raises ValueError if there is no such component, or if it holds no MultiEmbed or other lookup.
     """
     if component not in nlp.component_names:
         raise ValueError(
@@ -32,7 +32,10 @@ def find_multi_embed(nlp: Language, component: str) -> Model:
 
 
 def keeps_tables(nlp: Language, component: str, model: Model) -> bool:
-    """Tell whether a component has tables and will not be initialized: new ones would garble it."""
+    """Tell whether a component has tables and will not be initialized.
+
+    Its trained rows are of the symbols in these tables, and new tables would mix them up.
+    """
     if component in nlp.pipe_names or not _has_tables(model):
         return False
     logger.info("MultiEmbed of '%s' is not initialized, and keeps its tables", component)
@@ -40,15 +43,15 @@ def keeps_tables(nlp: Language, component: str, model: Model) -> bool:
 
 
 def set_tables(model: Model, tables: Tables) -> None:
-    """Set the tables of all layers that look up, in a model that is yet to be initialized.
+    """Set the tables of all layers of a model that look symbols up.
 
-    The weights of former tables are taken away: initialize the model afterwards.
+    The rows of former tables are removed, so initialize the model afterwards.
 
-    model (Model): The model, or one around it.
-    tables (Tables): The tables, at least of the attributes that are embedded.
+    model (Model): The embedding, or a model that contains it.
+    tables (Tables): The tables of all that is embedded. Others are ignored.
 
     Raises ValueError, and changes nothing, if the model has no MultiEmbed or other lookup, or if a
-    table is missing, has no symbols, or has one twice.
+    table is missing, has no symbols, or has a symbol twice.
     """
     check_tables(model, tables)
     symbols_of = {

@@ -12,16 +12,16 @@ import numpy
 from ..common.checks import check_whole
 from ..corpus.symbols import Counts
 
-# Ids that are kept until they are counted, or as many as are counted already.
+# Ids are counted as soon as there are more than this, and more than distinct ids so far.
 _PENDING = 2**22
 
 
 @dataclass(frozen=True)
 class Table:
-    """The symbols of one attribute, most frequent first, ties by id.
+    """The symbols of one attribute, or n-grams of one kind: most frequent first, ties by id.
 
     keys (numpy.ndarray): (V,) uint64 ids of the symbols.
-    counts (numpy.ndarray): (V,) uint64 how often each was seen.
+    counts (numpy.ndarray): (V,) uint64 numbers of times that each was seen.
     """
 
     keys: numpy.ndarray
@@ -34,11 +34,11 @@ class Table:
 
 @dataclass(frozen=True)
 class Tables:
-    """A table per attribute, and the cut that was made.
+    """A table for each attribute or kind of n-grams, and the cut that was made.
 
-    tables (Mapping[str, Table]): The tables by attribute name.
+    tables (Mapping[str, Table]): The tables by the name of their attribute or n-grams.
     min_freq (int): Symbols with a smaller count were left out.
-    max_rows (int or None): The rows that a table may have, row 0 of unknown symbols included.
+    max_rows (int or None): The most rows that a table may have, row 0 of unknown symbols included.
     """
 
     tables: Mapping[str, Table]
@@ -47,7 +47,9 @@ class Tables:
 
 
 def count_ids(arrays: Iterable[numpy.ndarray]) -> Table:
-    """Count ids, in memory that grows with the distinct ones alone: n-grams are many.
+    """Count ids, in memory that grows with the number of distinct ids alone.
+
+    The n-grams of a corpus are too many to be kept.
 
     arrays (Iterable[numpy.ndarray]): Ids (N,) uint64, in arrays that are read once and not kept.
     """
@@ -66,7 +68,7 @@ def make_tables(counts: Counts, *, min_freq: int = 10, max_rows: Optional[int] =
     """Order the symbols by (-count, id), and keep the frequent ones.
 
     counts (Counts): How often each symbol of each attribute was seen.
-    min_freq (int): Keep a symbol if it was seen at least so often, min_freq >= 0.
+    min_freq (int): Keep a symbol if it was seen at least this often, min_freq >= 0.
     max_rows (int or None): Keep the most frequent max_rows - 1 symbols, max_rows >= 2.
 
     Raises ValueError for a cut out of range.
@@ -81,11 +83,11 @@ def make_tables(counts: Counts, *, min_freq: int = 10, max_rows: Optional[int] =
 
 
 def table_from_rows(rows: Mapping[int, int]) -> Table:
-    """Make a table of symbols whose rows are known, but not their counts, from a map of both.
+    """Make a table of symbols whose rows are known, but not their counts.
 
     rows (Mapping[int, int]): Row of each symbol id, from 1 to the number of symbols.
 
-    Raises ValueError for other rows: row 0 is that of unknown symbols, and each symbol has its own.
+    Raises ValueError for other rows: row 0 is that of unknown symbols, and no symbols share a row.
     """
     if sorted(rows.values()) != list(range(1, len(rows) + 1)):
         raise ValueError(
@@ -97,12 +99,12 @@ def table_from_rows(rows: Mapping[int, int]) -> Table:
 
 
 def cut_tables(tables: Tables, *, min_freq: int, max_rows: Optional[int] = None) -> Tables:
-    """Cut tables further, or by the same.
+    """Cut tables, which may have been cut as much already, or less.
 
-    Raises ValueError if they were cut more already than is asked for now.
+    Raises ValueError if they were cut more than is asked for now.
     """
     check_cut(min_freq, max_rows)
-    # 0 and 1 leave nothing out: what was never seen is not in the counts.
+    # 0 and 1 leave nothing out, since a symbol that was never seen has no count.
     if tables.min_freq > max(min_freq, 1):
         raise ValueError(
             f"The tables were cut at min_freq = {tables.min_freq}, and cannot be cut at min_freq = "
@@ -131,11 +133,11 @@ def check_cut(min_freq: int, max_rows: Optional[int]) -> None:
 
 
 def merge_tables(parts: Sequence[Tables]) -> Tables:
-    """Add the counts of several corpora up, and cut nothing.
+    """Add up the counts of several corpora, without a cut.
 
     parts (Sequence[Tables]): Uncut tables (min_freq <= 1, no max_rows) of the same attributes.
 
-    Raises ValueError for no tables, tables that were cut, or of other attributes than the first.
+    Raises ValueError if there are none, if some were cut, or if they are of different attributes.
     """
     if not parts:
         raise ValueError("Merging needs the tables of at least one corpus, was given none.")
@@ -156,13 +158,13 @@ def merge_tables(parts: Sequence[Tables]) -> Tables:
 
 
 def _add_up(table: Table, arrays: Sequence[numpy.ndarray]) -> Table:
-    """Add the ids of arrays to counts that are in any order."""
+    """Add the ids of arrays to a table, in any order."""
     keys, counts = numpy.unique(numpy.concatenate([*arrays, table.keys[:0]]), return_counts=True)
     return _sum_up([table, Table(keys, counts.astype("uint64"))])
 
 
 def _sum_up(parts: Sequence[Table]) -> Table:
-    """Add the counts of tables up, in any order."""
+    """Add up the counts of tables, in any order."""
     ids = numpy.concatenate([part.keys for part in parts])
     keys, places = numpy.unique(ids, return_inverse=True)
     counts = numpy.bincount(places, numpy.concatenate([p.counts for p in parts]), len(keys))
