@@ -30,10 +30,14 @@ def pairs_by_chance(
     *,
     group_sizes: Optional[numpy.ndarray] = None,
 ) -> tuple[float, float]:
-    """Return mean and standard deviation of the pairs of symbols that collide in so many hashes.
+    """Return mean and standard deviation of the pairs that collide in exactly `collisions` hashes.
 
-    What one pair does tells nothing about another, also if they have a symbol in common.
+    Pairs are independent of each other, even if they have a symbol in common.
 
+    num_symbols (int): Number of symbols, V.
+    num_rows (int): Number of rows, n.
+    num_hashes (int): Number of hash functions, k.
+    collisions (int): Number of hashes in which a pair collides, j.
     group_sizes (Optional[numpy.ndarray]): (G,) sizes of the groups of symbols that are hashed as
         one, and collide in all hashes. None if each symbol is hashed by itself.
     """
@@ -45,7 +49,8 @@ def pairs_by_chance(
         sizes = group_sizes.astype("float64")
         within = int((group_sizes * (group_sizes - 1) // 2).sum())
         across -= within
-        # Two groups collide as a whole, in so many pairs: the sum of their squares.
+        # Two groups collide as a whole, in as many pairs as the product of their sizes. This is
+        # the sum of the squares of these products.
         squares = (float((sizes**2).sum()) ** 2 - float((sizes**4).sum())) / 2
     mean = across * p + within * (collisions == num_hashes)
     return mean, sqrt(squares * p * (1 - p))
@@ -58,16 +63,17 @@ def joint_range(
     importance_rows: Optional[int] = None,
     independent: bool = True,
 ) -> float:
-    """Return among how many outcomes a symbol falls: the range of a single hash as good as all.
+    """Return the number of outcomes of all hash functions of a symbol together.
 
-    Svenstrup et al. 2017, section 4: k hash functions of range B make one of range B ** k. The row
-    of importance parameters multiplies it by K if it is found by another hash function, their
-    section 6. If it is the row of importance that is hashed to components, their single D1, symbols
-    of one row are the same, and all others differ in importance: the range is K, whatever B and k.
+    In Svenstrup et al. 2017, section 4, k hash functions of range B make one of range B ** k. The
+    row of importance parameters multiplies it by K if another hash function finds that row (section
+    6). If it is that row which is hashed to components (their single D1), symbols of one row are
+    the same, and all others differ in importance. The range is then K, whatever B and k.
 
     num_rows (int): Number of component vectors, B.
     num_hashes (int): Number of hash functions, k.
-    importance_rows (Optional[int]): Number of rows of importance parameters, K. None without.
+    importance_rows (Optional[int]): Number of rows of importance parameters, K. None if there are
+        no importance parameters.
     independent (bool): Whether components are found by hashing the symbol itself.
     """
     if importance_rows is not None and not independent:
@@ -92,14 +98,14 @@ def in_collision_by_chance(
     """Return mean and standard deviation of the symbols in collision.
 
     The mean is C_tot = |T| * p_col, equation (3) of section 4. Where unimportant symbols do not
-    count, |T| is |T_imp|, the number of the important ones, and the mean is by equations (2) and
-    (3) about |T_imp| * (1 - exp(-|T_imp| / B)), which simulation confirms. The paper prints
-    |T_imp| * exp(-|T_imp| / B) there: those are the important symbols that are in no collision.
+    count, |T| is |T_imp|, the number of important symbols. By equations (2) and (3) the mean is
+    then about |T_imp| * (1 - exp(-|T_imp| / B)), which simulation confirms. The paper prints
+    |T_imp| * exp(-|T_imp| / B) there, which is the number of important symbols in no collision.
 
     num_symbols (int): Number of symbols, |T|.
     outcomes (float): The range of the hash functions, K; see joint_range.
     group_sizes (Optional[numpy.ndarray]): (G,) sizes of the groups of symbols that are hashed as
-        one: those of more than one symbol are in collision anyway. None if there are no groups.
+        one. Symbols of a group of several are in collision anyway. None if there are no groups.
     """
     single = hashed = num_symbols
     if group_sizes is not None:
@@ -108,7 +114,8 @@ def in_collision_by_chance(
     if min(single, hashed - 1) < 1 or outcomes == 1:
         return mean, 0.0
     alone = exp(_log_alone(hashed, outcomes))
-    # How much likelier two symbols are alone together than each by itself, as a logarithm.
+    # The logarithm of how much likelier it is that two symbols are both alone than it would be if
+    # they were independent.
     gain = -log1p(-1 / outcomes)
     if hashed > 2:
         gain += (hashed - 2) * (log1p(-((outcomes - 1) ** -2)) if outcomes > 2 else -inf)
@@ -126,9 +133,9 @@ def _log_alone(num_symbols: int, outcomes: float) -> float:
 def colliding_pairs(rows: numpy.ndarray) -> list[int]:
     """Count the pairs of symbols that collide in exactly j hashes, for j = 1, ..., K.
 
-    Pairs that agree in a given set of columns are counted by sorting, and the numbers of all sets
-    lead to that of exactly j (inclusion and exclusion). A set whose pairs all differ ends the
-    search of the sets around it, so that few of the 2 ** K are looked at.
+    Sorting counts the pairs that agree in a given set of columns. The counts of all sets lead to
+    that of exactly j, by inclusion and exclusion. If no pair agrees in a set, the sets that contain
+    it are left out, so that few of the 2 ** K sets are looked at.
 
     rows (numpy.ndarray): (V, K) rows of the symbols.
     """

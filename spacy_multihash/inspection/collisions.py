@@ -1,4 +1,4 @@
-"""Which symbols of a corpus a weighted hash embedding cannot tell apart, counted and by chance."""
+"""The symbols that a weighted hash embedding cannot tell apart, counted and expected by chance."""
 
 from dataclasses import replace
 from math import sqrt
@@ -14,8 +14,8 @@ from .rows import group_sizes
 def inspect_collisions(embedding: WeightedEmbedding, symbols: numpy.ndarray) -> Collisions:
     """Count the symbols (V,) uint64, all of them different, that are in collision.
 
-    Where rows of importance are looked up, or hashed to components, chance is that of the hash
-    functions behind them: which symbols share a row of importance is then taken as it is.
+    Where rows of importance are looked up, or are hashed to components, only the hash functions
+    behind them are left to chance. Which symbols share a row of importance is then taken as given.
     """
     table, importance, _ = embedding
     num_symbols, rows = len(symbols), rows_of(table.layer, symbols)  # (V, k)

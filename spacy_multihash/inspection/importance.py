@@ -1,4 +1,4 @@
-"""What a trained weighted hash embedding takes for important. Nothing is printed."""
+"""Which symbols a trained weighted hash embedding finds important. Nothing is printed."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Optional, cast
@@ -33,9 +33,9 @@ class Ranking:
 
     sort (str): Whether to sort symbols by "importance", or by the "norm" of their vectors.
     top (int): How many to list from either end, top >= 1.
-    min_freq (int): How often a symbol must occur, min_freq >= 1: rare ones hardly move from their
-        initial importance, which is near 0 by default.
-    share (float): A symbol is important from this share of the mean importance on.
+    min_freq (int): How often a symbol must occur, min_freq >= 1. Rare symbols hardly move from
+        their initial importance, which is near 0 by default.
+    share (float): A symbol is important if its importance is at least this share of the mean.
 
     Raises ValueError for a number that is out of range.
     """
@@ -62,12 +62,12 @@ def symbol_importance(
 ) -> list[EmbeddingImportance]:
     """List the symbols of a corpus with the largest and the smallest importance parameters.
 
-    Table 4 of Svenstrup et al. 2017, for each weighted hash embedding of a pipeline, in each member
-    of an ensemble too.
+    As in Table 4 of Svenstrup et al. 2017, for each weighted hash embedding of a pipeline. In an
+    ensemble, each member has embeddings of its own.
 
     nlp (Language): The trained pipeline.
     make_docs (DocReader): Reads the docs of the corpus, made with the vocab of the pipeline, from
-        the first each time: once for all attributes of tokens, and several times for n-grams.
+        the first on each time: once for all attributes of tokens, and several times for n-grams.
     ranking (Ranking): Which symbols are listed.
     component (Optional[str]): Name of the component to look into. None for all.
 
@@ -111,8 +111,8 @@ class _Ranked(NamedTuple):
     num_symbols (int), num_sharing (int): As in EmbeddingImportance.
     sharing (V,) int64: The other symbols of the corpus in the row of each.
     parameters (V, k), importance (V,), norms (V,) float32: Of each.
-    important (V,) bool: Those from the given share of the mean importance on.
-    largest, smallest (int64): The listed ones.
+    important (V,) bool: Whether the importance of each is at least the given share of the mean.
+    largest, smallest (int64): The indices of those that are listed.
     """
 
     embedding: WeightedEmbedding
@@ -147,8 +147,8 @@ def _rank(embedding: WeightedEmbedding, counts: Table, ranking: Ranking) -> _Ran
     is_frequent = counts.counts >= ranking.min_freq
     if not is_frequent.any():
         raise ValueError(
-            f"No symbol of {table.attr} occurs {ranking.min_freq} times in the corpus, the most "
-            f"frequent one {counts.counts[0]} times. Lower min_freq, or give more documents."
+            f"No symbol of {table.attr} occurs {ranking.min_freq} times in the corpus: the most "
+            f"frequent one occurs {counts.counts[0]} times. Lower min_freq, or give more documents."
         )
     shown = is_frequent & has_row
     if not shown.any():
@@ -180,7 +180,7 @@ def _rank(embedding: WeightedEmbedding, counts: Table, ranking: Ranking) -> _Ran
 
 
 def _texts(make_docs: DocReader, ranked: list[_Ranked], vocab: Vocab) -> dict[str, dict[int, str]]:
-    """Write the listed symbols of each attribute, reading the corpus once for each."""
+    """Write the listed symbols of each attribute as texts, and read the corpus once for each."""
     texts = {}
     for attr, table in {each.attr: each.embedding.components for each in ranked}.items():
         listed = numpy.concatenate([each.listed for each in ranked if each.attr == attr])
@@ -245,11 +245,11 @@ def _measure(
 ) -> tuple[numpy.ndarray, numpy.ndarray]:
     """Embed symbols (V,): importance parameters (V, k), and norms of vectors (V,), float32."""
     _, parameters, table = embedding.layer.layers
-    width = output_width(table)  # behind it there may be the parameters
+    width = output_width(table)  # there may be parameters behind the vector
     parts = []
     for start in range(0, len(ids), _BATCH):
-        block = cast(Ints1d, ids[start : start + _BATCH])
-        batch = cast(Ints1d, embedding.layer.ops.asarray(block))
+        chunk = cast(Ints1d, ids[start : start + _BATCH])
+        batch = cast(Ints1d, embedding.layer.ops.asarray(chunk))
         vectors = to_numpy(embedding.layer.predict(batch))[:, :width]
         parts.append((to_numpy(parameters.predict(batch)), numpy.linalg.norm(vectors, axis=1)))
     weights, norms = zip(*parts, strict=True)

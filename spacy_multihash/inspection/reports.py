@@ -5,8 +5,8 @@ from typing import Literal, Optional, Union
 
 from ..embed.find import Part, embedding_name
 
-# A count is suspicious if it is further from its mean than so many standard deviations, and three
-# more: next to none may be expected.
+# A count is suspicious if it differs from its mean by more than MAX_SDS standard deviations plus
+# SLACK. Where the mean is next to 0, so is the standard deviation.
 MAX_SDS = 5
 SLACK = 3
 
@@ -21,7 +21,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Count:
-    """A count, and its mean and standard deviation by chance, None where rows are looked up."""
+    """A count, with its mean and standard deviation by chance. None where rows are looked up."""
 
     actual: int
     mean: Optional[float] = None
@@ -40,14 +40,15 @@ class TableUse:
     """How a corpus uses a table.
 
     num_symbols (int): The distinct symbols of the attribute, V.
-    load_factor (float): V * k / n: the symbols that a row has to serve, on average.
+    load_factor (float): V * k / n, the number of symbols that a row has to serve on average.
     unreached (Count): The rows that no symbol falls on. By chance n * (1 - 1/n) ** (V * k).
-    unreached_by_hash (list[Count]): The rows that each hash function by itself takes no symbol to.
+    unreached_by_hash (list[Count]): For each hash function, the rows that it takes no symbol to.
     colliding_pairs (list[Count]): For j = 1, ..., k, the pairs of symbols that collide in exactly j
         hashes. By chance C(V, 2) * C(k, j) * (1/n) ** j * (1 - 1/n) ** (k - j).
-    indistinguishable (int): The symbols whose k rows are, in some order, those of another symbol:
-        the model cannot tell them apart by this attribute.
-    lookup_size (Size): A table with a row for each symbol and one for unknown symbols, to look up.
+    indistinguishable (int): The symbols whose k rows are, in some order, those of another symbol.
+        The model cannot tell them apart by this attribute.
+    lookup_size (Size): The size of a lookup table, with a row for each symbol and one for unknown
+        symbols.
     """
 
     num_symbols: int
@@ -66,13 +67,13 @@ class TableReport:
     component (str): Name of the component that it is in.
     attr (str): Name of the attribute.
     rows_by (str): Whether rows are found by "hash", or by "lookup".
-    num_rows, width, num_hashes (int): Sizes, n, W and k.
-    seed (Optional[int]): The hash seed, None for a lookup.
-    size (Size): The table, n * W float32.
-    use (Optional[TableUse]): How a corpus uses it, None without a corpus.
-    part (Part): What its rows are: B "components" of width d, or K rows of "importance" parameters
-        of width k, in a weighted hash embedding, or else "vectors".
-    member (str): Number of the model in an ensemble that it is in, from 0; "" outside of ensembles.
+    num_rows, width, num_hashes (int): The sizes n, W and k.
+    seed (Optional[int]): The hash seed. None for a lookup.
+    size (Size): The size of the table, n * W float32.
+    use (Optional[TableUse]): How a corpus uses the table. None without a corpus.
+    part (Part): What its rows are. A weighted hash embedding has a table of B "components" of width
+        d, and one of K rows of "importance" parameters of width k. Other rows are "vectors".
+    member (str): Number of its model in an ensemble, from 0; "" outside of ensembles.
     """
 
     component: str
@@ -90,7 +91,7 @@ class TableReport:
 
 @dataclass(frozen=True)
 class Sharing:
-    """How many other symbols of a corpus collide with one in `hashes` hashes, and a few of them."""
+    """How many other symbols collide with a word's in exactly `hashes` hashes, and some of them."""
 
     hashes: int
     count: int
@@ -99,10 +100,11 @@ class Sharing:
 
 @dataclass(frozen=True)
 class WordRows:
-    """The rows of one attribute of a word, and the symbols that share them, None without a corpus.
+    """The rows of one attribute of a word, and the symbols that share them.
 
     symbol (str): The value of the attribute, as a string.
-    rows (list[int]): The row that each hash function takes it to.
+    rows (list[int]): The row that each hash function takes the symbol to.
+    sharing (Optional[list[Sharing]]): The symbols that share rows. None without a corpus.
     part (Part), member (str): What the rows are, and of which model, as in TableReport.
     """
 
@@ -136,11 +138,12 @@ class Collisions:
     components (Count): The symbols whose k component vectors are, in order, those of another. By
         chance |T| * (1 - (1 - 1/B ** k) ** (|T| - 1)).
     importance (Optional[Count]): The symbols that share their row of importance parameters. By
-        chance the same with K for B ** k. None if the importance is fixed at 1.
-    both (Optional[Count]): The symbols that share both: to the model they are the same. By chance
-        the same with K * B ** k if both are hashed independently.
-    probability (Optional[float]): That a given symbol is, by chance, one of the last that is given:
-        p_col of equation (1). None where rows are looked up and nothing is left to chance.
+        chance the same, with K in the place of B ** k. None if the importance is fixed at 1.
+    both (Optional[Count]): The symbols that share both. To the model they are the same. By chance
+        as above, with K * B ** k if both are hashed independently.
+    probability (Optional[float]): The probability by chance that a given symbol is one of `both`,
+        or of `components` if importance is fixed: p_col of equation (1). None where rows are looked
+        up and nothing is left to chance.
     """
 
     component: str
@@ -161,8 +164,8 @@ class SymbolImportance:
     text (str): The symbol, or the symbols of an n-gram's tokens with blanks between them.
     freq (int): How often it occurs.
     parameters (list[float]): Its k importance parameters.
-    importance (float): The mean of their absolute values. Known up to the scale of the components:
-        half of it, and components twice as long, are the same vectors.
+    importance (float): The mean of the absolute values of its parameters. It depends on the scale
+        of the components: with half of it, and components twice as long, vectors are the same.
     norm (float): The Euclidean norm of its vector, the weighted components put together.
     sharing (int): The other symbols of the corpus that have its row of importance parameters.
     """
@@ -180,21 +183,21 @@ class EmbeddingImportance:
     """What is important to an embedding.
 
     component (str): Name of the component that it is in.
-    member (str): Number of the model in an ensemble that it is in, from 0; "" outside of ensembles.
+    member (str): Number of its model in an ensemble, from 0; "" outside of ensembles.
     attr (str): Name of the attribute, or of its n-grams.
     seed (int): Hash seed of the component vectors.
     num_symbols (int): The distinct symbols of the corpus, without n-grams that a dictionary leaves
         out.
-    num_sharing (int): Those that share their row of importance parameters with another.
-    num_frequent (int): Those that occur at least min_freq times, to which all that follows is
-        limited. Where importance is looked up, those that the table does not have are left out:
-        they have one common row, of unknown symbols.
-    mean_importance (float): Their mean importance.
-    num_important (int): The important symbols, |T_imp| of the paper: those of at least the given
-        share of the mean importance.
+    num_sharing (int): The symbols that share their row of importance parameters with another.
+    num_frequent (int): The symbols that occur at least min_freq times. All that follows is limited
+        to them. Where importance is looked up, symbols that the table does not have are left out,
+        since they have the one row of unknown symbols.
+    mean_importance (float): The mean importance of the frequent symbols.
+    num_important (int): The important symbols, |T_imp| of the paper. Their importance is at least
+        the given share of the mean.
     collisions (Collisions): The important symbols that are in collision.
-    largest, smallest (list[SymbolImportance]): The symbols of the largest and of the smallest
-        importance, or norm; of equal ones the most frequent first.
+    largest, smallest (list[SymbolImportance]): The symbols with the largest and the smallest
+        importance, or norm. Of equal ones, the most frequent comes first.
     """
 
     component: str

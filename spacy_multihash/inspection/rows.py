@@ -32,10 +32,10 @@ def symbols_of(
 ) -> dict[EmbeddingTable, numpy.ndarray]:
     """List the distinct symbols (V,) uint64 that each table has rows for, most frequent first.
 
-    docs (Iterable[Doc]): The corpus, made with the vocab of the pipeline. Read once, and not kept,
-        unless there are tables of n-grams.
+    docs (Iterable[Doc]): The corpus, made with the vocab of the pipeline. It is read once, and kept
+        only if there are tables of n-grams.
     tables (Iterable[EmbeddingTable]): The tables. N-grams that a table's dictionary leaves out are
-        none of its symbols.
+        not among its symbols.
 
     Raises ValueError for docs without tokens. A table whose dictionary has none of the n-grams has
     no symbols.
@@ -48,9 +48,9 @@ def symbols_of(
 def inspect_table(table: EmbeddingTable, symbols: Optional[numpy.ndarray] = None) -> TableReport:
     """Describe a table, and how the distinct symbols (V,) uint64 of a corpus use it.
 
-    Symbols whose components are found through their row of importance parameters, the single D1 of
-    Svenstrup et al. 2017, are one to the hash functions if they share it: chance is that of hashing
-    the rows of importance that they have.
+    Components may be found through the row of importance parameters, the single D1 of Svenstrup et
+    al. 2017. Symbols that share such a row are then one to the hash functions, and chance is that
+    of hashing the rows of importance in use.
     """
     attrs, weights = table.layer.attrs, table.weights
     num_rows, width = weights.get_dim("nV"), weights.get_dim("nO")
@@ -85,15 +85,15 @@ def inspect_word(
     """Find the rows of a word in a table, and the symbols of a corpus that share them.
 
     table (EmbeddingTable): The table.
-    word (str): The word, which is taken as a text of one token without annotation; for a table of
+    word (str): The word, which is taken as a text of one token without annotation. For a table of
         n-grams, an n-gram with blanks between its tokens.
     vocab (Vocab): The vocab of the pipeline.
     symbols (Optional[numpy.ndarray]): (V,) uint64 distinct symbols of the corpus.
     texts (Optional[Callable]): Writes symbols as texts. None for their strings in the vocab.
         N-grams have none there, and are written as numbers.
 
-    Raises ValueError for an empty word, and for an n-gram of another order than the table's, or
-    that its dictionary leaves out.
+    Raises ValueError for an empty word, for an n-gram of another order than the table's, and for
+    one that its dictionary leaves out.
     """
     if not word:
         raise ValueError("A word to inspect must have at least one character, was: ''.")
@@ -116,7 +116,7 @@ def inspect_word(
 
 
 def list_suspicions(report: TableReport) -> list[str]:
-    """Say which counts of a table are hardly by chance, which a weak hash seed leads to."""
+    """Describe the counts of a table that are hardly due to chance, but to a weak hash seed."""
     if report.use is None:
         return []
     hashes = [f"hash {i}" for i in range(1, report.num_hashes + 1)]
@@ -202,10 +202,10 @@ def _find_ngram(ngrams: NgramLayer, word: str, vocab: Vocab) -> tuple[int, str]:
     if not _has_order(ngrams, word):
         raise ValueError(
             f"The n-grams of {ngrams.attrs['attr'].value} to inspect have orders {orders}, but "
-            f"{word!r} has {len(doc)} words. Give n-grams of such orders, each in quotes and with "
+            f"{word!r} has {len(doc)} words. Give n-grams of these orders, each in quotes and with "
             "blanks between its words."
         )
-    # Those that begin with the first token come first, in the order of their lengths.
+    # The n-grams that begin with the first token come first, in the order of their lengths.
     id_ = int(ngram_ids(ngrams, [doc])[orders.index(len(doc))])
     return id_, ngram_texts(lambda: [doc], ngrams, [id_], vocab)[0]
 
@@ -213,7 +213,7 @@ def _find_ngram(ngrams: NgramLayer, word: str, vocab: Vocab) -> tuple[int, str]:
 def _use(
     rows: numpy.ndarray, num_rows: int, width: int, hashed: Optional[numpy.ndarray]
 ) -> TableUse:
-    """Count rows (V, K), of groups of symbols (G,) that are hashed, or of symbols looked up."""
+    """Count the rows (V, K) of symbols: hashed in groups of these sizes (G,), or looked up."""
     num_symbols, num_hashes = rows.shape
 
     def count_unreached(reached: numpy.ndarray, hashes: int) -> Count:

@@ -14,9 +14,9 @@ SYMBOL_BYTES = 8 + 4  # of a key and of its row, as MultiEmbed keeps them
 
 
 def model_size(*models: Model) -> Optional[Size]:
-    """Add the parameters of models up, of shared layers once; None if some are not initialized.
+    """Add up the parameters of models, those of shared layers once.
 
-    Static vectors belong to the vocab, and are not counted.
+    None if some are not initialized. Static vectors belong to the vocab, and are not counted.
     """
     nodes = {id(node): node for model in models for node in model.walk()}.values()
     named = [(node, name) for node in nodes for name in node.param_names]
@@ -27,7 +27,7 @@ def model_size(*models: Model) -> Optional[Size]:
 
 
 def input_width(model: Model) -> Optional[int]:
-    """Return the number of tokens that a vector of a model's encoder depends on, with its own.
+    """Return the number of tokens that a vector of a model's encoder depends on, its own included.
 
     None for a model without an IteratedDilatedEncoder or a MaxoutWindowEncoder of this package.
     """

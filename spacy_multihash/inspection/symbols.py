@@ -35,13 +35,13 @@ def count_for_tables(
         if not len(counts):
             raise ValueError(
                 f"The corpus has no tokens to inspect, or none that make a symbol of {name}. Give "
-                "one with text."
+                "a corpus with text."
             )
     return {table: _keep_known(table, counted[table.attr]) for table in tables}
 
 
 def is_known(table: EmbeddingTable, ids: numpy.ndarray) -> numpy.ndarray:
-    """Tell which symbols (V,) uint64 a table's dictionary has, (V,) bool; all without one."""
+    """Tell which symbols (V,) uint64 a table's dictionary has, (V,) bool: all if it has none."""
     if table.dictionary is None:
         return numpy.ones(len(ids), dtype="bool")
     return rows_of(table.dictionary, ids)[:, 0] != UNKNOWN_ROW
@@ -50,11 +50,11 @@ def is_known(table: EmbeddingTable, ids: numpy.ndarray) -> numpy.ndarray:
 def ngram_texts(
     make_docs: DocReader, ngrams: NgramLayer, ids: Sequence[int], vocab: Vocab
 ) -> list[str]:
-    """Write n-grams as the symbols of their tokens with blanks between, from where they occur.
+    """Write n-grams as texts: the symbols of their tokens, with blanks between them.
 
-    make_docs (DocReader): Reads docs that contain them, as far as the last one is found.
-    ngrams (NgramLayer): Extracts them.
-    ids (Sequence[int]): Their ids.
+    make_docs (DocReader): Reads docs in which the n-grams occur, until all are found.
+    ngrams (NgramLayer): Extracts the n-grams.
+    ids (Sequence[int]): The ids of the n-grams.
     vocab (Vocab): The vocab of the docs.
     """
     attr, orders = ngrams.attrs["attr"].value, ngrams.attrs["orders"].value

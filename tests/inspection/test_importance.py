@@ -253,7 +253,7 @@ def test_importance_that_is_fixed_is_an_error(make: Callable[[], Language]) -> N
 
 
 def test_symbols_that_are_all_rare_are_an_error() -> None:
-    message = "No symbol of NORM occurs 9 times in the corpus, the most frequent one 4 times"
+    message = "No symbol of NORM occurs 9 times in the corpus: the most frequent one occurs 4 times"
     with pytest.raises(ValueError, match=message):
         rank(weighted_pipeline(), Ranking(min_freq=9))
 
