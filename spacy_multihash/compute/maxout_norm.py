@@ -11,6 +11,8 @@ from .chunks import row_chunks
 from .maxout import Gradients, empty_tape, maxout_norm, maxout_norm_backward, weights_of
 from .threads import map_chunks
 
+NAME = "maxout_norm"
+
 
 def MaxoutNorm(nO: int, nI: int, *, nP: int = 3) -> Model[Floats2d, Floats2d]:
     """Take the largest of nP linear functions (maxout), and normalize each row of the result.
@@ -28,7 +30,7 @@ def MaxoutNorm(nO: int, nI: int, *, nP: int = 3) -> Model[Floats2d, Floats2d]:
     Raises ValueError for an input or a gradient of another width.
     """
     return Model(
-        "maxout_norm",
+        NAME,
         forward,
         init=init,
         dims={"nO": nO, "nI": nI, "nP": nP},

@@ -20,6 +20,11 @@ from .weighting import RowsBy, Weighting
 
 _WHERE = "Embedding layer"  # in messages
 
+# Node names of the whole models.
+MULTI_HASH_EMBED = "multi_hash_embed"
+MULTI_WEIGHTED_HASH_EMBED = "multi_weighted_hash_embed"
+MULTI_EMBED = "multi_embed"
+
 
 def build_multi_hash_embed_v1(
     width: int,
@@ -59,7 +64,7 @@ def build_multi_hash_embed_v1(
         for name, nV, k, seed in zip(names, rows, num_hashes, seeds, strict=True)
     ]
     pinned = pinned_hashing(names, rows, num_hashes, seeds)
-    return embed_docs("multi_hash_embed", layers, width, include_static_vectors, pinned=pinned)
+    return embed_docs(MULTI_HASH_EMBED, layers, width, include_static_vectors, pinned=pinned)
 
 
 def build_multi_weighted_hash_embed_v1(
@@ -140,7 +145,7 @@ def build_multi_weighted_hash_embed_v1(
     ]
     layers = [weighted_layer(weighting) for weighting in weightings]
     return embed_docs(
-        "multi_weighted_hash_embed",
+        MULTI_WEIGHTED_HASH_EMBED,
         layers,
         width,
         include_static_vectors,
@@ -173,7 +178,7 @@ def build_multi_embed_v1(
     Raises ValueError for an unknown attribute, and at initialization if there are no tables.
     """
     return embed_by_lookup(
-        "multi_embed", attrs, width, include_static_vectors, unk_dropout=unk_dropout
+        MULTI_EMBED, attrs, width, include_static_vectors, unk_dropout=unk_dropout
     )
 
 

@@ -11,6 +11,7 @@ from ..common.pinned import Pinned
 from ..common.types import Array, DocLike, NgramLayer
 from ..compute.hashing import hash_ngrams
 
+NAME = "extract_ngrams"
 MAX_ORDER = 10
 
 
@@ -29,7 +30,7 @@ def extract_ngrams(attr: int, orders: Sequence[int], *, attr_name: str) -> Ngram
     """
     _check_orders(orders, attr_name)
     return Model(
-        "extract_ngrams",
+        NAME,
         forward,
         attrs={
             "attr": Pinned(attr_name),

@@ -17,6 +17,10 @@ from .hash_rows import hash_rows
 # importance parameters.
 Part = Literal["vectors", "components", "importance"]
 
+# Node names of a text classifier, and of an ensemble, whose layers are classifiers.
+TEXTCAT_HASH_EMBED = "textcat_hash_embed"
+ENSEMBLE = "textcat_ensemble"
+
 _SPACY_HASHES = 4
 _CHAINS = (["hash_rows", "table_embed"], ["lookup_rows", "table_embed"])
 
@@ -201,9 +205,6 @@ def _hash_embeds(model: Model) -> list[Model]:
 def _named(model: Model, name: str) -> list[Model]:
     return [node for node in model.walk() if node.name == name]
 
-
-# Name of a model whose layers are text classifiers, each with tables of its own.
-ENSEMBLE = "textcat_ensemble"
 
 # Names of the nodes that look symbols up, and of the table of their rows.
 _LOOKUP_CHAIN = ["lookup_rows", "table_embed"]

@@ -10,6 +10,7 @@ from ..common.pinned import Pinned
 from ..common.types import RowLayer
 from ..compute.hashing import MAX_HASHES, group_seeds
 
+NAME = "hash_rows"
 MAX_ROWS = 2**31 - 1
 
 
@@ -37,7 +38,7 @@ def hash_rows(
     _check_range("num_hashes", num_hashes, 1, MAX_HASHES, attr)
     _check_range("seeds", seed, 0, 2**32 - 1, attr)
     return Model(
-        "hash_rows",
+        NAME,
         forward,
         layers=[] if through is None else [through],
         attrs={

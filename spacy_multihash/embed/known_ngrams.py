@@ -8,6 +8,8 @@ from thinc.types import Ragged
 from ..common.types import NgramFilter, RowLayer
 from .symbols import UNKNOWN_ROW
 
+NAME = "known_ngrams"
+
 
 def known_ngrams(lookup: RowLayer) -> NgramFilter:
     """Keep the n-grams that have a row of their own, and leave the others out.
@@ -19,7 +21,7 @@ def known_ngrams(lookup: RowLayer) -> NgramFilter:
 
     lookup (RowLayer): Looks n-grams up, ids -> rows. N-grams that it does not have get row 0.
     """
-    return Model("known_ngrams", forward, init=init, layers=[lookup])
+    return Model(NAME, forward, init=init, layers=[lookup])
 
 
 def forward(model: NgramFilter, X: Ragged, is_train: bool) -> tuple[Ragged, Callable]:

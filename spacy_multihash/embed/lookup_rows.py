@@ -11,6 +11,8 @@ from ..common.pinned import Pinned, describe
 from ..common.types import RowLayer
 from .symbols import UNKNOWN_ROW, Symbols
 
+NAME = "lookup_rows"
+
 
 def lookup_rows(*, attr: str, unk_dropout: float = 0.0) -> RowLayer:
     """Map each id to the row that a table of symbols gives it, and an unknown id to row 0.
@@ -28,7 +30,7 @@ def lookup_rows(*, attr: str, unk_dropout: float = 0.0) -> RowLayer:
     """
     check_share(f"Layer 'lookup_rows' of {attr}", "unk_dropout", unk_dropout)
     return Model(
-        "lookup_rows",
+        NAME,
         # The rate is no attr: loading would replace it by the rate of the saved model.
         partial(forward, unk_dropout),
         init=init,

@@ -12,6 +12,8 @@ from ..compute.chunks import on_cpu
 from .hash_rows import seeds_of
 from .table_embed import gradient_of, table_of
 
+NAME = "multi_embed"
+
 
 def multi_embed(*layers: AttrLayer) -> AttrsLayer:
     """Embed column a of the ids with layer a, and put the results side by side.
@@ -24,7 +26,7 @@ def multi_embed(*layers: AttrLayer) -> AttrsLayer:
     """
     if not layers:
         raise ValueError("Layer 'multi_embed' needs at least one attribute layer, was given none.")
-    return Model("multi_embed", forward, init=init, layers=list(layers))
+    return Model(NAME, forward, init=init, layers=list(layers))
 
 
 def forward(model: AttrsLayer, ids: Ints2d, is_train: bool) -> tuple[Floats2d, Callable]:

@@ -10,6 +10,8 @@ from thinc.util import ArrayInfo
 from ..common.types import Array, TableLayer
 from ..compute.chunks import on_cpu
 
+NAME = "table_embed"
+
 
 def TableEmbed(
     nO: int, nV: Optional[int] = None, *, initializer: Callable = uniform_init
@@ -30,7 +32,7 @@ def TableEmbed(
     table does not have.
     """
     return Model(
-        "table_embed",
+        NAME,
         forward,
         init=partial(init, initializer),
         dims={"nO": nO, "nV": nV},

@@ -7,6 +7,8 @@ from thinc.types import Floats2d, Ints1d
 
 from ..common.types import AttrLayer
 
+NAME = "unit_importance"
+
 
 def unit_importance(nO: int) -> AttrLayer:
     """Give each symbol importance parameters of 1, which are not trained.
@@ -15,7 +17,7 @@ def unit_importance(nO: int) -> AttrLayer:
 
     nO (int): Number of importance parameters, one per component vector.
     """
-    return Model("unit_importance", forward, dims={"nO": nO})
+    return Model(NAME, forward, dims={"nO": nO})
 
 
 def forward(model: AttrLayer, ids: Ints1d, is_train: bool) -> tuple[Floats2d, Callable]:

@@ -11,6 +11,8 @@ from ..common.pinned import Pinned
 from ..common.types import AttrLayer, RowLayer, WeightedTableLayer
 from .weighted_table_embed import output_width
 
+NAME = "weighted_embed"
+
 
 def weighted_embed(
     rows: RowLayer,
@@ -33,7 +35,7 @@ def weighted_embed(
         optional in the paper.
     """
     return Model(
-        "weighted_embed",
+        NAME,
         partial(forward, append_importance),
         init=init,
         layers=[rows, importance, table],

@@ -13,6 +13,7 @@ from ..compute.buffers import take_rows
 from ..compute.chunks import row_chunks
 from .table_embed import check_rows, gradient_of, init, table_of
 
+NAME = "weighted_table_embed"
 Aggregate = Literal["sum", "mean", "concatenate"]
 
 
@@ -43,7 +44,7 @@ def WeightedTableEmbed(
     Raises IndexError for a row that the table does not have.
     """
     return Model(
-        "weighted_table_embed",
+        NAME,
         forward,
         init=partial(init, initializer),
         dims={"nO": nO, "nV": nV},

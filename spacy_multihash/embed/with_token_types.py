@@ -11,6 +11,8 @@ from thinc.util import ArrayInfo
 from ..common.pinned import Pinned
 from ..common.types import DocLike, DocsLayer
 
+NAME = "with_token_types"
+
 # Up to this number of tokens, finding the distinct ones takes more time than it saves.
 _FEW = 32
 # 2**64 divided by the golden ratio. A product with an odd number loses none of the 64 bits.
@@ -62,7 +64,7 @@ def with_token_types(
         the vocab name none: ORTH in spaCy. None for a layer that reads no static vectors.
     """
     return Model(
-        "with_token_types",
+        NAME,
         forward,
         init=init,
         layers=[layer],

@@ -14,7 +14,7 @@ from ..common.pinned import Pinned
 from ..compute.hashing import default_seed
 from ..embed.attributes import attr_id, attr_names
 from ..embed.extract_ngrams import extract_ngrams, ngram_name
-from ..embed.find import ENSEMBLE
+from ..embed.find import ENSEMBLE, TEXTCAT_HASH_EMBED
 from ..embed.weighted_layer import weighted_layer
 from ..embed.weighted_table_embed import Aggregate
 from ..embed.weighting import RowsBy, Weighting
@@ -127,7 +127,7 @@ def build_textcat_hash_embed_v1(
         exclusive_classes=exclusive_classes,
         nO=nO,
     )
-    model.name = "textcat_hash_embed"
+    model.name = TEXTCAT_HASH_EMBED
     _pin(
         model,
         weighting,

@@ -10,6 +10,8 @@ from thinc.types import Ragged
 from ..common.checks import is_whole, refusal
 from ..common.types import NgramFilter
 
+NAME = "random_run"
+
 
 def random_run(shortest: int = 4, longest: int = 100) -> NgramFilter:
     """Keep a random run of consecutive n-grams of each doc in training, and otherwise all of them.
@@ -31,7 +33,7 @@ def random_run(shortest: int = 4, longest: int = 100) -> NgramFilter:
         advice = "Change it in the config. Recommended: [4, 100], or null for none."
         raise refusal("Layer 'random_run'", "input_dropout", expected, was, advice)
     # The range is no attr: loading would replace it by the range of the saved model.
-    return Model("random_run", partial(forward, shortest, longest))
+    return Model(NAME, partial(forward, shortest, longest))
 
 
 def forward(

@@ -8,6 +8,8 @@ from thinc.types import Floats2d, Ragged
 from ..common.pinned import Pinned
 from ..common.types import Reduction
 
+NAME = "reduce_ngrams"
+
 
 def reduce_ngrams(reduction: Reduction, width: int) -> Reduction:
     """Reduce the vectors of each doc to one, which is zeros for a doc without vectors.
@@ -21,7 +23,7 @@ def reduce_ngrams(reduction: Reduction, width: int) -> Reduction:
     width (int): Width of the vectors.
     """
     return Model(
-        "reduce_ngrams",
+        NAME,
         forward,
         layers=[reduction],
         dims={"nO": width, "nI": width},

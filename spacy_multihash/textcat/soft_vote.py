@@ -8,6 +8,7 @@ from thinc.util import ArrayInfo
 
 from ..common.types import Classifier, DocLike
 
+NAME = "soft_vote"
 _ROUNDING = 1e-5
 
 
@@ -26,7 +27,7 @@ def soft_vote(*members: Classifier) -> Classifier:
     for a member whose scores are not probabilities.
     """
     dims = {"nO": members[0].maybe_get_dim("nO")}
-    return Model("soft_vote", forward, init=init, layers=list(members), dims=dims)
+    return Model(NAME, forward, init=init, layers=list(members), dims=dims)
 
 
 def forward(model: Classifier, docs: list[DocLike], is_train: bool) -> tuple[Floats2d, Callable]:

@@ -10,9 +10,12 @@ from thinc.util import ArrayInfo
 
 from ...common.pinned import Pinned
 from ...common.types import DocLike, DocsEncoder, TokenTagger
-from ...encode.iterated_dilated_encoder import NAME, begin_passes
+from ...encode.iterated_dilated_encoder import NAME as ENCODER
+from ...encode.iterated_dilated_encoder import begin_passes
 from ...encode.segments import split_rows
 from .word_dropout import drop_words
+
+NAME = "token_tagger"
 
 # Gradients of the vectors of each pass -> nothing, as docs have none.
 _Backprop = Callable[[Floats3d], object]
@@ -45,7 +48,7 @@ def token_tagger(
     """
     # Settings of training are not attrs, as thinc would replace them by those of loaded weights.
     return Model(
-        "token_tagger",
+        NAME,
         partial(forward, every_pass, word_dropout),
         init=init,
         layers=[tok2vec, output],
@@ -115,7 +118,7 @@ def _has_passes(tok2vec: DocsEncoder) -> bool:
     spacy.Tok2Vec.v2 has the two as its layers, and a ref to each.
     """
     parts = [tok2vec.maybe_get_ref(name) for name in ("embed", "encode")]
-    return tok2vec.layers == parts and tok2vec.layers[1].name == NAME
+    return tok2vec.layers == parts and tok2vec.layers[1].name == ENCODER
 
 
 def _begin_passes(model: TokenTagger, docs: list[DocLike]) -> tuple[Floats3d, _Backprop]:
