@@ -13,6 +13,7 @@ from thinc.api import Model
 from thinc.types import Floats2d
 
 from .common.checks import is_whole
+from .common.nodes import find_nodes
 from .compute.hashing import spacy_seeds
 from .embed.architectures import build_multi_hash_embed_v1, embed_by_lookup
 from .embed.attributes import Attrs
@@ -117,7 +118,7 @@ def make_set_attr(
 def _find_layer(model: Model, layer: str, component: str) -> Model:
     if model.has_ref(layer):
         return model.get_ref(layer)
-    found = [node for node in model.walk() if node.name == layer]
+    found = find_nodes(model, layer)
     if len(found) != 1:
         raise ValueError(
             f"set_attr expected one layer '{layer}' in component '{component}', found "

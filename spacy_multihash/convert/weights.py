@@ -7,16 +7,29 @@ from spacy.tokens import Doc
 from thinc.api import Model
 from thinc.types import Floats2d
 
+from ..common.nodes import (
+    EXPAND_WINDOW,
+    EXTRACT_FEATURES,
+    HASH_EMBED,
+    LAYER_NORM,
+    MAXOUT,
+    STATIC_VECTORS,
+    find_nodes,
+)
 from ..compute.hashing import spacy_seeds
+from ..compute.maxout_norm import NAME as MAXOUT_NORM
 from ..embed.architectures import build_multi_hash_embed_v1
+from ..embed.hash_rows import NAME as HASH_ROWS
+from ..embed.table_embed import NAME as TABLE_EMBED
 from ..encode.architectures import build_maxout_window_encoder_v1
+from ..encode.maxout_window_encoder import NAME as MAXOUT_WINDOW_ENCODER
 
 EmbedModel = Model[List[Doc], List[Floats2d]]
 EncoderModel = Model[List[Floats2d], List[Floats2d]]
 
 # What spaCy keeps in two nodes, we keep in one.
-_MAXOUT = {"W": "W", "b": "b"}
-_LAYERNORM = {"G": "G", "b": "beta"}
+_MAXOUT_PARAMS = {"W": "W", "b": "b"}
+_LAYER_NORM_PARAMS = {"G": "G", "b": "beta"}
 
 
 def embed_from_spacy(embed: EmbedModel) -> EmbedModel:
@@ -29,8 +42,8 @@ def embed_from_spacy(embed: EmbedModel) -> EmbedModel:
 
     Raises ValueError if it is not a spacy.MultiHashEmbed.v2.
     """
-    hashes = _nodes(embed, "hashembed")
-    extractors = _nodes(embed, "extract_features")
+    hashes = find_nodes(embed, HASH_EMBED)
+    extractors = find_nodes(embed, EXTRACT_FEATURES)
     if not hashes or len(extractors) != 1:
         raise ValueError(
             f"Expected the model of a spacy.MultiHashEmbed.v2, was given '{embed.name}', which has "
@@ -41,7 +54,7 @@ def embed_from_spacy(embed: EmbedModel) -> EmbedModel:
         width=hashes[0].get_dim("nO"),
         attrs=extractors[0].attrs["columns"],
         rows=[node.get_dim("nV") for node in hashes],
-        include_static_vectors=bool(_nodes(embed, "static_vectors")),
+        include_static_vectors=bool(find_nodes(embed, STATIC_VECTORS)),
         seeds=[node.attrs["seed"] for node in hashes],
     )
     _copy(_embed_pairs(embed, ours))
@@ -55,7 +68,7 @@ def embed_to_spacy(embed: EmbedModel) -> EmbedModel:
 
     Raises ValueError if spaCy's layer cannot have its settings.
     """
-    hashes = _nodes(embed, "hash_rows")
+    hashes = find_nodes(embed, HASH_ROWS)
     seeds = [node.attrs["seed"].value for node in hashes]
     num_hashes = [node.attrs["num_hashes"].value for node in hashes]
     if not hashes or seeds != spacy_seeds(len(hashes)) or set(num_hashes) != {4}:
@@ -65,10 +78,10 @@ def embed_to_spacy(embed: EmbedModel) -> EmbedModel:
             "Only a layer trained with spaCy's settings can be converted."
         )
     theirs = MultiHashEmbed(
-        width=_nodes(embed, "table_embed")[0].get_dim("nO"),
+        width=find_nodes(embed, TABLE_EMBED)[0].get_dim("nO"),
         attrs=[node.attrs["attr"].value for node in hashes],
         rows=[node.attrs["nV"].value for node in hashes],
-        include_static_vectors=bool(_nodes(embed, "static_vectors")),
+        include_static_vectors=bool(find_nodes(embed, STATIC_VECTORS)),
     )
     _copy(
         (target, source, _inverse(names)) for source, target, names in _embed_pairs(theirs, embed)
@@ -86,8 +99,8 @@ def encoder_from_spacy(encoder: EncoderModel) -> EncoderModel:
 
     Raises ValueError if it is not a spacy.MaxoutWindowEncoder.v2.
     """
-    maxouts, windows = _nodes(encoder, "maxout"), _nodes(encoder, "expand_window")
-    norms, depth = _nodes(encoder, "layernorm"), len(maxouts)
+    maxouts, windows = find_nodes(encoder, MAXOUT), find_nodes(encoder, EXPAND_WINDOW)
+    norms, depth = find_nodes(encoder, LAYER_NORM), len(maxouts)
     pad = encoder.attrs.get("pad")
     if not depth or {len(windows), len(norms)} != {depth} or pad != depth * _window_size(windows):
         raise ValueError(
@@ -113,7 +126,7 @@ def encoder_to_spacy(encoder: EncoderModel) -> EncoderModel:
 
     Raises ValueError if it is not our MaxoutWindowEncoder.
     """
-    if encoder.name != "maxout_window_encoder":
+    if encoder.name != MAXOUT_WINDOW_ENCODER:
         raise ValueError(
             f"Expected the model of a MaxoutWindowEncoder.v1, was given '{encoder.name}'. For a "
             'Tok2Vec model, give its encoder: model.get_ref("encode").'
@@ -137,18 +150,18 @@ Pair = Tuple[Model, Model, Dict[str, str]]
 
 def _embed_pairs(theirs: Model, ours: Model) -> Iterator[Pair]:
     for their_name, our_name, names in (
-        ("hashembed", "table_embed", {"E": "E"}),
-        ("static_vectors", "static_vectors", {"W": "W"}),
+        (HASH_EMBED, TABLE_EMBED, {"E": "E"}),
+        (STATIC_VECTORS, STATIC_VECTORS, {"W": "W"}),
     ):
-        for pair in zip(_nodes(theirs, their_name), _nodes(ours, our_name), strict=True):
+        for pair in zip(find_nodes(theirs, their_name), find_nodes(ours, our_name), strict=True):
             yield *pair, names
     yield from _maxout_pairs(theirs, ours)
 
 
 def _maxout_pairs(theirs: Model, ours: Model) -> Iterator[Pair]:
-    our_nodes = _nodes(ours, "maxout_norm")
-    for their_name, names in (("maxout", _MAXOUT), ("layernorm", _LAYERNORM)):
-        for pair in zip(_nodes(theirs, their_name), our_nodes, strict=True):
+    our_nodes = find_nodes(ours, MAXOUT_NORM)
+    for their_name, names in ((MAXOUT, _MAXOUT_PARAMS), (LAYER_NORM, _LAYER_NORM_PARAMS)):
+        for pair in zip(find_nodes(theirs, their_name), our_nodes, strict=True):
             yield *pair, names
 
 
@@ -169,7 +182,3 @@ def _copy(pairs: Iterable[Pair]) -> None:
 
 def _window_size(windows: List[Model]) -> int:
     return int(windows[0].attrs["window_size"])
-
-
-def _nodes(model: Model, name: str) -> List[Model]:
-    return [node for node in model.walk() if node.name == name]

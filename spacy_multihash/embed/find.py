@@ -1,17 +1,25 @@
 """The tables of the embeddings in a pipeline, ours and spaCy's."""
 
 from collections.abc import Iterator
-from typing import List, Literal, NamedTuple, Optional, cast
+from typing import Literal, NamedTuple, Optional, cast
 
 import numpy
 from spacy.language import Language
 from thinc.api import Model, to_numpy
 from thinc.types import Ints1d
 
+from ..common.nodes import EXTRACT_FEATURES, HASH_EMBED, find_nodes, has_layers
 from ..common.types import AttrLayer, NgramLayer, RowLayer
+from .architectures import MULTI_WEIGHTED_HASH_EMBED
 from .attributes import attr_names
+from .extract_ngrams import NAME as EXTRACT_NGRAMS
 from .extract_ngrams import ngram_name
+from .hash_rows import NAME as HASH_ROWS
 from .hash_rows import hash_rows
+from .known_ngrams import NAME as KNOWN_NGRAMS
+from .lookup_rows import NAME as LOOKUP_ROWS
+from .table_embed import NAME as TABLE_EMBED
+from .weighted_embed import NAME as WEIGHTED_EMBED
 
 # What the rows of a table are: vectors, or in a weighted hash embedding components of vectors or
 # importance parameters.
@@ -21,8 +29,8 @@ Part = Literal["vectors", "components", "importance"]
 TEXTCAT_HASH_EMBED = "textcat_hash_embed"
 ENSEMBLE = "textcat_ensemble"
 
+# Hash functions of spaCy's embedding.
 _SPACY_HASHES = 4
-_CHAINS = (["hash_rows", "table_embed"], ["lookup_rows", "table_embed"])
 
 
 class EmbeddingTable(NamedTuple):
@@ -54,6 +62,11 @@ class EmbeddingTable(NamedTuple):
         """The name of the embedding that it is of."""
         return embedding_name(self.component, self.member, self.attr)
 
+    @property
+    def is_hashed(self) -> bool:
+        """Whether the layer finds rows by hashing, and not by looking symbols up."""
+        return self.layer.name == HASH_ROWS
+
 
 class WeightedEmbedding(NamedTuple):
     """A weighted hash embedding of a model.
@@ -83,7 +96,7 @@ def find_tables(nlp: Language) -> list[EmbeddingTable]:
             f"{', '.join(nlp.component_names) or '(none)'}. Give a pipeline that has one."
         )
     for table in tables:
-        if table.layer.name == "lookup_rows" and not len(table.layer.attrs["symbols"]):
+        if not table.is_hashed and not len(table.layer.attrs["symbols"]):
             raise ValueError(
                 f"The embedding of component '{table.component}' has no table of {table.attr} "
                 "yet: it gets its tables when it is initialized. Inspect the trained pipeline, or "
@@ -123,8 +136,28 @@ def rows_of(layer: RowLayer, symbols: numpy.ndarray) -> numpy.ndarray:
 
 def ngram_layers(model: Model) -> dict[str, NgramLayer]:
     """Map the names of n-grams to the layers of a model that extract them."""
-    nodes = _named(model, "extract_ngrams")
+    nodes = find_nodes(model, EXTRACT_NGRAMS)
     return {ngram_name(n.attrs["attr"].value, n.attrs["orders"].value): n for n in nodes}
+
+
+def lookup_names(*models: Model) -> list[str]:
+    """List what the layers in models look up: names of attributes, or of their n-grams."""
+    chains = [chain for model in models for chain in lookup_chains(model)]
+    return list(dict.fromkeys(chain.layers[0].attrs["attr"].value for chain in chains))
+
+
+def lookup_chains(model: Model) -> list[Model]:
+    """List the nodes whose two layers are a lookup_rows and the table of its rows."""
+    return [node for node in model.walk() if _is_lookup_chain(node)]
+
+
+def may_be_weighted(model: Model) -> bool:
+    """Tell whether a model has an embedding whose importance could be trained.
+
+    `find_weighted` does not find it where the config fixes the importance at 1: that leaves a plain
+    sum of rows.
+    """
+    return bool(find_nodes(model, MULTI_WEIGHTED_HASH_EMBED, TEXTCAT_HASH_EMBED))
 
 
 class _Place(NamedTuple):
@@ -156,14 +189,14 @@ def _tables_in(place: _Place) -> Iterator[EmbeddingTable]:
         if id(node) in weighted:
             components, importance, _ = weighted[id(node)]
             yield from [components] if importance is None else [components, importance]
-        elif [layer.name for layer in node.layers] in _CHAINS and id(node) not in inner:
+        elif (_is_hash_chain(node) or _is_lookup_chain(node)) and id(node) not in inner:
             yield _table(place, *node.layers)
         elif _hash_embeds(node) and not any(map(_hash_embeds, node.layers)):
             yield from _spacy_tables(place, node)
 
 
 def _weighted_in(place: _Place) -> Iterator[WeightedEmbedding]:
-    for node in _named(place.model, "weighted_embed"):
+    for node in find_nodes(place.model, WEIGHTED_EMBED):
         rows, parameters, vectors = node.layers
         importance = dictionary = None
         if parameters.layers:
@@ -183,13 +216,13 @@ def _table(place: _Place, layer: RowLayer, weights: Model) -> EmbeddingTable:
 
 def _dictionary(model: Model, to_importance: RowLayer) -> Optional[RowLayer]:
     """Find the layer that leaves out the n-grams without a row of importance of their own."""
-    lookups = [node.layers[0] for node in _named(model, "known_ngrams")]
+    lookups = [node.layers[0] for node in find_nodes(model, KNOWN_NGRAMS)]
     return to_importance if any(lookup is to_importance for lookup in lookups) else None
 
 
 def _spacy_tables(place: _Place, node: Model) -> Iterator[EmbeddingTable]:
     """Give the tables of spaCy's embedding, with layers of ours that give the same rows."""
-    (extract,) = _named(node, "extract_features")
+    (extract,) = find_nodes(node, EXTRACT_FEATURES)
     names = attr_names(extract.attrs["columns"])
     for weights in _hash_embeds(node):
         name, seed = names[weights.attrs["column"] or 0], weights.attrs["seed"]
@@ -199,23 +232,13 @@ def _spacy_tables(place: _Place, node: Model) -> Iterator[EmbeddingTable]:
 
 def _hash_embeds(model: Model) -> list[Model]:
     """List spaCy's tables in a model, if there is one extractor that they take attributes from."""
-    return _named(model, "hashembed") if len(_named(model, "extract_features")) == 1 else []
+    extractors = find_nodes(model, EXTRACT_FEATURES)
+    return find_nodes(model, HASH_EMBED) if len(extractors) == 1 else []
 
 
-def _named(model: Model, name: str) -> list[Model]:
-    return [node for node in model.walk() if node.name == name]
+def _is_hash_chain(node: Model) -> bool:
+    return has_layers(node, HASH_ROWS, TABLE_EMBED)
 
 
-# Names of the nodes that look symbols up, and of the table of their rows.
-_LOOKUP_CHAIN = ["lookup_rows", "table_embed"]
-
-
-def lookup_names(*models: Model) -> List[str]:
-    """List what the layers in models look up: names of attributes, or of their n-grams."""
-    chains = [chain for model in models for chain in _lookup_chains(model)]
-    return list(dict.fromkeys(chain.layers[0].attrs["attr"].value for chain in chains))
-
-
-def _lookup_chains(model: Model) -> List[Model]:
-    """List the nodes that hold a lookup_rows and the table that its rows are of."""
-    return [node for node in model.walk() if [layer.name for layer in node.layers] == _LOOKUP_CHAIN]
+def _is_lookup_chain(node: Model) -> bool:
+    return has_layers(node, LOOKUP_ROWS, TABLE_EMBED)

@@ -6,10 +6,13 @@ from thinc.api import Model
 from thinc.types import Floats2d, Ints2d
 from thinc.util import ArrayInfo
 
+from ..common.nodes import has_layers
 from ..common.types import AttrLayer, AttrsLayer
 from ..compute import gpu
 from ..compute.chunks import on_cpu
+from .hash_rows import NAME as HASH_ROWS
 from .hash_rows import seeds_of
+from .table_embed import NAME as TABLE_EMBED
 from .table_embed import gradient_of, table_of
 
 NAME = "multi_embed"
@@ -74,9 +77,8 @@ def _hash_at_once(model: AttrsLayer, ids: Ints2d) -> tuple[Floats2d, Callable]:
 
 def _are_hashed(layers: Sequence[AttrLayer]) -> bool:
     """Tell whether all columns are hashed, into tables of one width."""
-    inner = [[part.name for part in layer.layers] for layer in layers]
     return (
-        all(names == ["hash_rows", "table_embed"] for names in inner)
+        all(has_layers(layer, HASH_ROWS, TABLE_EMBED) for layer in layers)
         and len({layer.layers[1].get_dim("nO") for layer in layers}) == 1
     )
 

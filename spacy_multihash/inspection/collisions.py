@@ -32,7 +32,7 @@ def inspect_collisions(embedding: WeightedEmbedding, symbols: numpy.ndarray) -> 
     actual = count_in_collision(numpy.hstack([rows, own_rows]))
     independent = not table.layer.layers
     by_importance = Count(count_in_collision(own_rows))
-    if importance.layer.name == "hash_rows":
+    if importance.is_hashed:
         K = importance.layer.attrs["nV"].value
         alone = in_collision_by_chance(num_symbols, joint_range(K))
         by_importance = Count(by_importance.actual, *alone)

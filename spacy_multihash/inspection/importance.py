@@ -10,7 +10,14 @@ from thinc.api import to_numpy
 from thinc.types import Ints1d
 
 from ..common.checks import check_number, check_whole
-from ..embed.find import EmbeddingTable, WeightedEmbedding, component_models, find_weighted, rows_of
+from ..embed.find import (
+    EmbeddingTable,
+    WeightedEmbedding,
+    component_models,
+    find_weighted,
+    may_be_weighted,
+    rows_of,
+)
 from ..embed.symbols import UNKNOWN_ROW
 from ..embed.weighted_table_embed import output_width
 from ..tables.count import DocReader
@@ -23,8 +30,6 @@ SortBy = Literal["importance", "norm"]
 
 # Symbols that are embedded at a time.
 _BATCH = 2**14
-# Names of the embeddings whose importance may be fixed: what is left then is a sum of rows.
-_EMBEDDINGS = ("multi_weighted_hash_embed", "textcat_hash_embed")
 
 
 @dataclass(frozen=True)
@@ -93,7 +98,7 @@ def _find_trained(nlp: Language, component: Optional[str]) -> list[WeightedEmbed
     if trained:
         return trained
     models = [model for name, model in component_models(nlp).items() if name in names]
-    if any(node.name in _EMBEDDINGS for model in models for node in model.walk()):
+    if any(map(may_be_weighted, models)):
         raise ValueError(
             f"The importance in {names} is fixed at 1: there is nothing to show. Train with "
             "train_importance = true in the config's embedding layer."
@@ -234,10 +239,10 @@ def _own_rows(
 
     (V,) bool, and the number of other ids that have the row of each, (V,) int64.
     """
-    layer = cast(EmbeddingTable, embedding.importance).layer
-    rows = rows_of(layer, ids)[:, 0]
+    table = cast(EmbeddingTable, embedding.importance)
+    rows = rows_of(table.layer, ids)[:, 0]
     _, row, sizes = numpy.unique(rows, return_inverse=True, return_counts=True)
-    return (rows != UNKNOWN_ROW) | (layer.name == "hash_rows"), sizes[row] - 1
+    return (rows != UNKNOWN_ROW) | table.is_hashed, sizes[row] - 1
 
 
 def _measure(

@@ -54,7 +54,7 @@ def inspect_table(table: EmbeddingTable, symbols: Optional[numpy.ndarray] = None
     """
     attrs, weights = table.layer.attrs, table.weights
     num_rows, width = weights.get_dim("nV"), weights.get_dim("nO")
-    is_hash = table.layer.name == "hash_rows"
+    is_hash = table.is_hashed
     report = TableReport(
         component=table.component,
         attr=table.attr,

@@ -4,6 +4,7 @@ from typing import Optional
 
 from thinc.api import Model
 
+from ..common.nodes import find_nodes
 from ..encode.iterated_dilated_encoder import NAME as DILATED
 from ..encode.iterated_dilated_encoder import field_of
 from ..encode.maxout_window_encoder import NAME as MAXOUT
@@ -31,11 +32,10 @@ def input_width(model: Model) -> Optional[int]:
 
     None for a model without an IteratedDilatedEncoder or a MaxoutWindowEncoder of this package.
     """
-    widths = [field_of(node).input_width for node in model.walk() if node.name == DILATED]
+    widths = [field_of(node).input_width for node in find_nodes(model, DILATED)]
     widths += [
         1 + 2 * node.attrs["window_size"].value * len(node.layers)
-        for node in model.walk()
-        if node.name == MAXOUT
+        for node in find_nodes(model, MAXOUT)
     ]
     return max(widths, default=None)
 

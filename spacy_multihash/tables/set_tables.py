@@ -4,7 +4,7 @@ from spacy.language import Language
 from spacy.util import logger
 from thinc.api import Model
 
-from ..embed.find import _lookup_chains, lookup_names, ngram_layers
+from ..embed.find import lookup_chains, lookup_names, ngram_layers
 from ..embed.symbols import Symbols
 from .tables import Tables
 
@@ -22,7 +22,7 @@ def find_multi_embed(nlp: Language, component: str) -> Model:
             "--component."
         )
     model = getattr(nlp.get_pipe(component), "model", None)
-    if not isinstance(model, Model) or not _lookup_chains(model):
+    if not isinstance(model, Model) or not lookup_chains(model):
         raise ValueError(
             f"The tables of MultiEmbed cannot be set: component '{component}' holds no MultiEmbed, "
             'and no other embedding by lookup (importance_by = "lookup"). Name the one that does: '
@@ -57,7 +57,7 @@ def set_tables(model: Model, tables: Tables) -> None:
     symbols_of = {
         name: Symbols.from_ordered(tables.tables[name].keys) for name in lookup_names(model)
     }
-    for lookup, table_embed in (chain.layers for chain in _lookup_chains(model)):
+    for lookup, table_embed in (chain.layers for chain in lookup_chains(model)):
         symbols = symbols_of[lookup.attrs["attr"].value]
         lookup.attrs["symbols"] = symbols
         table_embed.set_param("E", None)  # rows of other symbols
@@ -66,7 +66,7 @@ def set_tables(model: Model, tables: Tables) -> None:
 
 def check_tables(model: Model, tables: Tables) -> None:
     """Raise ValueError if a model has no MultiEmbed, or one that cannot use the tables."""
-    if not _lookup_chains(model):
+    if not lookup_chains(model):
         raise ValueError(
             f"Tables are for a MultiEmbed, but the model '{model.name}' holds none. "
             "Give the model of the component that embeds by lookup."
@@ -91,4 +91,4 @@ def check_tables(model: Model, tables: Tables) -> None:
 
 
 def _has_tables(model: Model) -> bool:
-    return all(len(chain.layers[0].attrs["symbols"]) for chain in _lookup_chains(model))
+    return all(len(chain.layers[0].attrs["symbols"]) for chain in lookup_chains(model))

@@ -10,11 +10,13 @@ from thinc.api import Model, reduce_mean, reduce_sum
 from thinc.types import Floats2d
 
 from ..common.checks import are_whole, check_whole, refusal
+from ..common.nodes import find_nodes
 from ..common.pinned import Pinned
 from ..compute.hashing import default_seed
 from ..embed.attributes import attr_id, attr_names
 from ..embed.extract_ngrams import extract_ngrams, ngram_name
 from ..embed.find import ENSEMBLE, TEXTCAT_HASH_EMBED
+from ..embed.hash_rows import NAME as HASH_ROWS
 from ..embed.weighted_layer import weighted_layer
 from ..embed.weighted_table_embed import Aggregate
 from ..embed.weighting import RowsBy, Weighting
@@ -245,6 +247,5 @@ def _hash_settings(model: Model) -> list[list[object]]:
     """List the settings of each hashing layer of a model, except which n-grams it hashes."""
     return [
         [v.value for key, v in node.attrs.items() if isinstance(v, Pinned) and key != "attr"]
-        for node in model.walk()
-        if node.name == "hash_rows"
+        for node in find_nodes(model, HASH_ROWS)
     ]

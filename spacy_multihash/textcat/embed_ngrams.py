@@ -5,8 +5,10 @@ from typing import Any, Optional, cast
 from thinc.api import Model, noop, with_array
 
 from ..common.checks import are_whole, refusal
+from ..common.nodes import find_nodes
 from ..common.types import AttrLayer, NgramLayer, Reduction
 from ..embed.known_ngrams import known_ngrams
+from ..embed.lookup_rows import NAME as LOOKUP_ROWS
 from .random_run import random_run
 from .reduce_ngrams import reduce_ngrams
 
@@ -39,7 +41,7 @@ def embed_ngrams(
 
 def _dictionary(embed: AttrLayer) -> list[Model]:
     """Build the layer that keeps the n-grams of an embedding's dictionary; none without one."""
-    return [known_ngrams(node) for node in embed.walk() if node.name == "lookup_rows"]
+    return [known_ngrams(node) for node in find_nodes(embed, LOOKUP_ROWS)]
 
 
 def _input_dropout(input_dropout: Optional[list[int]]) -> Model:

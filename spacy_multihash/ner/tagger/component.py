@@ -30,6 +30,7 @@ from .decode import decode
 from .losses import expectation_linear_penalty, tagging_loss
 from .marginals import entity_probabilities
 from .settings import Settings, WithSettings
+from .token_tagger import NAME as TOKEN_TAGGER
 
 
 class Prediction(NamedTuple):
@@ -89,7 +90,7 @@ class EntityTagger(WithSettings, TrainablePipe):
         self.model = model
         self.name = name
         self.cfg: dict[str, list[str]] = {"labels": []}
-        if model.name != "token_tagger":
+        if model.name != TOKEN_TAGGER:
             raise ValueError(
                 f'Component "{name}": expected a model of the architecture '
                 f"spacy-multihash.TokenTagger.v1, was given another, '{model.name}'. Set it in "

@@ -1,0 +1,21 @@
+"""Nodes of models, found by name."""
+
+from thinc.api import Model
+
+# Names that thinc and spaCy give to their own nodes. Those of ours are in their layers' files.
+EXPAND_WINDOW = "expand_window"
+EXTRACT_FEATURES = "extract_features"
+HASH_EMBED = "hashembed"
+LAYER_NORM = "layernorm"
+MAXOUT = "maxout"
+STATIC_VECTORS = "static_vectors"
+
+
+def find_nodes(model: Model, *names: str) -> list[Model]:
+    """List the nodes of a model that have one of the names, in the order of `model.walk()`."""
+    return [node for node in model.walk() if node.name in names]
+
+
+def has_layers(node: Model, *names: str) -> bool:
+    """Tell whether the layers of a node have these names, in this order, and are no more."""
+    return tuple(layer.name for layer in node.layers) == names
