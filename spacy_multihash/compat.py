@@ -14,6 +14,7 @@ from thinc.types import Floats2d
 
 from .common.checks import is_whole
 from .common.nodes import find_nodes
+from .common.registered import REPORT_MULTI_EMBED
 from .compute.hashing import spacy_seeds
 from .embed.architectures import build_multi_hash_embed_v1, embed_by_lookup
 from .embed.attributes import Attrs
@@ -49,7 +50,7 @@ def build_report_multi_embed_v1(
     """
     if not is_whole(unk, 0, 0):
         raise ValueError(
-            f"spacy.MultiEmbed.v1: unk must be 0, was: {unk!r}. Unknown symbols have row 0 here; "
+            f"{REPORT_MULTI_EMBED}: unk must be 0, was: {unk!r}. Unknown symbols have row 0 here; "
             "which row it is makes no difference to the model. Set unk = 0."
         )
     model = embed_by_lookup(

@@ -9,6 +9,7 @@ import pytest
 import spacy
 
 import spacy_multihash
+from spacy_multihash.common import registered
 
 ENTRY_POINTS = {
     "spacy_architectures": [
@@ -68,6 +69,15 @@ def test_entry_points_are_the_golden_list() -> None:
     for entry_point in importlib.metadata.distribution("spacy-multihash").entry_points:
         installed.setdefault(entry_point.group, []).append(entry_point.name)
     assert {group: sorted(names) for group, names in installed.items()} == ENTRY_POINTS
+
+
+def test_registered_names_are_those_of_the_entry_points() -> None:
+    names = [name for key, name in vars(registered).items() if key.isupper() and key != "PREFIX"]
+    groups = ("spacy_architectures", "spacy_callbacks", "spacy_scorers")
+    assert sorted(names) == sorted(name for group in groups for name in ENTRY_POINTS[group])
+    theirs = {registered.REPORT_MULTI_EMBED, registered.REPORT_MULTI_FEWER_HASH_EMBED}
+    theirs.add(registered.SET_ATTR)
+    assert {name for name in names if not name.startswith(registered.PREFIX)} == theirs
 
 
 @pytest.mark.parametrize("name", ENTRY_POINTS["spacy_architectures"])

@@ -12,6 +12,7 @@ from spacy.util import load_config, load_model_from_config
 from tqdm import tqdm
 from wasabi import msg
 
+from ..common.registered import INIT_TABLES
 from ..corpus.training import training_docs
 from ..tables.count import count_tables
 from ..tables.file import read_tables, write_tables
@@ -20,8 +21,6 @@ from ..tables.set_tables import check_tables, find_multi_embed
 from ..tables.tables import Tables, check_cut, cut_tables, merge_tables
 from ._show import show_table
 from ._util import import_code, parse_config_overrides, show_validation_error
-
-CALLBACK = "spacy-multihash.init_tables.v1"
 
 
 def init_tables_cli(
@@ -112,7 +111,7 @@ def init_tables(
     """
     config = load_config(config_path, overrides=dict(overrides or {}), interpolate=False)
     callback = config.get("initialize", {}).get("before_init") or {}
-    if callback.get("@callbacks") != CALLBACK:
+    if callback.get("@callbacks") != INIT_TABLES:
         callback = {}
     min_freq = callback.get("min_freq", 10) if min_freq is None else min_freq
     max_rows = callback.get("max_rows") if max_rows is None else max_rows

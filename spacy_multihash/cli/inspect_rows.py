@@ -14,6 +14,7 @@ from spacy.util import load_config, load_model_from_config, registry
 from spacy.vocab import Vocab
 from wasabi import msg
 
+from ..common.registered import INIT_TABLES, SET_ATTR
 from ..corpus.read import model_docs
 from ..embed.find import EmbeddingTable, component_models, find_tables, find_weighted
 from ..inspection.collisions import inspect_collisions
@@ -30,10 +31,9 @@ from ..inspection.symbols import count_for_tables, missing_symbols, ngram_texts
 from ..tables.count import DocReader
 from ._show import show_collisions, show_table, unbroken
 from ._util import import_code, load_pipeline
-from .init_tables import CALLBACK
 
 # Callbacks that may set the tables of MultiEmbed from a file.
-_SET_TABLES = (CALLBACK, "set_attr")
+_SET_TABLES = (INIT_TABLES, SET_ATTR)
 
 
 @dataclass(frozen=True)

@@ -7,19 +7,22 @@ from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 from spacy.language import Language
 
+from ..common.registered import (
+    MAXOUT_WINDOW_ENCODER,
+    MULTI_HASH_EMBED,
+    PREFIX,
+    REPORT_MULTI_EMBED,
+    REPORT_MULTI_FEWER_HASH_EMBED,
+)
 from ..compute.hashing import spacy_seeds
 
-NAME = "@architectures"
+ARCHITECTURES = "@architectures"
 EMBEDS = ("spacy.MultiHashEmbed.v1", "spacy.MultiHashEmbed.v2")
 ENCODERS = ("spacy.MaxoutWindowEncoder.v1", "spacy.MaxoutWindowEncoder.v2")
 CNNS = ("spacy.HashEmbedCNN.v1", "spacy.HashEmbedCNN.v2")
-OUR_EMBED = "spacy-multihash.MultiHashEmbed.v1"
-OUR_ENCODER = "spacy-multihash.MaxoutWindowEncoder.v1"
 TOK2VEC_V1, TOK2VEC_V2 = "spacy.Tok2Vec.v1", "spacy.Tok2Vec.v2"
 # The encoder of Tok2Vec.v1 is for the tokens of all docs in one array, and padded from outside.
 TOK2VEC_OF = {ENCODERS[0]: TOK2VEC_V1, ENCODERS[1]: TOK2VEC_V2}
-# The names of the report, see compat.py.
-_OUR_OTHERS = ("spacy.MultiEmbed.v1", "spacy.MultiFewerHashEmbed.v1")
 # Settings that hold a layer from docs or vectors to vectors.
 _VECTOR_KEYS = ("embed", "encode", "tok2vec")
 
@@ -43,14 +46,14 @@ class Section(NamedTuple):
     @property
     def name(self) -> str:
         """Name of the architecture."""
-        return self.settings[NAME]
+        return self.settings[ARCHITECTURES]
 
 
 def list_sections(config: object, path: Keys, parent: Optional[str]) -> Iterator[Section]:
     """List the sections that build layers, from the outside to the inside."""
     if not isinstance(config, dict):
         return
-    name = config.get(NAME)
+    name = config.get(ARCHITECTURES)
     if name is not None:
         yield Section(path, config, parent)
     for key, value in config.items():
@@ -59,7 +62,7 @@ def list_sections(config: object, path: Keys, parent: Optional[str]) -> Iterator
 
 def is_ours(name: str) -> bool:
     """Tell whether an architecture is one of this package."""
-    return name.startswith("spacy-multihash.") or name in _OUR_OTHERS
+    return name.startswith(PREFIX) or name in (REPORT_MULTI_EMBED, REPORT_MULTI_FEWER_HASH_EMBED)
 
 
 def is_unknown(section: Section, listened_to: bool) -> bool:
@@ -103,8 +106,8 @@ class Rewriter:
         new = {key: self.rewrite(raw[key], plain[key], (*path, key)) for key in raw}
         if section is not None:
             return _new_section(new, section.settings)
-        if new.get(NAME) == TOK2VEC_V1 and (*path, "encode") in self.replaced:
-            new[NAME] = TOK2VEC_V2
+        if new.get(ARCHITECTURES) == TOK2VEC_V1 and (*path, "encode") in self.replaced:
+            new[ARCHITECTURES] = TOK2VEC_V2
         return new
 
     def _is_stale(self, text: str) -> bool:
@@ -127,17 +130,17 @@ def _new_section(raw: Dict[str, Any], plain: Dict[str, Any]) -> Dict[str, Any]:
     raw: The section, with the variables that stay.
     plain: The same without variables.
     """
-    if plain[NAME] in EMBEDS:
+    if plain[ARCHITECTURES] in EMBEDS:
         seeds = spacy_seeds(len(plain["attrs"]))
-        return {**raw, NAME: OUR_EMBED, "num_hashes": 4, "seeds": seeds}
-    if plain[NAME] in ENCODERS:
-        return {**raw, NAME: OUR_ENCODER}
+        return {**raw, ARCHITECTURES: MULTI_HASH_EMBED, "num_hashes": 4, "seeds": seeds}
+    if plain[ARCHITECTURES] in ENCODERS:
+        return {**raw, ARCHITECTURES: MAXOUT_WINDOW_ENCODER}
     # As build_hash_embed_cnn_tok2vec has it.
     attrs, size = ["NORM"], plain["embed_size"]
     if plain["subword_features"]:
         attrs += ["PREFIX", "SUFFIX", "SHAPE"]
     embed = {
-        NAME: EMBEDS[1],
+        ARCHITECTURES: EMBEDS[1],
         "width": plain["width"],
         "attrs": attrs,
         "rows": [size] + [size // 2] * (len(attrs) - 1),
@@ -145,9 +148,9 @@ def _new_section(raw: Dict[str, Any], plain: Dict[str, Any]) -> Dict[str, Any]:
     }
     encode = {key: plain[key] for key in ("width", "window_size", "maxout_pieces", "depth")}
     return {
-        NAME: TOK2VEC_V2,
+        ARCHITECTURES: TOK2VEC_V2,
         "embed": _new_section(embed, embed),
-        "encode": {NAME: OUR_ENCODER, **encode},
+        "encode": {ARCHITECTURES: MAXOUT_WINDOW_ENCODER, **encode},
     }
 
 

@@ -20,14 +20,13 @@ from spacy.ty import ListenedToComponent
 from spacy.util import registry
 from thinc.api import Model
 
+from ..common.registered import MAXOUT_WINDOW_ENCODER, MULTI_HASH_EMBED, USE_PRODUCT_OPS
 from .callback import make_use_product_ops_v1
 from .config import (
+    ARCHITECTURES,
     CNNS,
     EMBEDS,
     ENCODERS,
-    NAME,
-    OUR_EMBED,
-    OUR_ENCODER,
     TOK2VEC_OF,
     Keys,
     Rewriter,
@@ -39,8 +38,6 @@ from .config import (
 )
 from .nodes import Swaps, is_built_like, layout_of, ref_hindrance, swap_nodes
 from .weights import embed_from_spacy, encoder_from_spacy
-
-PRODUCTS = "spacy-multihash.use_product_ops.v1"
 
 Convert = Callable[[Model], Model]
 # Old and new node, by the id of the old.
@@ -157,14 +154,17 @@ def accelerate(nlp: Language) -> Acceleration:
     if replaced:
         make_use_product_ops_v1()(nlp)
         if new_config["nlp"].get("after_pipeline_creation") is None:
-            new_config["nlp"]["after_pipeline_creation"] = {"@callbacks": PRODUCTS}
+            new_config["nlp"]["after_pipeline_creation"] = {"@callbacks": USE_PRODUCT_OPS}
     set_config(nlp, new_config)
     return done
 
 
 def _report(component: str, sections: List[Section]) -> List[Replaced]:
-    after = {**dict.fromkeys(EMBEDS, OUR_EMBED), **dict.fromkeys(ENCODERS, OUR_ENCODER)}
-    both = f"{OUR_EMBED} + {OUR_ENCODER}"
+    after = {
+        **dict.fromkeys(EMBEDS, MULTI_HASH_EMBED),
+        **dict.fromkeys(ENCODERS, MAXOUT_WINDOW_ENCODER),
+    }
+    both = f"{MULTI_HASH_EMBED} + {MAXOUT_WINDOW_ENCODER}"
     return [
         Replaced(component, ".".join(s.path), s.name, after.get(s.name, both)) for s in sections
     ]
@@ -238,7 +238,7 @@ def _match(model: Model, sections: List[Section]) -> Tuple[Dict[Keys, List[Part]
 
 def _references(section: Section) -> List[Tuple[Model, Convert]]:
     """Build what a section stands for, in the version of it that ours computes."""
-    settings = {key: value for key, value in section.settings.items() if key != NAME}
+    settings = {key: value for key, value in section.settings.items() if key != ARCHITECTURES}
     if section.name in EMBEDS:
         return [(MultiHashEmbed(**settings), embed_from_spacy)]
     if section.name in ENCODERS:

@@ -9,6 +9,7 @@ from thinc.api import Model, to_numpy
 from thinc.types import Ints1d
 
 from ..common.nodes import EXTRACT_FEATURES, HASH_EMBED, find_nodes, has_layers
+from ..common.registered import INIT_TABLES
 from ..common.types import AttrLayer, NgramLayer, RowLayer
 from .architectures import MULTI_WEIGHTED_HASH_EMBED
 from .attributes import attr_names
@@ -102,7 +103,7 @@ def find_tables(nlp: Language) -> list[EmbeddingTable]:
                 "yet: it gets its tables when it is initialized. Inspect the trained pipeline, or "
                 "make a file of tables with: python -m spacy multihash init-tables CONFIG FILE, "
                 "and give it in the config's [initialize.before_init] as path of "
-                "spacy-multihash.init_tables.v1."
+                f"{INIT_TABLES}."
             )
     return tables
 

@@ -8,6 +8,7 @@ from thinc.types import Ints1d, Ints2d
 
 from ..common.checks import check_share
 from ..common.pinned import Pinned, describe
+from ..common.registered import INIT_TABLES
 from ..common.types import RowLayer
 from .symbols import UNKNOWN_ROW, Symbols
 
@@ -67,7 +68,7 @@ def _check_symbols(model: RowLayer) -> None:
     if not len(model.attrs["symbols"]):
         raise ValueError(
             f"Layer {describe(model)} has no table of symbols. Add the callback that makes it: "
-            '[initialize.before_init] @callbacks = "spacy-multihash.init_tables.v1" with '
+            f'[initialize.before_init] @callbacks = "{INIT_TABLES}" with '
             "component = the name of the component that holds this layer, or call "
             "spacy_multihash.set_tables before initializing."
         )

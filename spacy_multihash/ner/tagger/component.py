@@ -14,6 +14,7 @@ from spacy.util import check_lexeme_norms
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, set_dropout_rate
 
+from ...common.registered import TOKEN_TAGGER
 from ...common.types import Array, Confidence, Decoder
 from ..biluo import Constraints, Entities, entities_of, tag_names
 from ..confidence import Confidences, confidences_of, set_confidences
@@ -30,7 +31,7 @@ from .decode import decode
 from .losses import expectation_linear_penalty, tagging_loss
 from .marginals import entity_probabilities
 from .settings import Settings, WithSettings
-from .token_tagger import NAME as TOKEN_TAGGER
+from .token_tagger import NAME as MODEL_NAME
 
 
 class Prediction(NamedTuple):
@@ -90,10 +91,10 @@ class EntityTagger(WithSettings, TrainablePipe):
         self.model = model
         self.name = name
         self.cfg: dict[str, list[str]] = {"labels": []}
-        if model.name != TOKEN_TAGGER:
+        if model.name != MODEL_NAME:
             raise ValueError(
                 f'Component "{name}": expected a model of the architecture '
-                f"spacy-multihash.TokenTagger.v1, was given another, '{model.name}'. Set it in "
+                f"{TOKEN_TAGGER}, was given another, '{model.name}'. Set it in "
                 "[components.tagger_ner.model]."
             )
         self.scorer = scorer

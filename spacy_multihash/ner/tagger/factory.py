@@ -10,18 +10,19 @@ from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from thinc.api import Config, Model
 
+from ...common.registered import ITERATED_DILATED_ENCODER, MULTI_HASH_EMBED, TOKEN_TAGGER
 from ...common.types import Confidence, Decoder
 
-DEFAULT_CONFIG = """
+DEFAULT_CONFIG = f"""
 [tagger_ner]
 decoder = null
 dropout_penalty = 0.0
 spans_key = null
 confidence = "marginal"
-scorer = {"@scorers":"spacy.ner_scorer.v1"}
+scorer = {{"@scorers":"spacy.ner_scorer.v1"}}
 
 [tagger_ner.model]
-@architectures = "spacy-multihash.TokenTagger.v1"
+@architectures = "{TOKEN_TAGGER}"
 train_passes = "all"
 learn_transitions = false
 word_dropout = 0.0
@@ -31,7 +32,7 @@ nO = null
 @architectures = "spacy.Tok2Vec.v2"
 
 [tagger_ner.model.tok2vec.embed]
-@architectures = "spacy-multihash.MultiHashEmbed.v1"
+@architectures = "{MULTI_HASH_EMBED}"
 width = 96
 attrs = ["NORM","PREFIX","SUFFIX","SHAPE"]
 rows = [5000,2500,2500,2500]
@@ -40,7 +41,7 @@ num_hashes = 4
 seeds = null
 
 [tagger_ner.model.tok2vec.encode]
-@architectures = "spacy-multihash.IteratedDilatedEncoder.v1"
+@architectures = "{ITERATED_DILATED_ENCODER}"
 width = 96
 dilations = [1,2,1]
 repeats = 3

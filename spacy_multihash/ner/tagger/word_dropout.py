@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy
 
+from ...common.registered import MULTI_HASH_EMBED
 from ...common.types import DocLike
 
 
@@ -54,7 +55,7 @@ def _refusal(asked: str) -> str:
     return (
         "With word dropout, the embedding is given docs that have vocab, len() and to_array(), "
         f"but it asked for '{asked}'. Set word_dropout = 0.0 in the model, or take an embedding "
-        "that reads attributes, such as spacy-multihash.MultiHashEmbed.v1."
+        f"that reads attributes, such as {MULTI_HASH_EMBED}."
     )
 
 

@@ -1,0 +1,26 @@
+"""The registered names that configs and messages need, each written once.
+
+The entry points in setup.cfg register them: architectures, callbacks and scorers.
+"""
+
+# Every name begins with it, except those of the report by Miranda et al. 2022.
+PREFIX = "spacy-multihash."
+
+ITERATED_DILATED_ENCODER = "spacy-multihash.IteratedDilatedEncoder.v1"
+MAXOUT_WINDOW_ENCODER = "spacy-multihash.MaxoutWindowEncoder.v1"
+MULTI_EMBED = "spacy-multihash.MultiEmbed.v1"
+MULTI_HASH_EMBED = "spacy-multihash.MultiHashEmbed.v1"
+MULTI_WEIGHTED_HASH_EMBED = "spacy-multihash.MultiWeightedHashEmbed.v1"
+TEXTCAT_ENSEMBLE = "spacy-multihash.TextCatEnsemble.v1"
+TEXTCAT_HASH_EMBED = "spacy-multihash.TextCatHashEmbed.v1"
+TOKEN_TAGGER = "spacy-multihash.TokenTagger.v1"
+
+INIT_TABLES = "spacy-multihash.init_tables.v1"
+USE_PRODUCT_OPS = "spacy-multihash.use_product_ops.v1"
+
+SEEN_UNSEEN_SCORER = "spacy-multihash.seen_unseen_scorer.v1"
+
+# The report's own names: two architectures and a callback, see compat.py.
+REPORT_MULTI_EMBED = "spacy.MultiEmbed.v1"
+REPORT_MULTI_FEWER_HASH_EMBED = "spacy.MultiFewerHashEmbed.v1"
+SET_ATTR = "set_attr"
