@@ -4,9 +4,12 @@ import ast
 import importlib.metadata
 import subprocess
 import sys
+from functools import partial
+from typing import Any
 
 import pytest
 import spacy
+from thinc.api import Model
 
 import spacy_multihash
 from spacy_multihash.common import registered
@@ -62,6 +65,48 @@ CALLBACKS = {
     "spacy-multihash.init_tables.v1": {},
     "spacy-multihash.use_product_ops.v1": {},
 }
+HASHED = ["hash_rows", "table_embed"]
+LOOKED_UP = ["lookup_rows", "table_embed"]
+WEIGHTED = ["weighted_embed", "hash_rows", "weighted_table_embed", "table_embed"]
+DOCS = ["with_token_types", "maxout_norm", "multi_embed"]
+NGRAMS = ["extract_ngrams", "reduce_ngrams"]
+# thinc writes the names of nodes into saved models, and from_bytes sets them: they never change.
+# Each case: an architecture, settings, the name of the whole, and the names of our nodes in it.
+NODE_NAMES: list[tuple[str, dict[str, Any], str, list[str]]] = [
+    ("spacy-multihash.IteratedDilatedEncoder.v1", {}, "iterated_dilated_encoder", []),
+    ("spacy-multihash.MaxoutWindowEncoder.v1", {}, "maxout_window_encoder", ["maxout_norm"]),
+    ("spacy-multihash.MultiEmbed.v1", {}, "multi_embed", [*DOCS, *LOOKED_UP]),
+    ("spacy-multihash.MultiHashEmbed.v1", {}, "multi_hash_embed", [*DOCS, *HASHED]),
+    (
+        "spacy-multihash.MultiWeightedHashEmbed.v1",
+        {},
+        "multi_weighted_hash_embed",
+        [*DOCS, *WEIGHTED],
+    ),
+    (
+        "spacy-multihash.MultiWeightedHashEmbed.v1",
+        {"importance_by": "lookup"},
+        "multi_weighted_hash_embed",
+        [*DOCS, *WEIGHTED, "lookup_rows"],
+    ),
+    (
+        "spacy-multihash.MultiWeightedHashEmbed.v1",
+        {"train_importance": False, "aggregate": "mean"},
+        "multi_weighted_hash_embed",
+        [*DOCS, "weighted_embed", "hash_rows", "unit_importance", "weighted_table_embed"],
+    ),
+    ("spacy-multihash.TextCatEnsemble.v1", {}, "textcat_ensemble", [*NGRAMS, *WEIGHTED]),
+    ("spacy-multihash.TextCatHashEmbed.v1", {}, "textcat_hash_embed", [*NGRAMS, *WEIGHTED]),
+    (
+        "spacy-multihash.TextCatHashEmbed.v1",
+        {"importance_by": "lookup", "input_dropout": [4, 100]},
+        "textcat_hash_embed",
+        [*NGRAMS, *WEIGHTED, "lookup_rows", "known_ngrams", "random_run"],
+    ),
+    ("spacy-multihash.TokenTagger.v1", {}, "token_tagger", []),
+    ("spacy.MultiEmbed.v1", {}, "multiembed", [*DOCS, *LOOKED_UP]),
+    ("spacy.MultiFewerHashEmbed.v1", {}, "multi_hash_embed", [*DOCS, *HASHED]),
+]
 
 
 def test_entry_points_are_the_golden_list() -> None:
@@ -84,6 +129,20 @@ def test_registered_names_are_those_of_the_entry_points() -> None:
 def test_architecture_resolves_from_a_config(name: str) -> None:
     config = {"model": {"@architectures": name, **ARCHITECTURES[name]}}
     assert spacy.registry.resolve(config)["model"].get_dim("nO") == 8
+
+
+@pytest.mark.parametrize(("name", "settings", "whole", "inside"), NODE_NAMES)
+def test_node_names_are_the_golden_list(
+    name: str, settings: dict[str, Any], whole: str, inside: list[str]
+) -> None:
+    config = {"model": {"@architectures": name, **ARCHITECTURES[name], **settings}}
+    root, *nodes = spacy.registry.resolve(config)["model"].walk()
+    assert root.name == whole
+    assert {node.name for node in nodes if is_ours(node)} == set(inside)
+
+
+def test_golden_list_of_node_names_has_all_architectures() -> None:
+    assert {name for name, *_ in NODE_NAMES} == set(ENTRY_POINTS["spacy_architectures"])
 
 
 @pytest.mark.parametrize("name", ENTRY_POINTS["spacy_architectures"])
@@ -157,3 +216,11 @@ def test_layers_and_tables_know_nothing_of_spacy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def is_ours(node: Model) -> bool:
+    """Tell whether a node computes a function of this package, whatever its name is."""
+    forward = node._func
+    while isinstance(forward, partial):
+        forward = forward.func
+    return forward.__module__.startswith("spacy_multihash.")
