@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from .compute.hashing import default_seeds as default_seeds
     from .compute.hashing import spacy_seeds as spacy_seeds
     from .compute.matmul import use_product_ops as use_product_ops
-    from .convert.pipeline import Acceleration as Acceleration
     from .convert.pipeline import accelerate as accelerate
+    from .convert.report import Acceleration as Acceleration
     from .convert.weights import embed_from_spacy as embed_from_spacy
     from .convert.weights import embed_to_spacy as embed_to_spacy
     from .convert.weights import encoder_from_spacy as encoder_from_spacy
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from .textcat.architectures import build_textcat_hash_embed_v1 as build_textcat_hash_embed_v1
 
 _MODULE_OF = {
-    "Acceleration": "convert.pipeline",
+    "Acceleration": "convert.report",
     "CorpusStats": "corpus.statistics",
     "EntityTagger": "ner.tagger.component",
     "Evaluation": "corpus.evaluation",

@@ -8,7 +8,8 @@ import typer
 from spacy.language import Language
 from wasabi import msg
 
-from ..convert.pipeline import Acceleration, accelerate
+from ..convert.pipeline import accelerate
+from ..convert.report import Acceleration
 from ._show import show_table
 from ._util import import_code, load_pipeline
 

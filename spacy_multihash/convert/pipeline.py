@@ -1,14 +1,14 @@
-"""Our layers in the place of spaCy's in a trained pipeline, with the same weights.
+"""Our layers in place of spaCy's in a trained pipeline, with the same weights.
 
-What may fail is done first, on the side: nodes are found and converted, the configs rewritten, and
-the model built anew from them. Then come assignments. It is one file, though long, because the
-order of these steps is what keeps a pipeline whole when one of them fails.
+The order of the steps keeps the pipeline whole when one of them fails. All that may fail comes
+first, and changes nothing: nodes are found and converted, configs rewritten, and models built from
+them. The assignments to the pipeline come last.
 """
 
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from textwrap import shorten
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, NamedTuple, Optional
 
 from spacy.language import Language
 from spacy.ml.models.tok2vec import (
@@ -37,86 +37,45 @@ from .config import (
     set_config,
 )
 from .nodes import Swaps, is_built_like, layout_of, ref_hindrance, swap_nodes
+from .report import Acceleration, Already, Left, Replaced
 from .weights import embed_from_spacy, encoder_from_spacy
 
 Convert = Callable[[Model], Model]
-# Old and new node, by the id of the old.
-Made = Dict[int, Tuple[Model, Model]]
-
-
-class Replaced(NamedTuple):
-    """A layer that was replaced: where its section of the config is, and both names."""
-
-    component: str
-    path: str
-    before: str
-    after: str
-
-
-class Already(NamedTuple):
-    """A layer that is one of ours."""
-
-    component: str
-    path: str
-    name: str
-
-
-class Left(NamedTuple):
-    """A layer that stays as it is, and why."""
-
-    component: str
-    path: str
-    name: str
-    reason: str
-
-
-@dataclass(frozen=True)
-class Acceleration:
-    """What `accelerate` did: the layers it replaced, those that were ours, and those it left."""
-
-    replaced: List[Replaced] = field(default_factory=list)
-    already: List[Already] = field(default_factory=list)
-    left: List[Left] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        """One layer a line."""
-        lines = [f"replaced {e.component}.{e.path}: {e.before} by {e.after}" for e in self.replaced]
-        lines += [f"already {e.component}.{e.path}: {e.name}" for e in self.already]
-        lines += [f"left {e.component}.{e.path}: {e.name}: {e.reason}" for e in self.left]
-        return "\n".join(lines) or "The pipeline has no layer that embeds or encodes tokens."
+# Old and new nodes, by the id of the old node.
+Made = dict[int, tuple[Model, Model]]
 
 
 class Part(NamedTuple):
-    """The nodes that a section, or another with the same settings, may have built."""
+    """The nodes that a section may have built, or another section with the same settings."""
 
-    nodes: List[Model]
+    nodes: list[Model]
     convert: Convert
 
 
 class Plan(NamedTuple):
-    """What to do to one component: nodes and what comes in their place, and sections to rewrite."""
+    """What to change in a component: the nodes to replace, and the sections to rewrite."""
 
     name: str
     pipe: Any
     swaps: Swaps
-    sections: List[Section]
+    sections: list[Section]
 
 
 def accelerate(nlp: Language) -> Acceleration:
-    """Replace the layers of a trained pipeline that we have faster ones for; keep the weights.
+    """Replace layers of a trained pipeline by our faster ones, with the same weights.
 
     Each MultiHashEmbed, MaxoutWindowEncoder and HashEmbedCNN of spaCy is replaced, in all
-    components, disabled ones too. The pipeline is changed in place, its config too: save it, and
-    spacy.load needs no more than this package to be installed. Predictions stay equal, up to the
-    rounding of float32.
+    components, disabled ones too. Predictions stay the same, up to the rounding of float32. A layer
+    that cannot be replaced stays as it is, and the result gives the reason.
 
-    The other layers take their products from the faster library as well, and do so after loading,
-    unless the config has another callback as nlp.after_pipeline_creation.
+    The pipeline is changed in place, and so is its config: once it is saved, spacy.load needs only
+    that this package is installed. The other layers use our faster matrix products as well. They
+    do so after loading too, unless the config has another callback as nlp.after_pipeline_creation.
 
-    A layer that cannot be replaced is left alone, and named with the reason. Components that were
-    sourced from a pipeline in memory are in both pipelines, which spaCy makes so: accelerate before
-    sourcing, or load the other pipeline again. An optimizer starts anew on the replaced layers:
-    save a pipeline with averaged weights before it is accelerated.
+    A component that was sourced from a pipeline in memory is shared by both pipelines, and changes
+    in both. To avoid that, accelerate before sourcing, or load the other pipeline again. An
+    optimizer starts anew on the replaced layers: save a pipeline with averaged weights before it is
+    accelerated.
 
     nlp (Language): The pipeline.
 
@@ -124,7 +83,7 @@ def accelerate(nlp: Language) -> Acceleration:
     """
     config = nlp.config.interpolate()
     done = Acceleration()
-    plans: List[Plan] = []
+    plans: list[Plan] = []
     made: Made = {}
     for name, pipe in nlp.components:
         sections = list(list_sections(config["components"][name], (), None))
@@ -159,7 +118,7 @@ def accelerate(nlp: Language) -> Acceleration:
     return done
 
 
-def _report(component: str, sections: List[Section]) -> List[Replaced]:
+def _report(component: str, sections: list[Section]) -> list[Replaced]:
     after = {
         **dict.fromkeys(EMBEDS, MULTI_HASH_EMBED),
         **dict.fromkeys(ENCODERS, MAXOUT_WINDOW_ENCODER),
@@ -173,13 +132,13 @@ def _report(component: str, sections: List[Section]) -> List[Replaced]:
 def _plan(
     name: str,
     pipe: Any,  # noqa: ANN401
-    sections: List[Section],
-    config: Dict[str, Any],
+    sections: list[Section],
+    config: dict[str, Any],
     made: Made,
-) -> Tuple[Plan, Dict[Keys, str]]:
-    """Prepare a component's replacement; also return why sections are left, by their path.
+) -> tuple[Plan, dict[Keys, str]]:
+    """Plan the changes to a component, and say why sections are left alone, by their paths.
 
-    made (Made): The nodes converted so far, which components may share; this one's are added.
+    made (Made): The nodes converted so far, which components may share. This component's are added.
     """
     model: Any = getattr(pipe, "model", None)
     inside = [s for s in sections if s.path[0] == "model" and isinstance(model, Model)]
@@ -208,14 +167,14 @@ def _plan(
     return Plan(name, pipe, swaps, sections), reasons
 
 
-def _match(model: Model, sections: List[Section]) -> Tuple[Dict[Keys, List[Part]], Dict[Keys, str]]:
-    """Find the nodes of each section, or why it has none.
+def _match(model: Model, sections: list[Section]) -> tuple[dict[Keys, list[Part]], dict[Keys, str]]:
+    """Find the nodes of each section, or the reason why it has none.
 
-    Sections with equal settings have built equal nodes. Which is whose does not matter, if there
-    are as many nodes as sections and all are replaced.
+    Sections with equal settings have built equal nodes. It does not matter which section built
+    which node, if there are as many nodes as sections and all are replaced.
     """
     nodes = list(model.walk())
-    parts: Dict[Keys, List[Part]] = {}
+    parts: dict[Keys, list[Part]] = {}
     reasons = {}
     for section in sections:
         found = [
@@ -236,8 +195,8 @@ def _match(model: Model, sections: List[Section]) -> Tuple[Dict[Keys, List[Part]
     return parts, reasons
 
 
-def _references(section: Section) -> List[Tuple[Model, Convert]]:
-    """Build what a section stands for, in the version of it that ours computes."""
+def _references(section: Section) -> list[tuple[Model, Convert]]:
+    """Build the layers that a section describes, in the version that ours compute."""
     settings = {key: value for key, value in section.settings.items() if key != ARCHITECTURES}
     if section.name in EMBEDS:
         return [(MultiHashEmbed(**settings), embed_from_spacy)]
@@ -255,8 +214,8 @@ def _has_vectors(section: Section) -> bool:
     return any(section.settings.get(key) for key in keys)
 
 
-def _miscounted(parts: Dict[Keys, List[Part]]) -> List[Keys]:
-    """List the sections whose settings another number of nodes has than of sections."""
+def _miscounted(parts: dict[Keys, list[Part]]) -> list[Keys]:
+    """List the sections whose settings do not have as many nodes as sections."""
     claims = Counter(id(node) for found in parts.values() for part in found for node in part.nodes)
     return [
         path
@@ -265,8 +224,8 @@ def _miscounted(parts: Dict[Keys, List[Part]]) -> List[Keys]:
     ]
 
 
-def _convert(parts: Dict[Keys, List[Part]], made: Made) -> Swaps:
-    """Build our layer of each node, once, where the node's weights are."""
+def _convert(parts: dict[Keys, list[Part]], made: Made) -> Swaps:
+    """Build our layer for each node, once, on the device of the node's weights."""
     swaps = []
     for part in (part for found in parts.values() for part in found):
         for old in part.nodes:
@@ -280,7 +239,7 @@ def _convert(parts: Dict[Keys, List[Part]], made: Made) -> Swaps:
 
 
 def _root_hindrance(pipe: Any, swaps: Swaps) -> Optional[str]:  # noqa: ANN401
-    """Tell whether a component's whole model is to be replaced, and cannot be set."""
+    """Say why a component's whole model cannot be replaced, if it is to be; None if it can."""
     if any(old is pipe.model for old, _ in swaps):
         try:
             pipe.model = pipe.model
@@ -289,10 +248,10 @@ def _root_hindrance(pipe: Any, swaps: Swaps) -> Optional[str]:  # noqa: ANN401
     return None
 
 
-def _build_hindrance(sections: List[Section], config: Dict[str, Any]) -> Optional[str]:
-    """Tell whether the model that the new config builds is another than the one to be saved.
+def _build_hindrance(sections: list[Section], config: dict[str, Any]) -> Optional[str]:
+    """Say why the new config does not build the model that is to be saved; None if it does.
 
-    Both are built without weights, which takes no time.
+    Both models are built without weights, which takes little time.
     """
     if not sections:
         return None

@@ -15,7 +15,8 @@ from thinc.api import SGD, Adam, Model, NumpyOps, Ops, chain, noop
 
 from spacy_multihash.compute.matmul import ProductOps
 from spacy_multihash.convert.nodes import swap_nodes
-from spacy_multihash.convert.pipeline import Acceleration, accelerate
+from spacy_multihash.convert.pipeline import accelerate
+from spacy_multihash.convert.report import Acceleration
 from tests.helpers.spacy_pipelines import (
     CNN,
     EMBED,
