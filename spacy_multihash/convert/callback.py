@@ -1,4 +1,4 @@
-"""The callback that gives the layers of others our matrix products."""
+"""The callback that gives the layers of other packages our matrix products."""
 
 from typing import Callable
 
@@ -11,8 +11,8 @@ from ..compute.matmul import use_product_ops
 def make_use_product_ops_v1() -> Callable[[Language], Language]:
     """Make the callback for [nlp.after_pipeline_creation] that gives all layers our products.
 
-    Our own layers have them anyway. Other layers, the parser's for one, take them from thinc, which
-    may be several times slower (docs/performance.md). Layers on a GPU stay as they are.
+    Our own layers use our matrix products anyway. Other layers, such as the parser's, use thinc's,
+    which may be several times slower (docs/performance.md). Layers on a GPU stay as they are.
     """
 
     def set_ops(nlp: Language) -> Language:

@@ -1,9 +1,9 @@
-"""The sections of a pipeline's config that build layers, and what they become with ours."""
+"""The sections of a pipeline's config that build layers, and the sections of our layers."""
 
 import re
 from collections.abc import Iterator
 from copy import deepcopy
-from typing import Any, Dict, NamedTuple, Optional, Tuple
+from typing import Any, NamedTuple, Optional
 
 from spacy.language import Language
 
@@ -21,26 +21,27 @@ EMBEDS = ("spacy.MultiHashEmbed.v1", "spacy.MultiHashEmbed.v2")
 ENCODERS = ("spacy.MaxoutWindowEncoder.v1", "spacy.MaxoutWindowEncoder.v2")
 CNNS = ("spacy.HashEmbedCNN.v1", "spacy.HashEmbedCNN.v2")
 TOK2VEC_V1, TOK2VEC_V2 = "spacy.Tok2Vec.v1", "spacy.Tok2Vec.v2"
-# The encoder of Tok2Vec.v1 is for the tokens of all docs in one array, and padded from outside.
+# The Tok2Vec that each encoder is for. That of Tok2Vec.v1 gets the tokens of all docs in one array,
+# and Tok2Vec.v1 pads it.
 TOK2VEC_OF = {ENCODERS[0]: TOK2VEC_V1, ENCODERS[1]: TOK2VEC_V2}
-# Settings that hold a layer from docs or vectors to vectors.
+# Settings whose layer embeds docs, or encodes vectors.
 _VECTOR_KEYS = ("embed", "encode", "tok2vec")
 
 _VARIABLE = re.compile(r"\$\{([\w.:]+)\}")
 
-Keys = Tuple[str, ...]
+Keys = tuple[str, ...]
 
 
 class Section(NamedTuple):
     """A section of a component's config that builds a layer.
 
-    path: From the component's config.
-    settings: With its name, and without variables.
-    parent: Name of the architecture that it is an argument of.
+    path: Where it is in the component's config.
+    settings: What it says, with the architecture's name. Variables are replaced by their values.
+    parent: Name of the architecture whose argument it is, None for the whole model's.
     """
 
     path: Keys
-    settings: Dict[str, Any]
+    settings: dict[str, Any]
     parent: Optional[str]
 
     @property
@@ -50,7 +51,7 @@ class Section(NamedTuple):
 
 
 def list_sections(config: object, path: Keys, parent: Optional[str]) -> Iterator[Section]:
-    """List the sections that build layers, from the outside to the inside."""
+    """List the sections that build layers, each before those inside it."""
     if not isinstance(config, dict):
         return
     name = config.get(ARCHITECTURES)
@@ -66,9 +67,10 @@ def is_ours(name: str) -> bool:
 
 
 def is_unknown(section: Section, listened_to: bool) -> bool:
-    """Tell whether a section embeds or encodes, and we have no layer for it.
+    """Tell whether a section embeds or encodes tokens, and we have no layer for it.
 
-    listened_to (bool): Is the component a Tok2Vec, whose whole model does?
+    listened_to (bool): Whether other components listen to this one, as to a Tok2Vec. Then its whole
+        model embeds and encodes.
     """
     return (
         (section.path[-1] in _VECTOR_KEYS or (section.path == ("model",) and listened_to))
@@ -79,13 +81,15 @@ def is_unknown(section: Section, listened_to: bool) -> bool:
 
 
 class Rewriter:
-    """Rewrites the sections of a config that were replaced, and the variables that refer to them.
+    """Writes a config anew, with our layers in place of spaCy's.
 
-    replaced (Dict[Keys, Section]): The sections, by their path from the root of the config.
+    Variables that refer to a replaced section become the values that they had.
+
+    replaced (dict[Keys, Section]): The replaced sections, by their path from the config's root.
     """
 
-    def __init__(self, replaced: Dict[Keys, Section]) -> None:
-        """Keep the sections."""
+    def __init__(self, replaced: dict[Keys, Section]) -> None:
+        """Keep the sections, and the paths that lead to them."""
         self.replaced = replaced
         self.opened = {path[:end] for path in replaced for end in range(len(path) + 1)}
 
@@ -93,12 +97,12 @@ class Rewriter:
         """Copy a config with the changes.
 
         raw: The value at a path of the config, with variables.
-        plain: The same without variables.
+        plain: The same value, with the variables replaced by their values.
         path (Keys): The path.
         """
         section = self.replaced.get(path)
         if isinstance(raw, str) and (self._is_stale(raw) or path in self.opened):
-            raw = plain  # Read from here on, the variables mean what they did.
+            raw = plain  # inside it, variables keep the values that they had
         if isinstance(raw, list):
             return [self.rewrite(*values, path) for values in zip(raw, plain, strict=True)]
         if not isinstance(raw, dict):
@@ -111,7 +115,7 @@ class Rewriter:
         return new
 
     def _is_stale(self, text: str) -> bool:
-        """Tell whether a text has a variable whose value changes, or is not there any more."""
+        """Tell whether a text has a variable whose value changes, or disappears."""
         for variable in _VARIABLE.findall(text):
             path = tuple(re.split("[.:]", variable))
             in_cnn = any(
@@ -124,18 +128,18 @@ class Rewriter:
         return False
 
 
-def _new_section(raw: Dict[str, Any], plain: Dict[str, Any]) -> Dict[str, Any]:
-    """Write the section of our layer, or layers, for one of spaCy's.
+def _new_section(raw: dict[str, Any], plain: dict[str, Any]) -> dict[str, Any]:
+    """Write the section of our layer, or of our two layers, for a section of spaCy's.
 
-    raw: The section, with the variables that stay.
-    plain: The same without variables.
+    raw: spaCy's section, with the variables that stay.
+    plain: The same section, with all variables replaced by their values.
     """
     if plain[ARCHITECTURES] in EMBEDS:
         seeds = spacy_seeds(len(plain["attrs"]))
         return {**raw, ARCHITECTURES: MULTI_HASH_EMBED, "num_hashes": 4, "seeds": seeds}
     if plain[ARCHITECTURES] in ENCODERS:
         return {**raw, ARCHITECTURES: MAXOUT_WINDOW_ENCODER}
-    # As build_hash_embed_cnn_tok2vec has it.
+    # A HashEmbedCNN: the layers that spaCy's build_hash_embed_cnn_tok2vec builds.
     attrs, size = ["NORM"], plain["embed_size"]
     if plain["subword_features"]:
         attrs += ["PREFIX", "SUFFIX", "SHAPE"]
@@ -154,8 +158,8 @@ def _new_section(raw: Dict[str, Any], plain: Dict[str, Any]) -> Dict[str, Any]:
     }
 
 
-def set_config(nlp: Language, new: Dict[str, Any]) -> None:
-    """Set what has changed of a pipeline's config; that of components is kept with them."""
+def set_config(nlp: Language, new: dict[str, Any]) -> None:
+    """Set what changed in a pipeline's config; spaCy keeps the config of each component apart."""
     config = nlp.config
     for name in nlp.component_names:
         pipe_config = nlp.get_pipe_config(name)

@@ -1,26 +1,26 @@
-"""Nodes of a model, found by how they are built, and replaced."""
+"""Nodes of a model that are built alike, and nodes that replace others."""
 
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Optional
 
 from thinc.api import Model
 
-# Attrs that do not decide what a layer predicts: spaCy sets the rate for each update, and
-# the other one tells Tok2Vec.v1 what to set as `pad`, which is compared.
+# Attrs that do not decide what a layer predicts. spaCy sets the dropout rate for each update. From
+# the receptive field, Tok2Vec.v1 sets `pad`, which is compared.
 _UNCOMPARED = ("dropout_rate", "receptive_field")
 
-# Old nodes, each with what comes in its place.
-Swaps = List[Tuple[Model, Model]]
+# Old nodes, each with the new node that replaces it.
+Swaps = list[tuple[Model, Model]]
 
 
 def swap_nodes(model: Model, swaps: Swaps) -> Model:
-    """Put new nodes in the place of old ones, in layers and in references; return the root.
+    """Replace old nodes by new ones, in layers and in references; return the root.
 
-    thinc's own replace_node raises for a node with a reference that is not set.
+    thinc's own replace_node raises an error for a node with a reference that is not set.
     """
     new_of = {id(old): new for old, new in swaps}
     for node in list(model.walk()):
         node.layers[:] = [new_of.get(id(layer), layer) for layer in node.layers]
-    # Tok2Vec.v1 refers to what is inside of the encoder's with_array.
+    # Tok2Vec.v1 refers to the layer inside the encoder's with_array.
     new_of.update({id(old.layers[0]): new for old, new in swaps if _is_wrapper(old)})
     root = new_of.get(id(model), model)
     for node in root.walk():
@@ -32,10 +32,10 @@ def swap_nodes(model: Model, swaps: Swaps) -> Model:
 
 
 def is_built_like(reference: Model, node: Model) -> bool:
-    """Tell whether a node computes what a layer that was just built does, weights apart.
+    """Tell whether a node computes the same function as a new layer, apart from the weights.
 
-    Names say too little, and they may change: nodes are compared by their functions, sizes and
-    settings, and so are the layers in them.
+    Names say too little, and they may change. So nodes are compared by their functions, sizes and
+    settings, and then their layers in the same way.
     """
     return (
         node._func is reference._func  # thinc has no public name for it
@@ -49,7 +49,7 @@ def is_built_like(reference: Model, node: Model) -> bool:
 
 
 def ref_hindrance(model: Model, swaps: Swaps) -> Optional[str]:
-    """Tell whether a node refers to one inside of those that are replaced."""
+    """Say which reference of another node hinders a replacement; None if there is none."""
     replaced = [old for old, _ in swaps]
     inside = {id(node) for old in replaced for node in old.walk() if node is not old}
     inside -= {id(old.layers[0]) for old in replaced if _is_wrapper(old)}
@@ -58,14 +58,14 @@ def ref_hindrance(model: Model, swaps: Swaps) -> Optional[str]:
             ref = node.maybe_get_ref(name)
             if id(ref) in inside:
                 return f"the layer '{node.name}' refers to a part of it, as '{name}'"
-            # thinc lets no layer refer to what is not below it, but build one that does.
+            # set_ref takes only nodes below the layer, but a layer can be built with any.
             if ref in replaced and ref not in node.walk():
                 return f"the layer '{node.name}', which is not above it, refers to it as '{name}'"
     return None
 
 
-def layout_of(model: Model) -> List[Tuple[Any, ...]]:
-    """What has to agree for the weights of one model to be loaded into another."""
+def layout_of(model: Model) -> list[tuple[Any, ...]]:
+    """Describe what must be the same for a model to load the weights of another."""
     nodes = list(model.walk())
     index = {id(node): i for i, node in enumerate(nodes)}
     return [
@@ -86,7 +86,7 @@ def _has_dims(reference: Model, node: Model) -> bool:
     )
 
 
-def _settings(node: Model) -> Dict[str, Any]:
+def _settings(node: Model) -> dict[str, Any]:
     return {key: value for key, value in node.attrs.items() if key not in _UNCOMPARED}
 
 

@@ -1,6 +1,6 @@
-"""Trained weights of spaCy's layers into ours, and back."""
+"""Copies of trained weights, from spaCy's layers to ours and back."""
 
-from typing import Dict, Iterable, Iterator, List, Tuple
+from collections.abc import Iterable, Iterator
 
 from spacy.ml.models.tok2vec import MaxoutWindowEncoder, MultiHashEmbed
 from spacy.tokens import Doc
@@ -24,10 +24,10 @@ from ..embed.table_embed import NAME as TABLE_EMBED
 from ..encode.architectures import build_maxout_window_encoder_v1
 from ..encode.maxout_window_encoder import NAME as MAXOUT_WINDOW_ENCODER
 
-EmbedModel = Model[List[Doc], List[Floats2d]]
-EncoderModel = Model[List[Floats2d], List[Floats2d]]
+EmbedModel = Model[list[Doc], list[Floats2d]]
+EncoderModel = Model[list[Floats2d], list[Floats2d]]
 
-# What spaCy keeps in two nodes, we keep in one.
+# Parameters of spaCy's two nodes, and their names in our one node, MaxoutNorm.
 _MAXOUT_PARAMS = {"W": "W", "b": "b"}
 _LAYER_NORM_PARAMS = {"G": "G", "b": "beta"}
 
@@ -35,9 +35,9 @@ _LAYER_NORM_PARAMS = {"G": "G", "b": "beta"}
 def embed_from_spacy(embed: EmbedModel) -> EmbedModel:
     """Build our MultiHashEmbed from a spacy.MultiHashEmbed.v2, with the same weights.
 
-    Predictions are the same. The spaCy layer is left alone; its weights are copied.
+    Predictions are the same. spaCy's layer stays as it is: its weights are copied.
 
-    embed (Model[List[Doc], List[Floats2d]]): The layer, initialized or not: for a Tok2Vec
+    embed (Model[list[Doc], list[Floats2d]]): The layer, initialized or not: for a Tok2Vec
         component, model.get_ref("embed").
 
     Raises ValueError if it is not a spacy.MultiHashEmbed.v2.
@@ -64,9 +64,9 @@ def embed_from_spacy(embed: EmbedModel) -> EmbedModel:
 def embed_to_spacy(embed: EmbedModel) -> EmbedModel:
     """Build a spacy.MultiHashEmbed.v2 from our MultiHashEmbed, with the same weights.
 
-    embed (Model[List[Doc], List[Floats2d]]): The layer, with num_hashes = 4 and spaCy's seeds.
+    embed (Model[list[Doc], list[Floats2d]]): The layer, with num_hashes = 4 and spaCy's seeds.
 
-    Raises ValueError if spaCy's layer cannot have its settings.
+    Raises ValueError if it has settings that spaCy's layer cannot have.
     """
     hashes = find_nodes(embed, HASH_ROWS)
     seeds = [node.attrs["seed"].value for node in hashes]
@@ -92,9 +92,9 @@ def embed_to_spacy(embed: EmbedModel) -> EmbedModel:
 def encoder_from_spacy(encoder: EncoderModel) -> EncoderModel:
     """Build our MaxoutWindowEncoder from a spacy.MaxoutWindowEncoder.v2, with the same weights.
 
-    Predictions are the same. The spaCy layer is left alone; its weights are copied.
+    Predictions are the same. spaCy's layer stays as it is: its weights are copied.
 
-    encoder (Model[List[Floats2d], List[Floats2d]]): The layer, initialized or not: for a Tok2Vec
+    encoder (Model[list[Floats2d], list[Floats2d]]): The layer, initialized or not: for a Tok2Vec
         component, model.get_ref("encode").
 
     Raises ValueError if it is not a spacy.MaxoutWindowEncoder.v2.
@@ -122,7 +122,7 @@ def encoder_from_spacy(encoder: EncoderModel) -> EncoderModel:
 def encoder_to_spacy(encoder: EncoderModel) -> EncoderModel:
     """Build a spacy.MaxoutWindowEncoder.v2 from our MaxoutWindowEncoder, with the same weights.
 
-    encoder (Model[List[Floats2d], List[Floats2d]]): The layer.
+    encoder (Model[list[Floats2d], list[Floats2d]]): The layer.
 
     Raises ValueError if it is not our MaxoutWindowEncoder.
     """
@@ -144,8 +144,8 @@ def encoder_to_spacy(encoder: EncoderModel) -> EncoderModel:
     return theirs
 
 
-# A node of spaCy, ours, and the names of the parameters in both.
-Pair = Tuple[Model, Model, Dict[str, str]]
+# A node of spaCy's, a node of ours, and for each parameter its name in both.
+Pair = tuple[Model, Model, dict[str, str]]
 
 
 def _embed_pairs(theirs: Model, ours: Model) -> Iterator[Pair]:
@@ -165,12 +165,12 @@ def _maxout_pairs(theirs: Model, ours: Model) -> Iterator[Pair]:
             yield *pair, names
 
 
-def _inverse(names: Dict[str, str]) -> Dict[str, str]:
+def _inverse(names: dict[str, str]) -> dict[str, str]:
     return {target: source for source, target in names.items()}
 
 
 def _copy(pairs: Iterable[Pair]) -> None:
-    """Copy the weights of the first node of each pair to the second, and sizes not known yet."""
+    """Copy weights from the first node of each pair to the second, and sizes that it lacks."""
     for source, target, names in pairs:
         for dim in target.dim_names:
             if target.has_dim(dim) is None and source.has_dim(dim):
@@ -180,5 +180,5 @@ def _copy(pairs: Iterable[Pair]) -> None:
                 target.set_param(target_param, source.get_param(source_param).copy())
 
 
-def _window_size(windows: List[Model]) -> int:
+def _window_size(windows: list[Model]) -> int:
     return int(windows[0].attrs["window_size"])
