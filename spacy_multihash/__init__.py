@@ -1,119 +1,49 @@
 """Multi hash, multi lookup and weighted hash embeddings for spaCy.
 
-The architectures and callbacks are registered by entry points: configs name them, and nothing has
-to be imported. What follows is for code. Each name is imported when it is first used, so that
-importing the package costs nothing.
+Configs find the architectures and callbacks through entry points, and need no import. The names
+below are for code. Each is imported when it is first used, so that importing the package costs
+nothing. Type checkers read them from __init__.pyi.
 """
 
 from importlib import import_module, metadata
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from .compute.blas import set_products as set_products
-    from .compute.hashing import default_seeds as default_seeds
-    from .compute.hashing import spacy_seeds as spacy_seeds
-    from .compute.matmul import use_product_ops as use_product_ops
-    from .convert.pipeline import accelerate as accelerate
-    from .convert.report import Acceleration as Acceleration
-    from .convert.weights import embed_from_spacy as embed_from_spacy
-    from .convert.weights import embed_to_spacy as embed_to_spacy
-    from .convert.weights import encoder_from_spacy as encoder_from_spacy
-    from .convert.weights import encoder_to_spacy as encoder_to_spacy
-    from .corpus.entities import KnownEntities as KnownEntities
-    from .corpus.entities import Matching as Matching
-    from .corpus.entities import keep_entities as keep_entities
-    from .corpus.entities import known_entities as known_entities
-    from .corpus.evaluation import Evaluation as Evaluation
-    from .corpus.evaluation import Scores as Scores
-    from .corpus.evaluation import evaluate_entities as evaluate_entities
-    from .corpus.evaluation import masked_parts as masked_parts
-    from .corpus.statistics import CorpusStats as CorpusStats
-    from .corpus.statistics import describe_corpus as describe_corpus
-    from .corpus.symbols import count_symbols as count_symbols
-    from .embed.architectures import build_multi_embed_v1 as build_multi_embed_v1
-    from .embed.architectures import build_multi_hash_embed_v1 as build_multi_hash_embed_v1
-    from .embed.architectures import (
-        build_multi_weighted_hash_embed_v1 as build_multi_weighted_hash_embed_v1,
-    )
-    from .embed.find import find_tables as find_tables
-    from .embed.find import find_weighted as find_weighted
-    from .encode.architectures import (
-        build_iterated_dilated_encoder_v1 as build_iterated_dilated_encoder_v1,
-    )
-    from .encode.architectures import (
-        build_maxout_window_encoder_v1 as build_maxout_window_encoder_v1,
-    )
-    from .encode.dilated_layout import effective_input_width as effective_input_width
-    from .inspection.importance import Ranking as Ranking
-    from .inspection.importance import symbol_importance as symbol_importance
-    from .inspection.rows import inspect_table as inspect_table
-    from .inspection.rows import inspect_word as inspect_word
-    from .inspection.rows import symbols_of as symbols_of
-    from .inspection.sizes import model_size as model_size
-    from .ner.tagger.architectures import build_token_tagger_v1 as build_token_tagger_v1
-    from .ner.tagger.component import EntityTagger as EntityTagger
-    from .tables.file import read_tables as read_tables
-    from .tables.file import write_tables as write_tables
-    from .tables.set_tables import set_tables as set_tables
-    from .tables.tables import Table as Table
-    from .tables.tables import Tables as Tables
-    from .tables.tables import cut_tables as cut_tables
-    from .tables.tables import make_tables as make_tables
-    from .tables.tables import merge_tables as merge_tables
-    from .textcat.architectures import build_textcat_ensemble_v1 as build_textcat_ensemble_v1
-    from .textcat.architectures import build_textcat_hash_embed_v1 as build_textcat_hash_embed_v1
-
-_MODULE_OF = {
-    "Acceleration": "convert.report",
-    "CorpusStats": "corpus.statistics",
-    "EntityTagger": "ner.tagger.component",
-    "Evaluation": "corpus.evaluation",
-    "KnownEntities": "corpus.entities",
-    "Matching": "corpus.entities",
-    "Ranking": "inspection.importance",
-    "Scores": "corpus.evaluation",
-    "Table": "tables.tables",
-    "Tables": "tables.tables",
-    "accelerate": "convert.pipeline",
-    "build_iterated_dilated_encoder_v1": "encode.architectures",
-    "build_maxout_window_encoder_v1": "encode.architectures",
-    "build_multi_embed_v1": "embed.architectures",
-    "build_multi_hash_embed_v1": "embed.architectures",
-    "build_multi_weighted_hash_embed_v1": "embed.architectures",
-    "build_textcat_ensemble_v1": "textcat.architectures",
-    "build_textcat_hash_embed_v1": "textcat.architectures",
-    "build_token_tagger_v1": "ner.tagger.architectures",
-    "count_symbols": "corpus.symbols",
-    "cut_tables": "tables.tables",
-    "default_seeds": "compute.hashing",
-    "describe_corpus": "corpus.statistics",
-    "effective_input_width": "encode.dilated_layout",
-    "embed_from_spacy": "convert.weights",
-    "embed_to_spacy": "convert.weights",
-    "encoder_from_spacy": "convert.weights",
-    "encoder_to_spacy": "convert.weights",
-    "evaluate_entities": "corpus.evaluation",
-    "find_tables": "embed.find",
-    "find_weighted": "embed.find",
-    "inspect_table": "inspection.rows",
-    "inspect_word": "inspection.rows",
-    "keep_entities": "corpus.entities",
-    "known_entities": "corpus.entities",
-    "make_tables": "tables.tables",
-    "masked_parts": "corpus.evaluation",
-    "merge_tables": "tables.tables",
-    "model_size": "inspection.sizes",
-    "read_tables": "tables.file",
-    "set_products": "compute.blas",
-    "set_tables": "tables.set_tables",
-    "spacy_seeds": "compute.hashing",
-    "symbol_importance": "inspection.importance",
-    "symbols_of": "inspection.rows",
-    "use_product_ops": "compute.matmul",
-    "write_tables": "tables.file",
+_NAMES = {
+    "compute.blas": ["set_products"],
+    "compute.hashing": ["default_seeds", "spacy_seeds"],
+    "compute.matmul": ["use_product_ops"],
+    "convert.pipeline": ["accelerate"],
+    "convert.report": ["Acceleration"],
+    "convert.weights": [
+        "embed_from_spacy",
+        "embed_to_spacy",
+        "encoder_from_spacy",
+        "encoder_to_spacy",
+    ],
+    "corpus.entities": ["KnownEntities", "Matching", "keep_entities", "known_entities"],
+    "corpus.evaluation": ["Evaluation", "Scores", "evaluate_entities", "masked_parts"],
+    "corpus.statistics": ["CorpusStats", "describe_corpus"],
+    "corpus.symbols": ["count_symbols"],
+    "embed.architectures": [
+        "build_multi_embed_v1",
+        "build_multi_hash_embed_v1",
+        "build_multi_weighted_hash_embed_v1",
+    ],
+    "embed.find": ["find_tables", "find_weighted"],
+    "encode.architectures": ["build_iterated_dilated_encoder_v1", "build_maxout_window_encoder_v1"],
+    "encode.dilated_layout": ["effective_input_width"],
+    "inspection.importance": ["Ranking", "symbol_importance"],
+    "inspection.rows": ["inspect_table", "inspect_word", "symbols_of"],
+    "inspection.sizes": ["model_size"],
+    "ner.tagger.architectures": ["build_token_tagger_v1"],
+    "ner.tagger.component": ["EntityTagger"],
+    "tables.file": ["read_tables", "write_tables"],
+    "tables.set_tables": ["set_tables"],
+    "tables.tables": ["Table", "Tables", "cut_tables", "make_tables", "merge_tables"],
+    "textcat.architectures": ["build_textcat_ensemble_v1", "build_textcat_hash_embed_v1"],
 }
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
 
-__all__ = list(_MODULE_OF)
+__all__ = sorted(_MODULE_OF)
 
 
 def __getattr__(name: str) -> object:
@@ -122,3 +52,7 @@ def __getattr__(name: str) -> object:
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f".{_MODULE_OF[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "__version__"})

@@ -5,6 +5,7 @@ import importlib.metadata
 import subprocess
 import sys
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -65,6 +66,9 @@ CALLBACKS = {
     "spacy-multihash.init_tables.v1": {},
     "spacy-multihash.use_product_ops.v1": {},
 }
+# The stub gives type checkers each name, and so no list of them.
+PUBLIC: list[str] = spacy_multihash.__all__  # type: ignore[attr-defined]
+
 HASHED = ["hash_rows", "table_embed"]
 LOOKED_UP = ["lookup_rows", "table_embed"]
 WEIGHTED = ["weighted_embed", "hash_rows", "weighted_table_embed", "table_embed"]
@@ -178,22 +182,35 @@ def test_scorer_resolves_from_a_config_and_refuses_arguments_of_a_wrong_type() -
 
 
 def test_public_names_are_those_that_type_checkers_see() -> None:
-    assert spacy_multihash.__file__
-    with open(spacy_multihash.__file__, encoding="utf8") as file_:
-        tree = ast.parse(file_.read())
-    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
-    imported = [alias.asname for node in ast.walk(block) for alias in getattr(node, "names", [])]
-    assert sorted(spacy_multihash.__all__) == sorted(filter(None, imported))
+    # The stub is beside the module, in a wheel too.
+    stub = ast.parse(Path(spacy_multihash.__file__).with_suffix(".pyi").read_text("utf8"))
+    seen = [
+        (alias.asname, f"spacy_multihash.{node.module}")
+        for node in stub.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    ]
+    assert seen and sorted(seen) == [
+        (name, getattr(spacy_multihash, name).__module__) for name in sorted(PUBLIC)
+    ]
 
 
-@pytest.mark.parametrize("name", spacy_multihash.__all__)
+def test_names_are_those_that_completion_sees() -> None:
+    assert {*PUBLIC, "__version__", "__doc__"} <= set(dir(spacy_multihash))
+
+
+def test_package_says_that_it_is_typed() -> None:
+    assert Path(spacy_multihash.__file__).with_name("py.typed").is_file()
+
+
+@pytest.mark.parametrize("name", PUBLIC)
 def test_public_name_is_there_and_documented(name: str) -> None:
     assert getattr(spacy_multihash, name).__doc__
 
 
 def test_unknown_name_is_refused() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'MultiHash'"):
-        spacy_multihash.MultiHash  # noqa: B018
+        spacy_multihash.MultiHash  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_version_is_that_of_the_distribution() -> None:

@@ -1,0 +1,57 @@
+"""The public names, for type checkers. See __init__.py."""
+
+from .compute.blas import set_products as set_products
+from .compute.hashing import default_seeds as default_seeds
+from .compute.hashing import spacy_seeds as spacy_seeds
+from .compute.matmul import use_product_ops as use_product_ops
+from .convert.pipeline import accelerate as accelerate
+from .convert.report import Acceleration as Acceleration
+from .convert.weights import embed_from_spacy as embed_from_spacy
+from .convert.weights import embed_to_spacy as embed_to_spacy
+from .convert.weights import encoder_from_spacy as encoder_from_spacy
+from .convert.weights import encoder_to_spacy as encoder_to_spacy
+from .corpus.entities import KnownEntities as KnownEntities
+from .corpus.entities import Matching as Matching
+from .corpus.entities import keep_entities as keep_entities
+from .corpus.entities import known_entities as known_entities
+from .corpus.evaluation import Evaluation as Evaluation
+from .corpus.evaluation import Scores as Scores
+from .corpus.evaluation import evaluate_entities as evaluate_entities
+from .corpus.evaluation import masked_parts as masked_parts
+from .corpus.statistics import CorpusStats as CorpusStats
+from .corpus.statistics import describe_corpus as describe_corpus
+from .corpus.symbols import count_symbols as count_symbols
+from .embed.architectures import build_multi_embed_v1 as build_multi_embed_v1
+from .embed.architectures import build_multi_hash_embed_v1 as build_multi_hash_embed_v1
+from .embed.architectures import (
+    build_multi_weighted_hash_embed_v1 as build_multi_weighted_hash_embed_v1,
+)
+from .embed.find import find_tables as find_tables
+from .embed.find import find_weighted as find_weighted
+from .encode.architectures import (
+    build_iterated_dilated_encoder_v1 as build_iterated_dilated_encoder_v1,
+)
+from .encode.architectures import (
+    build_maxout_window_encoder_v1 as build_maxout_window_encoder_v1,
+)
+from .encode.dilated_layout import effective_input_width as effective_input_width
+from .inspection.importance import Ranking as Ranking
+from .inspection.importance import symbol_importance as symbol_importance
+from .inspection.rows import inspect_table as inspect_table
+from .inspection.rows import inspect_word as inspect_word
+from .inspection.rows import symbols_of as symbols_of
+from .inspection.sizes import model_size as model_size
+from .ner.tagger.architectures import build_token_tagger_v1 as build_token_tagger_v1
+from .ner.tagger.component import EntityTagger as EntityTagger
+from .tables.file import read_tables as read_tables
+from .tables.file import write_tables as write_tables
+from .tables.set_tables import set_tables as set_tables
+from .tables.tables import Table as Table
+from .tables.tables import Tables as Tables
+from .tables.tables import cut_tables as cut_tables
+from .tables.tables import make_tables as make_tables
+from .tables.tables import merge_tables as merge_tables
+from .textcat.architectures import build_textcat_ensemble_v1 as build_textcat_ensemble_v1
+from .textcat.architectures import build_textcat_hash_embed_v1 as build_textcat_hash_embed_v1
+
+__version__: str
