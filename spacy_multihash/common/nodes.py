@@ -7,6 +7,7 @@ EXPAND_WINDOW = "expand_window"
 EXTRACT_FEATURES = "extract_features"
 HASH_EMBED = "hashembed"
 LAYER_NORM = "layernorm"
+LINEAR = "linear"
 MAXOUT = "maxout"
 STATIC_VECTORS = "static_vectors"
 

@@ -9,6 +9,7 @@ from typing import NamedTuple, Optional
 from thinc.api import LayerNorm, Linear, Model
 from thinc.types import Floats2d, Floats3d
 
+from ..common.nodes import LINEAR
 from ..common.pinned import Pinned
 from ..common.types import Array
 from ..compute.convolution import Gradients, lay_out_weights
@@ -234,7 +235,7 @@ def _plan(model: EncoderModel, tokens: int, *, is_train: bool) -> Walk:
 
 
 def _convolutions(model: EncoderModel) -> list[Model]:
-    return [layer for layer in model.layers if layer.name == "linear"]
+    return [layer for layer in model.layers if layer.name == LINEAR]
 
 
 def _norms(model: EncoderModel) -> list[Model]:
