@@ -1,7 +1,8 @@
 """The names that the report's own configs use, so that its Appendix C runs as printed.
 
-Miranda et al. 2022, arXiv 2212.09255, Appendix C, listings 2 and 3, and the callback `set_attr`
-of the report's code. New configs are better off with the names in architectures.py.
+The report is Miranda et al. 2022, arXiv 2212.09255. Listings 2 and 3 of its Appendix C name two
+architectures, and its code has the callback `set_attr`. New configs should use the names that begin
+with spacy-multihash.
 """
 
 from pathlib import Path
@@ -35,11 +36,11 @@ def build_report_multi_embed_v1(
     dropout: float = 0.0,
     maxout_pieces: int = 3,
 ) -> Model[List[Doc], List[Floats2d]]:
-    """Build the report's MultiEmbed, listing 2: spacy-multihash.MultiEmbed.v1 by its old name.
+    """Build the report's MultiEmbed of listing 2: spacy-multihash.MultiEmbed.v1 by an older name.
 
     attrs (List[str]): Attributes to embed.
     width (int): Width of the vectors and of all tables.
-    unk (int): Row of unknown symbols. The report used 0, the only value taken here.
+    unk (int): Row of unknown symbols. It must be 0, as in the report.
     tables (Optional[Dict[str, Dict[int, int]]]): Row of each symbol of each attribute. Null leaves
         them to a callback, set_attr or spacy-multihash.init_tables.v1.
     include_static_vectors (bool): Whether to embed the static vectors of the vocab as well.
@@ -73,7 +74,7 @@ def build_report_multi_fewer_hash_embed_v1(
     rows: List[int],
     include_static_vectors: bool,
 ) -> Model[List[Doc], List[Floats2d]]:
-    """Build the report's MultiFewerHashEmbed, listing 3: MultiHashEmbed with spaCy's hash seeds.
+    """Build the report's MultiFewerHashEmbed of listing 3: MultiHashEmbed with spaCy's hash seeds.
 
     width (int): Width of the vectors and of all tables.
     num_hashes (Literal[1, 2, 3, 4]): Number of hash functions.
@@ -90,7 +91,7 @@ def build_report_multi_fewer_hash_embed_v1(
 def make_set_attr(
     path: Path, component: str, attr: str, layer: Optional[str]
 ) -> Callable[[Language], Language]:
-    """Make the report's callback for [initialize.before_init] that reads a file of tables.
+    """Make the report's callback for [initialize.before_init], which reads a file of tables.
 
     A component that will not be initialized (frozen, or sourced) keeps the tables it has.
 
@@ -99,7 +100,7 @@ def make_set_attr(
     attr (str): What to set. Only "tables" can be.
     layer (Optional[str]): Name of, or reference to, the layer in the component, "multiembed".
 
-    Raises ValueError for another attr, or a component or layer that is not there.
+    Raises ValueError for another attr, and for a component or layer that does not exist.
     """
     if attr != "tables":
         raise ValueError(f"set_attr can set attr = 'tables' of a MultiEmbed, was: {attr!r}.")

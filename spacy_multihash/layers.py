@@ -1,4 +1,4 @@
-"""The public layers, under the name that the docs promise. They know nothing of spaCy."""
+"""The public layers, under the import name that the docs promise. Importing them loads no spaCy."""
 
 from .common.pinned import Pinned
 from .compute.hashing import default_seed, default_seeds, importance_seed, spacy_seeds

@@ -10,7 +10,7 @@ import srsly
 def write_bytes(path: Path, data: bytes) -> None:
     """Write a file, whole or not at all, and the folders that lead to it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # No process on this machine or another has the same name.
+    # Each process writes to a name of its own, also where machines share a disk.
     partial = path.with_name(f"{path.name}.{uuid4().hex}.partial")
     try:
         partial.write_bytes(data)

@@ -7,7 +7,7 @@ import srsly
 from thinc.api import Model
 from thinc.model import deserialize_attr, serialize_attr
 
-# thinc loads node by node, and a node cannot take back what those before it did.
+# thinc loads node by node: nodes before the one that refuses have their new weights already.
 PARTLY_LOADED = "The model may now hold part of the other weights: build it anew, or load its own."
 
 T = TypeVar("T", int, str, list[int])
@@ -15,13 +15,13 @@ T = TypeVar("T", int, str, list[int])
 
 @dataclass(frozen=True)
 class Pinned(Generic[T]):
-    """An attr that decides which rows a token meets, fixed when the layer is built.
+    """An attr that is fixed when the layer is built: it decides which rows a token gets.
 
-    thinc overwrites the attrs of a layer with whatever was saved. For a hash seed that would turn
+    thinc overwrites the attrs of a layer with the saved ones. For a hash seed, that would turn
     trained tables into noise, or quietly disagree with the config. A pinned attr is saved like any
-    other; loading compares it, and raises ValueError if the two sides differ.
+    other, but loading only compares it, and raises ValueError if the saved value differs.
 
-    value: an int, a bool, a string, or a list of ints.
+    value: An int, a bool, a string, or a list of ints.
     """
 
     value: T
@@ -45,6 +45,6 @@ def _deserialize(built: Pinned, value: bytes, name: str, model: Model) -> Pinned
 
 
 def describe(model: Model) -> str:
-    """Name a layer for a message: its name, and the attribute it embeds where it knows one."""
+    """Name a layer for a message, with the attribute that it embeds, if it has one."""
     attr = model.attrs.get("attr")
     return f"'{model.name}' of {attr.value}" if isinstance(attr, Pinned) else f"'{model.name}'"

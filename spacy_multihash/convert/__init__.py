@@ -1,1 +1,1 @@
-"""A pipeline of spaCy's with our parts, and back."""
+"""Our layers in place of spaCy's in a trained pipeline, and spaCy's in place of ours."""

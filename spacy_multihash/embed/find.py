@@ -22,7 +22,7 @@ from .lookup_rows import NAME as LOOKUP_ROWS
 from .table_embed import NAME as TABLE_EMBED
 from .weighted_embed import NAME as WEIGHTED_EMBED
 
-# What the rows of a table are: vectors, or in a weighted hash embedding components of vectors or
+# What the rows of a table are: vectors. In a weighted hash embedding: components of vectors, or
 # importance parameters.
 Part = Literal["vectors", "components", "importance"]
 
@@ -35,18 +35,18 @@ _SPACY_HASHES = 4
 
 
 class EmbeddingTable(NamedTuple):
-    """A table of a model: the layer that gives its rows, and the one that holds its weights.
+    """A table of a model: the layer that finds its rows, and the layer that holds its weights.
 
-    component (str): Name of the component that it is in.
+    component (str): Name of the component that has the table.
     attr (str): Name of the attribute, or of its n-grams.
-    layer (RowLayer): Gives the rows of symbols.
+    layer (RowLayer): Finds the rows of symbols.
     weights (Model): Holds the table.
-    part (Part): What its rows are.
-    ngrams (Optional[NgramLayer]): Extracts the n-grams, None for an attribute of tokens.
-    dictionary (Optional[RowLayer]): Gives row 0 to the n-grams that are left out, None if all are
-        embedded.
-    member (str): Number of the model in an ensemble that it is in, from 0, such as "1", or "1.0" in
-        one within another; "" outside of ensembles.
+    part (Part): What the rows of the table are.
+    ngrams (Optional[NgramLayer]): Extracts the n-grams. None for an attribute of tokens.
+    dictionary (Optional[RowLayer]): Gives row 0 to the n-grams that are not embedded. None if all
+        are.
+    member (str): In an ensemble, the number of the model that has the table, from 0, such as "1".
+        In an ensemble within another, the numbers of both, such as "1.0". "" without ensemble.
     """
 
     component: str
@@ -60,7 +60,7 @@ class EmbeddingTable(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of the embedding that it is of."""
+        """The name of the embedding that the table belongs to."""
         return embedding_name(self.component, self.member, self.attr)
 
     @property
@@ -73,8 +73,8 @@ class WeightedEmbedding(NamedTuple):
     """A weighted hash embedding of a model.
 
     components (EmbeddingTable): The table of component vectors.
-    importance (Optional[EmbeddingTable]): That of importance parameters, None if fixed at 1.
-    layer (AttrLayer): The whole: ids (U,) uint64 -> vectors (U, nO) float32.
+    importance (Optional[EmbeddingTable]): The table of importance parameters. None if all are 1.
+    layer (AttrLayer): The whole embedding: ids (U,) uint64 -> vectors (U, nO) float32.
     """
 
     components: EmbeddingTable
@@ -87,7 +87,7 @@ def find_tables(nlp: Language) -> list[EmbeddingTable]:
 
     nlp (Language): The pipeline. Its disabled components are searched too.
 
-    Raises ValueError if there is none, or a MultiEmbed that was given no tables yet.
+    Raises ValueError if there are none, or if an embedding by lookup has not got its tables yet.
     """
     tables = [table for place in _places(nlp) for table in _tables_in(place)]
     if not tables:
@@ -117,21 +117,21 @@ def find_weighted(nlp: Language) -> list[WeightedEmbedding]:
 
 
 def embedding_name(component: str, member: str, attr: str) -> str:
-    """Name an embedding by where it is and its attribute, as in textcat.LOWER[1,2].
+    """Name an embedding by its component and its attribute, as in textcat.LOWER[1,2].
 
-    In an ensemble by its model as well, as in textcat[0].LOWER[1,2].
+    In an ensemble, the number of its model is added, as in textcat[0].LOWER[1,2].
     """
     return f"{component}[{member}].{attr}" if member else f"{component}.{attr}"
 
 
 def component_models(nlp: Language) -> dict[str, Model]:
-    """Map the name of each component that has a thinc model to it, disabled ones included."""
+    """Map the names of components to their thinc models, of disabled components too."""
     models = {name: getattr(pipe, "model", None) for name, pipe in nlp.components}
     return {name: model for name, model in models.items() if isinstance(model, Model)}
 
 
 def rows_of(layer: RowLayer, symbols: numpy.ndarray) -> numpy.ndarray:
-    """Find the rows (V, K) of symbols (V,) uint64, by the layer that the model itself uses."""
+    """Find the rows (V, K) of symbols (V,) uint64, with the layer that the model itself uses."""
     return to_numpy(layer.predict(cast(Ints1d, layer.ops.asarray(cast(Ints1d, symbols)))))
 
 
@@ -142,7 +142,7 @@ def ngram_layers(model: Model) -> dict[str, NgramLayer]:
 
 
 def lookup_names(*models: Model) -> list[str]:
-    """List what the layers in models look up: names of attributes, or of their n-grams."""
+    """List the names of what models look up: attributes, or n-grams of them."""
     chains = [chain for model in models for chain in lookup_chains(model)]
     return list(dict.fromkeys(chain.layers[0].attrs["attr"].value for chain in chains))
 
@@ -162,7 +162,7 @@ def may_be_weighted(model: Model) -> bool:
 
 
 class _Place(NamedTuple):
-    """A model of its own: that of a component, or of a member of an ensemble."""
+    """The model of a component, or one of the models in its ensemble."""
 
     component: str
     member: str
@@ -216,13 +216,13 @@ def _table(place: _Place, layer: RowLayer, weights: Model) -> EmbeddingTable:
 
 
 def _dictionary(model: Model, to_importance: RowLayer) -> Optional[RowLayer]:
-    """Find the layer that leaves out the n-grams without a row of importance of their own."""
+    """Return the layer if n-grams without a row in it are left out; None if all are embedded."""
     lookups = [node.layers[0] for node in find_nodes(model, KNOWN_NGRAMS)]
     return to_importance if any(lookup is to_importance for lookup in lookups) else None
 
 
 def _spacy_tables(place: _Place, node: Model) -> Iterator[EmbeddingTable]:
-    """Give the tables of spaCy's embedding, with layers of ours that give the same rows."""
+    """Yield the tables of spaCy's embedding, each with a layer of ours that finds the same rows."""
     (extract,) = find_nodes(node, EXTRACT_FEATURES)
     names = attr_names(extract.attrs["columns"])
     for weights in _hash_embeds(node):
@@ -232,7 +232,7 @@ def _spacy_tables(place: _Place, node: Model) -> Iterator[EmbeddingTable]:
 
 
 def _hash_embeds(model: Model) -> list[Model]:
-    """List spaCy's tables in a model, if there is one extractor that they take attributes from."""
+    """List spaCy's tables in a model; none unless there is one extractor of their attributes."""
     extractors = find_nodes(model, EXTRACT_FEATURES)
     return find_nodes(model, HASH_EMBED) if len(extractors) == 1 else []
 
