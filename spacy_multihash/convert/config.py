@@ -69,7 +69,7 @@ def is_ours(name: str) -> bool:
 def is_unknown(section: Section, listened_to: bool) -> bool:
     """Tell whether a section embeds or encodes tokens, and we have no layer for it.
 
-    listened_to (bool): Whether other components listen to this one, as to a Tok2Vec. Then its whole
+    listened_to (bool): Whether others can listen to the component, as to a Tok2Vec. Then its whole
         model embeds and encodes.
     """
     return (
