@@ -1,4 +1,7 @@
-"""What the commands need of spaCy's own command line; nothing else imports its private module."""
+"""What the commands share: spaCy's own command line, pipelines to load and JSON files to write.
+
+No other module imports the private module of spaCy's command line.
+"""
 
 from pathlib import Path
 from typing import Any, Union
@@ -59,7 +62,7 @@ def load_pipeline(
 
 
 def save_json(path: Path, value: Any, *, quiet: bool) -> None:  # noqa: ANN401 (any JSON)
-    """Write a JSON file and, unless quiet, say so, or exit with a message why it cannot be."""
+    """Write a JSON file, and say so unless quiet. If it cannot be written, say why, and exit."""
     try:
         write_json(path, value)
     except OSError as error:

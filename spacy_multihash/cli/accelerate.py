@@ -15,18 +15,18 @@ from ._util import import_code, load_pipeline
 
 
 def accelerate_cli(
-    model: str = typer.Argument(..., help="Trained pipeline, a package's name or a path"),
+    model: str = typer.Argument(..., help="Trained pipeline: a package's name, or a path"),
     output: Path = typer.Argument(..., help="Directory to write", file_okay=False),
-    force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT if it is there"),
+    force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT if it exists"),
     code: Optional[Path] = typer.Option(
         None, "--code", "-c", help="Python file with registered functions to import"
     ),
 ) -> None:
-    """Replace the layers of a trained pipeline by our faster ones, with the same weights.
+    """Put our faster layers into a trained pipeline.
 
-    MultiHashEmbed, MaxoutWindowEncoder and HashEmbedCNN of spaCy are replaced in all components,
-    disabled ones too. Predictions stay the same. The pipeline that is written loads with
-    spacy.load, where this package is installed.
+    They replace spaCy's MultiHashEmbed, MaxoutWindowEncoder and HashEmbedCNN in all components,
+    disabled ones too, and have the same weights. Predictions stay the same. spacy.load loads the
+    new pipeline wherever this package is installed.
 
     DOCS: docs/performance.md of spacy-multihash
     """
@@ -46,22 +46,22 @@ def accelerate_pipeline(
 
     model (Union[str, Path]): Name of a package, or path of a pipeline.
     output (Path): The directory to write. It appears when all of it is written.
-    force (bool): Replace the directory if it is there and not empty.
+    force (bool): Replace the directory if it exists and is not empty.
 
-    Raises ValueError or OSError, and writes nothing, if the pipeline cannot be loaded, if there is
-    something in the way, or if one directory would be inside of the other.
+    Raises ValueError or OSError, and writes nothing, if the pipeline cannot be loaded, if something
+    else has the name of the directory, or if one directory would be inside of the other.
     """
     if output.exists() and not force and (not output.is_dir() or any(output.iterdir())):
         raise ValueError(
-            f"{output} is there, and not an empty directory. Give another OUTPUT, or --force to "
+            f"{output} exists, and is not an empty directory. Give another OUTPUT, or --force to "
             "replace it."
         )
     nlp = load_pipeline(model)
     source, target = Path(nlp.path).resolve(), output.resolve()
     if source == target or source in target.parents or target in source.parents:
         raise ValueError(
-            f"The pipeline at {source} and OUTPUT at {target} must not be the same directory, nor "
-            "one inside of the other. Give another OUTPUT."
+            f"The pipeline at {source} and OUTPUT at {target} must not be the same directory, and "
+            "neither may be inside of the other. Give another OUTPUT."
         )
     done = accelerate(nlp)
     _write(nlp, target)
@@ -69,7 +69,7 @@ def accelerate_pipeline(
 
 
 def _write(nlp: Language, output: Path) -> None:
-    """Write a pipeline beside the directory, and then put it in its place."""
+    """Write a pipeline beside its directory, and then move it there."""
     output.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=f".{output.name}-", dir=output.parent) as folder:
         new, old = Path(folder) / "new", Path(folder) / "old"

@@ -32,14 +32,14 @@ def corpus_stats_cli(
     lang: Optional[str] = typer.Option(
         None,
         help="Language of the vocab that computes the attributes, without tables of "
-        "spacy-lookups-data. Default: the language of --vectors, else xx, which has no rules of "
+        "spacy-lookups-data. Default: that of --vectors, or without them xx, which has no rules of "
         "any language",
     ),
     vectors: Optional[str] = typer.Option(
-        None, help="Pipeline (a package's name or a path) or folder of a vocab, with vectors"
+        None, help="Pipeline with vectors (a package's name, or a path), or folder of a vocab"
     ),
     attrs: str = typer.Option(
-        ",".join(DEFAULT_ATTRS), help="Attributes to count, with commas between them"
+        ",".join(DEFAULT_ATTRS), help="Attributes to count, separated by commas"
     ),
     ignore_case: bool = typer.Option(False, "--ignore-case", help="Compare texts in lower case"),
     match_label: bool = typer.Option(
@@ -48,11 +48,12 @@ def corpus_stats_cli(
     output: Optional[Path] = typer.Option(None, help="JSON file to write the statistics to"),
     as_json: bool = typer.Option(False, "--json", help="Print JSON instead of tables"),
 ) -> None:
-    """Show what is in a corpus: documents, entities, attributes, and which entities are seen.
+    """Count documents, entities and attributes of a corpus.
 
-    Words without a vector are counted too, with --vectors. An entity of DEV or TEST is seen if its
-    exact text is that of an entity of TRAIN. Attributes are those that the vocab gives to a word:
-    NORM may differ from what a tokenizer's exceptions say.
+    Entities of DEV and TEST are counted as seen or unseen. An entity is seen if its exact text is
+    that of an entity of TRAIN. With --vectors, words without a vector are counted too. Attributes
+    are those that the vocab gives to a word, so that NORM may differ from what a tokenizer's
+    exceptions say.
 
     DOCS: docs/your-data.md of spacy-multihash
     """
@@ -93,8 +94,8 @@ def corpus_stats(
 
     train (Path): The training corpus: a .spacy file, or a folder of them.
     dev, test (Optional[Path]): The other splits.
-    lang (Optional[str]): The language of the vocab that computes the attributes. None: that of
-        `vectors`, or else "xx".
+    lang (Optional[str]): The language of the vocab that computes the attributes. None takes that of
+        `vectors`, or without them "xx".
     vectors (Union[str, Path, None]): Pipeline (a package's name or a path) or folder of a vocab.
     attrs (Sequence[str]): The names of attributes that depend on a word alone.
     matching (Matching): What makes an entity the same as one of the training corpus.
@@ -105,7 +106,7 @@ def corpus_stats(
     vocab = spacy.blank(lang or (source and source.lang) or "xx").vocab
     if source is not None:
         vocab.vectors = source.vectors
-    word_attrs(attrs, vocab)  # wrong names show before a large corpus is read
+    word_attrs(attrs, vocab)  # refuses wrong names before a large corpus is read
     others = {name: path for name, path in (("dev", dev), ("test", test)) if path is not None}
     return describe_corpus(
         read_docs(train, vocab),
@@ -117,7 +118,7 @@ def corpus_stats(
 
 
 def _load_vectors(name: Union[str, Path]) -> Vocab:
-    """Load the vocab of a pipeline, or a vocab that stands alone, and check that it has vectors."""
+    """Load the vocab of a pipeline, or a vocab by itself, and check that it has vectors."""
     try:
         if (Path(name) / "vectors").is_file():
             vocab = Vocab().from_disk(name, exclude=["lookups"])
@@ -128,7 +129,7 @@ def _load_vectors(name: Union[str, Path]) -> Vocab:
             f"Cannot load the vectors of {name}: expected a pipeline (a package's name or a path), "
             f"or the folder of a vocab. Check the name. {error}"
         ) from error
-    # Vectors of floret have rows, but no keys: they say -1.
+    # Vectors of floret have rows, but no keys: their number of keys is -1.
     if not len(vocab.vectors) or not vocab.vectors.n_keys:
         raise ValueError(
             f"{name} has no vectors: its table is empty. Give a pipeline that has some, such as an "
@@ -162,14 +163,14 @@ def _show_splits(stats: CorpusStats, vectors: Optional[str]) -> None:
     show_table("Corpus", ("", *stats.splits), rows)
     msg.text("Lengths are in tokens. The vocabulary is all distinct words, as they are written.")
     if unknown:
-        msg.text(f"Unknown words have no vector in {vectors}; unknown tokens are theirs.")
+        msg.text(f"Unknown words and tokens have no vector in {vectors}.")
 
 
 def _show_attrs(stats: CorpusStats) -> None:
     columns = [s.attrs for s in stats.splits.values()]
     rows = [(name, *(_count(column[name]) for column in columns)) for name in columns[0]]
     show_table("Distinct values of attributes", ("", *stats.splits), rows)
-    msg.text(f"As a vocab of the language '{stats.lang}' computes them for each word.")
+    msg.text(f"A vocab of the language '{stats.lang}' computes the attributes of each word.")
 
 
 def _show_seen(stats: CorpusStats) -> None:
@@ -193,7 +194,7 @@ def _warn(stats: CorpusStats) -> None:
         if split.missing:
             msg.warn(
                 f"Missing annotation of entities in {name}: {split.missing:,} of {split.tokens:,} "
-                "tokens. They count as tokens, and as part of no entity."
+                "tokens. They count as tokens, but as part of no entity."
             )
     for name, seen in stats.seen.items():
         if seen.new_labels:

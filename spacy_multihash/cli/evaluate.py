@@ -28,7 +28,7 @@ _HEADER = ("", "gold", "P", "R", "F1")
 
 
 def evaluate_cli(
-    model: str = typer.Argument(..., help="Trained pipeline, a package's name or a path"),
+    model: str = typer.Argument(..., help="Trained pipeline: a package's name, or a path"),
     data: Path = typer.Argument(..., help="Corpus to evaluate on: a .spacy file, or a folder"),
     train: Path = typer.Option(..., help="Corpus that the pipeline was trained on"),
     ignore_case: bool = typer.Option(False, "--ignore-case", help="Compare texts in lower case"),
@@ -38,19 +38,19 @@ def evaluate_cli(
     output: Optional[Path] = typer.Option(None, help="JSON file to write the scores to"),
     as_json: bool = typer.Option(False, "--json", help="Print JSON instead of tables"),
     masked: Optional[Path] = typer.Option(
-        None, help="Folder to write seen.spacy and unseen.spacy to, the masked corpora"
+        None, help="Folder to write the masked corpora to, seen.spacy and unseen.spacy"
     ),
     gpu_id: int = typer.Option(-1, "--gpu-id", "-g", help="GPU, or -1 for CPU"),
     code: Optional[Path] = typer.Option(
         None, "--code", "-c", help="Python file with registered functions to import"
     ),
 ) -> None:
-    """Evaluate an entity recognizer, also on entities that training has seen and has not.
+    """Score an entity recognizer on seen and unseen entities.
 
     An entity is seen if its exact text is that of an entity of TRAIN. Seen and unseen entities are
-    scored twice: in the report's way, where the others are masked as missing and every false
-    positive counts against both, and with each false positive counted once, for the part that its
-    own text belongs to.
+    scored in two ways. In the report's way, the entities of the other part are masked as missing,
+    and every other false positive counts in both parts. In the second way, each false positive
+    counts once, in the part that its own text belongs to.
 
     DOCS: docs/your-data.md of spacy-multihash
     """
@@ -85,7 +85,7 @@ def evaluate(
     data (Path): The corpus to evaluate on: a .spacy file, or a folder of them.
     train (Path): The corpus that the pipeline was trained on.
     matching (Matching): What makes an entity the same as one of the training corpus.
-    masked (Optional[Path]): A folder for the masked corpora.
+    masked (Optional[Path]): The folder to write the masked corpora to. None writes none.
     gpu_id (int): The GPU, or -1 for the CPU.
 
     Raises ValueError or OSError, and writes nothing, if something cannot be read or scored.
@@ -105,7 +105,7 @@ def evaluate(
 
 
 def _show(evaluation: Evaluation) -> None:
-    """Print a table of all entities and parts, and one of labels for each but the frequencies."""
+    """Print a table of all entities and parts, and one of labels for each except frequencies."""
     by_label = {
         "all": evaluation.overall,
         **{f"{name}, others masked": s for name, s in evaluation.masked.items()},

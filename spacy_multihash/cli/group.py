@@ -15,7 +15,7 @@ multihash_cli.command("evaluate")(evaluate_cli)
 multihash_cli.command("importance")(importance_cli)
 multihash_cli.command(
     "init-tables",
-    # config overrides, --training.seed 1
+    # Overrides of the config, such as --training.seed 1, are further arguments.
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )(init_tables_cli)
 multihash_cli.command("inspect-rows")(inspect_rows_cli)

@@ -1,4 +1,4 @@
-"""`python -m spacy multihash importance`: what weighted hash embeddings take for important."""
+"""`python -m spacy multihash importance`: what weighted hash embeddings find important."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -20,20 +20,20 @@ from ._util import import_code, load_pipeline
 
 
 class SortBy(str, Enum):
-    """What symbols are sorted by."""
+    """What symbols can be sorted by."""
 
     importance = "importance"
     norm = "norm"
 
 
 def importance_cli(
-    model: str = typer.Argument(..., help="Trained pipeline, a package's name or a path"),
+    model: str = typer.Argument(..., help="Trained pipeline: a package's name, or a path"),
     data: Path = typer.Option(..., help="Corpus of symbols: a .spacy file, or a folder"),
     component: Optional[str] = typer.Option(None, help="Component to look into. Default: all"),
     top: int = typer.Option(10, help="How many symbols to show from either end"),
     min_freq: int = typer.Option(5, help="How often a symbol must occur in the corpus"),
     share: float = typer.Option(
-        1.0, help="From this share of the mean importance on, a symbol counts as important"
+        1.0, help="A symbol is important if its importance is at least this share of the mean"
     ),
     sort: SortBy = typer.Option(
         SortBy.importance, help="Sort by importance, or by the norm of vectors"
@@ -43,13 +43,13 @@ def importance_cli(
         None, "--code", "-c", help="Python file with registered functions to import"
     ),
 ) -> None:
-    """Show the tokens or n-grams with the largest and the smallest importance parameters.
+    """Show the most and the least important tokens or n-grams.
 
-    For each weighted hash embedding of a pipeline (MultiWeightedHashEmbed, TextCatHashEmbed, each
-    member of an ensemble). Importance is the mean absolute value of a symbol's parameters. It is
-    known up to the scale of the component vectors, so that the norm of the whole vector is shown as
-    well. Symbols that share a row of parameters have one common importance. Rare symbols are left
-    out: they hardly move from their initial importance, which is near 0 by default.
+    Those of each MultiWeightedHashEmbed and TextCatHashEmbed of a pipeline, in each member of an
+    ensemble too. The importance of a symbol is the mean absolute value of its importance
+    parameters. Its scale depends on that of the component vectors, so the norm of the whole vector
+    is shown as well. Symbols that share a row of parameters have the same importance. Rare symbols
+    are left out: they hardly move from their initial importance, which is near 0 by default.
 
     DOCS: docs/reference.md of spacy-multihash
     """
@@ -94,8 +94,8 @@ def _show(embeddings: Sequence[EmbeddingImportance], ranking: Ranking) -> None:
         [_summary(embedding) for embedding in embeddings],
     )
     msg.text(
-        f"Frequent: in the corpus {ranking.min_freq} times or more. Mean: of the importance of "
-        f"these. Important: those with at least {ranking.share:g} of the mean."
+        f"Frequent: symbols that occur {ranking.min_freq} times or more. Mean: their mean "
+        f"importance. Important: frequent symbols of at least {ranking.share:g} times the mean."
     )
     show_collisions("Important symbols in collision", [found.collisions for found in embeddings])
     for embedding in embeddings:

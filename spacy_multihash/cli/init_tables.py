@@ -31,23 +31,23 @@ def init_tables_cli(
     output: Path = typer.Argument(..., help="File of tables to write", dir_okay=False),
     min_freq: Optional[int] = typer.Option(
         None,
-        help="Keep the symbols that occur at least so often. "
-        "Default: as in [initialize.before_init], else 10",
+        help="Keep the symbols that occur at least this often. "
+        "Default: that of [initialize.before_init], or 10",
     ),
     max_rows: Optional[int] = typer.Option(
         None,
-        help="Rows of a table at most, row 0 of unknown symbols included. "
-        "Default: as in [initialize.before_init], else no limit",
+        help="The most rows that a table may have, row 0 of unknown symbols included. "
+        "Default: that of [initialize.before_init], or no limit",
     ),
     component: list[str] = typer.Option(
         [],
-        help="Component with a MultiEmbed; several with further --component options. "
-        "Default: as in [initialize.before_init], else tok2vec",
+        help="Component with a MultiEmbed. Give the option again for each further one. "
+        "Default: that of [initialize.before_init], or tok2vec",
     ),
     merge: list[Path] = typer.Option(
         [],
-        help="Do not count: add up this file of tables, made with --min-freq 0, and the others "
-        "named in further --merge options",
+        help="Add up this file of tables, made with --min-freq 0, instead of counting. Give the "
+        "option again for each further file",
         exists=True,
         dir_okay=False,
     ),
@@ -55,11 +55,12 @@ def init_tables_cli(
         None, "--code", "-c", help="Python file with registered functions to import"
     ),
 ) -> None:
-    """Count the training corpus of a config, and write the tables of its MultiEmbed to a file.
+    """Write the tables of a config's MultiEmbed to a file.
 
-    Give the file as `path` of spacy-multihash.init_tables.v1 in [initialize.before_init]. Settings
-    of the config can be overridden: --paths.train corpus/part1.spacy. To count a large corpus in
-    pieces, make a file with --min-freq 0 of each piece, and then one of all with --merge.
+    The tables are counted from the training corpus of the config. Give the file as `path` of
+    spacy-multihash.init_tables.v1 in [initialize.before_init]. Settings of the config can be
+    overridden, as in --paths.train corpus/part1.spacy. To count a large corpus in pieces, make a
+    file with --min-freq 0 of each piece, and then one of all pieces with --merge.
 
     DOCS: docs/tables.md of spacy-multihash
     """
@@ -102,7 +103,8 @@ def init_tables(
     config_path (Path): The config.
     output (Path): The file to write.
     min_freq, max_rows, component: As for spacy-multihash.init_tables.v1. None, or no component,
-        takes what the config's [initialize.before_init] says, or else 10, no limit and "tok2vec".
+        takes the setting of the config's [initialize.before_init]. Without that, they are 10, no
+        limit, and "tok2vec".
     merge (Sequence[Path]): Files of uncut tables to add up instead of counting.
     overrides (Mapping[str, Any] or None): Settings of the config to override.
     show_progress (bool): Show a progress bar on stderr.

@@ -42,13 +42,15 @@ class Inspection:
 
     tables (list[TableReport]): The tables of all components.
     words (list[WordRows]): The rows of each word in each table.
-    components (dict[str, Optional[Size]]): Each component's model, None if not initialized.
+    components (dict[str, Optional[Size]]): The size of each component's model. None if it is not
+        initialized.
     input_widths (dict[str, Optional[int]]): The number of tokens that a vector of each component's
-        encoder depends on, None without an encoder of this package.
-    pipeline (Optional[Size]): The models of all components, None if some are not initialized.
-    warnings (list[str]): What is hardly by chance.
-    collisions (list[Collisions]): The symbols that each weighted hash embedding cannot tell apart,
-        none without a corpus.
+        encoder depends on. None without an encoder of this package.
+    pipeline (Optional[Size]): The size of the models of all components. None if some are not
+        initialized.
+    warnings (list[str]): What is hardly due to chance.
+    collisions (list[Collisions]): The symbols that each weighted hash embedding cannot tell apart.
+        Empty without a corpus.
     """
 
     tables: list[TableReport]
@@ -62,7 +64,7 @@ class Inspection:
 
 def inspect_rows_cli(
     model: str = typer.Argument(
-        ..., help="Trained pipeline, a package's name or a path, or a config file"
+        ..., help="Trained pipeline (a package's name, or a path), or a config file"
     ),
     words: Optional[list[str]] = typer.Argument(None, help="Words to find the rows of"),
     data: Optional[Path] = typer.Option(
@@ -73,18 +75,22 @@ def inspect_rows_cli(
         None, "--code", "-c", help="Python file with registered functions to import"
     ),
 ) -> None:
-    """Show which rows of their tables words fall on, and how full the tables are.
+    """Show the rows of words, and how full the tables are.
 
-    Rows are those under the model's own hash seeds. With --data: the load factor of each table
-    (distinct symbols times hashes, divided by rows), the rows that no symbol falls on, the pairs
-    of symbols that collide in exactly 1, 2, ... hashes, both beside what is expected by chance,
-    the symbols that share all their rows with another, and the lookup table that would replace it.
-    A count more than 5 standard deviations, and 3, from its mean brings a warning. Of a weighted
-    hash embedding also the symbols in collision: those that share with another all component
-    vectors, the row of importance parameters, and both.
+    Rows are those under the model's own hash seeds.
 
-    A config's model is not initialized: only the sizes of its tables are known. A MultiEmbed in it
-    needs a file of tables, as path in [initialize.before_init].
+    With --data, the distinct symbols of a corpus are counted, and how they use each table. Shown
+    are its load factor (symbols times hashes, divided by rows), the symbols that share all their
+    rows with another, and the size of a lookup table that would replace it. Rows that no symbol
+    falls on, and pairs of symbols that collide in exactly 1, 2, ... hashes, stand beside their
+    numbers expected by chance. A number that differs from its expectation by more than 5 standard
+    deviations plus 3 brings a warning of a weak hash seed.
+
+    In a weighted hash embedding, the symbols in collision are counted as well: those that share
+    with another all component vectors, the row of importance parameters, or both.
+
+    A config's model is not initialized, so that only the sizes of its tables are known. A
+    MultiEmbed in it needs a file of tables, as path in [initialize.before_init].
 
     DOCS: docs/your-data.md of spacy-multihash
     """
@@ -170,7 +176,7 @@ def _load(model: Union[str, Path]) -> Language:
 
 
 def _build(path: Path) -> Language:
-    """Build a config's pipeline with all that rows depend on, and without weights."""
+    """Build the pipeline of a config with all that rows depend on, but without weights."""
     nlp = load_model_from_config(load_config(path), auto_fill=True)
     initialize = nlp.config.interpolate()["initialize"]
     before_init = initialize["before_init"] or {}

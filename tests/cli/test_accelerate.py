@@ -128,7 +128,7 @@ def test_model_that_is_damaged_is_refused(model: Path, tmp_path: Path) -> None:
 def test_output_that_is_there_is_refused(model: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine").write_text("precious")
-    assert "is there, and not an empty directory" in refused(model, tmp_path / "out")
+    assert "exists, and is not an empty directory" in refused(model, tmp_path / "out")
     assert (tmp_path / "out" / "mine").read_text() == "precious"
 
 
@@ -156,7 +156,7 @@ def test_output_over_the_model_is_refused(place: str, model: Path) -> None:
 
 def test_output_that_is_a_file_is_refused(model: Path, tmp_path: Path) -> None:
     (tmp_path / "out").write_text("precious")
-    with pytest.raises(ValueError, match="is there, and not an empty directory"):
+    with pytest.raises(ValueError, match="exists, and is not an empty directory"):
         accelerate_pipeline(model, tmp_path / "out")
 
 
@@ -210,8 +210,8 @@ def test_code_is_imported_before_the_pipeline_is_loaded(model: Path, tmp_path: P
 
 def test_help_of_the_command_explains_the_arguments() -> None:
     output = said(invoke("--help"))
-    assert "Replace the layers of a trained pipeline by our faster ones" in output
-    assert "Trained pipeline, a package's name or a path" in output
+    assert "Put our faster layers into a trained pipeline" in output
+    assert "Trained pipeline: a package's name, or a path" in output
     assert "docs/performance.md" in output
 
 

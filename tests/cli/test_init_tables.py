@@ -200,8 +200,8 @@ def test_help_of_the_group_names_the_command() -> None:
 
 def test_help_of_the_command_explains_the_arguments() -> None:
     said = " ".join(invoke("--help").output.split())
-    assert "Count the training corpus of a config, and write the tables of its MultiEmbed" in said
-    assert "Keep the symbols that occur at least so often" in said
+    assert "Write the tables of a config's MultiEmbed to a file" in said
+    assert "Keep the symbols that occur at least this often" in said
 
 
 def test_command_is_one_of_spacy(config: Path, tmp_path: Path) -> None:
