@@ -1,11 +1,9 @@
 """Convert a published data set to spaCy's binary format, one file for each split."""
 
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
-from random import Random
 from typing import Annotated
 
 import spacy
@@ -15,11 +13,10 @@ from spacy.vocab import Vocab
 from wasabi import msg
 
 from experiments.corpora import ontonotes
-from experiments.corpora.docs import Record, read_lines, tagged_doc, to_iob2
+from spacy_multihash.corpus.conll import Layout, Record, read_conll, tagged_doc
 from spacy_multihash.corpus.read import write_corpora
-
-DOCSTART = "-DOCSTART-"
-TAG = re.compile(r"O|[BI]-\S+")
+from spacy_multihash.corpus.splits import cut_items
+from spacy_multihash.corpus.tags import to_iob2
 
 
 @dataclass(frozen=True)
@@ -103,65 +100,16 @@ class SplitSummary:
     unprintable: int = 0
 
 
-def parse_line(line: str, spec: DatasetSpec, where: str) -> tuple[str, str]:
-    """Return the word and the tag of a line.
-
-    line (str): The line, without its end.
-    spec (DatasetSpec): The data set's layout.
-    where (str): FILE:LINE, for the messages.
-    """
-    fields = line.split(spec.sep)
-    if len(fields) != spec.columns:
-        raise ValueError(
-            f"{where}: expected {spec.columns} columns with {spec.sep!r} between them, found "
-            f"{len(fields)} in {line!r}. Correct the line, or use the published file."
-        )
-    word, tag = fields[0], fields[spec.tag_column]
-    if not word.strip():
-        raise ValueError(
-            f"{where}: expected a token in the first column, found {word!r} in {line!r}. "
-            "Correct the line, or use the published file."
-        )
-    if not TAG.fullmatch(tag):
-        raise ValueError(
-            f"{where}: expected the tag O, B-LABEL or I-LABEL in column {spec.tag_column + 1}, "
-            f"found {tag!r} in {line!r}. Correct the tag, or use the published file."
-        )
-    return word, tag
-
-
 def read_records(path: Path, spec: DatasetSpec) -> Iterator[Record]:
     """Yield the documents of a file, with their tags as published.
 
     path (Path): A file in the layout of `spec`.
     spec (DatasetSpec): The data set's layout.
     """
-    record = Record([], [], [])
-    in_document = not spec.docstart
-    sentence_open = False
-    for number, line in read_lines(path):
-        is_blank = not line.strip(" \t")
-        opens_document = spec.docstart and line.split(spec.sep)[0] == DOCSTART
-        if opens_document or (is_blank and (spec.by_sentence or not spec.docstart)):
-            if record.words:
-                yield record
-            record = Record([], [], [])
-        if opens_document or is_blank:
-            in_document = in_document or opens_document
-            sentence_open = False
-            continue
-        if not in_document:
-            raise ValueError(
-                f"{path}:{number}: expected a line '{DOCSTART}' before the first token, found "
-                f"{line!r}. Use the published file, with the lines that separate its documents."
-            )
-        word, tag = parse_line(line, spec, f"{path}:{number}")
-        record.words.append(word)
-        record.tags.append(tag)
-        record.sent_starts.append(not sentence_open)
-        sentence_open = True
-    if record.words:
-        yield record
+    layout = Layout(
+        tag_column=spec.tag_column, separator=spec.sep, columns=spec.columns, prefixes="BI"
+    )
+    return read_conll(path, layout, documents=spec.docstart and not spec.by_sentence)
 
 
 def is_unprintable(word: str) -> bool:
@@ -202,13 +150,7 @@ def cut(records: Sequence[Record], cuts: Mapping[str, float]) -> Iterator[tuple[
     records (Sequence[Record]): The documents, in the order of the file.
     cuts (Mapping[str, float]): The share of the documents where each split ends.
     """
-    shuffled = list(records)
-    Random(SPLIT_SEED).shuffle(shuffled)
-    start = 0
-    for split, share in cuts.items():
-        end = int(share * len(shuffled))
-        yield split, shuffled[start:end]
-        start = end
+    yield from zip(cuts, cut_items(records, cuts.values(), SPLIT_SEED), strict=True)
 
 
 def read_splits(dataset: str, assets: Path) -> Iterator[tuple[str, Path, Iterable[Record]]]:

@@ -1,18 +1,17 @@
 """Convert texts with labels, in JSON or CSV, to spaCy's binary format: a file for each split."""
 
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Annotated, NamedTuple
 
 import spacy
-import srsly
 import typer
 from spacy.tokens import DocBin
 from wasabi import msg
 
-from experiments.corpora.docs import LabelSummary, add_labelled, read_lines, show_summaries
+from experiments.corpora.docs import LabelSummary, add_labelled, show_summaries
+from spacy_multihash.corpus.lines import read_csv_rows, read_json_lines
 from spacy_multihash.corpus.read import write_corpora
 
 LABELS = ("Business", "Sci/Tech", "Sports", "World")
@@ -55,44 +54,25 @@ def read_texts(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def _read_csv(path: Path) -> Iterator[tuple[str, str]]:
-    reader = csv.reader((f"{line}\n" for _, line in read_lines(path)), strict=True)
-    while True:
-        try:
-            fields = next(reader, None)
-        except csv.Error as error:
-            raise ValueError(
-                f"{path}:{reader.line_num}: expected CSV, found {error}. Correct the line, or use "
-                "the published file."
-            ) from error
-        if fields is None:
-            return
+    for number, fields in read_csv_rows(path):
         label = CLASSES.get(fields[0]) if len(fields) == 3 else None
         text = " ".join(fields[1:])
         if label is None or not text.strip():
             raise ValueError(
-                f"{path}:{reader.line_num}: expected a class from 1 to 4, a title and a "
-                f"description; found {str(fields)[:80]}. Correct the line, or use the "
-                "published file."
+                f"{path}:{number}: expected a class from 1 to 4, a title and a description; found "
+                f"{str(fields)[:80]}. Correct the line, or use the published file."
             )
         yield text, label
 
 
 def _read_json(path: Path) -> Iterator[tuple[str, str]]:
-    for number, line in read_lines(path):
-        where = f"{path}:{number}"
-        try:
-            record = srsly.json_loads(line)
-        except ValueError as error:
-            raise ValueError(
-                f"{where}: expected a JSON object on each line, found {line[:80]!r} ({error}). "
-                "Correct the line, or use the published file."
-            ) from error
-        fields = record if isinstance(record, dict) else {}
-        text, label = fields.get("text"), fields.get("label")
+    for number, record in read_json_lines(path):
+        where, start = f"{path}:{number}", str(record)[:80]
+        text, label = record.get("text"), record.get("label")
         if not isinstance(text, str) or not text.strip():
             raise ValueError(
-                f'{where}: expected words as "text", found {text!r} in {line[:80]!r}. Correct the '
-                "line, or use the published file."
+                f'{where}: expected words as "text", found {text!r} in {start}. Correct the line, '
+                "or use the published file."
             )
         if label not in LABELS:
             raise ValueError(

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Optional
 
-from experiments.corpora.docs import Record, read_lines
+from spacy_multihash.corpus.conll import Record
+from spacy_multihash.corpus.lines import read_lines
 
 FOLDERS = {"train": "train", "dev": "development", "test": "test"}
 WORD_COLUMN = 3
@@ -65,7 +66,7 @@ def read_records(path: Path) -> Iterator[Record]:
         if line.startswith("#begin document"):
             if record is not None:
                 raise _malformed(where, "a line '#end document' first", repr(line))
-            record = Record([], [], [])
+            record = Record()
         elif line.startswith("#end document"):
             if record is not None and record.words:
                 yield record
@@ -75,9 +76,7 @@ def read_records(path: Path) -> Iterator[Record]:
                 raise _malformed(where, "a line '#begin document' first", repr(line))
             word, entity = _parse_line(line, where)
             tag, label = _tag(entity, label, where)
-            record.words.append(word)
-            record.tags.append(tag)
-            record.sent_starts.append(not sentence_open)
+            record.add(word, tag, sent_start=not sentence_open, line=number)
         sentence_open = is_token
     if record is not None:
         raise _malformed(where, "a line '#end document'", "the end of the file")

@@ -16,7 +16,7 @@ from spacy.tokens import DocBin
 from wasabi import msg
 
 from experiments.corpora import sample_words
-from experiments.corpora.docs import tagged_doc
+from spacy_multihash.corpus.conll import tagged_doc
 from spacy_multihash.corpus.read import write_corpora
 
 SIZES = {"train": 3000, "dev": 500, "test": 600}

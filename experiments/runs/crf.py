@@ -24,10 +24,10 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example, biluo_tags_to_spans, iob_to_biluo
 from wasabi import msg
 
-from experiments.corpora.docs import to_iob2
 from spacy_multihash.common.files import write_bytes
 from spacy_multihash.corpus.evaluation import Scores, score
 from spacy_multihash.corpus.read import read_docs
+from spacy_multihash.corpus.tags import to_iob2
 
 if TYPE_CHECKING:
     import pycrfsuite

@@ -14,11 +14,11 @@ from experiments.corpora.convert import (
     SplitSummary,
     convert,
     convert_cli,
-    parse_line,
     read_records,
     read_split,
 )
-from experiments.corpora.docs import to_iob2
+from spacy_multihash.corpus.conll import Record
+from spacy_multihash.corpus.tags import to_iob2
 
 ES = "Ana NP B-PER\nvive V O\nen SP O\nLa DA B-LOC\nPaz NP I-LOC\n\nEFE NC I-ORG\n. Fp O\n\n"
 NL = (
@@ -191,7 +191,10 @@ def test_read_records_ignores_byte_order_mark_and_windows_line_ends(tmp_path: Pa
     path = tmp_path / "es.txt"
     path.write_bytes(b"\xef\xbb\xbfAna NP B-PER\r\n\r\nvive V O\r\n")
     records = list(read_records(path, DATASETS["conll-es"]))
-    assert records == [(["Ana"], ["B-PER"], [True]), (["vive"], ["O"], [True])]
+    assert records == [
+        Record(["Ana"], ["B-PER"], [True], [1]),
+        Record(["vive"], ["O"], [True], [3]),
+    ]
 
 
 def test_read_records_skips_documents_without_tokens(tmp_path: Path) -> None:
@@ -211,9 +214,11 @@ def test_read_records_takes_two_columns_and_a_lone_tab_as_blank(tmp_path: Path) 
     assert records[0].tags == ["O", "B-creative-work"]
 
 
-def test_parse_line_reads_tag_from_its_column() -> None:
+def test_read_records_takes_the_tag_of_its_column(tmp_path: Path) -> None:
+    path = tmp_path / "four.txt"
+    path.write_text("Gent B-LOC 0 4\n", encoding="utf8")
     spec = DatasetSpec("en", {}, columns=4, tag_column=1, sep=" ")
-    assert parse_line("Gent B-LOC 0 4", spec, "file:1") == ("Gent", "B-LOC")
+    assert list(read_records(path, spec)) == [Record(["Gent"], ["B-LOC"], [True], [1])]
 
 
 @pytest.mark.parametrize(

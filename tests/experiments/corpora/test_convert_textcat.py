@@ -109,14 +109,14 @@ def test_convert_counts_what_it_wrote(tmp_path: Path) -> None:
     ("line", "message"),
     [
         ("{", r"train_part\.jsonl\.gz:2: expected a JSON object on each line, found '\{'"),
-        ("[1]", r'train_part\.jsonl\.gz:2: expected words as "text", found None in'),
+        ("[1]", r"train_part\.jsonl\.gz:2: expected a JSON object on each line, found '\[1\]'"),
         ('{"label": "World"}', r':2: expected words as "text", found None'),
         ('{"label": "World", "text": " "}', r':2: expected words as "text", found \' \''),
         ('{"label": "World", "text": 3}', r':2: expected words as "text", found 3'),
         ('{"text": "a"}', r':2: expected as "label" one of Business, .*; found None'),
         ('{"label": "world", "text": "a"}', r"World; found 'world'. Correct the line"),
         ('{"label": ["World"], "text": "a"}', r"World; found \['World'\]"),
-        ("", r":2: expected a JSON object on each line, found ''"),
+        ('"a"', r":2: expected a JSON object on each line, found '\"a\"'"),
     ],
 )
 def test_a_malformed_line_is_named_and_nothing_is_written(

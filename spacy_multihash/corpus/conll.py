@@ -1,0 +1,181 @@
+"""Files in the style of CoNLL: a token a line, with its tag, and blank lines between sentences."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Optional
+
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
+
+from .lines import read_lines
+
+DOCSTART = "-DOCSTART-"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where a line has what.
+
+    token_column, tag_column (int): Columns, from 0, or from -1 at the end.
+    separator (Optional[str]): What stands between two columns. None: a tab on lines that have one,
+        otherwise any number of spaces.
+    columns (Optional[int]): The number of columns. None: as many as the first token's line has.
+    prefixes (str): The letters that tags other than O may begin with.
+    """
+
+    token_column: int = 0
+    tag_column: int = -1
+    separator: Optional[str] = None
+    columns: Optional[int] = None
+    prefixes: str = "BILUES"
+
+    def split(self, line: str) -> list[str]:
+        """Return the columns of a line."""
+        if self.separator is not None:
+            return line.split(self.separator)
+        return line.split("\t") if "\t" in line else re.split(" +", line.strip(" "))
+
+    def is_tag(self, text: str) -> bool:
+        """Tell whether a text is O, or a prefix and a label."""
+        return re.fullmatch(rf"O|[{self.prefixes}]-\S+", text) is not None
+
+
+@dataclass
+class Record:
+    """A document as read, an item for each token.
+
+    words, tags (list[str]): The words, and the tags as they stand in the file.
+    sent_starts (list[bool]): Whether a token opens a sentence.
+    lines (list[int]): The numbers of lines.
+    """
+
+    words: list[str] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    sent_starts: list[bool] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+
+    def add(self, word: str, tag: str, *, sent_start: bool, line: int) -> None:
+        """Add a token."""
+        self.words.append(word)
+        self.tags.append(tag)
+        self.sent_starts.append(sent_start)
+        self.lines.append(line)
+
+
+def read_conll(path: Path, layout: Layout, *, documents: Optional[bool] = None) -> Iterator[Record]:
+    """Yield the documents of a file, their tags as they stand there.
+
+    Lines that begin with "# " ahead of a sentence, and have no tag, are comments.
+
+    path (Path): A file with a token a line, and blank lines between sentences.
+    layout (Layout): Where a line has what.
+    documents (Optional[bool]): Whether a document is what lies between lines -DOCSTART-, or each
+        sentence. None: the former if such a line comes before the first token.
+
+    Raises ValueError, with file and line, for a malformed line, and for a token outside documents.
+    """
+    record, columns = Record(), layout.columns
+    in_document = sentence_open = False
+    for number, line in read_lines(path):
+        where = f"{path}:{number}"
+        is_blank = not line.strip(" \t")
+        fields = layout.split(line)
+        if is_blank or fields[0] == DOCSTART:
+            sentence_open = False
+            in_document = in_document or not is_blank
+            if not (is_blank and (documents or (documents is None and in_document))):
+                if record.words:
+                    yield record
+                record = Record()
+            continue
+        if _is_comment(fields, line, layout) and not sentence_open:
+            continue
+        documents = in_document if documents is None else documents
+        if documents and not in_document:
+            raise ValueError(
+                f"{where}: expected a line '{DOCSTART}' before the first token, found {line!r}. "
+                "Make a document of each sentence, or add the lines that part the documents."
+            )
+        columns = columns or len(fields)
+        record.add(
+            *parse_line(line, layout, where, columns), sent_start=not sentence_open, line=number
+        )
+        sentence_open = True
+    if record.words:
+        yield record
+
+
+def _is_comment(fields: Sequence[str], line: str, layout: Layout) -> bool:
+    if not line.startswith("# ") or layout.columns is not None:
+        return False
+    return not layout.is_tag(fields[-1])
+
+
+def parse_line(line: str, layout: Layout, where: str, columns: int) -> tuple[str, str]:
+    """Return the word and the tag of a line.
+
+    line (str): The line, without its end.
+    layout (Layout): Where it has what.
+    where (str): FILE:LINE, for the messages.
+    columns (int): The number of columns.
+    """
+    fields = layout.split(line)
+    if len(fields) != columns:
+        how = f"with {layout.separator!r} between them" if layout.separator else "as lines before"
+        raise ValueError(
+            f"{where}: expected {columns} columns {how}, found {len(fields)} in {line!r}. "
+            "Correct the line."
+        )
+    word = _column(fields, layout.token_column, "token", line, where)
+    tag = _column(fields, layout.tag_column, "tag", line, where)
+    if not word.strip():
+        raise ValueError(
+            f"{where}: expected a token in {_name(layout.token_column)}, found {word!r} in "
+            f"{line!r}. Correct the line."
+        )
+    if not layout.is_tag(tag):
+        known = ", ".join(f"{prefix}-LABEL" for prefix in layout.prefixes)
+        raise ValueError(
+            f"{where}: expected the tag O, or one of {known}, in {_name(layout.tag_column)}, "
+            f"found {tag!r} in {line!r}. Correct the tag, or name another column."
+        )
+    return word, tag
+
+
+def _column(fields: Sequence[str], column: int, what: str, line: str, where: str) -> str:
+    if not -len(fields) <= column < len(fields):
+        raise ValueError(
+            f"{where}: expected a {what} in {_name(column)}, but there are only {len(fields)} "
+            f"columns in {line!r}. Name another column."
+        )
+    return fields[column]
+
+
+def _name(column: int) -> str:
+    """Name a column as people count them."""
+    if column == -1:
+        return "the last column"
+    if column == 0:
+        return "the first column"
+    return f"column {column + 1 if column >= 0 else column}"
+
+
+def tagged_doc(
+    vocab: Vocab,
+    words: Sequence[str],
+    tags: Sequence[str],
+    sent_starts: Optional[Sequence[bool]] = None,
+) -> Doc:
+    """Make a Doc of words and their entity tags.
+
+    vocab (Vocab): The vocab of the Doc.
+    words (Sequence[str]): One string for each token.
+    tags (Sequence[str]): One IOB2 tag for each token: O, B-LABEL or I-LABEL.
+    sent_starts (Optional[Sequence[bool]]): Whether each token opens a sentence. None: unknown.
+    """
+    starts: Optional[list[bool | int | None]] = None if sent_starts is None else [*sent_starts]
+    # No `spaces`: spaCy's Corpus keeps the tokens of a Doc only if its spaces are unknown. It
+    # tokenizes the text of any other Doc anew, and the gold tokens would be lost.
+    return Doc(vocab, words=list(words), ents=list(tags), sent_starts=starts)

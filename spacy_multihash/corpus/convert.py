@@ -1,0 +1,243 @@
+"""Files in common formats as docs with entities or labels."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, NamedTuple, Optional
+
+from spacy.language import Language
+from spacy.tokens import Doc, Span
+from spacy.util import filter_spans
+
+from .conll import DOCSTART, Layout, Record, read_conll, tagged_doc
+from .lines import read_lines
+from .tags import Scheme, find_scheme, iob2_tags
+from .texts import ACCEPT, AnnotatedText, CsvLayout, read_csv, read_jsonl
+
+Format = Literal["conll", "jsonl", "csv"]
+
+_SUFFIXES: dict[str, Format] = {
+    **dict.fromkeys((".conll", ".conll2002", ".conll2003", ".iob", ".iob2", ".bio"), "conll"),
+    **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
+    ".csv": "csv",
+}
+
+NO_WORDS = "text without words"
+NOT_ACCEPTED = f'text whose "answer" is not "{ACCEPT}"'
+OUT_OF_TEXT = "entity that reaches beyond the text"
+NOT_ALIGNED = "entity that does not align with tokens"
+SPACE = "entity that begins or ends with whitespace"
+OVERLAP = "entity that overlaps a longer or an earlier one"
+ODD_TAG = "I- tag that continues no entity"
+
+
+class Problem(NamedTuple):
+    """What is wrong with a line, though the file can be read.
+
+    line (int): The number of the line.
+    what (str): What is wrong, the same for all such lines.
+    detail (str): What stands there.
+    """
+
+    line: int
+    what: str
+    detail: str
+
+
+@dataclass
+class Source:
+    """A file as read, whose documents become docs later.
+
+    path (Path): The file.
+    strict (bool): Whether a problem is an error.
+    problems (list[Problem]): What is wrong with lines; making docs adds to it.
+    """
+
+    path: Path
+    strict: bool
+    problems: list[Problem] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        """Count the documents."""
+        raise NotImplementedError
+
+    def make_doc(self, i: int, nlp: Language) -> Doc:
+        """Make the doc of a document, named by its place in the file, from 0."""
+        raise NotImplementedError
+
+    def note(self, line: int, what: str, detail: str) -> None:
+        """Keep a problem, or raise it as ValueError if all are errors."""
+        if self.strict and what != NOT_ACCEPTED:
+            raise ValueError(
+                f"{self.path}:{line}: found {what}: {detail}. Correct the line, or convert the "
+                "file without being strict."
+            )
+        self.problems.append(Problem(line, what, detail))
+
+
+@dataclass
+class TaggedTokens(Source):
+    """A file with a token a line.
+
+    records (Sequence[Record]): Its documents.
+    scheme (Scheme): The scheme of their tags.
+    """
+
+    records: Sequence[Record] = ()
+    scheme: Scheme = "IOB2"
+
+    def __len__(self) -> int:
+        """Count the documents."""
+        return len(self.records)
+
+    def make_doc(self, i: int, nlp: Language) -> Doc:
+        """Make a doc of the words of a document, with spaces unknown."""
+        record = self.records[i]
+        tags = iob2_tags(record, self.scheme)
+        return tagged_doc(nlp.vocab, record.words, tags, record.sent_starts)
+
+
+@dataclass
+class AnnotatedTexts(Source):
+    """A file of texts.
+
+    texts (Sequence[AnnotatedText]): The texts.
+    has_spans (bool): Whether docs have entities.
+    labels (Sequence[str]): The labels of whole texts, of which each doc says whether it has them.
+    """
+
+    texts: Sequence[AnnotatedText] = ()
+    has_spans: bool = False
+    labels: Sequence[str] = ()
+
+    def __len__(self) -> int:
+        """Count the texts."""
+        return len(self.texts)
+
+    def make_doc(self, i: int, nlp: Language) -> Doc:
+        """Make a doc of a text, with the entities that fall on tokens."""
+        item = self.texts[i]
+        if len(item.text) > nlp.max_length:
+            raise ValueError(
+                f"{self.path}:{item.line}: expected a text of at most {nlp.max_length:,} "
+                f"characters, which is what spaCy takes, found {len(item.text):,}. Cut it."
+            )
+        doc = nlp.make_doc(item.text)
+        if self.labels:
+            doc.cats = {label: item.cats.get(label, 0.0) for label in self.labels}
+        if self.has_spans:
+            doc.set_ents(self._entities(doc, item))
+        return doc
+
+    def _entities(self, doc: Doc, item: AnnotatedText) -> list[Span]:
+        spans = []
+        for start, end, label in item.spans:
+            if not 0 <= start < end <= len(item.text):
+                detail = f"{label} ({start} to {end} of {len(item.text)} characters)"
+                self.note(item.line, OUT_OF_TEXT, detail)
+                continue
+            detail = f"{label} {item.text[start:end]!r} ({start} to {end})"
+            span = doc.char_span(start, end, label=label)
+            if span is None:
+                near = doc.char_span(start, end, alignment_mode="expand")
+                self.note(item.line, NOT_ALIGNED, f"{detail}, in {str(near)!r}")
+            elif span[0].is_space or span[-1].is_space:
+                self.note(item.line, SPACE, detail)
+            else:
+                spans.append(span)
+        kept = filter_spans(spans)
+        for span in spans:
+            if not any(span is other for other in kept):
+                detail = f"{span.label_} {span.text!r} ({span.start_char} to {span.end_char})"
+                self.note(item.line, OVERLAP, detail)
+        return kept
+
+
+def guess_format(path: Path, csv_layout: CsvLayout, layout: Layout) -> Format:
+    """Tell the format of a file by its suffix, or otherwise by its first line that is not blank.
+
+    path (Path): The file.
+    csv_layout (CsvLayout): The columns that a header of CSV has.
+    layout (Layout): Where a line with a token has its tag.
+
+    Raises ValueError if neither says.
+    """
+    suffix = (path.with_suffix("") if path.suffix == ".gz" else path).suffix.lower()
+    if suffix in _SUFFIXES:
+        return _SUFFIXES[suffix]
+    for _, line in read_lines(path):
+        if not line.strip() or line.startswith("# "):
+            continue
+        if line.lstrip().startswith(("{", "[")):
+            return "jsonl"
+        if csv_layout.find_delimiter(line):
+            return "csv"
+        fields = layout.split(line)
+        if fields[0] == DOCSTART or any(map(layout.is_tag, fields[1:])):
+            return "conll"
+        break
+    raise ValueError(
+        f"Cannot tell the format of {path}: expected a suffix such as .conll, .jsonl or .csv, or a "
+        "first line with a token and its tag, a JSON object, or a header. Name the format."
+    )
+
+
+def read_tagged(
+    path: Path, layout: Layout, *, documents: Optional[bool] = None, strict: bool = False
+) -> TaggedTokens:
+    """Read a file with a token a line.
+
+    path (Path): The file.
+    layout (Layout): Where a line has what.
+    documents (Optional[bool]): As for `read_conll`.
+    strict (bool): Whether an I- tag that continues no entity is an error where tags are IOB2.
+
+    Raises ValueError, with file and line, for what cannot be read, or if there are no tokens.
+    """
+    records = list(read_conll(path, layout, documents=documents))
+    if not records:
+        raise ValueError(f"{path}: expected tagged tokens, found none. Give another file.")
+    scheme, odd = find_scheme(records, path)
+    source = TaggedTokens(path, strict, records=records, scheme=scheme)
+    for line, tag in odd:
+        source.note(line, ODD_TAG, repr(tag))
+    return source
+
+
+def read_texts(
+    path: Path, csv_layout: Optional[CsvLayout] = None, *, strict: bool = False
+) -> AnnotatedTexts:
+    """Read a file of texts.
+
+    path (Path): The file.
+    csv_layout (Optional[CsvLayout]): Where a CSV file has what. None: the file has lines of JSON.
+    strict (bool): Whether what is left out is an error.
+
+    Raises ValueError, with file and line, for what cannot be read, or if there are no texts.
+    """
+    texts = read_jsonl(path) if csv_layout is None else read_csv(path, csv_layout)
+    source, items = AnnotatedTexts(path, strict), []
+    for text in texts:
+        if text.answer != ACCEPT:
+            source.note(text.line, NOT_ACCEPTED, repr(text.answer))
+        elif not text.text.strip():
+            source.note(text.line, NO_WORDS, repr(text.text[:20]))
+        else:
+            items.append(text)
+    source.texts = items
+    source.has_spans = any(text.spans for text in items)
+    source.labels = sorted({label for text in items for label in text.cats})
+    if not items:
+        raise ValueError(f"{path}: expected texts, found none. Give another file.")
+    if not source.has_spans and not source.labels:
+        raise ValueError(
+            f"{path}: expected entities or labels of texts, found none in {len(items):,} texts. "
+            'Entities are "spans", "label" or "labels"; labels of texts are "cats" or "label".'
+        )
+    for text in items:
+        if not source.has_spans and not text.is_annotated:
+            raise ValueError(
+                f'{path}:{text.line}: expected "cats", "label" or "labels" as other texts have, '
+                'found none. Add "cats": {} if the text has no label.'
+            )
+    return source

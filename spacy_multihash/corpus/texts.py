@@ -1,0 +1,171 @@
+"""Texts in files, with offsets of entities or with labels: lines of JSON, and CSV."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Optional
+
+from .lines import read_csv_rows, read_json_lines, read_lines
+
+ACCEPT = "accept"
+DELIMITERS = (",", "\t", ";")
+_KEYS = ("spans", "labels", "label", "cats")
+_EXAMPLES = (
+    '"spans": [{"start": 0, "end": 4, "label": "X"}], "label": [[0, 4, "X"]], "label": "X" or '
+    '"cats": {"X": 1}'
+)
+
+
+@dataclass(frozen=True)
+class AnnotatedText:
+    """A text as read.
+
+    line (int): The number of its line, or of the first one.
+    text (str): The text.
+    spans (Sequence[tuple[int, int, str]]): Start, end and label of each entity, in characters.
+    cats (Mapping[str, float]): Labels of the whole text, and whether it has them, from 0 to 1.
+    is_annotated (bool): Whether the file says what the text has, even if it has nothing.
+    answer (str): What an annotator said of it, as Prodigy writes it: "accept" or another.
+    """
+
+    line: int
+    text: str
+    spans: Sequence[tuple[int, int, str]] = ()
+    cats: Mapping[str, float] = field(default_factory=dict)
+    is_annotated: bool = True
+    answer: str = ACCEPT
+
+
+@dataclass(frozen=True)
+class CsvLayout:
+    """Where a CSV file has what.
+
+    text_column, label_column (str): The names of columns, in the header.
+    delimiter (Optional[str]): What stands between two fields. None: the comma, tab or semicolon
+        with which the header has both columns.
+    label_separator (Optional[str]): What stands between the labels of a text that may have several
+        or none. None: each text has one.
+    """
+
+    text_column: str = "text"
+    label_column: str = "label"
+    delimiter: Optional[str] = None
+    label_separator: Optional[str] = None
+
+    def find_delimiter(self, header: str) -> Optional[str]:
+        """Return the delimiter with which a header has both columns, or None."""
+        for delimiter in (self.delimiter,) if self.delimiter else DELIMITERS:
+            names = [name.strip().strip('"') for name in header.split(delimiter)]
+            if self.text_column in names and self.label_column in names:
+                return delimiter
+        return None
+
+
+def read_jsonl(path: Path) -> Iterator[AnnotatedText]:
+    """Yield the texts of a file with a JSON object a line.
+
+    Entities are "spans", a list of objects as Prodigy writes it, or "label" or "labels", a list of
+    lists as doccano does. Labels of the whole text are "cats", an object, or "label" or "labels", a
+    string or a list of strings.
+
+    path (Path): The file.
+
+    Raises ValueError, with file and line, for what is none of these.
+    """
+    for number, record in read_json_lines(path):
+        where = f"{path}:{number}"
+        text = record.get("text")
+        if not isinstance(text, str):
+            raise ValueError(
+                f'{where}: expected a string as "text", found {text!r} among the keys '
+                f"{', '.join(map(repr, record))}. Correct the line."
+            )
+        spans: list[tuple[int, int, str]] = []
+        cats: dict[str, float] = {}
+        for key in _KEYS:
+            value = record.get(key)
+            if isinstance(value, dict) and key == "cats":
+                cats.update({label: _share(share, where) for label, share in value.items()})
+            elif isinstance(value, list) and key != "cats":
+                for item in value:
+                    if isinstance(item, (dict, list)):
+                        spans.append(_span(item, where))
+                    else:
+                        cats[_label(item, where, key)] = 1.0
+            elif value is not None:
+                cats[_label(value, where, key)] = 1.0
+        is_annotated = any(record.get(key) is not None for key in _KEYS)
+        answer = str(record.get("answer", ACCEPT))
+        yield AnnotatedText(number, text, spans, cats, is_annotated, answer)
+
+
+def _label(value: Any, where: str, key: str) -> str:  # noqa: ANN401 (any JSON)
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    if key in ("label", "labels") and (is_number or (isinstance(value, str) and value.strip())):
+        return str(value)
+    raise ValueError(
+        f'{where}: expected as "{key}" something like {_EXAMPLES}; found {value!r}. '
+        "Correct the line."
+    )
+
+
+def _share(value: Any, where: str) -> float:  # noqa: ANN401 (any JSON)
+    if isinstance(value, (bool, int, float)) and 0 <= value <= 1:
+        return float(value)
+    raise ValueError(
+        f'{where}: expected true, false or a number from 0 to 1 for each label of "cats", found '
+        f"{value!r}. Correct the line."
+    )
+
+
+def _span(item: Any, where: str) -> tuple[int, int, str]:  # noqa: ANN401 (any JSON)
+    fields = [item.get(k) for k in ("start", "end", "label")] if isinstance(item, dict) else item
+    if len(fields) == 3:
+        start, end, label = fields
+        if isinstance(start, int) and isinstance(end, int) and isinstance(label, str) and label:
+            return start, end, label
+    raise ValueError(
+        f'{where}: expected an entity like {{"start": 0, "end": 4, "label": "X"}} or [0, 4, "X"], '
+        f"found {item!r}. Correct the line."
+    )
+
+
+def read_csv(path: Path, layout: CsvLayout) -> Iterator[AnnotatedText]:
+    """Yield the texts of a CSV file with a header.
+
+    path (Path): The file.
+    layout (CsvLayout): Where it has what.
+
+    Raises ValueError, with file and line, for a header without the columns, a row with another
+    number of fields, and a row without a label where each text has one.
+    """
+    _, header_line = next(read_lines(path), (1, ""))
+    delimiter = layout.find_delimiter(header_line)
+    if delimiter is None:
+        raise ValueError(
+            f"{path}:1: expected a header with the columns {layout.text_column!r} and "
+            f"{layout.label_column!r}, found {header_line[:80]!r}. Add a header, or name the "
+            "columns and what stands between them."
+        )
+    rows = read_csv_rows(path, delimiter)
+    header = [name.strip() for name in next(rows)[1]]
+    text_at, label_at = header.index(layout.text_column), header.index(layout.label_column)
+    for number, row in rows:
+        if not row:
+            continue
+        if len(row) != len(header):
+            raise ValueError(
+                f"{path}:{number}: expected {len(header)} fields as in the header, found "
+                f"{len(row)} in {str(row)[:80]}. Correct the line. A field with {delimiter!r} in "
+                "it stands in quotes."
+            )
+        separator = layout.label_separator
+        parts = row[label_at].split(separator) if separator else [row[label_at]]
+        labels = [part.strip() for part in parts if part.strip()]
+        if not labels and not separator:
+            raise ValueError(
+                f"{path}:{number}: expected a label in the column {layout.label_column!r}, found "
+                "none. Correct the line, or give what separates several labels if a text may have "
+                "none."
+            )
+        yield AnnotatedText(number, row[text_at], (), dict.fromkeys(labels, 1.0))

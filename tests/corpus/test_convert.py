@@ -1,0 +1,473 @@
+"""Corpora of one's own: CoNLL, JSON lines and CSV as docs."""
+
+import gzip
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+import spacy
+import srsly
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.tokens import Doc
+from spacy.training import iob_to_biluo
+
+from spacy_multihash.corpus.conll import Layout
+from spacy_multihash.corpus.convert import (
+    NO_WORDS,
+    NOT_ACCEPTED,
+    NOT_ALIGNED,
+    ODD_TAG,
+    OUT_OF_TEXT,
+    OVERLAP,
+    SPACE,
+    Source,
+    guess_format,
+    read_tagged,
+    read_texts,
+)
+from spacy_multihash.corpus.splits import Counts, cut_items, split_items
+from spacy_multihash.corpus.texts import CsvLayout
+
+NLP = spacy.blank("en")
+LAYOUT = Layout()
+CONLL = "EU B-ORG\nrejects O\n\nAnna B-PER\nPaz I-PER\n"
+DOCUMENTS = f"-DOCSTART- O\n\n{CONLL}\n-DOCSTART- O\n\nRome B-LOC\n"
+
+
+def write(folder: Path, content: str, name: str = "my.conll") -> Path:
+    path = folder / name
+    path.write_text(content, encoding="utf8", newline="")
+    return path
+
+
+def docs_of(source: Source) -> list[Doc]:
+    return [source.make_doc(i, NLP) for i in range(len(source))]
+
+
+def words(doc: Doc) -> list[str]:
+    return [token.text for token in doc]
+
+
+def entities(doc: Doc) -> list[tuple[str, str]]:
+    return [(ent.text, ent.label_) for ent in doc.ents]
+
+
+def read_json(folder: Path, *records: Any, **settings: bool) -> Source:
+    lines = "".join(f"{srsly.json_dumps(record)}\n" for record in records)
+    return read_texts(write(folder, lines, "my.jsonl"), **settings)
+
+
+def test_sentences_become_docs_whose_tokens_stay(tmp_path: Path) -> None:
+    source = read_tagged(write(tmp_path, CONLL), LAYOUT)
+    docs = docs_of(source)
+    assert [words(doc) for doc in docs] == [["EU", "rejects"], ["Anna", "Paz"]]
+    assert [entities(doc) for doc in docs] == [[("EU", "ORG")], [("Anna Paz", "PER")]]
+    assert source.scheme == "IOB2" and source.problems == []
+    assert all(doc.has_unknown_spaces for doc in docs)
+
+
+@pytest.mark.parametrize(
+    ("documents", "expected"), [(None, [4, 1]), (True, [4, 1]), (False, [2, 2, 1])]
+)
+def test_docstart_is_no_token_and_ends_a_document(
+    tmp_path: Path, documents: bool | None, expected: list[int]
+) -> None:
+    docs = docs_of(read_tagged(write(tmp_path, DOCUMENTS), LAYOUT, documents=documents))
+    assert [len(doc) for doc in docs] == expected
+    assert sum(len(list(doc.sents)) for doc in docs) == 3
+    assert not any("-DOCSTART-" in doc.text for doc in docs)
+
+
+def test_documents_need_docstart(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"my\.conll:1: expected a line '-DOCSTART-' before"):
+        read_tagged(write(tmp_path, CONLL), LAYOUT, documents=True)
+
+
+@pytest.mark.parametrize(
+    ("line", "layout"),
+    [
+        ("EU NNP B-NP B-ORG", LAYOUT),
+        ("EU\tNNP\tB-NP\tB-ORG", LAYOUT),
+        ("EU   NNP B-NP   B-ORG ", LAYOUT),
+        ("1\tEU\tB-ORG\t_", Layout(token_column=1, tag_column=2)),
+        ("1\tEU\tB-ORG\t_", Layout(token_column=-3, tag_column=-2)),
+    ],
+)
+def test_columns_are_found(tmp_path: Path, line: str, layout: Layout) -> None:
+    (doc,) = docs_of(read_tagged(write(tmp_path, f"{line}\r\n"), layout))
+    assert entities(doc) == [("EU", "ORG")]
+
+
+def test_comments_ahead_of_sentences_are_no_tokens(tmp_path: Path) -> None:
+    content = "# id 7 domain=x\nEU _ _ B-ORG\n# _ _ O\n\n# id 8\n# _ _ O\n"
+    docs = docs_of(read_tagged(write(tmp_path, content), LAYOUT))
+    assert [words(doc) for doc in docs] == [["EU", "#"], ["#"]]
+
+
+@pytest.mark.parametrize(
+    ("tags", "scheme", "expected"),
+    [
+        ("B-A I-A B-A O B-B", "IOB2", [(0, 2, "A"), (2, 3, "A"), (4, 5, "B")]),
+        ("I-A I-A B-A O I-B", "IOB1", [(0, 2, "A"), (2, 3, "A"), (4, 5, "B")]),
+        ("B-A L-A U-A O U-B", "BILUO", [(0, 2, "A"), (2, 3, "A"), (4, 5, "B")]),
+        ("B-A I-A E-A O S-B", "BILUO", [(0, 3, "A"), (4, 5, "B")]),
+        ("O O O O O", "IOB2", []),
+        ("I-A I-B O O O", "IOB1", [(0, 1, "A"), (1, 2, "B")]),
+    ],
+)
+def test_schemes_are_recognized(
+    tmp_path: Path, tags: str, scheme: str, expected: list[tuple[int, int, str]]
+) -> None:
+    path = write(tmp_path, "".join(f"w {tag}\n" for tag in tags.split()))
+    source = read_tagged(path, LAYOUT)
+    assert (source.scheme, source.problems) == (scheme, [])
+    (doc,) = docs_of(source)
+    assert [(ent.start, ent.end, ent.label_) for ent in doc.ents] == expected
+
+
+def test_i_tags_that_open_entities_where_b_tags_do_are_pointed_out(tmp_path: Path) -> None:
+    path = write(tmp_path, "a B-A\nb O\n\nc I-A\nd I-B\n")
+    source = read_tagged(path, LAYOUT)
+    assert source.scheme == "IOB2"
+    assert source.problems == [(4, ODD_TAG, "'I-A'"), (5, ODD_TAG, "'I-B'")]
+    assert [entities(doc) for doc in docs_of(source)] == [[("a", "A")], [("c", "A"), ("d", "B")]]
+    with pytest.raises(ValueError, match=r"my\.conll:4: found I- tag that continues no entity: 'I"):
+        read_tagged(path, LAYOUT, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a O\nb\n", r"my\.conll:2: expected 2 columns as lines before, found 1 in 'b'"),
+        ("a\n", r"my\.conll:1: expected the tag O, or one of B-LABEL, .* found 'a' in 'a'"),
+        ("a\tO\n \tO\n", r"my\.conll:2: expected a token in the first column, found ' '"),
+        ("a PER\n", r"my\.conll:1: .* in the last column, found 'PER' in 'a PER'"),
+        ("a B-\n", r"my\.conll:1: .* found 'B-'"),
+        ("\n\n", r"my\.conll: expected tagged tokens, found none"),
+        (
+            "a B-A\nb O\nc U-A\n",
+            r"my\.conll:1: expected a tag I-, L- or E-A after 'B-A', found 'O'",
+        ),
+        ("a U-A\nb B-A\n\nc L-A\n", r"my\.conll:2: .* found the end of the sentence"),
+        ("a U-A\nb B-A\n", r"my\.conll:2: .* found the end of the sentence"),
+        ("a U-A\nb B-A\nc L-B\n", r"my\.conll:2: .* after 'B-A', found 'L-B'"),
+        ("a U-A\nb I-A\n", r"my\.conll:2: expected B-, U-, S- or O where no .* found 'I-A'"),
+    ],
+)
+def test_what_is_wrong_is_named_with_file_and_line(
+    tmp_path: Path, content: str, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        read_tagged(write(tmp_path, content), LAYOUT)
+
+
+def test_a_column_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r":1: expected a tag in column 4, but there are only 2"):
+        read_tagged(write(tmp_path, CONLL), Layout(tag_column=3))
+
+
+PRODIGY = {"text": "Anna Paz met Bob.", "spans": [{"start": 0, "end": 8, "label": "PER"}]}
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        PRODIGY,
+        {"text": "Anna Paz met Bob.", "label": [[0, 8, "PER"]]},
+        {"text": "Anna Paz met Bob.", "labels": [[0, 8, "PER"]]},
+    ],
+)
+def test_offsets_become_entities(tmp_path: Path, record: Any) -> None:
+    source = read_json(tmp_path, record, {"text": "No one.", "spans": []}, {"text": "Nor here."})
+    docs = docs_of(source)
+    assert [entities(doc) for doc in docs] == [[("Anna Paz", "PER")], [], []]
+    assert [doc.text for doc in docs] == ["Anna Paz met Bob.", "No one.", "Nor here."]
+    assert all(token.ent_iob_ for doc in docs for token in doc)  # known to be no entities
+    assert all(doc.cats == {} for doc in docs) and source.problems == []
+
+
+def test_entities_that_cannot_be_are_left_out_and_shown(tmp_path: Path) -> None:
+    spans = [(0, 3), (4, 9), (5, 5), (9, 99), (-1, 4), (0, 8), (0, 4), (12, 13)]
+    record = {"text": "Anna Paz \n met Bob.", "label": [[*span, "X"] for span in spans]}
+    source = read_json(tmp_path, {"text": "First.", "label": []}, record)
+    assert source.problems == []
+    assert [entities(doc) for doc in docs_of(source)] == [[], [("Anna Paz", "X")]]
+    assert sorted(source.problems) == sorted(
+        [
+            (2, NOT_ALIGNED, "X 'Ann' (0 to 3), in 'Anna'"),
+            (2, NOT_ALIGNED, "X ' Paz ' (4 to 9), in 'Paz'"),
+            (2, OUT_OF_TEXT, "X (5 to 5 of 19 characters)"),
+            (2, OUT_OF_TEXT, "X (9 to 99 of 19 characters)"),
+            (2, OUT_OF_TEXT, "X (-1 to 4 of 19 characters)"),
+            (2, OVERLAP, "X 'Anna' (0 to 4)"),
+            (2, NOT_ALIGNED, "X 'e' (12 to 13), in 'met'"),
+        ]
+    )
+
+
+def test_whitespace_is_no_part_of_an_entity(tmp_path: Path) -> None:
+    source = read_json(tmp_path, {"text": "Anna\n\nBob", "label": [[0, 6, "X"], [6, 9, "X"]]})
+    assert [entities(doc) for doc in docs_of(source)] == [[("Bob", "X")]]
+    assert source.problems == [(1, SPACE, "X 'Anna\\n\\n' (0 to 6)")]
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ({"text": "Anna", "label": [[0, 3, "X"]]}, r":1: found entity that does not align .*'Ann'"),
+        ({"text": " ", "label": [[0, 1, "X"]]}, r"my\.jsonl:1: found text without words: ' '"),
+    ],
+)
+def test_strict_makes_errors_of_what_is_left_out(tmp_path: Path, record: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        docs_of(read_json(tmp_path, record, PRODIGY, strict=True))
+
+
+def test_texts_that_were_not_accepted_are_left_out_and_no_error(tmp_path: Path) -> None:
+    rejected = {**PRODIGY, "answer": "reject"}
+    source = read_json(tmp_path, rejected, {**PRODIGY, "answer": "accept"}, strict=True)
+    assert len(docs_of(source)) == 1
+    assert source.problems == [(1, NOT_ACCEPTED, "'reject'")]
+
+
+def test_labels_of_texts_are_in_every_doc(tmp_path: Path) -> None:
+    source = read_json(
+        tmp_path,
+        {"text": "a", "cats": {"A": True, "B": 0.25}},
+        {"text": "b", "label": "C"},
+        {"text": "c", "label": ["A", "B"]},
+        {"text": "d", "labels": []},
+        {"text": "e", "label": 7},
+        {"text": "  ", "label": "A"},
+    )
+    zeros = dict.fromkeys("7ABC", 0.0)
+    assert [doc.cats for doc in docs_of(source)] == [
+        {**zeros, "A": 1.0, "B": 0.25},
+        {**zeros, "C": 1.0},
+        {**zeros, "A": 1.0, "B": 1.0},
+        zeros,
+        {**zeros, "7": 1.0},
+    ]
+    assert source.problems == [(6, NO_WORDS, "'  '")]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", r"my\.jsonl:2: expected a JSON object on each line, found '\{'"),
+        ('[{"text": "a"}]', r":2: expected a JSON object on .* If the file is one JSON array"),
+        ('{"words": ["a"]}', r""":2: expected a string as "text", found None among .*'words'"""),
+        ('{"text": "a", "spans": 3}', r':2: expected as "spans" something like .*; found 3'),
+        ('{"text": "a", "cats": ["A"]}', r':2: expected as "cats" something like .*; found \['),
+        ('{"text": "a", "cats": {"A": 2}}', r":2: expected true, false or a number from 0 to 1"),
+        ('{"text": "a", "label": [[0, "X"]]}', r":2: expected an entity like .*found \[0, 'X'\]"),
+        ('{"text": "a", "label": [[0, 1, 2]]}', r":2: expected an entity like .*found \[0, 1, 2\]"),
+        ('{"text": "a", "spans": [{"start": 0}]}', r":2: expected an entity like .*\{'start': 0\}"),
+        ('{"text": "a", "label": true}', r':2: expected as "label" something like .*found True'),
+    ],
+)
+def test_a_line_of_json_that_is_wrong_is_named(tmp_path: Path, line: str, message: str) -> None:
+    path = write(tmp_path, f'{{"text": "a", "label": "A"}}\n{line}\n', "my.jsonl")
+    with pytest.raises(ValueError, match=message):
+        read_texts(path)
+
+
+def test_texts_without_any_annotation_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"expected entities or labels of texts, found none in 2"):
+        read_json(tmp_path, {"text": "a"}, {"text": "b", "label": []})
+    with pytest.raises(ValueError, match=r'my\.jsonl:2: expected "cats", "label" or "labels" as'):
+        read_json(tmp_path, {"text": "a", "label": "A"}, {"text": "b"})
+    with pytest.raises(ValueError, match=r"my\.jsonl: expected texts, found none"):
+        read_json(tmp_path, {"text": " ", "label": "A"})
+
+
+def test_a_text_that_spacy_does_not_take_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(NLP, "max_length", 10)
+    source = read_json(tmp_path, PRODIGY)
+    with pytest.raises(ValueError, match=r"my\.jsonl:1: expected a text of at most 10 characters"):
+        docs_of(source)
+
+
+@pytest.mark.parametrize(
+    ("content", "layout"),
+    [
+        ('text,label\n"Oil, ""rises""\nagain",A\nRome,B\n', CsvLayout()),
+        ('label;id;text\nA;1;"Oil, ""rises""\nagain"\nB;2;Rome\n', CsvLayout()),
+        ('body\tkind\n"Oil, ""rises""\nagain"\tA\nRome\tB\n', CsvLayout("body", "kind")),
+        ('text|label\n"Oil, ""rises""\nagain"|A\n\nRome|B\n', CsvLayout(delimiter="|")),
+    ],
+)
+def test_csv_becomes_texts_with_labels(tmp_path: Path, content: str, layout: CsvLayout) -> None:
+    docs = docs_of(read_texts(write(tmp_path, content, "my.csv"), layout))
+    assert [doc.text for doc in docs] == ['Oil, "rises"\nagain', "Rome"]
+    assert [doc.cats for doc in docs] == [{"A": 1.0, "B": 0.0}, {"A": 0.0, "B": 1.0}]
+
+
+def test_a_field_may_hold_several_labels_or_none(tmp_path: Path) -> None:
+    path = write(tmp_path, "text,label\na,A|B\nb,\nc, B \n", "my.csv")
+    docs = docs_of(read_texts(path, CsvLayout(label_separator="|")))
+    assert [[k for k, v in doc.cats.items() if v] for doc in docs] == [["A", "B"], [], ["B"]]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a,b\nc,d\n", r"my\.csv:1: expected a header with the columns 'text' and 'label', found"),
+        ("", r"my\.csv:1: expected a header"),
+        ("text,label\n", r"my\.csv: expected texts, found none"),
+        ("text,label\na,A\nb,c,A\n", r"my\.csv:3: expected 2 fields as in the header, found 3"),
+        ('text,label\n"a\nb",A\nb, \n', r"my\.csv:4: expected a label in the column 'label'"),
+        ('text,label\na,A\n"b\n', r"my\.csv:3: expected CSV, found unexpected end of data"),
+    ],
+)
+def test_a_row_of_csv_that_is_wrong_is_named(tmp_path: Path, content: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        read_texts(write(tmp_path, content, "my.csv"), CsvLayout())
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("x.iob", "", "conll"),
+        ("x.jsonl", "", "jsonl"),
+        ("x.CSV", "", "csv"),
+        ("x.txt", CONLL, "conll"),
+        ("x.txt", DOCUMENTS, "conll"),
+        ("x.txt", "\n# id 3\nEU\tB-ORG\t0\n", "conll"),
+        ("x.json", '{"text": "a"}\n', "jsonl"),
+        ("x.tsv", "text\tlabel\n", "csv"),
+        ("x.tsv", "EU\tB-ORG\n", "conll"),
+    ],
+)
+def test_formats_are_told_by_suffix_or_content(
+    tmp_path: Path, name: str, content: str, expected: str
+) -> None:
+    assert guess_format(write(tmp_path, content, name), CsvLayout(), LAYOUT) == expected
+    path = tmp_path / f"{name}.gz"
+    path.write_bytes(gzip.compress(content.encode("utf8")))
+    assert guess_format(path, CsvLayout(), LAYOUT) == expected
+
+
+@pytest.mark.parametrize("content", ["", "A plain text.\n"])
+def test_an_unknown_format_is_refused(tmp_path: Path, content: str) -> None:
+    with pytest.raises(ValueError, match=r"Cannot tell the format of .*my\.txt: expected a suffix"):
+        guess_format(write(tmp_path, content, "my.txt"), CsvLayout(), LAYOUT)
+
+
+@given(st.integers(4, 60), st.integers(0, 5))
+def test_splits_hold_each_item_once_and_depend_on_the_seed_alone(n: int, seed: int) -> None:
+    splits = split_items(range(n), [0.4, 0.3, 0.3], seed)
+    assert list(splits) == ["train", "dev", "test"]
+    assert sorted(i for part in splits.values() for i in part) == list(range(n))
+    assert abs(len(splits["train"]) - 0.4 * n) <= 1
+    assert splits == split_items(range(n), [0.4, 0.3, 0.3], seed)
+
+
+def test_splits_of_tenths_are_as_large_as_they_say() -> None:
+    sizes = {name: len(x) for name, x in split_items(range(10), [0.8, 0.1, 0.1], 0).items()}
+    assert sizes == {"train": 8, "dev": 1, "test": 1}
+    assert [len(part) for part in cut_items(range(10), [0.8, 0.9, 1.0], 0)] == [8, 1, 1]
+    assert list(split_items(range(10), [0.8, 0.2], 0)) == ["train", "dev"]
+    assert split_items(range(99), [0.5, 0.5], 0) != split_items(range(99), [0.5, 0.5], 1)
+
+
+@pytest.mark.parametrize("shares", [[1.0], [0.8, 0.3], [0.5, 0.5, 0.0], [0.25] * 4, [0.5, -0.5, 1]])
+def test_shares_that_are_none_are_refused(shares: list[float]) -> None:
+    with pytest.raises(ValueError, match=r"Expected two or three shares above 0 that add up to 1"):
+        split_items(range(10), shares, 0)
+
+
+def test_a_split_without_documents_is_refused() -> None:
+    with pytest.raises(ValueError, match="The split dev would be empty: there are 5 documents"):
+        split_items(range(5), [0.8, 0.1, 0.1], 0)
+
+
+def test_counts_are_of_the_docs_that_pass() -> None:
+    doc = Doc(NLP.vocab, words=["EU", "x"], ents=["B-ORG", "O"])
+    doc.cats = {"A": 1.0, "B": 0.0}
+    counts = Counts()
+    assert list(counts.watch([doc, doc])) == [doc, doc]
+    assert (counts.docs, counts.tokens) == (2, 4)
+    assert (counts.entities, counts.cats) == ({"ORG": 2}, {"A": 2})
+
+
+# A contract: what docs hold, written in any scheme or as offsets, is what is read back.
+WORDS = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=6)
+CHUNKS = st.tuples(st.lists(WORDS, min_size=1, max_size=3), st.sampled_from(["", "PER", "a-b"]))
+SENTENCES = st.lists(CHUNKS, min_size=1, max_size=5)
+
+
+def make_doc(sentence: list[tuple[list[str], str]]) -> Doc:
+    rows = [
+        (word, f"{'I' if i else 'B'}-{label}" if label else "O")
+        for chunk, label in sentence
+        for i, word in enumerate(chunk)
+    ]
+    return Doc(NLP.vocab, words=[word for word, _ in rows], ents=[tag for _, tag in rows])
+
+
+def tags_of(doc: Doc, scheme: str) -> list[str]:
+    tags = [f"{t.ent_iob_}-{t.ent_type_}" if t.ent_type_ else "O" for t in doc]
+    if scheme == "BILUO":
+        return iob_to_biluo(tags)
+    if scheme == "IOB1":
+        befores = ["O", *tags]
+        return [
+            tag if tag[0] != "B" or before[2:] == tag[2:] else f"I{tag[1:]}"
+            for before, tag in zip(befores, tags, strict=False)
+        ]
+    return tags
+
+
+@given(
+    corpus=st.lists(SENTENCES, min_size=1, max_size=4),
+    scheme=st.sampled_from(["IOB1", "IOB2", "BILUO"]),
+)
+def test_docs_come_back_from_conll(corpus: list[Any], scheme: str) -> None:
+    docs = [make_doc(sentence) for sentence in corpus]
+    content = "\n".join(
+        "".join(f"{word}\t{tag}\n" for word, tag in zip(words(d), tags_of(d, scheme), strict=True))
+        for d in docs
+    )
+    with TemporaryDirectory() as folder:
+        source = read_tagged(write(Path(folder), content), LAYOUT)
+    found = docs_of(source)
+    assert source.problems == []
+    assert [words(doc) for doc in found] == [words(doc) for doc in docs]
+    spans = [[(e.start, e.end, e.label_) for e in doc.ents] for doc in docs]
+    assert [[(e.start, e.end, e.label_) for e in doc.ents] for doc in found] == spans
+
+
+@given(st.lists(SENTENCES, min_size=1, max_size=4))
+def test_texts_and_entities_come_back_from_lines_of_json(corpus: list[Any]) -> None:
+    docs = [NLP.make_doc(make_doc(sentence).text) for sentence in corpus]
+    for doc in docs:
+        doc.set_ents([doc.char_span(doc[0].idx, doc[0].idx + len(doc[0]), label="X")])
+    records = [
+        {"text": d.text, "spans": [{"start": e.start_char, "end": e.end_char, "label": e.label_}]}
+        for d in docs
+        for e in d.ents
+    ]
+    with TemporaryDirectory() as folder:
+        source = read_json(Path(folder), *records)
+    found = docs_of(source)
+    assert source.problems == []
+    assert [(d.text, entities(d)) for d in found] == [(d.text, entities(d)) for d in docs]
+
+
+@pytest.mark.parametrize("name", ["x.conll", "x.jsonl", "x.csv"])
+@given(line=st.text(max_size=40))
+def test_any_line_is_read_or_refused_with_its_file(name: str, line: str) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_bytes(line.encode("utf8", errors="surrogatepass"))
+        with pytest.raises(ValueError, match=rf"{name}:"):
+            if name == "x.conll":
+                read_tagged(path, LAYOUT)
+            else:
+                read_texts(path, CsvLayout() if name == "x.csv" else None)
+            raise ValueError(f"{name}: was read")
