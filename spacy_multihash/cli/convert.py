@@ -1,0 +1,277 @@
+"""`python -m spacy multihash convert`: a corpus of one's own as .spacy files."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import List, Optional
+
+import spacy
+import typer
+from spacy.tokens import DocBin
+from tqdm import tqdm
+from wasabi import msg
+
+from ..corpus.conll import Layout
+from ..corpus.convert import (
+    ODD_TAG,
+    Format,
+    Problem,
+    Source,
+    TaggedTokens,
+    guess_format,
+    read_tagged,
+    read_texts,
+)
+from ..corpus.read import write_corpora
+from ..corpus.splits import SPLITS, Counts, split_items
+from ..corpus.texts import CsvLayout
+from ._show import show_table
+
+SUFFIX = ".spacy"
+DEFAULT_LAYOUT = Layout()
+DEFAULT_CSV_LAYOUT = CsvLayout()
+SHOWN_LINES = 8
+
+
+class InputFormat(str, Enum):
+    """The formats that are read."""
+
+    conll = "conll"
+    jsonl = "jsonl"
+    csv = "csv"
+
+
+class DocsOf(str, Enum):
+    """What becomes a document of a CoNLL file."""
+
+    sentences = "sentences"
+    documents = "documents"
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What came out of a file.
+
+    format (Format): Its format.
+    scheme (Optional[str]): The scheme of its tags; None for texts.
+    splits (Mapping[str, Counts]): What each corpus holds that was written.
+    problems (Sequence[Problem]): What is wrong with lines.
+    """
+
+    format: Format
+    scheme: Optional[str]
+    splits: Mapping[str, Counts]
+    problems: Sequence[Problem] = field(default_factory=list)
+
+
+def convert_cli(
+    input_path: Path = typer.Argument(
+        ...,
+        metavar="INPUT",
+        help="UTF-8 file, perhaps .gz",
+        exists=True,
+        dir_okay=False,
+    ),
+    output: Path = typer.Argument(
+        ..., help="File to write, NAME.spacy, or with --split a folder for train.spacy and others"
+    ),
+    format_: Optional[InputFormat] = typer.Option(
+        None, "--format", help="Format of INPUT. Default: by its suffix, or by its first line"
+    ),
+    lang: str = typer.Option("xx", "--lang", "-l", help="Language, the one of your config"),
+    split: Optional[str] = typer.Option(
+        None, help="Shares of train, dev and test, such as 0.8,0.1,0.1, or of train and dev"
+    ),
+    seed: int = typer.Option(0, help="Decides which document goes where, with --split"),
+    docs: Optional[DocsOf] = typer.Option(
+        None,
+        help="CoNLL: make a document of each sentence, or of what lies between lines -DOCSTART-. "
+        "Default: the latter if INPUT begins with such a line",
+    ),
+    token_column: int = typer.Option(
+        1, help="CoNLL: column of tokens, from 1, or from -1 at the end"
+    ),
+    tag_column: int = typer.Option(-1, help="CoNLL: column of tags, from 1, or from -1 at the end"),
+    text_column: str = typer.Option("text", help="CSV: name of the column of texts"),
+    label_column: str = typer.Option("label", help="CSV: name of the column of labels"),
+    delimiter: Optional[str] = typer.Option(
+        None, help="CSV: what stands between columns. Default: comma, tab or semicolon"
+    ),
+    label_separator: Optional[str] = typer.Option(
+        None, help="CSV: what stands between the labels of a text. Default: each text has one"
+    ),
+    strict: bool = typer.Option(
+        False, "--strict", help="Stop at what would be left out, and write nothing"
+    ),
+    force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT if it is there"),
+) -> None:
+    """Convert a corpus of your own for spacy train: CoNLL, JSON lines or CSV.
+
+    CoNLL has a token and its tag a line, with tags of IOB1, IOB2 or BILUO, and blank lines between
+    sentences. JSON lines have a "text" each, with "spans" of entities as Prodigy writes them, with
+    a "label" of entities or texts as doccano does, or with "cats". CSV has a header with a column
+    of texts and one of labels.
+
+    Entities that do not align with tokens are left out, and shown with their lines.
+
+    DOCS: docs/your-data.md of spacy-multihash
+    """
+    try:
+        done = convert(
+            input_path,
+            output,
+            format=format_.value if format_ else None,
+            lang=lang,
+            shares=None if split is None else _parse_shares(split),
+            seed=seed,
+            documents=None if docs is None else docs == DocsOf.documents,
+            layout=Layout(_from_zero(token_column), _from_zero(tag_column)),
+            csv_layout=CsvLayout(text_column, label_column, delimiter, label_separator),
+            strict=strict,
+            force=force,
+            show_progress=True,
+        )
+    except (ImportError, OSError, ValueError) as error:
+        msg.fail(f"Cannot convert {input_path}", str(error), exits=1)
+    _show(done, input_path)
+    msg.good(f"Wrote {output}")
+
+
+def convert(
+    input_path: Path,
+    output: Path,
+    *,
+    format: Optional[Format] = None,  # noqa: A002 (the option's name)
+    lang: str = "xx",
+    shares: Optional[Sequence[float]] = None,
+    seed: int = 0,
+    documents: Optional[bool] = None,
+    layout: Layout = DEFAULT_LAYOUT,
+    csv_layout: CsvLayout = DEFAULT_CSV_LAYOUT,
+    strict: bool = False,
+    force: bool = False,
+    show_progress: bool = False,
+) -> Conversion:
+    """Convert a file to .spacy files, and return what they hold.
+
+    input_path (Path): The file.
+    output (Path): The .spacy file to write, or with `shares` the folder.
+    format (Optional[Format]): The file's format. None: by its suffix or first line.
+    lang (str): The language whose tokenizer cuts texts.
+    shares (Optional[Sequence[float]]): The shares of train, dev and test. None: no splits.
+    seed (int): Decides which document goes into which split.
+    documents (Optional[bool]): As for `read_conll`.
+    layout (Layout): Where a line of CoNLL has what.
+    csv_layout (CsvLayout): Where a CSV file has what.
+    strict (bool): Whether what would be left out is an error.
+    force (bool): Replace what is there.
+    show_progress (bool): Show a progress bar on stderr, if that is a terminal.
+
+    Raises ValueError, ImportError or OSError, and writes nothing, if something cannot be read, or
+    is in the way.
+    """
+    names = [output.stem] if shares is None else list(SPLITS[: len(shares)])
+    folder = output.parent if shares is None else output
+    _check_output(output, names if shares else None, force=force)
+    nlp = spacy.blank(lang)
+    format = format or guess_format(input_path, csv_layout, layout)  # noqa: A001
+    source: Source
+    if format == "conll":
+        source = read_tagged(input_path, layout, documents=documents, strict=strict)
+    else:
+        source = read_texts(input_path, csv_layout if format == "csv" else None, strict=strict)
+    everything = range(len(source))
+    parts = {names[0]: everything} if shares is None else split_items(everything, shares, seed)
+    counts, bins = {}, {}
+    hidden = None if show_progress else True  # None: hidden unless stderr is a terminal
+    with tqdm(
+        total=len(source), desc="Converting", unit=" docs", leave=False, disable=hidden
+    ) as progress:
+        for name, places in parts.items():
+            counts[name], bins[name] = Counts(), DocBin()
+            for doc in counts[name].watch(source.make_doc(i, nlp) for i in places):
+                bins[name].add(doc)
+                progress.update()
+    write_corpora(folder, bins)
+    scheme = source.scheme if isinstance(source, TaggedTokens) else None
+    return Conversion(format, scheme, counts, sorted(source.problems))
+
+
+def _parse_shares(text: str) -> list[float]:
+    try:
+        return [float(share) for share in text.split(",")]
+    except ValueError as error:
+        raise ValueError(
+            f"Expected numbers with commas between them as --split, such as 0.8,0.1,0.1, was: "
+            f"{text!r}."
+        ) from error
+
+
+def _from_zero(column: int) -> int:
+    if column == 0:
+        raise ValueError("Expected a column from 1 on, or from -1 at the end, was: 0.")
+    return column - 1 if column > 0 else column
+
+
+def _check_output(output: Path, names: Optional[Sequence[str]], *, force: bool) -> None:
+    """Check that nothing is in the way, before a long file is read."""
+    if names is None:
+        if output.suffix != SUFFIX or output.is_dir():
+            raise ValueError(
+                f"Expected as OUTPUT the name of a {SUFFIX} file, was: {output}. To write a folder "
+                "with train, dev and test, give --split 0.8,0.1,0.1."
+            )
+        if output.exists() and not force:
+            raise ValueError(f"{output} is there. Give another OUTPUT, or --force to replace it.")
+        return
+    if output.suffix == SUFFIX or output.is_file():
+        raise ValueError(f"Expected a folder as OUTPUT with --split, was: {output}.")
+    there = [name for name in SPLITS if (output / f"{name}{SUFFIX}").exists()]
+    if there and not force:
+        raise ValueError(
+            f"{output} has {' and '.join(there)}{SUFFIX}. Give another OUTPUT, or --force to "
+            "replace them."
+        )
+    left = sorted(set(there) - set(names))
+    if left:
+        # Documents of an old test set may be in the new training set.
+        raise ValueError(
+            f"{output / left[0]}{SUFFIX} is of another split, and would not be replaced. Delete "
+            "it, or give another OUTPUT."
+        )
+
+
+def _show(done: Conversion, path: Path) -> None:
+    """Print what was written, and what is wrong with lines."""
+    scheme = f" with tags of {done.scheme}" if done.scheme else ""
+    msg.info(f"{path} is {_NAMES[done.format]}{scheme}")
+    splits = list(done.splits.values())
+    rows = [
+        ("documents", *(f"{split.docs:,}" for split in splits)),
+        ("tokens", *(f"{split.tokens:,}" for split in splits)),
+    ]
+    for title, counters in (
+        ("entities", [split.entities for split in splits]),
+        ("texts", [split.cats for split in splits]),
+    ):
+        labels = sorted({label for counter in counters for label in counter})
+        if labels:
+            rows.append((title, *(f"{counter.total():,}" for counter in counters)))
+        rows += [(f"  {label}", *(f"{c[label]:,}" for c in counters)) for label in labels]
+    show_table("Converted", ("", *done.splits), rows)
+    by_kind: dict[str, List[Problem]] = defaultdict(list)
+    for problem in done.problems:
+        by_kind[problem.what].append(problem)
+    for what, problems in by_kind.items():
+        fate = "Read as B-" if what == ODD_TAG else "Left out"
+        msg.warn(f"{fate}: {what} ({len(problems):,})")
+        for problem in problems[:SHOWN_LINES]:
+            msg.text(f"{path}:{problem.line}: {problem.detail}")
+        if len(problems) > SHOWN_LINES:
+            lines = ", ".join(str(problem.line) for problem in problems[SHOWN_LINES:])
+            msg.text(f"and on these lines: {lines}")
+
+
+_NAMES = {"conll": "in the style of CoNLL", "jsonl": "lines of JSON", "csv": "CSV"}

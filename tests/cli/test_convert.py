@@ -1,0 +1,165 @@
+"""The command that converts a corpus of one's own."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+from spacy.tokens import Doc, DocBin
+from spacy.training import Corpus
+from typer.testing import CliRunner, Result
+
+from spacy_multihash.cli.convert import convert
+from spacy_multihash.cli.group import multihash_cli
+from spacy_multihash.corpus.read import read_docs
+from tests.helpers.cli import said
+
+CONLL = "-DOCSTART- -X- O\n\nEU NNP I-ORG\nrejects VBZ O\n\nAnna NNP I-PER\nPaz NNP I-PER\n"
+JSONL = (
+    '{"text": "Anna met Bob.", "label": [[0, 4, "PER"], [9, 11, "PER"]]}\n'
+    '{"text": " ", "label": []}\n{"text": "Rome", "label": [[0, 4, "LOC"]]}\n'
+)
+CSV = "text,label\n" + "".join(f"word {i},{'AB'[i % 2]}\n" for i in range(20))
+
+
+def write(folder: Path, content: str, name: str) -> Path:
+    path = folder / name
+    path.write_text(content, encoding="utf8")
+    return path
+
+
+def invoke(*args: Any) -> Result:
+    return CliRunner().invoke(multihash_cli, ["convert", *map(str, args)])
+
+
+def read(path: Path) -> list[Doc]:
+    return list(read_docs(path, spacy.blank("en").vocab))
+
+
+def test_conll_becomes_a_file_that_training_reads(tmp_path: Path) -> None:
+    result = invoke(write(tmp_path, CONLL, "my.conll"), tmp_path / "new" / "my.spacy")
+    assert result.exit_code == 0, result.output
+    assert "my.conll is in the style of CoNLL with tags of IOB1" in said(result)
+    assert "documents 1 tokens 4 entities 2 ORG 1 PER 1" in said(result)
+    assert "⚠" not in result.output
+    (example,) = Corpus(tmp_path / "new" / "my.spacy")(spacy.blank("en"))
+    assert [token.text for token in example.predicted] == ["EU", "rejects", "Anna", "Paz"]
+    assert [ent.text for ent in example.reference.ents] == ["EU", "Anna Paz"]
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["my.spacy"]
+
+
+def test_options_of_conll_reach_the_reader(tmp_path: Path) -> None:
+    path = write(tmp_path, CONLL.replace("I-ORG", "I-ORG x").replace(" O\n", " O x\n"), "my.txt")
+    path.write_text(path.read_text().replace("I-PER", "I-PER x"))
+    options = ["--format", "conll", "--token-column", "-4", "--tag-column", "3"]
+    result = invoke(path, tmp_path / "my.spacy", *options, "--docs", "sentences")
+    assert result.exit_code == 0, result.output
+    assert "documents 2 tokens 4 entities 2" in said(result)
+    result = invoke(path, tmp_path / "x.spacy", "--format", "conll", "--tag-column", "0")
+    assert result.exit_code == 1
+    assert "Expected a column from 1 on, or from -1 at the end, was: 0" in said(result)
+
+
+def test_what_is_left_out_is_shown_with_its_lines(tmp_path: Path) -> None:
+    path = write(tmp_path, JSONL, "my.jsonl")
+    result = invoke(path, tmp_path / "my.spacy", "--lang", "en")
+    assert result.exit_code == 0, result.output
+    assert "documents 2 tokens 5 entities 2 LOC 1 PER 1" in said(result)
+    assert "Left out: entity that does not align with tokens (1)" in said(result)
+    assert "my.jsonl:1: PER 'Bo' (9 to 11), in 'Bob'" in said(result)
+    assert "Left out: text without words (1)" in said(result)
+
+
+def test_many_lines_are_listed_by_number(tmp_path: Path) -> None:
+    line = '{"text": "Anna", "label": [[0, 3, "X"]]}\n'
+    result = invoke(write(tmp_path, line * 12, "my.jsonl"), tmp_path / "my.spacy")
+    assert "tokens (12)" in said(result)
+    assert "and on these lines: 9, 10, 11, 12" in said(result)
+
+
+def test_strict_writes_nothing(tmp_path: Path) -> None:
+    path = write(tmp_path, JSONL, "my.jsonl")
+    result = invoke(path, tmp_path / "my.spacy", "--strict")
+    assert result.exit_code == 1
+    assert "my.jsonl:2: found text without words" in said(result)
+    assert not (tmp_path / "my.spacy").exists()
+
+
+def test_csv_is_split_with_a_seed(tmp_path: Path) -> None:
+    path = write(tmp_path, CSV, "my.csv")
+    texts = []
+    for folder, seed in (("a", 0), ("b", 0), ("c", 1)):
+        result = invoke(path, tmp_path / folder, "--split", "0.5,0.25,0.25", "--seed", seed)
+        assert result.exit_code == 0, result.output
+        assert "train dev test" in said(result) and "documents 10 5 5" in said(result)
+        files = [tmp_path / folder / f"{name}.spacy" for name in ("train", "dev", "test")]
+        texts.append([[doc.text for doc in read(file_)] for file_ in files])
+        assert all(set(doc.cats) == {"A", "B"} for file_ in files for doc in read(file_))
+    assert texts[0] == texts[1] != texts[2]
+    assert sorted(sum(texts[0], [])) == sorted(sum(texts[2], [])) and len(sum(texts[0], [])) == 20
+
+
+def test_columns_and_labels_of_csv_can_be_named(tmp_path: Path) -> None:
+    path = write(tmp_path, "body|kinds\na|A/B\nb|\n", "my.csv")
+    options = ["--text-column", "body", "--label-column", "kinds", "--delimiter", "|"]
+    result = invoke(path, tmp_path / "my.spacy", *options, "--label-separator", "/")
+    assert result.exit_code == 0, result.output
+    assert "documents 2 tokens 2 texts 2 A 1 B 1" in said(result)
+
+
+def test_what_is_there_is_replaced_only_by_force(tmp_path: Path) -> None:
+    path, file_ = write(tmp_path, CONLL, "my.conll"), tmp_path / "my.spacy"
+    file_.write_bytes(b"old")
+    result = invoke(path, file_)
+    assert result.exit_code == 1 and "is there. Give another OUTPUT, or --force" in said(result)
+    assert file_.read_bytes() == b"old"
+    assert invoke(path, file_, "--force").exit_code == 0
+    assert len(read(file_)) == 1
+
+
+def test_a_folder_of_another_split_is_not_mixed_with_a_new_one(tmp_path: Path) -> None:
+    path, folder = write(tmp_path, CSV, "my.csv"), tmp_path / "out"
+    assert invoke(path, folder, "--split", "0.5,0.25,0.25").exit_code == 0
+    result = invoke(path, folder, "--split", "0.5,0.5")
+    assert "out has train and dev and test.spacy. Give another OUTPUT" in said(result)
+    result = invoke(path, folder, "--split", "0.5,0.5", "--force")
+    assert result.exit_code == 1 and "test.spacy is of another split" in said(result)
+    assert len(read(folder / "train.spacy")) == 10
+    (folder / "test.spacy").unlink()
+    assert invoke(path, folder, "--split", "0.25,0.75", "--force").exit_code == 0
+    assert len(read(folder / "train.spacy")) == 5
+
+
+@pytest.mark.parametrize(
+    ("output", "options", "message"),
+    [
+        ("out", [], r"Expected as OUTPUT the name of a .spacy file, was: "),
+        ("x.spacy", ["--split", "0.8,0.2"], r"Expected a folder as OUTPUT with --split, was: "),
+        ("out", ["--split", "0.8,rest"], r"Expected numbers with commas .* was: '0.8,rest'"),
+        ("out", ["--split", "0.8,0.3"], r"Expected two or three shares above 0 that add up to 1"),
+        ("x.spacy", ["--lang", "nolanguage"], r"Can't import language nolanguage"),
+        ("x.spacy", ["--format", "csv"], r"my\.conll:1: expected a header with the columns"),
+    ],
+)
+def test_a_bad_option_is_named_and_nothing_is_written(
+    tmp_path: Path, output: str, options: list[str], message: str
+) -> None:
+    path = write(tmp_path, CONLL, "my.conll")
+    result = invoke(path, tmp_path / output, *options)
+    assert result.exit_code == 1
+    assert re.search(message, said(result))
+    assert [file_.name for file_ in tmp_path.iterdir()] == ["my.conll"]
+
+
+def test_nothing_is_left_where_writing_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: DocBin, path: Path) -> None:
+        raise OSError("disk full")
+
+    path = write(tmp_path, CSV, "my.csv")
+    monkeypatch.setattr(DocBin, "to_disk", fail)
+    with pytest.raises(OSError, match="disk full"):
+        convert(path, tmp_path / "out", shares=[0.5, 0.5])
+    assert list((tmp_path / "out").iterdir()) == []
