@@ -12,9 +12,11 @@ from spacy.util import load_model
 from spacy.vocab import Vocab
 from wasabi import msg
 
+from ..corpus.conll import DOCSTART
 from ..corpus.entities import VERBATIM, Matching
 from ..corpus.read import read_docs
 from ..corpus.statistics import DEFAULT_ATTRS, CorpusStats, describe_corpus, word_attrs
+from ..corpus.suspicions import Suspicions
 from ._show import show_table
 from ._util import save_json
 
@@ -50,6 +52,9 @@ def corpus_stats_cli(
 ) -> None:
     """Count documents, entities and attributes of a corpus.
 
+    What looks wrong is pointed out: tokens -DOCSTART-, empty documents, a label on nearly
+    everything, entities of whitespace, sentences of DEV and TEST that stand in TRAIN.
+
     Entities of DEV and TEST are counted as seen or unseen. An entity is seen if its exact text is
     that of an entity of TRAIN. With --vectors, words without a vector are counted too. Attributes
     are those that the vocab gives to a word, so that NORM may differ from what a tokenizer's
@@ -73,6 +78,7 @@ def corpus_stats_cli(
         typer.echo(srsly.json_dumps(asdict(stats), indent=2))
     else:
         _show_splits(stats, vectors)
+        _show_cats(stats)
         _show_attrs(stats)
         _show_seen(stats)
         _warn(stats)
@@ -166,6 +172,13 @@ def _show_splits(stats: CorpusStats, vectors: Optional[str]) -> None:
         msg.text(f"Unknown words and tokens have no vector in {vectors}.")
 
 
+def _show_cats(stats: CorpusStats) -> None:
+    columns = [s.cats for s in stats.splits.values()]
+    labels = sorted({label for column in columns for label in column})
+    rows = [(label, *(_count(column.get(label, 0)) for column in columns)) for label in labels]
+    show_table("Texts that have each label", ("", *stats.splits), rows)
+
+
 def _show_attrs(stats: CorpusStats) -> None:
     columns = [s.attrs for s in stats.splits.values()]
     rows = [(name, *(_count(column[name]) for column in columns)) for name in columns[0]]
@@ -189,6 +202,8 @@ def _show_seen(stats: CorpusStats) -> None:
 def _warn(stats: CorpusStats) -> None:
     """Say what may be wrong with the corpus."""
     for name, split in stats.splits.items():
+        if split.cats and split.missing == split.tokens:
+            continue  # texts with labels, which nobody annotated with entities
         if not split.entities:
             msg.warn(f"No entities in {name}")
         if split.missing:
@@ -199,6 +214,36 @@ def _warn(stats: CorpusStats) -> None:
     for name, seen in stats.seen.items():
         if seen.new_labels:
             msg.warn(f"Labels of {name} that training lacks: {', '.join(seen.new_labels)}")
+    for name, suspicions in stats.suspicions.items():
+        _warn_of(name, suspicions)
+
+
+def _warn_of(name: str, found: Suspicions) -> None:
+    """Say what may be wrong with a split."""
+    if found.docstart:
+        msg.warn(
+            f"Tokens {DOCSTART} in {name}: {found.docstart:,}. They part documents and are no "
+            "words. Convert the file with: python -m spacy multihash convert"
+        )
+    if found.empty_docs:
+        msg.warn(f"Empty documents in {name}, without words: {found.empty_docs:,}")
+    if found.whitespace_entities:
+        msg.warn(
+            f"Entities in {name} that begin or end with whitespace: {found.whitespace_entities:,}. "
+            "spaCy cannot learn them."
+        )
+    if found.dominant:
+        label, share = found.dominant.label, _percent(found.dominant.share)
+        msg.warn(
+            f"{label} is on nearly everything in {name}: {share} % of {found.dominant.of}. Is it "
+            "the right column or field?"
+        )
+    if found.in_train:
+        share = _percent(found.in_train / found.sentences)
+        msg.warn(
+            f"Sentences of {name} that stand in train word for word: {found.in_train:,} of "
+            f"{found.sentences:,} ({share} %). Scores on them say how much a model remembers."
+        )
 
 
 def _count(value: Optional[int]) -> str:

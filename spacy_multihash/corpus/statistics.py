@@ -14,6 +14,7 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from .entities import VERBATIM, Matching, known_entities
+from .suspicions import Suspect, Suspicions
 from .symbols import count_symbols
 
 DEFAULT_ATTRS = ("NORM", "PREFIX", "SUFFIX", "SHAPE")
@@ -48,6 +49,7 @@ class SplitStats:
     unknown (Optional[Unknown]): The words that have no vector. None without vectors.
     attrs (Mapping[str, int]): The number of distinct values of each attribute.
     missing (int): Tokens whose annotation of entities is missing. They are part of no entity.
+    cats (Mapping[str, int]): The number of docs that have each label of whole texts.
     """
 
     docs: int
@@ -63,6 +65,7 @@ class SplitStats:
     unknown: Optional[Unknown]
     attrs: Mapping[str, int]
     missing: int
+    cats: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -89,12 +92,14 @@ class CorpusStats:
     seen (Mapping[str, SeenStats]): The other splits, compared with "train".
     matching (Matching): What makes two entities the same.
     lang (str): The language of the vocab that computed the attributes.
+    suspicions (Mapping[str, Suspicions]): What looks wrong with each split.
     """
 
     splits: Mapping[str, SplitStats]
     seen: Mapping[str, SeenStats]
     matching: Matching
     lang: str
+    suspicions: Mapping[str, Suspicions]
 
 
 def describe_corpus(
@@ -121,24 +126,27 @@ def describe_corpus(
     """
     attr_ids = word_attrs(attrs, vocab)
     tally = _Tally(vocab)
+    train_suspect = tally.suspect
     known = known_entities(tally.watch(train), matching)
     if not tally.doc_lens:
         raise ValueError(
             "The training corpus has no documents. Give the docs that a pipeline is trained on."
         )
     splits = {"train": _split_stats(tally, attr_ids)}
+    suspicions = {"train": train_suspect.suspicions()}
     seen = {}
     for name, docs in others.items():
-        tally = _Tally(vocab)
+        tally = _Tally(vocab, Suspect(train_suspect))
         is_seen = Counter(known.has_seen(ent) for doc in tally.watch(docs) for ent in doc.ents)
         splits[name] = _split_stats(tally, attr_ids)
+        suspicions[name] = tally.suspect.suspicions()
         seen[name] = SeenStats(
             seen=is_seen[True],
             unseen=is_seen[False],
             seen_share=_ratio(is_seen[True], is_seen.total()),
             new_labels=sorted(set(splits[name].labels) - set(splits["train"].labels)),
         )
-    return CorpusStats(splits, seen, matching, vocab.lang)
+    return CorpusStats(splits, seen, matching, vocab.lang, suspicions)
 
 
 def word_attrs(names: Iterable[str], vocab: Vocab) -> dict[str, int]:
@@ -166,6 +174,7 @@ class _Tally:
     """How often each length, label and word occurs in the docs of a split, as they pass by."""
 
     vocab: Vocab
+    suspect: Suspect = field(default_factory=Suspect)
     doc_lens: Counter[int] = field(default_factory=Counter)
     ent_lens: Counter[int] = field(default_factory=Counter)
     labels: Counter[str] = field(default_factory=Counter)
@@ -186,6 +195,7 @@ class _Tally:
             self.labels.update(ent.label_ for ent in ents)
             self.words.update(count_symbols([doc], {"ORTH": ORTH})["ORTH"])
             self.missing += int((doc.to_array(ENT_IOB) == 0).sum())
+            self.suspect.watch(doc)
             yield doc
 
 
@@ -209,6 +219,7 @@ def _split_stats(tally: _Tally, attrs: Mapping[str, int]) -> SplitStats:
         unknown=_unknown(words, tally.words) if len(vocab.vectors) else None,
         attrs={name: len(count) for name, count in count_symbols([words], attrs).items()},
         missing=tally.missing,
+        cats=dict(sorted(tally.suspect.cats.items())),
     )
 
 

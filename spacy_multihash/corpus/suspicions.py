@@ -1,0 +1,125 @@
+"""What looks wrong with a corpus: traces of a failed conversion, and of a leaky split."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Optional
+
+import numpy
+from spacy.attrs import IS_SPACE, ORTH, SENT_START
+from spacy.tokens import Doc
+
+from .conll import DOCSTART
+
+# From these shares on, one label is on nearly everything.
+TOKEN_SHARE = 0.9
+LABEL_SHARE = 0.95
+
+
+@dataclass(frozen=True)
+class Dominant:
+    """A label that is on nearly everything.
+
+    label (str): The label.
+    of (str): "tokens" if entities of the label cover nearly all tokens, "entities" if nearly all
+        entities have it although there are others, or "texts" if nearly all texts have it.
+    share (float): The share of tokens, entities or texts, 0 to 1.
+    """
+
+    label: str
+    of: str
+    share: float
+
+
+@dataclass(frozen=True)
+class Suspicions:
+    """What looks wrong with a split.
+
+    docstart (int): Tokens -DOCSTART-, which no text has.
+    empty_docs (int): Docs without tokens, or with nothing but whitespace.
+    whitespace_entities (int): Entities that begin or end with whitespace, which spaCy cannot learn.
+    dominant (Optional[Dominant]): A label that is on nearly everything.
+    sentences (int): Sentences. A doc without marks of sentences is one.
+    in_train (Optional[int]): Those of them that stand in the training corpus, word for word. None
+        for the training corpus itself.
+    """
+
+    docstart: int
+    empty_docs: int
+    whitespace_entities: int
+    dominant: Optional[Dominant]
+    sentences: int
+    in_train: Optional[int]
+
+
+@dataclass
+class Suspect:
+    """What is counted while the docs of a split pass by.
+
+    train (Optional[Suspect]): What was counted of the training corpus; None for that itself.
+    """
+
+    train: Optional["Suspect"] = None
+    docstart: int = 0
+    empty_docs: int = 0
+    whitespace_entities: int = 0
+    tokens: int = 0
+    texts: int = 0
+    sentences: int = 0
+    in_train: int = 0
+    entities: Counter[str] = field(default_factory=Counter)
+    entity_tokens: Counter[str] = field(default_factory=Counter)
+    cats: Counter[str] = field(default_factory=Counter)
+    known: set[int] = field(default_factory=set)
+
+    def watch(self, doc: Doc) -> None:
+        """Count a doc."""
+        words, spaces, marks = doc.to_array([ORTH, IS_SPACE, SENT_START]).T  # (N,) each
+        self.docstart += int((words == doc.vocab.strings[DOCSTART]).sum())
+        self.tokens += len(words)
+        for ent in doc.ents:
+            self.entities[ent.label_] += 1
+            self.entity_tokens[ent.label_] += len(ent)
+            self.whitespace_entities += bool(spaces[ent.start] or spaces[ent.end - 1])
+        if doc.cats:
+            self.texts += 1
+            self.cats.update(label for label, share in doc.cats.items() if share >= 0.5)
+        self.empty_docs += bool(spaces.all())
+        starts = numpy.flatnonzero(marks[1:] == 1) + 1
+        for ids, are_spaces in zip(
+            numpy.split(words, starts), numpy.split(spaces, starts), strict=True
+        ):
+            ids = ids[are_spaces == 0]
+            if len(ids):
+                self._watch_sentence(hash(ids.tobytes()))
+
+    def _watch_sentence(self, key: int) -> None:
+        self.sentences += 1
+        if self.train is None:
+            self.known.add(key)
+        else:
+            self.in_train += key in self.train.known
+
+    def suspicions(self) -> Suspicions:
+        """Tell what looks wrong with the docs that were counted."""
+        return Suspicions(
+            docstart=self.docstart,
+            empty_docs=self.empty_docs,
+            whitespace_entities=self.whitespace_entities,
+            dominant=self._dominant(),
+            sentences=self.sentences,
+            in_train=None if self.train is None else self.in_train,
+        )
+
+    def _dominant(self) -> Optional[Dominant]:
+        found = _most(self.entity_tokens, self.tokens, "tokens", TOKEN_SHARE)
+        if found is None and len(self.entities) > 1:
+            found = _most(self.entities, self.entities.total(), "entities", LABEL_SHARE)
+        return found or _most(self.cats, self.texts, "texts", LABEL_SHARE)
+
+
+def _most(counts: Mapping[str, int], whole: int, of: str, least: float) -> Optional[Dominant]:
+    label = max(counts, key=lambda label: counts[label], default=None)
+    if label is None or counts[label] < least * whole:
+        return None
+    return Dominant(label, of, counts[label] / whole)
