@@ -6,6 +6,7 @@ from .convert import convert_cli
 from .corpus_stats import corpus_stats_cli
 from .evaluate import evaluate_cli
 from .importance import importance_cli
+from .init_config import init_config_cli
 from .init_tables import init_tables_cli
 from .inspect_rows import inspect_rows_cli
 
@@ -15,6 +16,7 @@ multihash_cli.command("convert")(convert_cli)
 multihash_cli.command("corpus-stats")(corpus_stats_cli)
 multihash_cli.command("evaluate")(evaluate_cli)
 multihash_cli.command("importance")(importance_cli)
+multihash_cli.command("init-config")(init_config_cli)
 multihash_cli.command(
     "init-tables",
     # Overrides of the config, such as --training.seed 1, are further arguments.

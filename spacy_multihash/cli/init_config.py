@@ -1,0 +1,112 @@
+"""`python -m spacy multihash init-config`: a complete config, ready to train."""
+
+from enum import Enum
+from pathlib import Path
+from shlex import quote
+from typing import Any, Optional
+
+import typer
+from spacy.util import load_config, load_model_from_config
+from thinc.api import Config
+from wasabi import msg
+
+from ..common.files import write_bytes
+
+TEMPLATES = Path(__file__).parent / "templates"
+STDOUT = Path("-")
+
+
+class Pipeline(str, Enum):
+    """The pipelines that there are configs for."""
+
+    ner = "ner"
+    tagger = "tagger"
+    textcat = "textcat"
+    textcat_multilabel = "textcat_multilabel"
+
+
+# The section of each pipeline's embedding, where vectors are switched on.
+_EMBED = {
+    Pipeline.ner: "components.tok2vec.model.embed",
+    Pipeline.tagger: "components.tagger_ner.model.tok2vec.embed",
+    Pipeline.textcat: "components.textcat.model.tok2vec.embed",
+    Pipeline.textcat_multilabel: "components.textcat.model.tok2vec.embed",
+}
+
+
+def init_config_cli(
+    pipeline: Pipeline = typer.Argument(
+        ...,
+        help="ner: entities. tagger: entities by tagger_ner, faster and with probabilities. "
+        "textcat: one label for each text. textcat_multilabel: any number of labels",
+    ),
+    output: Path = typer.Argument(
+        ..., help="Config to write, or - for standard output", allow_dash=True, dir_okay=False
+    ),
+    lang: str = typer.Option(..., "--lang", "-l", help="Language, such as en, or xx for any"),
+    vectors: Optional[str] = typer.Option(
+        None, help="Static vectors to use: a package's name, or the path of a pipeline"
+    ),
+    force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT if it is there"),
+) -> None:
+    """Write a complete config with our layers and recommended settings.
+
+    Train with it as it is: the paths of the corpora are given to spacy train. With --vectors, the
+    classifiers of texts are another model, since hash embeddings of n-grams use no vectors.
+
+    DOCS: docs/your-data.md of spacy-multihash
+    """
+    try:
+        config = init_config(pipeline.value, lang, vectors=vectors)
+        text = f"{_header(pipeline.value, lang, vectors)}{config.to_str(interpolate=False)}\n"
+        if output == STDOUT:
+            typer.echo(text, nl=False)
+            return
+        if output.exists() and not force:
+            raise ValueError(f"{output} is there. Give another OUTPUT, or --force to replace it.")
+        write_bytes(output, text.encode("utf8"))
+    except (ImportError, OSError, ValueError) as error:
+        msg.fail("Cannot make the config", str(error), exits=1)
+    msg.good(f"Wrote {output}")
+    msg.text(
+        f"Train with: python -m spacy train {output} --output training --paths.train train.spacy "
+        "--paths.dev dev.spacy"
+    )
+
+
+def init_config(pipeline: str, lang: str, *, vectors: Optional[str] = None) -> Config:
+    """Make a complete config with our layers and recommended settings.
+
+    pipeline (str): "ner", "tagger", "textcat" or "textcat_multilabel".
+    lang (str): The language.
+    vectors (Optional[str]): Static vectors to use: a package's name, or the path of a pipeline.
+        They are not loaded.
+
+    Raises ValueError for another pipeline, and ImportError for an unknown language.
+    """
+    names = [kind.value for kind in Pipeline]
+    if pipeline not in names:
+        raise ValueError(f"Expected a pipeline of {', '.join(names)}, was: {pipeline!r}.")
+    kind = Pipeline(pipeline)
+    template = "textcat" if kind == Pipeline.textcat_multilabel else kind.value
+    if vectors is not None and template == "textcat":
+        template = "textcat_vectors"
+    config = load_config(TEMPLATES / f"{template}.cfg", interpolate=False)
+    config["nlp"]["lang"] = lang
+    if kind == Pipeline.textcat_multilabel:
+        config["components"]["textcat"]["factory"] = kind.value
+        config["components"]["textcat"]["model"]["exclusive_classes"] = False
+    # As spacy init fill-config does.
+    config = load_model_from_config(config, auto_fill=True).config
+    if vectors is not None:
+        config["paths"]["vectors"] = vectors
+        section: Any = config
+        for name in _EMBED[kind].split("."):
+            section = section[name]
+        section["include_static_vectors"] = True
+    return config
+
+
+def _header(pipeline: str, lang: str, vectors: Optional[str]) -> str:
+    option = "" if vectors is None else f" --vectors {quote(vectors)}"
+    return f"# Made by: python -m spacy multihash init-config {pipeline} --lang {lang}{option}\n\n"
