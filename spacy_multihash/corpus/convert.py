@@ -1,5 +1,6 @@
 """Files in common formats as docs with entities or labels."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -168,13 +169,15 @@ def guess_format(path: Path, csv_layout: CsvLayout, layout: Layout) -> Format:
     for _, line in read_lines(path):
         if not line.strip() or line.startswith("# "):
             continue
-        if line.lstrip().startswith(("{", "[")):
+        if re.match(r'\s*\{\s*"', line):
             return "jsonl"
         if csv_layout.find_delimiter(line):
             return "csv"
         fields = layout.split(line)
         if fields[0] == DOCSTART or any(map(layout.is_tag, fields[1:])):
             return "conll"
+        if line.lstrip().startswith("["):
+            return "jsonl"  # an array, of which an error says more
         break
     raise ValueError(
         f"Cannot tell the format of {path}: expected a suffix such as .conll, .jsonl or .csv, or a "
