@@ -14,6 +14,7 @@ from spacy_multihash.cli.convert import convert
 from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.corpus.read import read_docs
 from tests.helpers.cli import said
+from tests.helpers.paths import ROOT
 
 CONLL = "-DOCSTART- -X- O\n\nEU NNP I-ORG\nrejects VBZ O\n\nAnna NNP I-PER\nPaz NNP I-PER\n"
 JSONL = (
@@ -163,3 +164,22 @@ def test_nothing_is_left_where_writing_fails(
     with pytest.raises(OSError, match="disk full"):
         convert(path, tmp_path / "out", shares=[0.5, 0.5])
     assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("language", "suffix", "counts"),
+    [
+        ("conll", "conll", "documents 1 tokens 9 entities 3 LOC 1 PER 2"),
+        ("json", "jsonl", "documents 3 tokens 12 entities 3 LOC 1 PER 2"),
+        ("csv", "csv", "documents 2 tokens 8 texts 2 money 1 sport 1"),
+    ],
+)
+def test_examples_of_the_docs_are_converted(
+    tmp_path: Path, language: str, suffix: str, counts: str
+) -> None:
+    page = (ROOT / "docs" / "your-data.md").read_text("utf8")
+    (example,) = re.findall(rf"```{language}\n(.*?)```", page, re.S)
+    path = write(tmp_path, example, f"my.{suffix}")
+    result = invoke(path, tmp_path / "my.spacy", "--lang", "en", "--strict")
+    assert result.exit_code == 0, result.output
+    assert counts in said(result)
