@@ -283,7 +283,7 @@ def test_inspecting_skips_tables_of_other_orders(tmp_path: Path) -> None:
 
 def test_a_corpus_without_ngrams_of_an_order_is_an_error() -> None:
     nlp = textcat_pipeline({**TEXTCAT, "ngram_orders": [4]})
-    with pytest.raises(ValueError, match=r"or none that make a symbol of LOWER\[4\]\. Give a corpus"):
+    with pytest.raises(ValueError, match=r"or none that make a symbol of LOWER\[4\]\. Give a"):
         symbols_of([nlp.make_doc("three words only")], find_tables(nlp))
 
 
