@@ -92,8 +92,8 @@ def find_files(assets: Path) -> Files:
             return files
     raise FileNotFoundError(
         f"Expected {JSON_FILES}, or {CSV_FILES}, in {assets}. Both pairs lack a file. Download "
-        f"{CSV_FILES} with: python -m spacy project assets, or try generated texts: python -m "
-        "spacy project run make-topics"
+        f"{CSV_FILES} with: python -m spacy project assets --extra, or try generated texts: "
+        "python -m spacy project run make-topics"
     )
 
 

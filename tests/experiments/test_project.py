@@ -177,4 +177,7 @@ def test_assets_have_checksums_and_lie_where_conversion_looks(project: Any) -> N
     assert sorted(dests) == sorted(wanted)
     for asset in project["assets"]:
         assert re.fullmatch("[0-9a-f]{32}", asset["checksum"])
+        assert re.search("/[0-9a-f]{40}/", asset["url"])  # a commit: a branch may change
+        # Corpora of texts are not what the report is about; other files may stand in for them.
+        assert asset.get("extra", False) == asset["dest"].startswith("assets/textcat/")
         assert asset["url"].endswith(asset["dest"].rsplit("/", 1)[1])
