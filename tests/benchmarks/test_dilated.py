@@ -37,7 +37,7 @@ from benchmarks.dilated.measure import Record
 from benchmarks.dilated.table import table_rows
 from benchmarks.dilated.training import make_training_work
 from spacy_multihash import build_maxout_window_encoder_v1, effective_input_width
-from tests.helpers.plots import is_png, needs_matplotlib
+from tests.helpers.figures import is_png, needs_matplotlib
 
 
 @pytest.fixture(autouse=True)

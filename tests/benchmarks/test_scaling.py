@@ -14,7 +14,7 @@ from benchmarks.scaling.cases import MILLION, PREDICT, QUICK, TRAIN
 from benchmarks.scaling.measure import Record
 from benchmarks.scaling.memory import count_bytes
 from benchmarks.scaling.summary import summarise
-from tests.helpers.plots import is_png, needs_matplotlib
+from tests.helpers.figures import is_png, needs_matplotlib
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from benchmarks.speed.measure import Record
 from benchmarks.speed.pipelines import accelerate
 from benchmarks.speed.table import table_rows
 from benchmarks.speed.targets import find_target
-from tests.helpers.plots import is_png, needs_matplotlib
+from tests.helpers.figures import is_png, needs_matplotlib
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from spacy.tokens import Doc, DocBin
 
 from benchmarks import textcat
 from benchmarks.common.text import read_text, take_batches, take_docs
-from tests.helpers.plots import is_png
+from tests.helpers.figures import is_png
 
 
 @pytest.fixture

@@ -1,11 +1,18 @@
-"""Figures as they are saved, and what is drawn on them."""
+"""Figures as they are saved, and what is drawn on them, where matplotlib is installed."""
 
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+
+needs_matplotlib = pytest.mark.skipif(
+    find_spec("matplotlib") is None,
+    reason="matplotlib is not installed: pip install 'spacy-multihash[plots]'",
+)
 
 
 class Point(NamedTuple):
@@ -23,6 +30,10 @@ class Bar(NamedTuple):
     place: float
     length: float
     color: str
+
+
+def is_png(path: Path) -> bool:
+    return path.read_bytes().startswith(b"\x89PNG\r\n")
 
 
 @contextmanager
