@@ -25,6 +25,7 @@ from benchmarks.dilated.cases import (
     MAXOUT,
     NER,
     PAIRS,
+    PARTS,
     QUICK,
     SPACY_MAXOUT,
     TRAINING,
@@ -34,10 +35,12 @@ from benchmarks.dilated.cases import (
 from benchmarks.dilated.decoding import make_decoding_work, train_decoders
 from benchmarks.dilated.labels import split_labels
 from benchmarks.dilated.measure import Record
+from benchmarks.dilated.plot import COLORS, draw
 from benchmarks.dilated.table import table_rows
+from benchmarks.dilated.targets import find_target
 from benchmarks.dilated.training import make_training_work
 from spacy_multihash import build_maxout_window_encoder_v1, effective_input_width
-from tests.helpers.figures import is_png, needs_matplotlib
+from tests.helpers.figures import check_ratio_bars, is_png, needs_matplotlib, saved_figures
 
 
 @pytest.fixture(autouse=True)
@@ -247,8 +250,26 @@ def test_table_says_which_targets_are_met() -> None:
 
 
 @needs_matplotlib
-def test_results_are_drawn(results: Path) -> None:
+def test_results_are_drawn(results: Path, tmp_path: Path) -> None:
     assert is_png(results.with_suffix(".png"))
+    records = records_of(results)
+    records.append(make_record(DECODING, 18, GREEDY, 5.1))
+    with saved_figures() as figures:
+        draw(tmp_path / "x.png", {str(i): r for i, r in enumerate(records)}, "title")
+    (figure,) = figures
+    assert figure.get_suptitle() == "title"
+    for ax, part in zip(figure.axes, PARTS, strict=True):
+        base = BASES[part]
+        bars = [
+            (f"{r['what']},\n{r['text']}", arm, values, find_target(r, arm))
+            for r in records
+            for arm, values in r["ratio"].items()
+            if r["part"] == part and arm != base
+        ]
+        expected = (part, f"time of {base} / of the arm (above 1: faster)")
+        assert (ax.get_title(), ax.get_xlabel()) == expected
+        check_ratio_bars(ax, bars, COLORS)
+    assert find_target(records[-1], GREEDY) == 5.0
 
 
 def test_measures_only_what_is_asked_for_and_missing(tmp_path: Path) -> None:

@@ -2,8 +2,11 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy
 import pytest
+from pytest import approx
 
 from benchmarks.common.layers import OURS, SPACY
 from benchmarks.common.paths import ROOT
@@ -13,8 +16,11 @@ from benchmarks.scaling import measure
 from benchmarks.scaling.cases import MILLION, PREDICT, QUICK, TRAIN
 from benchmarks.scaling.measure import Record
 from benchmarks.scaling.memory import count_bytes
+from benchmarks.scaling.plot import LABELS, draw
 from benchmarks.scaling.summary import summarise
-from tests.helpers.figures import is_png, needs_matplotlib
+from tests.helpers.figures import is_png, needs_matplotlib, saved_figures, ticks_of
+
+ARMS = (SPACY, OURS)
 
 
 @pytest.fixture(autouse=True)
@@ -63,26 +69,89 @@ def test_scaling_estimates_what_does_not_fit(
 
 @needs_matplotlib
 def test_scaling_draws(tmp_path: Path) -> None:
-    run_scaling(tmp_path / "scaling.json", "rows", "num_hashes")
+    with saved_figures() as figures:
+        data = run_scaling(tmp_path / "scaling.json", "rows", "num_hashes")
     assert is_png(tmp_path / "scaling.png")
+    (figure,) = figures
+    upper, lower = figure.axes[:2], figure.axes[2:]
+    assert (upper[0].get_ylabel(), lower[0].get_ylabel()) == (
+        "time (ms)",
+        "temporary memory (MB)",
+    )
+    for axis, above, below in zip(("rows", "num_hashes"), upper, lower, strict=True):
+        records = [r for r in data["results"].values() if r["axis"] == axis]
+        assert above.get_title() == below.get_xlabel() == LABELS[axis]
+        assert ticks_of(below.xaxis) == [f"{r['value']:,}" for r in records]
+        times, sizes = lines_of(above), lines_of(below)
+        weights = [(r["value"], r["model_bytes"][OURS] / 1e6) for r in records]
+        assert sizes.pop("weights of tok2vec, both") == [approx(each) for each in weights]
+        sizes.pop("estimated, does not fit", None)
+        names = [f"{what}/{arm}" for what in (*PREDICT, TRAIN) for arm in ARMS]
+        assert list(times) == list(sizes) == [name.replace("/", ", ") for name in names]
+        for name in names:
+            here = [r for r in records if name in r["times_ms"]]
+            medians = [(r["value"], numpy.median(r["times_ms"][name])) for r in here]
+            memory = [(r["value"], max(r["temporary_bytes"][name], 1) / 1e6) for r in here]
+            assert times[name.replace("/", ", ")] == [approx(each) for each in medians]
+            assert sizes[name.replace("/", ", ")] == [approx(each) for each in memory]
 
 
-def test_scaling_finds_the_exponent_of_growth() -> None:
-    records = {
+def lines_of(ax: Any) -> dict[str, list[tuple[float, float]]]:
+    """Return the points of each line by its label."""
+    return {
+        line.get_label(): list(zip(line.get_xdata(), line.get_ydata(), strict=True))
+        for line in ax.lines
+    }
+
+
+@needs_matplotlib
+def test_scaling_draws_exponents_and_what_does_not_fit(tmp_path: Path) -> None:
+    records = records_of_tokens()
+    names = [f"{what}/{arm}" for what in PREDICT for arm in ARMS]
+    sizes = {name: 1_000_000 * (1 + i) for i, name in enumerate(names)}
+    records["million"] = Record(
+        axis=MILLION,
+        value=10**6,
+        point={},
+        types=10**6,
+        times_ms={},
+        temporary_bytes={},
+        estimated_bytes=sizes,
+        model_bytes={},
+    )
+    for record in records.values():
+        record["model_bytes"] = {OURS: 4_000_000}
+    with saved_figures() as figures:
+        draw(tmp_path / "scaling.png", records, "title")
+    above, below = figures[0].axes
+    (note,) = (text.get_text() for text in above.texts)
+    assert note.endswith(f"tokens to the power of:\n{SPACY} 1.00, {OURS} 1.50")
+    crosses = [line for line in below.lines if line.get_marker() == "x"]
+    drawn = [(*line.get_xdata(), *line.get_ydata()) for line in crosses]
+    assert drawn == [*((10**6, 1 + i) for i in range(len(names))), ()]  # the legend's is the last
+
+
+def records_of_tokens() -> dict[str, Record]:
+    """Make records of docs of 1 to 100,000 tokens, whose times grow with a known exponent."""
+    names = {f"tok2vec-predict/{SPACY}": 1.0, f"tok2vec-predict/{OURS}": 1.5}
+    return {
         str(n): Record(
             axis="tokens",
             value=n,
             point={},
             types=n,
-            times_ms={f"tok2vec-predict/{OURS}": [float(n) ** 1.5]},
-            temporary_bytes={},
+            times_ms={name: [float(n) ** exponent] for name, exponent in names.items()},
+            temporary_bytes=dict.fromkeys(names, n),
             estimated_bytes={},
             model_bytes={},
         )
         for n in (1, 1000, 10_000, 100_000)
     }
-    exponents = summarise(records)["exponent"]
-    assert exponents == {f"tok2vec-predict/{OURS}": 1.5}
+
+
+def test_scaling_finds_the_exponent_of_growth() -> None:
+    exponents = summarise(records_of_tokens())["exponent"]
+    assert exponents == {f"tok2vec-predict/{SPACY}": 1.0, f"tok2vec-predict/{OURS}": 1.5}
 
 
 def test_temporary_bytes_are_beyond_the_result() -> None:

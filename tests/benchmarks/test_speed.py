@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import spacy
@@ -11,9 +12,10 @@ from benchmarks.speed import __main__ as command
 from benchmarks.speed.cases import LAYERS, LIMIT, PIPELINES
 from benchmarks.speed.measure import Record
 from benchmarks.speed.pipelines import accelerate
+from benchmarks.speed.plot import COLORS, draw
 from benchmarks.speed.table import table_rows
 from benchmarks.speed.targets import find_target
-from tests.helpers.figures import is_png, needs_matplotlib
+from tests.helpers.figures import check_ratio_bars, is_png, needs_matplotlib, saved_figures
 
 
 @pytest.fixture(autouse=True)
@@ -116,5 +118,42 @@ def test_speed_has_no_target_for_other_widths_and_long_docs() -> None:
 
 @needs_matplotlib
 def test_speed_draws(tmp_path: Path) -> None:
-    run_speed(tmp_path / "speed.json", "encoder-predict")
+    with saved_figures() as figures:
+        data = run_speed(tmp_path / "speed.json", "encoder-predict", "tok2vec-predict")
     assert is_png(tmp_path / "speed.png")
+    (figure,) = figures
+    check_speed(figure, list(data["results"].values()))
+
+
+def check_speed(figure: Any, records: list[Record]) -> None:
+    panels: dict[str, list[Any]] = {}
+    shares: list[Any] = []
+    for r in records:
+        bar = (r["what"], r["threads"], r["ratio"], find_target(r, "ratio"))
+        panels.setdefault(f"width {r['width']}, {r['text']} docs", []).append(bar)
+        label = f"{r['what']}, {r['width']}, {r['text']}, {r['threads']}"
+        targets = {SPACY: None, OURS: find_target(r, "share")}
+        shares += [(label, arm, share, targets[arm]) for arm, share in r["share"].items()]
+    *axes, last = (ax for ax in figure.axes if ax.get_title())
+    for ax, (title, bars) in zip(axes, panels.items(), strict=True):
+        assert (ax.get_title(), ax.get_xlabel()) == (title, "spaCy's time / ours (above 1: faster)")
+        check_ratio_bars(ax, bars, COLORS)
+    assert last.get_title() == "share of the machine's limit"
+    assert last.get_xlabel() == "the bare matrix products' time / the layer's"
+    check_ratio_bars(last, shares, COLORS)
+
+
+@needs_matplotlib
+def test_speed_draws_targets(tmp_path: Path) -> None:
+    records = [
+        make_record("tok2vec-predict", ONE, 2.6),
+        make_record("tok2vec-predict", ALL, 2.6),
+        make_record("encoder-predict", ONE, 0.7),
+    ]
+    with saved_figures() as figures:
+        draw(tmp_path / "x.png", {str(i): r for i, r in enumerate(records)}, "title")
+    (figure,) = figures
+    assert figure.get_suptitle() == "title"
+    check_speed(figure, records)
+    assert [find_target(r, "ratio") for r in records] == [2.5, 4.0, None]
+    assert find_target(records[-1], "share") == 0.65

@@ -2,15 +2,17 @@ import json
 from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
 import spacy
+from pytest import approx
 from spacy.tokens import Doc, DocBin
 
 from benchmarks import textcat
 from benchmarks.common.text import read_text, take_batches, take_docs
-from tests.helpers.figures import is_png
+from tests.helpers.figures import is_png, legend_of, points_of, saved_figures, ticks_of
 
 
 @pytest.fixture
@@ -31,7 +33,8 @@ def topics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.usefixtures("topics")
 def test_textcat_times_all_models_in_training_and_prediction(tmp_path: Path) -> None:
     output = tmp_path / "textcat.json"
-    textcat.textcat_cli(True, 2, output, None, False)
+    with saved_figures() as figures:
+        textcat.textcat_cli(True, 2, output, None, False)
     first = output.read_text("utf8")
     data = json.loads(first)
     assert data["text"]["name"] == "tiny, dev" and data["settings"]["docs"] == 8
@@ -50,8 +53,24 @@ def test_textcat_times_all_models_in_training_and_prediction(tmp_path: Path) -> 
         assert record["parameters"]["hashing_trick"] == 1000 * 20 + 20 * 2 + 2
     if find_spec("matplotlib"):
         assert is_png(tmp_path / "textcat.png")
+        check_classifiers(figures[0], data["results"])
     textcat.textcat_cli(True, 2, output, None, False)
     assert output.read_text("utf8") == first
+
+
+def check_classifiers(figure: Any, records: dict[str, Any]) -> None:
+    (ax,) = figure.axes
+    assert (ax.get_title(), ax.get_xscale()) == ("Text classifiers", "log")
+    assert ax.get_xlabel() == "time / time of hash_embed (above 1: slower)"
+    assert ticks_of(ax.yaxis) == list(textcat.ARMS)
+    assert legend_of(figure) == list(records)
+    expected = [(arm, record["ratio"][arm]) for record in records.values() for arm in textcat.ARMS]
+    notes = [text.get_text() for text in ax.texts]
+    for (arm, values), (point,), note in zip(expected, points_of(ax), notes, strict=True):
+        low, median, high = (values[key] for key in ("low", "median", "high"))
+        assert textcat.ARMS[round(point.y)] == arm
+        assert (point.x, *point[2:]) == approx((median, low, high))
+        assert note == f"{median:.2f}"
 
 
 def test_textcat_trains_each_model_as_its_config_says(topics: Path) -> None:

@@ -1,13 +1,14 @@
 """Figures as they are saved, and what is drawn on them, where matplotlib is installed."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from pytest import approx
 
 needs_matplotlib = pytest.mark.skipif(
     find_spec("matplotlib") is None,
@@ -38,10 +39,13 @@ def is_png(path: Path) -> bool:
 
 @contextmanager
 def saved_figures() -> Iterator[list[Any]]:
-    """Collect the figures that are saved meanwhile, each once."""
+    """Collect the figures that are saved meanwhile, each once; none without matplotlib."""
+    figures: list[Any] = []
+    if not find_spec("matplotlib"):
+        yield figures
+        return
     from matplotlib.figure import Figure
 
-    figures: list[Any] = []
     savefig = Figure.savefig
 
     def save(figure: Figure, *args: Any, **settings: Any) -> None:
@@ -101,3 +105,29 @@ def legend_of(figure: Any) -> list[str]:
 
 def ticks_of(axis: Any) -> list[str]:
     return [label.get_text() for label in axis.get_ticklabels()]
+
+
+def check_ratio_bars(
+    ax: Any,
+    bars: Sequence[tuple[str, str, Mapping[str, float], float | None]],
+    colors: Mapping[str, str],
+) -> None:
+    """See that these bars are drawn: label, series, interval, and target if there is one."""
+    labels = ticks_of(ax.yaxis)
+    assert labels == list(dict.fromkeys(label for label, *_ in bars))
+    notes = [text.get_text() for text in ax.texts]
+    drawn = zip(bars, bars_of(ax, horizontal=True), points_of(ax), notes, strict=True)
+    targets = []
+    for (label, name, values, target), bar, (point,), note in drawn:
+        median = values["median"]
+        assert labels[round(bar.place)] == label
+        assert (bar.length, bar.color) == (approx(median), colors[name])
+        assert point == approx((median, bar.place, values["low"], values["high"]))
+        assert note == f"{median:.2f}"
+        targets += [] if target is None else [(target, bar.place)]
+    diamonds = [line for line in ax.lines if line.get_marker() == "D" and len(line.get_xdata())]
+    found = [(line.get_xdata()[0], line.get_ydata()[0]) for line in diamonds]
+    assert found == [approx(each) for each in targets]
+    series = list(dict.fromkeys(name for _, name, *_ in bars))
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names == series + ["our target"] * bool(targets)
