@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from thinc.api import Ops
 
-from spacy_multihash.ner.biluo import Constraints, Entities, tag_names
+from spacy_multihash.ner.biluo import MISSING, Constraints, Entities, tag_names
 from spacy_multihash.ner.tagger.marginals import entity_marginals, entity_products
-from tests.helpers.linear_chain import Batch, batches, probabilities, valid_sequences
+from tests.helpers.linear_chain import Batch, batches, log_total, probabilities, valid_sequences
 
 
 def all_entities(lengths: list[int], num_labels: int) -> Entities:
@@ -133,12 +133,25 @@ def test_entity_marginals_of_what_is_ruled_out_are_0() -> None:
 
 
 @pytest.mark.parametrize("scale", [2, 500])
-def test_entity_marginals_of_long_docs_are_probabilities(scale: int) -> None:
+def test_entity_marginals_of_long_docs_are_those_of_a_loop_over_tokens(scale: int) -> None:
     batch = Batch([5000, 3], 4, scale=scale)
-    entity = Entities(*numpy.array([[10], [4990], [1]]))
+    best = batch.scores[:5000, 13:].max(axis=1).argsort()[-3:].tolist()  # of U of each label
+    spans = [(10, 4990, 1), (10, 11, 2), (2500, 2502, 0)]
+    spans += [(token, token + 1, int(batch.scores[token, 13:].argmax())) for token in best]
+    entities = Entities(*numpy.array(sorted(spans)).T)
     constraints = Constraints(*numpy.zeros((3, 5003), dtype=bool))
-    marginals = entity_marginals(batch.scores, batch.lengths, None, entity, constraints)
-    assert 0 <= marginals[0] <= 1
+    marginals = entity_marginals(batch.scores, batch.lengths, None, entities, constraints)
+    scores, none = batch.scores[:5000], numpy.zeros((17, 17))
+    names = tag_names("WXYZ")
+    total = log_total(scores, none, numpy.full(5000, MISSING))
+    expected = []
+    for start, end, label in zip(*entities, strict=True):
+        known = numpy.full(5000, MISSING)
+        kinds = "U" if end == start + 1 else "B" + "I" * (end - start - 2) + "L"
+        known[start:end] = [names.index(f"{kind}-{'WXYZ'[label]}") for kind in kinds]
+        expected.append(numpy.exp(log_total(scores, none, known) - total))
+    assert max(expected) > 0.05
+    assert_allclose(marginals, expected, rtol=1e-5, atol=1e-9)
 
 
 def test_entity_marginals_are_at_most_1_where_sums_of_scores_are_rounded() -> None:
