@@ -11,7 +11,7 @@ from spacy.ml.models.tok2vec import MaxoutWindowEncoder, MultiHashEmbed
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import load_model_from_config
-from thinc.api import SGD, Adam, Model, NumpyOps, Ops, chain, noop
+from thinc.api import SGD, Adam, Model, NumpyOps, Ops, chain, fix_random_seed, noop
 
 from spacy_multihash.compute.matmul import ProductOps
 from spacy_multihash.convert.nodes import swap_nodes
@@ -268,10 +268,17 @@ def test_encoder_of_any_depth_is_replaced(depth: int, tmp_path: Path) -> None:
 
 
 def test_uninitialized_pipeline_is_accelerated() -> None:
-    nlp = make({"tagger": tagger(TOK2VEC)})
-    assert len(accelerate(nlp).replaced) == 2
-    nlp.initialize(lambda: gold(nlp))
-    assert train(nlp, 1)["tagger"] > 0
+    ours, theirs = (make({"tagger": tagger(TOK2VEC)}) for _ in range(2))
+    assert len(accelerate(ours).replaced) == 2
+    for nlp in (ours, theirs):
+        fix_random_seed(0)
+        nlp.initialize(lambda: gold(theirs))
+    docs = [theirs.make_doc(text) for text in TEXTS]
+    models = [nlp.get_pipe("tagger").model.get_ref("tok2vec") for nlp in (ours, theirs)]  # type: ignore[attr-defined]
+    for one, other in zip(*(model.predict(docs) for model in models), strict=True):
+        assert_allclose(one, other, atol=1e-5)
+    first = train(ours, 1)["tagger"]
+    assert train(ours, 40)["tagger"] < first
 
 
 def test_layer_that_is_a_whole_model_is_replaced(tmp_path: Path) -> None:

@@ -28,7 +28,9 @@ from spacy_multihash import (
     set_tables,
     spacy_seeds,
 )
+from spacy_multihash.compute.hashing import group_seeds
 from tests.helpers.gradients import check_param_gradients
+from tests.helpers.rows import reference_rows
 
 ATTRS = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
 ROWS = [500, 100, 100, 50]
@@ -112,7 +114,15 @@ def test_number_of_hashes_may_differ_between_attributes(docs: list[Doc]) -> None
     model.initialize(X=docs)
     hashes = [node.attrs["num_hashes"].value for node in nodes(model, "hash_rows")]
     assert hashes == [1, 2, 6, 16]
-    assert [len(vectors) for vectors in model.predict(docs)] == [len(doc) for doc in docs]
+    ids = docs[0].to_array(ATTRS)
+    (embed,) = nodes(model, "multi_embed")
+    expected = [
+        to_numpy(table.get_param("E"))[reference_rows(column, nV, k, group_seeds(seed, k))].sum(1)
+        for table, column, nV, k, seed in zip(
+            nodes(model, "table_embed"), ids.T.tolist(), ROWS, hashes, default_seeds(4), strict=True
+        )
+    ]
+    assert_allclose(embed.predict(ids), numpy.hstack(expected), atol=1e-6)
 
 
 def test_attributes_are_taken_by_name_and_by_id(docs: list[Doc]) -> None:

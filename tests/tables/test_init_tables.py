@@ -242,7 +242,10 @@ def test_initializing_again_makes_tables_anew(corpus: Path) -> None:
     write_corpus(corpus, make_docs()[3:])
     nlp.initialize()
     assert set(symbols(nlp)) == {"they", "like", "rain", "."}
-    assert vectors(nlp).shape == (4, 16)
+    tables = [node.get_dim("nV") for node in embed_of(nlp).walk() if node.name == "table_embed"]
+    assert tables == [5, 4]  # with row 0; the shapes are Xxxx, xxxx and "."
+    anna, met, rain, dot = vectors(nlp).round(4).tolist()
+    assert anna != rain != dot and met != rain
 
 
 def test_several_components_are_given_their_tables_by_one_count(corpus: Path) -> None:

@@ -27,6 +27,7 @@ from spacy_multihash.cli.evaluate import evaluate
 from spacy_multihash.cli.inspect_rows import inspect_rows
 from spacy_multihash.convert.pipeline import accelerate
 from spacy_multihash.corpus.entities import Matching
+from spacy_multihash.embed.find import find_weighted, rows_of
 from spacy_multihash.inspection.importance import Ranking, symbol_importance
 from spacy_multihash.ner.biluo import tag_names
 from tests.helpers.corpora import CALLBACK, LOOKUP, make_docs, write_corpus
@@ -667,7 +668,14 @@ def test_rows_and_importance_of_its_embedding_are_inspected(corpus: Path, tmp_pa
     docs = [nlp.make_doc(text) for text in TEXTS]
     (norm, shape) = symbol_importance(nlp, lambda: docs, ranking, component="tagger_ner")
     assert (norm.attr, shape.attr) == ("NORM", "SHAPE")
-    assert len(norm.largest) == 3
+    (embedding, _) = find_weighted(nlp)
+    assert embedding.importance is not None
+    P = embedding.importance.weights.get_param("E")
+    ids = numpy.unique(numpy.concatenate([doc.to_array("NORM") for doc in docs]))
+    values = abs(P[rows_of(embedding.importance.layer, ids)[:, 0]]).mean(axis=1)
+    expected = sorted(zip(-values, (nlp.vocab.strings[id_] for id_ in ids), strict=True))[:3]
+    assert [symbol.text for symbol in norm.largest] == [text for _, text in expected]
+    assert_allclose([symbol.importance for symbol in norm.largest], [-v for v, _ in expected])
 
 
 def test_layers_of_spacy_are_accelerated_inside_of_it(tmp_path: Path) -> None:
