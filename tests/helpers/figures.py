@@ -81,7 +81,7 @@ def points_of(ax: Any, marker: str | None = None) -> list[list[Point]]:
         if line is None or marker not in (None, line.get_marker()):
             continue
         along = 0 if container.has_xerr else 1
-        ends = [path.vertices[:, along] for lines in error_lines for path in lines.get_paths()]
+        ends = [path.vertices[:, along] for each in error_lines for path in each.get_paths()]
         places = list(zip(line.get_xdata(), line.get_ydata(), strict=True))
         ends = ends or [(math.nan, math.nan)] * len(places)
         lines.append(
