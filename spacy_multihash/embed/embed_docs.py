@@ -8,7 +8,6 @@ from spacy.ml.featureextractor import FeatureExtractor
 from spacy.ml.staticvectors import StaticVectors
 from spacy.tokens import Doc
 from thinc.api import (
-    Dropout,
     Model,
     chain,
     concatenate,
@@ -24,6 +23,7 @@ from ..common.types import AttrLayer, DocLike, DocsLayer
 from ..compute.maxout_norm import MaxoutNorm
 from .attributes import attr_id
 from .multi_embed import multi_embed
+from .ragged_dropout import ragged_dropout
 from .static_vectors import require_vectors
 from .with_token_types import with_token_types
 
@@ -75,7 +75,7 @@ def embed_docs(
             attrs=attrs,
             vector_attr=ORTH if include_static_vectors else None,
         ),
-        Dropout(dropout),
+        ragged_dropout(dropout),
         ragged2list(),
     )
     model.name = name

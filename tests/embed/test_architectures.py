@@ -13,8 +13,10 @@ from thinc.api import (
     Model,
     NumpyOps,
     Ops,
+    chain,
     fix_random_seed,
     set_current_ops,
+    set_dropout_rate,
     to_numpy,
 )
 from thinc.config import ConfigValidationError
@@ -29,6 +31,7 @@ from spacy_multihash import (
     spacy_seeds,
 )
 from spacy_multihash.compute.hashing import group_seeds
+from spacy_multihash.layers import MaxoutWindowEncoder
 from tests.helpers.gradients import check_param_gradients
 from tests.helpers.rows import reference_rows
 
@@ -298,3 +301,26 @@ def test_bad_settings_are_refused_when_building(message: str, settings: dict[str
 def test_bad_unk_dropout_is_refused_when_building(unk_dropout: Any) -> None:
     with pytest.raises(ValueError, match="of NORM: unk_dropout must be a share, .*, was: "):
         build_multi_embed_v1(8, ["NORM"], False, unk_dropout)
+
+
+@pytest.mark.parametrize("texts", [[""], ["", ""], []])
+def test_docs_without_tokens_can_be_trained_with_dropout(texts: list[str]) -> None:
+    model = chain(build(width=8), MaxoutWindowEncoder(8, window_size=1, nP=2, depth=1))
+    nlp = spacy.blank("en")
+    model.initialize(X=[nlp.make_doc("Anna met Bob")])
+    set_dropout_rate(model, 0.2)
+    vectors, backprop = model.begin_update([nlp.make_doc(text) for text in texts])
+    assert [each.shape for each in vectors] == [(0, 8)] * len(texts)
+    assert backprop(vectors) == []
+
+
+def test_dropout_of_docs_with_tokens_is_that_of_thinc(docs: list[Doc]) -> None:
+    model = build().initialize(X=docs)
+    expected = model.predict(docs)
+    set_dropout_rate(model, 0.5)
+    vectors, _ = model.begin_update(docs)
+    dropped = numpy.concatenate(vectors) == 0
+    assert 0.3 < dropped.mean() < 0.7
+    assert_allclose(
+        numpy.concatenate(vectors)[~dropped], 2 * numpy.concatenate(expected)[~dropped], rtol=1e-5
+    )
