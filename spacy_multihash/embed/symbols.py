@@ -48,8 +48,9 @@ class Symbols:
 
         Raises ValueError for a symbol that occurs twice.
         """
+        symbols = symbols.astype("uint64")
         order = numpy.argsort(symbols)
-        keys = symbols[order].astype("uint64")
+        keys = symbols[order]
         if (keys[1:] == keys[:-1]).any():
             twice = int(keys[1:][keys[1:] == keys[:-1]][0])
             raise ValueError(f"A table of symbols must hold each id once, holds {twice} twice.")
@@ -71,7 +72,11 @@ class Symbols:
         return copies[ops.device_id]
 
     def find(self, ops: Ops, ids: Ints1d) -> Ints1d:
-        """Find the rows (N,) int32 of ids (N,) uint64 by binary search: 0 for an unknown id."""
+        """Find the rows (N,) int32 of ids (N,) uint64 by binary search: 0 for an unknown id.
+
+        Other integers are taken as uint64: numpy would compare them with the keys as floats.
+        """
+        ids = ops.as_contig(ids, dtype="uint64")
         if not on_cpu(ops):
             return self._search(ops, ids)
         # Sorted ids are found in the same part of a large table, which then stays in the caches.

@@ -106,3 +106,18 @@ def test_another_table_cannot_be_loaded_over_one(other: list[int]) -> None:
     with pytest.raises(ValueError, match=r"of NORM: it holds a table of 2 symbols .* trained with"):
         model.from_bytes(make(other).to_bytes())
     assert rows_of(model, [9, 4]) == [[1], [2]]
+
+
+@pytest.mark.parametrize("dtype", ["uint64", "int64"])
+def test_large_ids_are_told_apart(dtype: str, ops: Ops) -> None:
+    # As floats, the first two would be one number
+    symbols = numpy.array([2**53, 2**53 + 1, 2**53 + 2], dtype=dtype)
+    model = make(symbols[:2].tolist())
+    assert to_numpy(model.predict(ops.asarray(symbols))).tolist() == [[1], [2], [0]]
+
+
+def test_symbols_of_a_signed_type_are_ordered_as_unsigned() -> None:
+    symbols = numpy.array([-1, 5, 3], dtype="int64")
+    table = Symbols.from_ordered(symbols)
+    assert table.keys.tolist() == [3, 5, 2**64 - 1]
+    assert table.rows.tolist() == [3, 2, 1]
