@@ -17,7 +17,8 @@ def soft_vote(*members: Classifier) -> Classifier:
 
     This is the ensemble of Svenstrup et al. 2017, section 5.5. The gradient that spaCy computes is
     d = mean - truth. A member with the probabilities p gets p - mean + d = p - truth. Where d is
-    exactly 0, all members get 0: the truth is missing there, or all members are exactly right.
+    exactly 0, all members get 0: there the truth is missing. A soft label may be equal to the mean.
+    To tell the two apart, training gives the next larger float32 in the place of each mean.
 
     docs -> probabilities (B, nO) float32.
 
@@ -36,7 +37,10 @@ def forward(model: Classifier, docs: list[DocLike], is_train: bool) -> tuple[Flo
     _check_votes(model, votes)
     if is_train:
         _check_probabilities(model, votes)
-    mean = model.ops.xp.mean(model.ops.xp.stack(votes), axis=0)
+    xp = model.ops.xp
+    mean = xp.mean(xp.stack(votes), axis=0)
+    if is_train:
+        mean = xp.nextafter(mean, xp.full_like(mean, 2))
     mean_info = ArrayInfo.from_array(mean)
 
     def backprop(d_mean: Floats2d) -> list[DocLike]:

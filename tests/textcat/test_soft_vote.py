@@ -86,3 +86,29 @@ def test_gradient_that_is_passed_in_is_not_written_to(ops: Ops, members: list[Me
     d_mean = ops.asarray(TRUTH)
     backprop(d_mean)
     assert_array_equal(to_numpy(d_mean), TRUTH)
+
+
+def test_where_the_mean_equals_a_soft_label_members_are_told_their_own_errors(ops: Ops) -> None:
+    votes = numpy.array([[[0.25, 0.75]], [[0.75, 0.25]]], dtype="f")
+    truth = numpy.array([[0.5, 0.5]], dtype="f")
+    members = [Member(ops, vote) for vote in votes]
+    mean, backprop = vote_of(members).begin_update([])
+    backprop(mean - ops.asarray(truth))
+    for member, vote in zip(members, votes, strict=True):
+        assert_allclose(member.d_vote, vote - truth, atol=1e-6)
+
+
+def test_prediction_is_the_mean_itself(ops: Ops) -> None:
+    members = [Member(ops, numpy.array([[vote]], dtype="f")) for vote in (0.25, 0.75)]
+    assert to_numpy(vote_of(members).predict([])).tolist() == [[0.5]]
+
+
+@pytest.mark.parametrize("vote", [0.0, 1.0])
+def test_where_all_agree_with_the_truth_nobody_is_told_anything(vote: float, ops: Ops) -> None:
+    votes = numpy.array([[[vote]], [[vote]]], dtype="f")
+    members = [Member(ops, each) for each in votes]
+    mean, backprop = vote_of(members).begin_update([])
+    assert mean.dtype == "float32"
+    backprop(mean - ops.asarray(votes[0]))
+    for member in members:
+        assert_allclose(member.d_vote, [[0]], atol=1e-6)
