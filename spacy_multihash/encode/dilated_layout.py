@@ -95,11 +95,9 @@ def _lay_out(sizes: tuple[Sizes, ...], field: Field) -> DilatedLayout:
     shift = 1 + numpy.cumsum(high - low) - high
     lengths = stops - starts
     token = numpy.arange(lengths.sum()) - numpy.repeat(numpy.cumsum(lengths) - stops, lengths)
-    return DilatedLayout(
-        list(zip(low.tolist(), high.tolist(), strict=True)),
-        reads,
-        token + numpy.repeat(shift, lengths),
-    )
+    kept = token + numpy.repeat(shift, lengths)
+    kept.flags.writeable = False  # as that of `reads`: the layout may be kept
+    return DilatedLayout(list(zip(low.tolist(), high.tolist(), strict=True)), reads, kept)
 
 
 _lay_out_again = lru_cache(maxsize=256)(_lay_out)

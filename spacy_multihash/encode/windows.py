@@ -114,4 +114,5 @@ def _windows(
     )
     beyond = (reads[rows] < first[:, None]) | (reads[rows] > last[:, None])
     reads[rows] = numpy.where(beyond, 0, reads[rows])
+    reads.flags.writeable = False  # layouts of short docs are kept, for all encoders
     return reads

@@ -5,9 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from thinc.api import NumpyOps
 
 from spacy_multihash.compute import buffers
 from spacy_multihash.compute.buffers import take_rows
+from spacy_multihash.encode.dilated_layout import Field, lay_out_dilated
 from spacy_multihash.encode.segments import Chunk, Segment, add_rows, read_rows, split_docs
 from spacy_multihash.encode.windows import lay_out
 
@@ -125,3 +127,13 @@ def test_a_row_stands_at_most_once_in_each_column(
             for column in rows.T:
                 read = column[column > 0]
                 assert len(read) == len(set(read.tolist()))
+
+
+def test_layouts_that_are_kept_cannot_be_written_to() -> None:
+    segment = Segment(0, 0, 5, 0, 5)
+    reads = lay_out([segment], 2, 1).reads
+    ops = NumpyOps()
+    dilated = lay_out_dilated(ops, Chunk([segment], 0, 5), Field((1, 2), 1, 1))
+    for array in [*reads, *dilated.reads, dilated.kept]:
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
