@@ -57,7 +57,7 @@ def MaxoutWindowEncoder(nO: int, *, window_size: int, nP: int, depth: int) -> En
         forward,
         init=init,
         layers=layers,
-        dims={"nO": nO},
+        dims={"nO": nO, "nI": nO},
         attrs={"window_size": Pinned(window_size), "dropout_rate": 0.0},
     )
 

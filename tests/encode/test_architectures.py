@@ -139,3 +139,8 @@ def test_iterated_dilated_encoders_share_no_dilations() -> None:
     model = build_iterated_dilated_encoder_v1(4)
     model.attrs["dilations"].value.append(9)
     assert build_iterated_dilated_encoder_v1(4).attrs["dilations"].value == [1, 2, 1]
+
+
+def test_encoder_of_windows_has_input_and_output_of_one_width() -> None:
+    model = build_maxout_window_encoder_v1(**WINDOWS)
+    assert (model.get_dim("nI"), model.get_dim("nO")) == (4, 4)
