@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Any, Callable, Optional, cast
 
+import numpy
 from thinc.api import Model, uniform_init
 from thinc.types import Floats2d, Ints2d
 from thinc.util import ArrayInfo
@@ -45,6 +46,7 @@ def forward(model: TableLayer, rows: Ints2d, is_train: bool) -> tuple[Floats2d, 
     E = table_of(model)
     if on_cpu(model.ops):  # thinc's CUDA kernel checks its indices itself
         check_rows(model, rows)
+    rows = _as_kernel_takes(model, rows)
     if len(rows):
         vectors = model.ops.gather_add(E, rows)  # (N, nO)
     else:
@@ -60,6 +62,13 @@ def forward(model: TableLayer, rows: Ints2d, is_train: bool) -> tuple[Floats2d, 
         return model.ops.alloc2i(*rows.shape)  # integers have no gradient
 
     return vectors, backprop
+
+
+def _as_kernel_takes(model: TableLayer, rows: Ints2d) -> Ints2d:
+    """Copy rows that thinc's gather_add refuses: not contiguous, not int32, or read-only."""
+    if on_cpu(model.ops):
+        return cast(Ints2d, numpy.require(cast(Array, rows), "int32", ["C", "W"]))
+    return model.ops.as_contig(rows, dtype="int32")
 
 
 def init(
@@ -103,10 +112,11 @@ def check_rows(model: Model, rows: Ints2d) -> None:
     nV = len(table_of(model))
     # As an unsigned number, a negative row is a large one, so that one pass finds both.
     if rows.size:
-        last = int(cast(Array, rows).view("uint32").max())
+        bits = 8 * rows.dtype.itemsize
+        last = int(cast(Array, rows).view(f"uint{bits}").max())
         if last >= nV:
             raise IndexError(
                 f"Layer '{model.name}' has {nV} rows (0 to {nV - 1}), but was asked for row "
-                f"{last if last < 2**31 else last - 2**32}. The layer before it maps to more rows "
+                f"{last if last < 2 ** (bits - 1) else last - 2**bits}. The layer before it maps to more rows "
                 "than the table has: build both with the same number of rows."
             )

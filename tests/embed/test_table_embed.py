@@ -1,3 +1,6 @@
+from collections.abc import Callable
+from typing import Any
+
 import numpy
 import pytest
 from hypothesis import given
@@ -114,3 +117,36 @@ def test_open_number_of_rows_is_restored_by_loading() -> None:
     loaded = TableEmbed(3).from_bytes(saved.to_bytes())
     rows = as_rows(saved.ops, [[0, 4]])
     assert_allclose(loaded.predict(rows), saved.predict(rows))
+
+
+def transposed(rows: numpy.ndarray) -> numpy.ndarray:
+    return numpy.asfortranarray(rows)
+
+
+def strided(rows: numpy.ndarray) -> numpy.ndarray:
+    return numpy.repeat(rows, 2, axis=0)[::2]
+
+
+def read_only(rows: numpy.ndarray) -> numpy.ndarray:
+    rows.flags.writeable = False
+    return rows
+
+
+@pytest.mark.parametrize("change", [transposed, strided, read_only])
+def test_rows_may_lie_in_memory_in_any_way(change: Callable[[numpy.ndarray], Any]) -> None:
+    model = make()
+    rows = numpy.array([[1, 2], [3, 3], [0, 4]], dtype="int32")
+    expected = model.predict(rows.copy())
+    assert_allclose(model.begin_update(change(rows))[0], expected)
+
+
+def test_rows_of_64_bits_are_taken() -> None:
+    model = make()
+    rows = numpy.array([[1, 2], [3, 3]], dtype="int32")
+    assert_allclose(model.predict(rows.astype("int64")), model.predict(rows))
+
+
+@pytest.mark.parametrize("row", [5, -1, 2**32])
+def test_row_of_64_bits_outside_of_the_table_is_refused(row: int) -> None:
+    with pytest.raises(IndexError, match=f"asked for row {row}"):
+        make().predict(numpy.array([[0, row]], dtype="int64"))
