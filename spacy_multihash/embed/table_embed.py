@@ -115,8 +115,9 @@ def check_rows(model: Model, rows: Ints2d) -> None:
         bits = 8 * rows.dtype.itemsize
         last = int(cast(Array, rows).view(f"uint{bits}").max())
         if last >= nV:
+            asked = last if last < 2 ** (bits - 1) else last - 2**bits
             raise IndexError(
                 f"Layer '{model.name}' has {nV} rows (0 to {nV - 1}), but was asked for row "
-                f"{last if last < 2 ** (bits - 1) else last - 2**bits}. The layer before it maps to more rows "
-                "than the table has: build both with the same number of rows."
+                f"{asked}. The layer before it maps to more rows than the table has: build both "
+                "with the same number of rows."
             )

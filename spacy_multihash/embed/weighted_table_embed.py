@@ -1,7 +1,7 @@
 """From weighted rows to vectors: the pool of component vectors of a hash embedding."""
 
 from functools import partial
-from typing import Callable, Literal
+from typing import Callable, Literal, Optional
 
 from thinc.api import Model, uniform_init
 from thinc.types import Floats2d, Ints2d
@@ -11,10 +11,20 @@ from ..common.pinned import Pinned
 from ..common.types import Array, WeightedRows, WeightedTableLayer
 from ..compute.buffers import take_rows
 from ..compute.chunks import row_chunks
-from .table_embed import check_rows, gradient_of, init, table_of
+from .table_embed import check_rows, gradient_of, table_of
 
 NAME = "weighted_table_embed"
 Aggregate = Literal["sum", "mean", "concatenate"]
+
+
+class WeightedTable(Model[WeightedRows, Floats2d]):
+    """A layer that takes the weights of version 0.1.0 too, which has saved its table's width."""
+
+    def set_dim(self, name: str, value: int, *, force: bool = False) -> None:
+        """Set a size. The width of the table stands for that of the vectors."""
+        if name == "nO" and value == table_width(self):
+            value = self.get_dim("nO")
+        super().set_dim(name, value, force=force)
 
 
 def WeightedTableEmbed(
@@ -35,7 +45,7 @@ def WeightedTableEmbed(
     rows (N, K) int32, weights (N, K) float32 -> vectors (N, nO) float32, or (N, K * nO) where they
     stand side by side.
 
-    nO (int): Width of the table, d in the paper.
+    nO (int): Width of the table, d in the paper. The layer's own `nO` is the width of the vectors.
     nV (int): Number of rows, B in the paper.
     num_hashes (int): Number of rows of a symbol, K.
     aggregate (str): "sum", "mean", or "concatenate".
@@ -43,11 +53,12 @@ def WeightedTableEmbed(
 
     Raises IndexError for a row that the table does not have.
     """
-    return Model(
+    width = nO * (num_hashes if aggregate == "concatenate" else 1)
+    return WeightedTable(
         NAME,
         forward,
         init=partial(init, initializer),
-        dims={"nO": nO, "nV": nV},
+        dims={"nO": width, "nV": nV},
         params={"E": None},
         attrs={"aggregate": Pinned(aggregate), "num_hashes": Pinned(num_hashes)},
     )
@@ -63,7 +74,7 @@ def forward(
     _check_shapes(model, rows, weights)
     columns = model.ops.as_contig(rows.T)  # (K, N)
     share = 1 / len(columns) if model.attrs["aggregate"].value == "mean" else 1.0
-    vectors = model.ops.alloc2f(len(rows), output_width(model))
+    vectors = model.ops.alloc2f(len(rows), model.get_dim("nO"))
     for chunk in row_chunks(rows):
         for k, part in enumerate(_parts(model, vectors[chunk])):
             component = take_rows("component", E, columns[k, chunk])
@@ -89,18 +100,34 @@ def forward(
     return vectors, backprop
 
 
+def init(
+    initializer: Callable,
+    model: WeightedTableLayer,
+    X: Optional[WeightedRows] = None,
+    Y: Optional[Floats2d] = None,
+) -> None:
+    """Fill the table."""
+    model.set_param("E", initializer(model.ops, (model.get_dim("nV"), table_width(model))))
+
+
 def output_width(model: WeightedTableLayer) -> int:
-    """Compute the width of the vectors."""
-    side_by_side = model.attrs["aggregate"].value == "concatenate"
-    return model.get_dim("nO") * (model.attrs["num_hashes"].value if side_by_side else 1)
+    """Return the width of the vectors."""
+    return model.get_dim("nO")
+
+
+def table_width(model: Model) -> int:
+    """Compute the width of a table, weighted or not. Vectors of rows side by side are wider."""
+    aggregate = model.attrs.get("aggregate")
+    side_by_side = aggregate is not None and aggregate.value == "concatenate"
+    return model.get_dim("nO") // (model.attrs["num_hashes"].value if side_by_side else 1)
 
 
 def _parts(model: WeightedTableLayer, vectors: Array) -> list[Array]:
     """Give a view of the columns of the vectors that each of the K weighted rows is added to."""
-    nO, num_hashes = model.get_dim("nO"), model.attrs["num_hashes"].value
-    if output_width(model) == nO:
+    width, num_hashes = table_width(model), model.attrs["num_hashes"].value
+    if width == model.get_dim("nO"):
         return [vectors] * num_hashes
-    return [vectors[:, k * nO : (k + 1) * nO] for k in range(num_hashes)]
+    return [vectors[:, k * width : (k + 1) * width] for k in range(num_hashes)]
 
 
 def _check_shapes(model: WeightedTableLayer, rows: Ints2d, weights: Floats2d) -> None:

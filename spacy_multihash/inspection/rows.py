@@ -15,6 +15,7 @@ from spacy.vocab import Vocab
 from ..common.types import NgramLayer, RowLayer
 from ..embed.attributes import attr_id
 from ..embed.find import EmbeddingTable, rows_of
+from ..embed.weighted_table_embed import table_width
 from ..tables.count import ngram_ids
 from .chance import colliding_pairs, count_indistinguishable, pairs_by_chance, unreached_by_chance
 from .reports import Count, Sharing, TableReport, TableUse, WordRows, full_name
@@ -53,7 +54,7 @@ def inspect_table(table: EmbeddingTable, symbols: Optional[numpy.ndarray] = None
     of hashing the rows of importance in use.
     """
     attrs, weights = table.layer.attrs, table.weights
-    num_rows, width = weights.get_dim("nV"), weights.get_dim("nO")
+    num_rows, width = weights.get_dim("nV"), table_width(weights)
     is_hash = table.is_hashed
     report = TableReport(
         component=table.component,

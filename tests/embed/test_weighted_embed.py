@@ -16,6 +16,7 @@ from spacy_multihash.layers import (
     WeightedTableEmbed,
     hash_rows,
     lookup_rows,
+    output_width,
     unit_importance,
     weighted_embed,
 )
@@ -206,3 +207,31 @@ def test_weights_of_another_aggregate_are_refused() -> None:
     trained = build().initialize()
     with pytest.raises(ValueError, match="Cannot load weights .* built with aggregate = 'mean'"):
         build(aggregate="mean").from_bytes(trained.to_bytes())
+
+
+@pytest.mark.parametrize("aggregate", AGGREGATES)
+def test_width_of_the_table_layer_is_that_of_its_vectors(aggregate: Any) -> None:
+    table = WeightedTableEmbed(WIDTH, ROWS, num_hashes=K, aggregate=aggregate).initialize()
+    X = numpy.zeros((2, K), dtype="int32"), numpy.ones((2, K), dtype="float32")
+    assert table.predict(X).shape == (2, table.get_dim("nO"))
+    assert table.get_param("E").shape == (ROWS, WIDTH)
+    assert output_width(table) == table.get_dim("nO")
+
+
+@pytest.mark.parametrize("aggregate", AGGREGATES)
+def test_weights_of_0_1_0_are_loaded(aggregate: Any) -> None:
+    # They name the width of the table, which was nO for each way to put rows together
+    trained = build(aggregate=aggregate).initialize()
+    saved = trained.to_dict()
+    (place,) = [i for i, node in enumerate(trained.walk()) if node is trained.layers[2]]
+    saved["nodes"][place]["dims"]["nO"] = WIDTH
+    loaded = build(aggregate=aggregate).from_dict(saved)
+    ids = numpy.arange(9, dtype="uint64")
+    assert_array_equal(loaded.predict(ids), trained.predict(ids))
+    assert loaded.layers[2].get_dim("nO") == trained.layers[2].get_dim("nO")
+
+
+def test_another_width_cannot_be_loaded() -> None:
+    saved = WeightedTableEmbed(5, ROWS, num_hashes=2, aggregate="concatenate").to_dict()
+    with pytest.raises(ValueError, match="Attempt to change dimension 'nO'"):
+        WeightedTableEmbed(4, ROWS, num_hashes=2, aggregate="concatenate").from_dict(saved)

@@ -455,3 +455,10 @@ def test_a_corpus_is_read_once_for_the_symbols_beside_a_word(
 def test_command_has_no_collisions_without_a_corpus(folder: Path) -> None:
     assert inspect_rows(folder / "model").collisions == []
     assert "collision" not in said(invoke(folder / "model"))
+
+
+@pytest.mark.parametrize("aggregate", ["sum", "concatenate"])
+def test_width_of_a_table_is_that_of_its_rows(aggregate: str) -> None:
+    tables = find_tables(weighted_pipeline(aggregate=aggregate))
+    found = [inspect_table(table).width for table in tables if table.part == "components"]
+    assert found == [table.weights.get_param("E").shape[1] for table in tables[::2]]
