@@ -28,6 +28,7 @@ from ..docs import (
 )
 from ..gold import gold_tags
 from .decode import decode
+from .finite import check_finite
 from .losses import expectation_linear_penalty, tagging_loss
 from .marginals import entity_probabilities
 from .settings import Settings, WithSettings
@@ -163,15 +164,21 @@ class EntityTagger(WithSettings, TrainablePipe):
         self.model.initialize(X=sample)
 
     def predict(self, docs: Iterable[Doc]) -> Prediction:
-        """Find the entities of docs, without setting them."""
+        """Find the entities of docs, without setting them.
+
+        Raises ValueError for weights that are not finite, and names them.
+        """
         docs = list(docs)
         if not any(map(len, docs)):
             nothing = numpy.zeros(0, dtype="int64")
             return Prediction(Entities(nothing, nothing, nothing), [{} for _ in docs])
         self._require_weights()
         scores = self.model.predict(docs)[-1]
+        transitions = self._transitions()
+        reads_transitions = self.decoder == "crf" or self.spans_key is not None
+        check_finite(self.name, self.model, scores, transitions if reads_transitions else None)
         lengths, constraints = lengths_of(docs), constraints_of(docs)
-        tags = decode(self.decoder, scores, lengths, self._transitions(), constraints)
+        tags = decode(self.decoder, scores, lengths, transitions, constraints)
         entities = entities_of(tags, scores.shape[1])
         if self.spans_key is None:
             return Prediction(entities, None)
