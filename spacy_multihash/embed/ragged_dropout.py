@@ -6,6 +6,8 @@ from thinc.api import Model
 from thinc.layers.dropout import forward as drop
 from thinc.types import Ragged
 
+NAME = "dropout"  # as thinc names its own
+
 
 def ragged_dropout(rate: float = 0.0) -> Model[Ragged, Ragged]:
     """Set a share of the entries to zero in training, as thinc's Dropout does.
@@ -16,7 +18,7 @@ def ragged_dropout(rate: float = 0.0) -> Model[Ragged, Ragged]:
 
     rate (float): Initial dropout rate, 0 <= rate < 1; thinc's set_dropout_rate changes it.
     """
-    return Model("dropout", forward, attrs={"dropout_rate": rate, "is_enabled": True})
+    return Model(NAME, forward, attrs={"dropout_rate": rate, "is_enabled": True})
 
 
 def forward(model: Model[Ragged, Ragged], X: Ragged, is_train: bool) -> Tuple[Ragged, Callable]:
