@@ -54,6 +54,11 @@ def forward(model: NgramLayer, docs: list[DocLike], is_train: bool) -> tuple[Rag
     return Ragged(ngrams, model.ops.asarray1i(counts)), backprop
 
 
+def is_extract_ngrams(node: Model) -> bool:
+    """Tell whether a node is this layer: spaCy's TextCatBOW has another layer of the same name."""
+    return node.name == NAME and isinstance(node.attrs.get("orders"), Pinned)
+
+
 def ngram_name(attr_name: str, orders: Sequence[int]) -> str:
     """Name the n-grams of an attribute, such as LOWER[1,2], for messages and their dictionary."""
     return f"{attr_name}[{','.join(map(str, sorted(orders)))}]"

@@ -13,8 +13,7 @@ from ..common.registered import INIT_TABLES
 from ..common.types import AttrLayer, NgramLayer, RowLayer
 from .architectures import MULTI_WEIGHTED_HASH_EMBED
 from .attributes import attr_names
-from .extract_ngrams import NAME as EXTRACT_NGRAMS
-from .extract_ngrams import ngram_name
+from .extract_ngrams import is_extract_ngrams, ngram_name
 from .hash_rows import NAME as HASH_ROWS
 from .hash_rows import hash_rows
 from .known_ngrams import NAME as KNOWN_NGRAMS
@@ -136,8 +135,8 @@ def rows_of(layer: RowLayer, symbols: numpy.ndarray) -> numpy.ndarray:
 
 
 def ngram_layers(model: Model) -> dict[str, NgramLayer]:
-    """Map the names of n-grams to the layers of a model that extract them."""
-    nodes = find_nodes(model, EXTRACT_NGRAMS)
+    """Map the names of n-grams to our layers of a model that extract them."""
+    nodes = filter(is_extract_ngrams, model.walk())
     return {ngram_name(n.attrs["attr"].value, n.attrs["orders"].value): n for n in nodes}
 
 
