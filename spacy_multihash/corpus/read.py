@@ -1,10 +1,8 @@
 """Corpora in .spacy files: read, and written whole or not at all."""
 
-import os
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Union, cast
 
 from spacy.language import Language
@@ -13,6 +11,8 @@ from spacy.training import Corpus
 from spacy.training.corpus import walk_corpus
 from spacy.vocab import Vocab
 from thinc.types import Ints2d
+
+from ..common.files import staging, write_bytes
 
 
 def read_docs(path: Union[str, Path], vocab: Vocab) -> Iterator[Doc]:
@@ -73,13 +73,17 @@ def _open_doc_bin(path: Path) -> DocBin:
 def write_corpora(folder: Path, corpora: Mapping[str, DocBin]) -> None:
     """Write corpora as FOLDER/NAME.spacy: each file whole, and none if one cannot be made.
 
-    folder (Path): The folder, made if missing. Files of the same name are replaced.
+    folder (Path): The folder, made if missing. Files of the same name are replaced. Links stay, and
+        the files that they lead to are replaced.
     corpora (Mapping[str, DocBin]): The documents of each corpus, by its name.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    # Within the folder, so that the move stays on one file system and is atomic.
-    with TemporaryDirectory(prefix=".staging-", dir=folder) as staging:
+    with staging(folder, "corpora") as staged:
         for name, doc_bin in corpora.items():
-            doc_bin.to_disk(Path(staging) / f"{name}.spacy")
+            doc_bin.to_disk(staged / f"{name}.spacy")
         for name in corpora:
-            os.replace(Path(staging) / f"{name}.spacy", folder / f"{name}.spacy")
+            whole, path = staged / f"{name}.spacy", folder / f"{name}.spacy"
+            if path.is_symlink():
+                write_bytes(path, whole.read_bytes())
+            else:
+                whole.replace(path)

@@ -1,11 +1,22 @@
-"""Files are written whole or not at all."""
+"""Files are written whole or not at all, and folders replaced."""
 
+import os
+import signal
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
 from spacy.tokens import DocBin
 
-from spacy_multihash.common.files import write_bytes, write_json
+from spacy_multihash.common.files import (
+    recover_folder,
+    replacing_folder,
+    staging,
+    write_bytes,
+    write_json,
+)
 from spacy_multihash.corpus.read import read_docs, write_corpora
 from tests.helpers.corpora import make_docs
 
@@ -52,3 +63,224 @@ def test_a_folder_of_files_is_one_corpus(tmp_path: Path) -> None:
         doc_bin.to_disk(tmp_path / f"{name}.spacy")
     texts = {doc.text for doc in read_docs(tmp_path, docs[0].vocab)}
     assert texts == {doc.text for doc in docs[:2]}
+
+
+# Links, devices and pipes
+
+
+def test_link_stays_and_its_file_is_written(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "file").write_bytes(b"before")
+    (tmp_path / "link").symlink_to(tmp_path / "real" / "file")
+    write_bytes(tmp_path / "link", b"after")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real" / "file").read_bytes() == b"after"
+    assert [path.name for path in (tmp_path / "real").iterdir()] == ["file"]
+
+
+def test_link_that_leads_nowhere_yet_stays(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("new/file")
+    write_bytes(tmp_path / "link", b"after")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "new" / "file").read_bytes() == b"after"
+
+
+def test_links_that_lead_in_a_circle_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "one").symlink_to("other")
+    (tmp_path / "other").symlink_to("one")
+    with pytest.raises(OSError, match="symbolic links"):
+        write_bytes(tmp_path / "one", b"after")
+    assert (tmp_path / "one").is_symlink()
+
+
+def test_link_of_a_corpus_stays(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "one.spacy").symlink_to(tmp_path / "real.spacy")
+    docs = make_docs()
+    write_corpora(tmp_path / "out", {"one": DocBin(docs=docs)})
+    assert (tmp_path / "out" / "one.spacy").is_symlink()
+    assert len(list(read_docs(tmp_path / "real.spacy", docs[0].vocab))) == len(docs)
+
+
+@pytest.mark.parametrize("by_link", [False, True])
+def test_device_is_written_to(by_link: bool, tmp_path: Path) -> None:
+    # A terminal of this test's own: no file can take its place, whoever runs the test.
+    reader, writer = os.openpty()
+    try:
+        device = path = Path(os.ttyname(writer))
+        if by_link:
+            path = tmp_path / "link"
+            path.symlink_to(device)
+        write_bytes(path, b"seen\n")
+        assert os.read(reader, 100).split() == [b"seen"]
+        assert device.is_char_device()
+        assert path.is_symlink() == by_link
+    finally:
+        os.close(reader)
+        os.close(writer)
+
+
+def test_pipe_is_written_to(tmp_path: Path) -> None:
+    pipe, read = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    write_json(pipe, [1])
+    reader.join(10)
+    assert read == [b"[\n  1\n]\n"]
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("into", ["file", "pipe"])
+def test_stream_is_written_to_behind_what_was_printed(into: str, tmp_path: Path) -> None:
+    # As /dev/stdout is, but a link of this test's own.
+    link, out = tmp_path / "stdout", tmp_path / "out"
+    link.symlink_to("/proc/self/fd/1")
+    code = "import sys; from pathlib import Path\n"
+    code += "from spacy_multihash.common.files import write_json\n"
+    code += "print('before'); write_json(Path(sys.argv[1]), 1); print('after')"
+    command = [sys.executable, "-c", code, str(link)]
+    if into == "pipe":
+        out.write_bytes(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    else:
+        with out.open("wb") as file_:
+            subprocess.run(command, stdout=file_, check=True)
+    assert out.read_bytes() == b"before\n1\nafter\n"
+    assert link.is_symlink()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "stdout"]
+
+
+# Folders, and what killed commands leave
+
+WRITE = """
+import os, signal, sys
+from pathlib import Path
+from spacy_multihash.common.files import recover_folder, replacing_folder
+
+calls = ("rename", "replace", "mkdir", "rmdir", "unlink", "open")
+
+def counted(call):
+    def count(*args, **kwargs):
+        global left
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return call(*args, **kwargs)
+    return count
+
+target, left = Path(sys.argv[1]), int(sys.argv[2])
+for name in calls:
+    setattr(os, name, counted(getattr(os, name)))
+with replacing_folder(target) as new:
+    new.mkdir()
+    (new / "file").write_text("new")
+    (new / "other").write_text("new")
+"""
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+def make_folder(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "file").write_text("old")
+
+
+def kill_after(steps: int, target: Path) -> bool:
+    """Replace a folder, and kill the process before a step; tell whether it was killed."""
+    command = [sys.executable, "-c", WRITE, str(target), str(steps)]
+    code = subprocess.run(command, check=False).returncode
+    assert code in (0, -signal.SIGKILL)
+    return code != 0
+
+
+def test_folder_is_replaced(tmp_path: Path) -> None:
+    make_folder(tmp_path / "out")
+    with replacing_folder(tmp_path / "out") as new:
+        make_folder(new)
+        assert contents(tmp_path / "out") == {"file": "old"}
+        (new / "file").write_text("new")
+    assert contents(tmp_path / "out") == {"file": "new"}
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_folder_survives_being_killed_at_any_step(tmp_path: Path) -> None:
+    old, new = {"file": "old"}, {"file": "new", "other": "new"}
+    found = []
+    for steps in range(100):
+        parent = tmp_path / str(steps)
+        parent.mkdir()
+        make_folder(parent / "out")
+        killed = kill_after(steps, parent / "out")
+        recover_folder(parent / "out")
+        found.append(contents(parent / "out"))
+        assert [path.name for path in parent.iterdir()] == ["out"]
+        if not killed:
+            break
+    assert 10 < len(found) < 100
+    assert found == [old] * found.count(old) + [new] * found.count(new)
+    assert found[0] == old and found[-1] == new
+
+
+@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
+@pytest.mark.parametrize("step", [1, 2])
+def test_interrupted_exchange_leaves_the_old_folder(
+    error: type[BaseException], step: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename, calls = Path.rename, []
+
+    def interrupted(self: Path, target: Path) -> Path:
+        calls.append(target)
+        if len(calls) == step:
+            raise error("interrupted")
+        return rename(self, target)
+
+    make_folder(tmp_path / "out")
+    monkeypatch.setattr(Path, "rename", interrupted)
+    with pytest.raises(error, match="interrupted"):
+        with replacing_folder(tmp_path / "out") as new:
+            new.mkdir()
+    assert contents(tmp_path / "out") == {"file": "old"}
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
+def test_folder_that_cannot_be_written_leaves_the_old_one(
+    error: type[BaseException], tmp_path: Path
+) -> None:
+    make_folder(tmp_path / "out")
+    with pytest.raises(error, match="disk full"):
+        with replacing_folder(tmp_path / "out") as new:
+            make_folder(new)
+            raise error("disk full")
+    assert contents(tmp_path / "out") == {"file": "old"}
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_file_of_a_killed_process_is_removed_by_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    code = "import os, signal, sys; from pathlib import Path\n"
+    code += "from spacy_multihash.common import files\n"
+    code += "os.replace = lambda *args: os.kill(os.getpid(), signal.SIGKILL)"
+    code += "\nfiles.write_bytes(Path(sys.argv[1]), b'lost')"
+    subprocess.run([sys.executable, "-c", code, str(path)], check=False)
+    assert not path.exists()
+    assert len(list(tmp_path.iterdir())) == 1
+    write_bytes(path, b"kept")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_folder_of_a_process_that_lives_is_left_alone(tmp_path: Path) -> None:
+    with staging(tmp_path, "file") as folder:
+        write_bytes(tmp_path / "file", b"other")
+        assert folder.is_dir()
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_folders_of_others_are_left_alone(tmp_path: Path) -> None:
+    names = {".file.partial", "file.spacy-multihash", ".other.x.spacy-multihash", ".file-x"}
+    for name in names:
+        (tmp_path / name).mkdir()
+    write_bytes(tmp_path / "file", b"here")
+    assert {path.name for path in tmp_path.iterdir()} == names | {"file"}
