@@ -1,13 +1,12 @@
 """`python -m spacy multihash accelerate`: put our layers into a trained pipeline."""
 
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Optional, Union
 
 import typer
-from spacy.language import Language
 from wasabi import msg
 
+from ..common.files import recover_folder, replacing_folder
 from ..convert.pipeline import accelerate
 from ..convert.report import Acceleration
 from ._show import show_table
@@ -46,43 +45,33 @@ def accelerate_pipeline(
 
     model (Union[str, Path]): Name of a package, or path of a pipeline.
     output (Path): The directory to write. It appears when all of it is written.
-    force (bool): Replace the directory if it exists and is not empty.
+    force (bool): Replace the directory if it exists and is not empty. The former one stays whole
+        until the new one takes its place. If a command is killed in between, the next one with this
+        OUTPUT puts it back.
 
     Raises ValueError or OSError, and writes nothing, if the pipeline cannot be loaded, if something
     else has the name of the directory, or if one directory would be inside of the other.
     """
-    if output.exists() and not force and (not output.is_dir() or any(output.iterdir())):
+    target = output.resolve()
+    recover_folder(target)
+    if target.exists() and not target.is_dir():
+        raise ValueError(f"{output} exists, and is not an empty directory. Give another OUTPUT.")
+    if target.exists() and not force and any(target.iterdir()):
         raise ValueError(
             f"{output} exists, and is not an empty directory. Give another OUTPUT, or --force to "
             "replace it."
         )
     nlp = load_pipeline(model)
-    source, target = Path(nlp.path).resolve(), output.resolve()
+    source = Path(nlp.path).resolve()
     if source == target or source in target.parents or target in source.parents:
         raise ValueError(
             f"The pipeline at {source} and OUTPUT at {target} must not be the same directory, and "
             "neither may be inside of the other. Give another OUTPUT."
         )
     done = accelerate(nlp)
-    _write(nlp, target)
-    return done
-
-
-def _write(nlp: Language, output: Path) -> None:
-    """Write a pipeline beside its directory, and then move it there."""
-    output.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=f".{output.name}-", dir=output.parent) as folder:
-        new, old = Path(folder) / "new", Path(folder) / "old"
+    with replacing_folder(target) as new:
         nlp.to_disk(new)
-        if not output.exists():
-            new.rename(output)
-            return
-        output.rename(old)
-        try:
-            new.rename(output)
-        except OSError:
-            old.rename(output)
-            raise
+    return done
 
 
 def _show(done: Acceleration) -> None:

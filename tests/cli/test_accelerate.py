@@ -1,3 +1,6 @@
+import multiprocessing
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -158,6 +161,86 @@ def test_output_that_is_a_file_is_refused(model: Path, tmp_path: Path) -> None:
     (tmp_path / "out").write_text("precious")
     with pytest.raises(ValueError, match="exists, and is not an empty directory"):
         accelerate_pipeline(model, tmp_path / "out")
+
+
+@pytest.mark.parametrize("kind", ["file", "pipe"])
+def test_output_that_is_no_directory_is_refused_by_force_too(
+    kind: str, model: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    out.touch() if kind == "file" else os.mkfifo(out)
+    with pytest.raises(
+        ValueError, match="exists, and is not an empty directory. Give another OUTPUT.$"
+    ):
+        accelerate_pipeline(model, out, force=True)
+    assert out.is_file() if kind == "file" else out.is_fifo()
+
+
+def test_link_to_the_output_stays(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "old").write_text("dated")
+    (tmp_path / "out").symlink_to("real")
+    assert invoke(model, tmp_path / "out", "--force").exit_code == 0
+    assert (tmp_path / "out").is_symlink()
+    assert (tmp_path / "real" / "config.cfg").exists()
+    assert not (tmp_path / "real" / "old").exists()
+
+
+def kill_in_the_exchange(monkeypatch: pytest.MonkeyPatch, model: Path, out: Path) -> None:
+    """Replace a pipeline in a process that is killed before the new one takes its place."""
+    rename = Path.rename
+
+    def killed(self: Path, target: Path) -> Path:
+        if self.name == "new":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return rename(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", killed)
+        process = multiprocessing.get_context("fork").Process(
+            target=accelerate_pipeline, args=(model, out), kwargs={"force": True}
+        )
+        process.start()
+        process.join()
+    assert process.exitcode == -signal.SIGKILL
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # a fork beside threads
+@pytest.mark.parametrize("force", [False, True])
+def test_pipeline_of_a_killed_command_comes_back_with_the_next(
+    force: bool, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "old").write_text("precious")
+    kill_in_the_exchange(monkeypatch, model, tmp_path / "out")
+    if force:
+        accelerate_pipeline(model, tmp_path / "out", force=True)
+        assert (tmp_path / "out" / "config.cfg").exists()
+    else:
+        assert "exists, and is not an empty directory" in refused(model, tmp_path / "out")
+        assert (tmp_path / "out" / "old").read_text() == "precious"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "out"]
+
+
+@pytest.mark.parametrize("renames", [1, 2])
+def test_interrupted_exchange_leaves_the_old_pipeline(
+    renames: int, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename, done = Path.rename, []
+
+    def interrupted(self: Path, target: Path) -> Path:
+        done.append(self)
+        if len(done) == renames:
+            raise KeyboardInterrupt
+        return rename(self, target)
+
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "old").write_text("precious")
+    monkeypatch.setattr(Path, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        accelerate_pipeline(model, tmp_path / "out", force=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "out"]
+    assert (tmp_path / "out" / "old").read_text() == "precious"
 
 
 def test_failure_leaves_the_old_pipeline_alone(
