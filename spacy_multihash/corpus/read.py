@@ -1,18 +1,20 @@
 """Corpora in .spacy files: read, and written whole or not at all."""
 
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Union, cast
 
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
-from spacy.training import Corpus
+from spacy.training import Corpus, Example
 from spacy.training.corpus import walk_corpus
 from spacy.vocab import Vocab
 from thinc.types import Ints2d
 
 from ..common.files import staging, write_bytes
+from ..common.messages import keep_collector
 
 
 def read_docs(path: Union[str, Path], vocab: Vocab) -> Iterator[Doc]:
@@ -21,8 +23,9 @@ def read_docs(path: Union[str, Path], vocab: Vocab) -> Iterator[Doc]:
     path (Union[str, Path]): The file or the folder.
     vocab (Vocab): The vocab of the docs.
 
-    Raises FileNotFoundError if there is no such file, and ValueError if one cannot be read or if
-    there are no docs.
+    Raises at the call: FileNotFoundError if there is no such file, and ValueError if the first one
+    cannot be read, or if there are no docs. A later file that cannot be read raises ValueError when
+    it is reached.
     """
     path = Path(path)
     files = walk_corpus(path, ".spacy") if path.exists() else []
@@ -31,13 +34,11 @@ def read_docs(path: Union[str, Path], vocab: Vocab) -> Iterator[Doc]:
             f"There is no corpus at {path}: expected a .spacy file, or a folder of them. Check the "
             "path, or make one with: python -m spacy convert"
         )
-    empty = True
-    for file_ in files:
-        for doc in _open_doc_bin(Path(file_)).get_docs(vocab):
-            empty = False
-            yield doc
-    if empty:
+    bins = (_open_doc_bin(Path(file_)) for file_ in files)
+    first = next((doc_bin for doc_bin in bins if len(doc_bin)), None)
+    if first is None:
         raise ValueError(f"The corpus at {path} has no documents. Check the path.")
+    return (doc for doc_bin in chain([first], bins) for doc in doc_bin.get_docs(vocab))
 
 
 def model_docs(nlp: Language, path: Union[str, Path]) -> Iterator[Doc]:
@@ -50,9 +51,14 @@ def model_docs(nlp: Language, path: Union[str, Path]) -> Iterator[Doc]:
     nlp (Language): The pipeline.
     path (Union[str, Path]): A .spacy file, or a folder of them.
 
-    Raises what `read_docs` raises.
+    Raises what `read_docs` raises, and when it does.
     """
-    for example in Corpus(path).make_examples(nlp, read_docs(path, nlp.vocab)):
+    return _tokens_of(Corpus(path).make_examples(nlp, read_docs(path, nlp.vocab)))
+
+
+def _tokens_of(examples: Iterable[Example]) -> Iterator[Doc]:
+    """Give the docs of examples, those with annotation where the tokens are the same."""
+    for example in examples:
         met, doc = example.x, example.y
         if [token.orth for token in met] == [token.orth for token in doc]:
             norms = cast(Ints2d, met.to_array(["NORM"]).reshape(-1, 1))
@@ -63,7 +69,8 @@ def model_docs(nlp: Language, path: Union[str, Path]) -> Iterator[Doc]:
 
 def _open_doc_bin(path: Path) -> DocBin:
     try:
-        return DocBin().from_disk(path)
+        with keep_collector():
+            return DocBin().from_disk(path)
     except (KeyError, TypeError, ValueError, zlib.error) as error:
         raise ValueError(
             f"{path} is cut off, or no .spacy file at all ({error}). Copy or convert it again."
