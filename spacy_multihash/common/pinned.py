@@ -7,6 +7,8 @@ import srsly
 from thinc.api import Model
 from thinc.model import deserialize_attr, serialize_attr
 
+from .messages import unpack
+
 # thinc loads node by node: nodes before the one that refuses have their new weights already.
 PARTLY_LOADED = "The model may now hold part of the other weights: build it anew, or load its own."
 
@@ -34,7 +36,7 @@ def _serialize(_: Pinned, value: Pinned, name: str, model: Model) -> bytes:
 
 @deserialize_attr.register(Pinned)
 def _deserialize(built: Pinned, value: bytes, name: str, model: Model) -> Pinned:
-    saved = srsly.msgpack_loads(value)
+    saved = unpack(value)
     if saved != built.value:
         raise ValueError(
             f"Cannot load weights into layer {describe(model)}: it was built with "

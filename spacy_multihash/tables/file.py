@@ -21,11 +21,16 @@ from typing import Any, Union
 import numpy
 import srsly
 
+from ..common.checks import is_whole
 from ..common.files import write_bytes
+from ..common.messages import unpack
 from .tables import Table, Tables
 
 FORMAT = "spacy-multihash.tables"
 VERSION = 1
+
+# The largest count. Larger ones are negative ones, written as if they were not.
+_MOST = 2**63 - 1
 
 
 def write_tables(path: Union[str, Path], tables: Tables) -> None:
@@ -51,7 +56,8 @@ def read_tables(path: Union[str, Path]) -> Tables:
     """Read tables from a file.
 
     Raises FileNotFoundError if the file is missing, and ValueError if it is damaged, of another
-    version, or no file of tables at all.
+    version, or no file of tables at all. It is damaged as well if its tables are not as `Table`
+    says. All errors name the file.
     """
     path = Path(path)  # a config hands over a string
     if not path.is_file():
@@ -74,12 +80,60 @@ def read_tables(path: Union[str, Path]) -> Tables:
     packed = message.get("body")
     if not isinstance(packed, bytes) or _md5(packed) != message.get("md5"):
         raise _damaged(path, "its contents do not match its checksum")
-    body = srsly.msgpack_loads(packed)
-    tables = {
-        name: Table(*(numpy.frombuffer(arrays[key], dtype="<u8") for key in ("keys", "counts")))
-        for name, arrays in body["tables"].items()
-    }
-    return Tables(tables, body["min_freq"], body["max_rows"])
+    body = _unpack(path, packed)
+    try:
+        return _read_body(body)
+    except ValueError as error:
+        raise _damaged(path, str(error)) from error
+
+
+def _read_body(body: object) -> Tables:
+    """Read what a file holds, and raise ValueError with what is wrong with it."""
+    if not isinstance(body, dict) or not {"min_freq", "max_rows", "tables"} <= body.keys():
+        raise ValueError("expected a map of min_freq, max_rows and tables")
+    min_freq, max_rows, tables = (body[key] for key in ("min_freq", "max_rows", "tables"))
+    if not is_whole(min_freq, 0):
+        raise ValueError(f"min_freq must be a whole number from 0 on, was: {min_freq!r}")
+    if max_rows is not None and not is_whole(max_rows, 2):
+        raise ValueError(f"max_rows must be a whole number from 2 on, was: {max_rows!r}")
+    if not isinstance(tables, dict):
+        raise ValueError(f"tables must be a map, was of the type {type(tables).__name__}")
+    read = {name: _read_table(name, arrays) for name, arrays in tables.items()}
+    for name, table in read.items():
+        if len(table) and table.counts[-1] < min_freq:
+            last = int(table.counts[-1])
+            raise ValueError(
+                f"{name} has a symbol with the count {last}, but min_freq is {min_freq}"
+            )
+        if max_rows is not None and len(table) > max_rows - 1:
+            raise ValueError(f"{name} has {len(table)} symbols, but max_rows is {max_rows}")
+    return Tables(read, min_freq, max_rows)
+
+
+def _read_table(name: object, arrays: object) -> Table:
+    """Read the table of an attribute; raise ValueError if it is not as `Table` says."""
+    if not isinstance(name, str):
+        raise ValueError(f"the name of a table must be a string, was: {name!r}")
+    packed = [arrays.get(key) for key in ("keys", "counts")] if isinstance(arrays, dict) else []
+    if not packed or not all(isinstance(array, bytes) for array in packed):
+        raise ValueError(f"{name} must have keys and counts, both as bytes")
+    for key, array in zip(("keys", "counts"), packed, strict=True):
+        if len(array) % 8:
+            size = len(array)
+            raise ValueError(f"the {key} of {name} have {size} bytes, which is no multiple of 8")
+    keys, counts = (numpy.frombuffer(array, dtype="<u8") for array in packed)
+    if len(keys) != len(counts):
+        raise ValueError(f"{name} has {len(keys)} keys and {len(counts)} counts")
+    ordered = numpy.sort(keys)
+    if len(twice := ordered[1:][ordered[1:] == ordered[:-1]]):
+        raise ValueError(f"{name} has the symbol {twice[0]} twice")
+    if len(counts) and counts.max() > _MOST:
+        raise ValueError(f"counts of {name} are negative, or too large: {counts.max()}")
+    # Symbols whose rows were given have no counts, and any order.
+    is_tie = (counts[1:] == counts[:-1]) & (counts[1:] > 0)
+    if (counts[1:] > counts[:-1]).any() or (is_tie & (keys[1:] < keys[:-1])).any():
+        raise ValueError(f"the symbols of {name} are not in order: most frequent first, ties by id")
+    return Table(keys, counts)
 
 
 def _md5(data: bytes) -> str:
@@ -88,9 +142,10 @@ def _md5(data: bytes) -> str:
 
 def _unpack(path: Path, data: bytes) -> Any:  # noqa: ANN401 (whatever the file holds)
     try:
-        return srsly.msgpack_loads(data)
-    except (TypeError, ValueError) as error:  # TypeError: a map that has a map as a key
-        raise _damaged(path, f"it is cut off, or no file of tables at all ({error})") from error
+        return unpack(data)
+    except (TypeError, ValueError) as error:
+        why = f"it cannot be unpacked, being cut off, or no file of tables at all ({error})"
+        raise _damaged(path, why) from error
 
 
 def _damaged(path: Path, why: str) -> ValueError:
