@@ -1,0 +1,64 @@
+"""A plugin of pytest: our layers in the place of spaCy's, for a run of spaCy's own tests.
+
+`python -m pytest -p tests.helpers.our_layers --pyargs spacy.tests.X` runs some of them. Both the
+registered names and the functions of the same names in `spacy.ml.models` build our layers, and so
+does `spacy.HashEmbedCNN.v2`, which calls these functions.
+"""
+
+from collections import Counter
+
+import pytest
+import spacy.ml.models
+from spacy.ml.models import tok2vec
+from spacy.tokens import Doc
+from spacy.util import registry
+from thinc.api import Model
+from thinc.types import Floats2d
+
+from spacy_multihash.compute.hashing import spacy_seeds
+from spacy_multihash.embed.architectures import build_multi_hash_embed_v1
+from spacy_multihash.embed.attributes import Attrs
+from spacy_multihash.encode.architectures import build_maxout_window_encoder_v1
+
+NODE_NAMES = "it looks for nodes with the names that spaCy's layers have"
+# The tests that must fail with our layers, and why.
+EXCEPTIONS = {
+    "test_models.py::test_multi_hash_embed": NODE_NAMES,
+    "test_pretraining.py::test_pretraining_training": NODE_NAMES,
+}
+BUILT: Counter[str] = Counter()
+
+
+def MultiHashEmbed(  # noqa: N802 (spaCy's name)
+    width: int, attrs: Attrs, rows: list[int], include_static_vectors: bool
+) -> Model[list[Doc], list[Floats2d]]:
+    BUILT["MultiHashEmbed"] += 1
+    seeds = spacy_seeds(len(attrs))
+    return build_multi_hash_embed_v1(width, attrs, rows, include_static_vectors, 4, seeds)
+
+
+def MaxoutWindowEncoder(  # noqa: N802 (spaCy's name)
+    width: int, window_size: int, maxout_pieces: int, depth: int
+) -> Model[list[Floats2d], list[Floats2d]]:
+    BUILT["MaxoutWindowEncoder"] += 1
+    return build_maxout_window_encoder_v1(width, window_size, maxout_pieces, depth)
+
+
+def pytest_configure() -> None:
+    registry.ensure_populated()
+    for function in (MultiHashEmbed, MaxoutWindowEncoder):
+        name = function.__name__
+        registry.architectures.register(f"spacy.{name}.v2", func=function)
+        for module in (spacy.ml.models, tok2vec):
+            setattr(module, name, function)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if reason := EXCEPTIONS.get(f"{item.path.name}::{item.name}"):
+            item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for name, number in BUILT.items():
+        terminalreporter.write_line(f"{number} {name} of ours were built")
