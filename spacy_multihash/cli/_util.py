@@ -1,41 +1,83 @@
-"""What the commands share: spaCy's own command line, pipelines to load and JSON files to write.
+"""What the commands share: spaCy's own command line, pipelines to load and files to write.
 
 No other module imports the private module of spaCy's command line.
 """
 
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from importlib import metadata
 from pathlib import Path
-from typing import Any, Union
+from typing import Any, Optional, Union
 
 import spacy
+import srsly
 import typer
-from spacy.cli._util import app, import_code, parse_config_overrides, show_validation_error
+from spacy.cli import _util as spacy_cli
 from spacy.language import Language
-from wasabi import msg
+from spacy.util import import_file
 
 from ..common.files import write_json
+from ._messages import echo, msg, write_any_text
 
 HELP = """Multi hash and multi lookup embeddings.
 
-DOCS: README.md and docs/ of spacy-multihash
+DOCS: python -m pydoc spacy_multihash
 """
-
-__all__ = [
-    "import_code",
-    "load_pipeline",
-    "make_group",
-    "parse_config_overrides",
-    "save_json",
-    "show_validation_error",
-]
 
 
 def make_group() -> typer.Typer:
     """Add the group `multihash` to spaCy's commands."""
     group = typer.Typer(name="multihash", help=HELP, no_args_is_help=True, rich_markup_mode=None)
-    app.add_typer(group)
+    spacy_cli.app.add_typer(group)
     # A group of one command would be taken for the command itself.
     group.callback()(_group)
     return group
+
+
+def import_code(path: Optional[Path]) -> None:
+    """Import a Python file with registered functions, or none. If it cannot be, say why, exit."""
+    if path is None:
+        return
+    if not path.is_file():
+        msg.fail(f"There is no Python file at {path}", "Check the path that --code has.")
+    try:
+        with redirect_stdout(sys.stderr):  # what it prints is no result of the command
+            import_file("python_code", path)
+    except Exception as error:
+        msg.fail(f"Cannot import the Python code of {path}", f"{type(error).__name__}: {error}")
+
+
+def parse_overrides(ctx: typer.Context) -> dict[str, Any]:
+    """Read the settings of a config that the command line overrides, as --training.seed 1.
+
+    Exits with the usage for any other option or argument that the command does not have.
+    """
+    rest = list(ctx.args)
+    while rest:
+        name = rest.pop(0)
+        if not name.startswith("-"):
+            ctx.fail(
+                f"Got unexpected extra argument ({name}): a config override's name should start "
+                "with --"
+            )
+        if not name.startswith("--") or "." not in name:
+            ctx.fail(
+                f"No such option: {name}. Overrides of the config name a section, as in "
+                "--training.seed 1"
+            )
+        if "=" not in name and rest and not rest[0].startswith("--"):
+            rest.pop(0)
+    with redirect_stdout(sys.stderr):
+        return spacy_cli.parse_config_overrides(ctx.args)
+
+
+@contextmanager
+def show_validation_error(path: Path, *, hint_fill: bool = True) -> Iterator[None]:
+    """Print on stderr what is wrong with a config, and exit."""
+    with redirect_stdout(sys.stderr), spacy_cli.show_validation_error(path, hint_fill=hint_fill):
+        yield
 
 
 def load_pipeline(
@@ -61,15 +103,72 @@ def load_pipeline(
         ) from error
 
 
+def check_file_output(path: Optional[Path], name: str, *, force: bool) -> None:
+    """Refuse a file to write before the work, if it could not be written, or is there already.
+
+    path (Optional[Path]): The file. None is fine.
+    name (str): The option or argument, for the message.
+    force (bool): Whether a file that is there is replaced.
+
+    Raises ValueError.
+    """
+    if path is None:
+        return
+    if path.is_dir():
+        raise ValueError(
+            f"Expected the name of a file to write as {name}, was a folder: {path}. Name a file in "
+            "it."
+        )
+    if path.exists() and not force:
+        raise ValueError(f"{path} exists. Give another {name}, or --force to replace it.")
+    check_parent(path, name)
+
+
+def check_folder_output(
+    path: Optional[Path], name: str, files: Sequence[str], *, force: bool
+) -> None:
+    """Refuse a folder to write files to before the work, as `check_file_output` does."""
+    if path is None:
+        return
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"Expected a folder as {name}, was a file: {path}. Give another one.")
+    for file_ in files:
+        check_file_output(path / file_, name, force=force)
+
+
+def check_parent(path: Path, name: str) -> None:
+    """Refuse a path that cannot be made, because of what it would be in. Raises ValueError."""
+    parent = next(folder for folder in path.absolute().parents if folder.exists())
+    if not parent.is_dir():
+        raise ValueError(f"{name} cannot be {path}: {parent} is no folder. Give another {name}.")
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise ValueError(f"{name} cannot be {path}: nothing can be written to {parent}.")
+
+
+def print_json(value: Any) -> None:  # noqa: ANN401 (any JSON)
+    """Print JSON."""
+    echo(srsly.json_dumps(value, indent=2))
+
+
 def save_json(path: Path, value: Any, *, quiet: bool) -> None:  # noqa: ANN401 (any JSON)
     """Write a JSON file, and say so unless quiet. If it cannot be written, say why, and exit."""
     try:
         write_json(path, value)
     except OSError as error:
-        msg.fail(f"Cannot write {path}", str(error), exits=1)
+        msg.fail(f"Cannot write {path}", str(error))
     if not quiet:
         msg.good(f"Wrote {path}")
 
 
-def _group() -> None:
-    pass
+def _show_version(value: bool) -> None:
+    if value:
+        echo(f"spacy-multihash {metadata.version('spacy-multihash')}")
+        raise typer.Exit
+
+
+def _group(
+    version: bool = typer.Option(
+        False, "--version", help="Show the version and exit.", is_eager=True, callback=_show_version
+    ),
+) -> None:
+    write_any_text()

@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import Optional, Union
 
 import typer
-from wasabi import msg
 
 from ..common.files import recover_folder, replacing_folder
 from ..convert.pipeline import accelerate
 from ..convert.report import Acceleration
+from ._messages import msg
 from ._show import show_table
-from ._util import import_code, load_pipeline
+from ._util import check_parent, import_code, load_pipeline
 
 
 def accelerate_cli(
@@ -27,13 +27,13 @@ def accelerate_cli(
     disabled ones too, and have the same weights. Predictions stay the same. spacy.load loads the
     new pipeline wherever this package is installed.
 
-    DOCS: docs/performance.md of spacy-multihash
+    DOCS: python -m pydoc spacy_multihash.accelerate
     """
     import_code(code)
     try:
         done = accelerate_pipeline(model, output, force=force)
     except (ImportError, OSError, ValueError) as error:
-        msg.fail("Cannot accelerate the pipeline", str(error), exits=1)
+        msg.fail("Cannot accelerate the pipeline", str(error))
     _show(done)
     msg.good(f"Wrote the pipeline to {output}")
 
@@ -61,6 +61,7 @@ def accelerate_pipeline(
             f"{output} exists, and is not an empty directory. Give another OUTPUT, or --force to "
             "replace it."
         )
+    check_parent(output, "OUTPUT")
     nlp = load_pipeline(model)
     source = Path(nlp.path).resolve()
     if source == target or source in target.parents or target in source.parents:

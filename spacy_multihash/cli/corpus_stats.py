@@ -6,19 +6,18 @@ from pathlib import Path
 from typing import Optional, Union
 
 import spacy
-import srsly
 import typer
 from spacy.util import load_model
 from spacy.vocab import Vocab
-from wasabi import msg
 
 from ..corpus.conll import DOCSTART
 from ..corpus.entities import VERBATIM, Matching
 from ..corpus.read import read_docs
 from ..corpus.statistics import DEFAULT_ATTRS, CorpusStats, describe_corpus, word_attrs
 from ..corpus.suspicions import Suspicions
+from ._messages import msg
 from ._show import show_table
-from ._util import save_json
+from ._util import check_file_output, print_json, save_json
 
 
 def corpus_stats_cli(
@@ -48,6 +47,9 @@ def corpus_stats_cli(
         False, "--match-label", help="An entity with another label than in TRAIN is unseen"
     ),
     output: Optional[Path] = typer.Option(None, help="JSON file to write the statistics to"),
+    force: bool = typer.Option(
+        False, "--force", "-f", help="Replace the file of --output if it exists"
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print JSON instead of tables"),
 ) -> None:
     """Count documents, entities and attributes of a corpus.
@@ -60,9 +62,10 @@ def corpus_stats_cli(
     are those that the vocab gives to a word, so that NORM may differ from what a tokenizer's
     exceptions say.
 
-    DOCS: docs/your-data.md of spacy-multihash
+    DOCS: python -m pydoc spacy_multihash.corpus.statistics
     """
     try:
+        check_file_output(output, "--output", force=force)
         stats = corpus_stats(
             train,
             dev,
@@ -73,9 +76,9 @@ def corpus_stats_cli(
             matching=Matching(ignore_case, match_label),
         )
     except (ImportError, OSError, ValueError) as error:
-        msg.fail("Cannot count the corpus", str(error), exits=1)
+        msg.fail("Cannot count the corpus", str(error))
     if as_json:
-        typer.echo(srsly.json_dumps(asdict(stats), indent=2))
+        print_json(asdict(stats))
     else:
         _show_splits(stats, vectors)
         _show_cats(stats)

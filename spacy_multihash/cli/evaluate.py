@@ -5,11 +5,9 @@ from pathlib import Path
 from typing import Optional, Union
 
 import spacy
-import srsly
 import typer
 from spacy.tokens import DocBin
 from spacy.training import Corpus
-from wasabi import msg
 
 from ..corpus.entities import Matching
 from ..corpus.evaluation import (
@@ -21,8 +19,16 @@ from ..corpus.evaluation import (
     read_known_entities,
 )
 from ..corpus.read import read_docs, write_corpora
+from ._messages import msg
 from ._show import show_table
-from ._util import import_code, load_pipeline, save_json
+from ._util import (
+    check_file_output,
+    check_folder_output,
+    import_code,
+    load_pipeline,
+    print_json,
+    save_json,
+)
 
 _HEADER = ("", "gold", "P", "R", "F1")
 
@@ -40,6 +46,7 @@ def evaluate_cli(
     masked: Optional[Path] = typer.Option(
         None, help="Folder to write the masked corpora to, seen.spacy and unseen.spacy"
     ),
+    force: bool = typer.Option(False, "--force", "-f", help="Replace files to write that exist"),
     gpu_id: int = typer.Option(-1, "--gpu-id", "-g", help="GPU, or -1 for CPU"),
     code: Optional[Path] = typer.Option(
         None, "--code", "-c", help="Python file with registered functions to import"
@@ -52,16 +59,18 @@ def evaluate_cli(
     and every other false positive counts in both parts. In the second way, each false positive
     counts once, in the part that its own text belongs to.
 
-    DOCS: docs/your-data.md of spacy-multihash
+    DOCS: python -m pydoc spacy_multihash.corpus.evaluation
     """
     import_code(code)
     matching = Matching(ignore_case, match_label)
     try:
+        check_file_output(output, "--output", force=force)
+        check_folder_output(masked, "--masked", ("seen.spacy", "unseen.spacy"), force=force)
         evaluation = evaluate(model, data, train, matching=matching, masked=masked, gpu_id=gpu_id)
     except (ImportError, OSError, ValueError) as error:
-        msg.fail("Cannot evaluate the pipeline", str(error), exits=1)
+        msg.fail("Cannot evaluate the pipeline", str(error))
     if as_json:
-        typer.echo(srsly.json_dumps(asdict(evaluation), indent=2))
+        print_json(asdict(evaluation))
     else:
         _show(evaluation)
     if output is not None:

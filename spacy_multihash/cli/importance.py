@@ -7,16 +7,15 @@ from functools import partial
 from pathlib import Path
 from typing import Optional, Union
 
-import srsly
 import typer
-from wasabi import msg
 
 from ..corpus.read import model_docs
 from ..embed.find import embedding_name
 from ..inspection.importance import Ranking, symbol_importance
 from ..inspection.reports import EmbeddingImportance, SymbolImportance
+from ._messages import msg
 from ._show import show_collisions, show_table, unbroken
-from ._util import import_code, load_pipeline
+from ._util import import_code, load_pipeline, print_json
 
 
 class SortBy(str, Enum):
@@ -51,16 +50,16 @@ def importance_cli(
     is shown as well. Symbols that share a row of parameters have the same importance. Rare symbols
     are left out: they hardly move from their initial importance, which is near 0 by default.
 
-    DOCS: docs/reference.md of spacy-multihash
+    DOCS: python -m pydoc spacy_multihash.inspection.reports
     """
     import_code(code)
     try:
         ranking = Ranking(sort.value, top, min_freq, share)
         found = importance(model, data, ranking, component=component)
     except (ImportError, OSError, ValueError) as error:
-        msg.fail("Cannot show the importance", str(error), exits=1)
+        msg.fail("Cannot show the importance", str(error))
     if as_json:
-        typer.echo(srsly.json_dumps([asdict(embedding) for embedding in found], indent=2))
+        print_json([asdict(embedding) for embedding in found])
     else:
         _show(found, ranking)
 

@@ -10,7 +10,6 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import load_config, load_model_from_config
 from tqdm import tqdm
-from wasabi import msg
 
 from ..common.registered import INIT_TABLES
 from ..corpus.training import training_docs
@@ -19,8 +18,9 @@ from ..tables.file import read_tables, write_tables
 from ..tables.init_tables import component_names
 from ..tables.set_tables import check_tables, find_multi_embed
 from ..tables.tables import Tables, check_cut, cut_tables, merge_tables
+from ._messages import msg
 from ._show import show_table
-from ._util import import_code, parse_config_overrides, show_validation_error
+from ._util import check_file_output, import_code, parse_overrides, show_validation_error
 
 
 def init_tables_cli(
@@ -51,6 +51,7 @@ def init_tables_cli(
         exists=True,
         dir_okay=False,
     ),
+    force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT if it exists"),
     code: Optional[Path] = typer.Option(
         None, "--code", "-c", help="Python file with registered functions to import"
     ),
@@ -62,12 +63,12 @@ def init_tables_cli(
     overridden, as in --paths.train corpus/part1.spacy. To count a large corpus in pieces, make a
     file with --min-freq 0 of each piece, and then one of all pieces with --merge.
 
-    DOCS: docs/tables.md of spacy-multihash
+    DOCS: python -m pydoc spacy_multihash.tables.init_tables
     """
+    overrides = parse_overrides(ctx)
     import_code(code)
-    with show_validation_error(config, hint_fill=False):
-        overrides = parse_config_overrides(ctx.args)
     try:
+        check_file_output(output, "OUTPUT", force=force)
         with show_validation_error(config):
             tables = init_tables(
                 config,
@@ -80,7 +81,7 @@ def init_tables_cli(
                 show_progress=True,
             )
     except (OSError, ValueError) as error:
-        msg.fail("Cannot make the tables", str(error), exits=1)
+        msg.fail("Cannot make the tables", str(error))
     msg.good(f"Wrote the tables to {output}")
     msg.text(f"min_freq = {tables.min_freq}, max_rows = {tables.max_rows}")
     rows = [(name, f"{len(table) + 1:,}") for name, table in tables.tables.items()]

@@ -6,13 +6,11 @@ from functools import partial
 from pathlib import Path
 from typing import Optional, Union
 
-import srsly
 import typer
 from spacy.language import Language
 from spacy.training.initialize import init_vocab
 from spacy.util import load_config, load_model_from_config, registry
 from spacy.vocab import Vocab
-from wasabi import msg
 
 from ..common.registered import INIT_TABLES, SET_ATTR
 from ..corpus.read import model_docs
@@ -29,8 +27,9 @@ from ..inspection.rows import (
 from ..inspection.sizes import input_width, model_size
 from ..inspection.symbols import count_for_tables, missing_symbols, ngram_texts
 from ..tables.count import DocReader
+from ._messages import msg
 from ._show import show_collisions, show_table, unbroken
-from ._util import import_code, load_pipeline
+from ._util import import_code, load_pipeline, print_json
 
 # Callbacks that may set the tables of MultiEmbed from a file.
 _SET_TABLES = (INIT_TABLES, SET_ATTR)
@@ -92,15 +91,15 @@ def inspect_rows_cli(
     A config's model is not initialized, so that only the sizes of its tables are known. A
     MultiEmbed in it needs a file of tables, as path in [initialize.before_init].
 
-    DOCS: docs/your-data.md of spacy-multihash
+    DOCS: python -m pydoc spacy_multihash.inspection.reports
     """
     import_code(code)
     try:
         inspection = inspect_rows(model, words or [], data=data)
     except (ImportError, OSError, ValueError) as error:
-        msg.fail("Cannot inspect the rows", str(error), exits=1)
+        msg.fail("Cannot inspect the rows", str(error))
     if as_json:
-        typer.echo(srsly.json_dumps(asdict(inspection), indent=2))
+        print_json(asdict(inspection))
     else:
         _show(inspection)
 

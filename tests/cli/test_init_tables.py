@@ -95,7 +95,8 @@ def test_merged_parts_are_the_whole(config: Path, tmp_path: Path) -> None:
 def refused(config: Path, output: Path, *args: Any) -> str:
     """Run a command that must fail without a file, and give what it says on one line."""
     result = invoke(config, output, *args)
-    assert result.exit_code == 1
+    assert result.exit_code in (1, 2)
+    assert result.stdout == ""
     assert not output.exists()
     return " ".join(result.output.split())
 
@@ -134,7 +135,8 @@ def test_symbols_that_are_all_rare_are_refused(config: Path, tmp_path: Path) -> 
 def test_failure_leaves_the_old_file_alone(config: Path, tmp_path: Path) -> None:
     output = tmp_path / "out.tables"
     output.write_bytes(b"old")
-    assert invoke(config, output, "--min-freq", 99).exit_code == 1
+    result = invoke(config, output, "--min-freq", 99, "--force")
+    assert "none occurs at least 99 times" in " ".join(result.stderr.split())
     assert output.read_bytes() == b"old"
 
 
@@ -150,7 +152,7 @@ def test_streamed_corpus_is_counted_once_it_has_an_end(config: Path, tmp_path: P
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        (["word"], "Invalid config override 'word': name should start with --"),
+        (["word"], "a config override's name should start with --"),
         (["--no.such", "1"], "not a section value that can be overridden"),
         (["--components.tok2vec.model.embed.width", "wide"], "wide"),
     ],

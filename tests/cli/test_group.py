@@ -1,0 +1,255 @@
+"""What all commands of the group share: options, errors, files to write, and terminals."""
+
+import json
+import os
+import pty
+import pydoc
+import re
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+from spacy.tokens import Doc
+from typer.testing import CliRunner, Result
+
+from spacy_multihash.cli.group import multihash_cli
+from tests.helpers.cli import said
+from tests.helpers.corpora import write_corpus
+
+COMMANDS = [command.name or "" for command in multihash_cli.registered_commands]
+# Arguments of each command with --json that lead to an error.
+BAD = {
+    "corpus-stats": ("corpus.spacy", "--attrs", "NOTHING"),
+    "evaluate": ("nowhere", "corpus.spacy", "--train", "corpus.spacy"),
+    "importance": ("nowhere", "--data", "corpus.spacy"),
+    "inspect-rows": ("nowhere",),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write a pipeline and a corpus, and go there."""
+    nlp = spacy.blank("en")
+    patterns = [{"label": "GPE", "pattern": "東京"}, {"label": "GPE", "pattern": "Rome"}]
+    nlp.add_pipe("entity_ruler").add_patterns(patterns)  # type: ignore[attr-defined]
+    nlp.to_disk(tmp_path / "model")
+    doc = Doc(nlp.vocab, words=["東京", "Rome"], ents=["B-GPE", "B-Übel"])
+    write_corpus(tmp_path / "corpus.spacy", [doc])
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def invoke(*args: Any) -> Result:
+    return CliRunner().invoke(multihash_cli, [str(arg) for arg in args])
+
+
+def run(*args: Any, **environ: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a command in a process of its own, with more environment variables."""
+    command = [sys.executable, "-m", "spacy", "multihash", *map(str, args)]
+    return subprocess.run(command, capture_output=True, env=os.environ | environ, check=False)
+
+
+# Help and options
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_names_docs_that_an_installed_package_has(command: str) -> None:
+    result = invoke(*filter(None, [command]), "--help")
+    (name,) = re.findall(r"DOCS: python -m pydoc (\S+)\n", result.output)
+    assert pydoc.locate(name) is not None
+    assert "docs/" not in result.output
+
+
+def test_version_is_that_of_the_package() -> None:
+    result = invoke("--version")
+    assert result.exit_code == 0
+    assert result.output == f"spacy-multihash {metadata.version('spacy-multihash')}\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_unknown_option_is_a_usage_error(command: str, folder: Path) -> None:
+    (folder / "config.cfg").touch()
+    args = ("config.cfg", "out") if command in ("accelerate", "init-tables") else ()
+    result = invoke(command, *args, "--no-such-option")
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert "No such option: --no-such-option" in " ".join(result.stderr.split())
+    assert isinstance(result.exception, SystemExit)
+
+
+@pytest.mark.parametrize("option", ["--nothing", "-x", "--nothing=1"])
+def test_option_that_overrides_no_setting_is_a_usage_error(option: str, folder: Path) -> None:
+    (folder / "config.cfg").touch()
+    result = invoke("init-tables", "config.cfg", "out", "--training.seed", "-1", option)
+    assert result.exit_code == 2
+    message = "No such option: --?[a-z]+.* Overrides of the config name a section, as in --training"
+    assert re.search(message, " ".join(result.stderr.split()))
+
+
+# Errors
+
+
+@pytest.mark.parametrize("command", BAD)
+def test_errors_are_on_stderr_and_leave_json_alone(command: str, folder: Path) -> None:
+    for options in ((), ("--json",)):
+        result = invoke(command, *BAD[command], *options)
+        assert result.exit_code == 1
+        assert result.stdout == ""
+        assert "✘ Cannot" in result.stderr
+        assert isinstance(result.exception, SystemExit)
+
+
+@pytest.mark.parametrize("code", ["missing.py", "broken.py"])
+def test_code_that_cannot_be_imported_is_an_error_on_stderr(code: str, folder: Path) -> None:
+    (folder / "broken.py").write_text("print('hello')\nraise KeyError('the cause')")
+    result = invoke("inspect-rows", "model", "--json", "--code", code)
+    assert (result.exit_code, result.stdout) == (1, "")
+    expected = {"missing.py": "There is no Python file at", "broken.py": "KeyError: 'the cause'"}
+    assert expected[code] in result.stderr
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x00\xff", b"{}", b"[1"])
+@pytest.mark.parametrize("file_", ["config.cfg", "vocab/strings.json", "tokenizer", "meta.json"])
+def test_damaged_pipeline_is_an_error(file_: str, damage: bytes, folder: Path) -> None:
+    (folder / "model" / file_).write_bytes(damage)
+    result = invoke("inspect-rows", "model", "--json")
+    if result.exit_code:
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert isinstance(result.exception, SystemExit), result.exception
+
+
+# Files to write
+
+
+WRITERS = [
+    ("corpus-stats", "corpus.spacy", "--output"),
+    ("evaluate", "model", "corpus.spacy", "--train", "corpus.spacy", "--output"),
+    ("init-tables", "config.cfg"),
+]
+
+
+@pytest.fixture
+def no_work(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Fail where a command begins to work."""
+
+    def work(*args: object, **settings: object) -> None:
+        raise AssertionError("the work began")
+
+    for name in ("corpus_stats.corpus_stats", "evaluate.evaluate", "init_tables.init_tables"):
+        monkeypatch.setattr(f"spacy_multihash.cli.{name}", work)
+    monkeypatch.setattr("spacy_multihash.cli.accelerate.load_pipeline", work)
+    (folder / "config.cfg").touch()
+    (folder / "file").write_text("old")
+
+
+@pytest.mark.usefixtures("no_work")
+@pytest.mark.parametrize("args", WRITERS, ids=lambda args: args[0])
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ("model", "folder|is a directory"),
+        ("file", "file exists. Give another .*, or --force to replace it"),
+        ("file/out.json", "cannot be file/out.json: .*file is no folder"),
+    ],
+)
+def test_output_that_cannot_be_written_is_refused_before_the_work(
+    args: tuple[str, ...], output: str, message: str, folder: Path
+) -> None:
+    result = invoke(*args, output)
+    assert result.exit_code in (1, 2)
+    assert re.search(message, " ".join(result.stderr.split())), result.stderr
+    assert result.stdout == ""
+    assert (folder / "file").read_text() == "old"
+
+
+@pytest.mark.usefixtures("no_work")
+def test_folder_of_masked_corpora_is_refused_before_the_work(folder: Path) -> None:
+    (folder / "masked").mkdir()
+    (folder / "masked" / "unseen.spacy").touch()
+    args = ("evaluate", "model", "corpus.spacy", "--train", "corpus.spacy", "--masked")
+    for output, message in (
+        ("masked", "unseen.spacy exists. Give another --masked, or --force"),
+        ("file", "Expected a folder as --masked, was a file: file"),
+        ("file/masked", "is no folder"),
+    ):
+        result = invoke(*args, output)
+        assert result.exit_code == 1
+        assert message in " ".join(result.stderr.split())
+
+
+@pytest.mark.usefixtures("no_work")
+def test_accelerated_pipeline_within_a_file_is_refused_before_the_work(folder: Path) -> None:
+    result = invoke("accelerate", "model", "file/out")
+    assert result.exit_code == 1
+    assert "OUTPUT cannot be file/out" in " ".join(result.stderr.split())
+
+
+def test_force_replaces_files(folder: Path) -> None:
+    (folder / "out.json").write_text("old")
+    (folder / "masked").mkdir()
+    (folder / "masked" / "seen.spacy").touch()
+    result = invoke("corpus-stats", "corpus.spacy", "--output", "out.json", "--force")
+    assert result.exit_code == 0, result.output
+    assert json.loads((folder / "out.json").read_text("utf8"))
+    args = ("evaluate", "model", "corpus.spacy", "--train", "corpus.spacy", "--json", "--force")
+    result = invoke(*args, "--output", "out.json", "--masked", "masked")
+    assert result.exit_code == 0, result.output
+    assert json.loads((folder / "out.json").read_text("utf8")) == json.loads(result.stdout)
+    assert (folder / "masked" / "seen.spacy").stat().st_size
+
+
+# Terminals
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "utf-8"])
+def test_letters_that_a_terminal_lacks_are_escaped(encoding: str, folder: Path) -> None:
+    args = ("evaluate", "model", "corpus.spacy", "--train", "corpus.spacy")
+    done = run(*args, "--output", "größe東.json", PYTHONIOENCODING=encoding)
+    assert done.returncode == 0, done.stderr
+    printed = done.stdout.decode(encoding)
+    assert ("Übel" if encoding != "ascii" else r"\xdcbel") in printed
+    assert ("✔ Wrote" if encoding == "utf-8" else "[+] Wrote") in printed
+    done = run("evaluate", "größe東", *args[2:], PYTHONIOENCODING=encoding)
+    assert done.returncode == 1
+    error = done.stderr.decode(encoding)
+    assert "Traceback" not in error
+    assert ("größe東" if encoding == "utf-8" else r"\u6771") in error
+
+
+def printed_on_a_terminal(*args: str, **environ: str) -> str:
+    """Run a command on a terminal."""
+    master, slave = pty.openpty()
+    command = [sys.executable, "-m", "spacy", "multihash", *args]
+    process = subprocess.Popen(command, stdout=slave, stderr=slave, env=os.environ | environ)
+    os.close(slave)
+    output = b""
+    try:
+        while block := os.read(master, 2**12):
+            output += block
+    except OSError:  # the end, on Linux
+        pass
+    finally:
+        os.close(master)
+    assert process.wait() == 0
+    return output.decode()
+
+
+def test_only_a_terminal_gets_colours(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    args = ("corpus-stats", "corpus.spacy", "--output", "out.json", "--force")
+    assert "\x1b[1m" in printed_on_a_terminal(*args)
+    assert "\x1b" not in printed_on_a_terminal(*args, NO_COLOR="1")
+    assert b"\x1b" not in run(*args).stdout
+
+
+def test_names_in_tables_of_commands_fit_the_terminal(folder: Path) -> None:
+    doc = Doc(spacy.blank("en").vocab, words=["Rome"], ents=[f"B-{'LONG' * 30}"])
+    write_corpus(folder / "corpus.spacy", [doc])
+    result = invoke("evaluate", "model", "corpus.spacy", "--train", "corpus.spacy")
+    assert result.exit_code == 0, result.output
+    assert max(map(len, result.output.splitlines())) <= 80
+    assert said(result).count("LONGLONG")
