@@ -1,18 +1,30 @@
 """The tables that commands print, in the 80 columns of a terminal where they can."""
 
+import re
 from collections.abc import Sequence
-from textwrap import wrap
+from itertools import pairwise
+from textwrap import TextWrapper, wrap
 
-from wasabi import msg
+from wasabi import table
 
 from ..embed.find import embedding_name
 from ..inspection.reports import Collisions
+from ._messages import WIDTH, echo, msg
 
-_WIDTH = 80
 # Blanks between two columns, and where there is no room for them.
 _SPACING, _NARROW = 3, 2
+# The least width of a column whose words are broken anywhere.
+_LEAST = 10
 # Stands for a blank at which no cell is broken; repr never writes it.
 _FIXED = "\u00a0"
+# Between words, and within words after punctuation.
+_PIECES = re.compile(r"( +)|(?<=[^\w\s]|_)(?=[^\W_])")
+
+
+class _PieceWrapper(TextWrapper):
+    """Break lines after punctuation too, where they would be too long."""
+
+    wordsep_simple_re = _PIECES
 
 
 def show_table(
@@ -20,7 +32,8 @@ def show_table(
 ) -> None:
     """Print a table, if it has rows.
 
-    Where a table is too wide, headers are broken at their blanks, and then cells.
+    Where a table is too wide, headers are broken at their blanks, then cells, and then the words
+    of texts: after punctuation, or last anywhere. Nothing is left out.
 
     title (str): What is printed above the table.
     header (Sequence[str]): Names of the columns.
@@ -30,12 +43,13 @@ def show_table(
     """
     if not rows:
         return
-    widths, spacing = _lay_out(header, rows)
+    sides = aligns.ljust(len(header), "r")
+    widths, spacing = _lay_out(header, rows, sides)
     lines = [*_lines(header, widths, is_header=True), ["-" * width for width in widths]]
     for row in rows:
         lines += _lines(row, widths)
-    msg.divider(title)
-    msg.table(lines, widths=widths, spacing=spacing, aligns=[*aligns.ljust(len(header), "r")])
+    msg.heading(title)
+    echo(table(lines, widths=widths, spacing=spacing, aligns=[*sides]))
 
 
 def unbroken(text: str) -> str:
@@ -72,20 +86,30 @@ def _collision_rows(found: Collisions) -> list[list[str]]:
     return rows
 
 
-def _lay_out(header: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[int], int]:
+def _lay_out(
+    header: Sequence[str], rows: Sequence[Sequence[str]], sides: str
+) -> tuple[list[int], int]:
     """Choose the widths of columns, and the blanks between them, so that a table fits if it can."""
     columns = list(zip(header, *rows, strict=True))
     whole = [max(map(len, column)) for column in columns]
     of_cells = [max(_longest_word(name), *map(len, cells)) for name, *cells in columns]
     of_words = [max(map(_longest_word, column)) for column in columns]
     gaps = len(columns) - 1
-    # First headers are broken, and then cells.
-    for widths, least in ((whole, of_cells), (of_cells, of_words)):
+    of_pieces = [
+        max(map(_longest_piece, column)) if side == "l" else width
+        for column, width, side in zip(columns, of_words, sides, strict=True)
+    ]
+    of_letters = [
+        min(width, _LEAST) if side == "l" else width
+        for width, side in zip(of_pieces, sides, strict=True)
+    ]
+    steps = [whole, of_cells, of_words, of_pieces, of_letters]
+    for widths, least in pairwise(steps):
         for spacing in (_SPACING, _NARROW):
-            shrunk = _shrink(widths, least, _WIDTH - spacing * gaps)
-            if sum(shrunk) + spacing * gaps <= _WIDTH:
+            shrunk = _shrink(widths, least, WIDTH - spacing * gaps)
+            if sum(shrunk) + spacing * gaps <= WIDTH:
                 return [_broken(*column) for column in zip(columns, shrunk, strict=True)], spacing
-    return of_words, _NARROW
+    return of_letters, _NARROW
 
 
 def _broken(column: Sequence[str], width: int) -> int:
@@ -95,6 +119,10 @@ def _broken(column: Sequence[str], width: int) -> int:
 
 def _longest_word(cell: str) -> int:
     return max(map(len, cell.split(" ")))
+
+
+def _longest_piece(cell: str) -> int:
+    return max(len(piece) for piece in _PIECES.split(cell) if piece is not None)
 
 
 def _shrink(widths: Sequence[int], least: Sequence[int], room: int) -> list[int]:
@@ -123,4 +151,7 @@ def _break(cell: str, width: int) -> list[str]:
     lines = [cell]
     if len(cell) > width:
         lines = wrap(cell, width, break_long_words=False, break_on_hyphens=False) or [""]
+    if any(len(line) > width for line in lines):
+        wrapper = _PieceWrapper(width, break_on_hyphens=False)
+        lines = [part for line in lines for part in wrapper.wrap(line)]
     return [line.replace(_FIXED, " ") for line in lines]

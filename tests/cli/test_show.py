@@ -71,9 +71,19 @@ def test_texts_that_must_not_be_broken_are_not(capsys: pytest.CaptureFixture[str
     assert output.count("\n") > 2 and all(phrase in output for phrase in phrases)
 
 
-def test_words_that_are_too_long_are_printed_whole(capsys: pytest.CaptureFixture[str]) -> None:
-    show_table("Title", ("a", "b"), [("x" * 100, "y")])
-    assert printed(capsys)[-1] == "x" * 100 + "  y"
+def test_words_that_are_too_long_are_broken_at_last(capsys: pytest.CaptureFixture[str]) -> None:
+    phrase = unbroken("'to be or not to be'" * 6)
+    show_table("Title", ("a", "b", "n"), [("x" * 100, phrase, "1,234")], aligns="ll")
+    lines = printed(capsys)
+    assert max(map(len, lines)) <= 80
+    assert "".join(lines).count("x") == 100
+    assert "".join(lines[2:]).count("t") == 3 * 6
+    assert lines[2].endswith("  1,234")
+
+
+def test_numbers_are_not_broken(capsys: pytest.CaptureFixture[str]) -> None:
+    show_table("Title", ("a", "b"), [("x" * 100, "1" * 75)], aligns="l")
+    assert "1" * 75 in "\n".join(printed(capsys))
 
 
 def test_collisions_have_a_row_for_each_count(capsys: pytest.CaptureFixture[str]) -> None:
