@@ -1,5 +1,6 @@
 """What several test files use."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,12 @@ from spacy.language import Language
 from thinc.api import Ops, fix_random_seed, get_current_ops, prefer_gpu, set_current_ops
 from thinc.util import has_cupy_gpu
 
+from spacy_multihash.compute.buffers import VARIABLE, check_buffers
 from tests.helpers.paths import SHARED
+
+# Buffers that are in use are not overwritten unseen, in processes that tests start either.
+os.environ[VARIABLE] = "1"
+check_buffers(True)
 
 # A machine that others share may take any time for an example.
 settings.register_profile("no deadline", deadline=None)

@@ -80,6 +80,7 @@ def forward(
             component = take_rows("component", E, columns[k, chunk])
             component *= weights[chunk, k : k + 1] * share
             part += component
+            del component  # the next one takes the memory again
     vectors_info = ArrayInfo.from_array(vectors)
 
     def backprop(d_vectors: Floats2d) -> WeightedRows:
@@ -95,6 +96,7 @@ def forward(
                     d_part, weights[chunk, k : k + 1] * share, out=component
                 )
                 model.ops.scatter_add(dE, column, d_component)
+                del component, d_component
         return model.ops.alloc2i(*rows.shape), d_weights  # integers have no gradient
 
     return vectors, backprop

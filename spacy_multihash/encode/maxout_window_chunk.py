@@ -38,6 +38,7 @@ def encode(X: Array, reads: Sequence[Array], weights: Sequence[Weights]) -> Arra
         Y = scratch(f"rows{layer % 2}", (len(rows), X.shape[1]), X)
         maxout_norm(windows, layer_weights, Y)
         Y += _centre(windows, X.shape[1])
+        del windows  # the next layer takes the memory again
         X = Y
     return X
 
@@ -56,6 +57,7 @@ def encode_training(
         if mask is not None:
             Y *= mask
         Y += _centre(windows, X.shape[1])
+        del windows
         tapes.append(LayerTape(X, rows, maxout_tape, mask))
         X = Y
     return X, tapes
@@ -80,6 +82,7 @@ def encode_backward(
         )
         _centre(d_windows, dY.shape[1])[:] += dY  # the residual connection
         dY = _scatter(padded, tape.reads, len(tape.before))
+        del windows, padded, d_windows
     return dY, gradients[::-1]
 
 
