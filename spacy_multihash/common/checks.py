@@ -51,13 +51,13 @@ def check_number(
     where: str, name: str, value: object, low: float, *, advice: str = CHANGE_IT
 ) -> None:
     """Raise ValueError if a setting is not a number from low on; the arguments of check_whole."""
-    if not (_is_number(value) and value >= low):
+    if not (is_number(value) and value >= low):
         raise refusal(where, name, f"a number from {low} on", value, advice)
 
 
 def check_share(where: str, name: str, value: object, *, advice: str = CHANGE_IT) -> None:
     """Raise ValueError if a setting is not a share below 1; the arguments of check_whole."""
-    if not (_is_number(value) and 0 <= value < 1):
+    if not (is_number(value) and 0 <= value < 1):
         raise refusal(where, name, f"a share, 0 <= {name} < 1", value, advice)
 
 
@@ -81,6 +81,6 @@ def refusal(
     return ValueError(f"{where}: {name} must be {expected}, was: {value!r}. {advice}")
 
 
-def _is_number(value: object) -> TypeGuard[float]:
+def is_number(value: object) -> TypeGuard[float]:
     """Tell whether a value is a number, which a quoted one and a bool are not."""
     return isinstance(value, Real) and not isinstance(value, bool)

@@ -99,6 +99,12 @@ def tag_columns(nO: int) -> TagColumns:
     return TagColumns(*(slice(1 + kind * C, 1 + (kind + 1) * C) for kind in range(4)))
 
 
+def columns_after_adding(nO: int, new_nO: int) -> numpy.ndarray:
+    """Find where the columns of nO tags are once labels are appended: (nO,) int64."""
+    kinds, labels = numpy.arange(4)[:, None], numpy.arange(num_labels(nO))
+    return numpy.append(OUTSIDE, 1 + kinds * num_labels(new_nO) + labels)
+
+
 def tag_numbers(tags: Sequence[Optional[str]], numbers: dict[str, int]) -> list[int]:
     """Return the numbers of tags, and `MISSING` for None.
 

@@ -13,6 +13,7 @@ from spacy_multihash.ner.biluo import (
     Constraints,
     allowed_tags,
     are_entities,
+    columns_after_adding,
     entities_of,
     may_follow,
     num_labels,
@@ -47,6 +48,14 @@ def test_columns_of_a_kind_have_its_name(C: int) -> None:
     assert num_labels(len(names)) == C
     for kind, columns in tag_columns(len(names))._asdict().items():
         assert names[columns] == [f"{kind}-{label}" for label in LABELS[:C]]
+
+
+@pytest.mark.parametrize("more", [0, 1, 2])
+@pytest.mark.parametrize("C", [0, 1, 2])
+def test_columns_keep_their_names_when_labels_are_appended(C: int, more: int) -> None:
+    labels = ["PERSON", "ORG", "GPE", "ADDED"]
+    names, larger = tag_names(labels[:C]), tag_names(labels[: C + more])
+    assert [larger[i] for i in columns_after_adding(len(names), len(larger))] == names
 
 
 @pytest.mark.parametrize("C", [0, 1, 3])

@@ -10,6 +10,7 @@ from ...common.checks import check_share
 from ...common.types import DocsEncoder, TokenTagger
 from ...compute.matmul import use_product_ops
 from .token_tagger import token_tagger
+from .vectors_of_tokens import check_tok2vec, listens
 
 
 def build_token_tagger_v1(
@@ -37,8 +38,10 @@ def build_token_tagger_v1(
         is dropout, and needs a tok2vec of its own. Recommended values are between 0.0 and 0.15.
     nO (Optional[int]): Number of tags. Null, which is recommended, leaves it to the component.
 
-    Raises ValueError for a share out of range, and for word dropout with a listener.
+    Raises ValueError for a share out of range, for word dropout with a listener, and for an encoder
+    in the place of tok2vec.
     """
+    check_tok2vec(tok2vec)
     check_share("TokenTagger", "word_dropout", word_dropout)
     if word_dropout and listens(tok2vec):
         raise ValueError(
@@ -54,16 +57,4 @@ def build_token_tagger_v1(
         every_pass=train_passes == "all",
         transitions=learn_transitions,
         word_dropout=word_dropout,
-    )
-
-
-def listens(model: Model) -> bool:
-    """Tell whether a model reads the vectors of another component.
-
-    Listeners of spaCy and of spacy-transformers name the component. Those of
-    spacy-curated-transformers have an attr as a mark.
-    """
-    return any(
-        hasattr(node, "upstream_name") or "_TRANSFORMER_LISTENER" in node.attrs
-        for node in model.walk()
     )

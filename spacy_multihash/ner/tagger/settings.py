@@ -6,10 +6,10 @@ from typing import Any, Optional, get_args
 
 from thinc.api import Model
 
-from ...common.checks import check_number
+from ...common.checks import check_number, is_number, refusal
 from ...common.types import Confidence, Decoder
-from .architectures import listens
 from .token_tagger import learns_transitions
+from .vectors_of_tokens import listens
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,8 @@ class Settings:
     dropout_penalty: float
     spans_key: Optional[str]
     confidence: Confidence
+    threshold: float = 0.0
+    incorrect_spans_key: Optional[str] = None
 
     def __post_init__(self) -> None:
         """Check each setting by itself."""
@@ -34,6 +36,8 @@ class Settings:
         self._check_choice("confidence", self.confidence, get_args(Confidence))
         where = f'Component "{self.component}"'
         check_number(where, "dropout_penalty", self.dropout_penalty, 0)
+        if not (is_number(self.threshold) and 0 <= self.threshold <= 1):
+            raise refusal(where, "threshold", "a probability, from 0 to 1", self.threshold)
 
     def check_model(self, model: Model) -> None:
         """Raise ValueError if a model cannot follow the settings."""
@@ -126,5 +130,38 @@ class WithSettings:
     def confidence(self, confidence: Confidence) -> None:
         self._change(confidence=confidence)
 
+    @property
+    def threshold(self) -> float:
+        """New entities whose confidence is below it are not set in doc.ents."""
+        return self._settings.threshold
+
+    @threshold.setter
+    def threshold(self, threshold: float) -> None:
+        self._change(threshold=threshold)
+
+    @property
+    def incorrect_spans_key(self) -> Optional[str]:
+        """Where references have entities that are known to be wrong, None for nowhere."""
+        return self._settings.incorrect_spans_key
+
+    @incorrect_spans_key.setter
+    def incorrect_spans_key(self, incorrect_spans_key: Optional[str]) -> None:
+        self._change(incorrect_spans_key=incorrect_spans_key)
+
     def _change(self, **changes: Any) -> None:  # noqa: ANN401 (settings of several types)
         self.settings = replace(self._settings, **changes)
+
+
+def refuse_settings_of_ner(component: str, **settings: object) -> None:
+    """Raise ValueError for settings of spaCy's ner that have no meaning here, unless all are None.
+
+    component (str): The name of the component, for the message.
+    settings (object): The settings by name.
+    """
+    given = [name for name, value in settings.items() if value is not None]
+    if given:
+        raise ValueError(
+            f'Component "{component}": {" and ".join(given)} must not be set, as tagger_ner tags '
+            "all tokens at once. Only spaCy's ner goes through states one by one, and can be given "
+            f"that. Delete {' and '.join(given)} from [components.{component}]."
+        )

@@ -13,6 +13,8 @@ from ...common.types import DocLike, DocsEncoder, TokenTagger
 from ...encode.iterated_dilated_encoder import NAME as ENCODER
 from ...encode.iterated_dilated_encoder import begin_passes
 from ...encode.segments import split_rows
+from .resize import resize_output
+from .vectors_of_tokens import check_vectors
 from .word_dropout import drop_words
 
 NAME = "token_tagger"
@@ -55,7 +57,11 @@ def token_tagger(
         refs={"tok2vec": tok2vec, "output_layer": output},
         dims={"nO": output.maybe_get_dim("nO")},
         params={"transitions": None} if transitions else {},
-        attrs={"transitions": Pinned(int(transitions)), "dropout_rate": 0.0},
+        attrs={
+            "transitions": Pinned(int(transitions)),
+            "dropout_rate": 0.0,
+            "resize_output": resize_output,
+        },
     )
 
 
@@ -93,10 +99,15 @@ def forward(
 def init(
     model: TokenTagger, X: Optional[list[DocLike]] = None, Y: Optional[Floats3d] = None
 ) -> None:
-    """Initialize both layers, and the transitions with zeros. The number of tags must be set."""
+    """Initialize both layers, and the transitions with zeros. The number of tags must be set.
+
+    Raises ValueError if `tok2vec` has no vectors of tokens.
+    """
     nO = model.get_dim("nO")
     tok2vec, output = model.layers
     tok2vec.initialize(X=X)
+    if X:
+        check_vectors(tok2vec, X[:1])
     output.set_dim("nO", nO)
     if tok2vec.has_dim("nO"):
         output.set_dim("nI", tok2vec.get_dim("nO"))
