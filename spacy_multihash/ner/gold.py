@@ -1,14 +1,19 @@
 """Gold tags: what examples teach a recognizer."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy
 from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, ORTH
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from .biluo import MISSING, OUTSIDE, tag_columns, tag_names, tag_numbers
-from .docs import IOB_BEGINS, IOB_INSIDE, IOB_OUTSIDE
+from .biluo import MISSING, OUTSIDE, Entities, tag_columns, tag_names, tag_numbers
+from .docs import IOB_BEGINS, IOB_INSIDE, IOB_OUTSIDE, EntityKey
+
+
+def gold_labels(examples: Iterable[Example]) -> list[str]:
+    """List the labels of the entities of references, in alphabetical order."""
+    return sorted({ent.label_ for eg in examples for ent in eg.reference.ents})
 
 
 def gold_tags(examples: Sequence[Example], labels: Sequence[str]) -> numpy.ndarray:
@@ -31,6 +36,45 @@ def gold_tags(examples: Sequence[Example], labels: Sequence[str]) -> numpy.ndarr
             _check_labels({tag[2:] for tag in tags if tag is not None and tag != "O"}, labels)
             found.append(numpy.array(tag_numbers(tags, numbers), dtype="int64"))
     return numpy.concatenate(found)
+
+
+def wrong_entities(examples: Sequence[Example], labels: Sequence[str], key: str) -> Entities:
+    """List the entities that are known to be wrong: the spans of reference.spans[key], each once.
+
+    They are by position in the batch of predicted docs. Spans with other labels are left out, as
+    nothing predicts them, and so are those that do not align with the predicted tokens.
+
+    Raises ValueError for an entity of a reference that is among its wrong ones.
+    """
+    numbers = {label: number for number, label in enumerate(labels)}
+    found: list[tuple[int, int, int]] = []
+    begin = 0
+    for example in examples:
+        wrong = _aligned(example, example.reference.spans.get(key, []))
+        both = wrong & _aligned(example, example.reference.ents) if wrong else set()
+        if both:
+            raise ValueError(
+                "An example has the same entity as right and as known to be wrong, in "
+                f"reference.ents and in reference.spans[{key!r}]: {_describe(example, both)}. Take "
+                "it out of one of them."
+            )
+        found += sorted(
+            (begin + start, begin + end, numbers[label])
+            for start, end, label in wrong
+            if label in numbers
+        )
+        begin += len(example.predicted)
+    return Entities(*numpy.array(found, dtype="int64").reshape(-1, 3).T)
+
+
+def _aligned(example: Example, spans: Iterable[Span]) -> set[EntityKey]:
+    aligned = example.get_aligned_spans_y2x(spans, allow_overlap=True)
+    return {(span.start, span.end, span.label_) for span in aligned}
+
+
+def _describe(example: Example, keys: set[EntityKey]) -> str:
+    doc = example.predicted
+    return ", ".join(f"{doc[i:j].text!r} ({label})" for i, j, label in sorted(keys))
 
 
 def same_tokens(doc: Doc, other: Doc) -> bool:
@@ -64,6 +108,6 @@ def _check_labels(found: set[str], labels: Sequence[str]) -> None:
     if unknown:
         raise ValueError(
             "The examples have entities with labels that the component does not have: "
-            f"{', '.join(unknown)}. It was initialized for: {', '.join(labels)}. Initialize it "
-            "with all labels of the training data."
+            f"{', '.join(unknown)}. It was initialized for: {', '.join(labels)}. Add the others "
+            "with add_label, or initialize it with all labels of the training data."
         )

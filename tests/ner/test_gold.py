@@ -11,7 +11,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from spacy_multihash.ner.biluo import MISSING, tag_names, tag_numbers
-from spacy_multihash.ner.gold import gold_tags, same_tokens
+from spacy_multihash.ner.gold import gold_labels, gold_tags, same_tokens, wrong_entities
 
 LABELS = ("A", "B", "C")
 VOCAB = spacy.blank("en").vocab
@@ -91,3 +91,35 @@ def test_no_examples_have_no_tags() -> None:
     empty = Doc(VOCAB, words=[])
     assert gold_tags([Example(empty, empty)], LABELS).shape == (0,)
     assert numpy.array_equal(gold_tags([Example(empty, empty)] * 2, LABELS), [])
+
+
+def test_labels_are_those_of_all_references_in_order() -> None:
+    docs = [Doc(VOCAB, words=["a", "b"], ents=ents) for ents in (["B-C", "I-C"], ["O", "B-A"])]
+    assert gold_labels([Example(doc, doc) for doc in docs]) == ["A", "C"]
+    assert gold_labels([]) == []
+
+
+def test_wrong_entities_are_spans_of_the_batch_each_once() -> None:
+    first, second = (Doc(VOCAB, words=["New York", "is", "old"]) for _ in range(2))
+    ents = [(0, 1, "B"), (0, 1, "B"), (0, 2, "A"), (1, 2, "unknown"), (2, 3, "")]
+    for doc in (first, second):
+        doc.spans["wrong"] = [Span(doc, *ent) for ent in ents]
+    cut = Doc(VOCAB, words=["New", "York", "is", "old"])
+    other = Doc(VOCAB, words=["a"])
+    examples = [Example(first.copy(), first), Example(other, other.copy()), Example(cut, second)]
+    found = wrong_entities(examples, LABELS, "wrong")
+    rows = list(zip(*(column.tolist() for column in found), strict=True))
+    assert rows == [(0, 1, 1), (0, 2, 0), (4, 6, 1), (4, 7, 0)]
+    assert all(column.dtype == "int64" for column in found)
+    assert [len(column) for column in wrong_entities(examples, LABELS, "none")] == [0, 0, 0]
+
+
+def test_entity_that_is_right_and_wrong_is_refused() -> None:
+    doc = Doc(VOCAB, words=["Rome", "is"], ents=["B-A", "O"])
+    doc.spans["wrong"] = [Span(doc, 0, 1, label="B")]
+    wrong_entities([Example(doc.copy(), doc)], LABELS, "wrong")
+    doc.spans["wrong"] = [Span(doc, 0, 1, label="A")]
+    with pytest.raises(
+        ValueError, match=r"right and as .* reference.spans\['wrong'\]: 'Rome' \(A\)"
+    ):
+        wrong_entities([Example(doc.copy(), doc)], LABELS, "wrong")

@@ -5,7 +5,7 @@ proportional to the exponential of the sum of the tokens' scores and of the tran
 consecutive tags (equation 2 of Strubell et al. 2017). All other sequences of tags have none.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 import numpy
 from thinc.api import get_array_module, to_numpy
@@ -24,7 +24,7 @@ from .forward_backward import (
 from .packing import Packed, pack
 
 
-class _Expected(NamedTuple):
+class Expected(NamedTuple):
     """What is expected of paths.
 
     total: The log of the sum of the exponentials of their scores, summed over docs.
@@ -59,7 +59,7 @@ def crf_loss(
     order = xp.asarray(packed.order)
     split = split_transitions(transitions)
     ordered = scores[order].astype("float64")
-    free = _expect(forward_backward(ordered, packed, split), packed, split)
+    free = expect(forward_backward(ordered, packed, split), packed, split)
     tags = xp.asarray(gold)[order][:, None]
     agree = (tags == MISSING) | (tags == xp.arange(scores.shape[1]))
     if are_entities(gold, lengths, scores.shape[1]):  # a single path agrees
@@ -67,20 +67,31 @@ def crf_loss(
     else:
         sums = forward_backward(xp.where(agree, ordered, -xp.inf), packed, split)
         _check_gold(to_numpy(sums.totals[: packed.num_sequences]), packed, lengths, gold)
-        held = _expect(sums, packed, split)
+        held = expect(sums, packed, split)
     loss = max(free.total - held.total, 0.0)  # below 0 by rounding only
     d_scores = xp.empty_like(scores)
     d_scores[order] = free.tags - held.tags
     return loss, d_scores, (free.transitions - held.transitions).astype(transitions.dtype)
 
 
-def _expect(sums: Sums, packed: Packed, transitions: SplitTransitions) -> _Expected:
-    """Return what is expected of all paths that are summed over."""
+def expect(
+    sums: Sums, packed: Packed, transitions: SplitTransitions, weights: Optional[Array] = None
+) -> Expected:
+    """Return what is expected of all paths that are summed over.
+
+    weights (N,) float64: How often to count what each token has, and its transition from the token
+        before, by token in packed order. None is for once. It is 0 where a doc has no path. `total`
+        does not depend on them.
+    """
     xp = get_array_module(sums.before)
-    tags = xp.exp(sums.before + sums.after - sums.totals[:, None])
+    totals = sums.totals
+    if weights is not None:
+        counted = weights > 0
+        totals = xp.where(counted, totals - xp.log(xp.where(counted, weights, 1)), xp.inf)
+    tags = xp.exp(sums.before + sums.after - totals[:, None])
     earlier, later = _pairs(packed)
     before = sums.before[xp.asarray(earlier)]
-    after = (sums.scores + sums.after - sums.totals[:, None])[later]
+    after = (sums.scores + sums.after - totals[:, None])[later]
     between = _count_between(
         before[:, transitions.sources], after[:, transitions.targets], transitions
     )
@@ -88,10 +99,10 @@ def _expect(sums: Sums, packed: Packed, transitions: SplitTransitions) -> _Expec
     targets = split_kinds(after[:, transitions.within_targets])[:, None]  # (P, 1, 2, C)
     within = xp.exp(sources + transitions.within + targets).sum(axis=0)  # (2, 2, C)
     counts = join_transitions(between, within)
-    return _Expected(float(sums.totals[: packed.num_sequences].sum()), tags, counts)
+    return Expected(float(sums.totals[: packed.num_sequences].sum()), tags, counts)
 
 
-def _count(scores: Array, packed: Packed, transitions: Array, chosen: Array) -> _Expected:
+def _count(scores: Array, packed: Packed, transitions: Array, chosen: Array) -> Expected:
     """Return the same of a single path of each doc, by counting.
 
     scores (N, nO) float64, chosen (N, nO) bool: By token in packed order, and tag.
@@ -102,7 +113,7 @@ def _count(scores: Array, packed: Packed, transitions: Array, chosen: Array) -> 
     counts = tags[xp.asarray(earlier)].T @ tags[later]
     taken = counts > 0
     total = scores[chosen].sum() + (transitions[taken] * counts[taken]).sum()
-    return _Expected(float(total), tags, counts)
+    return Expected(float(total), tags, counts)
 
 
 def _pairs(packed: Packed) -> tuple[numpy.ndarray, slice]:

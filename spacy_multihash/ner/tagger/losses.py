@@ -9,21 +9,34 @@ import numpy
 from thinc.api import get_array_module
 
 from ...common.types import Array
-from ..biluo import MISSING
+from ..biluo import MISSING, Entities
 from .crf import crf_loss
+from .wrong_entities import wrong_entity_loss
 
 
 def tagging_loss(
-    scores: Array, lengths: numpy.ndarray, transitions: Optional[Array], gold: numpy.ndarray
+    scores: Array,
+    lengths: numpy.ndarray,
+    transitions: Optional[Array],
+    gold: numpy.ndarray,
+    wrong: Optional[Entities] = None,
 ) -> tuple[float, Array, Optional[Array]]:
     """Return the loss that fits the model, and its gradients.
 
     With transitions it is `crf_losses`, otherwise `cross_entropy`, which has no gradient of
-    transitions.
+    transitions. The `wrong_entity_loss` of entities that are known to be wrong is added.
     """
-    if transitions is None:
-        return *cross_entropy(scores, gold), None
-    return crf_losses(scores, lengths, transitions, gold)
+    loss, d_scores, d_transitions = (
+        (*cross_entropy(scores, gold), None)
+        if transitions is None
+        else crf_losses(scores, lengths, transitions, gold)
+    )
+    if wrong is not None and len(wrong.starts):
+        more, d_more, d_more_transitions = wrong_entity_loss(scores, lengths, transitions, wrong)
+        loss, d_scores = loss + more, d_scores + d_more
+        if d_transitions is not None:
+            d_transitions = d_transitions + d_more_transitions
+    return loss, d_scores, d_transitions
 
 
 def cross_entropy(scores: Array, gold: numpy.ndarray) -> tuple[float, Array]:

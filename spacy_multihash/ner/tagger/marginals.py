@@ -14,7 +14,7 @@ from .forward_backward import forward_backward, log_sum, split_transitions
 from .packing import pack
 
 
-class _Spelled(NamedTuple):
+class Spelled(NamedTuple):
     """The K tokens of M entities, one entity after the other.
 
     positions (K,), tags (K,) int64: Their positions in the batch, and their tags.
@@ -74,7 +74,7 @@ def entity_marginals(
     allowed = xp.asarray(allowed_tags(constraints, nO))
     ordered = xp.where(allowed, scores.astype("float64"), -xp.inf)[order]
     sums = forward_backward(ordered, packed, split_transitions(transitions))
-    spelled = _spell_out(entities, nO)
+    spelled = spell_out(entities, nO)
     ranks = numpy.argsort(packed.order)  # where a token lies in packed order
     rows, tags = ranks[spelled.positions], spelled.tags
     logs = _pick(sums.scores, rows, tags)
@@ -97,13 +97,14 @@ def entity_products(scores: Array, entities: Entities) -> numpy.ndarray:
 
     Returns (M,) float32 in [0, 1], on the host.
     """
-    spelled = _spell_out(entities, scores.shape[1])
+    spelled = spell_out(entities, scores.shape[1])
     logs = scores.astype("float64")
     logs -= log_sum(logs)[:, None]
     return _multiply(_pick(logs, spelled.positions, spelled.tags), spelled.firsts)
 
 
-def _spell_out(entities: Entities, nO: int) -> _Spelled:
+def spell_out(entities: Entities, nO: int) -> Spelled:
+    """List the tags that make each entity, of nO tags."""
     columns = tag_columns(nO)
     sizes = entities.ends - entities.starts
     firsts = numpy.cumsum(sizes) - sizes
@@ -112,7 +113,7 @@ def _spell_out(entities: Entities, nO: int) -> _Spelled:
     tags = numpy.repeat(columns.I.start + entities.labels, sizes)
     tags[firsts] = columns.B.start + entities.labels
     tags[lasts] = numpy.where(sizes == 1, columns.U.start, columns.L.start) + entities.labels
-    return _Spelled(positions, tags, firsts, lasts)
+    return Spelled(positions, tags, firsts, lasts)
 
 
 def _pick(values: Array, rows: numpy.ndarray, columns: numpy.ndarray) -> numpy.ndarray:
