@@ -7,7 +7,6 @@ from typing import NamedTuple, Optional
 import numpy
 from spacy.errors import Errors
 from spacy.language import Language
-from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.util import check_lexeme_norms
@@ -17,7 +16,7 @@ from thinc.api import Model, Optimizer, set_dropout_rate
 from ...common.registered import TOKEN_TAGGER
 from ...common.types import Array, Confidence, Decoder
 from ..biluo import Constraints, Entities, entities_of, tag_names
-from ..confidence import Confidences, confidences_of, set_confidences
+from ..confidence import Confidences, confidences_of, set_confidences, split_by_confidence
 from ..docs import (
     constraints_of,
     lengths_of,
@@ -26,13 +25,15 @@ from ..docs import (
     spans_of,
     without_entities,
 )
-from ..gold import gold_tags
+from ..gold import gold_labels, gold_tags, wrong_entities
 from .decode import decode
 from .finite import check_finite
+from .labels import WithLabels
 from .losses import expectation_linear_penalty, tagging_loss
 from .marginals import entity_probabilities
 from .settings import Settings, WithSettings
 from .token_tagger import NAME as MODEL_NAME
+from .vectors_of_tokens import warn_of_unheard
 
 
 class Prediction(NamedTuple):
@@ -47,7 +48,7 @@ class Prediction(NamedTuple):
     confidences: Optional[list[Confidences]]
 
 
-class EntityTagger(WithSettings, TrainablePipe):
+class EntityTagger(WithSettings, WithLabels):
     """Recognize entities by the BILUO tags of all tokens at once (Strubell et al. 2017).
 
     As spaCy's ner does, it keeps entities that are there already, begins none with whitespace, and
@@ -70,6 +71,11 @@ class EntityTagger(WithSettings, TrainablePipe):
         new ones it is asked given those. Null is for not at all.
     confidence (str): Which probability of an entity. "marginal" is its share of all valid sequences
         of tags; "product" is the product of the probabilities of its tags, each taken alone.
+    threshold (float): New entities whose confidence is below it, 0 to 1, are not set in doc.ents.
+        With a `spans_key` they are among its spans, with their scores. 0 sets all.
+    incorrect_spans_key (Optional[str]): Where in reference.spans examples have entities that are
+        known to be wrong. Updates make them less probable; see `wrong_entity_loss`. Null is for
+        nowhere.
     scorer (Optional[Callable]): Scores a list of examples.
 
     Raises ValueError for settings that the model cannot follow.
@@ -85,6 +91,8 @@ class EntityTagger(WithSettings, TrainablePipe):
         dropout_penalty: float = 0.0,
         spans_key: Optional[str] = None,
         confidence: Confidence = "marginal",
+        threshold: float = 0.0,
+        incorrect_spans_key: Optional[str] = None,
         scorer: Optional[Callable] = None,
     ) -> None:
         """Check the model and the settings, and keep them."""
@@ -99,36 +107,15 @@ class EntityTagger(WithSettings, TrainablePipe):
                 "[components.tagger_ner.model]."
             )
         self.scorer = scorer
-        self.settings = Settings(name, decoder, dropout_penalty, spans_key, confidence)
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The labels of entities, in the order of their numbers."""
-        return tuple(self.cfg["labels"])
-
-    @property
-    def label_data(self) -> tuple[str, ...]:
-        """What `spacy init labels` saves."""
-        return self.labels
-
-    def add_label(self, label: str) -> int:
-        """Add a label before initialization. Return 1 if it is new, otherwise 0.
-
-        Raises ValueError for a new label after initialization, as the model has no tags for it.
-        """
-        if not isinstance(label, str):
-            raise ValueError(Errors.E187)
-        if label in self.labels:
-            return 0
-        if self._has_weights():
-            raise ValueError(
-                f'Component "{self.name}": cannot add the label "{label}", because the model '
-                f"is initialized for {len(self.labels)} labels: {', '.join(self.labels)}. Add all "
-                "labels before initialization, or train a new component."
-            )
-        self.cfg["labels"].append(label)
-        self.vocab.strings.add(label)
-        return 1
+        self.settings = Settings(
+            name,
+            decoder,
+            dropout_penalty,
+            spans_key,
+            confidence,
+            threshold,
+            incorrect_spans_key,
+        )
 
     def initialize(
         self,
@@ -144,15 +131,19 @@ class EntityTagger(WithSettings, TrainablePipe):
         labels (Optional[list[str]]): The labels, as `spacy init labels` saves them. Null takes
             those of the examples.
 
-        Raises ValueError if there are no labels.
+        Raises ValueError if there are no labels. Warns of a component that shares its vectors of
+        tokens, and to which nobody listens.
         """
         validate_get_examples(get_examples, "EntityTagger.initialize")
         check_lexeme_norms(self.vocab, "tagger_ner")
         if labels is None:
-            labels = sorted({ent.label_ for eg in get_examples() for ent in eg.reference.ents})
+            labels = gold_labels(get_examples())
         for label in labels:
             self.add_label(label)
         self._require_labels()
+        self.see_labels(self.labels)
+        if nlp is not None:
+            warn_of_unheard(nlp.pipeline, self.name)
         sample = [eg.predicted for eg in islice(get_examples(), 10)]
         nO = len(tag_names(self.labels))
         if self.model.maybe_get_dim("nO") not in (None, nO):
@@ -176,24 +167,26 @@ class EntityTagger(WithSettings, TrainablePipe):
         scores = self.model.predict(docs)[-1]
         transitions = self._transitions()
         reads_transitions = self.decoder == "crf" or self.spans_key is not None
+        reads_transitions |= bool(self.threshold)
         check_finite(self.name, self.model, scores, transitions if reads_transitions else None)
+        scores = self.rule_out_unseen(scores)
         lengths, constraints = lengths_of(docs), constraints_of(docs)
         tags = decode(self.decoder, scores, lengths, transitions, constraints)
         entities = entities_of(tags, scores.shape[1])
-        if self.spans_key is None:
+        if self.spans_key is None and not self.threshold:
             return Prediction(entities, None)
         return Prediction(entities, self._confidences(docs, scores, entities, constraints))
 
     def set_annotations(self, docs: Iterable[Doc], prediction: Prediction) -> None:
         """Set doc.ents, and doc.spans if there is a `spans_key`."""
-        docs = list(docs)
-        for doc, spans in zip(docs, spans_of(docs, prediction.entities, self.labels), strict=True):
-            set_entities(doc, spans)
-        if self.spans_key is None or prediction.confidences is None:
-            return
-        labels = set(self.labels)
-        for doc, confidences in zip(docs, prediction.confidences, strict=True):
-            set_confidences(doc, confidences, labels, self.spans_key)
+        docs, labels = list(docs), set(self.labels)
+        confidences = prediction.confidences or [{} for _ in docs]
+        found = spans_of(docs, prediction.entities, self.labels)
+        for doc, spans, of_doc in zip(docs, found, confidences, strict=True):
+            sure, unsure = split_by_confidence(spans, of_doc, self.threshold)
+            set_entities(doc, sure)
+            if self.spans_key is not None and prediction.confidences is not None:
+                set_confidences(doc, of_doc, labels, self.spans_key, unsure)
 
     def update(
         self,
@@ -203,7 +196,7 @@ class EntityTagger(WithSettings, TrainablePipe):
         sgd: Optional[Optimizer] = None,
         losses: Optional[dict[str, float]] = None,
     ) -> dict[str, float]:
-        """Learn from a batch of examples.
+        """Learn from a batch of examples. New labels of theirs are added, as with spaCy's ner.
 
         examples (Iterable[Example]): The batch.
         drop (float): The dropout rate.
@@ -218,10 +211,11 @@ class EntityTagger(WithSettings, TrainablePipe):
         if not any(len(doc) for doc in docs):
             return losses
         self._require_weights()
+        self.see_labels(gold_labels(examples))
         set_dropout_rate(self.model, drop)
         scores, backprop = self.model.begin_update(docs)
         gold = gold_tags(examples, self.labels)
-        loss, d_scores, d_transitions = self._loss(docs, scores, gold)
+        loss, d_scores, d_transitions = self._loss(examples, scores, gold)
         if d_transitions is not None:
             self.model.inc_grad("transitions", d_transitions)
         if self.dropout_penalty and drop:
@@ -244,25 +238,24 @@ class EntityTagger(WithSettings, TrainablePipe):
         numbers.
         """
         examples = list(examples)
-        docs = [eg.predicted for eg in examples]
-        loss, d_scores, _ = self._loss(docs, scores, gold_tags(examples, self.labels))
+        loss, d_scores, _ = self._loss(examples, scores, gold_tags(examples, self.labels))
         return loss, d_scores
 
     def _loss(
-        self, docs: list[Doc], scores: Array, gold: numpy.ndarray
+        self, examples: list[Example], scores: Array, gold: numpy.ndarray
     ) -> tuple[float, Array, Optional[Array]]:
+        lengths = lengths_of([eg.predicted for eg in examples])
+        key = self.incorrect_spans_key
+        wrong = None if key is None else wrong_entities(examples, self.labels, key)
         loss, d_scores, d_transitions = tagging_loss(
-            scores, lengths_of(docs), self._transitions(), gold
+            scores, lengths, self._transitions(), gold, wrong
         )
         if not numpy.isfinite(loss):
             raise ValueError(Errors.E910.format(name=self.name))
         return loss, d_scores, d_transitions
 
-    def _has_weights(self) -> bool:
-        return bool(self.model.get_ref("output_layer").has_param("W"))
-
     def _require_weights(self) -> None:
-        if not self._has_weights():
+        if not self.has_weights():
             raise ValueError(Errors.E109.format(name=self.name))
 
     def _transitions(self) -> Optional[Array]:

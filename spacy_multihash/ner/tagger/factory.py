@@ -19,6 +19,8 @@ decoder = null
 dropout_penalty = 0.0
 spans_key = null
 confidence = "marginal"
+threshold = 0.0
+incorrect_spans_key = null
 scorer = {{"@scorers":"spacy.ner_scorer.v1"}}
 
 [tagger_ner.model]
@@ -67,10 +69,21 @@ def make_tagger_ner(
     spans_key: Optional[str],
     confidence: Confidence,
     scorer: Optional[Callable],
+    threshold: float = 0.0,
+    incorrect_spans_key: Optional[str] = None,
+    moves: object = None,
+    update_with_oracle_cut_size: Optional[int] = None,
 ) -> TrainablePipe:
-    """Build the component; see `EntityTagger`."""
-    from .component import EntityTagger
+    """Build the component; see `EntityTagger`.
 
+    moves, update_with_oracle_cut_size: Settings of spaCy's ner, which are refused.
+    """
+    from .component import EntityTagger
+    from .settings import refuse_settings_of_ner
+
+    refuse_settings_of_ner(
+        name, moves=moves, update_with_oracle_cut_size=update_with_oracle_cut_size
+    )
     return EntityTagger(
         nlp.vocab,
         model,
@@ -80,4 +93,6 @@ def make_tagger_ner(
         spans_key=spans_key,
         confidence=confidence,
         scorer=scorer,
+        threshold=threshold,
+        incorrect_spans_key=incorrect_spans_key,
     )

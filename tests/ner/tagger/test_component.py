@@ -7,13 +7,13 @@ from typing import Any
 import numpy
 import pytest
 import spacy
+import srsly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from spacy import displacy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
-from spacy.training import Example
 from spacy.util import load_model_from_config
 from spacy.vocab import Vocab
 from thinc.api import Config, Linear, Model, chain, fix_random_seed
@@ -23,6 +23,7 @@ from spacy_multihash import build_token_tagger_v1
 from spacy_multihash.ner.biluo import Entities, tag_names
 from spacy_multihash.ner.docs import EntityKey, constraints_of
 from spacy_multihash.ner.tagger.component import EntityTagger
+from spacy_multihash.ner.tagger.factory import make_tagger_ner
 from spacy_multihash.ner.tagger.marginals import entity_marginals
 from tests.helpers.tagger_ner import (
     CRF,
@@ -114,6 +115,8 @@ def test_listeners_to_transformers_are_known_as_such(marked: bool) -> None:
         {"decoder": "viterbi"},
         {"confidence": "certain"},
         {"spans_key": 3.5},
+        {"incorrect_spans_key": 3.5},
+        {"threshold": "high"},
         {"dropout_penalty": "much"},
         {"typo": 1},
         {"model": tagger(train_passes="first")},
@@ -126,6 +129,36 @@ def test_listeners_to_transformers_are_known_as_such(marked: bool) -> None:
 def test_config_is_validated(config: dict[str, Any]) -> None:
     with pytest.raises(ConfigValidationError):
         spacy.blank("en").add_pipe("tagger_ner", config={"model": tagger(), **config})
+
+
+@pytest.mark.parametrize("threshold", [-0.1, 1.1])
+def test_threshold_that_is_no_probability_is_refused(threshold: float) -> None:
+    with pytest.raises(ValueError, match="threshold must be a probability, from 0 to 1, was: "):
+        blank(threshold=threshold)
+
+
+def test_settings_of_ner_without_a_meaning_are_refused_by_name() -> None:
+    blank(moves=None, update_with_oracle_cut_size=None, incorrect_spans_key=None)
+    match = (
+        r'"tagger_ner": update_with_oracle_cut_size must not be set, .* '
+        r"Delete update_with_oracle_cut_size from \[components\.tagger_ner\]"
+    )
+    with pytest.raises(ValueError, match=match):
+        blank(update_with_oracle_cut_size=100)
+    match = "Delete moves and update_with_oracle_cut_size from"
+    with pytest.raises(ValueError, match=match):
+        make_tagger_ner(
+            spacy.blank("en"),
+            "tagger_ner",
+            pipe_of(blank()).model,
+            None,
+            0.0,
+            None,
+            "marginal",
+            None,
+            moves=object(),
+            update_with_oracle_cut_size=100,
+        )
 
 
 def test_component_is_found_in_a_pipeline_of_any_language() -> None:
@@ -171,14 +204,6 @@ def test_labels_of_examples_come_after_those_that_were_added() -> None:
     assert pipe_of(nlp).labels == ("ORG", "GPE", "PER")
 
 
-def test_label_after_initialization_is_refused_unless_it_is_known() -> None:
-    nlp = trained(steps=1)
-    assert pipe_of(nlp).add_label("PER") == 0
-    with pytest.raises(ValueError, match='cannot add the label "NEW", .* 2 labels: GPE, PER'):
-        pipe_of(nlp).add_label("NEW")
-    assert pipe_of(nlp).labels == ("GPE", "PER")
-
-
 def test_label_that_is_no_string_is_refused() -> None:
     with pytest.raises(ValueError, match="E187"):
         pipe_of(blank()).add_label(3)
@@ -187,13 +212,6 @@ def test_label_that_is_no_string_is_refused() -> None:
 def test_initialization_without_labels_is_refused() -> None:
     with pytest.raises(ValueError, match="E143.*'tagger_ner'"):
         blank().initialize()
-
-
-def test_examples_with_other_labels_are_refused() -> None:
-    nlp = initialized()
-    new = Example.from_dict(nlp.make_doc("Anna met"), {"entities": [(0, 4, "NEW")]})
-    with pytest.raises(ValueError, match=r"does not have: NEW\. .*for: GPE, PER"):
-        nlp.update([new])
 
 
 def test_initialization_again_begins_anew() -> None:
@@ -244,9 +262,14 @@ def test_other_settings_of_a_trained_component_are_refused() -> None:
         pipe.confidence = "x"  # type: ignore[assignment]
     with pytest.raises(ValueError, match='decoder = "crf" needs learned transitions'):
         pipe.decoder = "crf"
-    with pytest.raises(ValueError, match=r"dropout_penalty must be 0 or more, was: -1"):
+    with pytest.raises(ValueError, match=r"dropout_penalty must be a number from 0 on, was: -1"):
         pipe.dropout_penalty = -1.0
+    with pytest.raises(ValueError, match=r"threshold must be a probability, .* was: 2"):
+        pipe.threshold = 2
+    with pytest.raises(ValueError, match=r"threshold must be a probability, .* was: nan"):
+        pipe.threshold = numpy.nan
     assert (pipe.decoder, pipe.confidence) == ("constrained", "marginal")
+    assert (pipe.threshold, pipe.incorrect_spans_key) == (0.0, None)
     assert pipe.dropout_penalty == 0.0
 
 
@@ -590,6 +613,46 @@ def test_no_spans_unless_asked_for() -> None:
     assert pipe_of(nlp).predict([nlp.make_doc(TEXTS[0])]).confidences is None
 
 
+# Threshold
+
+
+@pytest.mark.parametrize("confidence", ["marginal", "product"])
+@pytest.mark.parametrize("name", DECODERS)
+def test_entities_below_the_threshold_are_left_out_and_their_scores_stay(
+    name: str, confidence: str
+) -> None:
+    model, decoder = DECODERS[name]
+    nlp = randomized(model, decoder=decoder, confidence=confidence)
+    pipe = pipe_of(nlp)
+    pipe.spans_key = "found"
+    docs = list(nlp.pipe(TEXTS))
+    scores = numpy.concatenate([doc.spans["found"].attrs["scores"] for doc in docs])
+    threshold = pipe.threshold = float(numpy.median(scores))
+    assert 0 < sum(scores < threshold) < len(scores)
+    for doc, sure in zip(docs, nlp.pipe(TEXTS), strict=True):
+        assert scores_of(sure) == scores_of(doc)
+        expected = [key for key, score in scores_of(doc).items() if score >= threshold]
+        assert [ent[:3] for ent in found(sure)] == expected
+    expected_without_spans = [found(doc) for doc in nlp.pipe(TEXTS)]
+    pipe.spans_key = None
+    assert [found(doc) for doc in nlp.pipe(TEXTS)] == expected_without_spans
+
+
+def test_threshold_leaves_entities_that_are_there_already() -> None:
+    nlp = randomized(threshold=1.0, spans_key="found")
+    doc = nlp.make_doc(TEXTS[0])
+    doc.set_ents([Span(doc, 0, 1, label="PER")], default="missing")
+    pipe_of(nlp)(doc)
+    assert entities_of([doc]) == [[("Anna", "PER")]]
+    assert all(token.ent_iob for token in doc)
+
+
+def test_threshold_is_saved(tmp_path: Path) -> None:
+    randomized(threshold=0.25, incorrect_spans_key="wrong").to_disk(tmp_path)
+    pipe = pipe_of(spacy.load(tmp_path))
+    assert (pipe.threshold, pipe.incorrect_spans_key) == (0.25, "wrong")
+
+
 # Loss
 
 
@@ -686,6 +749,37 @@ def test_weights_with_transitions_and_without_are_not_mixed_up(learn: bool) -> N
     other = blank(tagger(learn_transitions=not learn))
     with pytest.raises(ValueError, match="transitions"):
         pipe_of(other).from_bytes(data)
+
+
+def test_component_without_its_cfg_is_refused_at_loading(tmp_path: Path) -> None:
+    nlp = randomized()
+    nlp.to_disk(tmp_path)
+    (tmp_path / "tagger_ner" / "cfg").unlink()
+    match = r'"tagger_ner": the weights in .*tagger_ner are those of 2 labels, but its cfg has 0'
+    with pytest.raises(ValueError, match=match):
+        spacy.load(tmp_path)
+    data = srsly.msgpack_loads(pipe_of(nlp).to_bytes())
+    del data["cfg"]
+    match = "the weights in the bytes are those of 2 labels, but its cfg has 0: none"
+    with pytest.raises(ValueError, match=match):
+        pipe_of(blank()).from_bytes(srsly.msgpack_dumps(data))
+
+
+def test_component_is_loaded_in_parts(tmp_path: Path) -> None:
+    nlp = randomized()
+    pipe_of(nlp).to_disk(tmp_path)
+    other = blank()
+    pipe_of(other).from_disk(tmp_path, exclude=["model", "vocab"])
+    assert pipe_of(other).labels == pipe_of(nlp).labels and not pipe_of(other).has_weights()
+    pipe_of(other).from_disk(tmp_path, exclude=["cfg"])
+    assert entities_of(other.pipe(TEXTS)) == entities_of(nlp.pipe(TEXTS))
+
+
+def test_component_without_weights_goes_to_disk_and_back(tmp_path: Path) -> None:
+    nlp = blank()
+    pipe_of(nlp).add_label("PER")
+    nlp.to_disk(tmp_path)
+    assert pipe_of(spacy.load(tmp_path)).labels == ("PER",)
 
 
 def test_docs_of_another_vocab_are_annotated() -> None:
