@@ -1,12 +1,14 @@
 """`python -m spacy multihash evaluate`: scores on seen and unseen entities."""
 
+import warnings
 from dataclasses import asdict
 from pathlib import Path
 from typing import Optional, Union
 
 import spacy
 import typer
-from spacy.tokens import DocBin
+from spacy import displacy
+from spacy.tokens import Doc, DocBin
 from spacy.training import Corpus
 
 from ..corpus.entities import Matching
@@ -47,6 +49,12 @@ def evaluate_cli(
         None, help="Folder to write the masked corpora to, seen.spacy and unseen.spacy"
     ),
     force: bool = typer.Option(False, "--force", "-f", help="Replace files to write that exist"),
+    displacy_path: Optional[Path] = typer.Option(
+        None, "--displacy-path", "-dp", help="Folder to write entities.html to, found entities"
+    ),
+    displacy_limit: int = typer.Option(
+        25, "--displacy-limit", "-dl", min=1, help="How many documents entities.html shows"
+    ),
     gpu_id: int = typer.Option(-1, "--gpu-id", "-g", help="GPU, or -1 for CPU"),
     code: Optional[Path] = typer.Option(
         None, "--code", "-c", help="Python file with registered functions to import"
@@ -66,7 +74,17 @@ def evaluate_cli(
     try:
         check_file_output(output, "--output", force=force)
         check_folder_output(masked, "--masked", ("seen.spacy", "unseen.spacy"), force=force)
-        evaluation = evaluate(model, data, train, matching=matching, masked=masked, gpu_id=gpu_id)
+        check_folder_output(displacy_path, "--displacy-path", ("entities.html",), force=force)
+        evaluation = evaluate(
+            model,
+            data,
+            train,
+            matching=matching,
+            masked=masked,
+            displacy_path=displacy_path,
+            displacy_limit=displacy_limit,
+            gpu_id=gpu_id,
+        )
     except (ImportError, OSError, ValueError) as error:
         msg.fail("Cannot evaluate the pipeline", str(error))
     if as_json:
@@ -77,6 +95,8 @@ def evaluate_cli(
         save_json(output, asdict(evaluation), quiet=as_json)
     if masked is not None and not as_json:
         msg.good(f"Wrote seen.spacy and unseen.spacy to {masked}")
+    if displacy_path is not None and not as_json:
+        msg.good(f"Wrote entities.html to {displacy_path}")
 
 
 def evaluate(
@@ -86,6 +106,8 @@ def evaluate(
     *,
     matching: Matching,
     masked: Optional[Path] = None,
+    displacy_path: Optional[Path] = None,
+    displacy_limit: int = 25,
     gpu_id: int = -1,
 ) -> Evaluation:
     """Evaluate a trained pipeline on a corpus.
@@ -95,6 +117,9 @@ def evaluate(
     train (Path): The corpus that the pipeline was trained on.
     matching (Matching): What makes an entity the same as one of the training corpus.
     masked (Optional[Path]): The folder to write the masked corpora to. None writes none.
+    displacy_path (Optional[Path]): The folder to write entities.html to, where displacy shows the
+        entities that the pipeline finds. None writes none.
+    displacy_limit (int): How many docs entities.html shows, from the first on.
     gpu_id (int): The GPU, or -1 for the CPU.
 
     Raises ValueError or OSError, and writes nothing, if something cannot be read or scored.
@@ -110,7 +135,17 @@ def evaluate(
         parts = masked_parts(examples, known)
         bins = {name: DocBin(docs=[e.reference for e in part]) for name, part in parts.items()}
         write_corpora(masked, bins)
+    if displacy_path is not None:
+        _render(displacy_path, [e.predicted for e in examples[:displacy_limit]])
     return evaluation
+
+
+def _render(folder: Path, docs: list[Doc]) -> None:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"\[W006\]")  # docs without entities
+        html = displacy.render(docs, style="ent", page=True, jupyter=False)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "entities.html").write_text(html, "utf8")
 
 
 def _show(evaluation: Evaluation) -> None:

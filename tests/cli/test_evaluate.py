@@ -100,6 +100,25 @@ def test_masked_corpora_are_written(folder: Path) -> None:
     assert seen[0][0].ent_iob_ == "" and unseen[0][0].ent_iob_ == "B"
 
 
+def test_entities_that_are_found_are_shown_as_html(folder: Path) -> None:
+    """Whatever component finds them. spaCy's own command asks for a factory called ner."""
+    result = invoke(folder, "--displacy-path", folder / "new" / "html")
+    assert result.exit_code == 0, result.output
+    assert "Wrote entities.html to" in said(result)
+    html = (folder / "new" / "html" / "entities.html").read_text("utf8")
+    assert html.startswith("<!DOCTYPE html>")
+    assert (html.count("<mark"), html.count("Anna"), html.count("Oslo")) == (4, 2, 1)
+    args = ["--displacy-path", folder, "--displacy-limit", 1, "--json"]
+    assert json.loads(invoke(folder, *args).output)["overall"]["entities"] == 7
+    assert 0 < (folder / "entities.html").read_text("utf8").count("<mark") < 4
+
+
+def test_html_that_cannot_be_written_is_an_error(folder: Path) -> None:
+    result = invoke(folder, "--displacy-path", folder / "dev.spacy")
+    assert result.exit_code == 1
+    assert "Cannot evaluate the pipeline" in said(result) and "dev.spacy" in said(result)
+
+
 def test_missing_annotation_counts_nowhere(folder: Path) -> None:
     doc = Doc(spacy.blank("en").vocab, words=["Anna", "met", "Rome"])
     doc.set_ents([], missing=[doc[0:1]])
