@@ -5,6 +5,8 @@ import re
 
 import pytest
 import spacy
+from spacy.training import Example
+from spacy.util import load_model_from_config
 from thinc.api import Config
 
 from tests.helpers.paths import ROOT
@@ -34,6 +36,22 @@ def test_config_excerpt_of_the_readme_resolves() -> None:
     )
     embed = config["components"]["tok2vec"]["model"]["embed"]
     assert spacy.registry.resolve({"embed": embed})["embed"].name == "multi_hash_embed"
+
+
+def test_config_of_a_listening_tagger_ner_trains_without_a_warning() -> None:
+    text = (ROOT / "docs" / "reference.md").read_text("utf8")
+    (excerpt,) = re.findall(r"```ini\n(.*?)```", text, re.S)
+    nlp = load_model_from_config(Config().from_str(excerpt), auto_fill=True)
+    examples = [Example.from_dict(nlp.make_doc("Anna left"), {"entities": [(0, 4, "PER")]})]
+    sgd = nlp.initialize(lambda: examples)
+    losses: dict[str, float] = {}
+    nlp.update(examples, sgd=sgd, losses=losses)
+    assert losses["tagger_ner"] > 0
+    assert nlp.get_pipe("tok2vec").listening_components == ["tagger_ner"]  # type: ignore[attr-defined]
+
+
+def test_page_of_dilated_convolutions_is_short() -> None:
+    assert len((ROOT / "docs" / "dilated.md").read_text("utf8").splitlines()) <= 150
 
 
 def test_every_registered_name_is_documented() -> None:
