@@ -12,9 +12,9 @@ from ..inspection.reports import Collisions
 from ._messages import WIDTH, echo, msg
 
 # Blanks between two columns, and where there is no room for them.
-_SPACING, _NARROW = 3, 2
+_SPACING, NARROW = 3, 2
 # The least width of a column whose words are broken anywhere.
-_LEAST = 10
+LEAST = 10
 # Stands for a blank at which no cell is broken; repr never writes it.
 _FIXED = "\u00a0"
 # Between words, and within words after punctuation.
@@ -100,16 +100,16 @@ def _lay_out(
         for column, width, side in zip(columns, of_words, sides, strict=True)
     ]
     of_letters = [
-        min(width, _LEAST) if side == "l" else width
+        min(width, LEAST) if side == "l" else width
         for width, side in zip(of_pieces, sides, strict=True)
     ]
     steps = [whole, of_cells, of_words, of_pieces, of_letters]
     for widths, least in pairwise(steps):
-        for spacing in (_SPACING, _NARROW):
+        for spacing in (_SPACING, NARROW):
             shrunk = _shrink(widths, least, WIDTH - spacing * gaps)
             if sum(shrunk) + spacing * gaps <= WIDTH:
                 return [_broken(*column) for column in zip(columns, shrunk, strict=True)], spacing
-    return of_letters, _NARROW
+    return of_letters, NARROW
 
 
 def _broken(column: Sequence[str], width: int) -> int:

@@ -13,9 +13,12 @@ from ..corpus.read import model_docs
 from ..embed.find import embedding_name
 from ..inspection.importance import Ranking, symbol_importance
 from ..inspection.reports import EmbeddingImportance, SymbolImportance
-from ._messages import msg
-from ._show import show_collisions, show_table, unbroken
+from ._messages import WIDTH, msg
+from ._show import LEAST, NARROW, show_collisions, show_table, unbroken
 from ._util import import_code, load_pipeline, print_json
+
+# Letters of a label's score, such as -0.00123.
+_SCORE = 9
 
 
 class SortBy(str, Enum):
@@ -104,6 +107,28 @@ def _show(embeddings: Sequence[EmbeddingImportance], ranking: Ranking) -> None:
                 ("symbol", "frequency", "importance", "norm", "parameters", "others in its row"),
                 [_symbol(symbol) for symbol in symbols],
             )
+            _show_labels(f"Labels of the {end.lower()}: {_name(embedding)}", symbols)
+
+
+def _show_labels(title: str, symbols: Sequence[SymbolImportance]) -> None:
+    """Print for which labels n-grams speak: all labels, or if they are too many, the extremes."""
+    names = list(symbols[0].labels)
+    if not names:
+        return
+    explanation = "Above 0: the n-gram speaks for the label. Below 0: against it."
+    if sum(max(len(name), _SCORE) + NARROW for name in names) <= WIDTH - LEAST:
+        rows = [(_text(s), *(f"{s.labels[name]:+.3g}" for name in names)) for s in symbols]
+        show_table(title, ("symbol", *map(unbroken, names)), rows)
+    else:
+        ranked = [(s, sorted(names, key=s.labels.__getitem__)) for s in symbols]
+        rows = [(_text(s), *_score(s, order[-1]), *_score(s, order[0])) for s, order in ranked]
+        show_table(title, ("symbol", "for", "score", "against", "score"), rows, aligns="llrlr")
+        explanation += f" Shown are 2 of {len(names)} labels. See all with --json."
+    msg.text(explanation)
+
+
+def _score(symbol: SymbolImportance, label: str) -> tuple[str, str]:
+    return label, f"{symbol.labels[label]:+.3g}"
 
 
 def _summary(embedding: EmbeddingImportance) -> tuple[str, ...]:
@@ -116,7 +141,11 @@ def _summary(embedding: EmbeddingImportance) -> tuple[str, ...]:
 def _symbol(symbol: SymbolImportance) -> tuple[str, ...]:
     parameters = " ".join(f"{value:.3g}" for value in symbol.parameters)
     values = (f"{symbol.freq:,}", f"{symbol.importance:.3g}", f"{symbol.norm:.3g}", parameters)
-    return (unbroken(repr(symbol.text)), *values, f"{symbol.sharing:,}")
+    return (_text(symbol), *values, f"{symbol.sharing:,}")
+
+
+def _text(symbol: SymbolImportance) -> str:
+    return unbroken(repr(symbol.text))
 
 
 def _name(found: EmbeddingImportance) -> str:

@@ -115,6 +115,21 @@ def find_weighted(nlp: Language) -> list[WeightedEmbedding]:
     return [embedding for place in _places(nlp) for embedding in _weighted_in(place)]
 
 
+def linear_output(nlp: Language, embedding: WeightedEmbedding) -> Optional[Model]:
+    """Return the layer that turns the vectors of n-grams, summed or averaged, into labels' scores.
+
+    It holds "W" (number of labels, width) float32. None where a text classifier has hidden layers,
+    and for embeddings of tokens.
+    """
+    for place in _places(nlp):
+        model = place.model
+        if model.name != TEXTCAT_HASH_EMBED or model.attrs["hidden"].value:
+            continue
+        if any(node is embedding.layer for node in model.walk()):
+            return model.get_ref("output_layer")
+    return None
+
+
 def embedding_name(component: str, member: str, attr: str) -> str:
     """Name an embedding by its component and its attribute, as in textcat.LOWER[1,2].
 

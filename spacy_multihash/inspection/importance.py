@@ -15,6 +15,7 @@ from ..embed.find import (
     WeightedEmbedding,
     component_models,
     find_weighted,
+    linear_output,
     may_be_weighted,
     rows_of,
 )
@@ -83,7 +84,7 @@ def symbol_importance(
     counts = count_for_tables(make_docs, [embedding.components for embedding in embeddings])
     ranked = [_rank(each, counts[each.components], ranking) for each in embeddings]
     texts = _texts(make_docs, ranked, nlp.vocab)
-    return [_describe(each, texts[each.attr]) for each in ranked]
+    return [_describe(each, texts[each.attr], _label_scores(nlp, each)) for each in ranked]
 
 
 def _find_trained(nlp: Language, component: Optional[str]) -> list[WeightedEmbedding]:
@@ -163,6 +164,11 @@ def _rank(embedding: WeightedEmbedding, counts: Table, ranking: Ranking) -> _Ran
         )
     frequent = Table(counts.keys[shown], counts.counts[shown])
     parameters, norms = _measure(embedding, frequent.keys)
+    if not numpy.isfinite(norms).all():
+        raise ValueError(
+            f"{table.name} has vectors that are not finite: training has diverged. Train again, "
+            "with a lower learn_rate in [training.optimizer]."
+        )
     importance = numpy.abs(parameters).mean(axis=1)  # (V,)
     important = importance >= ranking.share * importance.mean()
     values = importance if ranking.sort == "importance" else norms
@@ -198,7 +204,26 @@ def _texts(make_docs: DocReader, ranked: list[_Ranked], vocab: Vocab) -> dict[st
     return texts
 
 
-def _describe(ranked: _Ranked, texts: dict[int, str]) -> EmbeddingImportance:
+def _label_scores(nlp: Language, ranked: _Ranked) -> dict[int, dict[str, float]]:
+    """Tell how much each listed symbol speaks for each label, by its id, if the model is linear."""
+    output = linear_output(nlp, ranked.embedding)
+    if output is None:
+        return {}
+    layer = ranked.embedding.layer
+    vectors = layer.predict(cast(Ints1d, layer.ops.asarray(cast(Ints1d, ranked.listed))))
+    scores = to_numpy(vectors) @ to_numpy(output.get_param("W")).T  # (T, number of labels)
+    if output.name == "softmax":
+        scores -= scores.mean(axis=1, keepdims=True)
+    labels = nlp.get_pipe(ranked.embedding.components.component).labels  # type: ignore[attr-defined]
+    return {
+        id_: dict(zip(labels, row, strict=True))
+        for id_, row in zip(ranked.listed.tolist(), scores.tolist(), strict=True)
+    }
+
+
+def _describe(
+    ranked: _Ranked, texts: dict[int, str], labels: dict[int, dict[str, float]]
+) -> EmbeddingImportance:
     """Describe an embedding by its symbols."""
     embedding, frequent, importance = ranked.embedding, ranked.frequent, ranked.importance
     table = embedding.components
@@ -212,6 +237,7 @@ def _describe(ranked: _Ranked, texts: dict[int, str]) -> EmbeddingImportance:
                 importance=float(importance[i]),
                 norm=float(ranked.norms[i]),
                 sharing=int(ranked.sharing[i]),
+                labels=labels.get(int(frequent.keys[i]), {}),
             )
             for i in shown
         ]

@@ -1,6 +1,6 @@
 """The reports of an inspection, as data: tables, words, collisions and importance."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Optional, Union
 
 from ..embed.find import Part, embedding_name
@@ -168,6 +168,11 @@ class SymbolImportance:
         of the components: with half of it, and components twice as long, vectors are the same.
     norm (float): The Euclidean norm of its vector, the weighted components put together.
     sharing (int): The other symbols of the corpus that have its row of importance parameters.
+    labels (dict[str, float]): How much an n-gram speaks for each label, where a text classifier is
+        linear: what the n-gram adds to the score of a label, before the softmax or the logistic
+        function. If the model averages the vectors of n-grams, that is divided by their number.
+        Where labels exclude each other, only differences between them matter: the mean over all
+        labels is subtracted. Empty for other models.
     """
 
     text: str
@@ -176,6 +181,7 @@ class SymbolImportance:
     importance: float
     norm: float
     sharing: int
+    labels: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
