@@ -99,6 +99,17 @@ def _show(embeddings: Sequence[EmbeddingImportance], ranking: Ranking) -> None:
         f"Frequent: symbols that occur {ranking.min_freq} times or more. Mean: their mean "
         f"importance. Important: frequent symbols of at least {ranking.share:g} times the mean."
     )
+    show_table(
+        "Rows that it has, and a rule of thumb for this corpus",
+        ("embedding", "rows", "advised", "importance rows", "advised"),
+        [_rows(embedding) for embedding in embeddings],
+    )
+    msg.text(
+        "Advised: two frequent symbols for each row of components, and ten rows of importance for "
+        "each frequent symbol. Rare ones count little: their importance stays small."
+    )
+    for embedding in embeddings:
+        _warn_of_few_updates(embedding)
     show_collisions("Important symbols in collision", [found.collisions for found in embeddings])
     for embedding in embeddings:
         for end, symbols in (("Largest", embedding.largest), ("Smallest", embedding.smallest)):
@@ -136,6 +147,22 @@ def _summary(embedding: EmbeddingImportance) -> tuple[str, ...]:
     texts = (str(embedding.seed), *(f"{count:,}" for count in counts))
     mean, important = f"{embedding.mean_importance:.3g}", f"{embedding.num_important:,}"
     return (_name(embedding), *texts, mean, important)
+
+
+def _rows(embedding: EmbeddingImportance) -> tuple[str, ...]:
+    rows = embedding.rows
+    advised = "-" if rows.advised_importance is None else f"{rows.advised_importance:,}"
+    numbers = (f"{number:,}" for number in (rows.rows, rows.advised, rows.importance_rows))
+    return (_name(embedding), *numbers, advised)
+
+
+def _warn_of_few_updates(found: EmbeddingImportance) -> None:
+    if 2 * found.num_near_zero > found.num_frequent:
+        msg.warn(
+            f"{_name(found)}: the importance of {found.num_near_zero:,} of {found.num_frequent:,} "
+            "frequent symbols is near zero. It grows by the learning rate or less in an update. If "
+            "the model had only a few hundred updates, train it for longer."
+        )
 
 
 def _symbol(symbol: SymbolImportance) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from ..embed.symbols import UNKNOWN_ROW
 from ..embed.weighted_table_embed import output_width
 from ..tables.count import DocReader
 from ..tables.tables import Table
+from .advice import NEAR_ZERO, advise_rows
 from .collisions import inspect_collisions
 from .reports import EmbeddingImportance, SymbolImportance
 from .symbols import count_for_tables, missing_symbols, ngram_texts, symbol_text
@@ -250,7 +251,9 @@ def _describe(
         num_symbols=ranked.num_symbols,
         num_sharing=ranked.num_sharing,
         num_frequent=len(frequent),
+        rows=advise_rows(embedding, len(frequent)),
         mean_importance=float(importance.mean()),
+        num_near_zero=int((importance < NEAR_ZERO).sum()),
         num_important=int(ranked.important.sum()),
         collisions=inspect_collisions(embedding, frequent.keys[ranked.important]),
         largest=describe(ranked.largest),

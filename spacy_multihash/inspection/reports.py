@@ -185,6 +185,23 @@ class SymbolImportance:
 
 
 @dataclass(frozen=True)
+class RowAdvice:
+    """The rows of a weighted hash embedding, and a rule of thumb for them.
+
+    rows, importance_rows (int): The rows that it has, of component vectors and of importance.
+    advised (int): Rows for two frequent symbols each: symbols times hashes, divided by 2.
+    advised_importance (Optional[int]): Ten rows of importance for each frequent symbol. By chance,
+        about one symbol in ten then shares its row with another frequent one. None where importance
+        is looked up.
+    """
+
+    rows: int
+    advised: int
+    importance_rows: int
+    advised_importance: Optional[int]
+
+
+@dataclass(frozen=True)
 class EmbeddingImportance:
     """What is important to an embedding.
 
@@ -198,7 +215,10 @@ class EmbeddingImportance:
     num_frequent (int): The symbols that occur at least min_freq times. All that follows is limited
         to them. Where importance is looked up, symbols that the table does not have are left out,
         since they have the one row of unknown symbols.
+    rows (RowAdvice): The rows of the embedding, and how many the frequent symbols call for.
     mean_importance (float): The mean importance of the frequent symbols.
+    num_near_zero (int): The frequent symbols whose importance is below 0.005. If it started near
+        zero, training has hardly changed it.
     num_important (int): The important symbols, |T_imp| of the paper. Their importance is at least
         the given share of the mean.
     collisions (Collisions): The important symbols that are in collision.
@@ -213,7 +233,9 @@ class EmbeddingImportance:
     num_symbols: int
     num_sharing: int
     num_frequent: int
+    rows: RowAdvice
     mean_importance: float
+    num_near_zero: int
     num_important: int
     collisions: Collisions
     largest: list[SymbolImportance]

@@ -1,0 +1,67 @@
+"""Rows for a corpus, and the start near zero."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spacy_multihash.cli.importance import importance_cli
+from spacy_multihash.embed.find import find_weighted
+from spacy_multihash.inspection.advice import advise_rows
+from spacy_multihash.inspection.importance import Ranking, symbol_importance
+from spacy_multihash.inspection.reports import RowAdvice
+from tests.helpers.cli import invoke_command
+from tests.helpers.corpora import write_corpus
+from tests.helpers.pipelines import DICTIONARY, TEXTCAT, textcat_pipeline, token_docs
+
+ONES = {"@initializers": "uniform_init.v1", "lo": 1.0, "hi": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("num_frequent", "rows", "importance_rows"),
+    [
+        (1, 1, 10),
+        (10, 10, 100),
+        (11, 20, 200),
+        (101, 200, 2_000),
+        (5_000, 5_000, 50_000),
+        (78_745, 100_000, 1_000_000),  # the part of AG News
+    ],
+)
+def test_advice_grows_with_the_corpus(num_frequent: int, rows: int, importance_rows: int) -> None:
+    (embedding,) = find_weighted(textcat_pipeline(TEXTCAT))
+    advice = advise_rows(embedding, num_frequent)
+    assert advice == RowAdvice(30, rows, 60, importance_rows)
+
+
+def test_advice_grows_with_the_hash_functions() -> None:
+    (embedding,) = find_weighted(textcat_pipeline({**TEXTCAT, "num_hashes": 4}))
+    assert advise_rows(embedding, 100).advised == 200
+
+
+def test_importance_that_is_looked_up_needs_no_advice() -> None:
+    (embedding,) = find_weighted(textcat_pipeline(DICTIONARY))
+    assert advise_rows(embedding, 100).advised_importance is None
+
+
+def test_symbols_near_zero_are_counted() -> None:
+    for init, expected in ((None, 1.0), (ONES, 0.0)):
+        nlp = textcat_pipeline({**TEXTCAT, "importance_init": init})
+        (found,) = symbol_importance(nlp, lambda: token_docs(nlp), Ranking(min_freq=1))  # noqa: B023
+        assert found.num_near_zero == expected * found.num_frequent
+
+
+@pytest.mark.parametrize(("init", "warns"), [(None, True), (ONES, False)])
+def test_command_advises_rows_and_warns_of_few_updates(
+    init: Any, warns: bool, tmp_path: Path
+) -> None:
+    nlp = textcat_pipeline({**TEXTCAT, "importance_init": init})
+    nlp.to_disk(tmp_path / "model")
+    corpus = write_corpus(tmp_path / "docs.spacy", token_docs(nlp))
+    result = invoke_command(importance_cli, tmp_path / "model", "--data", corpus, "--min-freq", 1)
+    lines = [" ".join(line.split()) for line in result.output.splitlines()]
+    (found,) = symbol_importance(nlp, lambda: token_docs(nlp), Ranking(min_freq=1))
+    advice = found.rows
+    row = f"{advice.rows} {advice.advised} {advice.importance_rows} {advice.advised_importance}"
+    assert f"textcat.LOWER[1,2] {row}" in lines
+    assert ("frequent symbols is near zero" in " ".join(lines)) == warns
