@@ -19,9 +19,9 @@ from .common.registered import REPORT_MULTI_EMBED
 from .compute.hashing import spacy_seeds
 from .embed.architectures import build_multi_hash_embed_v1, embed_by_lookup
 from .embed.attributes import Attrs
-from .tables.file import read_tables
+from .tables.file import parse_tables, read_message
 from .tables.set_tables import find_multi_embed, keeps_tables, set_tables
-from .tables.tables import Tables, table_from_rows
+from .tables.tables import Table, Tables, table_from_rows
 
 LAYER = "multiembed"
 
@@ -95,12 +95,14 @@ def make_set_attr(
 
     A component that will not be initialized (frozen, or sourced) keeps the tables it has.
 
-    path (Path): File of tables, as `spacy multihash init-tables` writes it.
+    path (Path): File of tables, as `spacy multihash init-tables` writes it, or the report's own
+        script: a MessagePack map {attribute: {id of a symbol: row}}, whose rows are from 1 on.
     component (str): Name of the component that holds MultiEmbed.
     attr (str): What to set. Only "tables" can be.
     layer (Optional[str]): Name of, or reference to, the layer in the component, "multiembed".
 
-    Raises ValueError for another attr, and for a component or layer that does not exist.
+    Raises ValueError for another attr, and for a component or layer that does not exist. The
+    callback raises what `read_tables` raises.
     """
     if attr != "tables":
         raise ValueError(f"set_attr can set attr = 'tables' of a MultiEmbed, was: {attr!r}.")
@@ -111,10 +113,47 @@ def make_set_attr(
             model = _find_layer(model, layer, component)
         if keeps_tables(nlp, component, model):
             return nlp
-        set_tables(model, read_tables(path))
+        set_tables(model, _read_tables(Path(path)))
         return nlp
 
     return set_attr
+
+
+def _read_tables(path: Path) -> Tables:
+    """Read a file of tables, of this package or of the report's own script."""
+    message = read_message(path)
+    if not _is_of_report(message):
+        return parse_tables(path, message)
+    try:
+        return Tables({attr: _report_table(attr, rows) for attr, rows in message.items()})
+    except ValueError as error:
+        raise ValueError(
+            f"The file of tables {path} cannot be used: {error} Make it again with unk = 0, "
+            "or with: python -m spacy multihash init-tables CONFIG OUTPUT"
+        ) from error
+
+
+def _is_of_report(message: object) -> bool:
+    """Tell whether a file holds what the report's script writes: {attribute: {id: row}}."""
+    return (
+        isinstance(message, dict)
+        and len(message) > 0
+        and all(isinstance(attr, str) for attr in message)
+        and all(isinstance(rows, dict) for rows in message.values())
+    )
+
+
+def _report_table(attr: str, rows: dict[int, int]) -> Table:
+    for symbol, row in rows.items():
+        if not is_whole(symbol, 0, 2**64 - 1) or not is_whole(row, 0):
+            raise ValueError(
+                f"{attr} must map ids of symbols to rows, both whole numbers, has "
+                f"{symbol!r}: {row!r}."
+            )
+    try:
+        return table_from_rows(rows)
+    except ValueError as error:
+        raise ValueError(f"{attr}: {error}.") from error
 
 
 def _find_layer(model: Model, layer: str, component: str) -> Model:

@@ -311,8 +311,57 @@ def test_set_attr_keeps_the_tables_of_a_trained_component(
     assert_array_equal(nlp("Anna met rain").tensor, first("Anna met rain").tensor)
 
 
-def test_file_of_another_format_is_refused(tmp_path: Path) -> None:
-    srsly.write_msgpack(tmp_path / "old.tables", {"NORM": {17: 1}})
-    callback = {"@callbacks": "set_attr", "component": "tok2vec", "attr": "tables", "layer": None}
+# Files of the report's own script: a map from attributes to maps from symbols to rows
+
+
+SET_ATTR = {"@callbacks": "set_attr", "component": "tok2vec", "attr": "tables", "layer": None}
+
+
+def write_script_tables(path: Path) -> dict[str, dict[int, int]]:
+    """Write what the report's script makes with unk = 0: rows by frequency, from 1 on."""
+    counts = count_symbols(make_docs(), {a: spacy.attrs.intify_attr(a) for a in ATTRS})
+    rows = {
+        attr: {symbol: i + 1 for i, (symbol, _) in enumerate(count.most_common())}
+        for attr, count in counts.items()
+    }
+    srsly.write_msgpack(path, rows)
+    return rows
+
+
+def test_set_attr_reads_the_file_of_the_report(tmp_path: Path) -> None:
+    rows = write_script_tables(tmp_path / "train.tables")
+    nlp = initialize(LISTING_2, tmp_path, path=str(tmp_path / "train.tables"), **SET_ATTR)
+    for attr, layer in zip(ATTRS, nodes(nlp, "lookup_rows"), strict=True):
+        ids = numpy.array(list(rows[attr]), dtype="uint64")
+        assert layer.predict(ids).ravel().tolist() == list(rows[attr].values())
+
+
+SCRIPT_FILES: list[tuple[Any, str]] = [
+    ({"NORM": {17: 1}}, "lack PREFIX"),
+    ({"NORM": {17: 0}}, "NORM.* rows of 1 symbols must be 1 to 1, each once"),
+    ({"NORM": {17: 1, 18: 1}}, "NORM.* rows of 2 symbols must be 1 to 2, each once"),
+    (
+        {"NORM": {"17": 1}},
+        "NORM.* must map ids .* to rows, both whole numbers, has '17': 1",
+    ),
+    (
+        {"NORM": {17: "1"}},
+        "NORM.* must map ids .* to rows, both whole numbers, has 17: '1'",
+    ),
+    ({"NORM": {-1: 1}}, "NORM.* must map ids .* to rows, both whole numbers, has -1: 1"),
+    ({"NORM": {17: True}}, "NORM.* both whole numbers, has 17: True"),
+]
+
+
+@pytest.mark.parametrize(("tables", "message"), SCRIPT_FILES)
+def test_file_of_the_report_is_checked(tables: Any, message: str, tmp_path: Path) -> None:
+    srsly.write_msgpack(tmp_path / "train.tables", tables)
+    with pytest.raises(ValueError, match=f"(?s)(train.tables|MultiEmbed).*{message}"):
+        initialize(LISTING_2, tmp_path, path=str(tmp_path / "train.tables"), **SET_ATTR)
+
+
+@pytest.mark.parametrize("content", [{}, {"NORM": 3}, [1], {17: {18: 1}}])
+def test_file_of_another_format_is_refused(content: Any, tmp_path: Path) -> None:
+    srsly.write_msgpack(tmp_path / "old.tables", content)
     with pytest.raises(ValueError, match="old.tables is not a file of tables"):
-        initialize(LISTING_2, tmp_path, path=str(tmp_path / "old.tables"), **callback)
+        initialize(LISTING_2, tmp_path, path=str(tmp_path / "old.tables"), **SET_ATTR)

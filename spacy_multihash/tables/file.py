@@ -60,12 +60,21 @@ def read_tables(path: Union[str, Path]) -> Tables:
     says. All errors name the file.
     """
     path = Path(path)  # a config hands over a string
+    return parse_tables(path, read_message(path))
+
+
+def read_message(path: Path) -> Any:  # noqa: ANN401 (whatever the file holds)
+    """Read what a MessagePack file holds; the errors are those of `read_tables`."""
     if not path.is_file():
         raise FileNotFoundError(
             f"No file of tables at {path}. Make it with: "
             f"python -m spacy multihash init-tables CONFIG {path}"
         )
-    message = _unpack(path, path.read_bytes())
+    return _unpack(path, path.read_bytes())
+
+
+def parse_tables(path: Path, message: object) -> Tables:
+    """Make tables of what a file holds; the errors are those of `read_tables`."""
     if not isinstance(message, dict) or message.get("format") != FORMAT:
         raise ValueError(
             f"{path} is not a file of tables: expected a MessagePack map with format = "
