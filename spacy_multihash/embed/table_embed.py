@@ -3,13 +3,13 @@
 from functools import partial
 from typing import Any, Callable, Optional, cast
 
-import numpy
 from thinc.api import Model, uniform_init
 from thinc.types import Floats2d, Ints2d
 from thinc.util import ArrayInfo
 
 from ..common.types import Array, TableLayer
 from ..compute.chunks import on_cpu
+from ..compute.contiguous import for_kernel
 
 NAME = "table_embed"
 
@@ -46,7 +46,7 @@ def forward(model: TableLayer, rows: Ints2d, is_train: bool) -> tuple[Floats2d, 
     E = table_of(model)
     if on_cpu(model.ops):  # thinc's CUDA kernel checks its indices itself
         check_rows(model, rows)
-    rows = _as_kernel_takes(model, rows)
+    rows = for_kernel(model.ops, rows, "int32")
     if len(rows):
         vectors = model.ops.gather_add(E, rows)  # (N, nO)
     else:
@@ -62,13 +62,6 @@ def forward(model: TableLayer, rows: Ints2d, is_train: bool) -> tuple[Floats2d, 
         return model.ops.alloc2i(*rows.shape)  # integers have no gradient
 
     return vectors, backprop
-
-
-def _as_kernel_takes(model: TableLayer, rows: Ints2d) -> Ints2d:
-    """Copy rows that thinc's gather_add refuses: not contiguous, not int32, or read-only."""
-    if on_cpu(model.ops):
-        return cast(Ints2d, numpy.require(cast(Array, rows), "int32", ["C", "W"]))
-    return model.ops.as_contig(rows, dtype="int32")
 
 
 def init(

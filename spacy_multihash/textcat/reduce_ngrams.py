@@ -4,9 +4,11 @@ from typing import Callable
 
 from thinc.api import Model
 from thinc.types import Floats2d, Ragged
+from thinc.util import ArrayInfo
 
 from ..common.pinned import Pinned
 from ..common.types import Reduction
+from ..compute.contiguous import for_kernel
 
 NAME = "reduce_ngrams"
 
@@ -35,7 +37,15 @@ def forward(model: Reduction, X: Ragged, is_train: bool) -> tuple[Floats2d, Call
     """Reduce the vectors, if there are any."""
     if not len(X.dataXd):
         return _handle_empty(model, X)
-    return model.layers[0](X, is_train)
+    vectors = for_kernel(model.ops, X.dataXd, "float32")
+    Y, backprop_reduction = model.layers[0](Ragged(vectors, X.lengths), is_train)
+    Y_info = ArrayInfo.from_array(Y)
+
+    def backprop(dY: Floats2d) -> Ragged:
+        Y_info.check_consistency(dY)
+        return backprop_reduction(for_kernel(model.ops, dY, "float32"))
+
+    return Y, backprop
 
 
 def _handle_empty(model: Reduction, X: Ragged) -> tuple[Floats2d, Callable]:
