@@ -1,12 +1,13 @@
 """Names for the generics that the layers pass along, each written once."""
 
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy
 from thinc.api import Model
 from thinc.types import Floats2d, Floats3d, Ints1d, Ints2d, Ragged
 
 
+@runtime_checkable  # thinc's data validation asks whether an input is one
 class DocLike(Protocol):
     """What embedding layers ask of a Doc, a Span, or the distinct tokens of a batch."""
 

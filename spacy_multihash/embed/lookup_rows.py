@@ -1,11 +1,11 @@
 """From attribute ids to rows, by looking them up."""
 
-from functools import partial
 from typing import Callable, Optional
 
 from thinc.api import Model
 from thinc.types import Ints1d, Ints2d
 
+from ..common.bound import bound
 from ..common.checks import check_share
 from ..common.pinned import Pinned, describe
 from ..common.registered import INIT_TABLES
@@ -33,7 +33,7 @@ def lookup_rows(*, attr: str, unk_dropout: float = 0.0) -> RowLayer:
     return Model(
         NAME,
         # The rate is no attr: loading would replace it by the rate of the saved model.
-        partial(forward, unk_dropout),
+        bound(forward, unk_dropout),
         init=init,
         attrs={
             "attr": Pinned(attr),

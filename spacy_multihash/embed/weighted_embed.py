@@ -1,12 +1,12 @@
 """Hash embeddings: from symbols to vectors, by hashing and by importance parameters."""
 
-from functools import partial
 from typing import Callable, Optional
 
 from thinc.api import Model
 from thinc.types import Floats2d, Ints1d
 from thinc.util import ArrayInfo
 
+from ..common.bound import bound
 from ..common.pinned import Pinned
 from ..common.types import AttrLayer, RowLayer, WeightedTableLayer
 from .weighted_table_embed import output_width
@@ -36,7 +36,7 @@ def weighted_embed(
     """
     return Model(
         NAME,
-        partial(forward, append_importance),
+        bound(forward, append_importance),
         init=init,
         layers=[rows, importance, table],
         dims={"nO": output_width(table) + append_importance * table.attrs["num_hashes"].value},

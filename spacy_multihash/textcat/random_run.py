@@ -1,12 +1,12 @@
 """The input dropout of text classifiers: a random run of each doc's n-grams."""
 
-from functools import partial
 from typing import Callable
 
 import numpy
 from thinc.api import Model, to_numpy
 from thinc.types import Ragged
 
+from ..common.bound import bound
 from ..common.checks import is_whole, refusal
 from ..common.types import NgramFilter
 
@@ -33,7 +33,7 @@ def random_run(shortest: int = 4, longest: int = 100) -> NgramFilter:
         advice = "Change it in the config. Recommended: [4, 100], or null for none."
         raise refusal("Layer 'random_run'", "input_dropout", expected, was, advice)
     # The range is no attr: loading would replace it by the range of the saved model.
-    return Model(NAME, partial(forward, shortest, longest))
+    return Model(NAME, bound(forward, shortest, longest))
 
 
 def forward(

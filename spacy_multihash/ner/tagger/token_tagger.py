@@ -1,13 +1,13 @@
 """Scores for each tag of each token, after each pass of an encoder."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Optional
 
 from thinc.api import Model
 from thinc.types import Floats2d, Floats3d
 from thinc.util import ArrayInfo
 
+from ...common.bound import bound
 from ...common.pinned import Pinned
 from ...common.types import DocLike, DocsEncoder, TokenTagger
 from ...encode.iterated_dilated_encoder import NAME as ENCODER
@@ -51,7 +51,7 @@ def token_tagger(
     # Settings of training are not attrs, as thinc would replace them by those of loaded weights.
     return Model(
         NAME,
-        partial(forward, every_pass, word_dropout),
+        bound(forward, every_pass, word_dropout),
         init=init,
         layers=[tok2vec, output],
         refs={"tok2vec": tok2vec, "output_layer": output},
