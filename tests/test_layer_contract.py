@@ -1,0 +1,500 @@
+"""What thinc and spaCy ask of any layer, of each public layer of spacy_multihash.layers."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy
+import pytest
+import spacy
+from numpy.testing import assert_allclose, assert_array_equal
+from spacy.attrs import LOWER, NORM, SHAPE
+from spacy.ml.featureextractor import FeatureExtractor
+from spacy.ml.staticvectors import StaticVectors
+from spacy.tokens import Doc
+from thinc.api import (
+    Linear,
+    Model,
+    Ops,
+    Softmax,
+    chain,
+    fix_random_seed,
+    list2ragged,
+    ragged2list,
+    reduce_mean,
+    reduce_sum,
+    to_numpy,
+    with_array,
+)
+from thinc.types import Ragged
+from thinc.util import DATA_VALIDATION, get_width
+
+from spacy_multihash import layers, use_product_ops
+from spacy_multihash.layers import (
+    IteratedDilatedEncoder,
+    MaxoutNorm,
+    MaxoutWindowEncoder,
+    Symbols,
+    TableEmbed,
+    WeightedTableEmbed,
+    extract_ngrams,
+    hash_rows,
+    known_ngrams,
+    lookup_rows,
+    multi_embed,
+    random_run,
+    reduce_ngrams,
+    require_vectors,
+    soft_vote,
+    token_tagger,
+    unit_importance,
+    weighted_embed,
+    with_token_types,
+)
+
+# Public names that are no layers: functions, classes, types and numbers.
+NO_LAYERS = {
+    "MAX_ROWS",
+    "UNKNOWN_ROW",
+    "Aggregate",
+    "Pinned",
+    "Symbols",
+    "begin_passes",
+    "default_seed",
+    "default_seeds",
+    "distinct_rows",
+    "drop_words",
+    "effective_input_width",
+    "importance_seed",
+    "ngram_name",
+    "output_width",
+    "spacy_seeds",
+}
+KEYS = numpy.array([3, 2**53, 2**53 + 1, 2**64 - 1, 5], dtype="uint64")
+LENGTHS = [3, 0, 4]
+WIDTH = 4
+
+
+# Inputs: n tokens, n-grams, rows or ids
+
+
+def floats(n: int) -> numpy.ndarray:
+    return numpy.random.default_rng(1).normal(size=(n, WIDTH)).astype("float32")
+
+
+def rows(n: int) -> numpy.ndarray:
+    return numpy.random.default_rng(2).integers(0, 5, (n, 2)).astype("int32")
+
+
+def ids(n: int) -> numpy.ndarray:
+    return numpy.resize(KEYS, n)
+
+
+def columns(n: int) -> numpy.ndarray:
+    return numpy.stack([ids(n), ids(n)[::-1]], axis=1)
+
+
+def weighted_rows(n: int) -> tuple[numpy.ndarray, numpy.ndarray]:
+    return rows(n), floats(n)[:, :2]
+
+
+def lengths(n: int) -> list[int]:
+    return [3, 0, n - 3] if n else [0, 0]
+
+
+def ragged(values: Callable[[int], numpy.ndarray]) -> Callable[[int], Ragged]:
+    return lambda n: Ragged(values(n), numpy.array(lengths(n), dtype="int32"))
+
+
+def arrays(n: int) -> list[numpy.ndarray]:
+    ends = numpy.cumsum([0, *lengths(n)])
+    return [floats(n)[start:end] for start, end in pairwise(ends)]
+
+
+def docs(n: int) -> list[Doc]:
+    vocab = spacy.blank("en").vocab
+    vocab.set_vector("word", numpy.ones(3, dtype="float32"))
+    words = numpy.resize(["a", "word", "another", "Word", "word"], n).tolist()
+    ends = numpy.cumsum([0, *lengths(n)])
+    return [Doc(vocab, words=words[start:end]) for start, end in pairwise(ends)]
+
+
+# Layers
+
+
+def lookup() -> Model:
+    model = lookup_rows(attr="NORM")
+    model.attrs["symbols"] = Symbols.from_ordered(KEYS[:3])
+    return model
+
+
+def hashed(seed: int = 1, num_hashes: int = 2, **settings: Any) -> Model:
+    return hash_rows(5, attr="NORM", num_hashes=num_hashes, seed=seed, **settings)
+
+
+def embedded() -> Model:
+    return multi_embed(*[chain(hashed(seed), TableEmbed(3, 5)) for seed in (1, 2)])
+
+
+def weighted(*, through: bool = False) -> Model:
+    to_row = hashed(seed=3, num_hashes=1)
+    return weighted_embed(
+        hashed(through=to_row if through else None),
+        chain(to_row, TableEmbed(2, 5)),
+        WeightedTableEmbed(WIDTH, 5, num_hashes=2),
+    )
+
+
+def of_types() -> Model:
+    attrs = [NORM, SHAPE]
+    embed = chain(FeatureExtractor(attrs), list2ragged(), with_array(embedded()))
+    return with_token_types(embed, 6, attrs=attrs)
+
+
+def docs_to_vectors() -> Model:
+    return chain(of_types(), with_array(Linear(WIDTH, 6)), ragged2list())
+
+
+def tagger() -> Model:
+    model = token_tagger(
+        docs_to_vectors(), Linear(None, WIDTH), every_pass=False, transitions=False
+    )
+    model.layers[0].set_dim("nO", WIDTH)
+    model.set_dim("nO", 5)
+    return model
+
+
+def classifier() -> Model:
+    return chain(of_types(), reduce_ngrams(reduce_sum(), 6), Softmax(3, 6))
+
+
+class Case(NamedTuple):
+    build: Callable[[], Model]
+    X: Callable[[int], Any]
+    trains: bool = True  # whether it has parameters
+    random: bool = False  # whether training draws
+    of_spacy: bool = False  # whether its arithmetic is that of spaCy
+
+
+CASES = {
+    "MaxoutNorm": Case(lambda: MaxoutNorm(3, WIDTH), floats),
+    "MaxoutWindowEncoder": Case(
+        lambda: MaxoutWindowEncoder(WIDTH, window_size=1, nP=2, depth=2), arrays
+    ),
+    "IteratedDilatedEncoder": Case(
+        lambda: IteratedDilatedEncoder(3, dilations=[1, 2], repeats=2, window_size=1), arrays
+    ),
+    "IteratedDilatedEncoder, residual": Case(
+        lambda: IteratedDilatedEncoder(
+            WIDTH, dilations=[1], repeats=2, window_size=1, residual=True, normalize=True
+        ),
+        arrays,
+    ),
+    "TableEmbed": Case(lambda: TableEmbed(3, 5), rows),
+    "WeightedTableEmbed": Case(lambda: WeightedTableEmbed(3, 5, num_hashes=2), weighted_rows),
+    "WeightedTableEmbed, concatenate": Case(
+        lambda: WeightedTableEmbed(3, 5, num_hashes=2, aggregate="concatenate"), weighted_rows
+    ),
+    "hash_rows": Case(hashed, ids, trains=False),
+    "hash_rows, through": Case(
+        lambda: hashed(through=hashed(seed=2, num_hashes=1)), ids, trains=False
+    ),
+    "lookup_rows": Case(lookup, ids, trains=False),
+    "multi_embed": Case(embedded, columns),
+    "unit_importance": Case(lambda: unit_importance(2), ids, trains=False),
+    "weighted_embed": Case(weighted, ids),
+    "weighted_embed, through": Case(lambda: weighted(through=True), ids),
+    "with_token_types": Case(of_types, docs),
+    "require_vectors": Case(
+        lambda: require_vectors(StaticVectors(3, dropout=0.0)), docs, of_spacy=True
+    ),
+    "token_tagger": Case(tagger, docs),
+    "extract_ngrams": Case(
+        lambda: extract_ngrams(LOWER, [1, 2], attr_name="LOWER"), docs, trains=False
+    ),
+    "known_ngrams": Case(lambda: known_ngrams(lookup()), ragged(ids), trains=False),
+    "random_run": Case(lambda: random_run(1, 2), ragged(ids), trains=False, random=True),
+    "reduce_ngrams": Case(lambda: reduce_ngrams(reduce_sum(), WIDTH), ragged(floats), trains=False),
+    "reduce_ngrams, mean": Case(
+        lambda: reduce_ngrams(reduce_mean(), WIDTH), ragged(floats), trains=False
+    ),
+    "soft_vote": Case(lambda: soft_vote(classifier(), classifier()), docs),
+}
+
+
+@pytest.fixture(params=CASES)
+def case(request: pytest.FixtureRequest) -> Case:
+    return CASES[request.param]
+
+
+@pytest.fixture(autouse=True)
+def _no_dead_activations() -> None:
+    fix_random_seed(1)
+
+
+# Whatever layers take and give, as arrays
+
+
+def arrays_of(value: Any) -> list[numpy.ndarray]:
+    """List the arrays in a value; docs have none."""
+    if isinstance(value, Ragged):
+        return [to_numpy(value.dataXd), to_numpy(value.lengths)]
+    if isinstance(value, (list, tuple)):
+        return [array for each in value for array in arrays_of(each)]
+    return [] if isinstance(value, Doc) else [to_numpy(value)]
+
+
+def change(value: Any, function: Callable[[Any], Any]) -> Any:
+    """Apply a function to each array in a value, but for the lengths of a Ragged."""
+    if isinstance(value, Ragged):
+        return Ragged(function(value.dataXd), value.lengths)
+    if isinstance(value, (list, tuple)):
+        return type(value)([change(each, function) for each in value])
+    return value if isinstance(value, Doc) else function(value)
+
+
+def is_float(array: Any) -> bool:
+    return array.dtype.kind == "f"
+
+
+def random_like(array: Any) -> Any:
+    values = numpy.random.default_rng(3).normal(size=array.shape)
+    return values.astype("float32") if is_float(array) else array
+
+
+def initialized(case: Case, n: int = 7) -> Model:
+    model = case.build()
+    model.initialize(X=case.X(n))
+    return model
+
+
+def train(model: Model, X: Any, wrap: Callable[[Any], Any] = lambda dY: dY) -> list[numpy.ndarray]:
+    """Give the results of both ways: vectors, the input's gradient, and those of parameters."""
+    Y, backprop = model.begin_update(X)
+    dX = backprop(wrap(change(Y, random_like)))
+    return [*arrays_of(Y), *arrays_of(dX), *gradients(model)]
+
+
+def gradients(model: Model) -> list[numpy.ndarray]:
+    """List the gradients of all parameters, and forget them."""
+    found = []
+    for node in model.walk():
+        for name in node.grad_names:
+            found.append(to_numpy(node.get_grad(name)).copy())
+            node.set_grad(name, node.get_grad(name) * 0)
+    return found
+
+
+def assert_all_close(found: list[numpy.ndarray], expected: list[numpy.ndarray]) -> None:
+    assert len(found) == len(expected)
+    for one, other in zip(found, expected, strict=True):
+        assert one.shape == other.shape
+        assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+@contextmanager
+def validated() -> Iterator[None]:
+    """Switch on thinc's data validation, and off again whatever happens: thinc's own does not."""
+    token = DATA_VALIDATION.set(True)
+    try:
+        yield
+    finally:
+        DATA_VALIDATION.reset(token)
+
+
+def test_each_public_layer_has_a_case() -> None:
+    assert {name.split(",")[0] for name in CASES} == set(layers.__all__) - NO_LAYERS
+
+
+def test_data_validation_accepts_the_input(case: Case) -> None:
+    model, X = case.build(), case.X(7)
+    Y = initialized(case).predict(X)
+    with validated():
+        model.initialize(X=X, Y=Y)
+
+
+def test_result_is_as_wide_as_the_layer_says(case: Case) -> None:
+    model, X = initialized(case), case.X(7)
+    if model.has_dim("nO"):
+        assert get_width(model.predict(X)) == model.get_dim("nO")
+    if model.has_dim("nI"):
+        assert get_width(X) == model.get_dim("nI")
+
+
+def test_training_without_dropout_gives_what_prediction_gives(case: Case) -> None:
+    if case.random:
+        pytest.skip("it draws in training")
+    model, X = initialized(case), case.X(7)
+    assert_all_close(arrays_of(model.begin_update(X)[0]), arrays_of(model.predict(X)))
+
+
+def test_results_are_of_32_bits_or_ids(case: Case) -> None:
+    model, X = initialized(case), case.X(7)
+    found = {str(array.dtype) for array in arrays_of(model.begin_update(X)[0])}
+    assert found <= {"float32", "int32", "uint64"}
+
+
+def test_copy_predicts_the_same_and_is_trained_apart(case: Case) -> None:
+    model, X = initialized(case), case.X(7)
+    copy = model.copy()
+    expected = arrays_of(model.predict(X))
+    assert_all_close(arrays_of(copy.predict(X)), expected)
+    for node in copy.walk():
+        for name in node.param_names:
+            node.set_param(name, node.get_param(name) * 0 + 7)
+    assert_all_close(arrays_of(model.predict(X)), expected)
+    names = [[node.name for node in each.walk()] for each in (model, copy)]
+    assert names[0] == names[1]
+
+
+def test_bytes_give_a_new_layer_the_same_predictions(case: Case) -> None:
+    model, X = initialized(case), case.X(7)
+    saved = model.to_bytes()
+    loaded = initialized(case).from_bytes(saved)
+    assert_all_close(arrays_of(loaded.predict(X)), arrays_of(model.predict(X)))
+    assert case.build().from_bytes(saved).to_bytes() == saved
+
+
+@pytest.mark.parametrize("is_train", [True, False])
+def test_batch_may_be_empty(case: Case, is_train: bool) -> None:
+    model, X = initialized(case), case.X(0)
+    Y, backprop = model(X, is_train)
+    widths = {array.shape[-1] for array in arrays_of(model.predict(case.X(7))) if array.ndim > 1}
+    assert {array.shape[-1] for array in arrays_of(Y) if array.ndim > 1} <= widths
+    if is_train:
+        dX = backprop(Y)
+        shapes = [array.shape for array in arrays_of(X)]
+        assert [array.shape for array in arrays_of(dX)] == shapes
+        assert all(numpy.isfinite(gradient).all() for gradient in gradients(model))
+
+
+LAYOUTS: dict[str, Callable[[Any], Any]] = {
+    "strided": lambda array: numpy.repeat(array, 2, axis=0)[::2],
+    "fortran": numpy.asfortranarray,
+    "part": lambda array: numpy.concatenate([array, array], axis=-1)[..., : array.shape[-1]],
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_inputs_and_gradients_may_be_views(case: Case, layout: str) -> None:
+    model, X = initialized(case), case.X(7)
+    draw = numpy.random.get_state()
+    expected = train(model, X)
+    numpy.random.set_state(draw)
+    lay_out = LAYOUTS[layout]
+    found = train(model, change(X, lay_out), lambda dY: change(dY, lay_out))
+    assert_all_close(found, expected)
+
+
+def test_floats_of_64_bits_are_taken(case: Case) -> None:
+    model, X = initialized(case), case.X(7)
+    draw = numpy.random.get_state()
+    expected = train(model, X)
+    numpy.random.set_state(draw)
+    found = train(model, change(X, lambda a: a.astype("float64") if is_float(a) else a))
+    assert_all_close(found, expected)
+
+
+def test_gradients_of_64_bits_are_taken_or_refused(case: Case) -> None:
+    if case.of_spacy:
+        pytest.skip("the error is that of a matrix product")
+    model, X = initialized(case), case.X(7)
+    draw = numpy.random.get_state()
+    expected = train(model, X)
+    numpy.random.set_state(draw)
+
+    def wrap(dY: Any) -> Any:
+        return change(dY, lambda a: a.astype("float64") if is_float(a) else a)
+
+    try:
+        found = train(model, X, wrap)
+    except ValueError as error:
+        assert "Type mismatch in backprop. Y: float32, dY: float64" in str(error)
+        assert all((gradient == 0).all() for gradient in gradients(model))
+    else:
+        assert_all_close(found, expected)
+
+
+def test_inputs_and_gradients_may_be_read_only(case: Case) -> None:
+    if case.of_spacy:
+        pytest.skip("spaCy writes to the gradient")
+    model, X = initialized(case), case.X(7)
+
+    def lock(array: Any) -> Any:
+        array = array.copy()
+        array.flags.writeable = False
+        return array
+
+    draw = numpy.random.get_state()
+    expected = train(model, X)
+    numpy.random.set_state(draw)
+    assert_all_close(train(model, change(X, lock), lambda dY: change(dY, lock)), expected)
+
+
+def test_several_updates_may_be_under_way_at_once(case: Case) -> None:
+    if case.random:
+        pytest.skip("it draws in training")
+    model, batches = initialized(case), [case.X(n) for n in (7, 5, 9)]
+    expected = [train(model, X) for X in batches]
+    begun = [model.begin_update(X) for X in batches]
+    for (Y, backprop), wanted in reversed(list(zip(begun, expected, strict=True))):
+        dX = backprop(change(Y, random_like))
+        assert_all_close([*arrays_of(Y), *arrays_of(dX), *gradients(model)], wanted)
+
+
+def test_gradients_of_several_updates_add_up(case: Case) -> None:
+    model, X = initialized(case), case.X(7)
+    train(model, X)
+    Y, backprop = model.begin_update(X)
+    backprop(change(Y, random_like))
+    once = gradients(model)
+    for _ in range(2):
+        Y, backprop = model.begin_update(X)
+        backprop(change(Y, random_like))
+    assert_all_close(gradients(model), [2 * gradient for gradient in once])
+    assert bool(once) == case.trains
+
+
+def test_parameters_can_be_replaced_for_a_while(case: Case) -> None:
+    model, X = initialized(case), case.X(7)
+    before = arrays_of(model.predict(X))
+    others = {
+        (node.id, name): random_like(node.get_param(name))
+        for node in model.walk()
+        for name in node.param_names
+    }
+    with model.use_params(others):
+        within = arrays_of(model.predict(X))
+    assert all(numpy.isfinite(array).all() for array in within)
+    assert_all_close(arrays_of(model.predict(X)), before)
+    if case.trains:
+        assert any((one != other).any() for one, other in zip(within, before, strict=True))
+
+
+def test_layers_keep_their_ops(case: Case) -> None:
+    model, X = initialized(case), case.X(7)
+    use_product_ops(model)
+    given: list[Ops] = [node.ops for node in model.walk()]
+    expected = arrays_of(initialized(case).predict(X))
+    train(model, X)
+    assert [node.ops for node in model.walk()] == given
+    assert [array.shape for array in arrays_of(model.predict(X))] == [a.shape for a in expected]
+
+
+def test_forward_functions_have_names(case: Case) -> None:
+    model = case.build()
+    assert all(node._func.__name__ for node in model.walk())
+
+
+def test_inputs_and_gradients_are_not_written_to(case: Case) -> None:
+    if case.of_spacy:
+        pytest.skip("spaCy writes to the gradient")
+    model, X = initialized(case), case.X(7)
+    before = [array.copy() for array in arrays_of(X)]
+    Y, backprop = model.begin_update(X)
+    dY = change(Y, random_like)
+    given = [array.copy() for array in arrays_of(dY)]
+    backprop(dY)
+    for array, copy in zip([*arrays_of(X), *arrays_of(dY)], [*before, *given], strict=True):
+        assert_array_equal(array, copy)
