@@ -11,7 +11,6 @@ import spacy
 import typer
 from spacy.tokens import DocBin
 from tqdm import tqdm
-from wasabi import msg
 
 from ..corpus.conll import Layout
 from ..corpus.convert import (
@@ -27,6 +26,7 @@ from ..corpus.convert import (
 from ..corpus.read import write_corpora
 from ..corpus.splits import SPLITS, Counts, split_items
 from ..corpus.texts import CsvLayout
+from ._messages import msg
 from ._show import show_table
 
 SUFFIX = ".spacy"
@@ -116,7 +116,7 @@ def convert_cli(
 
     Entities that do not align with tokens are left out, and shown with their lines.
 
-    DOCS: docs/your-data.md of spacy-multihash
+    DOCS: python -m pydoc spacy_multihash.corpus.convert
     """
     try:
         done = convert(

@@ -8,9 +8,9 @@ from typing import Any, Optional
 import typer
 from spacy.util import load_config, load_model_from_config
 from thinc.api import Config
-from wasabi import msg
 
 from ..common.files import write_bytes
+from ._messages import msg
 
 TEMPLATES = Path(__file__).parent / "templates"
 STDOUT = Path("-")
@@ -54,7 +54,7 @@ def init_config_cli(
     Train with it as it is: the paths of the corpora are given to spacy train. With --vectors, the
     classifiers of texts are another model, since hash embeddings of n-grams use no vectors.
 
-    DOCS: docs/your-data.md of spacy-multihash
+    DOCS: python -m pydoc spacy_multihash.cli.init_config
     """
     try:
         config = init_config(pipeline.value, lang, vectors=vectors)

@@ -43,7 +43,7 @@ DAMAGED: list[tuple[Any, str]] = [
     (table(u8(7), u8(2**63)), "counts of NORM are negative, or too large"),
     (table(u8(7, 8), u8(2, 3)), "NORM are not in order: most frequent first, ties by id"),
     (table(u8(8, 7), u8(3, 3)), "NORM are not in order: most frequent first, ties by id"),
-    ({**GOOD, "min_freq": 4}, "NORM has a symbol counted 3 times, but min_freq is 4"),
+    ({**GOOD, "min_freq": 4}, "NORM has a symbol with the count 3, but min_freq is 4"),
     ({**GOOD, "max_rows": 2}, "NORM has 2 symbols, but max_rows is 2"),
 ]
 
