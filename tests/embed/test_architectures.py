@@ -255,6 +255,14 @@ def test_config_needs_neither_hashes_nor_seeds() -> None:
     assert [node.attrs["num_hashes"].value for node in nodes(model, "hash_rows")] == [4, 4]
 
 
+@pytest.mark.parametrize("attrs", [[NORM, SHAPE], ["NORM", SHAPE]])
+def test_config_may_give_attributes_by_id(attrs: list[str | int]) -> None:
+    config = Config().from_str(CONFIG)
+    config["model"]["attrs"] = attrs
+    model = spacy.registry.resolve(Config().from_str(config.to_str()))["model"]
+    assert [node.attrs["attr"].value for node in nodes(model, "hash_rows")] == ["NORM", "SHAPE"]
+
+
 @pytest.mark.parametrize(
     "line", ['rows = "many"', "width = null", 'num_hashes = "two"', 'seeds = "x"', "typo = 1"]
 )
