@@ -9,6 +9,7 @@ HASH_EMBED = "hashembed"
 LAYER_NORM = "layernorm"
 LINEAR = "linear"
 MAXOUT = "maxout"
+SOFTMAX = "softmax"
 STATIC_VECTORS = "static_vectors"
 
 

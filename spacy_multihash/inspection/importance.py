@@ -10,6 +10,7 @@ from thinc.api import to_numpy
 from thinc.types import Ints1d
 
 from ..common.checks import check_number, check_whole
+from ..common.nodes import SOFTMAX
 from ..embed.find import (
     EmbeddingTable,
     WeightedEmbedding,
@@ -213,7 +214,7 @@ def _label_scores(nlp: Language, ranked: _Ranked) -> dict[int, dict[str, float]]
     layer = ranked.embedding.layer
     vectors = layer.predict(cast(Ints1d, layer.ops.asarray(cast(Ints1d, ranked.listed))))
     scores = to_numpy(vectors) @ to_numpy(output.get_param("W")).T  # (T, number of labels)
-    if output.name == "softmax":
+    if output.name == SOFTMAX:
         scores -= scores.mean(axis=1, keepdims=True)
     labels = nlp.get_pipe(ranked.embedding.components.component).labels  # type: ignore[attr-defined]
     return {

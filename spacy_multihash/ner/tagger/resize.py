@@ -3,7 +3,7 @@
 from typing import Any, Optional
 
 import numpy
-from thinc.api import Model, Ops
+from thinc.api import Linear, Model, Ops, noop
 
 from ...common.types import Array, TokenTagger
 from ..biluo import columns_after_adding
@@ -42,15 +42,8 @@ def resize_output(model: TokenTagger, new_nO: int) -> TokenTagger:
 def _resize_linear(output: Model, places: numpy.ndarray, new_nO: int) -> Model:
     """Return a new layer, for which an optimizer has no moments of another shape."""
     nI = output.get_dim("nI")
-    larger: Model = Model(
-        output.name,
-        output._func,
-        init=output.init,
-        dims={"nO": new_nO, "nI": nI},
-        params={"W": None, "b": None},
-        attrs=dict(output.attrs),
-        ops=output.ops,
-    )
+    larger: Model = Linear(new_nO, nI)
+    larger.name, larger.ops, larger.init = output.name, output.ops, output.init
     for name, shape in (("W", (new_nO, nI)), ("b", (new_nO,))):
         larger.set_param(name, _widen(output.ops, output.get_param(name), shape, places))
         if output.has_grad(name):
@@ -76,7 +69,7 @@ def _resize_transitions(model: TokenTagger, places: numpy.ndarray, new_nO: int) 
     model.set_param("transitions", None)  # otherwise nO cannot change
     model.set_dim("nO", new_nO, force=True)
     # Optimizers keep moments by this number, in the shape that the parameter had
-    model.id = Model("token_tagger", model._func).id
+    model.id = noop().id  # the next free one
     model.set_param("transitions", transitions)
     if gradient is not None:
         model.set_grad("transitions", gradient)
