@@ -1,23 +1,84 @@
-"""What README and docs say is run."""
+"""What README and docs say is run, and they name what there is."""
 
+import ast
+import builtins
+import dataclasses
 import doctest
+import inspect
 import re
+import sys
+import textwrap
+import typing
+from collections.abc import Callable
+from importlib import metadata
+from types import ModuleType
+from typing import Union
 
+import numpy
 import pytest
 import spacy
+import typer
 from spacy.training import Example
 from spacy.util import load_model_from_config
 from thinc.api import Config
 
+import spacy_multihash
+from spacy_multihash import EntityTagger, layers
+from spacy_multihash.cli.group import multihash_cli
 from tests.helpers.paths import ROOT
+
+COMPAT = "The report's own names"
+Definition = Union[ast.FunctionDef, ast.ClassDef]
+PUBLIC = {name: getattr(spacy_multihash, name) for name in vars(spacy_multihash)["__all__"]}
+OURS = {
+    name: value
+    for path, module in [*sys.modules.items()]
+    if path.startswith("spacy_multihash.")
+    for name, value in vars(module).items()
+}
+# Of spaCy, thinc, numpy and the standard library.
+KNOWN_TYPES = {
+    "Counter",
+    "Doc",
+    "Example",
+    "Floats2d",
+    "Floats3d",
+    "Ints1d",
+    "Language",
+    "Model",
+    "Optimizer",
+    "Path",
+    "Span",
+    "T",
+    "Vocab",
+    "numpy",
+}
+
+
+def read(page: str) -> str:
+    return (ROOT / "docs" / f"{page}.md").read_text("utf8")
+
+
+def section(page: str, heading: str) -> str:
+    """Return what a page says under a heading, up to the next one of the same level or above."""
+    text = read(page)
+    found = re.search(rf"^(#+) {re.escape(heading)}$", text, re.M)
+    if found is None:
+        return ""
+    rest = text[found.end() :]
+    end = re.search(rf"^#{{1,{len(found[1])}}} ", rest, re.M)
+    return rest[: end.start()] if end else rest
 
 
 @pytest.mark.parametrize(
     ("name", "least"),
     [
+        ("api", 80),
         ("convert-weights", 20),
         ("dilated", 12),
+        ("entity-tagger", 20),
         ("how-it-works", 20),
+        ("layers", 20),
         ("weighted", 20),
         ("weighted-results", 6),
     ],
@@ -56,14 +117,205 @@ def test_page_of_dilated_convolutions_is_short() -> None:
 
 def test_every_registered_name_is_documented() -> None:
     text = (ROOT / "docs" / "reference.md").read_text("utf8")
+def registered() -> dict[str, Callable]:
+    """List what spaCy finds of ours, without the commands."""
     setup = (ROOT / "setup.cfg").read_text("utf8")
-    names = re.findall(r"^    (\S+) = spacy_multihash\.(?!cli)[\w.]+:", setup, re.M)
+    points = re.findall(r"^    (\S+) = (spacy_multihash\.(?!cli)[\w.]+:\w+)", setup, re.M)
+    return {name: metadata.EntryPoint(name, place, "").load() for name, place in points}
+
+
+def test_every_registered_name_is_documented() -> None:
+    text, names = read("reference"), registered()
     assert len(names) == 15
     assert [name for name in names if f"| `{name}`" not in text and f", `{name}`" not in text] == []
 
 
+@pytest.mark.parametrize("name", registered())
+def test_every_setting_of_a_registered_name_is_documented(name: str) -> None:
+    is_ours = name == "tagger_ner" or name.startswith("spacy-multihash.")
+    text = section("reference", name if is_ours else COMPAT)
+    if not is_ours:
+        text = text.partition(f"**`{name}`**")[2].partition("\n**`")[0]
+    assert text
+    arguments = set(inspect.signature(registered()[name]).parameters)
+    if name == "tagger_ner":
+        arguments -= {"nlp", "name"}
+    in_tables = set(re.findall(r"`\*?(\w+)`", "".join(re.findall(r"^\| (`.*?) \|", text, re.M))))
+    assert in_tables == arguments
+
+
+COMMANDS = typer.main.get_command(multihash_cli).commands  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_of_a_command_is_documented(name: str) -> None:
+    text = section("commands", f"multihash {name}")
+    options = [
+        option
+        for parameter in COMMANDS[name].params
+        if parameter.param_type_name == "option" and parameter.name != "help"
+        for option in parameter.opts
+    ]
+    rows = "".join(re.findall(r"^\| (`.*?) \|", text, re.M))
+    assert sorted(re.findall(r"`(--?[\w-]+)`", rows)) == sorted(options)
+    arguments = [p for p in COMMANDS[name].params if p.param_type_name == "argument"]
+    assert len(re.findall(r"^\| `[A-Z]", text, re.M)) == len(arguments)
+
+
+def definitions(text: str) -> dict[str, Definition]:
+    """Read the definitions in the blocks of Python of a page."""
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
+    nodes = [node for block in blocks for node in ast.parse(block).body]
+    return {node.name: node for node in nodes if isinstance(node, Definition)}
+
+
+def source(value: Callable) -> Definition:
+    """Read the definition of a function or class."""
+    node = ast.parse(textwrap.dedent(inspect.getsource(value))).body[0]
+    assert isinstance(node, Definition)
+    return node
+
+
+def fields(node: Definition) -> list[tuple[str, str, str]]:
+    """List names, types and defaults of a function's arguments, or of a class's fields."""
+    if isinstance(node, ast.ClassDef):
+        lines = [line for line in node.body if isinstance(line, ast.AnnAssign)]
+        found = [(ast.unparse(line.target), line.annotation, line.value) for line in lines]
+    else:
+        plain, named = node.args.args, node.args.kwonlyargs
+        defaults = [*[None] * (len(plain) - len(node.args.defaults)), *node.args.defaults]
+        found = [(a.arg, a.annotation, d) for a, d in zip(plain, defaults, strict=True)]
+        if node.args.vararg:
+            found.append((f"*{node.args.vararg.arg}", node.args.vararg.annotation, None))
+        elif named:
+            found.append(("*", None, None))
+        found += [
+            (a.arg, a.annotation, d) for a, d in zip(named, node.args.kw_defaults, strict=True)
+        ]
+        found.append(("returns", node.returns, None))
+    return [(name, *(ast.unparse(part) if part else "" for part in rest)) for name, *rest in found]
+
+
+def evaluated(default: str, module: ModuleType) -> str:
+    """Write the value of a default, whatever name it has in the code."""
+    value = eval(default, {"numpy": numpy, **vars(module)}) if default else default
+    if isinstance(value, dataclasses.Field):
+        assert callable(value.default_factory)
+        value = value.default_factory()
+    return repr(value)
+
+
+def assert_documented(page: str, heading: str, value: Callable) -> None:
+    """Hold that a section has the definition of a function or class, with its types."""
+    found = definitions(section(page, heading)).get(value.__name__)
+    assert found, f"docs/{page}.md must define {value.__name__} under the heading '{heading}'"
+    module = sys.modules[value.__module__]
+    documented, actual = (
+        [(name, kind, evaluated(default, module)) for name, kind, default in fields(node)]
+        for node in (found, source(value))
+    )
+    assert documented == actual
+
+
+@pytest.mark.parametrize("name", [name for name in PUBLIC if name != "EntityTagger"])
+def test_every_public_name_is_documented_with_its_types(name: str) -> None:
+    assert_documented("api", name, PUBLIC[name])
+
+
+def test_classes_of_results_are_documented_with_their_types() -> None:
+    names = [n for n in definitions(read("api")) if n not in PUBLIC]
+    assert {"EmbeddingTable", "SplitStats", "TableReport"} < {*names}
+    for name in names:
+        assert_documented("api", name, OURS[name])
+
+
+def test_every_argument_of_a_public_function_is_explained() -> None:
+    missing = []
+    for name, value in PUBLIC.items():
+        if inspect.isclass(value) or name.startswith("build_"):
+            continue  # classes have fields; the arguments of builders are in reference.md
+        rows = "".join(re.findall(r"^\| (`.*?) \|", section("api", name), re.M))
+        for argument in inspect.signature(value).parameters:
+            if f"`{argument}`" not in rows and f"`*{argument}`" not in rows:
+                missing.append(f"{name}: {argument}")
+    assert missing == []
+
+
+@pytest.mark.parametrize("name", layers.__all__)
+def test_every_layer_is_documented_with_its_types(name: str) -> None:
+    value = getattr(layers, name)
+    text = section("layers", name)
+    assert text
+    if name in PUBLIC:
+        assert f"(api.md#{name})" in text
+    elif inspect.isfunction(value) or inspect.isclass(value):
+        assert_documented("layers", name, value)
+
+
+@pytest.mark.parametrize("page", ["api", "entity-tagger", "layers"])
+def test_names_of_types_are_explained(page: str) -> None:
+    used: set[str] = set()
+    for node in definitions(read(page)).values():
+        for _, kind, _ in fields(node):
+            used |= {n.id for n in ast.walk(ast.parse(kind)) if isinstance(n, ast.Name)}
+    explained = {*re.findall(r"^\| `(\w+)` \|", section(page, "Types"), re.M)}
+    plain = {*vars(builtins), *vars(typing)}
+    known = {*definitions(read(page)), *re.findall(r"^### (\w+)$", read(page), re.M), *KNOWN_TYPES}
+    assert used & {*OURS} - plain - known <= explained
+
+
+def public_members(owner: type) -> dict[str, Callable]:
+    """List the methods and properties that our own classes give to a class."""
+    ours = [base for base in owner.__mro__ if base.__module__.startswith("spacy_multihash.")]
+    members = {name: value for base in reversed(ours) for name, value in vars(base).items()}
+    return {
+        name: value
+        for name, value in members.items()
+        if not name.startswith("_") and (inspect.isfunction(value) or isinstance(value, property))
+    }
+
+
+@pytest.mark.parametrize("name", public_members(EntityTagger))
+def test_every_member_of_the_entity_tagger_is_documented(name: str) -> None:
+    value = public_members(EntityTagger)[name]
+    if isinstance(value, property):
+        assert f"\n| `{name}` |" in section("entity-tagger", "Attributes")
+    else:
+        assert_documented("entity-tagger", f"EntityTagger.{name}", value)
+
+
+def test_every_setting_of_the_entity_tagger_is_documented() -> None:
+    assert_documented("entity-tagger", "Settings", EntityTagger.__init__)
+    text = section("entity-tagger", "Settings")
+    assert [
+        n for n in inspect.signature(EntityTagger).parameters if f"\n| `{n}` |" not in text
+    ] == []
+
+
 def test_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text("utf8").splitlines()) <= 100
+
+
+def test_readme_names_guides_then_references_then_lab_notes() -> None:
+    table = section_of_readme("Where to read on")
+    listed = re.findall(r"\]\(docs/([\w-]+)\.md\)", table)
+    pages = {path.stem for path in (ROOT / "docs").glob("*.md")}
+    assert sorted(listed) == sorted(pages)
+    references = ["reference", "commands", "api", "entity-tagger", "layers"]
+    notes = [page for page in listed if page.endswith("results")]
+    assert listed[-len(notes) :] == notes
+    assert listed[-len(notes) - len(references) : -len(notes)] == references
+
+
+def test_pages_say_first_whom_they_are_for() -> None:
+    pages = [path.stem for path in (ROOT / "docs").glob("*.md") if "results" not in path.stem]
+    assert len(pages) == 12
+    assert [page for page in pages if "\n\nThis page is for " not in read(page)[:120]] == []
+
+
+def section_of_readme(heading: str) -> str:
+    text = (ROOT / "README.md").read_text("utf8")
+    return text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
 
 
 def anchor(heading: str) -> str:
