@@ -1,5 +1,7 @@
 """Arrays as thinc's compiled kernels take them."""
 
+from typing import Any, cast
+
 import numpy
 from thinc.api import Ops
 
@@ -14,4 +16,4 @@ def for_kernel(ops: Ops, X: Array, dtype: str) -> Array:
     """
     if on_cpu(ops):
         return numpy.require(X, dtype, ["C", "W"])
-    return ops.as_contig(X, dtype=dtype)  # CuPy has no read-only arrays
+    return ops.as_contig(X, dtype=cast(Any, dtype))  # CuPy has no read-only arrays

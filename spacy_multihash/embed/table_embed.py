@@ -105,7 +105,7 @@ def check_rows(model: Model, rows: Ints2d) -> None:
     nV = len(table_of(model))
     # As an unsigned number, a negative row is a large one, so that one pass finds both.
     if rows.size:
-        bits = 8 * rows.dtype.itemsize
+        bits = 8 * cast(Array, rows).dtype.itemsize
         last = int(cast(Array, rows).view(f"uint{bits}").max())
         if last >= nV:
             asked = last if last < 2 ** (bits - 1) else last - 2**bits

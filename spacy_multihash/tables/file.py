@@ -123,8 +123,9 @@ def _read_table(name: object, arrays: object) -> Table:
     """Read the table of an attribute; raise ValueError if it is not as `Table` says."""
     if not isinstance(name, str):
         raise ValueError(f"the name of a table must be a string, was: {name!r}")
-    packed = [arrays.get(key) for key in ("keys", "counts")] if isinstance(arrays, dict) else []
-    if not packed or not all(isinstance(array, bytes) for array in packed):
+    found = [arrays.get(key) for key in ("keys", "counts")] if isinstance(arrays, dict) else []
+    packed = [array for array in found if isinstance(array, bytes)]
+    if len(packed) != 2:
         raise ValueError(f"{name} must have keys and counts, both as bytes")
     for key, array in zip(("keys", "counts"), packed, strict=True):
         if len(array) % 8:

@@ -12,8 +12,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:.* encountered in .*:RuntimeWarn
 
 
 def spoil(nlp: Language, layer: str, param: str, value: float, pipe: str = "tagger_ner") -> None:
-    model: Any = nlp.get_pipe(pipe).model
-    node = next(node for node in model.walk() if node.name == layer)
+    component: Any = nlp.get_pipe(pipe)
+    node = next(node for node in component.model.walk() if node.name == layer)
     values = node.get_param(param).copy()
     values.reshape(-1)[:] = value
     node.set_param(param, values)
