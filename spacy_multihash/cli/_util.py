@@ -119,6 +119,8 @@ def check_file_output(path: Optional[Path], name: str, *, force: bool) -> None:
             f"Expected the name of a file to write as {name}, was a folder: {path}. Name a file in "
             "it."
         )
+    if path.exists() and not path.is_file():
+        return  # a device or a pipe, which is written to, and not replaced
     if path.exists() and not force:
         raise ValueError(f"{path} exists. Give another {name}, or --force to replace it.")
     check_parent(path, name)
