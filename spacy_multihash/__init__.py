@@ -36,6 +36,7 @@ _NAMES = {
     "inspection.sizes": ["model_size"],
     "ner.tagger.architectures": ["build_token_tagger_v1"],
     "ner.tagger.component": ["EntityTagger"],
+    "ner.transition.component": ["BatchEntityRecognizer"],
     "tables.file": ["read_tables", "write_tables"],
     "tables.set_tables": ["set_tables"],
     "tables.tables": ["Table", "Tables", "cut_tables", "make_tables", "merge_tables"],

@@ -54,3 +54,6 @@ TokenTagger = Model[list[DocLike], Floats3d]
 # Settings of tagger_ner: from scores to tags, and what a probability of an entity is.
 Decoder = Literal["greedy", "constrained", "crf"]
 Confidence = Literal["marginal", "product"]
+# Settings of batch_ner: which sequence of actions, and what a probability of an entity is.
+TransitionDecoder = Literal["greedy", "best"]
+TransitionConfidence = Literal["exact"]

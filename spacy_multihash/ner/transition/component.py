@@ -1,0 +1,159 @@
+"""The component that recognizes entities as spaCy's ner does, all states of a batch at once."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, Optional, Union
+
+import numpy
+from spacy.attrs import ENT_TYPE
+from spacy.pipeline import EntityRecognizer
+from spacy.pipeline._parser_internals.transition_system import TransitionSystem
+from spacy.pipeline.ner import ner_score
+from spacy.tokens import Doc, Span
+from spacy.vocab import Vocab
+from thinc.api import Model, set_dropout_rate
+
+from ...common.types import TransitionConfidence, TransitionDecoder
+from ..biluo import Entities
+from ..docs import entity_keys, set_entities
+from .actions import Actions, read_actions
+from .greedy import find_entities
+from .rules import rules_of
+from .scores import Batch
+from .settings import Setting, Settings
+from .states import weights_of
+
+
+class Prediction(NamedTuple):
+    """The entities of a batch of docs.
+
+    entities: Those that a recognizer found, and those that docs have already.
+    labels: What the entities' labels are the numbers of.
+    """
+
+    entities: Entities
+    labels: Sequence[str]
+
+
+class BatchEntityRecognizer(EntityRecognizer):
+    """Recognize entities as spaCy's EntityRecognizer does, all states of a batch at once.
+
+    Its model, files, labels, and the entities that it finds are those of spaCy's ner, whose
+    settings it takes. With a beam, and for rehearsal, it calls spaCy's own code.
+
+    vocab (Vocab): The vocab of the pipeline.
+    model (Model): Built by spacy.TransitionBasedParser.v2.
+    name (str): The name of the component in the pipeline.
+    moves (Optional[TransitionSystem]): The actions. Null makes them from the labels.
+    update_with_oracle_cut_size (int): Docs of at least about so many tokens are cut in training.
+        A part begins in the state that the gold entities lead to. 0 cuts none.
+    beam_width (int), beam_density (float), beam_update_prob (float): Of spaCy's beam_ner.
+    multitasks (Iterable): Of spaCy's ner.
+    incorrect_spans_key (Optional[str]): Where in reference.spans examples have entities that are
+        known to be wrong.
+    scorer (Optional[Callable]): Scores a list of examples.
+
+    Raises ValueError for a setting out of range.
+    """
+
+    decoder = Setting()
+    spans_key = Setting()
+    confidence = Setting()
+    candidates_above = Setting()
+    temperature = Setting()
+    state_dropout = Setting()
+    spacy_gradient = Setting()
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        model: Model,
+        name: str = "batch_ner",
+        moves: Optional[TransitionSystem] = None,
+        *,
+        update_with_oracle_cut_size: int = 100,
+        beam_width: int = 1,
+        beam_density: float = 0.0,
+        beam_update_prob: float = 0.0,
+        multitasks: Iterable = (),
+        incorrect_spans_key: Optional[str] = None,
+        scorer: Optional[Callable] = ner_score,
+        state_dropout: float = 0.1,
+        spacy_gradient: bool = False,
+        decoder: TransitionDecoder = "greedy",
+        spans_key: Optional[str] = None,
+        confidence: TransitionConfidence = "exact",
+        candidates_above: Optional[float] = None,
+        temperature: float = 1.0,
+    ) -> None:
+        """Check the settings, and keep them."""
+        self.settings = Settings(
+            name,
+            state_dropout,
+            spacy_gradient,
+            decoder,
+            spans_key,
+            confidence,
+            candidates_above,
+            temperature,
+        )
+        self._read: Optional[tuple[object, Actions]] = None
+        super().__init__(
+            vocab,
+            model,
+            name,
+            moves,
+            update_with_oracle_cut_size=update_with_oracle_cut_size,
+            beam_width=beam_width,
+            beam_density=beam_density,
+            beam_update_prob=beam_update_prob,
+            multitasks=multitasks,
+            incorrect_spans_key=incorrect_spans_key,
+            scorer=scorer,
+        )
+
+    def predict(self, docs: Union[Doc, Iterable[Doc]]) -> Union[Prediction, list]:
+        """Find the entities of docs, without setting them.
+
+        Returns a `Prediction`. With a beam, or if no doc has a token, it returns what spaCy's ner
+        does: beams or states.
+        """
+        docs = [docs] if isinstance(docs, Doc) else list(docs)
+        if self.cfg["beam_width"] != 1 or not any(map(len, docs)):
+            return super().predict(docs)
+        self._add_labels_of(docs)
+        batch = self._compute(docs)
+        return Prediction(find_entities(batch, self.model.ops), batch.actions.labels)
+
+    def set_annotations(self, docs: Iterable[Doc], prediction: Union[Prediction, list]) -> None:
+        """Set doc.ents, from what `predict` returned."""
+        docs = list(docs)
+        if not isinstance(prediction, Prediction):
+            super().set_annotations(docs, prediction)
+            return
+        spans: list[list[Span]] = [[] for _ in docs]
+        for i, (start, end, label) in entity_keys(docs, prediction.entities, prediction.labels):
+            kb_id = docs[i][start].ent_kb_id
+            spans[i].append(Span(docs[i], start, end, label=label, kb_id=kb_id))
+        for doc, of_doc in zip(docs, spans, strict=True):
+            set_entities(doc, of_doc)
+
+    def _compute(self, docs: list[Doc]) -> Batch:
+        """Compute all that scores are made of."""
+        set_dropout_rate(self.model, 0.0)
+        X = self.tok2vec.predict(docs)
+        actions = self._actions()
+        return Batch(X, weights_of(self.model, X), rules_of(docs, actions), actions)
+
+    def _add_labels_of(self, docs: list[Doc]) -> None:
+        """Add the labels of entities that docs have, as spaCy's ner does, if there are new ones."""
+        types = numpy.concatenate([doc.to_array(ENT_TYPE) for doc in docs])
+        if types.any() and not numpy.isin(types[types != 0], self._actions().ids).all():
+            self._ensure_labels_are_added(docs)
+
+    def _actions(self) -> Actions:
+        """List the actions; keep the list until there are others."""
+        labels = self.moves.labels  # another object after all have been set anew
+        kept = self._read
+        if kept is None or kept[0] is not labels or kept[1].nO != self.moves.n_moves:
+            self._read = kept = (labels, read_actions(self.moves))
+        return kept[1]

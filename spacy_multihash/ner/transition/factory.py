@@ -1,0 +1,99 @@
+"""The factory of the component batch_ner.
+
+spaCy imports this module whenever it builds a pipeline, whatever is in it. So the component itself,
+and all that it needs, is imported when it is used.
+"""
+
+from typing import Callable, Optional
+
+from spacy.language import Language
+from spacy.pipeline import TrainablePipe
+from thinc.api import Config, Model
+
+from ...common.types import TransitionConfidence, TransitionDecoder
+
+DEFAULT_CONFIG = """
+[batch_ner]
+moves = null
+update_with_oracle_cut_size = 100
+incorrect_spans_key = null
+scorer = {"@scorers":"spacy.ner_scorer.v1"}
+beam_width = 1
+beam_density = 0.0
+beam_update_prob = 0.0
+state_dropout = 0.1
+spacy_gradient = false
+decoder = "greedy"
+spans_key = null
+confidence = "exact"
+candidates_above = null
+temperature = 1.0
+
+[batch_ner.model]
+@architectures = "spacy.TransitionBasedParser.v2"
+state_type = "ner"
+extra_state_tokens = false
+hidden_width = 64
+maxout_pieces = 2
+use_upper = true
+nO = null
+
+[batch_ner.model.tok2vec]
+@architectures = "spacy.HashEmbedCNN.v2"
+pretrained_vectors = null
+width = 96
+depth = 4
+embed_size = 2000
+window_size = 1
+maxout_pieces = 3
+subword_features = true
+"""
+
+
+@Language.factory(
+    "batch_ner",
+    assigns=["doc.ents", "doc.spans", "token.ent_iob", "token.ent_type"],
+    default_config=Config().from_str(DEFAULT_CONFIG)["batch_ner"],
+    default_score_weights={"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None},
+)
+def make_batch_ner(
+    nlp: Language,
+    name: str,
+    model: Model,
+    moves: Optional[object],
+    update_with_oracle_cut_size: int,
+    incorrect_spans_key: Optional[str],
+    scorer: Optional[Callable],
+    beam_width: int,
+    beam_density: float,
+    beam_update_prob: float,
+    state_dropout: float,
+    spacy_gradient: bool,
+    decoder: TransitionDecoder,
+    spans_key: Optional[str],
+    confidence: TransitionConfidence,
+    candidates_above: Optional[float],
+    temperature: float,
+) -> TrainablePipe:
+    """Build the component; see `BatchEntityRecognizer`."""
+    from .component import BatchEntityRecognizer
+
+    return BatchEntityRecognizer(
+        nlp.vocab,
+        model,
+        name,
+        moves,
+        update_with_oracle_cut_size=update_with_oracle_cut_size,
+        beam_width=beam_width,
+        beam_density=beam_density,
+        beam_update_prob=beam_update_prob,
+        incorrect_spans_key=incorrect_spans_key,
+        scorer=scorer,
+        state_dropout=state_dropout,
+        spacy_gradient=spacy_gradient,
+        decoder=decoder,
+        spans_key=spans_key,
+        confidence=confidence,
+        candidates_above=candidates_above,
+        temperature=temperature,
+    )

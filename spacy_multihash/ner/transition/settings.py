@@ -1,0 +1,69 @@
+"""The settings that `batch_ner` has besides those of spaCy's ner."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Optional, get_args
+
+from ...common.checks import (
+    check_choice,
+    check_flag,
+    check_share,
+    is_number,
+    refusal,
+)
+from ...common.types import TransitionConfidence, TransitionDecoder
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of a component. `BatchEntityRecognizer` tells what they do.
+
+    component (str): The name of the component, for messages.
+
+    Raises ValueError for a value out of range.
+    """
+
+    component: str
+    state_dropout: float = 0.1
+    spacy_gradient: bool = False
+    decoder: TransitionDecoder = "greedy"
+    spans_key: Optional[str] = None
+    confidence: TransitionConfidence = "exact"
+    candidates_above: Optional[float] = None
+    temperature: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check each setting, and that no setting is without effect."""
+        where = f'Component "{self.component}"'
+        check_share(where, "state_dropout", self.state_dropout)
+        check_flag(where, "spacy_gradient", self.spacy_gradient)
+        check_choice(where, "decoder", self.decoder, get_args(TransitionDecoder))
+        check_choice(where, "confidence", self.confidence, get_args(TransitionConfidence))
+        if not (is_number(self.temperature) and 0 < self.temperature < math.inf):
+            raise refusal(where, "temperature", "a number above 0", self.temperature)
+        above = self.candidates_above
+        if above is None:
+            return
+        if not (is_number(above) and 0 < above <= 1):
+            raise refusal(where, "candidates_above", "a probability above 0, or null", above)
+        if self.spans_key is None:
+            raise ValueError(
+                f"{where}: candidates_above = {above} has no effect without spans_key, which says "
+                "where in doc.spans the candidates go. Set spans_key, or candidates_above = null."
+            )
+
+
+class Setting:
+    """A setting as an attribute of its component, which can be set on a trained one.
+
+    to_disk saves the settings of the config: for others, load with them, and save.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, component: Any, owner: type) -> Any:  # noqa: ANN401 (of several types)
+        return self if component is None else getattr(component.settings, self.name)
+
+    def __set__(self, component: Any, value: Any) -> None:  # noqa: ANN401 (of several types)
+        component.settings = replace(component.settings, **{self.name: value})
