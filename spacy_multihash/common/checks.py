@@ -1,14 +1,21 @@
-"""Checks of settings: whole numbers, numbers, shares and lengths of lists, refused in one wording.
+"""Checks of settings: numbers, choices, flags, functions and lists, refused in one wording.
 
 A config may hold a quoted number, true or 3.0 in the place of a whole number, and the types of a
-registered function let them pass. So a setting is checked before anything is computed with it.
+registered function let some of them pass. A call without a config lets everything pass. So a
+setting is checked before anything is computed with it.
 """
 
-from collections.abc import Sequence, Sized
+import math
+import sys
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Optional, TypeGuard
 
+import numpy
+
 CHANGE_IT = "Change it in the config."
+# The largest number of rows, columns or labels: arrays of 32-bit integers count them.
+MAX_SIZE = 2**31 - 1
 
 
 def is_whole(value: object, low: int, high: Optional[int] = None) -> bool:
@@ -18,11 +25,14 @@ def is_whole(value: object, low: int, high: Optional[int] = None) -> bool:
     return low <= int(value) and (high is None or int(value) <= high)
 
 
+def is_list(values: object) -> TypeGuard[Sequence[object]]:
+    """Tell whether a value is a list or a tuple, which a string and a dict are not."""
+    return isinstance(values, Sequence) and not isinstance(values, (str, bytes))
+
+
 def are_whole(values: object, low: int, high: Optional[int] = None) -> bool:
     """Tell whether a setting is a list of such whole numbers, which may be empty."""
-    if not isinstance(values, Sequence) or isinstance(values, str):
-        return False
-    return all(is_whole(value, low, high) for value in values)
+    return is_list(values) and all(is_whole(value, low, high) for value in values)
 
 
 def check_whole(
@@ -50,8 +60,11 @@ def check_whole(
 def check_number(
     where: str, name: str, value: object, low: float, *, advice: str = CHANGE_IT
 ) -> None:
-    """Raise ValueError if a setting is not a number from low on; the arguments of check_whole."""
-    if not (is_number(value) and value >= low):
+    """Raise ValueError if a setting is not a finite number from low on.
+
+    The arguments are those of check_whole.
+    """
+    if not (is_number(value) and low <= value < math.inf):
         raise refusal(where, name, f"a number from {low} on", value, advice)
 
 
@@ -59,6 +72,29 @@ def check_share(where: str, name: str, value: object, *, advice: str = CHANGE_IT
     """Raise ValueError if a setting is not a share below 1; the arguments of check_whole."""
     if not (is_number(value) and 0 <= value < 1):
         raise refusal(where, name, f"a share, 0 <= {name} < 1", value, advice)
+
+
+def check_flag(where: str, name: str, value: object, *, advice: str = CHANGE_IT) -> None:
+    """Raise ValueError if a setting is not a bool; the arguments of check_whole."""
+    if not isinstance(value, bool):
+        raise refusal(where, name, "true or false", value, advice)
+
+
+def check_choice(
+    where: str, name: str, value: object, choices: Sequence[str], *, advice: str = CHANGE_IT
+) -> None:
+    """Raise ValueError if a setting is none of the choices; the arguments of check_whole."""
+    if not (isinstance(value, str) and value in choices):
+        raise refusal(where, name, f"one of {', '.join(choices)}", value, advice)
+
+
+def check_function(where: str, name: str, value: object, *, advice: str = CHANGE_IT) -> None:
+    """Raise ValueError if a setting is neither a function nor None.
+
+    The arguments are those of check_whole.
+    """
+    if value is not None and not callable(value):
+        raise refusal(where, name, "a function, or null", value, advice)
 
 
 def check_length(
@@ -69,7 +105,10 @@ def check_length(
     owners (Sequence[str]): What the entries are for, such as the names of attributes. The other
         arguments are those of check_whole.
     """
-    if not isinstance(values, Sized) or isinstance(values, str) or len(values) != len(owners):
+    length = None
+    if is_list(values) or (isinstance(values, numpy.ndarray) and values.ndim == 1):
+        length = len(values)
+    if length != len(owners):
         expected = f"a list of length {len(owners)}, an entry for each of {', '.join(owners)}"
         raise refusal(where, name, expected, values, advice)
 
@@ -82,5 +121,10 @@ def refusal(
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Tell whether a value is a number, which a quoted one and a bool are not."""
+    """Tell whether a value is a number, which a quoted one and a bool are not.
+
+    Neither is a whole number that is too large for a float.
+    """
+    if isinstance(value, Integral) and abs(int(value)) > sys.float_info.max:
+        return False
     return isinstance(value, Real) and not isinstance(value, bool)

@@ -7,6 +7,9 @@ import pytest
 
 from spacy_multihash.common.checks import (
     are_whole,
+    check_choice,
+    check_flag,
+    check_function,
     check_length,
     check_number,
     check_share,
@@ -37,7 +40,9 @@ def test_lists_of_whole_numbers_pass(values: Any) -> None:
     assert are_whole(values, 1, 5)
 
 
-@pytest.mark.parametrize("values", [[0], [1, 6], ["1"], [True], [1.0], "12", 2, None, {1: 2}])
+@pytest.mark.parametrize(
+    "values", [[0], [1, 6], ["1"], [True], [1.0], "12", b"12", 2, None, {1: 2}]
+)
 def test_no_other_lists_pass(values: Any) -> None:
     assert not are_whole(values, 1, 5)
 
@@ -57,12 +62,12 @@ def test_range_and_advice_are_in_the_message() -> None:
         check_whole("Layer", "num_hashes", 17, 1, 16, advice="Take fewer.")
 
 
-@pytest.mark.parametrize("value", [0, 0.5, 7, numpy.float32(0.5), float("inf")])
+@pytest.mark.parametrize("value", [0, 0.5, 7, numpy.float32(0.5), 10**300])
 def test_numbers_of_the_range_pass(value: Any) -> None:
     check_number("Layer", "penalty", value, 0)
 
 
-@pytest.mark.parametrize("value", [-0.1, float("nan"), *NO_NUMBERS])
+@pytest.mark.parametrize("value", [-0.1, float("nan"), float("inf"), 10**400, *NO_NUMBERS])
 def test_other_values_than_numbers_are_refused(value: Any) -> None:
     with pytest.raises(ValueError, match="Layer: penalty must be a number from 0 on, was: "):
         check_number("Layer", "penalty", value, 0)
@@ -79,12 +84,46 @@ def test_other_values_than_shares_are_refused(value: Any) -> None:
         check_share("Layer", "rate", value)
 
 
+@pytest.mark.parametrize("value", [True, False])
+def test_flags_pass(value: bool) -> None:
+    check_flag("Layer", "share", value)
+
+
+@pytest.mark.parametrize("value", ["true", 1, 0, None, [True], "yes"])
+def test_other_values_than_flags_are_refused(value: Any) -> None:
+    with pytest.raises(ValueError, match="Layer: share must be true or false, was: "):
+        check_flag("Layer", "share", value)
+
+
+def test_choices_pass() -> None:
+    check_choice("Layer", "aggregate", "sum", ["sum", "mean"])
+
+
+@pytest.mark.parametrize("value", ["max", "", "Sum", None, 1, ["sum"], b"sum"])
+def test_other_values_than_choices_are_refused(value: Any) -> None:
+    with pytest.raises(ValueError, match="Layer: aggregate must be one of sum, mean, was: "):
+        check_choice("Layer", "aggregate", value, ["sum", "mean"])
+
+
+@pytest.mark.parametrize("value", [None, len, numpy.zeros])
+def test_functions_and_none_pass(value: Any) -> None:
+    check_function("Layer", "embed_init", value)
+
+
+@pytest.mark.parametrize("value", ["zero_init.v1", 0, {}])
+def test_other_values_than_functions_are_refused(value: Any) -> None:
+    with pytest.raises(ValueError, match="Layer: embed_init must be a function, or null, was: "):
+        check_function("Layer", "embed_init", value)
+
+
 @pytest.mark.parametrize("values", [[1, 2], (1, 2), numpy.array([1, 2])])
 def test_lists_of_the_length_pass(values: Any) -> None:
     check_length("Layer", "rows", values, ["NORM", "SHAPE"])
 
 
-@pytest.mark.parametrize("values", [[5], [], [1, 2, 3], "12", 2, None])
+@pytest.mark.parametrize(
+    "values", [[5], [], [1, 2, 3], "12", b"12", 2, None, {1: 2, 3: 4}, {1, 2}, numpy.array(2)]
+)
 def test_lists_of_other_lengths_are_refused(values: Any) -> None:
     with pytest.raises(ValueError) as error:
         check_length("Layer", "rows", values, ["NORM", "SHAPE"])
