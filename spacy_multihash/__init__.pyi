@@ -43,6 +43,7 @@ from .inspection.rows import symbols_of as symbols_of
 from .inspection.sizes import model_size as model_size
 from .ner.tagger.architectures import build_token_tagger_v1 as build_token_tagger_v1
 from .ner.tagger.component import EntityTagger as EntityTagger
+from .ner.transition.component import BatchEntityRecognizer as BatchEntityRecognizer
 from .tables.file import read_tables as read_tables
 from .tables.file import write_tables as write_tables
 from .tables.set_tables import set_tables as set_tables

@@ -92,8 +92,8 @@ def read_actions(moves: TransitionSystem) -> Actions:
             columns[kind][label] = column
     labels = list(dict.fromkeys(label for kind in _KINDS for label in columns[kind]))
     ids = numpy.array([get_string_id(label) for label in labels], dtype="uint64")
-    found = (
+    B, I, L, U = (  # noqa: E741 (their names)
         numpy.array([columns[kind].get(label, NO_ACTION) for label in labels], dtype="int64")
         for kind in _KINDS
     )
-    return Actions(labels, ids, *found, O=outside, blocked=blocked, nO=len(names))
+    return Actions(labels, ids, B, I, L, U, outside, blocked, len(names))

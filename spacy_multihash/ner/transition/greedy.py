@@ -129,10 +129,7 @@ def closes_at(
     return closes
 
 
-
-def _follow(
-    candidates: numpy.ndarray, tried: int, look: Callable[..., numpy.ndarray]
-) -> None:
+def _follow(candidates: numpy.ndarray, tried: int, look: Callable[..., numpy.ndarray]) -> None:
     """Find the ends of a few candidates, however long they are."""
     width = _FIRST_WIDTHS[-1]
     while len(candidates):

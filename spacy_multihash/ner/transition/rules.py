@@ -142,9 +142,7 @@ def _with_entities(
         units=choose(next_inside | (~begins & space), begins),
         outside=~begins & ~inside,
         blocked=begins & unlabelled,
-        goes_on=choose(
-            last | begins | next_begins | numpy.where(inside, next_free, stops), inside
-        ),
+        goes_on=choose(last | begins | next_begins | numpy.where(inside, next_free, stops), inside),
         closes=choose(next_inside, inside),
         ends=ends,
         has_entities=True,

@@ -60,10 +60,13 @@ class Setting:
     """
 
     def __set_name__(self, owner: type, name: str) -> None:
+        """Keep the name of the attribute."""
         self.name = name
 
     def __get__(self, component: Any, owner: type) -> Any:  # noqa: ANN401 (of several types)
+        """Return the setting."""
         return self if component is None else getattr(component.settings, self.name)
 
     def __set__(self, component: Any, value: Any) -> None:  # noqa: ANN401 (of several types)
+        """Set it, after a check of all settings."""
         component.settings = replace(component.settings, **{self.name: value})

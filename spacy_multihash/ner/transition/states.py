@@ -80,7 +80,7 @@ def inside_sums(X: Array, starts: Array, tokens: Array, weights: Weights) -> Arr
     """Sum the features of states in entities, (R, nO * nP) float32.
 
     X (N, nI) float32: The vectors of all tokens.
-    starts (R,), tokens (R,) int64: On the host, the first token of the open entity, and the state's own.
+    starts, tokens (R,) int64: On the host, the open entity's first token, and the state's own.
     """
     xp = get_array_module(X)
     ids = xp.asarray(inside_features(starts, tokens, len(weights.W)))
