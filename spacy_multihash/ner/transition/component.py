@@ -9,18 +9,22 @@ from spacy.pipeline import EntityRecognizer
 from spacy.pipeline._parser_internals.transition_system import TransitionSystem
 from spacy.pipeline.ner import ner_score
 from spacy.tokens import Doc, Span
+from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
-from thinc.api import Model, set_dropout_rate
+from thinc.api import Model, Optimizer, set_dropout_rate
 
 from ...common.types import TransitionConfidence, TransitionDecoder
 from ..biluo import Entities
 from ..docs import entity_keys, set_entities
 from .actions import Actions, read_actions
 from .greedy import find_entities
+from .lesson import prepare
 from .rules import rules_of
 from .scores import Batch
 from .settings import Setting, Settings
+from .starts import has_gold
 from .states import weights_of
+from .training import learn
 
 
 class Prediction(NamedTuple):
@@ -136,6 +140,56 @@ class BatchEntityRecognizer(EntityRecognizer):
             spans[i].append(Span(docs[i], start, end, label=label, kb_id=kb_id))
         for doc, of_doc in zip(docs, spans, strict=True):
             set_entities(doc, of_doc)
+
+    def update(
+        self,
+        examples: Iterable[Example],
+        *,
+        drop: float = 0.0,
+        sgd: Optional[Optimizer] = None,
+        losses: Optional[dict[str, float]] = None,
+    ) -> dict[str, float]:
+        """Learn from a batch of examples.
+
+        examples (Iterable[Example]): The batch.
+        drop (float): The dropout rate of the vectors of tokens.
+        sgd (Optional[Optimizer]): The optimizer.
+        losses (Optional[dict[str, float]]): Losses by component, to which this one's is added.
+        """
+        losses = {} if losses is None else losses
+        losses.setdefault(self.name, 0.0)
+        examples = list(examples)
+        validate_examples(examples, "Parser.update")
+        self._add_labels_of([doc for eg in examples for doc in (eg.predicted, eg.reference)])
+        for multitask in self._multitasks:
+            multitask.update(examples, drop=drop, sgd=sgd)
+        key = self.incorrect_spans_key
+        if not any(has_gold(example, key) for example in examples):
+            return losses
+        if self.cfg["beam_width"] >= 2 and numpy.random.random() < self.cfg["beam_update_prob"]:
+            set_dropout_rate(self.model, drop)
+            self.update_beam(
+                examples,
+                beam_width=self.cfg["beam_width"],
+                sgd=sgd,
+                losses=losses,
+                beam_density=self.cfg["beam_density"],
+            )
+            return losses
+        cut_size = self.cfg["update_with_oracle_cut_size"]
+        lesson = prepare(examples, self._actions(), self.moves, key, cut_size)
+        if len(lesson.parts.begins):
+            set_dropout_rate(self.model, drop)
+            losses[self.name] += learn(
+                self.model,
+                [eg.predicted for eg in examples],
+                lesson,
+                state_dropout=self.state_dropout,
+                spacy_gradient=self.spacy_gradient,
+            )
+            if sgd not in (None, False):
+                self.finish_update(sgd)
+        return losses
 
     def _compute(self, docs: list[Doc]) -> Batch:
         """Compute all that scores are made of."""

@@ -11,7 +11,7 @@ from .rules import Rules, Steps, valid_outside
 from .states import Weights, inside_sums, largest_pieces, outside_sums, score, score_one
 
 # The score of an action that was never seen: below all others that are valid.
-_LOWEST = numpy.finfo("float32").min
+LOWEST = numpy.finfo("float32").min
 
 
 class Batch(NamedTuple):
@@ -35,7 +35,7 @@ def outside_scores(batch: Batch, rows: slice) -> Array:
     hidden = largest_pieces(outside_sums(batch.X[rows], weights), weights.nP)
     scores = score(hidden, weights, actions.outside)
     if weights.unseen is not None:
-        scores[:, weights.unseen[actions.outside]] = _LOWEST
+        scores[:, weights.unseen[actions.outside]] = LOWEST
     restricted = rules.restricted[rows]
     if restricted.any():
         (some,) = numpy.nonzero(restricted)
@@ -55,5 +55,5 @@ def inside_scores(
     scores = Steps(*(score_one(hidden, weights, columns) for columns in steps))
     if weights.unseen is not None:
         for of_action, columns in zip(scores, steps, strict=True):
-            of_action[weights.unseen[columns]] = _LOWEST
+            of_action[weights.unseen[columns]] = LOWEST
     return scores

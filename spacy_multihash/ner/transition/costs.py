@@ -1,0 +1,129 @@
+"""What actions cost, given the gold entities: `Begin.cost` ... `Out.cost` of spaCy's ner.pyx.
+
+An action costs 1 if no way on from it leads to as many gold entities as before. So after a mistake
+the actions that make the best of it cost nothing. One that makes an entity that is known to be
+wrong costs 1 more.
+"""
+
+from typing import NamedTuple, Optional
+
+import numpy
+
+from ..biluo import MISSING, OUTSIDE, Entities
+from .actions import NO_ACTION, Actions
+from .path import Decisions, Openings, States
+from .rules import Rules, Steps, valid_inside, valid_outside
+
+# What an action costs that is not valid.
+INVALID = 9
+# Kinds of gold tags.
+_B, _I, _L, _U = range(4)
+_O, _MISSING = 4, 5
+
+
+class Gold(NamedTuple):
+    """The gold entities of N tokens.
+
+    kinds (N,) int64: B, I, L, U, O or missing.
+    labels (N,) int64: The number of the label, arbitrary for tokens in no entity.
+    wrong (Optional[Entities]): Entities that are known to be wrong.
+    """
+
+    kinds: numpy.ndarray
+    labels: numpy.ndarray
+    wrong: Optional[Entities]
+
+
+def gold_of(tags: numpy.ndarray, K: int, wrong: Optional[Entities]) -> Gold:
+    """Split BILUO tags, numbered as in biluo.py for K labels, into kinds and labels.
+
+    tags (N,) int64: `biluo.MISSING` where a tag is not known.
+    """
+    kinds, labels = numpy.divmod(tags - 1, max(K, 1))
+    kinds = numpy.where(tags == MISSING, _MISSING, numpy.where(tags == OUTSIDE, _O, kinds))
+    return Gold(kinds, labels, wrong if wrong is not None and len(wrong.starts) else None)
+
+
+def outside_costs(
+    gold: Gold, rules: Rules, actions: Actions, tokens: numpy.ndarray
+) -> numpy.ndarray:
+    """Tell what `actions.outside` cost at R tokens while no entity is open, (R, M) uint8."""
+    kinds, labels = gold.kinds[tokens][:, None], gold.labels[tokens][:, None]
+    numbers = numpy.arange(len(actions.labels))
+    known, same = kinds != _MISSING, labels == numbers
+    costs = numpy.zeros((len(tokens), actions.nO + 1), dtype="uint8")  # NO_ACTION is the last
+    costs[:, actions.B] = known & ~((kinds == _B) & same)
+    costs[:, actions.U] = known & ~((kinds == _U) & same)
+    costs[:, [actions.blocked]] = known
+    costs[:, [actions.O]] = (kinds == _B) | (kinds == _U)
+    if gold.wrong is not None:
+        starts, ends, of_wrong = gold.wrong
+        near_end = starts + 2 >= rules.ends[starts]  # where only L can follow
+        _add_wrong(costs, actions.B, tokens, starts[near_end], of_wrong[near_end])
+        single = ends == starts + 1
+        _add_wrong(costs, actions.U, tokens, starts[single], of_wrong[single])
+    costs = costs[:, actions.outside]
+    costs[~valid_outside(rules, actions, tokens)] = INVALID
+    return costs
+
+
+def _add_wrong(
+    costs: numpy.ndarray,
+    columns: numpy.ndarray,
+    tokens: numpy.ndarray,
+    starts: numpy.ndarray,
+    labels: numpy.ndarray,
+) -> None:
+    """Add 1 to what an action costs that begins an entity that is known to be wrong."""
+    wrong = numpy.unique(numpy.stack([starts, labels], axis=1), axis=0)
+    for start, label in wrong.tolist():
+        costs[tokens == start, columns[label]] += 1
+
+
+def inside_costs(gold: Gold, rules: Rules, actions: Actions, states: States) -> Steps:
+    """Tell what I and L cost in R states in entities, (R,) uint8 each."""
+    _, starts, labels, tokens = states
+    kinds = gold.kinds[tokens]
+    last = tokens + 1 == rules.ends[tokens]
+    following = numpy.where(last, _O, numpy.append(gold.kinds[1:], _O)[tokens])
+    begun = gold.kinds[starts]
+    sunk = ~((begun == _B) | (begun == _U)) | (gold.labels[starts] != labels)
+    then_free = (following == _O) | (following == _MISSING)
+    I = numpy.select(  # noqa: E741 (its name)
+        [kinds == _L, kinds == _O, kinds == _U],
+        [~(sunk & then_free), ~then_free, following != _O],
+        False,
+    ).astype("uint8")
+    L = ((kinds == _I) & ~sunk).astype("uint8")
+    steps = valid_inside(rules, actions, tokens, labels)
+    if gold.wrong is not None:
+        L += _are_wrong(gold.wrong, starts, tokens + 1, actions.label_of[steps.L])
+    I[steps.I == NO_ACTION] = INVALID
+    L[steps.L == NO_ACTION] = INVALID
+    return Steps(I, L)
+
+
+def _are_wrong(
+    wrong: Entities, starts: numpy.ndarray, ends: numpy.ndarray, labels: numpy.ndarray
+) -> numpy.ndarray:
+    """Tell which of R entities are known to be wrong, (R,) bool."""
+    known = set(zip(*(column.tolist() for column in wrong), strict=True))
+    keys = zip(starts.tolist(), ends.tolist(), labels.tolist(), strict=True)
+    return numpy.array([key in known for key in keys], dtype=bool)
+
+
+def oracle_openings(gold: Gold, rules: Rules, actions: Actions, tokens: numpy.ndarray) -> Openings:
+    """Find where the first action that costs nothing is neither O nor U-, among some tokens."""
+    free = outside_costs(gold, rules, actions, tokens) == 0
+    columns = actions.outside[free.argmax(axis=1)]
+    columns[~free.any(axis=1)] = NO_ACTION
+    opens = (columns == NO_ACTION) | ~actions.stays[columns]
+    return Openings(tokens[opens], columns[opens])
+
+
+def oracle_decisions(gold: Gold, rules: Rules, actions: Actions, states: States) -> Decisions:
+    """Take the first action that costs nothing, in states in entities."""
+    costs = inside_costs(gold, rules, actions, states)
+    steps = valid_inside(rules, actions, states.tokens, states.labels)
+    goes_on, closes = costs.I == 0, costs.L == 0
+    return Decisions(closes & (~goes_on | (steps.L < steps.I)), ~closes & ~goes_on)
