@@ -31,17 +31,27 @@ class Batch(NamedTuple):
 
 def outside_scores(batch: Batch, rows: slice) -> Array:
     """Score `actions.outside` for some tokens: (R, M) float32, -inf for what is not valid."""
-    weights, rules, actions = batch.weights, batch.rules, batch.actions
-    hidden = largest_pieces(outside_sums(batch.X[rows], weights), weights.nP)
+    hidden = largest_pieces(outside_sums(batch.X[rows], batch.weights), batch.weights.nP)
+    tokens = numpy.arange(*rows.indices(len(batch.X)))
+    return score_outside(hidden, batch.weights, batch.rules, batch.actions, tokens)
+
+
+def score_outside(
+    hidden: Array, weights: Weights, rules: Rules, actions: Actions, tokens: numpy.ndarray
+) -> Array:
+    """Score `actions.outside`: hidden (R, nO) -> (R, M) float32, -inf for what is not valid.
+
+    tokens (R,) int64: The states' tokens.
+    """
+    xp = get_array_module(hidden)
     scores = score(hidden, weights, actions.outside)
     if weights.unseen is not None:
         scores[:, weights.unseen[actions.outside]] = LOWEST
-    restricted = rules.restricted[rows]
-    if restricted.any():
-        (some,) = numpy.nonzero(restricted)
-        valid = valid_outside(rules, actions, some + (rows.start or 0))
-        xp = get_array_module(scores)
-        scores[some] = xp.where(xp.asarray(valid), scores[some], -numpy.inf)
+    (some,) = numpy.nonzero(rules.restricted[tokens])
+    restricted = scores[some]
+    scores[:, actions.outside == actions.blocked] = -numpy.inf
+    valid = xp.asarray(valid_outside(rules, actions, tokens[some]))
+    scores[some] = xp.where(valid, restricted, -numpy.inf)
     return scores
 
 

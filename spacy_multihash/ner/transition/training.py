@@ -20,8 +20,8 @@ from .greedy import closes_first
 from .hidden import Hidden, hide, hide_backward, join
 from .lesson import Lesson
 from .path import Decisions, Openings, Path, States, follow
-from .rules import Rules, Steps, valid_inside, valid_outside
-from .scores import LOWEST
+from .rules import Rules, Steps, valid_inside
+from .scores import LOWEST, score_outside
 from .starts import Parts
 from .states import (
     Weights,
@@ -154,13 +154,7 @@ def _openings(
     hidden: Hidden, weights: Weights, rules: Rules, actions: Actions, rows: Rows
 ) -> tuple[Openings, numpy.ndarray]:
     """Find where entities open, by the scores or before a part, and where decisions begin."""
-    scores = score(hidden.values, weights, actions.outside)
-    if weights.unseen is not None:
-        scores[:, weights.unseen[actions.outside]] = LOWEST
-    (some,) = numpy.nonzero(rules.restricted[rows.tokens])
-    valid = valid_outside(rules, actions, rows.tokens[some])
-    xp = get_array_module(scores)
-    scores[some] = xp.where(xp.asarray(valid), scores[some], -numpy.inf)
+    scores = score_outside(hidden.values, weights, rules, actions, rows.tokens)
     columns = actions.outside[to_numpy(scores.argmax(axis=1))]
     columns[to_numpy(scores.max(axis=1)) == -numpy.inf] = NO_ACTION
     opens = (columns == NO_ACTION) | ~actions.stays[columns]
