@@ -8,7 +8,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from .biluo import MISSING, OUTSIDE, Entities, tag_columns, tag_names, tag_numbers
-from .docs import IOB_BEGINS, IOB_INSIDE, IOB_OUTSIDE, EntityKey
+from .docs import IOB_BEGINS, IOB_INSIDE, IOB_OUTSIDE, EntityKey, lengths_of
 
 
 def gold_labels(examples: Iterable[Example]) -> list[str]:
@@ -21,21 +21,24 @@ def gold_tags(examples: Sequence[Example], labels: Sequence[str]) -> numpy.ndarr
 
     They are those of Example.get_aligned_ner. A tag is not known where the reference has none or
     blocks the token, and where tokens do not align. Usually both docs have the same tokens. Then
-    the tags are read off the reference, in less than a tenth of the time.
+    the tags are read off the references, of the batch at once.
 
     Raises ValueError for entities with other labels.
     """
-    names = tag_names(labels)
-    numbers = {name: number for number, name in enumerate(names)}
-    found: list[numpy.ndarray] = [numpy.zeros(0, dtype="int64")]
-    for example in examples:
-        if same_tokens(example.predicted, example.reference):
-            found.append(_read_off(example.reference, labels))
-        else:
-            tags = example.get_aligned_ner()
-            _check_labels({tag[2:] for tag in tags if tag is not None and tag != "O"}, labels)
-            found.append(numpy.array(tag_numbers(tags, numbers), dtype="int64"))
-    return numpy.concatenate(found)
+    lengths = lengths_of([example.predicted for example in examples])
+    tags = numpy.full(lengths.sum(), MISSING)
+    aligned = [same_tokens(example.predicted, example.reference) for example in examples]
+    references = [eg.reference for eg, same in zip(examples, aligned, strict=True) if same]
+    if references:
+        tags[numpy.repeat(aligned, lengths)] = _read_off(references, labels)
+    numbers = {name: number for number, name in enumerate(tag_names(labels))}
+    ends = lengths.cumsum().tolist()
+    for example, same, end in zip(examples, aligned, ends, strict=True):
+        if not same:
+            names = example.get_aligned_ner()
+            _check_labels({name[2:] for name in names if name is not None and name != "O"}, labels)
+            tags[end - len(names) : end] = tag_numbers(names, numbers)
+    return tags
 
 
 def wrong_entities(examples: Sequence[Example], labels: Sequence[str], key: str) -> Entities:
@@ -50,7 +53,8 @@ def wrong_entities(examples: Sequence[Example], labels: Sequence[str], key: str)
     found: list[tuple[int, int, int]] = []
     begin = 0
     for example in examples:
-        wrong = _aligned(example, example.reference.spans.get(key, []))
+        spans = example.reference.spans.get(key, [])
+        wrong = _aligned(example, spans) if spans else set()
         both = wrong & _aligned(example, example.reference.ents) if wrong else set()
         if both:
             raise ValueError(
@@ -82,13 +86,15 @@ def same_tokens(doc: Doc, other: Doc) -> bool:
     return len(doc) == len(other) and bool((doc.to_array(ORTH) == other.to_array(ORTH)).all())
 
 
-def _read_off(doc: Doc, labels: Sequence[str]) -> numpy.ndarray:
-    """Return the tags of a doc's own entities, (len(doc),) int64."""
-    iob, types, spaces = doc.to_array([ENT_IOB, ENT_TYPE, IS_SPACE]).T
-    if not iob.any():  # no annotation at all, not even for whitespace
-        return numpy.full(len(doc), MISSING)
+def _read_off(docs: Sequence[Doc], labels: Sequence[str]) -> numpy.ndarray:
+    """Return the tags of the docs' own entities, (N,) int64."""
+    known = numpy.concatenate([doc.to_array([ENT_IOB, ENT_TYPE, IS_SPACE]) for doc in docs])
+    iob, types, spaces = known.T
+    lengths = lengths_of(docs)
+    ends = lengths.cumsum()
     begins = iob == IOB_BEGINS
     goes_on = numpy.append(iob[1:] == IOB_INSIDE, False)
+    goes_on[ends[lengths > 0] - 1] = False
     inside = (types != 0) & (begins | (iob == IOB_INSIDE))
     columns = tag_columns(1 + 4 * len(labels))
     first = numpy.where(goes_on, columns.B.start, columns.U.start)
@@ -96,10 +102,14 @@ def _read_off(doc: Doc, labels: Sequence[str]) -> numpy.ndarray:
     tags = numpy.where(begins, first, later)
     tags[~inside] = MISSING
     tags[~inside & ((iob == IOB_OUTSIDE) | (spaces == 1))] = OUTSIDE
-    number_of = {doc.vocab.strings.add(label): number for number, label in enumerate(labels)}
-    present = types[inside].tolist()
-    _check_labels({doc.vocab.strings[t] for t in present if t not in number_of}, labels)
-    tags[inside] += numpy.array([number_of[t] for t in present], dtype="int64")
+    # Docs without annotation: not even whitespace is known to be outside
+    counts = numpy.append(0, numpy.cumsum(iob != 0))
+    tags[numpy.repeat(counts[ends] == counts[ends - lengths], lengths)] = MISSING
+    present, which = numpy.unique(types[inside], return_inverse=True)
+    strings = docs[0].vocab.strings
+    names = [strings[label] for label in present.tolist()]
+    _check_labels(set(names), labels)
+    tags[inside] += numpy.array([labels.index(name) for name in names], dtype="int64")[which]
     return tags
 
 
