@@ -8,6 +8,7 @@ tokens that are blocked: they are outside and stay so.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy
 from spacy.pipeline._parser_internals.transition_system import TransitionSystem
@@ -19,6 +20,15 @@ NO_ACTION = -1
 ANY_LABEL, NO_LABEL = -1, -2
 
 _KINDS = "BILU"
+
+
+class Places(NamedTuple):
+    """Where actions of a kind are in a list of columns, (K,) or (1,) int64 each, or (0,)."""
+
+    B: numpy.ndarray
+    U: numpy.ndarray
+    O: numpy.ndarray  # noqa: E741 (its name)
+    blocked: numpy.ndarray
 
 
 @dataclass(frozen=True)
@@ -47,6 +57,12 @@ class Actions:
         """The columns of actions while no entity is open, in order: B, U, O and U-."""
         columns = numpy.sort(numpy.r_[self.B, self.U, self.O, self.blocked])
         return columns[columns != NO_ACTION]
+
+    @cached_property
+    def places(self) -> "Places":
+        """Where the actions are in `outside`."""
+        kinds = (self.B, self.U, self.O, self.blocked)
+        return Places(*(numpy.flatnonzero(numpy.isin(self.outside, kind)) for kind in kinds))
 
     @cached_property
     def opens(self) -> numpy.ndarray:

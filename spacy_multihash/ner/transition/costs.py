@@ -12,7 +12,7 @@ import numpy
 from ..biluo import MISSING, OUTSIDE, Entities
 from .actions import NO_ACTION, Actions
 from .path import Decisions, Openings, States
-from .rules import Rules, Steps, valid_inside, valid_outside
+from .rules import Rules, Steps, rule_out, valid_inside
 
 # What an action costs that is not valid.
 INVALID = 9
@@ -63,7 +63,7 @@ def outside_costs(
         single = ends == starts + 1
         _add_wrong(costs, actions.U, tokens, starts[single], of_wrong[single])
     costs = costs[:, actions.outside]
-    costs[~valid_outside(rules, actions, tokens)] = INVALID
+    rule_out(costs, rules, actions, tokens, INVALID)
     return costs
 
 

@@ -49,5 +49,8 @@ def find_openings(batch: Batch, rows: slice) -> Openings:
 
 def closes_first(scores: Steps, columns: Steps) -> numpy.ndarray:
     """Tell where L scores better than I, (R,) bool; of equals, spaCy takes the first column."""
-    ties = get_array_module(scores.I).asarray(columns.L < columns.I)
-    return to_numpy((scores.L > scores.I) | ((scores.L == scores.I) & ties))
+    closes = to_numpy(scores.L > scores.I)
+    equal = to_numpy(scores.L == scores.I)
+    if equal.any():
+        closes = numpy.where(equal, columns.L < columns.I, closes)
+    return closes

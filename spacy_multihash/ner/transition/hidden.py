@@ -59,4 +59,5 @@ def hide_backward(d_values: Array, hidden: Hidden, weights: Weights, ops: Ops) -
         d_values = d_values * hidden.mask
     if weights.nP == 1:
         return d_values * hidden.which
-    return ops.backprop_maxout(d_values, hidden.which, weights.nP).reshape(len(d_values), -1)
+    d_sums: Array = ops.backprop_maxout(d_values, hidden.which, weights.nP)
+    return d_sums.reshape(len(d_values), -1)

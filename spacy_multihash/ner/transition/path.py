@@ -27,6 +27,8 @@ _UNKNOWN = -1
 # longer than all of them together. A longer candidate is followed only if the walk comes to it: so
 # a model that begins entities everywhere takes no time squared.
 _FIRST_WIDTHS = (3, 8)
+# Candidates up to which all of these tokens are tried at once.
+_FEW = 16
 _LONGEST_WIDTH = 1024
 
 
@@ -126,7 +128,7 @@ def follow(
         ends[candidates], stuck[candidates] = found, is_stuck
         return candidates[found == _UNKNOWN]
 
-    for width in _FIRST_WIDTHS:
+    for width in _FIRST_WIDTHS if len(candidates) > _FEW else (sum(_FIRST_WIDTHS),):
         if len(candidates):
             candidates = look(candidates, width)
             tried += width

@@ -10,21 +10,19 @@ are those of `Begin.is_valid` ... `Out.is_valid` in spaCy's pipeline/_parser_int
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy
 from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, SENT_START
 from spacy.tokens import Doc
+from thinc.api import get_array_module
 
 from ...common.types import Array
 from ..docs import IOB_BEGINS, IOB_INSIDE, IOB_MISSING, IOB_OUTSIDE, lengths_of
 from .actions import ANY_LABEL, NO_ACTION, NO_LABEL, Actions
 
 
-@dataclass(frozen=True)
-class Rules:
+class Rules(NamedTuple):
     """What N tokens of a batch allow. A label is its number, `ANY_LABEL` or `NO_LABEL`.
 
     begins, units (N,) int64: With which label B and U are valid while no entity is open.
@@ -43,11 +41,6 @@ class Rules:
     closes: numpy.ndarray
     ends: numpy.ndarray
     has_entities: bool
-
-    @cached_property
-    def restricted(self) -> numpy.ndarray:
-        """Where not all of B, U and O are valid, (N,) bool."""
-        return (self.begins != ANY_LABEL) | (self.units != ANY_LABEL) | ~self.outside
 
 
 class Steps(NamedTuple):
@@ -78,16 +71,35 @@ def rules_of(docs: Sequence[Doc], actions: Actions) -> Rules:
     return _with_entities(stops, space, ends, last, iob, actions.numbers_of(types), types == 0)
 
 
-def valid_outside(rules: Rules, actions: Actions, tokens: numpy.ndarray) -> numpy.ndarray:
-    """Tell which of `actions.outside` are valid at tokens, (len(tokens), M) bool."""
-    valid = numpy.zeros((len(tokens), actions.nO + 1), dtype=bool)  # NO_ACTION is the last
-    numbers = numpy.arange(len(actions.labels))
-    for columns, allowed in ((actions.B, rules.begins), (actions.U, rules.units)):
-        label = allowed[tokens][:, None]
-        valid[:, columns] = (label == ANY_LABEL) | (label == numbers)
-    valid[:, actions.O] = rules.outside[tokens]
-    valid[:, actions.blocked] = rules.blocked[tokens]
-    return valid[:, actions.outside]
+def rule_out(
+    values: Array, rules: Rules, actions: Actions, tokens: numpy.ndarray, fill: float
+) -> None:
+    """Set what is not valid outside to a value, in place.
+
+    values (R, M): Of `actions.outside`, on any device.
+    tokens (R,) int64: The states' tokens.
+    fill (float): The value, such as -inf for scores.
+    """
+    xp = get_array_module(values)
+
+    def set_all(where: numpy.ndarray, columns: numpy.ndarray) -> None:
+        rows = numpy.flatnonzero(where)[:, None]
+        if len(rows):
+            values[xp.asarray(rows), xp.asarray(columns)] = fill
+
+    begins, units = rules.begins[tokens], rules.units[tokens]
+    places = actions.places
+    set_all(begins == NO_LABEL, places.B)
+    set_all(units == NO_LABEL, places.U)
+    if not rules.has_entities:
+        values[:, places.blocked] = fill
+        return
+    set_all(~rules.outside[tokens], places.O)
+    set_all(~rules.blocked[tokens], places.blocked)
+    for allowed, columns in ((begins, actions.B), (units, actions.U)):
+        for label in numpy.unique(allowed[allowed >= 0]).tolist():
+            others = numpy.isin(actions.outside, numpy.delete(columns, label))
+            set_all(allowed == label, numpy.flatnonzero(others))
 
 
 def valid_inside(

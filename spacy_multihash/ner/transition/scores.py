@@ -3,12 +3,11 @@
 from typing import NamedTuple
 
 import numpy
-from thinc.api import get_array_module
 
 from ...common.types import Array
 from .actions import Actions
-from .rules import Rules, Steps, valid_outside
-from .states import Weights, inside_sums, largest_pieces, outside_sums, score, score_one
+from .rules import Rules, Steps, rule_out
+from .states import Weights, inside_sums, largest_pieces, outside_sums, score, score_some
 
 # The score of an action that was never seen: below all others that are valid.
 LOWEST = numpy.finfo("float32").min
@@ -43,15 +42,10 @@ def score_outside(
 
     tokens (R,) int64: The states' tokens.
     """
-    xp = get_array_module(hidden)
     scores = score(hidden, weights, actions.outside)
     if weights.unseen is not None:
         scores[:, weights.unseen[actions.outside]] = LOWEST
-    (some,) = numpy.nonzero(rules.restricted[tokens])
-    restricted = scores[some]
-    scores[:, actions.outside == actions.blocked] = -numpy.inf
-    valid = xp.asarray(valid_outside(rules, actions, tokens[some]))
-    scores[some] = xp.where(valid, restricted, -numpy.inf)
+    rule_out(scores, rules, actions, tokens, -numpy.inf)
     return scores
 
 
@@ -60,10 +54,14 @@ def inside_scores(
 ) -> Steps:
     """Score I and L of R states in entities, (R,) float32 each."""
     weights = batch.weights
-    sums = inside_sums(batch.X, starts, tokens, weights)
-    hidden = largest_pieces(sums, weights.nP)
-    scores = Steps(*(score_one(hidden, weights, columns) for columns in steps))
+    hidden = largest_pieces(inside_sums(batch.X, starts, tokens, weights), weights.nP)
+    return score_steps(hidden, weights, steps)
+
+
+def score_steps(hidden: Array, weights: Weights, steps: Steps) -> Steps:
+    """Score I and L: hidden (R, nO), columns (R,) each -> (R,) float32 each."""
+    columns = numpy.stack(steps)
+    scores = score_some(hidden, weights, columns)
     if weights.unseen is not None:
-        for of_action, columns in zip(scores, steps, strict=True):
-            of_action[weights.unseen[columns]] = LOWEST
-    return scores
+        scores[weights.unseen[columns]] = LOWEST
+    return Steps(*scores)

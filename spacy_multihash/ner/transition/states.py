@@ -56,8 +56,10 @@ def weights_of(model: Model, like: Array) -> Weights:
     upper = upper_b = None
     if model.attrs["has_upper"]:
         upper, upper_b = (xp.asarray(model.get_ref("upper").get_param(name)) for name in "Wb")
-    classes = nO if upper is None else len(upper)
-    unseen = numpy.isin(numpy.arange(classes), list(model.attrs["unseen_classes"]))
+    unseen = None
+    if model.attrs["unseen_classes"]:
+        unseen = numpy.zeros(nO if upper is None else len(upper), dtype=bool)
+        unseen[list(model.attrs["unseen_classes"])] = True
     return Weights(
         W.reshape(nF, nO * nP, nI),
         b.reshape(-1),
@@ -65,7 +67,7 @@ def weights_of(model: Model, like: Array) -> Weights:
         upper,
         upper_b,
         nP,
-        unseen if unseen.any() else None,
+        unseen,
     )
 
 
@@ -83,17 +85,15 @@ def inside_sums(X: Array, starts: Array, tokens: Array, weights: Weights) -> Arr
     starts, tokens (R,) int64: On the host, the open entity's first token, and the state's own.
     """
     xp = get_array_module(X)
-    ids = xp.asarray(inside_features(starts, tokens, len(weights.W)))
-    sums = xp.zeros((len(ids), weights.W.shape[1]), dtype="float32")
+    ids = inside_features(starts, tokens, len(weights.W))
+    rows = X[xp.asarray(ids.T)]  # (nF, R, nI); of missing tokens, arbitrary ones
+    missing = xp.asarray(ids.T < 0)
+    if missing.any():
+        rows[missing] = 0
+    sums = xp.matmul(rows, weights.W.transpose(0, 2, 1)).sum(axis=0)
     sums += weights.b
-    for feature, W in enumerate(weights.W):
-        of_feature = ids[:, feature]
-        rows = X[of_feature]
-        if len(weights.W) > 3:
-            missing = of_feature < 0
-            rows[missing] = 0
-            sums[missing] += weights.pad[feature]
-        sums += matmul(rows, W.T)
+    if missing.any():
+        sums += xp.matmul(missing.T.astype("float32"), weights.pad)
     return sums
 
 
@@ -127,9 +127,10 @@ def score(hidden: Array, weights: Weights, columns: Optional[numpy.ndarray] = No
     return scores
 
 
-def score_one(hidden: Array, weights: Weights, columns: numpy.ndarray) -> Array:
-    """Score one action of each state: hidden (R, nO), columns (R,) -> (R,)."""
+def score_some(hidden: Array, weights: Weights, columns: numpy.ndarray) -> Array:
+    """Score some actions of each state: hidden (R, nO), columns (A, R) int64 -> (A, R)."""
     if weights.upper is None:
         return hidden[numpy.arange(len(hidden)), columns]
-    scores = (hidden * weights.upper[columns]).sum(axis=1)
-    return scores + cast(Array, weights.upper_b)[columns]
+    scores = (hidden * weights.upper[columns]).sum(axis=-1)
+    scores += cast(Array, weights.upper_b)[columns]
+    return scores

@@ -20,8 +20,8 @@ from .greedy import closes_first
 from .hidden import Hidden, hide, hide_backward, join
 from .lesson import Lesson
 from .path import Decisions, Openings, Path, States, follow
-from .rules import Rules, Steps, valid_inside
-from .scores import LOWEST, score_outside
+from .rules import Rules, valid_inside
+from .scores import LOWEST, score_outside, score_steps
 from .starts import Parts
 from .states import (
     Weights,
@@ -29,7 +29,6 @@ from .states import (
     inside_sums,
     outside_sums,
     score,
-    score_one,
     weights_of,
 )
 
@@ -132,7 +131,7 @@ def visit(
         kept.append((states, hidden))
         steps = valid_inside(rules, actions, tokens, states.labels)
         goes_on, closes = steps.I != NO_ACTION, steps.L != NO_ACTION
-        scores = Steps(*(_score_seen(hidden, weights, columns) for columns in steps))
+        scores = score_steps(hidden.values, weights, steps)
         stuck = ~closes & ~goes_on
         closes &= ~goes_on | closes_first(scores, steps)
         return Decisions(closes, stuck)
@@ -172,13 +171,6 @@ def _outside(path: Path, rows: Rows) -> numpy.ndarray:
     depth[path.starts + 1] += 1
     depth[numpy.where(path.stuck, rows.stops[path.starts], path.ends)] -= 1
     return numpy.flatnonzero((depth[:-1].cumsum() == 0) & (rows.steps >= 0))
-
-
-def _score_seen(hidden: Hidden, weights: Weights, columns: numpy.ndarray) -> Array:
-    scores = score_one(hidden.values, weights, columns)
-    if weights.unseen is not None:
-        scores[weights.unseen[columns]] = LOWEST
-    return scores
 
 
 class Loss(NamedTuple):
@@ -272,8 +264,8 @@ def backpropagate(
     d_hidden = d_scores
     if weights.upper is not None:
         upper = model.get_ref("upper")
-        upper.inc_grad("W", upper.ops.asarray(matmul(d_scores.T, hidden.values)))
-        upper.inc_grad("b", upper.ops.asarray(d_scores.sum(axis=0)))
+        upper.inc_grad("W", upper.ops.asarray_f(matmul(d_scores.T, hidden.values)))
+        upper.inc_grad("b", upper.ops.asarray_f(d_scores.sum(axis=0)))
         d_hidden = matmul(d_scores, weights.upper)
     d_sums = hide_backward(d_hidden, hidden, weights, ops)
     first = len(visited.outside)
