@@ -7,11 +7,13 @@ from thinc.api import Model, glorot_uniform_init
 from thinc.types import Floats2d
 from thinc.util import ArrayInfo
 
+from ..common.memory import check_memory
 from .chunks import row_chunks
 from .maxout import Gradients, empty_tape, maxout_norm, maxout_norm_backward, weights_of
 from .threads import map_chunks
 
 NAME = "maxout_norm"
+MAX_PIECES = 256  # training keeps the number of the largest piece in 8 bits
 
 
 def MaxoutNorm(nO: int, nI: int, *, nP: int = 3) -> Model[Floats2d, Floats2d]:
@@ -25,9 +27,10 @@ def MaxoutNorm(nO: int, nI: int, *, nP: int = 3) -> Model[Floats2d, Floats2d]:
     X (N, nI) float32 -> Y (N, nO) float32. W (nO, nP, nI), b (nO, nP), G (nO,), beta (nO,).
 
     nO, nI (int): Width of the result and of the input.
-    nP (int): Number of pieces, 1 or more.
+    nP (int): Number of pieces, 1 to 256.
 
-    Raises ValueError for an input or a gradient of another width.
+    Raises ValueError for an input or a gradient of another width, and at initialization for weights
+    beyond the memory.
     """
     return Model(
         NAME,
@@ -82,6 +85,8 @@ def init(
 ) -> None:
     """Draw W Glorot-uniform. The bias is zero, and the norm has a gain of one and no shift."""
     nO, nP, nI = (model.get_dim(dim) for dim in ("nO", "nP", "nI"))
+    advice = "Take a smaller width, or fewer maxout pieces, in the config."
+    check_memory(f"Layer '{NAME}'", [(nO, nP, nI)], advice)
     model.set_param("W", glorot_uniform_init(model.ops, (nO, nP, nI)))
     model.set_param("b", model.ops.alloc2f(nO, nP))
     model.set_param("G", model.ops.alloc1f(nO) + 1)

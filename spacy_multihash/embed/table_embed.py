@@ -7,6 +7,7 @@ from thinc.api import Model, uniform_init
 from thinc.types import Floats2d, Ints2d
 from thinc.util import ArrayInfo
 
+from ..common.memory import check_memory
 from ..common.types import Array, TableLayer
 from ..compute.chunks import on_cpu
 from ..compute.contiguous import for_kernel
@@ -29,8 +30,8 @@ def TableEmbed(
     nV (int or None): Number of rows. None leaves it open until it is set or loaded.
     initializer (Callable): Fills the table E (nV, nO); uniform in [-0.1, 0.1), as in thinc.
 
-    Raises ValueError at initialization if nV was never set, and IndexError for a row that the
-    table does not have.
+    Raises ValueError at initialization if nV was never set, or if the table is beyond the memory.
+    Raises IndexError for a row that the table does not have.
     """
     return Model(
         NAME,
@@ -76,7 +77,11 @@ def init(
             f"Layer '{model.name}' cannot be initialized: its number of rows (nV) is not set. "
             "Give nV when building it, or set the tables of its lookup first."
         )
-    model.set_param("E", initializer(model.ops, (model.get_dim("nV"), model.get_dim("nO"))))
+    shape = (model.get_dim("nV"), model.get_dim("nO"))
+    check_memory(
+        f"Layer '{model.name}'", [shape], "Take fewer rows, or a smaller width, in the config."
+    )
+    model.set_param("E", initializer(model.ops, shape))
 
 
 def table_of(model: Model) -> Floats2d:

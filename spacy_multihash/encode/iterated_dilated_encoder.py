@@ -9,6 +9,7 @@ from typing import NamedTuple, Optional
 from thinc.api import LayerNorm, Linear, Model
 from thinc.types import Floats2d, Floats3d
 
+from ..common.memory import check_memory
 from ..common.nodes import LINEAR
 from ..common.pinned import Pinned
 from ..common.types import Array
@@ -127,12 +128,18 @@ def forward(
 def init(
     model: EncoderModel, X: Optional[list[Floats2d]] = None, Y: Optional[list[Floats2d]] = None
 ) -> None:
-    """Fill the weights of all convolutions, first to last."""
+    """Fill the weights of all convolutions, first to last.
+
+    Raises ValueError for weights beyond the memory.
+    """
     if X:
         model.set_dim("nI", X[0].shape[1])
     elif not model.has_dim("nI"):
         model.set_dim("nI", model.get_dim("nO"))
     model.layers[0].set_dim("nI", model.get_dim("nI") * _columns(model))
+    shapes = [(layer.get_dim("nO"), layer.get_dim("nI")) for layer in _convolutions(model)]
+    advice = "Take a smaller width or window_size, or fewer dilations or repeats, in the config."
+    check_memory(f"Layer '{NAME}'", shapes, advice)
     for layer in model.layers:
         layer.initialize()
 

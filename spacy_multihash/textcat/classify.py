@@ -9,6 +9,8 @@ from thinc.api import LayerNorm, Linear, Logistic, Model, Relu, Softmax, chain, 
 from thinc.layers.resizable import resize_linear_weighted
 from thinc.types import Floats2d
 
+from ..common.memory import check_memory
+
 # Bias of a label that is added later, for softmax. Until it is trained, predictions of other labels
 # change by a few parts in 10**9. With spaCy's -5000, it is never learnt behind hidden layers with
 # normalization.
@@ -49,7 +51,7 @@ def classify(
     model.set_ref("output_layer", output)
     model.attrs["multi_label"] = not exclusive_classes
     model.attrs["resize_output"] = partial(resize_and_set_ref, resizable_layer=resizable_output)
-    model.init = partial(_init, model.init, exclusive_classes)
+    model.init = partial(_init, model.init, exclusive_classes, [nI, *hidden])
     return model
 
 
@@ -65,6 +67,7 @@ def _hidden_layers(nI: int, widths: list[int]) -> list[Model]:
 def _init(
     init: Callable,
     exclusive_classes: bool,
+    widths: list[int],
     model: Model,
     X: Optional[list[Doc]] = None,
     Y: Optional[Floats2d] = None,
@@ -74,7 +77,10 @@ def _init(
     Y has the labels of the first ten docs of the training corpus only, which are all that spaCy
     gives to a model.
 
-    Raises ValueError for a doc with several labels where classes exclude each other.
+    widths (list[int]): Widths of the vectors of docs and of the hidden layers.
+
+    Raises ValueError for a doc with several labels where classes exclude each other, and for hidden
+    layers beyond the memory.
     """
     if exclusive_classes and Y is not None and (Y.sum(axis=1) > 1).any():
         raise ValueError(
@@ -82,4 +88,7 @@ def _init(
             "document of the training data has several. Set exclusive_classes = false in the model "
             "of textcat_multilabel."
         )
+    shapes = list(zip(widths[1:], widths[:-1], strict=True))
+    advice = "Take a smaller width, or smaller hidden layers, in the config."
+    check_memory("Hidden layers of TextCatHashEmbed", shapes, advice)
     init(model, X, Y)
