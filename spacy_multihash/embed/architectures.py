@@ -98,7 +98,8 @@ def build_multi_weighted_hash_embed_v1(
     num_hashes (Union[int, List[int]]): Number of component vectors of a symbol, 1 to 16, for all
         attributes or for each, k in the paper. The recommended value is 2.
     importance_rows (Optional[List[int]]): Number of rows of importance parameters of each
-        attribute, K in the paper. Null, which is recommended, takes ten times its `rows`.
+        attribute, K in the paper. Null, which is recommended, takes ten times its `rows`. Leave it
+        null where importance is looked up, or is not trained.
     append_importance (bool): Whether to put the importance parameters beside the vector.
     aggregate (str): "sum" of the weighted component vectors, "mean", or "concatenate".
     train_importance (bool): Whether to train the importance. Otherwise it is fixed at 1.

@@ -17,10 +17,10 @@ from thinc.api import (
 )
 from thinc.types import Floats2d, Ints2d, Ragged
 
-from ..common.checks import check_whole
+from ..common.checks import MAX_SIZE, check_flag, check_whole
 from ..common.pinned import Pinned
 from ..common.types import AttrLayer, DocLike, DocsLayer
-from ..compute.maxout_norm import MaxoutNorm
+from ..compute.maxout_norm import MAX_PIECES, MaxoutNorm
 from .attributes import attr_id
 from .multi_embed import multi_embed
 from .ragged_dropout import ragged_dropout
@@ -54,10 +54,13 @@ def embed_docs(
     dropout (float): Initial dropout rate of the resulting vectors; spaCy sets it for each update.
     maxout_pieces (int): Number of maxout pieces of the layer that mixes.
 
-    Raises ValueError for a width that is out of range.
+    Raises ValueError for a width or a number of pieces that is out of range, and for an
+    include_static_vectors that is no bool.
     """
-    advice = "Change it in the config. Recommended: from 64 to 300."
-    check_whole(f"Embedding layer '{name}'", "width", width, 1, advice=advice)
+    where, advice = f"Embedding layer '{name}'", "Change it in the config. Recommended: 64 to 300."
+    check_whole(where, "width", width, 1, MAX_SIZE, advice=advice)
+    check_whole(where, "maxout_pieces", maxout_pieces, 1, MAX_PIECES)
+    check_flag(where, "include_static_vectors", include_static_vectors)
     attrs = [attr_id(name) for name in pinned["attrs"]]
     extract = cast(Model[list[DocLike], list[Ints2d]], FeatureExtractor(attrs))
     to_ragged = cast(Model[list[Ints2d], Ragged], list2ragged())

@@ -5,13 +5,13 @@ from typing import Callable, Optional
 from thinc.api import Model
 from thinc.types import Ints1d, Ints2d
 
-from ..common.checks import check_whole
+from ..common.checks import MAX_SIZE, check_whole
 from ..common.pinned import Pinned
 from ..common.types import RowLayer
 from ..compute.hashing import MAX_HASHES, group_seeds
 
 NAME = "hash_rows"
-MAX_ROWS = 2**31 - 1
+MAX_ROWS = MAX_SIZE
 
 
 def hash_rows(

@@ -26,7 +26,8 @@ def weighted_layer(weighting: Weighting) -> AttrLayer:
 
     ids (U,) uint64 -> vectors (U, nO) float32.
 
-    Raises ValueError for a number that is out of range.
+    Its settings are checked already: `Weighting` refuses those that are out of range, and those
+    without effect.
     """
     w = weighting
     embed_init = w.embed_init or uniform_init

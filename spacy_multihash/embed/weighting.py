@@ -1,10 +1,10 @@
 """The settings of a weighted hash embedding."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Callable, Literal, Optional
+from typing import Callable, Literal, Optional, get_args
 
-from ..common.checks import check_whole, is_whole
-from .hash_rows import MAX_ROWS
+from ..common.checks import MAX_SIZE, check_choice, check_flag, check_function, check_whole
+from ..compute.hashing import MAX_HASHES
 from .weighted_table_embed import Aggregate
 
 # "We typically ... choose K and B s.t. K > 10 B" (Svenstrup et al. 2017, section 3).
@@ -27,8 +27,7 @@ class Weighting:
     seed (int): Hash seed, 0 <= seed < 2**32. The seed of the importance is derived from it.
     num_hashes (int): Number of component vectors of a symbol, 1 to 16, k in the paper.
     importance_rows (Optional[int]): Number of rows of importance parameters, K in the paper. None
-        takes ten times `rows`. The number has no effect where importance is fixed, nor where it is
-        looked up: the table of symbols then decides.
+        takes ten times `rows`. Where importance is looked up, the table of symbols decides.
     importance_by (str): Whether symbols find their importance by "hash" or by "lookup".
     independent (bool): Whether component vectors are found by hashing the symbol itself. Otherwise
         its row of importance parameters is hashed.
@@ -40,7 +39,8 @@ class Weighting:
     importance_init (Optional[Callable]): Initializer of importance parameters. None takes near
         zero.
 
-    Raises ValueError for importance_rows that are out of range, and for a setting without effect.
+    Raises ValueError for a setting that is out of range or of another type, and for one without
+    effect.
     """
 
     attr: str
@@ -59,20 +59,22 @@ class Weighting:
     importance_init: Optional[Callable] = None
 
     def __post_init__(self) -> None:
-        """Check the settings that no layer checks."""
-        self._check_importance_rows()
-        if not self.train_importance:
-            self._refuse_if(
-                importance_by=self.importance_by != "hash", independent=not self.independent
-            )
+        """Check each setting by itself, and then that it has an effect."""
+        self._check_numbers()
+        for name in ("independent", "append_importance", "train_importance"):
+            check_flag(self._where, name, getattr(self, name))
+        check_choice(self._where, "aggregate", self.aggregate, get_args(Aggregate))
+        check_choice(self._where, "importance_by", self.importance_by, get_args(RowsBy))
+        for name in ("embed_init", "importance_init"):
+            check_function(self._where, name, getattr(self, name))
+        self._check_effects()
+        if self.hashes_importance:
+            self._check_importance_rows(self.num_importance_rows)
 
     @property
     def num_importance_rows(self) -> int:
         """Number of rows of importance parameters that symbols are hashed to."""
-        if self.importance_rows is not None:
-            return self.importance_rows
-        # Wrong rows, such as a quoted number, are refused where they are used.
-        return IMPORTANCE_ROWS * (self.rows if is_whole(self.rows, 1) else 1)
+        return IMPORTANCE_ROWS * self.rows if self.importance_rows is None else self.importance_rows
 
     @property
     def hashes_importance(self) -> bool:
@@ -84,22 +86,46 @@ class Weighting:
         """Whether a vector is nothing but the sum of its component vectors."""
         return not self.train_importance and self.aggregate == "sum" and not self.append_importance
 
-    def _check_importance_rows(self) -> None:
-        is_used = self.hashes_importance or self.importance_rows is not None
-        if is_used:
-            default = f"null takes {IMPORTANCE_ROWS} times the rows of component vectors"
-            where, advice = (
-                f"Weighted embedding of {self.attr}",
-                f"Set it in the config; {default}.",
-            )
-            number = self.num_importance_rows
-            check_whole(where, "importance_rows", number, 1, MAX_ROWS, advice=advice)
+    @property
+    def _where(self) -> str:
+        return f"Weighted embedding of {self.attr}"
 
-    def _refuse_if(self, **is_set: bool) -> None:
+    def _check_numbers(self) -> None:
+        check_whole(self._where, "width", self.width, 1, MAX_SIZE)
+        check_whole(self._where, "rows", self.rows, 1, MAX_SIZE)
+        check_whole(self._where, "num_hashes", self.num_hashes, 1, MAX_HASHES)
+        check_whole(self._where, "seeds", self.seed, 0, 2**32 - 1)
+        if self.importance_rows is not None:
+            self._check_importance_rows(self.importance_rows)
+
+    def _check_importance_rows(self, number: int) -> None:
+        default = f"null takes {IMPORTANCE_ROWS} times the rows of component vectors"
+        advice = f"Set it in the config; {default}."
+        check_whole(self._where, "importance_rows", number, 1, MAX_SIZE, advice=advice)
+
+    def _check_effects(self) -> None:
+        """Refuse settings of importance that is fixed, and a number of rows that is looked up."""
+        has_rows = self.importance_rows is not None
+        if not self.train_importance:
+            self._refuse_if(
+                "train_importance = false, by which importance is fixed at 1",
+                "train_importance = true",
+                importance_by=self.importance_by != "hash",
+                independent=not self.independent,
+                importance_rows=has_rows,
+                importance_init=self.importance_init is not None,
+            )
+        elif self.importance_by == "lookup":
+            self._refuse_if(
+                'importance_by = "lookup", by which a table of symbols decides',
+                'importance_by = "hash"',
+                importance_rows=has_rows,
+            )
+
+    def _refuse_if(self, why: str, instead: str, /, **is_set: bool) -> None:
         for name, value in is_set.items():
             if value:
                 raise ValueError(
-                    f"Weighted embedding of {self.attr}: {name} has no effect with "
-                    "train_importance = false, by which importance is fixed at 1. Leave "
-                    f"{name} out of the config, or set train_importance = true."
+                    f"{self._where}: {name} has no effect with {why}, was: "
+                    f"{getattr(self, name)!r}. Leave {name} out of the config, or set {instead}."
                 )

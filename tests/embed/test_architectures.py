@@ -281,17 +281,17 @@ BAD = {
     "NORM: num_hashes must be a whole number from 1 to 16, was: '2'": {"num_hashes": "2"},
     "NORM: num_hashes must be a whole number from 1 to 16, was: 2.0": {"num_hashes": 2.0},
     "NORM: num_hashes must be a whole number from 1 to 16, was: True": {"num_hashes": True},
-    "width must be a whole number from 1 on, was: 0": {"width": 0},
-    "must name at least one token attribute": {"attrs": [], "rows": []},
-    "Unknown token attribute of an embedding layer: 'NROM'": {
+    "width must be a whole number from 1 to 2147483647, was: 0": {"width": 0},
+    "attrs must be a list of one or more token attributes, was: .]": {"attrs": [], "rows": []},
+    "each of attrs must be the name or id of an attribute .*, was: 'NROM'": {
         "attrs": ["NROM"],
         "rows": [5],
     },
-    "Unknown token attribute of an embedding layer: 9999": {
+    "each of attrs must be the name or id of an attribute .*, was: 9999": {
         "attrs": [9999],
         "rows": [5],
     },
-    "Unknown token attribute of an embedding layer: 0": {"attrs": [0], "rows": [5]},
+    "each of attrs must be the name or id of an attribute .*, was: 0": {"attrs": [0], "rows": [5]},
     "PREFIX: rows must be a whole number from 1 to": {"rows": [5, 0, 5, 5]},
     "NORM: num_hashes must be a whole number from 1 to 16, was: 0": {"num_hashes": 0},
     "SHAPE: num_hashes must be a whole number from 1 to 16, was: 17": {"num_hashes": [1, 1, 1, 17]},

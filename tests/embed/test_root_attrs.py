@@ -86,13 +86,11 @@ MULTI_WEIGHTED: Cases = [
     ({"aggregate": "mean"}, INDEPENDENT | BY_HASH),
     ({"aggregate": "concatenate"}, INDEPENDENT | BY_HASH),
     ({"importance_by": "lookup"}, INDEPENDENT | BY_LOOKUP),
-    ({"importance_by": "lookup", "importance_rows": [7, 5]}, INDEPENDENT | BY_LOOKUP),
     (
         {"importance_by": "lookup", "independent": False},
         {"independent": [False, False]} | FIXED | BY_LOOKUP,
     ),
     ({"train_importance": False}, FIXED),
-    ({"train_importance": False, "importance_rows": [7, 5]}, FIXED),
     ({"train_importance": False, "append_importance": True}, INDEPENDENT),
     ({"train_importance": False, "aggregate": "mean"}, INDEPENDENT),
     ({"train_importance": False, "aggregate": "concatenate"}, INDEPENDENT),

@@ -4,6 +4,7 @@ from dataclasses import FrozenInstanceError
 from typing import Any
 
 import pytest
+from thinc.api import zero_init
 
 from spacy_multihash.embed.weighted_layer import weighted_layer
 from spacy_multihash.embed.weighting import Weighting
@@ -20,7 +21,7 @@ def test_settings_never_change() -> None:
 
 @pytest.mark.parametrize(
     ("settings", "expected"),
-    [({}, 500), ({"rows": 3}, 30), ({"importance_rows": 3}, 3), ({"rows": "20"}, 10)],
+    [({}, 500), ({"rows": 3}, 30), ({"importance_rows": 3}, 3)],
     ids=str,
 )
 def test_importance_has_ten_rows_for_each_component_vector(
@@ -52,11 +53,45 @@ def test_ten_times_too_many_rows_are_refused_only_where_they_are_used() -> None:
     assert make(rows=rows, train_importance=False).rows == rows
 
 
-@pytest.mark.parametrize(("name", "value"), [("importance_by", "lookup"), ("independent", False)])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("importance_by", "lookup"),
+        ("independent", False),
+        ("importance_rows", 7),
+        ("importance_init", zero_init),
+    ],
+)
 def test_setting_without_effect_is_refused(name: str, value: Any) -> None:
     message = f"of NORM: {name} has no effect with train_importance = false.* Leave {name} out"
     with pytest.raises(ValueError, match=message):
         make(**{name: value}, train_importance=False)
+
+
+def test_number_of_rows_that_a_table_of_symbols_decides_is_refused() -> None:
+    with pytest.raises(ValueError, match='importance_rows has no effect with importance_by = "l'):
+        make(importance_by="lookup", importance_rows=7)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"width": "96"}, "width must be a whole number from 1 to 2147483647, was: '96'"),
+        ({"rows": 2**31}, "rows must be a whole number from 1 to 2147483647, was: 2147483648"),
+        ({"num_hashes": "2"}, "num_hashes must be a whole number from 1 to 16, was: '2'"),
+        ({"seed": "7"}, "seeds must be a whole number from 0 to 4294967295, was: '7'"),
+        ({"aggregate": "max"}, "aggregate must be one of sum, mean, concatenate, was: 'max'"),
+        ({"importance_by": "luck"}, "importance_by must be one of hash, lookup, was: 'luck'"),
+        ({"independent": "no"}, "independent must be true or false, was: 'no'"),
+        ({"append_importance": 1}, "append_importance must be true or false, was: 1"),
+        ({"train_importance": None}, "train_importance must be true or false, was: None"),
+        ({"embed_init": "zero"}, "embed_init must be a function, or null, was: 'zero'"),
+        ({"importance_init": 0}, "importance_init must be a function, or null, was: 0"),
+    ],
+)
+def test_settings_of_another_kind_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"Weighted embedding of NORM: {message}"):
+        make(**settings)
 
 
 @pytest.mark.parametrize(
