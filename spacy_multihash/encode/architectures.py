@@ -5,11 +5,16 @@ from typing import List
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from ..common.checks import are_whole, check_whole, refusal
+from ..common.checks import MAX_SIZE, are_whole, check_flag, check_whole, refusal
+from ..compute.maxout_norm import MAX_PIECES
 from .iterated_dilated_encoder import IteratedDilatedEncoder
 from .maxout_window_encoder import MaxoutWindowEncoder
 
 _DILATIONS = [1, 2, 1]
+# Larger encoders than anyone trains. They are mistakes, and would take hours to build or to run.
+MAX_DEPTH = 100
+MAX_WINDOW = 100
+MAX_DILATION = 10**6
 
 
 def build_maxout_window_encoder_v1(
@@ -22,14 +27,18 @@ def build_maxout_window_encoder_v1(
 
     width (int): Width of the vectors, of input and result. Recommended values are between 64 and
         300.
-    window_size (int): Number of neighbours on each side that a layer sees. Recommended value is 1.
-    maxout_pieces (int): Number of maxout pieces. Recommended values are 2 or 3.
-    depth (int): Number of layers. Recommended values are between 2 and 8.
+    window_size (int): Number of neighbours on each side that a layer sees, 0 to 100. Recommended
+        value is 1.
+    maxout_pieces (int): Number of maxout pieces, 1 to 256. Recommended values are 2 or 3.
+    depth (int): Number of layers, 1 to 100. Recommended values are between 2 and 8.
 
     Raises ValueError for a number that is out of range.
     """
-    _check_sizes("MaxoutWindowEncoder", width=width, maxout_pieces=maxout_pieces, depth=depth)
-    _check_sizes("MaxoutWindowEncoder", least=0, window_size=window_size)
+    name = "MaxoutWindowEncoder"
+    check_whole(name, "width", width, 1, MAX_SIZE)
+    check_whole(name, "window_size", window_size, 0, MAX_WINDOW)
+    check_whole(name, "maxout_pieces", maxout_pieces, 1, MAX_PIECES)
+    check_whole(name, "depth", depth, 1, MAX_DEPTH)
     return MaxoutWindowEncoder(width, window_size=window_size, nP=maxout_pieces, depth=depth)
 
 
@@ -52,23 +61,30 @@ def build_iterated_dilated_encoder_v1(
 
     width (int): Width of the vectors. Recommended values are between 64 and 300.
     dilations (List[int]): For each convolution of the stack, the distance of the tokens that it
-        reads. Recommended values are [1, 2, 1], or [1, 2, 4, 1] for long documents.
-    repeats (int): Number of passes through the stack. Recommended values are between 1 and 4.
-    window_size (int): Number of tokens on each side that a convolution reads. Recommended value is
-        1.
+        reads, 1 to 1,000,000. There are up to 100. Recommended values are [1, 2, 1], or
+        [1, 2, 4, 1] for long documents.
+    repeats (int): Number of passes through the stack, 1 to 100. Recommended values are between 1
+        and 4.
+    window_size (int): Number of tokens on each side that a convolution reads, 1 to 100. Recommended
+        value is 1.
     share (bool): Whether all passes have the same parameters. Recommended value is true.
     residual (bool): Whether each convolution of the stack adds its result to its input. It is for
         listeners of components that train better so (docs/dilated.md).
     normalize (bool): Whether the result of each convolution gets layer normalization. It is for the
         same components.
 
-    Raises ValueError for a number that is out of range.
+    Raises ValueError for a number that is out of range, and for a switch that is no bool.
     """
     name = "IteratedDilatedEncoder"
-    _check_sizes(name, width=width, repeats=repeats, window_size=window_size)
-    if not dilations or not are_whole(dilations, 1):
+    check_whole(name, "width", width, 1, MAX_SIZE)
+    check_whole(name, "repeats", repeats, 1, MAX_DEPTH)
+    check_whole(name, "window_size", window_size, 1, MAX_WINDOW)
+    if not are_whole(dilations, 1, MAX_DILATION) or not 1 <= len(dilations) <= MAX_DEPTH:
+        expected = f"1 to {MAX_DEPTH} whole numbers from 1 to {MAX_DILATION}"
         advice = f"Change it in the config. Recommended: {_DILATIONS}."
-        raise refusal(name, "dilations", "one or more whole numbers from 1 on", dilations, advice)
+        raise refusal(name, "dilations", expected, dilations, advice)
+    for switch, value in {"share": share, "residual": residual, "normalize": normalize}.items():
+        check_flag(name, switch, value)
     return IteratedDilatedEncoder(
         width,
         dilations=list(dilations),
@@ -78,8 +94,3 @@ def build_iterated_dilated_encoder_v1(
         residual=residual,
         normalize=normalize,
     )
-
-
-def _check_sizes(layer: str, *, least: int = 1, **sizes: int) -> None:
-    for name, size in sizes.items():
-        check_whole(layer, name, size, least)

@@ -107,32 +107,60 @@ def test_config_of_iterated_dilated_encoder_is_validated(line: str) -> None:
         ("width", "96", 1),
         ("depth", 3.0, 1),
         ("window_size", True, 0),
+        ("width", 2**31, 1),
+        ("maxout_pieces", 257, 1),
+        ("depth", 101, 1),
+        ("window_size", 101, 0),
     ],
 )
 def test_maxout_window_encoder_refuses_sizes_out_of_range(name: str, size: Any, least: int) -> None:
-    message = f"MaxoutWindowEncoder: {name} must be a whole number from {least} on, was: {size!r}. "
-    with pytest.raises(ValueError, match=message):
+    most = {"width": 2**31 - 1, "maxout_pieces": 256}.get(name, 100)
+    message = f"MaxoutWindowEncoder: {name} must be a whole number from {least} to {most}, was: "
+    with pytest.raises(ValueError, match=f"{message}{size!r}. "):
         build_maxout_window_encoder_v1(**(WINDOWS | {name: size}))
 
 
 @pytest.mark.parametrize(
-    ("name", "size"), [("width", 0), ("repeats", 0), ("window_size", -1), ("repeats", "3")]
+    ("name", "size"),
+    [
+        ("width", 0),
+        ("repeats", 0),
+        ("window_size", -1),
+        ("repeats", "3"),
+        ("width", 2**31),
+        ("repeats", 101),
+        ("window_size", 101),
+    ],
 )
 def test_iterated_dilated_encoder_refuses_sizes_out_of_range(name: str, size: Any) -> None:
-    message = f"IteratedDilatedEncoder: {name} must be a whole number from 1 on, was: {size!r}. "
+    most = 2**31 - 1 if name == "width" else 100
+    message = (
+        f"IteratedDilatedEncoder: {name} must be a whole number from 1 to {most}, was: {size!r}"
+    )
     settings: dict[str, Any] = {"width": 4, name: size}
     with pytest.raises(ValueError, match=message):
         build_iterated_dilated_encoder_v1(**settings)
 
 
-@pytest.mark.parametrize("dilations", [[], [0], [1, -2, 1], ["1"], [2.0], 2])
+@pytest.mark.parametrize(
+    "dilations", [[], [0], [1, -2, 1], ["1"], [2.0], 2, [10**6 + 1], [1] * 101]
+)
 def test_iterated_dilated_encoder_refuses_dilations_out_of_range(dilations: Any) -> None:
     with pytest.raises(
-        ValueError, match="dilations must be one or more whole numbers from 1 on, was: "
+        ValueError, match="dilations must be 1 to 100 whole numbers from 1 to 1000000, was: "
     ) as error:
         build_iterated_dilated_encoder_v1(4, dilations)
     assert f"was: {dilations}" in str(error.value)
     assert "Recommended: [1, 2, 1]" in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["share", "residual", "normalize"])
+@pytest.mark.parametrize("value", ["false", 1, None])
+def test_iterated_dilated_encoder_refuses_switches_that_are_no_bools(name: str, value: Any) -> None:
+    message = f"IteratedDilatedEncoder: {name} must be true or false, was: {value!r}. Change it"
+    settings: dict[str, Any] = {name: value}
+    with pytest.raises(ValueError, match=message):
+        build_iterated_dilated_encoder_v1(4, **settings)
 
 
 def test_iterated_dilated_encoders_share_no_dilations() -> None:
