@@ -6,10 +6,13 @@ from thinc.api import Model
 from thinc.types import Floats2d
 from thinc.util import ArrayInfo
 
+from ..common.nodes import ACTIVATIONS, LINEAR, SPARSE_LINEAR
 from ..common.types import Classifier, DocLike
 
 NAME = "soft_vote"
 _ROUNDING = 1e-5
+_ROUNDING_OF_SUMS = 1e-3
+_ADVICE = "Give it an output layer: no_output_layer = false in its section of the config."
 
 
 def soft_vote(*members: Classifier) -> Classifier:
@@ -24,9 +27,13 @@ def soft_vote(*members: Classifier) -> Classifier:
 
     members (Classifier): Each docs -> (B, nO).
 
-    Raises ValueError for a member that gives no scores of docs. In training, it raises ValueError
-    for a member whose scores are not probabilities.
+    Raises ValueError for a member without an output layer, which gives scores that may lie in
+    [0, 1] by chance, and for one that gives no scores of docs. In training, it raises ValueError
+    for a member whose scores are not probabilities. Where attrs["multi_label"] is false, those of
+    each doc sum to 1.
     """
+    for number, member in enumerate(members):
+        _check_output_layer(number, member)
     dims = {"nO": members[0].maybe_get_dim("nO")}
     return Model(NAME, forward, init=init, layers=list(members), dims=dims)
 
@@ -52,6 +59,18 @@ def forward(model: Classifier, docs: list[DocLike], is_train: bool) -> tuple[Flo
     return mean, backprop
 
 
+def _check_output_layer(number: int, member: Classifier) -> None:
+    """Refuse a member that ends in a layer of thinc's which gives no probabilities."""
+    last: Model = member
+    while last.layers:
+        last = last.layers[-1]
+    if last.name in (LINEAR, SPARSE_LINEAR, *ACTIVATIONS):
+        raise ValueError(
+            f"Layer '{NAME}' averages probabilities, but its model {number} ('{member.name}') ends "
+            f"in '{last.name}', and has no output layer. {_ADVICE}"
+        )
+
+
 def _check_votes(model: Classifier, votes: Sequence[Floats2d]) -> None:
     for number, vote in enumerate(votes):
         if isinstance(vote, list):
@@ -64,12 +83,17 @@ def _check_votes(model: Classifier, votes: Sequence[Floats2d]) -> None:
 
 def _check_probabilities(model: Classifier, votes: Sequence[Floats2d]) -> None:
     for number, vote in enumerate(votes):
+        wrong = ""
         if not ((vote >= 0) & (vote <= 1 + _ROUNDING)).all():
+            wrong = f"scores from {float(vote.min()):.3g} to {float(vote.max()):.3g}"
+        elif model.attrs.get("multi_label") is False:
+            sums = vote.sum(axis=1)  # (B,)
+            off = sums[abs(sums - 1) > _ROUNDING_OF_SUMS]
+            wrong = f"a document scores that sum to {float(off[0]):.3g}" if len(off) else ""
+        if wrong:
             raise ValueError(
                 f"Layer '{model.name}' averages probabilities, but its model {number} "
-                f"('{model.layers[number].name}') gives scores from {float(vote.min()):.3g} to "
-                f"{float(vote.max()):.3g}. Give it an output layer: no_output_layer = false in "
-                "its section of the config."
+                f"('{model.layers[number].name}') gives {wrong}. {_ADVICE}"
             )
 
 
