@@ -3,17 +3,17 @@
 import warnings
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any, Callable, List, Literal, Optional, Union, cast
+from typing import Any, Callable, List, Literal, Optional, Union, cast, get_args
 
 from spacy.tokens import Doc
 from thinc.api import Model, reduce_mean, reduce_sum
 from thinc.types import Floats2d
 
-from ..common.checks import are_whole, check_whole, refusal
+from ..common.checks import MAX_SIZE, are_whole, check_choice, check_flag, check_whole, refusal
 from ..common.nodes import find_nodes
 from ..common.pinned import Pinned
 from ..compute.hashing import default_seed
-from ..embed.attributes import attr_id, attr_names
+from ..embed.attributes import attr_id, attr_name
 from ..embed.extract_ngrams import extract_ngrams, ngram_name
 from ..embed.find import ENSEMBLE, TEXTCAT_HASH_EMBED
 from ..embed.hash_rows import NAME as HASH_ROWS
@@ -24,8 +24,11 @@ from .classify import classify
 from .embed_ngrams import embed_ngrams
 from .soft_vote import soft_vote
 
+_WHERE = "TextCatHashEmbed"  # in messages
+_MAX_HIDDEN = 100
 _ORDERS = [1, 2]
 _NO_LAYERS: list[int] = []
+_Reduce = Literal["sum", "mean"]
 
 
 def build_textcat_hash_embed_v1(
@@ -36,7 +39,7 @@ def build_textcat_hash_embed_v1(
     num_hashes: int = 2,
     ngram_orders: List[int] = _ORDERS,
     attr: Union[str, int] = "LOWER",
-    reduce: Literal["sum", "mean"] = "sum",
+    reduce: _Reduce = "sum",
     aggregate: Aggregate = "sum",
     append_importance: bool = False,
     train_importance: bool = True,
@@ -66,7 +69,7 @@ def build_textcat_hash_embed_v1(
     rows (int): Number of component vectors, B in the paper. Recommended values are between 500 and
         1000000.
     importance_rows (Optional[int]): Number of rows of importance parameters, K in the paper. Null
-        takes ten times `rows`. Where importance is looked up, the dictionary decides.
+        takes ten times `rows`. Leave it null where importance is looked up, or is not trained.
     num_hashes (int): Number of component vectors of an n-gram, k in the paper, 1 to 16. The
         recommended value is 2.
     ngram_orders (List[int]): Numbers of tokens of an n-gram, each from 1 to 10. Recommended
@@ -83,7 +86,7 @@ def build_textcat_hash_embed_v1(
         that it does not have are left out, as in the paper's section 5.4.
     independent (bool): Whether component vectors and importance parameters have hash functions of
         their own, as the paper's section 6 recommends.
-    hidden (List[int]): Widths of the hidden layers, empty for none. They are rectified linear
+    hidden (List[int]): Widths of up to 100 hidden layers, empty for none. They are rectified linear
         units, with dropout at the rate of the training config. Layer normalization comes before the
         first and after each, where the paper has batch normalization. The paper has [1000, 1000,
         1000] in section 5.4.
@@ -100,13 +103,15 @@ def build_textcat_hash_embed_v1(
         zero, as in MultiWeightedHashEmbed.
     nO (Optional[int]): Number of labels. Null, which is recommended, leaves it to the component.
 
-    Raises ValueError for an unknown attribute, and for a number that is out of range.
+    Raises ValueError for a setting that is out of range, of another type, or without effect.
     """
-    _check_sizes(width=width, rows=rows, hidden=hidden, seed=seed)
-    (attr_name,) = attr_names([attr])
-    extract = extract_ngrams(attr_id(attr), ngram_orders, attr_name=attr_name)
+    check_flag(_WHERE, "exclusive_classes", exclusive_classes)
+    check_choice(_WHERE, "reduce", reduce, get_args(_Reduce))
+    _check_numbers(hidden=hidden, seed=seed, nO=nO)
+    token_attr = attr_name(attr, setting="attr")
+    extract = extract_ngrams(attr_id(token_attr), ngram_orders, attr_name=token_attr)
     weighting = Weighting(
-        ngram_name(attr_name, ngram_orders),
+        ngram_name(token_attr, ngram_orders),
         width,
         rows,
         seed=default_seed(seed or 0),
@@ -133,7 +138,7 @@ def build_textcat_hash_embed_v1(
     _pin(
         model,
         weighting,
-        attr=attr_name,
+        attr=token_attr,
         ngram_orders=sorted(ngram_orders),
         seed=seed or 0,
         reduce=reduce,
@@ -155,8 +160,8 @@ def build_textcat_ensemble_v1(
         TextCatHashEmbed a seed of its own, such as 0, 1, 2. Models with one seed and equal numbers
         of rows have the same collisions, and a warning says so.
 
-    Raises ValueError without models, for one that is no model, and for models that disagree in
-    exclusive_classes.
+    Raises ValueError without models, for one that is no model or has no output layer, and for
+    models that disagree in exclusive_classes.
     """
     for number, model in enumerate(models):
         if not isinstance(model, Model):
@@ -181,13 +186,16 @@ def build_textcat_ensemble_v1(
     return ensemble
 
 
-def _check_sizes(*, width: int, rows: int, hidden: list[int], seed: Optional[int]) -> None:
+def _check_numbers(*, hidden: list[int], seed: Optional[int], nO: Optional[int]) -> None:
+    """Check the numbers that are no settings of a `Weighting`."""
     if seed is not None:
-        check_whole("TextCatHashEmbed", "seed", seed, 0, 2**32 - 1)
-    check_whole("TextCatHashEmbed", "width", width, 1)
-    check_whole("TextCatHashEmbed", "rows", rows, 1)
-    if not are_whole(hidden, 1):
-        raise refusal("TextCatHashEmbed", "hidden", "a list of whole numbers from 1 on", hidden)
+        check_whole(_WHERE, "seed", seed, 0, 2**32 - 1)
+    if nO is not None:
+        advice = "Set nO = null: the component counts its labels."
+        check_whole(_WHERE, "nO", nO, 1, MAX_SIZE, advice=advice)
+    if not are_whole(hidden, 1, MAX_SIZE) or len(hidden) > _MAX_HIDDEN:
+        expected = f"a list of up to {_MAX_HIDDEN} whole numbers from 1 to {MAX_SIZE}"
+        raise refusal(_WHERE, "hidden", expected, hidden)
 
 
 def _pin(

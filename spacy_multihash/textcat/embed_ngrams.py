@@ -4,7 +4,7 @@ from typing import Any, Optional, cast
 
 from thinc.api import Model, noop, with_array
 
-from ..common.checks import are_whole, refusal
+from ..common.checks import MAX_SIZE, are_whole, refusal
 from ..common.nodes import find_nodes
 from ..common.types import AttrLayer, NgramLayer, Reduction
 from ..embed.known_ngrams import known_ngrams
@@ -51,8 +51,10 @@ def _input_dropout(input_dropout: Optional[list[int]]) -> Model:
     """
     if input_dropout is None:
         return noop()
-    if not are_whole(input_dropout, 1) or len(input_dropout) != 2:
-        expected = "two whole numbers from 1 on, the fewest and the most n-grams to keep"
+    if not are_whole(input_dropout, 1, MAX_SIZE) or len(input_dropout) != 2:
+        expected = (
+            f"two whole numbers from 1 to {MAX_SIZE}, the fewest and the most n-grams to keep"
+        )
         advice = "Change it in the config. Recommended: [4, 100], or null for none."
         raise refusal("TextCatHashEmbed", "input_dropout", expected, input_dropout, advice)
     return random_run(*input_dropout)

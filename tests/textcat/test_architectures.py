@@ -375,7 +375,7 @@ def test_rows_of_importance_are_ten_times_those_of_components() -> None:
 
 
 def test_ngrams_that_a_dictionary_lacks_are_left_out(docs: list[Doc]) -> None:
-    model = build(importance_by="lookup", ngram_orders=[2])
+    model = build(importance_by="lookup", importance_rows=None, ngram_orders=[2])
     (lookup,) = nodes(model, "lookup_rows")
     assert lookup.attrs["attr"].value == "LOWER[2]"
     known, _ = hash_ngrams(docs[3].to_array("LOWER"), numpy.array([4], "int32"), [2])
@@ -431,18 +431,20 @@ BAD = {
     "input_dropout must be two .*numbers.* was: .4]": {"input_dropout": [4]},
     "input_dropout must be two .*numbers.* was: .9, 4": {"input_dropout": [9, 4]},
     "input_dropout must be two .*numbers.* was: .0, 4": {"input_dropout": [0, 4]},
-    "TextCatHashEmbed: width must be a whole number from 1 on, was: 0": {"width": 0},
-    "TextCatHashEmbed: rows must be a whole number from 1 on, was: -1": {"rows": -1},
+    "of LOWER.1,2.: width must be a whole number from 1 to 2147483647, was: 0": {"width": 0},
+    "of LOWER.1,2.: rows must be a whole number from 1 to 2147483647, was: -1": {"rows": -1},
     "importance_rows must be a whole number from 1 to .*, was: 0": {"importance_rows": 0},
     "importance_rows must be a whole number from 1 to .*, was: -3": {
         "importance_rows": -3,
         "importance_by": "lookup",
     },
-    "TextCatHashEmbed: hidden must be a list of whole .* from 1 on, was: .5, 0": {"hidden": [5, 0]},
-    "width must be a whole number from 1 on, was: '20'": {"width": "20"},
-    "rows must be a whole number from 1 on, was: '20'": {"rows": "20"},
-    "hidden must be a list of whole numbers from 1 on, was: .'10'": {"hidden": ["10"]},
-    "hidden must be a list of whole numbers from 1 on, was: 10": {"hidden": 10},
+    "TextCatHashEmbed: hidden must be a list of up to 100 whole .* from 1 to .*, was: .5, 0": {
+        "hidden": [5, 0]
+    },
+    "width must be a whole number from 1 to .*, was: '20'": {"width": "20"},
+    "rows must be a whole number from 1 to .*, was: '20'": {"rows": "20"},
+    "hidden must be a list of up to 100 whole numbers from 1 to .*, was: .'10'": {"hidden": ["10"]},
+    "hidden must be a list of up to 100 whole numbers from 1 to .*, was: 10": {"hidden": 10},
     "input_dropout must be two whole numbers .*, was: 4": {"input_dropout": 4},
     "ngram_orders must be one or more .*, was: 2": {"ngram_orders": 2},
     "seed must be a whole number from 0 to 4294967295, was: '1'": {"seed": "1"},
@@ -450,7 +452,7 @@ BAD = {
     "importance_rows must be a whole number from 1 to .*, was: '50'": {"importance_rows": "50"},
     "ngram_orders must be .*, was: .'1'": {"ngram_orders": ["1"]},
     "input_dropout must be two .*numbers.*, was: .'4', '9'": {"input_dropout": ["4", "9"]},
-    "Unknown token attribute of an embedding layer: 'LOWR'": {"attr": "LOWR"},
+    "attr must be the name or id of an attribute .*, was: 'LOWR'": {"attr": "LOWR"},
     "num_hashes must be a whole number from 1 to 16": {"num_hashes": 17},
     "TextCatHashEmbed: seed must be a whole number from 0 to 4294967295, was: -1": {"seed": -1},
     "Weighted embedding of LOWER.1,2.: importance_by has no effect with train_importance = f": {
@@ -461,6 +463,15 @@ BAD = {
         "independent": False,
         "train_importance": False,
     },
+    "importance_rows has no effect with train_importance = false": {"train_importance": False},
+    "importance_rows has no effect with importance_by = .lookup": {"importance_by": "lookup"},
+    "TextCatHashEmbed: nO must be a whole number from 1 to .*, was: 0. Set nO = null": {"nO": 0},
+    "nO must be a whole number from 1 to .*, was: '4'": {"nO": "4"},
+    "exclusive_classes must be true or false, was: 'yes'": {"exclusive_classes": "yes"},
+    "TextCatHashEmbed: reduce must be one of sum, mean, was: 'max'": {"reduce": "max"},
+    "aggregate must be one of sum, mean, concatenate, was: 'max'": {"aggregate": "max"},
+    "hidden must be a list of up to 100 whole .*, was: .1, 1": {"hidden": [1] * 101},
+    "input_dropout must be two .*numbers.*, was: .4, 2147483648": {"input_dropout": [4, 2**31]},
 }
 
 
@@ -526,6 +537,32 @@ def test_ensemble_without_models_is_refused() -> None:
 def test_ensemble_of_something_else_is_refused() -> None:
     with pytest.raises(ValueError, match=r"model 1 is no model, was given: \{'first': 1\}"):
         build_textcat_ensemble_v1(build(), {"first": 1})
+
+
+def bag_of_words(exclusive: bool, *, no_output_layer: bool) -> Model:
+    config = {**ensemble(exclusive)["*"]["bow"], "nO": 4, "no_output_layer": no_output_layer}
+    return spacy.registry.resolve({"model": config})["model"]
+
+
+@pytest.mark.parametrize("exclusive", [True, False])
+def test_member_without_output_layer_is_refused_when_building(exclusive: bool) -> None:
+    other = bag_of_words(exclusive, no_output_layer=True)
+    message = (
+        r"model 1 \(.*\) ends in 'sparse_linear', and has no output layer. .*no_output_layer = f"
+    )
+    with pytest.raises(ValueError, match=message):
+        build_textcat_ensemble_v1(build(exclusive), other)
+    build_textcat_ensemble_v1(build(exclusive), bag_of_words(exclusive, no_output_layer=False))
+
+
+def test_member_whose_scores_do_not_sum_to_1_is_refused_in_training(docs: list[Doc]) -> None:
+    own: Model = Model("own", lambda model, docs, is_train: (numpy.full((4, 4), 0.5), lambda d: []))
+    own.attrs["multi_label"] = False
+    model = build_textcat_ensemble_v1(randomized(build()), own)
+    with pytest.raises(
+        ValueError, match=r"model 1 \('own'\) gives a document scores that sum to 2"
+    ):
+        model.begin_update(docs)
 
 
 def test_ensemble_of_models_that_disagree_is_refused() -> None:
