@@ -1,21 +1,24 @@
 """The registered architecture of the model of `tagger_ner`: wiring only."""
 
-from typing import List, Literal, Optional, cast
+from typing import List, Literal, Optional, cast, get_args
 
 from spacy.tokens import Doc
 from thinc.api import Linear, Model
 from thinc.types import Floats2d
 
-from ...common.checks import check_share
+from ...common.checks import MAX_SIZE, check_choice, check_flag, check_share, check_whole
 from ...common.types import DocsEncoder, TokenTagger
 from ...compute.matmul import use_product_ops
 from .token_tagger import token_tagger
 from .vectors_of_tokens import check_tok2vec, listens
 
+_WHERE = "TokenTagger"  # in messages
+_Passes = Literal["all", "last"]
+
 
 def build_token_tagger_v1(
     tok2vec: Model[List[Doc], List[Floats2d]],
-    train_passes: Literal["all", "last"] = "all",
+    train_passes: _Passes = "all",
     learn_transitions: bool = False,
     word_dropout: float = 0.0,
     nO: Optional[int] = None,
@@ -38,11 +41,16 @@ def build_token_tagger_v1(
         is dropout, and needs a tok2vec of its own. Recommended values are between 0.0 and 0.15.
     nO (Optional[int]): Number of tags. Null, which is recommended, leaves it to the component.
 
-    Raises ValueError for a share out of range, for word dropout with a listener, and for an encoder
-    in the place of tok2vec.
+    Raises ValueError for a setting that is out of range or of another type, for word dropout with a
+    listener, and for an encoder in the place of tok2vec.
     """
     check_tok2vec(tok2vec)
-    check_share("TokenTagger", "word_dropout", word_dropout)
+    check_choice(_WHERE, "train_passes", train_passes, get_args(_Passes))
+    check_flag(_WHERE, "learn_transitions", learn_transitions)
+    check_share(_WHERE, "word_dropout", word_dropout)
+    if nO is not None:
+        advice = "Set nO = null: the component counts the tags."
+        check_whole(_WHERE, "nO", nO, 1, MAX_SIZE, advice=advice)
     if word_dropout and listens(tok2vec):
         raise ValueError(
             f"TokenTagger: word_dropout = {word_dropout} needs a tok2vec of its own, but "

@@ -13,6 +13,7 @@ from spacy.util import check_lexeme_norms
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, set_dropout_rate
 
+from ...common.checks import check_function
 from ...common.registered import TOKEN_TAGGER
 from ...common.types import Array, Confidence, Decoder
 from ..biluo import Constraints, Entities, entities_of, tag_names
@@ -100,12 +101,14 @@ class EntityTagger(WithSettings, WithLabels):
         self.model = model
         self.name = name
         self.cfg: dict[str, list[str]] = {"labels": []}
-        if model.name != MODEL_NAME:
+        given = getattr(model, "name", repr(model))
+        if given != MODEL_NAME:
             raise ValueError(
                 f'Component "{name}": expected a model of the architecture '
-                f"{TOKEN_TAGGER}, was given another, '{model.name}'. Set it in "
+                f"{TOKEN_TAGGER}, was given another, '{given}'. Set it in "
                 "[components.tagger_ner.model]."
             )
+        check_function(f'Component "{name}"', "scorer", scorer)
         self.scorer = scorer
         self.settings = Settings(
             name,

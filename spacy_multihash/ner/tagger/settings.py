@@ -1,12 +1,11 @@
 """The settings of `tagger_ner`, and which models can follow them."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Optional, get_args
 
 from thinc.api import Model
 
-from ...common.checks import check_number, is_number, refusal
+from ...common.checks import check_choice, check_number, is_number, refusal
 from ...common.types import Confidence, Decoder
 from .token_tagger import learns_transitions
 from .vectors_of_tokens import listens
@@ -31,13 +30,17 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Check each setting by itself."""
-        if self.decoder is not None:
-            self._check_choice("decoder", self.decoder, get_args(Decoder))
-        self._check_choice("confidence", self.confidence, get_args(Confidence))
         where = f'Component "{self.component}"'
+        if self.decoder is not None:
+            check_choice(where, "decoder", self.decoder, get_args(Decoder))
+        check_choice(where, "confidence", self.confidence, get_args(Confidence))
         check_number(where, "dropout_penalty", self.dropout_penalty, 0)
         if not (is_number(self.threshold) and 0 <= self.threshold <= 1):
             raise refusal(where, "threshold", "a probability, from 0 to 1", self.threshold)
+        for name in ("spans_key", "incorrect_spans_key"):
+            key = getattr(self, name)
+            if not (key is None or isinstance(key, str)):
+                raise refusal(where, name, "a string, or null", key)
 
     def check_model(self, model: Model) -> None:
         """Raise ValueError if a model cannot follow the settings."""
@@ -59,13 +62,6 @@ class Settings:
         if self.decoder is None:
             return "crf" if learns_transitions(model) else "constrained"
         return self.decoder
-
-    def _check_choice(self, setting: str, value: str, choices: Sequence[str]) -> None:
-        if value not in choices:
-            raise ValueError(
-                f'Component "{self.component}": {setting} must be one of {", ".join(choices)}, '
-                f"was: {value!r}."
-            )
 
 
 class WithSettings:

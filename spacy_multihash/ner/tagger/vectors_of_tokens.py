@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from thinc.api import Model
 
+from ...common.checks import refusal
 from ...common.types import DocLike, DocsEncoder
 from ...encode.iterated_dilated_encoder import NAME as DILATED
 from ...encode.maxout_window_encoder import NAME as WINDOWS
@@ -26,7 +27,11 @@ def listens(model: Model) -> bool:
 
 
 def check_tok2vec(tok2vec: Model) -> None:
-    """Raise ValueError for an encoder in the place of a tok2vec, without an embedding before it."""
+    """Raise ValueError for what is no model, and for an encoder without an embedding before it."""
+    if not isinstance(tok2vec, Model):
+        expected = "a model, from docs to vectors of tokens"
+        advice = "Write it as a section of its own, with @architectures."
+        raise refusal("TokenTagger", "tok2vec", expected, tok2vec, advice)
     if tok2vec.name in (DILATED, WINDOWS) or tok2vec.name.startswith(_TAKE_ARRAYS):
         raise ValueError(
             "TokenTagger: expected a tok2vec, which turns docs into vectors of tokens, was given "

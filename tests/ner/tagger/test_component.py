@@ -268,9 +268,13 @@ def test_other_settings_of_a_trained_component_are_refused() -> None:
         pipe.threshold = 2
     with pytest.raises(ValueError, match=r"threshold must be a probability, .* was: nan"):
         pipe.threshold = numpy.nan
+    with pytest.raises(ValueError, match=r"spans_key must be a string, or null, was: 3\.5"):
+        pipe.spans_key = 3.5  # type: ignore[assignment]
+    with pytest.raises(ValueError, match="incorrect_spans_key must be a string, or null, was: 3"):
+        pipe.incorrect_spans_key = 3  # type: ignore[assignment]
     assert (pipe.decoder, pipe.confidence) == ("constrained", "marginal")
     assert (pipe.threshold, pipe.incorrect_spans_key) == (0.0, None)
-    assert pipe.dropout_penalty == 0.0
+    assert (pipe.dropout_penalty, pipe.spans_key) == (0.0, None)
 
 
 def test_spans_and_penalty_of_a_trained_component_can_be_changed() -> None:
