@@ -1,0 +1,92 @@
+"""Settings of all registered parts: good ones build, and others are refused by name and value.
+
+The suite tries 200 generated settings of each part. For more, set HYPOTHESIS_EXAMPLES:
+
+    HYPOTHESIS_EXAMPLES=10000 python -m pytest tests/test_generated_settings.py
+"""
+
+import importlib.metadata
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Optional
+
+import pytest
+import spacy
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from spacy.vocab import Vocab
+
+from spacy_multihash.ner.tagger.component import EntityTagger
+from tests.helpers.settings import (
+    PREFIX,
+    RULES,
+    Offence,
+    Settings,
+    offences,
+    resolve,
+    section,
+    settings_of,
+)
+
+EXAMPLES = int(os.environ.get("HYPOTHESIS_EXAMPLES", "200"))
+NLP = spacy.blank("en")
+
+
+def test_there_are_rules_for_all_registered_parts() -> None:
+    ours = importlib.metadata.distribution("spacy-multihash").entry_points
+    architectures = {each.name for each in ours if each.group == "spacy_architectures"}
+    factories = {each.name for each in ours if each.group == "spacy_factories"}
+    assert set(RULES) == {name for name in architectures if name.startswith(PREFIX)} | factories
+
+
+@pytest.mark.parametrize("name", RULES)
+@hypothesis_settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_good_settings_build_and_others_are_refused(name: str, data: st.DataObject) -> None:
+    settings = data.draw(settings_of(name))
+    wrong = offences(name, settings)
+    for build in (call, build_from_config):
+        check(refusal_of(partial(build, name, settings)), wrong)
+
+
+def check(message: Optional[str], wrong: list[Offence]) -> None:
+    if not wrong:
+        assert message is None, f"refused although nothing is wrong: {message}"
+        return
+    assert message is not None, f"taken although wrong: {wrong}"
+    assert any(name in message and value in message for name, value in wrong), (
+        f"none of {wrong} is named: {message}"
+    )
+
+
+def refusal_of(build: Callable[[], Any]) -> Optional[str]:
+    """Return the message of a refusal, None if there is none. No other error may come."""
+    try:
+        build()
+    except ValueError as error:  # confection's ConfigValidationError is one
+        return str(error)
+    return None
+
+
+def call(name: str, settings: Settings) -> None:
+    """Call the function without a config."""
+    arguments = {key: resolve(value) for key, value in settings.items()}
+    if "models" in arguments:
+        spacy.registry.architectures.get(name)(*arguments["models"])
+    elif name == "tagger_ner":
+        EntityTagger(Vocab(), arguments.pop("model"), **arguments)
+    else:
+        spacy.registry.architectures.get(name)(**arguments)
+
+
+def build_from_config(name: str, settings: Settings) -> None:
+    """Let spaCy read a config, check it, and call the function."""
+    config = {key: section(value) for key, value in settings.items()}
+    if "models" in config:
+        config = {"*": {f"member{i}": member for i, member in enumerate(config["models"])}}
+    if name == "tagger_ner":
+        NLP.create_pipe(name, config=config)
+    else:
+        spacy.registry.resolve({"model": {"@architectures": name, **config}})
