@@ -31,6 +31,7 @@ from spacy_multihash import (
     spacy_seeds,
 )
 from spacy_multihash.compute.hashing import group_seeds
+from spacy_multihash.embed.architectures import embed_by_lookup
 from spacy_multihash.layers import MaxoutWindowEncoder
 from tests.helpers.gradients import check_param_gradients
 from tests.helpers.rows import reference_rows
@@ -303,6 +304,22 @@ BAD = {
 def test_bad_settings_are_refused_when_building(message: str, settings: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=message):
         build(**settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"attrs": "NORM"}, "attrs must be a list of one or more token attributes, was: 'NORM'"),
+        ({"attrs": [True]}, "each of attrs must be the name or id of an attribute .*, was: True"),
+        ({"width": 2**31}, "width must be a whole number from 1 to 2147483647, was: 2147483648"),
+        ({"include_static_vectors": "no"}, "include_static_vectors must be true or .*, was: 'no'"),
+        ({"maxout_pieces": 257}, "maxout_pieces must be a whole number from 1 to 256, was: 257"),
+    ],
+)
+def test_settings_of_another_kind_are_refused(settings: dict[str, Any], message: str) -> None:
+    given = {"attrs": ["NORM"], "width": 8, "include_static_vectors": False, **settings}
+    with pytest.raises(ValueError, match=message):
+        embed_by_lookup("multi_embed", **given)
 
 
 @pytest.mark.parametrize("unk_dropout", [-0.5, 1.0, "0.1", False])

@@ -119,6 +119,14 @@ def is_share(value: Any) -> bool:
     return type(value) in (int, float) and 0 <= value < 1
 
 
+def is_probability(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value <= 1
+
+
+def is_string(value: Any) -> bool:
+    return type(value) is str
+
+
 def is_penalty(value: Any) -> bool:
     return type(value) in (int, float) and 0 <= value < 2.0**1023
 
@@ -207,7 +215,9 @@ RULES: dict[str, dict[str, IsGood]] = {
         "model": lambda value: is_part(value) and "other" not in value.traits,
         "decoder": or_none(is_choice("decoder")),
         "dropout_penalty": is_penalty,
-        "spans_key": lambda value: value is None or type(value) is str,
+        "spans_key": or_none(is_string),
+        "threshold": is_probability,
+        "incorrect_spans_key": or_none(is_string),
         "confidence": is_choice("confidence"),
         "scorer": or_none(is_part),
     },
@@ -316,6 +326,8 @@ _GOOD: dict[str, st.SearchStrategy[Any]] = {
     "model": st.sampled_from([*TAGGERS, *TAGGERS, OTHER_MODEL]),
     "decoder": st.sampled_from([None, *CHOICES["decoder"]]),
     "spans_key": st.sampled_from([None, "found"]),
+    "threshold": st.sampled_from([0, 0.0, 0.5, 1, 1.0]),
+    "incorrect_spans_key": st.sampled_from([None, "wrong"]),
     "scorer": st.sampled_from([None, SCORER]),
     **{name: st.sampled_from(CHOICES[name]) for name in CHOICES if name != "decoder"},
     **dict.fromkeys(["share", "residual", "normalize", "learn_transitions"], _FLAG),

@@ -81,6 +81,30 @@ def test_word_dropout_out_of_range_is_refused(rate: Any) -> None:
         blank(tagger(word_dropout=rate))
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"nO": 0}, "nO must be a whole number from 1 to 2147483647, was: 0. Set nO = null"),
+        ({"nO": "9"}, "nO must be a whole number from 1 to 2147483647, was: '9'"),
+        ({"train_passes": "first"}, "train_passes must be one of all, last, was: 'first'"),
+        ({"learn_transitions": 1}, "learn_transitions must be true or false, was: 1"),
+        ({"tok2vec": "x"}, "tok2vec must be a model, from docs to vectors of tokens, was: 'x'"),
+    ],
+)
+def test_model_refuses_settings_of_another_kind(settings: dict[str, Any], message: str) -> None:
+    given: dict[str, Any] = {"tok2vec": Linear(), **settings}
+    with pytest.raises(ValueError, match=f"TokenTagger: {message}"):
+        build_token_tagger_v1(**given)
+
+
+def test_model_and_scorer_of_another_kind_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"TokenTagger\.v1, was given another, ''x''"):
+        EntityTagger(Vocab(), "x")  # type: ignore[arg-type]
+    scorer: Any = "ner"
+    with pytest.raises(ValueError, match="scorer must be a function, or null, was: 'ner'"):
+        EntityTagger(Vocab(), build_token_tagger_v1(Linear()), scorer=scorer)
+
+
 def test_word_dropout_is_refused_where_others_read_the_docs_as_well() -> None:
     with pytest.raises(ValueError, match=r"word_dropout = 0\.1 needs a tok2vec of its own"):
         blank(tagger(LISTENER, word_dropout=0.1))
