@@ -77,10 +77,14 @@ def init(
             f"Layer '{model.name}' cannot be initialized: its number of rows (nV) is not set. "
             "Give nV when building it, or set the tables of its lookup first."
         )
-    shape = (model.get_dim("nV"), model.get_dim("nO"))
-    check_memory(
-        f"Layer '{model.name}'", [shape], "Take fewer rows, or a smaller width, in the config."
-    )
+    fill_table(initializer, model, model.get_dim("nO"))
+
+
+def fill_table(initializer: Callable, model: Model, width: int) -> None:
+    """Draw the table E (nV, width), or raise ValueError if it is beyond the memory."""
+    shape = (model.get_dim("nV"), width)
+    advice = "Take fewer rows, or a smaller width, in the config."
+    check_memory(f"Layer '{model.name}'", [shape], advice)
     model.set_param("E", initializer(model.ops, shape))
 
 

@@ -11,7 +11,7 @@ from ..common.pinned import Pinned
 from ..common.types import Array, WeightedRows, WeightedTableLayer
 from ..compute.buffers import take_rows
 from ..compute.chunks import row_chunks
-from .table_embed import check_rows, gradient_of, table_of
+from .table_embed import check_rows, fill_table, gradient_of, table_of
 
 NAME = "weighted_table_embed"
 Aggregate = Literal["sum", "mean", "concatenate"]
@@ -51,7 +51,8 @@ def WeightedTableEmbed(
     aggregate (str): "sum", "mean", or "concatenate".
     initializer (Callable): Fills the table E (nV, nO); uniform in [-0.1, 0.1), as in TableEmbed.
 
-    Raises IndexError for a row that the table does not have.
+    Raises IndexError for a row that the table does not have, and ValueError at initialization for a
+    table beyond the memory.
     """
     width = nO * (num_hashes if aggregate == "concatenate" else 1)
     return WeightedTable(
@@ -109,7 +110,7 @@ def init(
     Y: Optional[Floats2d] = None,
 ) -> None:
     """Fill the table."""
-    model.set_param("E", initializer(model.ops, (model.get_dim("nV"), table_width(model))))
+    fill_table(initializer, model, table_width(model))
 
 
 def output_width(model: WeightedTableLayer) -> int:

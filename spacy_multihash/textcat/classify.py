@@ -51,7 +51,8 @@ def classify(
     model.set_ref("output_layer", output)
     model.attrs["multi_label"] = not exclusive_classes
     model.attrs["resize_output"] = partial(resize_and_set_ref, resizable_layer=resizable_output)
-    model.init = partial(_init, model.init, exclusive_classes, [nI, *hidden])
+    widths = [nI, *hidden, *([] if nO is None else [nO])]
+    model.init = partial(_init, model.init, exclusive_classes, widths)
     return model
 
 
@@ -77,10 +78,11 @@ def _init(
     Y has the labels of the first ten docs of the training corpus only, which are all that spaCy
     gives to a model.
 
-    widths (list[int]): Widths of the vectors of docs and of the hidden layers.
+    widths (list[int]): Widths of the vectors of docs, of the hidden layers, and of the output if
+        the number of labels is given.
 
-    Raises ValueError for a doc with several labels where classes exclude each other, and for hidden
-    layers beyond the memory.
+    Raises ValueError for a doc with several labels where classes exclude each other, and for
+    weights beyond the memory.
     """
     if exclusive_classes and Y is not None and (Y.sum(axis=1) > 1).any():
         raise ValueError(
@@ -89,6 +91,6 @@ def _init(
             "of textcat_multilabel."
         )
     shapes = list(zip(widths[1:], widths[:-1], strict=True))
-    advice = "Take a smaller width, or smaller hidden layers, in the config."
-    check_memory("Hidden layers of TextCatHashEmbed", shapes, advice)
+    advice = "Take a smaller width, smaller hidden layers, or a smaller nO, in the config."
+    check_memory("Classifier of TextCatHashEmbed", shapes, advice)
     init(model, X, Y)

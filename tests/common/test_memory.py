@@ -2,9 +2,14 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy
 import pytest
-from thinc.api import Model
+from spacy.ml.staticvectors import StaticVectors
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
+from thinc.api import Linear, Model
 
 from spacy_multihash import (
     build_iterated_dilated_encoder_v1,
@@ -12,12 +17,14 @@ from spacy_multihash import (
     build_multi_hash_embed_v1,
     build_multi_weighted_hash_embed_v1,
     build_textcat_hash_embed_v1,
+    build_token_tagger_v1,
 )
 from spacy_multihash.common import memory
 from spacy_multihash.common.memory import available_memory, check_memory
+from spacy_multihash.embed.static_vectors import require_vectors
 
 LARGEST = 2**31 - 1
-BEYOND: dict[str, tuple[Callable[[], Model], str]] = {
+BEYOND: dict[str, tuple[Callable[[], Any], str]] = {
     "table": (
         lambda: build_multi_hash_embed_v1(300, ["NORM"], [LARGEST], False),
         r"'table_embed': .* shape 2147483647 x 300, need 7,730\.9 GB .*Take fewer rows, or a small",
@@ -40,7 +47,19 @@ BEYOND: dict[str, tuple[Callable[[], Model], str]] = {
     ),
     "hidden layers": (
         lambda: build_textcat_hash_embed_v1(True, rows=9, hidden=[LARGEST, LARGEST], nO=2),
-        "Hidden layers of TextCatHashEmbed: .* shape 2147483647 x 2147483647",
+        "Classifier of TextCatHashEmbed: .* shape 2147483647 x 2147483647",
+    ),
+    "labels": (
+        lambda: build_textcat_hash_embed_v1(True, width=300, rows=9, nO=LARGEST),
+        "Classifier of TextCatHashEmbed: .* shape 2147483647 x 300, .* or a smaller nO, in the",
+    ),
+    "tags": (
+        lambda: build_token_tagger_v1(Linear(300, 300), nO=LARGEST),
+        "Layer 'token_tagger': .* shape 2147483647 x 300, .* Take a smaller width or nO",
+    ),
+    "transitions": (
+        lambda: build_token_tagger_v1(Linear(1, 1), learn_transitions=True, nO=10**7),
+        "Layer 'token_tagger': .* shape 10000000 x 10000000, .* or learn_transitions = false",
     ),
 }
 
@@ -50,6 +69,15 @@ def test_weights_beyond_the_memory_are_refused(build: Callable[[], Model], messa
     model = build()
     with pytest.raises(ValueError, match=message):
         model.initialize()
+
+
+def test_projection_of_static_vectors_beyond_the_memory_is_refused() -> None:
+    vocab = Vocab()
+    vocab.reset_vectors(width=300)
+    vocab.set_vector("word", numpy.ones(300, "float32"))
+    layer = require_vectors(StaticVectors(LARGEST))
+    with pytest.raises(ValueError, match="Static vectors: .* shape 2147483647 x 300, .* width"):
+        layer.initialize(X=[Doc(vocab, ["word"])])
 
 
 def test_weights_of_layers_are_added_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from thinc.types import Floats2d, Floats3d
 from thinc.util import ArrayInfo
 
 from ...common.bound import bound
+from ...common.memory import check_memory
 from ...common.pinned import Pinned
 from ...common.types import DocLike, DocsEncoder, TokenTagger
 from ...encode.iterated_dilated_encoder import NAME as ENCODER
@@ -101,7 +102,7 @@ def init(
 ) -> None:
     """Initialize both layers, and the transitions with zeros. The number of tags must be set.
 
-    Raises ValueError if `tok2vec` has no vectors of tokens.
+    Raises ValueError if `tok2vec` has no vectors of tokens, and for weights beyond the memory.
     """
     nO = model.get_dim("nO")
     tok2vec, output = model.layers
@@ -113,6 +114,9 @@ def init(
         output.set_dim("nI", tok2vec.get_dim("nO"))
     elif X:
         output.set_dim("nI", tok2vec.predict(X)[0].shape[1])
+    shapes = [(nO, output.get_dim("nI")), *([(nO, nO)] if learns_transitions(model) else [])]
+    advice = "Take a smaller width or nO, or learn_transitions = false, in the config."
+    check_memory(f"Layer '{NAME}'", shapes, advice)
     output.initialize()
     if learns_transitions(model):
         model.set_param("transitions", model.ops.alloc2f(nO, nO))
