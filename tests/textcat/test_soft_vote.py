@@ -1,7 +1,17 @@
 import numpy
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from thinc.api import Model, Ops, to_numpy
+from thinc.api import (
+    HardSwishMobilenet,
+    LayerNorm,
+    Linear,
+    Maxout,
+    Model,
+    Ops,
+    Relu,
+    chain,
+    to_numpy,
+)
 
 from spacy_multihash.textcat.soft_vote import soft_vote
 
@@ -55,6 +65,15 @@ def test_where_the_truth_is_missing_no_member_is_told_anything(
         expected = vote - TRUTH
         expected[0, 1] = 0
         assert_allclose(member.d_vote, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "last",
+    [Linear(2), Relu(2), Relu(2, dropout=0.1), HardSwishMobilenet(2), Maxout(2), LayerNorm(2)],
+)
+def test_member_without_output_layer_is_refused(members: list[Member], last: Model) -> None:
+    with pytest.raises(ValueError, match=r"model 1 \(.*\) ends in '\w+', and has no output layer"):
+        soft_vote(members[0].model, chain(members[1].model, last))
 
 
 @pytest.mark.parametrize("score", [-0.2, 1.2, float("nan")])
