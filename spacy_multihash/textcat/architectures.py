@@ -28,7 +28,7 @@ _WHERE = "TextCatHashEmbed"  # in messages
 _MAX_HIDDEN = 100
 _ORDERS = [1, 2]
 _NO_LAYERS: list[int] = []
-_Reduce = Literal["sum", "mean"]
+Reduce = Literal["sum", "mean"]
 
 
 def build_textcat_hash_embed_v1(
@@ -39,7 +39,7 @@ def build_textcat_hash_embed_v1(
     num_hashes: int = 2,
     ngram_orders: List[int] = _ORDERS,
     attr: Union[str, int] = "LOWER",
-    reduce: _Reduce = "sum",
+    reduce: Reduce = "sum",
     aggregate: Aggregate = "sum",
     append_importance: bool = False,
     train_importance: bool = True,
@@ -106,7 +106,7 @@ def build_textcat_hash_embed_v1(
     Raises ValueError for a setting that is out of range, of another type, or without effect.
     """
     check_flag(_WHERE, "exclusive_classes", exclusive_classes)
-    check_choice(_WHERE, "reduce", reduce, get_args(_Reduce))
+    check_choice(_WHERE, "reduce", reduce, get_args(Reduce))
     _check_numbers(hidden=hidden, seed=seed, nO=nO)
     token_attr = attr_name(attr, setting="attr")
     extract = extract_ngrams(attr_id(token_attr), ngram_orders, attr_name=token_attr)

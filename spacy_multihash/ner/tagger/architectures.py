@@ -13,12 +13,12 @@ from .token_tagger import token_tagger
 from .vectors_of_tokens import check_tok2vec, listens
 
 _WHERE = "TokenTagger"  # in messages
-_Passes = Literal["all", "last"]
+Passes = Literal["all", "last"]
 
 
 def build_token_tagger_v1(
     tok2vec: Model[List[Doc], List[Floats2d]],
-    train_passes: _Passes = "all",
+    train_passes: Passes = "all",
     learn_transitions: bool = False,
     word_dropout: float = 0.0,
     nO: Optional[int] = None,
@@ -45,7 +45,7 @@ def build_token_tagger_v1(
     listener, and for an encoder in the place of tok2vec.
     """
     check_tok2vec(tok2vec)
-    check_choice(_WHERE, "train_passes", train_passes, get_args(_Passes))
+    check_choice(_WHERE, "train_passes", train_passes, get_args(Passes))
     check_flag(_WHERE, "learn_transitions", learn_transitions)
     check_share(_WHERE, "word_dropout", word_dropout)
     if nO is not None:

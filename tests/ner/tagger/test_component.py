@@ -98,8 +98,9 @@ def test_model_refuses_settings_of_another_kind(settings: dict[str, Any], messag
 
 
 def test_model_and_scorer_of_another_kind_are_refused() -> None:
+    other: Any = "x"
     with pytest.raises(ValueError, match=r"TokenTagger\.v1, was given another, ''x''"):
-        EntityTagger(Vocab(), "x")  # type: ignore[arg-type]
+        EntityTagger(Vocab(), other)
     scorer: Any = "ner"
     with pytest.raises(ValueError, match="scorer must be a function, or null, was: 'ner'"):
         EntityTagger(Vocab(), build_token_tagger_v1(Linear()), scorer=scorer)
