@@ -1,6 +1,6 @@
 """Settings of all registered parts: good ones build, and others are refused by name and value.
 
-The suite tries 200 generated settings of each part. For more, set HYPOTHESIS_EXAMPLES:
+The suite tries 100 generated settings of each part. For more, set HYPOTHESIS_EXAMPLES:
 
     HYPOTHESIS_EXAMPLES=10000 python -m pytest tests/test_generated_settings.py
 """
@@ -30,7 +30,7 @@ from tests.helpers.settings import (
     settings_of,
 )
 
-EXAMPLES = int(os.environ.get("HYPOTHESIS_EXAMPLES", "200"))
+EXAMPLES = int(os.environ.get("HYPOTHESIS_EXAMPLES", "100"))
 NLP = spacy.blank("en")
 
 
