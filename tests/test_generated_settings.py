@@ -19,16 +19,8 @@ from hypothesis import strategies as st
 from spacy.vocab import Vocab
 
 from spacy_multihash.ner.tagger.component import EntityTagger
-from tests.helpers.settings import (
-    PREFIX,
-    RULES,
-    Offence,
-    Settings,
-    offences,
-    resolve,
-    section,
-    settings_of,
-)
+from tests.helpers.setting_rules import PREFIX, RULES, Offence, Settings, offences
+from tests.helpers.settings import resolve, section, settings_of
 
 EXAMPLES = int(os.environ.get("HYPOTHESIS_EXAMPLES", "100"))
 NLP = spacy.blank("en")

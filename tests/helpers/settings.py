@@ -1,31 +1,20 @@
-"""Generated settings of all registered parts, good and broken, and rules that tell which they are.
+"""Generated settings of all registered parts, good and broken."""
 
-The rules are written anew here, from the docs. They share nothing with the checks of the package.
-"""
-
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import spacy
 from hypothesis import strategies as st
-from spacy.attrs import IDS
 
-Settings = dict[str, Any]
-Offence = tuple[str, str]  # the name of a setting, and how a message shows its value
-IsGood = Callable[[Any], bool]
+from tests.helpers.setting_rules import (
+    CHOICES,
+    LARGEST,
+    LARGEST_SEED,
+    PREFIX,
+    RULES,
+    Part,
+    Settings,
+)
 
-LARGEST = 2**31 - 1
-LARGEST_SEED = 2**32 - 1
-PREFIX = "spacy-multihash."
-CHOICES = {
-    "aggregate": ["sum", "mean", "concatenate"],
-    "importance_by": ["hash", "lookup"],
-    "reduce": ["sum", "mean"],
-    "train_passes": ["all", "last"],
-    "decoder": ["greedy", "constrained", "crf"],
-    "confidence": ["marginal", "product"],
-}
 # What may stand in a config in the place of a setting.
 NUMBERS = [-1, 0, 1, 17, 101, 257, 10**6 + 1, LARGEST, 2**31, 2**32, 10**30, -0.5, 0.5, 1.5, 3.0]
 NO_NUMBERS = [None, True, False, float("nan"), float("inf"), "96", "0.1", "", "x", "max", "NROM"]
@@ -33,18 +22,6 @@ LISTS = [[], [4], [[4]], ["4"], [True], [0], [None], [2.0], [3, 3], [9, 4], [2**
 BROKEN = [*NUMBERS, *NO_NUMBERS, *LISTS]
 # spaCy writes the configs of components as JSON, without numbers beyond 64 bits: its error E961.
 BROKEN_64 = [value for value in BROKEN if value != 10**30]
-
-
-@dataclass(frozen=True)
-class Part:
-    """A model or a function, by its section in a config, and its traits that decide what fits."""
-
-    section: Settings
-    traits: tuple[str, ...] = ()
-
-    def __repr__(self) -> str:
-        return f"Part({self.section}, {self.traits})"
-
 
 LISTENER_SECTION = {"@architectures": "spacy.Tok2VecListener.v1", "width": 4, "upstream": "*"}
 ENCODER = {"@architectures": f"{PREFIX}IteratedDilatedEncoder.v1", "width": 4}
@@ -84,219 +61,6 @@ def section(value: Any) -> Any:
     if isinstance(value, Part):
         return value.section
     return [section(each) for each in value] if isinstance(value, list) else value
-
-
-# What is good
-
-
-def whole(low: int, high: int) -> IsGood:
-    return lambda value: type(value) is int and low <= value <= high
-
-
-def or_none(is_good: IsGood) -> IsGood:
-    return lambda value: value is None or is_good(value)
-
-
-def list_of(is_good: IsGood, fewest: int = 0, most: int = 10**9) -> IsGood:
-    return lambda value: (
-        type(value) is list and fewest <= len(value) <= most and all(map(is_good, value))
-    )
-
-
-def is_attr(value: Any) -> bool:
-    if type(value) is int:
-        return value != 0 and value in IDS.values()
-    return type(value) is str and value != "" and value.upper() in IDS
-
-
-def is_flag(value: Any) -> bool:
-    return value is True or value is False
-
-
-def is_part(value: Any) -> bool:
-    return isinstance(value, Part)
-
-
-def is_share(value: Any) -> bool:
-    return type(value) in (int, float) and 0 <= value < 1
-
-
-def is_probability(value: Any) -> bool:
-    return type(value) in (int, float) and 0 <= value <= 1
-
-
-def is_string(value: Any) -> bool:
-    return type(value) is str
-
-
-def is_penalty(value: Any) -> bool:
-    return type(value) in (int, float) and 0 <= value < 2.0**1023
-
-
-def are_orders(value: Any) -> bool:
-    return list_of(whole(1, 10), 1)(value) and len(set(value)) == len(value)
-
-
-def is_run(value: Any) -> bool:
-    return list_of(whole(1, LARGEST), 2, 2)(value) and value[0] <= value[1]
-
-
-def is_choice(name: str) -> IsGood:
-    return lambda value: type(value) is str and value in CHOICES[name]
-
-
-_WIDTH: dict[str, IsGood] = {"width": whole(1, LARGEST)}
-_DOCS: dict[str, IsGood] = {
-    **_WIDTH,
-    "attrs": list_of(is_attr, 1),
-    "include_static_vectors": is_flag,
-}
-_HASHED: dict[str, IsGood] = {
-    "rows": list_of(whole(1, LARGEST)),
-    "num_hashes": lambda value: whole(1, 16)(value) or list_of(whole(1, 16))(value),
-    "seeds": or_none(list_of(whole(0, LARGEST_SEED))),
-}
-_WEIGHTED: dict[str, IsGood] = {
-    "append_importance": is_flag,
-    "aggregate": is_choice("aggregate"),
-    "train_importance": is_flag,
-    "importance_by": is_choice("importance_by"),
-    "independent": is_flag,
-    "embed_init": or_none(is_part),
-    "importance_init": or_none(is_part),
-}
-_NUMBER_OF_LABELS: dict[str, IsGood] = {"nO": or_none(whole(1, LARGEST))}
-RULES: dict[str, dict[str, IsGood]] = {
-    f"{PREFIX}IteratedDilatedEncoder.v1": {
-        **_WIDTH,
-        "dilations": list_of(whole(1, 10**6), 1, 100),
-        "repeats": whole(1, 100),
-        "window_size": whole(1, 100),
-        "share": is_flag,
-        "residual": is_flag,
-        "normalize": is_flag,
-    },
-    f"{PREFIX}MaxoutWindowEncoder.v1": {
-        **_WIDTH,
-        "window_size": whole(0, 100),
-        "maxout_pieces": whole(1, 256),
-        "depth": whole(1, 100),
-    },
-    f"{PREFIX}MultiEmbed.v1": {**_DOCS, "unk_dropout": is_share},
-    f"{PREFIX}MultiHashEmbed.v1": {**_DOCS, **_HASHED},
-    f"{PREFIX}MultiWeightedHashEmbed.v1": {
-        **_DOCS,
-        **_HASHED,
-        **_WEIGHTED,
-        "importance_rows": or_none(list_of(whole(1, LARGEST))),
-    },
-    f"{PREFIX}TextCatEnsemble.v1": {"models": list_of(is_part, 1)},
-    f"{PREFIX}TextCatHashEmbed.v1": {
-        **_WIDTH,
-        **_WEIGHTED,
-        **_NUMBER_OF_LABELS,
-        "exclusive_classes": is_flag,
-        "rows": whole(1, LARGEST),
-        "importance_rows": or_none(whole(1, LARGEST)),
-        "num_hashes": whole(1, 16),
-        "ngram_orders": are_orders,
-        "attr": is_attr,
-        "reduce": is_choice("reduce"),
-        "hidden": list_of(whole(1, LARGEST), 0, 100),
-        "input_dropout": or_none(is_run),
-        "seed": or_none(whole(0, LARGEST_SEED)),
-    },
-    f"{PREFIX}TokenTagger.v1": {
-        **_NUMBER_OF_LABELS,
-        "tok2vec": is_part,
-        "train_passes": is_choice("train_passes"),
-        "learn_transitions": is_flag,
-        "word_dropout": is_share,
-    },
-    "tagger_ner": {
-        "model": lambda value: is_part(value) and "other" not in value.traits,
-        "decoder": or_none(is_choice("decoder")),
-        "dropout_penalty": is_penalty,
-        "spans_key": or_none(is_string),
-        "threshold": is_probability,
-        "incorrect_spans_key": or_none(is_string),
-        "confidence": is_choice("confidence"),
-        "scorer": or_none(is_part),
-    },
-}
-
-
-def offences(name: str, settings: Settings) -> list[Offence]:
-    """List what is wrong with settings. An error has to name one of these, with its value."""
-    if "models" in settings:
-        return _of_members(settings["models"])
-    bad = [key for key, value in settings.items() if not RULES[name][key](value)]
-    found = [(key, each) for key in bad for each in _shown(settings[key])]
-    found += [
-        (key, repr(settings[key]))
-        for key in ("rows", "num_hashes", "seeds", "importance_rows")
-        if _differs_in_length(settings, key, bad)
-    ]
-    if "train_importance" in RULES[name] and not {"train_importance", "importance_by"} & set(bad):
-        found += _useless(settings, bad)
-    traits = getattr(settings.get("tok2vec", settings.get("model")), "traits", ())
-    if "listener" in traits:
-        found += [
-            (key, repr(settings[key]))
-            for key in ("word_dropout", "dropout_penalty")
-            if key not in bad and settings.get(key)
-        ]
-    if settings.get("decoder") == "crf" and "crf" not in traits:
-        found.append(("decoder", '"crf"'))
-    return found
-
-
-def _shown(value: Any) -> list[str]:
-    if isinstance(value, Part):
-        return [""]
-    return [repr(value), *(repr(each) for each in value)] if type(value) is list else [repr(value)]
-
-
-def _differs_in_length(settings: Settings, key: str, bad: list[str]) -> bool:
-    if "attrs" not in settings or {key, "attrs"} & set(bad):
-        return False
-    return type(settings.get(key)) is list and len(settings[key]) != len(settings["attrs"])
-
-
-def _useless(settings: Settings, bad: list[str]) -> list[Offence]:
-    """List settings of importance that have no effect, or whose default is out of range."""
-    trained = settings.get("train_importance", True)
-    hashed = settings.get("importance_by", "hash") == "hash"
-    useless = {"importance_rows": settings.get("importance_rows") is not None} if not hashed else {}
-    if not trained:
-        useless = {
-            "importance_by": not hashed,
-            "independent": settings.get("independent") is False,
-            "importance_rows": settings.get("importance_rows") is not None,
-            "importance_init": settings.get("importance_init") is not None,
-        }
-    found = [
-        (key, "train_importance" if not trained else "lookup") for key in useless if useless[key]
-    ]
-    if trained and hashed and settings.get("importance_rows") is None and "rows" not in bad:
-        rows = settings.get("rows", 1)
-        numbers = [10 * number for number in (rows if type(rows) is list else [rows])]
-        found += [("importance_rows", repr(number)) for number in numbers if number > LARGEST]
-    return found
-
-
-def _of_members(members: list[Any]) -> list[Offence]:
-    no_models = [(i, each) for i, each in enumerate(members) if not is_part(each)]
-    if no_models or not members:
-        return [(f"model {i}", repr(each)) for i, each in no_models] or [("models", "[]")]
-    found = [(f"model {i}", "") for i, member in enumerate(members) if "scores" in member.traits]
-    if len({"exclusive" in member.traits for member in members}) > 1:
-        kinds = ["exclusive" in member.traits for member in members]
-        found.append(("exclusive_classes", repr(kinds)))
-    return found
-
-
-# What is generated
 
 
 def _size(most: int, largest: int) -> st.SearchStrategy[int]:
