@@ -6,7 +6,7 @@ from spacy.tokens import Doc
 from thinc.api import Model, chain
 from thinc.types import Floats2d
 
-from ..common.checks import check_length
+from ..common.checks import check_length, refusal
 from ..compute.hashing import default_seeds
 from .attributes import Attrs, attr_names
 from .embed_docs import embed_docs
@@ -126,6 +126,9 @@ def build_multi_weighted_hash_embed_v1(
     num_hashes, seeds = _per_attribute(names, rows, num_hashes, seeds)
     if importance_rows is not None:
         check_length(_WHERE, "importance_rows", importance_rows, names)
+        if None in importance_rows:
+            expected = "whole numbers, or null in the place of the list"
+            raise refusal(_WHERE, "importance_rows", expected, importance_rows)
     weightings = [
         Weighting(
             name,

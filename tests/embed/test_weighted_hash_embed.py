@@ -231,6 +231,10 @@ def test_lookup_without_tables_is_refused(docs: list[Doc]) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
+        (
+            {"importance_rows": [5, None, 5]},
+            r"importance_rows must be whole numbers, or null in .* was: \[5, None, 5\]",
+        ),
         ({"importance_rows": [5]}, "importance_rows must be a list of length 3, .* was: .5]"),
         (
             {"importance_rows": [5, 0, 5]},

@@ -33,7 +33,12 @@ ENSEMBLE = {
         "second": {**TEXTCAT, "seed": 3, "ngram_orders": [2]},
     },
 }
-DICTIONARY = {**TEXTCAT, "importance_by": "lookup", "ngram_orders": [1, 2]}
+DICTIONARY = {
+    **TEXTCAT,
+    "importance_by": "lookup",
+    "importance_rows": None,
+    "ngram_orders": [1, 2],
+}
 TEXTS = ["what a joke this is", "it is what it is", "", "what a joke", "is"]
 
 
@@ -48,8 +53,11 @@ def add_embedding(nlp: Language, name: str, embed: dict[str, Any]) -> None:
 def weighted_pipeline(**settings: Any) -> Language:
     """Build a pipeline, with tables of symbols for those that look them up."""
     nlp = spacy.blank("en")
+    looked_up = settings.get("importance_by") == "lookup"
+    if looked_up or not settings.get("train_importance", True):
+        settings["importance_rows"] = None  # it would have no effect
     add_embedding(nlp, "tok2vec", {**WEIGHTED, **settings})
-    if settings.get("importance_by") == "lookup":
+    if looked_up:
         counts = count_symbols(make_docs(), {name: attr_id(name) for name in ("NORM", "SHAPE")})
         set_tables(nlp.get_pipe("tok2vec").model, make_tables(counts, min_freq=2))  # type: ignore[attr-defined]
     nlp.initialize()

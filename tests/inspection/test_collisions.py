@@ -87,7 +87,7 @@ def test_importance_that_is_fixed_has_no_table(settings: dict[str, Any], parts: 
 
 def test_importance_without_its_table_of_symbols_is_an_error() -> None:
     nlp = spacy.blank("en")
-    add_embedding(nlp, "tok2vec", {**WEIGHTED, "importance_by": "lookup"})
+    add_embedding(nlp, "tok2vec", {**WEIGHTED, "importance_by": "lookup", "importance_rows": None})
     with pytest.raises(ValueError, match="component 'tok2vec' has no table of NORM yet"):
         find_tables(nlp)
 

@@ -244,7 +244,7 @@ def test_a_component_without_a_weighted_embedding_is_an_error() -> None:
     [
         lambda: weighted_pipeline(train_importance=False),
         lambda: weighted_pipeline(train_importance=False, aggregate="mean"),
-        lambda: textcat_pipeline({**TEXTCAT, "train_importance": False}),
+        lambda: textcat_pipeline({**TEXTCAT, "importance_rows": None, "train_importance": False}),
     ],
 )
 def test_importance_that_is_fixed_is_an_error(make: Callable[[], Language]) -> None:
