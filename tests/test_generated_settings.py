@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 from spacy.vocab import Vocab
 
 from spacy_multihash.ner.tagger.component import EntityTagger
+from spacy_multihash.ner.transition.component import BatchEntityRecognizer
 from tests.helpers.setting_rules import PREFIX, RULES, Offence, Settings, offences
-from tests.helpers.settings import resolve, section, settings_of
+from tests.helpers.settings import COMPONENTS, PARSER, resolve, section, settings_of
 
 EXAMPLES = int(os.environ.get("HYPOTHESIS_EXAMPLES", "100"))
 NLP = spacy.blank("en")
@@ -69,6 +70,8 @@ def call(name: str, settings: Settings) -> None:
         spacy.registry.architectures.get(name)(*arguments["models"])
     elif name == "tagger_ner":
         EntityTagger(Vocab(), arguments.pop("model"), **arguments)
+    elif name == "batch_ner":
+        BatchEntityRecognizer(Vocab(), resolve(PARSER), **arguments)
     else:
         spacy.registry.architectures.get(name)(**arguments)
 
@@ -78,7 +81,9 @@ def build_from_config(name: str, settings: Settings) -> None:
     config = {key: section(value) for key, value in settings.items()}
     if "models" in config:
         config = {"*": {f"member{i}": member for i, member in enumerate(config["models"])}}
-    if name == "tagger_ner":
+    if name == "batch_ner":
+        config["model"] = PARSER.section
+    if name in COMPONENTS:
         NLP.create_pipe(name, config=config)
     else:
         spacy.registry.resolve({"model": {"@architectures": name, **config}})

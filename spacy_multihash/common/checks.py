@@ -88,6 +88,12 @@ def check_choice(
         raise refusal(where, name, f"one of {', '.join(choices)}", value, advice)
 
 
+def check_string(where: str, name: str, value: object, *, advice: str = CHANGE_IT) -> None:
+    """Raise ValueError if a setting is neither a string nor None; the arguments of check_whole."""
+    if not (value is None or isinstance(value, str)):
+        raise refusal(where, name, "a string, or null", value, advice)
+
+
 def check_function(where: str, name: str, value: object, *, advice: str = CHANGE_IT) -> None:
     """Raise ValueError if a setting is neither a function nor None.
 

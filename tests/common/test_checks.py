@@ -13,6 +13,7 @@ from spacy_multihash.common.checks import (
     check_length,
     check_number,
     check_share,
+    check_string,
     check_whole,
     is_whole,
 )
@@ -103,6 +104,17 @@ def test_choices_pass() -> None:
 def test_other_values_than_choices_are_refused(value: Any) -> None:
     with pytest.raises(ValueError, match="Layer: aggregate must be one of sum, mean, was: "):
         check_choice("Layer", "aggregate", value, ["sum", "mean"])
+
+
+@pytest.mark.parametrize("value", [None, "", "found"])
+def test_strings_and_none_pass(value: Any) -> None:
+    check_string("Layer", "spans_key", value)
+
+
+@pytest.mark.parametrize("value", [0, True, b"found", ["found"]])
+def test_other_values_than_strings_are_refused(value: Any) -> None:
+    with pytest.raises(ValueError, match="Layer: spans_key must be a string, or null, was: "):
+        check_string("Layer", "spans_key", value)
 
 
 @pytest.mark.parametrize("value", [None, len, numpy.zeros])

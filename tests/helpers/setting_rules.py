@@ -89,8 +89,20 @@ def is_run(value: Any) -> bool:
     return list_of(whole(1, LARGEST), 2, 2)(value) and value[0] <= value[1]
 
 
+def is_positive(value: Any) -> bool:
+    return type(value) in (int, float) and 0 < value < 2.0**1023
+
+
+def is_positive_probability(value: Any) -> bool:
+    return is_positive(value) and value <= 1
+
+
+def is_one_of(*choices: str) -> IsGood:
+    return lambda value: type(value) is str and value in choices
+
+
 def is_choice(name: str) -> IsGood:
-    return lambda value: type(value) is str and value in CHOICES[name]
+    return is_one_of(*CHOICES[name])
 
 
 _WIDTH: dict[str, IsGood] = {"width": whole(1, LARGEST)}
@@ -161,6 +173,16 @@ RULES: dict[str, dict[str, IsGood]] = {
         "learn_transitions": is_flag,
         "word_dropout": is_share,
     },
+    # Its model and other settings are checked by spaCy's ner, which it is.
+    "batch_ner": {
+        "state_dropout": is_share,
+        "spacy_gradient": is_flag,
+        "decoder": is_one_of("greedy", "best"),
+        "spans_key": or_none(is_string),
+        "confidence": is_one_of("exact"),
+        "candidates_above": or_none(is_positive_probability),
+        "temperature": is_positive,
+    },
     "tagger_ner": {
         "model": lambda value: is_part(value) and "other" not in value.traits,
         "decoder": or_none(is_choice("decoder")),
@@ -194,7 +216,10 @@ def offences(name: str, settings: Settings) -> list[Offence]:
             for key in ("word_dropout", "dropout_penalty")
             if key not in bad and settings.get(key)
         ]
-    if settings.get("decoder") == "crf" and "crf" not in traits:
+    above = settings.get("candidates_above")
+    if above is not None and "candidates_above" not in bad and settings.get("spans_key") is None:
+        found.append(("candidates_above", repr(above)))
+    if name == "tagger_ner" and settings.get("decoder") == "crf" and "crf" not in traits:
         found.append(("decoder", '"crf"'))
     return found
 

@@ -46,6 +46,17 @@ TAGGERS = [
     for tok2vec in (OWN, LISTENER)
     for learn in (True, False)
 ]
+PARSER = Part(
+    {
+        "@architectures": "spacy.TransitionBasedParser.v2",
+        "tok2vec": OWN_SECTION,
+        "state_type": "ner",
+        "extra_state_tokens": False,
+        "hidden_width": 4,
+        "maxout_pieces": 2,
+        "use_upper": True,
+    }
+)
 OTHER_MODEL = Part({"@architectures": "spacy.Tagger.v2", "tok2vec": OWN_SECTION}, ("other",))
 
 
@@ -100,14 +111,24 @@ _GOOD: dict[str, st.SearchStrategy[Any]] = {
     **dict.fromkeys(["exclusive_classes", "append_importance", "independent"], _FLAG),
     "train_importance": st.sampled_from([True, True, False]),
 }
+_GOOD_OF_BATCH_NER: dict[str, st.SearchStrategy[Any]] = {
+    "state_dropout": st.sampled_from([0, 0.0, 0.1, 0.999]),
+    "spacy_gradient": _FLAG,
+    "decoder": st.sampled_from(["greedy", "best"]),
+    "confidence": st.just("exact"),
+    "candidates_above": st.sampled_from([None, 0.001, 0.5, 1, 1.0]),
+    "temperature": st.sampled_from([0.1, 1, 1.0, 30.0]),
+}
 _ONE_EACH: dict[str, st.SearchStrategy[Any]] = {
     "rows": _size(50, LARGEST // 10),
     "num_hashes": st.integers(1, 16),
     "seeds": st.integers(0, LARGEST_SEED),
     "importance_rows": _size(50, LARGEST),
 }
+COMPONENTS = ("batch_ner", "tagger_ner")
 REQUIRED = {
     f"{PREFIX}MaxoutWindowEncoder.v1": ("width", "window_size", "maxout_pieces", "depth"),
+    "batch_ner": ("decoder",),
     "tagger_ner": ("model",),
 }
 _ALWAYS = ("width", "attrs", "rows", "include_static_vectors", "exclusive_classes", "tok2vec")
@@ -124,11 +145,13 @@ def settings_of(draw: st.DrawFn, name: str) -> Settings:
         if key in (*_ALWAYS, *REQUIRED.get(name, ())) or draw(st.booleans()):
             settings[key] = names if key == "attrs" else draw(_good(name, key, len(names)))
     for key in draw(st.lists(st.sampled_from(sorted(settings)), max_size=2)):
-        settings[key] = draw(_broken(settings[key], BROKEN if name != "tagger_ner" else BROKEN_64))
+        settings[key] = draw(_broken(settings[key], BROKEN_64 if name in COMPONENTS else BROKEN))
     return settings
 
 
 def _good(name: str, key: str, number: int) -> st.SearchStrategy[Any]:
+    if name == "batch_ner" and key in _GOOD_OF_BATCH_NER:
+        return _GOOD_OF_BATCH_NER[key]
     if key not in _ONE_EACH:
         return _GOOD[key]
     one = _ONE_EACH[key]

@@ -5,7 +5,7 @@ from typing import Any, Optional, get_args
 
 from thinc.api import Model
 
-from ...common.checks import check_choice, check_number, is_number, refusal
+from ...common.checks import check_choice, check_number, check_string, is_number, refusal
 from ...common.types import Confidence, Decoder
 from .token_tagger import learns_transitions
 from .vectors_of_tokens import listens
@@ -38,9 +38,7 @@ class Settings:
         if not (is_number(self.threshold) and 0 <= self.threshold <= 1):
             raise refusal(where, "threshold", "a probability, from 0 to 1", self.threshold)
         for name in ("spans_key", "incorrect_spans_key"):
-            key = getattr(self, name)
-            if not (key is None or isinstance(key, str)):
-                raise refusal(where, name, "a string, or null", key)
+            check_string(where, name, getattr(self, name))
 
     def check_model(self, model: Model) -> None:
         """Raise ValueError if a model cannot follow the settings."""

@@ -8,6 +8,7 @@ from ...common.checks import (
     check_choice,
     check_flag,
     check_share,
+    check_string,
     is_number,
     refusal,
 )
@@ -39,6 +40,7 @@ class Settings:
         check_flag(where, "spacy_gradient", self.spacy_gradient)
         check_choice(where, "decoder", self.decoder, get_args(TransitionDecoder))
         check_choice(where, "confidence", self.confidence, get_args(TransitionConfidence))
+        check_string(where, "spans_key", self.spans_key)
         if not (is_number(self.temperature) and 0 < self.temperature < math.inf):
             raise refusal(where, "temperature", "a number above 0", self.temperature)
         above = self.candidates_above
