@@ -33,10 +33,6 @@ BEYOND: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: build_multi_weighted_hash_embed_v1(9000, ["NORM"], [LARGEST // 10], False),
         "Layer 'weighted_table_embed': initial weights, .* shape 214748364 x 9000",
     ),
-    "mix": (
-        lambda: build_multi_hash_embed_v1(LARGEST, ["NORM"], [1], False),
-        "of memory, but .* GB are available. Take",
-    ),
     "windows": (
         lambda: build_maxout_window_encoder_v1(LARGEST, 1, 3, 2),
         "Layer 'maxout_norm': .* Take a smaller width, or fewer maxout pieces",
