@@ -11,8 +11,8 @@ import textwrap
 import typing
 from collections.abc import Callable
 from importlib import metadata
-from types import ModuleType
-from typing import Union
+from types import FunctionType, ModuleType
+from typing import Any, Union
 
 import numpy
 import pytest
@@ -23,8 +23,9 @@ from spacy.util import load_model_from_config
 from thinc.api import Config
 
 import spacy_multihash
-from spacy_multihash import EntityTagger, layers
+from spacy_multihash import layers
 from spacy_multihash.cli.group import multihash_cli
+from spacy_multihash.ner.transition.settings import Setting
 from tests.helpers.paths import ROOT
 
 COMPAT = "The report's own names"
@@ -35,6 +36,11 @@ OURS = {
     for path, module in [*sys.modules.items()]
     if path.startswith("spacy_multihash.")
     for name, value in vars(module).items()
+}
+# The pages of the components' classes.
+COMPONENTS = {
+    "EntityTagger": "entity-tagger",
+    "BatchEntityRecognizer": "batch-entity-recognizer",
 }
 # Of spaCy, thinc, numpy and the standard library.
 KNOWN_TYPES = {
@@ -50,6 +56,7 @@ KNOWN_TYPES = {
     "Path",
     "Span",
     "T",
+    "TransitionSystem",
     "Vocab",
     "numpy",
 }
@@ -74,6 +81,7 @@ def section(page: str, heading: str) -> str:
     ("name", "least"),
     [
         ("api", 80),
+        ("batch-entity-recognizer", 12),
         ("convert-weights", 20),
         ("dilated", 12),
         ("entity-tagger", 20),
@@ -124,19 +132,20 @@ def registered() -> dict[str, Callable]:
 
 def test_every_registered_name_is_documented() -> None:
     text, names = read("reference"), registered()
-    assert len(names) == 15
+    assert len(names) == 16
     assert [name for name in names if f"| `{name}`" not in text and f", `{name}`" not in text] == []
 
 
 @pytest.mark.parametrize("name", registered())
 def test_every_setting_of_a_registered_name_is_documented(name: str) -> None:
-    is_ours = name == "tagger_ner" or name.startswith("spacy-multihash.")
+    is_component = name in ("batch_ner", "tagger_ner")
+    is_ours = is_component or name.startswith("spacy-multihash.")
     text = section("reference", name if is_ours else COMPAT)
     if not is_ours:
         text = text.partition(f"**`{name}`**")[2].partition("\n**`")[0]
     assert text
     arguments = set(inspect.signature(registered()[name]).parameters)
-    if name == "tagger_ner":
+    if is_component:
         arguments -= {"nlp", "name"}
     in_tables = set(re.findall(r"`\*?(\w+)`", "".join(re.findall(r"^\| (`.*?) \|", text, re.M))))
     assert in_tables == arguments
@@ -215,7 +224,7 @@ def assert_documented(page: str, heading: str, value: Callable) -> None:
     assert documented == actual
 
 
-@pytest.mark.parametrize("name", [name for name in PUBLIC if name != "EntityTagger"])
+@pytest.mark.parametrize("name", [name for name in PUBLIC if name not in COMPONENTS])
 def test_every_public_name_is_documented_with_its_types(name: str) -> None:
     assert_documented("api", name, PUBLIC[name])
 
@@ -250,7 +259,7 @@ def test_every_layer_is_documented_with_its_types(name: str) -> None:
         assert_documented("layers", name, value)
 
 
-@pytest.mark.parametrize("page", ["api", "entity-tagger", "layers"])
+@pytest.mark.parametrize("page", ["api", *COMPONENTS.values(), "layers"])
 def test_names_of_types_are_explained(page: str) -> None:
     used: set[str] = set()
     for node in definitions(read(page)).values():
@@ -262,32 +271,35 @@ def test_names_of_types_are_explained(page: str) -> None:
     assert used & {*OURS} - plain - known <= explained
 
 
-def public_members(owner: type) -> dict[str, Callable]:
-    """List the methods and properties that our own classes give to a class."""
+def public_members(owner: type) -> dict[str, Any]:
+    """List the methods and attributes that our own classes give to a class."""
     ours = [base for base in owner.__mro__ if base.__module__.startswith("spacy_multihash.")]
     members = {name: value for base in reversed(ours) for name, value in vars(base).items()}
     return {
         name: value
         for name, value in members.items()
-        if not name.startswith("_") and (inspect.isfunction(value) or isinstance(value, property))
+        if not name.startswith("_") and isinstance(value, (FunctionType, Setting, property))
     }
 
 
-@pytest.mark.parametrize("name", public_members(EntityTagger))
-def test_every_member_of_the_entity_tagger_is_documented(name: str) -> None:
-    value = public_members(EntityTagger)[name]
-    if isinstance(value, property):
-        assert f"\n| `{name}` |" in section("entity-tagger", "Attributes")
+@pytest.mark.parametrize(
+    ("component", "name"),
+    [(component, name) for component in COMPONENTS for name in public_members(PUBLIC[component])],
+)
+def test_every_member_of_a_component_is_documented(component: str, name: str) -> None:
+    value, page = public_members(PUBLIC[component])[name], COMPONENTS[component]
+    if inspect.isfunction(value):
+        assert_documented(page, f"{component}.{name}", value)
     else:
-        assert_documented("entity-tagger", f"EntityTagger.{name}", value)
+        assert f"\n| `{name}` |" in section(page, "Attributes")
 
 
-def test_every_setting_of_the_entity_tagger_is_documented() -> None:
-    assert_documented("entity-tagger", "Settings", EntityTagger.__init__)
-    text = section("entity-tagger", "Settings")
-    assert [
-        n for n in inspect.signature(EntityTagger).parameters if f"\n| `{n}` |" not in text
-    ] == []
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_every_setting_of_a_component_is_documented(component: str) -> None:
+    value, page = PUBLIC[component], COMPONENTS[component]
+    assert_documented(page, "Settings", value.__init__)
+    rows = "".join(re.findall(r"^\| (`.*?) \|", section(page, "Settings"), re.M))
+    assert [name for name in inspect.signature(value).parameters if f"`{name}`" not in rows] == []
 
 
 def test_readme_is_short() -> None:
@@ -299,7 +311,7 @@ def test_readme_names_guides_then_references_then_lab_notes() -> None:
     listed = re.findall(r"\]\(docs/([\w-]+)\.md\)", table)
     pages = {path.stem for path in (ROOT / "docs").glob("*.md")}
     assert sorted(listed) == sorted(pages)
-    references = ["reference", "commands", "api", "entity-tagger", "layers"]
+    references = ["reference", "commands", "api", *COMPONENTS.values(), "layers"]
     notes = [page for page in listed if page.endswith("results")]
     assert listed[-len(notes) :] == notes
     assert listed[-len(notes) - len(references) : -len(notes)] == references
@@ -307,7 +319,7 @@ def test_readme_names_guides_then_references_then_lab_notes() -> None:
 
 def test_pages_say_first_whom_they_are_for() -> None:
     pages = [path.stem for path in (ROOT / "docs").glob("*.md") if "results" not in path.stem]
-    assert len(pages) == 12
+    assert len(pages) == 14
     assert [page for page in pages if "\n\nThis page is for " not in read(page)[:120]] == []
 
 

@@ -34,7 +34,7 @@ ENTRY_POINTS = {
         "spacy-multihash.use_product_ops.v1",
     ],
     "spacy_cli": ["multihash"],
-    "spacy_factories": ["tagger_ner"],
+    "spacy_factories": ["batch_ner", "tagger_ner"],
     "spacy_scorers": ["spacy-multihash.seen_unseen_scorer.v1"],
 }
 EMBED = {"width": 8, "attrs": ["NORM", "SHAPE"], "include_static_vectors": False}
