@@ -17,22 +17,21 @@ from ...common.checks import check_function
 from ...common.registered import TOKEN_TAGGER
 from ...common.types import Array, Confidence, Decoder
 from ..biluo import Constraints, Entities, entities_of, tag_names
-from ..confidence import Confidences, confidences_of, set_confidences, split_by_confidence
+from ..calibration import Uncalibrated
+from ..confidence import Confidences, set_confidences, split_by_confidence
 from ..docs import (
     constraints_of,
+    entity_keys,
     lengths_of,
-    present_entities,
     set_entities,
     spans_of,
-    without_entities,
 )
 from ..gold import gold_labels, gold_tags, wrong_entities
+from .confidences import WithConfidences
 from .decode import decode
 from .finite import check_finite
-from .labels import WithLabels
 from .losses import expectation_linear_penalty, tagging_loss
-from .marginals import entity_probabilities
-from .settings import Settings, WithSettings
+from .settings import Settings
 from .token_tagger import NAME as MODEL_NAME
 from .vectors_of_tokens import warn_of_unheard
 
@@ -49,7 +48,7 @@ class Prediction(NamedTuple):
     confidences: Optional[list[Confidences]]
 
 
-class EntityTagger(WithSettings, WithLabels):
+class EntityTagger(WithConfidences):
     """Recognize entities by the BILUO tags of all tokens at once (Strubell et al. 2017).
 
     As spaCy's ner does, it keeps entities that are there already, begins none with whitespace, and
@@ -77,6 +76,7 @@ class EntityTagger(WithSettings, WithLabels):
     incorrect_spans_key (Optional[str]): Where in reference.spans examples have entities that are
         known to be wrong. Updates make them less probable; see `wrong_entity_loss`. Null is for
         nowhere.
+    temperature (float): Scores and transitions are divided by it before they become probabilities.
     scorer (Optional[Callable]): Scores a list of examples.
 
     Raises ValueError for settings that the model cannot follow.
@@ -94,6 +94,7 @@ class EntityTagger(WithSettings, WithLabels):
         confidence: Confidence = "marginal",
         threshold: float = 0.0,
         incorrect_spans_key: Optional[str] = None,
+        temperature: float = 1.0,
         scorer: Optional[Callable] = None,
     ) -> None:
         """Check the model and the settings, and keep them."""
@@ -118,6 +119,7 @@ class EntityTagger(WithSettings, WithLabels):
             confidence,
             threshold,
             incorrect_spans_key,
+            temperature,
         )
 
     def initialize(
@@ -163,22 +165,31 @@ class EntityTagger(WithSettings, WithLabels):
         Raises ValueError for weights that are not finite, and names them.
         """
         docs = list(docs)
+        asks = self.spans_key is not None or bool(self.threshold)
         if not any(map(len, docs)):
             nothing = numpy.zeros(0, dtype="int64")
             return Prediction(Entities(nothing, nothing, nothing), [{} for _ in docs])
-        self._require_weights()
-        scores = self.model.predict(docs)[-1]
-        transitions = self._transitions()
-        reads_transitions = self.decoder == "crf" or self.spans_key is not None
-        reads_transitions |= bool(self.threshold)
-        check_finite(self.name, self.model, scores, transitions if reads_transitions else None)
-        scores = self.rule_out_unseen(scores)
-        lengths, constraints = lengths_of(docs), constraints_of(docs)
-        tags = decode(self.decoder, scores, lengths, transitions, constraints)
-        entities = entities_of(tags, scores.shape[1])
-        if self.spans_key is None and not self.threshold:
+        scores = self._scores(docs, reads_transitions=self.decoder == "crf" or asks)
+        constraints = constraints_of(docs)
+        entities = self._decode(docs, scores, constraints)
+        if not asks:
             return Prediction(entities, None)
         return Prediction(entities, self._confidences(docs, scores, entities, constraints))
+
+    def uncalibrated(self, docs: Iterable[Doc]) -> Uncalibrated:
+        """Find the entities of docs, and how their probabilities depend on the temperature."""
+        docs = list(docs)
+        if not any(map(len, docs)):
+            return Uncalibrated([], lambda temperature: numpy.zeros(0, dtype="float32"))
+        scores, constraints = self._scores(docs, reads_transitions=True), constraints_of(docs)
+        entities = self._decode(docs, scores, constraints)
+
+        def probabilities(temperature: float) -> numpy.ndarray:
+            if not len(entities.starts):
+                return numpy.zeros(0, dtype="float32")
+            return self._probabilities(docs, scores, entities, constraints, temperature)
+
+        return Uncalibrated(entity_keys(docs, entities, self.labels), probabilities)
 
     def set_annotations(self, docs: Iterable[Doc], prediction: Prediction) -> None:
         """Set doc.ents, and doc.spans if there is a `spans_key`."""
@@ -261,26 +272,14 @@ class EntityTagger(WithSettings, WithLabels):
         if not self.has_weights():
             raise ValueError(Errors.E109.format(name=self.name))
 
-    def _transitions(self) -> Optional[Array]:
-        return self.model.get_param("transitions") if self.learns_transitions else None
+    def _scores(self, docs: list[Doc], *, reads_transitions: bool) -> Array:
+        """Score all tags, and check that the scores are finite."""
+        self._require_weights()
+        scores = self.model.predict(docs)[-1]
+        transitions = self._transitions() if reads_transitions else None
+        check_finite(self.name, self.model, scores, transitions)
+        return self.rule_out_unseen(scores)
 
-    def _confidences(
-        self, docs: list[Doc], scores: Array, entities: Entities, constraints: Constraints
-    ) -> list[Confidences]:
-        """Ask how sure the model is of new entities, and of those that docs have already."""
-        lengths, transitions = lengths_of(docs), self._transitions()
-        present = present_entities(docs, self.labels)
-        confidences: list[Confidences] = [{} for _ in docs]
-        for asked, given in (
-            (entities, constraints),
-            (present, without_entities(constraints, docs)),
-        ):
-            if not len(asked.starts):
-                continue
-            probabilities = entity_probabilities(
-                self.confidence, scores, lengths, transitions, asked, given
-            )
-            found = confidences_of(docs, asked, probabilities, self.labels)
-            for of_doc, more in zip(confidences, found, strict=True):
-                of_doc.update(more)
-        return confidences
+    def _decode(self, docs: list[Doc], scores: Array, constraints: Constraints) -> Entities:
+        tags = decode(self.decoder, scores, lengths_of(docs), self._transitions(), constraints)
+        return entities_of(tags, scores.shape[1])

@@ -20,6 +20,7 @@ dropout_penalty = 0.0
 spans_key = null
 confidence = "marginal"
 threshold = 0.0
+temperature = 1.0
 incorrect_spans_key = null
 scorer = {{"@scorers":"spacy.ner_scorer.v1"}}
 
@@ -71,6 +72,7 @@ def make_tagger_ner(
     scorer: Optional[Callable],
     threshold: float = 0.0,
     incorrect_spans_key: Optional[str] = None,
+    temperature: float = 1.0,
     moves: object = None,
     update_with_oracle_cut_size: Optional[int] = None,
 ) -> TrainablePipe:
@@ -95,4 +97,5 @@ def make_tagger_ner(
         scorer=scorer,
         threshold=threshold,
         incorrect_spans_key=incorrect_spans_key,
+        temperature=temperature,
     )

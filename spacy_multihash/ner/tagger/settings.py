@@ -7,6 +7,7 @@ from thinc.api import Model
 
 from ...common.checks import check_choice, check_number, check_string, is_number, refusal
 from ...common.types import Confidence, Decoder
+from ..calibration import check_temperature
 from .token_tagger import learns_transitions
 from .vectors_of_tokens import listens
 
@@ -27,6 +28,7 @@ class Settings:
     confidence: Confidence
     threshold: float = 0.0
     incorrect_spans_key: Optional[str] = None
+    temperature: float = 1.0
 
     def __post_init__(self) -> None:
         """Check each setting by itself."""
@@ -37,6 +39,7 @@ class Settings:
         check_number(where, "dropout_penalty", self.dropout_penalty, 0)
         if not (is_number(self.threshold) and 0 <= self.threshold <= 1):
             raise refusal(where, "threshold", "a probability, from 0 to 1", self.threshold)
+        check_temperature(where, self.temperature)
         for name in ("spans_key", "incorrect_spans_key"):
             check_string(where, name, getattr(self, name))
 
@@ -141,6 +144,15 @@ class WithSettings:
     @incorrect_spans_key.setter
     def incorrect_spans_key(self, incorrect_spans_key: Optional[str]) -> None:
         self._change(incorrect_spans_key=incorrect_spans_key)
+
+    @property
+    def temperature(self) -> float:
+        """What scores are divided by before they become probabilities."""
+        return self._settings.temperature
+
+    @temperature.setter
+    def temperature(self, temperature: float) -> None:
+        self._change(temperature=temperature)
 
     def _change(self, **changes: Any) -> None:  # noqa: ANN401 (settings of several types)
         self.settings = replace(self._settings, **changes)

@@ -1,6 +1,5 @@
 """The settings that `batch_ner` has besides those of spaCy's ner."""
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any, Optional, get_args
 
@@ -13,6 +12,7 @@ from ...common.checks import (
     refusal,
 )
 from ...common.types import TransitionConfidence, TransitionDecoder
+from ..calibration import check_temperature
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,7 @@ class Settings:
         check_choice(where, "decoder", self.decoder, get_args(TransitionDecoder))
         check_choice(where, "confidence", self.confidence, get_args(TransitionConfidence))
         check_string(where, "spans_key", self.spans_key)
-        if not (is_number(self.temperature) and 0 < self.temperature < math.inf):
-            raise refusal(where, "temperature", "a number above 0", self.temperature)
+        check_temperature(where, self.temperature)
         above = self.candidates_above
         if above is None:
             return

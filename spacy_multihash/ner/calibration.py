@@ -1,0 +1,107 @@
+"""How true the probabilities of entities are, and the temperature that makes them truer.
+
+Probabilities are calibrated if of all entities with a probability of about p a share of p is right.
+A temperature T, by which scores are divided before they become probabilities, changes how sure a
+model is and not what it finds (Guo et al. 2017, "On calibration of modern neural networks").
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy
+
+from ..common.checks import is_number, refusal
+from .docs import EntityKey
+
+# The temperatures among which the best is looked for.
+LOWEST, HIGHEST = 0.05, 20.0
+# Probabilities are kept this far from 0 and 1 in logarithms.
+_EDGE = 1e-7
+
+
+class Uncalibrated(NamedTuple):
+    """E entities of docs, and how their probabilities depend on the temperature.
+
+    keys: Of each entity, the number of its doc, and its start, end and label.
+    probabilities (Callable): Temperature -> (E,) float.
+    """
+
+    keys: Sequence[tuple[int, EntityKey]]
+    probabilities: Callable[[float], numpy.ndarray]
+
+
+class Bin(NamedTuple):
+    """The entities whose probabilities are in a range.
+
+    probability: Their mean probability.
+    share: The share of them that is right.
+    entities: How many there are.
+    """
+
+    probability: float
+    share: float
+    entities: int
+
+
+def check_temperature(where: str, temperature: object) -> None:
+    """Raise ValueError for a setting that is no temperature.
+
+    where (str): The component, for the message.
+    """
+    if not (is_number(temperature) and 0 < temperature < math.inf):
+        raise refusal(where, "temperature", "a number above 0", temperature)
+
+
+def reliability(probabilities: numpy.ndarray, right: numpy.ndarray, bins: int = 10) -> list[Bin]:
+    """Sort entities into ranges of probability of equal width, without ranges that are empty.
+
+    probabilities (E,) float: In [0, 1].
+    right (E,) bool: Whether each entity is right.
+    """
+    number = numpy.minimum((probabilities * bins).astype("int64"), bins - 1)
+    found = []
+    for range_ in numpy.unique(number).tolist():
+        inside = number == range_
+        mean, share = probabilities[inside].mean(), right[inside].mean()
+        found.append(Bin(float(mean), float(share), int(inside.sum())))
+    return found
+
+
+def expected_calibration_error(
+    probabilities: numpy.ndarray, right: numpy.ndarray, bins: int = 10
+) -> float:
+    """Return the mean distance of probability and share, over entities (Guo et al. 2017, eq. 3).
+
+    The arguments are those of `reliability`. Without entities it is NaN.
+    """
+    if not len(probabilities):
+        return math.nan
+    found = reliability(probabilities, right, bins)
+    distances = [abs(one.probability - one.share) * one.entities for one in found]
+    return sum(distances) / len(probabilities)
+
+
+def log_loss(probabilities: numpy.ndarray, right: numpy.ndarray) -> float:
+    """Return the mean of -log p of right entities, and of -log(1 - p) of wrong ones."""
+    p = numpy.clip(probabilities.astype("float64"), _EDGE, 1 - _EDGE)
+    return float(-numpy.log(numpy.where(right, p, 1 - p)).mean())
+
+
+def fit_temperature(probabilities: Callable[[float], numpy.ndarray], right: numpy.ndarray) -> float:
+    """Find the temperature of the lowest log loss, between `LOWEST` and `HIGHEST`.
+
+    probabilities (Callable): Temperature -> (E,) float, E >= 1.
+    right (E,) bool.
+
+    Needs scipy.
+    """
+    from scipy.optimize import minimize_scalar
+
+    found = minimize_scalar(
+        lambda log: log_loss(probabilities(math.exp(log)), right),
+        bounds=(math.log(LOWEST), math.log(HIGHEST)),
+        method="bounded",
+        options={"xatol": 1e-3},
+    )
+    return float(math.exp(found.x))
