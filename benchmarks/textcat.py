@@ -7,7 +7,7 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, NamedTuple, Optional, TypedDict
+from typing import Annotated, Any, NamedTuple, Optional, TypedDict
 
 import typer
 from spacy.language import Language
@@ -17,7 +17,7 @@ from spacy.util import load_config, load_model_from_config, registry
 from thinc.api import fix_random_seed
 
 from benchmarks.common.command import run_benchmark
-from benchmarks.common.figures import new_figure, save_figure
+from benchmarks.common.figures import BLUE, GREEN, PURPLE, new_figure
 from benchmarks.common.layers import count_parameters
 from benchmarks.common.options import Fresh, Plot, Quick, Repeats, choose_output, output_option
 from benchmarks.common.paths import ROOT
@@ -46,7 +46,7 @@ BASE = "hash_embed"
 # The names of the configs in configs/textcat.
 ARMS = (BASE, "hashing_trick", "hashing_trick_equal", "bow", "cnn", "deep")
 UPDATE, PREDICT, ALONE = "update", "predict", "predict one by one"
-COLORS = {UPDATE: "#0072b2", PREDICT: "#e69f00", ALONE: "#009e73"}
+COLORS = {UPDATE: BLUE, PREDICT: GREEN, ALONE: PURPLE}
 MARKERS = {UPDATE: "o", PREDICT: "s", ALONE: "^"}
 AG_NEWS = ROOT / "corpus" / "ag-news"
 HEADER = ("step", "model", "parameters", "words/s", f"time / {BASE}")
@@ -197,25 +197,35 @@ def table_rows(records: Mapping[str, Record]) -> list[tuple[str, ...]]:
 
 def draw(path: Path, records: Mapping[str, Record]) -> None:
     """Draw the ratios as points on a logarithmic scale, with their intervals."""
-    figure = new_figure(8, 4)
-    ax = figure.subplots()
-    ax.set_xscale("log")
-    for i, (step, record) in enumerate(records.items()):
-        for line, arm in enumerate(ARMS):
-            low, median, high = (record["ratio"][arm][key] for key in ("low", "median", "high"))
-            y = line + 0.3 * (i - (len(records) - 1) / 2)
-            error = [[median - low], [high - median]]
-            label = None if line else step
-            marker, color = MARKERS[step], COLORS[step]
-            ax.errorbar(median, y, xerr=error, fmt=marker, color=color, capsize=2, label=label)
-            ax.annotate(f"{median:.2f}", (high, y), (5, -3), textcoords="offset points", size=8)
-    ax.axvline(1, color="lightgray", linewidth=1, zorder=0)
-    ax.margins(x=0.1)
-    ax.set_yticks(range(len(ARMS)), ARMS)
-    ax.invert_yaxis()
-    ax.set(title="Text classifiers", xlabel=f"time / time of {BASE} (above 1: slower)")
-    ax.legend(frameon=False)
-    save_figure(figure, path)
+    with new_figure(path, "Time of text classifiers in training and in prediction", 4.4) as figure:
+        ax = figure.subplots()
+        ax.set_xscale("log")
+        for i, (step, record) in enumerate(records.items()):
+            for line, arm in enumerate(ARMS):
+                low, median, high = (record["ratio"][arm][key] for key in ("low", "median", "high"))
+                y = line + 0.3 * (i - (len(records) - 1) / 2)
+                error = [[median - low], [high - median]]
+                label = None if line else step
+                marker, color = MARKERS[step], COLORS[step]
+                ax.errorbar(median, y, xerr=error, fmt=marker, color=color, capsize=2, label=label)
+                place: Any = {"textcoords": "offset points", "va": "center"}
+                ax.annotate(f"{median:.2f}", (high, y), (5, 0), size=8, **place)
+        ax.axvline(1, color="black", linewidth=1, zorder=0)
+        ax.margins(x=0.1)
+        ax.set_yticks(range(len(ARMS)), [arm_label(arm, records) for arm in ARMS])
+        ax.tick_params(axis="y", length=0)
+        ax.invert_yaxis()
+        ax.grid(visible=False, axis="y")
+        ax.grid(visible=True, axis="x")
+        ax.xaxis.set_major_formatter("{x:g}")
+        ax.set_xlabel(f"time divided by that of {BASE} (logarithmic scale; above 1: slower)")
+        figure.legend(loc="outside lower center", ncols=len(records))
+
+
+def arm_label(arm: str, records: Mapping[str, Record]) -> str:
+    """Return the name of a model with its number of parameters."""
+    record = next(iter(records.values()))
+    return f"{arm}\n{record['parameters'][arm] / 1e6:.2g} M parameters"
 
 
 def textcat_cli(

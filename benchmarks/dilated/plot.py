@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.common.bars import Bar, Panel, draw_panels
+from benchmarks.common.figures import BLUE, GREEN, ORANGE, PURPLE, RED, SKY, in_words
 from benchmarks.dilated.cases import (
     BASES,
     CONSTRAINED,
@@ -15,30 +16,33 @@ from benchmarks.dilated.cases import (
     SPACY_MAXOUT,
 )
 from benchmarks.dilated.measure import Record
-from benchmarks.dilated.targets import find_target
 
 COLORS = {
-    SPACY_MAXOUT: "#d9d9d9",
-    DILATED: "#6baed6",
-    GREEDY: "#6baed6",
-    CONSTRAINED: "#9ecae1",
-    CRF: "#c6dbef",
-    CROSS_ENTROPY: "#6baed6",
-    EVERY_PASS: "#9ecae1",
+    SPACY_MAXOUT: ORANGE,
+    DILATED: BLUE,
+    GREEDY: BLUE,
+    CONSTRAINED: SKY,
+    CRF: GREEN,
+    CROSS_ENTROPY: PURPLE,
+    EVERY_PASS: RED,
 }
 
 
 def draw(path: Path, records: Mapping[str, Record], title: str) -> None:
-    """Draw the ratios as bars, with intervals and targets."""
-    panels: dict[tuple[str, str], list[Bar]] = {}
+    """Draw the ratios as bars, with intervals."""
+    panels: dict[str, list[Bar]] = {}
     for r in records.values():
-        bars = panels.setdefault((r["part"], BASES[r["part"]]), [])
-        for arm, values in r["ratio"].items():
-            if arm != BASES[r["part"]]:
-                label = f"{r['what']},\n{r['text']}"
-                bars.append(Bar(label, arm, values, find_target(r, arm)))
+        alike, _, pair = r["what"].rpartition(": ")
+        label = f"{pair},\n{', '.join(filter(None, (alike, r['text'])))}"
+        panels.setdefault(r["part"], []).extend(
+            Bar(label, arm, values) for arm, values in r["ratio"].items() if arm != BASES[r["part"]]
+        )
     drawn = [
-        Panel(name, f"time of {base} / of the arm (above 1: faster)", bars)
-        for (name, base), bars in panels.items()
+        Panel(
+            in_words(part),
+            f"time of {BASES[part]} divided by\nthat of the other (above 1: faster)",
+            bars,
+        )
+        for part, bars in panels.items()
     ]
-    draw_panels(path, drawn, COLORS, title, size=(15, 6))
+    draw_panels(path, drawn, COLORS, f"Time of dilated convolutions and of tagger_ner\n{title}")

@@ -22,7 +22,7 @@ from benchmarks.common.results import Results, machine_facts, measure_missing
 from benchmarks.common.text import Text, describe_text, load_text
 from benchmarks.scaling.cases import FULL, MILLION, QUICK, Settings, plan
 from benchmarks.scaling.measure import Record, measure
-from benchmarks.scaling.plot import draw
+from benchmarks.scaling.plot import LABELS, draw
 from benchmarks.scaling.summary import summarise
 from benchmarks.scaling.table import show
 
@@ -61,8 +61,8 @@ def scaling_cli(
     text, machine = load_text(), machine_facts()
     facts = {"machine": machine, "text": describe_text(text), "settings": asdict(settings)}
     base = asdict(settings.base).items()
-    rest = ", ".join(f"{key} {value:,}" for key, value in base if value is not None)
-    title = f"{machine['cpu']}, 1 thread; {text.name}; where not varied: {rest}"
+    rest = ", ".join(f"{LABELS[key]} {value:,}" for key, value in base if value is not None)
+    title = f"{machine['cpu']}, 1 thread; {text.name}.\nWhere not varied: {rest}."
     run_benchmark(
         choose_output(output, "scaling", quick=quick),
         plot,

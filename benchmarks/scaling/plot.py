@@ -1,82 +1,142 @@
-"""The plot of the results."""
+"""The plots of the results: small multiples of times, and of memory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from benchmarks.common.figures import new_figure, save_figure
+from benchmarks.common.figures import BLUE, ORANGE, in_words, new_figure
 from benchmarks.common.layers import OURS, SPACY
 from benchmarks.scaling.cases import MILLION, PREDICT, TRAIN
 from benchmarks.scaling.measure import Record
-from benchmarks.scaling.summary import summarise
+from benchmarks.scaling.summary import LONG, summarise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-COLORS = dict(zip([*PREDICT, TRAIN], ["#1b9e77", "#7570b3", "#d95f02", "#e7298a"], strict=True))
+LAYERS = (*PREDICT, TRAIN)
+LOOKS: Mapping[str, Mapping[str, Any]] = {
+    SPACY: {"color": ORANGE, "marker": "s", "linestyle": "--", "markerfacecolor": "white"},
+    OURS: {"color": BLUE, "marker": "o"},
+}
+ESTIMATED, WEIGHTS = "estimated, does not fit", "weights of tok2vec, both"
 LABELS = {
     "tokens": "tokens of one doc",
     "width": "width",
     "rows": "rows of each table",
-    "num_hashes": "number of hashes",
+    "num_hashes": "hash functions",
     "vocabulary": "distinct words of the doc",
 }
+# Labels of ticks are no nearer than this share of the axis.
+APART = 0.19
+# Draws the panel of a layer.
+DrawT = Callable[["Axes", str, Sequence[Record]], None]
 
 
 def draw(path: Path, records: Mapping[str, Record], title: str) -> None:
-    """Draw the time along each axis, and the memory below it."""
-    panels: dict[str, list[Record]] = {}
-    for record in records.values():
+    """Draw the times to a file, and the memory to another one beside it."""
+    exponents = summarise(records)["exponent"]
+
+    def draw_panel(ax: "Axes", layer: str, group: Sequence[Record]) -> None:
+        draw_times(ax, layer, group)
+        if group[0]["axis"] in ("tokens", MILLION):
+            draw_exponents(ax, layer, exponents)
+
+    draw_figure(
+        path, records, f"Time of spaCy's layers and ours by size\n{title}", "time (ms)", draw_panel
+    )
+    title = f"Temporary memory of spaCy's layers and ours by size\n{title}"
+    draw_figure(memory_path(path), records, title, "memory (MB)", draw_memory)
+
+
+def memory_path(path: Path) -> Path:
+    """Return the file of the plot of memory, beside that of times."""
+    return path.with_name(f"{path.stem}-memory{path.suffix}")
+
+
+def draw_figure(
+    path: Path, records: Mapping[str, Record], title: str, ylabel: str, draw_panel: DrawT
+) -> None:
+    """Draw a line of panels for each axis, with a panel for each layer."""
+    groups: dict[str, list[Record]] = {}
+    for record in sorted(records.values(), key=lambda record: record["value"]):
         axis = "tokens" if record["axis"] == MILLION else record["axis"]
-        panels.setdefault(axis, []).append(record)
-    figure = new_figure(1.5 + 3.5 * len(panels), 8)
-    axes = figure.subplots(2, len(panels), squeeze=False, sharey="row", sharex="col")
-    for column, (axis, group) in enumerate(panels.items()):
-        group = sorted(group, key=lambda record: record["value"])
-        above, below = axes[:, column]
-        draw_lines(above, below, group)
-        x = [record["value"] for record in group]
-        for ax in (above, below):
-            ax.set(xscale="log", yscale="log")
-            ax.set_xticks(x, [f"{value:,}" for value in x], rotation=45, ha="right", fontsize=8)
-            ax.minorticks_off()
-            ax.grid(alpha=0.3)
-        above.set_title(LABELS[axis])
-        below.set_xlabel(LABELS[axis])
-    axes[1, 0].plot([], [], "x", color="black", label="estimated, does not fit")
-    if exponents := summarise(records)["exponent"]:
-        slopes = [f"{arm} {exponents[f'tok2vec-predict/{arm}']:.2f}" for arm in (SPACY, OURS)]
-        text = f"tok2vec-predict, tokens to the power of:\n{', '.join(slopes)}"
-        first = axes[0, list(panels).index("tokens")]
-        first.text(0.03, 0.9, text, size=8, transform=first.transAxes)
-    axes[0, 0].set_ylabel("time (ms)")
-    axes[1, 0].set_ylabel("temporary memory (MB)")
-    lines, labels = axes[1, 0].get_legend_handles_labels()
-    figure.legend(lines, labels, loc="outside lower center", ncols=5, fontsize=9, frameon=False)
-    figure.suptitle(title)
-    save_figure(figure, path)
+        groups.setdefault(axis, []).append(record)
+    groups = {axis: groups[axis] for axis in LABELS if axis in groups}
+    with new_figure(path, title, 1.7 * len(groups) + 1) as figure:
+        axes = figure.subplots(len(groups), len(LAYERS), squeeze=False, sharey=True, sharex="row")
+        for line, (axis, group) in zip(axes, groups.items(), strict=True):
+            for ax, layer in zip(line, LAYERS, strict=True):
+                draw_panel(ax, layer, group)
+                ax.set(xscale="log", yscale="log", xlabel=LABELS[axis])
+                ax.grid(visible=True, axis="both")
+            set_ticks(line[0], [record["value"] for record in group])
+            line[0].set_ylabel(ylabel)
+        for ax, layer in zip(axes[0], LAYERS, strict=True):
+            ax.set_title(in_words(layer))
+        draw_legend(figure)
 
 
-def draw_lines(above: "Axes", below: "Axes", records: Sequence[Record]) -> None:
-    """Draw the times of all layers along one axis, and below them their memory."""
-    for what in (*PREDICT, TRAIN):
-        for arm, style in ((SPACY, "o--"), (OURS, "o-")):
-            name = f"{what}/{arm}"
-            here = [record for record in records if name in record["times_ms"]]
-            line: dict[str, Any] = {
-                "color": COLORS[what],
-                "label": name.replace("/", ", "),
-                "markersize": 4,
-                "markerfacecolor": "white" if arm == SPACY else COLORS[what],
-            }
-            x = [record["value"] for record in here]
-            above.plot(x, [numpy.median(r["times_ms"][name]) for r in here], style, **line)
-            below.plot(x, [max(r["temporary_bytes"][name], 1) / 1e6 for r in here], style, **line)
-            for record in records:
-                if size := record["estimated_bytes"].get(name):
-                    below.plot(record["value"], size / 1e6, "x", color=COLORS[what])
-    x = [record["value"] for record in records]
-    sizes = [record["model_bytes"][OURS] / 1e6 for record in records]
-    below.plot(x, sizes, ":", color="black", label="weights of tok2vec, both")
+def set_ticks(ax: "Axes", values: Sequence[int]) -> None:
+    """Mark the values on the x axis, and label those that are far enough apart."""
+    from matplotlib.ticker import EngFormatter
+
+    write = EngFormatter(sep="")
+    span = log(max(values) / min(values)) or 1.0
+    labels: list[str] = []
+    last = 0
+    for value in values:
+        far = not last or log(value / last) >= APART * span
+        labels.append(write(value) if far else "")
+        last = value if far else last
+    ax.set_xticks(values, labels)
+    ax.minorticks_off()
+
+
+def draw_legend(figure: "Figure") -> None:
+    """Draw the legend of a figure, of what is drawn in any of its panels."""
+    handles: dict[str, Any] = {}
+    for ax in figure.axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    figure.legend(
+        list(handles.values()), list(handles), loc="outside lower center", ncols=len(handles)
+    )
+
+
+def draw_times(ax: "Axes", layer: str, records: Sequence[Record]) -> None:
+    """Draw the median times of a layer."""
+    for arm, look in LOOKS.items():
+        name = f"{layer}/{arm}"
+        here = [record for record in records if name in record["times_ms"]]
+        times = [numpy.median(record["times_ms"][name]) for record in here]
+        ax.plot([record["value"] for record in here], times, label=arm, **look)
+
+
+def draw_exponents(ax: "Axes", layer: str, exponents: Mapping[str, float]) -> None:
+    """Write with which power of the number of tokens the times grow, where it is known."""
+    names = {arm: f"{layer}/{arm}" for arm in LOOKS}
+    known = [f"{arm} {exponents[name]:.2f}" for arm, name in names.items() if name in exponents]
+    if known:
+        text = "\n".join([f"power from {LONG:,}:", *known])
+        ax.text(0.03, 0.97, text, size=7, transform=ax.transAxes, va="top")
+
+
+def draw_memory(ax: "Axes", layer: str, records: Sequence[Record]) -> None:
+    """Draw the temporary memory of a layer, and the weights of tok2vec."""
+    for arm, look in LOOKS.items():
+        name = f"{layer}/{arm}"
+        here = [record for record in records if name in record["temporary_bytes"]]
+        sizes = [max(record["temporary_bytes"][name], 1) / 1e6 for record in here]
+        ax.plot([record["value"] for record in here], sizes, label=arm, **look)
+    for arm, look in LOOKS.items():
+        for record in records:
+            if size := record["estimated_bytes"].get(f"{layer}/{arm}"):
+                ax.plot(record["value"], size / 1e6, "x", color=look["color"], label=ESTIMATED)
+    if layer.startswith("tok2vec"):
+        x = [record["value"] for record in records]
+        sizes = [record["model_bytes"][OURS] / 1e6 for record in records]
+        ax.plot(x, sizes, ":", color="black", label=WEIGHTS)

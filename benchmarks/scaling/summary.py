@@ -10,12 +10,14 @@ from benchmarks.scaling.measure import Record
 
 # Our target: predicting the longest doc takes at most this share of spaCy's temporary memory.
 MEMORY_TARGET = 0.25
+# The least number of tokens of docs that tell how time grows.
+LONG = 1000
 
 
 def summarise(records: Mapping[str, Record]) -> dict[str, dict[str, float]]:
     """Compute how time grows with tokens, and how much memory the longest doc takes.
 
-    The summary has two parts. "exponent" is the slope of log time over log tokens, from 1000 tokens
+    The summary has two parts. "exponent" is the slope of log time over log tokens, from LONG tokens
     on, which is 1 for linear time. "memory" is our temporary memory divided by spaCy's.
     """
     exponents, memory = {}, {}
@@ -23,7 +25,7 @@ def summarise(records: Mapping[str, Record]) -> dict[str, dict[str, float]]:
         long = [
             (record["value"], numpy.median(record["times_ms"][name]))
             for record in records.values()
-            if record["axis"] in ("tokens", MILLION) and record["value"] >= 1000
+            if record["axis"] in ("tokens", MILLION) and record["value"] >= LONG
             if name in record["times_ms"]
         ]
         if len(long) > 1:

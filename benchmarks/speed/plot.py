@@ -4,17 +4,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.common.bars import Bar, Panel, draw_panels
+from benchmarks.common.figures import BLUE, ORANGE, SKY, in_words
 from benchmarks.common.layers import OURS, SPACY
 from benchmarks.common.timing import ALL, ONE
 from benchmarks.speed.measure import Record
-from benchmarks.speed.targets import find_target
 
-COLORS = {
-    ONE: "#c6dbef",
-    ALL: "#6baed6",
-    SPACY: "#d9d9d9",
-    OURS: "#6baed6",
-}
+COLORS = {ONE: SKY, ALL: BLUE, SPACY: ORANGE, OURS: BLUE}
+RATIO = "spaCy's time divided by ours\n(above 1: ours is faster)"
+LIMIT_SHARE = "time of bare matrix products\ndivided by the layer's"
 
 
 def draw(path: Path, records: Mapping[str, Record], title: str) -> None:
@@ -22,15 +19,11 @@ def draw(path: Path, records: Mapping[str, Record], title: str) -> None:
     panels: dict[str, list[Bar]] = {}
     shares: list[Bar] = []
     for r in records.values():
-        group = panels.setdefault(f"width {r['width']}, {r['text']} docs", [])
-        group.append(Bar(r["what"], r["threads"], r["ratio"], find_target(r, "ratio")))
-        label = f"{r['what']}, {r['width']}, {r['text']}, {r['threads']}"
-        targets = {SPACY: None, OURS: find_target(r, "share")}
-        shares += [Bar(label, arm, share, targets[arm]) for arm, share in r["share"].items()]
-    drawn = [
-        Panel(name, "spaCy's time / ours (above 1: faster)", bars) for name, bars in panels.items()
-    ]
+        what, sizes = in_words(r["what"]), f"width {r['width']}, {r['text']} docs"
+        panels.setdefault(sizes, []).append(Bar(what, r["threads"], r["ratio"]))
+        label = f"{what}, {r['threads']},\n{sizes}"
+        shares += [Bar(label, arm, share) for arm, share in r["share"].items()]
+    drawn = [Panel(sizes, RATIO, bars) for sizes, bars in panels.items()]
     if shares:
-        by = "the bare matrix products' time / the layer's"
-        drawn.append(Panel("share of the machine's limit", by, shares))
-    draw_panels(path, drawn, COLORS, title, size=(13, 4.5))
+        drawn.insert(1, Panel("share of the machine's limit", LIMIT_SHARE, shares))
+    draw_panels(path, drawn, COLORS, f"Speed compared with spaCy\n{title}")

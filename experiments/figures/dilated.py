@@ -8,11 +8,13 @@ from experiments.figures.drawing import (
     BLUE,
     GREEN,
     ORANGE,
+    SKY,
     Series,
-    limits,
+    draw_title,
     new_figure,
     save_figure,
 )
+from experiments.figures.points import Model, point_figure
 from experiments.tables.dilated import DATASETS, DILATED_TABLES, MODELS, NER, TAGGER
 from spacy_multihash import effective_input_width
 
@@ -23,10 +25,10 @@ if TYPE_CHECKING:
 
 _PASSES = 2
 # The first convolution and each pass have a colour. Tokens that they do not read are grey.
-_COLORS = (BLUE, ORANGE, GREEN)
+_COLORS = (SKY, BLUE, GREEN)
 _REST = "#bbbbbb"
 # By recognizer: the part of a model's name before the first comma.
-LOOKS = {NER.partition(",")[0]: Series(BLUE), TAGGER: Series(ORANGE, marker="s")}
+LOOKS = {NER.partition(",")[0]: Series(ORANGE, marker="s"), TAGGER: Series(BLUE)}
 
 
 def _draw_field(ax: "Axes", dilations: list[int], colors: list[str], reach: int) -> None:
@@ -52,30 +54,27 @@ def _field_figure() -> dict[str, bytes]:
     """Draw the receptive field of two passes, and of equally many convolutions without dilation."""
     dilations = [1, *DILATIONS * _PASSES]
     names = ["first", *(f"pass {p + 1}" for p in range(_PASSES) for _ in DILATIONS)]
+    layers = [f"{name}, dilation {d}" for name, d in zip(names, dilations, strict=True)]
     colors = [_COLORS[0], *(_COLORS[1 + p] for p in range(_PASSES) for _ in DILATIONS)]
     reach = effective_input_width(DILATIONS, _PASSES, 1) // 2
     plain = [1] * len(dilations)
-    with new_figure(7.2, 4.6) as figure:
+    with new_figure(5.2) as figure:
+        draw_title(figure, "Tokens that a vector is computed from, by convolution")
         upper, lower = figure.subplots(2, sharex=True)
         _draw_field(upper, dilations, colors, reach)
         upper.set_title(
             f"Dilations {DILATIONS}, {_PASSES} passes: reads {2 * sum(dilations) + 1} tokens, "
-            f"has the parameters of {1 + len(DILATIONS)} convolutions",
-            loc="left",
+            f"has the parameters of {1 + len(DILATIONS)} convolutions"
         )
-        upper.set_yticks(
-            range(len(dilations) + 1),
-            ["input", *(f"{n}, d = {d}" for n, d in zip(names, dilations, strict=True))],
-        )
+        upper.set_yticks(range(len(dilations) + 1), ["input", *layers])
         _draw_field(lower, plain, [BLACK] * len(plain), reach)
         lower.set_title(
             f"No dilation: reads {2 * len(plain) + 1} tokens, "
-            f"has the parameters of {len(plain)} convolutions",
-            loc="left",
+            f"has the parameters of {len(plain)} convolutions"
         )
         lower.set_yticks(range(len(plain) + 1), ["input", *(f"{i + 1}" for i in range(len(plain)))])
         lower.set_xticks(range(-reach, reach + 1, 3))
-        lower.set_xlabel("position relative to the token whose vector is computed")
+        lower.set_xlabel("position relative to the token whose vector is computed (tokens)")
         return save_figure(figure, "receptive-field")
 
 
@@ -86,33 +85,26 @@ def _scores_figure(results: "Results") -> dict[str, bytes]:
         next(g for g in table.groups if (g.metric, g.split, g.part) == key)
         for key in (("f", "test", "all"), ("words_per_second", "", ""))
     )
-    numbers = {
-        (dataset, model): [results.ours(table, g, dataset, model) for g in (speed, test)]
-        for dataset in DATASETS
+    models = [
+        Model(
+            model,
+            LOOKS[model.partition(",")[0]],
+            {
+                dataset: (
+                    results.ours(table, speed, dataset, model),
+                    results.ours(table, test, dataset, model),
+                )
+                for dataset in DATASETS
+            },
+        )
         for model in MODELS
-    }
-    with new_figure(9.6, 4.6) as figure:
-        axes = figure.subplots(2, 2).ravel()
-        for number, model in enumerate(MODELS, start=1):
-            look = {**LOOKS[model.partition(",")[0]].of_lines(), "linestyle": "none"}
-            for ax, dataset in zip(axes, DATASETS, strict=True):
-                x, y = numbers[dataset, model]
-                if x is None or y is None:
-                    continue
-                ax.plot(x.mean, y.mean, **look)
-                ax.errorbar(x.mean, y.mean, yerr=limits(y), elinewidth=0.8, ecolor=look["color"])
-                place = {"xytext": (4, 3), "textcoords": "offset points"}
-                ax.annotate(str(number), (x.mean, y.mean), **place)
-            missing = all(None in numbers[dataset, model] for dataset in DATASETS)
-            label = f"{number}  {model}{' (missing)' * missing}"
-            axes[0].plot([], [], label=label, **look)
-        for ax, dataset in zip(axes, DATASETS, strict=True):
-            ax.set_title(dataset, loc="left")
-            ax.locator_params(axis="x", nbins=4)
-        figure.supxlabel("words per second of CPU time, whole pipeline", fontsize=8)
-        figure.supylabel("test F1 ± sd", fontsize=8)
-        figure.legend(loc="outside right center", frameon=False)
-        return save_figure(figure, "dilated-scores")
+    ]
+    return point_figure(
+        "dilated-scores",
+        "F1 on the test set by the speed of the whole pipeline",
+        ("words per second of CPU time", "test F1"),
+        models,
+    )
 
 
 def make_figures(results: "Results") -> dict[str, bytes]:

@@ -254,23 +254,39 @@ def test_table_says_which_targets_are_met() -> None:
 def test_results_are_drawn(results: Path, tmp_path: Path) -> None:
     assert is_png(results.with_suffix(".png"))
     records = records_of(results)
-    records.append(make_record(DECODING, 18, GREEDY, 5.1))
     with saved_figures() as figures:
-        draw(tmp_path / "x.png", {str(i): r for i, r in enumerate(records)}, "title")
+        draw(tmp_path / "x.png", {str(i): r for i, r in enumerate(records)}, "machine")
     (figure,) = figures
-    assert figure.get_suptitle() == "title"
-    for ax, part in zip(figure.axes, PARTS, strict=True):
+    assert figure.get_suptitle() == "Time of dilated convolutions and of tagger_ner\nmachine"
+    titles = ("encoder, prediction", "encoder, training step", "decoding", "training")
+    for ax, part, title in zip(figure.axes, PARTS, titles, strict=True):
         base = BASES[part]
         bars = [
-            (f"{r['what']},\n{r['text']}", arm, values, find_target(r, arm))
+            (label_of(r), arm, values)
             for r in records
             for arm, values in r["ratio"].items()
             if r["part"] == part and arm != base
         ]
-        expected = (part, f"time of {base} / of the arm (above 1: faster)")
-        assert (ax.get_title(), ax.get_xlabel()) == expected
+        xlabel = f"time of {base} divided by\nthat of the other (above 1: faster)"
+        assert (ax.get_title(loc="left"), ax.get_xlabel()) == (title, xlabel)
         check_ratio_bars(ax, bars, COLORS)
-    assert find_target(records[-1], GREEDY) == 5.0
+
+
+def label_of(record: Record) -> str:
+    if record["part"] in (DECODING, TRAINING):
+        return f"{record['what']},\n{record['text']}"
+    alike, pair = record["what"].split(": ")
+    return f"{pair},\n{alike}, {record['text']}"
+
+
+@needs_matplotlib
+def test_targets_are_not_drawn(tmp_path: Path) -> None:
+    record = make_record(DECODING, 18, GREEDY, 5.1)
+    assert find_target(record, GREEDY) == 5.0
+    with saved_figures() as figures:
+        draw(tmp_path / "x.png", {"x": record}, "machine")
+    (ax,) = figures[0].axes
+    check_ratio_bars(ax, [("what,\ntext", GREEDY, record["ratio"][GREEDY])], COLORS)
 
 
 def test_measures_only_what_is_asked_for_and_missing(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import numpy
 import pytest
 from pytest import approx
 
+from benchmarks.common.figures import in_words
 from benchmarks.common.layers import OURS, SPACY
 from benchmarks.common.paths import ROOT
 from benchmarks.common.text import Text
@@ -16,9 +17,9 @@ from benchmarks.scaling import measure
 from benchmarks.scaling.cases import MILLION, PREDICT, QUICK, TRAIN
 from benchmarks.scaling.measure import Record
 from benchmarks.scaling.memory import count_bytes
-from benchmarks.scaling.plot import LABELS, draw
+from benchmarks.scaling.plot import LABELS, LAYERS, draw, set_ticks
 from benchmarks.scaling.summary import summarise
-from tests.helpers.figures import is_png, needs_matplotlib, saved_figures, ticks_of
+from tests.helpers.figures import is_png, legend_of, needs_matplotlib, saved_figures, ticks_of
 
 ARMS = (SPACY, OURS)
 
@@ -72,28 +73,43 @@ def test_scaling_draws(tmp_path: Path) -> None:
     with saved_figures() as figures:
         data = run_scaling(tmp_path / "scaling.json", "rows", "num_hashes")
     assert is_png(tmp_path / "scaling.png")
-    (figure,) = figures
-    upper, lower = figure.axes[:2], figure.axes[2:]
-    assert (upper[0].get_ylabel(), lower[0].get_ylabel()) == (
-        "time (ms)",
-        "temporary memory (MB)",
-    )
-    for axis, above, below in zip(("rows", "num_hashes"), upper, lower, strict=True):
+    times, memory = figures
+    assert is_png(tmp_path / "scaling-memory.png")
+    for figure, subject, ylabel in (
+        (times, "Time", "time (ms)"),
+        (memory, "Temporary memory", "memory (MB)"),
+    ):
+        title = figure.get_suptitle().split("\n")
+        assert title[0] == f"{subject} of spaCy's layers and ours by size"
+        assert title[2] == (
+            "Where not varied: tokens of one doc 200, width 16, rows of each table 500, "
+            "hash functions 4."
+        )
+        assert [ax.get_ylabel() for ax in figure.axes] == [ylabel, "", "", ""] * 2
+        titles = [ax.get_title(loc="left") for ax in figure.axes]
+        assert titles == [*map(in_words, LAYERS), *[""] * len(LAYERS)]
+    for i, axis in enumerate(("rows", "num_hashes")):
         records = [r for r in data["results"].values() if r["axis"] == axis]
-        assert above.get_title() == below.get_xlabel() == LABELS[axis]
-        assert ticks_of(below.xaxis) == [f"{r['value']:,}" for r in records]
-        times, sizes = lines_of(above), lines_of(below)
+        for j, layer in enumerate(LAYERS):
+            above, below = (figure.axes[len(LAYERS) * i + j] for figure in figures)
+            assert above.get_xlabel() == below.get_xlabel() == LABELS[axis]
+            assert [*above.get_xticks()] == [*below.get_xticks()] == [r["value"] for r in records]
+            check_panel(above, below, layer, records)
+
+
+def check_panel(above: Any, below: Any, layer: str, records: list[Any]) -> None:
+    times, sizes = lines_of(above), lines_of(below)
+    if layer.startswith("tok2vec"):
         weights = [(r["value"], r["model_bytes"][OURS] / 1e6) for r in records]
         assert sizes.pop("weights of tok2vec, both") == [approx(each) for each in weights]
-        sizes.pop("estimated, does not fit", None)
-        names = [f"{what}/{arm}" for what in (*PREDICT, TRAIN) for arm in ARMS]
-        assert list(times) == list(sizes) == [name.replace("/", ", ") for name in names]
-        for name in names:
-            here = [r for r in records if name in r["times_ms"]]
-            medians = [(r["value"], numpy.median(r["times_ms"][name])) for r in here]
-            memory = [(r["value"], max(r["temporary_bytes"][name], 1) / 1e6) for r in here]
-            assert times[name.replace("/", ", ")] == [approx(each) for each in medians]
-            assert sizes[name.replace("/", ", ")] == [approx(each) for each in memory]
+    assert list(times) == list(sizes) == [*ARMS]
+    for arm in ARMS:
+        name = f"{layer}/{arm}"
+        here = [r for r in records if name in r["times_ms"]]
+        medians = [(r["value"], numpy.median(r["times_ms"][name])) for r in here]
+        memory = [(r["value"], max(r["temporary_bytes"][name], 1) / 1e6) for r in here]
+        assert times[arm] == [approx(each) for each in medians]
+        assert sizes[arm] == [approx(each) for each in memory]
 
 
 def lines_of(ax: Any) -> dict[str, list[tuple[float, float]]]:
@@ -122,13 +138,35 @@ def test_scaling_draws_exponents_and_what_does_not_fit(tmp_path: Path) -> None:
     for record in records.values():
         record["model_bytes"] = {OURS: 4_000_000}
     with saved_figures() as figures:
-        draw(tmp_path / "scaling.png", records, "title")
-    above, below = figures[0].axes
-    (note,) = (text.get_text() for text in above.texts)
-    assert note.endswith(f"tokens to the power of:\n{SPACY} 1.00, {OURS} 1.50")
-    crosses = [line for line in below.lines if line.get_marker() == "x"]
+        draw(tmp_path / "scaling.png", records, "machine")
+    times, memory = figures
+    notes = {ax.get_title(loc="left"): [text.get_text() for text in ax.texts] for ax in times.axes}
+    assert notes == {
+        "embedding, prediction": [],
+        "encoder, prediction": [],
+        "tok2vec, prediction": [f"power from 1,000:\n{SPACY} 1.00\n{OURS} 1.50"],
+        "tok2vec, training step": [],
+    }
+    crosses = [line for ax in memory.axes for line in ax.lines if line.get_marker() == "x"]
     drawn = [(*line.get_xdata(), *line.get_ydata()) for line in crosses]
-    assert drawn == [*((10**6, 1 + i) for i in range(len(names))), ()]  # the legend's is the last
+    assert drawn == [(10**6, 1 + i) for i in range(len(names))]
+    assert legend_of(memory).count("estimated, does not fit") == 1
+    assert "estimated, does not fit" not in legend_of(times)
+
+
+@needs_matplotlib
+def test_labels_of_ticks_that_are_too_near_are_left_out(tmp_path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    for values, expected in (
+        ((32, 64, 96, 128, 256, 512), ["32", "64", "", "128", "256", "512"]),
+        ((500, 2000, 5000, 50_000), ["500", "2k", "5k", "50k"]),
+        ((7,), ["7"]),
+    ):
+        ax = Figure().subplots()
+        ax.set_xscale("log")
+        set_ticks(ax, values)
+        assert ticks_of(ax.xaxis) == expected
 
 
 def records_of_tokens() -> dict[str, Record]:

@@ -60,9 +60,13 @@ def test_textcat_times_all_models_in_training_and_prediction(tmp_path: Path) -> 
 
 def check_classifiers(figure: Any, records: dict[str, Any]) -> None:
     (ax,) = figure.axes
-    assert (ax.get_title(), ax.get_xscale()) == ("Text classifiers", "log")
-    assert ax.get_xlabel() == "time / time of hash_embed (above 1: slower)"
-    assert ticks_of(ax.yaxis) == list(textcat.ARMS)
+    assert figure.get_suptitle() == "Time of text classifiers in training and in prediction"
+    xlabel = "time divided by that of hash_embed (logarithmic scale; above 1: slower)"
+    assert (ax.get_xlabel(), ax.get_xscale()) == (xlabel, "log")
+    parameters = records[textcat.UPDATE]["parameters"]
+    assert ticks_of(ax.yaxis) == [
+        f"{arm}\n{parameters[arm] / 1e6:.2g} M parameters" for arm in textcat.ARMS
+    ]
     assert legend_of(figure) == list(records)
     expected = [(arm, record["ratio"][arm]) for record in records.values() for arm in textcat.ARMS]
     notes = [text.get_text() for text in ax.texts]

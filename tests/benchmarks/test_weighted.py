@@ -9,7 +9,7 @@ import pytest
 from benchmarks import weighted
 from benchmarks.common.text import Text
 from benchmarks.common.timing import ALL
-from tests.helpers.figures import check_ratio_bars, needs_matplotlib, saved_figures
+from tests.helpers.figures import bars_of, check_ratio_bars, needs_matplotlib, saved_figures
 
 
 @pytest.fixture(autouse=True)
@@ -37,9 +37,11 @@ def test_weighted_times_both_embeddings_in_every_step(tmp_path: Path) -> None:
         assert len(quotients) == 2
     for figure in figures:
         (ax,) = figure.axes
-        assert ax.get_title() == "What importance parameters cost"
-        times_of = "time of MultiWeightedHashEmbed / time of MultiHashEmbed (above 1: slower)"
-        assert ax.get_xlabel() == times_of
+        assert figure.get_suptitle() == "What importance parameters cost, by step and size"
+        xlabel = (
+            "time of MultiWeightedHashEmbed divided by\nthat of MultiHashEmbed (above 1: slower)"
+        )
+        assert ax.get_xlabel() == xlabel
         check_ratio_bars(ax, weighted_bars(records.values()), weighted.COLORS)
 
 
@@ -48,25 +50,39 @@ def weighted_bars(records: Iterable[Any]) -> list[Any]:
     for record in records:
         case = record["case"]
         label = (
-            f"{case['step']}, {case['tokens']:,} tokens, width {case['width']}, "
-            f"k = {case['num_hashes']}, rows x {case['rows']:g}"
+            f"{weighted.STEPS[case['step']]},\n{case['tokens']:,} tokens, width {case['width']}, "
+            f"{case['num_hashes']} hashes, {case['rows']:g} x the rows"
         )
-        usual = {**weighted.Case("train")._asdict(), "threads": case["threads"]}
-        target = weighted.TARGET if case == usual else None
-        bars.append((label, case["threads"], record["ratio"], target))
+        bars.append((label, case["threads"], record["ratio"]))
     return bars
 
 
 @needs_matplotlib
-def test_weighted_draws_the_target_of_a_training_step(tmp_path: Path) -> None:
+def test_bars_of_a_label_lie_together_without_gaps(tmp_path: Path) -> None:
     interval = {"low": 1.1, "median": 1.2, "high": 1.5}
-    cases = [weighted.Case("train"), weighted.Case("predict", rows=0.1, threads=ALL)]
+    cases = [
+        weighted.Case("train"),
+        weighted.Case("predict", rows=0.1, threads=ALL),
+        weighted.Case("train", threads=ALL),
+    ]
     records: Any = {c.name: {"case": c._asdict(), "ratio": interval} for c in cases}
     with saved_figures() as figures:
         weighted.draw(tmp_path / "weighted.png", records)
-    bars = weighted_bars(records.values())
-    assert [target for *_, target in bars] == [1.3, None]
-    check_ratio_bars(figures[0].axes[0], bars, weighted.COLORS)
+    (ax,) = figures[0].axes
+    first, alone, second = weighted_bars(records.values())
+    check_ratio_bars(ax, [first, second, alone], weighted.COLORS)
+    assert [round(bar.place, 2) for bar in bars_of(ax, horizontal=True)] == [-0.2, 0.2, 1.0]
+    assert [line for line in ax.lines if 1.3 in line.get_xdata()] == []  # our target
+
+
+def test_weighted_says_the_target(capsys: pytest.CaptureFixture[str]) -> None:
+    case = weighted.Case("train")
+    ratio = {"low": 1.1, "median": 1.2, "high": 1.5}
+    record: Any = {"case": case._asdict(), "ratio": ratio}
+    weighted.show({case.name: record})
+    printed = capsys.readouterr().out
+    assert "1.20 (1.10-1.50)" in printed
+    assert "Our target for a training step with 2 hashes: at most 1.3" in printed
 
 
 def test_weighted_measures_only_what_is_missing(tmp_path: Path) -> None:

@@ -4,11 +4,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from pytest import approx
+
+from tests.helpers.paths import ROOT
 
 needs_matplotlib = pytest.mark.skipif(
     find_spec("matplotlib") is None,
@@ -99,7 +102,7 @@ def _ends(value: float, low: float, high: float) -> tuple[float, float]:
 
 def legend_of(figure: Any) -> list[str]:
     """Return the labels of all legends, those of panels too."""
-    legends = [*figure.legends, *(ax.get_legend() for ax in figure.axes)]
+    legends = [*_figure_legends(figure), *(ax.get_legend() for ax in figure.axes)]
     return [text.get_text() for legend in legends if legend for text in legend.get_texts()]
 
 
@@ -107,27 +110,107 @@ def ticks_of(axis: Any) -> list[str]:
     return [label.get_text() for label in axis.get_ticklabels()]
 
 
+def color_of(color: str) -> str:
+    """Return a colour of the style in hexadecimal digits."""
+    from matplotlib import style
+    from matplotlib.colors import to_hex
+
+    with style.context(ROOT / "docs" / "figures.mplstyle"):
+        return str(to_hex(color))
+
+
+def check_layout(figure: Any) -> None:
+    """See that texts lie within the figure, apart and off points, and that panels have data."""
+    figure.draw_without_rendering()
+    boxes = [(text.get_text(), _box_of(text)) for text in _texts_of(figure)]
+    # A pixel more may be a rounded one.
+    page = figure.bbox.padded(1)
+    outside = [text for text, box in boxes if not _contains(page, box)]
+    assert not outside, f"not within the figure: {outside}"
+    pairs = [(one, other) for (one, a), (other, b) in combinations(boxes, 2) if _overlap(a, b)]
+    assert not pairs, f"texts on each other: {pairs}"
+    legends = [*_figure_legends(figure), *filter(None, (ax.get_legend() for ax in figure.axes))]
+    for legend in legends:
+        box = legend.get_window_extent()
+        assert not any(_overlap(box, ax.get_window_extent()) for ax in figure.axes)
+    for ax in figure.axes:
+        lines = [line.get_xydata() for line in ax.lines if line.get_transform() is ax.transData]
+        points = [point for line in lines for point in line if not math.isnan(sum(point))]
+        assert points or ax.patches, f"panel without data: {ax.get_title(loc='left')}"
+        for text in ax.texts:
+            covered = [
+                point for point in points if _box_of(text).contains(*ax.transData.transform(point))
+            ]
+            assert not covered or not text.get_text(), f"{text.get_text()} covers {covered}"
+
+
+def check_labels_beside_points(ax: Any) -> None:
+    """See that no label of a point covers a point or an error bar."""
+    ax.figure.draw_without_rendering()
+    notes = [_box_of(text) for text in ax.texts if text.get_text()]
+    assert notes
+    for (point,) in points_of(ax):
+        ends = ((point.x, y) for y in (point.low, point.y, point.high))
+        low, middle, high = map(ax.transData.transform, ends)
+        for box in notes:
+            assert not box.contains(*middle)
+            assert not (box.x0 <= middle[0] <= box.x1 and low[1] < box.y1 and high[1] > box.y0)
+
+
+def _texts_of(figure: Any) -> list[Any]:
+    """List the texts that are drawn: not the labels of ticks that lie outside of their axis."""
+    from matplotlib.text import Text
+
+    ticks: list[Any] = []
+    for ax in figure.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
+                if not low <= tick.get_loc() <= high:
+                    ticks += [tick.label1, tick.label2]
+    found = [text for text in figure.findobj(Text) if text.get_text().strip()]
+    return [text for text in found if text.get_visible() and text not in ticks]
+
+
+def _box_of(text: Any) -> Any:
+    """Return the place of a text, without the line that may lead to it."""
+    from matplotlib.text import Text
+
+    text.get_window_extent()  # which moves what has an offset
+    return Text.get_window_extent(text)
+
+
+def _overlap(one: Any, other: Any) -> bool:
+    """Tell whether boxes share more than a margin of half a pixel."""
+    return bool(one.padded(-0.5).overlaps(other.padded(-0.5)))
+
+
+def _contains(outer: Any, box: Any) -> bool:
+    return all(outer.contains(*corner) for corner in box.corners())
+
+
+def _figure_legends(figure: Any) -> list[Any]:
+    return [*figure.legends, *(legend for part in figure.subfigs for legend in part.legends)]
+
+
 def check_ratio_bars(
-    ax: Any,
-    bars: Sequence[tuple[str, str, Mapping[str, float], float | None]],
-    colors: Mapping[str, str],
+    ax: Any, bars: Sequence[tuple[str, str, Mapping[str, float]]], colors: Mapping[str, str]
 ) -> None:
-    """See that these bars are drawn: label, series, interval, and target if there is one."""
-    labels = ticks_of(ax.yaxis)
+    """See that these bars are drawn, and nothing else: label, series and interval of each."""
+    # those that a panel shares with the one beside it are hidden
+    labels = ax.yaxis.get_major_formatter().format_ticks(ax.get_yticks())
     assert labels == list(dict.fromkeys(label for label, *_ in bars))
+    bars = sorted(bars, key=lambda bar: labels.index(bar[0]))
     notes = [text.get_text() for text in ax.texts]
     drawn = zip(bars, bars_of(ax, horizontal=True), points_of(ax), notes, strict=True)
-    targets = []
-    for (label, name, values, target), bar, (point,), note in drawn:
+    for (label, name, values), bar, (point,), note in drawn:
         median = values["median"]
         assert labels[round(bar.place)] == label
-        assert (bar.length, bar.color) == (approx(median), colors[name])
+        assert (bar.length, bar.color) == (approx(median), color_of(colors[name]))
         assert point == approx((median, bar.place, values["low"], values["high"]))
         assert note == f"{median:.2f}"
-        targets += [] if target is None else [(target, bar.place)]
-    diamonds = [line for line in ax.lines if line.get_marker() == "D" and len(line.get_xdata())]
-    found = [(line.get_xdata()[0], line.get_ydata()[0]) for line in diamonds]
-    assert found == [approx(each) for each in targets]
-    series = list(dict.fromkeys(name for _, name, *_ in bars))
+    # "|" is the cap of an interval. What remains is its middle, and there are no targets.
+    alone = [line for line in ax.lines if len(line.get_xdata()) == 1 and line.get_marker() != "|"]
+    assert len(alone) == len(bars)
     names = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert names == series + ["our target"] * bool(targets)
+    assert names == list(dict.fromkeys(name for _, name, _ in bars))

@@ -33,6 +33,7 @@ def test_figures_come_out_the_same_and_show_what_was_run(tmp_path: Path) -> None
     write_results(tmp_path, "ag-news", "bow", [0.88])
     write_results(tmp_path, "wnut17", HASH_EMBED, [0.2, 0.22])
     write_results(tmp_path, "wnut17", "weighted_near_zero_budget_1_percent", [0.3])
+    write_results(tmp_path, "wnut17", "weighted_near_zero_budget_10_percent", [0.25])
     results = load_results(tmp_path, REPORT)
     with saved_figures() as figures:
         first, second = (make_figures(results) for _ in range(2))
@@ -42,10 +43,13 @@ def test_figures_come_out_the_same_and_show_what_was_run(tmp_path: Path) -> None
 
 
 def check_budgets(figure: Any) -> None:
-    assert figure.get_supxlabel() == "parameters of the tables, as a share of the default"
     assert legend_of(figure) == list(BUDGET_LOOKS)
-    assert [ax.get_title() for ax in figure.axes] == ["wnut17", "conll-es"] * 2
-    assert [ax.get_ylabel() for ax in figure.axes[::2]] == ["dev F1 ± sd", "test F1 ± sd"]
+    subject, error_bars = figure.get_suptitle().split("\n")[::2]
+    assert subject == "F1 by the number of parameters of the tables"
+    assert error_bars == "Error bars: ± sd over seeds. No error bar: one seed."
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["wnut17, dev", "wnut17, test"]
+    assert [ax.get_xlabel() for ax in figure.axes] == ["share of the default"] * 2
+    assert [ax.get_ylabel() for ax in figure.axes] == ["F1", ""]
     for ax in figure.axes:
         drawn = {
             (line, round(point.x)): approx(point[1:])
@@ -54,30 +58,30 @@ def check_budgets(figure: Any) -> None:
             if not math.isnan(point.y)
         }
         assert ticks_of(ax.xaxis) == ["100 %", "10 %", "1 %"]
-        if ax.get_title() == "wnut17":  # lines: hashes, two hashes, importance of 1 and near zero
-            ends = (0.21 - sqrt(2e-4), 0.21 + sqrt(2e-4))
-            assert drawn == {(0, 0): (0.21, *ends), (3, 2): (0.3, 0.3, 0.3)}
-        else:
-            assert drawn == {} and [text.get_text() for text in ax.texts] == ["missing"]
+        # lines: hashes, two hashes, importance of 1 and near zero
+        ends = (0.21 - sqrt(2e-4), 0.21 + sqrt(2e-4))
+        assert drawn == {
+            (0, 0): (0.21, *ends),
+            (3, 1): (0.25, 0.25, 0.25),
+            (3, 2): (0.3, 0.3, 0.3),
+        }
 
 
 def check_accuracies(figure: Any) -> None:
     (ax,) = figure.axes
-    assert (ax.get_xlabel(), ax.get_xscale()) == ("parameters", "log")
-    assert ax.get_ylabel() == "test accuracy ± sd, part of AG News"
+    assert (ax.get_xlabel(), ax.get_xscale()) == ("parameters (logarithmic scale)", "log")
+    assert (ax.get_title(loc="left"), ax.get_ylabel()) == ("ag-news", "test accuracy")
+    assert figure.get_suptitle().startswith("Accuracy of text classifiers on the test set")
     present = {"hash embedding": 0.91, "spaCy's TextCatBOW": 0.88}
     assert legend_of(figure) == [
         f"{number}  {model}{' (missing)' * (model not in present)}"
         for number, model in enumerate(MODELS, start=1)
     ]
-    markers = {line.get_label(): line for line in ax.lines if line.get_marker() != "None"}
-    for model, f in present.items():
-        number = 1 + list(MODELS).index(model)
-        line = markers[f"{number}  {model}"]
-        assert (line.get_xdata()[0], line.get_ydata()[0]) == approx((4_000_084, f))
-        (note,) = (text for text in ax.texts if text.get_text() == str(number))
-        assert note.xy == approx((4_000_084, f))
-    assert len(ax.texts) == 2
+    places = {note.get_text(): note.xy for note in ax.texts}
+    numbers = {str(1 + list(MODELS).index(model)): f for model, f in present.items()}
+    assert places == {number: approx((4_000_084, f)) for number, f in numbers.items()}
+    markers = [line.get_marker() for line in ax.lines if len(line.get_xdata())]
+    assert [marker for marker in markers if marker != "None"] == ["o", "^"]
     ((one,), (other,)) = points_of(ax)
     assert one[1:] == approx((0.91, 0.91 - sqrt(2e-4), 0.91 + sqrt(2e-4)))
     assert other[1:] == approx((0.88, 0.88, 0.88))
