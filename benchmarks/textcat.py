@@ -16,6 +16,7 @@ from spacy.training import Example
 from spacy.util import load_config, load_model_from_config, registry
 from thinc.api import fix_random_seed
 
+from benchmarks.common.bars import PAPER
 from benchmarks.common.command import run_benchmark
 from benchmarks.common.figures import BLUE, GREEN, PURPLE, new_figure
 from benchmarks.common.layers import count_parameters
@@ -209,7 +210,7 @@ def draw(path: Path, records: Mapping[str, Record]) -> None:
                 marker, color = MARKERS[step], COLORS[step]
                 ax.errorbar(median, y, xerr=error, fmt=marker, color=color, capsize=2, label=label)
                 place: Any = {"textcoords": "offset points", "va": "center"}
-                ax.annotate(f"{median:.2f}", (high, y), (5, 0), size=8, **place)
+                ax.annotate(f"{median:.2f}", (high, y), (5, 0), size=8, bbox=PAPER, **place)
         ax.axvline(1, color="black", linewidth=1, zorder=0)
         ax.margins(x=0.1)
         ax.set_yticks(range(len(ARMS)), [arm_label(arm, records) for arm in ARMS])

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 # Inches: the height of a bar, of a line of a label, and of what is around the bars of a panel.
 BAR, LINE, AROUND = 0.14, 0.15, 1.05
 LETTERS = 44  # as many as fit below half of a figure
-PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
+# What is behind a number, so that it can be read on a line.
+PAPER: Any = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
 SHARE = 0.8  # of the place of a label is for its bars
 
 
@@ -101,7 +102,7 @@ def draw_bars(ax: "Axes", panel: Panel, colors: Mapping[str, str]) -> None:
     ax.grid(visible=False, axis="y")
     ax.grid(visible=True, axis="x")
     ax.tick_params(axis="y", length=0)
-    ax.margins(x=0.16, y=0.02)
+    ax.margins(x=0.19, y=0.02)
     ax.set_xlim(left=0)
     ax.axvline(1, color="black", linewidth=1, zorder=1.5)
     ax.set(title=panel.title, xlabel=panel.xlabel)

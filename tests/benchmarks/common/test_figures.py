@@ -54,8 +54,9 @@ def test_figures_in_the_repository_are_small() -> None:
 def test_plots_do_not_depend_on_the_user_s_settings(tmp_path: Path) -> None:
     import matplotlib
 
-    for size, path in ((9, tmp_path / "a.png"), (20, tmp_path / "folder" / "b.png")):
-        with matplotlib.rc_context({"font.size": size}), new_figure(path, "title", 2) as figure:
+    theirs = {"font.size": 20, "axes.facecolor": "red"}
+    for settings, path in (({}, tmp_path / "a.png"), (theirs, tmp_path / "folder" / "b.png")):
+        with matplotlib.rc_context(settings), new_figure(path, "title", 2) as figure:
             figure.subplots().plot([1, 2], color="C0")
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "folder" / "b.png").read_bytes()
 
