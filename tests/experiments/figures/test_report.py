@@ -239,7 +239,7 @@ def test_figures_do_not_depend_on_the_user_s_settings(nothing: Results) -> None:
     import matplotlib
 
     expected = dead_seed_figure(nothing)
-    with matplotlib.rc_context({"font.size": 20, "axes.facecolor": "red"}):
+    with matplotlib.rc_context({"font.size": 20, "text.color": "red"}):
         assert dead_seed_figure(nothing) == expected
 
 
