@@ -2,6 +2,7 @@
 
 from ._util import make_group
 from .accelerate import accelerate_cli
+from .calibrate import calibrate_cli
 from .convert import convert_cli
 from .corpus_stats import corpus_stats_cli
 from .evaluate import evaluate_cli
@@ -12,6 +13,7 @@ from .inspect_rows import inspect_rows_cli
 
 multihash_cli = make_group()
 multihash_cli.command("accelerate")(accelerate_cli)
+multihash_cli.command("calibrate")(calibrate_cli)
 multihash_cli.command("convert")(convert_cli)
 multihash_cli.command("corpus-stats")(corpus_stats_cli)
 multihash_cli.command("evaluate")(evaluate_cli)

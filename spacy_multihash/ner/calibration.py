@@ -105,3 +105,28 @@ def fit_temperature(probabilities: Callable[[float], numpy.ndarray], right: nump
         options={"xatol": 1e-3},
     )
     return float(math.exp(found.x))
+
+
+class Quality(NamedTuple):
+    """How true probabilities of entities are.
+
+    entities: How many entities were found.
+    share: The share of them that is right: the precision.
+    error: The expected calibration error.
+    loss: The log loss.
+    """
+
+    entities: int
+    share: float
+    error: float
+    loss: float
+
+
+def quality_of(probabilities: numpy.ndarray, right: numpy.ndarray, bins: int = 10) -> Quality:
+    """Measure how true probabilities are; the arguments are those of `reliability`."""
+    return Quality(
+        len(right),
+        float(right.mean()),
+        expected_calibration_error(probabilities, right, bins),
+        log_loss(probabilities, right),
+    )

@@ -1,0 +1,241 @@
+"""`python -m spacy multihash calibrate`: make the probabilities of entities truer."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Optional
+
+import numpy
+import typer
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Corpus, Example
+from spacy.util import minibatch
+
+from ..corpus.read import read_docs
+from ..ner.calibration import Bin, Quality, Uncalibrated, fit_temperature, quality_of, reliability
+from ..ner.docs import IOB_MISSING, EntityKey
+from ._draw import draw_reliability
+from ._messages import msg
+from ._pipelines import check_apart, check_pipeline_output, write_pipeline
+from ._show import show_table
+from ._util import check_file_output, import_code, load_pipeline, print_json
+
+_FACTORIES = ("batch_ner", "tagger_ner")
+_EXTRA = "calibrate needs scipy and matplotlib: python -m pip install 'spacy-multihash[plots]'"
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What was found on a corpus.
+
+    component: The recognizer.
+    former, temperature: The temperature that it had, and the one of the lowest log loss.
+    before, after: How true the probabilities are, with either temperature.
+    labels: The same two for each label.
+    bins_before, bins_after: The ranges of probability, for the diagram.
+    """
+
+    component: str
+    former: float
+    temperature: float
+    before: Quality
+    after: Quality
+    labels: Mapping[str, tuple[Quality, Quality]]
+    bins_before: Sequence[Bin]
+    bins_after: Sequence[Bin]
+
+
+def calibrate_cli(
+    model: str = typer.Argument(..., help="Trained pipeline: a package's name, or a path"),
+    data: Path = typer.Argument(..., help="Dev corpus: a .spacy file, or a folder"),
+    output: Path = typer.Argument(..., help="Directory to write", file_okay=False),
+    component: Optional[str] = typer.Option(
+        None, "--component", help="Recognizer, if the pipeline has several"
+    ),
+    plot: Optional[Path] = typer.Option(
+        None, "--plot", help="PNG file of the diagram. Default: OUTPUT-reliability.png"
+    ),
+    bins: int = typer.Option(10, "--bins", min=2, help="Number of ranges of probability"),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of tables"),
+    force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT and PNG if they exist"),
+    code: Optional[Path] = typer.Option(
+        None, "--code", "-c", help="Python file with registered functions to import"
+    ),
+) -> None:
+    """Make the probabilities of a recognizer truer.
+
+    Of all entities with a probability of 0.8, about 80 % should be right. The command finds the
+    temperature with the lowest log loss on DATA, for a component batch_ner or tagger_ner, and
+    writes the pipeline with it. The entities that are found stay the same, but for
+    decoder = "best" and threshold. DATA should not be what the pipeline was trained or is tested
+    on.
+
+    DOCS: python -m pydoc spacy_multihash.ner.calibration
+    """
+    import_code(code)
+    plot = plot or output.with_name(f"{output.name}-reliability.png")
+    try:
+        check_pipeline_output(output, force=force)
+        check_file_output(plot, "--plot", force=force)
+        nlp = load_pipeline(model)
+        check_apart(nlp, output)
+        name = find_recognizer(nlp, component)
+        examples = list(Corpus(data).make_examples(nlp, read_docs(data, nlp.vocab)))
+        found = calibrate(nlp, name, examples, bins=bins)
+        set_temperature(nlp, name, found.temperature)
+        draw_reliability(plot, found.bins_before, found.bins_after, found.temperature)
+        write_pipeline(nlp, output)
+    except ModuleNotFoundError as error:
+        msg.fail("Cannot calibrate the pipeline", f"{error}. {_EXTRA}")
+    except (ImportError, OSError, ValueError) as error:
+        msg.fail("Cannot calibrate the pipeline", str(error))
+    if as_json:
+        print_json(_as_json(found))
+        return
+    _show(found)
+    msg.good(f"Wrote the pipeline with temperature = {found.temperature:.3f} to {output}")
+    msg.good(f"Drew the reliability diagram to {plot}")
+
+
+def find_recognizer(nlp: Language, component: Optional[str]) -> str:
+    """Find the component to calibrate.
+
+    component (Optional[str]): Its name. Null is for the only one that there is.
+
+    Raises ValueError if there is none, or if there are several and none is named.
+    """
+    names = [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in _FACTORIES]
+    if component is not None and component not in names:
+        raise ValueError(
+            f"--component must be one of {', '.join(names) or 'none'}, was: {component}. Only the "
+            f"components of {' and '.join(_FACTORIES)} have a temperature."
+        )
+    if component is None and len(names) > 1:
+        raise ValueError(f"Several components have a temperature. Give --component {names[0]}.")
+    if not names:
+        raise ValueError(
+            f"The pipeline has no component of {' or '.join(_FACTORIES)}; it has: "
+            f"{', '.join(nlp.pipe_names) or 'none'}. accelerate makes a batch_ner of spaCy's ner."
+        )
+    return component or names[0]
+
+
+def calibrate(
+    nlp: Language, name: str, examples: Sequence[Example], *, bins: int = 10
+) -> Calibration:
+    """Find the temperature of the lowest log loss. The pipeline stays as it is.
+
+    name (str): The component.
+    examples (Sequence[Example]): The dev corpus, not annotated yet.
+    bins (int): The number of ranges of probability.
+
+    Raises ValueError if no entity is found where there is gold annotation.
+    """
+    recognizer: Any = nlp.get_pipe(name)
+    before = list(nlp.pipe_names[: nlp.pipe_names.index(name)])
+    right: list[bool] = []
+    labels: list[str] = []
+    parts: list[tuple[Uncalibrated, list[int]]] = []
+    for batch in minibatch(examples, 256):
+        docs = [example.predicted for example in batch]
+        with nlp.select_pipes(enable=before):
+            docs = list(nlp.pipe(docs))
+        found = recognizer.uncalibrated(docs)
+        kept, of_batch = _judge(batch, docs, found.keys)
+        parts.append((found, kept))
+        right += of_batch
+        labels += [found.keys[i][1][2] for i in kept]
+    if not right:
+        raise ValueError(
+            f'Component "{name}" finds no entity in the corpus where it has gold annotation, so '
+            "that there is nothing to calibrate. Expected a dev corpus of the kind of text that "
+            "the pipeline was trained on."
+        )
+
+    def probabilities(temperature: float) -> numpy.ndarray:
+        return numpy.concatenate([one.probabilities(temperature)[kept] for one, kept in parts])
+
+    is_right, of_label = numpy.array(right), numpy.array(labels)
+    former = recognizer.temperature
+    temperature = fit_temperature(probabilities, is_right)
+    old, new = probabilities(former), probabilities(temperature)
+    return Calibration(
+        name,
+        former,
+        temperature,
+        quality_of(old, is_right, bins),
+        quality_of(new, is_right, bins),
+        {
+            label: (
+                quality_of(old[of_label == label], is_right[of_label == label], bins),
+                quality_of(new[of_label == label], is_right[of_label == label], bins),
+            )
+            for label in sorted(set(labels))
+        },
+        reliability(old, is_right, bins),
+        reliability(new, is_right, bins),
+    )
+
+
+def _judge(
+    examples: Sequence[Example], docs: Sequence[Doc], keys: Iterable[tuple[int, EntityKey]]
+) -> tuple[list[int], list[bool]]:
+    """Tell which entities are right, of those that count.
+
+    An entity that other components set, or with a token whose gold annotation is missing, does not.
+
+    Returns the numbers of those that count, and whether each is right.
+    """
+    gold, known, present = [], [], []
+    for example, doc in zip(examples, docs, strict=True):
+        aligned = example.get_aligned_spans_y2x(example.reference.ents)
+        gold.append({(span.start, span.end, span.label_) for span in aligned})
+        known.append([iob != IOB_MISSING for iob in example.get_aligned("ENT_IOB")])
+        present.append({(span.start, span.end, span.label_) for span in doc.ents})
+    counted, right = [], []
+    for number, (i, key) in enumerate(keys):
+        if key not in present[i] and all(known[i][key[0] : key[1]]):
+            counted.append(number)
+            right.append(key in gold[i])
+    return counted, right
+
+
+def set_temperature(nlp: Language, name: str, temperature: float) -> None:
+    """Set the temperature of a component, and in the config that is saved with it."""
+    recognizer: Any = nlp.get_pipe(name)
+    recognizer.temperature = temperature
+    nlp.get_pipe_config(name)["temperature"] = temperature
+
+
+def _as_json(found: Calibration) -> dict[str, Any]:
+    data = asdict(found)
+    for key in ("before", "after"):
+        data[key] = getattr(found, key)._asdict()
+    data["labels"] = {
+        label: {"before": old._asdict(), "after": new._asdict()}
+        for label, (old, new) in found.labels.items()
+    }
+    for key in ("bins_before", "bins_after"):
+        data[key] = [one._asdict() for one in getattr(found, key)]
+    return data
+
+
+def _show(found: Calibration) -> None:
+    """Print a table of all entities, and of those of each label."""
+    qualities: dict[str, tuple[Quality, Quality]] = {"all": (found.before, found.after)}
+    qualities.update(found.labels)
+    rows = [
+        (
+            label,
+            f"{old.entities:,}",
+            f"{100 * old.share:.1f}",
+            f"{100 * old.error:.1f}",
+            f"{100 * new.error:.1f}",
+            f"{old.loss:.3f}",
+            f"{new.loss:.3f}",
+        )
+        for label, (old, new) in qualities.items()
+    ]
+    header = ("", "entities", "right %", "error %", "error % after", "log loss", "log loss after")
+    show_table(f"Calibration of {found.component}", header, rows)
