@@ -119,6 +119,23 @@ def check_length(
         raise refusal(where, name, expected, values, advice)
 
 
+def check_type(where: str, name: str, value: object, expected: type, *, advice: str) -> None:
+    """Raise TypeError if an argument of a function is not of the type that it needs.
+
+    where (str): The function, for the message.
+    name (str): Name of the argument.
+    value (object): What the argument was given.
+    expected (type): The type.
+    advice (str): What to do.
+    """
+    if not isinstance(value, expected):
+        was = type(value).__name__
+        article = "an" if expected.__name__[0] in "AEIOUaeiou" else "a"
+        raise TypeError(
+            f"{where}: {name} must be {article} {expected.__name__}, was: {was}. {advice}"
+        )
+
+
 def refusal(
     where: str, name: str, expected: str, value: object, advice: str = CHANGE_IT
 ) -> ValueError:

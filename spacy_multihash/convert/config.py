@@ -24,6 +24,8 @@ TOK2VEC_V1, TOK2VEC_V2 = "spacy.Tok2Vec.v1", "spacy.Tok2Vec.v2"
 # The Tok2Vec that each encoder is for. That of Tok2Vec.v1 gets the tokens of all docs in one array,
 # and Tok2Vec.v1 pads it.
 TOK2VEC_OF = {ENCODERS[0]: TOK2VEC_V1, ENCODERS[1]: TOK2VEC_V2}
+# spacy-legacy registers the functions of spacy.*.v1 by names of its own, too.
+_LEGACY, _SPACY = "spacy-legacy.", "spacy."
 # Settings whose layer embeds docs, or encodes vectors.
 _VECTOR_KEYS = ("embed", "encode", "tok2vec")
 
@@ -49,6 +51,11 @@ class Section(NamedTuple):
         """Name of the architecture."""
         return self.settings[ARCHITECTURES]
 
+    @property
+    def kind(self) -> str:
+        """Name of the architecture, or spaCy's own name for one of spacy-legacy."""
+        return kind_of(self.name)
+
 
 def list_sections(config: object, path: Keys, parent: Optional[str]) -> Iterator[Section]:
     """List the sections that build layers, each before those inside it."""
@@ -59,6 +66,11 @@ def list_sections(config: object, path: Keys, parent: Optional[str]) -> Iterator
         yield Section(path, config, parent)
     for key, value in config.items():
         yield from list_sections(value, (*path, key), name)
+
+
+def kind_of(name: str) -> str:
+    """Give spaCy's own name for an architecture of spacy-legacy, and any other name as it is."""
+    return name.replace(_LEGACY, _SPACY, 1) if name.startswith(_LEGACY) else name
 
 
 def is_ours(name: str) -> bool:
@@ -74,7 +86,7 @@ def is_unknown(section: Section, listened_to: bool) -> bool:
     """
     return (
         (section.path[-1] in _VECTOR_KEYS or (section.path == ("model",) and listened_to))
-        and section.name not in (*EMBEDS, *ENCODERS, *CNNS, TOK2VEC_V1, TOK2VEC_V2)
+        and section.kind not in (*EMBEDS, *ENCODERS, *CNNS, TOK2VEC_V1, TOK2VEC_V2)
         and not is_ours(section.name)
         and "Listener" not in section.name
     )
@@ -110,7 +122,8 @@ class Rewriter:
         new = {key: self.rewrite(raw[key], plain[key], (*path, key)) for key in raw}
         if section is not None:
             return _new_section(new, section.settings)
-        if new.get(ARCHITECTURES) == TOK2VEC_V1 and (*path, "encode") in self.replaced:
+        outer = kind_of(new.get(ARCHITECTURES, ""))
+        if outer == TOK2VEC_V1 and (*path, "encode") in self.replaced:
             new[ARCHITECTURES] = TOK2VEC_V2
         return new
 
@@ -121,7 +134,7 @@ class Rewriter:
             in_cnn = any(
                 path[: len(section_path)] == section_path
                 for section_path, section in self.replaced.items()
-                if section.name in CNNS
+                if section.kind in CNNS
             )
             if in_cnn or path in self.opened:
                 return True
@@ -134,10 +147,11 @@ def _new_section(raw: dict[str, Any], plain: dict[str, Any]) -> dict[str, Any]:
     raw: spaCy's section, with the variables that stay.
     plain: The same section, with all variables replaced by their values.
     """
-    if plain[ARCHITECTURES] in EMBEDS:
+    kind = kind_of(plain[ARCHITECTURES])
+    if kind in EMBEDS:
         seeds = spacy_seeds(len(plain["attrs"]))
         return {**raw, ARCHITECTURES: MULTI_HASH_EMBED, "num_hashes": 4, "seeds": seeds}
-    if plain[ARCHITECTURES] in ENCODERS:
+    if kind in ENCODERS:
         return {**raw, ARCHITECTURES: MAXOUT_WINDOW_ENCODER}
     # A HashEmbedCNN: the layers that spaCy's build_hash_embed_cnn_tok2vec builds.
     attrs, size = ["NORM"], plain["embed_size"]

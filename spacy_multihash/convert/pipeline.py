@@ -20,6 +20,7 @@ from spacy.ty import ListenedToComponent
 from spacy.util import registry
 from thinc.api import Model
 
+from ..common.checks import check_type
 from ..common.registered import MAXOUT_WINDOW_ENCODER, MULTI_HASH_EMBED, USE_PRODUCT_OPS
 from .callback import make_use_product_ops_v1
 from .config import (
@@ -33,6 +34,7 @@ from .config import (
     Section,
     is_ours,
     is_unknown,
+    kind_of,
     list_sections,
     set_config,
 )
@@ -79,8 +81,11 @@ def accelerate(nlp: Language) -> Acceleration:
 
     nlp (Language): The pipeline.
 
-    Raises ValueError, and changes nothing, if its config refers to a value that is not there.
+    Raises TypeError for anything else, and ValueError if the config refers to a value that is not
+    there. Neither changes anything.
     """
+    advice = "Load the pipeline first: accelerate(spacy.load(...))."
+    check_type("accelerate", "nlp", nlp, Language, advice=advice)
     config = nlp.config.interpolate()
     done = Acceleration()
     plans: list[Plan] = []
@@ -93,7 +98,7 @@ def accelerate(nlp: Language) -> Acceleration:
         listened_to = isinstance(pipe, ListenedToComponent)
         unknown = [s for s in sections if is_unknown(s, listened_to)]
         reasons = {s.path: "there is no layer of ours for it" for s in unknown}
-        spacys = [s for s in sections if s.name in (*EMBEDS, *ENCODERS, *CNNS)]
+        spacys = [s for s in sections if s.kind in (*EMBEDS, *ENCODERS, *CNNS)]
         if spacys:
             plan, refused = _plan(name, pipe, spacys, config["components"][name], made)
             plans.append(plan)
@@ -125,7 +130,7 @@ def _report(component: str, sections: list[Section]) -> list[Replaced]:
     }
     both = f"{MULTI_HASH_EMBED} + {MAXOUT_WINDOW_ENCODER}"
     return [
-        Replaced(component, ".".join(s.path), s.name, after.get(s.name, both)) for s in sections
+        Replaced(component, ".".join(s.path), s.name, after.get(s.kind, both)) for s in sections
     ]
 
 
@@ -181,8 +186,9 @@ def _match(model: Model, sections: list[Section]) -> tuple[dict[Keys, list[Part]
             Part([node for node in nodes if is_built_like(layer, node)], convert)
             for layer, convert in _references(section)
         ]
-        if TOK2VEC_OF.get(section.name, section.parent) != section.parent:
-            reasons[section.path] = f"it is not part of a {TOK2VEC_OF[section.name]}"
+        outer = TOK2VEC_OF.get(section.kind)
+        if outer is not None and outer != kind_of(section.parent or ""):
+            reasons[section.path] = f"it is not part of a {outer}"
         elif all(part.nodes for part in found):
             parts[section.path] = found
         elif section.name.endswith("v1") and _has_vectors(section):
@@ -198,9 +204,9 @@ def _match(model: Model, sections: list[Section]) -> tuple[dict[Keys, list[Part]
 def _references(section: Section) -> list[tuple[Model, Convert]]:
     """Build the layers that a section describes, in the version that ours compute."""
     settings = {key: value for key, value in section.settings.items() if key != ARCHITECTURES}
-    if section.name in EMBEDS:
+    if section.kind in EMBEDS:
         return [(MultiHashEmbed(**settings), embed_from_spacy)]
-    if section.name in ENCODERS:
+    if section.kind in ENCODERS:
         return [(MaxoutWindowEncoder(**settings), encoder_from_spacy)]
     cnn = build_hash_embed_cnn_tok2vec(**settings)
     return [

@@ -1,6 +1,7 @@
 """What `accelerate` reports of each layer."""
 
 from dataclasses import dataclass, field
+from html import escape
 from typing import NamedTuple
 
 
@@ -30,7 +31,7 @@ class Left(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Acceleration:
     """What `accelerate` did: the layers that it replaced, that were ours, and that it left."""
 
@@ -38,9 +39,32 @@ class Acceleration:
     already: list[Already] = field(default_factory=list)
     left: list[Left] = field(default_factory=list)
 
+    def __repr__(self) -> str:
+        """Write what `str` does, since this is what an interpreter shows."""
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        """Write a table for a notebook, with a row for each layer."""
+        rows = self._rows()
+        if not rows:
+            return f"<p>{escape(str(self))}</p>"
+        header = "".join(f"<th>{name}</th>" for name in ("", "section", "layer"))
+        body = "".join(
+            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows
+        )
+        return f"<table><tr>{header}</tr>{body}</table>"
+
     def __str__(self) -> str:
         """Write a line for each layer."""
-        lines = [f"replaced {e.component}.{e.path}: {e.before} by {e.after}" for e in self.replaced]
-        lines += [f"already {e.component}.{e.path}: {e.name}" for e in self.already]
-        lines += [f"left {e.component}.{e.path}: {e.name}: {e.reason}" for e in self.left]
+        lines = [f"{what} {section}: {layer}" for what, section, layer in self._rows()]
         return "\n".join(lines) or "The pipeline has no layer that embeds or encodes tokens."
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        """List what happened to each layer, the path of its section, and its names."""
+        replaced = [
+            ("replaced", f"{e.component}.{e.path}", f"{e.before} by {e.after}")
+            for e in self.replaced
+        ]
+        already = [("already", f"{e.component}.{e.path}", e.name) for e in self.already]
+        left = [("left", f"{e.component}.{e.path}", f"{e.name}: {e.reason}") for e in self.left]
+        return [*replaced, *already, *left]

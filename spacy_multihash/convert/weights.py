@@ -7,6 +7,7 @@ from spacy.tokens import Doc
 from thinc.api import Model
 from thinc.types import Floats2d
 
+from ..common.checks import check_type
 from ..common.nodes import (
     EXPAND_WINDOW,
     EXTRACT_FEATURES,
@@ -27,6 +28,8 @@ from ..encode.maxout_window_encoder import NAME as MAXOUT_WINDOW_ENCODER
 EmbedModel = Model[list[Doc], list[Floats2d]]
 EncoderModel = Model[list[Floats2d], list[Floats2d]]
 
+_EMBED = 'For a Tok2Vec component, give its embed layer: model.get_ref("embed").'
+_ENCODE = 'For a Tok2Vec component, give its encoder: model.get_ref("encode").'
 # Parameters of spaCy's two nodes, and their names in our one node, MaxoutNorm.
 _MAXOUT_PARAMS = {"W": "W", "b": "b"}
 _LAYER_NORM_PARAMS = {"G": "G", "b": "beta"}
@@ -40,8 +43,10 @@ def embed_from_spacy(embed: EmbedModel) -> EmbedModel:
     embed (Model[list[Doc], list[Floats2d]]): The layer, initialized or not: for a Tok2Vec
         component, model.get_ref("embed").
 
+    Raises TypeError for anything but a Model.
     Raises ValueError if it is not a spacy.MultiHashEmbed.v2.
     """
+    check_type("embed_from_spacy", "embed", embed, Model, advice=_EMBED)
     hashes = find_nodes(embed, HASH_EMBED)
     extractors = find_nodes(embed, EXTRACT_FEATURES)
     if not hashes or len(extractors) != 1:
@@ -66,8 +71,10 @@ def embed_to_spacy(embed: EmbedModel) -> EmbedModel:
 
     embed (Model[list[Doc], list[Floats2d]]): The layer, with num_hashes = 4 and spaCy's seeds.
 
+    Raises TypeError for anything but a Model.
     Raises ValueError if it has settings that spaCy's layer cannot have.
     """
+    check_type("embed_to_spacy", "embed", embed, Model, advice=_EMBED)
     hashes = find_nodes(embed, HASH_ROWS)
     seeds = [node.attrs["seed"].value for node in hashes]
     num_hashes = [node.attrs["num_hashes"].value for node in hashes]
@@ -97,8 +104,10 @@ def encoder_from_spacy(encoder: EncoderModel) -> EncoderModel:
     encoder (Model[list[Floats2d], list[Floats2d]]): The layer, initialized or not: for a Tok2Vec
         component, model.get_ref("encode").
 
+    Raises TypeError for anything but a Model.
     Raises ValueError if it is not a spacy.MaxoutWindowEncoder.v2.
     """
+    check_type("encoder_from_spacy", "encoder", encoder, Model, advice=_ENCODE)
     maxouts, windows = find_nodes(encoder, MAXOUT), find_nodes(encoder, EXPAND_WINDOW)
     norms, depth = find_nodes(encoder, LAYER_NORM), len(maxouts)
     pad = encoder.attrs.get("pad")
@@ -124,8 +133,10 @@ def encoder_to_spacy(encoder: EncoderModel) -> EncoderModel:
 
     encoder (Model[list[Floats2d], list[Floats2d]]): The layer.
 
+    Raises TypeError for anything but a Model.
     Raises ValueError if it is not our MaxoutWindowEncoder.
     """
+    check_type("encoder_to_spacy", "encoder", encoder, Model, advice=_ENCODE)
     if encoder.name != MAXOUT_WINDOW_ENCODER:
         raise ValueError(
             f"Expected the model of a MaxoutWindowEncoder.v1, was given '{encoder.name}'. For a "

@@ -13,6 +13,7 @@ from spacy.training.corpus import walk_corpus
 from spacy.vocab import Vocab
 from thinc.types import Ints2d
 
+from ..common.checks import check_type
 from ..common.files import staging, write_bytes
 from ..common.messages import keep_collector
 
@@ -27,6 +28,7 @@ def read_docs(path: Union[str, Path], vocab: Vocab) -> Iterator[Doc]:
     cannot be read, or if there are no docs. A later file that cannot be read raises ValueError when
     it is reached.
     """
+    check_type("read_docs", "vocab", vocab, Vocab, advice="Give that of a pipeline, nlp.vocab.")
     path = Path(path)
     files = walk_corpus(path, ".spacy") if path.exists() else []
     if not files:

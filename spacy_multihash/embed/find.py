@@ -8,6 +8,7 @@ from spacy.language import Language
 from thinc.api import Model, to_numpy
 from thinc.types import Ints1d
 
+from ..common.checks import check_type
 from ..common.nodes import EXTRACT_FEATURES, HASH_EMBED, find_nodes, has_layers
 from ..common.registered import INIT_TABLES
 from ..common.types import AttrLayer, NgramLayer, RowLayer
@@ -28,6 +29,8 @@ Part = Literal["vectors", "components", "importance"]
 # Node names of a text classifier, and of an ensemble, whose layers are classifiers.
 TEXTCAT_HASH_EMBED = "textcat_hash_embed"
 ENSEMBLE = "textcat_ensemble"
+
+_LOAD = "Load the pipeline first: spacy.load(...)."
 
 # Hash functions of spaCy's embedding.
 _SPACY_HASHES = 4
@@ -88,6 +91,7 @@ def find_tables(nlp: Language) -> list[EmbeddingTable]:
 
     Raises ValueError if there are none, or if an embedding by lookup has not got its tables yet.
     """
+    check_type("find_tables", "nlp", nlp, Language, advice=_LOAD)
     tables = [table for place in _places(nlp) for table in _tables_in(place)]
     if not tables:
         raise ValueError(
@@ -112,6 +116,7 @@ def find_weighted(nlp: Language) -> list[WeightedEmbedding]:
 
     nlp (Language): The pipeline. Its disabled components are searched too.
     """
+    check_type("find_weighted", "nlp", nlp, Language, advice=_LOAD)
     return [embedding for place in _places(nlp) for embedding in _weighted_in(place)]
 
 

@@ -4,6 +4,7 @@ from spacy.language import Language
 from spacy.util import logger
 from thinc.api import Model
 
+from ..common.checks import check_type
 from ..embed.find import lookup_chains, lookup_names, ngram_layers
 from ..embed.symbols import Symbols
 from .tables import Tables
@@ -50,9 +51,13 @@ def set_tables(model: Model, tables: Tables) -> None:
     model (Model): The embedding, or a model that contains it.
     tables (Tables): The tables of all that is embedded. Others are ignored.
 
-    Raises ValueError, and changes nothing, if the model has no MultiEmbed or other lookup, or if a
-    table is missing, has no symbols, or has a symbol twice.
+    Raises TypeError for other types, and ValueError if the model has no MultiEmbed or other lookup,
+    or if a table is missing, has no symbols, or has a symbol twice. Neither changes anything.
     """
+    advice = "Give a component's model, nlp.get_pipe(NAME).model."
+    check_type("set_tables", "model", model, Model, advice=advice)
+    advice = "Make them with make_tables, or read_tables from a file."
+    check_type("set_tables", "tables", tables, Tables, advice=advice)
     check_tables(model, tables)
     symbols_of = {
         name: Symbols.from_ordered(tables.tables[name].keys) for name in lookup_names(model)

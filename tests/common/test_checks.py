@@ -1,10 +1,14 @@
 """What passes for a setting, and how another is refused."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy
 import pytest
+import spacy
+from thinc.api import noop
 
+from spacy_multihash import Tables, find_tables, find_weighted, set_tables
 from spacy_multihash.common.checks import (
     are_whole,
     check_choice,
@@ -14,9 +18,11 @@ from spacy_multihash.common.checks import (
     check_number,
     check_share,
     check_string,
+    check_type,
     check_whole,
     is_whole,
 )
+from spacy_multihash.corpus.read import read_docs
 
 NO_NUMBERS = ["2", True, False, None, [2], "", numpy.bool_(True)]
 
@@ -143,3 +149,33 @@ def test_lists_of_other_lengths_are_refused(values: Any) -> None:
         "Layer: rows must be a list of length 2, an entry for each of NORM, SHAPE, "
         f"was: {values!r}. Change it in the config."
     )
+
+
+@pytest.mark.parametrize("value", [3, True])
+def test_values_of_a_type_pass(value: Any) -> None:
+    check_type("function", "number", value, int, advice="Give one.")
+
+
+@pytest.mark.parametrize(("expected", "noun"), [(int, "an int"), (list, "a list")])
+def test_values_of_other_types_are_refused(expected: type, noun: str) -> None:
+    message = f"^function: number must be {noun}, was: str. Give one.$"
+    with pytest.raises(TypeError, match=message):
+        check_type("function", "number", "3", expected, advice="Give one.")
+
+
+NLP: Any = spacy.blank("en")
+NO_TABLES: Any = {}
+NAME: Any = "model"
+WRONG: list[tuple[Callable[[], Any], str]] = [
+    (lambda: set_tables(NLP, Tables({})), "model must be a Model, was: English. .*get_pipe"),
+    (lambda: set_tables(noop(), NO_TABLES), "tables must be a Tables, was: dict. .*read_tables"),
+    (lambda: find_tables(NAME), "nlp must be a Language, was: str. .*spacy.load"),
+    (lambda: find_weighted(NAME), "nlp must be a Language, was: str. .*spacy.load"),
+    (lambda: read_docs("x.spacy", NLP), "vocab must be a Vocab, was: English. .*nlp.vocab"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), WRONG)
+def test_functions_refuse_other_types(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        call()

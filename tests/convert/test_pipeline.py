@@ -16,7 +16,7 @@ from thinc.api import SGD, Adam, Model, NumpyOps, Ops, chain, fix_random_seed, n
 from spacy_multihash.compute.matmul import ProductOps
 from spacy_multihash.convert.nodes import swap_nodes
 from spacy_multihash.convert.pipeline import accelerate
-from spacy_multihash.convert.report import Acceleration
+from spacy_multihash.convert.report import Acceleration, Left
 from tests.helpers.spacy_pipelines import (
     CNN,
     EMBED,
@@ -812,3 +812,89 @@ def test_disabled_component_of_a_real_pipeline_predicts_the_same(
     accelerate(ours)
     with ours.select_pipes(enable=["senter"]), theirs.select_pipes(enable=["senter"]):
         assert predictions(ours, texts) == predictions(theirs, texts)
+
+
+# Names of spacy-legacy, which are those of spacy.*.v1
+
+
+def legacy(section: dict[str, Any]) -> dict[str, Any]:
+    """The same section, with the names that spacy-legacy registers."""
+    return {
+        key: legacy(value)
+        if isinstance(value, dict)
+        else value.replace("spacy.", "spacy-legacy.")
+        if key == "@architectures"
+        else value
+        for key, value in v1(section).items()
+    }
+
+
+def test_layers_by_the_names_of_spacy_legacy_are_replaced(tmp_path: Path) -> None:
+    nlp = build({"tagger": tagger(legacy(TOK2VEC)), "ner": ner(legacy(CNN))})
+    done = assert_accelerates(nlp, tmp_path)
+    assert [entry.before for entry in done.replaced] == [
+        "spacy-legacy.MultiHashEmbed.v1",
+        "spacy-legacy.MaxoutWindowEncoder.v1",
+        "spacy-legacy.HashEmbedCNN.v1",
+    ]
+    assert [entry.after for entry in done.replaced] == [
+        OUR_EMBED,
+        OUR_ENCODER,
+        f"{OUR_EMBED} + {OUR_ENCODER}",
+    ]
+    assert done.left == []
+    tok2vec = nlp.config["components"]["tagger"]["model"]["tok2vec"]
+    assert tok2vec["@architectures"] == "spacy.Tok2Vec.v2"
+
+
+@pytest.mark.parametrize("outer", ["spacy.", "spacy-legacy."])
+def test_encoder_of_either_name_is_replaced_in_a_tok2vec_of_either(
+    outer: str, tmp_path: Path
+) -> None:
+    other = legacy if outer == "spacy." else v1
+    tok2vec = {**other(TOK2VEC), "@architectures": f"{outer}Tok2Vec.v1"}
+    nlp = build({"tagger": tagger(tok2vec)})
+    done = assert_accelerates(nlp, tmp_path)
+    assert (len(done.replaced), done.left) == (2, [])
+
+
+def test_legacy_layers_with_vectors_are_left_for_the_true_reason() -> None:
+    nlp = with_vectors({"ner": ner(legacy({**CNN, "pretrained_vectors": True}))})
+    reason = only_reason(accelerate(nlp), "spacy-legacy.HashEmbedCNN.v1")
+    assert reason == "tokens without a vector get that of another token in v1"
+
+
+# What is given, and what is shown
+
+
+@pytest.mark.parametrize("given", ["en_core_web_md", None, Path("model")])
+def test_what_is_no_pipeline_is_refused(given: Any) -> None:
+    message = rf"accelerate: nlp must be a Language, was: {type(given).__name__}. .*spacy.load"
+    with pytest.raises(TypeError, match=message):
+        accelerate(given)
+
+
+def test_component_is_no_pipeline(nlp: Language) -> None:
+    with pytest.raises(TypeError, match="nlp must be a Language, was: Tok2Vec"):
+        accelerate(nlp.get_pipe("tok2vec"))
+
+
+def test_result_is_readable_where_it_is_shown(nlp: Language) -> None:
+    done = accelerate(nlp)
+    assert repr(done) == str(done)
+    html = done._repr_html_()
+    assert html.count("<tr>") == 4
+    assert "<td>replaced</td><td>tok2vec.model.embed</td>" in html
+    assert OUR_EMBED in html
+
+
+def test_result_is_escaped_for_a_notebook() -> None:
+    done = Acceleration(left=[Left("a", "<b>", "c", "1 < 2")])
+    assert "a.&lt;b&gt;" in done._repr_html_()
+    assert "1 &lt; 2" in done._repr_html_()
+
+
+def test_result_of_nothing_is_readable_too() -> None:
+    text = "The pipeline has no layer that embeds or encodes tokens."
+    assert repr(Acceleration()) == text
+    assert text in Acceleration()._repr_html_()

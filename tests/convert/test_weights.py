@@ -127,3 +127,12 @@ def test_real_weights_give_the_same_predictions(component: str, english: Languag
     ours = embed_from_spacy(theirs)
     assert_equal_predictions(ours, theirs, docs)
     assert_same_layer(embed_to_spacy(ours), theirs, docs)
+
+
+@pytest.mark.parametrize(
+    "convert", [embed_from_spacy, embed_to_spacy, encoder_from_spacy, encoder_to_spacy]
+)
+def test_what_is_no_model_is_refused(convert: Any) -> None:
+    name = convert.__name__
+    with pytest.raises(TypeError, match=f"{name}: .* must be a Model, was: str. .*get_ref"):
+        convert("tok2vec")
