@@ -29,7 +29,7 @@ from ..docs import (
 from ..gold import gold_labels, gold_tags, wrong_entities
 from .confidences import WithConfidences
 from .decode import decode
-from .finite import check_finite
+from .finite import cause_of_not_finite, check_finite
 from .losses import expectation_linear_penalty, tagging_loss
 from .settings import Settings
 from .token_tagger import NAME as MODEL_NAME
@@ -216,6 +216,8 @@ class EntityTagger(WithConfidences):
         drop (float): The dropout rate.
         sgd (Optional[Optimizer]): The optimizer.
         losses (Optional[dict[str, float]]): Losses by component, to which this one's is added.
+
+        Raises ValueError if the loss is NaN or infinite, and names the weights that are.
         """
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
@@ -249,7 +251,7 @@ class EntityTagger(WithConfidences):
         """Return the loss of scores (P, N, nO) without the penalty, and its gradient.
 
         Raises ValueError for labels that the component does not have, and for scores that are not
-        numbers.
+        finite; it names the weights that are not.
         """
         examples = list(examples)
         loss, d_scores, _ = self._loss(examples, scores, gold_tags(examples, self.labels))
@@ -265,7 +267,8 @@ class EntityTagger(WithConfidences):
             scores, lengths, self._transitions(), gold, wrong
         )
         if not numpy.isfinite(loss):
-            raise ValueError(Errors.E910.format(name=self.name))
+            cause = cause_of_not_finite(self.model)
+            raise ValueError(f"{Errors.E910.format(name=self.name)} {cause}")
         return loss, d_scores, d_transitions
 
     def _require_weights(self) -> None:

@@ -26,17 +26,23 @@ def check_finite(
     usable = transitions is None or bool((transitions < xp.inf).all())
     if usable and bool(xp.isfinite(scores).all()):
         return
-    names = _not_finite(model)
-    cause = (
-        f"Parameters that are not finite: {_join(names)}. Load weights that are, or train again "
-        "with a lower learn_rate or grad_clip."
-        if names
-        else "All its own parameters are finite. Look for large ones, and if its model listens to "
-        "another component, at the parameters of that one."
-    )
     raise ValueError(
         f'Component "{component}": the scores of tags are not finite (NaN or infinite), so that no '
-        f"entity can be found. {cause}"
+        f"entity can be found. {cause_of_not_finite(model)}"
+    )
+
+
+def cause_of_not_finite(model: Model) -> str:
+    """Write which parameters are NaN or infinite, and what to do."""
+    names = _not_finite(model)
+    if names:
+        return (
+            f"Parameters that are not finite: {_join(names)}. Load weights that are, or train "
+            "again with a lower learn_rate or grad_clip."
+        )
+    return (
+        "All its own parameters are finite. Look for large ones, and if its model listens to "
+        "another component, at the parameters of that one."
     )
 
 

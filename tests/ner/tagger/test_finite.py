@@ -6,7 +6,7 @@ import numpy
 import pytest
 from spacy.language import Language
 
-from tests.helpers.tagger_ner import CRF, DECODERS, TEXTS, pipe_of, randomized, tagger
+from tests.helpers.tagger_ner import CRF, DECODERS, TEXTS, examples_of, pipe_of, randomized, tagger
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* encountered in .*:RuntimeWarning")
 
@@ -41,6 +41,20 @@ def test_transitions_that_are_not_finite_are_named(value: float) -> None:
     spoil(nlp, "token_tagger", "transitions", value)
     with pytest.raises(ValueError, match="transitions of layer 'token_tagger'"):
         list(nlp.pipe(TEXTS))
+
+
+@pytest.mark.parametrize("value", [numpy.nan, numpy.inf])
+@pytest.mark.parametrize(("layer", "param"), [("maxout_norm", "G"), ("linear", "b")])
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_weights_that_are_not_finite_are_named_in_training(
+    decoder: str, value: float, layer: str, param: str
+) -> None:
+    model, name = DECODERS[decoder]
+    nlp = randomized(model, decoder=name)
+    spoil(nlp, layer, param, value)
+    expected = rf"E910.*'tagger_ner'.* not finite: {param} of layer '{layer}'.* lower learn_rate"
+    with pytest.raises(ValueError, match=expected):
+        nlp.update(examples_of(nlp))
 
 
 def test_transitions_may_be_forbidden() -> None:
