@@ -37,6 +37,11 @@ class Messages:
         """Say something about the results."""
         _say(text)
 
+    def command(self, intro: str, command: str) -> None:
+        """Print a command to copy, on a line of its own that is not broken."""
+        _say(intro)
+        echo(f"    {command}")
+
     def heading(self, title: str) -> None:
         """Print the title of a table, after an empty line."""
         line = f" {title} ".center(WIDTH, "=")

@@ -230,10 +230,8 @@ def _check_output(output: Path, names: Optional[Sequence[str]], *, force: bool) 
         raise ValueError(f"Expected a folder as OUTPUT with --split, was: {output}.")
     there = [name for name in SPLITS if (output / f"{name}{SUFFIX}").exists()]
     if there and not force:
-        raise ValueError(
-            f"{output} has {' and '.join(there)}{SUFFIX}. Give another OUTPUT, or --force to "
-            "replace them."
-        )
+        files = ", ".join(f"{name}{SUFFIX}" for name in there)
+        raise ValueError(f"{output} has {files}. Give another OUTPUT, or --force to replace them.")
     left = sorted(set(there) - set(names))
     if left:
         # Documents of an old test set may be in the new training set.

@@ -68,9 +68,10 @@ def init_config_cli(
     except (ImportError, OSError, ValueError) as error:
         msg.fail("Cannot make the config", str(error), exits=1)
     msg.good(f"Wrote {output}")
-    msg.text(
-        f"Train with: python -m spacy train {output} --output training --paths.train train.spacy "
-        "--paths.dev dev.spacy"
+    msg.command(
+        "Train with:",
+        f"python -m spacy train {quote(str(output))} --output training --paths.train train.spacy "
+        "--paths.dev dev.spacy",
     )
 
 

@@ -200,6 +200,11 @@ def read_tagged(
     records = list(read_conll(path, layout, documents=documents))
     if not records:
         raise ValueError(f"{path}: expected tagged tokens, found none. Give another file.")
+    if layout.token_column == 0 and all(w.isdigit() for record in records for w in record.words):
+        raise ValueError(
+            f"{path}:{records[0].lines[0]}: expected tokens in the first column, found numbers "
+            f"alone, {records[0].words[0]!r} and others. Name the column of tokens."
+        )
     scheme, odd = find_scheme(records, path)
     source = TaggedTokens(path, strict, records=records, scheme=scheme)
     for line, tag in odd:
@@ -235,7 +240,8 @@ def read_texts(
     if not source.has_spans and not source.labels:
         raise ValueError(
             f"{path}: expected entities or labels of texts, found none in {len(items):,} texts. "
-            'Entities are "spans", "label" or "labels"; labels of texts are "cats" or "label".'
+            'Entities are "spans", "label", "labels" or "entities"; labels of texts are "cats", '
+            '"label" or "accept".'
         )
     for text in items:
         if not source.has_spans and not text.is_annotated:

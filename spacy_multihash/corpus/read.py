@@ -1,5 +1,6 @@
 """Corpora in .spacy files: read, and written whole or not at all."""
 
+import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
@@ -30,11 +31,13 @@ def read_docs(path: Union[str, Path], vocab: Vocab) -> Iterator[Doc]:
     """
     check_type("read_docs", "vocab", vocab, Vocab, advice="Give that of a pipeline, nlp.vocab.")
     path = Path(path)
-    files = walk_corpus(path, ".spacy") if path.exists() else []
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"\[W090\]")  # the error below says more
+        files = walk_corpus(path, ".spacy") if path.exists() else []
     if not files:
         raise FileNotFoundError(
             f"There is no corpus at {path}: expected a .spacy file, or a folder of them. Check the "
-            "path, or make one with: python -m spacy convert"
+            "path, or make one with: python -m spacy multihash convert"
         )
     bins = (_open_doc_bin(Path(file_)) for file_ in files)
     first = next((doc_bin for doc_bin in bins if len(doc_bin)), None)

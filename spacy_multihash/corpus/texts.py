@@ -10,6 +10,8 @@ from .lines import read_csv_rows, read_json_lines, read_lines
 ACCEPT = "accept"
 DELIMITERS = (",", "\t", ";")
 _KEYS = ("spans", "labels", "label", "cats")
+# Read where they are lists: what is accepted of a choice, and entities if nothing else has them.
+_ACCEPTED, _ENTITIES = "accept", "entities"
 _EXAMPLES = (
     '"spans": [{"start": 0, "end": 4, "label": "X"}], "label": [[0, 4, "X"]], "label": "X" or '
     '"cats": {"X": 1}'
@@ -65,8 +67,9 @@ def read_jsonl(path: Path) -> Iterator[AnnotatedText]:
     """Yield the texts of a file with a JSON object a line.
 
     Entities are "spans", a list of objects as Prodigy writes it, or "label" or "labels", a list of
-    lists as doccano does. Labels of the whole text are "cats", an object, or "label" or "labels", a
-    string or a list of strings.
+    lists as doccano does, or "entities", a list of either, as doccano writes it with relations.
+    Labels of the whole text are "cats", an object, or "label" or "labels", a string or a list of
+    strings, or the list "accept" of Prodigy's choices.
 
     path (Path): The file.
 
@@ -82,8 +85,9 @@ def read_jsonl(path: Path) -> Iterator[AnnotatedText]:
             )
         spans: list[tuple[int, int, str]] = []
         cats: dict[str, float] = {}
-        for key in _KEYS:
-            value = record.get(key)
+        keys = _keys_of(record)
+        for key in keys:
+            value = record[key]
             if isinstance(value, dict) and key == "cats":
                 cats.update({label: _share(share, where) for label, share in value.items()})
             elif isinstance(value, list) and key != "cats":
@@ -92,16 +96,27 @@ def read_jsonl(path: Path) -> Iterator[AnnotatedText]:
                         spans.append(_span(item, where))
                     else:
                         cats[_label(item, where, key)] = 1.0
-            elif value is not None:
+            else:
                 cats[_label(value, where, key)] = 1.0
-        is_annotated = any(record.get(key) is not None for key in _KEYS)
         answer = str(record.get("answer", ACCEPT))
-        yield AnnotatedText(number, text, spans, cats, is_annotated, answer)
+        yield AnnotatedText(number, text, spans, cats, bool(keys), answer)
+
+
+def _keys_of(record: Mapping[str, Any]) -> list[str]:
+    """List the keys of an object that say what its text has."""
+    keys = [key for key in _KEYS if record.get(key) is not None]
+    if isinstance(record.get(_ACCEPTED), list):
+        keys.append(_ACCEPTED)
+    if not keys and isinstance(record.get(_ENTITIES), list):
+        keys.append(_ENTITIES)
+    return keys
 
 
 def _label(value: Any, where: str, key: str) -> str:  # noqa: ANN401 (any JSON)
     is_number = isinstance(value, int) and not isinstance(value, bool)
-    if key in ("label", "labels") and (is_number or (isinstance(value, str) and value.strip())):
+    if key in ("label", "labels", _ACCEPTED) and (
+        is_number or (isinstance(value, str) and value.strip())
+    ):
         return str(value)
     raise ValueError(
         f'{where}: expected as "{key}" something like {_EXAMPLES}; found {value!r}. '
@@ -119,7 +134,10 @@ def _share(value: Any, where: str) -> float:  # noqa: ANN401 (any JSON)
 
 
 def _span(item: Any, where: str) -> tuple[int, int, str]:  # noqa: ANN401 (any JSON)
-    fields = [item.get(k) for k in ("start", "end", "label")] if isinstance(item, dict) else item
+    fields = item
+    if isinstance(item, dict):
+        start, end = (item.get(key, item.get(f"{key}_offset")) for key in ("start", "end"))
+        fields = [start, end, item.get("label")]
     if len(fields) == 3:
         start, end, label = fields
         if isinstance(start, int) and isinstance(end, int) and isinstance(label, str) and label:

@@ -123,7 +123,7 @@ def test_a_folder_of_another_split_is_not_mixed_with_a_new_one(tmp_path: Path) -
     path, folder = write(tmp_path, CSV, "my.csv"), tmp_path / "out"
     assert invoke(path, folder, "--split", "0.5,0.25,0.25").exit_code == 0
     result = invoke(path, folder, "--split", "0.5,0.5")
-    assert "out has train and dev and test.spacy. Give another OUTPUT" in said(result)
+    assert "out has train.spacy, dev.spacy, test.spacy. Give another OUTPUT" in said(result)
     result = invoke(path, folder, "--split", "0.5,0.5", "--force")
     assert result.exit_code == 1 and "test.spacy is of another split" in said(result)
     assert len(read(folder / "train.spacy")) == 10

@@ -74,7 +74,8 @@ def test_config_is_complete(tmp_path: Path, pipeline: str, vectors: str | None) 
     options = [] if vectors is None else ["--vectors", vectors]
     result = invoke(pipeline, path, "--lang", "nl", *options)
     assert result.exit_code == 0, result.output
-    assert "Train with: python -m spacy train" in said(result)
+    command = f"python -m spacy train {path} --output training --paths.train train.spacy "
+    assert f"Train with:\n    {command}--paths.dev dev.spacy\n" in result.output
     config = load_config(path)
     nlp = load_model_from_config(config, auto_fill=False, validate=True)
     assert nlp.lang == "nl"

@@ -163,6 +163,14 @@ def test_what_is_wrong_is_named_with_file_and_line(
         read_tagged(write(tmp_path, content), LAYOUT)
 
 
+def test_an_index_of_tokens_is_not_taken_for_tokens(tmp_path: Path) -> None:
+    path = write(tmp_path, "# a comment\n1\tAnna\tB-PER\n2\tmet\tO\n\n1\tRome\tB-LOC\n")
+    with pytest.raises(ValueError, match=r":2: expected tokens .*numbers alone, '1' and others"):
+        read_tagged(path, Layout())
+    (doc, _) = docs_of(read_tagged(path, Layout(token_column=1)))
+    assert [token.text for token in doc] == ["Anna", "met"]
+
+
 def test_a_column_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r":1: expected a tag in column 4, but there are only 2"):
         read_tagged(write(tmp_path, CONLL), Layout(tag_column=3))
@@ -177,6 +185,14 @@ PRODIGY = {"text": "Anna Paz met Bob.", "spans": [{"start": 0, "end": 8, "label"
         PRODIGY,
         {"text": "Anna Paz met Bob.", "label": [[0, 8, "PER"]]},
         {"text": "Anna Paz met Bob.", "labels": [[0, 8, "PER"]]},
+        {"text": "Anna Paz met Bob.", "entities": [[0, 8, "PER"]]},
+        {
+            "text": "Anna Paz met Bob.",
+            "entities": [{"id": 7, "label": "PER", "start_offset": 0, "end_offset": 8}],
+            "relations": [],
+        },
+        {**PRODIGY, "entities": [[13, 16, "PER"]]},  # of another tool
+        {**PRODIGY, "entities": {"PER": "Bob"}},
     ],
 )
 def test_offsets_become_entities(tmp_path: Path, record: Any) -> None:
@@ -241,6 +257,8 @@ def test_labels_of_texts_are_in_every_doc(tmp_path: Path) -> None:
         {"text": "d", "labels": []},
         {"text": "e", "label": 7},
         {"text": "  ", "label": "A"},
+        {"text": "f", "options": [{"id": "A"}, {"id": "B"}], "accept": ["B"], "answer": "accept"},
+        {"text": "g", "options": [{"id": "A"}, {"id": "B"}], "accept": []},
     )
     zeros = dict.fromkeys("7ABC", 0.0)
     assert [doc.cats for doc in docs_of(source)] == [
@@ -249,6 +267,8 @@ def test_labels_of_texts_are_in_every_doc(tmp_path: Path) -> None:
         {**zeros, "A": 1.0, "B": 1.0},
         zeros,
         {**zeros, "7": 1.0},
+        {**zeros, "B": 1.0},
+        zeros,
     ]
     assert source.problems == [(6, NO_WORDS, "'  '")]
 

@@ -28,6 +28,15 @@ def test_corpus_that_is_missing_is_refused_at_the_call(read: Read, tmp_path: Pat
 
 
 @every_reader
+def test_file_of_another_format_is_to_be_converted(read: Read, tmp_path: Path) -> None:
+    path = tmp_path / "my.conll"
+    path.write_text("Anna B-PER\n")
+    for where in (path, tmp_path):
+        with pytest.raises(FileNotFoundError, match="expected a .spacy file.* multihash convert"):
+            read(where)
+
+
+@every_reader
 def test_corpus_without_docs_is_refused_at_the_call(read: Read, tmp_path: Path) -> None:
     for name in ("one", "other"):
         write_corpus(tmp_path / f"{name}.spacy", [])

@@ -145,7 +145,11 @@ class EntityTagger(WithConfidences):
             labels = gold_labels(get_examples())
         for label in labels:
             self.add_label(label)
-        self._require_labels()
+        if not self.labels:
+            raise ValueError(
+                f"{Errors.E143.format(name=self.name)} No example has an entity. Check that the "
+                "training corpus has gold entities (doc.ents)."
+            )
         self.see_labels(self.labels)
         if nlp is not None:
             warn_of_unheard(nlp.pipeline, self.name)

@@ -235,7 +235,7 @@ def test_label_that_is_no_string_is_refused() -> None:
 
 
 def test_initialization_without_labels_is_refused() -> None:
-    with pytest.raises(ValueError, match="E143.*'tagger_ner'"):
+    with pytest.raises(ValueError, match="E143.*'tagger_ner'.* No example has an entity"):
         blank().initialize()
 
 
