@@ -200,7 +200,7 @@ def read_tagged(
     records = list(read_conll(path, layout, documents=documents))
     if not records:
         raise ValueError(f"{path}: expected tagged tokens, found none. Give another file.")
-    if layout.token_column == 0 and all(w.isdigit() for record in records for w in record.words):
+    if _reads_index(path, layout, records):
         raise ValueError(
             f"{path}:{records[0].lines[0]}: expected tokens in the first column, found numbers "
             f"alone, {records[0].words[0]!r} and others. Name the column of tokens."
@@ -210,6 +210,15 @@ def read_tagged(
     for line, tag in odd:
         source.note(line, ODD_TAG, repr(tag))
     return source
+
+
+def _reads_index(path: Path, layout: Layout, records: Sequence[Record]) -> bool:
+    """Tell whether the first column numbers the tokens, which another column has."""
+    words = (word for record in records for word in record.words)
+    if layout.token_column != 0 or not all(map(str.isdigit, words)):
+        return False
+    line = next(line for number, line in read_lines(path) if number == records[0].lines[0])
+    return len(layout.split(line)) > 2
 
 
 def read_texts(
