@@ -51,4 +51,5 @@ def show_run_cli(
     )
     msg.good(f"The trained pipeline is in {model}, its scores are in {scores}")
     predicted = f'spacy.load("{model}")("...").{kind_of(results).attribute}'
-    msg.text(f"Use it: python -c 'import spacy; print({predicted})'")
+    # A line of its own, since msg.text would break it.
+    typer.echo(f"Use it: python -c 'import spacy; print({predicted})'")

@@ -13,11 +13,20 @@ from spacy.vocab import Vocab
 from ..corpus.conll import DOCSTART
 from ..corpus.entities import VERBATIM, Matching
 from ..corpus.read import read_docs
-from ..corpus.statistics import DEFAULT_ATTRS, CorpusStats, describe_corpus, word_attrs
+from ..corpus.statistics import DEFAULT_ATTRS, CorpusStats, SplitStats, describe_corpus, word_attrs
 from ..corpus.suspicions import Suspicions
 from ._messages import msg
 from ._show import show_table
 from ._util import check_file_output, print_json, save_json
+
+# Rows that say nothing of texts with labels.
+_OF_ENTITIES = (
+    "labels",
+    "entities",
+    "entities per document",
+    "mean entity length",
+    "longest entity",
+)
 
 
 def corpus_stats_cli(
@@ -83,7 +92,8 @@ def corpus_stats_cli(
         _show_splits(stats, vectors)
         _show_cats(stats)
         _show_attrs(stats)
-        _show_seen(stats)
+        if not _are_texts(stats):
+            _show_seen(stats)
         _warn(stats)
     if output is not None:
         save_json(output, asdict(stats), quiet=as_json)
@@ -161,6 +171,8 @@ def _show_splits(stats: CorpusStats, vectors: Optional[str]) -> None:
         ("longest entity", *(_count(s.max_ent_len) for s in splits)),
         ("vocabulary", *(_count(s.vocab) for s in splits)),
     ]
+    if _are_texts(stats):
+        rows = [row for row in rows if row[0] not in _OF_ENTITIES]
     unknown = [s.unknown for s in splits if s.unknown]
     if unknown:
         rows += [
@@ -202,11 +214,20 @@ def _show_seen(stats: CorpusStats) -> None:
     msg.text(f"Seen: an entity of the training corpus has the same text, {case}, {label}.")
 
 
+def _are_texts(stats: CorpusStats) -> bool:
+    """Tell whether all splits are of texts with labels, which nobody annotated with entities."""
+    return all(map(_is_of_texts, stats.splits.values()))
+
+
+def _is_of_texts(split: SplitStats) -> bool:
+    return bool(split.cats) and split.missing == split.tokens
+
+
 def _warn(stats: CorpusStats) -> None:
     """Say what may be wrong with the corpus."""
     for name, split in stats.splits.items():
-        if split.cats and split.missing == split.tokens:
-            continue  # texts with labels, which nobody annotated with entities
+        if _is_of_texts(split):
+            continue
         if not split.entities:
             msg.warn(f"No entities in {name}")
         if split.missing:

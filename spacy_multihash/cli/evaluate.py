@@ -158,6 +158,11 @@ def _show(evaluation: Evaluation) -> None:
     bands = {f"in training: {name}": s for name, s in evaluation.by_frequency.items()}
     rows = [_row(name, scores) for name, scores in {**by_label, **bands}.items()]
     show_table("Entities", _HEADER, rows)
+    msg.text(
+        "Seen: the training corpus has the entity. Others masked: a false positive counts in both "
+        "parts, unless it touches an entity of the other part. Counted once: it counts in the part "
+        "of its own text alone. In training: how often the training corpus has the entity."
+    )
     for name, scores in by_label.items():
         rows = [_row(label, of_label) for label, of_label in scores.per_label.items()]
         show_table(f"Labels: {name}", _HEADER, rows)

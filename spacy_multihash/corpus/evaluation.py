@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Callable, Optional, Union
 
@@ -53,7 +53,7 @@ class Evaluation:
         part that its own text belongs to. Recall is the same as in `masked`.
     by_frequency (Mapping[str, Scores]): As `once`, for the names in `FREQUENCY_BANDS`.
 
-    A part without gold entities has no scores.
+    A part without gold entities has no scores, and neither has a label of a part.
     """
 
     overall: Scores
@@ -168,7 +168,13 @@ def score(examples: Iterable[Example]) -> Scores:
 
 def _score_part(examples: Iterable[Example]) -> Scores:
     scores = score(examples)
-    return scores if scores.entities else Scores(0)
+    if not scores.entities:
+        return Scores(0)
+    per_label = {
+        label: of_label if of_label.entities else Scores(0)
+        for label, of_label in scores.per_label.items()
+    }
+    return replace(scores, per_label=per_label)
 
 
 def _score_only(examples: Iterable[Example], is_part: Callable[[Span], bool]) -> Scores:

@@ -51,6 +51,7 @@ def test_tables_show_all_seen_and_unseen_entities(folder: Path) -> None:
     assert "unseen, counted once 3 100.00 66.67 80.00" in lines
     assert "in training: 1 4 100.00 50.00 66.67" in lines
     assert "in training: more 0 - - -" in lines
+    assert "Seen: the training corpus has the entity. Others masked: a false" in said(result)
     assert parts_with_labels(result) == ["all", *(f"{p}, {way}" for way in WAYS for p in PARTS)]
 
 

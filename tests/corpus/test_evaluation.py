@@ -173,6 +173,15 @@ def test_a_part_without_anything_to_score_has_no_scores() -> None:
     assert result.once["seen"] == Scores(0)
 
 
+def test_a_label_that_a_part_lacks_has_no_scores_in_it() -> None:
+    train = make_doc([(0, 1, "PER"), (6, 1, "PER")])  # a, g
+    result = evaluate_entities(gold_and_predicted(), known_entities([train]))
+    seen, unseen = result.masked["seen"].per_label, result.masked["unseen"].per_label
+    assert (seen["LOC"], unseen["PER"]) == (Scores(0), Scores(0))
+    assert values(seen["PER"]) == (0.5, 0.5, 0.5) and values(unseen["LOC"]) == (0.0, 0.0, 0.0)
+    assert result.once["unseen"].per_label["PER"] == Scores(0)  # f is a false positive
+
+
 def test_corpus_without_entities_has_no_scores_unless_some_are_predicted() -> None:
     none, one = make_doc([]), make_doc([(0, 1, "PER")])
     assert evaluate_entities(make_examples([(none, none)]), known_entities([])).overall == Scores(0)

@@ -114,4 +114,8 @@ def test_texts_with_labels_are_shown_and_need_no_entities(tmp_path: Path, vocab:
         doc.cats = {"A": float(i % 2), "B": float(not i % 2)}
     result = invoke_command(corpus_stats_cli, write_corpus(tmp_path / "train.spacy", docs))
     assert "Texts that have each label" in result.output and "A 2 B 2" in said(result)
-    assert "⚠" not in result.output
+    assert "⚠" not in result.output and "entit" not in result.output
+    assert "documents 4 tokens 8 mean document length 2.00" in said(result)
+    dev = write_corpus(tmp_path / "dev.spacy", make_docs())
+    result = invoke_command(corpus_stats_cli, tmp_path / "train.spacy", dev)
+    assert "entities per document" in result.output and "Seen and unseen" in result.output
