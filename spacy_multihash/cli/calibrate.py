@@ -158,7 +158,7 @@ def calibrate(
 
     is_right, of_label = numpy.array(right), numpy.array(labels)
     former = recognizer.temperature
-    temperature = fit_temperature(probabilities, is_right)
+    temperature = round(fit_temperature(probabilities, is_right), 3)
     old, new = probabilities(former), probabilities(temperature)
     return Calibration(
         name,

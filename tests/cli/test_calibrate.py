@@ -1,0 +1,149 @@
+"""The command that makes probabilities of entities truer."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+from thinc.api import fix_random_seed
+from typer.testing import CliRunner, Result
+
+from spacy_multihash.cli.calibrate import calibrate, find_recognizer
+from spacy_multihash.cli.group import multihash_cli
+from tests.helpers.cli import said
+from tests.helpers.corpora import make_docs, write_corpus
+
+EMBED = {"width": 16, "rows": [50, 50, 50, 50]}
+CONFIGS = {
+    "tagger_ner": {"model": {"tok2vec": {"embed": EMBED, "encode": {"width": 16}}}},
+    "batch_ner": {"model": {"hidden_width": 8, "tok2vec": {"width": 16, "embed_size": 50}}},
+}
+
+
+def trained(factory: str) -> Language:
+    """Train a pipeline on the sentences of make_docs."""
+    fix_random_seed(0)
+    nlp = spacy.blank("en")
+    nlp.add_pipe(factory, config=CONFIGS[factory])
+    examples = [Example(nlp.make_doc(" ".join(t.text for t in d)), d) for d in make_docs()]
+    sgd = nlp.initialize(lambda: examples)
+    for _ in range(25):
+        nlp.update(examples, sgd=sgd, losses={})
+    return nlp
+
+
+def wrong_docs() -> list[Doc]:
+    """Docs in which a quarter of the entities that the pipelines find are no entities."""
+    docs = make_docs(4)
+    for doc in docs[: len(docs) // 4]:
+        doc.set_ents([], default="outside")
+    return docs
+
+
+@pytest.fixture(params=CONFIGS)
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    trained(request.param).to_disk(tmp_path / "model")
+    write_corpus(tmp_path / "dev.spacy", wrong_docs())
+    return tmp_path
+
+
+def invoke(folder: Path, *args: Any, data: str = "dev.spacy") -> Result:
+    paths = [str(folder / name) for name in ("model", data, "out")]
+    return CliRunner().invoke(multihash_cli, ["calibrate", *paths, *map(str, args)])
+
+
+def test_pipeline_is_written_with_the_temperature_of_the_lowest_loss(folder: Path) -> None:
+    result = invoke(folder, "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.output)
+    assert found["temperature"] > 1.2  # the pipeline is too sure
+    assert found["after"]["loss"] < found["before"]["loss"]
+    assert found["after"]["error"] < found["before"]["error"]
+    assert {"PER", "GPE"} <= {*found["labels"]}
+    assert (
+        sum(one["before"]["entities"] for one in found["labels"].values())
+        == (found["before"]["entities"])
+    )
+    nlp = spacy.load(folder / "out")
+    (name,) = nlp.pipe_names
+    assert nlp.get_pipe(name).temperature == found["temperature"]  # type: ignore[attr-defined]
+    assert (folder / "out-reliability.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_entities_stay_and_probabilities_are_those_of_the_report(folder: Path) -> None:
+    found = json.loads(invoke(folder, "--json", "--bins", 5).output)
+    nlps = [spacy.load(folder / name) for name in ("model", "out")]
+    docs = [[nlp(doc.text) for doc in make_docs()] for nlp in nlps]
+    keys = [[[(e.start, e.end, e.label_) for e in doc.ents] for doc in each] for each in docs]
+    assert keys[0] == keys[1]
+    assert any(keys[0])
+    nlp = nlps[1]
+    recognizer: Any = nlp.get_pipe(nlp.pipe_names[0])
+    again = calibrate(
+        nlp, nlp.pipe_names[0], [Example(nlp.make_doc(d.text), d) for d in wrong_docs()], bins=5
+    )
+    numpy.testing.assert_allclose(again.before.loss, found["after"]["loss"], rtol=1e-5)
+    assert recognizer.temperature == found["temperature"]
+
+
+def test_table_has_all_labels(folder: Path) -> None:
+    result = invoke(folder, "--plot", folder / "diagram.png")
+    assert result.exit_code == 0, result.output
+    for part in ("all", "PER", "GPE", "log loss after", "Wrote the pipeline with temperature"):
+        assert part in said(result)
+    assert (folder / "diagram.png").is_file()
+
+
+def test_entities_without_gold_annotation_or_of_others_do_not_count() -> None:
+    nlp = trained("tagger_ner")
+    nlp.add_pipe("entity_ruler", before="tagger_ner").add_patterns(  # type: ignore[attr-defined]
+        [{"label": "PER", "pattern": "Anna"}]
+    )
+    docs = make_docs()
+    docs[1].set_ents([], missing=[docs[1][0:1]], default="outside")
+    examples = [Example(nlp.make_doc(doc.text), doc) for doc in docs]
+    found = calibrate(nlp, "tagger_ner", examples)
+    # Not the two Annas, and not the Bob whose annotation is missing
+    assert found.before.entities == 4
+    assert found.before.share == 0.75
+
+
+def test_what_exists_is_refused_before_the_work(folder: Path) -> None:
+    assert invoke(folder).exit_code == 0
+    assert "is not an empty directory" in said(invoke(folder))
+    assert invoke(folder, "--force").exit_code == 0
+    result = invoke(folder, "--force", "--plot", folder)
+    assert result.exit_code == 1
+    assert "was a folder" in said(result)
+
+
+def test_pipeline_without_a_recognizer_of_ours_is_refused() -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("ner")
+    with pytest.raises(ValueError, match=r"no component of batch_ner or tagger_ner; it has: ner"):
+        find_recognizer(nlp, None)
+    with pytest.raises(ValueError, match="--component must be one of none, was: ner"):
+        find_recognizer(nlp, "ner")
+
+
+def test_one_of_several_recognizers_has_to_be_named() -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("batch_ner")
+    nlp.add_pipe("tagger_ner")
+    with pytest.raises(ValueError, match="Several components .* --component batch_ner"):
+        find_recognizer(nlp, None)
+    assert find_recognizer(nlp, "tagger_ner") == "tagger_ner"
+
+
+def test_corpus_where_nothing_is_found_is_refused(folder: Path) -> None:
+    vocab = spacy.blank("en").vocab
+    write_corpus(folder / "none.spacy", [Doc(vocab, words=["rain", "."], ents=["O", "O"])])
+    result = invoke(folder, data="none.spacy")
+    assert result.exit_code == 1
+    assert "finds no entity in the corpus" in said(result)
+    assert not (folder / "out").exists()
