@@ -1,10 +1,12 @@
 """Entities of docs: those that are there, what they rule out, and how new ones are set."""
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy
 from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, SENT_START
 from spacy.tokens import Doc, Span
+from thinc.types import Ints2d
 
 from .biluo import Constraints, Entities
 
@@ -76,10 +78,10 @@ def spans_of(docs: Sequence[Doc], entities: Entities, labels: Sequence[str]) -> 
 
 def set_entities(doc: Doc, spans: list[Span]) -> None:
     """Set entities, keep those that a doc has, and set all other tokens to be outside."""
-    if not doc.has_annotation("ENT_IOB"):
+    if not (doc.has_annotation("ENT_IOB") or doc.has_annotation("ENT_TYPE")):
         doc.set_ents(spans)
         return
     doc.set_ents(spans, default="unmodified")
-    (missing,) = numpy.nonzero(doc.to_array(ENT_IOB) == IOB_MISSING)
-    outside = [doc[i : i + 1] for i in missing.tolist()]
-    doc.set_ents([], outside=outside, default="unmodified")
+    iob = doc.to_array(ENT_IOB)
+    iob[iob == IOB_MISSING] = IOB_OUTSIDE  # and nothing else of these tokens, as spaCy's ner
+    doc.from_array(ENT_IOB, cast(Ints2d, iob))

@@ -83,6 +83,12 @@ class Actions:
             labels[columns[present]] = numpy.flatnonzero(present)
         return labels
 
+    @cached_property
+    def complete(self) -> numpy.ndarray:
+        """The hashes of the labels that have all four actions, in no order."""
+        columns = numpy.stack([self.B, self.I, self.L, self.U])
+        return self.ids[(columns != NO_ACTION).all(axis=0)]
+
     def numbers_of(self, ids: numpy.ndarray) -> numpy.ndarray:
         """Number labels by their hashes: (N,) uint64 -> (N,) int64, `NO_LABEL` for 0 and others."""
         if not len(self.ids):
@@ -104,7 +110,7 @@ def read_actions(moves: TransitionSystem) -> Actions:
             outside = column
         elif name == "U-":
             blocked = column
-        elif kind in columns:
+        elif kind in columns and label:  # no action of an empty label is ever valid
             columns[kind][label] = column
     labels = list(dict.fromkeys(label for kind in _KINDS for label in columns[kind]))
     ids = numpy.array([get_string_id(label) for label in labels], dtype="uint64")

@@ -201,7 +201,7 @@ class BatchEntityRecognizer(EntityRecognizer):
     def _add_labels_of(self, docs: list[Doc]) -> None:
         """Add the labels of entities that docs have, as spaCy's ner does, if there are new ones."""
         types = numpy.concatenate([doc.to_array(ENT_TYPE) for doc in docs])
-        if types.any() and not numpy.isin(types[types != 0], self._actions().ids).all():
+        if types.any() and not numpy.isin(types[types != 0], self._actions().complete).all():
             self._ensure_labels_are_added(docs)
 
     def _actions(self) -> Actions:

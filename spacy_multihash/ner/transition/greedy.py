@@ -38,11 +38,13 @@ def find_openings(batch: Batch, rows: slice) -> Openings:
     best = scores.argmax(axis=1)
     stays = xp.asarray(batch.actions.stays[batch.actions.outside])
     is_open = ~stays[best]
-    if batch.rules.has_entities:  # otherwise some action is valid at every token
+    # O is valid at every token of docs without entities, and most models have it
+    may_be_stuck = batch.rules.has_entities or batch.actions.O == NO_ACTION
+    if may_be_stuck:
         is_open |= scores.max(axis=1) == -numpy.inf
     (tokens,) = xp.nonzero(is_open)
     columns = batch.actions.outside[to_numpy(best[tokens])]
-    if batch.rules.has_entities:
+    if may_be_stuck:
         columns[to_numpy(scores[tokens].max(axis=1) == -numpy.inf)] = NO_ACTION
     return Openings(to_numpy(tokens) + (rows.start or 0), columns)
 

@@ -190,23 +190,24 @@ def _walk(
     Returns the numbers of the candidates on the way, in order.
     """
     begins, lasts = starts.tolist(), stops[starts].tolist()
+    known, gives_up = ends.tolist(), stuck.tolist()
     on_the_way: list[int] = []
     parts = [(0, len(begins))]  # of the candidates: at first all, then the rest of some docs
     while parts:
         waiting: list[int] = []
-        known, gives_up = ends.tolist(), stuck.tolist()
-        for first, last in parts:
-            free = 0  # the first token that is in no entity yet
-            for number in range(first, last):
-                if begins[number] < free:
-                    continue
+        for number, last in parts:
+            while number < last:
+                free = lasts[number]  # the first token that is in no entity yet
                 if known[number] == _UNKNOWN:
                     waiting.append(number)
-                    free = lasts[number]
                 else:
                     on_the_way.append(number)
-                    free = lasts[number] if gives_up[number] else known[number]
+                    if not gives_up[number]:
+                        free = known[number]
+                number = bisect_left(begins, free, number + 1, last)
         if waiting:
             finish(numpy.array(waiting))
+        for number in waiting:
+            known[number], gives_up[number] = int(ends[number]), bool(stuck[number])
         parts = [(number, bisect_left(begins, lasts[number], number)) for number in waiting]
     return numpy.array(sorted(on_the_way), dtype="int64")

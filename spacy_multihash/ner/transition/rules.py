@@ -110,7 +110,7 @@ def valid_inside(
     closing = numpy.where(closing == ANY_LABEL, labels, closing)
     return Steps(
         numpy.where((on == ANY_LABEL) | (on == labels), actions.I[labels], NO_ACTION),
-        numpy.where(closing == NO_LABEL, NO_ACTION, actions.L[closing]),
+        numpy.where(closing == NO_LABEL, NO_ACTION, actions.L[numpy.maximum(closing, 0)]),
     )
 
 

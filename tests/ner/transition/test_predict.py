@@ -1,0 +1,303 @@
+"""batch_ner finds the entities that spaCy's ner finds, on any docs, with any model."""
+
+import sys
+from collections.abc import Iterable
+from itertools import product
+from types import FrameType
+from typing import Any
+
+import numpy
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from spacy.attrs import ENT_IOB, ENT_TYPE, SENT_START
+from spacy.pipeline import EntityRecognizer
+from spacy.tokens import Doc
+
+from spacy_multihash import BatchEntityRecognizer
+from spacy_multihash.compute.chunks import CHUNK
+from spacy_multihash.ner.transition import greedy, path
+from tests.helpers.transition import (
+    SET,
+    WORDS,
+    Case,
+    Token,
+    annotate,
+    annotations,
+    assert_same,
+    batches,
+    both,
+    cases,
+    make_doc,
+    make_docs,
+    recognizer,
+)
+
+# Begins entities wherever it may, and ends none before it must
+NEVER_CLOSES = Case(favours={"B": 1000.0, "I": 1000.0})
+
+
+def free(length: int, **token: Any) -> list[Token]:
+    return [Token(**token)] * length
+
+
+def random_docs(number: int, length: int, labels: Iterable[str], iob: list[int]) -> list:
+    rng = numpy.random.default_rng(0)
+    types = ["", *labels]
+    return [
+        [
+            Token(
+                WORDS[rng.integers(len(WORDS))],
+                sent_start=rng.choice([0, 0, 0, 0, 0, 1]),
+                iob=rng.choice(iob),
+                ent_type=types[rng.integers(len(types))] if len(iob) > 1 else "",
+            )
+            for _ in range(rng.integers(length))
+        ]
+        for _ in range(number)
+    ]
+
+
+# Any model, any docs
+
+
+@settings(max_examples=80, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_entities_are_those_of_spacys_ner(data: st.DataObject) -> None:
+    case = data.draw(cases())
+    tokens = data.draw(batches([*case.labels, *case.later, "NEW"]))
+    ner, ours = both(case)
+    assert_same(ner, ours, make_docs(ner.vocab, tokens))
+    assert ours.move_names == ner.move_names
+    assert ours.label_data == ner.label_data
+    assert ours.model.attrs["unseen_classes"] == ner.model.attrs["unseen_classes"]
+
+
+@settings(max_examples=5, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_entities_of_up_to_100_labels_are_those_of_spacys_ner(data: st.DataObject) -> None:
+    case = data.draw(cases(fewest_labels=50, most_labels=100))
+    ner, ours = both(case)
+    tokens = data.draw(batches([*case.labels, *case.later, "NEW"]))
+    assert_same(ner, ours, make_docs(ner.vocab, tokens))
+
+
+@pytest.mark.parametrize("iob", [[0], [0, 0, 0, 0, 0, 1, 1, 2, 3]], ids=["free", "preset"])
+@pytest.mark.parametrize(
+    ("extra", "upper", "pieces"), [*product([False, True], [False, True], [1, 2, 3])]
+)
+def test_entities_of_many_docs_are_those_of_spacys_ner(
+    extra: bool, upper: bool, pieces: int, iob: list[int]
+) -> None:
+    case = Case(extra_state_tokens=extra, use_upper=upper, maxout_pieces=pieces, favours={"I": 2.0})
+    ner, ours = both(case)
+    docs = make_docs(ner.vocab, random_docs(60, 70, case.labels, iob))
+    assert sum(map(len, docs)) > 1.5 * CHUNK
+    assert_same(ner, ours, docs)
+    begins = [values[:, SET.index(ENT_IOB)] == 3 for values in annotations(annotate(ours, docs))]
+    assert sum(map(sum, begins)) > 50
+
+
+def test_entities_do_not_depend_on_the_batch() -> None:
+    ours = recognizer(BatchEntityRecognizer, Case(favours={"I": 2.0}))
+    [tokens] = random_docs(1, 60, "AB", [0, 0, 0, 1, 3])
+    doc = make_doc(ours.vocab, tokens)
+    docs = [doc.copy(), make_doc(ours.vocab, []), doc.copy()]
+    alone = annotations(annotate(ours, [doc.copy()]))[0]
+    # All tokens have vectors of their own: those of the first doc are what they are alone
+    assert (annotations(annotate(ours, docs))[0] == alone).all()
+    assert (annotations(list(ours.pipe([doc], batch_size=1)))[0] == alone).all()
+
+
+@pytest.mark.parametrize("kind", "BILUO")
+def test_best_of_all_actions_may_be_one_that_is_not_valid(kind: str) -> None:
+    ner, ours = both(Case(favours={kind: 1000.0}))
+    assert_same(ner, ours, make_docs(ner.vocab, random_docs(30, 20, "AB", [0, 0, 0, 1, 3])))
+
+
+def test_action_of_blocked_tokens_is_for_no_others() -> None:
+    case = Case()
+    ner, ours = both(case)
+    for pipe in (ner, ours):
+        names = [pipe.moves.get_class_name(i) for i in range(pipe.moves.n_moves)]
+        pipe.model.get_ref("upper").get_param("b")[names.index("U-")] = 1000.0
+    docs = make_docs(ner.vocab, [free(40), [*free(5), Token(iob=3), *free(20)]])
+    assert_same(ner, ours, docs)
+    assert all(doc.ents for doc in annotate(ours, docs))
+
+
+@pytest.mark.parametrize("use_upper", [True, False])
+def test_equal_scores_fall_as_with_spacys_ner(use_upper: bool) -> None:
+    ner, ours = both(Case(scale=0.0, use_upper=use_upper))
+    docs = make_docs(ner.vocab, random_docs(20, 20, "AB", [0, 0, 0, 1, 3]))
+    expected = annotations(annotate(ner, [doc.copy() for doc in docs]))
+    numpy.testing.assert_equal(annotations(annotate(ours, docs)), expected)
+
+
+# Docs without tokens
+
+
+def test_batches_without_tokens_are_left_as_they_are() -> None:
+    ours = recognizer(BatchEntityRecognizer, Case())
+    docs = make_docs(ours.vocab, [[], []])
+    assert [len(doc.ents) for doc in annotate(ours, docs)] == [0, 0]
+    assert ours(docs[0]) is docs[0]
+    assert annotate(ours, []) == []
+
+
+def test_one_doc_may_stand_for_a_batch() -> None:
+    ner, ours = both(Case())
+    doc = make_doc(ner.vocab, free(20))
+    prediction = ours.predict(doc)
+    ours.set_annotations([doc], prediction)
+    expected = ner(make_doc(ner.vocab, free(20)))
+    assert (doc.to_array(SET) == expected.to_array(SET)).all()
+
+
+# What docs have already
+
+
+def test_types_without_iob_stay_as_with_spacys_ner() -> None:
+    ner, ours = both(Case())
+    for iob in (0, 2):
+        tokens = [*free(3), Token(ent_type="A"), *free(2), Token(iob=iob, ent_type="B")]
+        assert_same(ner, ours, [make_doc(ner.vocab, tokens)])
+    doc = make_doc(ner.vocab, free(3, ent_type="A"))
+    for pipe in (ner, ours):
+        pipe.model.get_ref("upper").get_param("b")[-1] = 1000.0  # O
+    assert annotate(ours, [doc])[0].to_array(ENT_TYPE).all()
+
+
+def test_entity_with_an_inside_of_another_type_gives_up_the_rest_of_the_doc() -> None:
+    ner, ours = both(Case(labels="AB", favours={"U": 1000.0}))
+    stuck = [Token(iob=3, ent_type="A"), Token(iob=1, ent_type=""), Token(iob=1, ent_type="A")]
+    docs = make_docs(ner.vocab, [[*free(2), *stuck, *free(5)], free(3)])
+    assert_same(ner, ours, docs)
+    annotate(ours, docs)
+    assert [ent.start for ent in docs[0].ents if ent.start > 4] == []
+    assert len(docs[1].ents) == 3
+
+
+def test_last_inside_of_another_type_leaves_the_label_of_the_first() -> None:
+    ner, ours = both(Case(labels="AB"))
+    for second in ("B", "", "NEW"):
+        tokens = [Token(iob=3, ent_type="A"), Token(iob=1, ent_type=second), *free(9)]
+        assert_same(ner, ours, [make_doc(ner.vocab, tokens)])
+
+
+def test_inside_after_nothing_may_be_stuck_with_one_label() -> None:
+    ner, ours = both(Case(labels="A", favours={"B": 1000.0, "I": 1000.0}))
+    assert_same(ner, ours, [make_doc(ner.vocab, [*free(7), Token(iob=1), *free(3)])])
+
+
+def test_labels_of_docs_are_added() -> None:
+    ner, ours = both(Case())
+    docs = make_docs(ner.vocab, [free(9), [*free(2), Token(iob=3, ent_type="NEW"), *free(4)]])
+    assert_same(ner, ours, docs)
+    assert ours.labels == ner.labels == ("A", "B", "NEW")
+    assert_same(ner, ours, docs)
+
+
+def test_labels_that_were_never_seen_are_not_found() -> None:
+    ner, ours = both(Case(labels="A", later="BC", favours={"U": 2.0}))
+    docs = make_docs(ner.vocab, random_docs(30, 30, "ABC", [0]))
+    assert_same(ner, ours, docs)
+    assert {ent.label_ for doc in annotate(ours, docs) for ent in doc.ents} == {"A"}
+
+
+# Models that lack actions
+
+
+def lacking(kind: type[EntityRecognizer], vocab: Any, actions: tuple[int, ...]) -> Any:
+    """Build a recognizer whose labels, in `initialize`, lack kinds of actions."""
+
+    class Lacking(kind):
+        def initialize(self, get_examples: Any, nlp: Any = None, labels: Any = None) -> None:
+            kept = {action: names for action, names in labels.items() if action not in actions}
+            super().initialize(get_examples, nlp, kept)
+
+    return recognizer(Lacking, Case(), vocab)
+
+
+@pytest.mark.parametrize("iob", [[0], [0, 0, 0, 0, 0, 1, 1, 2, 3]], ids=["free", "preset"])
+@pytest.mark.parametrize("actions", [(1,), (2,), (3,), (4,), (5,), (4, 5)], ids=str)
+def test_models_without_some_actions_find_what_spacys_ner_does(
+    actions: tuple[int, ...], iob: list[int]
+) -> None:
+    ner = lacking(EntityRecognizer, None, actions)
+    ours = lacking(BatchEntityRecognizer, ner.vocab, actions)
+    docs = make_docs(ner.vocab, random_docs(60, 12, "AB", iob))
+    expected = annotate(ner, [doc.copy() for doc in docs])
+    numpy.testing.assert_equal(annotations(annotate(ours, docs)), annotations(expected))
+    assert ours.move_names == ner.move_names
+
+
+def test_label_without_a_name_is_never_found() -> None:
+    ner, ours = both(Case(labels="A", later=["", "B"], favours={"B": 9.0}))
+    assert_same(ner, ours, make_docs(ner.vocab, random_docs(20, 20, "AB", [0, 0, 0, 1, 3])))
+
+
+# Long entities
+
+
+@pytest.fixture
+def scored(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Note how many states in entities are scored, call by call."""
+    rows: list[int] = []
+    score = greedy.inside_scores
+
+    def inside_scores(batch: Any, starts: Any, tokens: Any, steps: Any) -> Any:
+        rows.append(len(tokens))
+        return score(batch, starts, tokens, steps)
+
+    monkeypatch.setattr(greedy, "inside_scores", inside_scores)
+    return rows
+
+
+@pytest.mark.parametrize("extra", [False, True])
+def test_candidates_that_never_end_take_no_time_squared(extra: bool, scored: list[int]) -> None:
+    case = Case(extra_state_tokens=extra, favours=NEVER_CLOSES.favours)
+    ner, ours = both(case)
+    docs = make_docs(ner.vocab, [free(3000), free(20), free(700)])
+    assert_same(ner, ours, docs)
+    scored.clear()
+    annotate(ours, docs)
+    assert [len(doc.ents) for doc in docs] == [1, 1, 1]
+    tried_of_each_token = sum(path._FIRST_WIDTHS)
+    assert sum(scored) < (tried_of_each_token + 1) * 3720
+    assert len(scored) < 20
+
+
+def test_many_long_entities_take_no_time_squared(scored: list[int]) -> None:
+    ours = recognizer(BatchEntityRecognizer, NEVER_CLOSES)
+
+    def count(sentences: int) -> int:
+        doc = Doc(ours.vocab, words=["a"] * 14 * sentences)
+        starts = numpy.arange(len(doc)) % 14 == 0
+        doc.from_array([SENT_START], starts.astype("uint64"))
+        scored.clear()
+        lines = lines_run(path._walk, lambda: annotate(ours, [doc]))
+        assert len(doc.ents) == sentences
+        return lines + sum(scored)
+
+    assert count(80) < 2.2 * count(40)
+
+
+def lines_run(function: Any, call: Any) -> int:
+    """Count the lines of a function that a call runs."""
+    lines = 0
+
+    def trace(frame: FrameType, event: str, arg: object) -> Any:
+        nonlocal lines
+        if frame.f_code is not function.__code__:
+            return None
+        lines += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    finally:
+        sys.settrace(before)
+    return lines
