@@ -1,4 +1,4 @@
-"""Tests that ship with spaCy, with our layers in the place of its own."""
+"""Tests that ship with spaCy, with our layers or our recognizer in the place of its own."""
 
 import os
 import re
@@ -33,17 +33,54 @@ SELECTION = [
     "training.test_pretraining",
     "training.test_rehearse",
 ]
+# Those that concern ner.
+OF_NER = [
+    "test_pickles",
+    "doc.test_add_entities",
+    "parser.test_add_label",
+    "parser.test_ner",
+    "parser.test_nn_beam",
+    "pipeline.test_entity_ruler",
+    "pipeline.test_tok2vec",
+    "serialize.test_serialize_config",
+    "serialize.test_serialize_language",
+    "serialize.test_serialize_pipeline",
+    "training.test_rehearse",
+    "training.test_training",
+]
 TIMEOUT = 1200  # in seconds, for a machine that others share
 
 
-@pytest.mark.skipif(find_spec("spacy.tests") is None, reason="spaCy is here without its tests")
+needs_tests = pytest.mark.skipif(
+    find_spec("spacy.tests") is None, reason="spaCy is here without its tests"
+)
+
+
+@needs_tests
 def test_spacys_own_tests_pass_with_our_layers(tmp_path: Path) -> None:
-    config = tmp_path / "pytest.ini"
+    numbers = run_spacys_tests("tests.helpers.our_layers", SELECTION, tmp_path)
+    assert numbers["passed"] > 250
+    assert numbers["MultiHashEmbed"] > 100
+    assert numbers["MaxoutWindowEncoder"] > 100
+    assert numbers["exceptions"] == len(EXCEPTIONS)
+
+
+@needs_tests
+def test_spacys_own_tests_pass_with_batch_ner(tmp_path: Path) -> None:
+    numbers = run_spacys_tests("tests.helpers.our_ner", OF_NER, tmp_path)
+    assert numbers["passed"] > 200
+    assert numbers["built"] > 60
+    assert numbers["predictions"] > 40
+
+
+def run_spacys_tests(plugin: str, selection: list[str], folder: Path) -> dict[str, int]:
+    """Run some of spaCy's tests with a plugin, and return the numbers that the run ends with."""
+    config = folder / "pytest.ini"
     config.write_text("[pytest]\n")
-    tests = [f"spacy.tests.{name}" for name in SELECTION]
+    tests = [f"spacy.tests.{name}" for name in selection]
     command = [sys.executable, "-m", "pytest", "-q", "-rfE", "--tb=short", "-W", "ignore"]
-    command += ["-c", str(config), "--rootdir", str(tmp_path), "-p", "no:cacheprovider"]
-    command += ["-p", "tests.helpers.our_layers", "--pyargs", *tests]
+    command += ["-c", str(config), "--rootdir", str(folder), "-p", "no:cacheprovider"]
+    command += ["-p", plugin, "--pyargs", *tests]
     # The options of the run that this test belongs to are not for spaCy's tests.
     env = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
     done = subprocess.run(
@@ -51,8 +88,4 @@ def test_spacys_own_tests_pass_with_our_layers(tmp_path: Path) -> None:
     )
 
     assert done.returncode == 0, done.stdout[-10000:] + done.stderr[-2000:]
-    numbers = {what: int(n) for n, what in re.findall(r"(\d+) (\w+)", done.stdout)}
-    assert numbers["passed"] > 250
-    assert numbers["MultiHashEmbed"] > 100
-    assert numbers["MaxoutWindowEncoder"] > 100
-    assert numbers["exceptions"] == len(EXCEPTIONS)
+    return {what: int(n) for n, what in re.findall(r"(\d+) (\w+)", done.stdout)}

@@ -1,0 +1,265 @@
+"""The component batch_ner is spaCy's ner in files, configs and pipelines."""
+
+import pickle
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import spacy
+import srsly
+from numpy.testing import assert_equal
+from spacy.cli.debug_data import debug_data
+from spacy.cli.evaluate import evaluate
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.util import load_model_from_config
+from thinc.api import fix_random_seed
+
+from spacy_multihash import BatchEntityRecognizer
+from spacy_multihash.ner.transition.settings import Settings
+from tests.helpers.corpora import SENTENCES, make_docs, write_corpus
+from tests.helpers.spacy_pipelines import CNN, LISTENER, TEXTS, TOK2VEC
+from tests.helpers.spacy_pipelines import ner as ner_config
+from tests.helpers.transition import annotations
+
+KINDS = ["ner", "batch_ner"]
+
+
+def blank(factory: str, tok2vec: Any = CNN, **settings: Any) -> Language:
+    fix_random_seed(0)
+    nlp = spacy.blank("en")
+    model = ner_config(tok2vec)["model"]
+    if tok2vec == LISTENER:
+        nlp.add_pipe("tok2vec", config={"model": TOK2VEC})
+    nlp.add_pipe(factory, "ner", config={"model": model, **settings})
+    return nlp
+
+
+def examples_of(nlp: Language) -> list[Example]:
+    docs = [Doc(nlp.vocab, words=words, ents=ents) for words, ents in SENTENCES]
+    return [Example(Doc(nlp.vocab, words=[t.text for t in doc]), doc) for doc in docs]
+
+
+def trained(factory: str, tok2vec: Any = CNN, steps: int = 15, **settings: Any) -> Language:
+    nlp = blank(factory, tok2vec, **settings)
+    examples = examples_of(nlp)
+    sgd = nlp.initialize(lambda: examples)
+    sgd.learn_rate = 0.02
+    for _ in range(steps):
+        nlp.update(examples, sgd=sgd)
+    return nlp
+
+
+def as_other(nlp: Language) -> Language:
+    """Build the same pipeline with the other component: one word of the config is another."""
+    config = nlp.config.copy()
+    settings = config["components"]["ner"]
+    if settings["factory"] == "ner":
+        settings["factory"] = "batch_ner"
+    else:
+        settings["factory"] = "ner"
+        for name in Settings.__dataclass_fields__:
+            settings.pop(name, None)
+        for name in ("beam_width", "beam_density", "beam_update_prob"):
+            settings.pop(name)
+    return load_model_from_config(config, auto_fill=True)
+
+
+def found(nlp: Language) -> list[numpy.ndarray]:
+    return annotations(list(nlp.pipe(TEXTS)))
+
+
+def pipe_of(nlp: Language) -> Any:
+    return nlp.get_pipe("ner")
+
+
+# Settings
+
+
+def test_default_settings_are_those_of_ner_and_ours() -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("beam_ner", "theirs")
+    nlp.add_pipe("batch_ner", "ours")
+    ours, theirs = (nlp.config["components"][name] for name in ("ours", "theirs"))
+    assert ours.pop("factory") == "batch_ner"
+    theirs.pop("factory")
+    of_beams = {"beam_width": 1, "beam_density": 0.0, "beam_update_prob": 0.0}
+    assert of_beams.items() <= ours.items()
+    added = set(Settings.__dataclass_fields__) - {"component"}
+    assert {name for name in ours if name not in theirs} == added
+    same = set(theirs) - {"beam_width", "beam_density", "beam_update_prob"}
+    assert {name: ours[name] for name in same} == {name: theirs[name] for name in same}
+    metas = [Language.get_factory_meta(name) for name in KINDS]
+    assert metas[0].default_score_weights == metas[1].default_score_weights
+
+
+# Files
+
+
+@pytest.mark.parametrize("factory", KINDS)
+def test_files_of_one_are_files_of_the_other(factory: str, tmp_path: Path) -> None:
+    nlp = trained(factory)
+    expected = found(nlp)
+    assert sum((values[:, 0] == 3).sum() for values in expected) >= 3
+    other = as_other(nlp)
+    assert type(pipe_of(other)) is not type(pipe_of(nlp))
+
+    nlp.to_disk(tmp_path / "nlp")
+    assert_equal(found(other.from_disk(tmp_path / "nlp")), expected)
+    assert_equal(found(as_other(nlp).from_bytes(nlp.to_bytes())), expected)
+    of_pipe = as_other(nlp)
+    pipe_of(of_pipe).from_disk(pipe_of_saved(nlp, tmp_path / "pipe"))
+    assert_equal(found(of_pipe), expected)
+    assert pipe_of(other).to_bytes(exclude=["vocab"]) == pipe_of(nlp).to_bytes(exclude=["vocab"])
+
+
+def pipe_of_saved(nlp: Language, path: Path) -> Path:
+    pipe_of(nlp).to_disk(path)
+    return path
+
+
+def test_saved_pipeline_loads_with_one_word_changed(tmp_path: Path) -> None:
+    nlp = trained("ner")
+    nlp.to_disk(tmp_path)
+    config = (tmp_path / "config.cfg").read_text()
+    (tmp_path / "config.cfg").write_text(config.replace('factory = "ner"', 'factory = "batch_ner"'))
+    ours = spacy.load(tmp_path)
+    assert isinstance(pipe_of(ours), BatchEntityRecognizer)
+    assert_equal(found(ours), found(nlp))
+
+
+def test_settings_are_saved_with_the_pipeline(tmp_path: Path) -> None:
+    blank("batch_ner", state_dropout=0.3, temperature=2.0).to_disk(tmp_path)
+    assert pipe_of(spacy.load(tmp_path)).state_dropout == 0.3
+    assert pipe_of(spacy.load(tmp_path)).temperature == 2.0
+
+
+@pytest.mark.parametrize("factory", KINDS)
+def test_component_is_pickled_as_that_of_spacy_is(factory: str) -> None:
+    pipe = pipe_of(blank(factory))
+    pipe.add_label("PER")
+    try:
+        again = pickle.loads(pickle.dumps(pipe))
+    except Exception as error:  # noqa: BLE001 (ner decides what happens)
+        outcome: Any = type(error)
+    else:
+        outcome = again.labels
+    theirs = pipe_of(blank("ner"))
+    theirs.add_label("PER")
+    try:
+        expected: Any = pickle.loads(pickle.dumps(theirs)).labels
+    except Exception as error:  # noqa: BLE001
+        expected = type(error)
+    assert outcome == expected
+
+
+# Labels
+
+
+def test_labels_are_those_of_ner() -> None:
+    nlps = [trained(factory, steps=1) for factory in KINDS]
+    for nlp in nlps:
+        pipe_of(nlp).add_label("NEW")
+        nlp(TEXTS[0])
+    theirs, ours = (pipe_of(nlp) for nlp in nlps)
+    assert ours.labels == theirs.labels == ("GPE", "NEW", "PER")
+    assert ours.label_data == theirs.label_data
+    assert ours.move_names == theirs.move_names
+
+
+def test_labels_given_to_initialize_are_those_of_ner(tmp_path: Path) -> None:
+    srsly.write_json(tmp_path / "ner.json", pipe_of(trained("ner", steps=1)).label_data)
+    labels = {"@readers": "spacy.read_labels.v1", "path": str(tmp_path / "ner.json")}
+    names = []
+    for factory in KINDS:
+        nlp = blank(factory)
+        nlp.config["initialize"]["components"]["ner"] = {"labels": labels}
+        one = examples_of(nlp)[:1]
+        nlp.initialize(partial(list, one))
+        names.append(pipe_of(nlp).move_names)
+    assert names[0] == names[1]
+    assert "B-GPE" in names[0]
+
+
+def test_label_added_after_training_is_learned() -> None:
+    nlp = trained("batch_ner")
+    pipe_of(nlp).add_label("ORG")
+    doc = Doc(nlp.vocab, words=["Acme", "grew"], ents=["B-ORG", "O"])
+    example = Example(nlp.make_doc("Acme grew"), doc)
+    sgd = nlp.resume_training()
+    sgd.learn_rate = 0.02
+    for _ in range(30):
+        nlp.update([example], sgd=sgd)
+    assert [ent.label_ for ent in nlp("Acme grew").ents] == ["ORG"]
+
+
+# In pipelines
+
+
+def test_processes_find_the_same_entities() -> None:
+    nlp = trained("batch_ner")
+    docs = list(nlp.pipe(TEXTS, n_process=2, batch_size=2))
+    assert_equal(annotations(docs), found(nlp))
+
+
+def test_rulers_in_front_of_it_set_entities_that_stay() -> None:
+    results = []
+    for factory in KINDS:
+        nlp = trained(factory)
+        ruler: Any = nlp.add_pipe("entity_ruler", before="ner")
+        ruler.add_patterns([{"label": "NEW", "pattern": "met Bob", "id": "E7"}])
+        results.append(found(nlp))
+        assert [e.ent_id_ for e in nlp(TEXTS[0]).ents if e.label_ == "NEW"] == ["E7"]
+    assert_equal(results[1], results[0])
+
+
+def test_beams_score_entities() -> None:
+    nlp = trained("batch_ner", beam_width=4, beam_density=0.0001)
+    pipe = pipe_of(nlp)
+    docs = [nlp.make_doc(text) for text in TEXTS if text]
+    beams = pipe.predict(docs)
+    pipe.set_annotations(docs, beams)
+    scores = pipe.scored_ents(beams)
+    for doc, of_doc in zip(docs, scores, strict=True):
+        assert {(ent.start, ent.end, ent.label_) for ent in doc.ents} <= set(of_doc)
+    assert all(0 < score < 1.0001 for of_doc in scores for score in of_doc.values())
+
+
+def test_listeners_share_the_vectors_of_tokens() -> None:
+    nlp = trained("batch_ner", LISTENER)
+    expected = found(nlp)
+    assert sum((values[:, 0] == 3).sum() for values in expected) >= 3
+    other = as_other(nlp).from_bytes(nlp.to_bytes())
+    assert_equal(found(other), expected)
+    nlp.replace_listeners("tok2vec", "ner", ["model.tok2vec"])
+    assert_equal(found(nlp), expected)
+
+
+def test_component_may_be_sourced_and_frozen() -> None:
+    source = trained("batch_ner")
+    nlp = spacy.blank("en")
+    nlp.add_pipe("ner", source=source)
+    assert_equal(found(nlp), found(source))
+    before = pipe_of(nlp).model.to_bytes()
+    nlp.add_pipe("tagger").add_label("X")  # type: ignore[attr-defined]
+    with nlp.select_pipes(disable=["ner"]):
+        docs = [Doc(nlp.vocab, words=["a"], tags=["X"])]
+        nlp.initialize(lambda: [Example(nlp.make_doc("a"), doc) for doc in docs])
+    assert pipe_of(nlp).model.to_bytes() == before
+
+
+def test_commands_of_spacy_take_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nlp = trained("batch_ner")
+    nlp.to_disk(tmp_path / "nlp")
+    write_corpus(tmp_path / "dev.spacy", make_docs())
+    scores = evaluate(str(tmp_path / "nlp"), tmp_path / "dev.spacy", silent=True)
+    assert scores["ents_f"] == nlp.evaluate(examples_of(nlp))["ents_f"] > 0.5
+    config = nlp.config.copy()
+    train = write_corpus(tmp_path / "train.spacy", make_docs(30))  # enough not to be an error
+    config["paths"].update(train=str(train), dev=str(tmp_path / "dev.spacy"))
+    config.to_disk(tmp_path / "config.cfg")
+    debug_data(tmp_path / "config.cfg", silent=False, no_format=True)
+    assert "120 training docs" in capsys.readouterr().out
