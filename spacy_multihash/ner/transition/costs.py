@@ -31,17 +31,22 @@ class Gold(NamedTuple):
 
     kinds: numpy.ndarray
     labels: numpy.ndarray
-    wrong: Optional[Entities]
+    wrong: Optional[Entities] = None
+
+    @property
+    def in_entity(self) -> numpy.ndarray:
+        """Whether each token is in an entity, (N,) bool."""
+        return self.kinds < _O
 
 
-def gold_of(tags: numpy.ndarray, K: int, wrong: Optional[Entities]) -> Gold:
+def gold_of(tags: numpy.ndarray, K: int) -> Gold:
     """Split BILUO tags, numbered as in biluo.py for K labels, into kinds and labels.
 
     tags (N,) int64: `biluo.MISSING` where a tag is not known.
     """
     kinds, labels = numpy.divmod(tags - 1, max(K, 1))
     kinds = numpy.where(tags == MISSING, _MISSING, numpy.where(tags == OUTSIDE, _O, kinds))
-    return Gold(kinds, labels, wrong if wrong is not None and len(wrong.starts) else None)
+    return Gold(kinds, labels)
 
 
 def outside_costs(

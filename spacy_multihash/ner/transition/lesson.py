@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple, Optional
 
+import numpy
+from spacy.errors import Errors
 from spacy.pipeline._parser_internals.transition_system import TransitionSystem
 from spacy.training import Example
 
@@ -36,15 +38,18 @@ def prepare(
     wrong_key (Optional[str]): Where in reference.spans entities are that are known to be wrong.
     cut_size (int): The setting `update_with_oracle_cut_size`.
 
-    Raises ValueError for an entity that is both right and known to be wrong, and where docs are cut
-    and no action is right that is valid.
+    Raises ValueError for an entity that is both right and known to be wrong; for labels that begin
+    with "!", spaCy's former way to say that; and where docs are cut and no action is right that is
+    valid.
     """
     examples = [example for example in examples if len(example.predicted)]
     lengths = lengths_of([example.predicted for example in examples])
     offsets = lengths.cumsum() - lengths
     tags = gold_tags(examples, actions.labels)
+    gold = gold_of(tags, len(actions.labels))
+    _refuse_negated(gold, actions)
     wrong = None if wrong_key is None else wrong_entities(examples, actions.labels, wrong_key)
-    gold = gold_of(tags, len(actions.labels), wrong)
+    gold = gold._replace(wrong=wrong)
     rules = rules_of([example.predicted for example in examples], actions)
     teaching = [has_gold(example, wrong_key) for example in examples]
     parts = cut(
@@ -57,3 +62,9 @@ def prepare(
         lambda example, start, end: part_has_gold(example, start, end, moves, wrong_key),
     )
     return Lesson(gold, rules, actions, parts)
+
+
+def _refuse_negated(gold: Gold, actions: Actions) -> None:
+    negated = [number for number, label in enumerate(actions.labels) if label.startswith("!")]
+    for number in numpy.intersect1d(gold.labels[gold.in_entity], negated).tolist():
+        raise ValueError(Errors.E869.format(label=actions.labels[number]))
