@@ -17,6 +17,8 @@ from ...common.types import TransitionConfidence, TransitionDecoder
 from ..biluo import Entities
 from ..docs import entity_keys, set_entities
 from .actions import Actions, read_actions
+from .best import find_best
+from .exact import Exact, exact_of, nothing_of, set_exact
 from .greedy import find_entities
 from .lesson import prepare
 from .rules import rules_of
@@ -32,10 +34,12 @@ class Prediction(NamedTuple):
 
     entities: Those that a recognizer found, and those that docs have already.
     labels: What the entities' labels are the numbers of.
+    exact: How sure the recognizer is. None if nobody asked.
     """
 
     entities: Entities
     labels: Sequence[str]
+    exact: Optional[Exact] = None
 
 
 class BatchEntityRecognizer(EntityRecognizer):
@@ -55,6 +59,16 @@ class BatchEntityRecognizer(EntityRecognizer):
     incorrect_spans_key (Optional[str]): Where in reference.spans examples have entities that are
         known to be wrong.
     scorer (Optional[Callable]): Scores a list of examples.
+    decoder (str): Which entities to find. "greedy" takes the best action of each state, as spaCy's
+        ner does. "best" takes the most probable sequence of actions.
+    spans_key (Optional[str]): Where in doc.spans to put the entities of the component's labels as
+        well, with `attrs["scores"]`, the probability of each, (number of entities,) float32. It is
+        asked for given the entities that a doc has already, whose own is 1. Null is for not at all.
+    confidence (str): Which probability. "exact" is the share of all sequences of actions.
+    candidates_above (Optional[float]): Put all entities of at least this probability into
+        doc.spans[spans_key], besides those of doc.ents. Null is for none.
+    temperature (float): Scores are divided by it before they become probabilities. It changes
+        probabilities and "best", and not "greedy".
 
     Raises ValueError for a setting out of range.
     """
@@ -122,17 +136,30 @@ class BatchEntityRecognizer(EntityRecognizer):
         does: beams or states.
         """
         docs = [docs] if isinstance(docs, Doc) else list(docs)
-        if self.cfg["beam_width"] != 1 or not any(map(len, docs)):
+        if self.cfg["beam_width"] != 1:
+            self.settings.check_beam(self.cfg["beam_width"])
+            return super().predict(docs)
+        if not any(map(len, docs)):
             return super().predict(docs)
         self._add_labels_of(docs)
-        batch = self._compute(docs)
-        return Prediction(find_entities(batch, self.model.ops), batch.actions.labels)
+        batch, ops = self._compute(docs), self.model.ops
+        if self.decoder == "best":
+            entities = find_best(batch, ops, self.temperature)
+        else:
+            entities = find_entities(batch, ops)
+        exact = None
+        if self.spans_key is not None:
+            above = self.candidates_above
+            exact = exact_of(docs, batch, ops, entities, self.temperature, above)
+        return Prediction(entities, batch.actions.labels, exact)
 
     def set_annotations(self, docs: Iterable[Doc], prediction: Union[Prediction, list]) -> None:
-        """Set doc.ents, from what `predict` returned."""
+        """Set doc.ents, and doc.spans if there is a `spans_key`, from what `predict` returned."""
         docs = list(docs)
         if not isinstance(prediction, Prediction):
             super().set_annotations(docs, prediction)
+            if self.spans_key is not None:
+                set_exact(docs, nothing_of(docs), self.labels, self.spans_key)
             return
         spans: list[list[Span]] = [[] for _ in docs]
         for i, (start, end, label) in entity_keys(docs, prediction.entities, prediction.labels):
@@ -140,6 +167,8 @@ class BatchEntityRecognizer(EntityRecognizer):
             spans[i].append(Span(docs[i], start, end, label=label, kb_id=kb_id))
         for doc, of_doc in zip(docs, spans, strict=True):
             set_entities(doc, of_doc)
+        if self.spans_key is not None and prediction.exact is not None:
+            set_exact(docs, prediction.exact, prediction.labels, self.spans_key)
 
     def update(
         self,

@@ -1,6 +1,6 @@
 """Scores of the actions that are valid in the states of a batch."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Union
 
 import numpy
 
@@ -28,10 +28,15 @@ class Batch(NamedTuple):
     actions: Actions
 
 
-def outside_scores(batch: Batch, rows: slice) -> Array:
-    """Score `actions.outside` for some tokens: (R, M) float32, -inf for what is not valid."""
+def outside_scores(batch: Batch, rows: Union[slice, numpy.ndarray]) -> Array:
+    """Score `actions.outside` for R tokens, in a row or at any places.
+
+    rows (slice or (R,) int64): The tokens, on the host.
+
+    Returns (R, M) float32, -inf for what is not valid.
+    """
     hidden = largest_pieces(outside_sums(batch.X[rows], batch.weights), batch.weights.nP)
-    tokens = numpy.arange(*rows.indices(len(batch.X)))
+    tokens = numpy.arange(*rows.indices(len(batch.X))) if isinstance(rows, slice) else rows
     return score_outside(hidden, batch.weights, batch.rules, batch.actions, tokens)
 
 

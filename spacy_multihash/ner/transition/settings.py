@@ -53,6 +53,16 @@ class Settings:
                 "where in doc.spans the candidates go. Set spans_key, or candidates_above = null."
             )
 
+    def check_beam(self, beam_width: int) -> None:
+        """Check that no setting is without effect on spaCy's beam, which finds the entities."""
+        for name, default in (("decoder", "greedy"), ("spans_key", None)):
+            value = getattr(self, name)
+            if value != default:
+                raise ValueError(
+                    f'Component "{self.component}": {name} = "{value}" has no effect with '
+                    f"beam_width = {beam_width}. Set beam_width = 1, or {name} to its default."
+                )
+
 
 class Setting:
     """A setting as an attribute of its component, which can be set on a trained one.

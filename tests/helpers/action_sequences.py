@@ -1,0 +1,177 @@
+"""All sequences of actions of short docs, one by one, with spaCy's own states and scores."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy
+import spacy
+from spacy.attrs import ENT_IOB, ENT_TYPE, SENT_START
+from spacy.language import Language
+from spacy.tokens import Doc
+from thinc.api import fix_random_seed
+
+from spacy_multihash.ner.biluo import Entities
+from spacy_multihash.ner.transition.component import BatchEntityRecognizer
+from spacy_multihash.ner.transition.scores import Batch
+
+LOWEST = float(numpy.finfo("float32").min)
+TOK2VEC = {
+    "@architectures": "spacy.HashEmbedCNN.v2",
+    "pretrained_vectors": None,
+    "width": 8,
+    "depth": 1,
+    "embed_size": 50,
+    "window_size": 1,
+    "maxout_pieces": 2,
+    "subword_features": True,
+}
+Entity = tuple[int, int, str]
+
+
+class Ending(NamedTuple):
+    """A sequence of actions: its probability, its entities, and whether it was given up."""
+
+    probability: float
+    entities: tuple[Entity, ...]
+    stuck: bool
+
+
+@dataclass(frozen=True)
+class Words:
+    """A doc to be: words, and what is known of them (as Doc.from_array takes it)."""
+
+    words: Sequence[str]
+    iob: Sequence[int] = ()
+    types: Sequence[str] = ()
+    starts: Sequence[int] = ()
+    blocked: Sequence[int] = field(default=())
+
+
+def recognizer(
+    labels: Sequence[str] = "AB",
+    seed: int = 0,
+    scale: float = 1.5,
+    *,
+    settings: dict[str, Any] | None = None,
+    **model: Any,
+) -> tuple[Language, BatchEntityRecognizer]:
+    """Build a pipeline of a batch_ner with random weights."""
+    fix_random_seed(seed)
+    nlp = spacy.blank("en")
+    config = {
+        "@architectures": "spacy.TransitionBasedParser.v2",
+        "state_type": "ner",
+        "extra_state_tokens": False,
+        "hidden_width": 6,
+        "maxout_pieces": 2,
+        "use_upper": True,
+        "nO": None,
+        "tok2vec": TOK2VEC,
+        **model,
+    }
+    ner = nlp.add_pipe("batch_ner", config={"model": config, **(settings or {})})
+    assert isinstance(ner, BatchEntityRecognizer)
+    for label in labels:
+        ner.add_label(label)
+    nlp.initialize()
+    ner.model.attrs["unseen_classes"] = set()
+    rng = numpy.random.default_rng(seed)
+    names = ["lower", "upper"] if ner.model.attrs["has_upper"] else ["lower"]
+    for ref in names:
+        node = ner.model.get_ref(ref)
+        for name in node.param_names:
+            shape = node.get_param(name).shape
+            values = rng.normal(size=shape, scale=scale / numpy.sqrt(max(shape[-1], 4)))
+            node.set_param(name, values.astype("float32"))
+    return nlp, ner
+
+
+def favour(ner: BatchEntityRecognizer, kinds: str, more: float) -> None:
+    """Add to the scores of actions."""
+    b = ner.model.get_ref("upper").get_param("b")
+    for column in range(ner.moves.n_moves):
+        if ner.moves.get_class_name(column)[0] in kinds:
+            b[column] += more
+
+
+def make_doc(nlp: Language, known: Words) -> Doc:
+    doc = Doc(nlp.vocab, words=list(known.words))
+    if known.iob:
+        types = [nlp.vocab.strings.add(name) for name in known.types]
+        values = numpy.array([known.iob, types], dtype="uint64").T
+        doc.from_array([ENT_IOB, ENT_TYPE], values)
+    if known.starts:
+        doc.from_array([SENT_START], numpy.array(known.starts, dtype="int64").astype("uint64"))
+    if known.blocked:
+        spans = [doc[i : i + 1] for i in known.blocked]
+        doc.set_ents([], blocked=spans, default="unmodified")
+    return doc
+
+
+def batch_of(ner: BatchEntityRecognizer, docs: list[Doc]) -> Batch:
+    """Let the recognizer compute what scores are made of."""
+    ner._add_labels_of(docs)
+    return ner._compute(docs)
+
+
+def all_endings(ner: BatchEntityRecognizer, doc: Doc, temperature: float = 1.0) -> list[Ending]:
+    """Go through all sequences of actions of a doc, breadth first."""
+    moves = ner.moves
+    names = [moves.get_class_name(column) for column in range(moves.n_moves)]
+    unseen = list(ner.model.attrs["unseen_classes"])
+    step = ner.model.predict([doc])
+    (first,) = moves.init_batch([doc])
+    endings: list[Ending] = []
+    # The state, its probability, the entities so far, and the one that is open
+    states: list[tuple[Any, float, tuple[Entity, ...], tuple[int, str] | None]]
+    states = [(first, 1.0, (), None)]
+    for token in range(len(doc)):
+        if not states:
+            break
+        scores = numpy.asarray(step.predict([state for state, *_ in states]), dtype="float64")
+        scores[:, unseen] = LOWEST
+        following = []
+        for (state, mass, found, is_open), of_state in zip(states, scores, strict=True):
+            valid = [i for i, name in enumerate(names) if moves.is_valid(state, name)]
+            if not valid:
+                endings.append(Ending(mass, found, True))
+                continue
+            shares = numpy.exp((of_state[valid] - of_state[valid].max()) / temperature)
+            for column, share in zip(valid, shares / shares.sum(), strict=True):
+                if share == 0:
+                    continue
+                kind, _, label = names[column].partition("-")
+                ents, opened = found, is_open
+                if kind == "B":
+                    opened = (token, label)
+                elif kind == "U" and label:
+                    ents = (*found, (token, token + 1, label))
+                elif kind == "L":
+                    assert is_open is not None
+                    ents, opened = (*found, (is_open[0], token + 1, is_open[1])), None
+                after = state.copy()
+                moves.apply_transition(after, names[column])
+                following.append((after, mass * float(share), ents, opened))
+        states = following
+    return endings + [Ending(mass, found, False) for _, mass, found, _ in states]
+
+
+def entity_sums(endings: Sequence[Ending]) -> dict[Entity, float]:
+    """Add up the probabilities of the sequences that each entity is in."""
+    sums: dict[Entity, float] = defaultdict(float)
+    for ending in endings:
+        for entity in ending.entities:
+            sums[entity] += ending.probability
+    return dict(sums)
+
+
+def as_entities(entities: Sequence[Entity], labels: Sequence[str]) -> Entities:
+    rows = [(start, end, list(labels).index(label)) for start, end, label in entities]
+    return Entities(*numpy.array(rows, dtype="int64").reshape(-1, 3).T)
+
+
+def as_tuples(entities: Entities, labels: Sequence[str]) -> tuple[Entity, ...]:
+    rows = zip(*(column.tolist() for column in entities), strict=True)
+    return tuple((start, end, labels[label]) for start, end, label in rows)

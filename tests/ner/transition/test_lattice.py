@@ -1,0 +1,260 @@
+"""Probabilities of entities: sums over all sequences of actions, gone through one by one."""
+
+import tracemalloc
+from typing import Any
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from spacy_multihash.ner.biluo import Entities
+from spacy_multihash.ner.transition.component import BatchEntityRecognizer
+from spacy_multihash.ner.transition.greedy import find_entities
+from spacy_multihash.ner.transition.lattice import Lattice, build_lattice, entity_probabilities
+from spacy_multihash.ner.transition.scores import Batch
+from tests.helpers.action_sequences import (
+    Entity,
+    Words,
+    all_endings,
+    as_entities,
+    as_tuples,
+    batch_of,
+    entity_sums,
+    favour,
+    make_doc,
+    recognizer,
+)
+
+NONE = Entities(*numpy.zeros((3, 0), dtype="int64"))
+# Scores are of single precision
+CLOSE = {"rtol": 1e-4, "atol": 1e-7}
+DOCS = {
+    "one token": Words("a"),
+    "two tokens": Words("ab"),
+    "four tokens": Words("abca"),
+    "whitespace": Words(["a", " ", "b", "\n"]),
+    "sentences": Words("abcd", starts=[1, 0, 1, 0]),
+    "no sentence starts": Words("abcd", starts=[1, -1, 0, -1]),
+    "an entity": Words("abcd", iob=[0, 3, 1, 0], types=["", "A", "A", ""]),
+    "an entity of one token": Words("abcd", iob=[0, 3, 0, 0], types=["", "B", "", ""]),
+    "outside": Words("abcd", iob=[2, 0, 2, 0], types=["", "", "", ""]),
+    "blocked": Words("abcd", iob=[2, 2, 2, 2], types=[""] * 4, blocked=[1]),
+    "I without B": Words("abcd", iob=[0, 1, 1, 0], types=["", "A", "A", ""]),
+    "I of another label": Words("abcd", iob=[0, 3, 1, 1], types=["", "A", "A", "B"]),
+    "L of another label": Words("abcd", iob=[0, 0, 1, 0], types=["", "", "A", ""]),
+}
+MODELS: dict[str, dict[str, Any]] = {
+    "upper": {},
+    "no upper": {"use_upper": False},
+    "six features": {"extra_state_tokens": True},
+    "six features, no upper": {"extra_state_tokens": True, "use_upper": False},
+}
+
+
+def lattice_of(ner: BatchEntityRecognizer, batch: Batch, **options: Any) -> Lattice:
+    return build_lattice(batch, ner.model.ops, NONE, **{"above": 1e-12, "least": 1e-99, **options})
+
+
+def candidates(batch: Batch, lattice: Lattice) -> dict[Entity, float]:
+    keys = as_tuples(lattice.candidates.entities, batch.actions.labels)
+    return dict(zip(keys, lattice.candidates.probabilities.tolist(), strict=True))
+
+
+def assert_same_sums(found: dict[Entity, float], expected: dict[Entity, float]) -> None:
+    assert set(found) >= {key for key, value in expected.items() if value > 1e-9}
+    keys = list(found)
+    assert_allclose([found[key] for key in keys], [expected[key] for key in keys], **CLOSE)
+
+
+def assert_as_one_by_one(
+    ner: BatchEntityRecognizer, nlp: Any, known: Words, temperature: float = 1.0
+) -> None:
+    doc = make_doc(nlp, known)
+    batch = batch_of(ner, [doc])
+    endings = all_endings(ner, doc, temperature)
+    assert sum(ending.probability for ending in endings) == pytest.approx(1)
+    expected = entity_sums(endings)
+    lattice = lattice_of(ner, batch, temperature=temperature)
+    assert_same_sums(candidates(batch, lattice), expected)
+    stuck = sum(ending.probability for ending in endings if ending.stuck)
+    assert lattice.left_out == pytest.approx([stuck], abs=1e-5)
+    asked = as_entities(list(expected), batch.actions.labels)
+    probabilities = entity_probabilities(batch, ner.model.ops, asked, temperature)
+    assert_allclose(probabilities, list(expected.values()), **CLOSE)
+
+
+@pytest.mark.parametrize("words", DOCS.values(), ids=DOCS)
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_probabilities_are_sums_over_all_sequences(model: dict[str, Any], words: Words) -> None:
+    nlp, ner = recognizer("AB", seed=3, **model)
+    assert_as_one_by_one(ner, nlp, words)
+
+
+@pytest.mark.parametrize(("labels", "length"), [("A", 6), ("AB", 5), ("ABC", 4)])
+def test_probabilities_are_sums_for_any_number_of_labels(labels: str, length: int) -> None:
+    nlp, ner = recognizer(labels, seed=4)
+    assert_as_one_by_one(ner, nlp, Words("abcdab"[:length]))
+
+
+def test_without_labels_there_are_no_candidates() -> None:
+    nlp, ner = recognizer("")
+    batch = batch_of(ner, [make_doc(nlp, Words("abc"))])
+    lattice = lattice_of(ner, batch)
+    assert not len(lattice.candidates.probabilities)
+    assert_array_equal(lattice.outside, 1)
+    assert_array_equal(lattice.left_out, 0)
+
+
+@st.composite
+def some_words(draw: st.DrawFn) -> Words:
+    length = draw(st.integers(1, 4))
+
+    def of_length(element: st.SearchStrategy) -> list:
+        return draw(st.lists(element, min_size=length, max_size=length))
+
+    iob = of_length(st.sampled_from([0, 0, 0, 1, 2, 3]))
+    types = [draw(st.sampled_from("AB")) if at in (1, 3) else "" for at in iob]
+    if draw(st.booleans()):
+        types = [name if draw(st.booleans()) else "" for name in types]  # 3 without a type: blocked
+    words = of_length(st.sampled_from(["a", "b", "c", " "]))
+    return Words(words, iob, types, of_length(st.sampled_from([-1, 0, 0, 1])))
+
+
+@given(some_words(), st.integers(0, 99), st.sampled_from([0.5, 1.0, 3.0]))
+@settings(deadline=None, max_examples=60)
+def test_probabilities_are_sums_for_any_docs(words: Words, seed: int, temperature: float) -> None:
+    nlp, ner = RECOGNIZERS[seed % len(RECOGNIZERS)]
+    assert_as_one_by_one(ner, nlp, words, temperature)
+
+
+RECOGNIZERS = [recognizer("AB", seed=seed, **model) for seed, model in enumerate(MODELS.values())]
+
+
+@pytest.mark.parametrize("temperature", [0.3, 1.7, 20.0])
+def test_scores_are_divided_by_the_temperature(temperature: float) -> None:
+    nlp, ner = recognizer("AB", seed=5)
+    assert_as_one_by_one(ner, nlp, Words("abcd"), temperature)
+
+
+@pytest.mark.parametrize("unseen", [["B-A"], ["O"], ["I-A", "L-B"], ["I-A", "L-A", "U-B"]])
+def test_actions_never_seen_have_no_probability_unless_no_other_is_valid(unseen: list[str]) -> None:
+    nlp, ner = recognizer("AB", seed=6)
+    names = [ner.moves.get_class_name(column) for column in range(ner.moves.n_moves)]
+    ner.model.attrs["unseen_classes"] = {names.index(name) for name in unseen}
+    assert_as_one_by_one(ner, nlp, Words("abca"))
+    assert_as_one_by_one(ner, nlp, Words("abc", iob=[3, 1, 0], types=["A", "A", ""]))
+
+
+def test_docs_of_a_batch_do_not_matter_to_each_other() -> None:
+    nlp, ner = recognizer("AB", seed=7)
+    known = [Words(""), DOCS["I without B"], Words(""), Words("bca"), DOCS["an entity"], Words("")]
+    docs = [make_doc(nlp, words) for words in known]
+    batch = batch_of(ner, docs)
+    together = lattice_of(ner, batch)
+    begin, found, left_out = 0, {}, []
+    for doc in filter(len, docs):
+        alone = batch_of(ner, [doc])
+        of_doc = lattice_of(ner, alone)
+        left_out += of_doc.left_out.tolist()
+        for (start, end, label), value in candidates(alone, of_doc).items():
+            found[start + begin, end + begin, label] = value
+        begin += len(doc)
+    assert_same_sums(candidates(batch, together), found)
+    assert_allclose(together.left_out, left_out, atol=1e-6)
+
+
+def long_batch(length: int, more: float, seed: int = 0) -> tuple[BatchEntityRecognizer, Batch]:
+    nlp, ner = recognizer("AB", seed=seed, scale=0.5)
+    favour(ner, "I", more)
+    rng = numpy.random.default_rng(seed)
+    words = [chr(97 + i) for i in rng.integers(26, size=length)]
+    return ner, batch_of(ner, [make_doc(nlp, Words(words))])
+
+
+def assert_tokens_are_outside_or_in_an_entity(lattice: Lattice) -> None:
+    starts, ends, _ = lattice.candidates.entities
+    N = len(lattice.outside)
+    inside = numpy.zeros(N + 1)
+    numpy.add.at(inside, starts + 1, lattice.candidates.probabilities)
+    numpy.add.at(inside, ends, -lattice.candidates.probabilities)
+    assert_allclose(lattice.outside + inside.cumsum()[:N], 1, atol=1e-6)
+
+
+def test_each_token_is_outside_or_in_an_entity_across_chunks() -> None:
+    ner, batch = long_batch(1300, 1.0)
+    lattice = lattice_of(ner, batch, above=1e-12, least=1e-12)
+    lengths = lattice.candidates.entities.ends - lattice.candidates.entities.starts
+    assert lengths.max() > 40
+    assert lattice.left_out[0] < 1e-6
+    assert_tokens_are_outside_or_in_an_entity(lattice)
+    asked = entity_probabilities(batch, ner.model.ops, lattice.candidates.entities)
+    assert_allclose(asked, lattice.candidates.probabilities, rtol=1e-3, atol=1e-6)
+
+
+def test_less_is_left_out_by_a_lower_threshold_and_nothing_errs_by_more() -> None:
+    nlp, ner = recognizer("AB", seed=8)
+    favour(ner, "I", 1.0)
+    docs = [make_doc(nlp, Words("abcab")), make_doc(nlp, Words("ccba"))]
+    batch = batch_of(ner, docs)
+    exact = lattice_of(ner, batch)
+    entities = exact.candidates.entities
+    assert_allclose(exact.left_out, 0, atol=1e-12)
+    before = numpy.ones(2)
+    for least in (0.2, 0.05, 0.01, 0.001, 1e-4):
+        pruned = build_lattice(batch, ner.model.ops, entities, least=least)
+        error = abs(pruned.probabilities - exact.candidates.probabilities)
+        of_doc = (entities.starts >= len(docs[0])).astype(int)
+        assert (error <= pruned.left_out[of_doc] + 1e-6).all()
+        assert (pruned.left_out <= before).all() and (pruned.left_out > 0).all()
+        before = pruned.left_out
+    assert before.max() < 1e-2
+
+
+def test_what_is_left_out_is_not_lost_for_later_tokens() -> None:
+    ner, batch = long_batch(2000, 0.0)
+    pruned = lattice_of(ner, batch, least=1e-3, above=None)
+    exact = lattice_of(ner, batch, least=1e-9, above=None)
+    assert pruned.left_out[0] > 0.5
+    assert_allclose(pruned.outside, exact.outside, atol=0.02)
+
+
+def test_entities_that_are_not_valid_have_no_probability() -> None:
+    nlp, ner = recognizer("AB", seed=9)
+    batch = batch_of(ner, [make_doc(nlp, Words(["a", " ", "b", "c"], starts=[1, 0, 0, 1]))])
+    asked = Entities(*numpy.array([[1, 2, 0], [1, 3, 1], [2, 4, 0], [0, 4, 1], [0, 3, 0]]).T)
+    found = entity_probabilities(batch, ner.model.ops, asked)
+    assert_array_equal(found[:4], 0)
+    assert found[4] > 0
+
+
+def test_candidates_are_those_of_enough_probability() -> None:
+    nlp, ner = recognizer("AB", seed=10)
+    batch = batch_of(ner, [make_doc(nlp, Words("abcda"))])
+    everything = candidates(batch, lattice_of(ner, batch, above=1e-9, least=1e-6))
+    assert min(everything.values()) < 1e-6
+    for above in (0.01, 0.1, 0.5):
+        some = candidates(batch, lattice_of(ner, batch, above=above))
+        assert list(some) == sorted(key for key, value in everything.items() if value >= above)
+
+
+def test_memory_does_not_grow_with_candidates() -> None:
+    nlp, ner = recognizer([f"L{i}" for i in range(18)], scale=0.0)
+    doc = make_doc(nlp, Words(["a"] * 10_000))
+    batch = batch_of(ner, [doc])
+    tracemalloc.start()
+    lattice = build_lattice(batch, ner.model.ops, NONE)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert_allclose(lattice.outside[100:-100], lattice.outside[1000], rtol=1e-9)
+    assert peak < 40e6
+
+
+def test_greedy_entities_do_not_depend_on_probabilities() -> None:
+    ner, batch = long_batch(300, 0.0)
+    before = find_entities(batch, ner.model.ops)
+    lattice = build_lattice(batch, ner.model.ops, before, temperature=3.0)
+    assert ((0 < lattice.probabilities) & (lattice.probabilities < 1)).all()
+    for one, other in zip(before, find_entities(batch, ner.model.ops), strict=True):
+        assert_array_equal(one, other)
