@@ -28,7 +28,7 @@ from .states import largest_pieces, score
 LEAST_MASS = 1e-6
 # Few candidates are followed by many tokens at once, which takes fewer rounds: as many tokens as
 # make about so many states.
-_STATES = 2048
+_STATES = 512
 
 
 class Choice(NamedTuple):
@@ -113,11 +113,12 @@ def open_and_other(batch: Batch, rows: slice, temperature: float) -> tuple[Choic
     outside, labels = batch.actions.outside, batch.actions.label_of
     P = outside_probabilities(batch, rows, temperature)
     opens = batch.actions.opens[outside]
-    of_open, of_other = opens.nonzero()[0], (~opens).nonzero()[0]
-    return (
-        Choice(P[:, of_open], labels[outside[of_open]]),
-        Choice(P[:, of_other], labels[outside[of_other]]),
+    xp = get_array_module(P)
+    of_open, of_other = (
+        Choice(P[:, xp.asarray(some.nonzero()[0])], labels[outside[some]])
+        for some in (opens, ~opens)
     )
+    return of_open, of_other
 
 
 def begin_candidates(opens: Choice, rows: slice, least: float) -> Candidates:
@@ -206,6 +207,8 @@ def _probabilities(
     sizes = numpy.diff(numpy.append(groups, len(tokens)))
     group_of = numpy.repeat(numpy.arange(len(groups)), sizes)
     states = (group_of[:, None] * width + numpy.arange(width)).ravel()
-    of_actions = Steps(scores[states, steps.I], scores[states, steps.L])
+    xp = get_array_module(scores)
+    states = xp.asarray(states)
+    of_actions = Steps(*(scores[states, xp.asarray(columns)] for columns in steps))
     found = both_probabilities(of_actions, steps, temperature)
     return Steps(found.I.reshape(tokens.shape), found.L.reshape(tokens.shape))

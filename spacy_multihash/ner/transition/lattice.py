@@ -136,12 +136,13 @@ def _look(
 
 def _units(others: Choice, rows: slice, above: float) -> Found:
     """List the entities of one token that have at least the mass `above`."""
-    of_U = others.P[:, others.labels != NO_LABEL]
-    labels = others.labels[others.labels != NO_LABEL]
-    found = (of_U >= above).nonzero()
+    found = (others.P >= above).nonzero()
+    masses = to_numpy(others.P[found])
     starts, columns = map(to_numpy, found)
-    starts = starts + rows.start
-    return Found(Entities(starts, starts + 1, labels[columns]), to_numpy(of_U[found]))
+    labels, starts = others.labels[columns], starts + rows.start
+    is_U = labels != NO_LABEL
+    entities = Entities(starts[is_U], starts[is_U] + 1, labels[is_U])
+    return Found(entities, masses[is_U])
 
 
 def _entities(found: Round) -> Found:

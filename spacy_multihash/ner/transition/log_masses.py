@@ -44,7 +44,8 @@ def log_masses_of(
         columns = numpy.where(lengths[rows] == 1, actions.U[some], actions.B[some])
         P = outside_probabilities(batch, entities.starts[rows], temperature)
         places = numpy.searchsorted(actions.outside, columns)  # of NO_ACTION it is 0
-        found = to_numpy(P[numpy.arange(len(columns)), places])
+        xp = get_array_module(P)
+        found = to_numpy(P[xp.arange(len(columns)), xp.asarray(places)])
         with numpy.errstate(divide="ignore"):
             return numpy.log(numpy.where(columns == NO_ACTION, 0, found))
 

@@ -19,7 +19,6 @@ from tests.helpers.action_sequences import (
     all_endings,
     as_tuples,
     batch_of,
-    favour,
     make_doc,
     recognizer,
 )
