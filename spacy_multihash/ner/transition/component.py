@@ -15,11 +15,13 @@ from thinc.api import Model, Optimizer, set_dropout_rate
 
 from ...common.types import TransitionConfidence, TransitionDecoder
 from ..biluo import Entities
+from ..calibration import Uncalibrated
 from ..docs import entity_keys, set_entities
 from .actions import Actions, read_actions
 from .best import find_best
 from .exact import Exact, exact_of, nothing_of, set_exact
 from .greedy import find_entities
+from .lattice import entity_probabilities
 from .lesson import prepare
 from .rules import rules_of
 from .scores import Batch
@@ -141,17 +143,32 @@ class BatchEntityRecognizer(EntityRecognizer):
             return super().predict(docs)
         if not any(map(len, docs)):
             return super().predict(docs)
-        self._add_labels_of(docs)
-        batch, ops = self._compute(docs), self.model.ops
-        if self.decoder == "best":
-            entities = find_best(batch, ops, self.temperature)
-        else:
-            entities = find_entities(batch, ops)
+        batch, entities = self._find(docs)
         exact = None
         if self.spans_key is not None:
             above = self.candidates_above
-            exact = exact_of(docs, batch, ops, entities, self.temperature, above)
+            exact = exact_of(docs, batch, self.model.ops, entities, self.temperature, above)
         return Prediction(entities, batch.actions.labels, exact)
+
+    def uncalibrated(self, docs: Iterable[Doc]) -> Uncalibrated:
+        """Find the entities of docs, and how their probabilities depend on the temperature.
+
+        Raises ValueError with a beam, which has no exact probabilities.
+        """
+        docs = list(docs)
+        if self.cfg["beam_width"] != 1:
+            raise ValueError(
+                f'Component "{self.name}": expected beam_width = 1, was '
+                f"{self.cfg['beam_width']}. A beam has no exact probabilities. Set beam_width = 1."
+            )
+        if not any(map(len, docs)):
+            return Uncalibrated([], lambda temperature: numpy.zeros(0))
+        batch, entities = self._find(docs)
+
+        def probabilities(temperature: float) -> numpy.ndarray:
+            return entity_probabilities(batch, self.model.ops, entities, temperature)
+
+        return Uncalibrated(entity_keys(docs, entities, batch.actions.labels), probabilities)
 
     def set_annotations(self, docs: Iterable[Doc], prediction: Union[Prediction, list]) -> None:
         """Set doc.ents, and doc.spans if there is a `spans_key`, from what `predict` returned."""
@@ -219,6 +236,14 @@ class BatchEntityRecognizer(EntityRecognizer):
             if sgd not in (None, False):
                 self.finish_update(sgd)
         return losses
+
+    def _find(self, docs: list[Doc]) -> tuple[Batch, Entities]:
+        """Find the entities of docs with tokens, with all that scores are made of."""
+        self._add_labels_of(docs)
+        batch = self._compute(docs)
+        if self.decoder == "best":
+            return batch, find_best(batch, self.model.ops, self.temperature)
+        return batch, find_entities(batch, self.model.ops)
 
     def _compute(self, docs: list[Doc]) -> Batch:
         """Compute all that scores are made of."""

@@ -143,6 +143,34 @@ def test_a_beam_has_neither_probabilities_nor_a_best_sequence(setting: dict[str,
         ner.predict([make_doc(nlp, Words("ab"))])
 
 
+@pytest.mark.parametrize("decoder", ["greedy", "best"])
+def test_probabilities_are_asked_for_at_any_temperature(decoder: str) -> None:
+    nlp, ner = build(decoder=decoder)
+    found = ner.uncalibrated(docs_of(nlp))
+    annotated_docs = annotated(ner, docs_of(nlp))
+    keys = [(i, key) for i, doc in enumerate(annotated_docs) for key in entities_of(doc)]
+    assert found.keys == keys
+    for temperature in (0.5, 1.0, 4.0):
+        sums = [
+            entity_sums(all_endings(ner, doc, temperature)) if len(doc) else {}
+            for doc in docs_of(nlp)
+        ]
+        expected = [sums[i][key] for i, key in keys]
+        assert found.probabilities(temperature).tolist() == pytest.approx(expected, abs=1e-4)
+
+
+def test_docs_without_tokens_have_nothing_to_calibrate() -> None:
+    nlp, ner = build()
+    found = ner.uncalibrated([make_doc(nlp, Words(""))])
+    assert list(found.keys) == [] and not len(found.probabilities(2.0))
+
+
+def test_a_beam_cannot_be_calibrated() -> None:
+    nlp, ner = recognizer("A", settings={"beam_width": 4})
+    with pytest.raises(ValueError, match="expected beam_width = 1, was 4"):
+        ner.uncalibrated([make_doc(nlp, Words("ab"))])
+
+
 @pytest.fixture(scope="module")
 def medium() -> Language:
     if not MEDIUM.exists():
