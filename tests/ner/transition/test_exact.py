@@ -11,6 +11,7 @@ from numpy.testing import assert_array_equal
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 
+from spacy_multihash.common.types import TransitionDecoder
 from spacy_multihash.ner.biluo import Entities
 from spacy_multihash.ner.transition.component import BatchEntityRecognizer, Prediction
 from tests.helpers.action_sequences import (
@@ -71,6 +72,18 @@ def test_greedy_finds_the_same_entities_with_probabilities_and_without() -> None
     docs = annotated(ner, docs_of(nlp))
     assert [entities_of(doc) for doc in docs] == with_scores
     assert not any("found" in doc.spans for doc in docs)
+
+
+def test_the_best_entities_depend_on_the_temperature_and_the_greedy_ones_do_not() -> None:
+    nlp, ner = recognizer("AB", seed=12)
+    words = [Words(f"{a}{b}{c}de") for a in "abc" for b in "abc" for c in "abc"]
+
+    def found(decoder: TransitionDecoder, temperature: float) -> list[list[Entity]]:
+        ner.decoder, ner.temperature = decoder, temperature
+        return [entities_of(doc) for doc in annotated(ner, [make_doc(nlp, one) for one in words])]
+
+    assert found("greedy", 9.0) == found("greedy", 0.01) == found("best", 0.01)
+    assert found("best", 9.0) != found("best", 0.01)
 
 
 def test_candidates_are_put_beside_the_entities() -> None:
