@@ -2,12 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy
 import spacy
-from spacy.attrs import ENT_IOB, ENT_TYPE, SENT_START
 from spacy.language import Language
 from spacy.tokens import Doc
 from thinc.api import fix_random_seed
@@ -15,6 +14,7 @@ from thinc.api import fix_random_seed
 from spacy_multihash.ner.biluo import Entities
 from spacy_multihash.ner.transition.component import BatchEntityRecognizer
 from spacy_multihash.ner.transition.scores import Batch
+from tests.helpers import transition
 
 LOWEST = float(numpy.finfo("float32").min)
 TOK2VEC = {
@@ -40,13 +40,12 @@ class Ending(NamedTuple):
 
 @dataclass(frozen=True)
 class Words:
-    """A doc to be: words, and what is known of them (as Doc.from_array takes it)."""
+    """A doc to be: words, and what is known of them, as in `transition.Token`."""
 
     words: Sequence[str]
     iob: Sequence[int] = ()
     types: Sequence[str] = ()
     starts: Sequence[int] = ()
-    blocked: Sequence[int] = field(default=())
 
 
 def recognizer(
@@ -97,17 +96,10 @@ def favour(ner: BatchEntityRecognizer, kinds: str, more: float) -> None:
 
 
 def make_doc(nlp: Language, known: Words) -> Doc:
-    doc = Doc(nlp.vocab, words=list(known.words))
-    if known.iob:
-        types = [nlp.vocab.strings.add(name) for name in known.types]
-        values = numpy.array([known.iob, types], dtype="uint64").T
-        doc.from_array([ENT_IOB, ENT_TYPE], values)
-    if known.starts:
-        doc.from_array([SENT_START], numpy.array(known.starts, dtype="int64").astype("uint64"))
-    if known.blocked:
-        spans = [doc[i : i + 1] for i in known.blocked]
-        doc.set_ents([], blocked=spans, default="unmodified")
-    return doc
+    nothing = [0] * len(known.words)
+    columns = (known.words, known.starts or nothing, known.iob or nothing)
+    types = known.types or [""] * len(known.words)
+    return transition.make_doc(nlp.vocab, list(map(transition.Token, *columns, types)))
 
 
 def batch_of(ner: BatchEntityRecognizer, docs: list[Doc]) -> Batch:

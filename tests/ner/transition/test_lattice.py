@@ -40,7 +40,7 @@ DOCS = {
     "an entity": Words("abcd", iob=[0, 3, 1, 0], types=["", "A", "A", ""]),
     "an entity of one token": Words("abcd", iob=[0, 3, 0, 0], types=["", "B", "", ""]),
     "outside": Words("abcd", iob=[2, 0, 2, 0], types=["", "", "", ""]),
-    "blocked": Words("abcd", iob=[2, 2, 2, 2], types=[""] * 4, blocked=[1]),
+    "blocked": Words("abcd", iob=[2, 3, 2, 2], types=[""] * 4),
     "I without B": Words("abcd", iob=[0, 1, 1, 0], types=["", "A", "A", ""]),
     "I of another label": Words("abcd", iob=[0, 3, 1, 1], types=["", "A", "A", "B"]),
     "L of another label": Words("abcd", iob=[0, 0, 1, 0], types=["", "", "A", ""]),
