@@ -32,7 +32,7 @@ def trained(factory: str) -> Language:
     nlp.add_pipe(factory, config=CONFIGS[factory])
     examples = [Example(nlp.make_doc(" ".join(t.text for t in d)), d) for d in make_docs()]
     sgd = nlp.initialize(lambda: examples)
-    for _ in range(25):
+    for _ in range(50):
         nlp.update(examples, sgd=sgd, losses={})
     return nlp
 
