@@ -1,5 +1,7 @@
 """The entities that spaCy's greedy recognizer finds: at each state, the action that scores best."""
 
+from functools import partial
+
 import numpy
 from thinc.api import Ops, get_array_module, to_numpy
 
@@ -28,7 +30,8 @@ def find_entities(batch: Batch, ops: Ops) -> Entities:
             closes[both] = closes_first(scores, columns)
         return Decisions(closes, ~closes & ~goes_on)
 
-    return follow(openings, batch.actions, batch.rules.ends, decide).entities
+    path = follow(openings, batch.actions, batch.rules.ends, decide, each=partial(map_chunks, ops))
+    return path.entities
 
 
 def find_openings(batch: Batch, rows: slice) -> Openings:

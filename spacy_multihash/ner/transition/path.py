@@ -13,7 +13,7 @@ right, which leaves out candidates that begin within an entity:
 """
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Union
 
 import numpy
@@ -30,6 +30,11 @@ _FIRST_WIDTHS = (3, 8)
 # Candidates up to which all of these tokens are tried at once.
 _FEW = 16
 _LONGEST_WIDTH = 1024
+# How many states are decided on at once, to bound memory.
+_MOST_STATES = 2**14
+
+# Applies a function to each of some arrays.
+Each = Callable[[Callable[[numpy.ndarray], None], Sequence[numpy.ndarray]], object]
 
 
 class Openings(NamedTuple):
@@ -86,12 +91,18 @@ class Path(NamedTuple):
         return Entities(self.starts[whole], self.ends[whole], self.labels[whole])
 
 
+def _one_by_one(function: Callable[[numpy.ndarray], None], arrays: Sequence[numpy.ndarray]) -> None:
+    for array in arrays:
+        function(array)
+
+
 def follow(
     openings: Openings,
     actions: Actions,
     stops: numpy.ndarray,
     decide: Callable[[States], Decisions],
     begins: Union[int, numpy.ndarray] = 1,
+    each: Each = _one_by_one,
 ) -> Path:
     """Follow decisions through docs with N tokens in all.
 
@@ -100,6 +111,7 @@ def follow(
     decide (Callable): Makes the decisions in states in entities, R of them at once.
     begins (int or (M,) int64): Of each opening that is a B, how many tokens after it decisions
         begin.
+    each (Callable): Applies a function to each of some arrays, such as in threads.
 
     An entity that is still open at the end of the doc ends there.
     """
@@ -115,18 +127,16 @@ def follow(
 
     def look(candidates: numpy.ndarray, width: int) -> numpy.ndarray:
         """Look for ends among the next tokens, and return the candidates without one."""
-        nonlocal tried
-        found, is_stuck = _find_ends(
-            candidates,
-            starts[candidates],
-            labels[candidates],
-            starts[candidates] + begins[candidates] + tried,
-            stops,
-            width,
-            decide,
-        )
-        ends[candidates], stuck[candidates] = found, is_stuck
-        return candidates[found == _UNKNOWN]
+
+        def look_at(some: numpy.ndarray) -> None:
+            first = starts[some] + begins[some] + tried
+            ends[some], stuck[some] = _find_ends(
+                some, starts[some], labels[some], first, stops, width, decide
+            )
+
+        parts = -(-len(candidates) * width // _MOST_STATES)
+        each(look_at, numpy.array_split(candidates, parts))
+        return candidates[ends[candidates] == _UNKNOWN]
 
     for width in _FIRST_WIDTHS if len(candidates) > _FEW else (sum(_FIRST_WIDTHS),):
         if len(candidates):
