@@ -1,0 +1,325 @@
+"""Updates of batch_ner and of spaCy's own ner, side by side, on generated examples."""
+
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Optional, TypeVar
+from unittest import mock
+
+import numpy
+import spacy
+import spacy.ml.tb_framework as framework
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from spacy.ml.models.parser import build_tb_parser_model
+from spacy.ml.parser_model import ParserStepModel
+from spacy.pipeline import EntityRecognizer
+from spacy.pipeline._parser_internals.ner import BiluoPushDown
+from spacy.tokens import Doc, Span
+from spacy.training import Example
+from thinc.api import Model, to_numpy
+
+from spacy_multihash.ner.transition.component import BatchEntityRecognizer
+
+VOCAB = spacy.blank("en").vocab
+LABELS = ("A", "B", "C")
+WRONG = "wrong"
+WIDTH = 4  # of the vectors of tokens, before the model's own linear layer
+ROWS = 300
+
+Component = TypeVar("Component", bound=EntityRecognizer)
+Shared = dict[str, Any]
+
+
+class Setup(NamedTuple):
+    """A model, and the settings of its component."""
+
+    labels: tuple[str, ...] = LABELS
+    unseen: frozenset[int] = frozenset()
+    extra_tokens: bool = False
+    use_upper: bool = True
+    pieces: int = 2
+    hidden_width: int = 4
+    wrong_key: Optional[str] = None
+    cut_size: int = 0
+    seed: int = 0
+    exact: bool = True
+
+
+class Outcome(NamedTuple):
+    """What an update led to."""
+
+    losses: Optional[dict[str, float]]
+    error: str
+    gradients: dict[str, numpy.ndarray]
+    unseen: set[int]
+
+
+def vectors_by_position(E: numpy.ndarray) -> Model:
+    """Give each token of a batch a vector of its own: docs -> list of (len(doc), WIDTH).
+
+    The gradient of its parameter is that of the vectors.
+    """
+
+    def forward(model: Model, docs: list[Doc], is_train: bool) -> tuple[list, Any]:
+        rows = model.get_param("E")
+        ends = numpy.cumsum([len(doc) for doc in docs])
+
+        def backprop(d_vectors: list) -> list[Doc]:
+            dE = model.ops.alloc2f(*rows.shape)
+            dE[: ends[-1]] = model.ops.xp.concatenate(d_vectors)
+            model.inc_grad("E", dE)
+            return docs
+
+        return numpy.split(rows[: ends[-1]], ends[:-1]), backprop
+
+    return Model("vectors_by_position", forward, dims={"nO": E.shape[1]}, params={"E": E})
+
+
+def draw_weights(shape: Sequence[int], rng: numpy.random.Generator, exact: bool) -> numpy.ndarray:
+    """Draw numbers of few bits, of which sums of products are exact in float32; or any others."""
+    if exact:
+        return (rng.integers(-4, 5, size=shape) / 4).astype("float32")
+    return rng.normal(scale=0.6, size=shape).astype("float32")
+
+
+def build_model(setup: Setup, classes: int) -> Model:
+    """Build the model of a recognizer, with weights of which all actions come out."""
+    rng = numpy.random.default_rng(setup.seed)
+
+    def draw(*shape: int) -> numpy.ndarray:
+        return draw_weights(shape, rng, setup.exact)
+
+    model = build_tb_parser_model(
+        vectors_by_position(draw(ROWS, WIDTH)),
+        "ner",
+        setup.extra_tokens,
+        setup.hidden_width,
+        setup.pieces,
+        setup.use_upper,
+        classes,
+    )
+    H, O = setup.hidden_width, setup.hidden_width if setup.use_upper else classes  # noqa: E741
+    linear = model.get_ref("tok2vec").layers[-1]
+    linear.set_dim("nI", WIDTH)
+    linear.set_param("W", draw(H, WIDTH))
+    linear.set_param("b", draw(H))
+    lower = model.get_ref("lower")
+    F = lower.get_dim("nF")
+    lower.set_param("W", draw(F, O, setup.pieces, H) / 2)
+    lower.set_param("b", draw(O, setup.pieces))
+    lower.set_param("pad", draw(1, F, O, setup.pieces) / 2)
+    if setup.use_upper:
+        upper = model.get_ref("upper")
+        upper.set_dim("nI", H)
+        upper.set_param("W", draw(classes, H) / 2)
+        upper.set_param("b", draw(classes))
+    return model
+
+
+def recognizer(of: type[Component], setup: Setup, **config: Any) -> Component:
+    """Build a recognizer, the same of either class."""
+    actions = BiluoPushDown.get_actions(entity_types=setup.labels)
+    moves = BiluoPushDown(VOCAB.strings, actions, incorrect_spans_key=setup.wrong_key)
+    model = build_model(setup, moves.n_moves)
+    model.attrs["unseen_classes"] = {n for n in setup.unseen if n < moves.n_moves}
+    return of(
+        VOCAB,
+        model,
+        "ner",
+        moves,
+        incorrect_spans_key=setup.wrong_key,
+        update_with_oracle_cut_size=setup.cut_size,
+        **config,
+    )
+
+
+def ours(setup: Setup, **config: Any) -> BatchEntityRecognizer:
+    """Build our recognizer, without dropout, with the gradient that spaCy computes."""
+    config = {"state_dropout": 0.0, "spacy_gradient": True, **config}
+    return recognizer(BatchEntityRecognizer, setup, **config)
+
+
+class Stepwise(EntityRecognizer):
+    """spaCy's recognizer, whose states are looked at in updates.
+
+    steps: Of each step, the features of its states, and what all actions cost.
+    took_unseen: Whether an action that was never seen went before a valid one that was. spaCy does
+        so where both have the lowest score of the step.
+    """
+
+    steps: list[tuple[numpy.ndarray, numpy.ndarray]]
+    took_unseen: bool = False
+    step_model: ParserStepModel
+
+    def update(self, *args: Any, **kwargs: Any) -> dict[str, float]:
+        """Update without dropout of the hidden layer."""
+        self.steps = []
+
+        def build(*args: Any, **kwargs: Any) -> ParserStepModel:
+            self.step_model = ParserStepModel(*args, dropout=0.0, **kwargs)
+            return self.step_model
+
+        with mock.patch.object(framework, "ParserStepModel", build):
+            return super().update(*args, **kwargs)
+
+    def get_batch_loss(self, states: Any, golds: Any, scores: Any, losses: Any) -> Any:
+        """Keep the features and the costs of states."""
+        pairs = zip(states, golds, strict=True)
+        actions = range(self.moves.n_moves)
+        costs = [[self.moves.get_cost(state, gold, j) for j in actions] for state, gold in pairs]
+        features = self.step_model.get_token_ids(states)
+        self.steps.append((features, numpy.array(costs)))
+        return super().get_batch_loss(states, golds, scores, losses)
+
+    def transition_states(self, states: Any, scores: Any) -> Any:
+        """Look for actions that were never seen among those taken."""
+        seen = self.step_model._class_mask == 1
+        valid = self.steps[-1][1] < 9000
+        taken = numpy.where(valid, scores, -numpy.inf).argmax(axis=1)
+        self.took_unseen |= bool((~seen[taken] & (valid & seen).any(axis=1)).any())
+        return super().transition_states(states, scores)
+
+
+def update(component: EntityRecognizer, examples: list[Example], seed: int = 0) -> Outcome:
+    """Update a recognizer without changing its weights."""
+    random.seed(seed)
+    numpy.random.seed(seed)
+    losses, error = None, ""
+    try:
+        losses = component.update(examples)
+    except ValueError as raised:
+        error = str(raised)
+    return Outcome(
+        losses, error, gradients(component.model), set(component.model.attrs["unseen_classes"])
+    )
+
+
+def gradients(model: Model) -> dict[str, numpy.ndarray]:
+    """Collect the gradients of all parameters that have one."""
+    return {
+        f"{number} {node.name} {name}": to_numpy(node.get_grad(name)).copy()
+        for number, node in enumerate(model.walk())
+        for name in node.param_names
+        if node.has_grad(name)
+    }
+
+
+def assert_same_gradients(
+    found: dict[str, numpy.ndarray], expected: dict[str, numpy.ndarray]
+) -> None:
+    """Compare gradients, by the largest entry of each."""
+    assert found.keys() == expected.keys()
+    for name, values in expected.items():
+        atol = 1e-4 * max(float(abs(values).max()), 1e-2)
+        assert_allclose(found[name], values, rtol=0, atol=atol, err_msg=name)
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Seed what the length of parts, and dropout, are drawn from."""
+    random.seed(seed)
+    numpy.random.seed(seed)
+    yield
+
+
+# Examples
+
+WORDS = st.sampled_from(["a", "Bob", "x'y", "...", "ß", "New"])
+SPACES = st.sampled_from(["\n", " "])
+KNOWN = ("missing", "blocked", "outside")
+
+
+@st.composite
+def texts(draw: st.DrawFn, longest: int = 12) -> tuple[list[str], list[bool]]:
+    """Draw the words of a doc, and whether a space follows each."""
+    words = draw(st.lists(st.one_of(WORDS, WORDS, WORDS, SPACES), max_size=longest))
+    return words, draw(st.lists(st.booleans(), min_size=len(words), max_size=len(words)))
+
+
+def annotate(draw: st.DrawFn, doc: Doc, kinds: Sequence[str]) -> None:
+    """Set the entities of a doc: runs of a label, or of what is known of tokens."""
+    spans: dict[str, list[Span]] = {"entities": [], **{kind: [] for kind in KNOWN}}
+    start = 0
+    while start < len(doc):
+        kind = draw(st.sampled_from(kinds))
+        end = min(start + draw(st.integers(1, 4)), len(doc))
+        if kind in KNOWN:
+            spans[kind].append(Span(doc, start, end))
+        else:
+            spans["entities"].append(Span(doc, start, end, label=kind))
+        start = end
+    doc.set_ents(spans.pop("entities"), **spans)
+
+
+@st.composite
+def examples(
+    draw: st.DrawFn, labels: Sequence[str] = LABELS, *, preset: bool = True, aligned: bool = False
+) -> Example:
+    """Draw an example: gold entities, wrong ones, and what the predicted doc has already."""
+    words, spaces = draw(texts())
+    reference = Doc(VOCAB, words=words, spaces=spaces)
+    annotation = draw(st.sampled_from(["none", "whole", "whole", "partial", "partial"]))
+    if annotation != "none":
+        kinds = [*labels, "outside", "outside"]
+        annotate(draw, reference, kinds if annotation == "whole" else [*kinds, *KNOWN])
+    _add_wrong(draw, reference, labels)
+    if not aligned and draw(st.integers(0, 3)) == 0:
+        words, spaces = _cut_otherwise(draw, words, spaces)
+    predicted = Doc(VOCAB, words=words, spaces=spaces)
+    if draw(st.integers(0, 2)) == 0:
+        for token in predicted:
+            token.is_sent_start = draw(st.sampled_from([None, None, False, True]))
+    if preset and draw(st.integers(0, 3)) == 0:
+        annotate(draw, predicted, [*labels, *["missing"] * 6, "blocked", "outside"])
+    return Example(predicted, reference)
+
+
+def _add_wrong(draw: st.DrawFn, doc: Doc, labels: Sequence[str]) -> None:
+    """Add entities that are known to be wrong to a doc, none of which is right."""
+    right = {(ent.start, ent.end, ent.label_) for ent in doc.ents}
+    spans = []
+    for start in draw(st.lists(st.integers(0, max(len(doc) - 1, 0)), max_size=4)):
+        end = min(start + draw(st.integers(1, 3)), len(doc))
+        label = draw(st.sampled_from(labels))
+        if start < end and (start, end, label) not in right:
+            spans.append(Span(doc, start, end, label=label))
+    doc.spans[WRONG] = spans
+
+
+def _cut_otherwise(
+    draw: st.DrawFn, words: list[str], spaces: list[bool]
+) -> tuple[list[str], list[bool]]:
+    """Cut the same text into other tokens."""
+    found: list[tuple[str, bool]] = []
+    for word, space in zip(words, spaces, strict=True):
+        way = draw(st.sampled_from(["keep", "keep", "keep", "join", "split"]))
+        if way == "join" and found:
+            before, had_space = found.pop()
+            found.append((before + " " * had_space + word, space))
+        elif way == "split" and len(word) > 1:
+            found += [(word[:1], False), (word[1:], space)]
+        else:
+            found.append((word, space))
+    return [word for word, _ in found], [space for _, space in found]
+
+
+@st.composite
+def setups(draw: st.DrawFn, **fixed: Any) -> Setup:
+    """Draw a model and its settings."""
+    cut_size = fixed.get("cut_size", draw(st.sampled_from([0, 1, 2, 5, 100])))
+    seed = draw(st.integers(0, 999))
+    while cut_size == 1 and random.Random(seed).uniform(0, 2) < 1:
+        seed += 1  # spaCy would draw 0, and raise an error
+    drawn = {
+        "labels": LABELS[: draw(st.integers(1, 3))],
+        "unseen": draw(st.one_of(st.just(frozenset()), st.frozensets(st.integers(0, 13)))),
+        "extra_tokens": draw(st.booleans()),
+        "use_upper": draw(st.booleans()),
+        "pieces": draw(st.integers(1, 3)),
+        "hidden_width": draw(st.integers(1, 5)),
+        "wrong_key": draw(st.sampled_from([None, WRONG])),
+        "cut_size": cut_size,
+        "seed": seed,
+    }
+    return Setup(**{**drawn, **fixed})
