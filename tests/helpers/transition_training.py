@@ -230,10 +230,11 @@ SPACES = st.sampled_from(["\n", " "])
 KNOWN = ("missing", "blocked", "outside")
 
 
-@st.composite
-def texts(draw: st.DrawFn, longest: int = 12) -> tuple[list[str], list[bool]]:
+def draw_text(draw: st.DrawFn, *, with_spaces: bool) -> tuple[list[str], list[bool]]:
     """Draw the words of a doc, and whether a space follows each."""
-    words = draw(st.lists(st.one_of(WORDS, WORDS, WORDS, SPACES), max_size=longest))
+    least = draw(st.sampled_from([0, 1, 4, 9]))
+    word = st.one_of(WORDS, WORDS, SPACES) if with_spaces else WORDS
+    words = draw(st.lists(word, min_size=least, max_size=least + 6))
     return words, draw(st.lists(st.booleans(), min_size=len(words), max_size=len(words)))
 
 
@@ -253,24 +254,28 @@ def annotate(draw: st.DrawFn, doc: Doc, kinds: Sequence[str]) -> None:
 
 
 @st.composite
-def examples(
-    draw: st.DrawFn, labels: Sequence[str] = LABELS, *, preset: bool = True, aligned: bool = False
-) -> Example:
-    """Draw an example: gold entities, wrong ones, and what the predicted doc has already."""
-    words, spaces = draw(texts())
+def examples(draw: st.DrawFn, labels: Sequence[str] = LABELS, *, wild: bool = True) -> Example:
+    """Draw an example: gold entities, wrong ones, and what the predicted doc has already.
+
+    wild: Whether gold entities may be such that no action is right, and tokens may not align.
+    """
+    wild = wild and draw(st.integers(0, 3)) == 0
+    words, spaces = draw_text(draw, with_spaces=wild)
     reference = Doc(VOCAB, words=words, spaces=spaces)
-    annotation = draw(st.sampled_from(["none", "whole", "whole", "partial", "partial"]))
+    annotation = draw(st.sampled_from(["whole", "partial", "whole", "partial", "none"]))
     if annotation != "none":
         kinds = [*labels, "outside", "outside"]
         annotate(draw, reference, kinds if annotation == "whole" else [*kinds, *KNOWN])
     _add_wrong(draw, reference, labels)
-    if not aligned and draw(st.integers(0, 3)) == 0:
+    if wild and draw(st.booleans()):
         words, spaces = _cut_otherwise(draw, words, spaces)
     predicted = Doc(VOCAB, words=words, spaces=spaces)
-    if draw(st.integers(0, 2)) == 0:
+    if draw(st.booleans()):
         for token in predicted:
-            token.is_sent_start = draw(st.sampled_from([None, None, False, True]))
-    if preset and draw(st.integers(0, 3)) == 0:
+            start = draw(st.sampled_from([None, None, False, True]))
+            within = not wild and reference[token.i].ent_iob_ == "I"
+            token.is_sent_start = None if within else start
+    if wild and draw(st.booleans()):
         annotate(draw, predicted, [*labels, *["missing"] * 6, "blocked", "outside"])
     return Example(predicted, reference)
 

@@ -206,7 +206,9 @@ class BatchEntityRecognizer(EntityRecognizer):
         losses.setdefault(self.name, 0.0)
         examples = list(examples)
         validate_examples(examples, "Parser.update")
-        self._add_labels_of([doc for eg in examples for doc in (eg.predicted, eg.reference)])
+        docs = [eg.predicted for eg in examples]
+        # In spaCy's order, which new labels may come in too
+        self._add_labels_of([*docs, *(eg.reference for eg in examples)])
         for multitask in self._multitasks:
             multitask.update(examples, drop=drop, sgd=sgd)
         key = self.incorrect_spans_key
@@ -228,7 +230,7 @@ class BatchEntityRecognizer(EntityRecognizer):
             set_dropout_rate(self.model, drop)
             losses[self.name] += learn(
                 self.model,
-                [eg.predicted for eg in examples],
+                docs,
                 lesson,
                 state_dropout=self.state_dropout,
                 spacy_gradient=self.spacy_gradient,
@@ -254,7 +256,8 @@ class BatchEntityRecognizer(EntityRecognizer):
 
     def _add_labels_of(self, docs: list[Doc]) -> None:
         """Add the labels of entities that docs have, as spaCy's ner does, if there are new ones."""
-        types = numpy.concatenate([doc.to_array(ENT_TYPE) for doc in docs])
+        none = numpy.zeros(0, dtype="uint64")
+        types = numpy.concatenate([none, *(doc.to_array(ENT_TYPE) for doc in docs)])
         if types.any() and not numpy.isin(types[types != 0], self._actions().complete).all():
             self._ensure_labels_are_added(docs)
 

@@ -3,9 +3,11 @@
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from spacy.tokens import Doc
 from spacy.training import Example
 
 from tests.helpers.transition_training import (
+    VOCAB,
     Setup,
     Stepwise,
     assert_same_gradients,
@@ -31,3 +33,44 @@ def test_update_is_spacys(setup: Setup, batch: list[Example]) -> None:
         assert found.losses == pytest.approx(expected.losses, rel=1e-4, abs=1e-5)
         assert_same_gradients(found.gradients, expected.gradients)
         assert found.unseen == expected.unseen
+
+
+def colliding_labels() -> tuple[str, str]:
+    """Find labels that a set lists in the order in which they came."""
+    names = [f"label {n}" for n in range(100)]
+    pairs = ((one, other) for one in names for other in names if one != other)
+    return next(p for p in pairs if list({p[0], p[1]}) == [*p] and list({p[1], p[0]}) == [*p[::-1]])
+
+
+def test_new_labels_are_added_in_spacys_order() -> None:
+    one, other = colliding_labels()
+    words = ["a", "b"]
+    plain = Doc(VOCAB, words=words)
+    batch = [
+        Example(plain, Doc(VOCAB, words=words, ents=[f"B-{one}", "O"])),
+        Example(Doc(VOCAB, words=words, ents=["O", f"B-{other}"]), plain.copy()),
+    ]
+    recognizers = ours(Setup()), recognizer(Stepwise, Setup())
+    for component in recognizers:
+        update(component, batch)
+    found, expected = (r.moves for r in recognizers)
+    names = [expected.get_class_name(n) for n in range(expected.n_moves)]
+    assert names[-1] in (f"U-{one}", f"U-{other}")
+    assert [found.get_class_name(n) for n in range(found.n_moves)] == names
+
+
+def test_update_of_no_examples_changes_nothing() -> None:
+    for component in (ours(Setup()), recognizer(Stepwise, Setup())):
+        outcome = update(component, [])
+        assert outcome.losses == {"ner": 0.0}
+        assert not outcome.gradients
+
+
+def test_entity_of_the_only_label_that_must_go_on_is_followed() -> None:
+    words = ["a"] * 4
+    predicted = Doc(VOCAB, words=words, ents=["B-A", "I-A", "I-A", "O"])
+    reference = Doc(VOCAB, words=words, ents=["B-A", "I-A", "I-A", "I-A"])
+    setup = Setup(labels=("A",))
+    expected = update(recognizer(Stepwise, setup), [Example(predicted, reference)])
+    found = update(ours(setup), [Example(predicted, reference)])
+    assert_same_gradients(found.gradients, expected.gradients)

@@ -1,0 +1,133 @@
+"""What actions cost, and which are valid, against spaCy's transition system, state by state."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from spacy.pipeline._parser_internals.ner import BiluoPushDown
+from spacy.pipeline._parser_internals.stateclass import StateClass
+from spacy.tokens import Doc, Span
+from spacy.training import Example
+
+from spacy_multihash.ner.transition.actions import NO_ACTION, read_actions
+from spacy_multihash.ner.transition.costs import INVALID, inside_costs, outside_costs
+from spacy_multihash.ner.transition.lesson import Lesson, prepare
+from spacy_multihash.ner.transition.path import States
+from spacy_multihash.ner.transition.rules import valid_inside
+from tests.helpers.transition_training import LABELS, VOCAB, WRONG, examples
+
+BATCHES = st.lists(examples(), min_size=1, max_size=3)
+
+
+class Found(NamedTuple):
+    """What spaCy's actions cost in a state; 9000 for one that is not valid.
+
+    start, label: Of the open entity, -1 for none.
+    """
+
+    token: int
+    start: int
+    label: int
+    costs: list[float]
+
+
+def make_moves() -> BiluoPushDown:
+    actions = BiluoPushDown.get_actions(entity_types=LABELS)
+    return BiluoPushDown(VOCAB.strings, actions, incorrect_spans_key=WRONG)
+
+
+def reachable(
+    moves: BiluoPushDown, example: Example, offset: int, labels: Sequence[str]
+) -> Iterator[Found]:
+    """Visit all states that valid actions lead to, each once."""
+    names = [moves.get_class_name(column) for column in range(moves.n_moves)]
+    (state,) = moves.init_batch([example.predicted])
+    gold = moves.init_gold(state, example)
+    waiting: list[tuple[StateClass, int, int]] = [(state, -1, -1)]
+    seen = set()
+    while waiting:
+        state, start, label = waiting.pop()
+        token = state.B(0)
+        if state.is_final() or (token, start, label) in seen:
+            continue
+        seen.add((token, start, label))
+        costs = [moves.get_cost(state, gold, column) for column in range(moves.n_moves)]
+        yield Found(offset + token, start if start < 0 else offset + start, label, costs)
+        for name, cost in zip(names, costs, strict=True):
+            assert moves.is_valid(state, name) == (cost < 9000)
+            if cost == 9000:
+                continue
+            following = state.copy()
+            moves.apply_transition(following, name)
+            kind, _, of_action = name.partition("-")
+            if kind == "B":
+                waiting.append((following, token, labels.index(of_action)))
+            else:
+                waiting.append((following, *((start, label) if kind == "I" else (-1, -1))))
+
+
+def taught(moves: BiluoPushDown, batch: list[Example]) -> Lesson:
+    """Read off a batch what it teaches; without cuts nothing is refused."""
+    return prepare(batch, read_actions(moves), moves, WRONG, 0)
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@given(BATCHES)
+def test_costs_and_valid_actions_are_spacys(batch: list[Example]) -> None:
+    batch = [example for example in batch if len(example.predicted)]
+    if not batch:
+        return
+    moves = make_moves()
+    gold, rules, actions, _ = taught(moves, batch)
+    states, offset = [], 0
+    for example in batch:
+        states += reachable(moves, example, offset, actions.labels)
+        offset += len(example.predicted)
+    expected = numpy.minimum([state.costs for state in states], INVALID)
+    found = numpy.full((len(states), actions.nO), INVALID)
+    tokens, starts, labels = (numpy.array(column) for column in list(zip(*states, strict=True))[:3])
+    (outside,) = numpy.nonzero(starts < 0)
+    found[outside[:, None], actions.outside] = outside_costs(gold, rules, actions, tokens[outside])
+    (inside,) = numpy.nonzero(starts >= 0)
+    of_inside = States(inside, starts[inside], labels[inside], tokens[inside])
+    columns = valid_inside(rules, actions, of_inside.tokens, of_inside.labels)
+    costs = inside_costs(gold, rules, actions, of_inside)
+    for valid, of_action in zip(columns, costs, strict=True):
+        assert_array_equal(of_action == INVALID, valid == NO_ACTION)
+        some = valid != NO_ACTION
+        found[inside[some], valid[some]] = of_action[some]
+    assert_array_equal(found, expected)
+
+
+def known_wrong(*spans: tuple[int, int]) -> Example:
+    doc = Doc(VOCAB, words=["a", "b", "c", "d"], ents=["O"] * 4)
+    doc.spans[WRONG] = [Span(doc, start, end, label="B") for start, end in spans]
+    return Example(Doc(VOCAB, words=["a", "b", "c", "d"]), doc)
+
+
+@pytest.mark.parametrize(
+    ("span", "expected"),
+    [((0, 1), ["U-B"]), ((0, 2), []), ((2, 4), ["B-B"]), ((2, 3), ["B-B", "U-B"])],
+)
+def test_first_action_of_a_wrong_entity_costs_one_more_where_it_can_be_told(
+    span: tuple[int, int], expected: list[str]
+) -> None:
+    # For B that is where only one token is left. spaCy does not ask which entity it would be
+    moves = make_moves()
+    gold, rules, actions, _ = taught(moves, [known_wrong(span, span)])
+    (costs,) = outside_costs(gold, rules, actions, numpy.array(span[:1]))
+    names = [moves.get_class_name(column) for column in actions.outside[costs == 2]]
+    assert sorted(names) == expected
+
+
+def test_end_of_a_wrong_entity_costs_one_more() -> None:
+    moves = make_moves()
+    gold, rules, actions, _ = taught(moves, [known_wrong((0, 2), (0, 2))])
+    B, other = actions.labels.index("B"), actions.labels.index("C")
+    states = [(0, 0, B, 1), (1, 0, other, 1), (2, 0, B, 2), (3, 1, B, 2)]
+    costs = inside_costs(gold, rules, actions, States(*numpy.array(states).T))
+    assert costs.L.tolist() == [1, 0, 0, 0]
