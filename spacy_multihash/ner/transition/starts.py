@@ -10,6 +10,7 @@ from spacy.errors import Errors
 from spacy.pipeline._parser_internals.transition_system import TransitionSystem
 from spacy.training import Example
 
+from ..docs import lengths_of
 from ..gold import same_tokens
 from .actions import NO_LABEL, Actions
 from .costs import Gold, oracle_decisions, oracle_openings
@@ -92,7 +93,7 @@ def cut(
 
     Raises ValueError where no action is right that is valid.
     """
-    lengths = numpy.array([len(example.predicted) for example in examples])
+    lengths = lengths_of([example.predicted for example in examples])
     is_long = lengths >= length if length else numpy.zeros(len(lengths), dtype=bool)
     begins, ends = offsets[~is_long], (offsets + lengths)[~is_long]
     parts = [Parts(begins, ends, begins, numpy.full(len(begins), NO_LABEL))]
