@@ -80,7 +80,7 @@ def draw_weights(shape: Sequence[int], rng: numpy.random.Generator, exact: bool)
     """Draw numbers of few bits, of which sums of products are exact in float32; or any others."""
     if exact:
         return (rng.integers(-4, 5, size=shape) / 4).astype("float32")
-    return rng.normal(scale=0.6, size=shape).astype("float32")
+    return rng.normal(size=shape).astype("float32")
 
 
 def build_model(setup: Setup, classes: int) -> Model:
@@ -195,11 +195,18 @@ def update(component: EntityRecognizer, examples: list[Example], seed: int = 0) 
     )
 
 
+def parts_of(model: Model) -> dict[str, Model]:
+    """Name the nodes that have parameters."""
+    vectors, *_, linear = model.get_ref("tok2vec").layers
+    found = {"vectors": vectors, "linear": linear, "lower": model.get_ref("lower")}
+    return {**found, "upper": model.get_ref("upper")} if model.attrs["has_upper"] else found
+
+
 def gradients(model: Model) -> dict[str, numpy.ndarray]:
     """Collect the gradients of all parameters that have one."""
     return {
-        f"{number} {node.name} {name}": to_numpy(node.get_grad(name)).copy()
-        for number, node in enumerate(model.walk())
+        f"{part} {name}": to_numpy(node.get_grad(name)).copy()
+        for part, node in parts_of(model).items()
         for name in node.param_names
         if node.has_grad(name)
     }
