@@ -1,8 +1,7 @@
 """Updates of batch_ner and of spaCy's own ner, side by side, on generated examples."""
 
 import random
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Optional, TypeVar
 from unittest import mock
 
@@ -28,7 +27,6 @@ WIDTH = 4  # of the vectors of tokens, before the model's own linear layer
 ROWS = 300
 
 Component = TypeVar("Component", bound=EntityRecognizer)
-Shared = dict[str, Any]
 
 
 class Setup(NamedTuple):
@@ -44,6 +42,17 @@ class Setup(NamedTuple):
     cut_size: int = 0
     seed: int = 0
     exact: bool = True
+
+
+class States(NamedTuple):
+    """The states of an update.
+
+    features (V, nF): Their tokens, -1 for none.
+    best (V, nC) bool: The actions that are right.
+    """
+
+    features: numpy.ndarray
+    best: numpy.ndarray
 
 
 class Outcome(NamedTuple):
@@ -222,12 +231,44 @@ def assert_same_gradients(
         assert_allclose(found[name], values, rtol=0, atol=atol, err_msg=name)
 
 
-@contextmanager
-def seeded(seed: int) -> Iterator[None]:
-    """Seed what the length of parts, and dropout, are drawn from."""
-    random.seed(seed)
-    numpy.random.seed(seed)
-    yield
+def weights(model: Model, N: int) -> dict[str, numpy.ndarray]:
+    """Copy all parameters, and of the vectors those of the N tokens."""
+    found = {
+        f"{part} {name}": node.get_param(name).astype("float64")
+        for part, node in parts_of(model).items()
+        for name in node.param_names
+    }
+    return cut_vectors(found, N)
+
+
+def cut_vectors(found: dict[str, numpy.ndarray], N: int) -> dict[str, numpy.ndarray]:
+    """Leave out the vectors of no token."""
+    return {**found, "vectors E": found["vectors E"][:N].copy()}
+
+
+def log_loss(
+    params: dict[str, numpy.ndarray], states: States, mask: Optional[numpy.ndarray] = None
+) -> float:
+    """-log of the probability of all right actions, of all states, in float64."""
+    vectors, W, b = (params[name] for name in ("vectors E", "linear W", "linear b"))
+    lower, lower_b, pad = (params[f"lower {name}"] for name in ("W", "b", "pad"))
+    X = vectors @ W.T + b  # (N, nI)
+    nF, nO, nP, _ = lower.shape
+    sums = numpy.zeros((len(states.best), nO, nP)) + lower_b
+    for feature in range(nF):
+        tokens = states.features[:, feature]
+        of_tokens = numpy.einsum("vi,opi->vop", X[tokens], lower[feature])
+        sums += numpy.where((tokens >= 0)[:, None, None], of_tokens, pad[0, feature])
+    hidden = sums.max(axis=2) if nP > 1 else numpy.maximum(sums[:, :, 0], 0)
+    if mask is not None:
+        hidden = hidden * mask
+    scores = hidden
+    if "upper W" in params:
+        scores = hidden @ params["upper W"].T + params["upper b"]
+    exps = numpy.exp(scores)
+    taught = states.best.any(axis=1)
+    right = (exps * states.best).sum(axis=1)[taught]
+    return float((numpy.log(exps.sum(axis=1)[taught]) - numpy.log(right)).sum())
 
 
 # Examples

@@ -1,25 +1,26 @@
 """The gradient of batch_ner against central differences, and a fault in that of spaCy's ner."""
 
-from typing import NamedTuple
-
 import numpy
 import pytest
 from spacy.tokens import Doc, Span
 from spacy.training import Example
-from thinc.api import Model
 
 from tests.helpers.gradients import slopes
 from tests.helpers.transition_training import (
     VOCAB,
     WRONG,
     Setup,
+    States,
     Stepwise,
     assert_same_gradients,
+    cut_vectors,
     gradients,
+    log_loss,
     ours,
     parts_of,
     recognizer,
     update,
+    weights,
 )
 
 SETUPS = {
@@ -45,17 +46,6 @@ TAGS = [
 ]
 
 
-class States(NamedTuple):
-    """The states of an update.
-
-    features (V, nF): Their tokens, -1 for none.
-    best (V, nC) bool: The actions that are right.
-    """
-
-    features: numpy.ndarray
-    best: numpy.ndarray
-
-
 def batch() -> list[Example]:
     found = []
     for tags in TAGS:
@@ -74,41 +64,6 @@ def visited(setup: Setup, of_batch: list[Example]) -> States:
     assert (features[:, 1] >= 0).sum() > 1
     least = costs.min(axis=1, keepdims=True)
     return States(features, (costs == least) & (least <= 1))
-
-
-def weights(model: Model, N: int) -> dict[str, numpy.ndarray]:
-    """Copy all parameters, and of the vectors those of the N tokens."""
-    found = {
-        f"{part} {name}": node.get_param(name).astype("float64")
-        for part, node in parts_of(model).items()
-        for name in node.param_names
-    }
-    return cut_vectors(found, N)
-
-
-def cut_vectors(found: dict[str, numpy.ndarray], N: int) -> dict[str, numpy.ndarray]:
-    """Leave out the vectors of no token."""
-    return {**found, "vectors E": found["vectors E"][:N].copy()}
-
-
-def log_loss(params: dict[str, numpy.ndarray], states: States) -> float:
-    """-log of the probability of all right actions, of all states, in float64."""
-    vectors, W, b = (params[name] for name in ("vectors E", "linear W", "linear b"))
-    lower, lower_b, pad = (params[f"lower {name}"] for name in ("W", "b", "pad"))
-    X = vectors @ W.T + b  # (N, nI)
-    nF, nO, nP, _ = lower.shape
-    sums = numpy.zeros((len(states.best), nO, nP)) + lower_b
-    for feature in range(nF):
-        tokens = states.features[:, feature]
-        of_tokens = numpy.einsum("vi,opi->vop", X[tokens], lower[feature])
-        sums += numpy.where((tokens >= 0)[:, None, None], of_tokens, pad[0, feature])
-    scores = sums.max(axis=2) if nP > 1 else numpy.maximum(sums[:, :, 0], 0)
-    if "upper W" in params:
-        scores = scores @ params["upper W"].T + params["upper b"]
-    exps = numpy.exp(scores)
-    taught = states.best.any(axis=1)
-    right = (exps * states.best).sum(axis=1)[taught]
-    return float((numpy.log(exps.sum(axis=1)[taught]) - numpy.log(right)).sum())
 
 
 def differences(setup: Setup, of_batch: list[Example]) -> dict[str, numpy.ndarray]:

@@ -1,0 +1,165 @@
+"""Dropout of the hidden layer: a mask of its own for each state that an update visits."""
+
+from typing import Any, NamedTuple
+from unittest import mock
+
+import numpy
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from spacy.pipeline import EntityRecognizer
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from spacy_multihash.ner.transition import training
+from spacy_multihash.ner.transition.states import inside_features
+from tests.helpers.gradients import slopes
+from tests.helpers.transition_training import (
+    VOCAB,
+    Outcome,
+    Setup,
+    States,
+    assert_same_gradients,
+    cut_vectors,
+    log_loss,
+    ours,
+    recognizer,
+    update,
+    weights,
+)
+
+TAGS = [
+    ["B-A", "I-A", "I-A", "O", "B-B", "I-B", "O", "B-C", "O", "O"],
+    ["O", "B-C", "I-C", "I-C", "I-C", "I-C", "I-C", "O"],
+    ["O", "O", "B-A"],
+]
+WIDE = Setup(hidden_width=64, exact=False, cut_size=2, seed=4)
+SMALL = Setup(exact=False, cut_size=3, seed=2)
+
+
+class Seen(NamedTuple):
+    """What an update with dropout went through.
+
+    tokens (V,), mask (V, nO): Of each state.
+    """
+
+    outcome: Outcome
+    states: States
+    tokens: numpy.ndarray
+    mask: numpy.ndarray | None
+
+
+def batch() -> list[Example]:
+    docs = [Doc(VOCAB, words=["a"] * len(tags), ents=tags) for tags in TAGS]
+    return [Example(Doc(VOCAB, words=["a"] * len(doc)), doc) for doc in docs]
+
+
+def look(setup: Setup, *, seed: int = 0, **config: Any) -> Seen:
+    """Update a recognizer, and keep the states that it visits."""
+    visited: list[tuple[training.Visited, training.Rows]] = []
+    losses: list[training.Loss] = []
+    visit, loss_of = training.visit, training.loss_of
+
+    def spy_visits(*args: Any, **kwargs: Any) -> training.Visited:
+        (rows,) = (arg for arg in args if isinstance(arg, training.Rows))
+        visited.append((visit(*args, **kwargs), rows))
+        return visited[-1][0]
+
+    def spy_losses(*args: Any, **kwargs: Any) -> training.Loss:
+        losses.append(loss_of(*args, **kwargs))
+        return losses[-1]
+
+    with (
+        mock.patch.object(training, "visit", spy_visits),
+        mock.patch.object(training, "loss_of", spy_losses),
+    ):
+        outcome = update(ours(setup, **config), batch(), seed)
+    ((found, rows),) = visited
+    nF = 6 if setup.extra_tokens else 3
+    tokens = rows.tokens[found.outside]
+    outside = numpy.full((len(tokens), nF), -1)
+    outside[:, 0] = tokens
+    inside = inside_features(rows.tokens[found.inside.starts], rows.tokens[found.inside.tokens], nF)
+    features = numpy.concatenate([outside, inside])
+    # The gradient is below 0 for the right actions, and for no others
+    return Seen(outcome, States(features, losses[0].d_scores < 0), features[:, 0], found.hidden.mask)
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.5])
+def test_masks_are_of_the_rate_and_keep_the_expectation(rate: float) -> None:
+    mask = look(WIDE, state_dropout=rate).mask
+    assert mask is not None
+    assert_allclose(numpy.unique(mask), [0, 1 / (1 - rate)], rtol=1e-4)
+    assert (mask == 0).mean() == pytest.approx(rate, abs=0.04)
+    assert mask.mean() == pytest.approx(1, abs=0.06)
+
+
+def test_each_state_has_a_mask_of_its_own() -> None:
+    seen = look(WIDE, state_dropout=0.5)
+    assert seen.mask is not None
+    assert len(numpy.unique(seen.mask, axis=0)) == len(seen.mask)
+    # Parts overlap by a token, so that some tokens have two states
+    assert len(numpy.unique(seen.tokens)) < len(seen.tokens)
+    assert (seen.states.features[:, 1] >= 0).any()
+
+
+def test_no_dropout_draws_no_masks() -> None:
+    assert look(WIDE, state_dropout=0.0).mask is None
+
+
+def test_models_without_upper_have_no_dropout() -> None:
+    setup = WIDE._replace(use_upper=False)
+    seen = look(setup, state_dropout=0.5)
+    assert seen.mask is None
+    assert_same_gradients(seen.outcome.gradients, look(setup).outcome.gradients)
+
+
+def test_same_seed_gives_the_same_update() -> None:
+    first, again, other = (look(WIDE, seed=seed, state_dropout=0.1).outcome for seed in (1, 1, 2))
+    assert first.losses == again.losses != other.losses
+    for name, values in first.gradients.items():
+        assert_array_equal(again.gradients[name], values)
+
+
+def test_rate_is_that_of_the_component_also_once_it_is_set() -> None:
+    component = ours(WIDE._replace(cut_size=0), state_dropout=0.25)
+    example = Example(Doc(VOCAB, words=["a"]), Doc(VOCAB, words=["a"], ents=["B-A"]))
+    for rate in (0.25, 0.75, 0.0):
+        component.state_dropout = rate
+        component.model.get_ref("upper").set_grad("W", numpy.zeros((14, 64), dtype="float32"))
+        dW = update(component, [example]).gradients["upper W"]
+        assert (dW == 0).all(axis=0).mean() == pytest.approx(rate, abs=0.15)
+
+
+@pytest.mark.parametrize("extra_tokens", [False, True])
+def test_gradient_goes_through_the_masks(extra_tokens: bool) -> None:
+    setup = SMALL._replace(extra_tokens=extra_tokens)
+    seen = look(setup, state_dropout=0.3, spacy_gradient=False)
+    N = sum(map(len, TAGS))
+    params = weights(ours(setup).model, N)
+    expected = {
+        name: slopes(lambda: log_loss(params, seen.states, seen.mask), values)
+        for name, values in params.items()
+    }
+    assert (seen.states.features[:, 1] >= 0).any()
+    assert_same_gradients(cut_vectors(seen.outcome.gradients, N), expected)
+
+
+def test_updates_are_distributed_as_spacys() -> None:
+    setup = SMALL._replace(cut_size=0)
+    found: list[numpy.ndarray] = []
+    for component in (ours(setup, state_dropout=0.1), recognizer(EntityRecognizer, setup)):
+        rows = []
+        for seed in range(200):
+            for node in component.model.walk():
+                for name in node.grad_names:
+                    node.set_grad(name, node.ops.xp.zeros_like(node.get_param(name)))
+            outcome = update(component, batch(), seed)
+            assert outcome.losses is not None
+            parts = [outcome.gradients[name].ravel() for name in ("upper W", "lower b")]
+            rows.append(numpy.concatenate([[outcome.losses["ner"]], *parts]))
+        found.append(numpy.array(rows))
+    ours_, spacys = found
+    error = numpy.sqrt((ours_.var(axis=0) + spacys.var(axis=0)) / 200)
+    assert (error > 0).all()
+    assert (abs(ours_.mean(axis=0) - spacys.mean(axis=0)) < 4 * error).all()
+    assert_allclose(ours_.std(axis=0), spacys.std(axis=0), rtol=0.3)
