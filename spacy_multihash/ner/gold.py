@@ -72,8 +72,9 @@ def wrong_entities(examples: Sequence[Example], labels: Sequence[str], key: str)
 
 
 def _aligned(example: Example, spans: Iterable[Span]) -> set[EntityKey]:
-    aligned = example.get_aligned_spans_y2x(spans, allow_overlap=True)
-    return {(span.start, span.end, span.label_) for span in aligned}
+    if not same_tokens(example.predicted, example.reference):
+        spans = example.get_aligned_spans_y2x(spans, allow_overlap=True)
+    return {(span.start, span.end, span.label_) for span in spans if span.start < span.end}
 
 
 def _describe(example: Example, keys: set[EntityKey]) -> str:

@@ -11,7 +11,10 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from spacy_multihash.ner.transition import training
+from spacy_multihash.ner.transition.loss import Loss
+from spacy_multihash.ner.transition.rows import Rows
 from spacy_multihash.ner.transition.states import inside_features
+from spacy_multihash.ner.transition.visit import Visited
 from tests.helpers.gradients import slopes
 from tests.helpers.transition_training import (
     VOCAB,
@@ -55,16 +58,16 @@ def batch() -> list[Example]:
 
 def look(setup: Setup, *, seed: int = 0, **config: Any) -> Seen:
     """Update a recognizer, and keep the states that it visits."""
-    visited: list[tuple[training.Visited, training.Rows]] = []
-    losses: list[training.Loss] = []
+    visited: list[tuple[Visited, Rows]] = []
+    losses: list[Loss] = []
     visit, loss_of = training.visit, training.loss_of
 
-    def spy_visits(*args: Any, **kwargs: Any) -> training.Visited:
-        (rows,) = (arg for arg in args if isinstance(arg, training.Rows))
+    def spy_visits(*args: Any, **kwargs: Any) -> Visited:
+        (rows,) = (arg for arg in args if isinstance(arg, Rows))
         visited.append((visit(*args, **kwargs), rows))
         return visited[-1][0]
 
-    def spy_losses(*args: Any, **kwargs: Any) -> training.Loss:
+    def spy_losses(*args: Any, **kwargs: Any) -> Loss:
         losses.append(loss_of(*args, **kwargs))
         return losses[-1]
 
