@@ -1,7 +1,8 @@
 """Updates of batch_ner and of spaCy's own ner, side by side, on generated examples."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple, Optional, TypeVar
 from unittest import mock
 
@@ -11,7 +12,7 @@ import spacy.ml.tb_framework as framework
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from spacy.ml.models.parser import build_tb_parser_model
-from spacy.ml.parser_model import ParserStepModel
+from spacy.ml.tb_framework import ParserStepModel
 from spacy.pipeline import EntityRecognizer
 from spacy.pipeline._parser_internals.ner import BiluoPushDown
 from spacy.tokens import Doc, Span
@@ -149,6 +150,19 @@ def ours(setup: Setup, **config: Any) -> BatchEntityRecognizer:
     return recognizer(BatchEntityRecognizer, setup, **config)
 
 
+@contextmanager
+def without_state_dropout() -> Iterator[list[ParserStepModel]]:
+    """Switch off the dropout that spaCy has whatever the settings, and list its models of steps."""
+    built: list[ParserStepModel] = []
+
+    def build(*args: Any, **kwargs: Any) -> ParserStepModel:
+        built.append(ParserStepModel(*args, dropout=0.0, **kwargs))
+        return built[-1]
+
+    with mock.patch.object(framework, "ParserStepModel", build):
+        yield built
+
+
 class Stepwise(EntityRecognizer):
     """spaCy's recognizer, whose states are looked at in updates.
 
@@ -159,17 +173,12 @@ class Stepwise(EntityRecognizer):
 
     steps: list[tuple[numpy.ndarray, numpy.ndarray]]
     took_unseen: bool = False
-    step_model: ParserStepModel
+    step_models: list[ParserStepModel]
 
     def update(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         """Update without dropout of the hidden layer."""
         self.steps = []
-
-        def build(*args: Any, **kwargs: Any) -> ParserStepModel:
-            self.step_model = ParserStepModel(*args, dropout=0.0, **kwargs)
-            return self.step_model
-
-        with mock.patch.object(framework, "ParserStepModel", build):
+        with without_state_dropout() as self.step_models:
             return super().update(*args, **kwargs)
 
     def get_batch_loss(self, states: Any, golds: Any, scores: Any, losses: Any) -> Any:
@@ -177,26 +186,33 @@ class Stepwise(EntityRecognizer):
         pairs = zip(states, golds, strict=True)
         actions = range(self.moves.n_moves)
         costs = [[self.moves.get_cost(state, gold, j) for j in actions] for state, gold in pairs]
-        features = self.step_model.get_token_ids(states)
+        features = self.step_models[-1].get_token_ids(states)
         self.steps.append((features, numpy.array(costs)))
         return super().get_batch_loss(states, golds, scores, losses)
 
     def transition_states(self, states: Any, scores: Any) -> Any:
         """Look for actions that were never seen among those taken."""
-        seen = self.step_model._class_mask == 1
+        seen = self.step_models[-1]._class_mask == 1
         valid = self.steps[-1][1] < 9000
         taken = numpy.where(valid, scores, -numpy.inf).argmax(axis=1)
         self.took_unseen |= bool((~seen[taken] & (valid & seen).any(axis=1)).any())
         return super().transition_states(states, scores)
 
 
-def update(component: EntityRecognizer, examples: list[Example], seed: int = 0) -> Outcome:
-    """Update a recognizer without changing its weights."""
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Seed what the length of parts, and dropout, are drawn from."""
     random.seed(seed)
     numpy.random.seed(seed)
+    yield
+
+
+def update(component: EntityRecognizer, examples: list[Example], seed: int = 0) -> Outcome:
+    """Update a recognizer without changing its weights."""
     losses, error = None, ""
     try:
-        losses = component.update(examples)
+        with seeded(seed):
+            losses = component.update(examples)
     except ValueError as raised:
         error = str(raised)
     return Outcome(

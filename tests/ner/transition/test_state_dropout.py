@@ -84,7 +84,9 @@ def look(setup: Setup, *, seed: int = 0, **config: Any) -> Seen:
     inside = inside_features(rows.tokens[found.inside.starts], rows.tokens[found.inside.tokens], nF)
     features = numpy.concatenate([outside, inside])
     # The gradient is below 0 for the right actions, and for no others
-    return Seen(outcome, States(features, losses[0].d_scores < 0), features[:, 0], found.hidden.mask)
+    return Seen(
+        outcome, States(features, losses[0].d_scores < 0), features[:, 0], found.hidden.mask
+    )
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.5])
