@@ -54,7 +54,7 @@ def wrong_entities(examples: Sequence[Example], labels: Sequence[str], key: str)
     begin = 0
     for example in examples:
         spans = example.reference.spans.get(key, [])
-        wrong = _aligned(example, spans) if spans else set()
+        wrong = _aligned(example, spans, allow_overlap=True) if spans else set()
         both = wrong & _aligned(example, example.reference.ents) if wrong else set()
         if both:
             raise ValueError(
@@ -71,9 +71,11 @@ def wrong_entities(examples: Sequence[Example], labels: Sequence[str], key: str)
     return Entities(*numpy.array(found, dtype="int64").reshape(-1, 3).T)
 
 
-def _aligned(example: Example, spans: Iterable[Span]) -> set[EntityKey]:
+def _aligned(
+    example: Example, spans: Iterable[Span], *, allow_overlap: bool = False
+) -> set[EntityKey]:
     if not same_tokens(example.predicted, example.reference):
-        spans = example.get_aligned_spans_y2x(spans, allow_overlap=True)
+        spans = example.get_aligned_spans_y2x(spans, allow_overlap=allow_overlap)
     return {(span.start, span.end, span.label_) for span in spans if span.start < span.end}
 
 

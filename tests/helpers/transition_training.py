@@ -1,7 +1,7 @@
 """Updates of batch_ner and of spaCy's own ner, side by side, on generated examples."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Optional, TypeVar
 from unittest import mock
@@ -330,7 +330,6 @@ def examples(draw: st.DrawFn, labels: Sequence[str] = LABELS, *, wild: bool = Tr
     if annotation != "none":
         kinds = [*labels, "outside", "outside"]
         annotate(draw, reference, kinds if annotation == "whole" else [*kinds, *KNOWN])
-    _add_wrong(draw, reference, labels)
     if wild and draw(st.booleans()):
         words, spaces = _cut_otherwise(draw, words, spaces)
     predicted = Doc(VOCAB, words=words, spaces=spaces)
@@ -341,17 +340,25 @@ def examples(draw: st.DrawFn, labels: Sequence[str] = LABELS, *, wild: bool = Tr
             token.is_sent_start = None if within else start
     if wild and draw(st.booleans()):
         annotate(draw, predicted, [*labels, *["missing"] * 6, "blocked", "outside"])
-    return Example(predicted, reference)
+    example = Example(predicted, reference)
+    _add_wrong(draw, example, labels)
+    return example
 
 
-def _add_wrong(draw: st.DrawFn, doc: Doc, labels: Sequence[str]) -> None:
-    """Add entities that are known to be wrong to a doc, none of which is right."""
-    right = {(ent.start, ent.end, ent.label_) for ent in doc.ents}
+def _add_wrong(draw: st.DrawFn, example: Example, labels: Sequence[str]) -> None:
+    """Add entities that are known to be wrong, none of which is right."""
+
+    def aligned(spans: Iterable[Span]) -> set[tuple[int, int, str]]:
+        found = example.get_aligned_spans_y2x(spans, allow_overlap=True)
+        return {(span.start, span.end, span.label_) for span in found}
+
+    doc = example.reference
+    right = aligned(doc.ents)
     spans = []
     for start in draw(st.lists(st.integers(0, max(len(doc) - 1, 0)), max_size=4)):
         end = min(start + draw(st.integers(1, 3)), len(doc))
         label = draw(st.sampled_from(labels))
-        if start < end and (start, end, label) not in right:
+        if start < end and not right & aligned([Span(doc, start, end, label)]):
             spans.append(Span(doc, start, end, label=label))
     doc.spans[WRONG] = spans
 

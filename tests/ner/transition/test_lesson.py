@@ -15,6 +15,7 @@ from tests.helpers.transition_training import (
     WRONG,
     Setup,
     Stepwise,
+    assert_same_gradients,
     ours,
     recognizer,
     update,
@@ -85,6 +86,21 @@ def test_entity_that_is_right_and_wrong_is_refused(words: list[str], tags: list[
         )
         assert ("E868" in expected.error) == is_right
         assert ("known to be wrong, in reference.ents" in found.error) == is_right
+
+
+def test_right_entity_of_tokens_that_another_has_is_not_taken_for_wrong() -> None:
+    # To spaCy the whitespace is in the first entity, and there is no second one
+    words, tags = ["a", "\n", "\n", "a"], ["B-A", "I-A", "B-A", "O"]
+    reference = Doc(VOCAB, words=words, spaces=[False] * 4, ents=tags)
+    reference.spans[WRONG] = [Span(reference, 2, 3, label="A")]
+    predicted = Doc(VOCAB, words=["a", "\n\n", "a"], spaces=[False] * 3)
+    setup = Setup(wrong_key=WRONG)
+    found, expected = (
+        update(component, [Example(predicted, reference)])
+        for component in (ours(setup), recognizer(Stepwise, setup))
+    )
+    assert found.error == expected.error == ""
+    assert_same_gradients(found.gradients, expected.gradients)
 
 
 def test_labels_that_no_action_has_are_refused() -> None:

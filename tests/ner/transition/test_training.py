@@ -8,7 +8,6 @@ from spacy.training import Example
 
 from tests.helpers.transition_training import (
     VOCAB,
-    Outcome,
     Setup,
     Stepwise,
     assert_same_gradients,
@@ -22,19 +21,14 @@ from tests.helpers.transition_training import (
 BATCHES = st.lists(examples(), min_size=1, max_size=4)
 
 
-def refusal_of(outcome: Outcome) -> str:
-    """Name what is wrong with examples. One error has another text than spaCy's."""
-    return "[E868]" if "known to be wrong" in outcome.error else outcome.error[:6]
-
-
-@settings(max_examples=250, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 @given(setups(), BATCHES)
 def test_update_is_spacys(setup: Setup, batch: list[Example]) -> None:
     stepwise = recognizer(Stepwise, setup)
     expected = update(stepwise, batch, setup.seed)
     assume(not stepwise.took_unseen)
     found = update(ours(setup), batch, setup.seed)
-    assert refusal_of(found) == refusal_of(expected)
+    assert found.error[:6] == expected.error[:6]
     if not expected.error:
         assert found.losses == pytest.approx(expected.losses, rel=1e-4, abs=1e-5)
         assert_same_gradients(found.gradients, expected.gradients)
