@@ -3,11 +3,12 @@
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from tests.helpers.transition_training import (
     VOCAB,
+    WRONG,
     Setup,
     Stepwise,
     assert_same_gradients,
@@ -74,3 +75,15 @@ def test_entity_of_the_only_label_that_must_go_on_is_followed() -> None:
     expected = update(recognizer(Stepwise, setup), [Example(predicted, reference)])
     found = update(ours(setup), [Example(predicted, reference)])
     assert_same_gradients(found.gradients, expected.gradients)
+
+
+def test_states_whose_actions_all_cost_more_than_one_have_no_loss() -> None:
+    # The entity that is there already must be taken, but is neither right nor allowed
+    reference = Doc(VOCAB, words=["a"], ents=["O"])
+    reference.spans[WRONG] = [Span(reference, 0, 1, label="A")]
+    batch = [Example(Doc(VOCAB, words=["a"], ents=["B-A"]), reference)]
+    setup = Setup(wrong_key=WRONG)
+    for component in (ours(setup), recognizer(Stepwise, setup)):
+        outcome = update(component, batch)
+        assert outcome.losses == {"ner": 0.0}
+        assert not any(values.any() for values in outcome.gradients.values())
