@@ -1,4 +1,4 @@
-"""`python -m spacy multihash accelerate`: put our layers into a trained pipeline."""
+"""`python -m spacy multihash accelerate`: put our layers and batch_ner into a trained pipeline."""
 
 from pathlib import Path
 from typing import Optional, Union
@@ -17,21 +17,22 @@ def accelerate_cli(
     model: str = typer.Argument(..., help="Trained pipeline: a package's name, or a path"),
     output: Path = typer.Argument(..., help="Directory to write", file_okay=False),
     force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT if it exists"),
+    keep_ner: bool = typer.Option(False, "--keep-ner", help="Leave spaCy's ner as it is"),
     code: Optional[Path] = typer.Option(
         None, "--code", "-c", help="Python file with registered functions to import"
     ),
 ) -> None:
-    """Put our faster layers into a trained pipeline.
+    """Put our faster layers and recognizer into a trained pipeline.
 
-    They replace spaCy's MultiHashEmbed, MaxoutWindowEncoder and HashEmbedCNN in all components,
-    disabled ones too, and have the same weights. Predictions stay the same. spacy.load loads the
-    new pipeline wherever this package is installed.
+    Our layers replace spaCy's MultiHashEmbed, MaxoutWindowEncoder and HashEmbedCNN in all
+    components, disabled ones too. batch_ner replaces spaCy's ner. They have the same weights.
+    Predictions stay the same. spacy.load loads the new pipeline wherever this package is installed.
 
     DOCS: python -m pydoc spacy_multihash.accelerate
     """
     import_code(code)
     try:
-        done = accelerate_pipeline(model, output, force=force)
+        done = accelerate_pipeline(model, output, force=force, keep_ner=keep_ner)
     except (ImportError, OSError, ValueError) as error:
         msg.fail("Cannot accelerate the pipeline", str(error))
     _show(done)
@@ -39,7 +40,7 @@ def accelerate_cli(
 
 
 def accelerate_pipeline(
-    model: Union[str, Path], output: Path, *, force: bool = False
+    model: Union[str, Path], output: Path, *, force: bool = False, keep_ner: bool = False
 ) -> Acceleration:
     """Load a pipeline, accelerate it, write it, and return what was replaced.
 
@@ -48,6 +49,7 @@ def accelerate_pipeline(
     force (bool): Replace the directory if it exists and is not empty. The former one stays whole
         until the new one takes its place. If a command is killed in between, the next one with this
         OUTPUT puts it back.
+    keep_ner (bool): Whether spaCy's ner stays as it is.
 
     Raises ValueError or OSError, and writes nothing, if the pipeline cannot be loaded, if something
     else has the name of the directory, or if one directory would be inside of the other.
@@ -69,7 +71,7 @@ def accelerate_pipeline(
             f"The pipeline at {source} and OUTPUT at {target} must not be the same directory, and "
             "neither may be inside of the other. Give another OUTPUT."
         )
-    done = accelerate(nlp)
+    done = accelerate(nlp, keep_ner)
     with replacing_folder(target) as new:
         nlp.to_disk(new)
     return done
@@ -80,20 +82,20 @@ def _show(done: Acceleration) -> None:
     if not done.replaced:
         msg.warn("Nothing was replaced")
     show_table(
-        f"Layers replaced: {len(done.replaced)}",
+        f"Replaced: {len(done.replaced)}",
         ("section", "before", "after"),
         [(f"{e.component}.{e.path}", e.before, e.after) for e in done.replaced],
         aligns="lll",
     )
     show_table(
-        f"Layers that are ours already: {len(done.already)}",
-        ("section", "layer"),
+        f"Ours already: {len(done.already)}",
+        ("section", "name"),
         [(f"{e.component}.{e.path}", e.name) for e in done.already],
         aligns="ll",
     )
     show_table(
-        f"Layers left as they are: {len(done.left)}",
-        ("section", "layer", "reason"),
+        f"Left as they are: {len(done.left)}",
+        ("section", "name", "reason"),
         [(f"{e.component}.{e.path}", e.name, e.reason) for e in done.left],
         aligns="lll",
     )

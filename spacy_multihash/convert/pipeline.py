@@ -1,4 +1,4 @@
-"""Our layers in place of spaCy's in a trained pipeline, with the same weights.
+"""Our layers and batch_ner in place of spaCy's in a trained pipeline, with the same weights.
 
 The order of the steps keeps the pipeline whole when one of them fails. All that may fail comes
 first, and changes nothing: nodes are found and converted, configs rewritten, and models built from
@@ -20,7 +20,7 @@ from spacy.ty import ListenedToComponent
 from spacy.util import registry
 from thinc.api import Model
 
-from ..common.checks import check_type
+from ..common.checks import check_flag, check_type
 from ..common.registered import MAXOUT_WINDOW_ENCODER, MULTI_HASH_EMBED, USE_PRODUCT_OPS
 from .callback import make_use_product_ops_v1
 from .config import (
@@ -39,6 +39,7 @@ from .config import (
     set_config,
 )
 from .nodes import Swaps, is_built_like, layout_of, ref_hindrance, swap_nodes
+from .recognizers import NewRecognizer, new_config, plan_recognizer, put_in_place
 from .report import Acceleration, Already, Left, Replaced
 from .weights import embed_from_spacy, encoder_from_spacy
 
@@ -63,33 +64,37 @@ class Plan(NamedTuple):
     sections: list[Section]
 
 
-def accelerate(nlp: Language) -> Acceleration:
-    """Replace layers of a trained pipeline by our faster ones, with the same weights.
+def accelerate(nlp: Language, keep_ner: bool = False) -> Acceleration:
+    """Replace layers of a trained pipeline, and its ner, by our faster ones, with the same weights.
 
     Each MultiHashEmbed, MaxoutWindowEncoder and HashEmbedCNN of spaCy is replaced, in all
-    components, disabled ones too. Predictions stay the same, up to the rounding of float32. A layer
-    that cannot be replaced stays as it is, and the result gives the reason.
+    components, disabled ones too. spaCy's ner becomes batch_ner, with its name, place, model and
+    settings. Predictions stay the same, up to the rounding of float32. What cannot be replaced
+    stays as it is, and the result gives the reason.
 
     The pipeline is changed in place, and so is its config: once it is saved, spacy.load needs only
     that this package is installed. The other layers use our faster matrix products as well. They
     do so after loading too, unless the config has another callback as nlp.after_pipeline_creation.
 
     A component that was sourced from a pipeline in memory is shared by both pipelines, and changes
-    in both. To avoid that, accelerate before sourcing, or load the other pipeline again. An
-    optimizer starts anew on the replaced layers: save a pipeline with averaged weights before it is
-    accelerated.
+    in both; a ner stays spaCy's in the other one. To avoid that, accelerate before sourcing, or
+    load the other pipeline again. An optimizer starts anew on the replaced layers: save a pipeline
+    with averaged weights before it is accelerated.
 
     nlp (Language): The pipeline.
+    keep_ner (bool): Whether spaCy's ner stays.
 
     Raises TypeError for anything else, and ValueError if the config refers to a value that is not
-    there. Neither changes anything.
+    there, or if keep_ner is neither true nor false. Neither changes anything.
     """
     advice = "Load the pipeline first: accelerate(spacy.load(...))."
     check_type("accelerate", "nlp", nlp, Language, advice=advice)
+    check_flag("accelerate", "keep_ner", keep_ner)
     config = nlp.config.interpolate()
     done = Acceleration()
     plans: list[Plan] = []
     made: Made = {}
+    recognizers: list[NewRecognizer] = []
     for name, pipe in nlp.components:
         sections = list(list_sections(config["components"][name], (), None))
         done.already.extend(
@@ -109,17 +114,23 @@ def accelerate(nlp: Language) -> Acceleration:
             for s in sections
             if s.path in reasons
         )
+        if not keep_ner:
+            recognizers += plan_recognizer(nlp, name, pipe, config["components"][name], done)
     replaced = {("components", plan.name, *s.path): s for plan in plans for s in plan.sections}
-    new_config = Rewriter(replaced).rewrite(nlp.config, config)
+    new = Rewriter(replaced).rewrite(nlp.config, config)
+    for each in recognizers:
+        new["components"][each.name] = new_config(each, new["components"][each.name])
     for plan in (plan for plan in plans if plan.swaps):
         model = swap_nodes(plan.pipe.model, plan.swaps)
         if model is not plan.pipe.model:
             plan.pipe.model = model
-    if replaced:
+    for each in recognizers:
+        put_in_place(nlp, each, new["components"][each.name])
+    if done.replaced:
         make_use_product_ops_v1()(nlp)
-        if new_config["nlp"].get("after_pipeline_creation") is None:
-            new_config["nlp"]["after_pipeline_creation"] = {"@callbacks": USE_PRODUCT_OPS}
-    set_config(nlp, new_config)
+        if new["nlp"].get("after_pipeline_creation") is None:
+            new["nlp"]["after_pipeline_creation"] = {"@callbacks": USE_PRODUCT_OPS}
+    set_config(nlp, new)
     return done
 
 

@@ -1,4 +1,4 @@
-"""What `accelerate` reports of each layer."""
+"""What `accelerate` reports of each layer and recognizer."""
 
 from dataclasses import dataclass, field
 from html import escape
@@ -6,7 +6,10 @@ from typing import NamedTuple
 
 
 class Replaced(NamedTuple):
-    """A layer that was replaced: the path of its section of the config, and both names."""
+    """What was replaced: the path of its section of the config, and both names.
+
+    Of a recognizer, it is the path of the component's factory.
+    """
 
     component: str
     path: str
@@ -15,7 +18,7 @@ class Replaced(NamedTuple):
 
 
 class Already(NamedTuple):
-    """A layer that was ours already."""
+    """A layer, or a recognizer, that was ours already."""
 
     component: str
     path: str
@@ -23,7 +26,7 @@ class Already(NamedTuple):
 
 
 class Left(NamedTuple):
-    """A layer that stays as it is, and why."""
+    """A layer, or a recognizer, that stays as it is, and why."""
 
     component: str
     path: str
@@ -33,7 +36,7 @@ class Left(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Acceleration:
-    """What `accelerate` did: the layers that it replaced, that were ours, and that it left."""
+    """What `accelerate` did: what it replaced, what was ours already, and what it left."""
 
     replaced: list[Replaced] = field(default_factory=list)
     already: list[Already] = field(default_factory=list)

@@ -121,6 +121,7 @@ def test_all_components_are_accelerated(nlp: Language, tmp_path: Path) -> None:
         ("tok2vec", "model.embed", "spacy.MultiHashEmbed.v2", OUR_EMBED),
         ("tok2vec", "model.encode", "spacy.MaxoutWindowEncoder.v2", OUR_ENCODER),
         ("ner", "model.tok2vec", "spacy.HashEmbedCNN.v2", f"{OUR_EMBED} + {OUR_ENCODER}"),
+        ("ner", "factory", "ner", "batch_ner"),
     ]
     assert (done.already, done.left) == ([], [])
     assert names(nlp).count("multi_hash_embed") == names(nlp).count("maxout_window_encoder") == 2
@@ -229,6 +230,7 @@ def test_accelerated_pipeline_is_left_alone(nlp: Language) -> None:
         ("tok2vec", "model.encode", OUR_ENCODER),
         ("ner", "model.tok2vec.embed", OUR_EMBED),
         ("ner", "model.tok2vec.encode", OUR_ENCODER),
+        ("ner", "factory", "batch_ner"),
     ]
     assert nlp.to_bytes() == before
     assert nlp.config.to_str() == config
@@ -236,7 +238,7 @@ def test_accelerated_pipeline_is_left_alone(nlp: Language) -> None:
 
 def test_loaded_pipeline_is_accelerated(nlp: Language, tmp_path: Path) -> None:
     nlp.to_disk(tmp_path / "theirs")
-    assert len(assert_accelerates(spacy.load(tmp_path / "theirs"), tmp_path).replaced) == 3
+    assert len(assert_accelerates(spacy.load(tmp_path / "theirs"), tmp_path).replaced) == 4
 
 
 def test_disabled_component_is_accelerated(tmp_path: Path) -> None:
@@ -249,7 +251,10 @@ def test_disabled_component_is_accelerated(tmp_path: Path) -> None:
 def test_sourced_component_is_accelerated(nlp: Language, tmp_path: Path) -> None:
     nlp.to_disk(tmp_path / "source")
     target = make({"entities": {"source": str(tmp_path / "source"), "component": "ner"}})
-    assert entries(assert_accelerates(target, tmp_path)) == ["entities.model.tok2vec"]
+    assert entries(assert_accelerates(target, tmp_path)) == [
+        "entities.model.tok2vec",
+        "entities.factory",
+    ]
 
 
 def test_replaced_listener_is_accelerated(tmp_path: Path) -> None:
@@ -410,6 +415,7 @@ def test_legacy_layers_of_the_same_function_are_replaced(tmp_path: Path) -> None
         "spacy.MultiHashEmbed.v1",
         "spacy.MaxoutWindowEncoder.v1",
         "spacy.HashEmbedCNN.v1",
+        "ner",
     ]
     tok2vec = nlp.config["components"]["tagger"]["model"]["tok2vec"]
     assert tok2vec["@architectures"] == "spacy.Tok2Vec.v2"
@@ -441,7 +447,7 @@ def test_static_vectors_are_kept(tmp_path: Path) -> None:
             "ner": ner({**CNN, "pretrained_vectors": True}),
         }
     )
-    assert len(assert_accelerates(nlp, tmp_path).replaced) == 3
+    assert len(assert_accelerates(nlp, tmp_path).replaced) == 4
 
 
 def test_legacy_static_vectors_are_left(tmp_path: Path) -> None:
@@ -453,7 +459,7 @@ def test_legacy_static_vectors_are_left(tmp_path: Path) -> None:
         }
     )
     done = assert_accelerates(nlp, tmp_path)
-    assert entries(done) == ["tagger.model.tok2vec.encode"]
+    assert entries(done) == ["tagger.model.tok2vec.encode", "ner.factory"]
     for name in ("spacy.MultiHashEmbed.v1", "spacy.HashEmbedCNN.v1"):
         reason = only_reason(done, name)
         assert reason == "tokens without a vector get that of another token in v1"
@@ -560,7 +566,7 @@ def test_custom_tok2vec_that_needs_the_layer_keeps_it(
     tok2vec = {**TOK2VEC, "@architectures": f"spacy_multihash_tests.{architecture}.v1"}
     nlp = build({"tagger": tagger(tok2vec), "ner": ner(CNN)})
     done = assert_accelerates(nlp, tmp_path)
-    assert entries(done) == ["ner.model.tok2vec"]
+    assert entries(done) == ["ner.model.tok2vec", "ner.factory"]
     assert expected in only_reason(done, "spacy.MultiHashEmbed.v2")
 
 
@@ -583,7 +589,7 @@ def test_more_layers_than_the_config_tells_of_are_left() -> None:
 def test_layer_that_the_model_lacks_is_left(nlp: Language) -> None:
     nlp.get_pipe_config("ner")["model"]["tok2vec"]["embed_size"] = 80
     done = accelerate(nlp)
-    assert entries(done) == ["tok2vec.model.embed", "tok2vec.model.encode"]
+    assert entries(done) == ["tok2vec.model.embed", "tok2vec.model.encode", "ner.factory"]
     assert only_reason(done, "spacy.HashEmbedCNN.v2") == "the model has no such layer"
 
 
@@ -639,7 +645,7 @@ def test_variables_that_keep_their_meaning_are_kept(tmp_path: Path) -> None:
 def test_variable_for_a_list_is_kept(tmp_path: Path) -> None:
     components = with_listener(ner=ner({**TOK2VEC, "embed": {**EMBED, "attrs": ATTRS_OF_TOK2VEC}}))
     nlp = build(components)
-    assert len(assert_accelerates(nlp, tmp_path).replaced) == 4
+    assert len(assert_accelerates(nlp, tmp_path).replaced) == 5
     embed = raw(nlp)["ner"]["model"]["tok2vec"]["embed"]
     assert (embed["attrs"], embed["seeds"]) == (ATTRS_OF_TOK2VEC, [8, 9, 10])
 
@@ -660,7 +666,7 @@ def test_variable_for_a_whole_section_is_resolved(name: str, tmp_path: Path) -> 
     if name == "model":
         tok2vec = "${components.tok2vec.model}"
     nlp = build(with_listener(ner=ner(tok2vec)))
-    assert len(assert_accelerates(nlp, tmp_path).replaced) == 4
+    assert len(assert_accelerates(nlp, tmp_path).replaced) == 5
     ours = raw(nlp)["ner"]["model"]["tok2vec"]["encode"]
     assert ours == {**ENCODE, "@architectures": OUR_ENCODER}
 
@@ -672,7 +678,7 @@ def test_variable_for_a_section_that_is_replaced_only_there_is_resolved(tmp_path
         "encode": "${components.tok2vec.model.encode}",
     }
     nlp = build(with_listener(ner=ner(custom)))
-    assert len(assert_accelerates(nlp, tmp_path).replaced) == 2
+    assert len(assert_accelerates(nlp, tmp_path).replaced) == 3
     assert raw(nlp)["ner"]["model"]["tok2vec"]["embed"] == EMBED
 
 
@@ -713,7 +719,7 @@ def test_settings_that_our_layer_refuses_are_left(
 
     monkeypatch.setattr("spacy_multihash.convert.pipeline.encoder_from_spacy", refuse)
     before = nlp.to_bytes()
-    done = accelerate(nlp)
+    done = accelerate(nlp, keep_ner=True)
     assert done.replaced == []
     assert {entry.reason for entry in done.left} == {"window_size must be 0 or more"}
     assert nlp.to_bytes() == before
@@ -793,7 +799,7 @@ def test_real_pipeline_predicts_the_same(
     texts = sentences(shared)
     ours, theirs = load_english(), load_english()
     done = accelerate(ours)
-    assert (len(done.replaced), done.already, done.left) == (6, [], [])
+    assert (len(done.replaced), done.already, done.left) == (7, [], [])
     ours.to_disk(tmp_path / "ours")
     with pytest.warns(UserWarning, match="W095"):
         loaded = spacy.load(tmp_path / "ours")
