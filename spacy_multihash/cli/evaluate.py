@@ -1,16 +1,15 @@
 """`python -m spacy multihash evaluate`: scores on seen and unseen entities."""
 
-import warnings
 from dataclasses import asdict
 from pathlib import Path
 from typing import Optional, Union
 
 import spacy
 import typer
-from spacy import displacy
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import DocBin
 from spacy.training import Corpus
 
+from ..common.files import write_bytes
 from ..corpus.entities import Matching
 from ..corpus.evaluation import (
     Evaluation,
@@ -21,6 +20,7 @@ from ..corpus.evaluation import (
     read_known_entities,
 )
 from ..corpus.read import read_docs, write_corpora
+from ._displacy import labels_of, render_page
 from ._messages import msg
 from ._show import show_table
 from ._util import (
@@ -136,16 +136,9 @@ def evaluate(
         bins = {name: DocBin(docs=[e.reference for e in part]) for name, part in parts.items()}
         write_corpora(masked, bins)
     if displacy_path is not None:
-        _render(displacy_path, [e.predicted for e in examples[:displacy_limit]])
+        docs = [example.predicted for example in examples[:displacy_limit]]
+        write_bytes(displacy_path / "entities.html", render_page(docs, list(map(labels_of, docs))))
     return evaluation
-
-
-def _render(folder: Path, docs: list[Doc]) -> None:
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=r"\[W006\]")  # docs without entities
-        html = displacy.render(docs, style="ent", page=True, jupyter=False)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "entities.html").write_text(html, "utf8")
 
 
 def _show(evaluation: Evaluation) -> None:

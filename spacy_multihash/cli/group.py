@@ -10,6 +10,7 @@ from .importance import importance_cli
 from .init_config import init_config_cli
 from .init_tables import init_tables_cli
 from .inspect_rows import inspect_rows_cli
+from .show import show_cli
 
 multihash_cli = make_group()
 multihash_cli.command("accelerate")(accelerate_cli)
@@ -25,5 +26,6 @@ multihash_cli.command(
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )(init_tables_cli)
 multihash_cli.command("inspect-rows")(inspect_rows_cli)
+multihash_cli.command("show")(show_cli)
 
 __all__ = ["multihash_cli"]

@@ -294,7 +294,7 @@ def test_code_is_imported_before_the_pipeline_is_loaded(model: Path, tmp_path: P
 
 def test_help_of_the_command_explains_the_arguments() -> None:
     output = said(invoke("--help"))
-    assert "Put our faster layers into a trained pipeline" in output
+    assert "Put our faster layers and recognizer into a trained pipeline" in output
     assert "Trained pipeline: a package's name, or a path" in output
     assert "DOCS: python -m pydoc spacy_multihash.accelerate" in output
 

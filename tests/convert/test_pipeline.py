@@ -17,6 +17,7 @@ from spacy_multihash.compute.matmul import ProductOps
 from spacy_multihash.convert.nodes import swap_nodes
 from spacy_multihash.convert.pipeline import accelerate
 from spacy_multihash.convert.report import Acceleration, Left
+from spacy_multihash.ner.transition.component import BatchEntityRecognizer
 from tests.helpers.spacy_pipelines import (
     CNN,
     EMBED,
@@ -803,8 +804,12 @@ def test_real_pipeline_predicts_the_same(
     ours.to_disk(tmp_path / "ours")
     with pytest.warns(UserWarning, match="W095"):
         loaded = spacy.load(tmp_path / "ours")
+    assert type(ours.get_pipe("ner")) is type(loaded.get_pipe("ner")) is BatchEntityRecognizer
     expected = predictions(theirs, texts)
-    assert predictions(ours, texts) == expected
+    # Near-ties might be decided otherwise by rounding. There are none among these.
+    pairs = zip(texts, predictions(ours, texts), expected, strict=True)
+    assert [text for text, found, before in pairs if found != before] == []
+    assert sum(len(ents) for _, ents in expected) > 1_000
     assert predictions(loaded, texts[:300]) == expected[:300]
     assert_equal_tensors(loaded, theirs, texts[:50])
     assert sum(len(tokens) for tokens, _ in expected) >= 50_000

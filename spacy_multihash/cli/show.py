@@ -1,0 +1,173 @@
+"""`python -m spacy multihash show`: the entities of a text, and how sure a pipeline is of them."""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Optional, Union
+
+import typer
+from spacy.language import Language
+from spacy.pipeline import EntityRecognizer
+from spacy.tokens import Doc
+
+from ..common.files import write_bytes
+from ..convert.recognizers import find_hindrance
+from ..corpus.lines import read_lines
+from ..ner.docs import EntityKey
+from ..ner.tagger.component import EntityTagger
+from ..ner.transition.component import BatchEntityRecognizer
+from ._displacy import render_page
+from ._messages import msg
+from ._show import show_table
+from ._util import check_file_output, import_code, load_pipeline
+
+STDIN = "-"
+# Where in doc.spans a recognizer puts its probabilities, if its config does not say it.
+_SPANS_KEY = "spacy_multihash_show_{}"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The entities of a text.
+
+    doc: The text, with those entities that are shown.
+    probabilities: That of each entity, None where no component gives one.
+    accelerable: The names of spaCy's recognizers that `accelerate` would let give probabilities.
+    """
+
+    doc: Doc
+    probabilities: list[Optional[float]]
+    accelerable: list[str]
+
+
+def show_cli(
+    model: str = typer.Argument(..., help="Trained pipeline: a package's name, or a path"),
+    text: Optional[str] = typer.Argument(None, help="The text, or - for standard input"),
+    file: Optional[Path] = typer.Option(None, "--file", help="UTF-8 file with the text"),
+    output: Optional[Path] = typer.Option(None, help="HTML page to write"),
+    threshold: Optional[float] = typer.Option(
+        None, min=0, max=1, help="Leave out entities that are less probable"
+    ),
+    force: bool = typer.Option(False, "--force", "-f", help="Replace the page if it exists"),
+    code: Optional[Path] = typer.Option(
+        None, "--code", "-c", help="Python file with registered functions to import"
+    ),
+) -> None:
+    """Show the entities that a pipeline finds in a text, with their probabilities.
+
+    tagger_ner and batch_ner give probabilities. spaCy's ner gives none. With --output, displaCy
+    writes a page that a browser shows.
+
+    DOCS: python -m pydoc spacy_multihash.cli.show
+    """
+    import_code(code)
+    try:
+        check_file_output(output, "--output", force=force)
+        shown = show(model, read_text(text, file), threshold=threshold)
+        if output is not None:
+            write_bytes(output, render_page([shown.doc], [_captions(shown)]))
+    except (ImportError, OSError, ValueError) as error:
+        msg.fail("Cannot show the entities", str(error))
+    _show(shown)
+    if output is not None:
+        msg.good(f"Wrote {output}")
+
+
+def read_text(text: Optional[str], file: Optional[Path]) -> str:
+    """Return the text that the command line gives, without whitespace around it.
+
+    text (Optional[str]): The text itself, or "-" for standard input.
+    file (Optional[Path]): A UTF-8 file with the text, compressed if its name ends in .gz.
+
+    Raises ValueError for both or none of them, for what is not UTF-8, and for an empty text.
+    """
+    if (text is None) == (file is None):
+        given = "neither" if text is None else "both"
+        raise ValueError(f"Expected either TEXT or --file, was given {given}. Give one of them.")
+    if file is not None:
+        text = "\n".join(line for _, line in read_lines(file))
+    elif text == STDIN:
+        try:
+            text = typer.get_binary_stream("stdin").read().decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"Expected UTF-8 as standard input. {error}") from error
+    text = (text or "").strip()
+    if not text:
+        raise ValueError("Expected a text, was: nothing but whitespace. Give one with words.")
+    return text
+
+
+def show(model: Union[str, Path], text: str, *, threshold: Optional[float] = None) -> Shown:
+    """Find the entities of a text, and their probabilities.
+
+    model (Union[str, Path]): Name of a package, or path of a pipeline.
+    text (str): The text.
+    threshold (Optional[float]): Entities that are less probable are left out. None leaves out what
+        the pipeline's own settings leave out.
+
+    Raises ValueError if there is no such pipeline.
+    """
+    nlp = load_pipeline(model)
+    keys = [_ask(name, pipe, threshold) for name, pipe in nlp.pipeline]
+    doc = nlp(text)
+    known = _probabilities(doc, [key for key in keys if key is not None])
+    found = [(ent, known.get((ent.start, ent.end, ent.label_))) for ent in doc.ents]
+    if threshold is not None:
+        found = [(ent, p) for ent, p in found if p is None or p >= threshold]
+        doc.set_ents([ent for ent, _ in found])
+    return Shown(doc, [p for _, p in found], _accelerable(nlp))
+
+
+def _ask(name: str, pipe: object, threshold: Optional[float]) -> Optional[str]:
+    """Let a component give probabilities, if it can, and return where in doc.spans they go."""
+    if not isinstance(pipe, (EntityTagger, BatchEntityRecognizer)):
+        return None
+    if pipe.spans_key is None:
+        pipe.spans_key = _SPANS_KEY.format(name)
+    if isinstance(pipe, EntityTagger) and threshold is not None:
+        pipe.threshold = threshold
+    return pipe.spans_key
+
+
+def _probabilities(doc: Doc, keys: list[str]) -> dict[EntityKey, float]:
+    """Collect the probabilities that components have put into doc.spans."""
+    known = {}
+    for group in (doc.spans[key] for key in keys if key in doc.spans):
+        for span, score in zip(group, group.attrs.get("scores", []), strict=False):
+            if not math.isnan(score):
+                known[span.start, span.end, span.label_] = float(score)
+    return known
+
+
+def _accelerable(nlp: Language) -> list[str]:
+    """List the recognizers of spaCy's own that batch_ner can take the place of."""
+    config = nlp.config.interpolate()["components"]
+    return [
+        name
+        for name, pipe in nlp.pipeline
+        if isinstance(pipe, EntityRecognizer) and find_hindrance(pipe, config[name]) is None
+    ]
+
+
+def _captions(shown: Shown) -> list[str]:
+    return [
+        ent.label_ if p is None else f"{ent.label_} {p:.2f}"
+        for ent, p in zip(shown.doc.ents, shown.probabilities, strict=True)
+    ]
+
+
+def _show(shown: Shown) -> None:
+    """Print a table of the entities, and what would give them probabilities."""
+    rows = [
+        (" ".join(ent.text.split()), ent.label_, "-" if p is None else f"{p:.2f}")
+        for ent, p in zip(shown.doc.ents, shown.probabilities, strict=True)
+    ]
+    if not rows:
+        msg.warn("No entities were found")
+    show_table(f"Entities: {len(rows)}", ("entity", "label", "probability"), rows, aligns="ll")
+    for name in shown.accelerable:
+        msg.info(
+            f"{name} is spaCy's recognizer, which gives no probabilities",
+            "batch_ner does, and finds the same entities. It is in what this writes: "
+            "python -m spacy multihash accelerate MODEL OUTPUT",
+        )

@@ -1,0 +1,275 @@
+"""Entities with their probabilities, in the terminal and as a page."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc, Span
+from typer.testing import CliRunner, Result
+
+from spacy_multihash.cli._displacy import labels_of, render_page
+from spacy_multihash.cli.group import multihash_cli
+from spacy_multihash.cli.show import show
+from tests.helpers.cli import said
+from tests.helpers.spacy_pipelines import CNN, build, ner
+from tests.helpers.tagger_ner import pipe_of, randomize, trained
+
+TEXT = "Anna met Bob in New York ."
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("pipelines")
+    trained().to_disk(folder / "tagger_ner")
+    nlp = build({"ner": ner(CNN)})
+    randomize(nlp.get_pipe("ner").model)  # type: ignore[attr-defined]
+    nlp.to_disk(folder / "ner")
+    return folder
+
+
+@pytest.fixture(params=["tagger_ner"])
+def model(folder: Path, request: pytest.FixtureRequest) -> Path:
+    return folder / request.param
+
+
+def invoke(*args: Any, stdin: str | bytes | None = None) -> Result:
+    return CliRunner().invoke(multihash_cli, ["show", *map(str, args)], input=stdin)
+
+
+def rows(result: Result) -> list[list[str]]:
+    """The cells of the table of entities."""
+    lines = result.output.splitlines()
+    (line,) = [i for i, text in enumerate(lines) if set(text) == {"-", " "}]
+    cells = [re.split(" {2,}", text.strip()) for text in lines[line + 1 :]]
+    return cells[: cells.index([""])] if [""] in cells else cells
+
+
+class Page(HTMLParser):
+    """What a browser would see: texts, marks and their captions and colours."""
+
+    def __init__(self, html: bytes) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.text = ""
+        self.captions: list[str] = []
+        self.colors: list[str] = []
+        self.feed(html.decode("ascii"))
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        if tag == "mark":
+            self.colors += re.findall(r"background: (#\w+)", dict(attrs)["style"] or "")
+        if tag not in ("br", "meta"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open[-1:] == ["span"]:
+            self.captions.append(" ".join(data.split()))
+        elif {"div", "mark"} & {*self.open[-1:]}:
+            self.text += data
+
+
+def words(text: str) -> str:
+    return "".join(text.split())
+
+
+def test_entities_are_shown_with_probabilities(model: Path) -> None:
+    result = invoke(model, TEXT)
+    assert result.exit_code == 0, result.output
+    assert [row[:2] for row in rows(result)] == [
+        ["Anna", "PER"],
+        ["Bob", "PER"],
+        ["New York", "GPE"],
+    ]
+    assert all(re.fullmatch(r"[01]\.\d\d", row[2]) for row in rows(result))
+
+
+def test_probabilities_are_those_of_the_component(model: Path) -> None:
+    shown = show(model, TEXT)
+    nlp = spacy.load(model)
+    nlp.get_pipe(nlp.pipe_names[-1]).spans_key = "mine"  # type: ignore[attr-defined]
+    doc = nlp(TEXT)
+    group = doc.spans["mine"]
+    assert shown.probabilities == pytest.approx(group.attrs["scores"].tolist())
+    assert [ent.text for ent in shown.doc.ents] == [span.text for span in group]
+
+
+def test_spans_key_of_the_pipeline_is_used(tmp_path: Path) -> None:
+    trained(spans_key="mine").to_disk(tmp_path)
+    shown = show(tmp_path, TEXT)
+    assert list(shown.doc.spans) == ["mine"]
+    assert None not in shown.probabilities
+
+
+def test_page_shows_the_text_with_marks(model: Path, tmp_path: Path) -> None:
+    result = invoke(model, TEXT, "--output", tmp_path / "new" / "page.html")
+    assert f"Wrote {tmp_path / 'new' / 'page.html'}" in said(result).replace("- ", "-")
+    html = (tmp_path / "new" / "page.html").read_bytes()
+    assert html.startswith(b"<!DOCTYPE html>")
+    page = Page(html)
+    assert words(page.text) == words(TEXT)
+    assert page.captions == [f"{label} {p}" for _, label, p in rows(result)]
+    assert page.colors == ["#ddd", "#ddd", "#feca74"]  # displaCy's GPE; it has no PER
+
+
+def test_page_is_not_written_over(model: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("precious")
+    result = invoke(model, TEXT, "--output", page)
+    assert result.exit_code == 1
+    assert "page.html exists. Give another --output, or --force" in said(result)
+    assert page.read_text() == "precious"
+    assert invoke(model, TEXT, "--output", page, "--force").exit_code == 0
+    assert len(Page(page.read_bytes()).captions) == 3
+
+
+@pytest.mark.parametrize("way", ["file", "stdin"])
+def test_text_is_read_from_elsewhere(way: str, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_bytes(b"\xef\xbb\xbfAnna met\r\nBob .\n")
+    args = ["-"] if way == "stdin" else ["--file", tmp_path / "text.txt"]
+    result = invoke(model, *args, stdin=b"\xef\xbb\xbfAnna met\nBob .\n")
+    assert [row[0] for row in rows(result)] == ["Anna", "Bob"]
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        ([], "Expected either TEXT or --file, was given neither. Give one of them."),
+        (["a", "--file", "b"], "Expected either TEXT or --file, was given both. Give one of them."),
+        ([" \n"], "Expected a text, was: nothing but whitespace. Give one with words."),
+        (["-"], "Expected UTF-8 as standard input. 'utf-8' codec can't decode byte 0xff"),
+        (["--file", "nowhere.txt"], "No such file or directory: 'nowhere.txt'"),
+    ],
+)
+def test_text_that_is_none_is_an_error(args: list[str], expected: str, model: Path) -> None:
+    result = invoke(model, *args, stdin=b"\xff")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "Cannot show the entities" in said(result)
+    assert expected in said(result)
+
+
+def test_pipeline_that_is_not_there_is_an_error() -> None:
+    result = invoke("nowhere", TEXT)
+    assert result.exit_code == 1
+    assert "There is no pipeline 'nowhere'" in said(result)
+
+
+def test_threshold_leaves_entities_out(model: Path, tmp_path: Path) -> None:
+    sure = sorted((p, ent.text) for ent, p in zip(*ents_of(model), strict=True))
+    between = float(numpy.mean([sure[0][0], sure[1][0]]))
+    page = tmp_path / "page.html"
+    result = invoke(model, TEXT, "--threshold", between, "--output", page)
+    assert {row[0] for row in rows(result)} == {text for _, text in sure[1:]}
+    assert len(Page(page.read_bytes()).captions) == 2
+    assert len(rows(invoke(model, TEXT, "--threshold", 0))) == 3
+
+
+def ents_of(model: Path) -> tuple[tuple[Span, ...], list[float]]:
+    shown = show(model, TEXT)
+    return shown.doc.ents, [p for p in shown.probabilities if p is not None]
+
+
+def test_threshold_is_a_probability(model: Path) -> None:
+    result = invoke(model, TEXT, "--threshold", 1.5)
+    assert result.exit_code == 2
+
+
+def test_threshold_of_the_pipeline_is_that_of_the_command_if_it_has_one(tmp_path: Path) -> None:
+    trained(threshold=1.0).to_disk(tmp_path)
+    assert len(rows(invoke(tmp_path, TEXT))) < 3
+    assert len(rows(invoke(tmp_path, TEXT, "--threshold", 0))) == 3
+
+
+def test_ner_is_said_to_give_no_probabilities(folder: Path) -> None:
+    result = invoke(folder / "ner", TEXT)
+    assert {row[2] for row in rows(result)} == {"-"}
+    assert "ner is spaCy's recognizer, which gives no probabilities" in said(result)
+    assert "python -m spacy multihash accelerate MODEL OUTPUT" in said(result)
+
+
+def test_beam_is_not_said_to_be_replaced(tmp_path: Path) -> None:
+    build({"ner": {**ner(CNN), "factory": "beam_ner", "beam_width": 2}}).to_disk(tmp_path)
+    assert "accelerate" not in said(invoke(tmp_path, TEXT))
+
+
+def test_entities_of_rules_have_no_probability(tmp_path: Path) -> None:
+    nlp = trained()
+    ruler: Any = nlp.add_pipe("entity_ruler", first=True)
+    ruler.add_patterns([{"label": "MET", "pattern": "met"}])
+    nlp.to_disk(tmp_path)
+    assert ["met", "MET", "-"] in rows(invoke(tmp_path, TEXT))
+
+
+def test_two_recognizers_do_not_overwrite_each_other(tmp_path: Path) -> None:
+    nlp, other = trained(), trained()
+    pipe_of(other).name = "second"
+    nlp.add_pipe("tagger_ner", name="second", source=other)
+    nlp.to_disk(tmp_path)
+    assert None not in show(tmp_path, TEXT).probabilities
+
+
+def test_disabled_recognizer_is_not_asked(tmp_path: Path) -> None:
+    nlp = trained()
+    nlp.disable_pipe("tagger_ner")
+    nlp.to_disk(tmp_path)
+    assert "No entities were found" in said(invoke(tmp_path, TEXT))
+
+
+# Pages
+
+
+def entity_doc(nlp: Language, *words: str, label: str, kb_id: str = "") -> Doc:
+    doc = Doc(nlp.vocab, words=list(words))
+    doc.ents = [Span(doc, 0, 1, label=label, kb_id=kb_id)]
+    return doc
+
+
+def test_page_has_no_tags_of_texts_labels_links_or_titles() -> None:
+    evil = "<script>alert('&')</script>"
+    doc = entity_doc(spacy.blank("en"), evil, evil, label=evil, kb_id=evil)
+    doc.user_data["title"] = evil
+    page = Page(render_page([doc], [[f"{evil} 0.97"]]))
+    assert "script" not in page.tags
+    assert page.captions[0] == f"{evil} 0.97"
+    assert evil in page.text
+
+
+def test_page_is_read_in_any_encoding() -> None:
+    doc = entity_doc(spacy.blank("en"), "Zoë", "東京", "🙂", label="ÜBEL")
+    html = render_page([doc], [labels_of(doc)])
+    page = Page(html)
+    assert words(page.text) == "Zoë東京🙂"
+    assert page.captions == ["ÜBEL"]
+
+
+def test_page_has_the_direction_and_language_of_the_pipeline() -> None:
+    doc = entity_doc(spacy.blank("he"), "תל", label="GPE")
+    html = render_page([doc], [["GPE 1.00"]]).decode("ascii")
+    assert '<html lang="he">' in html
+    assert "direction: rtl" in html
+
+
+def test_lines_of_the_text_are_lines_of_the_page() -> None:
+    nlp = spacy.blank("en")
+    doc = nlp("Anna\nleft\n\nRome")
+    page = Page(render_page([doc], [[]]))
+    assert page.tags.count("br") == 3
+
+
+def test_colors_are_those_of_labels() -> None:
+    nlp = spacy.blank("en")
+    doc = nlp("Anna Rome Bob")
+    doc.ents = [Span(doc, 0, 1, "PERSON"), Span(doc, 1, 2, "GPE"), Span(doc, 2, 3, "PERSON")]
+    page = Page(render_page([doc], [["PERSON 0.97", "GPE 0.50", "PERSON 0.12"]]))
+    assert page.colors == ["#aa9cfc", "#feca74", "#aa9cfc"]
