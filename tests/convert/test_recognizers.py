@@ -270,7 +270,8 @@ def test_source_of_an_accelerated_pipeline_is_a_batch_ner(nlp: Language, tmp_pat
 
 def test_pipes_are_analyzed_as_they_are_now(nlp: Language) -> None:
     accelerate(nlp)
-    summary = nlp.analyze_pipes()["summary"]["ner"]
+    analysis: Any = nlp.analyze_pipes()
+    summary = analysis["summary"]["ner"]
     assert {"doc.ents", "doc.spans"} <= set(summary["assigns"])
     assert "ents_f" in summary["scores"]
     assert nlp.config["training"]["score_weights"]["ents_f"] == pytest.approx(0.5)
