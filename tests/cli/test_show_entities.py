@@ -17,7 +17,7 @@ from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.cli.show import show
 from tests.helpers.cli import said
 from tests.helpers.spacy_pipelines import CNN, build, ner
-from tests.helpers.tagger_ner import pipe_of, randomize, trained
+from tests.helpers.tagger_ner import examples_of, randomize, tagger, trained
 
 TEXT = "Anna met Bob in New York ."
 
@@ -212,11 +212,13 @@ def test_entities_of_rules_have_no_probability(tmp_path: Path) -> None:
 
 
 def test_two_recognizers_do_not_overwrite_each_other(tmp_path: Path) -> None:
-    nlp, other = trained(), trained()
-    pipe_of(other).name = "second"
-    nlp.add_pipe("tagger_ner", name="second", source=other)
+    nlp = trained()
+    second: Any = nlp.add_pipe("tagger_ner", name="second", config={"model": tagger()})
+    second.initialize(lambda: examples_of(nlp), labels=["OTHER"])
     nlp.to_disk(tmp_path)
-    assert None not in show(tmp_path, TEXT).probabilities
+    shown = show(tmp_path, TEXT)
+    assert {"Anna", "Bob", "New York"} <= {ent.text for ent in shown.doc.ents}
+    assert None not in shown.probabilities
 
 
 def test_disabled_recognizer_is_not_asked(tmp_path: Path) -> None:
