@@ -9,7 +9,7 @@ from spacy.pipeline import EntityRecognizer
 from thinc.api import Config, Model, noop
 
 from ..ner.transition.component import BatchEntityRecognizer
-from .config import ARCHITECTURES
+from .config import ARCHITECTURES, kind_of
 from .nodes import is_built_like
 from .report import Acceleration, Already, Left, Replaced
 
@@ -17,11 +17,7 @@ FACTORY = "batch_ner"
 # Where the config of a component says what it is.
 FACTORY_PATH = "factory"
 _SPACYS = ("ner", "beam_ner")
-_MODELS = (
-    "spacy.TransitionBasedParser.v2",
-    "spacy.TransitionBasedParser.v1",
-    "spacy-legacy.TransitionBasedParser.v1",
-)
+_MODELS = ("spacy.TransitionBasedParser.v1", "spacy.TransitionBasedParser.v2")
 # How many tokens a state is scored by: those of state_type = "ner".
 _FEATURES = (3, 6)
 
@@ -59,7 +55,7 @@ def find_hindrance(pipe: EntityRecognizer, config: dict[str, Any]) -> Optional[s
         width = pipe.cfg["beam_width"]
         return f"with beam_width = {width}, batch_ner predicts by spaCy's code, and is no faster"
     settings = dict(config["model"])
-    if settings.pop(ARCHITECTURES, None) not in _MODELS:
+    if kind_of(settings.pop(ARCHITECTURES, "")) not in _MODELS:
         return "its model is not a spacy.TransitionBasedParser"
     if not _is_parser(pipe.model, settings):
         return "its model is not built as the config says"

@@ -17,7 +17,7 @@ from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.cli.show import show
 from tests.helpers.cli import said
 from tests.helpers.spacy_pipelines import CNN, build, ner
-from tests.helpers.tagger_ner import examples_of, randomize, tagger, trained
+from tests.helpers.tagger_ner import examples_of, fit, randomize, tagger, trained
 
 TEXT = "Anna met Bob in New York ."
 
@@ -29,10 +29,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     nlp = build({"ner": ner(CNN)})
     randomize(nlp.get_pipe("ner").model)  # type: ignore[attr-defined]
     nlp.to_disk(folder / "ner")
+    batch_ner().to_disk(folder / "batch_ner")
     return folder
 
 
-@pytest.fixture(params=["tagger_ner"])
+def batch_ner() -> Language:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("batch_ner", config={"model": {"tok2vec": CNN}})
+    return fit(nlp)
+
+
+@pytest.fixture(params=["tagger_ner", "batch_ner"])
 def model(folder: Path, request: pytest.FixtureRequest) -> Path:
     return folder / request.param
 
@@ -75,7 +82,7 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self.open[-1:] == ["span"]:
-            self.captions.append(" ".join(data.split()))
+            self.captions.append(data.strip("\n "))
         elif {"div", "mark"} & {*self.open[-1:]}:
             self.text += data
 
@@ -119,7 +126,7 @@ def test_page_shows_the_text_with_marks(model: Path, tmp_path: Path) -> None:
     assert html.startswith(b"<!DOCTYPE html>")
     page = Page(html)
     assert words(page.text) == words(TEXT)
-    assert page.captions == [f"{label} {p}" for _, label, p in rows(result)]
+    assert page.captions == [f"{label}\u00a0{p}" for _, label, p in rows(result)]
     assert page.colors == ["#ddd", "#ddd", "#feca74"]  # displaCy's GPE; it has no PER
 
 
