@@ -122,6 +122,8 @@ def _ask(name: str, pipe: object, threshold: Optional[float]) -> Optional[str]:
     """Let a component give probabilities, if it can, and return where in doc.spans they go."""
     if not isinstance(pipe, (EntityTagger, BatchEntityRecognizer)):
         return None
+    if isinstance(pipe, BatchEntityRecognizer) and pipe.cfg["beam_width"] != 1:
+        return None  # a beam has no probabilities, and refuses to be asked for them
     if pipe.spans_key is None:
         pipe.spans_key = _SPANS_KEY.format(name)
     if isinstance(pipe, EntityTagger) and threshold is not None:

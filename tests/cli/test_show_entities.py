@@ -33,9 +33,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def batch_ner() -> Language:
+def batch_ner(**config: Any) -> Language:
     nlp = spacy.blank("en")
-    nlp.add_pipe("batch_ner", config={"model": {"tok2vec": CNN}})
+    nlp.add_pipe("batch_ner", config={"model": {"tok2vec": CNN}, **config})
     return fit(nlp)
 
 
@@ -208,6 +208,11 @@ def test_ner_is_said_to_give_no_probabilities(folder: Path) -> None:
 def test_beam_is_not_said_to_be_replaced(tmp_path: Path) -> None:
     build({"ner": {**ner(CNN), "factory": "beam_ner", "beam_width": 2}}).to_disk(tmp_path)
     assert "accelerate" not in said(invoke(tmp_path, TEXT))
+
+
+def test_entities_of_a_beam_have_no_probability(tmp_path: Path) -> None:
+    batch_ner(beam_width=2).to_disk(tmp_path)
+    assert ["Anna", "PER", "-"] in rows(invoke(tmp_path, TEXT))
 
 
 def test_entities_of_rules_have_no_probability(tmp_path: Path) -> None:
