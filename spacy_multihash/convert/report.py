@@ -47,23 +47,23 @@ class Acceleration:
         return str(self)
 
     def _repr_html_(self) -> str:
-        """Write a table for a notebook, with a row for each layer."""
+        """Write a table for a notebook, with a row for each layer and recognizer."""
         rows = self._rows()
         if not rows:
             return f"<p>{escape(str(self))}</p>"
-        header = "".join(f"<th>{name}</th>" for name in ("", "section", "layer"))
+        header = "".join(f"<th>{name}</th>" for name in ("", "section", "name"))
         body = "".join(
             f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows
         )
         return f"<table><tr>{header}</tr>{body}</table>"
 
     def __str__(self) -> str:
-        """Write a line for each layer."""
+        """Write a line for each layer and recognizer."""
         lines = [f"{what} {section}: {layer}" for what, section, layer in self._rows()]
         return "\n".join(lines) or "The pipeline has no layer that embeds or encodes tokens."
 
     def _rows(self) -> list[tuple[str, str, str]]:
-        """List what happened to each layer, the path of its section, and its names."""
+        """List what happened to each of them, the path of its section, and its names."""
         replaced = [
             ("replaced", f"{e.component}.{e.path}", f"{e.before} by {e.after}")
             for e in self.replaced

@@ -847,11 +847,13 @@ def test_layers_by_the_names_of_spacy_legacy_are_replaced(tmp_path: Path) -> Non
         "spacy-legacy.MultiHashEmbed.v1",
         "spacy-legacy.MaxoutWindowEncoder.v1",
         "spacy-legacy.HashEmbedCNN.v1",
+        "ner",
     ]
     assert [entry.after for entry in done.replaced] == [
         OUR_EMBED,
         OUR_ENCODER,
         f"{OUR_EMBED} + {OUR_ENCODER}",
+        "batch_ner",
     ]
     assert done.left == []
     tok2vec = nlp.config["components"]["tagger"]["model"]["tok2vec"]
@@ -894,7 +896,8 @@ def test_result_is_readable_where_it_is_shown(nlp: Language) -> None:
     done = accelerate(nlp)
     assert repr(done) == str(done)
     html = done._repr_html_()
-    assert html.count("<tr>") == 4
+    assert html.count("<tr>") == 5
+    assert "<td>ner.factory</td><td>ner by batch_ner</td>" in html
     assert "<td>replaced</td><td>tok2vec.model.embed</td>" in html
     assert OUR_EMBED in html
 
