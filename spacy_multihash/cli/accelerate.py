@@ -5,12 +5,12 @@ from typing import Optional, Union
 
 import typer
 
-from ..common.files import recover_folder, replacing_folder
 from ..convert.pipeline import accelerate
 from ..convert.report import Acceleration
 from ._messages import msg
+from ._pipelines import check_apart, check_pipeline_output, write_pipeline
 from ._show import show_table
-from ._util import check_parent, import_code, load_pipeline
+from ._util import import_code, load_pipeline
 
 
 def accelerate_cli(
@@ -54,26 +54,11 @@ def accelerate_pipeline(
     Raises ValueError or OSError, and writes nothing, if the pipeline cannot be loaded, if something
     else has the name of the directory, or if one directory would be inside of the other.
     """
-    target = output.resolve()
-    recover_folder(target)
-    if target.exists() and not target.is_dir():
-        raise ValueError(f"{output} exists, and is not an empty directory. Give another OUTPUT.")
-    if target.exists() and not force and any(target.iterdir()):
-        raise ValueError(
-            f"{output} exists, and is not an empty directory. Give another OUTPUT, or --force to "
-            "replace it."
-        )
-    check_parent(output, "OUTPUT")
+    check_pipeline_output(output, force=force)
     nlp = load_pipeline(model)
-    source = Path(nlp.path).resolve()
-    if source == target or source in target.parents or target in source.parents:
-        raise ValueError(
-            f"The pipeline at {source} and OUTPUT at {target} must not be the same directory, and "
-            "neither may be inside of the other. Give another OUTPUT."
-        )
+    check_apart(nlp, output)
     done = accelerate(nlp, keep_ner)
-    with replacing_folder(target) as new:
-        nlp.to_disk(new)
+    write_pipeline(nlp, output)
     return done
 
 
