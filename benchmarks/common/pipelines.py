@@ -4,10 +4,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from spacy.language import Language
+from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import fix_random_seed
 
+from benchmarks.common.text import count_tokens
 from benchmarks.common.timing import Step
 
 
@@ -37,3 +39,14 @@ def make_examples(nlp: Language, docs: Sequence[Doc]) -> list[Example]:
         predicted, reference = Doc(nlp.vocab, words=words), Doc(nlp.vocab, words=words, ents=tags)
         examples.append(Example(predicted, reference))
     return examples
+
+
+def annotate(pipe: TrainablePipe, docs: Sequence[Doc]) -> Sequence[Doc]:
+    """Predict and set the entities of docs."""
+    pipe.set_annotations(docs, pipe.predict(docs))
+    return docs
+
+
+def entity_share(docs: Sequence[Doc]) -> float:
+    """Compute the share of tokens that are in entities."""
+    return round(sum(len(ent) for doc in docs for ent in doc.ents) / count_tokens(docs), 4)

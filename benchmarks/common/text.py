@@ -13,7 +13,7 @@ import spacy
 from spacy.tokens import Doc, DocBin
 
 from benchmarks.common.layers import ATTRS
-from benchmarks.common.paths import ROOT, SHARED
+from benchmarks.common.paths import ROOT, SHARED, TWEETS
 
 
 class Text(NamedTuple):
@@ -58,6 +58,12 @@ def read_text(path: Path, name: str, lang: str, seed: int = 0) -> Text:
 def read_docs(path: Path, lang: str) -> list[Doc]:
     """Read docs from a file in spaCy's format."""
     return list(DocBin().from_disk(path).get_docs(spacy.blank(lang).vocab))
+
+
+def read_tweets() -> list[list[str]]:
+    """Read the words of each tweet of WNUT 2017 dev."""
+    tweets = TWEETS.read_text("utf8").replace("\n\t\n", "\n\n").strip().split("\n\n")
+    return [[row.split("\t")[0] for row in tweet.split("\n")] for tweet in tweets]
 
 
 def describe_text(text: Text) -> dict[str, object]:

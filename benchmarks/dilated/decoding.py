@@ -9,7 +9,7 @@ from spacy.tokens import Doc
 from thinc.api import fix_random_seed
 from tqdm import tqdm
 
-from benchmarks.common.pipelines import make_docs, update_step
+from benchmarks.common.pipelines import annotate, entity_share, make_docs, update_step
 from benchmarks.common.text import Text, count_tokens, take_batches, take_tokens
 from benchmarks.common.timing import Step
 from benchmarks.dilated.cases import CONSTRAINED, CRF, GREEDY, NER, Case, Settings
@@ -44,20 +44,9 @@ def make_decoding_work(case: Case, text: Text, settings: Settings, nlp: Language
     return Work(steps, [count_tokens(batch) for batch in batches], arms)
 
 
-def annotate(pipe: TrainablePipe, docs: Sequence[Doc]) -> Sequence[Doc]:
-    """Predict and set the entities of docs."""
-    pipe.set_annotations(docs, pipe.predict(docs))
-    return docs
-
-
 def annotate_alone(pipe: TrainablePipe, docs: Sequence[Doc]) -> Sequence[Doc]:
     """Predict and set the entities of docs, one doc at a time."""
     return [each for doc in docs for each in annotate(pipe, [doc])]
-
-
-def entity_share(docs: Sequence[Doc]) -> float:
-    """Compute the share of tokens that are in entities."""
-    return round(sum(len(ent) for doc in docs for ent in doc.ents) / count_tokens(docs), 4)
 
 
 def train_decoders(text: Text, settings: Settings, labels: int) -> Language:

@@ -6,11 +6,11 @@ from typing import Optional, TypedDict
 
 from thinc.api import fix_random_seed
 
+from benchmarks.common.memory import available_bytes, model_bytes, temporary_bytes
 from benchmarks.common.text import Text, count_types
 from benchmarks.common.timing import limit_threads, list_times, time_rounds
 from benchmarks.scaling.cases import MILLION, PREDICT, TRAIN, Case, Settings
 from benchmarks.scaling.layers import build_arms, make_doc, make_steps
-from benchmarks.scaling.memory import available_bytes, model_bytes, temporary_bytes
 
 
 class Record(TypedDict):

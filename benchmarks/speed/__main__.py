@@ -19,10 +19,11 @@ from benchmarks.common.options import (
     only_option,
     output_option,
 )
+from benchmarks.common.paths import TRAINED, TWEETS, has_md
 from benchmarks.common.results import Results, machine_facts, measure_missing
 from benchmarks.common.tables import print_table
 from benchmarks.common.text import Text, describe_text, load_text
-from benchmarks.speed.cases import MD, NAMES, QUICK, TRAINED, TWEETS, Settings, has_md, plan
+from benchmarks.speed.cases import MD, NAMES, QUICK, Settings, plan
 from benchmarks.speed.measure import Record, measure
 from benchmarks.speed.plot import draw
 from benchmarks.speed.table import HEADER, table_rows

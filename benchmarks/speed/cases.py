@@ -5,11 +5,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from benchmarks.common.options import check_only
-from benchmarks.common.paths import SHARED
+from benchmarks.common.paths import has_md
 from benchmarks.common.timing import ALL, ONE
 
-TRAINED = SHARED / "pipelines" / "en_core_web_md-3.7.1"
-TWEETS = SHARED / "datasets" / "wnut17" / "emerging.dev.conll"
 LAYERS = [
     f"{layer}-{step}" for layer in ("embed", "encoder", "tok2vec") for step in ("predict", "train")
 ]
@@ -81,8 +79,3 @@ def plan(settings: Settings, only: Sequence[str]) -> list[Case]:
         if (not only or what in only) and (what != MD or has_md())
         for threads in ([ALL] if what in HARD else [ONE, ALL])
     ]
-
-
-def has_md() -> bool:
-    """Return whether the trained pipeline and its texts are there."""
-    return TRAINED.is_dir() and TWEETS.is_file()

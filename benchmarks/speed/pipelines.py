@@ -12,11 +12,11 @@ from thinc.api import fix_random_seed
 
 import spacy_multihash
 from benchmarks.common.layers import OURS, SPACY
-from benchmarks.common.paths import ROOT
+from benchmarks.common.paths import ROOT, TRAINED
 from benchmarks.common.pipelines import make_docs, make_examples, update_step
-from benchmarks.common.text import Text, count_tokens
+from benchmarks.common.text import Text, count_tokens, read_tweets
 from benchmarks.common.timing import Step
-from benchmarks.speed.cases import N_PROCESS, TRAINED, TWEETS, Case, Settings
+from benchmarks.speed.cases import N_PROCESS, Case, Settings
 from benchmarks.speed.work import Work, make_batches
 
 CONFIG = ROOT / "configs" / "ablation" / "spacy_multi_hash_embed.cfg"
@@ -49,8 +49,7 @@ def make_md_work(settings: Settings) -> Work:
     """Set up spaCy's trained English pipeline, as it is and accelerated, to annotate texts."""
     pipelines = {SPACY: spacy.load(TRAINED), OURS: spacy.load(TRAINED)}
     accelerate(pipelines[OURS])
-    tweets = TWEETS.read_text("utf8").replace("\n\t\n", "\n\n").strip().split("\n\n")
-    texts = [" ".join(row.split("\t")[0] for row in tweet.split("\n")) for tweet in tweets]
+    texts = [" ".join(words) for words in read_tweets()]
     starts = range(0, len(texts) - settings.docs, settings.docs)
     batches = [texts[start : start + settings.docs] for start in starts[: settings.batches]]
     tokenizer = pipelines[SPACY].tokenizer

@@ -10,13 +10,13 @@ from pytest import approx
 
 from benchmarks.common.figures import in_words
 from benchmarks.common.layers import OURS, SPACY
+from benchmarks.common.memory import count_bytes
 from benchmarks.common.paths import ROOT
 from benchmarks.common.text import Text
 from benchmarks.scaling import __main__ as command
 from benchmarks.scaling import measure
 from benchmarks.scaling.cases import MILLION, PREDICT, QUICK, TRAIN
 from benchmarks.scaling.measure import Record
-from benchmarks.scaling.memory import count_bytes
 from benchmarks.scaling.plot import LABELS, LAYERS, draw, set_ticks
 from benchmarks.scaling.summary import summarise
 from tests.helpers.figures import is_png, legend_of, needs_matplotlib, saved_figures, ticks_of
@@ -195,7 +195,7 @@ def test_scaling_finds_the_exponent_of_growth() -> None:
 def test_temporary_bytes_are_beyond_the_result() -> None:
     code = """
 import numpy
-from benchmarks.scaling.memory import temporary_bytes
+from benchmarks.common.memory import temporary_bytes
 
 def run():
     # 4 MB that are let go, and 1 MB that is returned
