@@ -1,0 +1,1 @@
+def draw(path, records, title): pass
