@@ -52,8 +52,11 @@ class Docs(NamedTuple):
     @property
     def text(self) -> str:
         """Return what the docs are, in words."""
-        docs = f"docs of {self.words:,} words" if self.words else "sentences"
-        docs = f"{self.number:,} {docs}" if self.number else docs
+        number = f"{self.number:,} " if self.number else ""
+        if not self.words:
+            docs = f"{number}sentences"
+        else:
+            docs = f"{number}doc{'s' * (self.number != 1)} of {self.words:,} words"
         return f"{docs}, {self.size:,} at a time" if self.size else docs
 
 
@@ -168,8 +171,8 @@ def _growing(settings: Settings) -> Iterator[Case]:
     for step, docs in ((PREDICT, Docs(settings.sentences)), (UPDATE, Docs(0))):
         for labels in settings.labels:
             yield Case(LABELS, step, Recognizer(PLANTED, labels), docs, labels)
-    docs = settings.length_docs
-    for step, docs in ((PREDICT, docs), (UPDATE, docs._replace(number=1))):
+    long = settings.length_docs
+    for step, docs in ((PREDICT, long), (UPDATE, long._replace(number=1))):
         for length in settings.lengths:
             recognizer = Recognizer(PLANTED, settings.length_labels, length)
             yield Case(LENGTH, step, recognizer, docs, length)

@@ -1,11 +1,12 @@
 """Times and memory of a case, and its record in the results."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TypedDict
 
 import numpy
+from spacy.pipeline import EntityRecognizer
 from spacy.tokens import Doc
 from thinc.api import fix_random_seed
 
@@ -15,9 +16,9 @@ from benchmarks.common.pipelines import entity_share
 from benchmarks.common.text import count_tokens
 from benchmarks.common.timing import limit_threads, list_times, ratio, time_rounds, words_per_second
 from benchmarks.ner.cases import UPDATE, Case, Recognizer, Settings
-from benchmarks.ner.same import check_same_entities, check_same_update, find_entities
-from benchmarks.ner.subjects import Subject
-from benchmarks.ner.work import make_sets, make_step
+from benchmarks.ner.same import check_same_entities, check_same_update, check_scored, find_entities
+from benchmarks.ner.subjects import EXTRA, Subject
+from benchmarks.ner.work import Batch, make_sets, make_step
 
 
 class Record(TypedDict):
@@ -44,9 +45,7 @@ class Record(TypedDict):
     ratio: dict[str, dict[str, float]]
 
 
-def measure(
-    case: Case, settings: Settings, subject_of: Callable[[Recognizer], Subject]
-) -> Record:
+def measure(case: Case, settings: Settings, subject_of: Callable[[Recognizer], Subject]) -> Record:
     """Check that both arms do the same, and measure their memory, and then their times in turns.
 
     Raises ValueError if the arms do not do the same.
@@ -61,9 +60,7 @@ def measure(
         if case.step == UPDATE:
             check_same_update(subject, arms[SPACY], arms[OURS], sets[0], case.name)
         else:
-            found = {arm: find_entities(subject, arms[arm], batches) for arm in (SPACY, OURS)}
-            check_same_entities(found[SPACY], found[OURS], case.name)
-            docs = found[OURS]
+            docs = check_arms(subject, arms, batches, case.name)
         steps = {arm: make_step(case, subject, pipe, sets) for arm, pipe in arms.items()}
         temporary = {arm: temporary_bytes(step(0)) for arm, step in steps.items()}
         times = time_rounds(steps, rounds=settings.repeats, rng=random.Random(0))
@@ -84,6 +81,26 @@ def measure(
         },
         ratio={arm: asdict(ratio(times[SPACY], each)) for arm, each in times.items()},
     )
+
+
+def check_arms(
+    subject: Subject,
+    arms: Mapping[str, EntityRecognizer],
+    batches: Sequence[Batch],
+    where: str,
+) -> Sequence[Doc]:
+    """Check that arms find the same entities, but for the best sequence, and return the docs.
+
+    Raises ValueError if they do not, or if probabilities are missing that were asked for.
+    """
+    found = {arm: find_entities(subject, pipe, batches) for arm, pipe in arms.items()}
+    for arm, docs in found.items():
+        config = EXTRA.get(arm, {})
+        if "decoder" not in config:
+            check_same_entities(found[SPACY], docs, f"{where}, {arm}")
+        if "spans_key" in config:
+            check_scored(docs, f"{where}, {arm}")
+    return found[SPACY]
 
 
 def describe_entities(docs: Sequence[Doc]) -> dict[str, float]:

@@ -62,9 +62,7 @@ def _places(words: int, length: int, rng: numpy.random.Generator) -> list[tuple[
     return [(start, start + length) for start in starts]
 
 
-def build_planted(
-    lang: str, docs: Sequence[Doc], labels: int, hidden_width: int
-) -> Language:
+def build_planted(lang: str, docs: Sequence[Doc], labels: int, hidden_width: int) -> Language:
     """Build a pipeline of spaCy's ner, which finds entities by `planted_vectors`."""
     nlp = spacy.blank(lang)
     ner: Any = nlp.add_pipe("ner", config={"model": {"hidden_width": hidden_width}})

@@ -8,13 +8,12 @@ from unittest import mock
 import numpy
 from spacy.attrs import ENT_IOB, ENT_TYPE
 from spacy.ml import tb_framework
-from spacy.ml.parser_model import ParserStepModel
 from spacy.pipeline import EntityRecognizer
 from spacy.tokens import Doc
 from thinc.api import fix_random_seed
 
 from benchmarks.common.pipelines import make_docs, make_examples
-from benchmarks.ner.subjects import Subject
+from benchmarks.ner.subjects import SPANS_KEY, Subject
 from benchmarks.ner.work import Batch, find, update
 from spacy_multihash.ner.transition.component import BatchEntityRecognizer
 
@@ -29,9 +28,7 @@ class Outcome(NamedTuple):
     gradients: dict[str, numpy.ndarray]
 
 
-def find_entities(
-    subject: Subject, pipe: EntityRecognizer, batches: Sequence[Batch]
-) -> list[Doc]:
+def find_entities(subject: Subject, pipe: EntityRecognizer, batches: Sequence[Batch]) -> list[Doc]:
     """Copy the docs of batches, and set their entities."""
     new = [Batch(make_docs(subject.nlp, docs), X) for docs, X in batches]
     find(pipe, subject.given, new)
@@ -43,18 +40,32 @@ def check_same_entities(expected: Sequence[Doc], found: Sequence[Doc], where: st
 
     Raises ValueError if they differ.
     """
-    attrs = [ENT_IOB, ENT_TYPE]
-    differ = [
-        i
-        for i, pair in enumerate(zip(expected, found, strict=True))
-        if not numpy.array_equal(*(doc.to_array(attrs) for doc in pair))
-    ]
-    if differ:
-        first = [[(e.start, e.end, e.label_) for e in docs[differ[0]].ents] for docs in (expected, found)]
+    pairs = [*zip(expected, found, strict=True)]
+    others = [pair for pair in pairs if _tags_of(pair[0]) != _tags_of(pair[1])]
+    if others:
+        theirs, ours = ([(e.start, e.end, e.label_) for e in doc.ents] for doc in others[0])
         raise ValueError(
-            f"{where}: batch_ner finds other entities than spaCy's ner in {len(differ)} of "
-            f"{len(expected)} docs. In doc {differ[0]}, spaCy's are {first[0]}, ours {first[1]}. "
-            "Times of different results cannot be compared."
+            f"{where}: batch_ner finds other entities than spaCy's ner in {len(others)} of "
+            f"{len(pairs)} docs, so that their times cannot be compared. The first such doc is "
+            f'"{others[0][0].text}": spaCy\'s are {theirs}, ours {ours}.'
+        )
+
+
+def _tags_of(doc: Doc) -> list[list[int]]:
+    tags: list[list[int]] = doc.to_array([ENT_IOB, ENT_TYPE]).tolist()
+    return tags
+
+
+def check_scored(docs: Sequence[Doc], where: str) -> None:
+    """Check that docs have the entities with probabilities that were asked for.
+
+    Raises ValueError if a doc has none.
+    """
+    scored = sum("scores" in doc.spans[SPANS_KEY].attrs for doc in docs if SPANS_KEY in doc.spans)
+    if scored < len(docs):
+        raise ValueError(
+            f'{where}: batch_ner should put entities and their "scores" into '
+            f'doc.spans["{SPANS_KEY}"], but has not in {len(docs) - scored} of {len(docs)} docs.'
         )
 
 
@@ -98,7 +109,7 @@ def _update_once(subject: Subject, pipe: EntityRecognizer, batches: Sequence[Bat
     examples = [(make_examples(subject.nlp, docs), X) for docs, X in batches]
     fix_random_seed(0)
     # spaCy has no setting for this dropout
-    without = partial(ParserStepModel, dropout=0.0)
+    without = partial(tb_framework.ParserStepModel, dropout=0.0)
     with mock.patch.object(tb_framework, "ParserStepModel", without):
         losses = update(pipe, subject.given, examples, drop=0.0)
     gradients = {key: node.get_grad(name).copy() for key, node, name in params}

@@ -22,10 +22,11 @@ from spacy_multihash.ner.transition.component import BatchEntityRecognizer
 
 # Arms with other settings of batch_ner, in the part PROBABILITIES.
 BEST, SCORED, CANDIDATES = "best sequence", "with probabilities", "with candidates"
+SPANS_KEY = "scored"
 EXTRA: Mapping[str, Mapping[str, Any]] = {
     BEST: {"decoder": "best"},
-    SCORED: {"spans_key": "scored"},
-    CANDIDATES: {"spans_key": "scored", "candidates_above": 0.01},
+    SCORED: {"spans_key": SPANS_KEY},
+    CANDIDATES: {"spans_key": SPANS_KEY, "candidates_above": 0.01},
 }
 
 
@@ -95,7 +96,8 @@ def _give_vectors(nlp: Language, docs: Sequence[Doc]) -> Subject:
     """Put a layer in place of the tok2vec of an ner, which can be given what it computes."""
     ner: Any = nlp.get_pipe("ner")
     tok2vec = ner.model.get_ref("tok2vec")
-    given = Model("given_vectors", _forward, dims={"nO": tok2vec.get_dim("nO")}, attrs={"X": None})
+    width = tok2vec.get_dim("nO")
+    given: Model = Model("given_vectors", _forward, dims={"nO": width}, attrs={"X": None})
     ner.model.replace_node(tok2vec, given)
     return Subject(nlp, docs, ner, given, lambda docs: tok2vec.predict(make_docs(nlp, docs)))
 

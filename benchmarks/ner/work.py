@@ -13,7 +13,7 @@ from thinc.api import Model, fix_random_seed
 from benchmarks.common.pipelines import annotate, make_docs, make_examples
 from benchmarks.common.text import count_tokens, take_batches, take_docs, take_tokens
 from benchmarks.common.timing import Step
-from benchmarks.ner.cases import PREDICT, UPDATE, Case, Docs, Settings
+from benchmarks.ner.cases import PREDICT, UPDATE, Case, Settings
 from benchmarks.ner.subjects import Subject, resize_docs
 
 
@@ -46,7 +46,7 @@ def make_step(
     """Make a step that goes through the sets in turn, with new docs in each round."""
     nlp, given = subject.nlp, subject.given
 
-    def prepare(i: int) -> Callable[[], None]:
+    def prepare(i: int) -> Callable[[], object]:
         batches = sets[i % len(sets)]
         if case.step == UPDATE:
             examples = [(make_examples(nlp, docs), X) for docs, X in batches]

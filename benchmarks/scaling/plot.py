@@ -1,27 +1,22 @@
 """The plots of the results: small multiples of times, and of memory."""
 
 from collections.abc import Callable, Mapping, Sequence
-from math import log
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy
 
-from benchmarks.common.figures import BLUE, ORANGE, in_words, new_figure
-from benchmarks.common.layers import OURS, SPACY
+from benchmarks.common.curves import LOOKS, draw_legend, set_ticks
+from benchmarks.common.figures import in_words, new_figure
+from benchmarks.common.layers import OURS
 from benchmarks.scaling.cases import MILLION, PREDICT, TRAIN
 from benchmarks.scaling.measure import Record
 from benchmarks.scaling.summary import LONG, summarise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 LAYERS = (*PREDICT, TRAIN)
-LOOKS: Mapping[str, Mapping[str, Any]] = {
-    SPACY: {"color": ORANGE, "marker": "s", "linestyle": "--", "markerfacecolor": "white"},
-    OURS: {"color": BLUE, "marker": "o"},
-}
 ESTIMATED, WEIGHTS = "estimated, does not fit", "weights of tok2vec, both"
 LABELS = {
     "tokens": "tokens of one doc",
@@ -30,8 +25,6 @@ LABELS = {
     "num_hashes": "hash functions",
     "vocabulary": "distinct words of the doc",
 }
-# Labels of ticks are no nearer than this share of the axis.
-APART = 0.19
 # Draws the panel of a layer.
 DrawT = Callable[["Axes", str, Sequence[Record]], None]
 
@@ -78,33 +71,6 @@ def draw_figure(
         for ax, layer in zip(axes[0], LAYERS, strict=True):
             ax.set_title(in_words(layer))
         draw_legend(figure)
-
-
-def set_ticks(ax: "Axes", values: Sequence[int]) -> None:
-    """Mark the values on the x axis, and label those that are far enough apart."""
-    from matplotlib.ticker import EngFormatter
-
-    write = EngFormatter(sep="")
-    span = log(max(values) / min(values)) or 1.0
-    labels: list[str] = []
-    last = 0
-    for value in values:
-        far = not last or log(value / last) >= APART * span
-        labels.append(write(value) if far else "")
-        last = value if far else last
-    ax.set_xticks(values, labels)
-    ax.minorticks_off()
-
-
-def draw_legend(figure: "Figure") -> None:
-    """Draw the legend of a figure, of what is drawn in any of its panels."""
-    handles: dict[str, Any] = {}
-    for ax in figure.axes:
-        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
-            handles.setdefault(label, handle)
-    figure.legend(
-        list(handles.values()), list(handles), loc="outside lower center", ncols=len(handles)
-    )
 
 
 def draw_times(ax: "Axes", layer: str, records: Sequence[Record]) -> None:

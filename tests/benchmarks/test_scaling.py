@@ -8,6 +8,7 @@ import numpy
 import pytest
 from pytest import approx
 
+from benchmarks.common.curves import set_ticks
 from benchmarks.common.figures import in_words
 from benchmarks.common.layers import OURS, SPACY
 from benchmarks.common.memory import count_bytes
@@ -17,7 +18,7 @@ from benchmarks.scaling import __main__ as command
 from benchmarks.scaling import measure
 from benchmarks.scaling.cases import MILLION, PREDICT, QUICK, TRAIN
 from benchmarks.scaling.measure import Record
-from benchmarks.scaling.plot import LABELS, LAYERS, draw, set_ticks
+from benchmarks.scaling.plot import LABELS, LAYERS, draw
 from benchmarks.scaling.summary import summarise
 from tests.helpers.figures import is_png, legend_of, needs_matplotlib, saved_figures, ticks_of
 

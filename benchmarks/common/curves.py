@@ -1,0 +1,46 @@
+"""Small multiples of curves: how they look, their ticks and their legend."""
+
+from collections.abc import Mapping, Sequence
+from math import log
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.common.figures import BLUE, ORANGE
+from benchmarks.common.layers import OURS, SPACY
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+LOOKS: Mapping[str, Mapping[str, Any]] = {
+    SPACY: {"color": ORANGE, "marker": "s", "linestyle": "--", "markerfacecolor": "white"},
+    OURS: {"color": BLUE, "marker": "o"},
+}
+# Labels of ticks are no nearer than this share of the axis.
+APART = 0.19
+
+
+def set_ticks(ax: "Axes", values: Sequence[int]) -> None:
+    """Mark the values on the x axis, and label those that are far enough apart."""
+    from matplotlib.ticker import EngFormatter
+
+    write = EngFormatter(sep="")
+    span = log(max(values) / min(values)) or 1.0
+    labels: list[str] = []
+    last = 0
+    for value in values:
+        far = not last or log(value / last) >= APART * span
+        labels.append(write(value) if far else "")
+        last = value if far else last
+    ax.set_xticks(values, labels)
+    ax.minorticks_off()
+
+
+def draw_legend(figure: "Figure") -> None:
+    """Draw the legend of a figure, of what is drawn in any of its panels."""
+    handles: dict[str, Any] = {}
+    for ax in figure.axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    figure.legend(
+        list(handles.values()), list(handles), loc="outside lower center", ncols=len(handles)
+    )
