@@ -29,7 +29,7 @@ def set_ticks(ax: "Axes", values: Sequence[int]) -> None:
     last = 0
     for value in values:
         far = not last or log(value / last) >= APART * span
-        labels.append(write(value) if far else "")
+        labels.append(min(write(value), f"{value:,}", key=len) if far else "")
         last = value if far else last
     ax.set_xticks(values, labels)
     ax.minorticks_off()

@@ -32,7 +32,7 @@ class Recognizer(NamedTuple):
     def what(self) -> str:
         """Return the name of the recognizer in the results."""
         parts = [self.kind]
-        parts += [f"{self.labels} labels"] if self.labels else []
+        parts += [f"{self.labels} label{'s' * (self.labels != 1)}"] if self.labels else []
         parts += [f"entities of {self.length} tokens"] if self.length else []
         return ", ".join(parts)
 

@@ -162,6 +162,7 @@ def test_labels_of_ticks_that_are_too_near_are_left_out(tmp_path: Path) -> None:
     for values, expected in (
         ((32, 64, 96, 128, 256, 512), ["32", "64", "", "128", "256", "512"]),
         ((500, 2000, 5000, 50_000), ["500", "2k", "5k", "50k"]),
+        ((1, 16, 256, 1024), ["1", "16", "256", "1,024"]),
         ((7,), ["7"]),
     ):
         ax = Figure().subplots()

@@ -12,6 +12,7 @@ from benchmarks import textcat, weighted
 from benchmarks.common.figures import WORDS, in_words, new_figure
 from benchmarks.common.paths import RESULTS
 from benchmarks.dilated import plot as dilated
+from benchmarks.ner import plot as ner
 from benchmarks.scaling import plot as scaling
 from benchmarks.speed import plot as speed
 from benchmarks.speed.cases import NAMES
@@ -21,6 +22,7 @@ from tests.helpers.paths import ROOT
 MACHINE = "Intel(R) Xeon(R) Processor, 2 cores; CoNLL-2002 Spanish dev"
 DRAW: Mapping[str, Any] = {
     "dilated": partial(dilated.draw, title=MACHINE),
+    **{path.stem: partial(ner.draw, title=MACHINE) for path in RESULTS.glob("ner-3.1?.json")},
     "scaling": partial(scaling.draw, title=f"{MACHINE}\nnot varied: all else"),
     "speed": partial(speed.draw, title=MACHINE),
     "textcat": textcat.draw,
@@ -34,13 +36,18 @@ def test_plots_of_the_results_are_readable(name: str, tmp_path: Path) -> None:
     records = json.loads((RESULTS / f"{name}.json").read_text("utf8"))["results"]
     with saved_figures() as figures:
         DRAW[name](tmp_path / "x.png", records)
-    assert len(figures) == len([*tmp_path.iterdir()]) == (2 if name == "scaling" else 1)
+    assert (
+        len(figures)
+        == len([*tmp_path.iterdir()])
+        == (2 if name == "scaling" or name.startswith("ner-") else 1)
+    )
     for figure in figures:
         check_layout(figure)
 
 
 def test_all_results_with_plots_are_tried() -> None:
-    names = {path.stem.removesuffix("-memory") for path in RESULTS.glob("*.png")}
+    stems = (path.stem for path in RESULTS.glob("*.png"))
+    names = {stem.removesuffix("-memory").removesuffix("-growth") for stem in stems}
     assert names == set(DRAW)
 
 
