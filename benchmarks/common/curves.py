@@ -1,7 +1,7 @@
 """Small multiples of curves: how they look, their ticks and their legend."""
 
 from collections.abc import Mapping, Sequence
-from math import log
+from math import inf, log
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.common.figures import BLUE, ORANGE
@@ -15,23 +15,26 @@ LOOKS: Mapping[str, Mapping[str, Any]] = {
     SPACY: {"color": ORANGE, "marker": "s", "linestyle": "--", "markerfacecolor": "white"},
     OURS: {"color": BLUE, "marker": "o"},
 }
-# Labels of ticks are no nearer than this share of the axis.
-APART = 0.19
+# Of two labels of ticks, each letter takes so much of the axis.
+LETTER = 0.036
 
 
 def set_ticks(ax: "Axes", values: Sequence[int]) -> None:
-    """Mark the values on the x axis, and label those that are far enough apart."""
+    """Mark the values on the x axis, and label the largest, and those far enough below others."""
     from matplotlib.ticker import EngFormatter
 
     write = EngFormatter(sep="")
     span = log(max(values) / min(values)) or 1.0
     labels: list[str] = []
-    last = 0
-    for value in values:
-        far = not last or log(value / last) >= APART * span
-        labels.append(min(write(value), f"{value:,}", key=len) if far else "")
-        last = value if far else last
-    ax.set_xticks(values, labels)
+    above = ("", inf)
+    for value in sorted(values, reverse=True):
+        label = min(write(value), f"{value:,}", key=len)
+        if log(above[1] / value) >= LETTER * len(above[0] + label) * span:
+            above = (label, value)
+            labels.append(label)
+        else:
+            labels.append("")
+    ax.set_xticks(sorted(values), labels[::-1])
     ax.minorticks_off()
 
 
