@@ -249,7 +249,6 @@ class BatchEntityRecognizer(EntityRecognizer):
 
     def _compute(self, docs: list[Doc]) -> Batch:
         """Compute all that scores are made of."""
-        set_dropout_rate(self.model, 0.0)
         X = self.tok2vec.predict(docs)
         actions = self._actions()
         return Batch(X, weights_of(self.model, X), rules_of(docs, actions), actions)

@@ -116,7 +116,6 @@ def follow(
     An entity that is still open at the end of the doc ends there.
     """
     starts, columns = openings
-    begins = numpy.broadcast_to(begins, starts.shape)
     nowhere = columns == NO_ACTION
     labels = numpy.where(nowhere, NO_LABEL, actions.label_of[columns])
     ends = starts + 1
@@ -129,13 +128,16 @@ def follow(
         """Look for ends among the next tokens, and return the candidates without one."""
 
         def look_at(some: numpy.ndarray) -> None:
-            first = starts[some] + begins[some] + tried
+            first = starts[some] + (begins if isinstance(begins, int) else begins[some]) + tried
             ends[some], stuck[some] = _find_ends(
                 some, starts[some], labels[some], first, stops, width, decide
             )
 
-        parts = -(-len(candidates) * width // _MOST_STATES)
-        each(look_at, numpy.array_split(candidates, parts))
+        if len(candidates) * width <= _MOST_STATES:
+            look_at(candidates)
+        else:
+            parts = -(-len(candidates) * width // _MOST_STATES)
+            each(look_at, numpy.array_split(candidates, parts))
         return candidates[ends[candidates] == _UNKNOWN]
 
     for width in _FIRST_WIDTHS if len(candidates) > _FEW else (sum(_FIRST_WIDTHS),):

@@ -10,7 +10,7 @@ are those of `Begin.is_valid` ... `Out.is_valid` in spaCy's pipeline/_parser_int
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Union
 
 import numpy
 from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, SENT_START
@@ -58,34 +58,36 @@ def rules_of(docs: Sequence[Doc], actions: Actions) -> Rules:
     read = [SENT_START, IS_SPACE, ENT_IOB, ENT_TYPE]
     known = numpy.concatenate([doc.to_array(read) for doc in docs])
     lengths = lengths_of(docs)
-    ends = lengths.cumsum()
+    ends = numpy.repeat(lengths.cumsum(), lengths)
     sentence_starts, spaces, iob, types = known.T
-    last = numpy.zeros(len(known), dtype=bool)
-    last[ends[lengths > 0] - 1] = True
+    last = ends == numpy.arange(1, len(ends) + 1)
     stops = last.copy()
     stops[:-1] |= sentence_starts[1:] == 1
     space = spaces == 1
-    ends = numpy.repeat(ends, lengths)
     if not iob.any():
         return _without_entities(stops, space, ends)
     return _with_entities(stops, space, ends, last, iob, actions.numbers_of(types), types == 0)
 
 
 def rule_out(
-    values: Array, rules: Rules, actions: Actions, tokens: numpy.ndarray, fill: float
+    values: Array,
+    rules: Rules,
+    actions: Actions,
+    tokens: Union[slice, numpy.ndarray],
+    fill: float,
 ) -> None:
     """Set what is not valid outside to a value, in place.
 
     values (R, M): Of `actions.outside`, on any device.
-    tokens (R,) int64: The states' tokens.
+    tokens (slice or (R,) int64): The states' tokens.
     fill (float): The value, such as -inf for scores.
     """
     xp = get_array_module(values)
 
     def set_all(where: numpy.ndarray, columns: numpy.ndarray) -> None:
-        rows = numpy.flatnonzero(where)[:, None]
-        if len(rows):
-            values[xp.asarray(rows), xp.asarray(columns)] = fill
+        if where.any():
+            (rows,) = where.nonzero()
+            values[xp.asarray(rows[:, None]), xp.asarray(columns)] = fill
 
     begins, units = rules.begins[tokens], rules.units[tokens]
     places = actions.places

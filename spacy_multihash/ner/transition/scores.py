@@ -36,16 +36,19 @@ def outside_scores(batch: Batch, rows: Union[slice, numpy.ndarray]) -> Array:
     Returns (R, M) float32, -inf for what is not valid.
     """
     hidden = largest_pieces(outside_sums(batch.X[rows], batch.weights), batch.weights.nP)
-    tokens = numpy.arange(*rows.indices(len(batch.X))) if isinstance(rows, slice) else rows
-    return score_outside(hidden, batch.weights, batch.rules, batch.actions, tokens)
+    return score_outside(hidden, batch.weights, batch.rules, batch.actions, rows)
 
 
 def score_outside(
-    hidden: Array, weights: Weights, rules: Rules, actions: Actions, tokens: numpy.ndarray
+    hidden: Array,
+    weights: Weights,
+    rules: Rules,
+    actions: Actions,
+    tokens: Union[slice, numpy.ndarray],
 ) -> Array:
     """Score `actions.outside`: hidden (R, nO) -> (R, M) float32, -inf for what is not valid.
 
-    tokens (R,) int64: The states' tokens.
+    tokens (slice or (R,) int64): The states' tokens.
     """
     scores = score(hidden, weights, actions.outside)
     if weights.unseen is not None:
@@ -65,7 +68,7 @@ def inside_scores(
 
 def score_steps(hidden: Array, weights: Weights, steps: Steps) -> Steps:
     """Score I and L: hidden (R, nO), columns (R,) each -> (R,) float32 each."""
-    columns = numpy.stack(steps)
+    columns = numpy.array(steps)
     scores = score_some(hidden, weights, columns)
     if weights.unseen is not None:
         scores[weights.unseen[columns]] = LOWEST

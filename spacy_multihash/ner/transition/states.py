@@ -87,20 +87,18 @@ def inside_sums(X: Array, starts: Array, tokens: Array, weights: Weights) -> Arr
     xp = get_array_module(X)
     ids = inside_features(starts, tokens, len(weights.W))
     rows = X[xp.asarray(ids.T)]  # (nF, R, nI); of missing tokens, arbitrary ones
-    missing = xp.asarray(ids.T < 0)
-    if missing.any():
+    sums = weights.b
+    if len(weights.W) > 3:  # otherwise none is missing
+        missing = xp.asarray(ids.T < 0)
         rows[missing] = 0
-    sums = xp.matmul(rows, weights.W.transpose(0, 2, 1)).sum(axis=0)
-    sums += weights.b
-    if missing.any():
-        sums += xp.matmul(missing.T.astype("float32"), weights.pad)
-    return sums
+        sums = sums + xp.matmul(missing.T.astype("float32"), weights.pad)
+    return sums + xp.matmul(rows, weights.W.transpose(0, 2, 1)).sum(axis=0)
 
 
 def inside_features(starts: numpy.ndarray, tokens: numpy.ndarray, nF: int) -> numpy.ndarray:
     """List the tokens that are the features of states in entities, (R, nF) int64, -1 for none."""
     if nF == 3:
-        return numpy.stack([tokens, starts, tokens - 1], axis=1)
+        return numpy.array([tokens, starts, tokens - 1]).T
     first = starts[:, None] + numpy.arange(nF - 1)
     first[first >= tokens[:, None]] = -1
     return numpy.concatenate([tokens[:, None], first], axis=1)
