@@ -1,7 +1,7 @@
 """Make every config in configs/ from a base config and an arm, its difference from the base.
 
-The arms are declared here, those of dilated convolutions in dilated.py, and those of text
-classification in textcat.py.
+The arms are declared here, those of batch_ner in batch_ner.py, those of dilated convolutions in
+dilated.py, and those of text classification in textcat.py.
 """
 
 from collections.abc import Mapping
@@ -13,6 +13,7 @@ from thinc.api import Config
 from wasabi import msg
 
 from experiments.arms.arm import Arm
+from experiments.arms.batch_ner import BATCH_NER
 from experiments.arms.dilated import DILATED
 from experiments.arms.textcat import CLASSIFIERS, MULTILABEL, normal_init, uniform_init
 from spacy_multihash.embed.weighted_layer import IMPORTANCE_SD
@@ -234,6 +235,7 @@ ARMS = {
     **{f"ablation/{name}": arm for name, arm in ABLATIONS.items()},
     **{f"training/{name}": arm for name, arm in TRAINING.items()},
     **{f"dilated/{name}": arm for name, arm in DILATED.items()},
+    **{f"batch_ner/{name}": arm for name, arm in BATCH_NER.items()},
     **{f"textcat/{name}": arm for name, arm in CLASSIFIERS.items()},
     "textcat/multilabel": MULTILABEL,
 }

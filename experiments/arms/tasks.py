@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from experiments.arms.arm import Arm
+from experiments.arms.batch_ner import BATCH_NER
 from experiments.arms.configs import ABLATIONS, DATASETS, RECOMMENDED_ARM, TRAINING
 from experiments.arms.dilated import DILATED
 from experiments.arms.textcat import CLASSIFIERS
@@ -47,7 +48,14 @@ class Task:
 _NER_LANGS = {name: arm.values["nlp.lang"] for name, arm in DATASETS.items() if name != "sample"}
 NER = Task(
     _NER_LANGS,
-    {HASH_EMBED: Arm(), RECOMMENDED: RECOMMENDED_ARM, **ABLATIONS, **TRAINING, **DILATED},
+    {
+        HASH_EMBED: Arm(),
+        RECOMMENDED: RECOMMENDED_ARM,
+        **ABLATIONS,
+        **TRAINING,
+        **DILATED,
+        **BATCH_NER,
+    },
     (*ROW_SHARES, CRF),
     {"p": "P", "r": "R", "f": "F1"},
     "f",

@@ -12,6 +12,7 @@ from spacy.util import is_package, load_model_from_config
 from thinc.api import Config
 
 from experiments.arms.arm import Arm
+from experiments.arms.batch_ner import BATCH_NER, GRADIENTS, STATE_DROPOUTS
 from experiments.arms.configs import ATTRS, BUDGETS, TRAINING, make_config
 from experiments.arms.dilated import DILATED
 from experiments.arms.tasks import (
@@ -204,6 +205,9 @@ def make_grid() -> list[Run]:
         grid += _runs([SENTENCES], [HASH_EMBED], seeds)
         grid += _runs(["wnut17", "conll-es", "conll-nl", SENTENCES], DILATED, seeds)
         grid += _runs(["turku-one"], ("tagger_greedy", "tagger", "tagger_crf"), seeds)
+    grid += _runs(["wnut17", "turku-one"], GRADIENTS, (0, 1, 2))
+    grid += _runs(["wnut17", "turku-one"], STATE_DROPOUTS, (0, 1, 2))
+    grid += _runs(["conll-es"], BATCH_NER, (0, 1, 2))
     return list(dict.fromkeys(grid))
 
 
