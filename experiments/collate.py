@@ -12,6 +12,7 @@ import experiments.figures.dilated
 import experiments.figures.report
 import experiments.figures.weighted
 from experiments.runs.files import RESULTS
+from experiments.tables.batch_ner import BATCH_NER_TABLES
 from experiments.tables.corpora import corpus_tables, read_corpora
 from experiments.tables.dilated import DILATED_TABLES
 from experiments.tables.gains import render_gains
@@ -29,6 +30,7 @@ DOCS = Path("docs")
 PAGES: Mapping[str, Mapping[str, Table]] = {
     "weighted-results.md": WEIGHTED_TABLES,
     "dilated-results.md": DILATED_TABLES,
+    "ner-results.md": BATCH_NER_TABLES,
 }
 PAGE = "results.md"
 

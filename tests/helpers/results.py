@@ -7,13 +7,15 @@ import srsly
 
 from experiments.arms.tasks import NER, TEXTCAT
 from experiments.runs.grid import Run, run_hash
+from experiments.tables.batch_ner import BATCH_NER_TABLES
 from experiments.tables.dilated import DILATED_TABLES
 from experiments.tables.report import TABLES
 from experiments.tables.weighted import WEIGHTED_TABLES
 from tests.helpers.paths import ROOT
 
 REPORT = ROOT / "results" / "report_tables.json"
-ALL_TABLES = [*TABLES.values(), *WEIGHTED_TABLES.values(), *DILATED_TABLES.values()]
+OUR_TABLES = (WEIGHTED_TABLES, DILATED_TABLES, BATCH_NER_TABLES)
+ALL_TABLES = [table for tables in (TABLES, *OUR_TABLES) for table in tables.values()]
 
 
 def prf(f: Optional[float]) -> dict[str, Optional[float]]:

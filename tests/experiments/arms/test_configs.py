@@ -4,12 +4,13 @@ import pytest
 import spacy
 from hypothesis import given
 from hypothesis import strategies as st
-from spacy.language import DEFAULT_CONFIG_PATH
+from spacy.language import DEFAULT_CONFIG_PATH, Language
 from spacy.tokens import Doc
 from spacy.util import load_config, load_model_from_config, registry
 from thinc.api import Config, NumpyOps
 
 from experiments.arms.arm import Arm
+from experiments.arms.batch_ner import BATCH_NER
 from experiments.arms.configs import (
     ABLATIONS,
     ARMS,
@@ -147,6 +148,27 @@ def test_dilated_arms_differ_from_the_base_only_in_encoder_or_component(name: st
     else:
         parts = ("components.tok2vec.model.encode",)
     assert config_without(f"dilated/{name}", *parts) == config_without("conll-es", *parts)
+
+
+# The defaults, and what each arm of batch_ner is named for.
+LEARNING = {"state_dropout": 0.1, "spacy_gradient": False}
+NAMED_FOR: dict[str, dict[str, object]] = {
+    "batch_ner": {},
+    "batch_ner_spacy_gradient": {"spacy_gradient": True},
+    "batch_ner_state_dropout_0": {"state_dropout": 0.0},
+    "batch_ner_state_dropout_0.3": {"state_dropout": 0.3},
+}
+
+
+@pytest.mark.parametrize("name", BATCH_NER)
+def test_batch_ner_arms_differ_from_the_base_in_what_they_are_named_for(name: str) -> None:
+    component = load_config(ROOT / "configs/batch_ner" / f"{name}.cfg")["components"]["ner"]
+    base = load_config(ROOT / "configs/conll-es.cfg")["components"]["ner"]
+    defaults = Language.get_factory_meta("batch_ner").default_config
+    own = {"factory": "batch_ner", **LEARNING, **NAMED_FOR[name]}
+    assert component == {**defaults, **base, **own}
+    parts = ("components.ner",)
+    assert config_without(f"batch_ner/{name}", *parts) == config_without("conll-es", *parts)
 
 
 MODEL = "components.textcat.model"
