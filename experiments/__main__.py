@@ -21,6 +21,7 @@ COMMANDS = {
     "run-grid": ("runs.run", "Run the experiments that have no results yet."),
     "run-one": ("runs.one", "Train and evaluate one run."),
     "crf": ("runs.crf", "Train and evaluate the baseline, a CRF with handmade features."),
+    "calibration": ("runs.calibration", "Measure how true the probabilities of entities are."),
     "show-run": ("runs.show", "Show the scores of a run, and how to use its pipeline."),
     "collate": ("collate", "Make the tables and figures of docs/."),
 }

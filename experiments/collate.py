@@ -8,11 +8,13 @@ from typing import Annotated
 import typer
 from wasabi import msg
 
+import experiments.figures.calibration
 import experiments.figures.dilated
 import experiments.figures.report
 import experiments.figures.weighted
-from experiments.runs.files import RESULTS
+from experiments.runs.files import CALIBRATIONS, RESULTS
 from experiments.tables.batch_ner import BATCH_NER_TABLES
+from experiments.tables.calibration import read_calibrations, render_calibration
 from experiments.tables.corpora import corpus_tables, read_corpora
 from experiments.tables.dilated import DILATED_TABLES
 from experiments.tables.gains import render_gains
@@ -33,6 +35,8 @@ PAGES: Mapping[str, Mapping[str, Table]] = {
     "ner-results.md": BATCH_NER_TABLES,
 }
 PAGE = "results.md"
+# The page of `batch_ner`, with a table of its own kind.
+NER_PAGE = "ner.md"
 
 
 def fill(page: str, blocks: Mapping[str, str], path: Path) -> str:
@@ -64,7 +68,9 @@ def fill(page: str, blocks: Mapping[str, str], path: Path) -> str:
     return page
 
 
-def collate(folder: Path, corpora: Path, report: Path, docs: Path) -> Results:
+def collate(
+    folder: Path, corpora: Path, report: Path, docs: Path, calibrations: Path = CALIBRATIONS
+) -> Results:
     """Make the tables and figures of all pages. Nothing is written unless all can be made.
 
     folder (Path): The results of runs, as `read_results` reads them.
@@ -72,8 +78,9 @@ def collate(folder: Path, corpora: Path, report: Path, docs: Path) -> Results:
     report (Path): The report's tables as data.
     docs (Path): The folder of the pages, with two markers for each table. Figures go to figures/
         in it.
+    calibrations (Path): The results of calibration, as `read_calibrations` reads them.
     """
-    for name in (PAGE, *PAGES):
+    for name in (PAGE, *PAGES, NER_PAGE):
         if not (docs / name).is_file():
             raise FileNotFoundError(
                 f"There is no page {docs / name}. Create it, with two markers for each table."
@@ -88,6 +95,8 @@ def collate(folder: Path, corpora: Path, report: Path, docs: Path) -> Results:
         for page, tables in PAGES.items()
     }
     pages["weighted-results.md"]["gains"] = render_gains(results)
+    calibrated = read_calibrations(calibrations)
+    pages[NER_PAGE] = {"calibration": render_calibration(calibrated)}
     texts = {
         docs / page: fill((docs / page).read_text(encoding="utf8"), of_page, docs / page)
         for page, of_page in pages.items()
@@ -96,6 +105,7 @@ def collate(folder: Path, corpora: Path, report: Path, docs: Path) -> Results:
         **experiments.figures.report.make_figures(results),
         **experiments.figures.weighted.make_figures(results),
         **experiments.figures.dilated.make_figures(results),
+        **experiments.figures.calibration.make_figures(calibrated),
     }
     for name, data in figures.items():
         write_bytes(docs / "figures" / name, data)
@@ -113,6 +123,9 @@ def collate_cli(
     docs: Annotated[
         Path, typer.Option(help="Folder with the pages to update and with figures/")
     ] = DOCS,
+    calibrations: Annotated[
+        Path, typer.Option(help="Folder with the results of calibration")
+    ] = CALIBRATIONS,
 ) -> None:
     """Make all tables and figures of docs/, with the report's and the papers' numbers.
 
@@ -121,12 +134,12 @@ def collate_cli(
     DOCS: docs/results.md
     """
     try:
-        results = collate(folder, corpora, report, docs)
+        results = collate(folder, corpora, report, docs, calibrations)
     except ImportError as error:
         advice = "Install the packages that it needs: python -m pip install -e '.[plots]'"
         msg.fail("Could not make the results", f"{error}. {advice}", exits=1)
     except (OSError, ValueError) as error:
         msg.fail("Could not make the results", str(error), exits=1)
-    pages = ", ".join((PAGE, *PAGES))
+    pages = ", ".join((PAGE, *PAGES, NER_PAGE))
     msg.good(f"Put the tables of {len(results.runs)} runs into {pages} in {docs}")
     msg.text("Figure 7 is not made: it compares fastText's vectors, for which there are no runs.")

@@ -1,4 +1,4 @@
-"""The files of results, one for each run."""
+"""The files of results, one for each run or calibrated model."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +11,7 @@ from experiments.runs.grid import Run, run_hash
 
 FORMAT = 1
 RESULTS = Path("results") / "runs"
+CALIBRATIONS = Path("results") / "calibration"
 
 
 def results_path(run: Run) -> Path:
@@ -19,7 +20,7 @@ def results_path(run: Run) -> Path:
 
 
 def read_result(path: Path) -> dict[str, Any]:
-    """Read the results of a run.
+    """Read the results of a run, or of a calibrated model.
 
     Raises ValueError for a damaged file, or one of another format.
     """

@@ -1,20 +1,16 @@
 """`python -m spacy multihash calibrate`: make the probabilities of entities truer."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Optional
 
-import numpy
 import typer
 from spacy.language import Language
-from spacy.tokens import Doc
 from spacy.training import Corpus, Example
-from spacy.util import minibatch
 
 from ..corpus.read import read_docs
-from ..ner.calibration import Bin, Quality, Uncalibrated, fit_temperature, quality_of, reliability
-from ..ner.docs import IOB_MISSING, EntityKey
+from ..ner.calibration import Calibration, Quality
+from ..ner.judged import best_temperature, compare, judge_entities
 from ._draw import draw_reliability
 from ._messages import msg
 from ._pipelines import check_apart, check_pipeline_output, write_pipeline
@@ -23,27 +19,6 @@ from ._util import check_file_output, import_code, load_pipeline, print_json
 
 _FACTORIES = ("batch_ner", "tagger_ner")
 _EXTRA = "calibrate needs scipy and matplotlib: python -m pip install 'spacy-multihash[plots]'"
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """What was found on a corpus.
-
-    component: The recognizer.
-    former, temperature: The temperature that it had, and the one of the lowest log loss.
-    before, after: How true the probabilities are, with either temperature.
-    labels: The same two for each label.
-    bins_before, bins_after: The ranges of probability, for the diagram.
-    """
-
-    component: str
-    former: float
-    temperature: float
-    before: Quality
-    after: Quality
-    labels: Mapping[str, tuple[Quality, Quality]]
-    bins_before: Sequence[Bin]
-    bins_after: Sequence[Bin]
 
 
 def calibrate_cli(
@@ -84,14 +59,14 @@ def calibrate_cli(
         examples = list(Corpus(data).make_examples(nlp, read_docs(data, nlp.vocab)))
         found = calibrate(nlp, name, examples, bins=bins)
         set_temperature(nlp, name, found.temperature)
-        draw_reliability(plot, found.bins_before, found.bins_after, found.temperature)
+        draw_reliability(plot, found)
         write_pipeline(nlp, output)
     except ModuleNotFoundError as error:
         msg.fail("Cannot calibrate the pipeline", f"{error}. {_EXTRA}")
     except (ImportError, OSError, ValueError) as error:
         msg.fail("Cannot calibrate the pipeline", str(error))
     if as_json:
-        print_json(_as_json(found))
+        print_json(found.as_json())
         return
     _show(found)
     msg.good(f"Wrote the pipeline with temperature = {found.temperature:.3f} to {output}")
@@ -132,73 +107,8 @@ def calibrate(
 
     Raises ValueError if no entity is found where there is gold annotation.
     """
-    recognizer: Any = nlp.get_pipe(name)
-    before = list(nlp.pipe_names[: nlp.pipe_names.index(name)])
-    right: list[bool] = []
-    labels: list[str] = []
-    parts: list[tuple[Uncalibrated, list[int]]] = []
-    for batch in minibatch(examples, 256):
-        docs = [example.predicted for example in batch]
-        with nlp.select_pipes(enable=before):
-            docs = list(nlp.pipe(docs))
-        found = recognizer.uncalibrated(docs)
-        kept, of_batch = _judge(batch, docs, found.keys)
-        parts.append((found, kept))
-        right += of_batch
-        labels += [found.keys[i][1][2] for i in kept]
-    if not right:
-        raise ValueError(
-            f'Component "{name}" finds no entity in the corpus where it has gold annotation, so '
-            "that there is nothing to calibrate. Expected a dev corpus of the kind of text that "
-            "the pipeline was trained on."
-        )
-
-    def probabilities(temperature: float) -> numpy.ndarray:
-        return numpy.concatenate([one.probabilities(temperature)[kept] for one, kept in parts])
-
-    is_right, of_label = numpy.array(right), numpy.array(labels)
-    former = recognizer.temperature
-    temperature = round(fit_temperature(probabilities, is_right), 3)
-    old, new = probabilities(former), probabilities(temperature)
-    return Calibration(
-        name,
-        former,
-        temperature,
-        quality_of(old, is_right, bins),
-        quality_of(new, is_right, bins),
-        {
-            label: (
-                quality_of(old[of_label == label], is_right[of_label == label], bins),
-                quality_of(new[of_label == label], is_right[of_label == label], bins),
-            )
-            for label in sorted(set(labels))
-        },
-        reliability(old, is_right, bins),
-        reliability(new, is_right, bins),
-    )
-
-
-def _judge(
-    examples: Sequence[Example], docs: Sequence[Doc], keys: Iterable[tuple[int, EntityKey]]
-) -> tuple[list[int], list[bool]]:
-    """Tell which entities are right, of those that count.
-
-    An entity that other components set, or with a token whose gold annotation is missing, does not.
-
-    Returns the numbers of those that count, and whether each is right.
-    """
-    gold, known, present = [], [], []
-    for example, doc in zip(examples, docs, strict=True):
-        aligned = example.get_aligned_spans_y2x(example.reference.ents)
-        gold.append({(span.start, span.end, span.label_) for span in aligned})
-        known.append([iob != IOB_MISSING for iob in example.get_aligned("ENT_IOB")])
-        present.append({(span.start, span.end, span.label_) for span in doc.ents})
-    counted, right = [], []
-    for number, (i, key) in enumerate(keys):
-        if key not in present[i] and all(known[i][key[0] : key[1]]):
-            counted.append(number)
-            right.append(key in gold[i])
-    return counted, right
+    judged = judge_entities(nlp, name, examples)
+    return compare(judged, best_temperature(judged), bins=bins)
 
 
 def set_temperature(nlp: Language, name: str, temperature: float) -> None:
@@ -206,19 +116,6 @@ def set_temperature(nlp: Language, name: str, temperature: float) -> None:
     recognizer: Any = nlp.get_pipe(name)
     recognizer.temperature = temperature
     nlp.get_pipe_config(name)["temperature"] = temperature
-
-
-def _as_json(found: Calibration) -> dict[str, Any]:
-    data = asdict(found)
-    for key in ("before", "after"):
-        data[key] = getattr(found, key)._asdict()
-    data["labels"] = {
-        label: {"before": old._asdict(), "after": new._asdict()}
-        for label, (old, new) in found.labels.items()
-    }
-    for key in ("bins_before", "bins_after"):
-        data[key] = [one._asdict() for one in getattr(found, key)]
-    return data
 
 
 def _show(found: Calibration) -> None:

@@ -6,8 +6,9 @@ model is and not what it finds (Guo et al. 2017, "On calibration of modern neura
 """
 
 import math
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy
 
@@ -130,3 +131,57 @@ def quality_of(probabilities: numpy.ndarray, right: numpy.ndarray, bins: int = 1
         expected_calibration_error(probabilities, right, bins),
         log_loss(probabilities, right),
     )
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How true the probabilities of the entities of a corpus are, with two temperatures.
+
+    component: The recognizer.
+    former, temperature: The temperature that it had, and the other one.
+    before, after: How true the probabilities are, with each temperature.
+    labels: The same two for each label.
+    bins_before, bins_after: The ranges of probability, for the diagram.
+    """
+
+    component: str
+    former: float
+    temperature: float
+    before: Quality
+    after: Quality
+    labels: Mapping[str, tuple[Quality, Quality]]
+    bins_before: Sequence[Bin]
+    bins_after: Sequence[Bin]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as what JSON can hold."""
+        return {
+            "component": self.component,
+            "former": self.former,
+            "temperature": self.temperature,
+            "before": self.before._asdict(),
+            "after": self.after._asdict(),
+            "labels": {
+                label: {"before": old._asdict(), "after": new._asdict()}
+                for label, (old, new) in self.labels.items()
+            },
+            "bins_before": [one._asdict() for one in self.bins_before],
+            "bins_after": [one._asdict() for one in self.bins_after],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Calibration":
+        """Return what `as_json` made the data of."""
+        return cls(
+            data["component"],
+            data["former"],
+            data["temperature"],
+            Quality(**data["before"]),
+            Quality(**data["after"]),
+            {
+                label: (Quality(**both["before"]), Quality(**both["after"]))
+                for label, both in data["labels"].items()
+            },
+            [Bin(**one) for one in data["bins_before"]],
+            [Bin(**one) for one in data["bins_after"]],
+        )

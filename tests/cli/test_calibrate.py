@@ -7,42 +7,15 @@ from typing import Any
 import numpy
 import pytest
 import spacy
-from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
-from thinc.api import fix_random_seed
 from typer.testing import CliRunner, Result
 
 from spacy_multihash.cli.calibrate import calibrate, find_recognizer
 from spacy_multihash.cli.group import multihash_cli
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
-
-EMBED = {"width": 16, "rows": [50, 50, 50, 50]}
-CONFIGS = {
-    "tagger_ner": {"model": {"tok2vec": {"embed": EMBED, "encode": {"width": 16}}}},
-    "batch_ner": {"model": {"hidden_width": 8, "tok2vec": {"width": 16, "embed_size": 50}}},
-}
-
-
-def trained(factory: str) -> Language:
-    """Train a pipeline on the sentences of make_docs."""
-    fix_random_seed(0)
-    nlp = spacy.blank("en")
-    nlp.add_pipe(factory, config=CONFIGS[factory])
-    examples = [Example(nlp.make_doc(" ".join(t.text for t in d)), d) for d in make_docs()]
-    sgd = nlp.initialize(lambda: examples)
-    for _ in range(50):
-        nlp.update(examples, sgd=sgd, losses={})
-    return nlp
-
-
-def wrong_docs() -> list[Doc]:
-    """Docs in which a quarter of the entities that the pipelines find are no entities."""
-    docs = make_docs(4)
-    for doc in docs[: len(docs) // 4]:
-        doc.set_ents([], default="outside")
-    return docs
+from tests.helpers.recognizers import CONFIGS, trained, wrong_docs
 
 
 @pytest.fixture(params=CONFIGS)

@@ -17,6 +17,7 @@ pytest.importorskip("scipy", reason="scipy is not installed: pip install -e '.[p
 from experiments import collate
 
 CORPORA = ROOT / "results" / "corpora"
+CALIBRATIONS = ROOT / "results" / "calibration"
 
 
 def make_page(path: Path, names: Optional[list[str]] = None) -> Path:
@@ -30,6 +31,7 @@ def make_pages(folder: Path) -> Path:
     """Write all pages, and return that of the report's tables."""
     for name, tables in collate.PAGES.items():
         make_page(folder / name, [*tables, *(["gains"] if name == "weighted-results.md" else [])])
+    make_page(folder / collate.NER_PAGE, ["calibration"])
     return make_page(folder / collate.PAGE)
 
 
@@ -42,7 +44,7 @@ def test_page_is_rebuilt_between_its_markers_with_the_same_bytes(
 ) -> None:
     # the figures have tests of their own
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-    for module in ("report", "weighted", "dilated"):
+    for module in ("report", "weighted", "dilated", "calibration"):
         figures: Any = lambda _, name=module: {f"{name}.png": name.encode()}  # noqa: E731
         monkeypatch.setattr(f"experiments.figures.{module}.make_figures", figures)
     write_results(tmp_path / "runs", "conll-es", HASH_EMBED, [0.76, 0.78])
@@ -50,7 +52,7 @@ def test_page_is_rebuilt_between_its_markers_with_the_same_bytes(
     others = [tmp_path / name for name in collate.PAGES]
     written = []
     for _ in range(2):
-        collate.collate_cli(tmp_path / "runs", CORPORA, REPORT, tmp_path)
+        collate.collate_cli(tmp_path / "runs", CORPORA, REPORT, tmp_path, CALIBRATIONS)
         figures = sorted((tmp_path / "figures").iterdir())
         written.append([path.read_bytes() for path in (page, *others, *figures)])
     assert written[0] == written[1]
@@ -62,6 +64,7 @@ def test_page_is_rebuilt_between_its_markers_with_the_same_bytes(
     assert "**Text classification, part of AG News.** 0 of " in weighted
     assert "(the paper's Table 1).** 2 of " in dilated
     assert "**batch_ner beside ner.** 2 of 45 runs." in batch
+    assert "| wnut17 | en_core_web_md | test |" in (tmp_path / collate.NER_PAGE).read_text("utf8")
     assert "Put the tables of 2 runs into" in capsys.readouterr().out
 
 
@@ -89,13 +92,13 @@ def test_page_with_wrong_markers_is_refused_and_left(
     with pytest.raises(ValueError, match=message):
         collate.collate(tmp_path / "runs", CORPORA, REPORT, tmp_path)
     assert page.read_text("utf8") == text
-    for other in collate.PAGES:
+    for other in (*collate.PAGES, collate.NER_PAGE):
         assert "old" in (tmp_path / other).read_text("utf8").split()
     assert not (tmp_path / "figures").exists()
 
 
 def test_missing_page_is_an_error(tmp_path: Path) -> None:
-    for name in (collate.PAGE, *collate.PAGES):
+    for name in (collate.PAGE, *collate.PAGES, collate.NER_PAGE):
         make_pages(tmp_path)
         (tmp_path / name).unlink()
         with pytest.raises(FileNotFoundError, match=rf"There is no page .*{name}\. Create it"):

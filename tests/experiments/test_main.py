@@ -80,7 +80,7 @@ def test_collate_without_an_extra_names_it(
         pytest.importorskip(name, reason=f"{name} is not installed: pip install -e '.[plots]'")
     (tmp_path / "runs").mkdir()
     before = {}
-    for page in (ROOT / "docs").glob("*results.md"):
+    for page in (*(ROOT / "docs").glob("*results.md"), ROOT / "docs" / "ner.md"):
         before[tmp_path / page.name] = page.read_bytes()
         (tmp_path / page.name).write_bytes(page.read_bytes())
     block(monkeypatch, *(name for name in PACKAGES["plots"] if name.startswith(package)))

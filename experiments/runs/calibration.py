@@ -1,0 +1,171 @@
+"""How true the probabilities of entities are: of a published pipeline, and of two small models."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import process_time
+from typing import Annotated, Any, Optional
+
+import spacy
+import typer
+from spacy.cli.train import train as spacy_train
+from spacy.language import Language
+from spacy.training import Corpus, Example
+from thinc.api import Config
+from wasabi import msg
+
+from experiments.arms.tasks import HASH_EMBED
+from experiments.runs.files import CALIBRATIONS, FORMAT
+from experiments.runs.grid import CORPUS, RUNS, Run, run_config
+from spacy_multihash.common.files import write_json
+from spacy_multihash.corpus.read import read_docs
+from spacy_multihash.ner.judged import best_temperature, compare, judge_entities
+
+ENGLISH = "en_core_web_md"
+STEPS = 1500
+# What labels of WNUT 2017 and of OntoNotes count as. en_core_web_md has more labels: what it finds
+# as one of them, such as a date, WNUT 2017 does not annotate.
+WNUT = {
+    "person": "PERSON",
+    "PERSON": "PERSON",
+    "location": "GPE",
+    "GPE": "GPE",
+    "LOC": "GPE",
+    "FAC": "GPE",
+    "corporation": "ORG",
+    "group": "ORG",
+    "ORG": "ORG",
+    "product": "PRODUCT",
+    "PRODUCT": "PRODUCT",
+    "creative-work": "WORK_OF_ART",
+    "WORK_OF_ART": "WORK_OF_ART",
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model to calibrate.
+
+    dataset (str): Its data set: the temperature is fitted on dev.
+    component (str): Its recognizer.
+    load (Callable): The path of en_core_web_md -> the pipeline.
+    same (Optional[Mapping[str, str]]): What each label counts as, as in `judge_entities`.
+    """
+
+    dataset: str
+    component: str
+    load: Callable[[str], Language]
+    same: Optional[Mapping[str, str]] = None
+
+
+def load_english(path: str) -> Language:
+    """Load en_core_web_md, with batch_ner in the place of ner."""
+    return spacy.load(path, config={"components.ner.factory": "batch_ner"})
+
+
+def small_config(arm: str) -> Config:
+    """Make the config of a small model: a run of conll-es with few steps, and no ner but batch_ner.
+
+    arm (str): The arm of the run.
+    """
+    config = run_config(Run("conll-es", arm))
+    if "ner" in config["components"]:
+        config["components"]["ner"]["factory"] = "batch_ner"
+    config["training"].update({"max_steps": STEPS, "eval_frequency": 500})
+    config["training"]["logger"] = {"@loggers": "spacy.ConsoleLogger.v1", "progress_bar": False}
+    return config
+
+
+def _load_small(factory: str, arm: str) -> Callable[[str], Language]:
+    """Return what loads the small model of a factory, and trains it first if there is none."""
+
+    def load(_: str) -> Language:
+        folder = RUNS / "calibration" / factory
+        if not folder.is_dir():
+            part = folder.with_suffix(".part")  # of a training that may be interrupted
+            part.mkdir(parents=True, exist_ok=True)
+            small_config(arm).to_disk(part / "config.cfg", interpolate=False)
+            spacy_train(part / "config.cfg", part)
+            part.rename(folder)
+        return spacy.load(folder / "model-best")
+
+    return load
+
+
+CASES = {
+    f"wnut17-{ENGLISH}": Case("wnut17", "ner", load_english, WNUT),
+    "conll-es-batch_ner": Case("conll-es", "ner", _load_small("batch_ner", HASH_EMBED)),
+    "conll-es-tagger_ner": Case("conll-es", "tagger_ner", _load_small("tagger_ner", "tagger")),
+}
+
+
+def calibrate_case(case: Case, nlp: Language, corpus: Path) -> dict[str, Any]:
+    """Fit the temperature on dev, and compare it with the former one on dev and on test.
+
+    corpus (Path): The folder with dev.spacy and test.spacy.
+    """
+    start = process_time()
+    dev = judge_entities(nlp, case.component, _examples(nlp, corpus / "dev.spacy"), case.same)
+    found = process_time()
+    temperature = best_temperature(dev)
+    fitted = process_time()
+    test = judge_entities(nlp, case.component, _examples(nlp, corpus / "test.spacy"), case.same)
+    return {
+        "format": FORMAT,
+        "dataset": case.dataset,
+        "factory": nlp.get_pipe_meta(case.component).factory,
+        "temperature": temperature,
+        "find_seconds": round(found - start, 1),
+        "fit_seconds": round(fitted - found, 1),
+        "dev": compare(dev, temperature).as_json(),
+        "test": compare(test, temperature).as_json(),
+    }
+
+
+def _examples(nlp: Language, path: Path) -> Sequence[Example]:
+    return list(Corpus(path).make_examples(nlp, read_docs(path, nlp.vocab)))
+
+
+def calibration(english: str, output: Path) -> dict[str, dict[str, Any]]:
+    """Calibrate the models of all cases, and write the results of each to OUTPUT/CASE.json.
+
+    english (str): The path of en_core_web_md, or the name of its package.
+
+    Raises FileNotFoundError if a corpus is missing, and OSError if en_core_web_md is.
+    """
+    results = {}
+    for name, case in CASES.items():
+        corpus = CORPUS / case.dataset
+        if not (corpus / "dev.spacy").is_file():
+            raise FileNotFoundError(
+                f"There is no corpus at {corpus}. Make it with: "
+                f"python -m experiments convert {case.dataset} assets {corpus}"
+            )
+        results[name] = calibrate_case(case, case.load(english), corpus)
+        write_json(output / f"{name}.json", results[name])
+    return results
+
+
+def calibration_cli(
+    english: Annotated[str, typer.Option(help="en_core_web_md: a package, or a path")] = ENGLISH,
+    output: Annotated[Path, typer.Option(help="The folder of results")] = CALIBRATIONS,
+) -> None:
+    """Measure how true probabilities of entities are, before and after calibration.
+
+    The small models are trained first, unless training/calibration/ has them.
+
+    DOCS: docs/ner.md
+    """
+    try:
+        results = calibration(english, output)
+    except ImportError as error:
+        advice = "Install what it needs: python -m pip install -e '.[plots]'"
+        msg.fail("Could not calibrate", f"{error}. {advice}", exits=1)
+    except (OSError, ValueError) as error:
+        msg.fail("Could not calibrate", str(error), exits=1)
+    for name, result in results.items():
+        old, new = (result["test"][key]["error"] for key in ("before", "after"))
+        msg.good(
+            f"{name}: temperature {result['temperature']}, error on test {100 * old:.1f} % before "
+            f"and {100 * new:.1f} % after"
+        )

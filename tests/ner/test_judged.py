@@ -1,0 +1,53 @@
+"""The entities that a recognizer finds, judged."""
+
+import numpy
+import pytest
+from spacy.training import Example
+
+from spacy_multihash.ner.calibration import Calibration
+from spacy_multihash.ner.judged import best_temperature, compare, judge_entities
+from tests.helpers.corpora import make_docs
+from tests.helpers.recognizers import CONFIGS, trained, wrong_docs
+
+
+@pytest.mark.parametrize("factory", CONFIGS)
+def test_labels_of_both_sides_are_taken_for_others(factory: str) -> None:
+    nlp = trained(factory)
+    docs = make_docs()
+    for doc in docs:  # of another corpus, with labels of its own and no names of places
+        people = [ent for ent in doc.ents if ent.label_ == "PER"]
+        doc.set_ents([])
+        nlp.vocab.strings.add("person")
+        doc.ents = [(doc.vocab.strings.add("person"), ent.start, ent.end) for ent in people]
+    examples = [Example(nlp.make_doc(doc.text), doc) for doc in docs]
+    found = judge_entities(nlp, factory, examples, {"PER": "human", "person": "human"})
+    assert found.labels.tolist() == ["human"] * 4  # Rome and Oslo do not count
+    assert found.right.all()
+    assert found.probabilities(1.0).shape == (4,)
+
+
+def test_labels_that_both_sides_share_count_as_they_are() -> None:
+    nlp = trained("tagger_ner")
+    examples = [Example(nlp.make_doc(doc.text), doc) for doc in make_docs()]
+    found = judge_entities(nlp, "tagger_ner", examples)
+    assert sorted(found.labels.tolist()) == ["GPE"] * 3 + ["PER"] * 4
+
+
+def test_labels_of_which_none_counts_are_refused() -> None:
+    nlp = trained("tagger_ner")
+    examples = [Example(nlp.make_doc(doc.text), doc) for doc in make_docs()]
+    with pytest.raises(ValueError, match=r'Component "tagger_ner" finds no entity'):
+        judge_entities(nlp, "tagger_ner", examples, {"ORG": "ORG"})
+
+
+def test_comparison_is_the_same_after_a_file() -> None:
+    nlp = trained("batch_ner")
+    examples = [Example(nlp.make_doc(doc.text), doc) for doc in wrong_docs()]
+    judged = judge_entities(nlp, "batch_ner", examples)
+    found = compare(judged, best_temperature(judged))
+    assert Calibration.from_json(found.as_json()) == found
+    assert found.former == 1.0
+    assert sum(old.entities for old, _ in found.labels.values()) == found.before.entities
+    numpy.testing.assert_allclose(
+        sum(one.share * one.entities for one in found.bins_after), judged.right.sum()
+    )
