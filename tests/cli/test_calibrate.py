@@ -34,6 +34,7 @@ def test_pipeline_is_written_with_the_temperature_of_the_lowest_loss(folder: Pat
     result = invoke(folder, "--json")
     assert result.exit_code == 0, result.output
     found = json.loads(result.output)
+    assert found["before"]["share"] == 0.75
     assert found["temperature"] > 1.2  # the pipeline is too sure
     assert found["after"]["loss"] < found["before"]["loss"]
     assert found["after"]["error"] < found["before"]["error"]
