@@ -8,8 +8,9 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip insta
 pytest.importorskip("pandas", reason="pandas is not installed: pip install -e '.[plots]'")
 pytest.importorskip("scipy", reason="scipy is not installed: pip install -e '.[plots]'")
 
-from experiments.figures import dilated, report, weighted
-from experiments.runs.files import RESULTS
+from experiments.figures import calibration, dilated, report, weighted
+from experiments.runs.files import CALIBRATIONS, RESULTS
+from experiments.tables.calibration import read_calibrations
 from experiments.tables.statistics import load_results
 from tests.helpers.figures import (
     check_labels_beside_points,
@@ -22,7 +23,7 @@ from tests.helpers.results import REPORT
 
 NAMES = (
     *("figure-3", "figure-4", "figure-5", "figure-6", "dead-seed", "budgets", "textcat-accuracy"),
-    *("receptive-field", "dilated-scores"),
+    *("receptive-field", "dilated-scores", "calibration"),
 )
 
 
@@ -34,6 +35,7 @@ def figures() -> dict[str, Any]:
     with saved_figures() as saved:
         for module in (report, weighted, dilated):
             files |= module.make_figures(results)
+        files |= calibration.make_figures(read_calibrations(ROOT / CALIBRATIONS))
     assert [name for name in files if name.endswith("png")] == [f"{name}.png" for name in NAMES]
     in_docs = {path.stem for path in (ROOT / "docs" / "figures").iterdir()}
     assert in_docs == set(NAMES)
@@ -59,7 +61,7 @@ def test_only_figures_with_error_bars_speak_of_sd(figures: dict[str, Any], name:
     assert ("sd" in figure.get_suptitle()) == has_bars
     labels = [label for ax in figure.axes for label in (ax.get_xlabel(), ax.get_ylabel())]
     assert "sd" not in " ".join(labels).split()
-    assert has_bars == (name not in ("dead-seed", "receptive-field"))
+    assert has_bars == (name not in ("dead-seed", "receptive-field", "calibration"))
 
 
 def test_most_of_the_places_for_bars_have_one(figures: dict[str, Any]) -> None:
