@@ -28,9 +28,9 @@ TARGETS = [
     Target("tok2vec-predict", [ONE], "ratio", 2.5),
     Target("tok2vec-predict", [ALL], "ratio", 4.0),
     Target("tok2vec-train", [ONE], "ratio", 2.5),
-    Target("pipeline-predict", [ONE, ALL], "ratio", 2.3),
-    Target("pipeline-train", [ONE, ALL], "ratio", 2.0),
-    Target(MD, [ONE, ALL], "ratio", 1.4),
+    Target("pipeline-predict", [ONE, ALL], "ratio", 2.4),
+    Target("pipeline-train", [ONE, ALL], "ratio", 2.2),
+    Target(MD, [ONE, ALL], "ratio", 1.7),
 ]
 
 
