@@ -24,7 +24,7 @@ DRAW: Mapping[str, Any] = {
     "dilated": partial(dilated.draw, title=MACHINE),
     **{path.stem: partial(ner.draw, title=MACHINE) for path in RESULTS.glob("ner-3.1?.json")},
     "scaling": partial(scaling.draw, title=f"{MACHINE}\nnot varied: all else"),
-    "speed": partial(speed.draw, title=MACHINE),
+    **{path.stem: partial(speed.draw, title=MACHINE) for path in RESULTS.glob("speed*.json")},
     "textcat": textcat.draw,
     "weighted": weighted.draw,
 }
