@@ -292,7 +292,7 @@ def _train(kind: Kind) -> Language:
         nlp.tokenizer = Tokenizer(nlp.vocab)
         train(nlp)
     if kind.is_accelerated:
-        done = accelerate(nlp)
+        done = accelerate(nlp, keep_ner=True)
         assert len(done.replaced) == 2 and not done.left, done
     nlp.config["paths"].update(train="train.spacy", dev="train.spacy", vectors=None)
     return nlp
