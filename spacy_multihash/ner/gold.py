@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy
 from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, ORTH
+from spacy.strings import get_string_id
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
@@ -109,10 +110,12 @@ def _read_off(docs: Sequence[Doc], labels: Sequence[str]) -> numpy.ndarray:
     counts = numpy.append(0, numpy.cumsum(iob != 0))
     tags[numpy.repeat(counts[ends] == counts[ends - lengths], lengths)] = MISSING
     present, which = numpy.unique(types[inside], return_inverse=True)
-    strings = docs[0].vocab.strings
-    names = [strings[label] for label in present.tolist()]
-    _check_labels(set(names), labels)
-    tags[inside] += numpy.array([labels.index(name) for name in names], dtype="int64")[which]
+    numbers = {get_string_id(label): number for number, label in enumerate(labels)}
+    unknown = {key for key in present.tolist() if key not in numbers}
+    if unknown:
+        entities = (ent for doc in docs for ent in doc.ents)
+        _check_labels({ent.label_ for ent in entities if ent.label in unknown}, labels)
+    tags[inside] += numpy.array([numbers[key] for key in present.tolist()], dtype="int64")[which]
     return tags
 
 

@@ -9,7 +9,6 @@ from spacy.training import Example
 from spacy.util import minibatch
 
 from .calibration import Calibration, Uncalibrated, fit_temperature, quality_of, reliability
-from .docs import IOB_MISSING
 
 # Docs whose scores are computed at once.
 _BATCH = 256
@@ -56,9 +55,11 @@ def judge_entities(
     labels: list[str] = []
     parts: list[tuple[Uncalibrated, list[int]]] = []
     for batch in minibatch(examples, _BATCH):
-        docs = [example.predicted for example in batch]
+        # A component may leave out docs that it fails at
+        pairs = [(example.predicted, example) for example in batch]
         with nlp.select_pipes(enable=before):
-            docs = list(nlp.pipe(docs))
+            pairs = list(nlp.pipe(pairs, as_tuples=True))
+        docs, batch = [doc for doc, _ in pairs], [example for _, example in pairs]
         found = recognizer.uncalibrated(docs)
         present = [{(span.start, span.end, span.label_) for span in doc.ents} for doc in docs]
         gold, known = _gold_of(batch, same)
@@ -94,7 +95,7 @@ def _gold_of(
     for example in examples:
         aligned = example.get_aligned_spans_y2x(example.reference.ents)
         gold.append({(span.start, span.end, _counts_as(span.label_, same)) for span in aligned})
-        known.append([iob != IOB_MISSING for iob in example.get_aligned("ENT_IOB")])
+        known.append([tag is not None for tag in example.get_aligned_ner()])
     return gold, known
 
 

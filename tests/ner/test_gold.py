@@ -124,3 +124,16 @@ def test_entity_that_is_right_and_wrong_is_refused() -> None:
         ValueError, match=r"right and as .* reference.spans\['wrong'\]: 'Rome' \(A\)"
     ):
         wrong_entities([Example(doc.copy(), doc)], LABELS, "wrong")
+
+
+def test_references_may_have_different_vocabs() -> None:
+    vocabs = [spacy.blank("en").vocab for _ in range(2)]
+    examples = []
+    for vocab, label in zip(vocabs, ("AAAA", "BBBB"), strict=True):
+        doc = Doc(vocab, words=["Rome"], ents=[f"B-{label}"])
+        examples.append(Example(Doc(vocab, words=["Rome"]), doc))
+    assert gold_tags(examples, ["AAAA", "BBBB"]).tolist() == by_alignment(
+        examples, ["AAAA", "BBBB"]
+    )
+    with pytest.raises(ValueError, match="does not have: BBBB. It was initialized for: AAAA"):
+        gold_tags(examples, ["AAAA"])

@@ -2,6 +2,8 @@
 
 import numpy
 import pytest
+from spacy.language import Language
+from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from spacy_multihash.ner.calibration import Calibration
@@ -51,3 +53,28 @@ def test_comparison_is_the_same_after_a_file() -> None:
     numpy.testing.assert_allclose(
         sum(one.share * one.entities for one in found.bins_after), judged.right.sum()
     )
+
+
+def test_docs_that_a_component_fails_at_are_left_out() -> None:
+    @Language.component("fails_at_anna_met")
+    def fail(doc: Doc) -> Doc:
+        if doc.text.startswith("Anna met"):
+            raise ValueError("no")
+        return doc
+
+    nlp = trained("tagger_ner")
+    nlp.add_pipe("fails_at_anna_met", first=True)
+    nlp.set_error_handler(lambda *error: None)
+    examples = [Example(nlp.make_doc(doc.text), doc) for doc in make_docs()]
+    found = judge_entities(nlp, "tagger_ner", examples)
+    assert len(found.right) == 4  # those of the first doc are not there
+    assert found.right.all()
+
+
+def test_entities_on_tokens_that_do_not_align_do_not_count() -> None:
+    nlp = trained("tagger_ner")
+    gold = Doc(nlp.vocab, words=["An", "na", "likes", "Oslo", "."], spaces=[False] + [True] * 4)
+    gold.set_ents([Span(gold, 3, 4, label="GPE")], missing=[gold[0:2]], default="outside")
+    predicted = Doc(nlp.vocab, words=["Anna", "likes", "Oslo", "."])
+    found = judge_entities(nlp, "tagger_ner", [Example(predicted, gold)])
+    assert found.labels.tolist() == ["GPE"]

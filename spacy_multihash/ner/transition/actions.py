@@ -1,7 +1,7 @@
 """The actions of spaCy's recognizer: which column of the scores is which.
 
-An action consumes one token. B-x begins an entity with the label x, I-x goes on with it, L-x ends
-it, U-x is an entity of one token, and O is a token outside of all entities. One more, U-, is for
+An action consumes one token. B-x begins an entity with the label x, I-x goes on with it, and L-x
+ends it. U-x is an entity of one token. O is a token outside of all entities. One more, U-, is for
 tokens that are blocked: they are outside and stay so.
 """
 

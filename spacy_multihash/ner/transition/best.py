@@ -20,7 +20,7 @@ from .scores import Batch
 
 
 class Arcs(NamedTuple):
-    """A ways from one token to another, outside of entities before both, in the order of starts.
+    """A ways, each from one token to another, outside of entities before both, by their starts.
 
     starts, ends (A,) int64: The tokens.
     labels (A,) int64: The label of the entity [start, end), `NO_LABEL` for none.

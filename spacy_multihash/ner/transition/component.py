@@ -61,12 +61,17 @@ class BatchEntityRecognizer(EntityRecognizer):
     incorrect_spans_key (Optional[str]): Where in reference.spans examples have entities that are
         known to be wrong.
     scorer (Optional[Callable]): Scores a list of examples.
+    state_dropout (float): The share of the hidden layer that training drops, of each state anew. A
+        model without `upper` has no such dropout.
+    spacy_gradient (bool): Whether to compute the gradient as spaCy does, with its fault. It takes
+        the last token of the batch for features that are missing.
     decoder (str): Which entities to find. "greedy" takes the best action of each state, as spaCy's
         ner does. "best" takes the most probable sequence of actions.
     spans_key (Optional[str]): Where in doc.spans to put the entities of the component's labels as
-        well, with `attrs["scores"]`, the probability of each, (number of entities,) float32. It is
-        asked for given the entities that a doc has already, whose own is 1. Null is for not at all.
-    confidence (str): Which probability. "exact" is the share of all sequences of actions.
+        well, with `attrs["scores"]`, the probability of each, (number of entities,) float32. That
+        of an entity that the doc had before is 1, and others are given those. Null puts none there.
+    confidence (str): Which probability. "exact", the only one, is the share of all sequences of
+        actions.
     candidates_above (Optional[float]): Put all entities of at least this probability into
         doc.spans[spans_key], besides those of doc.ents. Null is for none.
     temperature (float): Scores are divided by it before they become probabilities. It changes
@@ -138,6 +143,12 @@ class BatchEntityRecognizer(EntityRecognizer):
         does: beams or states.
         """
         docs = [docs] if isinstance(docs, Doc) else list(docs)
+        for doc in docs:
+            if not isinstance(doc, Doc):
+                raise TypeError(
+                    f'Component "{self.name}": expected docs, was given a {type(doc).__name__}. '
+                    "Make a doc of a span with span.as_doc()."
+                )
         if self.cfg["beam_width"] != 1:
             self.settings.check_beam(self.cfg["beam_width"])
             return super().predict(docs)
@@ -159,7 +170,8 @@ class BatchEntityRecognizer(EntityRecognizer):
         if self.cfg["beam_width"] != 1:
             raise ValueError(
                 f'Component "{self.name}": expected beam_width = 1, was '
-                f"{self.cfg['beam_width']}. A beam has no exact probabilities. Set beam_width = 1."
+                f"{self.cfg['beam_width']}. A beam has no exact probabilities. "
+                f"{self.settings.without_beam}."
             )
         if not any(map(len, docs)):
             return Uncalibrated([], lambda temperature: numpy.zeros(0))

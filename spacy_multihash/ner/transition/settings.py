@@ -34,7 +34,7 @@ class Settings:
     temperature: float = 1.0
 
     def __post_init__(self) -> None:
-        """Check each setting, and that no setting is without effect."""
+        """Check each setting, and that candidates have a place to go to."""
         where = f'Component "{self.component}"'
         check_share(where, "state_dropout", self.state_dropout)
         check_flag(where, "spacy_gradient", self.spacy_gradient)
@@ -53,6 +53,11 @@ class Settings:
                 "where in doc.spans the candidates go. Set spans_key, or candidates_above = null."
             )
 
+    @property
+    def without_beam(self) -> str:
+        """What to do about a beam. The files of a trained component win over its config."""
+        return f'Set nlp.get_pipe("{self.component}").cfg["beam_width"] = 1'
+
     def check_beam(self, beam_width: int) -> None:
         """Check that no setting is without effect on spaCy's beam, which finds the entities."""
         for name, default in (("decoder", "greedy"), ("spans_key", None)):
@@ -60,7 +65,7 @@ class Settings:
             if value != default:
                 raise ValueError(
                     f'Component "{self.component}": {name} = "{value}" has no effect with '
-                    f"beam_width = {beam_width}. Set beam_width = 1, or {name} to its default."
+                    f"beam_width = {beam_width}. {self.without_beam}, or set {name} to its default."
                 )
 
 

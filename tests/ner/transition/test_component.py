@@ -263,3 +263,10 @@ def test_commands_of_spacy_take_it(tmp_path: Path, capsys: pytest.CaptureFixture
     config.to_disk(tmp_path / "config.cfg")
     debug_data(tmp_path / "config.cfg", silent=False, no_format=True)
     assert "120 training docs" in capsys.readouterr().out
+
+
+def test_spans_are_no_docs() -> None:
+    nlp = spacy.blank("en")
+    recognizer = nlp.add_pipe("batch_ner")
+    with pytest.raises(TypeError, match=r'"batch_ner": expected docs, was given a Span.*as_doc'):
+        recognizer.predict([nlp.make_doc("Anna left")[0:1]])  # type: ignore[attr-defined]
