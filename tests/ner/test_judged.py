@@ -74,7 +74,7 @@ def test_docs_that_a_component_fails_at_are_left_out() -> None:
 def test_entities_on_tokens_that_do_not_align_do_not_count() -> None:
     nlp = trained("tagger_ner")
     gold = Doc(nlp.vocab, words=["An", "na", "likes", "Oslo", "."], spaces=[False] + [True] * 4)
-    gold.set_ents([Span(gold, 3, 4, label="GPE")], missing=[gold[0:2]], default="outside")
+    gold.set_ents([Span(gold, 3, 4, label="GPE")], missing=[gold[1:2]], default="outside")
     predicted = Doc(nlp.vocab, words=["Anna", "likes", "Oslo", "."])
     found = judge_entities(nlp, "tagger_ner", [Example(predicted, gold)])
     assert found.labels.tolist() == ["GPE"]

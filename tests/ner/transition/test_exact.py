@@ -180,9 +180,7 @@ def test_docs_without_tokens_have_nothing_to_calibrate() -> None:
 
 def test_a_beam_cannot_be_calibrated() -> None:
     nlp, ner = recognizer("A", settings={"beam_width": 4})
-    with pytest.raises(
-        ValueError, match=r"was 4.*cfg\[.beam_width.\] = 1"
-    ):
+    with pytest.raises(ValueError, match=r"was 4.*cfg\[.beam_width.\] = 1"):
         ner.uncalibrated([make_doc(nlp, Words("ab"))])
 
 
