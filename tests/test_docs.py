@@ -25,7 +25,7 @@ from thinc.api import Config
 import spacy_multihash
 from spacy_multihash import layers
 from spacy_multihash.cli.group import multihash_cli
-from spacy_multihash.ner.transition.settings import Setting
+from spacy_multihash.ner.setting import Setting
 from tests.helpers.paths import ROOT
 
 COMPAT = "The report's own names"

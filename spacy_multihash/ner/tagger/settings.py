@@ -1,13 +1,14 @@
 """The settings of `tagger_ner`, and which models can follow them."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Optional, get_args
+from typing import Optional, get_args
 
 from thinc.api import Model
 
 from ...common.checks import check_choice, check_number, check_string, is_number, refusal
 from ...common.types import Confidence, Decoder
 from ..calibration import check_temperature
+from ..setting import Setting
 from .token_tagger import learns_transitions
 from .vectors_of_tokens import listens
 
@@ -76,6 +77,13 @@ class WithSettings:
     model: Model
     _settings: Settings
 
+    dropout_penalty = Setting[float]()
+    spans_key = Setting[Optional[str]]()
+    confidence = Setting[Confidence]()
+    threshold = Setting[float]()
+    incorrect_spans_key = Setting[Optional[str]]()
+    temperature = Setting[float]()
+
     @property
     def settings(self) -> Settings:
         """All settings."""
@@ -98,64 +106,7 @@ class WithSettings:
 
     @decoder.setter
     def decoder(self, decoder: Optional[Decoder]) -> None:
-        self._change(decoder=decoder)
-
-    @property
-    def dropout_penalty(self) -> float:
-        """Weight of the squared distance of scores with dropout from those without."""
-        return self._settings.dropout_penalty
-
-    @dropout_penalty.setter
-    def dropout_penalty(self, dropout_penalty: float) -> None:
-        self._change(dropout_penalty=dropout_penalty)
-
-    @property
-    def spans_key(self) -> Optional[str]:
-        """Where in doc.spans entities and their confidences go, None for nowhere."""
-        return self._settings.spans_key
-
-    @spans_key.setter
-    def spans_key(self, spans_key: Optional[str]) -> None:
-        self._change(spans_key=spans_key)
-
-    @property
-    def confidence(self) -> Confidence:
-        """Which probability of an entity is its confidence."""
-        return self._settings.confidence
-
-    @confidence.setter
-    def confidence(self, confidence: Confidence) -> None:
-        self._change(confidence=confidence)
-
-    @property
-    def threshold(self) -> float:
-        """New entities whose confidence is below it are not set in doc.ents."""
-        return self._settings.threshold
-
-    @threshold.setter
-    def threshold(self, threshold: float) -> None:
-        self._change(threshold=threshold)
-
-    @property
-    def incorrect_spans_key(self) -> Optional[str]:
-        """Where references have entities that are known to be wrong, None for nowhere."""
-        return self._settings.incorrect_spans_key
-
-    @incorrect_spans_key.setter
-    def incorrect_spans_key(self, incorrect_spans_key: Optional[str]) -> None:
-        self._change(incorrect_spans_key=incorrect_spans_key)
-
-    @property
-    def temperature(self) -> float:
-        """What scores are divided by before they become probabilities."""
-        return self._settings.temperature
-
-    @temperature.setter
-    def temperature(self, temperature: float) -> None:
-        self._change(temperature=temperature)
-
-    def _change(self, **changes: Any) -> None:  # noqa: ANN401 (settings of several types)
-        self.settings = replace(self._settings, **changes)
+        self.settings = replace(self._settings, decoder=decoder)
 
 
 def refuse_settings_of_ner(component: str, **settings: object) -> None:

@@ -13,7 +13,7 @@ from ...compute.chunks import row_chunks
 from ...compute.threads import map_few
 from ..biluo import Entities
 from .actions import NO_LABEL
-from .candidates import LEAST_MASS, Round, begin_candidates, follow, open_and_other
+from .candidates import LEAST_MASS, Round, begin_candidates, extend, open_and_other
 from .greedy import find_entities
 from .log_masses import log_masses_of
 from .scores import Batch
@@ -92,7 +92,7 @@ def _arcs_of(batch: Batch, rows: slice, temperature: float, least: float) -> lis
         arcs.append(
             _stuck(batch, tokens, 1.0 - to_numpy(opens.P.any(axis=1) | others.P.any(axis=1)))
         )
-    for found in follow(batch, begin_candidates(opens, rows, least), rows, temperature, least):
+    for found in extend(batch, begin_candidates(opens, rows, least), rows, temperature, least):
         arcs += [_ends(found), _stuck(batch, found.starts[found.group_of], found.stuck.max(axis=1))]
     return arcs
 

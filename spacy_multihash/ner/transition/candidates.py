@@ -128,10 +128,10 @@ def begin_candidates(opens: Choice, rows: slice, least: float) -> Candidates:
     return Candidates(starts + rows.start, opens.labels[columns], to_numpy(opens.P[found]))
 
 
-def follow(
+def extend(
     batch: Batch, candidates: Candidates, rows: slice, temperature: float, least: float
 ) -> Iterator[Round]:
-    """Follow candidates while they have at least so much mass.
+    """Extend candidates while they have at least so much mass.
 
     rows (slice): The tokens that they begin with.
     """
@@ -159,6 +159,17 @@ def follow(
         first += width
 
 
+def closing_lead(scores: Steps, temperature: float) -> Array:
+    """Compute by how much L is ahead of I, (R,) float64, on the device.
+
+    scores (Steps): Their scores, (R,) float32 each, on the device.
+    """
+    ahead = scores.L.astype("float64")
+    ahead -= scores.I
+    ahead /= temperature
+    return ahead
+
+
 def both_probabilities(scores: Steps, steps: Steps, temperature: float) -> Steps:
     """Compute the probabilities of I and L, of R states in entities, (R,) float64 each.
 
@@ -167,10 +178,7 @@ def both_probabilities(scores: Steps, steps: Steps, temperature: float) -> Steps
 
     Returns both on the host, 0 for what is not valid.
     """
-    xp = get_array_module(scores.L)
-    ahead = scores.L.astype("float64")
-    ahead -= scores.I
-    ahead /= temperature
+    xp, ahead = get_array_module(scores.L), closing_lead(scores, temperature)
     small = xp.exp(-abs(ahead))
     large = 1 / (1 + small)
     small *= large

@@ -17,6 +17,7 @@ from ...common.types import TransitionConfidence, TransitionDecoder
 from ..biluo import Entities
 from ..calibration import Uncalibrated
 from ..docs import entity_keys, set_entities
+from ..setting import Setting
 from .actions import Actions, read_actions
 from .best import find_best
 from .exact import Exact, exact_of, nothing_of, set_exact
@@ -25,7 +26,7 @@ from .lattice import entity_probabilities
 from .lesson import prepare
 from .rules import rules_of
 from .scores import Batch
-from .settings import Setting, Settings
+from .settings import Settings
 from .starts import has_gold
 from .states import weights_of
 from .training import learn
@@ -80,13 +81,13 @@ class BatchEntityRecognizer(EntityRecognizer):
     Raises ValueError for a setting out of range.
     """
 
-    decoder = Setting()
-    spans_key = Setting()
-    confidence = Setting()
-    candidates_above = Setting()
-    temperature = Setting()
-    state_dropout = Setting()
-    spacy_gradient = Setting()
+    decoder = Setting[TransitionDecoder]()
+    spans_key = Setting[Optional[str]]()
+    confidence = Setting[TransitionConfidence]()
+    candidates_above = Setting[Optional[float]]()
+    temperature = Setting[float]()
+    state_dropout = Setting[float]()
+    spacy_gradient = Setting[bool]()
 
     def __init__(
         self,

@@ -18,7 +18,7 @@ from ...compute.chunks import row_chunks
 from ...compute.threads import map_few
 from ..biluo import Entities
 from .actions import NO_LABEL
-from .candidates import LEAST_MASS, Choice, Round, begin_candidates, follow, open_and_other
+from .candidates import LEAST_MASS, Choice, Round, begin_candidates, extend, open_and_other
 from .log_masses import log_masses_of
 from .scores import Batch
 
@@ -120,7 +120,7 @@ def _look(
     steps = to_numpy(others.P.sum(axis=1)) + cut
     candidates = [] if above is None else [_units(others, rows, above)]
     arcs = [numpy.zeros((3, 0))]
-    for found in follow(batch, begin_candidates(opens, rows, least), rows, temperature, least):
+    for found in extend(batch, begin_candidates(opens, rows, least), rows, temperature, least):
         masses = numpy.add.reduceat(found.closing + found.cut, found.groups, axis=0)
         start, _ = some = masses.nonzero()
         arcs.append(numpy.stack([found.starts[start], found.ends[some], masses[some]]))

@@ -7,7 +7,7 @@ from ...compute.chunks import row_chunks
 from ...compute.threads import map_chunks
 from ..biluo import Entities
 from .actions import NO_ACTION
-from .candidates import outside_probabilities
+from .candidates import closing_lead, outside_probabilities
 from .rules import Steps, valid_inside
 from .scores import Batch, inside_scores
 
@@ -61,10 +61,7 @@ def _log_probabilities(
     scores: Steps, steps: Steps, closes: numpy.ndarray, temperature: float
 ) -> numpy.ndarray:
     """Compute the log of p(L) where an entity closes, and of p(I) elsewhere, (R,) float64."""
-    xp = get_array_module(scores.L)
-    ahead = scores.L.astype("float64")
-    ahead -= scores.I
-    ahead /= temperature
+    xp, ahead = get_array_module(scores.L), closing_lead(scores, temperature)
     # Of two probabilities, that of the one that is behind by b is 1 / (1 + exp(b))
     behind = to_numpy(xp.where(xp.asarray(closes), -ahead, ahead))
     wanted = numpy.where(closes, steps.L, steps.I)

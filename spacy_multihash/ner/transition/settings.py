@@ -1,7 +1,7 @@
 """The settings that `batch_ner` has besides those of spaCy's ner."""
 
-from dataclasses import dataclass, replace
-from typing import Any, Optional, get_args
+from dataclasses import dataclass
+from typing import Optional, get_args
 
 from ...common.checks import (
     check_choice,
@@ -67,22 +67,3 @@ class Settings:
                     f'Component "{self.component}": {name} = "{value}" has no effect with '
                     f"beam_width = {beam_width}. {self.without_beam}, or set {name} to its default."
                 )
-
-
-class Setting:
-    """A setting as an attribute of its component, which can be set on a trained one.
-
-    to_disk saves the settings of the config: for others, load with them, and save.
-    """
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        """Keep the name of the attribute."""
-        self.name = name
-
-    def __get__(self, component: Any, owner: type) -> Any:  # noqa: ANN401 (of several types)
-        """Return the setting."""
-        return self if component is None else getattr(component.settings, self.name)
-
-    def __set__(self, component: Any, value: Any) -> None:  # noqa: ANN401 (of several types)
-        """Set it, after a check of all settings."""
-        component.settings = replace(component.settings, **{self.name: value})
