@@ -11,6 +11,8 @@ from typing import Generic, TypeVar
 from threadpoolctl import threadpool_info
 from tqdm import tqdm
 
+from spacy_multihash.common.machine import cpu_name
+
 CaseT = TypeVar("CaseT")
 RecordT = TypeVar("RecordT")
 
@@ -21,20 +23,13 @@ def machine_facts() -> dict[str, object]:
     keys = ("internal_api", "version", "architecture", "num_threads")
     blas = [info for info in threadpool_info() if info["user_api"] == "blas"]
     return {
-        "cpu": _cpu_name(),
+        "cpu": cpu_name(),
         "cores": os.cpu_count(),
         "system": platform.system(),
         "python": platform.python_version(),
         **{name: metadata.version(name) for name in packages},
         "numpy_blas": [{key: info.get(key) for key in keys} for info in blas],
     }
-
-
-def _cpu_name() -> str:
-    path = Path("/proc/cpuinfo")
-    lines = path.read_text("utf8").splitlines() if path.is_file() else []
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.processor())
 
 
 class Results(Generic[RecordT]):

@@ -2,7 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+
+from thinc.api import Config
+
+HERE = Path(__file__).resolve().parent
 
 
 @dataclass(frozen=True)
@@ -17,3 +22,8 @@ class Arm:
     values: Mapping[str, Any] = field(default_factory=dict)
     sections: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     base: str = "base.cfg"
+
+
+def load_base(arm: Arm) -> Config:
+    """Read the base config of an arm, as it is written."""
+    return Config().from_disk(HERE / arm.base, interpolate=False)

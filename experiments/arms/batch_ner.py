@@ -1,57 +1,43 @@
-"""The arms of the experiments on batch_ner: spaCy's ner, all states of a batch at once."""
+"""The arms of the experiments on recognizers: spaCy's `ner`, and `batch_ner` that trains otherwise.
+
+The base config takes `batch_ner` with spaCy's gradient. That is the same function as `ner`, in
+training too, and takes less time.
+"""
 
 from collections.abc import Mapping
 from typing import Any
 
-from experiments.arms.arm import Arm
+from experiments.arms.arm import Arm, load_base
 
-# As in base.cfg, so that batch_ner differs from ner in nothing but the component.
-MODEL: Mapping[str, Any] = {
-    "@architectures": "spacy.TransitionBasedParser.v2",
-    "state_type": "ner",
-    "extra_state_tokens": False,
-    "hidden_width": 64,
-    "maxout_pieces": 2,
-    "use_upper": True,
-    "nO": None,
-    "tok2vec": {
-        "@architectures": "spacy.Tok2VecListener.v1",
-        "width": "${components.tok2vec.model.encode.width}",
-        "upstream": "*",
-    },
-}
-STATE_DROPOUT = 0.1
+COMPONENT = "components.ner"
+# What spaCy's factory takes of the component in base.cfg.
+NER_SETTINGS = (
+    "factory",
+    "incorrect_spans_key",
+    "moves",
+    "update_with_oracle_cut_size",
+    "model",
+    "scorer",
+)
 
 
-def _batch_ner(*, state_dropout: float = STATE_DROPOUT, spacy_gradient: bool = False) -> Arm:
-    """Take batch_ner instead of ner, under ner's name."""
-    component = {
-        "factory": "batch_ner",
-        "incorrect_spans_key": None,
-        "moves": None,
-        "scorer": {"@scorers": "spacy.ner_scorer.v1"},
-        "update_with_oracle_cut_size": 100,
-        "beam_width": 1,
-        "beam_density": 0.0,
-        "beam_update_prob": 0.0,
-        "state_dropout": state_dropout,
-        "spacy_gradient": spacy_gradient,
-        "decoder": "greedy",
-        "spans_key": None,
-        "confidence": "exact",
-        "candidates_above": None,
-        "temperature": 1.0,
-        "model": MODEL,
-    }
-    return Arm(sections={"components.ner": component})
+def ner_section(component: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the section of spaCy's `ner` that is the same function as a `batch_ner`.
+
+    component (Mapping[str, Any]): The section of `batch_ner`, with spaCy's gradient.
+    """
+    return {name: component[name] for name in NER_SETTINGS} | {"factory": "ner"}
 
 
-GRADIENTS = {
-    "batch_ner": _batch_ner(),
-    "batch_ner_spacy_gradient": _batch_ner(spacy_gradient=True),
-}
+def _batch_ner(**values: Any) -> Arm:  # noqa: ANN401 (values of a config)
+    """Take the true gradient, and other values of `batch_ner`."""
+    values = {"spacy_gradient": False, **values}
+    return Arm({f"{COMPONENT}.{name}": value for name, value in values.items()})
+
+
+SPACY_NER = {COMPONENT: ner_section(load_base(Arm())["components"]["ner"])}
 STATE_DROPOUTS = {
     "batch_ner_state_dropout_0": _batch_ner(state_dropout=0.0),
     "batch_ner_state_dropout_0.3": _batch_ner(state_dropout=0.3),
 }
-BATCH_NER = {**GRADIENTS, **STATE_DROPOUTS}
+RECOGNIZERS = {"ner": Arm(sections=SPACY_NER), "batch_ner": _batch_ner(), **STATE_DROPOUTS}

@@ -1,6 +1,6 @@
 """Make every config in configs/ from a base config and an arm, its difference from the base.
 
-The arms are declared here, those of batch_ner in batch_ner.py, those of dilated convolutions in
+The arms are declared here, those of recognizers in batch_ner.py, those of dilated convolutions in
 dilated.py, and those of text classification in textcat.py.
 """
 
@@ -9,17 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from thinc.api import Config
 from wasabi import msg
 
-from experiments.arms.arm import Arm
-from experiments.arms.batch_ner import BATCH_NER
+from experiments.arms.arm import Arm, load_base
+from experiments.arms.batch_ner import RECOGNIZERS, SPACY_NER
 from experiments.arms.dilated import DILATED
 from experiments.arms.textcat import CLASSIFIERS, MULTILABEL, normal_init, uniform_init
 from spacy_multihash.embed.weighted_layer import IMPORTANCE_SD
 from spacy_multihash.embed.weighting import IMPORTANCE_ROWS
 
-HERE = Path(__file__).resolve().parent
 EMBED = "components.tok2vec.model.embed"
 ENCODE = "components.tok2vec.model.encode"
 WIDTH = f"${{{ENCODE}.width}}"
@@ -90,8 +88,7 @@ def weighted_cost(width: int) -> int:
 
 def base_width() -> int:
     """Return the width of tables and layers in base.cfg."""
-    config = Config().from_disk(HERE / Arm().base)
-    width: int = config["components"]["tok2vec"]["model"]["encode"]["width"]
+    width: int = load_base(Arm())["components"]["tok2vec"]["model"]["encode"]["width"]
     return width
 
 
@@ -178,7 +175,8 @@ ABLATIONS = {
                 "attrs": ATTRS,
                 "rows": [5000, 2500, 2500, 2500],
                 "include_static_vectors": False,
-            }
+            },
+            **SPACY_NER,
         },
     ),
     "multi_embed": _multi_embed(min_freq=10),
@@ -235,7 +233,7 @@ ARMS = {
     **{f"ablation/{name}": arm for name, arm in ABLATIONS.items()},
     **{f"training/{name}": arm for name, arm in TRAINING.items()},
     **{f"dilated/{name}": arm for name, arm in DILATED.items()},
-    **{f"batch_ner/{name}": arm for name, arm in BATCH_NER.items()},
+    **{f"batch_ner/{name}": arm for name, arm in RECOGNIZERS.items()},
     **{f"textcat/{name}": arm for name, arm in CLASSIFIERS.items()},
     "textcat/multilabel": MULTILABEL,
 }
@@ -246,7 +244,7 @@ def make_config(arm: Arm) -> str:
 
     Raises KeyError for a path that the base does not have.
     """
-    config = Config().from_disk(HERE / arm.base, interpolate=False)
+    config = load_base(arm)
     for path, value in [*arm.values.items(), *arm.sections.items()]:
         *parents, last = path.split(".")
         section: Any = config

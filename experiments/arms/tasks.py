@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from experiments.arms.arm import Arm
-from experiments.arms.batch_ner import BATCH_NER
+from experiments.arms.batch_ner import RECOGNIZERS
 from experiments.arms.configs import ABLATIONS, DATASETS, RECOMMENDED_ARM, TRAINING
 from experiments.arms.dilated import DILATED
 from experiments.arms.textcat import CLASSIFIERS
@@ -54,7 +54,7 @@ NER = Task(
         **ABLATIONS,
         **TRAINING,
         **DILATED,
-        **BATCH_NER,
+        **RECOGNIZERS,
     },
     (*ROW_SHARES, CRF),
     {"p": "P", "r": "R", "f": "F1"},

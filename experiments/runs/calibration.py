@@ -14,7 +14,6 @@ from spacy.training import Corpus, Example
 from thinc.api import Config
 from wasabi import msg
 
-from experiments.arms.tasks import HASH_EMBED
 from experiments.runs.files import CALIBRATIONS, FORMAT
 from experiments.runs.grid import CORPUS, RUNS, Run, run_config
 from spacy_multihash.common.files import write_json
@@ -64,13 +63,11 @@ def load_english(path: str) -> Language:
 
 
 def small_config(arm: str) -> Config:
-    """Make the config of a small model: a run of conll-es with few steps, and no ner but batch_ner.
+    """Make the config of a small model: a run of conll-es with few steps.
 
     arm (str): The arm of the run.
     """
     config = run_config(Run("conll-es", arm))
-    if "ner" in config["components"]:
-        config["components"]["ner"]["factory"] = "batch_ner"
     config["training"].update({"max_steps": STEPS, "eval_frequency": 500})
     config["training"]["logger"] = {"@loggers": "spacy.ConsoleLogger.v1", "progress_bar": False}
     return config
@@ -94,7 +91,7 @@ def _load_small(factory: str, arm: str) -> Callable[[str], Language]:
 
 CASES = {
     f"wnut17-{ENGLISH}": Case("wnut17", "ner", load_english, WNUT),
-    "conll-es-batch_ner": Case("conll-es", "ner", _load_small("batch_ner", HASH_EMBED)),
+    "conll-es-batch_ner": Case("conll-es", "ner", _load_small("batch_ner", "batch_ner")),
     "conll-es-tagger_ner": Case("conll-es", "tagger_ner", _load_small("tagger_ner", "tagger")),
 }
 

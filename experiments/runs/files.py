@@ -7,7 +7,7 @@ from typing import Any
 import srsly
 
 from experiments.arms.tasks import ROW_SHARES
-from experiments.runs.grid import Run, run_hash
+from experiments.runs.grid import Run, same_functions
 
 FORMAT = 1
 RESULTS = Path("results") / "runs"
@@ -40,13 +40,13 @@ def read_result(path: Path) -> dict[str, Any]:
 
 
 def is_current(run: Run, result: Mapping[str, Any]) -> bool:
-    """Return whether results are those of the run's present config.
+    """Return whether results are those of the run's present config, or of the same with `ner`.
 
     The rows of some arms are counted in the corpus. Without the corpus their results are trusted.
     """
     if run.arm in ROW_SHARES and not run.corpus("train").is_file():
         return True
-    return bool(result.get("config_hash") == run_hash(run))
+    return result.get("config_hash") in same_functions(run)
 
 
 def is_done(run: Run) -> bool:

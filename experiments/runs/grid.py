@@ -12,7 +12,7 @@ from spacy.util import is_package, load_model_from_config
 from thinc.api import Config
 
 from experiments.arms.arm import Arm
-from experiments.arms.batch_ner import BATCH_NER, GRADIENTS, STATE_DROPOUTS
+from experiments.arms.batch_ner import STATE_DROPOUTS, ner_section
 from experiments.arms.configs import ATTRS, BUDGETS, TRAINING, make_config
 from experiments.arms.dilated import DILATED
 from experiments.arms.tasks import (
@@ -205,9 +205,8 @@ def make_grid() -> list[Run]:
         grid += _runs([SENTENCES], [HASH_EMBED], seeds)
         grid += _runs(["wnut17", "conll-es", "conll-nl", SENTENCES], DILATED, seeds)
         grid += _runs(["turku-one"], ("tagger_greedy", "tagger", "tagger_crf"), seeds)
-    grid += _runs(["wnut17", "turku-one"], GRADIENTS, (0, 1, 2))
-    grid += _runs(["wnut17", "turku-one"], STATE_DROPOUTS, (0, 1, 2))
-    grid += _runs(["conll-es"], BATCH_NER, (0, 1, 2))
+    for arms in (("ner", HASH_EMBED, "batch_ner"), STATE_DROPOUTS):
+        grid += _runs(["wnut17", "turku-one", "conll-es"], arms, (0, 1, 2))
     return list(dict.fromkeys(grid))
 
 
@@ -250,6 +249,17 @@ def config_hash(config: Config) -> str:
 def run_hash(run: Run) -> str:
     """Digest what decides the outcome of a run on its corpus."""
     return crf.settings_hash() if run.arm == CRF else config_hash(run_config(run))
+
+
+def same_functions(run: Run) -> tuple[str, ...]:
+    """Return the digests of a run and of the one with `ner`, if that is the same function."""
+    config = None if run.arm == CRF else run_config(run)
+    component = {} if config is None else config["components"].get("ner", {})
+    if config is None or not component.get("spacy_gradient"):
+        return (run_hash(run),)
+    digest = config_hash(config)
+    config["components"]["ner"] = ner_section(component)
+    return (digest, config_hash(config))
 
 
 def adjusted_rows(config: Config, share: float) -> list[int]:

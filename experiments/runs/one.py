@@ -3,7 +3,7 @@
 import fcntl
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
@@ -21,6 +21,7 @@ from thinc.api import Config
 from wasabi import msg
 
 from experiments.arms.tasks import CRF, NER
+from experiments.runs.counts import category_counts, entity_counts, pack
 from experiments.runs.crf import predict_crf, train_crf
 from experiments.runs.files import FORMAT, is_done, read_result, results_path
 from experiments.runs.grid import (
@@ -32,6 +33,7 @@ from experiments.runs.grid import (
     run_hash,
     vectors_path,
 )
+from experiments.runs.record import changed_modules, make_record, vectors_digest
 from experiments.runs.scores import Tagger, make_scorer, make_tagger
 from spacy_multihash.common.files import write_json
 from spacy_multihash.corpus.read import read_docs
@@ -47,15 +49,17 @@ class Training:
 
     config_hash (str): The digest of its config.
     seconds, cpu_seconds (float): Its wall-clock time and its CPU time.
+    record (Mapping[str, Any]): What it was trained with, as `make_record` says.
     """
 
     config_hash: str
     seconds: float
     cpu_seconds: float
+    record: Mapping[str, Any]
 
 
 def train(run: Run, config: Config) -> Training:
-    """Train a run, unless it has been trained with this config before.
+    """Train a run, unless it has been trained with this config and this code before.
 
     run (Run): The run.
     config (Config): Its config, as `run_config` returns it.
@@ -63,10 +67,11 @@ def train(run: Run, config: Config) -> Training:
     marker = run.folder / "training.json"
     digest = config_hash(config)
     if marker.is_file():
-        earlier = Training(**srsly.read_json(marker))
-        if earlier.config_hash == digest:
+        earlier = Training(**{"record": {}, **srsly.read_json(marker)})
+        same = earlier.record and not changed_modules(earlier.record)
+        if earlier.config_hash == digest and same:
             return earlier
-    if run.folder.exists():  # interrupted, or of another config
+    if run.folder.exists():  # interrupted, or of another config or other code
         shutil.rmtree(run.folder)
     run.folder.mkdir(parents=True)
     if run.vectors != NO_VECTORS:
@@ -74,7 +79,8 @@ def train(run: Run, config: Config) -> Training:
     config.to_disk(run.folder / "config.cfg", interpolate=False)
     start, cpu_start = time.perf_counter(), time.process_time()
     spacy_train(run.folder / "config.cfg", run.folder)
-    training = Training(digest, time.perf_counter() - start, time.process_time() - cpu_start)
+    seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start
+    training = Training(digest, seconds, cpu_seconds, make_record(run))
     shutil.rmtree(run.folder / "model-last")
     write_json(marker, asdict(training))
     return training
@@ -128,7 +134,8 @@ def _run(run: Run) -> dict[str, Any]:
     _check_corpus(run)
     nlp, tagger, facts = (_run_crf if run.arm == CRF else _run_spacy)(run)
     score_split = make_scorer(run, nlp.vocab)
-    scores: dict[str, Any] = {}
+    count = entity_counts if run.task is NER else category_counts
+    scores: dict[str, Any] = {"counts": {}}
     for split in ("dev", "test"):
         golds = read_docs(run.corpus(split), nlp.vocab)
         examples = list(Corpus(run.corpus(split)).make_examples(nlp, golds))
@@ -139,6 +146,7 @@ def _run(run: Run) -> dict[str, Any]:
                 time.process_time() - start
             )
         scores[split] = score_split(examples)
+        scores["counts"][split] = pack(count(examples))
     result = {
         "format": FORMAT,
         "dataset": run.dataset,
@@ -160,6 +168,7 @@ def _run_spacy(run: Run) -> tuple[Language, Tagger, dict[str, Any]]:
     size = model_size(*component_models(nlp).values())
     log = list(srsly.read_jsonl(run.folder / "log.jsonl"))
     facts: dict[str, Any] = {
+        "record": {**training.record, "vectors": vectors_digest(nlp.vocab)},
         "config_hash": training.config_hash,
         "train_seconds": training.seconds,
         "train_cpu_seconds": training.cpu_seconds,
@@ -183,6 +192,7 @@ def _run_crf(run: Run) -> tuple[Language, Tagger, dict[str, Any]]:
             example.predicted = doc
 
     facts = {
+        "record": {**make_record(run), "vectors": None},
         "config_hash": run_hash(run),
         "train_seconds": training.seconds,
         "train_cpu_seconds": training.cpu_seconds,

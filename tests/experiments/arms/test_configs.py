@@ -10,7 +10,7 @@ from spacy.util import load_config, load_model_from_config, registry
 from thinc.api import Config, NumpyOps
 
 from experiments.arms.arm import Arm
-from experiments.arms.batch_ner import BATCH_NER
+from experiments.arms.batch_ner import RECOGNIZERS
 from experiments.arms.configs import (
     ABLATIONS,
     ARMS,
@@ -125,7 +125,8 @@ EMBEDDING = ("components.tok2vec.model.embed", "initialize.before_init")
 def test_ablations_differ_from_the_base_only_in_embedding_and_tables(name: str) -> None:
     # spaCy's own layers are the baseline, with its own encoder of the same sizes
     encoder = "components.tok2vec.model.encode.@architectures"
-    parts = (*EMBEDDING, encoder) if name == "spacy_multi_hash_embed" else EMBEDDING
+    recognizer = "components.ner"
+    parts = (*EMBEDDING, encoder, recognizer) if name == "spacy_multi_hash_embed" else EMBEDDING
     assert config_without(f"ablation/{name}", *parts) == config_without("conll-es", *parts)
 
 
@@ -154,21 +155,30 @@ def test_dilated_arms_differ_from_the_base_only_in_encoder_or_component(name: st
 LEARNING = {"state_dropout": 0.1, "spacy_gradient": False}
 NAMED_FOR: dict[str, dict[str, object]] = {
     "batch_ner": {},
-    "batch_ner_spacy_gradient": {"spacy_gradient": True},
     "batch_ner_state_dropout_0": {"state_dropout": 0.0},
     "batch_ner_state_dropout_0.3": {"state_dropout": 0.3},
 }
 
 
-@pytest.mark.parametrize("name", BATCH_NER)
+@pytest.mark.parametrize("name", NAMED_FOR)
 def test_batch_ner_arms_differ_from_the_base_in_what_they_are_named_for(name: str) -> None:
     component = load_config(ROOT / "configs/batch_ner" / f"{name}.cfg")["components"]["ner"]
     base = load_config(ROOT / "configs/conll-es.cfg")["components"]["ner"]
     defaults = Language.get_factory_meta("batch_ner").default_config
     own = {"factory": "batch_ner", **LEARNING, **NAMED_FOR[name]}
     assert component == {**defaults, **base, **own}
+    assert base == {**component, "spacy_gradient": True, "state_dropout": 0.1}
     parts = ("components.ner",)
     assert config_without(f"batch_ner/{name}", *parts) == config_without("conll-es", *parts)
+
+
+def test_arm_of_spacys_recognizer_has_the_settings_that_spacy_knows() -> None:
+    component = load_config(ROOT / "configs/batch_ner/ner.cfg")["components"]["ner"]
+    defaults = Language.get_factory_meta("ner").default_config
+    assert component == {**defaults, "factory": "ner", "model": component["model"]}
+    base = load_config(ROOT / "configs/conll-es.cfg")["components"]["ner"]
+    assert component.items() <= {**base, "factory": "ner"}.items()
+    assert {"batch_ner", *NAMED_FOR, "ner"} == set(RECOGNIZERS)
 
 
 MODEL = "components.textcat.model"
