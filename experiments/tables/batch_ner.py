@@ -6,9 +6,9 @@ from experiments.tables.table import STAND_IN, Group, Table, against
 DATASETS = ("conll-es", "wnut17", STAND_IN)
 NER, BATCH_NER = "ner", "batch_ner"
 RECOGNIZERS = {
-    NER: HASH_EMBED,
+    NER: "ner",
     BATCH_NER: "batch_ner",
-    f"{BATCH_NER}, spaCy's gradient": "batch_ner_spacy_gradient",
+    f"{BATCH_NER}, spaCy's gradient": HASH_EMBED,
     f"{BATCH_NER}, state_dropout 0": "batch_ner_state_dropout_0",
     f"{BATCH_NER}, state_dropout 0.3": "batch_ner_state_dropout_0.3",
 }
