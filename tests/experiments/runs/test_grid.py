@@ -17,6 +17,8 @@ from experiments.runs.grid import (
     make_grid,
     parse_run,
     run_config,
+    run_hash,
+    same_functions,
     vectors_path,
 )
 from tests.helpers.corpora import make_docs, write_corpus
@@ -136,3 +138,16 @@ def test_vectors_are_taken_from_the_assets_if_they_are_there(
     (tmp_path / "assets" / "vectors" / "es_e5_words").mkdir(parents=True)
     assert vectors_path("es_e5_words") == str(Path("assets/vectors/es_e5_words"))
     assert lacks(run) == ""
+
+
+def test_a_run_with_ner_is_the_same_function_as_one_with_its_gradient() -> None:
+    own, other = same_functions(Run("wnut17", HASH_EMBED))
+    assert own == run_hash(Run("wnut17", HASH_EMBED))
+    assert other == run_hash(Run("wnut17", "ner"))
+    assert same_functions(Run("wnut17", "ner")) == (other,)
+
+
+@pytest.mark.parametrize("arm", ["batch_ner", "tagger", CRF])
+def test_a_run_of_another_function_is_that_of_no_other_config(arm: str) -> None:
+    run = Run("wnut17", arm)
+    assert same_functions(run) == (run_hash(run),)

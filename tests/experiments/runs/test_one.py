@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 import spacy
+import srsly
 from spacy.tokens import DocBin
 from thinc.api import Config
 
 from experiments.arms.tasks import CRF, HASH_EMBED
 from experiments.runs import grid, one
+from experiments.runs.counts import unpack
 from experiments.runs.files import is_done, read_result, results_path
 from experiments.runs.grid import Run
 from spacy_multihash.cli.evaluate import evaluate
@@ -91,6 +93,38 @@ def test_a_trained_run_without_results_is_only_evaluated(monkeypatch: pytest.Mon
     forbid_training(monkeypatch)
     again = one.run_one(RUN)
     assert {**again, "words_per_second": 0} == {**result, "words_per_second": 0}
+
+
+def test_result_says_what_it_is_of_and_counts_the_entities_of_each_sentence() -> None:
+    result = one.run_one(RUN)
+    record = result["record"]
+    assert set(record) == {"cpu", "threads", "commit", "date", "code", "corpus", "vectors"}
+    assert record["vectors"] is None
+    for split in ("dev", "test"):
+        found, made_up, missed = unpack(result["counts"][split]).sum(0).tolist()
+        f1 = 2 * found / (2 * found + made_up + missed)
+        assert result[split]["all"]["f"] == pytest.approx(f1)
+
+
+def test_a_training_by_other_code_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    one.run_one(RUN)
+    results_path(RUN).unlink()
+    forbid_training(monkeypatch)
+    monkeypatch.setattr(one, "changed_modules", lambda record: ["a.module"])
+    with pytest.raises(AssertionError, match="trained again"):
+        one.run_one(RUN)
+
+
+def test_a_training_without_a_record_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    one.run_one(RUN)
+    results_path(RUN).unlink()
+    marker = RUN.folder / "training.json"
+    training = srsly.read_json(marker)
+    del training["record"]
+    srsly.write_json(marker, training)
+    forbid_training(monkeypatch)
+    with pytest.raises(AssertionError, match="trained again"):
+        one.run_one(RUN)
 
 
 def test_an_interrupted_training_begins_anew() -> None:

@@ -1,0 +1,119 @@
+"""What a run says of itself: each thing that may decide its scores, and what has changed since."""
+
+import subprocess
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import numpy
+import pytest
+import spacy
+from spacy.vocab import Vocab
+
+from experiments.arms.tasks import HASH_EMBED
+from experiments.runs import record
+from experiments.runs.grid import Run
+from experiments.runs.record import (
+    CODE,
+    changed_modules,
+    commit,
+    make_record,
+    module_digest,
+    vectors_digest,
+    write_code,
+)
+
+RUN = Run("wnut17", HASH_EMBED)
+MODULE = "spacy_multihash.embed.hash_rows"
+
+
+@pytest.fixture(autouse=True)
+def _corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    RUN.corpus("train").parent.mkdir(parents=True)
+    for split in ("train", "dev", "test"):
+        RUN.corpus(split).write_text(split)
+
+
+def git(*arguments: str) -> str:
+    person = ["-c", "user.name=Anna", "-c", "user.email=anna@example.com"]
+    command = ["git", *person, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def test_record_names_machine_date_code_and_corpus() -> None:
+    before = datetime.now(timezone.utc) - timedelta(seconds=1)
+    made = make_record(RUN)
+    assert made["cpu"] == record.cpu_name() != ""
+    assert made["threads"] >= 1
+    assert before <= datetime.fromisoformat(made["date"]) <= before + timedelta(minutes=1)
+    assert MODULE in record.srsly.read_json(CODE / f"{made['code']}.json")
+    assert changed_modules(made) == []
+    assert len(set(made["corpus"].values())) == 3
+    RUN.corpus("dev").write_text("other")
+    again = make_record(RUN)
+    assert {s for s in made["corpus"] if made["corpus"][s] != again["corpus"][s]} == {"dev"}
+
+
+def test_record_lists_no_code_that_decides_no_scores() -> None:
+    made = make_record(RUN)
+    listed = record.srsly.read_json(CODE / f"{made['code']}.json")
+    assert not [name for name in listed if ".cli." in name or ".inspection." in name]
+    assert {"experiments.runs.one", "experiments.runs.scores"} <= set(listed)
+
+
+def test_a_changed_module_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = {"code": write_code([MODULE, "spacy_multihash.common.checks"])}
+    assert changed_modules(kept) == []
+
+    def changed(module: str) -> str | None:
+        return "other" if module == MODULE else module_digest(module)
+
+    monkeypatch.setattr(record, "module_digest", changed)
+    assert changed_modules(kept) == [MODULE]
+
+
+def test_a_module_that_has_gone_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = {"code": write_code([MODULE])}
+    monkeypatch.setattr(record, "module_digest", lambda module: None)
+    assert changed_modules(kept) == [MODULE]
+    assert module_digest("spacy_multihash.embed.no_such_module") is None
+    assert module_digest("spacy_multihash.no_such_room.module") is None
+
+
+def test_the_same_code_is_kept_once() -> None:
+    assert write_code([MODULE, "spacy_multihash.common.checks"]) == write_code(
+        ["spacy_multihash.common.checks", MODULE]
+    )
+    assert len(list(CODE.iterdir())) == 1
+    assert write_code([MODULE]) != write_code(["spacy_multihash.common.checks"])
+
+
+def test_a_missing_list_of_code_is_named() -> None:
+    with pytest.raises(FileNotFoundError, match=r"There is no file .*abc\.json, which lists"):
+        changed_modules({"code": "abc"})
+
+
+def test_commit_tells_changed_code() -> None:
+    assert commit() is None
+    git("init")
+    Path("experiments").mkdir()
+    Path("experiments/a.py").write_text("1")
+    git("add", ".")
+    git("commit", "-m", "Begin")
+    known = commit()
+    assert known and git("rev-parse", "HEAD").startswith(known)
+    Path("notes.txt").write_text("no code")
+    assert commit() == known
+    Path("experiments/a.py").write_text("2")
+    assert commit() == f"{known}+"
+
+
+def test_digest_of_vectors_tells_vectors_apart() -> None:
+    vocab = spacy.blank("en").vocab
+    assert vectors_digest(vocab) is None
+    digests = set()
+    for value in (0.0, 1.0):
+        vocab = Vocab()
+        vocab.set_vector("word", numpy.full(3, value, dtype="f"))
+        digests.add(vectors_digest(vocab))
+    assert len(digests) == 2
