@@ -131,12 +131,18 @@ def _unk_dropout(percent: int) -> Arm:
     return _multi_embed(min_freq=1, unk_dropout=percent / 100)
 
 
-def _training(*, dropout: float, batch: int = 1000, embed: Arm | None = None) -> Arm:
-    """Train with averaged parameters, and another dropout, final batch size or embedding.
+def _training(
+    *,
+    dropout: float = 0.1,
+    averages: bool = True,
+    batch: int = 1000,
+    embed: Arm | None = None,
+) -> Arm:
+    """Train with averaged parameters, another dropout, final batch size or embedding.
 
     batch (int): The final size of batches, in words.
     """
-    values = {"dropout": dropout, "optimizer.use_averages": True, "batcher.size.stop": batch}
+    values = {"dropout": dropout, "optimizer.use_averages": averages, "batcher.size.stop": batch}
     sections = {} if embed is None else embed.sections
     return Arm({f"training.{name}": value for name, value in values.items()}, sections)
 
@@ -214,9 +220,19 @@ ABLATIONS = {
 # on the dev sets of conll-es and wnut17 (docs/results.md).
 RECOMMENDED_ARM = _training(dropout=0.3, embed=_unk_dropout(30))
 
+# The recommended settings taken apart: each of them alone, and all but each. `averages`,
+# `averages_dropout_30` and `multi_embed_min1` belong to them as well.
+TAKEN_APART = {
+    **{f"unk_{n}": _unk_dropout(n) for n in (10, 30, 50)},
+    "dropout_30": _training(dropout=0.3, averages=False),
+    "averages_dropout_30_unk_0": _training(dropout=0.3, embed=_unk_dropout(0)),
+    "dropout_30_unk_30": _training(dropout=0.3, averages=False, embed=_unk_dropout(30)),
+    "averages_unk_30": _training(embed=_unk_dropout(30)),
+}
+
 # Other settings of training.
 TRAINING = {
-    "averages": _training(dropout=0.1),
+    "averages": _training(),
     "averages_dropout_20": _training(dropout=0.2),
     "averages_dropout_30": _training(dropout=0.3),
     "averages_dropout_40": _training(dropout=0.4),
@@ -225,6 +241,7 @@ TRAINING = {
     "averages_dropout_30_unk_10": _training(dropout=0.3, embed=_unk_dropout(10)),
     "averages_dropout_30_unk_50": _training(dropout=0.3, embed=_unk_dropout(50)),
     "averages_dropout_30_weighted": _training(dropout=0.3, embed=_weighted(1.0, near_zero=True)),
+    **TAKEN_APART,
 }
 
 ARMS = {

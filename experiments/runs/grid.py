@@ -13,7 +13,7 @@ from thinc.api import Config
 
 from experiments.arms.arm import Arm
 from experiments.arms.batch_ner import STATE_DROPOUTS, ner_section
-from experiments.arms.configs import ATTRS, BUDGETS, TRAINING, make_config
+from experiments.arms.configs import ATTRS, BUDGETS, TAKEN_APART, TRAINING, make_config
 from experiments.arms.dilated import DILATED
 from experiments.arms.tasks import (
     AG_NEWS,
@@ -37,6 +37,7 @@ CORPUS = Path("corpus")
 RUNS = Path("training")
 VECTORS_FOLDER = Path("assets") / "vectors"
 NO_VECTORS = "no-vectors"
+SEEDS = (0, 1, 2)
 
 # The static vectors of each data set. The report used the large ones of spaCy 3.4.
 VECTORS = {
@@ -143,70 +144,70 @@ def _list(names: Iterable[str]) -> str:
     return ", ".join(names)
 
 
-def _runs(
-    datasets: Iterable[str],
-    arms: Iterable[str],
-    seeds: Iterable[int] = (0,),
-    *,
-    vectors: bool = False,
-) -> list[Run]:
+def _runs(datasets: Iterable[str], arms: Iterable[str], *, vectors: bool = False) -> list[Run]:
+    """List the runs of a group, with every seed."""
     return [
         Run(dataset, arm, VECTORS[dataset] if vectors else NO_VECTORS, seed)
-        for seed in seeds
+        for seed in SEEDS
         for dataset in datasets
         for arm in arms
     ]
 
 
 def make_grid() -> list[Run]:
-    """List the runs of the experiments, the most important ones first.
+    """List the runs of the experiments, group by group, the most important ones first.
 
-    In each group of experiments the first seed of every arm comes before the second of any. The
-    runs on OntoNotes are for users with a licence.
+    In each group the first seed of every arm comes before the second of any. The runs on OntoNotes
+    are for users with a licence.
     """
     both = (HASH_EMBED, "multi_embed")
     report = ("conll-es", "conll-nl", "wnut17", "anem", "archaeo")
+    # The sets of sentences from news, with the report's one of abstracts and its stand-in.
+    four = ("conll-es", "conll-nl", "anem", "turku-one")
     seeds_arms = [f"{scheme}hashes_{k}" for k in (1, 2) for scheme in ("", "spacy_seeds_")]
     dead = [f"{arm}_rows_{rows}" for rows in (2500, 1000) for arm in seeds_arms]
     hashes = [*seeds_arms, "hashes_3", "spacy_seeds_hashes_3", "spacy_seeds_hashes_4"]
     features = ("orth", "norm", "norm_prefix", "norm_prefix_suffix")
-    tables = (*both, "rows_as_multi_embed", "multi_embed_min5", "multi_embed_min1", *hashes)
+    min_freqs = ("multi_embed", "multi_embed_min5", "multi_embed_min1")
+    tables = (*both, "rows_as_multi_embed", *min_freqs, *hashes)
+    taken_apart = ("multi_embed_min1", "averages", "averages_dropout_30", *TAKEN_APART)
+    taken_apart += ("averages_dropout_30_unk_10", "averages_dropout_30_unk_50")
     others = (RECOMMENDED, "spacy_multi_hash_embed")
     kinds = ("weighted", "weighted_near_zero")
     budgets = (*kinds, *(f"{k}_budget_{n}".strip("_") for n in BUDGETS for k in (*kinds, "")))
     budgets += ("hashes_2_near_zero", *(f"budget_{n}_hashes_2" for n in BUDGETS))
-    grid = _runs([*report, "turku-one"], [CRF])
-    for seeds in ((0,), (1, 2)):
-        grid += _runs(report[:4], both, seeds)
-        grid += _runs(["turku-one"], [*seeds_arms, *dead], seeds)
-        grid += _runs(["conll-es"], hashes, seeds)
-        grid += _runs([*report, "turku-one"], [RECOMMENDED], seeds)
-        grid += _runs(["conll-es", "wnut17"], TRAINING, seeds)
-        grid += _runs(["conll-nl", "anem"], features, seeds)
-        grid += _runs(["conll-es", "wnut17"], both, seeds, vectors=True)
-        grid += _runs(["archaeo", "turku-one"], both, seeds)
-        grid += _runs(["conll-es", "archaeo"], ROW_SHARES, seeds)
-    for seeds in ((0,), (1, 2)):
-        grid += _runs([*report, "turku-one"], [*hashes, *others], seeds)
-        grid += _runs([*report, "ontonotes"], tables, seeds)
-        grid += _runs([*report, "ontonotes"], tables, seeds, vectors=True)
-    grid += _runs(["conll-nl", "anem"], features, (0, 1, 2), vectors=True)
-    for seed in (0, 1, 2):
-        grid += _runs(report, ["spacy_multi_hash_embed"], [seed], vectors=True)
-        grid += _runs(["conll-es", "archaeo"], ROW_SHARES, [seed], vectors=True)
-    grid += _runs(["ontonotes"], [CRF])
-    grid += _runs(["ontonotes"], others, (0, 1, 2))
-    for seeds in ((0,), (1, 2)):
-        grid += _runs([AG_NEWS], TEXTCAT.arms, seeds)
-        grid += _runs(["wnut17", "conll-es"], budgets, seeds)
-        grid += _runs(["anem"], (*kinds, "hashes_2_near_zero"), seeds)
-    grid += _runs([TOPICS], BASIC, (0, 1, 2))
-    for seeds in ((0,), (1, 2)):
-        grid += _runs([SENTENCES], [HASH_EMBED], seeds)
-        grid += _runs(["wnut17", "conll-es", "conll-nl", SENTENCES], DILATED, seeds)
-        grid += _runs(["turku-one"], ("tagger_greedy", "tagger", "tagger_crf"), seeds)
+    ontonotes = ("ontonotes",)
+    grid = [Run(dataset, CRF) for dataset in (*report, "turku-one")]
     for arms in (("ner", HASH_EMBED, "batch_ner"), STATE_DROPOUTS):
-        grid += _runs(["wnut17", "turku-one", "conll-es"], arms, (0, 1, 2))
+        grid += _runs(["wnut17", "turku-one", "conll-es"], arms)
+    grid += _runs([*report, "turku-one"], (RECOMMENDED, HASH_EMBED))
+    # the report's tables without vectors, the main ones first
+    grid += _runs(four, features)
+    grid += _runs(four, hashes)
+    grid += _runs(["turku-one"], dead)
+    grid += _runs(four, min_freqs)
+    grid += _runs(four, ["rows_as_multi_embed"])
+    grid += _runs(["conll-es", "archaeo"], ROW_SHARES)
+    grid += _runs(["conll-es", "conll-nl", "wnut17", "turku-one"], taken_apart)
+    grid += _runs(["conll-es", "wnut17"], TRAINING)
+    grid += _runs(["conll-es", "wnut17"], both, vectors=True)
+    # all of them, on all data sets
+    grid += _runs([*report, "turku-one"], [*both, *hashes, *others])
+    grid += _runs(report, tables)
+    grid += _runs(report, tables, vectors=True)
+    grid += _runs(["conll-nl", "anem"], features, vectors=True)
+    grid += _runs(report, ["spacy_multi_hash_embed"], vectors=True)
+    grid += _runs(["conll-es", "archaeo"], ROW_SHARES, vectors=True)
+    grid += [Run(*ontonotes, CRF), *_runs(ontonotes, [*others, *tables])]
+    grid += _runs(ontonotes, tables, vectors=True)
+    # weighted embeddings, text classifiers and dilated convolutions
+    grid += _runs([AG_NEWS], TEXTCAT.arms)
+    grid += _runs(["wnut17", "conll-es"], budgets)
+    grid += _runs(["anem"], (*kinds, "hashes_2_near_zero"))
+    grid += _runs([TOPICS], BASIC)
+    grid += _runs([SENTENCES], [HASH_EMBED])
+    grid += _runs(["wnut17", "conll-es", "conll-nl", SENTENCES], DILATED)
+    grid += _runs(["turku-one"], ("tagger_greedy", "tagger", "tagger_crf"))
     return list(dict.fromkeys(grid))
 
 

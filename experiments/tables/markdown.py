@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Optional
 
 from experiments.arms.tasks import CRF
+from experiments.runs.grid import SEEDS
 from experiments.tables.report import TABLES
 from experiments.tables.statistics import (
     MISSING,
@@ -16,7 +17,7 @@ from experiments.tables.statistics import (
     difference,
     verdict,
 )
-from experiments.tables.table import METRICS, SEEDS, STAND_IN, Comparison, Group, Table
+from experiments.tables.table import METRICS, STAND_IN, Comparison, Group, Table
 
 NONE = "–"
 

@@ -57,6 +57,25 @@ CANDIDATES = {
     "MultiWeightedHashEmbed, otherwise the report's": "weighted_near_zero",
     "MultiWeightedHashEmbed, averages, dropout 0.3": "averages_dropout_30_weighted",
 }
+# The recommended settings taken apart. The arms of the second half have all of them but one.
+UNK = "min_freq=1, unk_dropout"
+ALONE = {
+    f"{MULTI_HASH}, the report's": HASH_EMBED,
+    f"{MULTI} min_freq=1": "multi_embed_min1",
+    **{f"{MULTI} {UNK} 0.{n}": f"unk_{n}0" for n in (1, 3, 5)},
+    "averages": "averages",
+    "dropout 0.3": "dropout_30",
+}
+ALL = "all: recommended"
+ALL_BUT = {
+    ALL: RECOMMENDED,
+    f"all but {MULTI}": "averages_dropout_30",
+    "all but unk_dropout": "averages_dropout_30_unk_0",
+    "all, unk_dropout 0.1": "averages_dropout_30_unk_10",
+    "all, unk_dropout 0.5": "averages_dropout_30_unk_50",
+    "all but averages": "dropout_30_unk_30",
+    "all but dropout 0.3": "averages_unk_30",
+}
 
 _CONTRADICTION = "The report has two numbers for the same setting:"
 
@@ -82,9 +101,10 @@ def _prf_table(number: int, part: str, arms: ArmsT, *, vectors: bool) -> Table:
     return Table(f"table-{number}", title, (p, r, f), against(f, MULTI), datasets, vectors)
 
 
-def _features_table(number: int, dataset: str) -> Table:
+def _features_table(name: str, *datasets: str) -> Table:
+    of_report = "" if name == "features" else "test"
     groups = tuple(
-        Group(FEATURES, "error_increase", split, part, f"{split} {part}", report=split == "test")
+        Group(FEATURES, "error_increase", split, part, f"{split} {part}", split == of_report)
         for split in ("test", "dev")
         for part in ("all", "seen", "unseen")
     )
@@ -97,16 +117,14 @@ def _features_table(number: int, dataset: str) -> Table:
         Comparison((group, "NORM"), (group, "ORTH"), f"{group.part}: NORM – ORTH")
         for group in groups[:3]
     )
-    return Table(
-        f"table-{number}",
-        f"Increase of the F1 error (1 - F1) by features, {dataset}, no vectors",
-        groups,
-        comparisons,
-        (dataset,),
-        note="Each increase is relative to all four features with the same seed. The report does "
-        "not say which set its numbers come from; they stand beside those of test.",
-        lines="features",
-    )
+    note = "Each increase is relative to all four features with the same seed."
+    if of_report:
+        note += (
+            " The report does not say which set its numbers come from; they stand beside those of "
+            "test."
+        )
+    title = f"Increase of the F1 error (1 - F1) by features, {' and '.join(datasets)}, no vectors"
+    return Table(name, title, groups, comparisons, datasets, note=note, lines="features")
 
 
 def _hashes_table(number: int, *, vectors: bool) -> Table:
@@ -131,7 +149,8 @@ def _min_freq_table(number: int, *, vectors: bool) -> Table:
     note = (
         "" if vectors else f"{_CONTRADICTION} 0.27 for MultiHashEmbed on wnut17, 0.23 in Table 13."
     )
-    return Table(f"table-{number}", title, (group,), comparisons, vectors=vectors, note=note)
+    datasets = DATASETS if vectors else WITH_STAND_IN
+    return Table(f"table-{number}", title, (group,), comparisons, datasets, vectors, note)
 
 
 def _rows_table() -> Table:
@@ -220,12 +239,26 @@ def _tuning_table() -> Table:
     )
 
 
+def _taken_apart_table() -> Table:
+    lines = {**ALONE, **ALL_BUT}
+    alone, all_but = Group(ALONE, "f", "dev", "all"), Group(ALL_BUT, "f", "dev", "all")
+    return Table(
+        "taken-apart",
+        "The recommended settings, each alone and all but each, no vectors",
+        (Group(lines, "f", "dev", "all", "dev"),),
+        against(alone, next(iter(ALONE))) + against(all_but, ALL),
+        ("conll-es", "conll-nl", "wnut17", STAND_IN),
+        lines="settings",
+    )
+
+
 TABLES = {
     table.name: table
     for table in (
         _rows_table(),
-        _features_table(2, "conll-nl"),
-        _features_table(3, "anem"),
+        _features_table("table-2", "conll-nl"),
+        _features_table("table-3", "anem"),
+        _features_table("features", "conll-es", STAND_IN),
         _prf_table(7, "all", BOTH, vectors=True),
         _prf_table(8, "all", ADJUSTED, vectors=True),
         _prf_table(9, "all", BOTH, vectors=False),
@@ -241,5 +274,6 @@ TABLES = {
         _taggers_table(),
         _tuning_table(),
         _recommended_table(),
+        _taken_apart_table(),
     )
 }

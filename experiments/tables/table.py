@@ -15,7 +15,6 @@ STAND_IN = "turku-one"
 # The data sets of the report. Sentences of conll-nl are only in docs/dilated-results.md.
 DATASETS = tuple(name for name in NER.langs if name not in (STAND_IN, SENTENCES))
 WITH_STAND_IN = (*DATASETS, STAND_IN)
-SEEDS = (0, 1, 2)
 
 
 @dataclass(frozen=True)

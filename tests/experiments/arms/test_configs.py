@@ -133,7 +133,7 @@ def test_ablations_differ_from_the_base_only_in_embedding_and_tables(name: str) 
 @pytest.mark.parametrize("name", TRAINING)
 def test_training_arms_differ_from_the_base_only_in_training_and_embedding(name: str) -> None:
     # unk_dropout is a setting of training that belongs to MultiEmbed
-    embedded = "_unk_" in name or name.endswith("_weighted")
+    embedded = "unk_" in name or name.endswith("_weighted")
     parts = ("training", *EMBEDDING) if embedded else ("training",)
     assert config_without(f"training/{name}", *parts) == config_without("conll-es", *parts)
 
