@@ -12,6 +12,7 @@ from .biluo import Constraints, Entities
 
 # An entity of a doc: its tokens [start, end), and its label.
 EntityKey = tuple[int, int, str]
+KeysOfDocs = Sequence[Sequence[EntityKey]]
 # Values of Token.ent_iob. A token without an entity type is blocked if it is IOB_BEGINS.
 IOB_MISSING, IOB_INSIDE, IOB_OUTSIDE, IOB_BEGINS = 0, 1, 2, 3
 
@@ -66,6 +67,26 @@ def entity_keys(
     starts, stops = entities.starts - begins, entities.ends - begins
     columns = (column.tolist() for column in (doc_of, starts, stops, entities.labels))
     return [(i, (start, end, labels[label])) for i, start, end, label in zip(*columns, strict=True)]
+
+
+def entities_at(docs: Sequence[Doc], keys: KeysOfDocs, labels: Sequence[str]) -> Entities:
+    """List entities of the batch by their keys in each doc, in their order.
+
+    Raises ValueError for a label that is not one of these, and for tokens that a doc does not have.
+    """
+    numbers = {label: number for number, label in enumerate(labels)}
+    found, begin = [], 0
+    for doc, of_doc in zip(docs, keys, strict=True):
+        for start, end, label in of_doc:
+            if label not in numbers:
+                raise ValueError(f"There is no label {label!r}. Expected one of: {list(numbers)}.")
+            if not 0 <= start < end <= len(doc):
+                raise ValueError(
+                    f"Expected tokens of a doc with {len(doc)} tokens, was [{start}, {end})."
+                )
+            found.append((begin + start, begin + end, numbers[label]))
+        begin += len(doc)
+    return Entities(*numpy.array(found, dtype="int64").reshape(-1, 3).T)
 
 
 def spans_of(docs: Sequence[Doc], entities: Entities, labels: Sequence[str]) -> list[list[Span]]:

@@ -20,7 +20,9 @@ from ..biluo import Constraints, Entities, entities_of, tag_names
 from ..calibration import Uncalibrated
 from ..confidence import Confidences, set_confidences, split_by_confidence
 from ..docs import (
+    KeysOfDocs,
     constraints_of,
+    entities_at,
     entity_keys,
     lengths_of,
     set_entities,
@@ -180,17 +182,23 @@ class EntityTagger(WithConfidences):
             return Prediction(entities, None)
         return Prediction(entities, self._confidences(docs, scores, entities, constraints))
 
-    def uncalibrated(self, docs: Iterable[Doc]) -> Uncalibrated:
-        """Find the entities of docs, and how their probabilities depend on the temperature."""
+    def uncalibrated(self, docs: Iterable[Doc], keys: Optional[KeysOfDocs] = None) -> Uncalibrated:
+        """Tell how the probabilities of entities of docs depend on the temperature.
+
+        keys (Optional[KeysOfDocs]): Those of each doc. Null is for all found.
+
+        Raises ValueError for a label that the component, or a token that a doc, does not have.
+        """
         docs = list(docs)
         if not any(map(len, docs)):
             return Uncalibrated([], lambda temperature: numpy.zeros(0, dtype="float32"))
         scores, constraints = self._scores(docs, reads_transitions=True), constraints_of(docs)
-        entities = self._decode(docs, scores, constraints)
+        if keys is None:
+            entities = self._decode(docs, scores, constraints)
+        else:
+            entities = entities_at(docs, keys, self.labels)
 
         def probabilities(temperature: float) -> numpy.ndarray:
-            if not len(entities.starts):
-                return numpy.zeros(0, dtype="float32")
             return self._probabilities(docs, scores, entities, constraints, temperature)
 
         return Uncalibrated(entity_keys(docs, entities, self.labels), probabilities)

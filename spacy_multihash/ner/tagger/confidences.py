@@ -46,8 +46,6 @@ class WithConfidences(WithSettings, WithLabels):
             (entities, constraints),
             (present, without_entities(constraints, docs)),
         ):
-            if not len(asked.starts):
-                continue
             probabilities = self._probabilities(docs, scores, asked, given, self.temperature)
             found = confidences_of(docs, asked, probabilities, self.labels)
             for of_doc, more in zip(confidences, found, strict=True):

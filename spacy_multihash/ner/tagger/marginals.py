@@ -39,6 +39,8 @@ def entity_probabilities(
 
     See `entity_marginals` and `entity_products`.
     """
+    if not len(entities.starts):
+        return numpy.zeros(0, dtype="float32")
     if confidence == "product":
         return entity_products(scores, entities)
     return entity_marginals(scores, lengths, transitions, entities, constraints)

@@ -16,7 +16,7 @@ from thinc.api import Model, Optimizer, set_dropout_rate
 from ...common.types import TransitionConfidence, TransitionDecoder
 from ..biluo import Entities
 from ..calibration import Uncalibrated
-from ..docs import entity_keys, set_entities
+from ..docs import KeysOfDocs, entities_at, entity_keys, set_entities
 from ..setting import Setting
 from .actions import Actions, read_actions
 from .best import find_best
@@ -162,10 +162,13 @@ class BatchEntityRecognizer(EntityRecognizer):
             exact = exact_of(docs, batch, self.model.ops, entities, self.temperature, above)
         return Prediction(entities, batch.actions.labels, exact)
 
-    def uncalibrated(self, docs: Iterable[Doc]) -> Uncalibrated:
-        """Find the entities of docs, and how their probabilities depend on the temperature.
+    def uncalibrated(self, docs: Iterable[Doc], keys: Optional[KeysOfDocs] = None) -> Uncalibrated:
+        """Tell how the probabilities of entities of docs depend on the temperature.
 
-        Raises ValueError with a beam, which has no exact probabilities.
+        keys (Optional[KeysOfDocs]): Those of each doc. Null is for all found.
+
+        Raises ValueError with a beam, which has no exact probabilities, and for a label that the
+        component, or a token that a doc, does not have.
         """
         docs = list(docs)
         if self.cfg["beam_width"] != 1:
@@ -176,7 +179,11 @@ class BatchEntityRecognizer(EntityRecognizer):
             )
         if not any(map(len, docs)):
             return Uncalibrated([], lambda temperature: numpy.zeros(0))
-        batch, entities = self._find(docs)
+        if keys is None:
+            batch, entities = self._find(docs)
+        else:
+            batch = self._compute(docs)
+            entities = entities_at(docs, keys, batch.actions.labels)
 
         def probabilities(temperature: float) -> numpy.ndarray:
             return entity_probabilities(batch, self.model.ops, entities, temperature)

@@ -630,6 +630,34 @@ def test_confidence_may_be_the_product_of_the_probabilities_of_tags() -> None:
         assert_allclose(doc.spans["found"].attrs["scores"], expected, rtol=1e-4)
 
 
+@pytest.mark.parametrize("name", DECODERS)
+def test_probabilities_are_asked_for_of_any_entities(name: str) -> None:
+    model, decoder = DECODERS[name]
+    nlp = randomized(model, decoder=decoder, spans_key="found")
+    docs = [nlp.make_doc(text) for text in TEXTS]
+    keys = [
+        [
+            (start, end, label)
+            for label in pipe_of(nlp).labels
+            for start in range(len(doc))
+            for end in range(start + 1, len(doc) + 1)
+        ]
+        for doc in docs
+    ]
+    asked = pipe_of(nlp).uncalibrated(docs, keys)
+    assert asked.keys == [(i, key) for i, of_doc in enumerate(keys) for key in of_doc]
+    probable = dict(zip(asked.keys, asked.probabilities(1.0).tolist(), strict=True))
+    expected = {
+        (i, (start, end, label)): score
+        for i, doc in enumerate(nlp.pipe(TEXTS))
+        for (start, end, label), score in scores_of(doc).items()
+    }
+    assert 0 < len(expected) < len(probable)
+    assert {key: probable[key] for key in expected} == pytest.approx(expected, rel=1e-4)
+    with pytest.raises(ValueError, match="There is no label 'X'. Expected one of"):
+        pipe_of(nlp).uncalibrated(docs[:1], [[(0, 1, "X")]])
+
+
 def test_confidence_grows_with_training() -> None:
     before, after = (trained(CRF, steps, spans_key="found") for steps in (8, 60))
     scores = [nlp(TEXTS[0]).spans["found"].attrs["scores"].mean() for nlp in (before, after)]

@@ -172,6 +172,31 @@ def test_probabilities_are_asked_for_at_any_temperature(decoder: str) -> None:
         assert found.probabilities(temperature).tolist() == pytest.approx(expected, abs=1e-4)
 
 
+def test_probabilities_are_asked_for_of_any_entities() -> None:
+    nlp, ner = build()
+    sums = [entity_sums(all_endings(ner, doc)) if len(doc) else {} for doc in docs_of(nlp)]
+    keys = [list(of_doc) for of_doc in sums]  # found or not, in any order, one within another
+    asked = ner.uncalibrated(docs_of(nlp), keys)
+    assert asked.keys == [(i, key) for i, of_doc in enumerate(keys) for key in of_doc]
+    expected = [value for of_doc in sums for value in of_doc.values()]
+    assert asked.probabilities(1.0).tolist() == pytest.approx(expected, abs=1e-4)
+    assert len(expected) > sum(len(doc.ents) for doc in annotated(ner, docs_of(nlp)))
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ((0, 1, "C"), r"There is no label 'C'. Expected one of: \['A', 'B'\]"),
+        ((0, 5, "A"), r"Expected tokens of a doc with 4 tokens, was \[0, 5\)"),
+        ((2, 2, "A"), r"Expected tokens of a doc with 4 tokens, was \[2, 2\)"),
+    ],
+)
+def test_entities_that_there_cannot_be_are_refused(key: Entity, message: str) -> None:
+    nlp, ner = build()
+    with pytest.raises(ValueError, match=message):
+        ner.uncalibrated([make_doc(nlp, Words("abca"))], [[key]])
+
+
 def test_docs_without_tokens_have_nothing_to_calibrate() -> None:
     nlp, ner = build()
     found = ner.uncalibrated([make_doc(nlp, Words(""))])
