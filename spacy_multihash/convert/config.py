@@ -150,7 +150,8 @@ def _new_section(raw: dict[str, Any], plain: dict[str, Any]) -> dict[str, Any]:
     kind = kind_of(plain[ARCHITECTURES])
     if kind in EMBEDS:
         seeds = spacy_seeds(len(plain["attrs"]))
-        return {**raw, ARCHITECTURES: MULTI_HASH_EMBED, "num_hashes": 4, "seeds": seeds}
+        ours = {"num_hashes": 4, "seeds": seeds, "table_dropout": True}
+        return {**raw, ARCHITECTURES: MULTI_HASH_EMBED, **ours}
     if kind in ENCODERS:
         return {**raw, ARCHITECTURES: MAXOUT_WINDOW_ENCODER}
     # A HashEmbedCNN: the layers that spaCy's build_hash_embed_cnn_tok2vec builds.

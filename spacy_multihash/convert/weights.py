@@ -38,7 +38,8 @@ _LAYER_NORM_PARAMS = {"G": "G", "b": "beta"}
 def embed_from_spacy(embed: EmbedModel) -> EmbedModel:
     """Build our MultiHashEmbed from a spacy.MultiHashEmbed.v2, with the same weights.
 
-    Predictions are the same. spaCy's layer stays as it is: its weights are copied.
+    Predictions are the same, and so is the dropout of training (table_dropout = true). spaCy's
+    layer stays as it is: its weights are copied.
 
     embed (Model[list[Doc], list[Floats2d]]): The layer, initialized or not: for a Tok2Vec
         component, model.get_ref("embed").
@@ -61,6 +62,7 @@ def embed_from_spacy(embed: EmbedModel) -> EmbedModel:
         rows=[node.get_dim("nV") for node in hashes],
         include_static_vectors=bool(find_nodes(embed, STATIC_VECTORS)),
         seeds=[node.attrs["seed"] for node in hashes],
+        table_dropout=True,
     )
     _copy(_embed_pairs(embed, ours))
     return ours
@@ -68,6 +70,9 @@ def embed_from_spacy(embed: EmbedModel) -> EmbedModel:
 
 def embed_to_spacy(embed: EmbedModel) -> EmbedModel:
     """Build a spacy.MultiHashEmbed.v2 from our MultiHashEmbed, with the same weights.
+
+    spaCy's layer always drops entries of each table's vectors in training, even if ours was built
+    with table_dropout = false.
 
     embed (Model[list[Doc], list[Floats2d]]): The layer, with num_hashes = 4 and spaCy's seeds.
 

@@ -33,6 +33,7 @@ def build_multi_hash_embed_v1(
     include_static_vectors: bool,
     num_hashes: Union[int, List[int]] = 4,
     seeds: Optional[List[int]] = None,
+    table_dropout: bool = False,
 ) -> Model[List[Doc], List[Floats2d]]:
     """Embed tokens by several of their attributes, each hashed into a table of its own.
 
@@ -41,7 +42,7 @@ def build_multi_hash_embed_v1(
     side. A maxout layer with layer normalization mixes them to the final width (Miranda et al.
     2022, section 3.3). With num_hashes = 4 and seeds = [8, 9, 10, ...] this is
     spacy.MultiHashEmbed.v2: it has the same initial weights under the same random seed, and the
-    same predictions.
+    same predictions. With table_dropout = true, it is also trained with the same dropout.
 
     width (int): Width of the vectors and of all tables. Recommended values are between 64 and 300.
     attrs (List[Union[str, int]]): Attributes to embed, by name or id. Recommended values are
@@ -53,6 +54,8 @@ def build_multi_hash_embed_v1(
         for each. Recommended values are between 2 and 4.
     seeds (Optional[List[int]]): Hash seed of each attribute, 0 <= seed < 2**32. Null, which is
         recommended, takes the default seeds of this package.
+    table_dropout (bool): Whether training's dropout also applies to the vectors of each table, by
+        one mask that all tokens of a batch share, as in spacy.MultiHashEmbed.v2.
 
     Raises ValueError for an unknown attribute, for lists of unequal lengths, and for a number that
     is out of range.
@@ -64,7 +67,14 @@ def build_multi_hash_embed_v1(
         for name, nV, k, seed in zip(names, rows, num_hashes, seeds, strict=True)
     ]
     pinned = pinned_hashing(names, rows, num_hashes, seeds)
-    return embed_docs(MULTI_HASH_EMBED, layers, width, include_static_vectors, pinned=pinned)
+    return embed_docs(
+        MULTI_HASH_EMBED,
+        layers,
+        width,
+        include_static_vectors,
+        pinned=pinned,
+        table_dropout=table_dropout,
+    )
 
 
 def build_multi_weighted_hash_embed_v1(
@@ -82,6 +92,7 @@ def build_multi_weighted_hash_embed_v1(
     seeds: Optional[List[int]] = None,
     embed_init: Optional[Callable] = None,
     importance_init: Optional[Callable] = None,
+    table_dropout: bool = False,
 ) -> Model[List[Doc], List[Floats2d]]:
     """Embed tokens by several of their attributes, each by a weighted hash embedding.
 
@@ -117,6 +128,8 @@ def build_multi_weighted_hash_embed_v1(
         distribution with a standard deviation of 0.0005, as the authors' code does. A symbol then
         counts for nothing until training finds that it matters. With 1, training begins as that of
         MultiHashEmbed does, and scores were lower (docs/weighted-results.md).
+    table_dropout (bool): Whether training's dropout also applies to the vectors of each attribute,
+        with the importance that is put beside them, by one mask that all tokens of a batch share.
 
     Raises ValueError for an unknown attribute, for lists of unequal lengths, and for a number that
     is out of range. At initialization, it raises ValueError if importance is looked up and there
@@ -154,6 +167,7 @@ def build_multi_weighted_hash_embed_v1(
         width,
         include_static_vectors,
         pinned=pinned_weighting(weightings),
+        table_dropout=table_dropout,
     )
 
 
@@ -162,6 +176,7 @@ def build_multi_embed_v1(
     attrs: Attrs,
     include_static_vectors: bool,
     unk_dropout: float = 0.0,
+    table_dropout: bool = False,
 ) -> Model[List[Doc], List[Floats2d]]:
     """Embed tokens by several of their attributes, each looked up in a table of its own.
 
@@ -178,11 +193,18 @@ def build_multi_embed_v1(
         taken as unknown, 0 <= unk_dropout < 1. Recommended values are 0.0 for tables with
         min_freq > 1, and 0.01 to 0.3 for tables of all symbols, whose row 0 is otherwise not
         trained.
+    table_dropout (bool): Whether training's dropout also applies to the vectors of each table, by
+        one mask that all tokens of a batch share.
 
     Raises ValueError for an unknown attribute, and at initialization if there are no tables.
     """
     return embed_by_lookup(
-        MULTI_EMBED, attrs, width, include_static_vectors, unk_dropout=unk_dropout
+        MULTI_EMBED,
+        attrs,
+        width,
+        include_static_vectors,
+        unk_dropout=unk_dropout,
+        table_dropout=table_dropout,
     )
 
 
@@ -193,6 +215,7 @@ def embed_by_lookup(
     include_static_vectors: bool,
     *,
     unk_dropout: float = 0.0,
+    table_dropout: bool = False,
     dropout: float = 0.0,
     maxout_pieces: int = 3,
 ) -> Model[list[Doc], list[Floats2d]]:
@@ -210,6 +233,7 @@ def embed_by_lookup(
         width,
         include_static_vectors,
         pinned=pinned_lookup(names),
+        table_dropout=table_dropout,
         dropout=dropout,
         maxout_pieces=maxout_pieces,
     )

@@ -35,6 +35,7 @@ def embed_docs(
     include_static_vectors: bool,
     *,
     pinned: Mapping[str, list],
+    table_dropout: bool = False,
     dropout: float = 0.0,
     maxout_pieces: int = 3,
 ) -> Model[list[Doc], list[Floats2d]]:
@@ -51,20 +52,24 @@ def embed_docs(
     pinned (Mapping[str, list]): The settings that decide the rows of symbols, by their names in the
         config, each with one value per attribute. "attrs" holds the names of the attributes. The
         root keeps the settings, so that it refuses weights that were trained with others.
+    table_dropout (bool): Whether training also drops entries of each attribute's vectors, by one
+        mask for all tokens of a batch.
     dropout (float): Initial dropout rate of the resulting vectors; spaCy sets it for each update.
     maxout_pieces (int): Number of maxout pieces of the layer that mixes.
 
     Raises ValueError for a width or a number of pieces that is out of range, and for an
-    include_static_vectors that is no bool.
+    include_static_vectors or a table_dropout that is no bool.
     """
     where, advice = f"Embedding layer '{name}'", "Change it in the config. Recommended: 64 to 300."
     check_whole(where, "width", width, 1, MAX_SIZE, advice=advice)
     check_whole(where, "maxout_pieces", maxout_pieces, 1, MAX_PIECES)
     check_flag(where, "include_static_vectors", include_static_vectors)
+    check_flag(where, "table_dropout", table_dropout)
     attrs = [attr_id(name) for name in pinned["attrs"]]
     extract = cast(Model[list[DocLike], list[Ints2d]], FeatureExtractor(attrs))
     to_ragged = cast(Model[list[Ints2d], Ragged], list2ragged())
-    side_by_side: Model[Ragged, Ragged] = with_array(multi_embed(*layers))  # type: ignore[misc]
+    tables = multi_embed(*layers, dropout=0.0 if table_dropout else None)
+    side_by_side: Model[Ragged, Ragged] = with_array(tables)  # type: ignore[misc]
     embed = chain(extract, to_ragged, side_by_side)
     if include_static_vectors:
         vectors = require_vectors(cast(DocsLayer, StaticVectors(width, dropout=0.0)))

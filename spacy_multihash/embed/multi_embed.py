@@ -3,9 +3,11 @@
 from typing import Callable, Optional, Sequence
 
 from thinc.api import Model
-from thinc.types import Floats2d, Ints2d
+from thinc.types import Floats1d, Floats2d, Ints2d
 from thinc.util import ArrayInfo
 
+from ..common.bound import bound
+from ..common.checks import check_share
 from ..common.nodes import has_layers
 from ..common.types import AttrLayer, AttrsLayer
 from ..compute import gpu
@@ -18,44 +20,88 @@ from .table_embed import gradient_of, table_of
 NAME = "multi_embed"
 
 
-def multi_embed(*layers: AttrLayer) -> AttrsLayer:
+def multi_embed(*layers: AttrLayer, dropout: Optional[float] = None) -> AttrsLayer:
     """Embed column a of the ids with layer a, and put the results side by side.
 
     ids (U, A) uint64 -> vectors (U, A * W) float32, with A = len(layers).
 
     layers (AttrLayer): One layer per column, each (U,) uint64 -> (U, W) float32.
+    dropout (float or None): Initial dropout rate, 0 <= dropout < 1, as of thinc's HashEmbed. In
+        training, each layer's vectors are multiplied by one mask (W,) of zeros and 1 / (1 - rate),
+        which all rows share. thinc's set_dropout_rate changes the rate. None, the default, is
+        without dropout, whatever the rate is set to.
 
-    Raises ValueError without layers, or for ids with another number of columns.
+    Raises ValueError without layers, for a dropout that is out of range, or for ids with another
+    number of columns.
     """
     if not layers:
         raise ValueError("Layer 'multi_embed' needs at least one attribute layer, was given none.")
-    return Model(NAME, forward, init=init, layers=list(layers))
+    drops = dropout is not None
+    if drops:
+        check_share("Layer 'multi_embed'", "dropout", dropout)
+    return Model(
+        NAME,
+        bound(forward, drops),
+        init=init,
+        layers=list(layers),
+        attrs={"dropout_rate": dropout} if drops else {},
+    )
 
 
-def forward(model: AttrsLayer, ids: Ints2d, is_train: bool) -> tuple[Floats2d, Callable]:
-    """Run each layer on its column; on a GPU, run all hashed columns at once."""
+def forward(
+    drops: bool, model: AttrsLayer, ids: Ints2d, is_train: bool
+) -> tuple[Floats2d, Callable]:
+    """Run each layer on its column, or on a GPU all hashed columns at once; mask the vectors."""
     _check_columns(model, ids)
     if not on_cpu(model.ops) and _are_hashed(model.layers):
-        return _hash_at_once(model, ids)
-    outputs, callbacks = zip(
-        *(layer(ids[:, a], is_train) for a, layer in enumerate(model.layers)), strict=True
-    )
-    vectors = model.ops.xp.hstack(outputs)  # (U, A * W)
-    widths = [Y.shape[1] for Y in outputs]
+        vectors, widths, backprop_vectors = _hash_at_once(model, ids)
+    else:
+        vectors, widths, backprop_vectors = _embed_columns(model, ids, is_train)
+    mask = _draw_mask(model, widths) if drops and is_train and len(ids) else None
+    if mask is not None:
+        vectors *= mask
     vectors_info = ArrayInfo.from_array(vectors)
 
     def backprop(d_vectors: Floats2d) -> Ints2d:
         vectors_info.check_consistency(d_vectors)
-        start = 0
-        for width, callback in zip(widths, callbacks, strict=True):
-            callback(d_vectors[:, start : start + width])
-            start += width
+        backprop_vectors(d_vectors if mask is None else d_vectors * mask)
         return model.ops.alloc2i(*ids.shape)  # integers have no gradient
 
     return vectors, backprop
 
 
-def _hash_at_once(model: AttrsLayer, ids: Ints2d) -> tuple[Floats2d, Callable]:
+def _draw_mask(model: AttrsLayer, widths: list[int]) -> Optional[Floats1d]:
+    """Draw the masks of all layers, (A * W,), or None if nothing is dropped.
+
+    Each is drawn by itself, as in spaCy: on a GPU, one draw of all might give other numbers.
+    """
+    rate = model.attrs["dropout_rate"]
+    if not rate:
+        return None
+    return model.ops.xp.concatenate([model.ops.get_dropout_mask((nO,), rate) for nO in widths])
+
+
+def _embed_columns(
+    model: AttrsLayer, ids: Ints2d, is_train: bool
+) -> tuple[Floats2d, list[int], Callable[[Floats2d], None]]:
+    """Run each layer on its column; give the width of each result too."""
+    outputs, callbacks = zip(
+        *(layer(ids[:, a], is_train) for a, layer in enumerate(model.layers)), strict=True
+    )
+    widths = [Y.shape[1] for Y in outputs]
+
+    def backprop(d_vectors: Floats2d) -> None:
+        start = 0
+        for width, callback in zip(widths, callbacks, strict=True):
+            callback(d_vectors[:, start : start + width])
+            start += width
+
+    return model.ops.xp.hstack(outputs), widths, backprop  # (U, A * W)
+
+
+def _hash_at_once(
+    model: AttrsLayer, ids: Ints2d
+) -> tuple[Floats2d, list[int], Callable[[Floats2d], None]]:
     """Hash all columns and add up their rows in one kernel launch; go back in another."""
     tables = [layer.layers[1] for layer in model.layers]
     hashed = gpu.HashTables(
@@ -64,15 +110,12 @@ def _hash_at_once(model: AttrsLayer, ids: Ints2d) -> tuple[Floats2d, Callable]:
         [layer.layers[0].attrs["num_hashes"].value for layer in model.layers],
     )
     vectors, rows = gpu.hash_embed(model.ops.as_contig(ids, dtype="uint64"), hashed)
-    vectors_info = ArrayInfo.from_array(vectors)
 
-    def backprop(d_vectors: Floats2d) -> Ints2d:
-        vectors_info.check_consistency(d_vectors)
+    def backprop(d_vectors: Floats2d) -> None:
         gradients = [gradient_of(table) for table in tables]
         gpu.hash_embed_backward(gradients, hashed.num_hashes, rows, d_vectors)
-        return model.ops.alloc2i(*ids.shape)  # integers have no gradient
 
-    return vectors, backprop
+    return vectors, [table.get_dim("nO") for table in tables], backprop
 
 
 def _are_hashed(layers: Sequence[AttrLayer]) -> bool:

@@ -13,9 +13,10 @@ from typing import Any
 import numpy
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from thinc.api import chain
+from thinc.api import chain, fix_random_seed
 
 from spacy_multihash.compute import gpu, maxout
+from spacy_multihash.embed import multi_embed as multi_embed_layer
 from spacy_multihash.embed.hash_rows import seeds_of
 from spacy_multihash.layers import MaxoutNorm, TableEmbed, hash_rows, multi_embed
 from tests.helpers.maxout import random_vectors, randomize
@@ -109,6 +110,31 @@ def on_host(library: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch) -> None:
         "_addresses",
         lambda xp, arrays: numpy.asarray([a.ctypes.data for a in arrays], dtype="uint64"),
     )
+
+
+@pytest.mark.usefixtures("on_host")
+def test_dropout_of_tables_that_are_gathered_at_once_is_that_of_the_layers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    layers = [
+        chain(hash_rows(nV, attr="NORM", num_hashes=k, seed=k), TableEmbed(6, nV))
+        for nV, k in [(50, 4), (7, 1)]
+    ]
+    model = multi_embed(*layers, dropout=0.5).initialize()
+    ids = numpy.random.default_rng(0).integers(0, 2**64, (9, 2), dtype="uint64")
+    d_vectors = random_vectors(9, 12)
+    results: list[list[numpy.ndarray]] = []
+    for at_once in (False, True):
+        monkeypatch.setattr(multi_embed_layer, "on_cpu", lambda ops, fused=at_once: not fused)
+        fix_random_seed(3)
+        vectors, backprop = model.begin_update(ids)
+        backprop(d_vectors)
+        results.append([vectors, *(layer.layers[1].get_grad("E") for layer in layers)])
+        for layer in layers:
+            layer.layers[1].set_grad("E", numpy.zeros_like(layer.layers[1].get_param("E")))
+    assert 0 < (results[0][0] == 0).all(axis=0).sum() < 12
+    for one, other in zip(*results, strict=True):
+        assert_allclose(one, other, atol=1e-6)
 
 
 @pytest.mark.usefixtures("on_host")

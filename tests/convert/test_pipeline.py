@@ -134,7 +134,13 @@ def test_config_is_that_of_the_new_layers(nlp: Language) -> None:
     accelerate(nlp)
     assert nlp.config["components"]["tok2vec"]["model"] == {
         "@architectures": "spacy.Tok2Vec.v2",
-        "embed": {**EMBED, "@architectures": OUR_EMBED, "num_hashes": 4, "seeds": [8, 9, 10]},
+        "embed": {
+            **EMBED,
+            "@architectures": OUR_EMBED,
+            "num_hashes": 4,
+            "seeds": [8, 9, 10],
+            "table_dropout": True,
+        },
         "encode": {**ENCODE, "@architectures": OUR_ENCODER},
     }
     assert nlp.config["components"]["ner"]["model"]["tok2vec"] == {
@@ -147,6 +153,7 @@ def test_config_is_that_of_the_new_layers(nlp: Language) -> None:
             "include_static_vectors": False,
             "num_hashes": 4,
             "seeds": [8, 9, 10, 11],
+            "table_dropout": True,
         },
         "encode": {
             "@architectures": OUR_ENCODER,

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from spacy.language import Language
 from spacy.ml.models.tok2vec import MaxoutWindowEncoder, MishWindowEncoder, MultiHashEmbed
 from spacy.tokens import Doc
-from thinc.api import SGD, Model, fix_random_seed
+from thinc.api import SGD, Model, fix_random_seed, set_dropout_rate
 
 from spacy_multihash import (
     build_maxout_window_encoder_v1,
@@ -81,6 +81,31 @@ def test_converted_layer_can_be_trained_and_saved(docs: list[Doc]) -> None:
     assert sum((v**2).sum() for v in ours.predict(docs)) < sum((v**2).sum() for v in before)
     fresh = build_multi_hash_embed_v1(8, ATTRS, [50, 20, 2], False, seeds=[8, 9, 10])
     assert_equal_predictions(fresh.from_bytes(ours.to_bytes()), ours, docs)
+
+
+def trained_vectors(model: Model, docs: list[Doc]) -> numpy.ndarray:
+    fix_random_seed(3)
+    return numpy.vstack(set_dropout_rate(model, 0.3).begin_update(docs)[0])
+
+
+def test_training_drops_what_spacy_drops(docs: list[Doc]) -> None:
+    docs = [doc for doc in docs if len(doc)]
+    theirs = MultiHashEmbed(8, ATTRS, [50, 20, 2], False).initialize(X=docs)
+    expected = trained_vectors(theirs, docs)
+    assert_allclose(trained_vectors(embed_from_spacy(theirs), docs), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("table_dropout", [True, False])
+def test_layer_goes_back_to_spacy_with_the_dropout_of_tables_and_without(
+    table_dropout: bool, docs: list[Doc]
+) -> None:
+    docs = [doc for doc in docs if len(doc)]
+    settings = {"seeds": [8, 9, 10], "table_dropout": table_dropout}
+    ours = build_multi_hash_embed_v1(8, ATTRS, [50, 20, 2], False, **settings).initialize(X=docs)
+    theirs = embed_to_spacy(ours)
+    assert_equal_predictions(theirs, ours, docs)
+    same = numpy.allclose(trained_vectors(theirs, docs), trained_vectors(ours, docs), atol=1e-5)
+    assert same == table_dropout
 
 
 @pytest.mark.parametrize("settings", [{"num_hashes": 3}, {"seeds": [1, 2, 3]}, {}])

@@ -32,7 +32,7 @@ def MultiHashEmbed(  # noqa: N802 (spaCy's name)
 ) -> Model[list[Doc], list[Floats2d]]:
     COUNTS["MultiHashEmbed built"] += 1
     seeds = spacy_seeds(len(attrs))
-    return build_multi_hash_embed_v1(width, attrs, rows, include_static_vectors, 4, seeds)
+    return build_multi_hash_embed_v1(width, attrs, rows, include_static_vectors, 4, seeds, True)
 
 
 def MaxoutWindowEncoder(  # noqa: N802 (spaCy's name)

@@ -110,6 +110,7 @@ _DOCS: dict[str, IsGood] = {
     **_WIDTH,
     "attrs": list_of(is_attr, 1),
     "include_static_vectors": is_flag,
+    "table_dropout": is_flag,
 }
 _HASHED: dict[str, IsGood] = {
     "rows": list_of(whole(1, LARGEST)),

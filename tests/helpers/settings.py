@@ -83,6 +83,7 @@ _NAMES = ["NORM", "prefix", "SHAPE", "ORTH", "LOWER", 65, 66]
 _GOOD: dict[str, st.SearchStrategy[Any]] = {
     "width": _size(20, LARGEST),
     "include_static_vectors": _FLAG,
+    "table_dropout": _FLAG,
     "unk_dropout": st.sampled_from([0, 0.0, 0.1, 0.999]),
     "word_dropout": st.sampled_from([0, 0.0, 0.1, 0.999]),
     "dropout_penalty": st.sampled_from([0, 0.0, 1, 0.5, 7.0]),

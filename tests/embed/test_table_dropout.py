@@ -1,0 +1,220 @@
+"""Dropout of the vectors of tables, beside that of the result."""
+
+from typing import Any
+
+import numpy
+import pytest
+import spacy
+from numpy.testing import assert_allclose, assert_array_equal
+from spacy.attrs import NORM, SHAPE
+from spacy.ml.models.tok2vec import MultiHashEmbed
+from spacy.tokens import Doc
+from spacy.training import Example
+from thinc.api import SGD, Model, Ops, fix_random_seed, set_dropout_rate, to_numpy
+
+from spacy_multihash import (
+    build_multi_embed_v1,
+    build_multi_hash_embed_v1,
+    build_multi_weighted_hash_embed_v1,
+    count_symbols,
+    make_tables,
+    set_tables,
+    spacy_seeds,
+)
+from tests.helpers.gradients import check_param_gradients
+
+Settings = dict[str, Any]
+
+TEXTS = ["Anna met Anna in Rome .", "One", "The shares of Xerox Corp. rose 12 % in 1998 ."]
+DOCS: Settings = {"width": 8, "attrs": ["NORM", "SHAPE"], "include_static_vectors": False}
+HASHED: Settings = {**DOCS, "rows": [20, 10]}
+BESIDE = {"aggregate": "concatenate", "append_importance": True}
+SYMBOLS = {"NORM": NORM, "SHAPE": SHAPE}
+KINDS: dict[str, tuple[Any, Settings]] = {
+    "hash": (build_multi_hash_embed_v1, HASHED),
+    "lookup": (build_multi_embed_v1, DOCS),
+    "weighted": (build_multi_weighted_hash_embed_v1, HASHED),
+    "side by side": (build_multi_weighted_hash_embed_v1, HASHED | BESIDE),
+}
+all_kinds = pytest.mark.parametrize("kind", KINDS)
+
+SPACYS_TABLES = "with_array(ints-getitem>>hashembed|ints-getitem>>hashembed)"
+
+
+@pytest.fixture
+def docs() -> list[Doc]:
+    nlp = spacy.blank("en")
+    for i, word in enumerate(["Anna", "Rome", "shares"]):
+        nlp.vocab.set_vector(word, numpy.random.default_rng(i).normal(size=6).astype("float32"))
+    return [nlp.make_doc(text) for text in TEXTS]
+
+
+def build(kind: str, docs: list[Doc], **settings: Any) -> Model:
+    """Build a model of random weights, which are the same for the same sizes."""
+    function, sizes = KINDS[kind]
+    model = function(**(sizes | settings))
+    if kind == "lookup":
+        set_tables(model, make_tables(count_symbols(docs, SYMBOLS), min_freq=1))
+    fix_random_seed(7)
+    model.initialize(X=docs)
+    for node in model.walk():
+        for name in node.param_names:
+            values = numpy.random.normal(size=node.get_param(name).shape).astype("float32")
+            node.set_param(name, model.ops.asarray(values))
+    return model
+
+
+def node_of(model: Model, name: str) -> Model:
+    below = list(model.walk())[1:]  # the root of MultiEmbed has the name of a node in it
+    (node,) = [node for node in below if node.name == name]
+    return node
+
+
+def drop_in_tables(model: Model, rate: float) -> Model:
+    """Set the rate as an update does, but without dropout of the result."""
+    set_dropout_rate(model, rate)
+    node_of(model, "dropout").attrs["dropout_rate"] = 0.0
+    return model
+
+
+def assert_equal_vectors(ours: list[Any], expected: list[Any]) -> None:
+    for vectors, others in zip(ours, expected, strict=True):
+        assert_array_equal(to_numpy(vectors), to_numpy(others))
+
+
+@all_kinds
+def test_default_is_without_dropout_of_tables(kind: str, docs: list[Doc]) -> None:
+    model = drop_in_tables(build(kind, docs), 0.9)
+    assert not node_of(model, "multi_embed").attrs
+    assert_equal_vectors(model.begin_update(docs)[0], model.predict(docs))
+
+
+@all_kinds
+def test_prediction_is_that_without_dropout_of_tables(kind: str, docs: list[Doc]) -> None:
+    model = set_dropout_rate(build(kind, docs, table_dropout=True), 0.5)
+    assert_equal_vectors(model.predict(docs), build(kind, docs).predict(docs))
+
+
+@all_kinds
+def test_rate_of_0_is_without_dropout(kind: str, docs: list[Doc]) -> None:
+    model = set_dropout_rate(build(kind, docs, table_dropout=True), 0.0)
+    assert_equal_vectors(model.begin_update(docs)[0], model.predict(docs))
+
+
+@all_kinds
+def test_all_tokens_of_a_batch_share_the_masks(kind: str, docs: list[Doc]) -> None:
+    model = drop_in_tables(build(kind, docs, table_dropout=True), 0.5)
+    tables = node_of(model, "multi_embed")
+    widths = [layer.get_dim("nO") for layer in tables.layers]
+    ids = numpy.concatenate([doc.to_array(["NORM", "SHAPE"]) for doc in docs])
+    dropped = tables.begin_update(ids)[0] == 0
+    assert dropped.shape == (len(ids), sum(widths))
+    assert (dropped == dropped[0]).all()
+    assert 0 < dropped[0, : widths[0]].sum() < widths[0]
+    assert (dropped[0, : widths[0]] != dropped[0, widths[0] :]).any()
+    vectors = model.begin_update(docs)[0]
+    assert_array_equal(vectors[0][0], vectors[0][2])  # Anna, Anna
+    assert abs(vectors[0] - model.predict(docs)[0]).max() > 0.1
+
+
+def train_with_fixed_masks(model: Model, docs: list[Doc], is_train: bool) -> Any:
+    fix_random_seed(5)
+    return model.layers[0](docs, True)
+
+
+@all_kinds
+def test_gradients_with_dropout(kind: str, ops: Ops, docs: list[Doc]) -> None:
+    model = set_dropout_rate(build(kind, docs, width=5, table_dropout=True), 0.3)
+    fixed: Model = Model("fixed", train_with_fixed_masks, layers=[model])
+    ends = numpy.cumsum([len(doc) for doc in docs])[:-1].tolist()
+    check_param_gradients(
+        fixed,
+        docs,
+        ops.xp.vstack,
+        eps=1e-3,
+        atol=1e-2,
+        wrap=lambda d_vectors: ops.xp.split(d_vectors, ends),
+    )
+
+
+def both(docs: list[Doc], **settings: Any) -> tuple[Model, Model]:
+    """Build spaCy's embedding and ours, with the same weights."""
+    fix_random_seed(7)
+    theirs = MultiHashEmbed(**(HASHED | settings)).initialize(X=docs)
+    fix_random_seed(7)
+    own: Settings = {"seeds": spacy_seeds(2), "table_dropout": True}
+    ours = build_multi_hash_embed_v1(**(HASHED | settings | own)).initialize(X=docs)
+    return set_dropout_rate(theirs, 0.3), set_dropout_rate(ours, 0.3)
+
+
+def test_masked_vectors_of_tables_are_those_of_spacy(ops: Ops, docs: list[Doc]) -> None:
+    theirs, ours = both(docs)
+    ids = ops.asarray(docs[2].to_array(["NORM", "SHAPE"]))
+    spacys = node_of(theirs, SPACYS_TABLES).layers[0]
+    vectors = []
+    for tables in (spacys, node_of(ours, "multi_embed")):
+        fix_random_seed(1)
+        vectors.append(to_numpy(tables.begin_update(ids)[0]))
+    assert (vectors[0] == 0).all(axis=0).any()
+    assert_array_equal(vectors[1], vectors[0])
+
+
+@pytest.mark.parametrize("include_static_vectors", [False, True])
+def test_training_is_that_of_spacy(include_static_vectors: bool, ops: Ops, docs: list[Doc]) -> None:
+    models = both(docs, include_static_vectors=include_static_vectors)
+    d_vectors = [
+        numpy.random.default_rng(len(doc)).normal(size=(len(doc), 8)).astype("float32")
+        for doc in docs
+    ]
+    for seed in range(5):
+        outputs = []
+        for model in models:
+            fix_random_seed(seed)
+            vectors, backprop = model.begin_update(docs)
+            backprop([ops.asarray(d) for d in d_vectors])
+            model.finish_update(SGD(0.1))
+            outputs.append(numpy.vstack([to_numpy(each) for each in vectors]))
+        theirs, ours = outputs
+        assert_array_equal(ours == 0, theirs == 0)
+        assert_allclose(ours, theirs, rtol=1e-4, atol=1e-4)
+    for ours, theirs in zip(models[1].predict(docs), models[0].predict(docs), strict=True):
+        assert_allclose(to_numpy(ours), to_numpy(theirs), rtol=1e-4, atol=1e-4)
+
+
+def test_rate_is_set_by_training_and_saved(docs: list[Doc]) -> None:
+    nlp = spacy.blank("en")
+    embed = {"@architectures": "spacy-multihash.MultiHashEmbed.v1", **HASHED, "table_dropout": True}
+    encode = {"@architectures": "spacy-multihash.IteratedDilatedEncoder.v1", "width": 8}
+    model = {"@architectures": "spacy.Tok2Vec.v2", "embed": embed, "encode": encode}
+    config = {"model": {"@architectures": "spacy.Tagger.v2", "tok2vec": model}}
+    tagger: Any = nlp.add_pipe("tagger", config=config)
+    example = Example.from_dict(nlp.make_doc("Anna met Bob"), {"tags": ["A", "B", "A"]})
+    optimizer = nlp.initialize(lambda: [example])
+    nlp.update([example], sgd=optimizer, drop=0.25)
+    assert node_of(tagger.model, "multi_embed").attrs == {"dropout_rate": 0.25}
+    loaded: Any = spacy.blank("en").from_config(nlp.config).from_bytes(nlp.to_bytes())
+    assert node_of(loaded.get_pipe("tagger").model, "multi_embed").attrs == {"dropout_rate": 0.25}
+    text = "Anna met Carla in Rome"
+    assert_equal_vectors(
+        tagger.model.predict([nlp.make_doc(text)]),
+        loaded.get_pipe("tagger").model.predict([loaded.make_doc(text)]),
+    )
+
+
+@all_kinds
+@pytest.mark.parametrize("drops", [True, False])
+def test_config_decides_and_not_the_weights(kind: str, drops: bool, docs: list[Doc]) -> None:
+    saved = set_dropout_rate(build(kind, docs, table_dropout=not drops), 0.5)
+    model = build(kind, docs, table_dropout=drops).from_bytes(saved.to_bytes())
+    drop_in_tables(model, 0.5)
+    predicted = numpy.vstack(model.predict(docs))
+    assert_array_equal(predicted, numpy.vstack(saved.predict(docs)))
+    assert (numpy.vstack(model.begin_update(docs)[0]) != predicted).any() == drops
+
+
+@all_kinds
+@pytest.mark.parametrize("value", ["yes", 1, None])
+def test_table_dropout_that_is_no_bool_is_refused(kind: str, value: Any) -> None:
+    function, sizes = KINDS[kind]
+    with pytest.raises(ValueError, match="Embedding layer .*: table_dropout must be true or false"):
+        function(**sizes, table_dropout=value)
