@@ -50,6 +50,7 @@ EMBED: dict[str, dict[str, Any]] = {
         "rows": ROWS,
         "include_static_vectors": False,
         "num_hashes": [1, 2, 4, 6],
+        "table_dropout": True,
     },
     "lookup": {
         "@architectures": "spacy-multihash.MultiEmbed.v1",
