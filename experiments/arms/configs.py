@@ -131,6 +131,12 @@ def _unk_dropout(percent: int) -> Arm:
     return _multi_embed(min_freq=1, unk_dropout=percent / 100)
 
 
+def _table_dropout() -> Arm:
+    """Drop entries of each table's vectors as well, as spaCy's MultiHashEmbed does."""
+    embed = load_base(Arm())["components"]["tok2vec"]["model"]["embed"]
+    return Arm(sections={EMBED: {**embed, "table_dropout": True}})
+
+
 def _training(
     *,
     dropout: float = 0.1,
@@ -196,6 +202,7 @@ ABLATIONS = {
         for k in (1, 2)
         for rows in (2500, 1000)
     },
+    "table_dropout": _table_dropout(),
     "orth": _features("ORTH"),
     "norm": _features("NORM"),
     "norm_prefix": _features("NORM", "PREFIX"),

@@ -181,6 +181,7 @@ def make_grid() -> list[Run]:
     for arms in (("ner", HASH_EMBED, "batch_ner"), STATE_DROPOUTS):
         grid += _runs(["wnut17", "turku-one", "conll-es"], arms)
     grid += _runs([*report, "turku-one"], (RECOMMENDED, HASH_EMBED))
+    grid += _runs(["conll-es", "wnut17", "turku-one"], ["table_dropout"])
     # the report's tables without vectors, the main ones first
     grid += _runs(four, features)
     grid += _runs(four, hashes)

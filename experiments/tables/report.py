@@ -239,6 +239,18 @@ def _tuning_table() -> Table:
     )
 
 
+def _table_dropout_table() -> Table:
+    lines = {MULTI_HASH: HASH_EMBED, f"{MULTI_HASH}, table_dropout": "table_dropout"}
+    groups = tuple(Group(lines, "f", split, "all", split) for split in ("dev", "test"))
+    return Table(
+        "table-dropout",
+        "The report's settings without and with dropout of tables, no vectors",
+        groups,
+        sum((against(group, MULTI_HASH) for group in groups), ()),
+        ("conll-es", "wnut17", STAND_IN),
+    )
+
+
 def _taken_apart_table() -> Table:
     lines = {**ALONE, **ALL_BUT}
     alone, all_but = Group(ALONE, "f", "dev", "all"), Group(ALL_BUT, "f", "dev", "all")
@@ -275,5 +287,6 @@ TABLES = {
         _tuning_table(),
         _recommended_table(),
         _taken_apart_table(),
+        _table_dropout_table(),
     )
 }
