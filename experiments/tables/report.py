@@ -243,7 +243,7 @@ def _table_dropout_table() -> Table:
     lines = {MULTI_HASH: HASH_EMBED, f"{MULTI_HASH}, table_dropout": "table_dropout"}
     groups = tuple(Group(lines, "f", split, "all", split) for split in ("dev", "test"))
     return Table(
-        "table-dropout",
+        "dropout-of-tables",
         "The report's settings without and with dropout of tables, no vectors",
         groups,
         sum((against(group, MULTI_HASH) for group in groups), ()),
