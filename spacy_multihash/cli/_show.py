@@ -52,6 +52,11 @@ def show_table(
     echo(table(lines, widths=widths, spacing=spacing, aligns=[*sides]))
 
 
+def signed(value: float, digits: int = 3) -> str:
+    """Write a number with its sign, and what would be rounded to 0 without one."""
+    return f"{value:+.{digits}f}" if round(value, digits) else f"{0:.{digits}f}"
+
+
 def unbroken(text: str) -> str:
     """Mark a text that no cell may break."""
     return text.replace(" ", _FIXED)

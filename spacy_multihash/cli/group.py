@@ -6,6 +6,7 @@ from .calibrate import calibrate_cli
 from .convert import convert_cli
 from .corpus_stats import corpus_stats_cli
 from .evaluate import evaluate_cli
+from .explain import explain_cli
 from .importance import importance_cli
 from .init_config import init_config_cli
 from .init_tables import init_tables_cli
@@ -18,6 +19,7 @@ multihash_cli.command("calibrate")(calibrate_cli)
 multihash_cli.command("convert")(convert_cli)
 multihash_cli.command("corpus-stats")(corpus_stats_cli)
 multihash_cli.command("evaluate")(evaluate_cli)
+multihash_cli.command("explain")(explain_cli)
 multihash_cli.command("importance")(importance_cli)
 multihash_cli.command("init-config")(init_config_cli)
 multihash_cli.command(

@@ -262,3 +262,8 @@ def _is_hash_chain(node: Model) -> bool:
 
 def _is_lookup_chain(node: Model) -> bool:
     return has_layers(node, LOOKUP_ROWS, TABLE_EMBED)
+
+
+def hashes_symbols(model: Model) -> bool:
+    """Tell whether a model finds rows of tables by hashing."""
+    return bool(find_nodes(model, HASH_ROWS, HASH_EMBED))

@@ -1,0 +1,82 @@
+"""Explanations of entities as an HTML page that needs no script, and no colour to be read."""
+
+from collections.abc import Sequence
+from html import escape
+
+from ..inspection.explain import Explanation
+from ._show import signed
+
+# Of what speaks for an entity, and against it.
+_FOR, _AGAINST = "0, 114, 178", "230, 159, 0"
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 60em; margin: 2em auto;
+       padding: 0 1em; }
+h2 { margin-top: 2.5em; font-size: 1.2em; }
+.line { display: flex; flex-wrap: wrap; gap: .3em; margin: 1em 0; }
+.token { display: inline-block; text-align: center; padding: .2em .4em; border-radius: .3em;
+         border: 2px solid transparent; }
+.own { border-color: #222; }
+.number { display: block; font-size: .75em; font-variant-numeric: tabular-nums; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: .2em .7em; text-align: right; border-bottom: 1px solid #ddd; }
+th:first-child { text-align: left; }
+"""
+
+
+def render_explanations(explanations: Sequence[Explanation]) -> bytes:
+    """Render explanations as an HTML page.
+
+    Letters beyond ASCII are written as references, which browsers read in any encoding.
+    """
+    sections = "".join(map(_section, explanations)) or "<p>No entities were found.</p>"
+    page = (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>Explained entities</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+        "<h1>What made the model find these entities</h1>\n"
+        "<p>Below each token stands by how much the probability of the entity falls if the token "
+        "is unknown. A blue token with + speaks for the entity, an orange one with - against it. "
+        f"The entity itself is framed.</p>\n{sections}</body>\n</html>\n"
+    )
+    return page.encode("ascii", "xmlcharrefreplace")
+
+
+def completeness_text(each: Explanation) -> str:
+    """Say how much of the fall all tokens explain together."""
+    text = (
+        f"With all of these unknown, the probability falls by {each.together:.3f}. The tokens, "
+        f"unknown one at a time, add up to {sum(each.by_token):.3f}"
+    )
+    share = each.completeness
+    return f"{text}." if share is None else f"{text}, {share:.0%} of it."
+
+
+def _section(each: Explanation) -> str:
+    numbers = [*each.by_token, *(value for row in each.by_feature for value in row)]
+    scale = max(map(abs, numbers), default=0.0) or 1.0
+    tokens = "".join(
+        f'<span class="token{" own" if each.start <= token < each.end else ""}" '
+        f'style="{_colour(value, scale)}">{escape(word)}'
+        f'<span class="number">{signed(value)}</span></span>\n'
+        for token, word, value in zip(each.tokens, each.words, each.by_token, strict=True)
+    )
+    head = "".join(f"<th>{escape(name)}</th>" for name in ("token", *each.features, "all"))
+    rows = "".join(
+        f"<tr><th>{escape(word)}</th>"
+        + "".join(f'<td style="{_colour(v, scale)}">{signed(v)}</td>' for v in (*row, of_token))
+        + "</tr>\n"
+        for word, row, of_token in zip(each.words, each.by_feature, each.by_token, strict=True)
+    )
+    found = "" if each.found else ", not found"
+    return (
+        f"<h2>{escape(each.text)}: {escape(each.label)}, "
+        f"probability {each.probability:.3f}{found}</h2>\n"
+        f'<div class="line">\n{tokens}</div>\n'
+        f'<div class="scroll"><table>\n<tr>{head}</tr>\n{rows}</table></div>\n'
+        f"<p>{completeness_text(each)}</p>\n"
+    )
+
+
+def _colour(value: float, scale: float) -> str:
+    return f"background: rgba({_FOR if value >= 0 else _AGAINST}, {0.7 * abs(value) / scale:.2f})"

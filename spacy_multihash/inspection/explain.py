@@ -1,0 +1,232 @@
+"""What makes a recognizer find an entity: its probability when something is taken as unknown.
+
+A feature of a token counts for as much as the entity's probability falls when the token's symbol
+is replaced by one that no corpus has, and a token for as much as it falls when all its features
+are. Where tables are hashed, an unknown symbol falls on rows of others: several are tried, and
+their probabilities averaged. Nothing is printed.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Optional, cast
+
+import numpy
+from spacy.tokens import Doc
+from spacy.util import minibatch
+
+from ..common.checks import check_whole
+from ..corpus.entities import KnownEntities
+from ..embed.unknown import UnknownSymbols
+
+Key = tuple[int, int, str]
+# Docs (D,), the entities of each -> the probabilities of all entities, (E,) float64.
+Ask = Callable[[Sequence[Doc], Sequence[Sequence[Key]]], numpy.ndarray]
+Where = Literal["everywhere", "in the entity"]
+# Docs that are asked about at once.
+_BATCH = 128
+# A difference that is smaller is not worth a share.
+_SMALL = 0.01
+EVERYWHERE: Where = "everywhere"
+IN_ENTITY: Where = "in the entity"
+
+
+class Explained(NamedTuple):
+    """A pipeline to explain.
+
+    ask (Ask): Asks its recognizer.
+    features (Mapping[str, int]): The attribute that each feature is read from.
+    draws (int): How many unknown symbols are tried, 1 or more.
+    """
+
+    ask: Ask
+    features: Mapping[str, int]
+    draws: int
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What one entity's probability depends on.
+
+    text, label (str): The entity.
+    start, end (int): Its tokens [start, end).
+    found (bool): Whether the pipeline finds it.
+    probability (float): Its probability.
+    features (tuple[str, ...]): The A features.
+    tokens (tuple[int, ...]): The T tokens around it, and its own.
+    words (tuple[str, ...]): Their texts.
+    by_feature (tuple[tuple[float, ...], ...]): (T, A), by how much the probability falls if a
+        feature of a token is unknown.
+    by_token (tuple[float, ...]): (T,), by how much it falls if all features of a token are.
+    together (float): By how much it falls if all features of all T tokens are.
+    """
+
+    text: str
+    label: str
+    start: int
+    end: int
+    found: bool
+    probability: float
+    features: tuple[str, ...]
+    tokens: tuple[int, ...]
+    words: tuple[str, ...]
+    by_feature: tuple[tuple[float, ...], ...]
+    by_token: tuple[float, ...]
+    together: float
+
+    @property
+    def completeness(self) -> Optional[float]:
+        """The sum over tokens, each unknown alone, as a share of `together`.
+
+        1 if tokens count independently of each other. None if `together` is next to 0.
+        """
+        return None if abs(self.together) < _SMALL else sum(self.by_token) / self.together
+
+
+@dataclass(frozen=True)
+class Effect:
+    """How much a feature counts for the gold entities of a corpus.
+
+    label (str): Their label, or "all".
+    part (str): "all" entities, those "seen" in training, or "unseen" ones.
+    feature (str): The feature.
+    where (Where): Where it is taken as unknown: in all tokens, or in those of entities alone.
+    mean (float): By how much their probability falls, on average.
+    error (float): The standard error of the mean, 0 for one entity.
+    entities (int): How many there are.
+    """
+
+    label: str
+    part: str
+    feature: str
+    where: Where
+    mean: float
+    error: float
+    entities: int
+
+
+def explain(
+    explained: Explained, doc: Doc, keys: Sequence[tuple[Key, bool]], *, window: int
+) -> list[Explanation]:
+    """Explain entities of a doc.
+
+    doc (Doc): The doc, with what the components before the recognizer have set.
+    keys (Sequence[tuple[Key, bool]]): The entities, and whether the pipeline finds them.
+    window (int): How many tokens to either side are looked at.
+
+    Raises ValueError for a window that is out of range.
+    """
+    check_whole("explain", "window", window, 0)
+    return [_explain_one(explained, doc, key, found, window) for key, found in keys]
+
+
+def _explain_one(explained: Explained, doc: Doc, key: Key, found: bool, window: int) -> Explanation:
+    start, end, label = key
+    tokens = range(max(0, start - window), min(len(doc), end + window))
+    attrs = list(explained.features.values())
+    variants: list[dict[int, numpy.ndarray]] = [{}]
+    for token in tokens:
+        here = numpy.array([token])
+        variants += [{attr: here} for attr in attrs]
+        variants.append(dict.fromkeys(attrs, here))
+    variants.append(dict.fromkeys(attrs, numpy.array(tokens)))
+    probable = _ask_variants(explained, [(doc, variant, [key]) for variant in variants])
+    values = numpy.array([of_doc[0] for of_doc in probable])
+    falls = values[0] - values[1:-1].reshape(len(tokens), len(attrs) + 1)
+    return Explanation(
+        text=doc[start:end].text,
+        label=label,
+        start=start,
+        end=end,
+        found=found,
+        probability=float(values[0]),
+        features=tuple(explained.features),
+        tokens=tuple(tokens),
+        words=tuple(doc[token].text for token in tokens),
+        by_feature=tuple(map(tuple, falls[:, :-1].tolist())),
+        by_token=tuple(falls[:, -1].tolist()),
+        together=float(values[0] - values[-1]),
+    )
+
+
+def explain_corpus(
+    explained: Explained,
+    examples: Iterable[tuple[Doc, Sequence[Key]]],
+    known: Optional[KnownEntities] = None,
+) -> list[Effect]:
+    """Measure how much each feature counts for the entities of a corpus.
+
+    examples (Iterable[tuple[Doc, Sequence[Key]]]): Docs, with what the components before the
+        recognizer have set, and the gold entities of each.
+    known (Optional[KnownEntities]): The entities of the training corpus. None tells no seen
+        entities from unseen ones.
+
+    Raises ValueError if there are no entities.
+    """
+    falls: dict[tuple[str, str], list[numpy.ndarray]] = defaultdict(list)
+    wheres = (EVERYWHERE, IN_ENTITY)
+    for batch in minibatch(examples, max(1, _BATCH // (1 + 2 * len(explained.features)))):
+        for (doc, keys), values in zip(batch, _effects(explained, batch), strict=True):
+            for (start, end, label), of_entity in zip(keys, values.T, strict=True):
+                parts = ["all"]
+                if known is not None:
+                    parts.append("seen" if known.has_seen(doc[start:end]) else "unseen")
+                for part in parts:
+                    for group in (label, "all"):
+                        falls[group, part].append(of_entity[0] - of_entity[1:])
+    if not falls:
+        raise ValueError("The corpus has no gold entities to explain. Give one that has some.")
+    effects = []
+    for (label, part), rows in sorted(falls.items()):
+        values = numpy.array(rows).reshape(len(rows), len(explained.features), len(wheres))
+        error = values.std(0, ddof=1) / len(rows) ** 0.5 if len(rows) > 1 else 0 * values[0]
+        effects += [
+            Effect(label, part, feature, where, float(mean), float(sd), len(rows))
+            for feature, means, errors in zip(
+                explained.features, values.mean(0), error, strict=True
+            )
+            for where, mean, sd in zip(wheres, means, errors, strict=True)
+        ]
+    return effects
+
+
+def _effects(
+    explained: Explained, batch: Sequence[tuple[Doc, Sequence[Key]]]
+) -> Iterator[numpy.ndarray]:
+    """Yield the probabilities of each doc's E entities: known, then by feature and place.
+
+    (1 + 2 * A, E) float64 each.
+    """
+    variants: list[tuple[Doc, Mapping[int, numpy.ndarray], Sequence[Key]]] = []
+    for doc, keys in batch:
+        inside = [numpy.arange(start, end) for start, end, _ in keys]
+        own = numpy.unique(numpy.concatenate([numpy.zeros(0, dtype="int64"), *inside]))
+        variants.append((doc, {}, keys))
+        for attr in explained.features.values():
+            variants += [(doc, {attr: where}, keys) for where in (numpy.arange(len(doc)), own)]
+    values = _ask_variants(explained, variants)
+    size = 1 + 2 * len(explained.features)
+    for i in range(len(batch)):
+        yield numpy.array(values[i * size : (i + 1) * size])
+
+
+def _ask_variants(
+    explained: Explained,
+    variants: Sequence[tuple[Doc, Mapping[int, numpy.ndarray], Sequence[Key]]],
+) -> list[numpy.ndarray]:
+    """Ask about the entities of docs with something unknown; average over the unknown symbols."""
+    asked: list[tuple[int, Any, Sequence[Key]]] = [
+        (number, UnknownSymbols(doc, unknown, draw), keys)
+        for number, (doc, unknown, keys) in enumerate(variants)
+        for draw in range(explained.draws if unknown else 1)
+    ]
+    found: dict[int, list[numpy.ndarray]] = defaultdict(list)
+    for batch in minibatch(asked, _BATCH):
+        keys = [of_doc for _, _, of_doc in batch]
+        probabilities = explained.ask([cast(Doc, doc) for _, doc, _ in batch], keys)
+        ends = numpy.cumsum([len(of_doc) for of_doc in keys])
+        for (number, _, _), values in zip(
+            batch, numpy.split(probabilities, ends[:-1]), strict=True
+        ):
+            found[number].append(values)
+    return [numpy.mean(found[number], axis=0) for number in range(len(variants))]

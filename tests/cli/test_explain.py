@@ -1,0 +1,181 @@
+"""The command that explains entities."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+from typer.testing import CliRunner, Result
+
+from spacy_multihash.cli._explain_page import render_explanations
+from spacy_multihash.cli.explain import explain_text, prepare
+from spacy_multihash.cli.group import multihash_cli
+from spacy_multihash.inspection.explain import Explanation
+from tests.helpers.cli import said
+from tests.helpers.corpora import make_docs, write_corpus
+from tests.helpers.recognizers import CONFIGS, trained
+
+TEXT = "Anna met Bob in Rome ."
+
+
+@pytest.fixture(scope="module", params=CONFIGS)
+def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp(request.param) / "model"
+    trained(request.param).to_disk(folder)
+    return folder
+
+
+def invoke(model: Path, *args: Any) -> Result:
+    return CliRunner().invoke(multihash_cli, ["explain", str(model), *map(str, args)])
+
+
+def test_found_entities_are_explained(model: Path) -> None:
+    result = invoke(model, TEXT)
+    assert result.exit_code == 0, result.output
+    output = said(result)
+    nlp = spacy.load(model)
+    assert len(nlp(TEXT).ents) == 3
+    for ent in nlp(TEXT).ents:
+        assert f"{ent.text}, {ent.label_}: " in output and f"[{ent.text}]" in output
+    assert "token NORM PREFIX SUFFIX SHAPE all" in output
+    assert output.count("With all of these unknown, the probability falls by") == 3
+
+
+def test_json_has_all_numbers(model: Path) -> None:
+    found = json.loads(invoke(model, TEXT, "--window", 1, "--json").output)
+    assert [(each["text"], each["label"]) for each in found] == [
+        ("Anna", "PER"),
+        ("Bob", "PER"),
+        ("Rome", "GPE"),
+    ]
+    for each in found:
+        assert len(each["by_token"]) == len(each["words"]) == len(each["by_feature"])
+        assert each["together"] > 0.3
+        assert each["completeness"] == pytest.approx(sum(each["by_token"]) / each["together"])
+    assert found[2]["words"] == ["in", "Rome", "."]
+
+
+def test_a_span_is_explained_whether_it_is_found_or_not(model: Path) -> None:
+    found = json.loads(
+        invoke(model, TEXT, "--span", "Anna=GPE", "--span", "Bob=PER", "--json").output
+    )
+    assert [(each["text"], each["label"], each["found"]) for each in found] == [
+        ("Anna", "GPE", False),
+        ("Bob", "PER", True),
+    ]
+    assert found[0]["probability"] < 0.5 < found[1]["probability"]
+    assert "Anna, GPE: 0.0" in said(invoke(model, TEXT, "--span", "Anna=GPE"))
+    assert ", not found" in said(invoke(model, TEXT, "--span", "Anna=GPE"))
+
+
+def test_all_places_of_a_span_are_explained(model: Path) -> None:
+    found = json.loads(invoke(model, "Anna met Anna .", "--span", "Anna=PER", "--json").output)
+    assert [each["start"] for each in found] == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--span", "Anna"], "--span must be TEXT=LABEL, such as 'New York=GPE', was: Anna"),
+        (["--span", "Carla=PER"], "--span Carla=PER: 'Carla' is not in the text"),
+        (["--span", "nna=PER"], "'nna' stands within a token. Give whole tokens"),
+        (["--span", "Anna=XYZ"], "There is no label 'XYZ'. Expected one of:"),
+        (["--plot", "x.png"], "--plot is for a corpus. Give --corpus, or leave it out"),
+        (["--train", "x.spacy"], "--train is for a corpus. Give --corpus, or leave it out"),
+        (["--corpus", "x.spacy"], "TEXT is for a text. Leave it out, or --corpus"),
+        (["--component", "ner"], "--component must be one of"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(
+    model: Path, options: list[str], message: str
+) -> None:
+    result = invoke(model, TEXT, *options)
+    assert result.exit_code == 1
+    assert message in said(result)
+
+
+def test_without_a_text_there_is_nothing_to_explain(model: Path) -> None:
+    assert "Expected either TEXT or --file" in said(invoke(model))
+    result = invoke(model, "They like rain .")
+    assert result.exit_code == 0
+    assert "No entities were found" in said(result)
+
+
+def test_a_pipeline_without_probabilities_is_refused(tmp_path: Path) -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    nlp.to_disk(tmp_path)
+    assert "The pipeline has no component of batch_ner or tagger_ner" in said(invoke(tmp_path, "x"))
+
+
+def test_a_recognizer_without_attributes_is_refused() -> None:
+    nlp = trained("batch_ner")
+    embed: Any = nlp.get_pipe("batch_ner").model  # type: ignore[attr-defined]
+    for node in embed.walk():
+        if node.name == "extract_features":
+            node.name = "other"
+    with pytest.raises(ValueError, match='Component "batch_ner" embeds no attributes of tokens'):
+        prepare(nlp, "batch_ner")
+
+
+def test_entities_of_rules_in_front_are_not_explained() -> None:
+    nlp = trained("batch_ner")
+    ruler: Any = nlp.add_pipe("entity_ruler", before="batch_ner")
+    ruler.add_patterns([{"label": "FOOD", "pattern": "Rome"}])
+    found = explain_text(nlp, "batch_ner", TEXT)
+    assert [each.text for each in found] == ["Anna", "Bob"]
+    (rome,) = explain_text(nlp, "batch_ner", TEXT, ["Rome=GPE"])
+    assert rome.probability == 0  # the rule's entity is in its place
+
+
+def test_page_has_the_numbers_and_no_script(model: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    result = invoke(model, TEXT, "--output", page)
+    assert f"Wrote {page}" in said(result)
+    text = page.read_text("ascii")
+    found = json.loads(invoke(model, TEXT, "--json").output)
+    for each in found:
+        assert f"{each['text']}: {each['label']}, probability {each['probability']:.3f}" in text
+    assert text.count('class="token own"') == 3
+    numbers = re.findall(r'<span class="number">(.+?)</span>', text)
+    assert [float(number) for number in numbers] == pytest.approx(
+        [value for each in found for value in each["by_token"]], abs=6e-4
+    )
+    assert "<script" not in text and "Leave" not in text
+    result = invoke(model, TEXT, "--output", page)
+    assert result.exit_code == 1 and "--force" in said(result)
+    assert invoke(model, TEXT, "--output", page, "--force").exit_code == 0
+
+
+def test_page_escapes_words_labels_and_features() -> None:
+    name = "<b>&ü"
+    row = (0.25,)
+    each = Explanation(name, name, 0, 1, True, 0.5, (name,), (0,), (name,), (row,), row, 0.25)
+    text = render_explanations([each]).decode("ascii")
+    assert "<b>" not in text and text.count("&lt;b&gt;&amp;&#252;") == 5
+    assert "No entities were found" in render_explanations([]).decode("ascii")
+
+
+def test_effects_of_a_corpus_are_shown_and_drawn(model: Path, tmp_path: Path) -> None:
+    dev = write_corpus(tmp_path / "dev.spacy", make_docs(2))
+    train = write_corpus(tmp_path / "train.spacy", make_docs()[:1])
+    png = tmp_path / "effects.png"
+    result = invoke(model, "--corpus", dev, "--train", train, "--plot", png)
+    assert result.exit_code == 0, result.output
+    assert "label entities number unknown feature everywhere in the entity" in said(result)
+    assert png.read_bytes().startswith(b"\x89PNG")
+    found = json.loads(invoke(model, "--corpus", dev, "--train", train, "--json").output)
+    by_part = {(each["label"], each["part"]): each["entities"] for each in found}
+    assert by_part["all", "all"] == 14
+    assert by_part["all", "seen"] == 12 and by_part["all", "unseen"] == 2  # Oslo
+    assert {each["feature"] for each in found} == {"NORM", "PREFIX", "SUFFIX", "SHAPE"}
+    assert max(each["mean"] for each in found) > 0.05
+
+
+def test_a_corpus_without_entities_is_refused(model: Path, tmp_path: Path) -> None:
+    dev = write_corpus(tmp_path / "dev.spacy", make_docs()[3:])
+    result = invoke(model, "--corpus", dev)
+    assert result.exit_code == 1
+    assert "The corpus has no gold entities to explain" in said(result)

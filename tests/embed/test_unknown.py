@@ -1,0 +1,113 @@
+"""Docs with unknown symbols, for layers that embed attributes."""
+
+from typing import Any
+
+import numpy
+import pytest
+import spacy
+from numpy.testing import assert_allclose, assert_array_equal
+from spacy.attrs import NORM, ORTH, SHAPE
+from spacy.language import Language
+from spacy.tokens import Doc
+from thinc.api import Model
+
+from spacy_multihash import count_symbols, make_tables, set_tables
+from spacy_multihash.embed.architectures import build_multi_embed_v1, build_multi_hash_embed_v1
+from spacy_multihash.embed.attributes import attr_id
+from spacy_multihash.embed.unknown import UnknownSymbols, features_of
+
+WORDS = ["Anna", "met", "Bob", "met", "Anna"]
+ATTRS = ["NORM", "SHAPE"]
+
+
+@pytest.fixture
+def nlp() -> Language:
+    return spacy.blank("en")
+
+
+def embed(model: Model, doc: Any) -> numpy.ndarray:
+    (vectors,) = model.predict([doc])
+    return numpy.asarray(vectors)
+
+
+def assert_close(found: numpy.ndarray, expected: numpy.ndarray) -> None:
+    assert_allclose(found, expected, rtol=1e-3, atol=1e-6)
+
+
+def test_symbols_of_some_tokens_are_unknown_and_all_else_is_the_docs(nlp: Language) -> None:
+    doc = Doc(nlp.vocab, words=WORDS)
+    before = doc.to_array([NORM, SHAPE])
+    found = UnknownSymbols(doc, {NORM: numpy.array([1, 4])})
+    ids = found.to_array([SHAPE, NORM])
+    known = [0, 2, 3]
+    assert_array_equal(ids[:, 0], before[:, 1])
+    assert_array_equal(ids[known, 1], before[known, 0])
+    assert ids[1, 1] == ids[4, 1] and ids[1, 1] not in before
+    assert ids.dtype == before.dtype == "uint64"
+    assert_array_equal(found.to_array(NORM), ids[:, 1])
+    assert_array_equal(found.to_array([NORM]), ids[:, 1])  # as a Doc gives it
+    assert_array_equal(doc.to_array([NORM, SHAPE]), before)
+    assert len(found) == 5 and found.vocab is nlp.vocab and found.text == doc.text
+
+
+def test_tensor_is_its_own(nlp: Language) -> None:
+    doc = Doc(nlp.vocab, words=WORDS)
+    found = UnknownSymbols(doc, {})
+    found.tensor = numpy.ones((5, 2), dtype="f")
+    assert doc.tensor.size == 0
+
+
+def test_embedding_takes_them_for_words_that_it_does_not_know(nlp: Language) -> None:
+    model = build_multi_embed_v1(8, ATTRS, False)
+    doc = Doc(nlp.vocab, words=WORDS)
+    counts = count_symbols([doc], {name: attr_id(name) for name in ATTRS})
+    set_tables(model, make_tables(counts, min_freq=1))
+    model.initialize(X=[doc])
+    found = embed(model, UnknownSymbols(doc, {NORM: numpy.array([0, 1])}))
+    other = embed(model, Doc(nlp.vocab, words=["Elsa", "saw", "Bob", "met", "Anna"]))
+    assert_close(found, other)  # with the same shapes
+    assert (found[0] != embed(model, doc)[0]).any()
+
+
+@pytest.mark.parametrize("draws", [(0, 0), (0, 1)])
+def test_hashing_takes_each_draw_for_another_symbol(nlp: Language, draws: tuple[int, int]) -> None:
+    doc = Doc(nlp.vocab, words=WORDS)
+    model = build_multi_hash_embed_v1(8, ATTRS, [50, 20], False)
+    model.initialize(X=[doc])
+    here = numpy.arange(5)
+    found = [embed(model, UnknownSymbols(doc, {NORM: here}, draw)) for draw in draws]
+    assert numpy.allclose(found[0], found[1], atol=1e-5) == (draws[0] == draws[1])
+    whole = embed(model, UnknownSymbols(doc, {NORM: here, SHAPE: here}, draws[1]))
+    assert_close(whole, numpy.repeat(whole[:1], 5, axis=0))
+
+
+def spacy_embed(**settings: Any) -> Model:
+    build = spacy.registry.architectures.get("spacy.MultiHashEmbed.v2")
+    return build(**{"width": 8, "attrs": ATTRS, "rows": [50, 20], **settings})
+
+
+@pytest.mark.parametrize("build", [spacy_embed, build_multi_hash_embed_v1])
+def test_features_of_a_model_are_found(nlp: Language, build: Any) -> None:
+    settings = {"width": 8, "attrs": ATTRS, "rows": [50, 20]}
+    plain = build(include_static_vectors=False, **settings)
+    assert features_of(plain, nlp.vocab) == {"NORM": NORM, "SHAPE": SHAPE}
+    both = build(include_static_vectors=True, **settings)
+    assert features_of(both, nlp.vocab) == {"NORM": NORM, "SHAPE": SHAPE, "vector": ORTH}
+    settings["attrs"] = ["ORTH", "SHAPE"]
+    shared = build(include_static_vectors=True, **settings)
+    assert features_of(shared, nlp.vocab) == {"ORTH": ORTH, "SHAPE": SHAPE}
+    assert features_of(plain.layers[-1], nlp.vocab) == {}
+
+
+@pytest.mark.parametrize("build", [spacy_embed, build_multi_hash_embed_v1])
+def test_an_unknown_vector_is_that_of_a_word_without_one(nlp: Language, build: Any) -> None:
+    nlp.vocab.reset_vectors(width=3)
+    for word in ("Anna", "met"):
+        nlp.vocab.set_vector(word, numpy.ones(3, dtype="f"))
+    doc = Doc(nlp.vocab, words=["Anna", "met", "Bob"])
+    model = build(width=8, attrs=["SHAPE"], rows=[50], include_static_vectors=True)
+    model.initialize(X=[doc])
+    found = embed(model, UnknownSymbols(doc, {ORTH: numpy.array([0])}))
+    other = embed(model, Doc(nlp.vocab, words=["Elsa", "met", "Bob"]))
+    assert_close(found, other)
+    assert (found[0] != embed(model, doc)[0]).any()

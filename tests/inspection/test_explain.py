@@ -1,0 +1,185 @@
+"""Explanations, of a recognizer whose probabilities are known sums."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+import pytest
+import spacy
+from numpy.testing import assert_allclose
+from spacy.attrs import NORM, SHAPE
+from spacy.tokens import Doc
+
+from spacy_multihash.corpus.entities import known_entities
+from spacy_multihash.inspection.explain import (
+    EVERYWHERE,
+    IN_ENTITY,
+    Effect,
+    Explained,
+    Key,
+    explain,
+    explain_corpus,
+)
+from tests.helpers.corpora import make_docs
+
+NLP = spacy.blank("en")
+FEATURES = {"NORM": NORM, "SHAPE": SHAPE}
+KEY = (2, 3, "GPE")
+WORDS = ["in", "old", "Rome", "and", "Paris", "."]
+
+
+def weight(doc: Doc, position: int, attr: int) -> float:
+    """What a known symbol at a position counts for."""
+    return 0.05 * (1 + position) / (2 if attr == SHAPE else 1) * (-1 if position == 3 else 1)
+
+
+def ask_sum(docs: Sequence[Doc], keys: Sequence[Sequence[Key]]) -> numpy.ndarray:
+    """Give 0.1 and the sum of the weights of all known symbols, less 0.01 for labels of places."""
+    found = []
+    for doc, of_doc in zip(docs, keys, strict=True):
+        known = numpy.isin(doc.to_array([NORM, SHAPE]), KNOWN)
+        value = 0.1 + sum(
+            weight(doc, i, attr) * known[i, column]
+            for i in range(len(doc))
+            for column, attr in enumerate((NORM, SHAPE))
+        )
+        found += [value - 0.01 * (label == "GPE") for _, _, label in of_doc]
+    return numpy.array(found)
+
+
+def make_doc(words: Sequence[str] = WORDS) -> Doc:
+    return Doc(NLP.vocab, words=list(words))
+
+
+KNOWN = numpy.unique(
+    numpy.concatenate([doc.to_array([NORM, SHAPE]).ravel() for doc in (make_doc(), *make_docs())])
+)
+SUM = Explained(ask_sum, FEATURES, draws=1)
+
+
+def test_each_feature_counts_for_what_it_adds() -> None:
+    doc = make_doc()
+    (found,) = explain(SUM, doc, [(KEY, True)], window=2)
+    assert (found.text, found.label, found.start, found.end) == ("Rome", "GPE", 2, 3)
+    assert found.found and found.features == ("NORM", "SHAPE")
+    assert found.tokens == (0, 1, 2, 3, 4)
+    assert found.words == ("in", "old", "Rome", "and", "Paris")
+    expected = [[weight(doc, i, attr) for attr in (NORM, SHAPE)] for i in found.tokens]
+    assert_allclose(found.by_feature, expected)
+    assert_allclose(found.by_token, numpy.sum(expected, axis=1))
+    assert found.together == pytest.approx(numpy.sum(expected))
+    assert found.completeness == pytest.approx(1)
+    (value,) = ask_sum([doc], [[KEY]])
+    assert found.probability == pytest.approx(value)
+
+
+def test_a_window_ends_with_the_doc_and_may_be_empty() -> None:
+    doc = make_doc()
+    (found,) = explain(SUM, doc, [((5, 6, "X"), False)], window=2)
+    assert found.tokens == (3, 4, 5) and not found.found
+    (found,) = explain(SUM, doc, [((1, 3, "X"), False)], window=0)
+    assert found.tokens == (1, 2)
+    with pytest.raises(ValueError, match=r"explain: window must be a whole number .*-1"):
+        explain(SUM, doc, [(KEY, True)], window=-1)
+
+
+def test_what_falls_by_nothing_has_no_completeness() -> None:
+    (found,) = explain(
+        Explained(lambda docs, keys: numpy.ones(len(docs)), FEATURES, 1),
+        make_doc(),
+        [(KEY, True)],
+        window=1,
+    )
+    assert found.together == 0 and found.completeness is None
+
+
+def test_redundant_tokens_explain_less_than_all() -> None:
+    """One of two known words is enough."""
+
+    def ask(docs: Sequence[Doc], keys: Sequence[Sequence[Key]]) -> numpy.ndarray:
+        return numpy.array([numpy.isin(d.to_array(NORM)[1:3], KNOWN).any() for d in docs], "d")
+
+    (found,) = explain(Explained(ask, {"NORM": NORM}, 1), make_doc(), [(KEY, True)], window=1)
+    assert (found.together, found.completeness) == (1, 0)
+
+
+def test_probabilities_of_several_unknown_symbols_are_averaged() -> None:
+    """An unknown symbol counts for 0 or 1, by its number."""
+    asked: list[float] = []
+
+    def ask(docs: Sequence[Doc], keys: Sequence[Sequence[Key]]) -> numpy.ndarray:
+        symbols = [doc.to_array(NORM)[2] for doc in docs]
+        values = [1.0 if symbol in KNOWN else float(symbol % 2) for symbol in symbols]
+        asked.extend(v for v, symbol in zip(values, symbols, strict=True) if symbol not in KNOWN)
+        return numpy.array(values)
+
+    (found,) = explain(Explained(ask, {"NORM": NORM}, 9), make_doc(), [(KEY, True)], window=0)
+    assert len(asked) == 27  # of the feature, of the token, and of all together
+    assert 0 < sum(asked) < 27
+    assert found.by_feature[0][0] == pytest.approx(1 - numpy.mean(asked[:9]))
+    assert found.together == found.by_token[0] == found.by_feature[0][0]
+
+
+def gold(docs: list[Doc]) -> list[tuple[Doc, list[Key]]]:
+    return [(doc, [(e.start, e.end, e.label_) for e in doc.ents]) for doc in docs if doc.ents]
+
+
+def effects(known: Any = None) -> dict[tuple[str, str, str, str], Effect]:
+    found = explain_corpus(SUM, gold(make_docs()), known)
+    keyed = {(each.label, each.part, each.feature, each.where): each for each in found}
+    assert len(keyed) == len(found)
+    return keyed
+
+
+def test_effects_are_means_over_the_entities_of_a_label() -> None:
+    found = effects()
+    assert {key[:2] for key in found} == {("GPE", "all"), ("PER", "all"), ("all", "all")}
+    docs = make_docs()
+    for feature, attr in FEATURES.items():
+        falls = {
+            EVERYWHERE: [sum(weight(d, i, attr) for i in range(len(d))) for d in docs],
+            IN_ENTITY: [
+                sum(weight(d, i, attr) for ent in d.ents for i in range(ent.start, ent.end))
+                for d in docs
+            ],
+        }
+        for where, of_docs in falls.items():
+            values = [
+                fall
+                for fall, doc in zip(of_docs, docs, strict=True)
+                for ent in doc.ents
+                if ent.label_ == "PER"
+            ]
+            each = found["PER", "all", feature, where]
+            assert each.entities == len(values) == 4
+            assert each.mean == pytest.approx(numpy.mean(values))
+            assert each.error == pytest.approx(numpy.std(values, ddof=1) / 2)
+
+
+def test_seen_and_unseen_entities_make_up_all() -> None:
+    found = effects(known_entities(make_docs()[1:2]))  # Bob and Rome
+    for where in (EVERYWHERE, IN_ENTITY):
+        seen, unseen, both = (
+            found["all", part, "NORM", where] for part in ("seen", "unseen", "all")
+        )
+        assert (seen.entities, unseen.entities, both.entities) == (4, 3, 7)
+        assert both.mean == pytest.approx((4 * seen.mean + 3 * unseen.mean) / 7)
+    assert found["GPE", "unseen", "NORM", EVERYWHERE].error == 0  # Oslo alone
+
+
+def test_a_corpus_without_entities_is_refused() -> None:
+    with pytest.raises(ValueError, match="The corpus has no gold entities to explain"):
+        explain_corpus(SUM, [])
+
+
+def test_many_docs_are_asked_about_in_batches() -> None:
+    sizes = []
+
+    def ask(docs: Sequence[Doc], keys: Sequence[Sequence[Key]]) -> numpy.ndarray:
+        sizes.append(len(docs))
+        return ask_sum(docs, keys)
+
+    many = explain_corpus(Explained(ask, FEATURES, 3), gold(make_docs(30)))
+    few = explain_corpus(SUM, gold(make_docs()))
+    assert max(sizes) <= 128 and sum(sizes) == 30 * 3 * (1 + 3 * 4)
+    assert [each.mean for each in many] == pytest.approx([each.mean for each in few])

@@ -1,0 +1,83 @@
+"""Recognizers that are asked about entities, with what they listen to."""
+
+from typing import Any
+
+import numpy
+import pytest
+import spacy
+from numpy.testing import assert_allclose
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+from thinc.api import fix_random_seed
+
+from spacy_multihash.embed.unknown import UnknownSymbols, features_of
+from spacy_multihash.ner.asked import ask, heard_by
+from tests.helpers.corpora import make_docs
+from tests.helpers.recognizers import CONFIGS, trained
+
+KEY = (0, 1, "PER")
+
+
+def listening() -> Language:
+    """Train a batch_ner that listens to a tok2vec, behind another one that nobody hears."""
+    fix_random_seed(0)
+    nlp = spacy.blank("en")
+    nlp.add_pipe("tok2vec", "unheard")
+    nlp.add_pipe("tok2vec")
+    listener = {"@architectures": "spacy.Tok2VecListener.v1", "width": 96, "upstream": "tok2vec"}
+    nlp.add_pipe("batch_ner", config={"model": {"hidden_width": 8, "tok2vec": listener}})
+    examples = [Example(nlp.make_doc(" ".join(t.text for t in d)), d) for d in make_docs()]
+    sgd = nlp.initialize(lambda: examples)
+    for _ in range(20):
+        nlp.update(examples, sgd=sgd, losses={})
+    return nlp
+
+
+@pytest.mark.parametrize("factory", CONFIGS)
+def test_probabilities_are_those_of_the_pipeline(factory: str) -> None:
+    nlp = trained(factory)
+    recognizer: Any = nlp.get_pipe(factory)
+    recognizer.temperature = 2.0
+    recognizer.spans_key = "found"
+    docs = [nlp.make_doc(doc.text) for doc in make_docs()]
+    expected = []
+    keys = []
+    for doc in nlp.pipe(doc.text for doc in docs):
+        spans = doc.spans["found"]
+        keys.append([(span.start, span.end, span.label_) for span in spans])
+        expected += spans.attrs["scores"].tolist()
+    assert len(expected) > 3
+    found = ask(nlp, factory, docs, keys)
+    assert found.dtype == "float64"
+    assert_allclose(found, expected, rtol=1e-5)
+    assert heard_by(nlp, factory) == []
+    assert not any(doc.ents or doc.spans for doc in docs)
+
+
+def test_what_a_recognizer_listens_to_is_asked_first() -> None:
+    nlp = listening()
+    assert heard_by(nlp, "batch_ner") == [nlp.get_pipe("tok2vec")]
+    doc = nlp.make_doc("Anna met Bob in Rome .")
+    (known,) = ask(nlp, "batch_ner", [doc], [[KEY]])
+    assert known > 0.5
+    other = nlp.make_doc("xyz met Bob in Rome .")
+    assert ask(nlp, "batch_ner", [other], [[KEY]]) < known
+
+
+def test_what_stands_in_for_docs_is_asked_about() -> None:
+    nlp = listening()
+    doc = nlp.make_doc("Anna met Bob in Rome .")
+    features = features_of(nlp.get_pipe("tok2vec").model, nlp.vocab)  # type: ignore[attr-defined]
+    everywhere = dict.fromkeys(features.values(), numpy.arange(len(doc)))
+    docs: Any = [UnknownSymbols(doc, {}), UnknownSymbols(doc, everywhere)]
+    found = ask(nlp, "batch_ner", docs, [[KEY], [KEY]])
+    assert found[0] == pytest.approx(ask(nlp, "batch_ner", [doc.copy()], [[KEY]])[0])
+    assert found[1] < found[0] - 0.1
+    assert doc.tensor.size == 0
+
+
+def test_docs_without_entities_are_asked_for_nothing() -> None:
+    nlp = trained("batch_ner")
+    docs: list[Doc] = [nlp.make_doc("Anna met Bob ."), nlp.make_doc("")]
+    assert ask(nlp, "batch_ner", docs, [[], []]).shape == (0,)
