@@ -1,12 +1,15 @@
 """One run of the experiments, on a tiny corpus."""
 
 import shutil
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import spacy
 import srsly
+from spacy.language import Language
 from spacy.tokens import DocBin
 from thinc.api import Config
 
@@ -15,6 +18,7 @@ from experiments.runs import grid, one
 from experiments.runs.counts import unpack
 from experiments.runs.files import is_done, read_result, results_path
 from experiments.runs.grid import Run
+from experiments.runs.scores import Tagger, make_tagger
 from spacy_multihash.cli.evaluate import evaluate
 from spacy_multihash.corpus.entities import Matching
 from tests.helpers.corpora import make_docs, write_corpus
@@ -41,7 +45,7 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for split, docs in {
         "train": 10 * make_docs()[1:2],
         "dev": make_docs(),
-        "test": make_docs(),
+        "test": make_docs()[1:2],
     }.items():
         write_corpus(folder / f"{split}.spacy", docs)
 
@@ -77,6 +81,69 @@ def test_result_holds_the_scores_of_the_best_model() -> None:
     assert result["train_seconds"] >= 0.5 * result["train_cpu_seconds"] > 0
     assert result["model_bytes"] > 4 * result["parameters"] > 0
     assert not (RUN.folder / "model-last").exists()
+
+
+@pytest.fixture
+def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put a training that took 7 CPU seconds, and a tagger that takes 2 a split, in their place.
+
+    Both are on the wall clock ten times as long. The pipeline finds Bob, and no one else.
+    """
+    clock = {"cpu": 0.0, "wall": 0.0}
+
+    def take(seconds: float) -> None:
+        clock.update(cpu=clock["cpu"] + seconds, wall=clock["wall"] + 10 * seconds)
+
+    def train(config: Path, output: Path) -> None:
+        take(7.0)
+        nlp = spacy.blank("en")
+        ruler: Any = nlp.add_pipe("entity_ruler")
+        ruler.add_patterns([{"label": "PER", "pattern": "Bob"}])
+        for name in ("model-best", "model-last"):
+            nlp.to_disk(output / name)
+        scores = {10: 0.25, 20: 0.75, 30: 0.5}
+        lines = [{"step": step, "score": score} for step, score in scores.items()]
+        srsly.write_jsonl(output / "log.jsonl", lines)
+
+    def make_slow_tagger(run: Run, nlp: Language) -> Tagger:
+        tagger = make_tagger(run, nlp)
+
+        def tag(examples: Any) -> None:
+            tagger(examples)
+            take(2.0)
+
+        return tag
+
+    time = {"process_time": lambda: clock["cpu"], "perf_counter": lambda: clock["wall"]}
+    monkeypatch.setattr(one, "time", SimpleNamespace(**time))
+    monkeypatch.setattr(one, "spacy_train", train)
+    monkeypatch.setattr(one, "make_tagger", make_slow_tagger)
+
+
+@pytest.mark.usefixtures("stand_ins")
+def test_each_split_is_scored_on_its_own_docs() -> None:
+    result = one.run_one(RUN)
+    # Bob is 2 of the 7 entities of dev, and 1 of the 2 of test.
+    for split, recall in (("dev", 2 / 7), ("test", 1 / 2)):
+        scores = result[split]["all"]
+        assert (scores["p"], scores["r"]) == (1.0, pytest.approx(recall)), split
+
+
+@pytest.mark.usefixtures("stand_ins")
+def test_the_best_step_is_that_of_the_highest_score() -> None:
+    result = one.run_one(RUN)
+    assert (result["best_step"], result["steps"]) == (20, 30)
+
+
+@pytest.mark.usefixtures("stand_ins")
+def test_cpu_seconds_of_training_are_not_those_of_the_clock() -> None:
+    result = one.run_one(RUN)
+    assert (result["train_cpu_seconds"], result["train_seconds"]) == (7.0, 70.0)
+
+
+@pytest.mark.usefixtures("stand_ins")
+def test_words_a_second_are_those_of_test_in_cpu_time() -> None:
+    assert one.run_one(RUN)["words_per_second"] == len(make_docs()[1]) / 2
 
 
 def test_a_run_with_results_is_not_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,6 +216,13 @@ def test_crf_is_run_by_the_same_command() -> None:
     assert (result["steps"], result["best_step"]) == (None, None)
     assert 0 < result["dev"]["seen"]["f"] <= 1
     assert result["model_bytes"] == (run.folder / "model.crfsuite").stat().st_size
+
+
+def test_cpu_seconds_of_a_crf_are_not_those_of_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    for clock, between in (("process_time", 2.5), ("perf_counter", 7.0)):
+        monkeypatch.setattr(f"experiments.runs.crf.{clock}", count(0.0, between).__next__)
+    result = one.run_one(Run("wnut17", CRF))
+    assert (result["train_cpu_seconds"], result["train_seconds"]) == (2.5, 7.0)
 
 
 def test_a_part_without_entities_has_no_scores() -> None:
