@@ -1,0 +1,257 @@
+"""The numbers of papers are as printed: digests of them, and the papers themselves."""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import pytest
+
+from experiments.tables import dilated, weighted
+from experiments.tables.report import TABLES
+from tests.helpers.paths import ROOT
+from tests.helpers.results import REPORT
+
+# srsly reads 0.69 as 0.6900000000000001.
+NUMBERS = {key.split()[0]: table for key, table in json.loads(REPORT.read_text("utf8")).items()}
+CONSTANTS: Mapping[str, Mapping[str, str]] = {
+    "dilated, models": dilated.PAPER_MODELS,
+    "dilated, dropout": dilated.PAPER_DROPOUT,
+    "dilated, documents": dilated.PAPER_DOCUMENTS,
+    "dilated, passes": dilated.PAPER_PASSES,
+    "classifiers, accuracy": weighted.PAPER_ACCURACY,
+    "classifiers, parameters": weighted.PAPER_PARAMETERS,
+}
+# Of each table of the report, by number, and of the constants. Whoever mends a number holds it to
+# the paper, and puts the new digest here.
+DIGESTS = {
+    "1": "dc0d9964",
+    "2": "d5db9963",
+    "3": "b034cd57",
+    "4": "3367adad",
+    "5": "68f51f0d",
+    "6": "6b7e8038",
+    "7": "e18f7d21",
+    "8": "45a5f87a",
+    "9": "10b94ee7",
+    "10": "6aeb85a5",
+    "11": "63d8948f",
+    "12": "8063cac1",
+    "13": "205c3a74",
+    "14": "43975966",
+    "15": "ea20f49d",
+    "16": "2ffaf7a9",
+    "17": "39a16eeb",
+    "dilated, models": "2f05868e",
+    "dilated, dropout": "f37cdaf5",
+    "dilated, documents": "446e8194",
+    "dilated, passes": "754ac402",
+    "classifiers, accuracy": "634b4400",
+    "classifiers, parameters": "bbc10dcf",
+}
+
+
+def test_numbers_of_papers_have_not_changed() -> None:
+    found = {
+        name: f"{crc32(json.dumps(numbers, sort_keys=True).encode()):08x}"
+        for name, numbers in {**NUMBERS, **CONSTANTS}.items()
+    }
+    assert found == DIGESTS
+
+
+# The report
+
+NAMES = {
+    "conll-es": "CoNLL es",
+    "conll-nl": "CoNLL nl",
+    "wnut17": "WNUT2017",
+    "archaeo": "Archeology",
+    "anem": "AnEM",
+    "ontonotes": "OntoNotes",
+}
+PRF = ("p", "r", "f")
+# The columns of each table, in the order of the report.
+COLUMNS: Mapping[str, Any] = {
+    "1": ("default", "==MultiEmbed", "20%", "10%"),
+    "4": ("NORM", "PREFIX", "SUFFIX", "SHAPE"),
+    "5": (
+        *("docs", "tokens", "classes", "ents_per_doc", "mean_doc_len", "mean_ent_len"),
+        *("vocab", "unknown"),
+    ),
+    "6": [(split, part) for split in ("dev", "test") for part in ("seen", "unseen")],
+    **dict.fromkeys(
+        map(str, range(7, 13)),
+        [(line, metric) for line in ("MultiHashEmbed", "MultiEmbed") for metric in PRF],
+    ),
+    **dict.fromkeys(("13", "14"), ("1", "2", "3", "4")),
+    **dict.fromkeys(
+        ("15", "16"), ("MultiHashEmbed", *(f"MultiEmbed min_freq={n}" for n in (10, 5, 1)))
+    ),
+    "17": [(line, metric) for line in ("fastText", "spaCy lg") for metric in PRF],
+}
+COMBINATIONS = ("NORM+PREFIX+SUFFIX+SHAPE", "NORM+PREFIX+SUFFIX", "NORM+PREFIX", "NORM", "ORTH")
+
+
+def paper(folder: Path, name: str) -> str:
+    """Read the text of a paper, of which lines and blanks are as the extraction left them."""
+    (path,) = (folder / "papers").glob(f"{name}_*.txt")
+    text = path.read_text("utf8")
+    return str(json.loads(text)["full_text"]) if text.startswith("{") else text
+
+
+def table_of(text: str, number: str) -> list[str]:
+    """Return the lines of a table of the report, those between the caption before and its own."""
+    head, caption, _ = text.partition(f"\nTable {number}: ")
+    assert caption, f"no Table {number}"
+    return re.split(r"\n(?:Table \d+: |\n)", head)[-1].splitlines()
+
+
+def numbers_in(line: str) -> list[float]:
+    return [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?", line)]
+
+
+def columns_of(row: Mapping[str, Any], names: Any) -> list[float]:
+    """Return the numbers of a row in the order of its columns, a deviation after its mean."""
+    found: list[float] = []
+    for name in names:
+        value: Any = row
+        for key in (name,) if isinstance(name, str) else name:
+            value = value[key]
+        found += value if isinstance(value, list) else [value]
+    return found
+
+
+def count(numbers: Any) -> int:
+    """Count the numbers in lists and dicts."""
+    if isinstance(numbers, dict):
+        return sum(map(count, numbers.values()))
+    return len(numbers) if isinstance(numbers, list) else 1
+
+
+@pytest.mark.parametrize("number", COLUMNS)
+def test_table_of_the_report_is_as_printed(number: str, shared: Path) -> None:
+    lines = table_of(paper(shared, "000"), number)
+    rows, printed = NUMBERS[number], 0
+    for dataset, row in rows.items():
+        (line,) = [line for line in lines if line.startswith(NAMES[dataset])]
+        expected = numbers_in(line.removeprefix(NAMES[dataset]))
+        assert columns_of(row, COLUMNS[number]) == expected, dataset
+        printed += len(expected)
+    assert printed == count(rows)
+    assert len(rows) == sum(line.startswith(tuple(NAMES.values())) for line in lines)
+
+
+@pytest.mark.parametrize("number", ["2", "3"])
+def test_increases_of_errors_in_the_report_are_as_printed(number: str, shared: Path) -> None:
+    lines = table_of(paper(shared, "000"), number)
+    lines = [line for line in lines if line.startswith(r"\checkmark")]
+    # the report marks the features of a line, and its text says which are left out in turn
+    marks = [line.count(r"\checkmark") for line in lines]
+    assert marks == [name.count("+") + 1 for name in COMBINATIONS]
+    assert lines[0].endswith(" - - -")
+    expected = [[0, 0, 0], *map(numbers_in, lines[1:])]
+    found = NUMBERS[number]
+    assert {*found} == {*COMBINATIONS}
+    parts = ("all", "seen", "unseen")
+    assert [columns_of(found[name], parts) for name in COMBINATIONS] == expected
+
+
+def value(*keys: str) -> Any:
+    found: Any = NUMBERS
+    for key in keys:
+        found = found[key]
+    return found[0] if isinstance(found, list) else found
+
+
+def test_contradictions_of_the_report_are_as_its_tables_have_them() -> None:
+    rows, hashes, min_freq = (
+        value("1", "conll-es", "default"),
+        value("13", "conll-es", "4"),
+        value("15", "conll-es", "MultiHashEmbed"),
+    )
+    assert hashes == min_freq
+    said = f"{rows} for default rows on conll-es, {hashes} in Tables 13 and 15."
+    assert TABLES["table-1"].note.endswith(said)
+    tweets = value("15", "wnut17", "MultiHashEmbed"), value("13", "wnut17", "4")
+    said = "{} for MultiHashEmbed on wnut17, {} in Table 13.".format(*tweets)
+    assert TABLES["table-15"].note.endswith(said)
+    text = (ROOT / "docs" / "results.md").read_text("utf8")
+    assert f"dev set of conll-es | {rows} in Table 1, {hashes} in Tables 13 and 15 |" in text
+    assert "dev set of wnut17 | {} in Table 15, {} in Table 13 |".format(*tweets) in text
+
+
+def test_text_of_the_results_has_the_numbers_of_the_report() -> None:
+    text = " ".join((ROOT / "docs" / "results.md").read_text("utf8").split())
+    both = ("MultiHashEmbed", "MultiEmbed")
+    anem, archaeo = ([value("9", name, line, "f") for line in both] for name in ("anem", "archaeo"))
+    vectors = value("7", "wnut17", "MultiHashEmbed", "f")
+    more = [value("7", "conll-es", n, "f") - value("9", "conll-es", n, "f") for n in both]
+    for said in (
+        f"(report: {anem[0]}). MultiEmbed, which",
+        f"(report: {anem[1]}). Rare words",
+        "the report has {:.2f} and {:.2f})".format(*archaeo),
+        f"Norms alone are the exception: 56 % (report: {value('2', 'NORM', 'all')} %).",
+        "the report has {} to {} % fewer errors".format(
+            *sorted(-value("3", n, "seen") for n in COMBINATIONS[1:])[:: len(COMBINATIONS) - 2]
+        ),
+        f"The report's large vectors reached {vectors}.",
+        "the report's large ones added {:.2f} to {:.2f}.".format(*more),
+        f"{value('5', 'ontonotes', 'docs'):,} documents) is not published",
+        f"its own vocabulary, {value('4', 'conll-es', 'NORM'):,};",
+    ):
+        assert said in text
+
+
+# The other papers
+
+
+def rows_of(text: str, number: int) -> dict[str, list[str]]:
+    """Return the cells of each line of a table of Strubell et al. 2017, in Markdown."""
+    tables = re.findall(r"(?m)^\| Model \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", text)
+    cells = [line.strip("| ").split(" | ") for line in tables[number - 1].splitlines()]
+    return {name: numbers for name, *numbers in cells}
+
+
+def test_numbers_of_dilated_convolutions_are_as_printed(shared: Path) -> None:
+    text = paper(shared, "003")
+    one, three, four, five = (rows_of(text, number) for number in (1, 3, 4, 5))
+    without, with_penalty = (
+        {name: cells[column] for name, cells in three.items()} for column in (0, 1)
+    )
+    last = "4-layer ID-CNN"
+    assert four["ID-CNN"] == five["ID-CNN"]
+    expected = [
+        (dilated.PAPER_MODELS, [without["5-layer CNN"], without[last], one["ID-CNN-CRF"][0]]),
+        (dilated.PAPER_DROPOUT, [without[last], with_penalty[last]]),
+        (dilated.PAPER_DOCUMENTS, [four["4-layer ID-CNN (sent)"][0] + four["ID-CNN"][0]]),
+        (dilated.PAPER_PASSES, [five[f"ID-CNN{name}"][0] for name in ("", " noshare", " 1-loss")]),
+    ]
+    for said, printed in expected:
+        numbers = ["".join(re.findall(r"\d\d?\.\d\d", text)) for text in said.values()]
+        assert numbers == [text.replace(" ", "") for text in printed]
+    speeds = (float(rows_of(text, number)["ID-CNN"][0]) for number in (2, 6))
+    page = (ROOT / "docs" / "dilated-results.md").read_text("utf8")
+    assert "**The paper's {:.1f} and {:.1f}** are ratios".format(*speeds) in page
+
+
+def test_numbers_of_hash_embeddings_are_as_printed(shared: Path) -> None:
+    text = paper(shared, "002")
+    table = text.partition("Table 2: Test accuracy (in %)")[2].partition("Table 3: State-of")[0]
+    # Each column of the table is a paragraph, AG News first: shallow, then deep networks with hash
+    # and standard embeddings, and the ensemble.
+    columns = [each for each in table.split("\n\n") if re.fullmatch(r"(\d\d\.\d\s?){7}", each)]
+    accuracy = [f"{float(column.split()[0]) / 100:.3f}" for column in columns]
+    assert len(accuracy) == 5
+    deep_standard = accuracy.pop(3)
+    assert deep_standard not in weighted.PAPER_ACCURACY.values()
+    assert [*weighted.PAPER_ACCURACY.values()] == accuracy
+    text = " ".join(text.split())
+    for model, said in (
+        (weighted.HASH, "This adds up to {} parameters for the hash embeddings"),
+        (weighted.TRICK, "embeddings size of 20. This requires {} parameters"),
+        (weighted.ENSEMBLE, "parameters in the ensemble is approximately {}."),
+    ):
+        assert said.format(weighted.PAPER_PARAMETERS[model].replace(" ", "")) in text
+    assert len(weighted.PAPER_PARAMETERS) == 3
