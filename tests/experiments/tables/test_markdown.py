@@ -10,6 +10,7 @@ import srsly
 from experiments.arms.tasks import CRF, HASH_EMBED
 from experiments.runs.grid import Run
 from experiments.tables.report import TABLES
+from experiments.tables.table import STAND_IN
 from tests.helpers.paths import ROOT
 from tests.helpers.results import ALL_TABLES, REPORT, write_result, write_results
 
@@ -136,6 +137,25 @@ def test_classifiers_stand_beside_the_paper_s_numbers(tmp_path: Path) -> None:
     ]
     for conclusion in conclusions:
         assert conclusion[2].startswith("-0.005 ± ") and conclusion[-1] == "lower"
+
+
+def test_seeds_of_the_dead_seed_table_are_not_mixed_up(tmp_path: Path) -> None:
+    lines = {"k=1, 5000 rows": "hashes_1", "k=2, 1000 rows": "hashes_2_rows_1000"}
+    for arm in lines.values():
+        write_results(tmp_path, STAND_IN, arm, [0.70, 0.71, 0.72])
+        write_results(tmp_path, STAND_IN, f"spacy_seeds_{arm}", [0.60, 0.61])
+    text = render_table(load_results(tmp_path, REPORT), TABLES["dead-seed"])
+    (header,) = rows_of(text, "data set", "hashes, rows")
+    assert header[2:] == [
+        *("n", "dev, our seeds, F1", "n", "dev, spaCy's seeds, F1"),
+        *("n", "test, our seeds, F1", "n", "test, spaCy's seeds, F1"),
+    ]
+    for line in lines:
+        (found,) = rows_of(text, STAND_IN, line)
+        assert found[2:] == ["3", "0.710 ± 0.010", "2", "0.605 ± 0.007"] * 2
+        for split in ("dev", "test"):
+            (found,) = rows_of(text, STAND_IN, f"{split}, {line}: our seeds – spaCy's")
+            assert found[2].startswith("+0.105 ± ") and found[-1] == "higher"
 
 
 def test_empty_folder_makes_tables_in_which_all_is_missing(tmp_path: Path) -> None:

@@ -1,11 +1,13 @@
 """What tables declare: arms, runs, facts of their lines, and the report's numbers."""
 
+import re
+
 from experiments.arms.tasks import CRF, TASKS
-from experiments.runs.grid import make_grid
+from experiments.runs.grid import Run, make_grid, run_config
 from experiments.tables.markdown import needed_runs
 from experiments.tables.report import OURS, TABLES
 from experiments.tables.statistics import Results, Stat, read_report, report_stats
-from experiments.tables.table import DATASETS
+from experiments.tables.table import DATASETS, STAND_IN
 from tests.helpers.results import ALL_TABLES, REPORT
 
 
@@ -26,6 +28,19 @@ def test_facts_of_a_table_are_of_its_lines() -> None:
     for table in ALL_TABLES:
         for column in table.facts.values():
             assert set(column) <= set(table.groups[0].arms), table.name
+
+
+def test_arms_of_a_table_of_seeds_are_what_its_lines_and_titles_say() -> None:
+    for name in ("dead-seed", "table-13", "table-14"):
+        for group in TABLES[name].groups:
+            assert group.title.endswith(("our seeds", "spaCy's seeds"))
+            for line, arm in group.arms.items():
+                config = run_config(Run(STAND_IN, arm or ""))
+                embed = config["components"]["tok2vec"]["model"]["embed"]
+                hashes, rows = map(int, re.findall(r"\d+", f"{line} 5000")[:2])
+                assert (embed["num_hashes"], embed["rows"][0]) == (hashes, rows), arm
+                theirs = [8, 9, 10, 11] if group.title.endswith("spaCy's seeds") else None
+                assert embed["seeds"] == theirs, arm
 
 
 def test_report_has_every_number_that_is_declared() -> None:
