@@ -46,9 +46,12 @@ def test_cut_is_taken_from_the_callback_of_the_config(config: Path, tmp_path: Pa
     assert (tables.min_freq, tables.max_rows) == (1, None)
 
 
-def test_cut_without_a_callback_is_ten(config: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("callback", [None, {"@callbacks": CALLBACK["@callbacks"]}])
+def test_cut_that_the_config_does_not_name_is_ten(
+    callback: Any, config: Path, tmp_path: Path
+) -> None:
     plain = Config().from_disk(config, interpolate=False)
-    plain["initialize"]["before_init"] = None
+    plain["initialize"]["before_init"] = callback
     plain["paths"]["train"] = str(write_corpus(tmp_path / "long.spacy", make_docs(10)))
     plain.to_disk(config)
     assert init_tables(config, tmp_path / "out.tables").min_freq == 10

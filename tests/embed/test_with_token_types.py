@@ -201,6 +201,28 @@ def test_distinct_rows_equal_a_dict(ids: list[tuple[int, int]]) -> None:
     assert [groups[g] for g in group_of] == ids
 
 
+# Rows are sorted by a sum of their ids, each times an odd number. It is 0 for both of these.
+COLLIDING = [(0, 0), (2**64 - 0x9E3779B97F4A7C15, 1)]
+
+
+def test_rows_that_share_their_number_are_told_apart() -> None:
+    multipliers = numpy.full(2, MODULE._ODD).cumprod(dtype="uint64")
+    assert (numpy.array(COLLIDING, dtype="uint64") @ multipliers).tolist() == [0, 0]
+    ids = [COLLIDING[i] for i in (0, 1, 1, 0, 0, 1)]
+    first, group_of = distinct_rows(numpy.array(ids, dtype="uint64"))
+    groups = [ids[i] for i in first]
+    # equal rows may be in several groups, but never different ones in one
+    assert [groups[g] for g in group_of] == ids
+
+
+def test_tokens_that_share_their_number_have_vectors_of_their_own() -> None:
+    docs = fake_docs([[(*COLLIDING[i], 0) for i in (0, 1, 0)], [(*COLLIDING[1], 0)]])
+    once, every = pair([A, B])
+    expected, vectors = every.predict(docs).dataXd, once.predict(docs).dataXd
+    assert (expected[0] != expected[1]).any()
+    assert_array_equal(vectors, expected)
+
+
 def test_few_tokens_are_taken_as_they_are(ops: Ops, monkeypatch: pytest.MonkeyPatch) -> None:
     model = with_token_types(inner_layer([A, B]), 4, attrs=[A, B]).initialize()
     docs = fake_docs(DOCS["repeated tokens"])

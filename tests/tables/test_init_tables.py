@@ -90,6 +90,14 @@ def test_tables_hold_the_frequent_symbols_of_the_training_corpus(corpus: Path) -
     assert symbols(nlp, "SHAPE") == ["Xxxx", *symbols(nlp, "SHAPE")[1:]]
 
 
+def test_symbols_must_occur_ten_times_unless_another_number_is_given(tmp_path: Path) -> None:
+    docs = make_docs()
+    docs.append(Doc(docs[0].vocab, words=["robert"] * 9 + ["Zanzibar"] * 10))
+    config = config_of(write_corpus(tmp_path / "c.spacy", docs))
+    del config["initialize"]["before_init"]["min_freq"]
+    assert symbols(start(config)) == ["zanzibar"]
+
+
 def test_tables_are_as_large_as_allowed(corpus: Path) -> None:
     nlp = start(config_of(corpus, max_rows=3))
     sizes = [n.get_dim("nV") for n in embed_of(nlp).walk() if n.name == "table_embed"]

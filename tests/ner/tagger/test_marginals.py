@@ -132,6 +132,24 @@ def test_entity_marginals_of_what_is_ruled_out_are_0() -> None:
     assert marginals[3] > 0
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 6])
+def test_entity_marginals_count_the_transitions_within_an_entity(size: int) -> None:
+    names, first, length = tag_names("WX"), 2, 10
+    kinds = "U" if size == 1 else "B" + "I" * (size - 2) + "L"
+    known = numpy.full(length, MISSING)
+    known[first : first + size] = [names.index(f"{kind}-X") for kind in kinds]
+    scores = numpy.zeros((length, len(names)), dtype="float32")
+    scores[numpy.flatnonzero(known != MISSING), known[known != MISSING]] = 3
+    transitions = Batch([length]).transitions
+    one = Entities(*numpy.array([[first], [first + size], [1]]))
+    none = Constraints(*numpy.zeros((3, length), dtype=bool))
+    found = entity_marginals(scores, numpy.array([length]), transitions, one, none)
+    paths = [log_total(scores, transitions, tags) for tags in (known, numpy.full(length, MISSING))]
+    expected = numpy.exp(paths[0] - paths[1])
+    assert expected > 0.01
+    assert_allclose(found, [expected], rtol=1e-5)
+
+
 @pytest.mark.parametrize("scale", [2, 500])
 def test_entity_marginals_of_long_docs_are_those_of_a_loop_over_tokens(scale: int) -> None:
     batch = Batch([5000, 3], 4, scale=scale)
