@@ -68,6 +68,25 @@ def test_page_is_rebuilt_between_its_markers_with_the_same_bytes(
     assert "Put the tables of 2 runs into" in capsys.readouterr().out
 
 
+def test_pages_of_docs_are_those_of_the_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # figures differ between versions of matplotlib
+    for module in ("report", "weighted", "dilated", "calibration"):
+        monkeypatch.setattr(f"experiments.figures.{module}.make_figures", lambda _: {})
+    # in a folder without corpora, which nothing then depends on
+    monkeypatch.chdir(tmp_path)
+    pages = (collate.PAGE, *collate.PAGES, collate.NER_PAGE)
+    for name in pages:
+        (tmp_path / name).write_bytes((ROOT / "docs" / name).read_bytes())
+    collate.collate(ROOT / "results" / "runs", CORPORA, REPORT, tmp_path, CALIBRATIONS)
+    for name in pages:
+        made, kept = ((folder / name).read_text("utf8") for folder in (tmp_path, ROOT / "docs"))
+        lines = zip(made.splitlines(), kept.splitlines(), strict=False)
+        differ = next((pair for pair in lines if pair[0] != pair[1]), None)
+        assert made == kept, f"run python -m experiments collate: {name} is old: {differ}"
+
+
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
