@@ -26,7 +26,8 @@ def map_chunks(ops: Ops, function: Callable[[InT], OutT], chunks: Sequence[InT])
     process just computes fewer of them. Meanwhile each matrix product has one thread. A GPU gets
     one chunk after the other.
     """
-    threads = min(num_threads(), len(chunks)) if on_cpu(ops) else 1
+    shared = len(chunks) > 1 and on_cpu(ops)
+    threads = min(num_threads(), len(chunks)) if shared else 1
     if threads < 2:
         return single_threaded(lambda: [function(chunk) for chunk in chunks])
     return single_threaded(_map_in_threads, function, chunks, threads)

@@ -60,6 +60,8 @@ def entity_keys(
     docs: Sequence[Doc], entities: Entities, labels: Sequence[str]
 ) -> list[tuple[int, EntityKey]]:
     """Return the number of its doc, and its key in the doc, of each entity of the batch."""
+    if not len(entities.starts):
+        return []
     lengths = lengths_of(docs)
     ends = lengths.cumsum()
     doc_of = numpy.searchsorted(ends, entities.starts, side="right")

@@ -75,6 +75,11 @@ class Actions:
         return numpy.isin(numpy.arange(self.nO), [self.O, self.blocked])
 
     @cached_property
+    def makes_entity(self) -> numpy.ndarray:
+        """Whether each of `outside` is a B or a U, (M,) bool."""
+        return ~self.stays[self.outside]
+
+    @cached_property
     def label_of(self) -> numpy.ndarray:
         """The number of each column's label, (nO,) int64, `NO_LABEL` for O and U-."""
         labels = numpy.full(self.nO, NO_LABEL)

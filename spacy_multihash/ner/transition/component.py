@@ -275,10 +275,11 @@ class BatchEntityRecognizer(EntityRecognizer):
 
     def _add_labels_of(self, docs: list[Doc]) -> None:
         """Add the labels of entities that docs have, as spaCy's ner does, if there are new ones."""
-        none = numpy.zeros(0, dtype="uint64")
-        types = numpy.concatenate([none, *(doc.to_array(ENT_TYPE) for doc in docs)])
-        if types.any() and not numpy.isin(types[types != 0], self._actions().complete).all():
-            self._ensure_labels_are_added(docs)
+        types = [found for doc in docs if (found := doc.to_array(ENT_TYPE)).any()]
+        if types:
+            found = numpy.unique(numpy.concatenate(types))
+            if not numpy.isin(found[found != 0], self._actions().complete).all():
+                self._ensure_labels_are_added(docs)
 
     def _actions(self) -> Actions:
         """List the actions; keep the list until there are others."""

@@ -39,8 +39,7 @@ def find_openings(batch: Batch, rows: slice) -> Openings:
     scores = outside_scores(batch, rows)
     xp = get_array_module(scores)
     best = scores.argmax(axis=1)
-    stays = xp.asarray(batch.actions.stays[batch.actions.outside])
-    is_open = ~stays[best]
+    is_open = xp.asarray(batch.actions.makes_entity)[best]
     # O is valid at every token of docs without entities, and most models have it
     may_be_stuck = batch.rules.has_entities or batch.actions.O == NO_ACTION
     if may_be_stuck:

@@ -116,6 +116,8 @@ def follow(
     An entity that is still open at the end of the doc ends there.
     """
     starts, columns = openings
+    if not len(starts):
+        return Path(starts, starts, starts, starts, numpy.zeros(0, dtype=bool))
     nowhere = columns == NO_ACTION
     labels = numpy.where(nowhere, NO_LABEL, actions.label_of[columns])
     ends = starts + 1

@@ -51,11 +51,11 @@ def weights_of(model: Model, like: Array) -> Weights:
     """View the parameters of a parser_model, on the device of an array."""
     xp = get_array_module(like)
     lower = model.get_ref("lower")
-    W, b, pad = (xp.asarray(lower.get_param(name)) for name in ("W", "b", "pad"))
+    W, b, pad = map(xp.asarray, map(lower.get_param, ("W", "b", "pad")))
     nF, nO, nP, nI = W.shape
     upper = upper_b = None
     if model.attrs["has_upper"]:
-        upper, upper_b = (xp.asarray(model.get_ref("upper").get_param(name)) for name in "Wb")
+        upper, upper_b = map(xp.asarray, map(model.get_ref("upper").get_param, "Wb"))
     unseen = None
     if model.attrs["unseen_classes"]:
         unseen = numpy.zeros(nO if upper is None else len(upper), dtype=bool)
