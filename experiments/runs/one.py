@@ -23,7 +23,7 @@ from wasabi import msg
 from experiments.arms.tasks import CRF, NER
 from experiments.runs.counts import category_counts, entity_counts, pack
 from experiments.runs.crf import predict_crf, train_crf
-from experiments.runs.files import FORMAT, is_done, read_result, results_path
+from experiments.runs.files import FORMAT, read_result, results_path
 from experiments.runs.grid import (
     NO_VECTORS,
     Run,
@@ -35,6 +35,7 @@ from experiments.runs.grid import (
 )
 from experiments.runs.record import changed_modules, make_record, vectors_digest
 from experiments.runs.scores import Tagger, make_scorer, make_tagger
+from experiments.runs.state import find_states
 from spacy_multihash.common.files import write_json
 from spacy_multihash.corpus.read import read_docs
 from spacy_multihash.embed.find import component_models
@@ -86,18 +87,21 @@ def train(run: Run, config: Config) -> Training:
     return training
 
 
-def run_one(run: Run) -> dict[str, Any]:
+def run_one(run: Run, *, renew: bool = False) -> dict[str, Any]:
     """Train and evaluate a run, unless it has results, and return its results.
 
-    Results are written last, and as a whole. A run is done when they are on disk.
+    Results are written last, and as a whole. A run is done when they are on disk. Earlier results
+    stay until then.
 
     run (Run): The run. Its corpus has been converted.
+    renew (bool): Whether unrecorded results, and those of older code, are made again.
 
     Raises FileNotFoundError if the corpus is missing. Raises ValueError for damaged results, for
     another corpus than that of the other results, and if another process works on this run.
     """
     with locked(run):
-        return read_result(results_path(run)) if is_done(run) else _run(run)
+        needs_run = find_states([run])[run].needs_run(renew=renew)
+        return _run(run) if needs_run else read_result(results_path(run))
 
 
 def _check_corpus(run: Run) -> None:
@@ -208,6 +212,9 @@ def run_one_cli(
     name: Annotated[
         str, typer.Argument(help="DATASET/ARM/VECTORS/seedN, as run-grid --list shows")
     ],
+    renew: Annotated[
+        bool, typer.Option("--renew", help="Also if the results are unrecorded or of older code")
+    ] = False,
 ) -> None:
     """Train and evaluate one run of the experiments, unless it has results.
 
@@ -215,7 +222,7 @@ def run_one_cli(
     """
     try:
         run = parse_run(name)
-        result = run_one(run)
+        result = run_one(run, renew=renew)
     except (ImportError, OSError, ValueError) as error:
         msg.fail(f"Could not run {name}", str(error), exits=1)
     dev, test = (result[split]["all"][run.task.main] for split in ("dev", "test"))

@@ -20,8 +20,9 @@ from tqdm import tqdm
 from wasabi import msg
 
 from experiments.arms.tasks import CRF
-from experiments.runs.files import RESULTS, is_done, read_result
+from experiments.runs.files import RESULTS, read_result
 from experiments.runs.grid import Run, lacks, make_grid
+from experiments.runs.state import find_states
 
 COMMAND = [sys.executable, "-m", "experiments", "run-one"]
 # Each run has one thread for matrix products. The other cores are for other runs.
@@ -84,6 +85,7 @@ def run_grid(
     executor: Executor,
     *,
     budget: Optional[float] = None,
+    renew: bool = False,
     on_done: Callable[[Run, str], None] = lambda run, error: None,
 ) -> None:
     """Hand runs to an executor, one task each, and wait for them.
@@ -93,6 +95,7 @@ def run_grid(
         decides how many runs go on at once.
     budget (Optional[float]): The seconds for all runs. No run starts that is expected to take
         longer than the seconds left. Runs that have started are finished.
+    renew (bool): Whether unrecorded results, and those of older code, are made again.
     on_done (Callable[[Run, str], None]): Called with each run and what `execute` returned.
     """
     end = None if budget is None else time.time() + budget
@@ -102,7 +105,7 @@ def run_grid(
         try:
             for run in runs:
                 latest_start = None if end is None else end - expected[run]
-                command = [*COMMAND, run.name]
+                command = [*COMMAND, run.name, *(["--renew"] if renew else [])]
                 log = run.folder.with_suffix(".log")
                 futures[executor.submit(execute, command, Path.cwd(), log, latest_start)] = run
             for future in as_completed(futures):
@@ -169,12 +172,19 @@ def run_grid_cli(
     dask: Annotated[
         Optional[str], typer.Option(help="Address of a Dask scheduler, for several machines")
     ] = None,
-    list_only: Annotated[bool, typer.Option("--list", help="List the runs and exit")] = False,
+    renew: Annotated[
+        bool,
+        typer.Option("--renew", help="Also runs whose results are unrecorded or of older code"),
+    ] = False,
+    list_only: Annotated[
+        bool, typer.Option("--list", help="List the runs with their states and exit")
+    ] = False,
 ) -> None:
     """Run the experiments that have no results yet, each in its own process with one thread.
 
     A run is done when its results are in results/runs/. You can interrupt the command at any time
-    and start it again: unfinished runs start anew.
+    and start it again: unfinished runs start anew. With --renew, older results stay until the new
+    ones are complete.
 
     DOCS: docs/results.md
     """
@@ -182,17 +192,18 @@ def run_grid_cli(
         grid = [run for run in make_grid() if any(fnmatch(run.name, p) for p in only)]
         if not grid:
             raise ValueError(f"No run matches {' or '.join(only)}. List the names with --list.")
-        missing = [run for run in grid if not is_done(run)]
+        states = find_states(grid)
         if list_only:
             for run in grid:
-                typer.echo(f"{'missing' if run in missing else 'done   '}  {run.name}")
+                typer.echo(states[run].of(run))
             return
+        missing = [run for run in grid if states[run].needs_run(renew=renew)]
         needs = Counter(filter(None, map(lacks, missing)))
         for what, count in needs.items():
             msg.warn(f"{count} runs are left out: they need {what}")
         ready = [run for run in missing if not lacks(run)]
         with open_executor(workers, dask) as executor:
-            errors, skipped = _run_with_progress(ready, executor, workers, budget)
+            errors, skipped = _run_with_progress(ready, executor, workers, budget, renew)
     except (OSError, ValueError) as error:
         msg.fail("Could not run the experiments", str(error), exits=1)
     done = len(ready) - len(errors) - skipped
@@ -202,7 +213,11 @@ def run_grid_cli(
 
 
 def _run_with_progress(
-    runs: Sequence[Run], executor: Executor, workers: int, budget: Optional[float]
+    runs: Sequence[Run],
+    executor: Executor,
+    workers: int,
+    budget: Optional[float],
+    renew: bool,
 ) -> tuple[list[str], int]:
     """Run with a progress bar. Return the errors and the number of runs that did not fit."""
     ended: Counter[str] = Counter()
@@ -228,6 +243,6 @@ def _run_with_progress(
             show_left(redraw=error != SKIPPED)  # hundreds are skipped at once
 
         show_left()
-        run_grid(runs, executor, budget=seconds, on_done=on_done)
+        run_grid(runs, executor, budget=seconds, renew=renew, on_done=on_done)
     skipped = ended.pop(SKIPPED, 0)
     return list(ended), skipped

@@ -154,6 +154,23 @@ def test_a_run_with_results_is_not_run_again(monkeypatch: pytest.MonkeyPatch) ->
     assert one.run_one(RUN) == result
 
 
+def test_results_without_a_record_are_made_again_if_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Run("wnut17", CRF)
+    result = one.run_one(run)
+    older = {key: value for key, value in result.items() if key != "record"}
+    srsly.write_json(results_path(run), older)
+    assert one.run_one(run) == older
+    assert one.run_one(run, renew=True)["record"]["code"] == result["record"]["code"]
+    with monkeypatch.context() as patched:
+        patched.setattr(one, "_run", None)  # not called: the results are of the present code
+        assert "record" in one.run_one(run, renew=True)
+    srsly.write_json(results_path(run), older)
+    monkeypatch.setattr(one, "train_crf", lambda docs, path: 1 / 0)
+    with pytest.raises(ZeroDivisionError, match="division"):
+        one.run_one(run, renew=True)
+    assert read_result(results_path(run)) == older  # until there are new ones
+
+
 def test_a_trained_run_without_results_is_only_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
     result = one.run_one(RUN)
     results_path(RUN).unlink()

@@ -29,6 +29,7 @@ RUNS = [Run("wnut17", HASH_EMBED, seed=seed) for seed in range(3)]
 STAND_IN = """
 import pathlib, sys
 pathlib.Path(sys.argv[1].replace("/", "-")).touch()
+pathlib.Path("arguments").write_text(" ".join(sys.argv[2:]))
 sys.exit(3 if sys.argv[1].endswith("seed1") else 0)
 """
 
@@ -144,7 +145,8 @@ def test_command_runs_what_is_missing_and_says_what_failed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("experiments.runs.run.make_grid", lambda: RUNS)
-    monkeypatch.setattr("experiments.runs.run.is_done", lambda run: run.seed == 0)
+    monkeypatch.setattr("experiments.runs.state.is_done", lambda run: run.seed == 0)
+    write_result(RUNS[0])
     with pytest.raises(SystemExit, match="1"):
         run_grid_cli(["wnut17/*"], workers=2, budget=None, dask=None, list_only=False)
     assert ran() == [f"wnut17-multi_hash_embed-no-vectors-seed{seed}" for seed in (1, 2)]
@@ -157,13 +159,26 @@ def test_command_lists_what_is_missing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("experiments.runs.run.make_grid", lambda: RUNS)
-    monkeypatch.setattr("experiments.runs.run.is_done", lambda run: run.seed == 0)
+    monkeypatch.setattr("experiments.runs.state.is_done", lambda run: run.seed == 0)
+    write_result(RUNS[0])
     run_grid_cli(["*seed[01]"], workers=1, budget=None, dask=None, list_only=True)
     assert capsys.readouterr().out.splitlines() == [
-        f"done     {RUNS[0].name}",
-        f"missing  {RUNS[1].name}",
+        f"unrecorded  {RUNS[0].name}",
+        f"missing     {RUNS[1].name}",
     ]
     assert ran() == []
+
+
+def test_renewing_runs_again_what_is_older_or_unrecorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("experiments.runs.run.make_grid", lambda: RUNS)
+    monkeypatch.setattr("experiments.runs.state.is_done", lambda run: True)
+    monkeypatch.setattr("experiments.runs.state.changed_modules", lambda record: record["code"])
+    for run, code in zip(RUNS, ("", None, "ab"), strict=True):
+        write_result(run, **({} if code is None else {"record": {"code": code}}))
+    with pytest.raises(SystemExit, match="1"):  # the stand-in fails for seed 1
+        run_grid_cli(["*"], workers=1, budget=None, dask=None, renew=True, list_only=False)
+    assert ran() == [f"wnut17-multi_hash_embed-no-vectors-seed{seed}" for seed in (1, 2)]
+    assert Path("arguments").read_text() == "--renew"  # so run-one does not stop at the results
 
 
 def test_runs_whose_corpus_is_not_converted_are_left_out(

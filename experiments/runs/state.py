@@ -1,0 +1,58 @@
+"""Whether runs have results, and whether those are of the present code."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from experiments.runs.files import is_done, read_result, results_path
+from experiments.runs.grid import Run
+from experiments.runs.record import changed_modules
+
+MISSING, DONE, OLDER, UNRECORDED = "missing", "done", "older code", "unrecorded"
+
+
+@dataclass(frozen=True)
+class State:
+    """How far a run is.
+
+    name (str): "missing" without results of the present config. With them, "unrecorded" if they
+        do not say of which code they are, "older code" if modules have changed since, or "done".
+    changed (int): The number of modules that have changed.
+    """
+
+    name: str
+    changed: int = 0
+
+    def of(self, run: Run) -> str:
+        """Return a line that says the state of a run."""
+        modules = "module has" if self.changed == 1 else "modules have"
+        count = f"  {self.changed} {modules} changed" if self.changed else ""
+        return f"{self.name:{len(OLDER)}}  {run.name}{count}"
+
+    def needs_run(self, *, renew: bool) -> bool:
+        """Return whether to run.
+
+        renew (bool): Whether unrecorded results, and those of older code, are made again.
+        """
+        return self.name == MISSING or (renew and self.name != DONE)
+
+
+def find_states(runs: Iterable[Run]) -> dict[Run, State]:
+    """Return the state of each run.
+
+    Raises FileNotFoundError if the list of the modules of a run's code is missing.
+    """
+    changed: dict[str, int] = {}  # by digest of the code, which many runs share
+    states = {}
+    for run in runs:
+        if not is_done(run):
+            states[run] = State(MISSING)
+            continue
+        record = read_result(results_path(run)).get("record")
+        if not record:
+            states[run] = State(UNRECORDED)
+            continue
+        if record["code"] not in changed:
+            changed[record["code"]] = len(changed_modules(record))
+        count = changed[record["code"]]
+        states[run] = State(OLDER if count else DONE, count)
+    return states

@@ -1,0 +1,71 @@
+"""Whether runs have results, and whether those are of the present code."""
+
+from pathlib import Path
+from typing import Any, Optional
+
+import pytest
+import srsly
+
+from experiments.arms.tasks import CRF
+from experiments.runs.files import FORMAT, results_path
+from experiments.runs.grid import Run, run_hash
+from experiments.runs.record import CODE, module_digest
+from experiments.runs.state import State, find_states
+
+RUN = Run("wnut17", CRF)
+MODULE = "experiments.runs.crf"
+
+
+@pytest.fixture(autouse=True)
+def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    CODE.mkdir(parents=True)
+    srsly.write_json(CODE / "now.json", {MODULE: module_digest(MODULE)})
+    srsly.write_json(CODE / "before.json", {MODULE: "0", "experiments.gone": "1"})
+    srsly.write_json(CODE / "lately.json", {MODULE: "0"})
+
+
+def write_result(**values: Any) -> None:
+    path = results_path(RUN)
+    path.parent.mkdir(parents=True)
+    srsly.write_json(path, {"format": FORMAT, "config_hash": run_hash(RUN), **values})
+
+
+@pytest.mark.parametrize(
+    ("code", "state", "line"),
+    [
+        (None, State("unrecorded"), "unrecorded  wnut17/crf/no-vectors/seed0"),
+        ("now", State("done"), "done        wnut17/crf/no-vectors/seed0"),
+        (
+            "lately",
+            State("older code", 1),
+            "older code  wnut17/crf/no-vectors/seed0  1 module has changed",
+        ),
+        (
+            "before",
+            State("older code", 2),
+            "older code  wnut17/crf/no-vectors/seed0  2 modules have changed",
+        ),
+    ],
+)
+def test_results_are_of_the_present_code_or_not(
+    code: Optional[str], state: State, line: str
+) -> None:
+    write_result(**({} if code is None else {"record": {"code": code}}))
+    found = find_states([RUN])[RUN]
+    assert found == state
+    assert found.of(RUN) == line
+    assert not found.needs_run(renew=False)
+    assert found.needs_run(renew=True) == (code != "now")
+
+
+def test_results_of_another_config_are_none() -> None:
+    write_result(config_hash="0", record={"code": "now"})
+    assert find_states([RUN]) == {RUN: State("missing")}
+    assert State("missing").needs_run(renew=False)
+
+
+def test_code_that_is_listed_nowhere_is_an_error() -> None:
+    write_result(record={"code": "lost"})
+    with pytest.raises(FileNotFoundError, match=r"no file results/code/lost\.json, which lists"):
+        find_states([RUN])
