@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 
-from experiments.tables.markdown import conclude, markdown, signed
+from experiments.tables.conclusions import conclude
+from experiments.tables.markdown import markdown, signed
 from experiments.tables.report import MULTI_HASH
-from experiments.tables.statistics import MISSING, Results
+from experiments.tables.statistics import Results
 from experiments.tables.table import METRICS, Comparison, Group
+from experiments.tables.verdicts import MISSING
 from experiments.tables.weighted import (
     BUDGET_DATASETS,
     MULTI_WEIGHTED,
@@ -32,9 +34,9 @@ def _gains(results: Results, share: str) -> Iterator[str]:
     table = WEIGHTED_TABLES["budgets"]
     for dataset in BUDGET_DATASETS:
         for group in table.groups:
-            gain, _, verdict = conclude(results, table, dataset, _comparison(group, share))
-            text = signed(gain, METRICS[group.metric].ours, with_margin=True)
-            yield MISSING if gain is None else f"{text}, {verdict}"
+            found = conclude(results, table, dataset, _comparison(group, share))
+            text = signed(found.ours, METRICS[group.metric].ours, with_margin=True)
+            yield MISSING if found.ours is None else f"{text}, {found.verdict}"
 
 
 def _comparison(group: Group, share: str) -> Comparison:

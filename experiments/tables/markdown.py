@@ -6,36 +6,18 @@ from typing import Optional
 
 from experiments.arms.tasks import CRF
 from experiments.runs.grid import SEEDS
+from experiments.tables.bootstrap import Interval
+from experiments.tables.conclusions import Conclusion, conclude
 from experiments.tables.report import TABLES
-from experiments.tables.statistics import (
-    MISSING,
-    RULE,
-    VERDICTS,
-    Difference,
-    Results,
-    Stat,
-    difference,
-    verdict,
-)
+from experiments.tables.statistics import Difference, Results, Stat, difference, number_key
 from experiments.tables.table import METRICS, STAND_IN, Comparison, Group, Table
+from experiments.tables.verdicts import MACHINES, MISSING, RULE, VERDICTS
 
 NONE = "–"
-
-
-def conclude(
-    results: Results, table: Table, dataset: str, comparison: Comparison
-) -> tuple[Optional[Difference], Optional[Difference], str]:
-    """Return our difference, the report's, and the verdict."""
-    differences = []
-    for look_up in (results.ours, results.reported):
-        first, second = (
-            side and look_up(table, side[0], dataset, side[1])
-            for side in (comparison.first, comparison.second)
-        )
-        zero = Stat(0.0, 0.0, 1) if comparison.second is None else second
-        differences.append(difference(first, zero))
-    ours, report = differences
-    return ours, report, verdict(ours, report, METRICS[comparison.first[0].metric].tie)
+UNRECORDED, DISPUTED = "†", "‡"
+UNRECORDED_NOTE = f"{UNRECORDED} with runs that have no record of machine and code."
+DISPUTED_NOTE = f"{DISPUTED} the paired interval would decide otherwise."
+INTERVALS = ("ours, 95 % interval", "paired, 95 %", "sentences, 95 %")
 
 
 def needed_runs(table: Table) -> set[str]:
@@ -58,33 +40,47 @@ def render_table(results: Results, table: Table) -> str:
         f"**{number}{table.title}.** {count} {table.note}".rstrip(),
         _numbers_table(results, table),
     ]
+    if any(UNRECORDED in line for line in parts[-1].splitlines()):
+        parts.append(UNRECORDED_NOTE)
     conclusions = [
-        (dataset, comparison, *conclude(results, table, dataset, comparison))
+        (dataset, comparison, conclude(results, table, dataset, comparison))
         for dataset in table.datasets
         for comparison in table.comparisons
     ]
     if conclusions:
-        counts = _count_verdicts(line[-1] for line in conclusions)
-        compared = [line for line in conclusions if line[-1] != MISSING]
-        has_report = any(group.report for group in table.groups)
-        lines = [
-            (
-                _dataset_label(table, dataset),
-                comparison.label,
-                signed(ours, METRICS[comparison.first[0].metric].ours, with_margin=True),
-                *([signed(report, METRICS[comparison.first[0].metric].report)] * has_report),
-                outcome,
-            )
-            for dataset, comparison, ours, report, outcome in compared
-        ]
-        header = ("data set", "comparison", "ours, 95 % interval", *["report"] * has_report)
-        body = markdown((*header, "verdict"), lines, left=(0, 1, len(header)))
+        counts = _count_verdicts(found.verdict for *_, found in conclusions)
+        compared = [line for line in conclusions if line[-1].verdict not in (MISSING, MACHINES)]
+        body = _conclusions_table(table, compared)
         parts.append(
             f"<details>\n<summary>Conclusions: {counts}</summary>\n\n{body}\n\n</details>"
             if compared
             else f"Conclusions: {counts}."
         )
     return "\n\n".join(parts)
+
+
+def _conclusions_table(table: Table, lines: Sequence[tuple[str, Comparison, Conclusion]]) -> str:
+    report = ["report"] if any(group.report for group in table.groups) else []
+    header = ("data set", "comparison", *INTERVALS, *report, "verdict")
+    body = []
+    for dataset, comparison, found in lines:
+        metric = METRICS[comparison.first[0].metric]
+        differences = (found.ours, found.paired)
+        cells = [
+            _dataset_label(table, dataset),
+            comparison.label,
+            *(signed(value, metric.ours, with_margin=True) for value in differences),
+            _interval(found.sentences, metric.ours),
+            *([signed(found.report, metric.report)] if report else []),
+            f"{found.verdict} {DISPUTED}" if found.disputed else found.verdict,
+        ]
+        body.append(cells)
+    note = [DISPUTED_NOTE] if any(found.disputed for *_, found in lines) else []
+    return "\n\n".join([markdown(header, body, left=(0, 1, len(header) - 1)), *note])
+
+
+def _interval(interval: Optional[Interval], spec: str) -> str:
+    return NONE if interval is None else f"{interval.low:+{spec}} to {interval.high:+{spec}}"
 
 
 def render_summary(results: Results) -> str:
@@ -94,7 +90,7 @@ def render_summary(results: Results) -> str:
     lines = []
     for table in TABLES.values():
         outcomes = (
-            conclude(results, table, dataset, comparison)[-1]
+            conclude(results, table, dataset, comparison).verdict
             for dataset in table.datasets
             for comparison in table.comparisons
         )
@@ -121,10 +117,18 @@ def _numbers_table(results: Results, table: Table) -> str:
             cells = [_dataset_label(table, dataset), line, *facts]
             for group, counted in _with_counts(table):
                 ours = results.ours(table, group, dataset, line)
-                cells += [str(ours.n if ours else 0)] if counted else []
+                cells += [_count(results, table, group, dataset, line)] if counted else []
                 cells += _cells(ours, results.reported(table, group, dataset, line), group)
             lines.append(cells)
     return markdown(header, lines, left=(0, 1))
+
+
+def _count(results: Results, table: Table, group: Group, dataset: str, line: str) -> str:
+    """Return the number of runs, with a mark if some of them have no record."""
+    ours = results.ours(table, group, dataset, line)
+    runs = results.facts_of(number_key(table, group, dataset, line))
+    known = all(run.recorded for run in runs.values())
+    return f"{ours.n if ours else 0}{'' if known else UNRECORDED}"
 
 
 def _with_counts(table: Table) -> Iterator[tuple[Group, bool]]:

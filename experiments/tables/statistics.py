@@ -1,9 +1,10 @@
-"""The numbers of all runs and of the report, and the verdicts on their differences."""
+"""The numbers of all runs and of the report, and the intervals of their differences."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import sqrt
 from pathlib import Path
+from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any, Optional
 
 import srsly
@@ -11,6 +12,8 @@ import srsly
 from experiments.arms.tasks import CRF, HASH_EMBED, NER
 from experiments.runs.files import is_current, read_result
 from experiments.runs.grid import Run, parse_run
+from experiments.tables.bootstrap import Bootstrap
+from experiments.tables.facts import Facts, Found, read_facts
 from experiments.tables.report import TABLES
 from experiments.tables.table import METRICS, Group, Table
 
@@ -19,29 +22,8 @@ if TYPE_CHECKING:
 
 FACTORS = ["dataset", "arm", "vectors"]
 NUMBER = ["split", "part", "metric"]
-MISSING, ONE_SEED, NOISE = "missing", "one seed", "within noise"
-SAME, DIFFERS, HIGHER, LOWER = "same ordering", "differs", "higher", "lower"
 REPORT_TABLES = 17
 REPORT_N = 3  # "the average F1-score across three random seeds"
-VERDICTS = (SAME, NOISE, DIFFERS, HIGHER, LOWER, ONE_SEED, MISSING)
-RULE = """\
-A difference is *within noise* if its 95 % interval holds 0. The interval reaches t standard errors
-to either side. The standard error is sqrt(sd²/n + sd²/n) for two means, and sd/sqrt(n) for the
-increase of an error. Student's t has the degrees of freedom of Welch's test. It is 4.3 for an
-increase of an error. For two means of three seeds each it is 2.8 to 4.3, larger the less alike
-their sd.
-
-A larger difference has the *same ordering* as the report's if both have the same sign. The same
-holds if the report has a tie and ours would round to one (less than 0.01, or 1 %). Otherwise it
-*differs*. Where the report has no number, the first is *higher* or *lower*. With 95 % intervals,
-about one in twenty differences that do not exist is reported as one. With *one seed* (n = 1) we
-conclude nothing.
-
-Means, sd (ddof 1) and n are over seeds. A CRF comes out the same with every seed, so its sd is 0.
-Missing runs are not filled in, and comparisons that lack one are only counted. The report's n is 3,
-and its numbers have two decimals. Its static vectors are spaCy's large ones; ours are named beside
-the data set. turku-one is another data set than the report's OntoNotes, and never compared with it.
-"""
 
 
 @dataclass(frozen=True)
@@ -68,16 +50,25 @@ class Results:
     runs (frozenset[str]): The names of the runs with results.
     stats (Mapping): Our numbers, by data set, arm, vectors, split, part and metric.
     report (Mapping): The report's numbers, by the table's number, data set, line, part and metric.
+    values (Mapping): The number of each seed that `stats` is computed of, by the same keys.
+    facts (Mapping): What runs say of themselves, by data set, arm and vectors, then by seed.
+    bootstrap (Bootstrap): Resamples of sentences.
     """
 
     runs: frozenset[str]
     stats: Mapping[tuple[str, ...], Stat]
     report: Mapping[tuple[str, ...], Stat]
+    values: Mapping[tuple[str, ...], Mapping[int, float]] = field(default_factory=dict)
+    facts: Mapping[tuple[str, ...], Mapping[int, Facts]] = field(default_factory=dict)
+    bootstrap: Bootstrap = field(default_factory=Bootstrap)
 
     def ours(self, table: Table, group: Group, dataset: str, line: str) -> Optional[Stat]:
         """Return our number, or None where there is no run."""
-        factors = (dataset, group.arms[line] or "", table.vectors_of(dataset))
-        return self.stats.get((*factors, group.split, group.part, group.metric))
+        return self.stats.get(number_key(table, group, dataset, line))
+
+    def facts_of(self, key: tuple[str, ...]) -> Mapping[int, Facts]:
+        """Return what the runs of one of our numbers say of themselves, by seed."""
+        return self.facts.get(key[: len(FACTORS)], {})
 
     def reported(self, table: Table, group: Group, dataset: str, line: str) -> Optional[Stat]:
         """Return the report's number, or None if it has none."""
@@ -85,22 +76,41 @@ class Results:
         return self.report.get(key) if group.report else None
 
 
-def read_results(folder: Path) -> "pd.DataFrame":
-    """Read the results of all runs: a row for each number, with the run's factors and seed.
+def number_key(table: Table, group: Group, dataset: str, line: str) -> tuple[str, ...]:
+    """Return the key of one of our numbers: its factors, then its split, part and metric."""
+    factors = (dataset, group.arms[line] or "", table.vectors_of(dataset))
+    return (*factors, group.split, group.part, group.metric)
+
+
+def read_runs(folder: Path) -> Iterator[Found]:
+    """Yield the file, the run and the results of each run.
 
     folder (Path): A folder of files DATASET/ARM/VECTORS/seedN.json. It may be empty.
 
     Raises FileNotFoundError if there is no such folder. Raises ValueError for a damaged file, and
     for a file that names another run than its path does, or a run of no experiment.
     """
-    import pandas as pd
-
     if not folder.is_dir():
         raise FileNotFoundError(f"There is no folder {folder}. Run: python -m experiments run-grid")
-    lines: list[tuple[Any, ...]] = []
     for path in sorted(folder.rglob("*.json")):
         result = read_result(path)
-        run = _check_run(folder, path, result)
+        yield path, _check_run(folder, path, result), result
+
+
+def read_results(folder: Path) -> "pd.DataFrame":
+    """Read the results of all runs, as `read_runs` does: a row for each number."""
+    return make_frame(read_runs(folder))
+
+
+def make_frame(found: Iterable[Found]) -> "pd.DataFrame":
+    """Return a row for each number, with the run's factors and seed.
+
+    Raises ValueError for a result that is not complete.
+    """
+    import pandas as pd
+
+    lines: list[tuple[Any, ...]] = []
+    for path, run, result in found:
         try:
             numbers = list(_numbers(run, result))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -169,10 +179,10 @@ def summarise(frame: "pd.DataFrame") -> dict[tuple[str, ...], Stat]:
     """
     groups = frame.groupby([*FACTORS, *NUMBER])["value"].agg(["mean", "std", "count"])
     stats = {}
-    for key, mean, sd, n in groups.itertuples():
+    for key, average, sd, n in groups.itertuples():
         same_with_every_seed = key[FACTORS.index("arm")] == CRF and n == 1
         known = None if n == 1 else float(sd)
-        stats[key] = Stat(float(mean), 0.0 if same_with_every_seed else known, int(n))
+        stats[key] = Stat(float(average), 0.0 if same_with_every_seed else known, int(n))
     return stats
 
 
@@ -221,11 +231,33 @@ def load_results(folder: Path, report: Path) -> Results:
     """Read our results and the report's."""
     import pandas as pd
 
-    frame = read_results(folder)
-    runs = frame[[*FACTORS, "seed"]].drop_duplicates().itertuples(index=False)
-    names = frozenset(Run(*run).name for run in runs)
-    stats = summarise(pd.concat([frame, error_increases(frame)]))
-    return Results(names, stats, report_stats(read_report(report)))
+    found = list(read_runs(folder))
+    frame = make_frame(found)
+    frame = pd.concat([frame, error_increases(frame)])
+    facts = read_facts(found)
+    counts = {
+        (*factors, str(seed), split): array
+        for factors, seeds in facts.items()
+        for seed, run in seeds.items()
+        for split, array in run.counts.items()
+    }
+    return Results(
+        frozenset(run.name for _, run, _ in found),
+        summarise(frame),
+        report_stats(read_report(report)),
+        by_seed(frame),
+        facts,
+        Bootstrap(counts),
+    )
+
+
+def by_seed(frame: "pd.DataFrame") -> dict[tuple[str, ...], dict[int, float]]:
+    """Return the value of each seed, by the keys of `summarise`."""
+    values: dict[tuple[str, ...], dict[int, float]] = {}
+    columns = frame[[*FACTORS, *NUMBER, "seed", "value"]]
+    for *key, seed, value in columns.itertuples(index=False):
+        values.setdefault(tuple(key), {})[seed] = value
+    return values
 
 
 def difference(first: Optional[Stat], second: Optional[Stat]) -> Optional[Difference]:
@@ -248,20 +280,12 @@ def difference(first: Optional[Stat], second: Optional[Stat]) -> Optional[Differ
     return Difference(first.mean - second.mean, margin)
 
 
-def verdict(ours: Optional[Difference], report: Optional[Difference], tie: float) -> str:
-    """Return the verdict on our difference, as `RULE` defines it.
+def paired(differences: Sequence[float]) -> Optional[Difference]:
+    """Return the mean difference of pairs and its interval, or None if there are less than two."""
+    from scipy.stats import t
 
-    ours, report (Optional[Difference]): The differences, or None where a number is missing.
-    tie (float): The unit of the last digit that the report prints.
-    """
-    if ours is None:
-        return MISSING
-    if ours.margin is None:
-        return ONE_SEED
-    if abs(ours.value) <= ours.margin:
-        return NOISE
-    if report is None:
-        return HIGHER if ours.value > 0 else LOWER
-    if abs(report.value) < tie / 2:  # zero, up to the rounding of floats
-        return SAME if abs(ours.value) < tie else DIFFERS
-    return SAME if ours.value * report.value > 0 else DIFFERS
+    n = len(differences)
+    if n < 2:
+        return None
+    value = mean(differences)
+    return Difference(value, float(t.ppf(0.975, n - 1)) * stdev(differences, value) / sqrt(n))

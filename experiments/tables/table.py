@@ -25,25 +25,29 @@ class Metric:
     ours, report (str): The formats of our numbers, and of the report's.
     tie (float): The unit of the last digit that the report prints. It cannot show smaller
         differences.
+    timed (bool): Whether it depends on the machine.
+    counted (bool): Whether it is the F1 of what `counts` counts, of all entities of a split.
     """
 
     header: str
     ours: str = ".3f"
     report: str = ".2f"
     tie: float = 0.01
+    timed: bool = False
+    counted: bool = False
 
 
 METRICS = {
     "p": Metric("P"),
     "r": Metric("R"),
-    "f": Metric("F1"),
+    "f": Metric("F1", counted=True),
     "error_increase": Metric("%", "+.1f", "+.0f", 1.0),
-    "accuracy": Metric("accuracy"),
+    "accuracy": Metric("accuracy", counted=True),  # each doc has one category
     "macro_f": Metric("macro F1"),
     "parameters": Metric("parameters", ",.0f"),
-    "train_cpu_seconds": Metric("training, CPU s", ".0f"),
+    "train_cpu_seconds": Metric("training, CPU s", ".0f", timed=True),
     "model_mb": Metric("model, MB", ".1f"),
-    "words_per_second": Metric("words/s", ",.0f"),
+    "words_per_second": Metric("words/s", ",.0f", timed=True),
 }
 
 

@@ -23,7 +23,10 @@ def prf(f: Optional[float]) -> dict[str, Optional[float]]:
 
 
 def write_result(folder: Path, run: Run, f: float, **values: Any) -> Path:
-    """Write a handmade result, whose unseen entities score half; of a classifier, all is equal."""
+    """Write a handmade result, whose unseen entities score half; of a classifier, all is equal.
+
+    It has a record, unless `record` is None.
+    """
     scores = {"all": prf(f), "seen": prf(None), "unseen": prf(f / 2)}
     if run.task is TEXTCAT:
         scores = {"all": {"accuracy": f, "macro_f": f}}
@@ -35,6 +38,7 @@ def write_result(folder: Path, run: Run, f: float, **values: Any) -> Path:
     if run.task is NER:
         costs["words_per_second"] = 2e4
     digest = {"config_hash": run_hash(run)}
+    values.setdefault("record", {"cpu": "a CPU", "corpus": {"train": run.dataset}})
     result = {"format": 1, **facts, **digest, **costs, "dev": scores, "test": scores, **values}
     srsly.write_json(path, result)
     return path

@@ -3,11 +3,15 @@
 import re
 from math import sqrt
 from pathlib import Path
+from statistics import stdev
+from typing import Any
 
+import numpy
 import pytest
 import srsly
 
-from experiments.arms.tasks import CRF, HASH_EMBED
+from experiments.arms.tasks import CRF, HASH_EMBED, RECOMMENDED
+from experiments.runs.counts import pack
 from experiments.runs.grid import Run
 from experiments.tables.report import TABLES
 from experiments.tables.table import STAND_IN
@@ -43,7 +47,7 @@ def test_table_shows_ours_beside_the_report_s_and_what_is_missing(tmp_path: Path
     (missing,) = rows_of(text, "anem", "MultiEmbed")
     assert missing[2:6] == ["0", "missing", "0.56 ± 0.02", "–"]
     (conclusion,) = rows_of(text, "conll-es", "MultiHashEmbed – MultiEmbed")
-    assert conclusion[2:] == ["+0.070", "+0.00", "one seed"]
+    assert conclusion[2:] == ["+0.070", "–", "–", "+0.00", "one seed"]
 
 
 def test_stand_in_is_never_beside_the_report_s_numbers(tmp_path: Path) -> None:
@@ -73,7 +77,8 @@ def test_conclusions_follow_the_numbers_of_the_tables(tmp_path: Path) -> None:
     assert not rows_of(text, "archaeo", "MultiHashEmbed – MultiEmbed")  # missing ones are counted
     other = render_table(results, TABLES["other-taggers"])
     (crf,) = rows_of(other, "anem", "test: CRF – MultiHashEmbed")
-    assert crf[2:] == [f"-0.060 ± {4.303 * 0.01 / sqrt(3):.3f}", "lower"]  # of ours only
+    margin = 4.303 * 0.01 / sqrt(3)
+    assert crf[2:] == [f"-0.060 ± {margin:.3f}", "–", "–", "lower"]  # of ours only
 
 
 def test_weighted_models_are_compared_at_each_budget(tmp_path: Path) -> None:
@@ -156,6 +161,60 @@ def test_seeds_of_the_dead_seed_table_are_not_mixed_up(tmp_path: Path) -> None:
         for split in ("dev", "test"):
             (found,) = rows_of(text, STAND_IN, f"{split}, {line}: our seeds – spaCy's")
             assert found[2].startswith("+0.105 ± ") and found[-1] == "higher"
+
+
+def test_runs_without_a_record_are_marked(tmp_path: Path) -> None:
+    write_results(tmp_path, "conll-es", HASH_EMBED, [0.76, 0.78])
+    text = render_table(load_results(tmp_path, REPORT), TABLES["table-9"])
+    assert "†" not in text
+    write_result(tmp_path, Run("conll-es", HASH_EMBED, seed=2), 0.77, record=None)
+    text = render_table(load_results(tmp_path, REPORT), TABLES["table-9"])
+    assert rows_of(text, "conll-es", "MultiHashEmbed")[0][2] == "3†"
+    assert rows_of(text, "conll-es", "MultiEmbed")[0][2] == "0"
+    assert text.count("\n\n† with runs that have no record of machine and code.\n\n") == 1
+
+
+def test_costs_are_compared_on_one_known_machine_only(tmp_path: Path) -> None:
+    def conclusions(record: Any) -> tuple[list[list[str]], str]:
+        write_result(tmp_path, Run("anem", RECOMMENDED, seed=1), 0.6, record=record)
+        text = render_table(load_results(tmp_path, REPORT), TABLES["recommended"])
+        found = rows_of(text, "anem", "training, CPU s: recommended – MultiHashEmbed")
+        return found, text.partition("Conclusions: ")[2].partition("<")[0]
+
+    write_results(tmp_path, "anem", HASH_EMBED, [0.54, 0.55])
+    write_results(tmp_path, "anem", RECOMMENDED, [0.54])
+    (line,), counts = conclusions({"cpu": "a CPU"})
+    assert line[2:] == ["+0 ± 0", "+0 ± 0", "–", "within noise"]
+    assert "unknown" not in counts
+    for record in ({"cpu": "another CPU"}, {"cpu": ""}, None):
+        found, counts = conclusions(record)
+        assert found == []
+        assert counts.endswith(", 1 other machines or unknown, 18 missing")
+
+
+def test_paired_interval_stands_beside_the_other_and_disagrees(tmp_path: Path) -> None:
+    write_results(tmp_path, "anem", HASH_EMBED, [0.50, 0.55, 0.60])
+    write_results(tmp_path, "anem", MULTI_EMBED, [0.48, 0.535, 0.58])
+    text = render_table(load_results(tmp_path, REPORT), TABLES["table-9"])
+    (line,) = rows_of(text, "anem", "MultiHashEmbed – MultiEmbed")
+    margin = 4.303 * stdev([0.02, 0.015, 0.02]) / sqrt(3)
+    assert line[3:] == [f"+0.018 ± {margin:.3f}", "–", "+0.10", "within noise ‡"]
+    assert "‡ the paired interval would decide otherwise." in text
+    assert "1 within noise, 6 missing" in text
+
+
+def test_counts_of_sentences_give_an_interval(tmp_path: Path) -> None:
+    for arm, counts in ((HASH_EMBED, [[2, 0, 0]] * 30), (MULTI_EMBED, [[1, 0, 1]] * 30)):
+        packed = pack(numpy.array(counts))
+        values = {"counts": {"dev": packed, "test": packed}}
+        write_result(tmp_path, Run("anem", arm), 0.5, **values)
+        write_result(tmp_path, Run("anem", arm, seed=1), 0.5, **values)
+    text = render_table(load_results(tmp_path, REPORT), TABLES["table-9"])
+    (line,) = rows_of(text, "anem", "MultiHashEmbed – MultiEmbed")
+    assert line[4] == "+0.333 to +0.333"
+    unseen = render_table(load_results(tmp_path, REPORT), TABLES["table-11"])
+    (line,) = rows_of(unseen, "anem", "MultiHashEmbed – MultiEmbed")
+    assert line[4] == "–"  # the counts are of all entities
 
 
 def test_empty_folder_makes_tables_in_which_all_is_missing(tmp_path: Path) -> None:

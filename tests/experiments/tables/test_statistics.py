@@ -26,8 +26,8 @@ from experiments.tables.statistics import (
     read_report,
     read_results,
     summarise,
-    verdict,
 )
+from experiments.tables.verdicts import verdict
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=5))

@@ -1,0 +1,139 @@
+"""What is concluded from two numbers: their difference, its intervals, and the verdict."""
+
+from dataclasses import dataclass
+from typing import Optional
+
+from experiments.arms.tasks import CRF
+from experiments.tables.bootstrap import Interval
+from experiments.tables.facts import same_machine
+from experiments.tables.statistics import (
+    FACTORS,
+    NUMBER,
+    Difference,
+    Results,
+    Stat,
+    difference,
+    number_key,
+    paired,
+)
+from experiments.tables.table import METRICS, Comparison, Group, Table
+from experiments.tables.verdicts import MACHINES, verdict
+
+# The data set, arm and vectors of a number, then its split, part and metric.
+Key = tuple[str, ...]
+ARM = FACTORS.index("arm")
+PART = len(FACTORS) + NUMBER.index("part")
+NOTHING = Stat(0.0, 0.0, 1)
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """A comparison of two numbers.
+
+    ours, report (Optional[Difference]): The differences with the interval of Welch's test, or None
+        where a number is missing.
+    paired (Optional[Difference]): The mean difference of runs with the same seed.
+    sentences (Optional[Interval]): The interval over sentences, or None without their counts.
+    verdict (str): One of `VERDICTS`.
+    """
+
+    ours: Optional[Difference]
+    report: Optional[Difference]
+    paired: Optional[Difference]
+    sentences: Optional[Interval]
+    verdict: str
+
+    @property
+    def disputed(self) -> bool:
+        """Whether the paired interval would decide otherwise."""
+        if self.ours is None or self.ours.margin is None or self.paired is None:
+            return False
+        return _is_noise(self.ours) != _is_noise(self.paired)
+
+
+def conclude(results: Results, table: Table, dataset: str, comparison: Comparison) -> Conclusion:
+    """Compare two numbers of a table, and their difference with the report's."""
+    first, second = (
+        side and results.reported(table, side[0], dataset, side[1])
+        for side in (comparison.first, comparison.second)
+    )
+    return compare(
+        results,
+        number_key(table, *_place(comparison.first, dataset)),
+        comparison.second and number_key(table, *_place(comparison.second, dataset)),
+        difference(first, NOTHING if comparison.second is None else second),
+    )
+
+
+def compare(
+    results: Results, first: Key, second: Optional[Key], report: Optional[Difference] = None
+) -> Conclusion:
+    """Compare two of our numbers.
+
+    first (Key): The key of a number in `results.stats`.
+    second (Optional[Key]): The key of another one of the same metric. Without it, the first number
+        is a difference already.
+    report (Optional[Difference]): The report's difference, if it has one.
+    """
+    metric = METRICS[first[-1]]
+    ours = difference(
+        results.stats.get(first), NOTHING if second is None else results.stats.get(second)
+    )
+    if ours is None:
+        return Conclusion(None, report, None, None, verdict(None, report, metric.tie))
+    if metric.timed:
+        runs = [run for key in (first, second) if key for run in results.facts_of(key).values()]
+        if not same_machine(runs):
+            return Conclusion(None, report, None, None, MACHINES)
+    return Conclusion(
+        ours,
+        report,
+        paired(_paired_differences(results, first, second)),
+        _sentences(results, first, second) if metric.counted and second else None,
+        verdict(ours, report, metric.tie),
+    )
+
+
+def _place(side: tuple[Group, str], dataset: str) -> tuple[Group, str, str]:
+    group, line = side
+    return group, dataset, line
+
+
+def _paired_differences(results: Results, first: Key, second: Optional[Key]) -> list[float]:
+    ones = results.values.get(first, {})
+    if second is None:
+        return list(ones.values())
+    others = results.values.get(second, {})
+    if CRF in (first[ARM], second[ARM]):
+        return []
+    facts = [results.facts_of(key) for key in (first, second)]
+    return [
+        ones[seed] - others[seed]
+        for seed in sorted(ones.keys() & others.keys())
+        # a run with `ner` beside one with `batch_ner` in its place is no pair
+        if {runs[seed].with_ner for runs in facts} != {True, False}
+    ]
+
+
+def _sentences(results: Results, first: Key, second: Key) -> Optional[Interval]:
+    """Return the interval over sentences of runs with the same seed. A CRF has every seed."""
+    ones, others = (
+        {
+            seed: (*key[: len(FACTORS)], str(seed), key[len(FACTORS)])
+            for seed in results.facts_of(key)
+        }
+        for key in (first, second)
+    )
+    if {key[PART] for key in (first, second)} != {"all"}:
+        return None
+    if first[ARM] == CRF:
+        ones = dict.fromkeys(others, next(iter(ones.values())))
+    if second[ARM] == CRF:
+        others = dict.fromkeys(ones, next(iter(others.values())))
+    return results.bootstrap.interval(
+        [(ones[seed], others[seed]) for seed in ones if seed in others]
+    )
+
+
+def _is_noise(found: Difference) -> bool:
+    return found.margin is not None and abs(found.value) <= found.margin

@@ -1,0 +1,90 @@
+"""What runs say of themselves: the machine, the recognizer, and which predictions are right."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Optional
+
+from experiments.runs.counts import Counts, unpack
+from experiments.runs.grid import Run, same_functions
+
+# A file of results, the run that it is of, and what it holds.
+Found = tuple[Path, Run, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a run says besides its numbers.
+
+    recorded (bool): Whether it has a record of its machine and its code.
+    cpu (Optional[str]): The model of the CPU, or None if it is unknown.
+    with_ner (Optional[bool]): Whether it was trained with `ner`, where the arm has `batch_ner` with
+        spaCy's gradient by now. None for all other arms.
+    counts (Mapping[str, Counts]): True positives, false positives and false negatives of each
+        sentence, by split, as far as they are kept. Shape: (sentences, 3).
+    """
+
+    recorded: bool = False
+    cpu: Optional[str] = None
+    with_ner: Optional[bool] = None
+    counts: Mapping[str, Counts] = field(default_factory=dict)
+
+
+def read_facts(found: Iterable[Found]) -> dict[tuple[str, ...], dict[int, Facts]]:
+    """Return what each run says of itself, by data set, arm and vectors, then by seed.
+
+    Raises ValueError if a run has malformed counts. Raises ValueError if two runs of a data set are
+    of different corpora.
+    """
+    facts: dict[tuple[str, ...], dict[int, Facts]] = {}
+    corpora: dict[tuple[str, ...], tuple[Path, Any]] = {}
+    for path, run, result in found:
+        record = result.get("record") or {}
+        counts = _counts(path, result)
+        if "corpus" in record:
+            _check(corpora, (run.dataset,), path, record["corpus"])
+        for split, array in counts.items():
+            _check(corpora, (run.dataset, split), path, len(array))
+        of_run = Facts(bool(record), record.get("cpu") or None, _with_ner(run, result), counts)
+        facts.setdefault((run.dataset, run.arm, run.vectors), {})[run.seed] = of_run
+    return facts
+
+
+def same_machine(runs: Iterable[Facts]) -> bool:
+    """Return whether all runs were on CPUs of one model, as far as they say."""
+    models = {run.cpu for run in runs}
+    return len(models) == 1 and None not in models
+
+
+def _check(
+    known: dict[tuple[str, ...], tuple[Path, Any]], key: tuple[str, ...], path: Path, value: object
+) -> None:
+    other, expected = known.setdefault(key, (path, value))
+    if value != expected:
+        raise ValueError(
+            f"{path} and {other} are of different corpora of {key[0]}: {_difference(value)} "
+            "differ. Convert the corpus anew, and run the older one of them again: python -m "
+            "experiments run-one NAME --renew"
+        )
+
+
+def _difference(value: object) -> str:
+    return "the numbers of sentences" if isinstance(value, int) else "the digests of the files"
+
+
+def _counts(path: Path, result: Mapping[str, Any]) -> dict[str, Counts]:
+    try:
+        return {split: unpack(text) for split, text in result.get("counts", {}).items()}
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{path} is not a complete result: its counts of sentences are malformed ({error}). "
+            "Delete it and run it again, or restore it."
+        ) from error
+
+
+def _with_ner(run: Run, result: Mapping[str, Any]) -> Optional[bool]:
+    try:
+        digests = same_functions(run)
+    except FileNotFoundError:  # the rows of the arm are counted in a corpus that is not here
+        return None
+    return result["config_hash"] == digests[1] if len(digests) > 1 else None

@@ -1,0 +1,59 @@
+"""The verdicts on differences, and the rule that a reader needs for them."""
+
+from typing import Optional
+
+from experiments.tables.statistics import Difference
+
+MISSING, ONE_SEED, NOISE = "missing", "one seed", "within noise"
+SAME, DIFFERS, HIGHER, LOWER = "same ordering", "differs", "higher", "lower"
+MACHINES = "other machines or unknown"
+VERDICTS = (SAME, NOISE, DIFFERS, HIGHER, LOWER, ONE_SEED, MACHINES, MISSING)
+RULE = """\
+A difference is *within noise* if its 95 % interval holds 0. The interval reaches t standard errors
+to either side. The standard error is sqrt(sd²/n + sd²/n) for two means, and sd/sqrt(n) for the
+increase of an error. Student's t has the degrees of freedom of Welch's test. It is 4.3 for an
+increase of an error. For two means of three seeds each it is 2.8 to 4.3, larger the less alike
+their sd.
+
+A larger difference has the *same ordering* as the report's if both have the same sign. The same
+holds if the report has a tie and ours would round to one (less than 0.01, or 1 %). Otherwise it
+*differs*. Where the report has no number, the first is *higher* or *lower*. With 95 % intervals,
+about one in twenty differences that do not exist is reported as one. With *one seed* (n = 1) we
+conclude nothing. CPU seconds and words per second are compared where all runs of both sides have a
+record of the same CPU. All other comparisons of them are of *other machines or unknown* ones.
+
+Runs with the same seed see the same data in the same order. The *paired* interval makes use of
+that. It is the mean of the differences seed by seed, ± t sd/sqrt(n), with n - 1 degrees of freedom
+and at least two seeds. A CRF has no such pairs, nor has a run with `ner` beside one with
+`batch_ner` instead. The verdict is that of the first interval. ‡ marks where the paired one would
+decide otherwise.
+
+Both intervals are about other seeds on the same test set. The one of *sentences* is about other
+sentences with the same models: the sentences are drawn again 1,000 times, with replacement, and it
+holds 95 % of the differences of F1 over all entities (of accuracy, for texts). It needs the counts
+of each sentence, which results without a record (†) do not have.
+
+Means, sd (ddof 1) and n are over seeds. A CRF comes out the same with every seed, so its sd is 0.
+Missing runs are not filled in, and comparisons that lack one are only counted. The report's n is 3,
+and its numbers have two decimals. Its static vectors are spaCy's large ones; ours are named beside
+the data set. turku-one is another data set than the report's OntoNotes, and never compared with it.
+"""
+
+
+def verdict(ours: Optional[Difference], report: Optional[Difference], tie: float) -> str:
+    """Return the verdict on our difference, as `RULE` defines it.
+
+    ours, report (Optional[Difference]): The differences, or None where a number is missing.
+    tie (float): The unit of the last digit that the report prints.
+    """
+    if ours is None:
+        return MISSING
+    if ours.margin is None:
+        return ONE_SEED
+    if abs(ours.value) <= ours.margin:
+        return NOISE
+    if report is None:
+        return HIGHER if ours.value > 0 else LOWER
+    if abs(report.value) < tie / 2:  # zero, up to the rounding of floats
+        return SAME if abs(ours.value) < tie else DIFFERS
+    return SAME if ours.value * report.value > 0 else DIFFERS

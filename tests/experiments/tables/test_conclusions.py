@@ -1,0 +1,112 @@
+"""The paired interval, the machines and the sentences of a comparison."""
+
+from math import sqrt
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+import numpy
+import pytest
+
+from experiments.arms.tasks import CRF, HASH_EMBED
+from experiments.runs.counts import pack
+from experiments.runs.grid import Run, same_functions
+from tests.helpers.results import REPORT, write_result, write_results
+
+pytest.importorskip("pandas", reason="pandas is not installed: pip install -e '.[plots]'")
+pytest.importorskip("scipy", reason="scipy is not installed: pip install -e '.[plots]'")
+
+from experiments.tables.bootstrap import Interval
+from experiments.tables.conclusions import Conclusion, compare
+from experiments.tables.statistics import Difference, load_results
+
+ONES, OTHERS = [0.70, 0.72, 0.77], [0.69, 0.70, 0.76, 0.9]
+
+
+def found(folder: Path, *arms: str, metric: str = "f") -> Conclusion:
+    place = ("", "") if metric == "train_cpu_seconds" else ("test", "all")
+    one, other = (("anem", arm, "no-vectors", *place, metric) for arm in arms)
+    return compare(load_results(folder, REPORT), one, other)
+
+
+def test_paired_interval_is_that_of_the_seeds_that_both_have(tmp_path: Path) -> None:
+    write_results(tmp_path, "anem", HASH_EMBED, ONES)
+    write_results(tmp_path, "anem", "multi_embed", OTHERS)
+    paired = found(tmp_path, HASH_EMBED, "multi_embed").paired
+    differences = [one - other for one, other in zip(ONES, OTHERS, strict=False)]
+    assert paired is not None
+    assert paired.value == pytest.approx(mean(differences))
+    assert paired.margin == pytest.approx(4.3027 * stdev(differences) / sqrt(3), rel=1e-4)
+
+
+def test_one_pair_has_no_interval(tmp_path: Path) -> None:
+    write_results(tmp_path, "anem", HASH_EMBED, ONES)
+    write_results(tmp_path, "anem", "multi_embed", [0.6])
+    assert found(tmp_path, HASH_EMBED, "multi_embed").paired is None
+
+
+def test_runs_with_ner_are_paired_with_such_runs_only(tmp_path: Path) -> None:
+    write_results(tmp_path, "anem", HASH_EMBED, ONES)
+    write_results(tmp_path, "anem", "ner", ONES)
+    for seed, f in enumerate(OTHERS[:3]):
+        run = Run("anem", "multi_embed", seed=seed)
+        new, with_ner = same_functions(run)
+        digest = with_ner if seed == 1 else new
+        write_result(tmp_path, run, f, config_hash=digest)
+    paired = found(tmp_path, HASH_EMBED, "multi_embed").paired
+    assert paired is not None
+    assert paired.value == pytest.approx(mean([0.01, 0.01]))  # of the seeds 0 and 2
+    paired = found(tmp_path, "ner", "multi_embed").paired
+    assert paired is not None
+    assert paired.value == pytest.approx(mean([0.01, 0.02, 0.01]))  # of an arm with `ner`
+
+
+def test_a_crf_has_no_pairs_but_all_seeds_of_sentences(tmp_path: Path) -> None:
+    rng = numpy.random.default_rng(0)
+    for run in (Run("anem", CRF), *(Run("anem", HASH_EMBED, seed=seed) for seed in range(2))):
+        counts = {"test": pack(rng.integers(0, 3, size=(50, 3)))}
+        write_result(tmp_path, run, 0.5, counts=counts)
+    conclusion = found(tmp_path, CRF, HASH_EMBED)
+    assert conclusion.paired is None
+    results = load_results(tmp_path, REPORT)
+    crf, *others = (
+        ("anem", arm, "no-vectors", seed, "test")
+        for arm, seed in ((CRF, "0"), (HASH_EMBED, "0"), (HASH_EMBED, "1"))
+    )
+    assert conclusion.sentences == results.bootstrap.interval([(crf, key) for key in others])
+
+
+def test_counts_of_one_side_give_no_interval_of_sentences(tmp_path: Path) -> None:
+    counts = {"test": pack(numpy.ones((5, 3)))}
+    write_result(tmp_path, Run("anem", HASH_EMBED), 0.5, counts=counts)
+    write_result(tmp_path, Run("anem", "multi_embed"), 0.5)
+    assert found(tmp_path, HASH_EMBED, "multi_embed").sentences is None
+    write_result(tmp_path, Run("anem", "multi_embed"), 0.5, counts=counts)
+    assert found(tmp_path, HASH_EMBED, "multi_embed").sentences == Interval(0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("ours", "paired", "disputed"),
+    [
+        ((0.02, 0.03), (0.02, 0.01), True),
+        ((0.02, 0.01), (0.02, 0.03), True),
+        ((0.02, 0.01), (0.02, 0.01), False),
+        ((0.02, 0.03), (0.02, 0.02), False),
+        ((0.02, None), (0.02, 0.01), False),
+        (None, (0.02, 0.01), False),
+        ((0.02, 0.03), None, False),
+    ],
+)
+def test_paired_interval_may_decide_otherwise(ours: Any, paired: Any, disputed: bool) -> None:
+    one, other = (None if values is None else Difference(*values) for values in (ours, paired))
+    assert Conclusion(one, None, other, None, "").disputed == disputed
+
+
+def test_costs_of_unknown_machines_are_not_compared(tmp_path: Path) -> None:
+    write_results(tmp_path, "anem", HASH_EMBED, ONES)
+    write_results(tmp_path, "anem", "multi_embed", OTHERS)
+    assert found(tmp_path, HASH_EMBED, "multi_embed", metric="train_cpu_seconds").ours is not None
+    write_result(tmp_path, Run("anem", "multi_embed", seed=1), 0.7, record=None)
+    conclusion = found(tmp_path, HASH_EMBED, "multi_embed", metric="train_cpu_seconds")
+    assert (conclusion.ours, conclusion.verdict) == (None, "other machines or unknown")
+    assert found(tmp_path, HASH_EMBED, "norm", metric="train_cpu_seconds").verdict == "missing"

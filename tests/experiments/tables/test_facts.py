@@ -1,0 +1,72 @@
+"""What runs say of themselves, and that runs of a data set are of one corpus."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import srsly
+
+from experiments.arms.tasks import HASH_EMBED
+from experiments.runs.counts import pack
+from experiments.runs.grid import Run, same_functions
+from experiments.tables.facts import Facts, read_facts, same_machine
+from tests.helpers.results import write_result
+
+ONE, OTHER = Run("anem", HASH_EMBED), Run("anem", "norm", seed=1)
+
+
+def found(folder: Path, **values: Any) -> list[Any]:
+    """Write a result, and one of another run with some values."""
+    record = {"cpu": "a CPU", "corpus": {"train": "1", "dev": "2", "test": "3"}}
+    counts = {"dev": pack(numpy.ones((5, 3)))}
+    values = {"record": record, "counts": counts, **values}
+    paths = [
+        write_result(folder, ONE, 0.5, record=record, counts=counts),
+        write_result(folder, OTHER, 0.5, **values),
+    ]
+    return [
+        (path, run, srsly.read_json(path)) for path, run in zip(paths, (ONE, OTHER), strict=True)
+    ]
+
+
+def test_facts_are_those_of_the_record(tmp_path: Path) -> None:
+    facts = read_facts(found(tmp_path, config_hash=same_functions(OTHER)[1]))
+    one, other = (facts["anem", run.arm, "no-vectors"][run.seed] for run in (ONE, OTHER))
+    assert (one.recorded, one.cpu, one.with_ner) == (True, "a CPU", False)
+    assert (other.recorded, other.cpu, other.with_ner) == (True, "a CPU", True)
+    assert one.counts["dev"].tolist() == [[1, 1, 1]] * 5
+
+
+def test_results_without_a_record_are_known_as_such(tmp_path: Path) -> None:
+    (_, (path, run, result)) = found(tmp_path)
+    older = {key: value for key, value in result.items() if key not in ("record", "counts")}
+    assert read_facts([(path, run, older)]) == {
+        ("anem", "norm", "no-vectors"): {1: Facts(with_ner=False)}
+    }
+
+
+def test_runs_of_different_corpora_are_refused(tmp_path: Path) -> None:
+    record = {"cpu": "a CPU", "corpus": {"train": "1", "dev": "0", "test": "3"}}
+    names = r"norm/no-vectors/seed1\.json and .*multi_hash_embed/no-vectors/seed0\.json"
+    with pytest.raises(ValueError, match=rf"{names} are of different corpora of anem: the digests"):
+        read_facts(found(tmp_path, record=record))
+
+
+def test_runs_of_different_numbers_of_sentences_are_refused(tmp_path: Path) -> None:
+    counts = {"dev": pack(numpy.ones((4, 3)))}
+    with pytest.raises(ValueError, match=r"corpora of anem: the numbers of sentences differ"):
+        read_facts(found(tmp_path, counts=counts))
+
+
+@pytest.mark.parametrize("counts", [{"dev": "eJwDAAAAAAE"}, {"dev": 3}, ["dev"]])
+def test_malformed_counts_are_refused(tmp_path: Path, counts: object) -> None:
+    with pytest.raises(ValueError, match=r"seed1\.json is not a complete result: its counts of"):
+        read_facts(found(tmp_path, counts=counts))
+
+
+@pytest.mark.parametrize(
+    ("cpus", "same"), [(["a", "a"], True), (["a", "b"], False), (["a", None], False), ([], False)]
+)
+def test_machines_are_the_same_if_all_say_so(cpus: list[Any], same: bool) -> None:
+    assert same_machine([Facts(True, cpu) for cpu in cpus]) == same
