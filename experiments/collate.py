@@ -19,6 +19,7 @@ from experiments.tables.corpora import corpus_tables, read_corpora
 from experiments.tables.dilated import DILATED_TABLES
 from experiments.tables.gains import render_gains
 from experiments.tables.markdown import markdown, render_summary, render_table
+from experiments.tables.prose import fill_numbers
 from experiments.tables.report import TABLES
 from experiments.tables.statistics import Results, load_results, read_report
 from experiments.tables.table import Table
@@ -71,13 +72,13 @@ def fill(page: str, blocks: Mapping[str, str], path: Path) -> str:
 def collate(
     folder: Path, corpora: Path, report: Path, docs: Path, calibrations: Path = CALIBRATIONS
 ) -> Results:
-    """Make the tables and figures of all pages. Nothing is written unless all can be made.
+    """Make the tables, figures and numbers of all pages. Nothing is written unless all can be made.
 
     folder (Path): The results of runs, as `read_results` reads them.
     corpora (Path): The statistics of corpora, as `read_corpora` reads them.
     report (Path): The report's tables as data.
-    docs (Path): The folder of the pages, with two markers for each table. Figures go to figures/
-        in it.
+    docs (Path): The folder of the pages, with two markers for each table, and around the numbers
+        of prose that `fill_numbers` puts in. Figures go to figures/ in it.
     calibrations (Path): The results of calibration, as `read_calibrations` reads them.
     """
     for name in (PAGE, *PAGES, NER_PAGE):
@@ -88,7 +89,8 @@ def collate(
     results = load_results(folder, report)
     blocks = {"summary": render_summary(results)}
     blocks |= {name: render_table(results, table) for name, table in TABLES.items()}
-    for name, lines in corpus_tables(read_corpora(corpora), read_report(report)).items():
+    counted = read_corpora(corpora)
+    for name, lines in corpus_tables(counted, read_report(report)).items():
         blocks[name] = markdown(lines[0], lines[1:], left=(0,))
     pages = {PAGE: blocks} | {
         page: {name: render_table(results, table) for name, table in tables.items()}
@@ -97,10 +99,10 @@ def collate(
     pages["weighted-results.md"]["gains"] = render_gains(results)
     calibrated = read_calibrations(calibrations)
     pages[NER_PAGE] = {"calibration": render_calibration(calibrated)}
-    texts = {
-        docs / page: fill((docs / page).read_text(encoding="utf8"), of_page, docs / page)
-        for page, of_page in pages.items()
-    }
+    texts = {path: path.read_text(encoding="utf8") for path in sorted(docs.glob("*.md"))}
+    for page, of_page in pages.items():
+        texts[docs / page] = fill(texts[docs / page], of_page, docs / page)
+    texts = {path: fill_numbers(text, results, counted, path) for path, text in texts.items()}
     figures = {
         **experiments.figures.report.make_figures(results),
         **experiments.figures.weighted.make_figures(results),
@@ -127,7 +129,7 @@ def collate_cli(
         Path, typer.Option(help="Folder with the results of calibration")
     ] = CALIBRATIONS,
 ) -> None:
-    """Make all tables and figures of docs/, with the report's and the papers' numbers.
+    """Make all tables and figures of docs/ and the numbers in its prose, from results.
 
     Runs without results are shown as missing.
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from experiments.tables.conclusions import conclude
-from experiments.tables.markdown import markdown, signed
+from experiments.tables.markdown import markdown, marked, signed, with_note
 from experiments.tables.report import MULTI_HASH
 from experiments.tables.statistics import Results
 from experiments.tables.table import METRICS, Comparison, Group
@@ -27,7 +27,7 @@ def render_gains(results: Results) -> str:
         f"**F1 of {MULTI_WEIGHTED} minus F1 of {MULTI_HASH}, with equally many parameters.** "
         "Importance starts near zero. Rows are the default ones, or a share of them."
     )
-    return f"{title}\n\n{markdown(header, lines, left=(0,))}"
+    return with_note(f"{title}\n\n{markdown(header, lines, left=(0,))}")
 
 
 def _gains(results: Results, share: str) -> Iterator[str]:
@@ -36,7 +36,7 @@ def _gains(results: Results, share: str) -> Iterator[str]:
         for group in table.groups:
             found = conclude(results, table, dataset, _comparison(group, share))
             text = signed(found.ours, METRICS[group.metric].ours, with_margin=True)
-            yield MISSING if found.ours is None else f"{text}, {found.verdict}"
+            yield MISSING if found.ours is None else f"{text}, {marked(found)}"
 
 
 def _comparison(group: Group, share: str) -> Comparison:

@@ -72,11 +72,20 @@ def _conclusions_table(table: Table, lines: Sequence[tuple[str, Comparison, Conc
             *(signed(value, metric.ours, with_margin=True) for value in differences),
             _interval(found.sentences, metric.ours),
             *([signed(found.report, metric.report)] if report else []),
-            f"{found.verdict} {DISPUTED}" if found.disputed else found.verdict,
+            marked(found),
         ]
         body.append(cells)
-    note = [DISPUTED_NOTE] if any(found.disputed for *_, found in lines) else []
-    return "\n\n".join([markdown(header, body, left=(0, 1, len(header) - 1)), *note])
+    return with_note(markdown(header, body, left=(0, 1, len(header) - 1)))
+
+
+def marked(found: Conclusion) -> str:
+    """Return a verdict, with a mark where the paired interval would decide otherwise."""
+    return f"{found.verdict} {DISPUTED}" if found.disputed else found.verdict
+
+
+def with_note(body: str) -> str:
+    """Add a note on the marks of a table, if it has some."""
+    return f"{body}\n\n{DISPUTED_NOTE}" if DISPUTED in body else body
 
 
 def _interval(interval: Optional[Interval], spec: str) -> str:

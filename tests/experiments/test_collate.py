@@ -76,7 +76,7 @@ def test_pages_of_docs_are_those_of_the_results(
         monkeypatch.setattr(f"experiments.figures.{module}.make_figures", lambda _: {})
     # in a folder without corpora, which nothing then depends on
     monkeypatch.chdir(tmp_path)
-    pages = (collate.PAGE, *collate.PAGES, collate.NER_PAGE)
+    pages = [path.name for path in (ROOT / "docs").glob("*.md")]
     for name in pages:
         (tmp_path / name).write_bytes((ROOT / "docs" / name).read_bytes())
     collate.collate(ROOT / "results" / "runs", CORPORA, REPORT, tmp_path, CALIBRATIONS)
@@ -114,6 +114,24 @@ def test_page_with_wrong_markers_is_refused_and_left(
     for other in (*collate.PAGES, collate.NER_PAGE):
         assert "old" in (tmp_path / other).read_text("utf8").split()
     assert not (tmp_path / "figures").exists()
+
+
+def test_numbers_of_prose_are_put_into_all_pages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("report", "weighted", "dilated", "calibration"):
+        monkeypatch.setattr(f"experiments.figures.{module}.make_figures", lambda _: {})
+    write_results(tmp_path / "runs", "conll-es", HASH_EMBED, [0.76, 0.78])
+    comment = "a <!-- = f conll-es/multi_hash_embed/test -->{}<!-- / -->\n"
+    results, guide = make_pages(tmp_path), tmp_path / "guide.md"
+    results.write_text(comment.format("") + results.read_text("utf8"))
+    guide.write_text(comment.format("0.1"))
+    collate.collate(tmp_path / "runs", CORPORA, REPORT, tmp_path, CALIBRATIONS)
+    assert guide.read_text("utf8") == comment.format("0.770")
+    assert results.read_text("utf8").startswith(comment.format("0.770"))
+    guide.write_text("a\n" + comment.format("0.1").replace("conll-es", "anem"))
+    with pytest.raises(ValueError, match=r"guide\.md, line 2: no run has the F1 of anem/multi_"):
+        collate.collate(tmp_path / "runs", CORPORA, REPORT, tmp_path, CALIBRATIONS)
 
 
 def test_missing_page_is_an_error(tmp_path: Path) -> None:

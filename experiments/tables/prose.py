@@ -1,0 +1,201 @@
+"""Numbers in the prose of pages: comments say what they are, and `collate` puts them in.
+
+    <!-- = f wnut17/ner/test -->0.162<!-- / -->
+
+A comment has one of these forms:
+
+    METRIC NUMBER               the mean over seeds
+    METRIC NUMBER - NUMBER      a difference of means, with its 95 % interval
+    METRIC NUMBER / NUMBER      a ratio of means
+    spread METRIC NUMBER        the largest number of a seed minus the smallest
+    runs PATTERN                the number of runs with results
+    corpus DATASET PATH         a number of the statistics of a corpus, by its keys
+    corpus DATASET PATH / PATH  a ratio of two of them
+
+METRIC is a key of `METRICS`. NUMBER is DATASET/ARM/SPLIT, then /PART unless that is "all", or
+DATASET/ARM for costs. Behind the arm, /VECTORS names static vectors. @SEED, last, takes one seed.
+A format may follow behind a colon, as in Python. "sd" is a mean with its standard deviation. Of a
+difference, "paired" is that of the seeds that both have, "value" leaves out the interval, "by"
+leaves out the sign, which must be +, and "verdict" is the verdict on it.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any, NamedTuple, Optional
+
+from experiments.runs.grid import NO_VECTORS, VECTORS
+from experiments.tables.conclusions import Key, compare
+from experiments.tables.markdown import signed
+from experiments.tables.statistics import Results, Stat, difference
+from experiments.tables.table import METRICS
+from experiments.tables.verdicts import MACHINES
+
+Corpora = Mapping[str, Mapping[str, Any]]
+MARKER = re.compile(r"<!-- = ([^\n]+?) -->([^\n]*?)<!-- / -->")
+HALF = re.compile(r"<!-- =|<!-- / -->")
+# A comment at the beginning of a line makes the line HTML, and its Markdown is not rendered.
+FIRST = re.compile(r"^\s*(?:[-*>]\s+|\d+\.\s+)*<!-- (?:=|/)")
+PLACE = re.compile(
+    rf"(?P<dataset>[^/@]+)/(?P<arm>[^/@]+)(?:/(?P<vectors>{'|'.join(sorted(set(VECTORS.values())))}))?"
+    r"(?:/(?P<split>dev|test)(?:/(?P<part>seen|unseen))?)?(?:@(?P<seed>\d+))?"
+)
+SD, PAIRED, VALUE, BY, VERDICT = "sd", "paired", "value", "by", "verdict"
+
+
+class Place(NamedTuple):
+    """A number of ours.
+
+    text (str): How a page names it.
+    key (Key): Its key in `Results.stats`.
+    seed (Optional[int]): The one seed that is meant, if not all.
+    """
+
+    text: str
+    key: Key
+    seed: Optional[int]
+
+
+def fill_numbers(page: str, results: Results, corpora: Corpora, path: Path) -> str:
+    """Put the numbers between the comments of a page.
+
+    page (str): The text of the page.
+    results (Results): The numbers of runs.
+    corpora (Corpora): The statistics of corpora.
+    path (Path): The file, for the messages.
+
+    Raises ValueError, which names the line, for a comment of no form, a number that no run has, and
+    a comment without its end.
+    """
+
+    def replace(match: "re.Match[str]") -> str:
+        return f"<!-- = {match[1]} -->{evaluate(match[1], results, corpora)}<!-- / -->"
+
+    lines = page.split("\n")
+    for number, line in enumerate(lines, start=1):
+        if "<!-- =" not in line and "<!-- / -->" not in line:
+            continue
+        try:
+            if HALF.search(MARKER.sub("", line)):
+                raise ValueError("a number needs '<!-- = ... -->' before and '<!-- / -->' behind")
+            if FIRST.match(line):
+                raise ValueError("the comment of a number begins the line. Put a word before it")
+            lines[number - 1] = MARKER.sub(replace, line)
+        except ValueError as error:
+            raise ValueError(f"{path}, line {number}: {error}.") from error
+    return "\n".join(lines)
+
+
+def evaluate(expression: str, results: Results, corpora: Corpora) -> str:
+    """Return the text of a number.
+
+    expression (str): What the number is, in one of the forms above.
+
+    Raises ValueError for another form, and for a number that does not exist.
+    """
+    body, _, spec = (part.strip() for part in expression.partition(" : "))
+    kind, *words = body.split()
+    if kind == "runs" and len(words) == 1:
+        return _runs(results, words[0], spec)
+    if kind == "corpus" and words:
+        return _corpus(corpora, words, spec)
+    if kind == "spread" and len(words) == 2:
+        return _spread(results, words[0], words[1], spec)
+    if kind in METRICS and len(words) in (1, 3):
+        return _metric(results, kind, words, spec)
+    raise ValueError(f"{expression!r} is of no known form. See experiments/tables/prose.py")
+
+
+def _metric(results: Results, metric: str, words: Sequence[str], spec: str) -> str:
+    default = METRICS[metric].ours
+    first, *others = (_place(metric, word) for word in words[::2])
+    stat = _stat(results, first)
+    if not others:
+        sd = "" if stat.sd is None else f" ± {stat.sd:{default.lstrip('+')}}"
+        return f"{stat.mean:{default}}{sd}" if spec == SD else _format(stat.mean, spec or default)
+    (second,) = others
+    conclusion = compare(results, first.key, second.key)
+    other = _stat(results, second)
+    if conclusion.verdict == MACHINES:
+        raise ValueError(f"{first.text} and {second.text} are of {MACHINES}")
+    if words[1] == "/":
+        return _format(stat.mean / other.mean, spec or ".1f")
+    if words[1] != "-":
+        raise ValueError(f"expected - or / between two numbers, found {words[1]!r}")
+    found = difference(stat, other)
+    assert found is not None  # both numbers exist
+    if spec == VERDICT:
+        return conclusion.verdict
+    if spec == PAIRED:
+        if conclusion.paired is None:
+            raise ValueError(f"{first.text} and {second.text} have no two seeds to be paired")
+        return signed(conclusion.paired, default, with_margin=True)
+    if spec == BY and found.value < 0:
+        raise ValueError(f"{first.text} is lower than {second.text}. Name it second")
+    text = signed(found, default, with_margin=spec != VALUE)
+    return text[1:] if spec == BY else text
+
+
+def _place(metric: str, text: str) -> Place:
+    """Read the name of a number: DATASET/ARM[/VECTORS][/SPLIT[/PART]][@SEED]."""
+    match = PLACE.fullmatch(text)
+    if match is None:
+        raise ValueError(f"expected a number as DATASET/ARM/SPLIT, found {text!r}")
+    split, part = match["split"] or "", match["part"] or ""
+    factors = (match["dataset"], match["arm"], match["vectors"] or NO_VECTORS)
+    key = (*factors, split, part or ("all" if split else ""), metric)
+    return Place(text, key, int(match["seed"]) if match["seed"] else None)
+
+
+def _stat(results: Results, place: Place) -> Stat:
+    stat = results.stats.get(place.key)
+    if place.seed is None and stat is not None:
+        return stat
+    value = results.values.get(place.key, {}).get(place.seed if place.seed is not None else -1)
+    if value is None:
+        raise ValueError(f"no run has the {METRICS[place.key[-1]].header} of {place.text}")
+    return Stat(value, None, 1)
+
+
+def _spread(results: Results, metric: str, word: str, spec: str) -> str:
+    place = _place(metric, word)
+    _stat(results, place)
+    values = results.values[place.key].values()
+    return _format(max(values) - min(values), spec or METRICS[metric].ours)
+
+
+def _runs(results: Results, pattern: str, spec: str) -> str:
+    count = sum(fnmatch(name, pattern) for name in results.runs)
+    if not count:
+        raise ValueError(f"no run matches {pattern}")
+    return _format(count, spec or ",")
+
+
+def _corpus(corpora: Corpora, words: Sequence[str], spec: str) -> str:
+    dataset, *paths = words
+    if dataset not in corpora:
+        raise ValueError(f"there are no statistics of the corpus {dataset!r}")
+    numbers = [_number(corpora[dataset], path, dataset) for path in paths[::2]]
+    if len(numbers) == 1 and len(paths) == 1:
+        return _format(numbers[0], spec or ",")
+    if len(numbers) == 2 and paths[1] == "/":
+        return _format(numbers[0] / numbers[1], spec or ".2f")
+    raise ValueError(f"expected one path or two with / between them, found {' '.join(paths)!r}")
+
+
+def _number(stats: Mapping[str, Any], path: str, dataset: str) -> float:
+    """Return a number by its keys, with points between them."""
+    found: Any = stats
+    for key in path.split("."):
+        found = found.get(key) if isinstance(found, Mapping) else None
+    if not isinstance(found, (int, float)):
+        raise ValueError(f"the statistics of {dataset} have no number {path!r}")
+    return found
+
+
+def _format(value: float, spec: str) -> str:
+    try:
+        return f"{value:{spec}}".replace("%", " %")
+    except ValueError as error:
+        raise ValueError(f"{spec!r} is no format of this number ({error})") from error

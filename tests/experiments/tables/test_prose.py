@@ -1,0 +1,113 @@
+"""The numbers in prose: what comments may say, and what is put between them."""
+
+from pathlib import Path
+
+import pytest
+
+from experiments.arms.tasks import CRF, HASH_EMBED
+from experiments.runs.grid import Run
+from tests.helpers.results import REPORT, write_result, write_results
+
+pytest.importorskip("pandas", reason="pandas is not installed: pip install -e '.[plots]'")
+pytest.importorskip("scipy", reason="scipy is not installed: pip install -e '.[plots]'")
+
+from experiments.tables.prose import fill_numbers
+from experiments.tables.statistics import Results, load_results
+
+CORPORA = {"anem": {"splits": {"train": {"tokens": 57894, "docs": 2000}}, "name": "AnEM"}}
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Results:
+    write_results(tmp_path, "anem", HASH_EMBED, [0.50, 0.52, 0.54])
+    write_results(tmp_path, "anem", "multi_embed", [0.40, 0.41, 0.42])
+    write_results(tmp_path, "anem", "norm", [0.25])
+    write_results(tmp_path, "anem", CRF, [0.5])
+    write_result(tmp_path, Run("wnut17", "multi_embed", "en_core_web_md"), 0.3, record=None)
+    write_result(tmp_path, Run("wnut17", HASH_EMBED), 0.2, record=None, train_cpu_seconds=50)
+    return load_results(tmp_path, REPORT)
+
+
+def fill(text: str, results: Results) -> str:
+    return fill_numbers(text, results, CORPORA, Path("page.md"))
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("f anem/multi_hash_embed/test", "0.520"),
+        ("f anem/multi_hash_embed/test : .2f", "0.52"),
+        ("f anem/multi_hash_embed/test : sd", "0.520 ± 0.020"),
+        ("f anem/multi_hash_embed/test : .0%", "52 %"),
+        ("f anem/norm/test : sd", "0.250"),
+        ("f anem/multi_hash_embed/test/unseen", "0.260"),
+        ("p anem/multi_hash_embed/dev@2", "0.540"),
+        ("f wnut17/multi_embed/en_core_web_md/test", "0.300"),
+        ("f anem/multi_embed/test - anem/multi_hash_embed/test", "-0.110 ± 0.042"),
+        ("f anem/multi_hash_embed/test - anem/multi_embed/test : by", "0.110 ± 0.042"),
+        ("f anem/multi_hash_embed/test - anem/multi_embed/test : value", "+0.110"),
+        ("f anem/multi_hash_embed/test - anem/multi_embed/test : paired", "+0.110 ± 0.025"),
+        ("f anem/multi_hash_embed/test - anem/multi_embed/test : verdict", "higher"),
+        ("f anem/multi_hash_embed/test - anem/norm/test", "+0.270"),
+        ("f anem/multi_hash_embed/test - anem/norm/test : verdict", "one seed"),
+        ("f anem/multi_hash_embed/test@0 - anem/multi_embed/test@0", "+0.100"),
+        ("f anem/multi_hash_embed/test / anem/norm/test", "2.1"),
+        ("train_cpu_seconds anem/multi_hash_embed / anem/norm : .2f", "1.00"),
+        ("train_cpu_seconds wnut17/multi_hash_embed", "50"),
+        ("error_increase anem/norm/test : .0f", "50"),
+        ("spread f anem/multi_hash_embed/test", "0.040"),
+        ("runs anem/*", "8"),
+        ("corpus anem splits.train.tokens", "57,894"),
+        ("corpus anem splits.train.tokens / splits.train.docs", "28.95"),
+    ],
+)
+def test_number_is_that_of_its_comment(expression: str, expected: str, results: Results) -> None:
+    page = "It is <!-- = {0} -->{1}<!-- / -->, and\n| <!-- = {0} -->{1}<!-- / --> |\n"
+    assert fill(page.format(expression, "old"), results) == page.format(expression, expected)
+    assert fill(page.format(expression, expected), results) == page.format(expression, expected)
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("f1 anem/norm/test", "'f1 anem/norm/test' is of no known form"),
+        ("f anem/norm/test anem/norm/test", "is of no known form"),
+        ("f anem", "expected a number as DATASET/ARM/SPLIT, found 'anem'"),
+        ("f anem/norm/train", "expected a number as DATASET/ARM/SPLIT"),
+        ("f anem/orth/test", "no run has the F1 of anem/orth/test"),
+        ("f anem/norm/test@1", "no run has the F1 of anem/norm/test@1"),
+        ("f anem/norm/test - anem/orth/test", "no run has the F1 of anem/orth/test"),
+        ("f anem/norm/test + anem/norm/test", r"expected - or / between two numbers, found '\+'"),
+        ("f anem/norm/test : .2x", "'.2x' is no format of this number"),
+        ("f anem/norm/test - anem/multi_embed/test : by", "anem/norm/test is lower than anem/m"),
+        ("f anem/norm/test - anem/multi_embed/test : paired", "have no two seeds to be paired"),
+        ("train_cpu_seconds wnut17/multi_hash_embed / anem/norm", "are of other machines or unkn"),
+        ("spread f anem/orth/test", "no run has the F1 of anem/orth/test"),
+        ("runs archaeo/*", r"no run matches archaeo/\*"),
+        ("corpus archaeo splits", "no statistics of the corpus 'archaeo'"),
+        ("corpus anem splits.train.words", "of anem have no number 'splits.train.words'"),
+        ("corpus anem name", "of anem have no number 'name'"),
+        ("corpus anem splits.train.docs splits", "have no number 'splits'|expected one path"),
+    ],
+)
+def test_wrong_comments_are_errors_that_name_the_line(
+    expression: str, message: str, results: Results
+) -> None:
+    with pytest.raises(ValueError, match=rf"^page\.md, line 2: .*{message}"):
+        fill(f"Of\nit <!-- = {expression} -->0<!-- / -->.", results)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("a <!-- = f anem/norm/test -->0.3", "a number needs"),
+        ("a 0.3<!-- / -->", "a number needs"),
+        ("<!-- = f anem/norm/test -->0.3<!-- / --> it is", "begins the line"),
+        ("- <!-- = f anem/norm/test -->0.3<!-- / --> it is", "begins the line"),
+    ],
+)
+def test_comments_have_two_ends_and_a_word_before(
+    line: str, message: str, results: Results
+) -> None:
+    with pytest.raises(ValueError, match=rf"^page\.md, line 1: .*{message}"):
+        fill(line, results)
