@@ -12,14 +12,14 @@ import experiments.figures.calibration
 import experiments.figures.dilated
 import experiments.figures.report
 import experiments.figures.weighted
-from experiments.runs.files import CALIBRATIONS, RESULTS
+from experiments.runs.files import CALIBRATIONS, RESULTS, read_result
 from experiments.tables.batch_ner import BATCH_NER_TABLES
 from experiments.tables.calibration import read_calibrations, render_calibration
 from experiments.tables.corpora import corpus_tables, read_corpora
 from experiments.tables.dilated import DILATED_TABLES
 from experiments.tables.gains import render_gains
 from experiments.tables.markdown import markdown, render_summary, render_table
-from experiments.tables.prose import fill_numbers
+from experiments.tables.prose import Statistics, fill_numbers
 from experiments.tables.report import TABLES
 from experiments.tables.statistics import Results, load_results, read_report
 from experiments.tables.table import Table
@@ -102,7 +102,11 @@ def collate(
     texts = {path: path.read_text(encoding="utf8") for path in sorted(docs.glob("*.md"))}
     for page, of_page in pages.items():
         texts[docs / page] = fill(texts[docs / page], of_page, docs / page)
-    texts = {path: fill_numbers(text, results, counted, path) for path, text in texts.items()}
+    statistics: Statistics = {
+        "corpus": counted,
+        "calibration": {path.stem: read_result(path) for path in calibrations.glob("*.json")},
+    }
+    texts = {path: fill_numbers(text, results, statistics, path) for path, text in texts.items()}
     figures = {
         **experiments.figures.report.make_figures(results),
         **experiments.figures.weighted.make_figures(results),

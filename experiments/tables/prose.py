@@ -10,6 +10,7 @@ A comment has one of these forms:
     spread METRIC NUMBER        the largest number of a seed minus the smallest
     runs PATTERN                the number of runs with results
     corpus DATASET PATH         a number of the statistics of a corpus, by its keys
+    calibration MODEL PATH      a number of a calibrated model, by its keys
     corpus DATASET PATH / PATH  a ratio of two of them
 
 METRIC is a key of `METRICS`. NUMBER is DATASET/ARM/SPLIT, then /PART unless that is "all", or
@@ -32,7 +33,8 @@ from experiments.tables.statistics import Results, Stat, difference
 from experiments.tables.table import METRICS
 from experiments.tables.verdicts import MACHINES
 
-Corpora = Mapping[str, Mapping[str, Any]]
+# The statistics of corpora and of calibrated models, by "corpus" or "calibration", then by name.
+Statistics = Mapping[str, Mapping[str, Mapping[str, Any]]]
 MARKER = re.compile(r"<!-- = ([^\n]+?) -->([^\n]*?)<!-- / -->")
 HALF = re.compile(r"<!-- =|<!-- / -->")
 # A comment at the beginning of a line makes the line HTML, and its Markdown is not rendered.
@@ -57,12 +59,12 @@ class Place(NamedTuple):
     seed: Optional[int]
 
 
-def fill_numbers(page: str, results: Results, corpora: Corpora, path: Path) -> str:
+def fill_numbers(page: str, results: Results, statistics: Statistics, path: Path) -> str:
     """Put the numbers between the comments of a page.
 
     page (str): The text of the page.
     results (Results): The numbers of runs.
-    corpora (Corpora): The statistics of corpora.
+    statistics (Statistics): The numbers that do not come from runs.
     path (Path): The file, for the messages.
 
     Raises ValueError, which names the line, for a comment of no form, a number that no run has, and
@@ -70,7 +72,7 @@ def fill_numbers(page: str, results: Results, corpora: Corpora, path: Path) -> s
     """
 
     def replace(match: "re.Match[str]") -> str:
-        return f"<!-- = {match[1]} -->{evaluate(match[1], results, corpora)}<!-- / -->"
+        return f"<!-- = {match[1]} -->{evaluate(match[1], results, statistics)}<!-- / -->"
 
     lines = page.split("\n")
     for number, line in enumerate(lines, start=1):
@@ -87,7 +89,7 @@ def fill_numbers(page: str, results: Results, corpora: Corpora, path: Path) -> s
     return "\n".join(lines)
 
 
-def evaluate(expression: str, results: Results, corpora: Corpora) -> str:
+def evaluate(expression: str, results: Results, statistics: Statistics) -> str:
     """Return the text of a number.
 
     expression (str): What the number is, in one of the forms above.
@@ -98,8 +100,8 @@ def evaluate(expression: str, results: Results, corpora: Corpora) -> str:
     kind, *words = body.split()
     if kind == "runs" and len(words) == 1:
         return _runs(results, words[0], spec)
-    if kind == "corpus" and words:
-        return _corpus(corpora, words, spec)
+    if kind in statistics and words:
+        return _statistic(kind, statistics[kind], words, spec)
     if kind == "spread" and len(words) == 2:
         return _spread(results, words[0], words[1], spec)
     if kind in METRICS and len(words) in (1, 3):
@@ -172,11 +174,13 @@ def _runs(results: Results, pattern: str, spec: str) -> str:
     return _format(count, spec or ",")
 
 
-def _corpus(corpora: Corpora, words: Sequence[str], spec: str) -> str:
-    dataset, *paths = words
-    if dataset not in corpora:
-        raise ValueError(f"there are no statistics of the corpus {dataset!r}")
-    numbers = [_number(corpora[dataset], path, dataset) for path in paths[::2]]
+def _statistic(
+    kind: str, of_kind: Mapping[str, Mapping[str, Any]], words: Sequence[str], spec: str
+) -> str:
+    name, *paths = words
+    if name not in of_kind:
+        raise ValueError(f"there are no statistics of the {kind} {name!r}")
+    numbers = [_number(of_kind[name], path, name) for path in paths[::2]]
     if len(numbers) == 1 and len(paths) == 1:
         return _format(numbers[0], spec or ",")
     if len(numbers) == 2 and paths[1] == "/":
@@ -184,13 +188,13 @@ def _corpus(corpora: Corpora, words: Sequence[str], spec: str) -> str:
     raise ValueError(f"expected one path or two with / between them, found {' '.join(paths)!r}")
 
 
-def _number(stats: Mapping[str, Any], path: str, dataset: str) -> float:
+def _number(stats: Mapping[str, Any], path: str, name: str) -> float:
     """Return a number by its keys, with points between them."""
     found: Any = stats
     for key in path.split("."):
         found = found.get(key) if isinstance(found, Mapping) else None
     if not isinstance(found, (int, float)):
-        raise ValueError(f"the statistics of {dataset} have no number {path!r}")
+        raise ValueError(f"the statistics of {name} have no number {path!r}")
     return found
 
 

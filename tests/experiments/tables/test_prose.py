@@ -14,7 +14,10 @@ pytest.importorskip("scipy", reason="scipy is not installed: pip install -e '.[p
 from experiments.tables.prose import fill_numbers
 from experiments.tables.statistics import Results, load_results
 
-CORPORA = {"anem": {"splits": {"train": {"tokens": 57894, "docs": 2000}}, "name": "AnEM"}}
+STATISTICS = {
+    "corpus": {"anem": {"splits": {"train": {"tokens": 57894, "docs": 2000}}, "name": "AnEM"}},
+    "calibration": {"wnut17-md": {"test": {"before": {"error": 0.1234}}}},
+}
 
 
 @pytest.fixture
@@ -29,7 +32,7 @@ def results(tmp_path: Path) -> Results:
 
 
 def fill(text: str, results: Results) -> str:
-    return fill_numbers(text, results, CORPORA, Path("page.md"))
+    return fill_numbers(text, results, STATISTICS, Path("page.md"))
 
 
 @pytest.mark.parametrize(
@@ -58,6 +61,7 @@ def fill(text: str, results: Results) -> str:
         ("spread f anem/multi_hash_embed/test", "0.040"),
         ("runs anem/*", "8"),
         ("corpus anem splits.train.tokens", "57,894"),
+        ("calibration wnut17-md test.before.error : .1%", "12.3 %"),
         ("corpus anem splits.train.tokens / splits.train.docs", "28.95"),
     ],
 )
