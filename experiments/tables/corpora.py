@@ -103,7 +103,8 @@ def _cell(ours: Optional[float], theirs: Optional[float]) -> str:
 def _agrees(value: float, printed: float) -> bool:
     """Return whether our number agrees with the report's, which is rounded or truncated."""
     digits = len(str(printed).partition(".")[2]) if isinstance(printed, float) else 0
-    return abs(value - printed) < 10.0**-digits
+    unit = 10.0**-digits
+    return -unit / 2 <= value - printed < unit
 
 
 def _text(value: float) -> str:
