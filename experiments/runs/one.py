@@ -35,7 +35,7 @@ from experiments.runs.grid import (
 )
 from experiments.runs.record import changed_modules, make_record, vectors_digest
 from experiments.runs.scores import Tagger, make_scorer, make_tagger
-from experiments.runs.state import find_states
+from experiments.runs.state import runs_to_do
 from spacy_multihash.common.files import write_json
 from spacy_multihash.corpus.read import read_docs
 from spacy_multihash.embed.find import component_models
@@ -100,8 +100,7 @@ def run_one(run: Run, *, renew: bool = False) -> dict[str, Any]:
     another corpus than that of the other results, and if another process works on this run.
     """
     with locked(run):
-        needs_run = find_states([run])[run].needs_run(renew=renew)
-        return _run(run) if needs_run else read_result(results_path(run))
+        return _run(run) if runs_to_do([run], renew=renew) else read_result(results_path(run))
 
 
 def _check_corpus(run: Run) -> None:

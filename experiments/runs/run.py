@@ -22,7 +22,7 @@ from wasabi import msg
 from experiments.arms.tasks import CRF
 from experiments.runs.files import RESULTS, read_result
 from experiments.runs.grid import Run, lacks, make_grid
-from experiments.runs.state import find_states
+from experiments.runs.state import find_states, runs_to_do
 
 COMMAND = [sys.executable, "-m", "experiments", "run-one"]
 # Each run has one thread for matrix products. The other cores are for other runs.
@@ -192,12 +192,11 @@ def run_grid_cli(
         grid = [run for run in make_grid() if any(fnmatch(run.name, p) for p in only)]
         if not grid:
             raise ValueError(f"No run matches {' or '.join(only)}. List the names with --list.")
-        states = find_states(grid)
         if list_only:
-            for run in grid:
-                typer.echo(states[run].of(run))
+            for run, state in find_states(grid).items():
+                typer.echo(state.of(run))
             return
-        missing = [run for run in grid if states[run].needs_run(renew=renew)]
+        missing = runs_to_do(grid, renew=renew)
         needs = Counter(filter(None, map(lacks, missing)))
         for what, count in needs.items():
             msg.warn(f"{count} runs are left out: they need {what}")

@@ -28,13 +28,6 @@ class State:
         count = f"  {self.changed} {modules} changed" if self.changed else ""
         return f"{self.name:{len(OLDER)}}  {run.name}{count}"
 
-    def needs_run(self, *, renew: bool) -> bool:
-        """Return whether to run.
-
-        renew (bool): Whether unrecorded results, and those of older code, are made again.
-        """
-        return self.name == MISSING or (renew and self.name != DONE)
-
 
 def find_states(runs: Iterable[Run]) -> dict[Run, State]:
     """Return the state of each run.
@@ -56,3 +49,13 @@ def find_states(runs: Iterable[Run]) -> dict[Run, State]:
         count = changed[record["code"]]
         states[run] = State(OLDER if count else DONE, count)
     return states
+
+
+def runs_to_do(runs: Iterable[Run], *, renew: bool) -> list[Run]:
+    """Return the runs that are missing.
+
+    renew (bool): Whether unrecorded results, and those of older code, are made again.
+    """
+    if renew:
+        return [run for run, state in find_states(runs).items() if state.name != DONE]
+    return [run for run in runs if not is_done(run)]

@@ -10,7 +10,7 @@ from experiments.arms.tasks import CRF
 from experiments.runs.files import FORMAT, results_path
 from experiments.runs.grid import Run, run_hash
 from experiments.runs.record import CODE, module_digest
-from experiments.runs.state import State, find_states
+from experiments.runs.state import State, find_states, runs_to_do
 
 RUN = Run("wnut17", CRF)
 MODULE = "experiments.runs.crf"
@@ -55,17 +55,18 @@ def test_results_are_of_the_present_code_or_not(
     found = find_states([RUN])[RUN]
     assert found == state
     assert found.of(RUN) == line
-    assert not found.needs_run(renew=False)
-    assert found.needs_run(renew=True) == (code != "now")
+    assert runs_to_do([RUN], renew=False) == []
+    assert runs_to_do([RUN], renew=True) == ([] if code == "now" else [RUN])
 
 
 def test_results_of_another_config_are_none() -> None:
     write_result(config_hash="0", record={"code": "now"})
     assert find_states([RUN]) == {RUN: State("missing")}
-    assert State("missing").needs_run(renew=False)
+    assert runs_to_do([RUN], renew=False) == runs_to_do([RUN], renew=True) == [RUN]
 
 
 def test_code_that_is_listed_nowhere_is_an_error() -> None:
     write_result(record={"code": "lost"})
     with pytest.raises(FileNotFoundError, match=r"no file results/code/lost\.json, which lists"):
         find_states([RUN])
+    assert runs_to_do([RUN], renew=False) == []
