@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import srsly
 
@@ -39,14 +39,25 @@ def read_result(path: Path) -> dict[str, Any]:
     return result
 
 
-def is_current(run: Run, result: Mapping[str, Any]) -> bool:
-    """Return whether results are those of the run's present config, or of the same with `ner`.
+def digests(run: Run) -> Optional[tuple[str, ...]]:
+    """Return the digests that results of the run's present config have, the one with `ner` last.
 
-    The rows of some arms are counted in the corpus. Without the corpus their results are trusted.
+    The rows of some arms are counted in the corpus. Without the corpus there is None, and their
+    results are trusted.
     """
     if run.arm in ROW_SHARES and not run.corpus("train").is_file():
-        return True
-    return result.get("config_hash") in same_functions(run)
+        return None
+    return same_functions(run)
+
+
+def is_current(run: Run, result: Mapping[str, Any]) -> bool:
+    """Return whether results are those of the run's present config, or of the same with `ner`."""
+    return is_of(digests(run), result)
+
+
+def is_of(known: Optional[tuple[str, ...]], result: Mapping[str, Any]) -> bool:
+    """Return whether results have one of some digests, as `digests` returns them."""
+    return known is None or result.get("config_hash") in known
 
 
 def is_done(run: Run) -> bool:

@@ -3,13 +3,25 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 from experiments.runs.counts import Counts, unpack
-from experiments.runs.grid import Run, same_functions
+from experiments.runs.grid import Run
 
-# A file of results, the run that it is of, and what it holds.
-Found = tuple[Path, Run, Mapping[str, Any]]
+
+class Found(NamedTuple):
+    """A file of results.
+
+    path (Path): The file.
+    run (Run): The run that it is of.
+    result (Mapping[str, Any]): What it holds.
+    digests (Optional[tuple[str, ...]]): The digests that it may have, as `digests` returns them.
+    """
+
+    path: Path
+    run: Run
+    result: Mapping[str, Any]
+    digests: Optional[tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -38,14 +50,17 @@ def read_facts(found: Iterable[Found]) -> dict[tuple[str, ...], dict[int, Facts]
     """
     facts: dict[tuple[str, ...], dict[int, Facts]] = {}
     corpora: dict[tuple[str, ...], tuple[Path, Any]] = {}
-    for path, run, result in found:
+    for path, run, result, digests in found:
         record = result.get("record") or {}
         counts = _counts(path, result)
         if "corpus" in record:
             _check(corpora, (run.dataset,), path, record["corpus"])
         for split, array in counts.items():
             _check(corpora, (run.dataset, split), path, len(array))
-        of_run = Facts(bool(record), record.get("cpu") or None, _with_ner(run, result), counts)
+        with_ner = None
+        if digests is not None and len(digests) > 1:
+            with_ner = result["config_hash"] == digests[-1]
+        of_run = Facts(bool(record), record.get("cpu") or None, with_ner, counts)
         facts.setdefault((run.dataset, run.arm, run.vectors), {})[run.seed] = of_run
     return facts
 
@@ -80,11 +95,3 @@ def _counts(path: Path, result: Mapping[str, Any]) -> dict[str, Counts]:
             f"{path} is not a complete result: its counts of sentences are malformed ({error}). "
             "Delete it and run it again, or restore it."
         ) from error
-
-
-def _with_ner(run: Run, result: Mapping[str, Any]) -> Optional[bool]:
-    try:
-        digests = same_functions(run)
-    except FileNotFoundError:  # the rows of the arm are counted in a corpus that is not here
-        return None
-    return result["config_hash"] == digests[1] if len(digests) > 1 else None

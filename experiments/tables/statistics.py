@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Optional
 import srsly
 
 from experiments.arms.tasks import CRF, HASH_EMBED, NER
-from experiments.runs.files import is_current, read_result
+from experiments.runs.files import digests, is_of, read_result
 from experiments.runs.grid import Run, parse_run
 from experiments.tables.bootstrap import Bootstrap
 from experiments.tables.facts import Facts, Found, read_facts
@@ -94,7 +94,7 @@ def read_runs(folder: Path) -> Iterator[Found]:
         raise FileNotFoundError(f"There is no folder {folder}. Run: python -m experiments run-grid")
     for path in sorted(folder.rglob("*.json")):
         result = read_result(path)
-        yield path, _check_run(folder, path, result), result
+        yield _check_run(folder, path, result)
 
 
 def read_results(folder: Path) -> "pd.DataFrame":
@@ -110,7 +110,7 @@ def make_frame(found: Iterable[Found]) -> "pd.DataFrame":
     import pandas as pd
 
     lines: list[tuple[Any, ...]] = []
-    for path, run, result in found:
+    for path, run, result, _ in found:
         try:
             numbers = list(_numbers(run, result))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -122,7 +122,7 @@ def make_frame(found: Iterable[Found]) -> "pd.DataFrame":
     return pd.DataFrame(lines, columns=[*FACTORS, "seed", *NUMBER, "value"])
 
 
-def _check_run(folder: Path, path: Path, result: Mapping[str, Any]) -> Run:
+def _check_run(folder: Path, path: Path, result: Mapping[str, Any]) -> Found:
     found = path.relative_to(folder).with_suffix("").as_posix()
     dataset, arm, vectors, seed = (result.get(key) for key in (*FACTORS, "seed"))
     claimed = f"{dataset}/{arm}/{vectors}/seed{seed}"
@@ -137,12 +137,13 @@ def _check_run(folder: Path, path: Path, result: Mapping[str, Any]) -> Run:
         run = parse_run(claimed)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
-    if not is_current(run, result):
+    known = digests(run)
+    if not is_of(known, result):
         raise ValueError(
             f"{path} was made with another config than the run has now. Delete it, or run it "
             f"again: python -m experiments run-one {run.name}"
         )
-    return run
+    return Found(path, run, result, known)
 
 
 def _numbers(run: Run, result: Mapping[str, Any]) -> Iterator[tuple[str, str, str, float]]:
@@ -242,7 +243,7 @@ def load_results(folder: Path, report: Path) -> Results:
         for split, array in run.counts.items()
     }
     return Results(
-        frozenset(run.name for _, run, _ in found),
+        frozenset(one.run.name for one in found),
         summarise(frame),
         report_stats(read_report(report)),
         by_seed(frame),

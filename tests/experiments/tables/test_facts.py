@@ -10,13 +10,13 @@ import srsly
 from experiments.arms.tasks import HASH_EMBED
 from experiments.runs.counts import pack
 from experiments.runs.grid import Run, same_functions
-from experiments.tables.facts import Facts, read_facts, same_machine
+from experiments.tables.facts import Facts, Found, read_facts, same_machine
 from tests.helpers.results import write_result
 
 ONE, OTHER = Run("anem", HASH_EMBED), Run("anem", "norm", seed=1)
 
 
-def found(folder: Path, **values: Any) -> list[Any]:
+def found(folder: Path, **values: Any) -> list[Found]:
     """Write a result, and one of another run with some values."""
     record = {"cpu": "a CPU", "corpus": {"train": "1", "dev": "2", "test": "3"}}
     counts = {"dev": pack(numpy.ones((5, 3)))}
@@ -26,7 +26,8 @@ def found(folder: Path, **values: Any) -> list[Any]:
         write_result(folder, OTHER, 0.5, **values),
     ]
     return [
-        (path, run, srsly.read_json(path)) for path, run in zip(paths, (ONE, OTHER), strict=True)
+        Found(path, run, srsly.read_json(path), same_functions(run))
+        for path, run in zip(paths, (ONE, OTHER), strict=True)
     ]
 
 
@@ -39,9 +40,9 @@ def test_facts_are_those_of_the_record(tmp_path: Path) -> None:
 
 
 def test_results_without_a_record_are_known_as_such(tmp_path: Path) -> None:
-    (_, (path, run, result)) = found(tmp_path)
-    older = {key: value for key, value in result.items() if key not in ("record", "counts")}
-    assert read_facts([(path, run, older)]) == {
+    (_, one) = found(tmp_path)
+    older = {key: one.result[key] for key in one.result if key not in ("record", "counts")}
+    assert read_facts([one._replace(result=older)]) == {
         ("anem", "norm", "no-vectors"): {1: Facts(with_ner=False)}
     }
 
