@@ -11,10 +11,11 @@ from .embed.multi_embed import multi_embed
 from .embed.static_vectors import require_vectors
 from .embed.symbols import UNKNOWN_ROW, Symbols
 from .embed.table_embed import TableEmbed
+from .embed.token_types import distinct_rows
 from .embed.unit_importance import unit_importance
 from .embed.weighted_embed import weighted_embed
 from .embed.weighted_table_embed import Aggregate, WeightedTableEmbed, output_width
-from .embed.with_token_types import distinct_rows, with_token_types
+from .embed.with_token_types import with_token_types
 from .encode.dilated_layout import effective_input_width
 from .encode.iterated_dilated_encoder import IteratedDilatedEncoder, begin_passes
 from .encode.maxout_window_encoder import MaxoutWindowEncoder

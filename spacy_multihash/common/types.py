@@ -1,6 +1,6 @@
 """Names for the generics that the layers pass along, each written once."""
 
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, Union, runtime_checkable
 
 import numpy
 from thinc.api import Model
@@ -35,8 +35,10 @@ WeightedRows = tuple[Ints2d, Floats2d]
 WeightedTableLayer = Model[WeightedRows, Floats2d]
 # One attribute: ids (U,) uint64 -> vectors (U, W) float32.
 AttrLayer = Model[Ints1d, Floats2d]
-# All attributes: ids (U, A) uint64 -> vectors (U, A * W) float32.
-AttrsLayer = Model[Ints2d, Floats2d]
+# The symbols of U tokens: one each, (U,) uint64; or any number, (M,) uint64 with lengths (U,).
+SymbolColumn = Union[Ints1d, Ragged]
+# All attributes: ids (U, A) uint64, or a list of A columns -> vectors (U, A * W) float32.
+AttrsLayer = Model[Union[Ints2d, list[SymbolColumn]], Floats2d]
 # Docs -> ids of their n-grams (M,) uint64, with the number of n-grams of each doc.
 NgramLayer = Model[list[DocLike], Ragged]
 # Ids of n-grams (M,) uint64 with lengths (B,) int32 -> the same, or some of them.

@@ -9,6 +9,7 @@ from thinc.types import Floats2d
 from ..common.checks import check_length, refusal
 from ..compute.hashing import default_seeds
 from .attributes import Attrs, attr_names
+from .bags import Bags, Reduce
 from .embed_docs import embed_docs
 from .hash_rows import hash_rows
 from .lookup_rows import lookup_rows
@@ -34,6 +35,8 @@ def build_multi_hash_embed_v1(
     num_hashes: Union[int, List[int]] = 4,
     seeds: Optional[List[int]] = None,
     table_dropout: bool = False,
+    reduce: Reduce = "sum",
+    count_repeats: bool = True,
 ) -> Model[List[Doc], List[Floats2d]]:
     """Embed tokens by several of their attributes, each hashed into a table of its own.
 
@@ -45,8 +48,9 @@ def build_multi_hash_embed_v1(
     same predictions. With table_dropout = true, it is also trained with the same dropout.
 
     width (int): Width of the vectors and of all tables. Recommended values are between 64 and 300.
-    attrs (List[Union[str, int]]): Attributes to embed, by name or id. Recommended values are
-        ["NORM", "PREFIX", "SUFFIX", "SHAPE"].
+    attrs (List[Union[str, int]]): Attributes to embed, by name or id, and features by name, such as
+        "ORTH[:2]", "LOWER{3,5}", "MORPH[Case]" or "_.gazetteer" (docs/features.md). Recommended
+        values are ["NORM", "PREFIX", "SUFFIX", "SHAPE"].
     rows (List[int]): Number of rows of each attribute's table. Recommended values are between 1000
         and 10000.
     include_static_vectors (bool): Whether to embed the static vectors of the vocab as well.
@@ -56,6 +60,9 @@ def build_multi_hash_embed_v1(
         recommended, takes the default seeds of this package.
     table_dropout (bool): Whether training's dropout also applies to the vectors of each table, by
         one mask that all tokens of a batch share, as in spacy.MultiHashEmbed.v2.
+    reduce (str): Whether the vectors of several symbols of a token, such as its n-grams, are
+        summed ("sum") or averaged ("mean").
+    count_repeats (bool): Whether a symbol counts as often as it occurs in a token, or once.
 
     Raises ValueError for an unknown attribute, for lists of unequal lengths, and for a number that
     is out of range.
@@ -74,6 +81,7 @@ def build_multi_hash_embed_v1(
         include_static_vectors,
         pinned=pinned,
         table_dropout=table_dropout,
+        bags=Bags(reduce, count_repeats),
     )
 
 
@@ -93,6 +101,8 @@ def build_multi_weighted_hash_embed_v1(
     embed_init: Optional[Callable] = None,
     importance_init: Optional[Callable] = None,
     table_dropout: bool = False,
+    reduce: Reduce = "sum",
+    count_repeats: bool = True,
 ) -> Model[List[Doc], List[Floats2d]]:
     """Embed tokens by several of their attributes, each by a weighted hash embedding.
 
@@ -101,8 +111,9 @@ def build_multi_weighted_hash_embed_v1(
     Training can give a symbol that does not matter little weight, and leave its rows to others.
 
     width (int): Width of the vectors and of all tables. Recommended values are between 64 and 300.
-    attrs (List[Union[str, int]]): Attributes to embed, by name or id. Recommended values are
-        ["NORM", "PREFIX", "SUFFIX", "SHAPE"].
+    attrs (List[Union[str, int]]): Attributes to embed, by name or id, and features by name, such as
+        "ORTH[:2]", "LOWER{3,5}", "MORPH[Case]" or "_.gazetteer" (docs/features.md). Recommended
+        values are ["NORM", "PREFIX", "SUFFIX", "SHAPE"].
     rows (List[int]): Number of component vectors of each attribute, B in the paper. Recommended
         values are between 100 and 5000.
     include_static_vectors (bool): Whether to embed the static vectors of the vocab as well.
@@ -130,6 +141,9 @@ def build_multi_weighted_hash_embed_v1(
         MultiHashEmbed does, and scores were lower (docs/weighted-results.md).
     table_dropout (bool): Whether training's dropout also applies to the vectors of each attribute,
         with the importance that is put beside them, by one mask that all tokens of a batch share.
+    reduce (str): Whether the vectors of several symbols of a token, such as its n-grams, are
+        summed ("sum") or averaged ("mean").
+    count_repeats (bool): Whether a symbol counts as often as it occurs in a token, or once.
 
     Raises ValueError for an unknown attribute, for lists of unequal lengths, and for a number that
     is out of range. At initialization, it raises ValueError if importance is looked up and there
@@ -168,6 +182,7 @@ def build_multi_weighted_hash_embed_v1(
         include_static_vectors,
         pinned=pinned_weighting(weightings),
         table_dropout=table_dropout,
+        bags=Bags(reduce, count_repeats),
     )
 
 
@@ -177,6 +192,8 @@ def build_multi_embed_v1(
     include_static_vectors: bool,
     unk_dropout: float = 0.0,
     table_dropout: bool = False,
+    reduce: Reduce = "sum",
+    count_repeats: bool = True,
 ) -> Model[List[Doc], List[Floats2d]]:
     """Embed tokens by several of their attributes, each looked up in a table of its own.
 
@@ -186,8 +203,9 @@ def build_multi_embed_v1(
     [initialize.before_init].
 
     width (int): Width of the vectors and of all tables. Recommended values are between 64 and 300.
-    attrs (List[Union[str, int]]): Attributes to embed, by name or id. Recommended values are
-        ["NORM", "PREFIX", "SUFFIX", "SHAPE"].
+    attrs (List[Union[str, int]]): Attributes to embed, by name or id, and features by name, such as
+        "ORTH[:2]", "LOWER{3,5}", "MORPH[Case]" or "_.gazetteer" (docs/features.md). Recommended
+        values are ["NORM", "PREFIX", "SUFFIX", "SHAPE"].
     include_static_vectors (bool): Whether to embed the static vectors of the vocab as well.
     unk_dropout (float): In training, the share of distinct tokens of a batch whose attribute is
         taken as unknown, 0 <= unk_dropout < 1. Recommended values are 0.0 for tables with
@@ -195,6 +213,9 @@ def build_multi_embed_v1(
         trained.
     table_dropout (bool): Whether training's dropout also applies to the vectors of each table, by
         one mask that all tokens of a batch share.
+    reduce (str): Whether the vectors of several symbols of a token, such as its n-grams, are
+        summed ("sum") or averaged ("mean").
+    count_repeats (bool): Whether a symbol counts as often as it occurs in a token, or once.
 
     Raises ValueError for an unknown attribute, and at initialization if there are no tables.
     """
@@ -205,6 +226,7 @@ def build_multi_embed_v1(
         include_static_vectors,
         unk_dropout=unk_dropout,
         table_dropout=table_dropout,
+        bags=Bags(reduce, count_repeats),
     )
 
 
@@ -216,6 +238,7 @@ def embed_by_lookup(
     *,
     unk_dropout: float = 0.0,
     table_dropout: bool = False,
+    bags: Bags = Bags(),  # noqa: B008 (it is frozen)
     dropout: float = 0.0,
     maxout_pieces: int = 3,
 ) -> Model[list[Doc], list[Floats2d]]:
@@ -234,6 +257,7 @@ def embed_by_lookup(
         include_static_vectors,
         pinned=pinned_lookup(names),
         table_dropout=table_dropout,
+        bags=bags,
         dropout=dropout,
         maxout_pieces=maxout_pieces,
     )

@@ -1,7 +1,7 @@
 """The embedding of docs, built from the layers of their attributes."""
 
 from collections.abc import Mapping
-from typing import cast
+from typing import Optional, cast
 
 from spacy.attrs import ORTH
 from spacy.ml.featureextractor import FeatureExtractor
@@ -18,13 +18,17 @@ from thinc.api import (
 from thinc.types import Floats2d, Ints2d, Ragged
 
 from ..common.checks import MAX_SIZE, check_flag, check_whole
+from ..common.features import Feature, parse_feature
 from ..common.pinned import Pinned
 from ..common.types import AttrLayer, DocLike, DocsLayer
 from ..compute.maxout_norm import MAX_PIECES, MaxoutNorm
 from .attributes import attr_id
+from .bags import Bags, embed_bags
+from .embed_columns import embed_columns
 from .multi_embed import multi_embed
 from .ragged_dropout import ragged_dropout
 from .static_vectors import require_vectors
+from .token_types import Column, Derived
 from .with_token_types import with_token_types
 
 
@@ -36,6 +40,7 @@ def embed_docs(
     *,
     pinned: Mapping[str, list],
     table_dropout: bool = False,
+    bags: Bags = Bags(),  # noqa: B008 (it is frozen)
     dropout: float = 0.0,
     maxout_pieces: int = 3,
 ) -> Model[list[Doc], list[Floats2d]]:
@@ -50,10 +55,12 @@ def embed_docs(
     width (int): Width of the resulting vectors, and of the static ones.
     include_static_vectors (bool): Whether to embed the static vectors of the vocab as well.
     pinned (Mapping[str, list]): The settings that decide the rows of symbols, by their names in the
-        config, each with one value per attribute. "attrs" holds the names of the attributes. The
-        root keeps the settings, so that it refuses weights that were trained with others.
+        config, each with one value per attribute. "attrs" holds the names of the attributes and
+        features. The root keeps the settings, so that it refuses weights that were trained with
+        others.
     table_dropout (bool): Whether training also drops entries of each attribute's vectors, by one
         mask for all tokens of a batch.
+    bags (Bags): What is done with several symbols of a token.
     dropout (float): Initial dropout rate of the resulting vectors; spaCy sets it for each update.
     maxout_pieces (int): Number of maxout pieces of the layer that mixes.
 
@@ -65,12 +72,24 @@ def embed_docs(
     check_whole(where, "maxout_pieces", maxout_pieces, 1, MAX_PIECES)
     check_flag(where, "include_static_vectors", include_static_vectors)
     check_flag(where, "table_dropout", table_dropout)
-    attrs = [attr_id(name) for name in pinned["attrs"]]
-    extract = cast(Model[list[DocLike], list[Ints2d]], FeatureExtractor(attrs))
-    to_ragged = cast(Model[list[Ints2d], Ragged], list2ragged())
-    tables = multi_embed(*layers, dropout=0.0 if table_dropout else None)
-    side_by_side: Model[Ragged, Ragged] = with_array(tables)  # type: ignore[misc]
-    embed = chain(extract, to_ragged, side_by_side)
+    rate = 0.0 if table_dropout else None
+    names = pinned["attrs"]
+    features = [parse_feature(name, repeats=bags.repeats) for name in names]
+    columns = [
+        attr_id(name) if feature is None else feature.name
+        for name, feature in zip(names, features, strict=True)
+    ]
+    with_bags = [feature is not None and feature.has_bags for feature in features]
+    if any(with_bags):
+        # No other models have these settings, nor this layer: the nodes are a file format.
+        pinned = {**pinned, **_pinned_bags(bags, with_bags)}
+        layers = [
+            cast(AttrLayer, embed_bags(layer, reduce=bags.reduce)) if is_bag else layer
+            for layer, is_bag in zip(layers, with_bags, strict=True)
+        ]
+        embed = embed_columns(multi_embed(*layers, dropout=rate), columns, with_bags)
+    else:
+        embed = _embed_single(layers, columns, rate)
     if include_static_vectors:
         vectors = require_vectors(cast(DocsLayer, StaticVectors(width, dropout=0.0)))
         embed = concatenate(embed, vectors)
@@ -80,7 +99,8 @@ def embed_docs(
         with_token_types(
             cast(DocsLayer, chain(embed, with_array(mix))),
             width,
-            attrs=attrs,
+            attrs=[column for column in columns if isinstance(column, int)],
+            derived=[_derived(feature) for feature in features if feature is not None],
             vector_attr=ORTH if include_static_vectors else None,
         ),
         ragged_dropout(dropout),
@@ -92,3 +112,27 @@ def embed_docs(
         model.attrs[setting] = Pinned(list(values))
     model.set_dim("nO", width)
     return cast(Model[list[Doc], list[Floats2d]], model)
+
+
+def _embed_single(
+    layers: list[AttrLayer], columns: list[Column], dropout: Optional[float]
+) -> DocsLayer:
+    """Embed attributes and features of which each token has one symbol."""
+    extract = cast(Model[list[DocLike], list[Ints2d]], FeatureExtractor(columns))
+    to_ragged = cast(Model[list[Ints2d], Ragged], list2ragged())
+    tables = multi_embed(*layers, dropout=dropout)
+    side_by_side: Model[Ragged, Ragged] = with_array(tables)  # type: ignore[misc]
+    return chain(extract, to_ragged, side_by_side)
+
+
+def _derived(feature: Feature) -> Derived:
+    return Derived(feature, feature.base if feature.cut is None else attr_id(feature.base))
+
+
+def _pinned_bags(bags: Bags, with_bags: list[bool]) -> dict[str, list]:
+    """Name the settings of features with several symbols: nothing for other attributes."""
+    settings = {"reduce": bags.reduce, "count_repeats": bags.repeats}
+    return {
+        name: [value if is_bag else None for is_bag in with_bags]
+        for name, value in settings.items()
+    }

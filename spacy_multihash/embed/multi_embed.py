@@ -1,6 +1,6 @@
 """The vectors of several attributes, side by side."""
 
-from typing import Callable, Optional, Sequence
+from typing import Callable, Optional, Sequence, Union
 
 from thinc.api import Model
 from thinc.types import Floats1d, Floats2d, Ints2d
@@ -9,7 +9,7 @@ from thinc.util import ArrayInfo
 from ..common.bound import bound
 from ..common.checks import check_share
 from ..common.nodes import has_layers
-from ..common.types import AttrLayer, AttrsLayer
+from ..common.types import AttrLayer, AttrsLayer, SymbolColumn
 from ..compute import gpu
 from ..compute.chunks import on_cpu
 from .hash_rows import NAME as HASH_ROWS
@@ -23,7 +23,8 @@ NAME = "multi_embed"
 def multi_embed(*layers: AttrLayer, dropout: Optional[float] = None) -> AttrsLayer:
     """Embed column a of the ids with layer a, and put the results side by side.
 
-    ids (U, A) uint64 -> vectors (U, A * W) float32, with A = len(layers).
+    ids (U, A) uint64 -> vectors (U, A * W) float32, with A = len(layers). The ids may also be a
+    list of A columns, each as its layer takes it.
 
     layers (AttrLayer): One layer per column, each (U,) uint64 -> (U, W) float32.
     dropout (float or None): Initial dropout rate, 0 <= dropout < 1, as of thinc's HashEmbed. In
@@ -49,23 +50,26 @@ def multi_embed(*layers: AttrLayer, dropout: Optional[float] = None) -> AttrsLay
 
 
 def forward(
-    drops: bool, model: AttrsLayer, ids: Ints2d, is_train: bool
+    drops: bool,
+    model: AttrsLayer,
+    ids: Union[Ints2d, list[SymbolColumn]],
+    is_train: bool,
 ) -> tuple[Floats2d, Callable]:
     """Run each layer on its column, or on a GPU all hashed columns at once; mask the vectors."""
-    _check_columns(model, ids)
-    if not on_cpu(model.ops) and _are_hashed(model.layers):
+    columns = _columns(model, ids)
+    if not isinstance(ids, list) and not on_cpu(model.ops) and _are_hashed(model.layers):
         vectors, widths, backprop_vectors = _hash_at_once(model, ids)
     else:
-        vectors, widths, backprop_vectors = _embed_columns(model, ids, is_train)
-    mask = _draw_mask(model, widths) if drops and is_train and len(ids) else None
+        vectors, widths, backprop_vectors = _embed_columns(model, columns, is_train)
+    mask = _draw_mask(model, widths) if drops and is_train and len(vectors) else None
     if mask is not None:
         vectors *= mask
     vectors_info = ArrayInfo.from_array(vectors)
 
-    def backprop(d_vectors: Floats2d) -> Ints2d:
+    def backprop(d_vectors: Floats2d) -> Union[Ints2d, list[SymbolColumn]]:
         vectors_info.check_consistency(d_vectors)
         backprop_vectors(d_vectors if mask is None else d_vectors * mask)
-        return model.ops.alloc2i(*ids.shape)  # integers have no gradient
+        return [] if isinstance(ids, list) else model.ops.alloc2i(*ids.shape)  # no gradient
 
     return vectors, backprop
 
@@ -82,11 +86,12 @@ def _draw_mask(model: AttrsLayer, widths: list[int]) -> Optional[Floats1d]:
 
 
 def _embed_columns(
-    model: AttrsLayer, ids: Ints2d, is_train: bool
+    model: AttrsLayer, columns: Sequence[Optional[SymbolColumn]], is_train: bool
 ) -> tuple[Floats2d, list[int], Callable[[Floats2d], None]]:
     """Run each layer on its column; give the width of each result too."""
     outputs, callbacks = zip(
-        *(layer(ids[:, a], is_train) for a, layer in enumerate(model.layers)), strict=True
+        *(layer(column, is_train) for layer, column in zip(model.layers, columns, strict=True)),
+        strict=True,
     )
     widths = [Y.shape[1] for Y in outputs]
 
@@ -127,17 +132,32 @@ def _are_hashed(layers: Sequence[AttrLayer]) -> bool:
     )
 
 
-def init(model: AttrsLayer, X: Optional[Ints2d] = None, Y: Optional[Floats2d] = None) -> None:
+def init(
+    model: AttrsLayer,
+    X: Optional[Union[Ints2d, list[SymbolColumn]]] = None,
+    Y: Optional[Floats2d] = None,
+) -> None:
     """Initialize each layer with its column, in the order of the layers."""
-    if X is not None:
-        _check_columns(model, X)
-    for a, layer in enumerate(model.layers):
-        layer.initialize(X=None if X is None else X[:, a])
+    columns = [None] * len(model.layers) if X is None else _columns(model, X)
+    for layer, column in zip(model.layers, columns, strict=True):
+        layer.initialize(X=column)
 
 
-def _check_columns(model: AttrsLayer, ids: Ints2d) -> None:
-    if ids.ndim != 2 or ids.shape[1] != len(model.layers):
+def _columns(
+    model: AttrsLayer, ids: Union[Ints2d, list[SymbolColumn]]
+) -> Sequence[Optional[SymbolColumn]]:
+    """List the columns, after a check of their number."""
+    number = len(model.layers)
+    if isinstance(ids, list):
+        if len(ids) != number:
+            raise ValueError(
+                f"Layer 'multi_embed' expects {number} columns of ids, one per attribute, was "
+                f"given {len(ids)}."
+            )
+        return ids
+    if ids.ndim != 2 or ids.shape[1] != number:
         raise ValueError(
-            f"Layer 'multi_embed' expects ids of shape (N, {len(model.layers)}), one column per "
+            f"Layer 'multi_embed' expects ids of shape (N, {number}), one column per "
             f"attribute, was given shape {ids.shape}."
         )
+    return [ids[:, a] for a in range(number)]

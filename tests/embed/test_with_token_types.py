@@ -1,4 +1,3 @@
-from importlib import import_module
 from types import SimpleNamespace
 from typing import Any, Callable, Union
 
@@ -10,18 +9,22 @@ from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import Model, Ops, chain, fix_random_seed, to_numpy
 from thinc.types import Ints1d, Ragged
 
-from spacy_multihash.embed.with_token_types import distinct_rows
-from spacy_multihash.layers import TableEmbed, hash_rows, multi_embed, with_token_types
+from spacy_multihash.embed import token_types
+from spacy_multihash.layers import (
+    TableEmbed,
+    distinct_rows,
+    hash_rows,
+    multi_embed,
+    with_token_types,
+)
 from tests.helpers.gradients import check_param_gradients
 
 A, B, KEY = 10, 20, 30  # attribute ids
-# The module, which has the name of its function.
-MODULE = import_module("spacy_multihash.embed.with_token_types")
 
 
 @pytest.fixture(autouse=True)
 def _no_token_is_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MODULE, "_FEW", 0)
+    monkeypatch.setattr(token_types, "_FEW", 0)
 
 
 class FakeDoc:
@@ -206,7 +209,7 @@ COLLIDING = [(0, 0), (2**64 - 0x9E3779B97F4A7C15, 1)]
 
 
 def test_rows_that_share_their_number_are_told_apart() -> None:
-    multipliers = numpy.full(2, MODULE._ODD).cumprod(dtype="uint64")
+    multipliers = numpy.full(2, token_types._ODD).cumprod(dtype="uint64")
     assert (numpy.array(COLLIDING, dtype="uint64") @ multipliers).tolist() == [0, 0]
     ids = [COLLIDING[i] for i in (0, 1, 1, 0, 0, 1)]
     first, group_of = distinct_rows(numpy.array(ids, dtype="uint64"))
@@ -228,7 +231,7 @@ def test_few_tokens_are_taken_as_they_are(ops: Ops, monkeypatch: pytest.MonkeyPa
     docs = fake_docs(DOCS["repeated tokens"])
     results = []
     for few in (0, 4, 5):
-        monkeypatch.setattr(MODULE, "_FEW", few)
+        monkeypatch.setattr(token_types, "_FEW", few)
         vectors, backprop = model.begin_update(docs)
         backprop(Ragged(vectors.dataXd, vectors.lengths))
         results.append(to_numpy(vectors.dataXd))

@@ -1,7 +1,8 @@
 """Word dropout: tokens whose features are taken as unknown in training."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy
 
@@ -49,6 +50,13 @@ class MaskedDoc:
         ids = self.doc.to_array(attrs)
         ids[self.unknown] = 0
         return ids
+
+    def known_tokens(self) -> list[Any]:
+        """List the tokens of the doc for their extension attributes, None for unknown ones."""
+        tokens = iter(cast(Iterable[Any], self.doc))
+        return [
+            None if unknown else token for token, unknown in zip(tokens, self.unknown, strict=True)
+        ]
 
 
 def _refusal(asked: str) -> str:

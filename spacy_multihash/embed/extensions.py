@@ -1,0 +1,88 @@
+"""Symbols of extension attributes, read token by token."""
+
+from collections.abc import Iterable, Iterator
+from numbers import Integral, Real
+from typing import Any, NamedTuple, Optional
+
+import numpy
+
+from ..common.features import EXTENSION, Feature
+from ..common.types import DocLike
+from .cuts import Strings, pack
+
+# Before the text of a value that is no string, so that 1 is not "1".
+NO_STRING = "\x1f"
+_TYPES = "a string, a number, True, False or None, or a list or set of them"
+
+
+class ExtensionValues(NamedTuple):
+    """The values of an extension attribute in the tokens of a batch.
+
+    bags (list[bytes]): The symbols of each distinct value, as uint64 in ascending order.
+    value_of (numpy.ndarray): (N,) uint64, the number of each token's value.
+    """
+
+    bags: list[bytes]
+    value_of: numpy.ndarray
+
+
+def read_extension(docs: Iterable[DocLike], feature: Feature, strings: Strings) -> ExtensionValues:
+    """Read an extension attribute of all tokens of docs.
+
+    Raises ValueError for an attribute that is not registered, and for a value of another type. Both
+    errors name the attribute and the token.
+    """
+    numbers: dict[bytes, int] = {}
+    value_of = [
+        numbers.setdefault(pack(sorted(strings[text] for text in texts)), len(numbers))
+        for doc in docs
+        for texts in extension_texts(doc, feature)
+    ]
+    return ExtensionValues(list(numbers), numpy.array(value_of, dtype="uint64"))
+
+
+def extension_texts(doc: Any, feature: Feature) -> Iterator[list[str]]:  # noqa: ANN401 (a Doc)
+    """Yield the symbols of each token as texts; errors are those of `read_extension`.
+
+    Two values are one symbol if they are of one type and print the same. So True, 1 and 1.0 differ,
+    and NaN is a symbol like any other. A token that word dropout has made unknown has the symbol
+    of the empty string.
+    """
+    name = feature.base.removeprefix(EXTENSION)
+    tokens = doc.known_tokens() if hasattr(doc, "known_tokens") else doc
+    for i, token in enumerate(tokens):
+        if token is None:
+            yield [""]
+            continue
+        if not token.has_extension(name):
+            raise ValueError(
+                f"Extension attribute {feature.name} of token {i}, {token.text!r}, is not "
+                f'registered. Call Token.set_extension("{name}", ...) before the pipeline is used: '
+                "in the code that --code names, or in the component that sets it."
+            )
+        value = token._.get(name)
+        is_bag = isinstance(value, (list, tuple, set, frozenset))
+        texts = [_text(each) for each in (value if is_bag else [value])]
+        known = [text for text in texts if text is not None]
+        if len(known) < len(texts):
+            raise ValueError(
+                f"Extension attribute {feature.name} of token {i}, {token.text!r}, must be {_TYPES}"
+                f", was: {value!r} of the type {type(value).__name__}. Set another value, or leave "
+                f"{feature.name} out of the config's embedding layer."
+            )
+        yield known if feature.repeats else list(dict.fromkeys(known))
+
+
+def _text(value: object) -> Optional[str]:
+    """Write a value as a text that no other value has; None for a value of another type."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, numpy.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool):
+        return f"{NO_STRING}{value!r}"
+    if isinstance(value, Integral):
+        return f"{NO_STRING}{int(value)}"
+    if isinstance(value, Real):
+        return f"{NO_STRING}{float(value)!r}"
+    return None

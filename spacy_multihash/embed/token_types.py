@@ -1,0 +1,151 @@
+"""The distinct tokens of a batch, which layers take in the place of docs."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple, Union, cast
+
+import numpy
+
+from ..common.features import Feature
+from ..common.types import Array, DocLike
+from .cuts import cuts_of, unpack_bags
+from .extensions import read_extension
+
+# Up to this number of tokens, finding the distinct ones takes more time than it saves.
+_FEW = 32
+# 2**64 divided by the golden ratio. A product with an odd number loses none of the 64 bits.
+_ODD = numpy.uint64(0x9E3779B97F4A7C15)
+
+
+# An attribute's id, or the name of a feature beyond spaCy's attributes.
+Column = Union[int, str]
+
+
+class Derived(NamedTuple):
+    """A feature, and the column that its symbols come from.
+
+    feature (Feature): The feature.
+    column (Column): The id of the attribute that symbols are cut from. For an extension attribute,
+        its name.
+    """
+
+    feature: Feature
+    column: Column
+
+
+class TokenTypes:
+    """The distinct tokens of a batch, which stand in for one Doc that has just these tokens.
+
+    It has what a layer asks of a Doc: `vocab`, `len` and `to_array`; and `bags`.
+
+    ids (numpy.ndarray): (U, C) uint64, a row per distinct token.
+    columns (Sequence[Column]): The C attributes in `ids`. The column of an extension attribute has
+        the number of each token's value.
+    vocab (Vocab): The vocab of the docs.
+    derived (Mapping[str, Derived]): Features beyond spaCy's attributes, by their names.
+    values (Mapping[str, list[bytes]]): The symbols of each value of extension attributes.
+    """
+
+    def __init__(
+        self,
+        ids: numpy.ndarray,
+        columns: Sequence[Column],
+        vocab: Any,  # noqa: ANN401 (spaCy's Vocab, which the layers do not import)
+        derived: Mapping[str, Derived] = MappingProxyType({}),
+        values: Mapping[str, list[bytes]] = MappingProxyType({}),
+    ) -> None:
+        """Keep the ids, the number of each attribute's column, the vocab and the features."""
+        self.ids = ids
+        self.columns = {attr: i for i, attr in enumerate(columns)}
+        self.vocab = vocab
+        self.derived = derived
+        self.values = values
+
+    def __len__(self) -> int:
+        """Count the distinct tokens, U."""
+        return len(self.ids)
+
+    def to_array(self, attrs: Union[Column, Sequence[Column]], /) -> numpy.ndarray:
+        """Give ids (U, len(attrs)) uint64, or (U,) for one attribute that is not in a list.
+
+        attrs: Attributes, and features of which each token has one symbol.
+        """
+        if isinstance(attrs, (int, str)):
+            return numpy.ascontiguousarray(self.to_array([attrs])[:, 0])
+        if not any(isinstance(attr, str) for attr in attrs):
+            return self.ids[:, [self.columns[attr] for attr in attrs]]
+        ids = numpy.empty((len(self), len(attrs)), dtype="uint64")
+        places = defaultdict(list)  # of the features of each base, whose strings are cut at once
+        for i, attr in enumerate(attrs):
+            if isinstance(attr, str):
+                places[self.derived[attr].column].append(i)
+            else:
+                ids[:, i] = self.ids[:, self.columns[attr]]
+        for column, found in places.items():
+            features = [self.derived[cast(str, attrs[i])].feature for i in found]
+            ids[:, found] = unpack_bags(self._cut(column, features))[0].reshape(-1, len(found))
+        return ids
+
+    def bags(self, name: str) -> tuple[numpy.ndarray, numpy.ndarray]:
+        """Give all symbols of each token: ids (M,) uint64, and how many each has, (U,) int32.
+
+        name (str): Name of a feature beyond spaCy's attributes.
+        """
+        feature, column = self.derived[name]
+        if feature.cut is not None:
+            return unpack_bags(self._cut(column, [feature]))
+        values = self.values[name]
+        return unpack_bags([values[i] for i in self.ids[:, self.columns[column]].tolist()])
+
+    def _cut(self, column: Column, features: Sequence[Feature]) -> list[bytes]:
+        ids = self.ids[:, self.columns[column]]
+        return cuts_of(self.vocab, features).of(self.vocab.strings, ids)
+
+
+def find_types(
+    docs: Sequence[DocLike], attrs: Sequence[int], derived: Mapping[str, Derived]
+) -> tuple[TokenTypes, numpy.ndarray]:
+    """Find the tokens that differ in attributes and features, and each token's type, (N,) int32.
+
+    Errors are those of `read_extension`.
+    """
+    vocab = docs[0].vocab
+    columns: list[Column] = list(attrs)
+    columns += [each.column for each in derived.values() if isinstance(each.column, int)]
+    columns = list(dict.fromkeys(columns))
+    # A Doc gives (N,) instead of (N, 1) for a single attribute, and no array for none.
+    parts: list[Array] = []
+    if columns:
+        arrays = [doc.to_array(columns).reshape((-1, len(columns))) for doc in docs]
+        parts = [numpy.concatenate(arrays)]
+    values = {}
+    for name, (feature, column) in derived.items():
+        if feature.cut is None:
+            values[name], value_of = read_extension(docs, feature, vocab.strings)
+            parts.append(value_of.reshape(-1, 1))
+            columns.append(column)
+    ids = parts[0] if len(parts) == 1 else numpy.hstack(parts)
+    if len(ids) <= _FEW:
+        types = TokenTypes(ids, columns, vocab, derived, values)
+        return types, numpy.arange(len(ids), dtype="int32")
+    first, type_of = distinct_rows(ids)
+    return TokenTypes(ids[first], columns, vocab, derived, values), type_of
+
+
+def distinct_rows(ids: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Group equal rows: ids (N, C) uint64 -> a row of each group (U,), group of each row (N,).
+
+    Rows are sorted by one number, which is ten times as fast as sorting by C, and neighbours are
+    then compared by their ids. Different rows share a number with a chance of 1 in 2**64. One of
+    them may then stand between two equal rows, which end up in two groups. This costs time, but
+    changes no result.
+    """
+    multipliers = numpy.full(ids.shape[1], _ODD).cumprod(dtype="uint64")  # all odd
+    order = numpy.argsort(ids @ multipliers)
+    ordered = ids[order]
+    starts = numpy.ones(len(ids), dtype=bool)  # is a row the first of its group?
+    starts[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    group_of = numpy.empty(len(ids), dtype="int32")
+    group_of[order] = numpy.cumsum(starts, dtype="int32") - 1
+    return order[starts], group_of

@@ -1,0 +1,172 @@
+"""Symbols that are kept for a vocab: how many, how long, and with many threads."""
+
+import gc
+import os
+import pickle
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+
+import numpy
+import pytest
+from spacy.strings import StringStore, get_string_id
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
+
+from spacy_multihash.common.features import Feature, parse_feature
+from spacy_multihash.embed.cuts import Cuts, cuts_of, unpack_bags
+
+CUTS = import_module("spacy_multihash.embed.cuts")
+
+
+def feature(name: str) -> Feature:
+    found = parse_feature(name)
+    assert found is not None
+    return found
+
+
+SLICES = (feature("ORTH[:2]"), feature("ORTH[-1:]"))
+NGRAMS = (feature("ORTH{3,5}"),)
+
+
+class Counting:
+    """A store of strings that counts how often each text is read."""
+
+    def __init__(self, words: list[str]) -> None:
+        self.store = StringStore(words)
+        self.reads = 0
+
+    def __getitem__(self, key: int | str) -> int | str:
+        self.reads += isinstance(key, int)
+        return self.store[key]
+
+
+def ids(words: list[str]) -> numpy.ndarray:
+    return numpy.array([get_string_id(word) for word in words], dtype="uint64")
+
+
+def expected(words: list[str], features: tuple[Feature, ...]) -> list[list[int]]:
+    return [
+        [get_string_id(piece) for each in features for piece in each.pieces(word)] for word in words
+    ]
+
+
+def read(bags: list[bytes]) -> list[list[int]]:
+    return [numpy.frombuffer(bag, dtype="uint64").tolist() for bag in bags]
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    monkeypatch.setattr(CUTS, "MAX_KEPT", 50)
+    yield 50
+
+
+@pytest.mark.parametrize("features", [SLICES, NGRAMS])
+def test_texts_are_cut_once(features: tuple[Feature, ...]) -> None:
+    words = ["one", "two", "X", "DET", "three"]
+    strings, cuts = Counting(words), Cuts(features)
+    for _ in range(3):
+        assert read(cuts.of(strings, ids([*words, "one", ""]))) == expected(
+            [*words, "one", ""], features
+        )
+    assert strings.reads == len(words) + 1
+
+
+def test_symbols_of_tokens_are_put_together() -> None:
+    words = ["one", "a", "three"]
+    symbols, lengths = unpack_bags(Cuts(NGRAMS).of(StringStore(words), ids(words)))
+    lists = expected(words, NGRAMS)
+    assert symbols.tolist() == [id_ for each in lists for id_ in each]
+    assert lengths.tolist() == [len(each) for each in lists]
+    assert lengths.dtype == "int32"
+
+
+def test_number_of_symbols_is_bounded(small: int) -> None:
+    words = [f"w{i}" for i in range(200)]
+    strings, cuts = Counting(words), Cuts(SLICES)
+    before = cuts.of(strings, ids(words[:20]))
+    kept = read(before)
+    for start in range(0, 200, 20):
+        some = words[start : start + 20]
+        assert read(cuts.of(strings, ids(some))) == expected(some, SLICES)
+        assert cuts.num_kept == sum(map(len, cuts.kept.values())) // 8 <= small
+    assert read(before) == kept  # a batch in progress keeps its symbols
+    reads = strings.reads
+    assert read(cuts.of(strings, ids(words[180:]))) == expected(words[180:], SLICES)
+    assert strings.reads == reads
+
+
+def test_a_batch_of_more_symbols_than_are_kept_is_cut(small: int) -> None:
+    word, cuts = "ab" * 5000, Cuts(NGRAMS)
+    (symbols,) = read(cuts.of(StringStore([word]), ids([word])))
+    assert symbols == expected([word], NGRAMS)[0]
+    assert len(symbols) > 29_000
+    assert cuts.kept == {}
+
+
+@pytest.mark.parametrize("bound", [7, 50, 10**6])
+def test_many_threads_share_the_symbols(monkeypatch: pytest.MonkeyPatch, bound: int) -> None:
+    monkeypatch.setattr(CUTS, "MAX_KEPT", bound)
+    vocab = Vocab(strings=[f"word{i % 50}" for i in range(200)])
+    words = [f"word{i % 50}" for i in range(200)]
+
+    def work(seed: int) -> bool:
+        rng = numpy.random.default_rng(seed)
+        for _ in range(50):
+            some = rng.choice(words, 9).tolist()
+            for features in (SLICES, NGRAMS):
+                found = read(cuts_of(vocab, features).of(vocab.strings, ids(some)))
+                if found != expected(some, features):
+                    return False
+        return True
+
+    with ThreadPoolExecutor(16) as pool:
+        assert all(pool.map(work, range(32)))
+    for features in (SLICES, NGRAMS):
+        cuts = cuts_of(vocab, features)
+        assert cuts.num_kept == sum(map(len, cuts.kept.values())) // 8 <= bound
+
+
+def test_symbols_are_kept_for_each_vocab_as_long_as_it_lives() -> None:
+    gc.collect()
+    before = len(CUTS._kept)
+    vocab, other = Vocab(strings=["one"]), Vocab(strings=["one"])
+    cuts_of(vocab, SLICES).of(vocab.strings, ids(["one"]))
+    assert cuts_of(vocab, SLICES) is cuts_of(vocab, tuple(SLICES))
+    assert cuts_of(vocab, SLICES) is not cuts_of(vocab, NGRAMS)
+    assert cuts_of(other, SLICES).kept == {}
+    assert len(CUTS._kept) == before + 2
+    del vocab, other
+    gc.collect()
+    assert len(CUTS._kept) == before
+
+
+def test_a_copied_vocab_has_no_symbols_of_the_other() -> None:
+    vocab = Vocab(strings=["one"])
+    num_strings = len(vocab.strings)
+    cuts_of(vocab, SLICES).of(vocab.strings, ids(["one"]))
+    copy = pickle.loads(pickle.dumps(vocab))
+    assert cuts_of(copy, SLICES).kept == {}
+    assert len(vocab.strings) == len(copy.strings) == num_strings  # nothing is added to them
+
+
+def test_symbols_outlive_a_memory_zone() -> None:
+    vocab = Vocab()
+    with vocab.memory_zone():
+        doc = Doc(vocab, words=["transient"])
+        found = read(cuts_of(vocab, SLICES).of(vocab.strings, doc.to_array("ORTH")))
+    doc = Doc(vocab, words=["transient", "other"])
+    again = read(cuts_of(vocab, SLICES).of(vocab.strings, doc.to_array("ORTH")))
+    assert again == expected(["transient", "other"], SLICES)
+    assert again[:1] == found
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_fork_while_a_thread_inserts_does_not_block() -> None:
+    with CUTS._locks[0]:  # as if another thread held it
+        child = os.fork()
+        if child == 0:
+            found = read(Cuts(SLICES).of(StringStore(["one"]), ids(["one"])))
+            os._exit(0 if found == expected(["one"], SLICES) else 1)
+    assert os.waitpid(child, 0)[1] == 0

@@ -1,0 +1,129 @@
+"""Symbols of extension attributes: what may be a value, and what two values have in common."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy
+import pytest
+import spacy
+from spacy.strings import get_string_id
+from spacy.tokens import Doc, Token
+from spacy.vocab import Vocab
+
+from spacy_multihash.common.features import parse_feature
+from spacy_multihash.embed.extensions import extension_texts, read_extension
+from spacy_multihash.ner.tagger.word_dropout import MaskedDoc
+
+NAME = "a_value"
+
+
+@pytest.fixture(autouse=True)
+def _extension() -> Iterator[None]:
+    Token.set_extension(NAME, default=None)
+    yield
+    Token.remove_extension(NAME)
+
+
+def doc_of(values: list[Any]) -> Doc:
+    doc = Doc(Vocab(), words=[f"word{i}" for i in range(len(values))])
+    for token, value in zip(doc, values, strict=True):
+        token._.set(NAME, value)
+    return doc
+
+
+def bags_of(values: list[Any], *, repeats: bool = True) -> list[list[int]]:
+    feature = parse_feature(f"_.{NAME}", repeats=repeats)
+    assert feature is not None
+    doc = doc_of(values)
+    found = read_extension([doc], feature, doc.vocab.strings)
+    bags = [numpy.frombuffer(bag, dtype="uint64").tolist() for bag in found.bags]
+    return [bags[i] for i in found.value_of.tolist()]
+
+
+def test_strings_have_the_ids_of_spacy() -> None:
+    words = ["Rome", "", "DET", "é👩‍👧", numpy.str_("Rome")]
+    assert bags_of(words) == [[get_string_id(str(word))] for word in words]
+
+
+DIFFERENT = [True, False, None, 1, 1.0, -0.0, 0.0, 0, "1", "True", "None", "1.0", 2**70, "", 1e300]
+
+
+def test_values_of_another_type_are_other_symbols() -> None:
+    symbols = bags_of([*DIFFERENT, float("inf"), float("nan")])
+    assert all(len(bag) == 1 for bag in symbols)
+    assert len({bag[0] for bag in symbols}) == len(symbols)
+
+
+@pytest.mark.parametrize(
+    ("value", "same"),
+    [
+        (numpy.int64(3), 3),
+        (numpy.uint8(3), 3),
+        (numpy.float64(0.5), 0.5),
+        (numpy.float32(0.5), 0.5),
+        (numpy.bool_(True), True),
+        (float("nan"), numpy.float32("nan")),
+        (["b", "a"], ["a", "b"]),
+        ({"a", "b"}, ["b", "a"]),
+        (("a", 1), frozenset([1, "a"])),
+        (["a"], "a"),
+        ([], set()),
+    ],
+)
+def test_values_that_are_one_symbol(value: object, same: object) -> None:
+    first, second = bags_of([value, same])
+    assert first == second
+
+
+def test_lists_have_several_symbols() -> None:
+    person, place = get_string_id("person"), get_string_id("place")
+    values: list[Any] = [["person", "place", "person"], {"place"}, []]
+    assert bags_of(values) == [sorted([person, place, person]), [place], []]
+    assert bags_of(values, repeats=False) == [sorted([person, place]), [place], []]
+
+
+def test_tokens_with_equal_values_share_them() -> None:
+    feature = parse_feature(f"_.{NAME}")
+    assert feature is not None
+    doc = doc_of(["a", "b", "a", ["a"], None])
+    found = read_extension([doc, doc_of([]), doc], feature, doc.vocab.strings)
+    assert found.value_of.tolist() == [0, 1, 0, 0, 2] * 2
+    assert found.value_of.dtype == "uint64"
+    assert len(found.bags) == 3
+
+
+def test_getters_are_read() -> None:
+    Token.set_extension("length", getter=lambda token: len(token.text))
+    try:
+        feature = parse_feature("_.length")
+        assert feature is not None
+        doc = Doc(Vocab(), words=["one", "three"])
+        assert list(extension_texts(doc, feature)) == [["\x1f3"], ["\x1f5"]]
+        assert list(extension_texts(doc[1:], feature)) == [["\x1f5"]]
+    finally:
+        Token.remove_extension("length")
+
+
+BAD = [b"bytes", {"a": 1}, [["a"]], ["a", b"b"], object(), 1j, numpy.zeros(2), lambda: 1]
+
+
+@pytest.mark.parametrize("value", BAD, ids=lambda value: type(value).__name__)
+def test_values_of_other_types_are_refused(value: object) -> None:
+    message = rf"attribute _\.{NAME} of token 1, 'word1', must be a string, .*, was: .* of the type"
+    with pytest.raises(ValueError, match=f"{message} {type(value).__name__}"):
+        bags_of(["a", value])
+
+
+def test_an_attribute_that_is_not_registered_is_refused() -> None:
+    feature = parse_feature("_.missing")
+    assert feature is not None
+    message = r"attribute _\.missing of token 0, 'word0', is not registered. Call Token\.set_ext"
+    with pytest.raises(ValueError, match=message):
+        read_extension([doc_of(["a"])], feature, spacy.blank("en").vocab.strings)
+
+
+def test_unknown_tokens_have_the_symbol_of_no_string() -> None:
+    feature = parse_feature(f"_.{NAME}")
+    assert feature is not None
+    masked = MaskedDoc(doc_of(["a", object()]), numpy.array([False, True]))
+    assert list(extension_texts(masked, feature)) == [["a"], [""]]

@@ -1,0 +1,202 @@
+"""Slices and values of morphology: features of which each token has one symbol."""
+
+import pickle
+from typing import Any
+
+import numpy
+import pytest
+import spacy
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from spacy.ml.models.tok2vec import MultiHashEmbed
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
+from thinc.api import Model, Ops, fix_random_seed, to_numpy
+
+from spacy_multihash import (
+    build_multi_embed_v1,
+    build_multi_hash_embed_v1,
+    build_multi_weighted_hash_embed_v1,
+    spacy_seeds,
+)
+from spacy_multihash.ner.tagger.word_dropout import MaskedDoc
+from tests.helpers.features import ids_of, reference_vectors
+from tests.helpers.gradients import check_param_gradients
+
+WORDS = ["Anna", "saw", "é", "X", "DET", "Xerox", "a", "Zoë👩‍👧", "ab" * 5000, "saw", "NORM", " "]
+MORPHS = ["Case=Nom|Number=Sing", "Tense=Past", "", "Case=Acc,Nom", *[""] * 8]
+LEMMAS = ["Anna", "see", "", *WORDS[3:]]
+
+
+def make_doc(vocab: Vocab | None = None) -> Doc:
+    vocab = spacy.blank("en").vocab if vocab is None else vocab
+    return Doc(vocab, words=WORDS, lemmas=LEMMAS, morphs=MORPHS)
+
+
+def build(attrs: list[Any], **settings: Any) -> Model:
+    given: dict[str, Any] = {"width": 4, "rows": [20] * len(attrs), "num_hashes": 2}
+    return build_multi_hash_embed_v1(
+        attrs=attrs, include_static_vectors=False, **(given | settings)
+    )
+
+
+@pytest.mark.parametrize("words", [WORDS, WORDS * 4])
+def test_slices_equal_prefix_and_suffix_to_the_last_bit(ops: Ops, words: list[str]) -> None:
+    vocab = spacy.blank("en").vocab
+    docs = [Doc(vocab, words=words) for _ in range(2)]
+    vectors = []
+    for attrs in (["PREFIX", "SUFFIX"], ["ORTH[:1]", "ORTH[-3:]"]):
+        fix_random_seed(1)
+        model = build(attrs).initialize(X=docs)
+        vectors.append(to_numpy(model.predict(docs)[0]))
+    assert_array_equal(*vectors)
+
+
+def test_slices_equal_the_prefix_and_suffix_of_spacy() -> None:
+    doc = make_doc()
+    vectors = []
+    fix_random_seed(1)
+    theirs = MultiHashEmbed(8, ["PREFIX", "SUFFIX"], [20, 20], False).initialize(X=[doc])
+    fix_random_seed(1)
+    ours = build(["ORTH[:1]", "ORTH[-3:]"], width=8, num_hashes=4, seeds=spacy_seeds(2))
+    vectors = [model.predict([doc])[0] for model in (theirs, ours.initialize(X=[doc]))]
+    assert_allclose(*vectors, atol=1e-5)
+
+
+@given(word=st.text(min_size=1, max_size=40), start=st.integers(-9, 9), size=st.integers(1, 9))
+def test_vectors_of_slices_equal_the_reference(word: str, start: int, size: int) -> None:
+    stop = start + size if start + size else None
+    doc = Doc(Vocab(), words=[word])
+    name = f"ORTH[{start}:{'' if stop is None else stop}]"
+    model = build([name]).initialize(X=[doc])
+    symbols = [[ids_of([word[start:stop]])]]
+    expected = reference_vectors(model, doc, symbols, 2)
+    assert_allclose(to_numpy(model.predict([doc])[0]), expected, atol=1e-5)
+
+
+def test_vectors_of_all_kinds_equal_the_reference(ops: Ops) -> None:
+    doc = make_doc()
+    attrs = ["ORTH[:2]", "NORM", "LEMMA[-4:]", "MORPH[Case]", "ORTH[1:3]", "NORM[:-1]"]
+    model = build(attrs).initialize(X=[doc])
+    cases = ["Nom", "", "", "Acc,Nom", *[""] * 8]
+    symbols = [
+        [
+            ids_of([text])
+            for text in (
+                token.orth_[:2],
+                token.norm_,
+                token.lemma_[-4:],
+                case,
+                token.orth_[1:3],
+                token.norm_[:-1],
+            )
+        ]
+        for token, case in zip(doc, cases, strict=True)
+    ]
+    expected = reference_vectors(model, doc, symbols, 2)
+    assert_allclose(to_numpy(model.predict([doc])[0]), expected, atol=1e-5)
+
+
+def test_tokens_that_differ_in_a_base_are_not_one() -> None:
+    vocab = Vocab()
+    docs = [
+        Doc(vocab, words=["x"] * 40, morphs=["Case=Nom"] * 20 + ["Case=Acc"] * 20),
+        Doc(vocab, words=["x"] * 40, lemmas=["a"] * 20 + ["b"] * 20),
+    ]
+    model = build(["MORPH[Case]", "LEMMA[:1]"]).initialize(X=docs)
+    for vectors in model.predict(docs):
+        assert abs(vectors[0] - vectors[39]).max() > 0.01
+        assert_array_equal(vectors[0], vectors[19])
+        assert_array_equal(vectors[20], vectors[39])
+
+
+def test_nodes_are_those_of_attributes() -> None:
+    features, attrs = build(["ORTH[:2]", "MORPH[Case]"]), build(["NORM", "SHAPE"])
+    assert [n.name for n in features.walk()] == [n.name for n in attrs.walk()]
+    assert "reduce" not in features.attrs
+
+
+BUILDERS: dict[str, Any] = {
+    "hash": lambda attrs: build(attrs),
+    "weighted": lambda attrs: build_multi_weighted_hash_embed_v1(
+        4, attrs, [20] * len(attrs), False
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BUILDERS)
+def test_gradients_equal_central_differences(kind: str) -> None:
+    doc, rng = make_doc(), numpy.random.default_rng(2)  # no step crosses a kink of maxout
+    model = BUILDERS[kind](["ORTH[:2]", "MORPH[Case]"]).initialize(X=[doc])
+    for node in model.walk():
+        if "E" in node.param_names:
+            values = rng.normal(size=node.get_param("E").shape)
+            node.set_param("E", values.astype("float32"))
+    check_param_gradients(
+        model, [doc], lambda vectors: vectors[0], eps=1e-3, atol=1e-2, wrap=lambda d: [d]
+    )
+
+
+@pytest.mark.parametrize("kind", BUILDERS)
+def test_copies_and_saved_models_predict_the_same(kind: str) -> None:
+    doc, attrs = make_doc(), ["orth[0:2]", "MORPH[Case]"]
+    model = BUILDERS[kind](attrs).initialize(X=[doc])
+    (expected,) = model.predict([doc])
+    others = [
+        model.copy(),
+        pickle.loads(pickle.dumps(model)),
+        BUILDERS[kind](["ORTH[:2]", "MORPH[Case]"]).from_bytes(model.to_bytes()),
+    ]
+    for other in others:
+        assert_array_equal(other.predict([make_doc()])[0], expected)
+
+
+def test_weights_of_another_feature_are_refused() -> None:
+    data = build(["ORTH[:2]"]).initialize(X=[make_doc()]).to_bytes()
+    with pytest.raises(ValueError, match=r"attrs = .'ORTH\[:3\]'.*attrs = .'ORTH\[:2\]'"):
+        build(["ORTH[:3]"]).from_bytes(data)
+
+
+def test_static_vectors_beside_slices() -> None:
+    nlp = spacy.blank("en")
+    nlp.vocab.reset_vectors(width=3)
+    nlp.vocab.set_vector("saw", numpy.ones(3, dtype="float32"))
+    doc = Doc(nlp.vocab, words=["saw", "sea", "saw"] * 20)
+    model = build_multi_hash_embed_v1(4, ["ORTH[:1]"], [9], True).initialize(X=[doc])
+    (vectors,) = model.predict([doc])
+    assert_array_equal(vectors[2], vectors[0])
+    assert abs(vectors[1] - vectors[0]).max() > 0.01
+
+
+def test_docs_of_several_vocabs_in_a_batch_are_refused() -> None:
+    docs = [Doc(Vocab(), words=[word]) for word in ("one", "other")]
+    model = build(["ORTH[:2]"]).initialize(X=docs[:1])
+    with pytest.raises(ValueError, match="The vocab of a batch has no string .* of one vocab"):
+        model.predict(docs)
+
+
+def test_unknown_tokens_have_the_slices_of_the_empty_string() -> None:
+    doc = make_doc()
+    model = build(["LEMMA[:2]", "MORPH[Case]"]).initialize(X=[doc])
+    unknown = numpy.arange(len(doc)) == 0
+    (vectors,) = model.predict([MaskedDoc(doc, unknown)])
+    (plain,) = model.predict([doc])
+    assert_allclose(vectors[0], plain[2], atol=1e-6)  # the empty lemma
+    assert_allclose(vectors[1:], plain[1:], atol=1e-6)
+
+
+@pytest.mark.parametrize("texts", [[""], ["", ""], []])
+def test_docs_without_tokens(texts: list[str]) -> None:
+    nlp = spacy.blank("en")
+    model = build(["ORTH[:2]"]).initialize(X=[make_doc()])
+    vectors, backprop = model.begin_update([nlp.make_doc(text) for text in texts])
+    assert [each.shape for each in vectors] == [(0, 4)] * len(texts)
+    assert backprop(vectors) == []
+
+
+def test_unknown_feature_is_refused_when_building() -> None:
+    with pytest.raises(ValueError, match="each of attrs must be a slice .*, was: 'SHAPE.:2.'"):
+        build_multi_embed_v1(4, ["SHAPE[:2]"], False)
+    with pytest.raises(ValueError, match="or a feature such as ORTH.*, was: 'NROM'"):
+        build(["NROM"])
