@@ -32,7 +32,7 @@ _NAMES = {
     "encode.architectures": ["build_iterated_dilated_encoder_v1", "build_maxout_window_encoder_v1"],
     "encode.dilated_layout": ["effective_input_width"],
     "inspection.importance": ["Ranking", "symbol_importance"],
-    "inspection.rows": ["inspect_table", "inspect_word", "symbols_of"],
+    "inspection.rows": ["inspect_symbols", "inspect_table", "inspect_word", "symbols_of"],
     "inspection.sizes": ["model_size"],
     "ner.tagger.architectures": ["build_token_tagger_v1"],
     "ner.tagger.component": ["EntityTagger"],

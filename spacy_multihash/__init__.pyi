@@ -37,6 +37,7 @@ from .encode.architectures import (
 from .encode.dilated_layout import effective_input_width as effective_input_width
 from .inspection.importance import Ranking as Ranking
 from .inspection.importance import symbol_importance as symbol_importance
+from .inspection.rows import inspect_symbols as inspect_symbols
 from .inspection.rows import inspect_table as inspect_table
 from .inspection.rows import inspect_word as inspect_word
 from .inspection.rows import symbols_of as symbols_of

@@ -1,5 +1,6 @@
 """`python -m spacy multihash corpus-stats`: what is in a corpus."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -49,7 +50,9 @@ def corpus_stats_cli(
         None, help="Pipeline with vectors (a package's name, or a path), or folder of a vocab"
     ),
     attrs: str = typer.Option(
-        ",".join(DEFAULT_ATTRS), help="Attributes to count, separated by commas"
+        ",".join(DEFAULT_ATTRS),
+        help="Attributes to count, and slices or n-grams of them such as ORTH[:2] or LOWER{3,5}, "
+        "separated by commas",
     ),
     ignore_case: bool = typer.Option(False, "--ignore-case", help="Compare texts in lower case"),
     match_label: bool = typer.Option(
@@ -81,7 +84,8 @@ def corpus_stats_cli(
             test,
             lang=lang,
             vectors=vectors,
-            attrs=[name.strip() for name in attrs.split(",")],
+            # Not at the comma within LOWER{3,5}.
+            attrs=[name.strip() for name in re.split(r",(?![^{,]*})", attrs)],
             matching=Matching(ignore_case, match_label),
         )
     except (ImportError, OSError, ValueError) as error:
@@ -116,7 +120,8 @@ def corpus_stats(
     lang (Optional[str]): The language of the vocab that computes the attributes. None takes that of
         `vectors`, or without them "xx".
     vectors (Union[str, Path, None]): Pipeline (a package's name or a path) or folder of a vocab.
-    attrs (Sequence[str]): The names of attributes that depend on a word alone.
+    attrs (Sequence[str]): The names of attributes that depend on a word alone, and of their slices
+        and character n-grams.
     matching (Matching): What makes an entity the same as one of the training corpus.
 
     Raises ImportError, OSError or ValueError if something cannot be read.

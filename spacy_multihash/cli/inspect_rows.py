@@ -18,15 +18,13 @@ from ..embed.find import EmbeddingTable, component_models, find_tables, find_wei
 from ..inspection.collisions import inspect_collisions
 from ..inspection.reports import Collisions, Count, Size, TableReport, TableUse, WordRows, full_name
 from ..inspection.rows import (
-    WriteSymbols,
     embeds_word,
+    inspect_symbols,
     inspect_table,
-    inspect_word,
     list_suspicions,
 )
 from ..inspection.sizes import input_width, model_size
-from ..inspection.symbols import count_for_tables, missing_symbols, ngram_texts
-from ..tables.count import DocReader
+from ..inspection.symbols import count_for_tables, missing_symbols, symbol_texts
 from ._messages import msg
 from ._show import show_collisions, show_table, unbroken
 from ._util import import_code, load_pipeline, print_json
@@ -124,8 +122,11 @@ def inspect_rows(
     inspected = []
     for word in words:
         for table in _tables_for(word, tables, nlp.vocab):
-            texts = _ngram_writer(table, make_docs, nlp.vocab)
-            inspected.append(inspect_word(table, word, nlp.vocab, symbols.get(table), texts=texts))
+            texts = None
+            if make_docs is not None:
+                texts = partial(symbol_texts, make_docs, table, vocab=nlp.vocab)
+            found = symbols.get(table)
+            inspected += inspect_symbols(table, word, nlp.vocab, found, texts=texts)
     return Inspection(
         tables=reports,
         words=inspected,
@@ -153,15 +154,6 @@ def _tables_for(
         # What has blanks is a token only if it is no n-gram.
         fitting = [table for table in fitting if table.ngrams is not None] or fitting
     return fitting or tables
-
-
-def _ngram_writer(
-    table: EmbeddingTable, make_docs: Optional[DocReader], vocab: Vocab
-) -> Optional[WriteSymbols]:
-    """Return what writes the n-grams of a table as texts; None for other tables and no corpus."""
-    if make_docs is None or table.ngrams is None:
-        return None
-    return partial(ngram_texts, make_docs, table.ngrams, vocab=vocab)
 
 
 def _load(model: Union[str, Path]) -> Language:

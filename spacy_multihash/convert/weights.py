@@ -20,6 +20,7 @@ from ..common.nodes import (
 from ..compute.hashing import spacy_seeds
 from ..compute.maxout_norm import NAME as MAXOUT_NORM
 from ..embed.architectures import build_multi_hash_embed_v1
+from ..embed.feature_symbols import model_features
 from ..embed.hash_rows import NAME as HASH_ROWS
 from ..embed.table_embed import NAME as TABLE_EMBED
 from ..encode.architectures import build_maxout_window_encoder_v1
@@ -77,10 +78,16 @@ def embed_to_spacy(embed: EmbedModel) -> EmbedModel:
     embed (Model[list[Doc], list[Floats2d]]): The layer, with num_hashes = 4 and spaCy's seeds.
 
     Raises TypeError for anything but a Model.
-    Raises ValueError if it has settings that spaCy's layer cannot have.
+    Raises ValueError if it has settings or features that spaCy's layer cannot have.
     """
     check_type("embed_to_spacy", "embed", embed, Model, advice=_EMBED)
     hashes = find_nodes(embed, HASH_ROWS)
+    if features := list(model_features(embed)):
+        raise ValueError(
+            f"spacy.MultiHashEmbed.v2 embeds attributes of spaCy's alone, but '{embed.name}' has "
+            f"the features {', '.join(features)}. Train anew without them, with PREFIX in the "
+            "place of ORTH[:1] and SUFFIX in the place of ORTH[-3:]."
+        )
     seeds = [node.attrs["seed"].value for node in hashes]
     num_hashes = [node.attrs["num_hashes"].value for node in hashes]
     if not hashes or seeds != spacy_seeds(len(hashes)) or set(num_hashes) != {4}:

@@ -58,11 +58,14 @@ def model_docs(nlp: Language, path: Union[str, Path]) -> Iterator[Doc]:
 
     Raises what `read_docs` raises, and when it does.
     """
-    return _tokens_of(Corpus(path).make_examples(nlp, read_docs(path, nlp.vocab)))
+    return tokens_of(Corpus(path).make_examples(nlp, read_docs(path, nlp.vocab)))
 
 
-def _tokens_of(examples: Iterable[Example]) -> Iterator[Doc]:
-    """Give the docs of examples, those with annotation where the tokens are the same."""
+def tokens_of(examples: Iterable[Example]) -> Iterator[Doc]:
+    """Give the docs of examples, those with annotation where the tokens are the same.
+
+    Their NORM is the one that the pipeline computes.
+    """
     for example in examples:
         met, doc = example.x, example.y
         if [token.orth for token in met] == [token.orth for token in doc]:

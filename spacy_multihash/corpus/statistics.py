@@ -7,12 +7,13 @@ entities. Table 6 counts the entities that were seen in training, and the unseen
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Optional
+from typing import NamedTuple, Optional
 
 from spacy.attrs import ENT_IOB, IDS, ORTH
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
+from ..common.features import Feature, parse_feature
 from .entities import VERBATIM, Matching, known_entities
 from .suspicions import Suspect, Suspicions
 from .symbols import count_symbols
@@ -118,13 +119,14 @@ def describe_corpus(
     others (Mapping[str, Iterable[Doc]]): The docs of other splits, by name.
     vocab (Vocab): The vocab that the docs were read with. If it has vectors, words without one are
         counted.
-    attrs (Sequence[str]): The names of attributes that depend on a word alone.
+    attrs (Sequence[str]): The names of attributes that depend on a word alone, and of their slices
+        and character n-grams, such as ORTH[:2] and LOWER{3,5}.
     matching (Matching): What makes an entity the same as one of the training corpus.
 
     Raises ValueError for another attribute, for a doc of another vocab, or if the training corpus
     has no docs.
     """
-    attr_ids = word_attrs(attrs, vocab)
+    found = word_attrs(attrs, vocab)
     tally = _Tally(vocab)
     train_suspect = tally.suspect
     known = known_entities(tally.watch(train), matching)
@@ -132,13 +134,13 @@ def describe_corpus(
         raise ValueError(
             "The training corpus has no documents. Give the docs that a pipeline is trained on."
         )
-    splits = {"train": _split_stats(tally, attr_ids)}
+    splits = {"train": _split_stats(tally, found)}
     suspicions = {"train": train_suspect.suspicions()}
     seen = {}
     for name, docs in others.items():
         tally = _Tally(vocab, Suspect(train_suspect))
         is_seen = Counter(known.has_seen(ent) for doc in tally.watch(docs) for ent in doc.ents)
-        splits[name] = _split_stats(tally, attr_ids)
+        splits[name] = _split_stats(tally, found)
         suspicions[name] = tally.suspect.suspicions()
         seen[name] = SeenStats(
             seen=is_seen[True],
@@ -149,10 +151,17 @@ def describe_corpus(
     return CorpusStats(splits, seen, matching, vocab.lang, suspicions)
 
 
-def word_attrs(names: Iterable[str], vocab: Vocab) -> dict[str, int]:
-    """Map the names of attributes that depend on a word alone to their ids.
+class WordAttr(NamedTuple):
+    """An attribute that depends on a word alone, and what is cut from it: None for itself."""
 
-    names (Iterable[str]): Their names, as in spacy.attrs.
+    id_: int
+    feature: Optional[Feature]
+
+
+def word_attrs(names: Iterable[str], vocab: Vocab) -> dict[str, WordAttr]:
+    """Map the names of attributes that depend on a word alone, and of what is cut from them.
+
+    names (Iterable[str]): Their names, as in spacy.attrs, or such as ORTH[:2] and LOWER{3,5}.
     vocab (Vocab): The vocab that computes them.
 
     Raises ValueError for another name, or if there are none.
@@ -160,13 +169,18 @@ def word_attrs(names: Iterable[str], vocab: Vocab) -> dict[str, int]:
     computed = vocab.lex_attr_getters  # type: ignore[attr-defined]
     ids = {name: id_ for name, id_ in IDS.items() if id_ in (ORTH, *computed)}
     names = list(names)
+    found = {}
     for name in names or [""]:
-        if name not in ids:
+        feature = parse_feature(name)
+        base = name if feature is None else feature.base
+        if base not in ids:
             raise ValueError(
                 f"Expected attributes that depend on a word alone, was: {name!r}. Choose from: "
-                f"{', '.join(sorted(ids))}."
+                f"{', '.join(sorted(ids))}, and slices and n-grams of them such as ORTH[:2] and "
+                "LOWER{3,5}."
             )
-    return {name: ids[name] for name in names}
+        found[name if feature is None else feature.name] = WordAttr(ids[base], feature)
+    return found
 
 
 @dataclass
@@ -199,7 +213,7 @@ class _Tally:
             yield doc
 
 
-def _split_stats(tally: _Tally, attrs: Mapping[str, int]) -> SplitStats:
+def _split_stats(tally: _Tally, attrs: Mapping[str, WordAttr]) -> SplitStats:
     vocab = tally.vocab
     # A doc in which each word stands once has all values of each attribute.
     words = Doc(vocab, words=[vocab.strings[word] for word in tally.words])
@@ -217,10 +231,23 @@ def _split_stats(tally: _Tally, attrs: Mapping[str, int]) -> SplitStats:
         max_ent_len=max(tally.ent_lens, default=None),
         vocab=len(words),
         unknown=_unknown(words, tally.words) if len(vocab.vectors) else None,
-        attrs={name: len(count) for name, count in count_symbols([words], attrs).items()},
+        attrs=_count_values(words, attrs),
         missing=tally.missing,
         cats=dict(sorted(tally.suspect.cats.items())),
     )
+
+
+def _count_values(words: Doc, attrs: Mapping[str, WordAttr]) -> dict[str, int]:
+    """Count the distinct values of each attribute, and the distinct pieces that are cut from it."""
+    counts = {}
+    values = count_symbols([words], {name: attr.id_ for name, attr in attrs.items()})
+    for name, (_, feature) in attrs.items():
+        if feature is None:
+            counts[name] = len(values[name])
+        else:
+            texts = [words.vocab.strings[id_] for id_ in values[name]]
+            counts[name] = len({piece for text in texts for piece in feature.pieces(text)})
+    return counts
 
 
 def _unknown(words: Doc, counts: Mapping[int, int]) -> Unknown:

@@ -10,13 +10,16 @@ from spacy.training import Example
 from spacy.util import dot_to_object, load_model_from_config, registry
 from thinc.api import Config
 
+from .read import tokens_of
+
 
 def training_docs(nlp: Language) -> Iterator[Doc]:
     """Stream the docs that the components of a pipeline will be trained on.
 
     The docs are made in a pipeline of their own, without components. [initialize.before_init] runs
     before lookups are loaded, and a vocab keeps the first NORM that it computes for a word. Reading
-    the corpus with nlp.vocab would keep wrong norms for good.
+    the corpus with nlp.vocab would keep wrong norms for good. Docs keep their annotation, as those
+    of `model_docs` do: it stands for what earlier components will set.
 
     nlp (Language): The pipeline, whose config names the corpus.
 
@@ -35,9 +38,9 @@ def training_docs(nlp: Language) -> Iterator[Doc]:
     corpus = _resolve_corpus(config, name)
     scratch.initialize(lambda: islice(corpus(scratch), 10))
     empty = True
-    for example in corpus(scratch):
+    for doc in tokens_of(corpus(scratch)):
         empty = False
-        yield example.predicted
+        yield doc
     if empty:
         raise ValueError(
             f"The tables cannot be counted: the corpus [{name}] has no documents. Check its path."

@@ -18,17 +18,18 @@ from thinc.api import (
 from thinc.types import Floats2d, Ints2d, Ragged
 
 from ..common.checks import MAX_SIZE, check_flag, check_whole
-from ..common.features import Feature, parse_feature
+from ..common.features import parse_feature
 from ..common.pinned import Pinned
 from ..common.types import AttrLayer, DocLike, DocsLayer
 from ..compute.maxout_norm import MAX_PIECES, MaxoutNorm
 from .attributes import attr_id
 from .bags import Bags, embed_bags
 from .embed_columns import embed_columns
+from .feature_symbols import derived
 from .multi_embed import multi_embed
 from .ragged_dropout import ragged_dropout
 from .static_vectors import require_vectors
-from .token_types import Column, Derived
+from .token_types import Column
 from .with_token_types import with_token_types
 
 
@@ -100,7 +101,7 @@ def embed_docs(
             cast(DocsLayer, chain(embed, with_array(mix))),
             width,
             attrs=[column for column in columns if isinstance(column, int)],
-            derived=[_derived(feature) for feature in features if feature is not None],
+            derived=[derived(feature) for feature in features if feature is not None],
             vector_attr=ORTH if include_static_vectors else None,
         ),
         ragged_dropout(dropout),
@@ -123,10 +124,6 @@ def _embed_single(
     tables = multi_embed(*layers, dropout=dropout)
     side_by_side: Model[Ragged, Ragged] = with_array(tables)  # type: ignore[misc]
     return chain(extract, to_ragged, side_by_side)
-
-
-def _derived(feature: Feature) -> Derived:
-    return Derived(feature, feature.base if feature.cut is None else attr_id(feature.base))
 
 
 def _pinned_bags(bags: Bags, with_bags: list[bool]) -> dict[str, list]:

@@ -9,12 +9,14 @@ from thinc.api import Model, to_numpy
 from thinc.types import Ints1d
 
 from ..common.checks import check_type
+from ..common.features import Feature
 from ..common.nodes import EXTRACT_FEATURES, HASH_EMBED, find_nodes, has_layers
 from ..common.registered import INIT_TABLES
 from ..common.types import AttrLayer, NgramLayer, RowLayer
 from .architectures import MULTI_WEIGHTED_HASH_EMBED
 from .attributes import attr_names
 from .extract_ngrams import is_extract_ngrams, ngram_name
+from .feature_symbols import model_features
 from .hash_rows import NAME as HASH_ROWS
 from .hash_rows import hash_rows
 from .known_ngrams import NAME as KNOWN_NGRAMS
@@ -40,7 +42,7 @@ class EmbeddingTable(NamedTuple):
     """A table of a model: the layer that finds its rows, and the layer that holds its weights.
 
     component (str): Name of the component that has the table.
-    attr (str): Name of the attribute, or of its n-grams.
+    attr (str): Name of the attribute or feature, or of n-grams of an attribute.
     layer (RowLayer): Finds the rows of symbols.
     weights (Model): Holds the table.
     part (Part): What the rows of the table are.
@@ -49,6 +51,8 @@ class EmbeddingTable(NamedTuple):
         are.
     member (str): In an ensemble, the number of the model that has the table, from 0, such as "1".
         In an ensemble within another, the numbers of both, such as "1.0". "" without ensemble.
+    feature (Optional[Feature]): The feature beyond spaCy's attributes that is embedded. None for an
+        attribute, and for n-grams of tokens.
     """
 
     component: str
@@ -59,6 +63,7 @@ class EmbeddingTable(NamedTuple):
     ngrams: Optional[NgramLayer] = None
     dictionary: Optional[RowLayer] = None
     member: str = ""
+    feature: Optional[Feature] = None
 
     @property
     def name(self) -> str:
@@ -230,8 +235,15 @@ def _weighted_in(place: _Place) -> Iterator[WeightedEmbedding]:
 
 def _table(place: _Place, layer: RowLayer, weights: Model) -> EmbeddingTable:
     name = layer.attrs["attr"].value
-    ngrams = ngram_layers(place.model).get(name)
-    return EmbeddingTable(place.component, name, layer, weights, ngrams=ngrams, member=place.member)
+    return EmbeddingTable(
+        place.component,
+        name,
+        layer,
+        weights,
+        ngrams=ngram_layers(place.model).get(name),
+        member=place.member,
+        feature=model_features(place.model).get(name),
+    )
 
 
 def _dictionary(model: Model, to_importance: RowLayer) -> Optional[RowLayer]:

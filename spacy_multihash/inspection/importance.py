@@ -27,7 +27,7 @@ from ..tables.tables import Table
 from .advice import NEAR_ZERO, advise_rows
 from .collisions import inspect_collisions
 from .reports import EmbeddingImportance, SymbolImportance
-from .symbols import count_for_tables, missing_symbols, ngram_texts, symbol_text
+from .symbols import count_for_tables, missing_symbols, symbol_texts
 
 SortBy = Literal["importance", "norm"]
 
@@ -198,10 +198,7 @@ def _texts(make_docs: DocReader, ranked: list[_Ranked], vocab: Vocab) -> dict[st
     for attr, table in {each.attr: each.embedding.components for each in ranked}.items():
         listed = numpy.concatenate([each.listed for each in ranked if each.attr == attr])
         ids = numpy.unique(listed).tolist()
-        if table.ngrams is not None:
-            written = ngram_texts(make_docs, table.ngrams, ids, vocab)
-        else:
-            written = [symbol_text(vocab, attr, id_) for id_ in ids]
+        written = symbol_texts(make_docs, table, ids, vocab)
         texts[attr] = dict(zip(ids, written, strict=True))
     return texts
 

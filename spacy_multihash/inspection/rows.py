@@ -14,6 +14,7 @@ from spacy.vocab import Vocab
 
 from ..common.types import NgramLayer, RowLayer
 from ..embed.attributes import attr_id
+from ..embed.feature_symbols import feature_texts
 from ..embed.find import EmbeddingTable, rows_of
 from ..embed.weighted_table_embed import table_width
 from ..tables.count import ngram_ids
@@ -34,7 +35,7 @@ def symbols_of(
     """List the distinct symbols (V,) uint64 that each table has rows for, most frequent first.
 
     docs (Iterable[Doc]): The corpus, made with the vocab of the pipeline. It is read once, and kept
-        only if there are tables of n-grams.
+        only if there are tables of n-grams or features.
     tables (Iterable[EmbeddingTable]): The tables. N-grams that a table's dictionary leaves out are
         not among its symbols.
 
@@ -42,7 +43,7 @@ def symbols_of(
     no symbols.
     """
     tables = list(tables)
-    docs = list(docs) if any(table.ngrams is not None for table in tables) else docs
+    docs = list(docs) if any(t.ngrams or t.feature for t in tables) else docs
     return {table: counts.keys for table, counts in count_for_tables(lambda: docs, tables).items()}
 
 
@@ -87,33 +88,58 @@ def inspect_word(
 
     table (EmbeddingTable): The table.
     word (str): The word, which is taken as a text of one token without annotation. For a table of
-        n-grams, an n-gram with blanks between its tokens.
+        n-grams of tokens, an n-gram with blanks between its tokens.
     vocab (Vocab): The vocab of the pipeline.
     symbols (Optional[numpy.ndarray]): (V,) uint64 distinct symbols of the corpus.
     texts (Optional[Callable]): Writes symbols as texts. None for their strings in the vocab.
-        N-grams have none there, and are written as numbers.
+        N-grams have none there, and are written as numbers. Pieces of words have none either.
 
-    Raises ValueError for an empty word, for an n-gram of another order than the table's, and for
-    one that its dictionary leaves out.
+    Raises ValueError for an empty word, for an n-gram of another order than the table's, for one
+    that its dictionary leaves out, and for a word that has no symbol or several.
+    """
+    found = inspect_symbols(table, word, vocab, symbols, texts=texts)
+    if len(found) != 1:
+        raise ValueError(
+            f"{word!r} has {len(found)} symbols of {table.attr}, expected one. Take "
+            "inspect_symbols, which gives the rows of each."
+        )
+    return found[0]
+
+
+def inspect_symbols(
+    table: EmbeddingTable,
+    word: str,
+    vocab: Vocab,
+    symbols: Optional[numpy.ndarray] = None,
+    *,
+    texts: Optional[WriteSymbols] = None,
+) -> list[WordRows]:
+    """Find the rows of each symbol of a word: several for its character n-grams.
+
+    The arguments and errors are those of `inspect_word`.
     """
     if not word:
         raise ValueError("A word to inspect must have at least one character, was: ''.")
-    id_, text = _find_symbol(table, word, vocab)
-    rows = rows_of(table.layer, numpy.array([id_], dtype="uint64"))[0]  # (K,)
-    sharing = None
-    if symbols is not None:
-        texts = texts or partial(_strings, vocab, table.attr)
-        sharing = _find_sharing(table.layer, rows, symbols[symbols != id_], texts)
-    return WordRows(
-        word,
-        table.component,
-        table.attr,
-        text,
-        rows.tolist(),
-        sharing,
-        table.part,
-        table.member,
-    )
+    inspected = []
+    for id_, text in _find_symbols(table, word, vocab):
+        rows = rows_of(table.layer, numpy.array([id_], dtype="uint64"))[0]  # (K,)
+        sharing = None
+        if symbols is not None:
+            write = texts or partial(_strings, vocab, table.attr)
+            sharing = _find_sharing(table.layer, rows, symbols[symbols != id_], write)
+        inspected.append(
+            WordRows(
+                word,
+                table.component,
+                table.attr,
+                text,
+                rows.tolist(),
+                sharing,
+                table.part,
+                table.member,
+            )
+        )
+    return inspected
 
 
 def list_suspicions(report: TableReport) -> list[str]:
@@ -154,8 +180,14 @@ def embeds_word(table: EmbeddingTable, word: str, vocab: Vocab) -> bool:
     return _is_embedded(table, id_)
 
 
+def _find_symbols(table: EmbeddingTable, word: str, vocab: Vocab) -> list[tuple[int, str]]:
+    """Find the ids of a word's symbols in a table, and their texts."""
+    if table.feature is not None:
+        return list(feature_texts([Doc(vocab, words=[word])], table.feature).items())
+    return [_find_symbol(table, word, vocab)]
+
+
 def _find_symbol(table: EmbeddingTable, word: str, vocab: Vocab) -> tuple[int, str]:
-    """Find the id of a word's symbol in a table, and its text."""
     if table.ngrams is None:
         id_ = int(Doc(vocab, words=[word]).to_array([attr_id(table.attr)]).item())
         return id_, symbol_text(vocab, table.attr, id_)

@@ -10,10 +10,12 @@ from spacy.tokens import Token
 from spacy.util import minibatch
 from spacy.vocab import Vocab
 
+from ..common.features import Feature
 from ..common.types import NgramLayer
+from ..embed.feature_symbols import feature_texts
 from ..embed.find import EmbeddingTable, rows_of
 from ..embed.symbols import UNKNOWN_ROW
-from ..tables.count import DOC_BATCH, DocReader, count_corpus, ngram_ids
+from ..tables.count import DOC_BATCH, DocReader, Extractor, count_corpus, ngram_ids
 from ..tables.tables import Table
 
 
@@ -30,7 +32,8 @@ def count_for_tables(
     a table without symbols.
     """
     tables = list(tables)
-    counted = count_corpus(make_docs, {table.attr: table.ngrams for table in tables})
+    extractors: dict[str, Extractor] = {t.attr: t.ngrams or t.feature for t in tables}
+    counted = count_corpus(make_docs, extractors)
     for name, counts in counted.items():
         if not len(counts):
             raise ValueError(
@@ -45,6 +48,34 @@ def is_known(table: EmbeddingTable, ids: numpy.ndarray) -> numpy.ndarray:
     if table.dictionary is None:
         return numpy.ones(len(ids), dtype="bool")
     return rows_of(table.dictionary, ids)[:, 0] != UNKNOWN_ROW
+
+
+def symbol_texts(
+    make_docs: DocReader, table: EmbeddingTable, ids: Sequence[int], vocab: Vocab
+) -> list[str]:
+    """Write the symbols of a table as texts.
+
+    make_docs (DocReader): Reads docs in which the symbols occur. It is not called for attributes.
+    table (EmbeddingTable): The table.
+    ids (Sequence[int]): The ids of the symbols.
+    vocab (Vocab): The vocab of the docs.
+    """
+    if table.ngrams is not None:
+        return ngram_texts(make_docs, table.ngrams, ids, vocab)
+    if table.feature is not None:
+        return _texts_of_feature(make_docs, table.feature, ids)
+    return [symbol_text(vocab, table.attr, id_) for id_ in ids]
+
+
+def _texts_of_feature(make_docs: DocReader, feature: Feature, ids: Sequence[int]) -> list[str]:
+    """Write symbols of a feature as texts, reading docs until all are found."""
+    wanted, texts = set(ids), dict[int, str]()
+    for docs in minibatch(make_docs(), DOC_BATCH) if wanted else ():
+        found = feature_texts(docs, feature)
+        texts |= {id_: found[id_] for id_ in wanted & found.keys()}
+        if len(texts) == len(wanted):
+            break
+    return [texts[id_] for id_ in ids]
 
 
 def ngram_texts(

@@ -8,8 +8,8 @@ The file format, version 1, is one MessagePack map:
     body      bytes: a MessagePack map of
         min_freq  int: symbols with a smaller count were left out (0 or 1: none)
         max_rows  int or nil: only the most frequent max_rows - 1 symbols were kept
-        tables    map from the name of an attribute, as in spacy.attrs, or of n-grams, such as
-                  LOWER[1,2], to a map of
+        tables    map from the name of an attribute, as in spacy.attrs, of a feature in its shortest
+                  form, such as ORTH[:2], or of n-grams of tokens, such as LOWER[1,2], to a map of
             keys    bytes: the symbols' ids, little-endian uint64, by (-count, id)
             counts  bytes: their counts, little-endian uint64
 """

@@ -53,15 +53,31 @@ def count_ids(arrays: Iterable[numpy.ndarray]) -> Table:
 
     arrays (Iterable[numpy.ndarray]): Ids (N,) uint64, in arrays that are read once and not kept.
     """
-    table = Table(numpy.zeros(0, "uint64"), numpy.zeros(0, "uint64"))
-    pending: list[numpy.ndarray] = []
-    size = 0
+    counter = IdCounter()
     for ids in arrays:
-        pending.append(ids)
-        size += len(ids)
-        if size > max(len(table), _PENDING):
-            table, pending, size = _add_up(table, pending), [], 0
-    return _order(_add_up(table, pending))
+        counter.add(ids)
+    return counter.table()
+
+
+class IdCounter:
+    """Counts ids in memory that grows with the number of distinct ids alone."""
+
+    def __init__(self) -> None:
+        """Start without ids."""
+        self._table = Table(numpy.zeros(0, "uint64"), numpy.zeros(0, "uint64"))
+        self._pending: list[numpy.ndarray] = []
+        self._size = 0
+
+    def add(self, ids: numpy.ndarray) -> None:
+        """Count ids (N,) uint64."""
+        self._pending.append(ids)
+        self._size += len(ids)
+        if self._size > max(len(self._table), _PENDING):
+            self._table, self._pending, self._size = _add_up(self._table, self._pending), [], 0
+
+    def table(self) -> Table:
+        """Make the table of all ids so far."""
+        return _order(_add_up(self._table, self._pending))
 
 
 def make_tables(counts: Counts, *, min_freq: int = 10, max_rows: Optional[int] = None) -> Tables:

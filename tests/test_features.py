@@ -1,0 +1,341 @@
+"""Features beyond spaCy's attributes in whole pipelines, and in all tools that know attributes."""
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import spacy
+import srsly
+from numpy.testing import assert_allclose, assert_array_equal
+from spacy.cli.train import train as train_cli
+from spacy.language import DEFAULT_CONFIG_PRETRAIN_PATH, Language
+from spacy.strings import get_string_id
+from spacy.tokens import Doc, DocBin, Span, Token
+from spacy.training.initialize import init_nlp
+from spacy.training.pretrain import pretrain
+from spacy.util import load_config, load_model_from_config
+from thinc.api import Config, Model
+
+from spacy_multihash import (
+    build_multi_hash_embed_v1,
+    describe_corpus,
+    embed_to_spacy,
+    find_tables,
+    inspect_symbols,
+    inspect_word,
+    read_tables,
+    spacy_seeds,
+    symbol_importance,
+    symbols_of,
+    write_tables,
+)
+from spacy_multihash.cli.corpus_stats import corpus_stats_cli
+from spacy_multihash.cli.inspect_rows import inspect_rows
+from spacy_multihash.corpus.read import model_docs
+from spacy_multihash.inspection.importance import Ranking
+from spacy_multihash.inspection.symbols import count_for_tables, symbol_texts
+from spacy_multihash.tables.count import count_tables
+from tests.helpers.cli import invoke_command, said
+from tests.helpers.corpora import CALLBACK, small_config
+from tests.helpers.features import ngrams
+
+ATTRS = ["NORM", "ORTH[:2]", "LOWER[-3:]", "LOWER{3,4}", "LEMMA[1:]", "MORPH[Case]", "_.kinds"]
+KINDS = {"Rome": ["place", "city"], "Oslo": ["place"], "Bob": "person", "Anna": ["person"]}
+COMPONENT = "spacy_multihash_tests_annotate"
+SENTENCES = [
+    ("Anna met Bob in Rome .", [(0, 1, "PER"), (2, 3, "PER"), (4, 5, "LOC")]),
+    ("Bob left Rome", [(0, 1, "PER"), (2, 3, "LOC")]),
+    ("They like rain in Oslo .", [(4, 5, "LOC")]),
+    ("Rain fell", []),
+]
+EMBED: dict[str, dict[str, Any]] = {
+    "hash": {
+        "@architectures": "spacy-multihash.MultiHashEmbed.v1",
+        "rows": [50] * len(ATTRS),
+        "num_hashes": 2,
+    },
+    "weighted": {
+        "@architectures": "spacy-multihash.MultiWeightedHashEmbed.v1",
+        "rows": [50] * len(ATTRS),
+        "reduce": "mean",
+        "importance_init": {"@initializers": "uniform_init.v1", "lo": 0.5, "hi": 1.5},
+    },
+    "lookup": {
+        "@architectures": "spacy-multihash.MultiEmbed.v1",
+        "count_repeats": False,
+        "unk_dropout": 0.1,
+    },
+}
+
+
+@Language.component(COMPONENT)
+def annotate(doc: Doc) -> Doc:
+    """Set lemmas, cases and kinds, as a component before the embedding would."""
+    for token in doc:
+        token.lemma_ = token.lower_.removesuffix("s")
+        token.set_morph("Case=Nom|Number=Sing" if token.is_title else "Number=Plur")  # type: ignore[attr-defined]
+        token._.kinds = KINDS.get(token.text, [])
+    return doc
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _extension() -> Iterator[None]:
+    Token.set_extension("kinds", default=None)
+    yield
+    Token.remove_extension("kinds")
+
+
+def gold_docs() -> list[Doc]:
+    vocab = spacy.blank("en").vocab
+    docs = [annotate(Doc(vocab, words=text.split())) for text, _ in SENTENCES]
+    for doc, (_, ents) in zip(docs, SENTENCES, strict=True):
+        doc.set_ents([Span(doc, start, end, label=label) for start, end, label in ents])
+    return docs
+
+
+def make_config(kind: str, corpus: Path) -> Config:
+    embed = {"width": 16, "attrs": ATTRS, "include_static_vectors": False, **EMBED[kind]}
+    config = small_config(corpus, embed, **(CALLBACK if kind == "lookup" else {}))
+    config["nlp"]["pipeline"] = [COMPONENT, "tok2vec", "ner"]
+    config["components"][COMPONENT] = {"factory": COMPONENT}
+    config["components"]["ner"]["model"]["tok2vec"]["width"] = 16
+    config["training"]["annotating_components"] = [COMPONENT]
+    config["training"].update(patience=0, max_steps=60, eval_frequency=20)
+    config["training"]["optimizer"]["learn_rate"] = 0.02
+    return load_model_from_config(config, auto_fill=True).config
+
+
+def tok2vec(nlp: Language) -> Model:
+    return nlp.get_pipe("tok2vec").model  # type: ignore[attr-defined]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("corpus") / "train.spacy"
+    DocBin(docs=gold_docs(), store_user_data=True).to_disk(path)
+    return path
+
+
+@pytest.fixture(scope="module", params=EMBED)
+def kind(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def trained(kind: str, corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp(f"trained_{kind}")
+    make_config(kind, corpus).to_disk(folder / "config.cfg")
+    train_cli(folder / "config.cfg", folder)
+    return folder / "model-best"
+
+
+@pytest.fixture(scope="module")
+def nlp(trained: Path) -> Language:
+    return spacy.load(trained)
+
+
+def pieces_of(token: Token, name: str) -> list[str]:
+    """Cut the symbols of a token in plain Python."""
+    kinds = token._.kinds
+    return {
+        "NORM": lambda: [token.norm_],
+        "ORTH[:2]": lambda: [token.text[:2]],
+        "LOWER[-3:]": lambda: [token.lower_[-3:]],
+        "LOWER{3,4}": lambda: ngrams(token.lower_, 3, 4),
+        "LEMMA[1:]": lambda: [token.lemma_[1:]],
+        "MORPH[Case]": lambda: [",".join(token.morph.get("Case", []))],
+        "_.kinds": lambda: [kinds] if isinstance(kinds, str) else [*kinds],
+    }[name]()
+
+
+def count(name: str, *, repeats: bool = True) -> Counter[str]:
+    tokens = [token for doc in gold_docs() for token in doc]
+    found = [pieces_of(token, name) for token in tokens]
+    return Counter(text for texts in found for text in (texts if repeats else {*texts}))
+
+
+# Pipelines
+
+
+def test_training_learns_from_what_earlier_components_set(nlp: Language) -> None:
+    for text, ents in SENTENCES:
+        assert [(ent.start, ent.end, ent.label_) for ent in nlp(text).ents] == ents
+
+
+def test_vectors_depend_on_what_earlier_components_set(nlp: Language) -> None:
+    doc = nlp.get_pipe(COMPONENT)(nlp.make_doc("Rome"))
+    expected = tok2vec(nlp).predict([doc])[0]
+    doc[0]._.kinds = {"city", "place"}  # the order does not count
+    assert_array_equal(tok2vec(nlp).predict([doc])[0], expected)
+    doc[0]._.kinds = "person"
+    assert abs(tok2vec(nlp).predict([doc])[0] - expected).max() > 1e-3
+    doc[0]._.kinds = ["place", "city"]
+    doc[0].set_morph("Case=Acc")  # type: ignore[attr-defined]
+    difference = abs(tok2vec(nlp).predict([doc])[0] - expected).max()
+    assert difference > 1e-3 or "lookup_rows" in {n.name for n in tok2vec(nlp).walk()}
+
+
+def test_saved_pipeline_predicts_the_same(nlp: Language, tmp_path: Path) -> None:
+    nlp.to_disk(tmp_path)
+    again = spacy.load(tmp_path)
+    for text, _ in SENTENCES:
+        assert_array_equal(again(text).tensor, nlp(text).tensor)
+
+
+def test_two_processes_predict_the_same(nlp: Language) -> None:
+    texts = [text for text, _ in SENTENCES] * 4
+    alone = [doc.tensor for doc in nlp.pipe(texts)]
+    together = [doc.tensor for doc in nlp.pipe(texts, n_process=2, batch_size=4)]
+    for one, other in zip(alone, together, strict=True):
+        assert_allclose(one, other, atol=1e-5)
+
+
+def test_config_keeps_the_names(nlp: Language) -> None:
+    embed = nlp.config["components"]["tok2vec"]["model"]["embed"]
+    assert embed["attrs"] == ATTRS
+    (node,) = [n for n in tok2vec(nlp).walk() if "count_repeats" in n.attrs]
+    assert node.attrs["attrs"].value == ATTRS
+
+
+def test_pretraining(kind: str, corpus: Path, tmp_path: Path) -> None:
+    config = make_config(kind, corpus)
+    srsly.write_jsonl(tmp_path / "raw.jsonl", [{"text": text} for text, _ in SENTENCES])
+    config["paths"]["raw_text"] = str(tmp_path / "raw.jsonl")
+    config = load_config(DEFAULT_CONFIG_PRETRAIN_PATH).merge(config)
+    config["pretraining"].update(max_epochs=1, component="tok2vec", layer="")
+    config["pretraining"]["objective"].update(hidden_size=8, n_characters=2)
+    pretrain(config.interpolate(), tmp_path)
+    config["paths"]["init_tok2vec"] = str(tmp_path / "model-last.bin")
+    vectors = tok2vec(init_nlp(config)).predict(gold_docs())
+    assert all(numpy.isfinite(each).all() for each in vectors)
+
+
+def test_annotation_that_nobody_sets_is_no_error(corpus: Path) -> None:
+    nlp = init_nlp(make_config("hash", corpus))
+    doc = nlp.make_doc("Rome")
+    assert doc[0]._.kinds is None
+    assert tok2vec(nlp).predict([doc])[0].shape == (1, 16)
+
+
+# Tables
+
+
+def test_tables_count_the_annotation_of_the_corpus(corpus: Path, tmp_path: Path) -> None:
+    nlp = load_model_from_config(make_config("lookup", corpus), auto_fill=True)
+    tables = count_tables([tok2vec(nlp)], lambda: model_docs(nlp, corpus))
+    assert {*tables.tables} == {*ATTRS}
+    for name, table in tables.tables.items():
+        expected = {get_string_id(text): freq for text, freq in count(name, repeats=False).items()}
+        found = dict(zip(table.keys.tolist(), table.counts.tolist(), strict=True))
+        assert found == expected
+        assert table.counts.tolist() == sorted(table.counts.tolist(), reverse=True)
+    write_tables(tmp_path / "tables.bin", tables)
+    again = read_tables(tmp_path / "tables.bin")
+    for name in ATTRS:
+        assert_array_equal(again.tables[name].keys, tables.tables[name].keys)
+
+
+def test_training_counts_the_same_tables(corpus: Path) -> None:
+    nlp = init_nlp(make_config("lookup", corpus))
+    sizes = {
+        node.layers[0].attrs["attr"].value: node.layers[1].get_dim("nV")
+        for node in tok2vec(nlp).walk()
+        if [layer.name for layer in node.layers] == ["lookup_rows", "table_embed"]
+    }
+    assert sizes == {name: len(count(name)) + 1 for name in ATTRS}
+
+
+# Inspection
+
+
+def test_tables_know_their_feature(nlp: Language) -> None:
+    tables = find_tables(nlp)
+    assert {table.attr for table in tables} == {*ATTRS}
+    for table in tables:
+        assert table.feature is None or table.feature.name == table.attr
+        assert (table.feature is None) == (table.attr == "NORM")
+
+
+def test_symbols_of_features_are_counted_and_named(nlp: Language, kind: str, corpus: Path) -> None:
+    make_docs = partial(model_docs, nlp, corpus)
+    for table, counted in count_for_tables(make_docs, find_tables(nlp)).items():
+        texts = symbol_texts(make_docs, table, counted.keys.tolist(), nlp.vocab)
+        found = dict(zip(texts, counted.counts.tolist(), strict=True))
+        assert found == count(table.attr, repeats=kind != "lookup")
+    assert len(symbols_of(make_docs(), find_tables(nlp))) == len(find_tables(nlp))
+
+
+def test_rows_of_each_symbol_of_a_word(nlp: Language) -> None:
+    tables = {table.attr: table for table in find_tables(nlp)}
+    symbols = [row.symbol for row in inspect_symbols(tables["LOWER{3,4}"], "Roma", nlp.vocab)]
+    assert sorted(symbols) == sorted(ngrams("roma", 3, 4))
+    (row,) = inspect_symbols(tables["ORTH[:2]"], "Roma", nlp.vocab)
+    assert row == inspect_word(tables["ORTH[:2]"], "Roma", nlp.vocab)
+    assert row.symbol == "Ro"
+    with pytest.raises(ValueError, match="'Roma' has 7 symbols of LOWER.3,4., expected one"):
+        inspect_word(tables["LOWER{3,4}"], "Roma", nlp.vocab)
+
+
+def test_inspect_rows_names_symbols_that_share_rows(trained: Path, corpus: Path) -> None:
+    inspection = inspect_rows(str(trained), ["Rome"], data=corpus)
+    known = {name: count(name) for name in ATTRS}
+    named = [
+        (rows.attr, example)
+        for rows in inspection.words
+        for sharing in rows.sharing or []
+        for example in sharing.examples
+    ]
+    assert all(text in known[name] for name, text in named)
+    symbols = {rows.symbol for rows in inspection.words if rows.attr == "LOWER{3,4}"}
+    assert symbols == {*ngrams("rome", 3, 4)}
+
+
+def test_importance_names_the_symbols(corpus: Path) -> None:
+    nlp = init_nlp(make_config("weighted", corpus))
+    ranking = Ranking(top=1000, min_freq=1)
+    for found in symbol_importance(nlp, partial(model_docs, nlp, corpus), ranking):
+        assert {symbol.text: symbol.freq for symbol in found.largest} == count(found.attr)
+
+
+# Statistics of corpora
+
+
+def test_distinct_pieces_of_a_corpus_are_counted(corpus: Path) -> None:
+    vocab = spacy.blank("en").vocab
+    names = ["ORTH[0:2]", "LOWER{3,4}", "SHAPE"]
+    stats = describe_corpus(gold_docs_of(vocab), {}, vocab, attrs=names)
+    found = stats.splits["train"].attrs
+    assert found["ORTH[:2]"] == len(count("ORTH[:2]"))
+    assert found["LOWER{3,4}"] == len(count("LOWER{3,4}"))
+    assert [*found] == ["ORTH[:2]", "LOWER{3,4}", "SHAPE"]
+
+
+def gold_docs_of(vocab: Any) -> list[Doc]:
+    return [Doc(vocab, words=text.split()) for text, _ in SENTENCES]
+
+
+@pytest.mark.parametrize("name", ["LEMMA[:2]", "MORPH[Case]", "_.kinds"])
+def test_pieces_of_annotation_are_refused(name: str) -> None:
+    vocab = spacy.blank("en").vocab
+    with pytest.raises(ValueError, match="depend on a word alone, was: .* slices and n-grams of"):
+        describe_corpus(gold_docs_of(vocab), {}, vocab, attrs=[name])
+
+
+def test_corpus_stats_takes_names_with_commas(corpus: Path) -> None:
+    result = invoke_command(corpus_stats_cli, corpus, "--attrs", "NORM, LOWER{3,4},ORTH[:2]")
+    assert "LOWER{3,4}" in said(result)
+    assert "ORTH[:2]" in said(result)
+
+
+# Weights for spaCy
+
+
+@pytest.mark.parametrize("name", ["ORTH[:1]", "LOWER{3,5}", "_.kinds", "MORPH[Case]"])
+def test_features_that_spacy_lacks_are_not_converted(name: str) -> None:
+    ours = build_multi_hash_embed_v1(8, ["NORM", name], [9, 9], False, seeds=spacy_seeds(2))
+    with pytest.raises(ValueError, match="has the features .* with PREFIX in the place of ORTH"):
+        embed_to_spacy(ours)
