@@ -22,7 +22,7 @@ def model_features(model: Model) -> dict[str, Feature]:
     """Map the names of the features beyond spaCy's attributes that a model embeds to them."""
     found = {}
     for node in model.walk():
-        names, repeats = _pinned(node, "attrs"), _pinned(node, "count_repeats")
+        names, repeats = pinned_attrs(node), _pinned(node, "count_repeats")
         for i, name in enumerate(names):
             # False only where a token may have several symbols.
             feature = parse_feature(name, repeats=not repeats or repeats[i] is not False)
@@ -59,6 +59,11 @@ def feature_texts(docs: Sequence[Doc], feature: Feature) -> dict[int, str]:
             found = [piece for base in bases for piece in feature.pieces(base)]
         texts |= {strings[text]: text.removeprefix(NO_STRING) for text in found}
     return texts
+
+
+def pinned_attrs(node: Model) -> list:
+    """List the names of the attributes and features of an embedding; none for other nodes."""
+    return _pinned(node, "attrs")
 
 
 def _pinned(node: Model, name: str) -> list:

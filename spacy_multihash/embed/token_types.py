@@ -9,7 +9,7 @@ import numpy
 
 from ..common.features import Feature
 from ..common.types import Array, DocLike
-from .cuts import cuts_of, unpack_bags
+from .cuts import cuts_of, pack, unpack_bags
 from .extensions import read_extension
 
 # Up to this number of tokens, finding the distinct ones takes more time than it saves.
@@ -17,6 +17,9 @@ _FEW = 32
 # 2**64 divided by the golden ratio. A product with an odd number loses none of the 64 bits.
 _ODD = numpy.uint64(0x9E3779B97F4A7C15)
 
+
+# Before the name of a feature: the column of unknown symbols in its place.
+_UNKNOWN = "unknown "
 
 # An attribute's id, or the name of a feature beyond spaCy's attributes.
 Column = Union[int, str]
@@ -85,6 +88,10 @@ class TokenTypes:
         for column, found in places.items():
             features = [self.derived[cast(str, attrs[i])].feature for i in found]
             ids[:, found] = unpack_bags(self._cut(column, features))[0].reshape(-1, len(found))
+            for i in found:
+                unknown = self._unknown(cast(str, attrs[i]))
+                (tokens,) = unknown.nonzero()
+                ids[tokens, i] = unknown[tokens]
         return ids
 
     def bags(self, name: str) -> tuple[numpy.ndarray, numpy.ndarray]:
@@ -94,9 +101,19 @@ class TokenTypes:
         """
         feature, column = self.derived[name]
         if feature.cut is not None:
-            return unpack_bags(self._cut(column, [feature]))
-        values = self.values[name]
-        return unpack_bags([values[i] for i in self.ids[:, self.columns[column]].tolist()])
+            bags = self._cut(column, [feature])
+        else:
+            values = self.values[name]
+            bags = [values[i] for i in self.ids[:, self.columns[column]].tolist()]
+        unknown = self._unknown(name)
+        for i in unknown.nonzero()[0]:
+            bags[i] = pack([int(unknown[i])])
+        return unpack_bags(bags)
+
+    def _unknown(self, name: str) -> numpy.ndarray:
+        """Give the symbols in the place of a feature's, (U,) uint64, or (0,) if there are none."""
+        column = self.columns.get(_UNKNOWN + name)
+        return numpy.zeros(0, dtype="uint64") if column is None else self.ids[:, column]
 
     def _cut(self, column: Column, features: Sequence[Feature]) -> list[bytes]:
         ids = self.ids[:, self.columns[column]]
@@ -125,12 +142,23 @@ def find_types(
             values[name], value_of = read_extension(docs, feature, vocab.strings)
             parts.append(value_of.reshape(-1, 1))
             columns.append(column)
+    if any(hasattr(doc, "unknown_symbols") for doc in docs):
+        for name in derived:
+            parts.append(numpy.concatenate([_unknown_symbols(doc, name) for doc in docs])[:, None])
+            columns.append(_UNKNOWN + name)
     ids = parts[0] if len(parts) == 1 else numpy.hstack(parts)
     if len(ids) <= _FEW:
         types = TokenTypes(ids, columns, vocab, derived, values)
         return types, numpy.arange(len(ids), dtype="int32")
     first, type_of = distinct_rows(ids)
     return TokenTypes(ids[first], columns, vocab, derived, values), type_of
+
+
+def _unknown_symbols(doc: Any, name: str) -> numpy.ndarray:  # noqa: ANN401 (a DocLike)
+    """Give the symbols in the place of a feature's, (N,) uint64, 0 for a feature that is known."""
+    if hasattr(doc, "unknown_symbols"):
+        return doc.unknown_symbols(name)
+    return numpy.zeros(len(doc), dtype="uint64")
 
 
 def distinct_rows(ids: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:

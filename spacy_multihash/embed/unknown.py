@@ -1,17 +1,20 @@
 """Docs with unknown symbols: what a model makes of them tells what it needs to know."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Union
 
 import numpy
 from spacy.attrs import ORTH
 from spacy.strings import StringStore
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Token
 from spacy.vocab import Vocab
 from thinc.api import Model
 
+from ..common.features import parse_feature
 from ..common.nodes import EXTRACT_FEATURES, STATIC_VECTORS, find_nodes
 from .attributes import attr_id, attr_name
+from .feature_symbols import pinned_attrs
+from .token_types import Column
 
 # The name of static vectors as a feature, beside those of attributes.
 VECTOR = "vector"
@@ -24,13 +27,13 @@ class UnknownSymbols:
     itself stays as it is, and so does its tensor.
 
     doc (Doc): The doc.
-    unknown (Mapping[int, numpy.ndarray]): The tokens whose symbol is unknown, by the attribute's
-        id, (T,) int each.
+    unknown (Mapping[Column, numpy.ndarray]): The tokens whose symbol is unknown, by the attribute's
+        id or the feature's name, (T,) int each.
     draw (int): The number of the unknown symbol. Tables have the same row for all of them if they
         look symbols up, and others for each if they hash.
     """
 
-    def __init__(self, doc: Doc, unknown: Mapping[int, numpy.ndarray], draw: int = 0) -> None:
+    def __init__(self, doc: Doc, unknown: Mapping[Column, numpy.ndarray], draw: int = 0) -> None:
         """Keep what is unknown."""
         self._doc = doc
         self._unknown = unknown
@@ -40,6 +43,10 @@ class UnknownSymbols:
     def __len__(self) -> int:
         """Count the tokens, N."""
         return len(self._doc)
+
+    def __iter__(self) -> Iterator[Token]:
+        """Yield the tokens."""
+        return iter(self._doc)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (whatever a Doc has)
         """Give what the doc has."""
@@ -55,9 +62,17 @@ class UnknownSymbols:
                 by_column[self._unknown[attr], column] = self._symbol
         return ids
 
+    def unknown_symbols(self, name: str) -> numpy.ndarray:
+        """Give the symbols that are in the place of a feature's, (N,) uint64, 0 where none is."""
+        symbols = numpy.zeros(len(self), dtype="uint64")
+        symbols[self._unknown.get(name, [])] = self._symbol
+        return symbols
 
-def features_of(model: Model, vocab: Vocab) -> dict[str, int]:
-    """Map the features that a model embeds to the attributes that they are read from.
+
+def features_of(model: Model, vocab: Vocab) -> dict[str, Column]:
+    """Map the features that a model embeds to what `UnknownSymbols` knows them by.
+
+    That is the id of an attribute, and the name of a feature beyond spaCy's attributes.
 
     model (Model): The model of a component. Layers of spaCy's are found as well as ours.
     vocab (Vocab): The vocab, whose static vectors are found by an attribute.
@@ -65,10 +80,21 @@ def features_of(model: Model, vocab: Vocab) -> dict[str, int]:
     Returns "vector" for static vectors, unless their attribute is embedded as well. Empty for a
     model that embeds no attributes, such as a transformer.
     """
-    attrs = [attr for node in find_nodes(model, EXTRACT_FEATURES) for attr in node.attrs["columns"]]
-    features = {attr_name(attr): attr_id(attr) for attr in attrs}
+    features: dict[str, Column] = {}
+    for node in model.walk():
+        for attr in pinned_attrs(node) or _extracted(node):
+            feature = parse_feature(attr)
+            if feature is None:
+                features[attr_name(attr)] = attr_id(attr)
+            else:
+                features[feature.name] = feature.name
     if find_nodes(model, STATIC_VECTORS):
         key = getattr(vocab.vectors, "attr", ORTH)
         if key not in features.values():
             features[VECTOR] = key
     return features
+
+
+def _extracted(node: Model) -> list[Union[int, str]]:
+    """List the attributes that spaCy's FeatureExtractor reads; none for other nodes."""
+    return list(node.attrs["columns"]) if node.name == EXTRACT_FEATURES else []

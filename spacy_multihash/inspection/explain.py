@@ -17,6 +17,7 @@ from spacy.util import minibatch
 
 from ..common.checks import check_whole
 from ..corpus.entities import KnownEntities
+from ..embed.token_types import Column
 from ..embed.unknown import UnknownSymbols
 
 Key = tuple[int, int, str]
@@ -35,12 +36,12 @@ class Explained(NamedTuple):
     """A pipeline to explain.
 
     ask (Ask): Asks its recognizer.
-    features (Mapping[str, int]): The attribute that each feature is read from.
+    features (Mapping[str, Column]): The attribute that each feature is read from, or its own name.
     draws (int): How many unknown symbols are tried, 1 or more.
     """
 
     ask: Ask
-    features: Mapping[str, int]
+    features: Mapping[str, Column]
     draws: int
 
 
@@ -124,7 +125,7 @@ def _explain_one(explained: Explained, doc: Doc, key: Key, found: bool, window: 
     start, end, label = key
     tokens = range(max(0, start - window), min(len(doc), end + window))
     attrs = list(explained.features.values())
-    variants: list[dict[int, numpy.ndarray]] = [{}]
+    variants: list[dict[Column, numpy.ndarray]] = [{}]
     for token in tokens:
         here = numpy.array([token])
         variants += [{attr: here} for attr in attrs]
@@ -197,7 +198,7 @@ def _effects(
 
     (1 + 2 * A, E) float64 each.
     """
-    variants: list[tuple[Doc, Mapping[int, numpy.ndarray], Sequence[Key]]] = []
+    variants: list[tuple[Doc, Mapping[Column, numpy.ndarray], Sequence[Key]]] = []
     for doc, keys in batch:
         inside = [numpy.arange(start, end) for start, end, _ in keys]
         own = numpy.unique(numpy.concatenate([numpy.zeros(0, dtype="int64"), *inside]))
@@ -212,7 +213,7 @@ def _effects(
 
 def _ask_variants(
     explained: Explained,
-    variants: Sequence[tuple[Doc, Mapping[int, numpy.ndarray], Sequence[Key]]],
+    variants: Sequence[tuple[Doc, Mapping[Column, numpy.ndarray], Sequence[Key]]],
 ) -> list[numpy.ndarray]:
     """Ask about the entities of docs with something unknown; average over the unknown symbols."""
     asked: list[tuple[int, Any, Sequence[Key]]] = [

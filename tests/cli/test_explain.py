@@ -120,6 +120,15 @@ def test_a_recognizer_without_attributes_is_refused() -> None:
         prepare(nlp, "batch_ner")
 
 
+def test_features_beyond_attributes_are_explained() -> None:
+    embed = {"attrs": ["ORTH[:2]", "LOWER{3,4}", "MORPH[Case]", "SHAPE"]}
+    nlp = trained("tagger_ner", {"model": {"tok2vec": {"embed": embed}}})
+    (anna, *_) = explain_text(nlp, "tagger_ner", TEXT)
+    assert anna.features == ("ORTH[:2]", "LOWER{3,4}", "MORPH[Case]", "SHAPE")
+    assert all(value != 0 for value in anna.by_feature[0])
+    assert anna.together > 0.3
+
+
 def test_entities_of_rules_in_front_are_not_explained() -> None:
     nlp = trained("batch_ner")
     ruler: Any = nlp.add_pipe("entity_ruler", before="batch_ner")

@@ -1,5 +1,6 @@
 """Docs with unknown symbols, for layers that embed attributes."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy
@@ -8,12 +9,15 @@ import spacy
 from numpy.testing import assert_allclose, assert_array_equal
 from spacy.attrs import NORM, ORTH, SHAPE
 from spacy.language import Language
-from spacy.tokens import Doc
-from thinc.api import Model
+from spacy.tokens import Doc, Token
+from thinc.api import Model, fix_random_seed
 
 from spacy_multihash import count_symbols, make_tables, set_tables
+from spacy_multihash.common.features import parse_feature as parse
 from spacy_multihash.embed.architectures import build_multi_embed_v1, build_multi_hash_embed_v1
 from spacy_multihash.embed.attributes import attr_id
+from spacy_multihash.embed.feature_symbols import derived
+from spacy_multihash.embed.token_types import find_types
 from spacy_multihash.embed.unknown import UnknownSymbols, features_of
 
 WORDS = ["Anna", "met", "Bob", "met", "Anna"]
@@ -111,3 +115,56 @@ def test_an_unknown_vector_is_that_of_a_word_without_one(nlp: Language, build: A
     other = embed(model, Doc(nlp.vocab, words=["Elsa", "met", "Bob"]))
     assert_close(found, other)
     assert (found[0] != embed(model, doc)[0]).any()
+
+
+FEATURES = ["ORTH[:2]", "LOWER[-3:]", "NORM{2,3}", "_.place", "SHAPE"]
+
+
+@pytest.fixture
+def _place() -> Iterator[None]:
+    Token.set_extension("place", getter=lambda token: [token.text, len(token.text)])
+    yield
+    Token.remove_extension("place")
+
+
+def build_with_features() -> Model:
+    fix_random_seed(0)
+    return build_multi_hash_embed_v1(8, FEATURES, [97] * 5, False, num_hashes=2)
+
+
+@pytest.mark.usefixtures("_place")
+@pytest.mark.parametrize("repeats", [1, 10])  # few tokens, and more, of which some are equal
+def test_features_beyond_attributes_are_unknown_one_by_one(nlp: Language, repeats: int) -> None:
+    doc = Doc(nlp.vocab, words=WORDS * repeats)
+    model = build_with_features()
+    model.initialize(X=[doc])
+    assert features_of(model, nlp.vocab) == {**{n: n for n in FEATURES[:-1]}, "SHAPE": SHAPE}
+    known = embed(model, doc)
+    changed = {}
+    for name in FEATURES[:-1]:
+        found = embed(model, UnknownSymbols(doc, {name: numpy.array([1])}))
+        assert_close(numpy.delete(found, 1, axis=0), numpy.delete(known, 1, axis=0))
+        assert not numpy.allclose(found[1], known[1], atol=1e-4)
+        changed[name] = found[1]
+    assert len({vector.tobytes() for vector in changed.values()}) == len(changed)
+
+
+@pytest.mark.usefixtures("_place")
+def test_unknown_features_have_the_symbol_of_their_draw_alone(nlp: Language) -> None:
+    docs: list[Any] = [
+        UnknownSymbols(
+            Doc(nlp.vocab, words=WORDS), dict.fromkeys(FEATURES[:-1], numpy.arange(5)), i
+        )
+        for i in (0, 0, 1)
+    ]
+    derived_features = {name: derived(feature) for name in FEATURES if (feature := parse(name))}
+    types, type_of = find_types([*docs, Doc(nlp.vocab, words=WORDS)], [SHAPE], derived_features)
+    for name in FEATURES[:2]:
+        ids = types.to_array([SHAPE, name])[type_of, 1]
+        assert len(set(ids[:10])) == len(set(ids[10:15])) == 1 and ids[0] != ids[10]
+        assert len(set(ids[15:])) == 3
+    for name in FEATURES[2:4]:
+        symbols, lengths = types.bags(name)
+        assert set(lengths[type_of[:15]]) == {1} and lengths[type_of[15:]].min() > 1
+        firsts = symbols[(lengths.cumsum() - lengths)[type_of]]
+        assert len(set(firsts[:10])) == len(set(firsts[10:15])) == 1 and firsts[0] != firsts[10]

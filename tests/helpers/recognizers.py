@@ -1,10 +1,12 @@
 """Small pipelines that are too sure of the entities that they find."""
 
+from typing import Any, Optional
+
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
-from thinc.api import fix_random_seed
+from thinc.api import Config, fix_random_seed
 
 from tests.helpers.corpora import make_docs
 
@@ -15,11 +17,12 @@ CONFIGS = {
 }
 
 
-def trained(factory: str) -> Language:
-    """Train a pipeline on the sentences of make_docs."""
+def trained(factory: str, config: Optional[dict[str, Any]] = None) -> Language:
+    """Train a pipeline on the sentences of make_docs, with more settings than its small ones."""
     fix_random_seed(0)
     nlp = spacy.blank("en")
-    nlp.add_pipe(factory, config=CONFIGS[factory])
+    small = Config(CONFIGS[factory])
+    nlp.add_pipe(factory, config=small.merge(config or {}))
     examples = [Example(nlp.make_doc(" ".join(t.text for t in d)), d) for d in make_docs()]
     sgd = nlp.initialize(lambda: examples)
     for _ in range(100):
