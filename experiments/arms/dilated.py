@@ -30,7 +30,8 @@ MAXOUT: Mapping[str, Any] = {
 }
 
 
-def _dilated(**values: Any) -> dict[str, Any]:  # noqa: ANN401 (values of a config)
+def dilated(**values: Any) -> dict[str, Any]:  # noqa: ANN401 (values of a config)
+    """Make the section of iterated dilated convolutions."""
     return {
         "@architectures": "spacy-multihash.IteratedDilatedEncoder.v1",
         "width": WIDTH,
@@ -46,14 +47,15 @@ def _dilated(**values: Any) -> dict[str, Any]:  # noqa: ANN401 (values of a conf
 
 def _ner(**values: Any) -> Arm:  # noqa: ANN401 (values of a config)
     """Put dilated convolutions before spaCy's ner."""
-    return Arm(sections={"components.tok2vec.model.encode": _dilated(**values)})
+    return Arm(sections={"components.tok2vec.model.encode": dilated(**values)})
 
 
-def _tagger(
+def tagger(
     encode: Mapping[str, Any] | None = None,
     *,
     decoder: str | None = None,
     penalty: float = 0.0,
+    embed: Mapping[str, Any] = EMBED,
     **model: Any,  # noqa: ANN401 (values of a config)
 ) -> Arm:
     """Take tagger_ner alone, with its own tok2vec: by default residual and normalized."""
@@ -73,8 +75,8 @@ def _tagger(
             **model,
             "tok2vec": {
                 "@architectures": "spacy.Tok2Vec.v2",
-                "embed": EMBED,
-                "encode": encode or _dilated(**BOTH),
+                "embed": embed,
+                "encode": encode or dilated(**BOTH),
             },
         },
     }
@@ -86,15 +88,15 @@ DILATED = {
     "dilated_residual": _ner(residual=True),
     "dilated_normalized": _ner(normalize=True),
     "dilated_residual_normalized": _ner(**BOTH),
-    "tagger": _tagger(),
-    "tagger_greedy": _tagger(decoder="greedy"),
-    "tagger_crf": _tagger(learn_transitions=True),
-    "tagger_plain": _tagger(_dilated()),
-    "tagger_normalized": _tagger(_dilated(normalize=True)),
-    "tagger_maxout": _tagger(MAXOUT),
-    "tagger_maxout_crf": _tagger(MAXOUT, learn_transitions=True),
-    "tagger_unshared": _tagger(_dilated(share=False, **BOTH)),
-    "tagger_last_pass": _tagger(train_passes="last"),
-    "tagger_penalty": _tagger(penalty=PENALTY),
-    "tagger_word_dropout": _tagger(word_dropout=WORD_DROPOUT),
+    "tagger": tagger(),
+    "tagger_greedy": tagger(decoder="greedy"),
+    "tagger_crf": tagger(learn_transitions=True),
+    "tagger_plain": tagger(dilated()),
+    "tagger_normalized": tagger(dilated(normalize=True)),
+    "tagger_maxout": tagger(MAXOUT),
+    "tagger_maxout_crf": tagger(MAXOUT, learn_transitions=True),
+    "tagger_unshared": tagger(dilated(share=False, **BOTH)),
+    "tagger_last_pass": tagger(train_passes="last"),
+    "tagger_penalty": tagger(penalty=PENALTY),
+    "tagger_word_dropout": tagger(word_dropout=WORD_DROPOUT),
 }

@@ -7,6 +7,7 @@ from experiments.arms.arm import Arm
 from experiments.arms.batch_ner import RECOGNIZERS
 from experiments.arms.configs import ABLATIONS, DATASETS, RECOMMENDED_ARM, TRAINING
 from experiments.arms.dilated import DILATED
+from experiments.arms.recipe import RECIPE
 from experiments.arms.textcat import CLASSIFIERS
 
 CRF = "crf"
@@ -55,6 +56,7 @@ NER = Task(
         **TRAINING,
         **DILATED,
         **RECOGNIZERS,
+        **RECIPE,
     },
     (*ROW_SHARES, CRF),
     {"p": "P", "r": "R", "f": "F1"},

@@ -69,7 +69,7 @@ def test_a_name_that_is_no_run_is_refused(name: str, message: str) -> None:
 @pytest.mark.parametrize("arm", NER.fixed_arms)
 def test_config_of_an_arm_is_complete(arm: str) -> None:
     config = run_config(Run("wnut17", arm))
-    expected = ["tagger_ner"] if arm.startswith("tagger") else ["tok2vec", "ner"]
+    expected = ["tagger_ner"] if arm.startswith(("tagger", "recipe")) else ["tok2vec", "ner"]
     assert load_model_from_config(config, auto_fill=False).pipe_names == expected
 
 
