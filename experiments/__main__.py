@@ -20,6 +20,7 @@ COMMANDS = {
     "make-configs": ("arms.configs", "Make every config in configs/."),
     "run-grid": ("runs.run", "Run the experiments that have no results yet."),
     "run-one": ("runs.one", "Train and evaluate one run."),
+    "halve": ("runs.halve", "Choose a recipe among candidates, by successive halving."),
     "crf": ("runs.crf", "Train and evaluate the baseline, a CRF with handmade features."),
     "calibration": ("runs.calibration", "Measure how true the probabilities of entities are."),
     "show-run": ("runs.show", "Show the scores of a run, and how to use its pipeline."),

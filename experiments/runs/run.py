@@ -202,7 +202,7 @@ def run_grid_cli(
             msg.warn(f"{count} runs are left out: they need {what}")
         ready = [run for run in missing if not lacks(run)]
         with open_executor(workers, dask) as executor:
-            errors, skipped = _run_with_progress(ready, executor, workers, budget, renew)
+            errors, skipped = run_with_progress(ready, executor, workers, budget, renew)
     except (OSError, ValueError) as error:
         msg.fail("Could not run the experiments", str(error), exits=1)
     done = len(ready) - len(errors) - skipped
@@ -211,7 +211,7 @@ def run_grid_cli(
         msg.fail(f"{len(errors)} runs failed", "\n".join(errors), exits=1)
 
 
-def _run_with_progress(
+def run_with_progress(
     runs: Sequence[Run],
     executor: Executor,
     workers: int,
