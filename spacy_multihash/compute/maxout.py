@@ -85,8 +85,17 @@ def maxout_norm(X: Array, weights: Weights, out: Array, tape: Optional[MaxoutTap
 
     X (N, nI) float32 -> out (N, nO) float32. The tape is filled if it is given.
     """
-    sums = _sums(X, weights)
-    if not isinstance(X, numpy.ndarray):
+    norm_of_sums(_sums(X, weights), weights, out, tape)
+
+
+def norm_of_sums(
+    sums: Array, weights: Weights, out: Array, tape: Optional[MaxoutTape] = None
+) -> None:
+    """Compute the rest of `maxout_norm` from the products of the rows, which are overwritten.
+
+    sums (N, nO * nP), or (N, nP * nO) piece by piece -> out (N, nO).
+    """
+    if not isinstance(sums, numpy.ndarray):
         gpu.maxout_norm_forward(sums, weights.b, weights.G, weights.beta, out, *(tape or ()))
         return
     sums += weights.b

@@ -1,15 +1,25 @@
 """Maxout with layer normalization as one layer, in few passes over memory."""
 
 from collections.abc import Callable
-from typing import Optional
+from typing import Optional, Union, cast
 
 from thinc.api import Model, glorot_uniform_init
 from thinc.types import Floats2d
 from thinc.util import ArrayInfo
 
 from ..common.memory import check_memory
+from ..common.types import Array
 from .chunks import row_chunks
-from .maxout import Gradients, empty_tape, maxout_norm, maxout_norm_backward, weights_of
+from .matmul import MANY_ROWS
+from .maxout import (
+    Gradients,
+    empty_tape,
+    maxout_norm,
+    maxout_norm_backward,
+    norm_of_sums,
+    weights_of,
+)
+from .side_by_side import SideBySide, add_up, products
 from .threads import map_chunks
 
 NAME = "maxout_norm"
@@ -42,7 +52,7 @@ def MaxoutNorm(nO: int, nI: int, *, nP: int = 3) -> Model[Floats2d, Floats2d]:
 
 
 def forward(
-    model: Model[Floats2d, Floats2d], X: Floats2d, is_train: bool
+    model: Model[Floats2d, Floats2d], X: Union[Floats2d, SideBySide], is_train: bool
 ) -> tuple[Floats2d, Callable]:
     """Compute chunk by chunk."""
     nI, nO = model.get_dim("nI"), model.get_dim("nO")
@@ -51,6 +61,8 @@ def forward(
             f"Layer 'maxout_norm' expects an input of shape (N, {nI}), was given shape {X.shape}. "
             "Build it with the width of the layers before it."
         )
+    if isinstance(X, SideBySide):
+        return _predict_parts(model, X)
     X = model.ops.as_contig(X, dtype="float32")
     weights = weights_of(model, len(X))
     Y = model.ops.alloc2f(len(X), nO, zeros=False)
@@ -65,7 +77,7 @@ def forward(
 
     def backprop(dY: Floats2d) -> Floats2d:
         if tape is None:
-            raise ValueError("Layer 'maxout_norm' cannot go back from a prediction: train instead.")
+            return _refuse_to_go_back(dY)
         dY = model.ops.as_contig(dY, dtype="float32")
         Y_info.check_consistency(dY)
         dX = model.ops.alloc2f(len(X), nI, zeros=False)
@@ -78,6 +90,23 @@ def forward(
         return dX
 
     return Y, backprop
+
+
+def _predict_parts(model: Model[Floats2d, Floats2d], X: SideBySide) -> tuple[Floats2d, Callable]:
+    """Multiply the distinct rows of each part, then add up and normalize chunk by chunk."""
+    weights = weights_of(model, max(len(X), MANY_ROWS))
+    parts = products(model.ops, X, cast(Array, weights.by_piece))
+    Y = model.ops.alloc2f(len(X), model.get_dim("nO"), zeros=False)
+
+    def compute(rows: slice) -> None:
+        norm_of_sums(add_up(parts, rows), weights, Y[rows])
+
+    map_chunks(model.ops, compute, row_chunks(parts[0].places))
+    return Y, _refuse_to_go_back
+
+
+def _refuse_to_go_back(dY: Floats2d) -> Floats2d:
+    raise ValueError("Layer 'maxout_norm' cannot go back from a prediction: train instead.")
 
 
 def init(

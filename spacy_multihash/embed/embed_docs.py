@@ -1,7 +1,7 @@
 """The embedding of docs, built from the layers of their attributes."""
 
 from collections.abc import Mapping
-from typing import Optional, cast
+from typing import cast
 
 from spacy.attrs import ORTH
 from spacy.ml.featureextractor import FeatureExtractor
@@ -20,7 +20,7 @@ from thinc.types import Floats2d, Ints2d, Ragged
 from ..common.checks import MAX_SIZE, check_flag, check_whole
 from ..common.features import parse_feature
 from ..common.pinned import Pinned
-from ..common.types import AttrLayer, DocLike, DocsLayer
+from ..common.types import AttrLayer, AttrsLayer, DocLike, DocsLayer
 from ..compute.maxout_norm import MAX_PIECES, MaxoutNorm
 from .attributes import attr_id
 from .bags import Bags, embed_bags
@@ -90,7 +90,8 @@ def embed_docs(
         ]
         embed = embed_columns(multi_embed(*layers, dropout=rate), columns, with_bags)
     else:
-        embed = _embed_single(layers, columns, rate)
+        tables = multi_embed(*layers, dropout=rate, in_parts=not include_static_vectors)
+        embed = _embed_single(tables, columns)
     if include_static_vectors:
         vectors = require_vectors(cast(DocsLayer, StaticVectors(width, dropout=0.0)))
         embed = concatenate(embed, vectors)
@@ -115,13 +116,10 @@ def embed_docs(
     return cast(Model[list[Doc], list[Floats2d]], model)
 
 
-def _embed_single(
-    layers: list[AttrLayer], columns: list[Column], dropout: Optional[float]
-) -> DocsLayer:
+def _embed_single(tables: AttrsLayer, columns: list[Column]) -> DocsLayer:
     """Embed attributes and features of which each token has one symbol."""
     extract = cast(Model[list[DocLike], list[Ints2d]], FeatureExtractor(columns))
     to_ragged = cast(Model[list[Ints2d], Ragged], list2ragged())
-    tables = multi_embed(*layers, dropout=dropout)
     side_by_side: Model[Ragged, Ragged] = with_array(tables)  # type: ignore[misc]
     return chain(extract, to_ragged, side_by_side)
 

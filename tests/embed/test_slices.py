@@ -200,3 +200,53 @@ def test_unknown_feature_is_refused_when_building() -> None:
         build_multi_embed_v1(4, ["SHAPE[:2]"], False)
     with pytest.raises(ValueError, match="or a feature such as ORTH.*, was: 'NROM'"):
         build(["NROM"])
+
+
+EIGHT = [f"ORTH[:{n}]" for n in range(1, 5)] + [f"LOWER[-{n}:]" for n in range(1, 5)]
+
+
+def many_docs() -> list[Doc]:
+    rng, vocab = numpy.random.default_rng(0), spacy.blank("en").vocab
+    words = ["".join(rng.choice(list("aBcd"), rng.integers(1, 6))) for _ in range(600)]
+    return [Doc(vocab, words=words[:400]), Doc(vocab, words=words[400:])]
+
+
+@pytest.mark.parametrize("kind", BUILDERS)
+def test_predictions_of_many_features_equal_those_in_training(kind: str, ops: Ops) -> None:
+    docs = many_docs()
+    model = BUILDERS[kind](EIGHT).initialize(X=docs)
+    trained, backprop = model.begin_update(docs)
+    for vectors, others in zip(model.predict(docs), trained, strict=True):
+        assert_allclose(to_numpy(vectors), to_numpy(others), atol=1e-5)
+    assert backprop(trained) == []
+
+
+def test_vectors_of_many_features_equal_the_reference() -> None:
+    docs = many_docs()
+    model = build(EIGHT).initialize(X=docs)
+    for doc, vectors in zip(docs, model.predict(docs), strict=True):
+        texts = [
+            [t.text[:1], t.text[:2], t.text[:3], t.text[:4]]
+            + [t.lower_[-1:], t.lower_[-2:], t.lower_[-3:], t.lower_[-4:]]
+            for t in doc
+        ]
+        symbols = [[ids_of([text]) for text in of_token] for of_token in texts]
+        assert_allclose(vectors, reference_vectors(model, doc, symbols, 2), atol=1e-5)
+
+
+def test_many_features_equal_attributes_to_the_last_bit() -> None:
+    docs, vectors = many_docs(), []
+    for first, last in (("PREFIX", "SUFFIX"), ("ORTH[:1]", "ORTH[-3:]")):
+        fix_random_seed(1)
+        model = build(["NORM", first, last, "SHAPE", "LOWER", "ORTH"]).initialize(X=docs)
+        vectors.append(model.predict(docs)[0])
+    assert_array_equal(*vectors)
+
+
+def test_static_vectors_beside_many_features() -> None:
+    docs = many_docs()
+    vocab = docs[0].vocab
+    vocab.reset_vectors(width=3)
+    vocab.set_vector(docs[0][0].text, numpy.ones(3, dtype="float32"))
+    model = build_multi_hash_embed_v1(4, EIGHT, [9] * 8, True).initialize(X=docs)
+    assert_allclose(model.predict(docs)[0], model.begin_update(docs)[0][0], atol=1e-5)
