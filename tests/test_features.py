@@ -42,6 +42,7 @@ from spacy_multihash.tables.count import count_tables
 from tests.helpers.cli import invoke_command, said
 from tests.helpers.corpora import CALLBACK, small_config
 from tests.helpers.features import ngrams
+from tests.helpers.paths import ROOT
 
 ATTRS = ["NORM", "ORTH[:2]", "LOWER[-3:]", "LOWER{3,4}", "LEMMA[1:]", "MORPH[Case]", "_.kinds"]
 KINDS = {"Rome": ["place", "city"], "Oslo": ["place"], "Bob": "person", "Anna": ["person"]}
@@ -219,6 +220,19 @@ def test_annotation_that_nobody_sets_is_no_error(corpus: Path) -> None:
     doc = nlp.make_doc("Rome")
     assert doc[0]._.kinds is None
     assert tok2vec(nlp).predict([doc])[0].shape == (1, 16)
+
+
+def test_config_in_the_docs_builds(corpus: Path) -> None:
+    text = (ROOT / "docs" / "features.md").read_text("utf8")
+    config = make_config("hash", corpus)
+    section = text.partition("```ini\n")[2].partition("```")[0]
+    assert section.startswith("[components.tok2vec.model.embed]\n")
+    embed = Config().from_str(section.replace("components.tok2vec.model.", ""))["embed"]
+    config["components"]["tok2vec"]["model"]["embed"] = embed
+    config["components"]["tok2vec"]["model"]["encode"]["width"] = embed["width"]
+    config["components"]["ner"]["model"]["tok2vec"]["width"] = embed["width"]
+    nlp = init_nlp(config)
+    assert tok2vec(nlp).predict([nlp.make_doc("Rome")])[0].shape == (1, 96)
 
 
 # Tables
