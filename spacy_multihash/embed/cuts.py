@@ -12,9 +12,11 @@ import numpy
 
 from ..common.features import Feature
 
-# Symbols that are kept for a vocab and a set of features; about 20 to 100 MB.
-MAX_KEPT = 2**21
-_BYTES = 8  # of a symbol
+# What is kept for a vocab and a set of features: the symbols of 200,000 to 400,000 strings.
+MAX_BYTES = 2**26
+# Bytes of a string's entry in a dict, beside those of its symbols.
+ENTRY = 160
+_SYMBOL = 8  # bytes
 
 
 class Strings(Protocol):
@@ -38,7 +40,7 @@ class Cuts:
         """Start without symbols."""
         self.features = tuple(features)
         self.kept: dict[int, bytes] = {}
-        self.num_kept = 0
+        self.size = 0  # bytes
 
     def of(self, strings: Strings, ids: numpy.ndarray) -> list[bytes]:
         """Give the symbols of strings with ids (N,) uint64, and cut those that are new."""
@@ -65,14 +67,14 @@ class Cuts:
         return pack([strings[piece] for piece in pieces])
 
     def _keep(self, new: dict[int, bytes]) -> None:
-        size = sum(map(len, new.values())) // _BYTES
+        size = sum(map(len, new.values())) + ENTRY * len(new)
         with _locks[0]:
-            if self.num_kept + size > MAX_KEPT:
-                self.kept, self.num_kept = {}, 0
-            if size <= MAX_KEPT:
-                before = sum(len(self.kept[key]) for key in new.keys() & self.kept.keys())
+            if self.size + size > MAX_BYTES:
+                self.kept, self.size = {}, 0
+            if size <= MAX_BYTES:
+                known = new.keys() & self.kept.keys()  # another thread has been faster
+                self.size += size - sum(len(new[key]) + ENTRY for key in known)
                 self.kept.update(new)
-                self.num_kept += size - before // _BYTES
 
 
 def cuts_of(vocab: Any, features: Sequence[Feature]) -> Cuts:  # noqa: ANN401 (spaCy's Vocab)
@@ -95,7 +97,7 @@ def pack(symbols: Sequence[int]) -> bytes:
 
 def unpack_bags(bags: Sequence[bytes]) -> tuple[numpy.ndarray, numpy.ndarray]:
     """Read the symbols of U tokens: ids (M,) uint64, and how many each has, (U,) int32."""
-    lengths = numpy.fromiter(map(len, bags), dtype="int32", count=len(bags)) // _BYTES
+    lengths = numpy.fromiter(map(len, bags), dtype="int32", count=len(bags)) // _SYMBOL
     return numpy.frombuffer(b"".join(bags), dtype="uint64"), lengths
 
 

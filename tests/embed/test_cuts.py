@@ -51,14 +51,19 @@ def expected(words: list[str], features: tuple[Feature, ...]) -> list[list[int]]
     ]
 
 
+def size_of(cuts: Cuts) -> int:
+    return sum(len(symbols) + CUTS.ENTRY for symbols in cuts.kept.values())
+
+
 def read(bags: list[bytes]) -> list[list[int]]:
     return [numpy.frombuffer(bag, dtype="uint64").tolist() for bag in bags]
 
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    monkeypatch.setattr(CUTS, "MAX_KEPT", 50)
-    yield 50
+    bound = 25 * (16 + CUTS.ENTRY)  # 25 strings with two symbols each
+    monkeypatch.setattr(CUTS, "MAX_BYTES", bound)
+    yield bound
 
 
 @pytest.mark.parametrize("features", [SLICES, NGRAMS])
@@ -81,7 +86,7 @@ def test_symbols_of_tokens_are_put_together() -> None:
     assert lengths.dtype == "int32"
 
 
-def test_number_of_symbols_is_bounded(small: int) -> None:
+def test_memory_is_bounded(small: int) -> None:
     words = [f"w{i}" for i in range(200)]
     strings, cuts = Counting(words), Cuts(SLICES)
     before = cuts.of(strings, ids(words[:20]))
@@ -89,14 +94,14 @@ def test_number_of_symbols_is_bounded(small: int) -> None:
     for start in range(0, 200, 20):
         some = words[start : start + 20]
         assert read(cuts.of(strings, ids(some))) == expected(some, SLICES)
-        assert cuts.num_kept == sum(map(len, cuts.kept.values())) // 8 <= small
+        assert cuts.size == size_of(cuts) <= small
     assert read(before) == kept  # a batch in progress keeps its symbols
     reads = strings.reads
     assert read(cuts.of(strings, ids(words[180:]))) == expected(words[180:], SLICES)
     assert strings.reads == reads
 
 
-def test_a_batch_of_more_symbols_than_are_kept_is_cut(small: int) -> None:
+def test_a_batch_that_is_too_large_to_be_kept_is_cut(small: int) -> None:
     word, cuts = "ab" * 5000, Cuts(NGRAMS)
     (symbols,) = read(cuts.of(StringStore([word]), ids([word])))
     assert symbols == expected([word], NGRAMS)[0]
@@ -104,9 +109,9 @@ def test_a_batch_of_more_symbols_than_are_kept_is_cut(small: int) -> None:
     assert cuts.kept == {}
 
 
-@pytest.mark.parametrize("bound", [7, 50, 10**6])
+@pytest.mark.parametrize("bound", [100, 5000, 10**6])
 def test_many_threads_share_the_symbols(monkeypatch: pytest.MonkeyPatch, bound: int) -> None:
-    monkeypatch.setattr(CUTS, "MAX_KEPT", bound)
+    monkeypatch.setattr(CUTS, "MAX_BYTES", bound)
     vocab = Vocab(strings=[f"word{i % 50}" for i in range(200)])
     words = [f"word{i % 50}" for i in range(200)]
 
@@ -124,7 +129,7 @@ def test_many_threads_share_the_symbols(monkeypatch: pytest.MonkeyPatch, bound: 
         assert all(pool.map(work, range(32)))
     for features in (SLICES, NGRAMS):
         cuts = cuts_of(vocab, features)
-        assert cuts.num_kept == sum(map(len, cuts.kept.values())) // 8 <= bound
+        assert cuts.size == size_of(cuts) <= bound
 
 
 def test_symbols_are_kept_for_each_vocab_as_long_as_it_lives() -> None:
