@@ -51,7 +51,7 @@ SENTENCES = [
     ("Anna met Bob in Rome .", [(0, 1, "PER"), (2, 3, "PER"), (4, 5, "LOC")]),
     ("Bob left Rome", [(0, 1, "PER"), (2, 3, "LOC")]),
     ("They like rain in Oslo .", [(4, 5, "LOC")]),
-    ("Rain fell", []),
+    ("Banana fell", []),
 ]
 EMBED: dict[str, dict[str, Any]] = {
     "hash": {

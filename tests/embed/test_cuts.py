@@ -3,6 +3,7 @@
 import gc
 import os
 import pickle
+import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
@@ -132,6 +133,25 @@ def test_many_threads_share_the_symbols(monkeypatch: pytest.MonkeyPatch, bound: 
         assert cuts.size == size_of(cuts) <= bound
 
 
+class Racing(Counting):
+    """A store in which another thread cuts the same text while it is read."""
+
+    def __getitem__(self, key: int | str) -> int | str:
+        if isinstance(key, int) and not self.reads:
+            self.reads += 1
+            self.cuts.of(self.store, ids(["one"]))
+        return self.store[key]
+
+    cuts: Cuts
+
+
+def test_a_text_that_two_threads_cut_is_kept_once() -> None:
+    strings = Racing(["one"])
+    strings.cuts = cuts = Cuts(SLICES)
+    assert read(cuts.of(strings, ids(["one"]))) == expected(["one"], SLICES)
+    assert cuts.size == size_of(cuts) > 0
+
+
 def test_symbols_are_kept_for_each_vocab_as_long_as_it_lives() -> None:
     gc.collect()
     before = len(CUTS._kept)
@@ -172,6 +192,7 @@ def test_a_fork_while_a_thread_inserts_does_not_block() -> None:
     with CUTS._locks[0]:  # as if another thread held it
         child = os.fork()
         if child == 0:
+            signal.alarm(30)  # which ends it, if it waits for the lock
             found = read(Cuts(SLICES).of(StringStore(["one"]), ids(["one"])))
             os._exit(0 if found == expected(["one"], SLICES) else 1)
     assert os.waitpid(child, 0)[1] == 0
