@@ -146,6 +146,18 @@ def test_vectors_of_any_words_equal_the_reference(words: list[str], low: int, mo
     assert numpy.isfinite(vectors).all()
 
 
+@pytest.mark.parametrize("repeats", [True, False])
+def test_a_word_of_10_000_characters(repeats: bool) -> None:
+    word = "".join(numpy.random.default_rng(0).choice(list("abc"), 10_000))
+    doc = Doc(Vocab(), words=["b", word, "a"])
+    model = build_hash(["ORTH{3,5}"], count_repeats=repeats).initialize(X=[doc])
+    texts = [ngrams(each, 3, 5) for each in ("b", word, "a")]
+    assert [len(found) for found in texts] == [1, 10_000 + 9_999 + 9_998, 1]
+    symbols = [[ids_of(found if repeats else [*dict.fromkeys(found)])] for found in texts]
+    expected = reference_vectors(model, doc, symbols, 2)
+    assert_allclose(model.predict([doc])[0], expected, rtol=1e-3, atol=1e-3)
+
+
 def test_an_empty_lemma_has_one_ngram() -> None:
     doc = Doc(Vocab(), words=["one", "two"], lemmas=["", "<>"])
     model = build_hash(["LEMMA{3,5}"]).initialize(X=[doc])
