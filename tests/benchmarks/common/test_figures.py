@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import textcat, weighted
+from benchmarks import features, textcat, weighted
 from benchmarks.common.figures import WORDS, in_words, new_figure
 from benchmarks.common.paths import RESULTS
 from benchmarks.dilated import plot as dilated
@@ -22,6 +22,7 @@ from tests.helpers.paths import ROOT
 MACHINE = "Intel(R) Xeon(R) Processor, 2 cores; CoNLL-2002 Spanish dev"
 DRAW: Mapping[str, Any] = {
     "dilated": partial(dilated.draw, title=MACHINE),
+    "features": features.draw,
     **{path.stem: partial(ner.draw, title=MACHINE) for path in RESULTS.glob("ner-3.1?.json")},
     "scaling": partial(scaling.draw, title=f"{MACHINE}\nnot varied: all else"),
     **{path.stem: partial(speed.draw, title=MACHINE) for path in RESULTS.glob("speed*.json")},
