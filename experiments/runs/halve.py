@@ -19,7 +19,7 @@ from wasabi import msg
 from experiments.arms.recipe import BASE, RECIPE
 from experiments.runs.files import RESULTS, is_done, read_result
 from experiments.runs.grid import Run, lacks
-from experiments.runs.run import open_executor, run_with_progress
+from experiments.runs.pool import open_executor, run_with_progress
 
 
 @dataclass(frozen=True)

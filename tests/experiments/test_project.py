@@ -17,7 +17,7 @@ from experiments.arms.tasks import TEXTCAT
 from experiments.corpora.convert import DATASETS
 from experiments.corpora.convert_textcat import CSV_FILES
 from experiments.runs.files import RESULTS
-from experiments.runs.run import COMMAND
+from experiments.runs.pool import COMMAND
 from experiments.tables.weighted import SPEEDS
 from tests.helpers.paths import ROOT
 

@@ -15,13 +15,8 @@ from distributed import LocalCluster
 from experiments.arms.tasks import CRF, HASH_EMBED
 from experiments.runs.files import FORMAT, results_path
 from experiments.runs.grid import Run
-from experiments.runs.run import (
-    SKIPPED,
-    expected_seconds,
-    open_executor,
-    run_grid,
-    run_grid_cli,
-)
+from experiments.runs.pool import SKIPPED, expected_seconds, open_executor, run_grid
+from experiments.runs.run import run_grid_cli
 from tests.helpers.paths import ROOT
 
 RUNS = [Run("wnut17", HASH_EMBED, seed=seed) for seed in range(3)]
@@ -39,7 +34,7 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "stand_in.py").write_text(STAND_IN)
     monkeypatch.setattr(
-        "experiments.runs.run.COMMAND", [sys.executable, str(tmp_path / "stand_in.py")]
+        "experiments.runs.pool.COMMAND", [sys.executable, str(tmp_path / "stand_in.py")]
     )
     (tmp_path / "corpus" / "wnut17").mkdir(parents=True)
     (tmp_path / "corpus" / "wnut17" / "train.spacy").touch()
@@ -127,16 +122,17 @@ def test_termination_ends_the_processes_of_runs(tmp_path: Path) -> None:
     )
     code = (
         "import sys; from concurrent.futures import ThreadPoolExecutor; from pathlib import Path; "
-        f"sys.path.insert(0, {str(ROOT)!r}); from experiments.runs import run; "
+        f"sys.path.insert(0, {str(ROOT)!r}); from experiments.runs import pool; "
         "from experiments.runs.grid import Run; "
-        "run.COMMAND = [sys.executable, str(Path('stand_in.py').resolve())]; "
-        "run.run_grid([Run('wnut17', 'orth')], ThreadPoolExecutor(1))"
+        "pool.COMMAND = [sys.executable, str(Path('stand_in.py').resolve())]; "
+        "pool.run_grid([Run('wnut17', 'orth')], ThreadPoolExecutor(1))"
     )
     process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
     for _ in range(600):
         if (tmp_path / "started").exists():
             break
         time.sleep(0.1)
+    assert (tmp_path / "started").exists()
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=30) != 0  # and not after the 60 seconds of its child
 
