@@ -255,13 +255,15 @@ def run_hash(run: Run) -> str:
 
 def same_functions(run: Run) -> tuple[str, ...]:
     """Return the digests of a run and of the one with `ner`, if that is the same function."""
-    config = None if run.arm == CRF else run_config(run)
-    component = {} if config is None else config["components"].get("ner", {})
-    if config is None or not component.get("spacy_gradient"):
+    if run.arm == CRF:
         return (run_hash(run),)
-    digest = config_hash(config)
-    config["components"]["ner"] = ner_section(component)
-    return (digest, config_hash(config))
+    config = run_config(run)
+    digests = [config_hash(config)]
+    component = config["components"].get("ner", {})
+    if component.get("spacy_gradient"):
+        config["components"]["ner"] = ner_section(component)
+        digests.append(config_hash(config))
+    return tuple(digests)
 
 
 def adjusted_rows(config: Config, share: float) -> list[int]:

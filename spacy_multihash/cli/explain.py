@@ -10,6 +10,7 @@ import typer
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.training import Corpus
+from spacy.util import minibatch
 
 from ..common.files import write_bytes
 from ..corpus.entities import KnownEntities, known_entities
@@ -25,7 +26,7 @@ from ..inspection.explain import (
     explain,
     explain_corpus,
 )
-from ..ner.asked import ask, heard_by
+from ..ner.asked import annotate_before, ask, heard_by
 from ._draw import draw_effects
 from ._explain_page import completeness_text, render_explanations
 from ._messages import msg
@@ -36,6 +37,8 @@ from .show import read_text
 
 # Unknown symbols that are tried where tables are hashed.
 _DRAWS = 4
+# Docs that the components before the recognizer annotate at once.
+_BATCH = 256
 _EXTRA = "--plot needs matplotlib: python -m pip install 'spacy-multihash[plots]'"
 
 
@@ -145,7 +148,7 @@ def explain_text(
     Raises ValueError for a span that the text does not have.
     """
     explained = prepare(nlp, name)
-    (doc,) = _before(nlp, name, [nlp.make_doc(text)])
+    ((doc, _),) = annotate_before(nlp, name, [(nlp.make_doc(text), None)])
     labels = nlp.get_pipe(name).labels  # type: ignore[attr-defined]
     found = [(ent.start, ent.end, ent.label_) for ent in nlp(text).ents if ent.label_ in labels]
     wanted = [key for span in spans for key in _find_span(doc, span)] if spans else found
@@ -178,18 +181,14 @@ def as_dict(found: Explanation | Effect) -> dict[str, Any]:
 def _gold(nlp: Language, name: str, corpus: Path) -> Iterator[tuple[Doc, list[Key]]]:
     """Yield docs with what comes before the recognizer, and their gold entities."""
     labels = set(nlp.get_pipe(name).labels)  # type: ignore[attr-defined]
-    for example in Corpus(corpus).make_examples(nlp, read_docs(corpus, nlp.vocab)):
-        spans = example.get_aligned_spans_y2x(example.reference.ents)
-        keys = [(ent.start, ent.end, ent.label_) for ent in spans if ent.label_ in labels]
-        if keys:
-            (doc,) = _before(nlp, name, [example.predicted])
-            yield doc, keys
-
-
-def _before(nlp: Language, name: str, docs: Sequence[Doc]) -> list[Doc]:
-    """Let the components before a recognizer annotate docs."""
-    with nlp.select_pipes(enable=list(nlp.pipe_names[: nlp.pipe_names.index(name)])):
-        return list(nlp.pipe(docs))
+    examples = Corpus(corpus).make_examples(nlp, read_docs(corpus, nlp.vocab))
+    for batch in minibatch(examples, _BATCH):
+        pairs = [(example.predicted, example) for example in batch]
+        for doc, example in annotate_before(nlp, name, pairs):
+            spans = example.get_aligned_spans_y2x(example.reference.ents)
+            keys = [(ent.start, ent.end, ent.label_) for ent in spans if ent.label_ in labels]
+            if keys:
+                yield doc, keys
 
 
 def _find_span(doc: Doc, wanted: str) -> list[Key]:

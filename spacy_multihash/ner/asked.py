@@ -1,7 +1,7 @@
 """The probabilities that a pipeline gives to any entities of docs."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
 import numpy
 from spacy.language import Language
@@ -9,6 +9,8 @@ from spacy.pipeline import Tok2Vec
 from spacy.tokens import Doc
 
 from .docs import KeysOfDocs
+
+ContextT = TypeVar("ContextT")
 
 
 def heard_by(nlp: Language, name: str) -> list[Any]:
@@ -39,3 +41,14 @@ def ask(nlp: Language, name: str, docs: Sequence[Doc], keys: KeysOfDocs) -> nump
         pipe.set_annotations(docs, pipe.predict(docs))
     asked = recognizer.uncalibrated(docs, keys)
     return numpy.asarray(asked.probabilities(recognizer.temperature), dtype="float64")
+
+
+def annotate_before(
+    nlp: Language, name: str, pairs: Iterable[tuple[Doc, ContextT]]
+) -> list[tuple[Doc, ContextT]]:
+    """Let the components before a recognizer annotate docs, each with what belongs to it.
+
+    A doc that one of them fails at may be left out, as the pipeline's error handler decides.
+    """
+    with nlp.select_pipes(enable=list(nlp.pipe_names[: nlp.pipe_names.index(name)])):
+        return list(nlp.pipe(pairs, as_tuples=True))

@@ -8,6 +8,7 @@ from spacy.language import Language
 from spacy.training import Example
 from spacy.util import minibatch
 
+from .asked import annotate_before
 from .calibration import Calibration, Uncalibrated, fit_temperature, quality_of, reliability
 
 # Docs whose scores are computed at once.
@@ -50,15 +51,11 @@ def judge_entities(
     Raises ValueError if no entity is found that counts.
     """
     recognizer: Any = nlp.get_pipe(name)
-    before = list(nlp.pipe_names[: nlp.pipe_names.index(name)])
     right: list[bool] = []
     labels: list[str] = []
     parts: list[tuple[Uncalibrated, list[int]]] = []
     for batch in minibatch(examples, _BATCH):
-        # A component may leave out docs that it fails at
-        pairs = [(example.predicted, example) for example in batch]
-        with nlp.select_pipes(enable=before):
-            pairs = list(nlp.pipe(pairs, as_tuples=True))
+        pairs = annotate_before(nlp, name, [(example.predicted, example) for example in batch])
         docs, batch = [doc for doc, _ in pairs], [example for _, example in pairs]
         found = recognizer.uncalibrated(docs)
         present = [{(span.start, span.end, span.label_) for span in doc.ents} for doc in docs]
