@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
+import srsly
 import typer
 from wasabi import msg
 
@@ -19,7 +20,7 @@ from experiments.tables.corpora import corpus_tables, read_corpora
 from experiments.tables.dilated import DILATED_TABLES
 from experiments.tables.gains import render_gains
 from experiments.tables.markdown import markdown, render_summary, render_table
-from experiments.tables.prose import Statistics, fill_numbers
+from experiments.tables.prose import BENCHMARK, Statistics, fill_numbers
 from experiments.tables.report import TABLES
 from experiments.tables.statistics import Results, load_results, read_report
 from experiments.tables.table import Table
@@ -29,6 +30,7 @@ from spacy_multihash.common.files import write_bytes
 REPORT = Path("results") / "report_tables.json"
 CORPORA = Path("results") / "corpora"
 DOCS = Path("docs")
+BENCHMARKS = Path("benchmarks") / "results"
 # The tables of each page except that of the report's tables.
 PAGES: Mapping[str, Mapping[str, Table]] = {
     "weighted-results.md": WEIGHTED_TABLES,
@@ -70,7 +72,12 @@ def fill(page: str, blocks: Mapping[str, str], path: Path) -> str:
 
 
 def collate(
-    folder: Path, corpora: Path, report: Path, docs: Path, calibrations: Path = CALIBRATIONS
+    folder: Path,
+    corpora: Path,
+    report: Path,
+    docs: Path,
+    calibrations: Path = CALIBRATIONS,
+    benchmarks: Path = BENCHMARKS,
 ) -> Results:
     """Make the tables, figures and numbers of all pages. Nothing is written unless all can be made.
 
@@ -78,8 +85,10 @@ def collate(
     corpora (Path): The statistics of corpora, as `read_corpora` reads them.
     report (Path): The report's tables as data.
     docs (Path): The folder of the pages, with two markers for each table, and around the numbers
-        of prose that `fill_numbers` puts in. Figures go to figures/ in it.
+        of prose that `fill_numbers` puts in. Figures go to figures/ in it. README.md beside the
+        folder has numbers as well.
     calibrations (Path): The results of calibration, as `read_calibrations` reads them.
+    benchmarks (Path): The results of benchmarks, as JSON.
     """
     for name in (PAGE, *PAGES, NER_PAGE):
         if not (docs / name).is_file():
@@ -99,12 +108,14 @@ def collate(
     pages["weighted-results.md"]["gains"] = render_gains(results)
     calibrated = read_calibrations(calibrations)
     pages[NER_PAGE] = {"calibration": render_calibration(calibrated)}
-    texts = {path: path.read_text(encoding="utf8") for path in sorted(docs.glob("*.md"))}
+    paths = (*sorted(docs.glob("*.md")), docs.parent / "README.md")
+    texts = {path: path.read_text(encoding="utf8") for path in paths if path.is_file()}
     for page, of_page in pages.items():
         texts[docs / page] = fill(texts[docs / page], of_page, docs / page)
     statistics: Statistics = {
         "corpus": counted,
         "calibration": {path.stem: read_result(path) for path in calibrations.glob("*.json")},
+        BENCHMARK: {path.stem: srsly.read_json(path) for path in benchmarks.glob("*.json")},
     }
     texts = {path: fill_numbers(text, results, statistics, path) for path, text in texts.items()}
     figures = {
@@ -132,15 +143,18 @@ def collate_cli(
     calibrations: Annotated[
         Path, typer.Option(help="Folder with the results of calibration")
     ] = CALIBRATIONS,
+    benchmarks: Annotated[
+        Path, typer.Option(help="Folder with the results of benchmarks")
+    ] = BENCHMARKS,
 ) -> None:
-    """Make all tables and figures of docs/ and the numbers in its prose, from results.
+    """Make all tables and figures of docs/, and the numbers in its prose and in README.md.
 
     Runs without results are shown as missing.
 
     DOCS: docs/results.md
     """
     try:
-        results = collate(folder, corpora, report, docs, calibrations)
+        results = collate(folder, corpora, report, docs, calibrations, benchmarks)
     except ImportError as error:
         advice = "Install the packages that it needs: python -m pip install -e '.[plots]'"
         msg.fail("Could not make the results", f"{error}. {advice}", exits=1)

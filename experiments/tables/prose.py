@@ -12,18 +12,26 @@ A comment has one of these forms:
     corpus DATASET PATH         a number of the statistics of a corpus, by its keys
     calibration MODEL PATH      a number of a calibrated model, by its keys
     corpus DATASET PATH / PATH  a ratio of two of them
+    benchmark FILE KEY ...      a number of a benchmark, or a median with its 95 % interval
+    benchmark ... / ...         a ratio of two of them, or of one and a number
 
 METRIC is a key of `METRICS`. NUMBER is DATASET/ARM/SPLIT, then /PART unless that is "all", or
 DATASET/ARM for costs. Behind the arm, /VECTORS names static vectors. @SEED, last, takes one seed.
 A format may follow behind a colon, as in Python. "sd" is a mean with its standard deviation. Of a
 difference, "paired" is that of the seeds that both have, "value" leaves out the interval, "by"
 leaves out the sign, which must be +, and "verdict" is the verdict on it.
+
+In the files of benchmarks, a key with spaces is in quotes. The keys "results" and "ratio" may be
+left out, and a list of times counts as its median. A median with a format of Python's is shown
+without its interval. "tenths" shows both with one decimal.
 """
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple, Optional
 
 from experiments.runs.grid import NO_VECTORS, VECTORS
@@ -33,7 +41,8 @@ from experiments.tables.statistics import Results, Stat, difference
 from experiments.tables.table import METRICS
 from experiments.tables.verdicts import MACHINES
 
-# The statistics of corpora and of calibrated models, by "corpus" or "calibration", then by name.
+# The statistics of corpora, of calibrated models and of benchmarks, by "corpus", "calibration" or
+# "benchmark", then by name.
 Statistics = Mapping[str, Mapping[str, Mapping[str, Any]]]
 MARKER = re.compile(r"<!-- = ([^\n]+?) -->([^\n]*?)<!-- / -->")
 HALF = re.compile(r"<!-- =|<!-- / -->")
@@ -43,7 +52,12 @@ PLACE = re.compile(
     rf"(?P<dataset>[^/@]+)/(?P<arm>[^/@]+)(?:/(?P<vectors>{'|'.join(sorted(set(VECTORS.values())))}))?"
     r"(?:/(?P<split>dev|test)(?:/(?P<part>seen|unseen))?)?(?:@(?P<seed>\d+))?"
 )
+NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e\d+)?")
 SD, PAIRED, VALUE, BY, VERDICT = "sd", "paired", "value", "by", "verdict"
+BENCHMARK, TENTHS = "benchmark", "tenths"
+# What a benchmark says of a ratio.
+RATIO = "ratio"
+INTERVAL = ("median", "low", "high")
 
 
 class Place(NamedTuple):
@@ -100,6 +114,8 @@ def evaluate(expression: str, results: Results, statistics: Statistics) -> str:
     kind, *words = body.split()
     if kind == "runs" and len(words) == 1:
         return _runs(results, words[0], spec)
+    if kind == BENCHMARK and kind in statistics:
+        return _benchmark(statistics[kind], shlex.split(body)[1:], spec)
     if kind in statistics and words:
         return _statistic(kind, statistics[kind], words, spec)
     if kind == "spread" and len(words) == 2:
@@ -195,6 +211,48 @@ def _number(stats: Mapping[str, Any], path: str, name: str) -> float:
         found = found.get(key) if isinstance(found, Mapping) else None
     if not isinstance(found, (int, float)):
         raise ValueError(f"the statistics of {name} have no number {path!r}")
+    return found
+
+
+def _benchmark(files: Mapping[str, Mapping[str, Any]], words: Sequence[str], spec: str) -> str:
+    """Return a result of a benchmark, or a ratio of two numbers."""
+    over = words.index("/") if "/" in words else len(words)
+    found = _result(files, words[:over])
+    if over < len(words):
+        return _format(found["median"] / _divisor(files, words[over + 1 :]), spec or ".1f")
+    if set(INTERVAL) <= set(found) and spec in ("", TENTHS):
+        digits = 1 if spec == TENTHS else 2
+        middle, low, high = (f"{found[name]:.{digits}f}" for name in INTERVAL)
+        return f"{middle} ({low}-{high})"
+    return _format(found["median"], spec or ",")
+
+
+def _divisor(files: Mapping[str, Mapping[str, Any]], words: Sequence[str]) -> float:
+    """Return a number that is written, or the median of a result."""
+    if len(words) > 1:
+        return _result(files, words)["median"]
+    if not words or not NUMBER.fullmatch(words[0]) or not float(words[0]):
+        raise ValueError(f"expected a number behind '/', found {' '.join(words)!r}")
+    return float(words[0])
+
+
+def _result(files: Mapping[str, Mapping[str, Any]], keys: Sequence[str]) -> Mapping[str, float]:
+    """Find a result by the name of its file and the keys in it, as a median."""
+    found: Any = files
+    for key in keys:
+        if isinstance(found, Mapping) and key not in found:
+            found = found.get("results", found.get(RATIO))
+        found = found.get(key) if isinstance(found, Mapping) else None
+        if found is None:
+            raise ValueError(f"the benchmarks have no {key!r} of {' '.join(keys)}")
+    if isinstance(found, Mapping):
+        found = found.get(RATIO, found)
+    if isinstance(found, list) and found:
+        found = median(found)
+    if isinstance(found, (int, float)):
+        return {"median": found}
+    if not isinstance(found, Mapping) or not set(INTERVAL) <= set(found):
+        raise ValueError(f"{' '.join(keys)} of the benchmarks is no number, nor an interval")
     return found
 
 

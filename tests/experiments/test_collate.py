@@ -18,6 +18,7 @@ from experiments import collate
 
 CORPORA = ROOT / "results" / "corpora"
 CALIBRATIONS = ROOT / "results" / "calibration"
+BENCHMARKS = ROOT / "benchmarks" / "results"
 
 
 def make_page(path: Path, names: Optional[list[str]] = None) -> Path:
@@ -76,12 +77,14 @@ def test_pages_of_docs_are_those_of_the_results(
         monkeypatch.setattr(f"experiments.figures.{module}.make_figures", lambda _: {})
     # in a folder without corpora, which nothing then depends on
     monkeypatch.chdir(tmp_path)
-    pages = [path.name for path in (ROOT / "docs").glob("*.md")]
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    pages = ["README.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
     for name in pages:
-        (tmp_path / name).write_bytes((ROOT / "docs" / name).read_bytes())
-    collate.collate(ROOT / "results" / "runs", CORPORA, REPORT, tmp_path, CALIBRATIONS)
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    collate.collate(ROOT / "results" / "runs", CORPORA, REPORT, docs, CALIBRATIONS, BENCHMARKS)
     for name in pages:
-        made, kept = ((folder / name).read_text("utf8") for folder in (tmp_path, ROOT / "docs"))
+        made, kept = ((folder / name).read_text("utf8") for folder in (tmp_path, ROOT))
         lines = zip(made.splitlines(), kept.splitlines(), strict=False)
         differ = next((pair for pair in lines if pair[0] != pair[1]), None)
         assert made == kept, f"run python -m experiments collate: {name} is old: {differ}"

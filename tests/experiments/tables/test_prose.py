@@ -17,6 +17,19 @@ from experiments.tables.statistics import Results, load_results
 STATISTICS = {
     "corpus": {"anem": {"splits": {"train": {"tokens": 57894, "docs": 2000}}, "name": "AnEM"}},
     "calibration": {"wnut17-md": {"test": {"before": {"error": 0.1234}}}},
+    "benchmark": {
+        "speed": {
+            "results": {
+                "embed/1 thread": {
+                    "ratio": {"low": 2.366, "median": 2.583, "high": 2.745},
+                    "times_ms": {"ours": [3.0, 9.0, 4.0], "spaCy": [8.0]},
+                    "device": "CPU",
+                },
+                "parts": {"ratio": {"ours": {"low": 19.14, "median": 20.2, "high": 21.34}}},
+            },
+            "summary": {"exponent": 0.962},
+        }
+    },
 }
 
 
@@ -63,6 +76,18 @@ def fill(text: str, results: Results) -> str:
         ("corpus anem splits.train.tokens", "57,894"),
         ("calibration wnut17-md test.before.error : .1%", "12.3 %"),
         ("corpus anem splits.train.tokens / splits.train.docs", "28.95"),
+        ('benchmark speed "embed/1 thread"', "2.58 (2.37-2.75)"),
+        ('benchmark speed "embed/1 thread" : tenths', "2.6 (2.4-2.7)"),
+        ('benchmark speed results "embed/1 thread" ratio : .1f', "2.6"),
+        ("benchmark speed parts ours : tenths", "20.2 (19.1-21.3)"),
+        ('benchmark speed "embed/1 thread" times_ms ours : .1f', "4.0"),
+        (
+            'benchmark speed "embed/1 thread" times_ms spaCy / '
+            'speed "embed/1 thread" times_ms ours',
+            "2.0",
+        ),
+        ('benchmark speed "embed/1 thread" times_ms spaCy / 1e3 : .3f', "0.008"),
+        ("benchmark speed summary exponent", "0.962"),
     ],
 )
 def test_number_is_that_of_its_comment(expression: str, expected: str, results: Results) -> None:
@@ -92,6 +117,14 @@ def test_number_is_that_of_its_comment(expression: str, expected: str, results: 
         ("corpus anem splits.train.words", "of anem have no number 'splits.train.words'"),
         ("corpus anem name", "of anem have no number 'name'"),
         ("corpus anem splits.train.docs splits", "have no number 'splits'|expected one path"),
+        ("benchmark scaling parts ours", "the benchmarks have no 'scaling' of scaling parts ours"),
+        ("benchmark speed parts theirs", "the benchmarks have no 'theirs' of speed parts theirs"),
+        ("benchmark speed parts", "speed parts of the benchmarks is no number, nor an interval"),
+        ("benchmark", "of the benchmarks is no number, nor an interval"),
+        ("benchmark speed parts ours /", "expected a number behind '/'"),
+        ("benchmark speed parts ours / zero", "expected a number behind '/', found 'zero'"),
+        ("benchmark speed parts ours / 0", "expected a number behind '/', found '0'"),
+        ('benchmark speed "parts ours', "No closing quotation"),
     ],
 )
 def test_wrong_comments_are_errors_that_name_the_line(
