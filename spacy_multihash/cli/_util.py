@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
-from importlib import metadata
 from pathlib import Path
 from typing import Any, Optional, Union
 
@@ -19,21 +18,7 @@ from spacy.language import Language
 from spacy.util import import_file
 
 from ..common.files import write_json
-from ._messages import echo, msg, write_any_text
-
-HELP = """Multi hash and multi lookup embeddings.
-
-DOCS: python -m pydoc spacy_multihash
-"""
-
-
-def make_group() -> typer.Typer:
-    """Add the group `multihash` to spaCy's commands."""
-    group = typer.Typer(name="multihash", help=HELP, no_args_is_help=True, rich_markup_mode=None)
-    spacy_cli.app.add_typer(group)
-    # A group of one command would be taken for the command itself.
-    group.callback()(_group)
-    return group
+from ._messages import echo, msg
 
 
 def import_code(path: Optional[Path]) -> None:
@@ -160,17 +145,3 @@ def save_json(path: Path, value: Any, *, quiet: bool) -> None:  # noqa: ANN401 (
         msg.fail(f"Cannot write {path}", str(error))
     if not quiet:
         msg.good(f"Wrote {path}")
-
-
-def _show_version(value: bool) -> None:
-    if value:
-        echo(f"spacy-multihash {metadata.version('spacy-multihash')}")
-        raise typer.Exit
-
-
-def _group(
-    version: bool = typer.Option(
-        False, "--version", help="Show the version and exit.", is_eager=True, callback=_show_version
-    ),
-) -> None:
-    write_any_text()

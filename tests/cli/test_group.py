@@ -1,5 +1,6 @@
 """What all commands of the group share: options, errors, files to write, and terminals."""
 
+import ast
 import json
 import os
 import pty
@@ -7,20 +8,20 @@ import pydoc
 import re
 import subprocess
 import sys
-from importlib import metadata
+from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
 import spacy
+import typer
 from spacy.tokens import Doc
 from typer.testing import CliRunner, Result
 
-from spacy_multihash.cli.group import multihash_cli
+from spacy_multihash.cli.group import COMMANDS, multihash_cli
 from tests.helpers.cli import said
 from tests.helpers.corpora import write_corpus
 
-COMMANDS = [command.name or "" for command in multihash_cli.registered_commands]
 # Arguments of each command with --json that lead to an error.
 BAD = {
     "corpus-stats": ("corpus.spacy", "--attrs", "NOTHING"),
@@ -62,6 +63,39 @@ def test_help_names_docs_that_an_installed_package_has(command: str) -> None:
     (name,) = re.findall(r"DOCS: python -m pydoc (\S+)\n", result.output)
     assert pydoc.locate(name) is not None
     assert "docs/" not in result.output
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_summary_of_a_command_begins_its_own_help(name: str) -> None:
+    module = import_module(COMMANDS[name].module)
+    function = getattr(module, f"{name.replace('-', '_')}_cli")
+    text = (function.info.help if isinstance(function, typer.Typer) else function.__doc__) or ""
+    assert COMMANDS[name].summary == text.partition("\n\n")[0]
+    assert f"  {name} " in invoke("--help").output
+
+
+def test_help_of_the_group_and_start_of_spacy_import_no_command() -> None:
+    code = (
+        "import sys; from spacy.cli._util import setup_cli\n"
+        "sys.argv = ['spacy', 'multihash', '--help']\n"
+        "try:\n    setup_cli()\n"
+        "except SystemExit:\n"
+        "    ours = {name for name in sys.modules if name.startswith('spacy_multihash.')}\n"
+        "    print(sorted(ours))"
+    )
+    command = [sys.executable, "-c", code]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    listed, modules = output.rstrip().rsplit("\n", 1)
+    assert "init-tables" in listed
+    parts = {name.split(".")[1] for name in ast.literal_eval(modules)}
+    assert parts <= {"cli", "common", "tables"}
+    assert not set(ast.literal_eval(modules)) & {command.module for command in COMMANDS.values()}
+
+
+def test_unknown_command_is_refused_with_those_alike() -> None:
+    result = invoke("init-tabels")
+    assert result.exit_code == 2
+    assert "No such command 'init-tabels'" in said(result)
 
 
 def test_version_is_that_of_the_package() -> None:

@@ -149,7 +149,7 @@ def test_commands_depend_on_all_modules_and_configs_that_they_are_made_of(
     called = re.findall(r"python -m experiments (\S+)", " ".join(command["script"]))
     if "run-grid" in called:
         called.append(COMMAND[-1])  # which it starts for each run
-    modules = [ROOT.joinpath("experiments", *COMMANDS[c][0].split(".")) for c in called]
+    modules = [ROOT.joinpath(*COMMANDS[c].module.split(".")) for c in called]
     needed = {path for module in modules for path in needed_files(module.with_suffix(".py"))}
     configs = ROOT / "experiments" / "arms" / "configs.py"
     needed |= {configs.parent / arm.base for arm in ARMS.values() if configs in needed}
