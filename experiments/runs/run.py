@@ -15,8 +15,9 @@ from experiments.runs.state import find_states, runs_to_do
 
 def run_grid_cli(
     only: Annotated[
-        list[str], typer.Argument(help="Patterns of names, such as 'conll-es/*/no-vectors/seed0'")
-    ] = ["*"],  # noqa: B006 (typer copies it)
+        Optional[list[str]],
+        typer.Argument(help="Patterns of names, such as 'conll-es/*/no-vectors/seed0'"),
+    ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Number of runs at once on this machine")] = (
         os.cpu_count() or 1
     ),
@@ -46,6 +47,7 @@ def run_grid_cli(
     DOCS: docs/results.md
     """
     try:
+        only = only or ["*"]
         grid = [run for run in make_grid() if any(fnmatch(run.name, p) for p in only)]
         if not grid:
             raise ValueError(f"No run matches {' or '.join(only)}. List the names with --list.")
