@@ -28,9 +28,11 @@ ENTRY_POINTS = {
         "spacy.MultiEmbed.v1",
         "spacy.MultiFewerHashEmbed.v1",
     ],
+    "spacy_augmenters": ["spacy-multihash.char_noise.v1"],
     "spacy_callbacks": [
         "set_attr",
         "spacy-multihash.init_tables.v1",
+        "spacy-multihash.unfreeze.v1",
         "spacy-multihash.use_product_ops.v1",
     ],
     "spacy_cli": ["multihash"],
@@ -64,6 +66,7 @@ ARCHITECTURES = {
 CALLBACKS = {
     "set_attr": {"path": "x", "component": "tok2vec", "attr": "tables", "layer": "multiembed"},
     "spacy-multihash.init_tables.v1": {},
+    "spacy-multihash.unfreeze.v1": {},
     "spacy-multihash.use_product_ops.v1": {},
 }
 # The stub gives type checkers each name, and so no list of them.
@@ -122,7 +125,7 @@ def test_entry_points_are_the_golden_list() -> None:
 
 def test_registered_names_are_those_of_the_entry_points() -> None:
     names = [name for key, name in vars(registered).items() if key.isupper() and key != "PREFIX"]
-    groups = ("spacy_architectures", "spacy_callbacks", "spacy_scorers")
+    groups = ("spacy_architectures", "spacy_augmenters", "spacy_callbacks", "spacy_scorers")
     assert sorted(names) == sorted(name for group in groups for name in ENTRY_POINTS[group])
     theirs = {registered.REPORT_MULTI_EMBED, registered.REPORT_MULTI_FEWER_HASH_EMBED}
     theirs.add(registered.SET_ATTR)

@@ -19,10 +19,12 @@ from ..corpus.evaluation import (
     predict,
     read_known_entities,
 )
+from ..corpus.noise import CharNoise, characters_of
+from ..corpus.noisy_evaluation import NoisyEvaluation, evaluate_noise
 from ..corpus.read import read_docs, write_corpora
 from ._displacy import labels_of, render_page
 from ._messages import msg
-from ._show import show_table
+from ._show import show_table, unbroken
 from ._util import (
     check_file_output,
     check_folder_output,
@@ -32,6 +34,8 @@ from ._util import (
     save_json,
 )
 
+# How often noise is drawn.
+NOISE_SEEDS = 5
 _HEADER = ("", "gold", "P", "R", "F1")
 
 
@@ -55,6 +59,12 @@ def evaluate_cli(
     displacy_limit: int = typer.Option(
         25, "--displacy-limit", "-dl", min=1, help="How many documents entities.html shows"
     ),
+    noise: Optional[float] = typer.Option(
+        None, min=0, max=1, help="Score under noise too: the share of characters to change"
+    ),
+    noise_seeds: int = typer.Option(
+        NOISE_SEEDS, min=1, help="How often noise is drawn, with the seeds 0, 1, ..."
+    ),
     gpu_id: int = typer.Option(-1, "--gpu-id", "-g", help="GPU, or -1 for CPU"),
     code: Optional[Path] = typer.Option(
         None, "--code", "-c", help="Python file with registered functions to import"
@@ -66,6 +76,8 @@ def evaluate_cli(
     scored in two ways. In the report's way, the entities of the other part are masked as missing,
     and every other false positive counts in both parts. In the second way, each false positive
     counts once, in the part that its own text belongs to.
+
+    With --noise, the pipeline is scored on texts with masked or replaced characters as well.
 
     DOCS: python -m pydoc spacy_multihash.corpus.evaluation
     """
@@ -83,6 +95,8 @@ def evaluate_cli(
             masked=masked,
             displacy_path=displacy_path,
             displacy_limit=displacy_limit,
+            noise=noise,
+            noise_seeds=noise_seeds,
             gpu_id=gpu_id,
         )
     except (ImportError, OSError, ValueError) as error:
@@ -108,6 +122,8 @@ def evaluate(
     masked: Optional[Path] = None,
     displacy_path: Optional[Path] = None,
     displacy_limit: int = 25,
+    noise: Optional[float] = None,
+    noise_seeds: int = NOISE_SEEDS,
     gpu_id: int = -1,
 ) -> Evaluation:
     """Evaluate a trained pipeline on a corpus.
@@ -120,6 +136,9 @@ def evaluate(
     displacy_path (Optional[Path]): The folder to write entities.html to, where displacy shows the
         entities that the pipeline finds. None writes none.
     displacy_limit (int): How many docs entities.html shows, from the first on.
+    noise (Optional[float]): The probability that noise changes a character. The result is a
+        NoisyEvaluation then. None scores without noise alone.
+    noise_seeds (int): How often noise is drawn, with the seeds 0, 1, and so on.
     gpu_id (int): The GPU, or -1 for the CPU.
 
     Raises ValueError or OSError, and writes nothing, if something cannot be read or scored.
@@ -128,40 +147,80 @@ def evaluate(
         spacy.require_gpu(gpu_id)
     nlp = load_pipeline(model)
     known = read_known_entities(train, nlp.vocab, matching)
-    examples = list(Corpus(data).make_examples(nlp, read_docs(data, nlp.vocab)))
+    docs = list(read_docs(data, nlp.vocab))
+    examples = list(Corpus(data).make_examples(nlp, docs))
     predict(nlp, examples)
     evaluation = evaluate_entities(examples, known)
+    if noise is not None:
+        characters = CharNoise(noise, characters_of(doc.text for doc in docs))
+        inputs = list(Corpus(data).make_examples(nlp, docs))
+        scores = evaluate_noise(nlp, inputs, known, characters, [*range(noise_seeds)])
+        evaluation = NoisyEvaluation(**vars(evaluation), noise=scores)
     if masked is not None:
         parts = masked_parts(examples, known)
         bins = {name: DocBin(docs=[e.reference for e in part]) for name, part in parts.items()}
         write_corpora(masked, bins)
     if displacy_path is not None:
-        docs = [example.predicted for example in examples[:displacy_limit]]
-        write_bytes(displacy_path / "entities.html", render_page(docs, list(map(labels_of, docs))))
+        shown = [example.predicted for example in examples[:displacy_limit]]
+        page = render_page(shown, list(map(labels_of, shown)))
+        write_bytes(displacy_path / "entities.html", page)
     return evaluation
 
 
 def _show(evaluation: Evaluation) -> None:
     """Print a table of all entities and parts, and one of labels for each except frequencies."""
-    by_label = {
-        "all": evaluation.overall,
-        **{f"{name}, others masked": s for name, s in evaluation.masked.items()},
-        **{f"{name}, counted once": s for name, s in evaluation.once.items()},
-    }
-    bands = {f"in training: {name}": s for name, s in evaluation.by_frequency.items()}
-    rows = [_row(name, scores) for name, scores in {**by_label, **bands}.items()]
+    by_label = _labelled_parts(evaluation)
+    rows = [_row(name, scores) for name, scores in _parts(evaluation).items()]
     show_table("Entities", _HEADER, rows)
     msg.text(
         "Seen: the training corpus has the entity. Others masked: a false positive counts in both "
         "parts, unless it touches an entity of the other part. Counted once: it counts in the part "
         "of its own text alone. In training: how often the training corpus has the entity."
     )
+    if isinstance(evaluation, NoisyEvaluation):
+        _show_noise(evaluation)
     for name, scores in by_label.items():
         rows = [_row(label, of_label) for label, of_label in scores.per_label.items()]
         show_table(f"Labels: {name}", _HEADER, rows)
 
 
+def _show_noise(evaluation: NoisyEvaluation) -> None:
+    """Print a table of all entities and parts under noise."""
+    noise = evaluation.noise
+    clean, means, sds = map(_parts, (evaluation, noise.mean, noise.sd))
+    rows = [
+        (*_row(name, scores)[:-1], _percent(scores.f, sds[name].f), _percent(clean[name].f))
+        for name, scores in means.items()
+    ]
+    header = (*_HEADER, "F1 without")
+    show_table(f"Entities under noise of {noise.level:g}", header, rows)
+    count = len(noise.seeds)
+    msg.text(
+        "Noise was drawn once, so that there is no standard deviation."
+        if count == 1
+        else f"Means of {count} draws of noise; F1 with its standard deviation."
+    )
+
+
+def _labelled_parts(evaluation: Evaluation) -> dict[str, Scores]:
+    return {
+        "all": evaluation.overall,
+        **{f"{name}, others masked": s for name, s in evaluation.masked.items()},
+        **{f"{name}, counted once": s for name, s in evaluation.once.items()},
+    }
+
+
+def _parts(evaluation: Evaluation) -> dict[str, Scores]:
+    bands = {f"in training: {name}": s for name, s in evaluation.by_frequency.items()}
+    return {**_labelled_parts(evaluation), **bands}
+
+
 def _row(name: str, scores: Scores) -> tuple[str, ...]:
-    values = (getattr(scores, key) for key in "prf")
-    prf = ("-" if value is None else f"{100 * value:.2f}" for value in values)
+    prf = (_percent(getattr(scores, key)) for key in "prf")
     return (name, f"{scores.entities:,}", *prf)
+
+
+def _percent(value: Optional[float], sd: Optional[float] = None) -> str:
+    if value is None:
+        return "-"
+    return f"{100 * value:.2f}" if sd is None else unbroken(f"{100 * value:.2f} ± {100 * sd:.2f}")

@@ -74,6 +74,12 @@ def check_share(where: str, name: str, value: object, *, advice: str = CHANGE_IT
         raise refusal(where, name, f"a share, 0 <= {name} < 1", value, advice)
 
 
+def check_unit(where: str, name: str, value: object, *, advice: str = CHANGE_IT) -> None:
+    """Raise ValueError if a setting is not a number from 0 to 1; the arguments of check_whole."""
+    if not (is_number(value) and 0 <= value <= 1):
+        raise refusal(where, name, "a number from 0 to 1", value, advice)
+
+
 def check_flag(where: str, name: str, value: object, *, advice: str = CHANGE_IT) -> None:
     """Raise ValueError if a setting is not a bool; the arguments of check_whole."""
     if not isinstance(value, bool):

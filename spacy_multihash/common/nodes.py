@@ -9,6 +9,7 @@ HASH_EMBED = "hashembed"
 LAYER_NORM = "layernorm"
 LINEAR = "linear"
 MAXOUT = "maxout"
+RESIDUAL = "residual"
 SOFTMAX = "softmax"
 SPARSE_LINEAR = "sparse_linear"
 STATIC_VECTORS = "static_vectors"
@@ -30,6 +31,11 @@ ACTIVATIONS = (
 def find_nodes(model: Model, *names: str) -> list[Model]:
     """List the nodes of a model that have one of the names, in the order of `model.walk()`."""
     return [node for node in model.walk() if node.name in names]
+
+
+def is_residual(node: Model) -> bool:
+    """Tell whether a node is thinc's residual connection around a layer."""
+    return len(node.layers) == 1 and node.name.startswith(f"{RESIDUAL}(")
 
 
 def has_layers(node: Model, *names: str) -> bool:

@@ -1,6 +1,6 @@
 """The registered names that configs and messages need, each written once.
 
-The entry points in setup.cfg register them: architectures, callbacks and scorers.
+The entry points in setup.cfg register them: architectures, augmenters, callbacks and scorers.
 """
 
 # Every name begins with it, except those of the report by Miranda et al. 2022.
@@ -16,8 +16,10 @@ TEXTCAT_HASH_EMBED = "spacy-multihash.TextCatHashEmbed.v1"
 TOKEN_TAGGER = "spacy-multihash.TokenTagger.v1"
 
 INIT_TABLES = "spacy-multihash.init_tables.v1"
+UNFREEZE = "spacy-multihash.unfreeze.v1"
 USE_PRODUCT_OPS = "spacy-multihash.use_product_ops.v1"
 
+CHAR_NOISE = "spacy-multihash.char_noise.v1"
 SEEN_UNSEEN_SCORER = "spacy-multihash.seen_unseen_scorer.v1"
 
 # The report's own names: two architectures and a callback, see compat.py.

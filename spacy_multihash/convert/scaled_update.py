@@ -1,0 +1,103 @@
+"""One update of a model, with a learning rate of its own for each layer."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import cast
+
+from thinc.api import Model, Optimizer
+from thinc.types import FloatsXd
+
+Key = tuple[int, str]
+
+
+@dataclass(frozen=True)
+class LayerRate:
+    """How a layer is updated.
+
+    nodes (Sequence[Model]): The nodes of the layer.
+    factor (float): What the learning rate is multiplied by. 0 changes nothing: neither the
+        parameters, nor what the optimizer keeps of them.
+    starts_late (bool): Whether the layer was frozen before. Its averages then begin with the
+        parameters as they are, and not with zeros.
+    """
+
+    nodes: Sequence[Model]
+    factor: float
+    starts_late: bool
+
+
+# The rates of the models whose next update is scaled, by their id.
+_NEXT: dict[int, Sequence[LayerRate]] = {}
+
+
+def scale_next_update(model: Model, rates: Sequence[LayerRate]) -> None:
+    """Let the next `finish_update` of a model have a learning rate for each layer.
+
+    spaCy gives the optimizer to nothing but `finish_update`. Neither models nor spaCy's parsers can
+    have a method of their own, so the model is of a class with another one for this update. It is
+    of its own class again afterwards: nothing stays in a trained pipeline.
+
+    model (Model): The model of a component.
+    rates (Sequence[LayerRate]): How its layers are updated. Other nodes are updated as they are.
+    """
+    _NEXT[model.id] = rates
+    if not isinstance(model, _Scaled):
+        model.__class__ = _scaled_class(type(model))  # type: ignore[arg-type]
+
+
+class _Scaled:
+    """Marks the classes of models whose next update is scaled."""
+
+    __slots__ = ()
+
+
+@cache
+def _scaled_class(original: type) -> type:
+    def finish_update(model: Model, optimizer: Optimizer) -> None:
+        model.__class__ = original
+        scaled = _ScaledOptimizer(optimizer, _NEXT.pop(model.id))
+        model.finish_update(cast(Optimizer, scaled))
+
+    members = {"__slots__": (), "finish_update": finish_update}
+    return type(original.__name__, (_Scaled, original), members)
+
+
+class _ScaledOptimizer:
+    """Calls an optimizer, with a learning rate that depends on the parameter.
+
+    Scaling the gradient would change nothing with Adam, whose steps do not depend on its size. All
+    rules of thinc's optimizer multiply their steps, and the decay of weights, by its `learn_rate`.
+    """
+
+    def __init__(self, optimizer: Optimizer, rates: Sequence[LayerRate]) -> None:
+        self.optimizer = optimizer
+        self.of_params: Mapping[Key, LayerRate] = {
+            (node.id, name): rate
+            for rate in rates
+            for node in rate.nodes
+            for name in node.param_names
+        }
+        # Keys of parameters of other libraries begin with the id of what holds them.
+        self.of_shims: Mapping[int, LayerRate] = {
+            shim.id: rate for rate in rates for node in rate.nodes for shim in node.shims
+        }
+
+    def __call__(
+        self, key: Key, weights: FloatsXd, gradient: FloatsXd
+    ) -> tuple[FloatsXd, FloatsXd]:
+        rate = self.of_params.get(key, self.of_shims.get(key[0]))
+        if rate is None:
+            return self.optimizer(key, weights, gradient)
+        if rate.factor == 0:
+            gradient.fill(0)
+            return weights, gradient
+        averages = self.optimizer.averages
+        if rate.starts_late and averages is not None and key not in averages:
+            averages[key] = weights.copy()
+        learn_rate = self.optimizer.learn_rate
+        self.optimizer.learn_rate = learn_rate * rate.factor
+        try:
+            return self.optimizer(key, weights, gradient)
+        finally:
+            self.optimizer.learn_rate = learn_rate

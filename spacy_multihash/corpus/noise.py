@@ -1,0 +1,252 @@
+"""Noise in texts, as OCR and misspelling make it: characters masked or replaced."""
+
+import random
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Callable, NamedTuple, Optional, Union
+
+import numpy
+from spacy.attrs import LENGTH, NORM, SPACY
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.vocab import Vocab
+
+from ..common.checks import CHANGE_IT, check_flag, check_unit, check_whole, refusal
+from ..common.registered import CHAR_NOISE
+from .read import read_docs
+
+MASK = "¶"
+MASK_SHARE = 0.2
+
+
+class Changes(NamedTuple):
+    """What noise makes of a text with N visible characters, M of which it changes.
+
+    at (numpy.ndarray): Which visible characters change, (M,) int64.
+    into (numpy.ndarray): The code points that they become, (M,) uint32.
+    """
+
+    at: numpy.ndarray
+    into: numpy.ndarray
+
+
+@dataclass(frozen=True)
+class CharNoise:
+    """The masked noise of Schweter and Baiter (2019), which leaves whitespace as it is.
+
+    Each visible character is changed with the probability `level`: into the mask with the
+    probability `mask_share`, and otherwise into any character of the alphabet, all being equally
+    likely. One in len(alphabet) of the latter stays the same by chance.
+
+    level (float): The probability that a character is changed, 0 to 1.
+    alphabet (str): The characters to draw from. They are distinct, visible, and not the mask.
+    mask_share (float): The share of the changed characters that become the mask, 0 to 1.
+    mask (str): One visible character.
+
+    Raises ValueError for any other setting.
+    """
+
+    level: float
+    alphabet: str
+    mask_share: float = MASK_SHARE
+    mask: str = MASK
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        _check_settings(self.level, self.mask_share, self.mask)
+        _check_alphabet(self.alphabet, self.mask)
+
+    def draw(self, size: int, generator: numpy.random.Generator) -> Changes:
+        """Draw the changes of a text with a number of visible characters.
+
+        size (int): The number of visible characters.
+        generator (numpy.random.Generator): What draws.
+        """
+        at = numpy.flatnonzero(generator.random(size) < self.level)
+        into = _codes(self.alphabet)[generator.integers(len(self.alphabet), size=len(at))]
+        into[generator.random(len(at)) < self.mask_share] = ord(self.mask)
+        return Changes(at, into)
+
+    def change(self, text: str, generator: numpy.random.Generator) -> str:
+        """Draw changes of a text and make them. The result has the same length.
+
+        text (str): The text.
+        generator (numpy.random.Generator): What draws.
+        """
+        return apply_changes(text, self.draw(count_visible(text), generator))
+
+
+def characters_of(texts: Iterable[str], mask: str = MASK) -> str:
+    """Return the distinct visible characters of texts in order, without the mask.
+
+    texts (Iterable[str]): The texts.
+    mask (str): The mask.
+    """
+    characters = set[str]().union(*texts) - {mask}
+    return "".join(sorted(c for c in characters if not c.isspace()))
+
+
+def read_alphabet(path: Union[str, Path], mask: str = MASK) -> str:
+    """Read the alphabet of a corpus: its distinct visible characters in order, without the mask.
+
+    path (Union[str, Path]): A .spacy file, or a folder of them.
+    mask (str): The mask.
+
+    Raises what `read_docs` raises, and ValueError if there are no such characters.
+    """
+    characters = characters_of((doc.text for doc in read_docs(path, Vocab())), mask)
+    if not characters:
+        raise ValueError(
+            f"The corpus at {path} has no visible characters besides the mask {mask!r}, so that "
+            "noise has none to draw from. Check the path, or choose another mask."
+        )
+    return characters
+
+
+def count_visible(text: str) -> int:
+    """Count the characters of a text that are no whitespace."""
+    return int(_visible(_codes(text)).sum())
+
+
+def apply_changes(text: str, changes: Changes) -> str:
+    """Change characters of a text.
+
+    text (str): A text with as many visible characters as the changes were drawn for.
+    changes (Changes): The changes.
+    """
+    codes = _codes(text)
+    codes[numpy.flatnonzero(_visible(codes))[changes.at]] = changes.into
+    return codes.tobytes().decode("utf-32-le", "surrogatepass")
+
+
+def with_text(doc: Doc, text: str) -> Doc:
+    """Copy a doc, with another text of the same length in the same tokens.
+
+    All annotation is kept. Tokens whose text changes get the NORM of their new text.
+
+    doc (Doc): The doc.
+    text (str): The text.
+
+    Raises ValueError if the text has another length.
+    """
+    before = doc.text
+    if len(text) != len(before):
+        raise ValueError(
+            f"Expected a text of {len(before)} characters as that of the doc, found one of "
+            f"{len(text)}. Change characters, and neither add nor remove them."
+        )
+    content = doc.to_dict(exclude=("text", "user_data", "user_hooks", "strings"))
+    attrs, body = list(content["array_head"]), content["array_body"]
+    lengths, spaces = (body[:, attrs.index(name)].astype("int64") for name in (LENGTH, SPACY))
+    ends = (lengths + spaces).cumsum() - spaces
+    differ = numpy.concatenate([[0], (_codes(text) != _codes(before)).cumsum()])
+    body[differ[ends] > differ[ends - lengths], attrs.index(NORM)] = 0
+    copied = Doc(doc.vocab).from_dict({**content, "text": text})
+    copied.user_data = dict(doc.user_data)
+    return copied
+
+
+def noisy_example(example: Example, noise: CharNoise, generator: numpy.random.Generator) -> Example:
+    """Make an example with the same noise in the predicted and the gold doc.
+
+    Tokens and annotation stay the same.
+
+    example (Example): The example.
+    noise (CharNoise): The noise.
+    generator (numpy.random.Generator): What draws.
+
+    Raises ValueError if the texts of the two docs differ in more than whitespace.
+    """
+    texts = [doc.text for doc in (example.x, example.y)]
+    sizes = list(map(count_visible, texts))
+    if sizes[0] != sizes[1]:
+        raise ValueError(
+            f"{CHAR_NOISE}: expected the same characters in the predicted and the gold doc of an "
+            f"example, found {sizes[0]} and {sizes[1]} visible ones, in {texts[1][:80]!r}. "
+            "Correct the example, or put the augmenter ahead of what changes its text."
+        )
+    changes = noise.draw(sizes[0], generator)
+    predicted, gold = (apply_changes(text, changes) for text in texts)
+    return Example(with_text(example.x, predicted), with_text(example.y, gold))
+
+
+def make_char_noise_v1(
+    alphabet: Optional[str] = None,
+    corpus: Optional[Path] = None,
+    level: float = 0.1,
+    mask_share: float = MASK_SHARE,
+    mask: str = MASK,
+    share_of_docs: float = 1.0,
+    copies: int = 1,
+    keep_original: bool = False,
+) -> Callable[[Language, Example], Iterator[Example]]:
+    """Make the augmenter that puts masked noise into the texts of a corpus.
+
+    Whitespace, tokens, offsets and gold annotation stay as they are. The texts are not cut into
+    tokens anew. What is drawn depends on the state of Python's `random`, which [training.seed]
+    sets.
+
+    alphabet (Optional[str]): The characters to draw from. Give either these or a corpus.
+    corpus (Optional[Path]): A .spacy file, or a folder of them, with the characters to draw from,
+        such as texts of the target domain. It is read when the first text is changed.
+    level (float): The probability that a character is changed. Recommended values are 0.05 to 0.2.
+    mask_share (float): The share of the changed characters that become the mask.
+    mask (str): A character outside the alphabet.
+    share_of_docs (float): The share of the documents that get noise.
+    copies (int): How many copies of such a document are given, each with noise of its own.
+    keep_original (bool): Whether a document that gets noise is given without noise as well.
+
+    Raises ValueError for wrong settings, and what `read_docs` raises for the corpus.
+    """
+    check_unit(CHAR_NOISE, "share_of_docs", share_of_docs)
+    check_whole(CHAR_NOISE, "copies", copies, 1)
+    check_flag(CHAR_NOISE, "keep_original", keep_original)
+    _check_settings(level, mask_share, mask)
+    if (alphabet is None) == (corpus is None):
+        found = "neither" if corpus is None else "both"
+        raise ValueError(f"{CHAR_NOISE}: expected alphabet or corpus, found {found}. {CHANGE_IT}")
+    if alphabet is not None:
+        _check_alphabet(alphabet, mask)
+
+    @cache
+    def noise() -> CharNoise:
+        characters = alphabet if corpus is None else read_alphabet(corpus, mask)
+        return CharNoise(level, characters or "", mask_share, mask)
+
+    def augment(nlp: Language, example: Example) -> Iterator[Example]:
+        is_noisy = random.random() < share_of_docs
+        if keep_original or not is_noisy:
+            yield example
+        if is_noisy:
+            generator = numpy.random.default_rng(random.getrandbits(64))
+            for _ in range(copies):
+                yield noisy_example(example, noise(), generator)
+
+    return augment
+
+
+def _check_settings(level: object, mask_share: object, mask: object) -> None:
+    check_unit(CHAR_NOISE, "level", level)
+    check_unit(CHAR_NOISE, "mask_share", mask_share)
+    if not (isinstance(mask, str) and len(mask) == 1 and not mask.isspace()):
+        raise refusal(CHAR_NOISE, "mask", "one visible character", mask)
+
+
+def _check_alphabet(alphabet: object, mask: str) -> None:
+    expected = f"a string of distinct visible characters without the mask {mask!r}"
+    is_good = isinstance(alphabet, str) and 0 < len(alphabet) == len({*alphabet} - {mask})
+    if not is_good or any(map(str.isspace, str(alphabet))):
+        raise refusal(CHAR_NOISE, "alphabet", expected, alphabet)
+
+
+def _codes(text: str) -> numpy.ndarray:
+    """Return the code points of a text, (len(text),) uint32, in an array of their own."""
+    return numpy.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4").copy()
+
+
+def _visible(codes: numpy.ndarray) -> numpy.ndarray:
+    """Tell which code points are no whitespace, (N,) bool."""
+    return ~numpy.strings.isspace(codes.view("<U1"))

@@ -1,0 +1,302 @@
+"""Masked noise in texts: how much of it there is, and what it leaves as it is."""
+
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import spacy
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.tokens import Doc, Span
+from spacy.training import Example
+from spacy.training.initialize import init_nlp
+from spacy.training.loop import train
+from thinc.api import fix_random_seed
+
+from spacy_multihash.corpus.noise import (
+    CharNoise,
+    characters_of,
+    make_char_noise_v1,
+    noisy_example,
+    with_text,
+)
+from tests.helpers.corpora import HASH, make_docs, small_config, write_corpus
+
+NAME = "spacy-multihash.char_noise.v1"
+NLP = spacy.blank("en")
+ALPHABET = "abcdefghij"
+
+
+def rng(seed: int = 0) -> numpy.random.Generator:
+    return numpy.random.default_rng(seed)
+
+
+def example_of(text: str, **annotation: Any) -> Example:
+    return Example.from_dict(NLP.make_doc(text), annotation)
+
+
+def augmented(example: Example, **settings: Any) -> list[Example]:
+    settings = {"alphabet": ALPHABET, **settings}
+    return list(make_char_noise_v1(**settings)(NLP, example))
+
+
+def texts(**settings: Any) -> list[list[str]]:
+    augment = make_char_noise_v1(alphabet=ALPHABET, **settings)
+    return [[e.x.text for e in augment(NLP, example_of("Some words"))] for _ in range(100)]
+
+
+def assert_binomial(count: int, size: int, probability: float) -> None:
+    """Hold that a count is within five standard deviations of its expectation."""
+    deviation = (size * probability * (1 - probability)) ** 0.5
+    assert abs(count - size * probability) <= 5 * deviation
+
+
+def test_shares_of_changed_and_masked_characters_are_those_of_the_paper() -> None:
+    size = 200_000
+    text = "x" * size  # outside the alphabet, so that each change is seen
+    noisy = CharNoise(0.1, ALPHABET).change(text, rng())
+    counts = Counter(noisy)
+    assert set(counts) == {"x", "¶", *ALPHABET}
+    assert_binomial(size - counts["x"], size, 0.1)
+    assert_binomial(counts["¶"], size, 0.02)
+    for character in ALPHABET:
+        assert_binomial(counts[character], size, 0.08 / len(ALPHABET))
+
+
+def test_changes_are_independent_of_their_neighbours() -> None:
+    noisy = CharNoise(0.3, ALPHABET).change("x" * 100_000, rng())
+    changed = numpy.array([character != "x" for character in noisy])
+    assert_binomial(int((changed[1:] & changed[:-1]).sum()), len(changed), 0.09)
+
+
+def test_a_drawn_character_may_be_the_same_by_chance() -> None:
+    size = 100_000
+    noisy = CharNoise(0.5, "ab", mask_share=0).change("a" * size, rng())
+    assert_binomial(noisy.count("b"), size, 0.25)
+
+
+def test_level_0_changes_nothing_and_level_1_everything() -> None:
+    text = "Tea for\t2"
+    assert CharNoise(0, ALPHABET).change(text, rng()) == text
+    assert CharNoise(1, ALPHABET, mask_share=1).change(text, rng()) == "¶¶¶ ¶¶¶\t¶"
+
+
+# Beyond the basic plane, combining marks, the character 0, and whitespace within tokens.
+TEXTS = st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from("😀́\0 \n\u3000 ab")))
+
+
+@given(TEXTS, st.floats(0, 1), st.integers(0, 9))
+def test_offsets_and_whitespace_stay(text: str, level: float, seed: int) -> None:
+    noise = CharNoise(level, "a😀\u0301\0.")
+    noisy = noise.change(text, rng(seed))
+    assert len(noisy) == len(text)
+    assert [c for c in noisy if c.isspace()] == [c for c in text if c.isspace()]
+    assert [c.isspace() for c in noisy] == [c.isspace() for c in text]
+    assert {*noisy} <= {*text} | {*noise.alphabet, noise.mask}
+
+
+@given(TEXTS, st.floats(0, 1), st.integers(0, 9), st.data())
+def test_tokens_and_gold_annotation_stay(
+    text: str, level: float, seed: int, data: st.DataObject
+) -> None:
+    reference = NLP.make_doc(text)
+    labels = st.sampled_from(["", "A", "B"])
+    tags = [data.draw(labels) for _ in reference]
+    clean = Doc(
+        NLP.vocab,
+        words=[token.text for token in reference],
+        spaces=[bool(token.whitespace_) for token in reference],
+        tags=tags,
+        ents=[f"B-{tag}" if tag else "O" for tag in tags] if tags else None,
+    )
+    example = Example(NLP.make_doc(text), clean)
+    noisy = noisy_example(example, CharNoise(level, "a😀\u0301\0."), rng(seed))
+    for before, after in ((example.x, noisy.x), (example.y, noisy.y)):
+        assert [t.idx for t in after] == [t.idx for t in before]
+        assert [t.whitespace_ for t in after] == [t.whitespace_ for t in before]
+        assert [t.is_space for t in after] == [t.is_space for t in before]
+    assert noisy.x.text == noisy.y.text
+    assert noisy.get_aligned("TAG") == example.get_aligned("TAG")
+    assert noisy.get_aligned_ner() == example.get_aligned_ner()
+    assert [t.tag_ for t in noisy.y] == tags
+    assert [t.ent_type_ for t in noisy.y] == tags
+
+
+def test_tokens_of_predicted_and_gold_doc_may_differ() -> None:
+    gold = Doc(
+        NLP.vocab, words=["can", "not", "\n", "U.", "S."], ents=["O", "O", "O", "B-X", "I-X"]
+    )
+    met = Doc(NLP.vocab, words=["cannot", "U.S."], spaces=[True, False])
+    noisy = noisy_example(Example(met, gold), CharNoise(0.9, ALPHABET), rng())
+    assert [len(token) for token in noisy.x] == [6, 4]
+    assert noisy.y[2].text == "\n"
+    visible = ["".join(doc.text.split()) for doc in (noisy.x, noisy.y)]
+    assert visible[0] == visible[1] != "cannotU.S."
+    assert noisy.get_aligned_ner() == ["O", "U-X"]
+
+
+def test_every_annotation_of_a_doc_is_kept() -> None:
+    doc = Doc(
+        NLP.vocab,
+        words=["Anna", "met", "Bob", "in", "Rome"],
+        spaces=[True, True, True, False, False],
+        tags=list("NVNPN"),
+        pos=["PROPN", "VERB", "PROPN", "ADP", "PROPN"],
+        morphs=["A=b"] * 5,
+        lemmas=list("12345"),
+        heads=[1, 1, 1, 1, 3],
+        deps=list("sROpq"),
+        sent_starts=[True, False, False, False, False],
+    )
+    doc.set_ents([Span(doc, 0, 1, "PER", kb_id="Q1", span_id="I1")], missing=[doc[2:3]])
+    doc.spans["some"] = [Span(doc, 0, 3, "S"), Span(doc, 2, 5, "T")]
+    doc.cats = {"X": 0.5}
+    doc.tensor = numpy.ones((5, 2), dtype="float32")
+    doc.user_data["key"] = thing = object()  # which no file could hold
+    doc.user_hooks["vector"] = lambda doc: doc.tensor
+    copied = with_text(doc, "AnnX met Bob i.Rome")
+    assert copied.text == "AnnX met Bob i.Rome" != doc.text
+    attrs = ["TAG", "POS", "MORPH", "LEMMA", "HEAD", "DEP", "SENT_START", "ENT_IOB", "ENT_TYPE"]
+    attrs += ["ENT_KB_ID", "ENT_ID", "SPACY", "IDX"]
+    assert (copied.to_array(attrs) == doc.to_array(attrs)).all()
+    spans = [[(s.start, s.end, s.label_) for s in each.spans["some"]] for each in (copied, doc)]
+    assert spans[0] == spans[1]
+    assert copied.cats == doc.cats and (copied.tensor == doc.tensor).all()
+    assert copied.user_data["key"] is thing
+    assert copied[0].norm_ == "annx" and doc[0].norm_ == "anna"
+
+
+def test_tokens_that_stay_keep_their_norm() -> None:
+    doc = NLP.make_doc("I can't go")  # ca, n't
+    assert [token.norm_ for token in doc] == ["i", "can", "not", "go"]
+    copied = with_text(doc, "I cXn't go")
+    assert [token.norm_ for token in copied] == ["i", "cx", "not", "go"]
+
+
+def test_text_of_another_length_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"Expected a text of 2 characters .* one of 3"):
+        with_text(NLP.make_doc("ab"), "abc")
+
+
+def test_example_of_two_texts_is_refused() -> None:
+    example = Example(NLP.make_doc("ab c"), NLP.make_doc("abcd"))
+    with pytest.raises(ValueError, match=r"found 3 and 4 visible ones, in 'abcd'"):
+        noisy_example(example, CharNoise(0.1, ALPHABET), rng())
+
+
+def test_same_seed_of_training_gives_the_same_noise() -> None:
+    fix_random_seed(3)
+    first = texts()
+    assert texts() != first
+    fix_random_seed(3)
+    assert texts() == first
+
+
+def test_share_of_docs_gets_noise() -> None:
+    found = texts(level=1, share_of_docs=0.3)
+    assert all(len(each) == 1 for each in found)
+    assert_binomial(sum(each != ["Some words"] for each in found), 100, 0.3)
+    assert texts(level=1, share_of_docs=0) == [["Some words"]] * 100
+
+
+def test_original_is_kept_beside_the_noise() -> None:
+    found = texts(level=1, share_of_docs=0.5, keep_original=True)
+    assert {len(each) for each in found} == {1, 2}
+    assert all(each[0] == "Some words" != each[-1] for each in found if len(each) == 2)
+    assert all(each == ["Some words"] for each in found if len(each) == 1)
+
+
+def test_copies_have_noise_of_their_own() -> None:
+    found = texts(level=1, copies=3, keep_original=True)
+    assert all(len({*each}) == len(each) == 4 for each in found)
+    assert all(len(each) in (1, 3) for each in texts(share_of_docs=0.5, copies=3))
+
+
+def test_examples_are_not_changed_themselves() -> None:
+    example = example_of("Anna left", entities=[(0, 4, "PER")])
+    (noisy,) = augmented(example, level=1)
+    assert (example.x.text, example.y.text) == ("Anna left", "Anna left")
+    assert [ent.label_ for ent in noisy.y.ents] == ["PER"]
+
+
+def test_alphabet_of_a_corpus_has_its_visible_characters_without_the_mask(tmp_path: Path) -> None:
+    docs = [NLP.make_doc("na ¶\n"), NLP.make_doc("b😀 a")]
+    assert characters_of(doc.text for doc in docs) == "abn😀"
+    path = write_corpus(tmp_path / "target.spacy", docs)
+    augment = make_char_noise_v1(corpus=path, level=1, mask_share=0)
+    (noisy,) = augment(NLP, example_of("x" * 200))
+    assert {*noisy.x.text} == {*"abn😀"}
+
+
+def test_corpus_without_characters_is_refused(tmp_path: Path) -> None:
+    path = write_corpus(tmp_path / "target.spacy", [Doc(NLP.vocab, words=["\n", "¶"])])
+    with pytest.raises(ValueError, match=r"target\.spacy has no visible characters besides"):
+        list(make_char_noise_v1(corpus=path)(NLP, example_of("x")))
+
+
+def test_missing_corpus_is_refused_when_a_text_is_changed(tmp_path: Path) -> None:
+    augment = make_char_noise_v1(corpus=tmp_path / "none.spacy")
+    with pytest.raises(FileNotFoundError, match=r"no corpus at .*none\.spacy"):
+        list(augment(NLP, example_of("x")))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"level": -0.1}, "level must be a number from 0 to 1, was: -0.1"),
+        ({"level": 1.5}, "level must be a number from 0 to 1, was: 1.5"),
+        ({"level": float("nan")}, "level must be a number from 0 to 1, was: nan"),
+        ({"level": "0.1"}, "level must be a number from 0 to 1, was: '0.1'"),
+        ({"mask_share": 2}, "mask_share must be a number from 0 to 1, was: 2"),
+        ({"share_of_docs": -1}, "share_of_docs must be a number from 0 to 1, was: -1"),
+        ({"copies": 0}, "copies must be a whole number from 1 on, was: 0"),
+        ({"keep_original": 1}, "keep_original must be true or false, was: 1"),
+        ({"mask": ""}, "mask must be one visible character, was: ''"),
+        ({"mask": "##"}, "mask must be one visible character, was: '##'"),
+        ({"mask": " "}, "mask must be one visible character, was: ' '"),
+        ({"mask": "a"}, "distinct visible characters without the mask 'a', was: 'abcdefghij'"),
+        ({"alphabet": ""}, "alphabet must be a string of distinct visible .* was: ''"),
+        ({"alphabet": "aba"}, "alphabet must be a string of distinct visible .* was: 'aba'"),
+        ({"alphabet": "a b"}, "alphabet must be a string of distinct visible .* was: 'a b'"),
+        ({"alphabet": ["a"]}, r"alphabet must be a string of distinct visible .* was: \['a'\]"),
+        ({"alphabet": None}, "expected alphabet or corpus, found neither"),
+        ({"corpus": "x.spacy"}, "expected alphabet or corpus, found both"),
+    ],
+)
+def test_wrong_settings_are_refused(settings: dict[str, Any], message: str) -> None:
+    settings = {"alphabet": ALPHABET, **settings}
+    with pytest.raises(ValueError, match=f"{NAME}: .*{message}"):
+        make_char_noise_v1(**settings)
+
+
+def test_augmenter_resolves_from_a_config_and_refuses_arguments_of_a_wrong_type() -> None:
+    config = {"augmenter": {"@augmenters": NAME, "alphabet": ALPHABET}}
+    assert callable(spacy.registry.resolve(config)["augmenter"])
+    config["augmenter"]["level"] = "much"
+    with pytest.raises(ValueError, match="level"):
+        spacy.registry.resolve(config)
+
+
+def test_pipeline_trains_with_noise(tmp_path: Path) -> None:
+    path = write_corpus(tmp_path / "train.spacy", make_docs(5))
+    config = small_config(path, dict[str, Any](HASH))
+    config["training"].update(max_steps=10, eval_frequency=5)
+    noise = {"@augmenters": NAME, "corpus": "${paths.train}", "keep_original": True}
+    config["corpora"]["train"]["augmenter"] = noise
+    with (tmp_path / "out.txt").open("w") as out:
+        nlp, _ = train(init_nlp(config), stdout=out, stderr=out)
+    assert nlp("Anna met Bob").has_annotation("ENT_IOB")
+
+
+@pytest.mark.parametrize("text", ["a", "some longer text"])
+def test_noise_draws_from_python_s_random_alike_for_all_texts(text: str) -> None:
+    """So that other augmenters draw the same, whatever the texts are."""
+    random.seed(1)
+    augmented(example_of(text))
+    after = random.random()
+    random.seed(1)
+    augmented(example_of("another"))
+    assert random.random() == after
