@@ -22,7 +22,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "common": (),
     "compute": (),
     "corpus": (),
-    "embed": ("compute",),
+    "embed": ("compute", "vectors"),
     "encode": ("compute",),
     "ner": ("compute", "encode"),
     "ner.tagger": ("compute", "encode", "ner"),
@@ -31,6 +31,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "tables": ("corpus", "embed"),
     "convert": ("compute", "embed", "encode", "ner", "ner.tagger", "ner.transition"),
     "inspection": ("corpus", "embed", "encode", "tables"),
+    "vectors": ("compute",),
     "compat": ("compute", "embed", "tables"),
     "layers": ("compute", "embed", "encode", "ner", "ner.tagger", "textcat"),
 }

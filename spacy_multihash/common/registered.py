@@ -8,6 +8,7 @@ PREFIX = "spacy-multihash."
 
 ITERATED_DILATED_ENCODER = "spacy-multihash.IteratedDilatedEncoder.v1"
 MAXOUT_WINDOW_ENCODER = "spacy-multihash.MaxoutWindowEncoder.v1"
+META_VECTORS = "spacy-multihash.MetaVectors.v1"
 MULTI_EMBED = "spacy-multihash.MultiEmbed.v1"
 MULTI_HASH_EMBED = "spacy-multihash.MultiHashEmbed.v1"
 MULTI_WEIGHTED_HASH_EMBED = "spacy-multihash.MultiWeightedHashEmbed.v1"
@@ -16,6 +17,7 @@ TEXTCAT_HASH_EMBED = "spacy-multihash.TextCatHashEmbed.v1"
 TOKEN_TAGGER = "spacy-multihash.TokenTagger.v1"
 
 INIT_TABLES = "spacy-multihash.init_tables.v1"
+LOAD_VECTORS = "spacy-multihash.load_vectors.v1"
 UNFREEZE = "spacy-multihash.unfreeze.v1"
 USE_PRODUCT_OPS = "spacy-multihash.use_product_ops.v1"
 

@@ -26,7 +26,7 @@ NAME = "maxout_norm"
 MAX_PIECES = 256  # training keeps the number of the largest piece in 8 bits
 
 
-def MaxoutNorm(nO: int, nI: int, *, nP: int = 3) -> Model[Floats2d, Floats2d]:
+def MaxoutNorm(nO: int, nI: Optional[int], *, nP: int = 3) -> Model[Floats2d, Floats2d]:
     """Take the largest of nP linear functions (maxout), and normalize each row of the result.
 
     The function and the initial weights are those of thinc's Maxout(nO, nI, nP, normalize=True)
@@ -36,7 +36,8 @@ def MaxoutNorm(nO: int, nI: int, *, nP: int = 3) -> Model[Floats2d, Floats2d]:
 
     X (N, nI) float32 -> Y (N, nO) float32. W (nO, nP, nI), b (nO, nP), G (nO,), beta (nO,).
 
-    nO, nI (int): Width of the result and of the input.
+    nO (int): Width of the result.
+    nI (Optional[int]): Width of the input. None takes that of the sample at initialization.
     nP (int): Number of pieces, 1 to 256.
 
     Raises ValueError for an input or a gradient of another width, and at initialization for weights
@@ -113,6 +114,8 @@ def init(
     model: Model[Floats2d, Floats2d], X: Optional[Floats2d] = None, Y: Optional[Floats2d] = None
 ) -> None:
     """Draw W Glorot-uniform. The bias is zero, and the norm has a gain of one and no shift."""
+    if X is not None and not model.has_dim("nI"):
+        model.set_dim("nI", X.shape[1])
     nO, nP, nI = (model.get_dim(dim) for dim in ("nO", "nP", "nI"))
     advice = "Take a smaller width, or fewer maxout pieces, in the config."
     check_memory(f"Layer '{NAME}'", [(nO, nP, nI)], advice)

@@ -22,6 +22,7 @@ from ..compute.maxout_norm import NAME as MAXOUT_NORM
 from ..embed.architectures import build_multi_hash_embed_v1
 from ..embed.feature_symbols import model_features
 from ..embed.hash_rows import NAME as HASH_ROWS
+from ..embed.read_vectors import NAME as READ_VECTORS
 from ..embed.table_embed import NAME as TABLE_EMBED
 from ..encode.architectures import build_maxout_window_encoder_v1
 from ..encode.maxout_window_encoder import NAME as MAXOUT_WINDOW_ENCODER
@@ -87,6 +88,11 @@ def embed_to_spacy(embed: EmbedModel) -> EmbedModel:
             f"spacy.MultiHashEmbed.v2 embeds attributes of spaCy's alone, but '{embed.name}' has "
             f"the features {', '.join(features)}. Train anew without them, with PREFIX in the "
             "place of ORTH[:1] and SUFFIX in the place of ORTH[-3:]."
+        )
+    if find_nodes(embed, READ_VECTORS):
+        raise ValueError(
+            f"spacy.MultiHashEmbed.v2 embeds the static vectors of the vocab alone, but "
+            f"'{embed.name}' has a MetaVectors of several tables. Train anew with vectors = null."
         )
     seeds = [node.attrs["seed"].value for node in hashes]
     num_hashes = [node.attrs["num_hashes"].value for node in hashes]

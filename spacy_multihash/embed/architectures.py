@@ -1,19 +1,21 @@
 """The registered architectures of embeddings: wiring only."""
 
-from typing import Callable, List, Optional, Union
+from typing import Callable, Dict, List, Optional, Union, cast
 
 from spacy.tokens import Doc
 from thinc.api import Model, chain
-from thinc.types import Floats2d
+from thinc.types import Floats2d, Ragged
 
 from ..common.checks import check_length, refusal
-from ..compute.hashing import default_seeds
+from ..vectors.fuse import Mode
+from ..vectors.meta_vectors import MetaVectors
 from .attributes import Attrs, attr_names
 from .bags import Bags, Reduce
+from .embed_by_lookup import embed_by_lookup
 from .embed_docs import embed_docs
 from .hash_rows import hash_rows
-from .lookup_rows import lookup_rows
-from .pinned_settings import pinned_hashing, pinned_lookup, pinned_weighting
+from .pinned_settings import per_attribute, pinned_hashing, pinned_weighting
+from .read_vectors import check_settings, read_vectors
 from .table_embed import TableEmbed
 from .weighted_layer import weighted_layer
 from .weighted_table_embed import Aggregate
@@ -37,6 +39,7 @@ def build_multi_hash_embed_v1(
     table_dropout: bool = False,
     reduce: Reduce = "sum",
     count_repeats: bool = True,
+    vectors: Optional[Model[List[Doc], Ragged]] = None,
 ) -> Model[List[Doc], List[Floats2d]]:
     """Embed tokens by several of their attributes, each hashed into a table of its own.
 
@@ -63,12 +66,14 @@ def build_multi_hash_embed_v1(
     reduce (str): Whether the vectors of several symbols of a token, such as its n-grams, are
         summed ("sum") or averaged ("mean").
     count_repeats (bool): Whether a symbol counts as often as it occurs in a token, or once.
+    vectors (Optional[Model[List[Doc], Ragged]]): A block of spacy-multihash.MetaVectors.v1, which
+        embeds several tables of vectors at once, in the place of include_static_vectors.
 
     Raises ValueError for an unknown attribute, for lists of unequal lengths, and for a number that
     is out of range.
     """
     names = attr_names(attrs)
-    num_hashes, seeds = _per_attribute(names, rows, num_hashes, seeds)
+    num_hashes, seeds = per_attribute(names, rows, num_hashes, seeds)
     layers = [
         chain(hash_rows(nV, attr=name, num_hashes=k, seed=seed), TableEmbed(width, nV))
         for name, nV, k, seed in zip(names, rows, num_hashes, seeds, strict=True)
@@ -82,6 +87,7 @@ def build_multi_hash_embed_v1(
         pinned=pinned,
         table_dropout=table_dropout,
         bags=Bags(reduce, count_repeats),
+        vectors=vectors,
     )
 
 
@@ -103,6 +109,7 @@ def build_multi_weighted_hash_embed_v1(
     table_dropout: bool = False,
     reduce: Reduce = "sum",
     count_repeats: bool = True,
+    vectors: Optional[Model[List[Doc], Ragged]] = None,
 ) -> Model[List[Doc], List[Floats2d]]:
     """Embed tokens by several of their attributes, each by a weighted hash embedding.
 
@@ -144,13 +151,15 @@ def build_multi_weighted_hash_embed_v1(
     reduce (str): Whether the vectors of several symbols of a token, such as its n-grams, are
         summed ("sum") or averaged ("mean").
     count_repeats (bool): Whether a symbol counts as often as it occurs in a token, or once.
+    vectors (Optional[Model[List[Doc], Ragged]]): A block of spacy-multihash.MetaVectors.v1, which
+        embeds several tables of vectors at once, in the place of include_static_vectors.
 
     Raises ValueError for an unknown attribute, for lists of unequal lengths, and for a number that
     is out of range. At initialization, it raises ValueError if importance is looked up and there
     are no tables.
     """
     names = attr_names(attrs)
-    num_hashes, seeds = _per_attribute(names, rows, num_hashes, seeds)
+    num_hashes, seeds = per_attribute(names, rows, num_hashes, seeds)
     if importance_rows is not None:
         check_length(_WHERE, "importance_rows", importance_rows, names)
         if None in importance_rows:
@@ -183,6 +192,7 @@ def build_multi_weighted_hash_embed_v1(
         pinned=pinned_weighting(weightings),
         table_dropout=table_dropout,
         bags=Bags(reduce, count_repeats),
+        vectors=vectors,
     )
 
 
@@ -194,6 +204,7 @@ def build_multi_embed_v1(
     table_dropout: bool = False,
     reduce: Reduce = "sum",
     count_repeats: bool = True,
+    vectors: Optional[Model[List[Doc], Ragged]] = None,
 ) -> Model[List[Doc], List[Floats2d]]:
     """Embed tokens by several of their attributes, each looked up in a table of its own.
 
@@ -216,6 +227,8 @@ def build_multi_embed_v1(
     reduce (str): Whether the vectors of several symbols of a token, such as its n-grams, are
         summed ("sum") or averaged ("mean").
     count_repeats (bool): Whether a symbol counts as often as it occurs in a token, or once.
+    vectors (Optional[Model[List[Doc], Ragged]]): A block of spacy-multihash.MetaVectors.v1, which
+        embeds several tables of vectors at once, in the place of include_static_vectors.
 
     Raises ValueError for an unknown attribute, and at initialization if there are no tables.
     """
@@ -227,57 +240,36 @@ def build_multi_embed_v1(
         unk_dropout=unk_dropout,
         table_dropout=table_dropout,
         bags=Bags(reduce, count_repeats),
+        vectors=vectors,
     )
 
 
-def embed_by_lookup(
-    name: str,
-    attrs: Attrs,
-    width: int,
-    include_static_vectors: bool,
-    *,
-    unk_dropout: float = 0.0,
-    table_dropout: bool = False,
-    bags: Bags = Bags(),  # noqa: B008 (it is frozen)
-    dropout: float = 0.0,
-    maxout_pieces: int = 3,
-) -> Model[list[Doc], list[Floats2d]]:
-    """Build MultiEmbed under any name, and with settings that only the report's configs have.
+def build_meta_vectors_v1(
+    width: Optional[int],
+    tables: Dict[str, Optional[str]],
+    mode: Mode = "mme",
+    attrs: Optional[Dict[str, str]] = None,
+) -> Model[List[Doc], Ragged]:
+    """Embed tokens by several tables of static vectors at once (Winata et al. 2019).
 
-    The arguments are those of `build_multi_embed_v1` and of `embed_docs`.
+    It is the block `vectors` of the other embeddings. The tables are frozen, and the vocab keeps
+    them: they are saved once with the pipeline. A table that lacks a token has no say in its
+    vector, and a token that no table has gets zeros.
+
+    width (Optional[int]): Width of the vectors. Recommended values are between 64 and 300. For
+        "concat", leave it null: the width is the sum of the tables' widths.
+    tables (Dict[str, Optional[str]]): The tables by their names, each with the folder of a pipeline
+        or of vectors. Null is for the table "vocab", which is that of the vocab, and for a table
+        that the callback spacy-multihash.load_vectors.v1 reads.
+    mode (str): How a token's vectors become one. "concat": side by side. "linear": each is
+        projected, and they are added up. "mme", which is recommended: each entry of the projected
+        vectors is weighted by attention. "scalar": each projected vector is weighted by one number.
+    attrs (Optional[Dict[str, str]]): For each table, the attribute by which it finds words: ORTH,
+        LOWER, NORM or LEMMA. Tables that are not named take the attribute of their file, ORTH.
+
+    Raises ValueError for settings that are out of range, and at initialization for a table that
+    cannot be used.
     """
-    names = attr_names(attrs)
-    layers = [
-        chain(lookup_rows(attr=attr, unk_dropout=unk_dropout), TableEmbed(width)) for attr in names
-    ]
-    return embed_docs(
-        name,
-        layers,
-        width,
-        include_static_vectors,
-        pinned=pinned_lookup(names),
-        table_dropout=table_dropout,
-        bags=bags,
-        dropout=dropout,
-        maxout_pieces=maxout_pieces,
-    )
-
-
-def _per_attribute(
-    names: list[str],
-    rows: list[int],
-    num_hashes: Union[int, list[int]],
-    seeds: Optional[list[int]],
-) -> tuple[list[int], list[int]]:
-    """Give the number of hashes and the seed of each attribute.
-
-    Raises ValueError for a list that does not have one entry per attribute.
-    """
-    check_length(_WHERE, "rows", rows, names)
-    if not isinstance(num_hashes, (list, tuple)):
-        num_hashes = [num_hashes] * len(names)
-    check_length(_WHERE, "num_hashes", num_hashes, names)
-    if seeds is None:
-        seeds = default_seeds(len(names))
-    check_length(_WHERE, "seeds", seeds, names)
-    return num_hashes, seeds
+    paths, keys = check_settings(tables, attrs)
+    layer = MetaVectors(width, list(keys.names), mode)
+    return cast(Model[List[Doc], Ragged], read_vectors(layer, paths, keys))

@@ -1,7 +1,7 @@
 """The embedding of docs, built from the layers of their attributes."""
 
 from collections.abc import Mapping
-from typing import cast
+from typing import Optional, cast
 
 from spacy.attrs import ORTH
 from spacy.ml.featureextractor import FeatureExtractor
@@ -17,9 +17,10 @@ from thinc.api import (
 )
 from thinc.types import Floats2d, Ints2d, Ragged
 
-from ..common.checks import MAX_SIZE, check_flag, check_whole
+from ..common.checks import MAX_SIZE, check_flag, check_whole, refusal
 from ..common.features import parse_feature
 from ..common.pinned import Pinned
+from ..common.registered import META_VECTORS
 from ..common.types import AttrLayer, AttrsLayer, DocLike, DocsLayer
 from ..compute.maxout_norm import MAX_PIECES, MaxoutNorm
 from .attributes import attr_id
@@ -28,8 +29,11 @@ from .embed_columns import embed_columns
 from .feature_symbols import derived
 from .multi_embed import multi_embed
 from .ragged_dropout import ragged_dropout
+from .read_vectors import NAME as READ_VECTORS
+from .read_vectors import TableKeys, keys_of
 from .static_vectors import require_vectors
 from .token_types import Column
+from .vector_tables import VOCAB
 from .with_token_types import with_token_types
 
 
@@ -44,6 +48,7 @@ def embed_docs(
     bags: Bags = Bags(),  # noqa: B008 (it is frozen)
     dropout: float = 0.0,
     maxout_pieces: int = 3,
+    vectors: Optional[Model[list[Doc], Ragged]] = None,
 ) -> Model[list[Doc], list[Floats2d]]:
     """Build an embedding of docs from the layers that embed their attributes.
 
@@ -64,16 +69,21 @@ def embed_docs(
     bags (Bags): What is done with several symbols of a token.
     dropout (float): Initial dropout rate of the resulting vectors; spaCy sets it for each update.
     maxout_pieces (int): Number of maxout pieces of the layer that mixes.
+    vectors (Optional[Model[list[Doc], Ragged]]): A `read_vectors`: several tables of vectors in the
+        place of the vocab's.
 
     Raises ValueError for a width or a number of pieces that is out of range, and for an
-    include_static_vectors or a table_dropout that is no bool.
+    include_static_vectors or a table_dropout that is no bool, and for vectors that are no
+    MetaVectors, or are asked for beside static ones.
     """
     where, advice = f"Embedding layer '{name}'", "Change it in the config. Recommended: 64 to 300."
     check_whole(where, "width", width, 1, MAX_SIZE, advice=advice)
     check_whole(where, "maxout_pieces", maxout_pieces, 1, MAX_PIECES)
     check_flag(where, "include_static_vectors", include_static_vectors)
     check_flag(where, "table_dropout", table_dropout)
+    keys = None if vectors is None else _check_vectors(where, vectors, include_static_vectors)
     rate = 0.0 if table_dropout else None
+    has_vectors = include_static_vectors or vectors is not None
     names = pinned["attrs"]
     features = [parse_feature(name, repeats=bags.repeats) for name in names]
     columns = [
@@ -90,12 +100,17 @@ def embed_docs(
         ]
         embed = embed_columns(multi_embed(*layers, dropout=rate), columns, with_bags)
     else:
-        tables = multi_embed(*layers, dropout=rate, in_parts=not include_static_vectors)
+        tables = multi_embed(*layers, dropout=rate, in_parts=not has_vectors)
         embed = _embed_single(tables, columns)
     if include_static_vectors:
-        vectors = require_vectors(cast(DocsLayer, StaticVectors(width, dropout=0.0)))
-        embed = concatenate(embed, vectors)
-    nI = sum(layer.get_dim("nO") for layer in layers) + width * include_static_vectors
+        static = require_vectors(cast(DocsLayer, StaticVectors(width, dropout=0.0)))
+        vectors = cast(Model[list[Doc], Ragged], static)
+    if vectors is not None:
+        embed = concatenate(embed, cast(DocsLayer, vectors))
+    parts: list[Model] = [*layers] if vectors is None else [*layers, vectors]
+    # The width of rows side by side is that of their tables, which are read at initialization.
+    is_known = all(part.has_dim("nO") for part in parts)
+    nI = sum(part.get_dim("nO") for part in parts) if is_known else None
     mix = MaxoutNorm(width, nI, nP=maxout_pieces)
     model = chain(
         with_token_types(
@@ -104,13 +119,14 @@ def embed_docs(
             attrs=[column for column in columns if isinstance(column, int)],
             derived=[derived(feature) for feature in features if feature is not None],
             vector_attr=ORTH if include_static_vectors else None,
+            vector_attrs=None if keys is None else keys.attrs_in,
         ),
         ragged_dropout(dropout),
         ragged2list(),
     )
     model.name = name
     # The root is loaded first: it refuses weights of other settings before any node has taken them.
-    for setting, values in pinned.items():
+    for setting, values in {**pinned, **_pinned_vectors(vectors)}.items():
         model.attrs[setting] = Pinned(list(values))
     model.set_dim("nO", width)
     return cast(Model[list[Doc], list[Floats2d]], model)
@@ -122,6 +138,30 @@ def _embed_single(tables: AttrsLayer, columns: list[Column]) -> DocsLayer:
     to_ragged = cast(Model[list[Ints2d], Ragged], list2ragged())
     side_by_side: Model[Ragged, Ragged] = with_array(tables)  # type: ignore[misc]
     return chain(extract, to_ragged, side_by_side)
+
+
+def _check_vectors(where: str, vectors: Model, include_static_vectors: bool) -> TableKeys:
+    """Check the layer of several tables, and give the keys of its tables."""
+    if getattr(vectors, "name", None) != READ_VECTORS:
+        raise refusal(where, "vectors", f"a block of {META_VECTORS}, or null", vectors)
+    if include_static_vectors:
+        raise ValueError(
+            f"{where}: vectors and include_static_vectors = true both embed static vectors. Set "
+            "include_static_vectors = false. To have those of the vocab as well, name a table "
+            f"{VOCAB} = null among the tables of vectors."
+        )
+    return keys_of(vectors)
+
+
+def _pinned_vectors(vectors: Optional[Model]) -> dict[str, list]:
+    """Name the settings of several tables: nothing for other embeddings."""
+    if vectors is None or vectors.name != READ_VECTORS:
+        return {}
+    return {
+        "vectors": vectors.attrs["tables"].value,
+        "vectors_mode": [vectors.layers[0].attrs["mode"].value],
+        "vectors_attrs": vectors.attrs["key_attrs"].value,
+    }
 
 
 def _pinned_bags(bags: Bags, with_bags: list[bool]) -> dict[str, list]:

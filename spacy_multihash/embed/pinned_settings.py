@@ -4,8 +4,13 @@ The root of the model keeps them, with one value per attribute, and loading comp
 saved with the weights: their names and values are a file format.
 """
 
-from ..compute.hashing import importance_seed
+from typing import Optional, Union
+
+from ..common.checks import check_length
+from ..compute.hashing import default_seeds, importance_seed
 from .weighting import Weighting
+
+_WHERE = "Embedding layer"  # in messages
 
 
 def pinned_hashing(
@@ -43,3 +48,23 @@ def pinned_weighting(weightings: list[Weighting]) -> dict[str, list]:
         seeds = [importance_seed(seed) for seed in seeds]
         importance = pinned_hashing(names, rows, [1] * len(names), seeds)
     return pinned | {f"importance_{setting}": values for setting, values in importance.items()}
+
+
+def per_attribute(
+    names: list[str],
+    rows: list[int],
+    num_hashes: Union[int, list[int]],
+    seeds: Optional[list[int]],
+) -> tuple[list[int], list[int]]:
+    """Give the number of hashes and the seed of each attribute.
+
+    Raises ValueError for a list that does not have one entry per attribute.
+    """
+    check_length(_WHERE, "rows", rows, names)
+    if not isinstance(num_hashes, (list, tuple)):
+        num_hashes = [num_hashes] * len(names)
+    check_length(_WHERE, "num_hashes", num_hashes, names)
+    if seeds is None:
+        seeds = default_seeds(len(names))
+    check_length(_WHERE, "seeds", seeds, names)
+    return num_hashes, seeds

@@ -14,6 +14,8 @@ from ..common.features import parse_feature
 from ..common.nodes import EXTRACT_FEATURES, STATIC_VECTORS, find_nodes
 from .attributes import attr_id, attr_name
 from .feature_symbols import pinned_attrs
+from .read_vectors import NAME as READ_VECTORS
+from .read_vectors import keys_of
 from .token_types import Column
 
 # The name of static vectors as a feature, beside those of attributes.
@@ -77,8 +79,9 @@ def features_of(model: Model, vocab: Vocab) -> dict[str, Column]:
     model (Model): The model of a component. Layers of spaCy's are found as well as ours.
     vocab (Vocab): The vocab, whose static vectors are found by an attribute.
 
-    Returns "vector" for static vectors, unless their attribute is embedded as well. Empty for a
-    model that embeds no attributes, such as a transformer.
+    Returns "vector" for static vectors, unless their attribute is embedded as well. Where several
+    tables find words by different attributes, it is "vector[ORTH]" and so on. Empty for a model
+    that embeds no attributes, such as a transformer.
     """
     features: dict[str, Column] = {}
     for node in model.walk():
@@ -88,11 +91,19 @@ def features_of(model: Model, vocab: Vocab) -> dict[str, Column]:
                 features[attr_name(attr)] = attr_id(attr)
             else:
                 features[feature.name] = feature.name
-    if find_nodes(model, STATIC_VECTORS):
-        key = getattr(vocab.vectors, "attr", ORTH)
-        if key not in features.values():
-            features[VECTOR] = key
+    keys = [key for key in _vector_attrs(model, vocab) if key not in features.values()]
+    for key in dict.fromkeys(keys):
+        name = VECTOR if len(set(keys)) == 1 else f"{VECTOR}[{attr_name(key)}]"
+        features[name] = key
     return features
+
+
+def _vector_attrs(model: Model, vocab: Vocab) -> list[int]:
+    """List the attributes by which a model finds static vectors."""
+    attrs = [getattr(vocab.vectors, "attr", ORTH) for _ in find_nodes(model, STATIC_VECTORS)]
+    for node in find_nodes(model, READ_VECTORS):
+        attrs += keys_of(node).attrs_in(vocab)
+    return attrs
 
 
 def _extracted(node: Model) -> list[Union[int, str]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Callable, Optional, cast
+from typing import Any, Callable, NamedTuple, Optional, cast
 
 import numpy
 from thinc.api import Model
@@ -16,6 +16,16 @@ from .token_types import Derived, TokenTypes, find_types
 
 NAME = "with_token_types"
 
+# The vocab of docs -> the attributes by which tables of vectors find words.
+VectorAttrs = Callable[[Any], Sequence[int]]
+
+
+class _Reads(NamedTuple):
+    """What the layer reads of docs, beyond attributes."""
+
+    derived: Mapping[str, Derived]
+    vector_attrs: Optional[VectorAttrs]
+
 
 def with_token_types(
     layer: DocsLayer,
@@ -24,6 +34,7 @@ def with_token_types(
     attrs: list[int],
     vector_attr: Optional[int] = None,
     derived: Sequence[Derived] = (),
+    vector_attrs: Optional[VectorAttrs] = None,
 ) -> DocsLayer:
     """Run a layer on the distinct tokens of a batch, and hand its vectors to all their tokens.
 
@@ -40,12 +51,14 @@ def with_token_types(
     vector_attr (int or None): The attribute by which the layer finds static vectors where those of
         the vocab name none: ORTH in spaCy. None for a layer that reads no static vectors.
     derived (Sequence[Derived]): The features beyond spaCy's attributes that the layer reads.
+    vector_attrs (VectorAttrs or None): Lists the attributes by which the layer finds the vectors of
+        several tables, in a vocab. None for a layer that reads no such tables.
     """
-    by_name = {each.feature.name: each for each in derived}
+    reads = _Reads({each.feature.name: each for each in derived}, vector_attrs)
     return Model(
         NAME,
-        bound(forward, by_name),
-        init=partial(init, by_name),
+        bound(forward, reads),
+        init=partial(init, reads),
         layers=[layer],
         attrs={"attrs": Pinned(attrs), "vector_attr": vector_attr},
         dims={"nO": nO},
@@ -53,13 +66,13 @@ def with_token_types(
 
 
 def forward(
-    derived: Mapping[str, Derived], model: DocsLayer, docs: list[DocLike], is_train: bool
+    reads: _Reads, model: DocsLayer, docs: list[DocLike], is_train: bool
 ) -> tuple[Ragged, Callable]:
     """Run the layer on the types, and gather their vectors; going back, scatter-add gradients."""
     lengths = model.ops.asarray1i([len(doc) for doc in docs])
     if not any(len(doc) for doc in docs):
         return Ragged(model.ops.alloc2f(0, model.get_dim("nO")), lengths), lambda d_tokens: []
-    types, indices = _find_types(model, docs, derived)
+    types, indices = _find_types(model, docs, reads)
     type_of = model.ops.asarray1i(cast(Ints1d, indices))  # (N,)
     by_type, backprop_types = model.layers[0]([types], is_train)  # (U, W)
     vectors = cast(Floats2d, by_type.dataXd)[type_of]  # (N, W)
@@ -77,22 +90,24 @@ def forward(
 
 
 def init(
-    derived: Mapping[str, Derived],
+    reads: _Reads,
     model: DocsLayer,
     X: Optional[list[DocLike]] = None,
     Y: Optional[Ragged] = None,
 ) -> None:
     """Initialize the layer with the types of the sample."""
-    types = [_find_types(model, X, derived)[0]] if X else None
+    types = [_find_types(model, X, reads)[0]] if X else None
     model.layers[0].initialize(X=types)
 
 
 def _find_types(
-    model: DocsLayer, docs: list[DocLike], derived: Mapping[str, Derived]
+    model: DocsLayer, docs: list[DocLike], reads: _Reads
 ) -> tuple[TokenTypes, numpy.ndarray]:
     """Find the types of a batch, and the number of each token's type, (N,) int32."""
     attrs = list(model.attrs["attrs"].value)
     vector_attr = model.attrs["vector_attr"]
     if vector_attr is not None:
         attrs.append(getattr(docs[0].vocab.vectors, "attr", vector_attr))
-    return find_types(docs, attrs, derived)
+    if reads.vector_attrs is not None:
+        attrs += reads.vector_attrs(docs[0].vocab)
+    return find_types(docs, attrs, reads.derived)

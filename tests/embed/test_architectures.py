@@ -31,7 +31,7 @@ from spacy_multihash import (
     spacy_seeds,
 )
 from spacy_multihash.compute.hashing import group_seeds
-from spacy_multihash.embed.architectures import embed_by_lookup
+from spacy_multihash.embed.embed_by_lookup import embed_by_lookup
 from spacy_multihash.layers import MaxoutWindowEncoder
 from tests.helpers.gradients import check_param_gradients
 from tests.helpers.rows import reference_rows

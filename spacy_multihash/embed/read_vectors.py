@@ -1,0 +1,182 @@
+"""From docs to the vectors that their tokens have in several tables, and to one of them."""
+
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, Optional, cast
+
+import numpy
+from spacy.vocab import Vocab
+from thinc.api import Model, to_numpy
+from thinc.types import Ragged
+
+from ..common.checks import CHANGE_IT, check_choice, refusal
+from ..common.features import TEXT_ATTRS
+from ..common.pinned import Pinned
+from ..common.types import DocLike, DocsLayer
+from ..vectors.meta_vectors import RowsLayer, TableRows, mean_weights
+from .attributes import attr_id, attr_name
+from .vector_tables import VOCAB, find_rows, find_table, has_table, load_tables, on_device
+
+NAME = "read_vectors"
+
+_WHERE = "MetaVectors"  # in messages
+_NAME_OF_TABLE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+# What MetaVectors is given: the folder of each table.
+Paths = dict[str, Optional[Path]]
+
+
+class TableKeys(NamedTuple):
+    """By which attributes tables find words.
+
+    names (tuple[str, ...]): The tables.
+    attrs (tuple[Optional[int], ...]): The attribute of each. None for the table's own.
+    """
+
+    names: tuple[str, ...]
+    attrs: tuple[Optional[int], ...]
+
+    @classmethod
+    def of(cls, names: list[str], listed: list[str]) -> "TableKeys":
+        """Make the keys of what `listed` gives."""
+        return cls(tuple(names), tuple(attr_id(attr) if attr else None for attr in listed))
+
+    def listed(self) -> list[str]:
+        """List the names of the attributes, "" for a table's own."""
+        return ["" if attr is None else attr_name(attr) for attr in self.attrs]
+
+    def attrs_in(self, vocab: Vocab) -> list[int]:
+        """List the attributes: all that are possible for a table that the vocab lacks."""
+        attrs: list[int] = []
+        for name, attr in zip(self.names, self.attrs, strict=True):
+            if attr is not None:
+                attrs.append(attr)
+            elif has_table(vocab, name):
+                attrs.append(find_table(vocab, name).attr)
+            else:
+                attrs += map(attr_id, TEXT_ATTRS)
+        return attrs
+
+
+def read_vectors(
+    layer: RowsLayer, paths: Mapping[str, Optional[Path]], keys: TableKeys
+) -> DocsLayer:
+    """Find the vectors of tokens in several tables, and let a layer make one of them.
+
+    docs with N tokens -> vectors (N, nO) float32, with the docs' lengths.
+
+    The tables are those of the docs' vocab. Initialization reads the ones that it lacks.
+
+    layer (RowsLayer): Takes the vectors (N, l_j) of each table.
+    paths (Mapping[str, Optional[Path]]): The folder of each table, in the order of the layer. None
+        for a table that the vocab has already.
+    keys (TableKeys): By which attributes the tables find words.
+
+    Raises ValueError if the vocab lacks a table, and at initialization if a table cannot be used.
+    """
+    node: Model = Model(
+        NAME,
+        forward,
+        init=partial(init, dict(paths)),
+        layers=[layer],
+        attrs={"tables": Pinned(list(keys.names)), "key_attrs": Pinned(keys.listed())},
+        dims={"nO": layer.get_dim("nO") if layer.has_dim("nO") else None},
+    )
+    return cast(DocsLayer, node)
+
+
+def forward(model: DocsLayer, docs: list[DocLike], is_train: bool) -> tuple[Ragged, Callable]:
+    """Look up the rows, and run the layer on them."""
+    lengths = model.ops.asarray1i([len(doc) for doc in docs])
+    if not any(len(doc) for doc in docs):
+        return Ragged(model.ops.alloc2f(0, model.layers[0].get_dim("nO")), lengths), lambda dY: []
+    vectors, backprop_vectors = model.layers[0](_rows_of(model, docs), is_train)
+
+    def backprop(d_tokens: Ragged) -> list[DocLike]:
+        backprop_vectors(d_tokens.dataXd)
+        return []
+
+    return Ragged(vectors, lengths), backprop
+
+
+def init(
+    paths: Paths,
+    model: DocsLayer,
+    X: Optional[list[DocLike]] = None,
+    Y: Optional[Ragged] = None,
+) -> None:
+    """Load the tables into the vocab of the docs, then initialize the layer."""
+    if X:
+        load_tables(X[0].vocab, paths)
+        model.layers[0].initialize(X=_rows_of(model, X))
+    else:
+        model.layers[0].initialize()
+    model.set_dim("nO", model.layers[0].get_dim("nO"))
+
+
+def check_settings(
+    tables: Mapping[str, Optional[str]], attrs: Optional[Mapping[str, str]]
+) -> tuple[Paths, TableKeys]:
+    """Check the tables and their attributes, and put both into the order of the tables' names.
+
+    Raises ValueError.
+    """
+    if not isinstance(tables, Mapping) or not tables:
+        raise refusal(_WHERE, "tables", "names of tables, each with a path or null", tables)
+    for name, path in tables.items():
+        if not isinstance(name, str) or not _NAME_OF_TABLE.fullmatch(name):
+            expected = "names of letters, digits, - and _"
+            raise refusal(_WHERE, "tables", expected, name)
+        if not (path is None or (isinstance(path, (str, Path)) and str(path))):
+            raise refusal(_WHERE, f"tables.{name}", "a path, or null", path)
+    if tables.get(VOCAB) is not None:
+        advice = "It is read from [initialize] vectors. Give a table with a path another name."
+        raise refusal(_WHERE, f"tables.{VOCAB}", "null", tables[VOCAB], advice)
+    attrs = {} if attrs is None else attrs
+    if not isinstance(attrs, Mapping) or not attrs.keys() <= tables.keys():
+        expected = f"null, or an attribute for some of the tables {', '.join(sorted(tables))}"
+        raise refusal(_WHERE, "attrs", expected, attrs)
+    for name, attr in attrs.items():
+        check_choice(_WHERE, f"attrs.{name}", attr, TEXT_ATTRS, advice=CHANGE_IT)
+    names = sorted(tables)
+    ids = tuple(attr_id(attrs[name]) if name in attrs else None for name in names)
+    paths = {name: None if tables[name] is None else Path(str(tables[name])) for name in names}
+    return paths, TableKeys(tuple(names), ids)
+
+
+def keys_of(model: DocsLayer) -> TableKeys:
+    """Give the keys of the tables that a node `read_vectors` reads."""
+    return TableKeys.of(model.attrs["tables"].value, model.attrs["key_attrs"].value)
+
+
+def find_weights(
+    model: DocsLayer, docs: list[DocLike]
+) -> tuple[Optional[numpy.ndarray], numpy.ndarray]:
+    """Give the weight of each table for all N tokens, and whether the table has the token.
+
+    Returns weights (n, N) float32, None for a layer without attention, and (n, N) bool.
+
+    model (DocsLayer): A node `read_vectors`.
+    docs (list[DocLike]): One or more docs.
+    """
+    X = _rows_of(model, docs)
+    weights = mean_weights(model.layers[0], X)
+    return None if weights is None else to_numpy(weights), to_numpy(X.present)
+
+
+def _rows_of(model: DocsLayer, docs: list[DocLike]) -> TableRows:
+    """Look up the rows of all tokens in each table."""
+    vocab: Any = docs[0].vocab
+    keys = keys_of(model)
+    rows, present = [], []
+    for name, attr in zip(keys.names, keys.attrs, strict=True):
+        table = find_table(vocab, name)
+        key_attr = table.attr if attr is None else attr
+        ids = numpy.concatenate([doc.to_array(key_attr) for doc in docs])
+        vectors, found = find_rows(vocab, name, table, on_device(model.ops, table.data), ids)
+        rows.append(vectors)
+        present.append(found)
+    return TableRows(rows, model.ops.xp.asarray(numpy.stack(present)))

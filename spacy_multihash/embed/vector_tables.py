@@ -1,0 +1,272 @@
+"""Tables of static vectors beside the vocab's own: read, checked, and kept by the vocab.
+
+A vocab has one table of vectors, `vocab.vectors`. Others are in `vocab.lookups`, a table of lookups
+each. spaCy saves the lookups once with the pipeline, in vocab/lookups.bin; in `nlp.to_bytes()`; and
+where a pipeline is pickled for other processes. Layers find their tables through the docs, and
+hold none of them: so they are in no bytes of weights and in no copy of a layer.
+"""
+
+import weakref
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, Optional, cast
+
+import numpy
+from spacy.attrs import IDS, ORTH
+from spacy.lookups import Lookups
+from spacy.vectors import Mode, Vectors
+from spacy.vocab import Vocab
+from thinc.api import Ops, to_numpy
+from thinc.types import Floats2d
+
+from ..common.features import TEXT_ATTRS
+from ..common.messages import keep_collector
+from ..common.registered import LOAD_VECTORS
+from ..common.types import Array
+from ..compute.chunks import on_cpu
+
+VOCAB = "vocab"  # the name of the vocab's own table
+# Before the name of a table, in `vocab.lookups`.
+PREFIX = "spacy-multihash.vectors."
+# The settings of floret tables, by their names in vectors.cfg.
+_FLORET = ("minn", "maxn", "hash_count", "hash_seed", "bow", "eow")
+_ENTRIES = ("data", "keys", "rows", "floret", "attr")
+# The data of tables on GPUs, by the identity of the data and the number of the GPU.
+_COPIES: dict[tuple[int, int], Array] = {}
+_MOST_BYTES = 2**32 - 1  # of an array in lookups.bin, which is msgpack
+
+
+class VectorTable(NamedTuple):
+    """A table of vectors, with its words or with the settings of floret.
+
+    data (numpy.ndarray): (V, l) float32.
+    keys (numpy.ndarray): (K,) uint64, the ids of words in ascending order. Empty for floret.
+    rows (numpy.ndarray): (K,) int32, the row of each word.
+    floret (Optional[dict[str, Any]]): The settings of a floret table. None for a table of words.
+    attr (int): The attribute whose values are the words, if the config names none.
+    """
+
+    data: numpy.ndarray
+    keys: numpy.ndarray
+    rows: numpy.ndarray
+    floret: Optional[dict[str, Any]]
+    attr: int
+
+
+def load_tables(vocab: Vocab, paths: Mapping[str, Optional[Path]]) -> None:
+    """Read tables and keep them in a vocab: all of them, or none if one cannot be used.
+
+    A table that the vocab has already is kept, and its path is read to compare them.
+
+    paths (Mapping[str, Optional[Path]]): The folder of each table. None for a table that the vocab
+        has to have already.
+
+    Raises ValueError if a table cannot be read or used, or if the vocab has another of its name.
+    """
+    read = {}
+    for name, path in paths.items():
+        if name == VOCAB or path is None:
+            check_vectors(name, find_table(vocab, name))
+        else:
+            read[name] = read_table(name, Path(path))
+            _check_same(vocab, name, read[name])
+    for name, table in read.items():
+        if not has_table(vocab, name):
+            vocab.lookups.add_table(PREFIX + name, table._asdict())
+
+
+def has_table(vocab: Vocab, name: str) -> bool:
+    """Tell whether a vocab has a table, or whether it is the name of its own."""
+    return name == VOCAB or PREFIX + name in vocab.lookups
+
+
+def find_table(vocab: Vocab, name: str) -> VectorTable:
+    """Give a table that a vocab has. Its arrays are those of the vocab, and the same in each call.
+
+    The vocab's own table comes without `keys` and `rows`: it finds words by itself.
+
+    Raises ValueError if the vocab does not have it.
+    """
+    if name == VOCAB:
+        return _own_table(vocab)
+    if not has_table(vocab, name):
+        kept = [each.removeprefix(PREFIX) for each in vocab.lookups.tables if PREFIX in each]
+        raise ValueError(
+            f"{_where(name)}: the vocab of the docs does not have it; it has "
+            f"{', '.join(sorted(kept)) or 'no table but its own'}. Give the table's path to "
+            f"MetaVectors before training. For a component from another pipeline, use the callback "
+            f"{LOAD_VECTORS} with the path of that pipeline."
+        )
+    return _kept_table(vocab.lookups, name)
+
+
+def find_rows(
+    vocab: Vocab, name: str, table: VectorTable, data: Array, ids: numpy.ndarray
+) -> tuple[Array, numpy.ndarray]:
+    """Find the vectors of words: ids (U,) uint64 -> (U, l) float32, and which there are, (U,) bool.
+
+    data: The table's data, on the device on which the vectors are wanted.
+    """
+    if table.floret is not None:
+        return _floret_rows(vocab, table, data, ids)
+    if name == VOCAB:
+        rows = to_numpy(vocab.vectors.find(keys=ids))
+        present = rows >= 0
+    else:
+        at = numpy.searchsorted(table.keys, ids)
+        at[at == len(table.keys)] = 0  # past the last key: the key at any place differs
+        rows, present = table.rows[at], table.keys[at] == ids
+    vectors = data[numpy.where(present, rows, 0)]
+    vectors[~present] = 0
+    return vectors, present
+
+
+def on_device(ops: Ops, data: Array) -> Array:
+    """Give the data of a table on a device. It is copied there once, for all layers."""
+    if on_cpu(ops) or not isinstance(data, numpy.ndarray):
+        return data
+    key = (id(data), ops.device_id)
+    if key not in _COPIES:
+        _COPIES[key] = ops.asarray(cast(Floats2d, data))
+        weakref.finalize(data, _COPIES.pop, key, None).atexit = False
+    return _COPIES[key]
+
+
+def read_table(name: str, path: Path) -> VectorTable:
+    """Read a table from the folder of a pipeline, or of vectors.
+
+    Of a pipeline that keeps a table of this name, it is this one. Otherwise it is the table of the
+    pipeline's vocab.
+
+    Raises ValueError if there is none, or if it is not as `check_vectors` says.
+    """
+    folder = path / "vocab" if (path / "vocab").is_dir() else path
+    if not (folder / "vectors").is_file() and not (folder / "lookups.bin").is_file():
+        raise ValueError(
+            f"{_where(name)}: there are no vectors at {path}. Expected the folder of a pipeline "
+            "with vectors, which python -m spacy init vectors writes."
+        )
+    try:
+        with keep_collector():
+            lookups = Lookups().from_disk(folder)
+            if PREFIX + name in lookups:
+                table = _kept_table(lookups, name)
+            else:
+                table = _of_vectors(Vectors().from_disk(folder, exclude=["strings"]))
+    except Exception as error:  # whatever a damaged file makes spaCy, srsly or numpy raise
+        raise ValueError(
+            f"{_where(name)}: the vectors at {path} cannot be read, a file is damaged or missing "
+            f"({type(error).__name__}: {error}). Copy or make them again."
+        ) from error
+    check_vectors(name, table, path)
+    return table
+
+
+def check_vectors(name: str, table: VectorTable, path: Optional[Path] = None) -> None:
+    """Refuse a table without rows, words or width, with NaN, with rows that it lacks, or too large.
+
+    Raises ValueError.
+    """
+    data, rows, found = table.data, table.rows, None
+    if data.ndim != 2 or data.dtype.kind != "f":
+        found = f"is an array of shape {data.shape} and of {data.dtype}, and no table of floats"
+    elif 0 in data.shape:
+        found = f"has no vectors: its shape is {data.shape}"
+    elif not _is_finite(data):
+        found = "has entries that are NaN or infinite"
+    elif name != VOCAB and table.floret is None and not len(table.keys):
+        found = "names no words: it has vectors, but no keys"
+    elif len(rows) and not 0 <= rows.min() <= rows.max() < len(data):
+        found = f"has {len(data)} rows, but its words name rows {rows.min()} to {rows.max()}"
+    elif name != VOCAB and table.attr not in map(IDS.get, TEXT_ATTRS):
+        found = f"finds words by another attribute than {', '.join(TEXT_ATTRS)}"
+    elif name != VOCAB and data.nbytes > _MOST_BYTES:
+        found = f"has {data.nbytes:,} bytes, and can be kept up to {_MOST_BYTES:,}"
+    if found is not None:
+        place = f" at {path}" if path else ""
+        raise ValueError(
+            f"{_where(name)}: the table{place} {found}. Make it again, or leave it out."
+        )
+
+
+def _own_table(vocab: Vocab) -> VectorTable:
+    vectors = vocab.vectors
+    if not isinstance(vectors, Vectors):
+        raise ValueError(
+            f"{_where(VOCAB)}: the vocab has vectors of {type(vectors).__name__}. Expected the "
+            "default or floret vectors of spaCy."
+        )
+    if 0 in vectors.shape:
+        raise ValueError(
+            f"{_where(VOCAB)}: the vocab has no vectors of its own. Name a pipeline or folder with "
+            f"vectors in [initialize] vectors, or leave {VOCAB} out of the tables."
+        )
+    none = numpy.zeros(0, dtype="uint64")
+    return VectorTable(vectors.data, none, none, _floret_settings(vectors), vectors.attr)
+
+
+def _kept_table(lookups: Lookups, name: str) -> VectorTable:
+    entries = lookups.get_table(PREFIX + name)
+    if any(entry not in entries for entry in _ENTRIES):
+        raise ValueError(
+            f"{_where(name)}: what is kept as {PREFIX + name} is no table of vectors. Copy the "
+            "pipeline again."
+        )
+    return VectorTable(*(entries.get(entry) for entry in _ENTRIES))
+
+
+def _of_vectors(vectors: Vectors) -> VectorTable:
+    data = to_numpy(vectors.data)
+    if data.dtype.kind == "f":
+        data = numpy.ascontiguousarray(data, dtype="float32")
+    key2row = {key: row for key, row in vectors.key2row.items() if row >= 0}
+    keys = numpy.fromiter(key2row.keys(), "uint64", len(key2row))
+    rows = numpy.fromiter(key2row.values(), "int32", len(key2row))
+    order = numpy.argsort(keys)
+    attr = getattr(vectors, "attr", ORTH)
+    return VectorTable(data, keys[order], rows[order], _floret_settings(vectors), int(attr))
+
+
+def _floret_settings(vectors: Vectors) -> Optional[dict[str, Any]]:
+    if vectors.mode != Mode.floret:
+        return None
+    return {name: getattr(vectors, name) for name in _FLORET}
+
+
+def _floret_rows(
+    vocab: Vocab, table: VectorTable, data: Array, ids: numpy.ndarray
+) -> tuple[Array, numpy.ndarray]:
+    """Average the n-grams of words. A word is missing if it is empty, or its letters unknown."""
+    strings = vocab.strings
+    present = numpy.array([bool(id_) and id_ in strings for id_ in ids.tolist()], dtype=bool)
+    vectors = Vectors(strings=strings, data=data, mode="floret", **(table.floret or {}))
+    keys = numpy.where(present, ids, numpy.uint64(0)).tolist()
+    return vectors.get_batch(keys).astype("float32", copy=False), present
+
+
+def _is_finite(data: Array) -> bool:
+    """Tell whether all entries are finite. NaN and infinity make the sum of a table one of them."""
+    step = 2**16  # rows
+    return all(
+        bool(abs(data[i : i + step].astype("float64").sum()) < numpy.inf)
+        for i in range(0, len(data), step)
+    )
+
+
+def _check_same(vocab: Vocab, name: str, table: VectorTable) -> None:
+    """Refuse a table if the vocab has another one of its name. Raises ValueError."""
+    if not has_table(vocab, name):
+        return
+    kept = find_table(vocab, name)
+    same = kept.floret == table.floret and kept.attr == table.attr
+    arrays = zip(kept[:3], table[:3], strict=True)
+    if not same or not all(numpy.array_equal(one, other) for one, other in arrays):
+        raise ValueError(
+            f"{_where(name)}: there are two tables of this name, one in the vocab and another at "
+            f"the path in the config. Give one of them another name. To replace the vocab's: "
+            f"nlp.vocab.lookups.remove_table({PREFIX + name!r})"
+        )
+
+
+def _where(name: str) -> str:
+    return f"Vectors '{name}'"
