@@ -19,6 +19,7 @@ ENTRY_POINTS = {
     "spacy_architectures": [
         "spacy-multihash.IteratedDilatedEncoder.v1",
         "spacy-multihash.MaxoutWindowEncoder.v1",
+        "spacy-multihash.MetaVectors.v1",
         "spacy-multihash.MultiEmbed.v1",
         "spacy-multihash.MultiHashEmbed.v1",
         "spacy-multihash.MultiWeightedHashEmbed.v1",
@@ -32,6 +33,7 @@ ENTRY_POINTS = {
     "spacy_callbacks": [
         "set_attr",
         "spacy-multihash.init_tables.v1",
+        "spacy-multihash.load_vectors.v1",
         "spacy-multihash.unfreeze.v1",
         "spacy-multihash.use_product_ops.v1",
     ],
@@ -40,6 +42,7 @@ ENTRY_POINTS = {
     "spacy_scorers": ["spacy-multihash.seen_unseen_scorer.v1"],
 }
 EMBED = {"width": 8, "attrs": ["NORM", "SHAPE"], "include_static_vectors": False}
+META = {"width": 8, "tables": {"vocab": None, "nl": "x"}}
 TEXTCAT = {"exclusive_classes": True, "width": 8, "nO": 8}
 ARCHITECTURES = {
     "spacy-multihash.IteratedDilatedEncoder.v1": {"width": 8},
@@ -49,6 +52,7 @@ ARCHITECTURES = {
         "maxout_pieces": 3,
         "depth": 2,
     },
+    "spacy-multihash.MetaVectors.v1": META,
     "spacy-multihash.MultiEmbed.v1": EMBED,
     "spacy-multihash.MultiHashEmbed.v1": {**EMBED, "rows": [5, 5]},
     "spacy-multihash.MultiWeightedHashEmbed.v1": {**EMBED, "rows": [5, 5]},
@@ -66,6 +70,7 @@ ARCHITECTURES = {
 CALLBACKS = {
     "set_attr": {"path": "x", "component": "tok2vec", "attr": "tables", "layer": "multiembed"},
     "spacy-multihash.init_tables.v1": {},
+    "spacy-multihash.load_vectors.v1": {"tables": {"nl": "x"}},
     "spacy-multihash.unfreeze.v1": {},
     "spacy-multihash.use_product_ops.v1": {},
 }
@@ -82,7 +87,20 @@ NGRAMS = ["extract_ngrams", "reduce_ngrams"]
 NODE_NAMES: list[tuple[str, dict[str, Any], str, list[str]]] = [
     ("spacy-multihash.IteratedDilatedEncoder.v1", {}, "iterated_dilated_encoder", []),
     ("spacy-multihash.MaxoutWindowEncoder.v1", {}, "maxout_window_encoder", ["maxout_norm"]),
+    ("spacy-multihash.MetaVectors.v1", {}, "read_vectors", ["meta_vectors"]),
+    (
+        "spacy-multihash.MetaVectors.v1",
+        {"mode": "concat", "width": 8},
+        "read_vectors",
+        ["meta_vectors"],
+    ),
     ("spacy-multihash.MultiEmbed.v1", {}, "multi_embed", [*DOCS, *LOOKED_UP]),
+    (
+        "spacy-multihash.MultiEmbed.v1",
+        {"vectors": {"@architectures": "spacy-multihash.MetaVectors.v1", **META}},
+        "multi_embed",
+        [*DOCS, *LOOKED_UP, "read_vectors", "meta_vectors"],
+    ),
     ("spacy-multihash.MultiHashEmbed.v1", {}, "multi_hash_embed", [*DOCS, *HASHED]),
     (
         "spacy-multihash.MultiWeightedHashEmbed.v1",

@@ -248,7 +248,7 @@ def build_meta_vectors_v1(
     width: Optional[int],
     tables: Dict[str, Optional[str]],
     mode: Mode = "mme",
-    attrs: Optional[Dict[str, str]] = None,
+    key_attrs: Optional[Dict[str, str]] = None,
 ) -> Model[List[Doc], Ragged]:
     """Embed tokens by several tables of static vectors at once (Winata et al. 2019).
 
@@ -264,12 +264,12 @@ def build_meta_vectors_v1(
     mode (str): How a token's vectors become one. "concat": side by side. "linear": each is
         projected, and they are added up. "mme", which is recommended: each entry of the projected
         vectors is weighted by attention. "scalar": each projected vector is weighted by one number.
-    attrs (Optional[Dict[str, str]]): For each table, the attribute by which it finds words: ORTH,
-        LOWER, NORM or LEMMA. Tables that are not named take the attribute of their file, ORTH.
+    key_attrs (Optional[Dict[str, str]]): For each table, the attribute by which it finds words:
+        ORTH, LOWER, NORM or LEMMA. Tables that are not named take that of their file, often ORTH.
 
     Raises ValueError for settings that are out of range, and at initialization for a table that
     cannot be used.
     """
-    paths, keys = check_settings(tables, attrs)
+    paths, keys = check_settings(tables, key_attrs)
     layer = MetaVectors(width, list(keys.names), mode)
     return cast(Model[List[Doc], Ragged], read_vectors(layer, paths, keys))

@@ -160,7 +160,7 @@ def _pinned_vectors(vectors: Optional[Model]) -> dict[str, list]:
     return {
         "vectors": vectors.attrs["tables"].value,
         "vectors_mode": [vectors.layers[0].attrs["mode"].value],
-        "vectors_attrs": vectors.attrs["key_attrs"].value,
+        "vectors_key_attrs": vectors.attrs["key_attrs"].value,
     }
 
 

@@ -118,7 +118,7 @@ def init(
 
 
 def check_settings(
-    tables: Mapping[str, Optional[str]], attrs: Optional[Mapping[str, str]]
+    tables: Mapping[str, Optional[str]], key_attrs: Optional[Mapping[str, str]]
 ) -> tuple[Paths, TableKeys]:
     """Check the tables and their attributes, and put both into the order of the tables' names.
 
@@ -135,14 +135,14 @@ def check_settings(
     if tables.get(VOCAB) is not None:
         advice = "It is read from [initialize] vectors. Give a table with a path another name."
         raise refusal(_WHERE, f"tables.{VOCAB}", "null", tables[VOCAB], advice)
-    attrs = {} if attrs is None else attrs
-    if not isinstance(attrs, Mapping) or not attrs.keys() <= tables.keys():
+    key_attrs = {} if key_attrs is None else key_attrs
+    if not isinstance(key_attrs, Mapping) or not key_attrs.keys() <= tables.keys():
         expected = f"null, or an attribute for some of the tables {', '.join(sorted(tables))}"
-        raise refusal(_WHERE, "attrs", expected, attrs)
-    for name, attr in attrs.items():
-        check_choice(_WHERE, f"attrs.{name}", attr, TEXT_ATTRS, advice=CHANGE_IT)
+        raise refusal(_WHERE, "key_attrs", expected, key_attrs)
+    for name, attr in key_attrs.items():
+        check_choice(_WHERE, f"key_attrs.{name}", attr, TEXT_ATTRS, advice=CHANGE_IT)
     names = sorted(tables)
-    ids = tuple(attr_id(attrs[name]) if name in attrs else None for name in names)
+    ids = tuple(attr_id(key_attrs[name]) if name in key_attrs else None for name in names)
     paths = {name: None if tables[name] is None else Path(str(tables[name])) for name in names}
     return paths, TableKeys(tuple(names), ids)
 

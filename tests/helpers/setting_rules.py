@@ -23,6 +23,7 @@ CHOICES = {
     "train_passes": ["all", "last"],
     "decoder": ["greedy", "constrained", "crf"],
     "confidence": ["marginal", "product"],
+    "mode": ["concat", "linear", "mme", "scalar"],
 }
 
 
@@ -97,6 +98,14 @@ def is_positive_probability(value: Any) -> bool:
     return is_positive(value) and value <= 1
 
 
+def are_tables(value: Any) -> bool:
+    return type(value) is dict and len(value) > 0
+
+
+def are_key_attrs(value: Any) -> bool:
+    return type(value) is dict and set(value.values()) <= {"ORTH", "LOWER", "NORM", "LEMMA"}
+
+
 def is_one_of(*choices: str) -> IsGood:
     return lambda value: type(value) is str and value in choices
 
@@ -142,6 +151,12 @@ RULES: dict[str, dict[str, IsGood]] = {
         "window_size": whole(0, 100),
         "maxout_pieces": whole(1, 256),
         "depth": whole(1, 100),
+    },
+    f"{PREFIX}MetaVectors.v1": {
+        "width": or_none(whole(1, LARGEST)),
+        "tables": are_tables,
+        "mode": is_choice("mode"),
+        "key_attrs": or_none(are_key_attrs),
     },
     f"{PREFIX}MultiEmbed.v1": {**_DOCS, "unk_dropout": is_share},
     f"{PREFIX}MultiHashEmbed.v1": {**_DOCS, **_HASHED},
@@ -217,6 +232,8 @@ def offences(name: str, settings: Settings) -> list[Offence]:
             for key in ("word_dropout", "dropout_penalty")
             if key not in bad and settings.get(key)
         ]
+    if name.endswith("MetaVectors.v1") and settings["width"] is None and "mode" not in bad:
+        found += [("width", "None")] if settings.get("mode") != "concat" else []
     above = settings.get("candidates_above")
     if above is not None and "candidates_above" not in bad and settings.get("spans_key") is None:
         found.append(("candidates_above", repr(above)))

@@ -111,6 +111,8 @@ _GOOD: dict[str, st.SearchStrategy[Any]] = {
     **dict.fromkeys(["share", "residual", "normalize", "learn_transitions"], _FLAG),
     **dict.fromkeys(["exclusive_classes", "append_importance", "independent"], _FLAG),
     "train_importance": st.sampled_from([True, True, False]),
+    "tables": st.sampled_from([{"vocab": None}, {"es": "es", "vocab": None}, {"nl-1": "nl"}]),
+    "key_attrs": st.sampled_from([None, {}]),
 }
 _GOOD_OF_BATCH_NER: dict[str, st.SearchStrategy[Any]] = {
     "state_dropout": st.sampled_from([0, 0.0, 0.1, 0.999]),
@@ -132,7 +134,8 @@ REQUIRED = {
     "batch_ner": ("decoder",),
     "tagger_ner": ("model",),
 }
-_ALWAYS = ("width", "attrs", "rows", "include_static_vectors", "exclusive_classes", "tok2vec")
+_ALWAYS: tuple[str, ...] = ("width", "attrs", "rows", "tables", "tok2vec")
+_ALWAYS += ("include_static_vectors", "exclusive_classes")
 
 
 @st.composite

@@ -1,0 +1,339 @@
+"""Several tables of vectors in the embeddings: what they read, and where pipelines keep them."""
+
+import pickle
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import spacy
+from numpy.testing import assert_allclose, assert_array_equal
+from spacy.attrs import LOWER, ORTH
+from spacy.lang.en import English
+from spacy.language import Language
+from spacy.tokens import Doc
+from thinc.api import Model, fix_random_seed
+
+from spacy_multihash.common.nodes import find_nodes
+from spacy_multihash.convert.weights import embed_to_spacy
+from spacy_multihash.embed.architectures import build_meta_vectors_v1, build_multi_hash_embed_v1
+from spacy_multihash.embed.read_vectors import NAME, find_weights
+from spacy_multihash.embed.unknown import UnknownSymbols, features_of
+from spacy_multihash.embed.vector_tables import PREFIX, find_table
+from tests.helpers.gradients import check_param_gradients
+from tests.helpers.vectors import (
+    META,
+    TEXT,
+    examples_of,
+    meta_embed,
+    meta_pipeline,
+    save_floret,
+    save_words,
+    tensor_of,
+    trained,
+    vectors_of,
+)
+
+MODES = ("concat", "linear", "mme", "scalar")
+
+
+def save_tables(folder: Path) -> dict[str, str]:
+    """Save three tables of vectors, of widths 6, 5 and 4."""
+    return {
+        "own": save_words(folder / "own", ["Rome", "Anna", "fell"], 6),
+        "nl": save_words(folder / "nl", ["rome", "met"], 5, seed=1),
+        "floret": save_floret(folder / "floret", 4),
+    }
+
+
+def two_tables(paths: dict[str, str]) -> Language:
+    """Train a pipeline of two tables of words, one by LOWER."""
+    embed = meta_embed({"vocab": None, "nl": paths["nl"]}, key_attrs={"nl": "LOWER"})
+    return trained(meta_pipeline(embed, paths["own"]))
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return save_tables(tmp_path_factory.mktemp("tables"))
+
+
+@pytest.fixture(scope="module")
+def saved(paths: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a trained pipeline."""
+    folder = tmp_path_factory.mktemp("pipeline")
+    two_tables(paths).to_disk(folder)
+    return folder
+
+
+@pytest.fixture
+def nlp(saved: Path) -> Language:
+    return spacy.load(saved)
+
+
+def reader(nlp: Language) -> Model:
+    (node,) = find_nodes(nlp.get_pipe("tok2vec").model, NAME)  # type: ignore[attr-defined]
+    return node
+
+
+def test_tables_find_words_by_their_attributes(nlp: Language) -> None:
+    weights, present = find_weights(reader(nlp), [nlp.make_doc(TEXT)])
+    # The tables are in the order of their names: nl, vocab.
+    assert present.tolist() == [
+        [False, True, True, False, False],
+        [True, False, False, False, True],
+    ]
+    assert weights is not None
+    assert_allclose(weights, present)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_vectors_are_those_of_the_tables(mode: str, paths: dict[str, str]) -> None:
+    tables = {"vocab": None, "nl": paths["nl"], "floret": paths["floret"]}
+    nlp = trained(meta_pipeline(meta_embed(tables, mode), paths["own"]), updates=0)
+    doc = nlp.make_doc(TEXT)
+    own, theirs = nlp.vocab.vectors, spacy.load(paths["nl"]).vocab
+    floret = spacy.load(paths["floret"]).vocab
+    tables_of = [
+        [floret[token.text].vector for token in doc],
+        [theirs[token.text].vector for token in doc],
+        [own[token.orth] if token.orth in own else numpy.zeros(6) for token in doc],
+    ]
+    layer = reader(nlp).layers[0]
+    expected = []
+    for token, rows in enumerate(zip(*tables_of, strict=True)):
+        having = [row.any() for row in rows]
+        assert having == [True, doc[token].text == "met", doc[token].text in ("Anna", "fell")]
+        if mode == "concat":
+            expected.append(numpy.concatenate(rows))
+            continue
+        P = [
+            layer.get_param(f"W_{name}") @ row + layer.get_param(f"b_{name}")
+            for name, row in zip(("floret", "nl", "vocab"), rows, strict=True)
+        ]
+        P = [each for each, has in zip(P, having, strict=True) if has]
+        scores = [numpy.tanh(each) for each in P]
+        if mode == "scalar":
+            scores = [each @ layer.get_param("a") for each in P]
+        total = 1.0 if mode == "linear" else sum(numpy.exp(score) for score in scores)
+        shares = [1.0 if mode == "linear" else numpy.exp(score) / total for score in scores]
+        expected.append(sum(share * each for share, each in zip(shares, P, strict=True)))
+    assert_allclose(reader(nlp).predict([doc]).dataXd, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_pipelines_learn_in_each_mode(mode: str, paths: dict[str, str]) -> None:
+    fix_random_seed(0)
+    tables = {"vocab": None, "nl": paths["nl"]}
+    nlp = meta_pipeline(meta_embed(tables, mode), paths["own"])
+    sgd = nlp.initialize(lambda: examples_of(nlp))
+    sgd.learn_rate = 0.01
+    for _ in range(25):
+        nlp.update(examples_of(nlp), sgd=sgd)
+    assert [(ent.text, ent.label_) for ent in nlp("Anna met Rome").ents] == [("Anna", "PER")]
+    layer = reader(nlp).layers[0]
+    assert {"concat": 0, "linear": 4, "mme": 4, "scalar": 5}[mode] == len(layer.param_names)
+
+
+@pytest.mark.parametrize("mode", ["linear", "mme", "scalar"])
+def test_gradients_reach_the_projections_through_types(mode: str, paths: dict[str, str]) -> None:
+    fix_random_seed(3)
+    blank = spacy.blank("en")
+    docs = [Doc(blank.vocab, words=words) for words in (["met", "Anna", "met"], [], ["rome"])]
+    model = build_meta_vectors_v1(3, {"nl": paths["nl"], "own": paths["own"]}, mode)
+    model.initialize(X=docs)
+    check_param_gradients(
+        model,
+        docs,
+        lambda Y: Y.dataXd,
+        eps=1e-2,
+        atol=1e-2,
+        wrap=lambda d: type(model.predict(docs))(d, numpy.array([3, 0, 1])),
+    )
+
+
+def test_docs_without_tokens_are_an_input_like_any_other(nlp: Language) -> None:
+    Y, backprop = reader(nlp).begin_update([nlp.make_doc("")])
+    assert Y.dataXd.shape == (0, 7)
+    assert backprop(Y) == []
+    assert tensor_of(nlp, "").shape == (0, 16)
+
+
+def test_tokens_that_differ_in_a_key_alone_are_of_two_types(paths: dict[str, str]) -> None:
+    embed = meta_embed({"nl": paths["nl"]})
+    nlp = trained(meta_pipeline(embed), updates=0)
+    embedding = nlp.get_pipe("tok2vec").model.get_ref("embed")  # type: ignore[attr-defined]
+    words = ["met", "mit"] * 40  # one shape, and more tokens than are taken as they are
+    (vectors,) = embedding.predict([Doc(nlp.vocab, words=words)])
+    assert (vectors[0] != vectors[1]).any()
+    assert_array_equal(vectors[2:], vectors[:-2])
+
+
+# Where the tables are
+
+
+def files_with(folder: Path, data: numpy.ndarray) -> list[str]:
+    """List the files of a folder that hold an array."""
+    found = [path for path in folder.rglob("*") if path.is_file()]
+    return [path.name for path in found if data.tobytes() in path.read_bytes()]
+
+
+def test_a_saved_pipeline_has_each_table_once_and_works_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "tables").mkdir()
+    nlp = two_tables(save_tables(tmp_path / "tables"))
+    nlp.to_disk(tmp_path / "saved")
+    (tmp_path / "elsewhere").mkdir()
+    shutil.move(tmp_path / "saved", tmp_path / "elsewhere" / "moved")
+    shutil.rmtree(tmp_path / "tables")
+    loaded = spacy.load(tmp_path / "elsewhere" / "moved")
+    assert_array_equal(tensor_of(loaded), tensor_of(nlp))
+    data = find_table(nlp.vocab, "nl").data
+    assert files_with(tmp_path / "elsewhere", data) == ["lookups.bin"]
+    whole = (tmp_path / "elsewhere" / "moved" / "vocab" / "lookups.bin").read_bytes()
+    assert whole.count(data.tobytes()) == 1
+    assert data.tobytes() not in reader(nlp).to_bytes()
+
+
+def test_tables_are_in_the_bytes_of_a_pipeline_once(nlp: Language) -> None:
+    message = nlp.to_bytes()
+    assert message.count(find_table(nlp.vocab, "nl").data.tobytes()) == 1
+    fresh = English.from_config(nlp.config).from_bytes(message)
+    assert_array_equal(tensor_of(fresh), tensor_of(nlp))
+
+
+def test_tables_travel_to_other_processes(nlp: Language) -> None:
+    copied = pickle.loads(pickle.dumps(nlp))  # as a process that is spawned gets it
+    assert_array_equal(tensor_of(copied), tensor_of(nlp))
+    in_turn = [doc.to_json() for doc in nlp.pipe([TEXT] * 3)]
+    assert [doc.to_json() for doc in nlp.pipe([TEXT] * 3, n_process=2)] == in_turn
+
+
+def test_replaced_listeners_read_the_same_table(nlp: Language, tmp_path: Path) -> None:
+    data = find_table(nlp.vocab, "nl").data
+    expected = tensor_of(nlp)
+    nlp.replace_listeners("tok2vec", "ner", ["model.tok2vec"])
+    assert find_table(nlp.vocab, "nl").data is data
+    nlp.remove_pipe("tok2vec")
+    nlp.to_disk(tmp_path / "saved")
+    loaded = spacy.load(tmp_path / "saved")
+    tok2vec = loaded.get_pipe("ner").model.get_ref("tok2vec").layers[0]  # type: ignore[attr-defined]
+    assert_array_equal(tok2vec.predict([loaded.make_doc(TEXT)])[0], expected)
+
+
+def test_two_components_share_a_table(paths: dict[str, str]) -> None:
+    nlp = meta_pipeline(meta_embed({"nl": paths["nl"]}))
+    config = nlp.get_pipe_config("tok2vec")
+    nlp.add_pipe("tok2vec", "second", config={"model": config["model"]})
+    nlp.initialize(lambda: examples_of(nlp))
+    assert nlp.vocab.lookups.tables == [PREFIX + "nl"]
+    with nlp.select_pipes(disable="second"):
+        tensor_of(nlp)
+
+
+def test_a_sourced_component_needs_its_tables(nlp: Language, saved: Path) -> None:
+    target = spacy.blank("en")
+    target.vocab.vectors = nlp.vocab.vectors
+    target.add_pipe("tok2vec", source=nlp)
+    with pytest.raises(ValueError, match="'nl': the vocab of the docs .*load_vectors.v1 with"):
+        target(TEXT)
+    callback = {"@callbacks": "spacy-multihash.load_vectors.v1", "tables": {"nl": str(saved)}}
+    spacy.registry.resolve({"callback": callback})["callback"](target)
+    assert_array_equal(tensor_of(target), tensor_of(nlp))
+
+
+def test_a_loaded_pipeline_can_be_trained_further_and_anew(nlp: Language, saved: Path) -> None:
+    before = tensor_of(nlp)
+    sgd = nlp.resume_training()
+    for _ in range(5):
+        nlp.update(examples_of(nlp), sgd=sgd)
+    assert (tensor_of(nlp) != before).any()
+    spacy.load(saved).initialize(lambda: examples_of(nlp))
+
+
+# What is refused
+
+
+def test_weights_of_other_tables_or_modes_are_refused(paths: dict[str, str]) -> None:
+    def build(tables: dict[str, Any], **settings: Any) -> Model:
+        embed = meta_embed(tables, **settings)
+        return spacy.registry.resolve({"embed": embed})["embed"]
+
+    docs = [spacy.blank("en").make_doc(TEXT)]
+    trained = build({"nl": paths["nl"], "own": paths["own"]}).initialize(X=docs)
+    message = trained.to_bytes()
+    build({"own": None, "nl": None}).from_bytes(message)
+    other = {"nl": paths["nl"], "other": paths["own"]}
+    for model, error in (
+        (build(other), r"vectors = \['nl', 'other'\], .* with vectors = \['nl', 'own'\]"),
+        (build({"nl": None, "own": None}, mode="scalar"), "vectors_mode = .'scalar'.*'mme'"),
+        (build({"nl": None, "own": None}, key_attrs={"nl": "LOWER"}), "vectors_key_attrs = "),
+    ):
+        with pytest.raises(ValueError, match=f"'multi_hash_embed'.*{error}"):
+            model.from_bytes(message)
+
+
+def test_a_table_of_another_width_is_refused(nlp: Language) -> None:
+    nlp.vocab.vectors = vectors_of(nlp, ["Anna"], 9)
+    with pytest.raises(ValueError, match="a table 'vocab' of width 6, was given one of width 9"):
+        nlp(TEXT)
+
+
+def test_bad_tables_leave_the_vocab_as_it_was(paths: dict[str, str], tmp_path: Path) -> None:
+    embed = meta_embed({"nl": paths["nl"], "own": str(tmp_path / "nowhere")})
+    nlp = meta_pipeline(embed)
+    with pytest.raises(ValueError, match="Vectors 'own': there are no vectors at .*nowhere"):
+        nlp.initialize(lambda: examples_of(nlp))
+    assert not nlp.vocab.lookups.tables
+
+
+def test_vectors_and_static_vectors_together_are_refused() -> None:
+    embed = {**meta_embed({"vocab": None}), "include_static_vectors": True}
+    with pytest.raises(ValueError, match="both embed static vectors. Set .* a table vocab = null"):
+        spacy.registry.resolve({"embed": embed})
+
+
+def test_another_layer_in_the_place_of_the_tables_is_refused() -> None:
+    with pytest.raises(ValueError, match=f"vectors must be a block of {META}, or null, was"):
+        build_multi_hash_embed_v1(8, ["NORM"], [5], False, vectors=Model("other", lambda *_: _))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"tables": {}}, "tables must be names of tables, each with a path or null, was: {}"),
+        ({"tables": {"a b": None}}, "names of letters, digits, - and _, was: 'a b'"),
+        ({"tables": {"nl": ""}}, "tables.nl must be a path, or null, was: ''"),
+        ({"tables": {"nl": 3}}, "tables.nl must be a path, or null, was: 3"),
+        ({"tables": {"vocab": "x"}}, r"tables.vocab must be null, was: 'x'. It is .*\[initialize"),
+        ({"key_attrs": {"es": "LOWER"}}, "key_attrs must be null, or .* the tables nl, was: "),
+        ({"key_attrs": {"nl": "SHAPE"}}, "key_attrs.nl must be one of ORTH, .*, was: 'SHAPE'"),
+    ],
+)
+def test_settings_that_are_out_of_range_are_refused(settings: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=f"MetaVectors: .*{message}"):
+        build_meta_vectors_v1(**{"width": 8, "tables": {"nl": None}, **settings})
+
+
+# What knows static vectors knows several tables
+
+
+def test_spacy_cannot_have_several_tables() -> None:
+    seeds = [8]
+    vectors = build_meta_vectors_v1(8, {"vocab": None})
+    ours = build_multi_hash_embed_v1(8, ["NORM"], [5], False, 4, seeds, vectors=vectors)
+    with pytest.raises(ValueError, match="has a MetaVectors of several tables. Train anew"):
+        embed_to_spacy(ours)
+
+
+def test_features_are_the_attributes_of_the_tables(nlp: Language) -> None:
+    model = nlp.get_pipe("tok2vec").model  # type: ignore[attr-defined]
+    features = features_of(model, nlp.vocab)
+    assert features.pop("SHAPE")
+    assert features == {"vector[LOWER]": LOWER, "vector[ORTH]": ORTH}
+    doc = nlp.make_doc("Anna met")
+    unknown = UnknownSymbols(doc, {LOWER: numpy.array([1]), ORTH: numpy.array([0])})
+    assert not find_weights(reader(nlp), [unknown])[1].any()
+    one = build_multi_hash_embed_v1(
+        8, ["NORM"], [5], False, vectors=build_meta_vectors_v1(8, {"vocab": None})
+    )
+    assert features_of(one, nlp.vocab)["vector"] == ORTH

@@ -1,0 +1,202 @@
+"""Tables of vectors beside the vocab's own: read, refused, kept once and found again."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import spacy
+import srsly
+from numpy.testing import assert_allclose, assert_array_equal
+from spacy.attrs import SHAPE
+from spacy.language import Language
+from spacy.vectors import BaseVectors
+from spacy.vocab import Vocab
+
+from spacy_multihash.embed.load_vectors import make_load_vectors_v1
+from spacy_multihash.embed.vector_tables import (
+    PREFIX,
+    find_rows,
+    find_table,
+    load_tables,
+    read_table,
+)
+from tests.helpers.vectors import floret_of, save_floret, save_words, vectors_of
+
+WORDS = ["Rome", "Anna", "fell"]
+
+
+@pytest.fixture
+def nlp() -> Language:
+    return spacy.blank("en")
+
+
+def ids_of(vocab: Vocab, *words: str) -> numpy.ndarray:
+    return numpy.array([vocab.strings.add(word) for word in words], dtype="uint64")
+
+
+def found_in(vocab: Vocab, name: str, *words: str) -> tuple[numpy.ndarray, list[bool]]:
+    table = find_table(vocab, name)
+    vectors, present = find_rows(vocab, name, table, table.data, ids_of(vocab, *words))
+    return vectors, present.tolist()
+
+
+def test_words_have_the_vectors_of_spacy(nlp: Language, tmp_path: Path) -> None:
+    theirs = spacy.load(save_words(tmp_path / "es", WORDS, 4)).vocab
+    load_tables(nlp.vocab, {"es": tmp_path / "es"})
+    nlp.vocab.vectors = theirs.vectors
+    for name in ("es", "vocab"):
+        vectors, present = found_in(nlp.vocab, name, "Anna", "zyx", "fell", "~~~", "Anna")
+        assert present == [True, False, True, False, True]
+        expected = [theirs["Anna"].vector, theirs["fell"].vector, theirs["Anna"].vector]
+        assert_array_equal(vectors[present], expected)
+        assert not vectors[[1, 3]].any()
+
+
+def test_floret_tables_have_the_vectors_of_spacy(nlp: Language, tmp_path: Path) -> None:
+    theirs = spacy.load(save_floret(tmp_path / "es", 4)).vocab
+    load_tables(nlp.vocab, {"es": tmp_path / "es"})
+    nlp.vocab.vectors = floret_of(nlp, 4)
+    for name in ("es", "vocab"):
+        vectors, present = found_in(nlp.vocab, name, "Anna", "zyx", "")
+        assert present == [True, True, False]
+        assert_allclose(vectors[:2], [theirs[word].vector for word in ("Anna", "zyx")], rtol=1e-6)
+        assert not vectors[2].any()
+    unknown = numpy.array([12345], dtype="uint64")  # of no string
+    table = find_table(nlp.vocab, "es")
+    assert not find_rows(nlp.vocab, "es", table, table.data, unknown)[1].any()
+
+
+def test_vectors_can_be_saved_without_a_pipeline(nlp: Language, tmp_path: Path) -> None:
+    vectors_of(nlp, WORDS, 4).to_disk(tmp_path)
+    load_tables(nlp.vocab, {"es": tmp_path})
+    assert found_in(nlp.vocab, "es", "Rome", "Nobody")[1] == [True, False]
+
+
+def test_pruned_vectors_share_rows_and_removed_words_have_none(
+    nlp: Language, tmp_path: Path
+) -> None:
+    nlp.vocab.vectors = vectors_of(nlp, WORDS, 4)
+    nlp.vocab.vectors.add("ROME", row=0)
+    nlp.vocab.vectors.key2row[nlp.vocab.strings.add("gone")] = -1
+    nlp.to_disk(tmp_path)
+    table = read_table("es", tmp_path)
+    assert len(table.keys) == 4 and sorted(table.rows.tolist()) == [0, 0, 1, 2]
+
+
+def test_a_pipeline_that_keeps_the_table_gives_it(nlp: Language, tmp_path: Path) -> None:
+    load_tables(nlp.vocab, {"es": Path(save_words(tmp_path / "es", WORDS, 4))})
+    nlp.vocab.vectors = vectors_of(nlp, ["other"], 3)
+    nlp.to_disk(tmp_path / "pipeline")
+    fresh = make_load_vectors_v1({"es": tmp_path / "pipeline"})(spacy.blank("en"))
+    assert_array_equal(find_table(fresh.vocab, "es").data, find_table(nlp.vocab, "es").data)
+    assert read_table("other", tmp_path / "pipeline").data.shape == (1, 3)
+
+
+def test_a_table_is_in_memory_once(nlp: Language, tmp_path: Path) -> None:
+    load_tables(nlp.vocab, {"es": Path(save_words(tmp_path / "es", WORDS, 4))})
+    data = find_table(nlp.vocab, "es").data
+    load_tables(nlp.vocab, {"es": tmp_path / "es"})
+    assert find_table(nlp.vocab, "es").data is data
+
+
+def break_vectors(change: Callable[[numpy.ndarray], numpy.ndarray]) -> Callable[[Path], None]:
+    def apply(folder: Path) -> None:
+        numpy.save(folder / "v.npy", change(numpy.load(folder / "vectors")))
+        (folder / "v.npy").replace(folder / "vectors")
+
+    return apply
+
+
+def put(value: float) -> Callable[[numpy.ndarray], numpy.ndarray]:
+    def apply(data: numpy.ndarray) -> numpy.ndarray:
+        data[1, 2] = value
+        return data
+
+    return apply
+
+
+def write(name: str, data: bytes) -> Callable[[Path], None]:
+    return lambda folder: void((folder / name).write_bytes(data))
+
+
+def void(_: Any) -> None:
+    return None
+
+
+def cut(folder: Path) -> None:
+    whole = (folder / "vectors").read_bytes()
+    (folder / "vectors").write_bytes(whole[:-7])
+
+
+DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
+    "nan": (break_vectors(put(numpy.nan)), "has entries that are NaN or infinite"),
+    "infinite": (break_vectors(put(-numpy.inf)), "has entries that are NaN or infinite"),
+    "no rows": (break_vectors(lambda data: data[:0]), r"has no vectors: its shape is \(0, 4\)"),
+    "no columns": (break_vectors(lambda data: data[:, :0]), r"its shape is \(3, 0\)"),
+    "a row": (break_vectors(lambda data: data[0]), r"shape \(4,\) and of float32, and no table"),
+    "integers": (break_vectors(lambda data: data.astype("int8")), "of int8, and no table"),
+    "fewer rows": (break_vectors(lambda data: data[:2]), "has 2 rows, .* name rows 0 to 2"),
+    "cut off": (cut, "cannot be read, a file is damaged or missing"),
+    "empty file": (write("vectors", b""), "cannot be read, a file is damaged"),
+    "keys": (write("key2row", b"\xc1"), "cannot be read, a file is damaged"),
+    "no map": (write("key2row", b"\x93\x01\x02\x03"), "cannot be read, a file is damaged"),
+    "settings": (write("vectors.cfg", b"{"), "cannot be read, a file is damaged"),
+    "lookups": (write("lookups.bin", b"\x81"), "cannot be read, a file is damaged"),
+    "no words": (write("key2row", b"\x80"), "names no words"),
+    "no file": (shutil.rmtree, "no vectors at"),
+}
+
+
+@pytest.mark.parametrize("case", DAMAGES)
+def test_a_table_that_cannot_be_used_is_refused_and_none_is_kept(
+    nlp: Language, tmp_path: Path, case: str
+) -> None:
+    damage, message = DAMAGES[case]
+    good, bad = (save_words(tmp_path / name, WORDS, 4) for name in ("good", "bad"))
+    damage(tmp_path / "bad" / "vocab")
+    with pytest.raises(ValueError, match=f"Vectors 'nl': .*{message}"):
+        load_tables(nlp.vocab, {"es": Path(good), "nl": Path(bad)})
+    assert not nlp.vocab.lookups.tables
+
+
+def test_a_table_by_another_attribute_is_refused(nlp: Language, tmp_path: Path) -> None:
+    save_floret(tmp_path, 4)
+    path = tmp_path / "vocab" / "vectors.cfg"
+    path.write_text(json.dumps({**srsly.read_json(path), "attr": SHAPE}), "utf8")
+    with pytest.raises(ValueError, match="by another attribute than ORTH, LOWER, NORM, LEMMA"):
+        load_tables(nlp.vocab, {"es": tmp_path})
+
+
+def test_two_tables_of_one_name_are_refused(nlp: Language, tmp_path: Path) -> None:
+    load_tables(nlp.vocab, {"es": Path(save_words(tmp_path / "es", WORDS, 4))})
+    other = Path(save_words(tmp_path / "other", WORDS, 4, seed=1))
+    with pytest.raises(ValueError, match=r"two tables of this name.*remove_table\('spacy-multi"):
+        load_tables(nlp.vocab, {"nl": other, "es": other})
+    assert nlp.vocab.lookups.tables == [PREFIX + "es"]
+    nlp.vocab.lookups.remove_table(PREFIX + "es")
+    load_tables(nlp.vocab, {"nl": other, "es": other})
+
+
+def test_a_table_that_nobody_gave_is_refused(nlp: Language) -> None:
+    with pytest.raises(ValueError, match="'es': the vocab .* no table but its own. Give .* path"):
+        load_tables(nlp.vocab, {"es": None})
+    with pytest.raises(ValueError, match=r"'vocab': .* no vectors of its own.*\[initialize\]"):
+        load_tables(nlp.vocab, {"vocab": None})
+    nlp.vocab.lookups.add_table(PREFIX + "es", {"data": 1})
+    with pytest.raises(ValueError, match="kept as spacy-multihash.vectors.es is no table"):
+        find_table(nlp.vocab, "es")
+
+
+class OtherVectors(BaseVectors):
+    def __init__(self) -> None:
+        pass
+
+
+def test_vectors_of_other_classes_are_refused(nlp: Language) -> None:
+    nlp.vocab.vectors = OtherVectors()
+    with pytest.raises(ValueError, match="vectors of OtherVectors. Expected the default or floret"):
+        find_table(nlp.vocab, "vocab")

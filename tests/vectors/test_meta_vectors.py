@@ -1,0 +1,232 @@
+"""Several tables of vectors, fused: against a loop in float64, and by central differences."""
+
+from typing import Any, Optional
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_allclose, assert_array_equal
+from thinc.api import fix_random_seed, set_dropout_rate
+
+from spacy_multihash.vectors.fuse import ATTENTION, MODES, fuse, fuse_backward
+from spacy_multihash.vectors.meta_vectors import MetaVectors, TableRows, mean_weights
+from tests.helpers.gradients import check_param_gradients, slopes
+
+FUSED = [mode for mode in MODES if mode != "concat"]
+
+
+def reference(
+    mode: str, P: numpy.ndarray, present: numpy.ndarray, a: Optional[numpy.ndarray]
+) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Fuse token by token and entry by entry; give the weights too."""
+    n, U, d = P.shape
+    Y, A = numpy.zeros((U, d)), numpy.zeros((n, U, d))
+    for u in range(U):
+        having = [j for j in range(n) if present[j, u]]
+        for i in range(d):
+            if mode == "linear":
+                scores = {j: 0.0 for j in having}
+                share = float(len(having))
+            else:
+                scores = {
+                    j: numpy.tanh(P[j, u, i]) if mode == "mme" else sum(a * P[j, u]) for j in having
+                }
+                share = 1.0
+            highest = max(scores.values(), default=0.0)
+            total = sum(numpy.exp(score - highest) for score in scores.values())
+            for j in having:
+                A[j, u, i] = share * numpy.exp(scores[j] - highest) / total
+                Y[u, i] += A[j, u, i] * P[j, u, i]
+    return Y, A
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> dict[str, Any]:
+    n, U, d = draw(st.integers(1, 4)), draw(st.integers(0, 4)), draw(st.integers(1, 3))
+    entries = st.floats(-3, 3, width=32)
+    mode = draw(st.sampled_from(FUSED))
+    return {
+        "mode": mode,
+        "projected": draw(arrays("float64", (n, U, d), elements=entries)),
+        "present": draw(arrays(bool, (n, U))),
+        "attention": draw(arrays("float64", (d,), elements=entries)) if mode == "scalar" else None,
+    }
+
+
+@settings(max_examples=60, deadline=None)
+@given(problem=problems())
+def test_fused_vectors_and_gradients_are_those_of_a_loop(problem: dict[str, Any]) -> None:
+    fused = fuse(**problem)
+    mode, P, present, a = problem.values()
+    Y, A = reference(mode, P, present, a)
+    assert_allclose(fused.vectors, Y, atol=1e-12)
+    assert_allclose(numpy.broadcast_to(fused.weights, P.shape), A, atol=1e-12)
+    assert not fused.vectors[~present.any(axis=0)].any()
+    dY = numpy.random.default_rng(0).normal(size=Y.shape)
+    d_projected, d_attention = fuse_backward(mode, dY, P, fused, a)
+
+    def loss() -> float:
+        return float((reference(mode, P, present, a)[0] * dY).sum())
+
+    assert_allclose(d_projected, slopes(loss, P), atol=1e-6)
+    assert not d_projected[~present].any()
+    if a is not None:
+        assert_allclose(d_attention, slopes(loss, a), atol=1e-6)
+
+
+def test_gradient_of_mme_is_that_of_the_formula() -> None:
+    rng = numpy.random.default_rng(1)
+    P, dY = rng.normal(size=(3, 5, 4)), rng.normal(size=(5, 4))
+    fused = fuse("mme", P, numpy.ones((3, 5), dtype=bool))
+    expected = dY * fused.weights * (1 + (P - fused.vectors) * (1 - numpy.tanh(P) ** 2))
+    assert_allclose(fuse_backward("mme", dY, P, fused)[0], expected)
+
+
+def test_large_scores_overflow_nowhere() -> None:
+    P = numpy.array([[[3e4, 0]], [[-3e4, 0]], [[9e4, 0]]], dtype="float32")
+    present = numpy.array([[True], [True], [False]])
+    fused = fuse("scalar", P, present, numpy.array([100, 0], dtype="float32"))
+    assert fused.weights[:, 0, 0].tolist() == [1, 0, 0]
+
+
+def table_rows(*widths: int, tokens: int = 4) -> TableRows:
+    """Make rows: the last token is in no table, each other one is missing in one table."""
+    rng = numpy.random.default_rng(3)
+    rows = [rng.normal(size=(tokens, width)).astype("float32") for width in widths]
+    present = numpy.ones((len(widths), tokens), dtype=bool)
+    for token in range(tokens):
+        present[token % len(widths), token] = len(widths) == 1
+    present[:, -1:] = False
+    for table, found in zip(rows, present, strict=True):
+        table[~found] = 0
+    return TableRows(rows, present)
+
+
+NAMES = ["es", "nl", "vocab"]
+
+
+@pytest.mark.parametrize("mode", FUSED)
+def test_gradients_are_those_of_central_differences(mode: str) -> None:
+    fix_random_seed(1)
+    X = table_rows(5, 3, 4)
+    model = MetaVectors(6, NAMES, mode).initialize(X=X)
+    check_param_gradients(model, X, lambda Y: Y, eps=1e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_token_that_no_table_has_gets_zeros(mode: str) -> None:
+    X = table_rows(5, 3, 4)
+    model = MetaVectors(None if mode == "concat" else 6, NAMES, mode).initialize(X=X)
+    vectors = model.predict(X)
+    assert not vectors[-1].any() and vectors[:-1].any(axis=1).all()
+
+
+@pytest.mark.parametrize("mode", FUSED)
+def test_one_table_alone_is_a_linear_layer(mode: str) -> None:
+    X = TableRows([numpy.ones((2, 3), dtype="f")], numpy.ones((1, 2), dtype=bool))
+    model = MetaVectors(4, ["es"], mode).initialize(X=X)
+    expected = X.rows[0] @ model.get_param("W_es").T + model.get_param("b_es")
+    assert_allclose(model.predict(X), expected, rtol=1e-5)
+
+
+def test_rows_stand_side_by_side_in_the_order_of_the_tables() -> None:
+    X = table_rows(5, 3)
+    model = MetaVectors(None, ["es", "nl"], "concat").initialize(X=X)
+    assert model.get_dim("nO") == 8 and model.param_names == ()
+    assert_array_equal(model.predict(X), numpy.hstack(X.rows))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_tokens_are_an_input_like_any_other(mode: str) -> None:
+    width = None if mode == "concat" else 6
+    model = MetaVectors(width, ["es", "nl"], mode).initialize(X=table_rows(5, 3))
+    Y, backprop = model.begin_update(table_rows(5, 3, tokens=0))
+    assert Y.shape == (0, width or 8)
+    backprop(Y)
+    assert not any(model.get_grad(name).any() for name in model.param_names)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_training_drops_entries_by_one_mask(mode: str) -> None:
+    fix_random_seed(0)
+    X = table_rows(50, 50)
+    model = MetaVectors(None if mode == "concat" else 100, ["es", "nl"], mode).initialize(X=X)
+    whole = model.predict(X)
+    set_dropout_rate(model, 0.5)
+    assert_array_equal(model.predict(X), whole)
+    dropped, backprop = model.begin_update(X)
+    kept = dropped.any(axis=0)
+    assert 25 < kept.sum() < 75
+    assert_allclose(dropped[:, kept], 2 * whole[:, kept], rtol=1e-5)
+    given = numpy.ones_like(dropped)
+    backprop(given)
+    assert (given == 1).all()
+    for name in model.param_names:
+        if name != "a":
+            assert not model.get_grad(name)[~kept].any()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_weights_of_tables_add_up_to_one_where_a_table_has_the_token(mode: str) -> None:
+    X = table_rows(5, 3, 4)
+    model = MetaVectors(None if mode == "concat" else 6, NAMES, mode).initialize(X=X)
+    weights = mean_weights(model, X)
+    if weights is None:
+        assert mode not in ATTENTION
+        return
+    assert weights.shape == (3, 4) and not weights[~X.present].any()
+    assert_allclose(weights.sum(axis=0), [1, 1, 1, 0], rtol=1e-5)
+
+
+def test_initial_weights_are_those_of_the_authors_code() -> None:
+    model = MetaVectors(40, ["es", "nl"], "scalar").initialize(X=table_rows(4, 100))
+    for name, end in (("W_es", 0.5), ("b_es", 0.5), ("W_nl", 0.1), ("a", 40**-0.5)):
+        largest = abs(model.get_param(name)).max()
+        assert 0.8 * end < largest <= end
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_layer_survives_saving(mode: str) -> None:
+    X, width = table_rows(5, 3), None if mode == "concat" else 6
+    model = MetaVectors(width, ["es", "nl"], mode).initialize(X=X)
+    fresh = MetaVectors(width, ["es", "nl"], mode).from_bytes(model.to_bytes())
+    assert_array_equal(fresh.predict(X), model.predict(X))
+
+
+def test_weights_of_another_mode_are_refused() -> None:
+    model = MetaVectors(6, ["es", "nl"], "mme").initialize(X=table_rows(5, 3))
+    with pytest.raises(ValueError, match="mode = 'linear', .* trained with mode = 'mme'"):
+        MetaVectors(6, ["es", "nl"], "linear").from_bytes(model.to_bytes())
+
+
+def test_rows_of_another_width_are_refused() -> None:
+    model = MetaVectors(6, ["es", "nl"], "mme").initialize(X=table_rows(5, 3))
+    with pytest.raises(ValueError, match="'nl' of width 3, was given one of width 4"):
+        model.predict(table_rows(5, 4))
+
+
+@pytest.mark.parametrize(
+    ("width", "mode", "message"),
+    [
+        (6, "max", "mode must be one of concat, linear, mme, scalar, was: 'max'"),
+        (None, "mme", 'width must be a whole number for mode = "mme", was: None'),
+        (0, "concat", "width must be a whole number from 1 .*, was: 0"),
+        (True, "linear", "width must be a whole number from 1 .*, was: True"),
+    ],
+)
+def test_settings_that_are_out_of_range_are_refused(width: Any, mode: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        MetaVectors(width, ["es", "nl"], mode)
+
+
+def test_width_of_rows_side_by_side_is_their_sum() -> None:
+    assert MetaVectors(8, ["es", "nl"], "concat").initialize(X=table_rows(5, 3)).get_dim("nO") == 8
+    with pytest.raises(ValueError, match=r"5 \(es\) \+ 3 \(nl\) = 8 wide, but width = 9. Set"):
+        MetaVectors(9, ["es", "nl"], "concat").initialize(X=table_rows(5, 3))
+
+
+def test_projections_beyond_the_memory_are_refused() -> None:
+    with pytest.raises(ValueError, match="'meta_vectors': initial weights, .* a smaller width"):
+        MetaVectors(2**31 - 1, ["es"], "mme").initialize(X=table_rows(2**10))
