@@ -24,6 +24,7 @@ _NAMES = {
     "corpus.statistics": ["CorpusStats", "describe_corpus"],
     "corpus.symbols": ["count_symbols"],
     "embed.architectures": [
+        "build_meta_vectors_v1",
         "build_multi_embed_v1",
         "build_multi_hash_embed_v1",
         "build_multi_weighted_hash_embed_v1",

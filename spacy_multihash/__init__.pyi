@@ -21,6 +21,7 @@ from .corpus.evaluation import masked_parts as masked_parts
 from .corpus.statistics import CorpusStats as CorpusStats
 from .corpus.statistics import describe_corpus as describe_corpus
 from .corpus.symbols import count_symbols as count_symbols
+from .embed.architectures import build_meta_vectors_v1 as build_meta_vectors_v1
 from .embed.architectures import build_multi_embed_v1 as build_multi_embed_v1
 from .embed.architectures import build_multi_hash_embed_v1 as build_multi_hash_embed_v1
 from .embed.architectures import (

@@ -319,7 +319,7 @@ def test_readme_names_guides_then_references_then_lab_notes() -> None:
 
 def test_pages_say_first_whom_they_are_for() -> None:
     pages = [path.stem for path in (ROOT / "docs").glob("*.md") if "results" not in path.stem]
-    assert len(pages) == 15
+    assert len(pages) == 16
     assert [page for page in pages if "\n\nThis page is for " not in read(page)[:120]] == []
 
 

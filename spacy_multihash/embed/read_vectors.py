@@ -1,7 +1,7 @@
 """From docs to the vectors that their tokens have in several tables, and to one of them."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Optional, cast
@@ -15,6 +15,7 @@ from ..common.checks import CHANGE_IT, check_choice, refusal
 from ..common.features import TEXT_ATTRS
 from ..common.pinned import Pinned
 from ..common.types import DocLike, DocsLayer
+from ..vectors.fuse import ATTENTION
 from ..vectors.meta_vectors import RowsLayer, TableRows, mean_weights
 from .attributes import attr_id, attr_name
 from .vector_tables import VOCAB, find_rows, find_table, has_table, load_tables, on_device
@@ -152,22 +153,29 @@ def keys_of(model: DocsLayer) -> TableKeys:
     return TableKeys.of(model.attrs["tables"].value, model.attrs["key_attrs"].value)
 
 
-def find_weights(
-    model: DocsLayer, docs: list[DocLike]
-) -> tuple[Optional[numpy.ndarray], numpy.ndarray]:
+def mode_of(model: DocsLayer) -> str:
+    """Give the mode of a node `read_vectors`."""
+    return model.layers[0].attrs["mode"].value
+
+
+def has_attention(model: DocsLayer) -> bool:
+    """Tell whether the weights of the tables of a node `read_vectors` depend on the token."""
+    return mode_of(model) in ATTENTION
+
+
+def find_weights(model: DocsLayer, docs: Sequence[DocLike]) -> tuple[numpy.ndarray, numpy.ndarray]:
     """Give the weight of each table for all N tokens, and whether the table has the token.
 
-    Returns weights (n, N) float32, None for a layer without attention, and (n, N) bool.
+    Returns weights (n, N) float32, and (n, N) bool.
 
-    model (DocsLayer): A node `read_vectors`.
-    docs (list[DocLike]): One or more docs.
+    model (DocsLayer): A node `read_vectors` with attention.
+    docs (Sequence[DocLike]): One or more docs.
     """
     X = _rows_of(model, docs)
-    weights = mean_weights(model.layers[0], X)
-    return None if weights is None else to_numpy(weights), to_numpy(X.present)
+    return to_numpy(mean_weights(model.layers[0], X)), to_numpy(X.present)
 
 
-def _rows_of(model: DocsLayer, docs: list[DocLike]) -> TableRows:
+def _rows_of(model: DocsLayer, docs: Sequence[DocLike]) -> TableRows:
     """Look up the rows of all tokens in each table."""
     vocab: Any = docs[0].vocab
     keys = keys_of(model)

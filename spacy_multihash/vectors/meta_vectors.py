@@ -12,7 +12,7 @@ from ..common.checks import MAX_SIZE, check_choice, check_whole, refusal
 from ..common.memory import check_memory
 from ..common.pinned import Pinned
 from ..common.types import Array
-from .fuse import ATTENTION, MODES, Fused, fuse, fuse_backward
+from .fuse import MODES, Fused, fuse, fuse_backward
 
 NAME = "meta_vectors"
 
@@ -116,13 +116,15 @@ def init(model: RowsLayer, X: Optional[TableRows] = None, Y: Optional[Floats2d] 
         model.set_param("a", uniform_init(model.ops, (nO,), lo=-end, hi=end))
 
 
-def mean_weights(model: RowsLayer, X: TableRows) -> Optional[Array]:
+def mean_weights(model: RowsLayer, X: TableRows) -> Array:
     """Give the weight of each table for each token, (n, U) float32: the mean of its entries.
 
-    The weights of a token that a table has add up to 1. None for a layer without attention.
+    With attention, the weights of a token that a table has add up to 1.
+
+    Raises ValueError for mode = "concat", which weights nothing.
     """
-    if _mode(model) not in ATTENTION:
-        return None
+    if _mode(model) == "concat":
+        raise ValueError(f'{_WHERE}: mode = "concat" has no weights. Ask a layer of another mode.')
     _check_widths(model, X)
     return _fuse(model, X)[1].weights.mean(axis=2)
 

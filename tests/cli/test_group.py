@@ -24,6 +24,7 @@ from tests.helpers.corpora import write_corpus
 
 # Arguments of each command with --json that lead to an error.
 BAD = {
+    "attention": ("nowhere", "corpus.spacy"),
     "corpus-stats": ("corpus.spacy", "--attrs", "NOTHING"),
     "evaluate": ("nowhere", "corpus.spacy", "--train", "corpus.spacy"),
     "importance": ("nowhere", "--data", "corpus.spacy"),

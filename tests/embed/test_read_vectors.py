@@ -83,7 +83,6 @@ def test_tables_find_words_by_their_attributes(nlp: Language) -> None:
         [False, True, True, False, False],
         [True, False, False, False, True],
     ]
-    assert weights is not None
     assert_allclose(weights, present)
 
 

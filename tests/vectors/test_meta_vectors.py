@@ -168,16 +168,20 @@ def test_training_drops_entries_by_one_mask(mode: str) -> None:
             assert not model.get_grad(name)[~kept].any()
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ATTENTION)
 def test_weights_of_tables_add_up_to_one_where_a_table_has_the_token(mode: str) -> None:
     X = table_rows(5, 3, 4)
-    model = MetaVectors(None if mode == "concat" else 6, NAMES, mode).initialize(X=X)
+    model = MetaVectors(6, NAMES, mode).initialize(X=X)
     weights = mean_weights(model, X)
-    if weights is None:
-        assert mode not in ATTENTION
-        return
     assert weights.shape == (3, 4) and not weights[~X.present].any()
     assert_allclose(weights.sum(axis=0), [1, 1, 1, 0], rtol=1e-5)
+
+
+def test_rows_side_by_side_have_no_weights() -> None:
+    X = table_rows(5, 3)
+    model = MetaVectors(None, ["es", "nl"], "concat").initialize(X=X)
+    with pytest.raises(ValueError, match='mode = "concat" has no weights. Ask a layer of another'):
+        mean_weights(model, X)
 
 
 def test_initial_weights_are_those_of_the_authors_code() -> None:
