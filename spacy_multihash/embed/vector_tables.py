@@ -16,7 +16,7 @@ from spacy.attrs import IDS, ORTH
 from spacy.lookups import Lookups
 from spacy.vectors import Mode, Vectors
 from spacy.vocab import Vocab
-from thinc.api import Ops, to_numpy
+from thinc.api import Ops, get_array_module, to_numpy
 from thinc.types import Floats2d
 
 from ..common.features import TEXT_ATTRS
@@ -116,8 +116,8 @@ def find_rows(
         at = numpy.searchsorted(table.keys, ids)
         at[at == len(table.keys)] = 0  # past the last key: the key at any place differs
         rows, present = table.rows[at], table.keys[at] == ids
-    vectors = data[numpy.where(present, rows, 0)]
-    vectors[~present] = 0
+    xp = get_array_module(data)
+    vectors = data[xp.asarray(numpy.where(present, rows, 0))] * xp.asarray(present)[:, None]
     return vectors, present
 
 

@@ -2,6 +2,8 @@
 
 import pickle
 import shutil
+from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from thinc.api import Model, fix_random_seed
 
+from spacy_multihash import make_tables, set_tables
 from spacy_multihash.common.nodes import find_nodes
 from spacy_multihash.convert.weights import embed_to_spacy
 from spacy_multihash.embed.architectures import build_meta_vectors_v1, build_multi_hash_embed_v1
@@ -89,8 +92,11 @@ def test_tables_find_words_by_their_attributes(nlp: Language) -> None:
 @pytest.mark.parametrize("mode", MODES)
 def test_vectors_are_those_of_the_tables(mode: str, paths: dict[str, str]) -> None:
     tables = {"vocab": None, "nl": paths["nl"], "floret": paths["floret"]}
-    nlp = trained(meta_pipeline(meta_embed(tables, mode), paths["own"]), updates=0)
+    nlp = spacy.blank("en")
+    nlp.vocab.vectors = vectors_of(nlp, ["Rome", "Anna", "fell"], 6)
     doc = nlp.make_doc(TEXT)
+    model = build_meta_vectors_v1(None if mode == "concat" else 7, tables, mode)
+    model.initialize(X=[doc])
     own, theirs = nlp.vocab.vectors, spacy.load(paths["nl"]).vocab
     floret = spacy.load(paths["floret"]).vocab
     tables_of = [
@@ -98,7 +104,7 @@ def test_vectors_are_those_of_the_tables(mode: str, paths: dict[str, str]) -> No
         [theirs[token.text].vector for token in doc],
         [own[token.orth] if token.orth in own else numpy.zeros(6) for token in doc],
     ]
-    layer = reader(nlp).layers[0]
+    layer = model.layers[0]
     expected = []
     for token, rows in enumerate(zip(*tables_of, strict=True)):
         having = [row.any() for row in rows]
@@ -117,7 +123,7 @@ def test_vectors_are_those_of_the_tables(mode: str, paths: dict[str, str]) -> No
         total = 1.0 if mode == "linear" else sum(numpy.exp(score) for score in scores)
         shares = [1.0 if mode == "linear" else numpy.exp(score) / total for score in scores]
         expected.append(sum(share * each for share, each in zip(shares, P, strict=True)))
-    assert_allclose(reader(nlp).predict([doc]).dataXd, expected, atol=1e-5)
+    assert_allclose(model.predict([doc]).dataXd, expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -149,6 +155,38 @@ def test_gradients_reach_the_projections_through_types(mode: str, paths: dict[st
         atol=1e-2,
         wrap=lambda d: type(model.predict(docs))(d, numpy.array([3, 0, 1])),
     )
+
+
+BUILDERS: dict[str, dict[str, Any]] = {
+    "MultiHashEmbed": {"rows": [50]},
+    "MultiWeightedHashEmbed": {"rows": [50]},
+    "MultiEmbed": {"unk_dropout": 0.5},
+}
+
+
+@pytest.mark.parametrize("mode", ["concat", "mme"])
+@pytest.mark.parametrize("feature", ["SHAPE", "LOWER{2,3}"])
+@pytest.mark.parametrize("builder", BUILDERS)
+def test_each_embedding_takes_several_tables(
+    builder: str, feature: str, mode: str, paths: dict[str, str]
+) -> None:
+    embed = meta_embed({"nl": paths["nl"], "floret": paths["floret"]}, mode)
+    del embed["rows"]
+    embed |= {"@architectures": f"spacy-multihash.{builder}.v1", "attrs": [feature]}
+    build = partial(spacy.registry.resolve, {"embed": embed | BUILDERS[builder]})
+    docs = [spacy.blank("en").make_doc(TEXT)]
+    model = build()["embed"]
+    if builder == "MultiEmbed":
+        set_tables(model, make_tables({feature: Counter({5: 20})}))
+    model.initialize(X=docs)
+    (before,) = model.predict(docs)
+    assert before.shape == (5, 16)
+    Y, backprop = model.begin_update(docs)
+    backprop(Y)
+    fresh = build()["embed"].from_bytes(model.to_bytes())
+    assert_array_equal(fresh.predict(docs)[0], before)
+    find_table(docs[0].vocab, "floret").data[:] *= -1
+    assert (model.predict(docs)[0] != before).any(axis=1).all()
 
 
 def test_docs_without_tokens_are_an_input_like_any_other(nlp: Language) -> None:

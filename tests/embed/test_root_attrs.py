@@ -11,6 +11,7 @@ from spacy.attrs import SHAPE
 from thinc.api import Model
 
 from spacy_multihash import (
+    build_meta_vectors_v1,
     build_multi_embed_v1,
     build_multi_hash_embed_v1,
     build_multi_weighted_hash_embed_v1,
@@ -147,3 +148,13 @@ def test_root_keeps_values_of_its_own() -> None:
     model = build_multi_hash_embed_v1(8, attrs, rows, False)
     attrs[0], rows[0] = "ORTH", 1
     assert attrs_of(model) == list(HASHED.items())
+
+
+def test_root_keeps_the_settings_of_several_tables() -> None:
+    vectors = build_meta_vectors_v1(8, {"vocab": None, "nl": "x"}, "scalar", {"nl": "LOWER"})
+    model = build_multi_hash_embed_v1(8, ["NORM"], [50], False, vectors=vectors)
+    assert attrs_of(model)[-3:] == [
+        ("vectors", ["nl", "vocab"]),
+        ("vectors_mode", ["scalar"]),
+        ("vectors_key_attrs", ["LOWER", ""]),
+    ]

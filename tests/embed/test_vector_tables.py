@@ -1,7 +1,9 @@
 """Tables of vectors beside the vocab's own: read, refused, kept once and found again."""
 
+import gc
 import json
 import shutil
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from spacy.attrs import SHAPE
 from spacy.language import Language
 from spacy.vectors import BaseVectors
 from spacy.vocab import Vocab
+from thinc.api import NumpyOps
 
 from spacy_multihash.embed.load_vectors import make_load_vectors_v1
 from spacy_multihash.embed.vector_tables import (
@@ -22,6 +25,7 @@ from spacy_multihash.embed.vector_tables import (
     find_rows,
     find_table,
     load_tables,
+    on_device,
     read_table,
 )
 from tests.helpers.vectors import floret_of, save_floret, save_words, vectors_of
@@ -200,3 +204,23 @@ def test_vectors_of_other_classes_are_refused(nlp: Language) -> None:
     nlp.vocab.vectors = OtherVectors()
     with pytest.raises(ValueError, match="vectors of OtherVectors. Expected the default or floret"):
         find_table(nlp.vocab, "vocab")
+
+
+class OtherDevice(NumpyOps):
+    """Ops of a device whose arrays are not numpy's own: it copies what it is given."""
+
+    def asarray(self, data: Any, dtype: Any = None) -> Any:
+        return numpy.array(data)
+
+
+def test_tables_are_copied_to_a_device_once() -> None:
+    data = numpy.ones((3, 4), dtype="float32")
+    assert on_device(NumpyOps(), data) is data
+    ops = OtherDevice("gpu", 3)
+    copy = on_device(ops, data)
+    assert copy is not data and on_device(OtherDevice("gpu", 3), data) is copy
+    assert on_device(OtherDevice("gpu", 4), data) is not copy
+    gone = weakref.ref(copy)
+    del copy, data
+    gc.collect()
+    assert gone() is None
