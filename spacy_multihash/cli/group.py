@@ -27,9 +27,7 @@ COMMANDS = {
     "accelerate": _command(
         "accelerate", "Put our faster layers and recognizer into a trained pipeline."
     ),
-    "attention": _command(
-        "attention", "Show which table of vectors each token leans on."
-    ),
+    "attention": _command("attention", "Show which table of vectors each token leans on."),
     "calibrate": _command("calibrate", "Make the probabilities of a recognizer truer."),
     "convert": _command(
         "convert", "Convert a corpus of your own for spacy train: CoNLL, JSON lines or CSV."
