@@ -157,6 +157,20 @@ def test_gradients_reach_the_projections_through_types(mode: str, paths: dict[st
     )
 
 
+@pytest.mark.parametrize(
+    ("attr", "present"), [("ORTH", [0, 1]), ("LOWER", [1, 1]), ("NORM", [1, 0]), ("LEMMA", [0, 0])]
+)
+def test_key_attributes_are_those_of_the_config(
+    attr: str, present: list[int], paths: dict[str, str]
+) -> None:
+    nlp = spacy.blank("en")
+    doc = Doc(nlp.vocab, words=["Rome", "met"], lemmas=["Rome", ""])
+    nlp.vocab["met"].norm_ = "MET"
+    model = build_meta_vectors_v1(4, {"nl": paths["nl"]}, key_attrs={"nl": attr})
+    model.initialize(X=[doc])
+    assert find_weights(model, [doc])[1].tolist() == [[bool(has) for has in present]]
+
+
 BUILDERS: dict[str, dict[str, Any]] = {
     "MultiHashEmbed": {"rows": [50]},
     "MultiWeightedHashEmbed": {"rows": [50]},

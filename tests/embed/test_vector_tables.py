@@ -224,3 +224,14 @@ def test_tables_are_copied_to_a_device_once() -> None:
     del copy, data
     gc.collect()
     assert gone() is None
+
+
+def test_a_table_that_cannot_be_saved_is_refused(
+    nlp: Language, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = Path(save_words(tmp_path / "es", WORDS, 4))
+    monkeypatch.setattr("spacy_multihash.embed.vector_tables._MOST_BYTES", 3 * 4 * 4)
+    load_tables(nlp.vocab, {"es": path})
+    monkeypatch.setattr("spacy_multihash.embed.vector_tables._MOST_BYTES", 3 * 4 * 4 - 1)
+    with pytest.raises(ValueError, match="Vectors 'nl': .* has 48 bytes, and can be kept up to 47"):
+        load_tables(nlp.vocab, {"nl": path})
