@@ -29,6 +29,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "ner.transition": ("compute", "ner"),
     "textcat": ("compute", "embed"),
     "tables": ("corpus", "embed"),
+    "vectors": ("compute",),
     "convert": ("compute", "embed", "encode", "ner", "ner.tagger", "ner.transition"),
     "inspection": ("corpus", "embed", "encode", "tables"),
     "compat": ("compute", "embed", "tables"),
@@ -258,6 +259,13 @@ def test_factory_that_spacy_always_imports_is_light() -> None:
         "spacy_multihash.ner.tagger.factory"
     ]
     assert {name.split(".")[0] for name in names} & {"torch", "pandas"} == set()
+
+
+def test_one_module_of_vectors_knows_spacy() -> None:
+    knowing = {one for one, name, _, _ in imports() if name.split(".")[0] == "spacy"}
+    assert {name for name in knowing if name.startswith("spacy_multihash.vectors.")} == {
+        "spacy_multihash.vectors.files"
+    }
 
 
 def loaded_by(module: str, *, after: str = "sys") -> list[str]:

@@ -1,0 +1,289 @@
+"""Tables of vectors in spaCy's files, read and written in chunks; the one module that knows spaCy.
+
+A table is read from a package, the folder of a pipeline or of a vocab, vectors as text, or codes.
+What is written is whole or not there, with further arrays beside it.
+"""
+
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Optional, TypeVar, Union
+
+import numpy
+import spacy
+import srsly
+from spacy.strings import get_string_id
+from spacy.util import get_package_path, is_package
+from spacy.vectors import Vectors
+from spacy.vocab import Vocab
+from tqdm import tqdm
+
+from ..common.files import replacing_file, replacing_folder
+from ..common.messages import keep_collector
+from .arrays import Arrays, save_arrays, write_rows
+from .table import CheckedRows, Kind, Stream, VectorTable, check_table, chunks, used_rows
+from .text import is_text, read_text, store_vectors, write_text
+
+ORTH = 65  # spaCy's number of the attribute
+_BATCH = 4096
+ItemT = TypeVar("ItemT")
+
+
+def word_keys(words: Iterable[str]) -> numpy.ndarray:
+    """Return the hashes of words, (n,) uint64."""
+    return numpy.array([get_string_id(word) for word in words], dtype="uint64")
+
+
+@contextmanager
+def open_table(
+    source: Union[str, Path], *, lang: Optional[str] = None, show_progress: bool = False
+) -> Iterator[VectorTable]:
+    """Open a table of vectors; its numbers stay in the file, and are read when asked for.
+
+    source (Union[str, Path]): A package's name, the folder of a pipeline or a vocab, or a file of
+        vectors as text.
+    lang (Optional[str]): The language of a file of text, "xx" by default.
+    show_progress (bool): Show a progress bar on stderr.
+
+    Raises FileNotFoundError or ValueError if there is no table, or if it is damaged.
+    """
+    path = Path(source)
+    if path.is_file():
+        with tempfile.TemporaryDirectory(prefix="spacy-multihash-") as folder:
+            yield check_table(_read_text(path, Path(folder), lang or "xx", show_progress))
+        return
+    if not path.exists() and is_package(str(source)):
+        path = _package_data(str(source))
+    if (path / "vocab").is_dir():
+        yield check_table(_read_vocab(path / "vocab", "pipeline", str(source), _meta(path)))
+    elif (path / "vectors").is_file():
+        yield check_table(_read_vocab(path, "vocab", str(source), {}))
+    else:
+        raise FileNotFoundError(
+            f"There are no vectors at {source}: expected a package's name, the folder of a pipeline"
+            " or of a vocab, or vectors as text. Check the name."
+        )
+
+
+def word_vectors(table: VectorTable, words: Sequence[str]) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Look words up.
+
+    Returns whether each is there, (n,) bool, and its vector, (n, width) float32, of zeros for words
+    that are not. A floret table has all words but the empty one.
+    """
+    if table.floret is not None:
+        there = numpy.array([bool(word) for word in words], dtype=bool)
+        X = numpy.zeros((len(words), table.width), dtype="float32")
+        if there.any():
+            X[there] = _floret(table).get_batch([word for word in words if word])
+            _check_finite(table, X)
+        return there, X
+    places = table.find(word_keys(words))
+    there = places >= 0
+    X = numpy.zeros((len(words), table.width), dtype="float32")
+    X[there] = table.data[table.rows[places[there]]]
+    return there, X
+
+
+def stream_of(
+    table: VectorTable, words: Optional[Sequence[str]] = None, *, show_progress: bool = False
+) -> Stream:
+    """Make a stream of a table's vectors, to estimate something on.
+
+    words (Optional[Sequence[str]]): Their vectors, each once. None takes all rows that words have,
+        each once, but for rows of zeros, which stand for no vector.
+
+    Raises ValueError if none of the words is in the table, or for a floret table without words.
+    """
+    if words is None:
+        if table.floret is not None:
+            raise ValueError(
+                f"{table.name} is a floret table, which has rows of n-grams and no words. Give a "
+                "file of words with --words, to estimate on their vectors."
+            )
+        used = used_rows(table)
+
+        def rows() -> Iterator[numpy.ndarray]:
+            for chunk in _progress(chunks(len(used)), "Reading", show_progress):
+                X = table.data[used[chunk]]
+                yield X[X.any(axis=1)]
+
+        return rows
+    words = list(dict.fromkeys(words))
+    if not any(word_vectors(table, words[chunk])[0].any() for chunk in chunks(len(words), _BATCH)):
+        raise ValueError(
+            f"{table.name} has none of the {len(words):,} words, such as {words[:1]}. Give words "
+            "of the same language and spelling."
+        )
+
+    def looked_up() -> Iterator[numpy.ndarray]:
+        for chunk in _progress(chunks(len(words), _BATCH), "Reading", show_progress):
+            there, X = word_vectors(table, words[chunk])
+            yield X[there & X.any(axis=1)]
+
+    return looked_up
+
+
+def write_table(
+    output: Path,
+    table: VectorTable,
+    beside: Optional[Mapping[str, tuple[str, Arrays]]] = None,
+    *,
+    show_progress: bool = False,
+) -> None:
+    """Write a table: as text if the name of the output says so, otherwise as it was read.
+
+    A table that was read from a folder of a vocab is written as one, and any other as a pipeline
+    without components.
+
+    output (Path): The file or folder.
+    table (VectorTable): The table. Its rows are computed while they are written.
+    beside (Optional[Mapping]): Arrays to save beside the table, with their kind, by the name that
+        `beside_path` takes.
+
+    Raises ValueError, and writes nothing, if a row cannot be computed, or if the texts of words are
+    needed and not known.
+    """
+    if output.exists() and not (output.is_file() or output.is_dir()):
+        raise ValueError(f"OUT must be a file or a folder, was a device or pipe: {output}.")
+    if not is_text(output):
+        with replacing_folder(output.resolve()) as new:
+            _write_folder(new, table, show_progress)
+            for name, (kind, arrays) in (beside or {}).items():
+                save_arrays(beside_path(new, name, table.kind), kind, arrays)
+        return
+    words: Sequence[Optional[str]] = table.words
+    if table.floret is not None:
+        words = [str(row) for row in range(table.data.shape[0])]
+    known = [word for word in words if word and "\n" not in word]
+    if len(known) < len(words):
+        raise ValueError(
+            f"The text of {len(words) - len(known):,} words of {table.name} is not known: its "
+            "strings lack them. Write a folder instead of text."
+        )
+    order = numpy.arange(len(known)) if table.floret is not None else table.rows
+    with replacing_file(output) as new:
+        parts = _progress(chunks(len(known)), "Writing", show_progress)
+        rows = (table.data[order[part]] for part in parts)
+        packed = output.suffix.lower() == ".gz"
+        write_text(new, known, rows, table.width, table.floret, packed=packed)
+        for name, (kind, arrays) in (beside or {}).items():
+            with replacing_file(beside_path(output, name)) as other:
+                save_arrays(other, kind, arrays)
+
+
+def beside_path(output: Path, name: str, kind: Kind = "pipeline") -> Path:
+    """Return where arrays of a name are saved beside a table."""
+    if is_text(output):
+        return output.with_name(f"{output.name}.{name}.npz")
+    return (output if kind == "vocab" else output / "vocab") / f"multihash_{name}.npz"
+
+
+def _progress(items: Sequence[ItemT], title: str, show: bool) -> Iterable[ItemT]:
+    return tqdm(items, desc=title, unit=" chunks", disable=not show, leave=False)
+
+
+def _check_finite(table: VectorTable, X: numpy.ndarray) -> None:
+    if not numpy.isfinite(X).all():
+        raise ValueError(f"{table.name} has NaN or infinity in a row. Mend the table.")
+
+
+def _floret(table: VectorTable) -> Vectors:
+    data = table.data.data if isinstance(table.data, CheckedRows) else table.data[:]
+    return Vectors(data=numpy.asarray(data), **(table.floret or {}))
+
+
+def _package_data(name: str) -> Path:
+    """Return the folder of a package with its vocab, without loading the pipeline."""
+    path = get_package_path(name)
+    meta = _meta(path)
+    return path / f"{meta.get('lang')}_{meta.get('name')}-{meta.get('version')}"
+
+
+def _meta(path: Path) -> Mapping[str, Any]:
+    found = _parsed(path / "meta.json", srsly.read_json) if (path / "meta.json").is_file() else {}
+    return found if isinstance(found, dict) else {}
+
+
+def _parsed(path: Path, read: Any) -> Any:  # noqa: ANN401 (whatever a file holds)
+    try:
+        with keep_collector():
+            return read(path)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"There is no file {path}, which a vocab has.") from error
+    except (EOFError, OSError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} is damaged ({error}). Copy or make it again.") from error
+
+
+def _read_vocab(path: Path, kind: Kind, name: str, meta: Mapping[str, Any]) -> VectorTable:
+    data = _parsed(path / "vectors", lambda p: numpy.load(p, mmap_mode="r", allow_pickle=False))
+    cfg = _parsed(path / "vectors.cfg", srsly.read_json) if (path / "vectors.cfg").exists() else {}
+    if not isinstance(data, numpy.ndarray) or data.dtype.kind != "f" or not isinstance(cfg, dict):
+        raise ValueError(f"{path} is damaged: expected a table of floats. Copy or make it again.")
+    lang = meta.get("lang", "xx")
+    title = (meta.get("vectors") or {}).get("name") or f"{lang}.vectors"
+    none = numpy.zeros(0, dtype="uint64")
+    empty = VectorTable(name, CheckedRows(data, name), none, none, [], None, kind, lang, title)
+    if cfg.get("mode") == "floret":
+        return replace(empty, floret=cfg)
+    found = _parsed(path / "key2row", srsly.read_msgpack)
+    try:
+        keys = numpy.fromiter(found.keys(), dtype="uint64", count=len(found))
+        rows = numpy.fromiter(found.values(), dtype="int64", count=len(found))
+    except (AttributeError, OverflowError, TypeError, ValueError) as error:
+        raise ValueError(f"{path / 'key2row'} is damaged: expected rows by keys.") from error
+    words = _words(keys, _parsed(path / "strings.json", srsly.read_json))
+    return replace(empty, keys=keys, rows=rows, words=words)
+
+
+def _words(keys: numpy.ndarray, strings: Sequence[str]) -> list[Optional[str]]:
+    """Return the text of each key, None where the strings lack it."""
+    words: list[Optional[str]] = [None] * len(keys)
+    place = {key: i for i, key in enumerate(keys.tolist())}
+    for string in strings:
+        found = place.get(get_string_id(string))
+        if found is not None:
+            words[found] = string
+    return words
+
+
+def _read_text(path: Path, folder: Path, lang: str, show_progress: bool) -> VectorTable:
+    """Read vectors as text to a file of numbers, which is mapped to memory."""
+    with read_text(path) as (header, vectors):
+        shown = tqdm(vectors, desc="Reading", unit=" lines", disable=not show_progress, leave=False)
+        words = store_vectors(folder / "rows", shown)
+    data = numpy.memmap(folder / "rows", dtype="<f4", mode="r", shape=(len(words), header.width))
+    none, rows = numpy.zeros(0, dtype="uint64"), CheckedRows(data, str(path))
+    title = f"{lang}.vectors"
+    empty = VectorTable(str(path), rows, none, none, [], None, "text", lang, title)
+    if header.floret is not None:
+        if words != [str(i) for i in range(len(words))]:
+            raise ValueError(f"{path} must number the rows of floret from 0 on, line by line.")
+        cfg = {"mode": "floret", **header.floret, "attr": ORTH}
+        return replace(empty, floret=cfg)
+    return replace(empty, keys=word_keys(words), rows=numpy.arange(len(words)), words=words)
+
+
+def _write_folder(path: Path, table: VectorTable, show_progress: bool) -> None:
+    """Write a pipeline without components, or a vocab: the rows first, then what maps them."""
+    vocab_path = path if table.kind == "vocab" else path / "vocab"
+    vocab_path.mkdir(parents=True)
+    with (vocab_path / "vectors").open("wb") as file_:
+        write_rows(file_, table.data, show=lambda c: _progress(c, "Writing", show_progress))
+    nlp = None if table.kind == "vocab" else spacy.blank(table.lang)
+    vocab = Vocab() if nlp is None else nlp.vocab
+    for word in filter(None, table.words):
+        vocab.strings.add(word)
+    # The rows are not loaded: spaCy only wants to know how many there are.
+    data = numpy.load(vocab_path / "vectors", mmap_mode="r")
+    settings = dict(table.floret or {"mode": "default"})
+    vocab.vectors = Vectors(strings=vocab.strings, data=data, name=table.title, **settings)
+    vocab.vectors.key2row = dict(zip(table.keys.tolist(), table.rows.tolist(), strict=True))
+    srsly.write_msgpack(vocab_path / "key2row", vocab.vectors.key2row)
+    srsly.write_json(vocab_path / "vectors.cfg", settings)
+    if nlp is None:
+        vocab.to_disk(vocab_path, exclude=["vectors"])
+    else:
+        nlp.to_disk(path, exclude=["vectors"])

@@ -1,0 +1,145 @@
+"""The commands of the group `vectors`: what they write, and what they refuse."""
+
+from pathlib import Path
+
+import numpy
+import pytest
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
+
+from tests.helpers.cli import said
+from tests.helpers.corpora import write_corpus
+from tests.helpers.vectors import (
+    WORDS,
+    files,
+    loaded,
+    random_vectors,
+    vectors,
+    write_floret,
+    write_lines,
+    write_pipeline,
+)
+
+MAPS = {
+    "centre": (),
+    "drop-top": ("--number", 2),
+    "pca": ("--width", 3, "--drop-top", 1),
+    "z-norm": (),
+    "unit": (),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write a table in several kinds of files, and go there."""
+    X = random_vectors()
+    write_pipeline(tmp_path / "in", X)
+    write_lines(tmp_path / "in.txt", X)
+    write_floret(tmp_path / "floret", X)
+    (tmp_path / "words.txt").write_text("\n".join(WORDS), "utf8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def ok(*args: object) -> str:
+    result = vectors(*args)
+    assert result.exit_code == 0, result.output
+    return said(result)
+
+
+def refused(*args: object) -> str:
+    """Run a command that fails, and return its error. It writes nothing."""
+    before = files(Path())
+    result = vectors(*args)
+    assert (result.exit_code, result.stdout) == (1, ""), result.output
+    assert isinstance(result.exception, SystemExit), result.exception
+    assert files(Path()) == before
+    return " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize("command", MAPS)
+def test_map_is_the_same_twice_in_all_files_and_later(command: str, folder: Path) -> None:
+    args = MAPS[command]
+    assert "Wrote 60 vectors of width" in ok(command, "in", "out", *args)
+    ok(command, "in", "again", *args)
+    assert files(folder / "again") == files(folder / "out")
+    ok(command, "in.txt", "out.txt.gz", *args)
+    ok("apply", "out.txt.gz", "same.txt", "--map", unchanged(folder))
+    mapped = loaded(folder / "out")
+    lines = (folder / "same.txt").read_text().splitlines()[1:]
+    read = numpy.array([line.split(" ")[1:] for line in lines], dtype="float32")
+    numpy.testing.assert_allclose(read, mapped, atol=1e-5)
+    # New words are mapped by the parameters that were saved.
+    write_lines(folder / "new.txt", random_vectors()[:2], ["new", "newer"])
+    ok("apply", "new.txt", "new", "--map", "out/vocab/multihash_map.npz")
+    numpy.testing.assert_allclose(loaded(folder / "new", ["new", "newer"]), mapped[:2], atol=1e-5)
+
+
+def unchanged(folder: Path) -> Path:
+    """Make the parameters of a map of three or eight columns that changes nothing."""
+    from spacy_multihash.vectors.affine import identity, load_map
+    from spacy_multihash.vectors.arrays import save_arrays
+
+    width = load_map(folder / "out.txt.gz.map.npz").width
+    save_arrays(folder / "same.npz", "affine", identity(width).arrays())
+    return folder / "same.npz"
+
+
+@pytest.mark.parametrize("command", ["centre", "drop-top", "pca", "z-norm"])
+def test_statistics_of_floret_are_those_of_words(command: str, folder: Path) -> None:
+    args = [*MAPS[command], *(["--no-unit"] if command == "z-norm" else [])]
+    ok(command, "floret", "out", "--words", "words.txt", *args)
+    write_lines(folder / "as_words.txt", loaded(folder / "floret"))
+    ok(command, "as_words.txt", "expected", *args)
+    numpy.testing.assert_allclose(loaded(folder / "out"), loaded(folder / "expected"), atol=1e-4)
+
+
+def test_words_of_a_corpus_are_estimated_on(folder: Path) -> None:
+    doc = Doc(Vocab(), words=[*WORDS[:9], "unknown", *WORDS[:9]])
+    write_corpus(folder / "corpus.spacy", [doc])
+    (folder / "few.txt").write_text("\n".join(WORDS[:9]))
+    ok("centre", "in", "out", "--words", "corpus.spacy")
+    ok("centre", "in", "expected", "--words", "few.txt")
+    assert files(folder / "out") == files(folder / "expected")
+    numpy.testing.assert_allclose(loaded(folder / "out")[:9].mean(axis=0), 0, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("centre", "floret"), "a floret table, which has rows of n-grams and no words"),
+        (("unit", "floret"), "Scaling to length 1 cannot take floret, a floret table"),
+        (("z-norm", "floret", "--words", "words.txt"), "Scaling to length 1 cannot take floret"),
+        (("pca", "in", "--width", 9), "axes must be at most 8, was: 9"),
+        (("drop-top", "in", "--number", 8), "components to remove must be at most 7, was: 8"),
+        (("centre", "nowhere"), "There are no vectors at nowhere"),
+        (("centre", "in", "--words", "nowhere.txt"), "There is no file of words"),
+        (("centre", "in", "--words", "empty.txt"), "There are no words in empty.txt"),
+        (("centre", "in", "--words", "other.txt"), "in has none of the 2 words, such as ['other']"),
+        (("apply", "in", "--map", "nowhere.npz"), "There is no file nowhere.npz"),
+        (("apply", "in", "--map", "words.txt"), "words.txt is damaged, or no .npz file at all"),
+    ],
+)
+def test_bad_input_is_one_error_and_nothing_written(
+    args: tuple[str, ...], message: str, folder: Path
+) -> None:
+    (folder / "empty.txt").touch()
+    (folder / "other.txt").write_text("other\nothers")
+    command, source, *options = args
+    assert message in refused(command, source, "out", *options)
+
+
+@pytest.mark.parametrize("name", ["in", "in/vocab", "in.txt", "taken", "taken.txt", "in.txt/out"])
+def test_output_that_is_there_is_refused_before_the_work(name: str, folder: Path) -> None:
+    (folder / "taken").mkdir()
+    (folder / "taken" / "some").touch()
+    (folder / "taken.txt.map.npz").touch()
+    source = "in.txt" if name.startswith("in.txt") else "in"
+    error = refused("centre", source, name)
+    assert "exists" in error or "must not be the same" in error
+
+
+def test_force_replaces_a_table(folder: Path) -> None:
+    ok("centre", "in", "out")
+    ok("unit", "in", "out", "--force")
+    numpy.testing.assert_allclose(numpy.linalg.norm(loaded(folder / "out"), axis=1), 1, rtol=1e-5)
