@@ -264,7 +264,7 @@ def test_factory_that_spacy_always_imports_is_light() -> None:
 def test_one_module_of_vectors_knows_spacy() -> None:
     knowing = {one for one, name, _, _ in imports() if name.split(".")[0] == "spacy"}
     assert {name for name in knowing if name.startswith("spacy_multihash.vectors.")} == {
-        "spacy_multihash.vectors.files"
+        "spacy_multihash.vectors.vocab"
     }
 
 

@@ -18,7 +18,8 @@ from ._pipelines import check_folders_apart, check_pipeline_output
 from ._util import check_file_output
 
 _TABLE = (
-    "a package's name, the folder of a pipeline or of a vocab, or vectors as text (.txt, .vec, .gz)"
+    "a package's name, the folder of a pipeline or of a vocab, vectors as text (.txt, .vec, .gz),"
+    " or codes that quantize wrote (.npz)"
 )
 IN = typer.Argument(..., metavar="IN", help=f"Table of vectors: {_TABLE}")
 OUT = typer.Argument(
@@ -67,11 +68,11 @@ def check_output(sources: Sequence[str], output: Path, *, force: bool) -> None:
     for source in sources:
         if Path(source).exists():
             check_folders_apart(Path(source), output, "table")
-    if not is_text(output):
+    if not (is_text(output) or output.suffix == ".npz"):
         check_pipeline_output(output, force=force)
         return
     check_file_output(output, "OUT", force=force)
-    for name in ("map", "codes"):
+    for name in () if output.suffix == ".npz" else ("map", "codes"):
         check_file_output(beside_path(output, name), "OUT", force=force)
 
 
@@ -109,6 +110,6 @@ def say_written(output: Path, table: VectorTable, beside: Optional[str] = None) 
     """Say what was written, and where the arrays are that were saved beside it."""
     rows, width = table.data.shape
     msg.good(f"Wrote {rows:,} vectors of width {width} to {output}")
-    if beside is not None:
+    if beside is not None and output.suffix != ".npz":
         what = {"map": "parameters, for --map of apply", "codes": "codes"}[beside]
         msg.text(f"The {what}: {beside_path(output, beside, table.kind)}")

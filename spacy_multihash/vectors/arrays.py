@@ -18,14 +18,15 @@ Arrays = Mapping[str, Union[numpy.ndarray, Rows]]
 def write_rows(
     file_: IO[bytes], rows: Rows, *, show: Callable[[list[slice]], Iterable[slice]] = iter
 ) -> None:
-    """Write rows of float32 as an .npy file, chunk by chunk.
+    """Write rows as an .npy file, chunk by chunk: of their dtype, or of float32 without one.
 
     show (Callable): Passes the chunks along, and may show progress.
     """
-    header = {"descr": "<f4", "fortran_order": False, "shape": rows.shape}
+    dtype = getattr(rows, "dtype", "<f4")
+    header = {"descr": dtype, "fortran_order": False, "shape": rows.shape}
     numpy.lib.format.write_array_header_1_0(file_, header)
     for chunk in show(chunks(rows.shape[0])):
-        file_.write(numpy.ascontiguousarray(rows[chunk], dtype="<f4").tobytes())
+        file_.write(numpy.ascontiguousarray(rows[chunk], dtype=dtype).tobytes())
 
 
 def save_arrays(path: Path, kind: str, arrays: Arrays) -> None:
@@ -33,7 +34,7 @@ def save_arrays(path: Path, kind: str, arrays: Arrays) -> None:
 
     path (Path): The file.
     kind (str): What the arrays are, for the reader.
-    arrays (Arrays): The arrays by name. Rows that are no array become float32.
+    arrays (Arrays): The arrays by name. Rows that are no array are written in chunks.
     """
     head = {"format": numpy.array(FORMAT), "version": numpy.array(VERSION)}
     with zipfile.ZipFile(path, "w") as archive:

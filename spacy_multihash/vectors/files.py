@@ -1,4 +1,4 @@
-"""Tables of vectors in spaCy's files, read and written in chunks; the one module that knows spaCy.
+"""Tables of vectors in spaCy's files, read and written in chunks.
 
 A table is read from a package, the folder of a pipeline or of a vocab, vectors as text, or codes.
 What is written is whole or not there, with further arrays beside it.
@@ -12,28 +12,20 @@ from pathlib import Path
 from typing import Any, Optional, TypeVar, Union
 
 import numpy
-import spacy
 import srsly
-from spacy.strings import get_string_id
-from spacy.util import get_package_path, is_package
-from spacy.vectors import Vectors
-from spacy.vocab import Vocab
 from tqdm import tqdm
 
 from ..common.files import replacing_file, replacing_folder
 from ..common.messages import keep_collector
 from .arrays import Arrays, save_arrays, write_rows
+from .quantize import read_codes
 from .table import CheckedRows, Kind, Stream, VectorTable, check_table, chunks, used_rows
 from .text import is_text, read_text, store_vectors, write_text
+from .vocab import find_package, floret_vectors, word_keys, write_pipeline, write_vocab
 
 ORTH = 65  # spaCy's number of the attribute
 _BATCH = 4096
 ItemT = TypeVar("ItemT")
-
-
-def word_keys(words: Iterable[str]) -> numpy.ndarray:
-    """Return the hashes of words, (n,) uint64."""
-    return numpy.array([get_string_id(word) for word in words], dtype="uint64")
 
 
 @contextmanager
@@ -43,19 +35,22 @@ def open_table(
     """Open a table of vectors; its numbers stay in the file, and are read when asked for.
 
     source (Union[str, Path]): A package's name, the folder of a pipeline or a vocab, or a file of
-        vectors as text.
+        vectors as text or as codes (.npz).
     lang (Optional[str]): The language of a file of text, "xx" by default.
     show_progress (bool): Show a progress bar on stderr.
 
     Raises FileNotFoundError or ValueError if there is no table, or if it is damaged.
     """
     path = Path(source)
+    if path.suffix == ".npz":
+        yield check_table(read_codes(path))
+        return
     if path.is_file():
         with tempfile.TemporaryDirectory(prefix="spacy-multihash-") as folder:
             yield check_table(_read_text(path, Path(folder), lang or "xx", show_progress))
         return
-    if not path.exists() and is_package(str(source)):
-        path = _package_data(str(source))
+    if not path.exists():
+        path = find_package(str(source)) or path
     if (path / "vocab").is_dir():
         yield check_table(_read_vocab(path / "vocab", "pipeline", str(source), _meta(path)))
     elif (path / "vectors").is_file():
@@ -77,8 +72,10 @@ def word_vectors(table: VectorTable, words: Sequence[str]) -> tuple[numpy.ndarra
         there = numpy.array([bool(word) for word in words], dtype=bool)
         X = numpy.zeros((len(words), table.width), dtype="float32")
         if there.any():
-            X[there] = _floret(table).get_batch([word for word in words if word])
-            _check_finite(table, X)
+            data = table.data.data if isinstance(table.data, CheckedRows) else table.data
+            X[there] = floret_vectors(data, table.floret, [word for word in words if word])
+            if not numpy.isfinite(X).all():
+                raise ValueError(f"{table.name} has NaN or infinity in a row. Mend the table.")
         return there, X
     places = table.find(word_keys(words))
     there = places >= 0
@@ -136,7 +133,7 @@ def write_table(
     """Write a table: as text if the name of the output says so, otherwise as it was read.
 
     A table that was read from a folder of a vocab is written as one, and any other as a pipeline
-    without components.
+    without components. A file .npz has the codes of a table alone.
 
     output (Path): The file or folder.
     table (VectorTable): The table. Its rows are computed while they are written.
@@ -148,6 +145,12 @@ def write_table(
     """
     if output.exists() and not (output.is_file() or output.is_dir()):
         raise ValueError(f"OUT must be a file or a folder, was a device or pipe: {output}.")
+    if output.suffix == ".npz":
+        if "codes" not in (beside or {}):
+            raise ValueError(f"{output} would be codes, which quantize writes. Give another OUT.")
+        with replacing_file(output) as new:
+            save_arrays(new, *(beside or {})["codes"])
+        return
     if not is_text(output):
         with replacing_folder(output.resolve()) as new:
             _write_folder(new, table, show_progress)
@@ -183,23 +186,6 @@ def beside_path(output: Path, name: str, kind: Kind = "pipeline") -> Path:
 
 def _progress(items: Sequence[ItemT], title: str, show: bool) -> Iterable[ItemT]:
     return tqdm(items, desc=title, unit=" chunks", disable=not show, leave=False)
-
-
-def _check_finite(table: VectorTable, X: numpy.ndarray) -> None:
-    if not numpy.isfinite(X).all():
-        raise ValueError(f"{table.name} has NaN or infinity in a row. Mend the table.")
-
-
-def _floret(table: VectorTable) -> Vectors:
-    data = table.data.data if isinstance(table.data, CheckedRows) else table.data[:]
-    return Vectors(data=numpy.asarray(data), **(table.floret or {}))
-
-
-def _package_data(name: str) -> Path:
-    """Return the folder of a package with its vocab, without loading the pipeline."""
-    path = get_package_path(name)
-    meta = _meta(path)
-    return path / f"{meta.get('lang')}_{meta.get('name')}-{meta.get('version')}"
 
 
 def _meta(path: Path) -> Mapping[str, Any]:
@@ -242,10 +228,9 @@ def _words(keys: numpy.ndarray, strings: Sequence[str]) -> list[Optional[str]]:
     """Return the text of each key, None where the strings lack it."""
     words: list[Optional[str]] = [None] * len(keys)
     place = {key: i for i, key in enumerate(keys.tolist())}
-    for string in strings:
-        found = place.get(get_string_id(string))
-        if found is not None:
-            words[found] = string
+    for string, key in zip(strings, word_keys(strings).tolist(), strict=True):
+        if key in place:
+            words[place[key]] = string
     return words
 
 
@@ -272,18 +257,13 @@ def _write_folder(path: Path, table: VectorTable, show_progress: bool) -> None:
     vocab_path.mkdir(parents=True)
     with (vocab_path / "vectors").open("wb") as file_:
         write_rows(file_, table.data, show=lambda c: _progress(c, "Writing", show_progress))
-    nlp = None if table.kind == "vocab" else spacy.blank(table.lang)
-    vocab = Vocab() if nlp is None else nlp.vocab
-    for word in filter(None, table.words):
-        vocab.strings.add(word)
-    # The rows are not loaded: spaCy only wants to know how many there are.
-    data = numpy.load(vocab_path / "vectors", mmap_mode="r")
-    settings = dict(table.floret or {"mode": "default"})
-    vocab.vectors = Vectors(strings=vocab.strings, data=data, name=table.title, **settings)
-    vocab.vectors.key2row = dict(zip(table.keys.tolist(), table.rows.tolist(), strict=True))
-    srsly.write_msgpack(vocab_path / "key2row", vocab.vectors.key2row)
-    srsly.write_json(vocab_path / "vectors.cfg", settings)
-    if nlp is None:
-        vocab.to_disk(vocab_path, exclude=["vectors"])
+    srsly.write_json(vocab_path / "vectors.cfg", dict(table.floret or {"mode": "default"}))
+    key2row = dict(zip(table.keys.tolist(), table.rows.tolist(), strict=True))
+    srsly.write_msgpack(vocab_path / "key2row", key2row)
+    words = [word for word in table.words if word]
+    if table.kind == "vocab":
+        write_vocab(path, words)
     else:
-        nlp.to_disk(path, exclude=["vectors"])
+        # The rows are not loaded: spaCy only wants to know how many there are.
+        data = numpy.load(vocab_path / "vectors", mmap_mode="r")
+        write_pipeline(path, words, data, key2row, table.floret, lang=table.lang, name=table.title)

@@ -30,10 +30,10 @@ class Rows(Protocol):
 class CheckedRows:
     """Rows of floats, as float32, that are refused where they are not finite."""
 
-    def __init__(self, data: numpy.ndarray, where: str) -> None:
-        """Wrap an array, which may be mapped to a file.
+    def __init__(self, data: Rows, where: str) -> None:
+        """Wrap rows.
 
-        data (numpy.ndarray): The numbers, (rows, width).
+        data (Rows): The numbers, (rows, width), such as an array that is mapped to a file.
         where (str): What the array is of, for the message.
         """
         self.data = data
@@ -62,21 +62,28 @@ class MappedRows:
     """Rows that a function is applied to when they are asked for."""
 
     def __init__(
-        self, rows: Rows, function: Callable[[numpy.ndarray], numpy.ndarray], width: int
+        self,
+        rows: Rows,
+        function: Callable[[numpy.ndarray], numpy.ndarray],
+        width: int,
+        *,
+        dtype: str = "<f4",
     ) -> None:
         """Wrap rows.
 
         rows (Rows): The rows, (n, I).
         function (Callable): Makes (m, width) of (m, I).
         width (int): The width of the result.
+        dtype (str): The type of its numbers, in numpy's notation.
         """
         self.rows = rows
         self.function = function
+        self.dtype = dtype
         self.shape: tuple[int, ...] = (rows.shape[0], width)
 
     def __getitem__(self, index: Index) -> numpy.ndarray:
-        """Return some rows, (n, width) float32."""
-        return self.function(self.rows[index]).astype("float32", copy=False)
+        """Return some rows, (n, width)."""
+        return self.function(self.rows[index]).astype(self.dtype, copy=False)
 
 
 class ChosenRows:

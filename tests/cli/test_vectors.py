@@ -143,3 +143,54 @@ def test_force_replaces_a_table(folder: Path) -> None:
     ok("centre", "in", "out")
     ok("unit", "in", "out", "--force")
     numpy.testing.assert_allclose(numpy.linalg.norm(loaded(folder / "out"), axis=1), 1, rtol=1e-5)
+
+
+# Smaller tables
+
+
+def test_pruned_table_has_the_words_of_a_corpus(folder: Path) -> None:
+    write_corpus(folder / "corpus.spacy", [Doc(Vocab(), words=["word3", "unknown", "word1"])])
+    assert "Wrote 2 vectors of width 8" in ok("prune", "in", "out.txt", "--words", "corpus.spacy")
+    lines = (folder / "out.txt").read_text().splitlines()
+    assert [line.split(" ")[0] for line in lines] == ["2", "word1", "word3"]
+
+
+@pytest.mark.parametrize("method", ["float16", "int8", "pq"])
+def test_quantized_table_and_its_codes_are_the_same_vectors(method: str, folder: Path) -> None:
+    args = ("--method", method, "--parts", 4, "--centroids", 9)
+    if method == "pq":
+        pytest.importorskip("sklearn")
+    ok("quantize", "in", "out", *args)
+    ok("quantize", "in", "out.npz", *args)
+    assert (folder / "out.npz").read_bytes() == files(folder / "out")["vocab/multihash_codes.npz"]
+    ok("prune", "out.npz", "again", "--words", "words.txt")
+    numpy.testing.assert_array_equal(loaded(folder / "again"), loaded(folder / "out"))
+    error = numpy.abs(loaded(folder / "out") - random_vectors())
+    assert error.mean() < random_vectors().std() / 2
+
+
+def test_new_words_are_quantized_by_the_same_centroids(folder: Path) -> None:
+    pytest.importorskip("sklearn")
+    ok("quantize", "in", "out", "--method", "pq", "--parts", 4, "--centroids", 9)
+    write_lines(folder / "new.txt", random_vectors()[:2], ["new", "newer"])
+    codes = "out/vocab/multihash_codes.npz"
+    ok("quantize", "new.txt", "new", "--method", "pq", "--codebooks", codes)
+    expected = loaded(folder / "out")[:2]
+    numpy.testing.assert_array_equal(loaded(folder / "new", ["new", "newer"]), expected)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("prune", "in", "--words", "other.txt"), "in has none of the 1 words to keep"),
+        (("prune", "floret", "--words", "words.txt"), "prune cannot take floret"),
+        (("quantize", "in", "--method", "pq"), "parts must divide the width 8, was: 30"),
+        (("quantize", "in", "--method", "pq", "--codebooks", "in.txt"), "in.txt is damaged, or no"),
+        (("centre", "in"), "would be codes, which quantize writes"),
+    ],
+)
+def test_bad_sizes_are_one_error(args: tuple[str, ...], message: str, folder: Path) -> None:
+    (folder / "other.txt").write_text("other")
+    command, source, *options = args
+    output = "out.npz" if command == "centre" else "out"
+    assert message in refused(command, source, output, *options)

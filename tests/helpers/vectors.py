@@ -9,8 +9,8 @@ from spacy.vectors import Vectors
 from typer.testing import CliRunner, Result
 
 from spacy_multihash.cli.group import multihash_cli
-from spacy_multihash.vectors.files import word_keys
 from spacy_multihash.vectors.table import CheckedRows, VectorTable
+from spacy_multihash.vectors.vocab import word_keys
 
 WORDS = [f"word{i}" for i in range(60)]
 FLORET = {"minn": 2, "maxn": 3, "hash_count": 2, "hash_seed": 0, "bow": "<", "eow": ">"}
