@@ -6,7 +6,7 @@ from typing import Optional
 import typer
 
 from ..vectors.affine import identity, load_map
-from ..vectors.files import stream_of
+from ..vectors.lookup import stream_of
 from ..vectors.principal import Moments, centre, drop_top, moments, pca
 from ..vectors.scale import z_norm
 from ..vectors.table import VectorTable

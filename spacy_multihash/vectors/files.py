@@ -5,11 +5,11 @@ What is written is whole or not there, with further arrays beside it.
 """
 
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Optional, TypeVar, Union
+from typing import Any, Optional, Union
 
 import numpy
 import srsly
@@ -18,14 +18,13 @@ from tqdm import tqdm
 from ..common.files import replacing_file, replacing_folder
 from ..common.messages import keep_collector
 from .arrays import Arrays, save_arrays, write_rows
+from .lookup import progress
 from .quantize import read_codes
-from .table import CheckedRows, Kind, Stream, VectorTable, check_table, chunks, used_rows
+from .table import CheckedRows, Kind, VectorTable, check_table, chunks
 from .text import is_text, read_text, store_vectors, write_text
-from .vocab import find_package, floret_vectors, word_keys, write_pipeline, write_vocab
+from .vocab import find_package, word_keys, write_pipeline, write_vocab
 
 ORTH = 65  # spaCy's number of the attribute
-_BATCH = 4096
-ItemT = TypeVar("ItemT")
 
 
 @contextmanager
@@ -60,67 +59,6 @@ def open_table(
             f"There are no vectors at {source}: expected a package's name, the folder of a pipeline"
             " or of a vocab, or vectors as text. Check the name."
         )
-
-
-def word_vectors(table: VectorTable, words: Sequence[str]) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Look words up.
-
-    Returns whether each is there, (n,) bool, and its vector, (n, width) float32, of zeros for words
-    that are not. A floret table has all words but the empty one.
-    """
-    if table.floret is not None:
-        there = numpy.array([bool(word) for word in words], dtype=bool)
-        X = numpy.zeros((len(words), table.width), dtype="float32")
-        if there.any():
-            data = table.data.data if isinstance(table.data, CheckedRows) else table.data
-            X[there] = floret_vectors(data, table.floret, [word for word in words if word])
-            if not numpy.isfinite(X).all():
-                raise ValueError(f"{table.name} has NaN or infinity in a row. Mend the table.")
-        return there, X
-    places = table.find(word_keys(words))
-    there = places >= 0
-    X = numpy.zeros((len(words), table.width), dtype="float32")
-    X[there] = table.data[table.rows[places[there]]]
-    return there, X
-
-
-def stream_of(
-    table: VectorTable, words: Optional[Sequence[str]] = None, *, show_progress: bool = False
-) -> Stream:
-    """Make a stream of a table's vectors, to estimate something on.
-
-    words (Optional[Sequence[str]]): Their vectors, each once. None takes all rows that words have,
-        each once, but for rows of zeros, which stand for no vector.
-
-    Raises ValueError if none of the words is in the table, or for a floret table without words.
-    """
-    if words is None:
-        if table.floret is not None:
-            raise ValueError(
-                f"{table.name} is a floret table, which has rows of n-grams and no words. Give a "
-                "file of words with --words, to estimate on their vectors."
-            )
-        used = used_rows(table)
-
-        def rows() -> Iterator[numpy.ndarray]:
-            for chunk in _progress(chunks(len(used)), "Reading", show_progress):
-                X = table.data[used[chunk]]
-                yield X[X.any(axis=1)]
-
-        return rows
-    words = list(dict.fromkeys(words))
-    if not any(word_vectors(table, words[chunk])[0].any() for chunk in chunks(len(words), _BATCH)):
-        raise ValueError(
-            f"{table.name} has none of the {len(words):,} words, such as {words[:1]}. Give words "
-            "of the same language and spelling."
-        )
-
-    def looked_up() -> Iterator[numpy.ndarray]:
-        for chunk in _progress(chunks(len(words), _BATCH), "Reading", show_progress):
-            there, X = word_vectors(table, words[chunk])
-            yield X[there & X.any(axis=1)]
-
-    return looked_up
 
 
 def write_table(
@@ -168,7 +106,7 @@ def write_table(
         )
     order = numpy.arange(len(known)) if table.floret is not None else table.rows
     with replacing_file(output) as new:
-        parts = _progress(chunks(len(known)), "Writing", show_progress)
+        parts = progress(chunks(len(known)), "Writing", show_progress)
         rows = (table.data[order[part]] for part in parts)
         packed = output.suffix.lower() == ".gz"
         write_text(new, known, rows, table.width, table.floret, packed=packed)
@@ -182,10 +120,6 @@ def beside_path(output: Path, name: str, kind: Kind = "pipeline") -> Path:
     if is_text(output):
         return output.with_name(f"{output.name}.{name}.npz")
     return (output if kind == "vocab" else output / "vocab") / f"multihash_{name}.npz"
-
-
-def _progress(items: Sequence[ItemT], title: str, show: bool) -> Iterable[ItemT]:
-    return tqdm(items, desc=title, unit=" chunks", disable=not show, leave=False)
 
 
 def _meta(path: Path) -> Mapping[str, Any]:
@@ -256,7 +190,7 @@ def _write_folder(path: Path, table: VectorTable, show_progress: bool) -> None:
     vocab_path = path if table.kind == "vocab" else path / "vocab"
     vocab_path.mkdir(parents=True)
     with (vocab_path / "vectors").open("wb") as file_:
-        write_rows(file_, table.data, show=lambda c: _progress(c, "Writing", show_progress))
+        write_rows(file_, table.data, show=lambda c: progress(c, "Writing", show_progress))
     srsly.write_json(vocab_path / "vectors.cfg", dict(table.floret or {"mode": "default"}))
     key2row = dict(zip(table.keys.tolist(), table.rows.tolist(), strict=True))
     srsly.write_msgpack(vocab_path / "key2row", key2row)

@@ -194,3 +194,95 @@ def test_bad_sizes_are_one_error(args: tuple[str, ...], message: str, folder: Pa
     command, source, *options = args
     output = "out.npz" if command == "centre" else "out"
     assert message in refused(command, source, output, *options)
+
+
+# Several tables
+
+
+def rotated(X: numpy.ndarray) -> numpy.ndarray:
+    rotation = numpy.linalg.qr(numpy.random.default_rng(5).normal(size=(8, 8)))[0]
+    return (X @ rotation + 1).astype("float32")
+
+
+@pytest.mark.parametrize("method", ["procrustes", "cca"])
+def test_rotated_table_is_mapped_back(method: str, folder: Path) -> None:
+    X = random_vectors()
+    write_pipeline(folder / "rotated", rotated(X))
+    said = ok("align", "rotated", "in", "out", "--method", method, "--ridge", 1e-9)
+    assert "cosine 100.0 6 60 CSLS 100.0 6 60" in said
+    numpy.testing.assert_allclose(loaded(folder / "out"), X, atol=1e-2)
+    ok("align", "rotated", "in", "again", "--method", method, "--ridge", 1e-9)
+    assert files(folder / "again") == files(folder / "out")
+
+
+def test_pairs_of_a_dictionary_align_other_words(folder: Path) -> None:
+    X = random_vectors()
+    write_lines(folder / "other.txt", rotated(X), [f"wort{i}" for i in range(60)])
+    (folder / "pairs").write_text("".join(f"wort{i}\tword{i}\n" for i in range(20)))
+    said = ok("align", "other.txt", "in", "out", "--dictionary", "pairs", "--refine", 2)
+    assert "Pairs: 20, too few to hold some out" in said
+    assert said.count("Mutual neighbours: 60 pairs") == 2
+    found = loaded(folder / "out", [f"wort{i}" for i in range(60)])
+    numpy.testing.assert_allclose(found, X, atol=1e-2)
+
+
+@pytest.mark.parametrize("source", ["floret", "in.txt"])
+def test_floret_is_aligned_by_words_of_the_other_table(source: str, folder: Path) -> None:
+    write_pipeline(folder / "rotated", rotated(loaded(folder / "floret")))
+    args = ("floret", "rotated") if source == "floret" else ("rotated", "floret")
+    ok("align", *args, "out")
+    expected = loaded(folder / args[1])
+    numpy.testing.assert_allclose(loaded(folder / "out"), expected, atol=1e-2)
+
+
+@pytest.mark.parametrize("method", ["pca", "gcca"])
+def test_merged_table_has_the_words_of_all(method: str, folder: Path) -> None:
+    write_lines(folder / "more.txt", random_vectors(80, 5, 1), [f"word{i}" for i in range(80)])
+    args = ("--method", method, "--width", 4)
+    assert "Wrote 80 vectors of width 4" in ok("merge", "in", "more.txt", "out", *args)
+    ok("merge", "in", "more.txt", "again", *args)
+    assert files(folder / "again") == files(folder / "out")
+    # New words are merged by the same parameters.
+    write_lines(folder / "new1.txt", random_vectors()[:2], ["new", "newer"])
+    write_lines(folder / "new2.txt", random_vectors(80, 5, 1)[:2], ["new", "newer"])
+    ok("merge", "new1.txt", "new2.txt", "new", "--map", "out/vocab/multihash_map.npz")
+    expected = loaded(folder / "out")[:2]
+    numpy.testing.assert_allclose(loaded(folder / "new", ["new", "newer"]), expected, atol=1e-5)
+
+
+def test_floret_is_merged_at_the_words_of_others(folder: Path) -> None:
+    ok("merge", "floret", "in", "out", "--width", 10)
+    write_lines(folder / "as_words.txt", loaded(folder / "floret"))
+    ok("merge", "as_words.txt", "in", "expected", "--width", 10)
+    numpy.testing.assert_allclose(loaded(folder / "out"), loaded(folder / "expected"), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("align", "in", "narrow.txt"), "the same width to be aligned, were: 8 and 5"),
+        (("align", "in", "other.txt"), "no word that is written alike"),
+        (("align", "floret", "floret"), "floret tables, which have no list of words"),
+        (("align", "in", "in.txt", "--dictionary", "bad"), "bad, line 2: expected two words"),
+        (("align", "in", "in.txt", "--dictionary", "pairs"), "None of the 1 pairs is in both"),
+        (("align", "floret", "in", "--refine", 1), "--refine cannot take floret, a floret table"),
+        (("merge", "in", "--width", 3), "Expected two or more tables to merge, was: in"),
+        (("merge", "in", "./in", "--width", 3), "The table ./in is given twice"),
+        (("merge", "in", "in.txt"), "--width is missing"),
+        (("merge", "in", "in.txt", "--width", 9), "width must be at most 8, was: 9"),
+        (("merge", "in", "other.txt", "--method", "gcca", "--width", 2), "no word in common"),
+        (("merge", "floret", "floret2", "--width", 3), "All tables are of floret"),
+        (("merge", "in", "narrow.txt", "--map", "words.txt"), "words.txt is damaged"),
+        (("merge", "in", "narrow.txt", "--map", "map.npz"), "of the widths [8, 8], were: 8, 5"),
+    ],
+)
+def test_bad_joins_are_one_error(args: tuple[str, ...], message: str, folder: Path) -> None:
+    write_lines(folder / "narrow.txt", random_vectors(60, 5))
+    write_lines(folder / "other.txt", random_vectors(), [f"wort{i}" for i in range(60)])
+    write_floret(folder / "floret2", random_vectors())
+    (folder / "bad").write_text("word1 word1\nword2\n")
+    (folder / "pairs").write_text("wort1 wort1\n")
+    ok("merge", "in", "in.txt", "merged", "--width", 3)
+    (folder / "map.npz").write_bytes((folder / "merged/vocab/multihash_map.npz").read_bytes())
+    at = next((i for i, arg in enumerate(args) if str(arg).startswith("--")), len(args))
+    assert message in refused(*args[:at], "out", *args[at:])

@@ -8,7 +8,7 @@ import pytest
 
 from spacy_multihash.vectors.affine import AffineMap, identity, load_map, map_table, to_unit
 from spacy_multihash.vectors.arrays import save_arrays
-from spacy_multihash.vectors.files import word_vectors
+from spacy_multihash.vectors.lookup import word_vectors
 from spacy_multihash.vectors.table import CheckedRows
 from tests.helpers.vectors import FLORET, WORDS, make_table, random_vectors
 

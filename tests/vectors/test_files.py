@@ -14,10 +14,9 @@ from spacy.vocab import Vocab
 from spacy_multihash.vectors.files import (
     beside_path,
     open_table,
-    stream_of,
-    word_vectors,
     write_table,
 )
+from spacy_multihash.vectors.lookup import stream_of, word_vectors
 from tests.helpers.vectors import (
     WORDS,
     files,
