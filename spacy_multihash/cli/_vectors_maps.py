@@ -7,9 +7,11 @@ import typer
 
 from ..vectors.affine import identity, load_map
 from ..vectors.lookup import stream_of
+from ..vectors.morty import morty
 from ..vectors.principal import Moments, centre, drop_top, moments, pca
 from ..vectors.scale import z_norm
 from ..vectors.table import VectorTable
+from ._messages import msg
 from ._vectors import FORCE, IN, LANG, OUT, WORDS, failing, opened, read_words, write_mapped
 
 _KEEP_ORIGIN = typer.Option(
@@ -118,6 +120,38 @@ def unit_cli(
     """
     with failing("scale the vectors"), opened([source], output, lang=lang, force=force) as (table,):
         write_mapped(output, table, identity(table.width, unit=True))
+
+
+def morty_cli(
+    source: str = IN,
+    output: Path = OUT,
+    width: Optional[int] = typer.Option(
+        None, "--width", "-w", min=1, help="Columns of the result. Default: those of IN"
+    ),
+    seed: int = typer.Option(0, "--seed", min=0, help="Draws the weights. Try several"),
+    epochs: int = typer.Option(1, "--epochs", min=1, help="How often all vectors are used"),
+    learn_rate: float = typer.Option(0.02, "--learn-rate", min=0, help="Learning rate of Adam"),
+    batch: int = typer.Option(128, "--batch", min=1, help="Vectors of an update"),
+    words: Optional[Path] = WORDS,
+    lang: Optional[str] = LANG,
+    force: bool = FORCE,
+) -> None:
+    """Map vectors to the hidden layer of a linear autoencoder (MoRTy).
+
+    DOCS: python -m pydoc spacy_multihash.vectors.morty
+    """
+    with failing("map the vectors"), opened([source], output, lang=lang, force=force) as (table,):
+        function, losses = morty(
+            stream_of(table, read_words(words), show_progress=True),
+            table.width,
+            hidden=width or table.width,
+            seed=seed,
+            epochs=epochs,
+            learn_rate=learn_rate,
+            batch=batch,
+        )
+        write_mapped(output, table, function)
+        msg.text(f"Loss of each epoch: {', '.join(f'{loss:.4f}' for loss in losses)}")
 
 
 def apply_cli(

@@ -3,7 +3,15 @@
 import typer
 
 from ._vectors_joins import align_cli, merge_cli
-from ._vectors_maps import apply_cli, centre_cli, drop_top_cli, pca_cli, unit_cli, z_norm_cli
+from ._vectors_maps import (
+    apply_cli,
+    centre_cli,
+    drop_top_cli,
+    morty_cli,
+    pca_cli,
+    unit_cli,
+    z_norm_cli,
+)
 from ._vectors_sizes import prune_cli, quantize_cli
 
 HELP = """Change, join and compare tables of static vectors.
@@ -19,6 +27,7 @@ vectors_cli.command("apply")(apply_cli)
 vectors_cli.command("centre")(centre_cli)
 vectors_cli.command("drop-top")(drop_top_cli)
 vectors_cli.command("merge")(merge_cli)
+vectors_cli.command("morty")(morty_cli)
 vectors_cli.command("pca")(pca_cli)
 vectors_cli.command("prune")(prune_cli)
 vectors_cli.command("quantize")(quantize_cli)

@@ -26,6 +26,7 @@ MAPS = {
     "pca": ("--width", 3, "--drop-top", 1),
     "z-norm": (),
     "unit": (),
+    "morty": ("--width", 9, "--batch", 16, "--seed", 2),
 }
 
 
@@ -85,7 +86,7 @@ def unchanged(folder: Path) -> Path:
     return folder / "same.npz"
 
 
-@pytest.mark.parametrize("command", ["centre", "drop-top", "pca", "z-norm"])
+@pytest.mark.parametrize("command", ["centre", "drop-top", "morty", "pca", "z-norm"])
 def test_statistics_of_floret_are_those_of_words(command: str, folder: Path) -> None:
     args = [*MAPS[command], *(["--no-unit"] if command == "z-norm" else [])]
     ok(command, "floret", "out", "--words", "words.txt", *args)
