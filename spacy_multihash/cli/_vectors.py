@@ -52,7 +52,15 @@ def failing(what: str) -> Iterator[None]:
 def opened(
     sources: Sequence[str], output: Optional[Path], *, lang: Optional[str] = None, force: bool
 ) -> Iterator[list[VectorTable]]:
-    """Check the output, and open tables. Raises what `check_output` and `open_table` raise."""
+    """Check the output, and open tables, each given once.
+
+    Raises ValueError if one is given twice, and what `check_output` and `open_table` raise.
+    """
+    paths = [(Path(source), source) for source in sources]
+    places = [str(path.resolve()) if path.exists() else source for path, source in paths]
+    for i, place in enumerate(places):
+        if place in places[:i]:
+            raise ValueError(f"The table {sources[i]} is given twice. Give each one once.")
     if output is not None:
         check_output(sources, output, force=force)
     with ExitStack() as stack:

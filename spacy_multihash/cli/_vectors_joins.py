@@ -101,7 +101,8 @@ def merge_cli(
     DOCS: python -m pydoc spacy_multihash.vectors.merge
     """
     with failing("merge the vectors"):
-        _check_sources(sources)
+        if len(sources) < 2:
+            raise ValueError(f"Expected two or more tables to merge, was: {sources[0]}.")
         with opened(sources, output, lang=lang, force=force) as tables:
             merged, look_up = views_of(tables)
             if map_path is not None:
@@ -121,17 +122,6 @@ def merge_cli(
             beside = {"map": (merging.KIND, function.arrays())}
             write_table(output, merged, beside, show_progress=True)
             say_written(output, merged, "map")
-
-
-def _check_sources(sources: list[str]) -> None:
-    if len(sources) < 2:
-        raise ValueError(f"Expected two or more tables to merge, was: {', '.join(sources)}.")
-    places = [
-        str(Path(source).resolve()) if Path(source).exists() else source for source in sources
-    ]
-    for i, place in enumerate(places):
-        if place in places[:i]:
-            raise ValueError(f"The table {sources[i]} is given twice. Give each one once.")
 
 
 def _frequent(table: VectorTable, number: int) -> numpy.ndarray:

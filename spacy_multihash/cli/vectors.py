@@ -2,6 +2,7 @@
 
 import typer
 
+from ._vectors_evaluate import evaluate_vectors_cli
 from ._vectors_joins import align_cli, merge_cli
 from ._vectors_maps import (
     apply_cli,
@@ -26,6 +27,7 @@ vectors_cli.command("align")(align_cli)
 vectors_cli.command("apply")(apply_cli)
 vectors_cli.command("centre")(centre_cli)
 vectors_cli.command("drop-top")(drop_top_cli)
+vectors_cli.command("evaluate")(evaluate_vectors_cli)
 vectors_cli.command("merge")(merge_cli)
 vectors_cli.command("morty")(morty_cli)
 vectors_cli.command("pca")(pca_cli)

@@ -1,5 +1,6 @@
 """The commands of the group `vectors`: what they write, and what they refuse."""
 
+import json
 from pathlib import Path
 
 import numpy
@@ -263,7 +264,7 @@ def test_floret_is_merged_at_the_words_of_others(folder: Path) -> None:
     [
         (("align", "in", "narrow.txt"), "the same width to be aligned, were: 8 and 5"),
         (("align", "in", "other.txt"), "no word that is written alike"),
-        (("align", "floret", "floret"), "floret tables, which have no list of words"),
+        (("align", "floret", "floret2"), "floret tables, which have no list of words"),
         (("align", "in", "in.txt", "--dictionary", "bad"), "bad, line 2: expected two words"),
         (("align", "in", "in.txt", "--dictionary", "pairs"), "None of the 1 pairs is in both"),
         (("align", "floret", "in", "--refine", 1), "--refine cannot take floret, a floret table"),
@@ -287,3 +288,52 @@ def test_bad_joins_are_one_error(args: tuple[str, ...], message: str, folder: Pa
     (folder / "map.npz").write_bytes((folder / "merged/vocab/multihash_map.npz").read_bytes())
     at = next((i for i, arg in enumerate(args) if str(arg).startswith("--")), len(args))
     assert message in refused(*args[:at], "out", *args[at:])
+
+
+# Evaluation
+
+
+@pytest.fixture
+def corpora(folder: Path) -> None:
+    doc = Doc(Vocab(), words=WORDS[:20], ents=["B-PER", "O"] * 10)
+    write_corpus(folder / "train.spacy", [doc])
+    write_corpus(folder / "test.spacy", [doc])
+    lines = [f"word{i}\tword{i + 1}\t{i}" for i in range(9)]
+    (folder / "pairs").write_text("\n".join([*lines, "word1\tunknown\t3"]))
+
+
+@pytest.mark.usefixtures("corpora")
+def test_tables_are_compared_at_one_width(folder: Path) -> None:
+    pytest.importorskip("sklearn")
+    write_lines(folder / "narrow.txt", random_vectors(60, 5))
+    args = ["evaluate", "in", "narrow.txt", "--pairs", "pairs", "--words", "words.txt"]
+    args += ["--train", "train.spacy", "--test", "test.spacy", "--seeds", "2"]
+    said = ok(*args)
+    assert "Word similarity" in said
+    assert "in 10 9" in said
+    assert "Entity tags from vectors of width 5" in said
+    assert said.count("logistic regression") == said.count("MLP") == 4
+    assert "Neighbours in narrow.txt" in said
+    found = json.loads(vectors(*args, "--json").stdout)
+    assert [*found] == ["in", "narrow.txt"]
+    assert [*found["in"]] == ["similarity", "probes", "neighbours"]
+    assert [probe["normalized"] for probe in found["in"]["probes"]] == [False, False, True, True]
+
+
+@pytest.mark.usefixtures("corpora")
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("in",), "Nothing to do. Give --pairs"),
+        (("in", "--train", "train.spacy"), "--train and --test belong together"),
+        (("in", "--pairs", "bad"), "bad, line 1: expected two words and a number"),
+        (("in", "./in", "--words", "words.txt"), "The table ./in is given twice"),
+        (("in", "--words", "words.txt", "--width", 9), "--width must be at most 8, the width of"),
+        (("floret", "--pairs", "pairs"), "Give a file of words with --words"),
+        (("in", "--train", "nowhere", "--test", "nowhere"), "There is no corpus at nowhere"),
+        (("nowhere", "--words", "words.txt"), "There are no vectors at nowhere"),
+    ],
+)
+def test_bad_evaluations_are_one_error(args: tuple[str, ...], message: str, folder: Path) -> None:
+    (folder / "bad").write_text("word1 word2\n")
+    assert message in refused("evaluate", *args)

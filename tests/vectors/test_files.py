@@ -2,7 +2,9 @@
 
 import gzip
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
@@ -11,12 +13,15 @@ import srsly
 from spacy.vectors import Vectors
 from spacy.vocab import Vocab
 
+from spacy_multihash.vectors.affine import identity, map_table
 from spacy_multihash.vectors.files import (
     beside_path,
     open_table,
     write_table,
 )
 from spacy_multihash.vectors.lookup import stream_of, word_vectors
+from spacy_multihash.vectors.table import CHUNK
+from spacy_multihash.vectors.vocab import word_keys
 from tests.helpers.vectors import (
     WORDS,
     files,
@@ -141,6 +146,42 @@ def test_stream_takes_given_words_or_all_but_zeros() -> None:
         numpy.testing.assert_array_equal(numpy.concatenate(list(chosen())), X[2:3])
     with pytest.raises(ValueError, match=r"table has none of the 1 words, such as \['missing'\]"):
         stream_of(table, ["missing"])
+
+
+class CountedRows:
+    """Rows of zeros that keep in mind how many were asked for at once."""
+
+    def __init__(self, rows: int) -> None:
+        self.shape = (rows, 2)
+        self.most = 0
+
+    def __getitem__(self, index: slice) -> numpy.ndarray:
+        number = len(range(*index.indices(self.shape[0])))
+        self.most = max(self.most, number)
+        return numpy.full((number, 2), index.start, dtype="float32")
+
+
+@pytest.mark.parametrize("name", ["out", "out.txt"])
+def test_rows_are_written_a_chunk_at_a_time(name: str, tmp_path: Path) -> None:
+    rows, words = CountedRows(3 * CHUNK), [f"w{i}" for i in range(3 * CHUNK)]
+    table = replace(make_table(numpy.zeros((1, 2)), ["w"]), data=rows, words=words)
+    table = replace(table, keys=word_keys(words), rows=numpy.arange(len(words)))
+    mapped = map_table(table, identity(2))
+    if name == "out.txt":
+        mapped = replace(mapped, data=Sliced(mapped.data))
+    write_table(tmp_path / name, mapped)
+    assert rows.most == CHUNK
+
+
+class Sliced:
+    """Rows that are asked for by slices, in place of the numbers of a slice."""
+
+    def __init__(self, rows: Any) -> None:
+        self.rows = rows
+        self.shape = rows.shape
+
+    def __getitem__(self, index: numpy.ndarray) -> numpy.ndarray:
+        return self.rows[slice(index[0], index[-1] + 1)]
 
 
 # Bad input
