@@ -22,7 +22,13 @@ Tables are packages, folders of pipelines or vocabs, and vectors as text.
 DOCS: python -m pydoc spacy_multihash.vectors
 """
 
-vectors_cli = typer.Typer(name="vectors", help=HELP, no_args_is_help=True, rich_markup_mode=None)
+vectors_cli = typer.Typer(
+    name="vectors",
+    help=HELP,
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 vectors_cli.command("align")(align_cli)
 vectors_cli.command("apply")(apply_cli)
 vectors_cli.command("centre")(centre_cli)

@@ -147,6 +147,10 @@ def test_force_replaces_a_table(folder: Path) -> None:
     numpy.testing.assert_allclose(numpy.linalg.norm(loaded(folder / "out"), axis=1), 1, rtol=1e-5)
 
 
+def test_help_of_the_group_has_no_options_of_its_own() -> None:
+    assert "--install-completion" not in ok("--help")
+
+
 # Smaller tables
 
 
