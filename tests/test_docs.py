@@ -9,7 +9,7 @@ import re
 import sys
 import textwrap
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import metadata
 from types import FunctionType, ModuleType
 from typing import Any, Union
@@ -151,7 +151,16 @@ def test_every_setting_of_a_registered_name_is_documented(name: str) -> None:
     assert in_tables == arguments
 
 
-COMMANDS = typer.main.get_command(multihash_cli).commands  # type: ignore[attr-defined]
+def commands_of(group: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield each command of a group and of the groups in it, by its name."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands_of(command, f"{name} ")
+        else:
+            yield f"{prefix}{name}", command
+
+
+COMMANDS = dict(commands_of(typer.main.get_command(multihash_cli)))
 
 
 @pytest.mark.parametrize("name", COMMANDS)

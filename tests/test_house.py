@@ -261,6 +261,13 @@ def test_factory_that_spacy_always_imports_is_light() -> None:
     assert {name.split(".")[0] for name in names} & {"torch", "pandas"} == set()
 
 
+def test_one_module_of_vectors_knows_spacy() -> None:
+    knowing = {one for one, name, _, _ in imports() if name.split(".")[0] == "spacy"}
+    assert {name for name in knowing if name.startswith("spacy_multihash.vectors.")} == {
+        "spacy_multihash.vectors.vocab"
+    }
+
+
 def loaded_by(module: str, *, after: str = "sys") -> list[str]:
     """List the modules that importing one loads, after another one."""
     code = (

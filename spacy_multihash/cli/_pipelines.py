@@ -34,10 +34,20 @@ def check_apart(nlp: Language, output: Path) -> None:
 
     Raises ValueError.
     """
-    source, target = Path(nlp.path).resolve(), output.resolve()
+    check_folders_apart(Path(nlp.path), output, "pipeline")
+
+
+def check_folders_apart(source: Path, output: Path, what: str) -> None:
+    """Refuse a directory or file to write that is a source, inside of it, or around it.
+
+    what (str): What the source is, for the message.
+
+    Raises ValueError.
+    """
+    source, target = source.resolve(), output.resolve()
     if source == target or source in target.parents or target in source.parents:
         raise ValueError(
-            f"The pipeline at {source} and OUTPUT at {target} must not be the same directory, and "
+            f"The {what} at {source} and OUTPUT at {target} must not be the same directory, and "
             "neither may be inside of the other. Give another OUTPUT."
         )
 

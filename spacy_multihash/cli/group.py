@@ -52,6 +52,7 @@ COMMANDS = {
     "show": _command(
         "show", "Show the entities that a pipeline finds in a text, with their probabilities."
     ),
+    "vectors": _command("vectors", "Change, join and compare tables of static vectors."),
 }
 
 multihash_cli = typer.Typer(

@@ -35,10 +35,20 @@ def write_bytes(path: Path, data: bytes) -> None:
         with open(path if stream is None else os.dup(stream), "wb") as file_:
             file_.write(data)
         return
+    with replacing_file(path) as new:
+        new.write_bytes(data)
+
+
+@contextmanager
+def replacing_file(path: Path) -> Iterator[Path]:
+    """Give the path of a file to write, which takes the place of another when it is whole.
+
+    A link stays a link, and the file that it leads to is replaced. Folders are made as needed.
+    """
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
     with staging(target.parent, target.name) as folder:
-        (folder / "new").write_bytes(data)
+        yield folder / "new"
         (folder / "new").replace(target)
 
 

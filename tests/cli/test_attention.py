@@ -15,7 +15,7 @@ from spacy_multihash.embed.read_vectors import NAME, find_weights
 from spacy_multihash.inspection.attention import vector_attention
 from tests.helpers.cli import said
 from tests.helpers.corpora import write_corpus
-from tests.helpers.vectors import meta_embed, meta_pipeline, save_words, trained
+from tests.helpers.several_vectors import meta_embed, meta_pipeline, save_words, trained
 
 WORDS = [["Anna", "met", "$x$\\"], [], ["Rome", "met"] * 20]
 

@@ -19,9 +19,11 @@ from spacy.tokens import Doc
 from typer.testing import CliRunner, Result
 
 from spacy_multihash.cli.group import COMMANDS, multihash_cli
+from spacy_multihash.cli.vectors import vectors_cli
 from tests.helpers.cli import said
 from tests.helpers.corpora import write_corpus
 
+OF_VECTORS = [f"vectors {command.name}" for command in vectors_cli.registered_commands]
 # Arguments of each command with --json that lead to an error.
 BAD = {
     "attention": ("nowhere", "corpus.spacy"),
@@ -58,9 +60,9 @@ def run(*args: Any, **environ: str) -> subprocess.CompletedProcess[bytes]:
 # Help and options
 
 
-@pytest.mark.parametrize("command", ["", *COMMANDS])
+@pytest.mark.parametrize("command", ["", *COMMANDS, *OF_VECTORS])
 def test_help_names_docs_that_an_installed_package_has(command: str) -> None:
-    result = invoke(*filter(None, [command]), "--help")
+    result = invoke(*command.split(), "--help")
     (name,) = re.findall(r"DOCS: python -m pydoc (\S+)\n", result.output)
     assert pydoc.locate(name) is not None
     assert "docs/" not in result.output

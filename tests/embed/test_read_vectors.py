@@ -25,7 +25,7 @@ from spacy_multihash.embed.read_vectors import NAME, find_weights
 from spacy_multihash.embed.unknown import UnknownSymbols, features_of
 from spacy_multihash.embed.vector_tables import PREFIX, find_table
 from tests.helpers.gradients import check_param_gradients
-from tests.helpers.vectors import (
+from tests.helpers.several_vectors import (
     META,
     TEXT,
     examples_of,

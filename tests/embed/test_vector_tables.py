@@ -28,7 +28,7 @@ from spacy_multihash.embed.vector_tables import (
     on_device,
     read_table,
 )
-from tests.helpers.vectors import floret_of, save_floret, save_words, vectors_of
+from tests.helpers.several_vectors import floret_of, save_floret, save_words, vectors_of
 
 WORDS = ["Rome", "Anna", "fell"]
 

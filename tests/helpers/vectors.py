@@ -1,99 +1,77 @@
-"""Folders of vectors, and pipelines that read several of them."""
+"""Small tables of vectors, in memory and in files."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 import numpy
 import spacy
-from spacy.language import Language
-from spacy.tokens import Doc
-from spacy.training import Example
 from spacy.vectors import Vectors
+from typer.testing import CliRunner, Result
 
-TEXT = "Anna met ROME xyz fell"
-META = "spacy-multihash.MetaVectors.v1"
+from spacy_multihash.cli.group import multihash_cli
+from spacy_multihash.vectors.table import CheckedRows, VectorTable
+from spacy_multihash.vectors.vocab import word_keys
 
-
-def vectors_of(nlp: Language, words: Sequence[str], width: int, seed: int = 0) -> Vectors:
-    """Make a table of words."""
-    data = numpy.random.default_rng(seed).normal(size=(len(words), width)).astype("float32")
-    keys = [nlp.vocab.strings.add(word) for word in words]
-    return Vectors(strings=nlp.vocab.strings, data=data, keys=keys, name="words")
+WORDS = [f"word{i}" for i in range(60)]
+FLORET = {"minn": 2, "maxn": 3, "hash_count": 2, "hash_seed": 0, "bow": "<", "eow": ">"}
 
 
-def floret_of(nlp: Language, width: int, seed: int = 0) -> Vectors:
-    """Make a table of n-grams."""
-    data = numpy.random.default_rng(seed).normal(size=(50, width)).astype("float32")
-    settings = {"mode": "floret", "minn": 2, "maxn": 3, "hash_count": 2}
-    return Vectors(strings=nlp.vocab.strings, data=data, name="floret", **settings)
+def random_vectors(rows: int = len(WORDS), width: int = 8, seed: int = 0) -> numpy.ndarray:
+    """Draw vectors with a mean and with axes of different variances, (rows, width) float32."""
+    rng = numpy.random.default_rng(seed)
+    mixed = rng.normal(size=(rows, width)) * numpy.arange(1, width + 1)
+    return (mixed @ rng.normal(size=(width, width)) + 3).astype("float32")
 
 
-def save_words(path: Path, words: Sequence[str], width: int, seed: int = 0) -> str:
-    """Save a pipeline with a table of words."""
-    nlp = spacy.blank("en")
-    nlp.vocab.vectors = vectors_of(nlp, words, width, seed)
+def make_table(
+    X: numpy.ndarray, words: list[str] | None = None, name: str = "table"
+) -> VectorTable:
+    words = WORDS[: len(X)] if words is None else words
+    return VectorTable(
+        name, CheckedRows(X, name), word_keys(words), numpy.arange(len(words)), words
+    )
+
+
+def write_pipeline(path: Path, X: numpy.ndarray, words: list[str] | None = None) -> Path:
+    """Write a pipeline with vectors, as spaCy does."""
+    nlp = spacy.blank("xx")
+    words = WORDS[: len(X)] if words is None else words
+    nlp.vocab.vectors = Vectors(strings=nlp.vocab.strings, data=X, name="some.vectors")
+    for row, word in enumerate(words):
+        nlp.vocab.vectors.add(nlp.vocab.strings.add(word), row=row)
     nlp.to_disk(path)
-    return str(path)
+    return path
 
 
-def save_floret(path: Path, width: int, seed: int = 0) -> str:
-    """Save a pipeline with a table of n-grams."""
-    nlp = spacy.blank("en")
-    nlp.vocab.vectors = floret_of(nlp, width, seed)
+def write_floret(path: Path, X: numpy.ndarray) -> Path:
+    """Write a pipeline with a floret table."""
+    nlp = spacy.blank("xx")
+    nlp.vocab.vectors = Vectors(strings=nlp.vocab.strings, data=X, mode="floret", **FLORET)
     nlp.to_disk(path)
-    return str(path)
+    return path
 
 
-def meta_embed(
-    tables: dict[str, Optional[str]], mode: str = "mme", **settings: Any
-) -> dict[str, Any]:
-    """Make the section of a MultiHashEmbed with several tables."""
-    width = None if mode == "concat" else 7
-    vectors = {"@architectures": META, "width": width, "tables": tables, "mode": mode, **settings}
-    return {
-        "@architectures": "spacy-multihash.MultiHashEmbed.v1",
-        "width": 16,
-        "attrs": ["SHAPE"],
-        "rows": [50],
-        "include_static_vectors": False,
-        "vectors": vectors,
-    }
+def write_lines(path: Path, X: numpy.ndarray, words: list[str] | None = None) -> Path:
+    """Write vectors as word2vec does."""
+    words = WORDS[: len(X)] if words is None else words
+    lines = [f"{len(X)} {X.shape[1]}"]
+    lines += [f"{word} {' '.join(map(str, row))}" for word, row in zip(words, X, strict=True)]
+    path.write_text("\n".join(lines) + "\n", "utf8")
+    return path
 
 
-def meta_pipeline(embed: dict[str, Any], own: Optional[str] = None) -> Language:
-    """Build a pipeline of a tok2vec and an ner that listens to it, not initialized.
-
-    own: The pipeline with the vocab's own table.
-    """
-    nlp = spacy.blank("en")
-    encode = {"@architectures": "spacy.MaxoutWindowEncoder.v2", "width": 16, "depth": 1}
-    encode |= {"window_size": 1, "maxout_pieces": 2}
-    model = {"@architectures": "spacy.Tok2Vec.v2", "embed": embed, "encode": encode}
-    nlp.add_pipe("tok2vec", config={"model": model})
-    listener = {"@architectures": "spacy.Tok2VecListener.v1", "width": 16, "upstream": "*"}
-    parser = {"@architectures": "spacy.TransitionBasedParser.v2", "tok2vec": listener}
-    parser |= {"state_type": "ner", "extra_state_tokens": False, "hidden_width": 8}
-    parser |= {"maxout_pieces": 2, "use_upper": True}
-    nlp.add_pipe("ner", config={"model": parser}).add_label("PER")  # type: ignore[attr-defined]
-    nlp.config["initialize"]["vectors"] = own
-    return nlp
+def vectors(*args: Any) -> Result:
+    """Run a command of the group."""
+    return CliRunner().invoke(multihash_cli, ["vectors", *map(str, args)])
 
 
-def examples_of(nlp: Language) -> list[Example]:
-    doc = nlp.make_doc("Anna met Rome and Rome fell")
-    return [Example.from_dict(doc, {"entities": [(0, 4, "PER")]})]
+def loaded(path: Path, words: list[str] | None = None) -> numpy.ndarray:
+    """Load a pipeline as spaCy does, and look words up."""
+    vocab = spacy.load(path).vocab
+    return numpy.asarray(vocab.vectors.get_batch([vocab.strings.add(w) for w in words or WORDS]))
 
 
-def trained(nlp: Language, updates: int = 2) -> Language:
-    """Initialize a pipeline, and train it for a few updates."""
-    sgd = nlp.initialize(lambda: examples_of(nlp))
-    for _ in range(updates):
-        nlp.update(examples_of(nlp), sgd=sgd)
-    return nlp
-
-
-def tensor_of(nlp: Language, text: str = TEXT) -> numpy.ndarray:
-    """Give the vectors that the tok2vec makes."""
-    doc: Doc = nlp(text)
-    return doc.tensor
+def files(folder: Path) -> dict[str, bytes]:
+    """The bytes of all files in a folder."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}

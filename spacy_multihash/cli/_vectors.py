@@ -1,0 +1,123 @@
+"""What the commands of the group `vectors` share: options, tables to open, outputs to check."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Optional
+
+import typer
+from spacy.vocab import Vocab
+
+from ..corpus.read import read_docs
+from ..vectors.affine import KIND, AffineMap, map_table
+from ..vectors.files import beside_path, open_table, write_table
+from ..vectors.table import VectorTable
+from ..vectors.text import is_text
+from ._messages import msg
+from ._pipelines import check_folders_apart, check_pipeline_output
+from ._util import check_file_output
+
+_TABLE = (
+    "a package's name, the folder of a pipeline or of a vocab, vectors as text (.txt, .vec, .gz),"
+    " or codes that quantize wrote (.npz)"
+)
+IN = typer.Argument(..., metavar="IN", help=f"Table of vectors: {_TABLE}")
+OUT = typer.Argument(
+    ...,
+    metavar="OUT",
+    help="File to write, if its name ends in .txt, .vec, .floret or .gz, otherwise a folder",
+)
+WORDS = typer.Option(
+    None,
+    "--words",
+    help="Estimate on these words: a file with one a line, or a corpus (.spacy file or folder). "
+    "Default: all words of IN. A floret table needs them",
+)
+LANG = typer.Option(
+    None, "--lang", "-l", help="Language of the pipeline to write, if IN is text. Default: xx"
+)
+FORCE = typer.Option(False, "--force", "-f", help="Replace OUT if it exists")
+
+
+@contextmanager
+def failing(what: str) -> Iterator[None]:
+    """Say why a command cannot do something, and exit."""
+    try:
+        yield
+    except (ImportError, OSError, ValueError) as error:
+        msg.fail(f"Cannot {what}", str(error))
+
+
+@contextmanager
+def opened(
+    sources: Sequence[str], output: Optional[Path], *, lang: Optional[str] = None, force: bool
+) -> Iterator[list[VectorTable]]:
+    """Check the output, and open tables, each given once.
+
+    Raises ValueError if one is given twice, and what `check_output` and `open_table` raise.
+    """
+    paths = [(Path(source), source) for source in sources]
+    places = [str(path.resolve()) if path.exists() else source for path, source in paths]
+    for i, place in enumerate(places):
+        if place in places[:i]:
+            raise ValueError(f"The table {sources[i]} is given twice. Give each one once.")
+    if output is not None:
+        check_output(sources, output, force=force)
+    with ExitStack() as stack:
+        tables = [open_table(source, lang=lang, show_progress=True) for source in sources]
+        yield [stack.enter_context(table) for table in tables]
+
+
+def check_output(sources: Sequence[str], output: Path, *, force: bool) -> None:
+    """Refuse an output before the work, if it exists, is an input, or cannot be written.
+
+    Raises ValueError.
+    """
+    for source in sources:
+        if Path(source).exists():
+            check_folders_apart(Path(source), output, "table")
+    if not (is_text(output) or output.suffix == ".npz"):
+        check_pipeline_output(output, force=force)
+        return
+    check_file_output(output, "OUT", force=force)
+    for name in () if output.suffix == ".npz" else ("map", "codes"):
+        check_file_output(beside_path(output, name), "OUT", force=force)
+
+
+def read_words(path: Optional[Path]) -> Optional[list[str]]:
+    """Read the distinct words of a file with one a line, or of a corpus, in their order.
+
+    Raises FileNotFoundError or ValueError if there are none.
+    """
+    if path is None:
+        return None
+    if path.is_dir() or path.suffix == ".spacy":
+        docs = read_docs(path, Vocab())
+        words = list(dict.fromkeys(token.text for doc in docs for token in doc))
+    else:
+        if not path.is_file():
+            raise FileNotFoundError(f"There is no file of words, and no corpus, at {path}.")
+        try:
+            lines = path.read_text("utf8").split("\n")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{path} must be UTF-8, with one word a line: {error}") from error
+        words = list(dict.fromkeys(filter(None, (line.rstrip("\r") for line in lines))))
+    if not words:
+        raise ValueError(f"There are no words in {path}. Check the path.")
+    return words
+
+
+def write_mapped(output: Path, table: VectorTable, function: AffineMap) -> None:
+    """Write a mapped table, with the parameters of the map beside it, and say so."""
+    mapped = map_table(table, function)
+    write_table(output, mapped, {"map": (KIND, function.arrays())}, show_progress=True)
+    say_written(output, mapped, "map")
+
+
+def say_written(output: Path, table: VectorTable, beside: Optional[str] = None) -> None:
+    """Say what was written, and where the arrays are that were saved beside it."""
+    rows, width = table.data.shape
+    msg.good(f"Wrote {rows:,} vectors of width {width} to {output}")
+    if beside is not None and output.suffix != ".npz":
+        what = {"map": "parameters, for --map of apply", "codes": "codes"}[beside]
+        msg.text(f"The {what}: {beside_path(output, beside, table.kind)}")

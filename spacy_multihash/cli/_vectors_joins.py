@@ -1,0 +1,164 @@
+"""Commands of the group `vectors` that take several tables: align, merge."""
+
+from dataclasses import replace
+from enum import Enum
+from pathlib import Path
+from typing import Optional
+
+import numpy
+import typer
+
+from ..vectors import align as aligning
+from ..vectors import merge as merging
+from ..vectors.affine import AffineMap
+from ..vectors.files import write_table
+from ..vectors.lookup import BATCH, views_of
+from ..vectors.pairs import alike_vectors, pair_vectors, read_pairs
+from ..vectors.table import VectorTable, chunks, need_words, used_rows
+from ._messages import msg
+from ._show import show_table
+from ._vectors import FORCE, LANG, OUT, failing, opened, say_written, write_mapped
+
+AlignMethod = Enum("AlignMethod", {name: name for name in aligning.METHODS}, type=str)  # type: ignore[misc]
+MergeMethod = Enum("MergeMethod", {name: name for name in merging.METHODS}, type=str)  # type: ignore[misc]
+# Of ten pairs, one is translated by the map of the other nine, if there are as many pairs.
+_HELD_OUT, _LEAST = 10, 50
+# The most words that are translated, and that they may be translated to.
+_MOST_TRIED, _MOST_CANDIDATES = 1_000, 20_000
+
+
+def align_cli(
+    source: str = typer.Argument(..., metavar="IN", help="Table to map"),
+    target: str = typer.Argument(..., metavar="TARGET", help="Table whose space IN is mapped into"),
+    output: Path = OUT,
+    method: AlignMethod = typer.Option("procrustes", "--method", "-m", help="How the map is found"),
+    dictionary: Optional[Path] = typer.Option(
+        None,
+        "--dictionary",
+        help="Pairs, a word of IN and one of TARGET a line. Default: words written alike in both",
+    ),
+    ridge: float = typer.Option(1e-3, "--ridge", min=0, help="Of cca: added to the variances"),
+    no_centre: bool = typer.Option(
+        False, "--no-centre", help="Of procrustes: leave the means of both tables as they are"
+    ),
+    refine: int = typer.Option(
+        0, "--refine", min=0, help="Rounds in which mutual neighbours by CSLS are the pairs"
+    ),
+    frequent: int = typer.Option(
+        10_000, "--frequent", min=1, help="Rows of each table that --refine looks at"
+    ),
+    lang: Optional[str] = LANG,
+    force: bool = FORCE,
+) -> None:
+    """Map a table into the space of another one, such as that of another language.
+
+    DOCS: python -m pydoc spacy_multihash.vectors.align
+    """
+
+    def fit(Y: numpy.ndarray, X: numpy.ndarray) -> AffineMap:
+        if method.value == "cca":
+            return aligning.cca(Y, X, ridge=ridge)
+        return aligning.procrustes(Y, X, centre=not no_centre)
+
+    with (
+        failing("align the vectors"),
+        opened([source, target], output, lang=lang, force=force) as (table, other),
+    ):
+        if dictionary is None:
+            Y, X = alike_vectors(table, other)
+        else:
+            Y, X = pair_vectors(table, other, read_pairs(dictionary))
+        function = fit(Y, X)
+        rows = [_frequent(one, frequent) for one in (table, other)] if refine else []
+        found = []
+        for _ in range(refine):
+            ours, theirs = aligning.mutual_pairs(function(rows[0]), rows[1])
+            if not len(ours):
+                raise ValueError("No words are each other's nearest. Leave --refine out.")
+            function = fit(rows[0][ours], rows[1][theirs])
+            found.append(len(ours))
+        write_mapped(output, table, function)
+        for number in found:
+            msg.text(f"Mutual neighbours: {number:,} pairs")
+        _show_accuracy(Y, X, fit(*_without_held_out(Y, X)))
+
+
+def merge_cli(
+    sources: list[str] = typer.Argument(..., metavar="IN...", help="Two or more tables"),
+    output: Path = OUT,
+    width: Optional[int] = typer.Option(
+        None, "--width", "-w", min=1, help="Columns of the result. Required without --map"
+    ),
+    method: MergeMethod = typer.Option("pca", "--method", "-m", help="How columns are found"),
+    map_path: Optional[Path] = typer.Option(
+        None, "--map", help="Parameters of a former merge, for tables of new words"
+    ),
+    lang: Optional[str] = LANG,
+    force: bool = FORCE,
+) -> None:
+    """Make one table of several, with the words of all of them.
+
+    DOCS: python -m pydoc spacy_multihash.vectors.merge
+    """
+    with failing("merge the vectors"):
+        if len(sources) < 2:
+            raise ValueError(f"Expected two or more tables to merge, was: {sources[0]}.")
+        with opened(sources, output, lang=lang, force=force) as tables:
+            merged, look_up = views_of(tables)
+            if map_path is not None:
+                function = merging.load_merge(map_path, len(tables))
+            elif width is None:
+                raise ValueError("--width is missing. Give the number of columns, or --map.")
+            else:
+                find = merging.gcca if method.value == "gcca" else merging.concat_pca
+                number = len(merged.keys)
+                function = find(lambda: map(look_up, chunks(number, BATCH)), width)
+            widths = [len(mean) for mean in function.means]
+            if widths != [table.width for table in tables]:
+                found = ", ".join(str(table.width) for table in tables)
+                raise ValueError(f"The tables must be of the widths {widths}, were: {found}.")
+            rows = merging.MergedRows(len(merged.keys), look_up, function)
+            merged = replace(merged, data=rows)
+            beside = {"map": (merging.KIND, function.arrays())}
+            write_table(output, merged, beside, show_progress=True)
+            say_written(output, merged, "map")
+
+
+def _frequent(table: VectorTable, number: int) -> numpy.ndarray:
+    need_words(table, "--refine", "it has no list of words to pair")
+    return table.data[used_rows(table)[:number]]
+
+
+def _held_out(number: int) -> numpy.ndarray:
+    """Mark the pairs that are held out, (pairs,) bool: none, if there are few."""
+    every = numpy.arange(number) % _HELD_OUT == _HELD_OUT - 1
+    return every & (number >= _LEAST)
+
+
+def _without_held_out(Y: numpy.ndarray, X: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
+    kept = ~_held_out(len(Y))
+    return Y[kept], X[kept]
+
+
+def _show_accuracy(Y: numpy.ndarray, X: numpy.ndarray, function: AffineMap) -> None:
+    """Print how many held-out words have their translation as the nearest neighbour."""
+    held_out = numpy.flatnonzero(_held_out(len(Y)))[:_MOST_TRIED]
+    if not len(held_out):
+        msg.text(f"Pairs: {len(Y):,}, too few to hold some out")
+        return
+    mapped, right = function(Y[held_out]), X[held_out]
+    rest = numpy.delete(X, held_out, axis=0)[: _MOST_CANDIDATES - len(held_out)]
+    candidates = numpy.unique(numpy.concatenate([right, rest]), axis=0)
+    nearest = {
+        "cosine": aligning.cosine_nearest(mapped, candidates),
+        "CSLS": aligning.csls_nearest(mapped, candidates)[0],
+    }
+    shares = {
+        name: (candidates[found] == right).all(axis=1).mean() for name, found in nearest.items()
+    }
+    header = ("nearest by", "right %", "pairs", "candidates")
+    rows = [
+        (name, f"{100 * share:.1f}", f"{len(held_out):,}", f"{len(candidates):,}")
+        for name, share in shares.items()
+    ]
+    show_table("Translations of pairs that were held out", header, rows)

@@ -1,0 +1,79 @@
+"""Commands of the group `vectors` that make tables smaller: prune, quantize."""
+
+from dataclasses import replace
+from enum import Enum
+from pathlib import Path
+from typing import Optional
+
+import typer
+
+from ..vectors.arrays import load_arrays
+from ..vectors.files import write_table
+from ..vectors.prune import prune
+from ..vectors.quantize import KINDS, METHODS, describe, make_codebooks, quantize, widen
+from ..vectors.vocab import word_keys
+from ._vectors import FORCE, IN, LANG, OUT, failing, opened, read_words, say_written
+
+Method = Enum("Method", {name: name for name in METHODS}, type=str)  # type: ignore[misc]
+
+
+def prune_cli(
+    source: str = IN,
+    output: Path = OUT,
+    words: Path = typer.Option(
+        ...,
+        "--words",
+        help="Words to keep: a file with one a line, or a corpus (.spacy file or folder)",
+    ),
+    first: int = typer.Option(
+        0, "--first", min=0, help="Keep the first rows of IN besides, with all their words"
+    ),
+    lang: Optional[str] = LANG,
+    force: bool = FORCE,
+) -> None:
+    """Keep the vectors of a corpus's words.
+
+    DOCS: python -m pydoc spacy_multihash.vectors.prune
+    """
+    with failing("prune the vectors"), opened([source], output, lang=lang, force=force) as (table,):
+        pruned = prune(table, word_keys(read_words(words) or []), first=first)
+        write_table(output, pruned, show_progress=True)
+        say_written(output, pruned)
+
+
+def quantize_cli(
+    source: str = IN,
+    output: Path = OUT,
+    method: Method = typer.Option("int8", "--method", "-m", help="What a number is kept in"),
+    parts: int = typer.Option(30, "--parts", min=1, help="Of pq: parts of a vector, a byte each"),
+    centroids: int = typer.Option(
+        256, "--centroids", min=1, max=256, help="Of pq: centroids of each part"
+    ),
+    codebooks: Optional[Path] = typer.Option(
+        None, "--codebooks", help="Of pq: codes of another table, whose centroids are taken"
+    ),
+    seed: int = typer.Option(0, "--seed", min=0, help="Of pq: where k-means begins"),
+    lang: Optional[str] = LANG,
+    force: bool = FORCE,
+) -> None:
+    """Round vectors to fewer bits.
+
+    OUT has the rounded numbers as float32, which spaCy needs, and the codes beside them. If the
+    name of OUT ends in .npz, it has the codes alone. All commands of the group read them.
+
+    DOCS: python -m pydoc spacy_multihash.vectors.quantize
+    """
+    with (
+        failing("quantize the vectors"),
+        opened([source], output, lang=lang, force=force) as (table,),
+    ):
+        books = None
+        if method.value == "pq" and codebooks is None:
+            books = make_codebooks(table, parts, centroids, seed=seed)
+        elif method.value == "pq" and codebooks is not None:
+            books = load_arrays(codebooks, {"pq": KINDS["pq"]})["codebooks"]
+        codes = quantize(table, method.value, books)
+        beside = {"codes": (method.value, {**codes, **describe(table)})}
+        widened = replace(table, data=widen(codes))
+        write_table(output, widened, beside, show_progress=True)
+        say_written(output, widened, "codes")

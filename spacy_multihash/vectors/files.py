@@ -1,0 +1,203 @@
+"""Tables of vectors in spaCy's files, read and written in chunks.
+
+A table is read from a package, the folder of a pipeline or of a vocab, vectors as text, or codes.
+What is written is whole or not there, with further arrays beside it.
+"""
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Optional, Union
+
+import numpy
+import srsly
+from tqdm import tqdm
+
+from ..common.files import replacing_file, replacing_folder
+from ..common.messages import keep_collector
+from .arrays import Arrays, save_arrays, write_rows
+from .lookup import progress
+from .quantize import read_codes
+from .table import CheckedRows, Kind, VectorTable, check_table, chunks
+from .text import is_text, read_text, store_vectors, write_text
+from .vocab import find_package, word_keys, write_pipeline, write_vocab
+
+ORTH = 65  # spaCy's number of the attribute
+
+
+@contextmanager
+def open_table(
+    source: Union[str, Path], *, lang: Optional[str] = None, show_progress: bool = False
+) -> Iterator[VectorTable]:
+    """Open a table of vectors; its numbers stay in the file, and are read when asked for.
+
+    source (Union[str, Path]): A package's name, the folder of a pipeline or a vocab, or a file of
+        vectors as text or as codes (.npz).
+    lang (Optional[str]): The language of a file of text, "xx" by default.
+    show_progress (bool): Show a progress bar on stderr.
+
+    Raises FileNotFoundError or ValueError if there is no table, or if it is damaged.
+    """
+    path = Path(source)
+    if path.suffix == ".npz":
+        yield check_table(read_codes(path))
+        return
+    if path.is_file():
+        with tempfile.TemporaryDirectory(prefix="spacy-multihash-") as folder:
+            yield check_table(_read_text(path, Path(folder), lang or "xx", show_progress))
+        return
+    if not path.exists():
+        path = find_package(str(source)) or path
+    if (path / "vocab").is_dir():
+        yield check_table(_read_vocab(path / "vocab", "pipeline", str(source), _meta(path)))
+    elif (path / "vectors").is_file():
+        yield check_table(_read_vocab(path, "vocab", str(source), {}))
+    else:
+        raise FileNotFoundError(
+            f"There are no vectors at {source}: expected a package's name, the folder of a pipeline"
+            " or of a vocab, or vectors as text. Check the name."
+        )
+
+
+def write_table(
+    output: Path,
+    table: VectorTable,
+    beside: Optional[Mapping[str, tuple[str, Arrays]]] = None,
+    *,
+    show_progress: bool = False,
+) -> None:
+    """Write a table: as text if the name of the output says so, otherwise as it was read.
+
+    A table that was read from a folder of a vocab is written as one, and any other as a pipeline
+    without components. A file .npz has the codes of a table alone.
+
+    output (Path): The file or folder.
+    table (VectorTable): The table. Its rows are computed while they are written.
+    beside (Optional[Mapping]): Arrays to save beside the table, with their kind, by the name that
+        `beside_path` takes.
+
+    Raises ValueError, and writes nothing, if a row cannot be computed, or if the texts of words are
+    needed and not known.
+    """
+    if output.exists() and not (output.is_file() or output.is_dir()):
+        raise ValueError(f"OUT must be a file or a folder, was a device or pipe: {output}.")
+    if output.suffix == ".npz":
+        if "codes" not in (beside or {}):
+            raise ValueError(f"{output} would be codes, which quantize writes. Give another OUT.")
+        with replacing_file(output) as new:
+            save_arrays(new, *(beside or {})["codes"])
+        return
+    if not is_text(output):
+        with replacing_folder(output.resolve()) as new:
+            _write_folder(new, table, show_progress)
+            for name, (kind, arrays) in (beside or {}).items():
+                save_arrays(beside_path(new, name, table.kind), kind, arrays)
+        return
+    words: Sequence[Optional[str]] = table.words
+    if table.floret is not None:
+        words = [str(row) for row in range(table.data.shape[0])]
+    known = [word for word in words if word and "\n" not in word]
+    if len(known) < len(words):
+        raise ValueError(
+            f"The text of {len(words) - len(known):,} words of {table.name} is not known: its "
+            "strings lack them. Write a folder instead of text."
+        )
+    order = numpy.arange(len(known)) if table.floret is not None else table.rows
+    with replacing_file(output) as new:
+        parts = progress(chunks(len(known)), "Writing", show_progress)
+        rows = (table.data[order[part]] for part in parts)
+        packed = output.suffix.lower() == ".gz"
+        write_text(new, known, rows, table.width, table.floret, packed=packed)
+        for name, (kind, arrays) in (beside or {}).items():
+            with replacing_file(beside_path(output, name)) as other:
+                save_arrays(other, kind, arrays)
+
+
+def beside_path(output: Path, name: str, kind: Kind = "pipeline") -> Path:
+    """Return where arrays of a name are saved beside a table."""
+    if is_text(output):
+        return output.with_name(f"{output.name}.{name}.npz")
+    return (output if kind == "vocab" else output / "vocab") / f"multihash_{name}.npz"
+
+
+def _meta(path: Path) -> Mapping[str, Any]:
+    found = _parsed(path / "meta.json", srsly.read_json) if (path / "meta.json").is_file() else {}
+    return found if isinstance(found, dict) else {}
+
+
+def _parsed(path: Path, read: Any) -> Any:  # noqa: ANN401 (whatever a file holds)
+    try:
+        with keep_collector():
+            return read(path)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"There is no file {path}, which a vocab has.") from error
+    except (EOFError, OSError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} is damaged ({error}). Copy or make it again.") from error
+
+
+def _read_vocab(path: Path, kind: Kind, name: str, meta: Mapping[str, Any]) -> VectorTable:
+    data = _parsed(path / "vectors", lambda p: numpy.load(p, mmap_mode="r", allow_pickle=False))
+    cfg = _parsed(path / "vectors.cfg", srsly.read_json) if (path / "vectors.cfg").exists() else {}
+    if not isinstance(data, numpy.ndarray) or data.dtype.kind != "f" or not isinstance(cfg, dict):
+        raise ValueError(f"{path} is damaged: expected a table of floats. Copy or make it again.")
+    lang = meta.get("lang", "xx")
+    title = (meta.get("vectors") or {}).get("name") or f"{lang}.vectors"
+    none = numpy.zeros(0, dtype="uint64")
+    empty = VectorTable(name, CheckedRows(data, name), none, none, [], None, kind, lang, title)
+    if cfg.get("mode") == "floret":
+        return replace(empty, floret=cfg)
+    found = _parsed(path / "key2row", srsly.read_msgpack)
+    try:
+        keys = numpy.fromiter(found.keys(), dtype="uint64", count=len(found))
+        rows = numpy.fromiter(found.values(), dtype="int64", count=len(found))
+    except (AttributeError, OverflowError, TypeError, ValueError) as error:
+        raise ValueError(f"{path / 'key2row'} is damaged: expected rows by keys.") from error
+    words = _words(keys, _parsed(path / "strings.json", srsly.read_json))
+    return replace(empty, keys=keys, rows=rows, words=words)
+
+
+def _words(keys: numpy.ndarray, strings: Sequence[str]) -> list[Optional[str]]:
+    """Return the text of each key, None where the strings lack it."""
+    words: list[Optional[str]] = [None] * len(keys)
+    place = {key: i for i, key in enumerate(keys.tolist())}
+    for string, key in zip(strings, word_keys(strings).tolist(), strict=True):
+        if key in place:
+            words[place[key]] = string
+    return words
+
+
+def _read_text(path: Path, folder: Path, lang: str, show_progress: bool) -> VectorTable:
+    """Read vectors as text to a file of numbers, which is mapped to memory."""
+    with read_text(path) as (header, vectors):
+        shown = tqdm(vectors, desc="Reading", unit=" lines", disable=not show_progress, leave=False)
+        words = store_vectors(folder / "rows", shown)
+    data = numpy.memmap(folder / "rows", dtype="<f4", mode="r", shape=(len(words), header.width))
+    none, rows = numpy.zeros(0, dtype="uint64"), CheckedRows(data, str(path))
+    title = f"{lang}.vectors"
+    empty = VectorTable(str(path), rows, none, none, [], None, "text", lang, title)
+    if header.floret is not None:
+        if words != [str(i) for i in range(len(words))]:
+            raise ValueError(f"{path} must number the rows of floret from 0 on, line by line.")
+        cfg = {"mode": "floret", **header.floret, "attr": ORTH}
+        return replace(empty, floret=cfg)
+    return replace(empty, keys=word_keys(words), rows=numpy.arange(len(words)), words=words)
+
+
+def _write_folder(path: Path, table: VectorTable, show_progress: bool) -> None:
+    """Write a pipeline without components, or a vocab: the rows first, then what maps them."""
+    vocab_path = path if table.kind == "vocab" else path / "vocab"
+    vocab_path.mkdir(parents=True)
+    with (vocab_path / "vectors").open("wb") as file_:
+        write_rows(file_, table.data, show=lambda c: progress(c, "Writing", show_progress))
+    srsly.write_json(vocab_path / "vectors.cfg", dict(table.floret or {"mode": "default"}))
+    key2row = dict(zip(table.keys.tolist(), table.rows.tolist(), strict=True))
+    srsly.write_msgpack(vocab_path / "key2row", key2row)
+    words = [word for word in table.words if word]
+    if table.kind == "vocab":
+        write_vocab(path, words)
+    else:
+        # The rows are not loaded: spaCy only wants to know how many there are.
+        data = numpy.load(vocab_path / "vectors", mmap_mode="r")
+        write_pipeline(path, words, data, key2row, table.floret, lang=table.lang, name=table.title)

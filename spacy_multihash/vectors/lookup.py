@@ -1,0 +1,123 @@
+"""The vectors of words, of one table or of several, a few at a time."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Optional, TypeVar
+
+import numpy
+from tqdm import tqdm
+
+from .table import CheckedRows, Index, Kind, Stream, VectorTable, chunks, used_rows
+from .vocab import floret_vectors, word_keys
+
+# Words that are looked up at a time.
+BATCH = 4096
+ItemT = TypeVar("ItemT")
+
+
+def progress(items: Sequence[ItemT], title: str, show: bool) -> Iterable[ItemT]:
+    """Pass chunks along, and show a progress bar on stderr."""
+    return tqdm(items, desc=title, unit=" chunks", disable=not show, leave=False)
+
+
+def word_vectors(table: VectorTable, words: Sequence[str]) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Look words up.
+
+    Returns whether each is there, (n,) bool, and its vector, (n, width) float32, of zeros for words
+    that are not. A floret table has all words but the empty one.
+    """
+    if table.floret is not None:
+        there = numpy.array([bool(word) for word in words], dtype=bool)
+        X = numpy.zeros((len(words), table.width), dtype="float32")
+        if there.any():
+            data = table.data.data if isinstance(table.data, CheckedRows) else table.data
+            X[there] = floret_vectors(data, table.floret, [word for word in words if word])
+            if not numpy.isfinite(X).all():
+                raise ValueError(f"{table.name} has NaN or infinity in a row. Mend the table.")
+        return there, X
+    return key_vectors(table, word_keys(words))
+
+
+def key_vectors(table: VectorTable, keys: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Look hashes of words up, (n,) uint64, as `word_vectors` does."""
+    places = table.find(keys)
+    there = places >= 0
+    X = numpy.zeros((len(keys), table.width), dtype="float32")
+    X[there] = table.data[table.rows[places[there]]]
+    return there, X
+
+
+def stream_of(
+    table: VectorTable, words: Optional[Sequence[str]] = None, *, show_progress: bool = False
+) -> Stream:
+    """Make a stream of a table's vectors, to estimate something on.
+
+    words (Optional[Sequence[str]]): Their vectors, each once. None takes all rows that words have,
+        each once, but for rows of zeros, which stand for no vector.
+
+    Raises ValueError if none of the words is in the table, or for a floret table without words.
+    """
+    if words is None:
+        if table.floret is not None:
+            raise ValueError(
+                f"{table.name} is a floret table, which has rows of n-grams and no words. Give a "
+                "file of words with --words, to estimate on their vectors."
+            )
+        used = used_rows(table)
+
+        def rows() -> Iterator[numpy.ndarray]:
+            for chunk in progress(chunks(len(used)), "Reading", show_progress):
+                X = table.data[used[chunk]]
+                yield X[X.any(axis=1)]
+
+        return rows
+    words = list(dict.fromkeys(words))
+    if not any(word_vectors(table, words[chunk])[0].any() for chunk in chunks(len(words), BATCH)):
+        raise ValueError(
+            f"{table.name} has none of the {len(words):,} words, such as {words[:1]}. Give words "
+            "of the same language and spelling."
+        )
+
+    def looked_up() -> Iterator[numpy.ndarray]:
+        for chunk in progress(chunks(len(words), BATCH), "Reading", show_progress):
+            there, X = word_vectors(table, words[chunk])
+            yield X[there & X.any(axis=1)]
+
+    return looked_up
+
+
+def views_of(
+    tables: Sequence[VectorTable],
+) -> tuple[VectorTable, Callable[[Index], list[tuple[numpy.ndarray, numpy.ndarray]]]]:
+    """Join the words of tables, those of the first one first, without their vectors.
+
+    Returns a table of the words with empty rows, and a function that looks some of them up in each
+    table, as `word_vectors` does. Raises ValueError if all tables are of floret, or if one of them
+    is and the text of a word is not known.
+    """
+    keyed = [table for table in tables if table.floret is None]
+    if not keyed:
+        raise ValueError("All tables are of floret, which have no words. Give one with words.")
+    keys, first = numpy.unique(numpy.concatenate([t.keys for t in keyed]), return_index=True)
+    order = numpy.argsort(first)
+    keys, all_words = keys[order], [word for table in keyed for word in table.words]
+    words = [all_words[place] for place in first[order].tolist()]
+    if len(keyed) < len(tables) and None in words:
+        raise ValueError(
+            "The text of all words must be known for a floret table, but strings of the others "
+            "lack some. Leave the floret table out."
+        )
+
+    def look_up(index: Index) -> list[tuple[numpy.ndarray, numpy.ndarray]]:
+        some = keys[index]
+        texts = numpy.arange(len(keys))[index].tolist()
+        return [
+            key_vectors(table, some)
+            if table.floret is None
+            else word_vectors(table, [words[i] or "" for i in texts])
+            for table in tables
+        ]
+
+    kind: Kind = "vocab" if tables[0].kind == "vocab" else "pipeline"
+    joined = replace(keyed[0], keys=keys, rows=numpy.arange(len(keys)), words=words, kind=kind)
+    return replace(joined, lang=tables[0].lang), look_up

@@ -1,0 +1,103 @@
+"""Pairs of words: in files, and the vectors that two tables have of them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy
+
+from .lookup import word_vectors
+from .table import VectorTable, chunks
+
+# Pairs of words that are written alike, at most, in the order of the first table.
+MOST_ALIKE = 100_000
+
+
+def read_columns(path: Path, number: int, what: str) -> list[tuple[int, list[str]]]:
+    """Read lines of columns, with tabs or blanks between them. Empty lines are skipped.
+
+    number (int): How many columns there are.
+    what (str): What a line is, for the message.
+
+    Returns number and columns of each line. Raises FileNotFoundError if there is no file, and
+    ValueError if a line has other columns, or if two begin with the same pair of words.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no file of pairs at {path}. Check the path.")
+    try:
+        lines = path.read_text("utf8").split("\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} must be UTF-8: {error}. Convert the file.") from error
+    found, seen = [], dict[tuple[str, str], int]()
+    for i, line in enumerate(lines, start=1):
+        parts = [part.strip() for part in (line.split("\t") if "\t" in line else line.split())]
+        if not any(parts):
+            continue
+        if len(parts) != number or not all(parts):
+            raise ValueError(
+                f"{path}, line {i}: expected {what}, with tabs between them, was {line[:40]!r}. "
+                "Mend or remove the line."
+            )
+        pair = (parts[0], parts[1])
+        if pair in seen:
+            raise ValueError(
+                f"{path}, line {i}: the pair {pair} is in line {seen[pair]} already. Remove one."
+            )
+        seen[pair] = i
+        found.append((i, parts))
+    if not found:
+        raise ValueError(f"{path} has no pairs. Write {what} on each line.")
+    return found
+
+
+def read_pairs(path: Path) -> list[tuple[str, str]]:
+    """Read pairs of words; raises what `read_columns` raises."""
+    return [(one, other) for _, (one, other) in read_columns(path, 2, "two words")]
+
+
+def pair_vectors(
+    one: VectorTable, other: VectorTable, pairs: Sequence[tuple[str, str]]
+) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Look up the pairs that both tables have, (n, width) float32 each.
+
+    Raises ValueError if there are none.
+    """
+    there, Y = word_vectors(one, [pair[0] for pair in pairs])
+    also, X = word_vectors(other, [pair[1] for pair in pairs])
+    both = there & also & Y.any(axis=1) & X.any(axis=1)
+    if not both.any():
+        raise ValueError(
+            f"None of the {len(pairs):,} pairs is in both {one.name} and {other.name}. Check that "
+            "the first word is of the first table, and the second of the other."
+        )
+    return Y[both], X[both]
+
+
+def alike_vectors(one: VectorTable, other: VectorTable) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Look up the first 100,000 words that both tables have, written alike.
+
+    Raises ValueError if there are none, or if both tables are of floret.
+    """
+    if one.floret is not None or other.floret is not None:
+        if one.floret is not None and other.floret is not None:
+            raise ValueError(
+                f"{one.name} and {other.name} are floret tables, which have no list of words. Give "
+                "a dictionary of pairs."
+            )
+        known = (other if one.floret is not None else one).words
+        words = [word for word in known if word][:MOST_ALIKE]
+        return pair_vectors(one, other, [(word, word) for word in words])
+    places = other.find(one.keys)
+    shared = numpy.flatnonzero(places >= 0)[:MOST_ALIKE]
+    if not len(shared):
+        raise ValueError(
+            f"{one.name} and {other.name} have no word that is written alike. Give a dictionary of "
+            "pairs."
+        )
+    Y = _rows(one, one.rows[shared])
+    X = _rows(other, other.rows[places[shared]])
+    both = Y.any(axis=1) & X.any(axis=1)
+    return Y[both], X[both]
+
+
+def _rows(table: VectorTable, rows: numpy.ndarray) -> numpy.ndarray:
+    return numpy.concatenate([table.data[rows[chunk]] for chunk in chunks(len(rows))])

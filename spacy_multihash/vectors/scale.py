@@ -1,0 +1,24 @@
+"""Scaling of columns and of rows."""
+
+import numpy
+
+from .affine import AffineMap
+from .principal import Moments
+
+# A column whose deviation is this share of its mean is constant, but for rounding.
+_EPSILON = 1e-6
+
+
+def z_norm(found: Moments, *, unit: bool = True) -> AffineMap:
+    """Make the map that gives each column mean 0 and deviation 1, and each row the length 1.
+
+    Eger, Rücklé and Gurevych (RepL4NLP 2019) advise it before vectors are compared. A column that
+    is constant becomes 0.
+
+    found (Moments): Mean and covariance of the vectors.
+    unit (bool): Scale rows too, which a floret table cannot have.
+    """
+    deviation = numpy.sqrt(numpy.maximum(numpy.diag(found.covariance), 0))
+    constant = deviation <= _EPSILON * numpy.abs(found.mean)
+    scale = numpy.where(constant, 0, 1 / numpy.where(constant, 1, deviation))
+    return AffineMap(found.mean.astype("float32"), numpy.diag(scale).astype("float32"), unit=unit)

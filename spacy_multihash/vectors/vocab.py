@@ -1,0 +1,73 @@
+"""What spaCy knows of vectors: hashes of words, n-grams of floret, packages, and its own files."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Optional
+
+import numpy
+import spacy
+from spacy.strings import get_string_id
+from spacy.util import get_model_meta, get_package_path, is_package
+from spacy.vectors import Vectors
+from spacy.vocab import Vocab
+
+from .table import Rows
+
+
+def word_keys(words: Iterable[str]) -> numpy.ndarray:
+    """Return the hashes of words, (n,) uint64."""
+    return numpy.array([get_string_id(word) for word in words], dtype="uint64")
+
+
+def floret_vectors(data: Rows, settings: Mapping[str, Any], words: Sequence[str]) -> numpy.ndarray:
+    """Return the vectors of words, (n, width), the means of their n-grams' rows.
+
+    data (Rows): The rows of a floret table, an array or what gives one.
+    settings (Mapping[str, Any]): What its vectors.cfg says.
+    words (Sequence[str]): The words, none of them empty.
+    """
+    rows = data if isinstance(data, numpy.ndarray) else data[slice(0, data.shape[0])]
+    return Vectors(data=numpy.asarray(rows), **settings).get_batch(words)
+
+
+def find_package(name: str) -> Optional[Path]:
+    """Return the folder of an installed package with its vocab, without loading the pipeline."""
+    if not is_package(name):
+        return None
+    path = get_package_path(name)
+    meta = get_model_meta(path)
+    return path / f"{meta['lang']}_{meta['name']}-{meta['version']}"
+
+
+def write_vocab(path: Path, words: Sequence[str]) -> None:
+    """Write what a vocab has beside its vectors to a folder that is there."""
+    vocab = Vocab()
+    for word in words:
+        vocab.strings.add(word)
+    vocab.to_disk(path, exclude=["vectors"])
+
+
+def write_pipeline(
+    path: Path,
+    words: Sequence[str],
+    data: numpy.ndarray,
+    key2row: Mapping[int, int],
+    floret: Optional[Mapping[str, Any]],
+    *,
+    lang: str,
+    name: str,
+) -> None:
+    """Write a pipeline without components around vectors that are written already.
+
+    data (numpy.ndarray): The rows of the table, which may be mapped to their file.
+    key2row (Mapping[int, int]): The row of each word's hash.
+    floret (Optional[Mapping[str, Any]]): Settings of floret, None for a table of words.
+    name (str): The name of the vectors.
+    """
+    nlp = spacy.blank(lang)
+    for word in words:
+        nlp.vocab.strings.add(word)
+    vectors = Vectors(strings=nlp.vocab.strings, data=data, name=name, **(floret or {}))
+    vectors.key2row = key2row
+    nlp.vocab.vectors = vectors
+    nlp.to_disk(path, exclude=["vectors"])

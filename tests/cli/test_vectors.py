@@ -1,0 +1,343 @@
+"""The commands of the group `vectors`: what they write, and what they refuse."""
+
+import json
+from pathlib import Path
+
+import numpy
+import pytest
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
+
+from tests.helpers.cli import said
+from tests.helpers.corpora import write_corpus
+from tests.helpers.vectors import (
+    WORDS,
+    files,
+    loaded,
+    random_vectors,
+    vectors,
+    write_floret,
+    write_lines,
+    write_pipeline,
+)
+
+MAPS = {
+    "centre": (),
+    "drop-top": ("--number", 2),
+    "pca": ("--width", 3, "--drop-top", 1),
+    "z-norm": (),
+    "unit": (),
+    "morty": ("--width", 9, "--batch", 16, "--seed", 2),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write a table in several kinds of files, and go there."""
+    X = random_vectors()
+    write_pipeline(tmp_path / "in", X)
+    write_lines(tmp_path / "in.txt", X)
+    write_floret(tmp_path / "floret", X)
+    (tmp_path / "words.txt").write_text("\n".join(WORDS), "utf8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def ok(*args: object) -> str:
+    result = vectors(*args)
+    assert result.exit_code == 0, result.output
+    return said(result)
+
+
+def refused(*args: object) -> str:
+    """Run a command that fails, and return its error. It writes nothing."""
+    before = files(Path())
+    result = vectors(*args)
+    assert (result.exit_code, result.stdout) == (1, ""), result.output
+    assert isinstance(result.exception, SystemExit), result.exception
+    assert files(Path()) == before
+    return " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize("command", MAPS)
+def test_map_is_the_same_twice_in_all_files_and_later(command: str, folder: Path) -> None:
+    args = MAPS[command]
+    assert "Wrote 60 vectors of width" in ok(command, "in", "out", *args)
+    ok(command, "in", "again", *args)
+    assert files(folder / "again") == files(folder / "out")
+    ok(command, "in.txt", "out.txt.gz", *args)
+    ok("apply", "out.txt.gz", "same.txt", "--map", unchanged(folder))
+    mapped = loaded(folder / "out")
+    lines = (folder / "same.txt").read_text().splitlines()[1:]
+    read = numpy.array([line.split(" ")[1:] for line in lines], dtype="float32")
+    numpy.testing.assert_allclose(read, mapped, atol=1e-5)
+    # New words are mapped by the parameters that were saved.
+    write_lines(folder / "new.txt", random_vectors()[:2], ["new", "newer"])
+    ok("apply", "new.txt", "new", "--map", "out/vocab/multihash_map.npz")
+    numpy.testing.assert_allclose(loaded(folder / "new", ["new", "newer"]), mapped[:2], atol=1e-5)
+
+
+def unchanged(folder: Path) -> Path:
+    """Make the parameters of a map of three or eight columns that changes nothing."""
+    from spacy_multihash.vectors.affine import identity, load_map
+    from spacy_multihash.vectors.arrays import save_arrays
+
+    width = load_map(folder / "out.txt.gz.map.npz").width
+    save_arrays(folder / "same.npz", "affine", identity(width).arrays())
+    return folder / "same.npz"
+
+
+@pytest.mark.parametrize("command", ["centre", "drop-top", "morty", "pca", "z-norm"])
+def test_statistics_of_floret_are_those_of_words(command: str, folder: Path) -> None:
+    args = [*MAPS[command], *(["--no-unit"] if command == "z-norm" else [])]
+    ok(command, "floret", "out", "--words", "words.txt", *args)
+    write_lines(folder / "as_words.txt", loaded(folder / "floret"))
+    ok(command, "as_words.txt", "expected", *args)
+    numpy.testing.assert_allclose(loaded(folder / "out"), loaded(folder / "expected"), atol=1e-4)
+
+
+def test_words_of_a_corpus_are_estimated_on(folder: Path) -> None:
+    doc = Doc(Vocab(), words=[*WORDS[:9], "unknown", *WORDS[:9]])
+    write_corpus(folder / "corpus.spacy", [doc])
+    (folder / "few.txt").write_text("\n".join(WORDS[:9]))
+    ok("centre", "in", "out", "--words", "corpus.spacy")
+    ok("centre", "in", "expected", "--words", "few.txt")
+    assert files(folder / "out") == files(folder / "expected")
+    numpy.testing.assert_allclose(loaded(folder / "out")[:9].mean(axis=0), 0, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("centre", "floret"), "a floret table, which has rows of n-grams and no words"),
+        (("unit", "floret"), "Scaling to length 1 cannot take floret, a floret table"),
+        (("z-norm", "floret", "--words", "words.txt"), "Scaling to length 1 cannot take floret"),
+        (("pca", "in", "--width", 9), "axes must be at most 8, was: 9"),
+        (("drop-top", "in", "--number", 8), "components to remove must be at most 7, was: 8"),
+        (("centre", "nowhere"), "There are no vectors at nowhere"),
+        (("centre", "in", "--words", "nowhere.txt"), "There is no file of words"),
+        (("centre", "in", "--words", "empty.txt"), "There are no words in empty.txt"),
+        (("centre", "in", "--words", "other.txt"), "in has none of the 2 words, such as ['other']"),
+        (("apply", "in", "--map", "nowhere.npz"), "There is no file nowhere.npz"),
+        (("apply", "in", "--map", "words.txt"), "words.txt is damaged, or no .npz file at all"),
+    ],
+)
+def test_bad_input_is_one_error_and_nothing_written(
+    args: tuple[str, ...], message: str, folder: Path
+) -> None:
+    (folder / "empty.txt").touch()
+    (folder / "other.txt").write_text("other\nothers")
+    command, source, *options = args
+    assert message in refused(command, source, "out", *options)
+
+
+@pytest.mark.parametrize("name", ["in", "in/vocab", "in.txt", "taken", "taken.txt", "in.txt/out"])
+def test_output_that_is_there_is_refused_before_the_work(name: str, folder: Path) -> None:
+    (folder / "taken").mkdir()
+    (folder / "taken" / "some").touch()
+    (folder / "taken.txt.map.npz").touch()
+    source = "in.txt" if name.startswith("in.txt") else "in"
+    error = refused("centre", source, name)
+    assert "exists" in error or "must not be the same" in error
+
+
+def test_force_replaces_a_table(folder: Path) -> None:
+    ok("centre", "in", "out")
+    ok("unit", "in", "out", "--force")
+    numpy.testing.assert_allclose(numpy.linalg.norm(loaded(folder / "out"), axis=1), 1, rtol=1e-5)
+
+
+def test_help_of_the_group_has_no_options_of_its_own() -> None:
+    assert "--install-completion" not in ok("--help")
+
+
+# Smaller tables
+
+
+def test_pruned_table_has_the_words_of_a_corpus(folder: Path) -> None:
+    write_corpus(folder / "corpus.spacy", [Doc(Vocab(), words=["word3", "unknown", "word1"])])
+    assert "Wrote 2 vectors of width 8" in ok("prune", "in", "out.txt", "--words", "corpus.spacy")
+    lines = (folder / "out.txt").read_text().splitlines()
+    assert [line.split(" ")[0] for line in lines] == ["2", "word1", "word3"]
+
+
+@pytest.mark.parametrize("method", ["float16", "int8", "pq"])
+def test_quantized_table_and_its_codes_are_the_same_vectors(method: str, folder: Path) -> None:
+    args = ("--method", method, "--parts", 4, "--centroids", 9)
+    if method == "pq":
+        pytest.importorskip("sklearn")
+    ok("quantize", "in", "out", *args)
+    ok("quantize", "in", "out.npz", *args)
+    assert (folder / "out.npz").read_bytes() == files(folder / "out")["vocab/multihash_codes.npz"]
+    ok("prune", "out.npz", "again", "--words", "words.txt")
+    numpy.testing.assert_array_equal(loaded(folder / "again"), loaded(folder / "out"))
+    error = numpy.abs(loaded(folder / "out") - random_vectors())
+    assert error.mean() < random_vectors().std() / 2
+
+
+def test_new_words_are_quantized_by_the_same_centroids(folder: Path) -> None:
+    pytest.importorskip("sklearn")
+    ok("quantize", "in", "out", "--method", "pq", "--parts", 4, "--centroids", 9)
+    write_lines(folder / "new.txt", random_vectors()[:2], ["new", "newer"])
+    codes = "out/vocab/multihash_codes.npz"
+    ok("quantize", "new.txt", "new", "--method", "pq", "--codebooks", codes)
+    expected = loaded(folder / "out")[:2]
+    numpy.testing.assert_array_equal(loaded(folder / "new", ["new", "newer"]), expected)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("prune", "in", "--words", "other.txt"), "in has none of the 1 words to keep"),
+        (("prune", "floret", "--words", "words.txt"), "prune cannot take floret"),
+        (("quantize", "in", "--method", "pq"), "parts must divide the width 8, was: 30"),
+        (("quantize", "in", "--method", "pq", "--codebooks", "in.txt"), "in.txt is damaged, or no"),
+        (("centre", "in"), "would be codes, which quantize writes"),
+    ],
+)
+def test_bad_sizes_are_one_error(args: tuple[str, ...], message: str, folder: Path) -> None:
+    (folder / "other.txt").write_text("other")
+    command, source, *options = args
+    output = "out.npz" if command == "centre" else "out"
+    assert message in refused(command, source, output, *options)
+
+
+# Several tables
+
+
+def rotated(X: numpy.ndarray) -> numpy.ndarray:
+    rotation = numpy.linalg.qr(numpy.random.default_rng(5).normal(size=(8, 8)))[0]
+    return (X @ rotation + 1).astype("float32")
+
+
+@pytest.mark.parametrize("method", ["procrustes", "cca"])
+def test_rotated_table_is_mapped_back(method: str, folder: Path) -> None:
+    X = random_vectors()
+    write_pipeline(folder / "rotated", rotated(X))
+    said = ok("align", "rotated", "in", "out", "--method", method, "--ridge", 1e-9)
+    assert "cosine 100.0 6 60 CSLS 100.0 6 60" in said
+    numpy.testing.assert_allclose(loaded(folder / "out"), X, atol=1e-2)
+    ok("align", "rotated", "in", "again", "--method", method, "--ridge", 1e-9)
+    assert files(folder / "again") == files(folder / "out")
+
+
+def test_pairs_of_a_dictionary_align_other_words(folder: Path) -> None:
+    X = random_vectors()
+    write_lines(folder / "other.txt", rotated(X), [f"wort{i}" for i in range(60)])
+    (folder / "pairs").write_text("".join(f"wort{i}\tword{i}\n" for i in range(20)))
+    said = ok("align", "other.txt", "in", "out", "--dictionary", "pairs", "--refine", 2)
+    assert "Pairs: 20, too few to hold some out" in said
+    assert said.count("Mutual neighbours: 60 pairs") == 2
+    found = loaded(folder / "out", [f"wort{i}" for i in range(60)])
+    numpy.testing.assert_allclose(found, X, atol=1e-2)
+
+
+@pytest.mark.parametrize("source", ["floret", "in.txt"])
+def test_floret_is_aligned_by_words_of_the_other_table(source: str, folder: Path) -> None:
+    write_pipeline(folder / "rotated", rotated(loaded(folder / "floret")))
+    args = ("floret", "rotated") if source == "floret" else ("rotated", "floret")
+    ok("align", *args, "out")
+    expected = loaded(folder / args[1])
+    numpy.testing.assert_allclose(loaded(folder / "out"), expected, atol=1e-2)
+
+
+@pytest.mark.parametrize("method", ["pca", "gcca"])
+def test_merged_table_has_the_words_of_all(method: str, folder: Path) -> None:
+    write_lines(folder / "more.txt", random_vectors(80, 5, 1), [f"word{i}" for i in range(80)])
+    args = ("--method", method, "--width", 4)
+    assert "Wrote 80 vectors of width 4" in ok("merge", "in", "more.txt", "out", *args)
+    ok("merge", "in", "more.txt", "again", *args)
+    assert files(folder / "again") == files(folder / "out")
+    # New words are merged by the same parameters.
+    write_lines(folder / "new1.txt", random_vectors()[:2], ["new", "newer"])
+    write_lines(folder / "new2.txt", random_vectors(80, 5, 1)[:2], ["new", "newer"])
+    ok("merge", "new1.txt", "new2.txt", "new", "--map", "out/vocab/multihash_map.npz")
+    expected = loaded(folder / "out")[:2]
+    numpy.testing.assert_allclose(loaded(folder / "new", ["new", "newer"]), expected, atol=1e-5)
+
+
+def test_floret_is_merged_at_the_words_of_others(folder: Path) -> None:
+    ok("merge", "floret", "in", "out", "--width", 10)
+    write_lines(folder / "as_words.txt", loaded(folder / "floret"))
+    ok("merge", "as_words.txt", "in", "expected", "--width", 10)
+    numpy.testing.assert_allclose(loaded(folder / "out"), loaded(folder / "expected"), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("align", "in", "narrow.txt"), "the same width to be aligned, were: 8 and 5"),
+        (("align", "in", "other.txt"), "no word that is written alike"),
+        (("align", "floret", "floret2"), "floret tables, which have no list of words"),
+        (("align", "in", "in.txt", "--dictionary", "bad"), "bad, line 2: expected two words"),
+        (("align", "in", "in.txt", "--dictionary", "pairs"), "None of the 1 pairs is in both"),
+        (("align", "floret", "in", "--refine", 1), "--refine cannot take floret, a floret table"),
+        (("merge", "in", "--width", 3), "Expected two or more tables to merge, was: in"),
+        (("merge", "in", "./in", "--width", 3), "The table ./in is given twice"),
+        (("merge", "in", "in.txt"), "--width is missing"),
+        (("merge", "in", "in.txt", "--width", 9), "width must be at most 8, was: 9"),
+        (("merge", "in", "other.txt", "--method", "gcca", "--width", 2), "no word in common"),
+        (("merge", "floret", "floret2", "--width", 3), "All tables are of floret"),
+        (("merge", "in", "narrow.txt", "--map", "words.txt"), "words.txt is damaged"),
+        (("merge", "in", "narrow.txt", "--map", "map.npz"), "of the widths [8, 8], were: 8, 5"),
+    ],
+)
+def test_bad_joins_are_one_error(args: tuple[str, ...], message: str, folder: Path) -> None:
+    write_lines(folder / "narrow.txt", random_vectors(60, 5))
+    write_lines(folder / "other.txt", random_vectors(), [f"wort{i}" for i in range(60)])
+    write_floret(folder / "floret2", random_vectors())
+    (folder / "bad").write_text("word1 word1\nword2\n")
+    (folder / "pairs").write_text("wort1 wort1\n")
+    ok("merge", "in", "in.txt", "merged", "--width", 3)
+    (folder / "map.npz").write_bytes((folder / "merged/vocab/multihash_map.npz").read_bytes())
+    at = next((i for i, arg in enumerate(args) if str(arg).startswith("--")), len(args))
+    assert message in refused(*args[:at], "out", *args[at:])
+
+
+# Evaluation
+
+
+@pytest.fixture
+def corpora(folder: Path) -> None:
+    doc = Doc(Vocab(), words=WORDS[:20], ents=["B-PER", "O"] * 10)
+    write_corpus(folder / "train.spacy", [doc])
+    write_corpus(folder / "test.spacy", [doc])
+    lines = [f"word{i}\tword{i + 1}\t{i}" for i in range(9)]
+    (folder / "pairs").write_text("\n".join([*lines, "word1\tunknown\t3"]))
+
+
+@pytest.mark.usefixtures("corpora")
+def test_tables_are_compared_at_one_width(folder: Path) -> None:
+    pytest.importorskip("sklearn")
+    write_lines(folder / "narrow.txt", random_vectors(60, 5))
+    args = ["evaluate", "in", "narrow.txt", "--pairs", "pairs", "--words", "words.txt"]
+    args += ["--train", "train.spacy", "--test", "test.spacy", "--seeds", "2"]
+    said = ok(*args)
+    assert "Word similarity" in said
+    assert "in 10 9" in said
+    assert "Entity tags from vectors of width 5" in said
+    assert said.count("logistic regression") == said.count("MLP") == 4
+    assert "Neighbours in narrow.txt" in said
+    found = json.loads(vectors(*args, "--json").stdout)
+    assert [*found] == ["in", "narrow.txt"]
+    assert [*found["in"]] == ["similarity", "probes", "neighbours"]
+    assert [probe["normalized"] for probe in found["in"]["probes"]] == [False, False, True, True]
+
+
+@pytest.mark.usefixtures("corpora")
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("in",), "Nothing to do. Give --pairs"),
+        (("in", "--train", "train.spacy"), "--train and --test belong together"),
+        (("in", "--pairs", "bad"), "bad, line 1: expected two words and a number"),
+        (("in", "./in", "--words", "words.txt"), "The table ./in is given twice"),
+        (("in", "--words", "words.txt", "--width", 9), "--width must be at most 8, the width of"),
+        (("floret", "--pairs", "pairs"), "Give a file of words with --words"),
+        (("in", "--train", "nowhere", "--test", "nowhere"), "There is no corpus at nowhere"),
+        (("nowhere", "--words", "words.txt"), "There are no vectors at nowhere"),
+    ],
+)
+def test_bad_evaluations_are_one_error(args: tuple[str, ...], message: str, folder: Path) -> None:
+    (folder / "bad").write_text("word1 word2\n")
+    assert message in refused("evaluate", *args)

@@ -1,0 +1,99 @@
+"""Folders of vectors, and pipelines that read several of them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Optional
+
+import numpy
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.vectors import Vectors
+
+TEXT = "Anna met ROME xyz fell"
+META = "spacy-multihash.MetaVectors.v1"
+
+
+def vectors_of(nlp: Language, words: Sequence[str], width: int, seed: int = 0) -> Vectors:
+    """Make a table of words."""
+    data = numpy.random.default_rng(seed).normal(size=(len(words), width)).astype("float32")
+    keys = [nlp.vocab.strings.add(word) for word in words]
+    return Vectors(strings=nlp.vocab.strings, data=data, keys=keys, name="words")
+
+
+def floret_of(nlp: Language, width: int, seed: int = 0) -> Vectors:
+    """Make a table of n-grams."""
+    data = numpy.random.default_rng(seed).normal(size=(50, width)).astype("float32")
+    settings = {"mode": "floret", "minn": 2, "maxn": 3, "hash_count": 2}
+    return Vectors(strings=nlp.vocab.strings, data=data, name="floret", **settings)
+
+
+def save_words(path: Path, words: Sequence[str], width: int, seed: int = 0) -> str:
+    """Save a pipeline with a table of words."""
+    nlp = spacy.blank("en")
+    nlp.vocab.vectors = vectors_of(nlp, words, width, seed)
+    nlp.to_disk(path)
+    return str(path)
+
+
+def save_floret(path: Path, width: int, seed: int = 0) -> str:
+    """Save a pipeline with a table of n-grams."""
+    nlp = spacy.blank("en")
+    nlp.vocab.vectors = floret_of(nlp, width, seed)
+    nlp.to_disk(path)
+    return str(path)
+
+
+def meta_embed(
+    tables: dict[str, Optional[str]], mode: str = "mme", **settings: Any
+) -> dict[str, Any]:
+    """Make the section of a MultiHashEmbed with several tables."""
+    width = None if mode == "concat" else 7
+    vectors = {"@architectures": META, "width": width, "tables": tables, "mode": mode, **settings}
+    return {
+        "@architectures": "spacy-multihash.MultiHashEmbed.v1",
+        "width": 16,
+        "attrs": ["SHAPE"],
+        "rows": [50],
+        "include_static_vectors": False,
+        "vectors": vectors,
+    }
+
+
+def meta_pipeline(embed: dict[str, Any], own: Optional[str] = None) -> Language:
+    """Build a pipeline of a tok2vec and an ner that listens to it, not initialized.
+
+    own: The pipeline with the vocab's own table.
+    """
+    nlp = spacy.blank("en")
+    encode = {"@architectures": "spacy.MaxoutWindowEncoder.v2", "width": 16, "depth": 1}
+    encode |= {"window_size": 1, "maxout_pieces": 2}
+    model = {"@architectures": "spacy.Tok2Vec.v2", "embed": embed, "encode": encode}
+    nlp.add_pipe("tok2vec", config={"model": model})
+    listener = {"@architectures": "spacy.Tok2VecListener.v1", "width": 16, "upstream": "*"}
+    parser = {"@architectures": "spacy.TransitionBasedParser.v2", "tok2vec": listener}
+    parser |= {"state_type": "ner", "extra_state_tokens": False, "hidden_width": 8}
+    parser |= {"maxout_pieces": 2, "use_upper": True}
+    nlp.add_pipe("ner", config={"model": parser}).add_label("PER")  # type: ignore[attr-defined]
+    nlp.config["initialize"]["vectors"] = own
+    return nlp
+
+
+def examples_of(nlp: Language) -> list[Example]:
+    doc = nlp.make_doc("Anna met Rome and Rome fell")
+    return [Example.from_dict(doc, {"entities": [(0, 4, "PER")]})]
+
+
+def trained(nlp: Language, updates: int = 2) -> Language:
+    """Initialize a pipeline, and train it for a few updates."""
+    sgd = nlp.initialize(lambda: examples_of(nlp))
+    for _ in range(updates):
+        nlp.update(examples_of(nlp), sgd=sgd)
+    return nlp
+
+
+def tensor_of(nlp: Language, text: str = TEXT) -> numpy.ndarray:
+    """Give the vectors that the tok2vec makes."""
+    doc: Doc = nlp(text)
+    return doc.tensor

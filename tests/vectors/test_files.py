@@ -1,0 +1,296 @@
+"""Tables of vectors in files: what spaCy writes is read, and what is written spaCy reads."""
+
+import gzip
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import spacy
+import srsly
+from spacy.vectors import Vectors
+from spacy.vocab import Vocab
+
+from spacy_multihash.vectors.affine import identity, map_table
+from spacy_multihash.vectors.files import (
+    beside_path,
+    open_table,
+    write_table,
+)
+from spacy_multihash.vectors.lookup import stream_of, word_vectors
+from spacy_multihash.vectors.table import CHUNK
+from spacy_multihash.vectors.vocab import word_keys
+from tests.helpers.vectors import (
+    WORDS,
+    files,
+    loaded,
+    make_table,
+    random_vectors,
+    write_floret,
+    write_lines,
+    write_pipeline,
+)
+
+# Words that are hard to write one a line, or that have numbers of their own in spaCy.
+ODD = ["a b", "\u2028x", "\x85", "PERSON", "<", "7", "x\tz", "ORTH"]
+
+
+@pytest.mark.parametrize("name", ["plain.txt", "plain.vec", "packed.txt.gz"])
+def test_text_is_read_as_it_was_written(name: str, tmp_path: Path) -> None:
+    X = random_vectors(len(ODD))
+    write_table(tmp_path / name, make_table(X, ODD))
+    with open_table(tmp_path / name, lang="de") as table:
+        assert list(table.words) == ODD
+        numpy.testing.assert_array_equal(table.data[:8], X)
+        write_table(tmp_path / "folder", table)
+    numpy.testing.assert_array_equal(loaded(tmp_path / "folder", ODD), X)
+    assert spacy.load(tmp_path / "folder").lang == "de"
+
+
+def test_text_is_what_spacy_reads(tmp_path: Path) -> None:
+    from spacy.training.initialize import read_vectors
+
+    X = random_vectors()
+    write_table(tmp_path / "out.txt.gz", make_table(X))
+    data, keys, _ = read_vectors(tmp_path / "out.txt.gz", 0)
+    assert keys == WORDS
+    numpy.testing.assert_array_equal(data, X)
+
+
+def test_text_without_a_header_is_read(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "in.txt", random_vectors())
+    path.write_text(path.read_text().partition("\n")[2])
+    with open_table(path) as table:
+        assert table.data.shape == (60, 8)
+        assert list(table.words) == WORDS
+
+
+def test_pipelines_and_vocabs_are_written_as_they_were_read(tmp_path: Path) -> None:
+    X = random_vectors()
+    source = write_pipeline(tmp_path / "in", X)
+    for name, kind in (("in", "pipeline"), ("in/vocab", "vocab")):
+        with open_table(tmp_path / name) as table:
+            assert (table.kind, table.words) == (kind, WORDS)
+            write_table(tmp_path / kind, table)
+    numpy.testing.assert_array_equal(loaded(tmp_path / "pipeline"), X)
+    assert spacy.load(tmp_path / "pipeline").meta["vectors"] == spacy.load(source).meta["vectors"]
+    vocab = Vocab().from_disk(tmp_path / "vocab")
+    assert {word: vocab[word].has_vector for word in WORDS} == dict.fromkeys(WORDS, True)
+
+
+def test_bytes_of_rows_and_keys_are_spacys(tmp_path: Path) -> None:
+    source = write_pipeline(tmp_path / "in", random_vectors())
+    with open_table(source) as table:
+        write_table(tmp_path / "out", table)
+    before, after = files(source), files(tmp_path / "out")
+    for name in ("vocab/vectors", "vocab/key2row", "vocab/strings.json", "vocab/vectors.cfg"):
+        assert after[name] == before[name]
+
+
+def test_package_is_read_without_loading_its_pipeline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "xx_some"
+    folder.mkdir()
+    write_pipeline(folder / "xx_pipeline-0.0.0", random_vectors())
+    (folder / "__init__.py").touch()
+    (folder / "meta.json").write_bytes((folder / "xx_pipeline-0.0.0" / "meta.json").read_bytes())
+    info = tmp_path / "xx_some-0.0.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: xx-some\nVersion: 0.0.0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path.parent)
+    with open_table("xx_some") as table:
+        assert (table.lang, table.title, len(table.keys)) == ("xx", "some.vectors", 60)
+    sys.modules.pop("xx_some", None)
+
+
+def test_several_words_of_a_row_and_rows_of_no_word_stay(tmp_path: Path) -> None:
+    nlp = spacy.blank("xx")
+    nlp.vocab.vectors = Vectors(strings=nlp.vocab.strings, data=random_vectors(5))
+    for word, row in (("a", 1), ("b", 1), ("c", 3)):
+        nlp.vocab.vectors.add(nlp.vocab.strings.add(word), row=row)
+    nlp.to_disk(tmp_path / "in")
+    with open_table(tmp_path / "in") as table:
+        write_table(tmp_path / "out", table)
+        rows = numpy.concatenate(list(stream_of(table)()))
+    numpy.testing.assert_array_equal(rows, random_vectors(5)[[1, 3]])
+    vectors = spacy.load(tmp_path / "out").vocab.vectors
+    assert (vectors.shape, vectors.n_keys) == ((5, 8), 3)
+
+
+def test_floret_is_read_and_written(tmp_path: Path) -> None:
+    source = write_floret(tmp_path / "in", random_vectors())
+    with open_table(source) as table:
+        write_table(tmp_path / "out", table)
+        write_table(tmp_path / "out.floret", table)
+        there, X = word_vectors(table, [*WORDS, ""])
+    assert there.tolist() == [True] * 60 + [False]
+    numpy.testing.assert_allclose(X[:60], loaded(source))
+    numpy.testing.assert_array_equal(loaded(tmp_path / "out"), loaded(source))
+    with open_table(tmp_path / "out.floret") as table:
+        numpy.testing.assert_array_equal(word_vectors(table, WORDS)[1], X[:60])
+        write_table(tmp_path / "again", table)
+    numpy.testing.assert_array_equal(loaded(tmp_path / "again"), loaded(source))
+
+
+def test_stream_takes_given_words_or_all_but_zeros() -> None:
+    X = random_vectors()
+    X[3] = 0
+    table = make_table(X)
+    assert sum(map(len, stream_of(table)())) == 59
+    chosen = stream_of(table, ["word2", "word3", "missing", "word2"])
+    for _ in range(2):
+        numpy.testing.assert_array_equal(numpy.concatenate(list(chosen())), X[2:3])
+    with pytest.raises(ValueError, match=r"table has none of the 1 words, such as \['missing'\]"):
+        stream_of(table, ["missing"])
+
+
+class CountedRows:
+    """Rows of zeros that keep in mind how many were asked for at once."""
+
+    def __init__(self, rows: int) -> None:
+        self.shape = (rows, 2)
+        self.most = 0
+
+    def __getitem__(self, index: slice) -> numpy.ndarray:
+        number = len(range(*index.indices(self.shape[0])))
+        self.most = max(self.most, number)
+        return numpy.full((number, 2), index.start, dtype="float32")
+
+
+@pytest.mark.parametrize("name", ["out", "out.txt"])
+def test_rows_are_written_a_chunk_at_a_time(name: str, tmp_path: Path) -> None:
+    rows, words = CountedRows(3 * CHUNK), [f"w{i}" for i in range(3 * CHUNK)]
+    table = replace(make_table(numpy.zeros((1, 2)), ["w"]), data=rows, words=words)
+    table = replace(table, keys=word_keys(words), rows=numpy.arange(len(words)))
+    mapped = map_table(table, identity(2))
+    if name == "out.txt":
+        mapped = replace(mapped, data=Sliced(mapped.data))
+    write_table(tmp_path / name, mapped)
+    assert rows.most == CHUNK
+
+
+class Sliced:
+    """Rows that are asked for by slices, in place of the numbers of a slice."""
+
+    def __init__(self, rows: Any) -> None:
+        self.rows = rows
+        self.shape = rows.shape
+
+    def __getitem__(self, index: numpy.ndarray) -> numpy.ndarray:
+        return self.rows[slice(index[0], index[-1] + 1)]
+
+
+# Bad input
+
+
+def damaged(folder: Path, name: str) -> Path:
+    """Write a pipeline, and damage a file of it."""
+    path = write_pipeline(folder / "in", random_vectors())
+    whole = (path / name).read_bytes()
+    (path / name).write_bytes(whole[: len(whole) // 2])
+    return path
+
+
+@pytest.mark.parametrize("name", ["vectors", "key2row", "vectors.cfg", "strings.json"])
+def test_damaged_vocab_is_refused(name: str, tmp_path: Path) -> None:
+    path = damaged(tmp_path, f"vocab/{name}")
+    with pytest.raises(ValueError, match=rf"vocab/{name} is damaged"), open_table(path):
+        pass
+
+
+def test_other_values_in_files_of_a_vocab_are_refused(tmp_path: Path) -> None:
+    path = write_pipeline(tmp_path / "in", random_vectors())
+    srsly.write_msgpack(path / "vocab" / "key2row", {5: 60})
+    with pytest.raises(ValueError, match="a word has row 60, but the rows are 0 to 59"):
+        with open_table(path):
+            pass
+    srsly.write_msgpack(path / "vocab" / "key2row", {"a": "b"})
+    with pytest.raises(ValueError, match="key2row is damaged: expected rows by keys"):
+        with open_table(path):
+            pass
+    with (path / "vocab" / "vectors").open("wb") as file_:
+        numpy.save(file_, numpy.arange(6).reshape(2, 3))
+    with pytest.raises(ValueError, match="vocab is damaged: expected a table of floats"):
+        with open_table(path):
+            pass
+    (path / "vocab" / "vectors").unlink()
+    with pytest.raises(FileNotFoundError, match="There is no file .*vectors, which a vocab has"):
+        with open_table(path):
+            pass
+
+
+def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
+    spacy.blank("xx").to_disk(tmp_path / "empty")
+    with pytest.raises(ValueError, match="empty has no vectors: .* an array of shape 0 x 0"):
+        with open_table(tmp_path / "empty"):
+            pass
+    for name in ("nothing", str(tmp_path)):
+        with pytest.raises(FileNotFoundError, match="There are no vectors at .*a package's name"):
+            with open_table(name):
+                pass
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "in.txt is empty"),
+        ("hello\n", "in.txt, line 1: expected the numbers of words and of columns"),
+        ("0 3\n", "in.txt has no vectors: its first line says '0 3'"),
+        ("2 2\na 1 2\nb 1\n", "in.txt, line 3: expected a word and 2 numbers, was a word and 1"),
+        ("2 2\na 1 2\nb 1 x\n", "in.txt, line 3: could not convert string to float: 'x'"),
+        ("2 2\na 1 2\nb 1 nan\n", "in.txt, line 3: the vector of 'b' has NaN or infinity"),
+        ("3 2\na 1 2\nb 1 2\n", "cut off: its first line says 3 vectors, but it has 2"),
+        ("2 2\na 1 2\na 1 2\n", "in.txt has the word 'a' twice"),
+        ("2 1 2 3 1 0 < >\n0 1\n2 1\n", "must number the rows of floret from 0 on"),
+    ],
+)
+def test_bad_text_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text(text)
+    with pytest.raises(ValueError, match=message), open_table(tmp_path / "in.txt"):
+        pass
+
+
+def test_text_that_is_damaged_is_refused(tmp_path: Path) -> None:
+    whole = gzip.compress(b"1000 1\n" + b"".join(b"w%d %d\n" % (i, i**5) for i in range(1000)))
+    (tmp_path / "in.gz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ValueError, match=r"in.gz is damaged after line \d+"):
+        with open_table(tmp_path / "in.gz"):
+            pass
+    (tmp_path / "in.txt").write_bytes(b"1 1\n\xff 1\n")
+    with pytest.raises(ValueError, match="line 2: expected UTF-8"):
+        with open_table(tmp_path / "in.txt"):
+            pass
+
+
+def test_row_that_is_not_finite_is_refused_and_nothing_written(tmp_path: Path) -> None:
+    X = random_vectors()
+    X[7, 3] = numpy.nan
+    source = write_pipeline(tmp_path / "in", X)
+    for name in ("out", "out.txt", "out.txt.gz"):
+        with open_table(source) as table:
+            with pytest.raises(ValueError, match="in must have finite numbers, but row 7 has NaN"):
+                write_table(tmp_path / name, table)
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+def test_words_whose_text_is_unknown_are_not_written_as_text(tmp_path: Path) -> None:
+    source = write_pipeline(tmp_path / "in", random_vectors())
+    srsly.write_json(source / "vocab" / "strings.json", WORDS[2:])
+    with open_table(source) as table:
+        assert table.words[:3] == [None, None, "word2"]
+        with pytest.raises(ValueError, match="The text of 2 words of .* is not known"):
+            write_table(tmp_path / "out.txt", table)
+        write_table(tmp_path / "out", table)
+    numpy.testing.assert_array_equal(loaded(tmp_path / "out"), random_vectors())
+
+
+def test_arrays_are_saved_beside_the_table(tmp_path: Path) -> None:
+    table = make_table(random_vectors())
+    for name in ("out", "out.txt"):
+        write_table(tmp_path / name, table, {"map": ("some", {"a": numpy.arange(3)})})
+        assert beside_path(tmp_path / name, "map").is_file()
+    assert {path.name for path in tmp_path.iterdir()} == {"out", "out.txt", "out.txt.map.npz"}
