@@ -20,6 +20,7 @@ from experiments.arms.recipe import BASE, RECIPE
 from experiments.runs.files import RESULTS, is_done, read_result
 from experiments.runs.grid import Run, lacks
 from experiments.runs.pool import open_executor, run_with_progress
+from spacy_multihash.inspection.halving import better_half
 
 
 @dataclass(frozen=True)
@@ -74,12 +75,6 @@ def rank(arms: Sequence[str], base: str, rung: Rung, results: Path = RESULTS) ->
     return sorted(standings, key=lambda standing: -standing.gain)
 
 
-def better_half(standings: Sequence[Standing], base: str) -> list[str]:
-    """List the candidates that go on: the better half of them, and the base."""
-    others = [standing.arm for standing in standings if standing.arm != base]
-    return [base, *others[: (len(others) + 1) // 2]]
-
-
 def halve_cli(
     workers: Annotated[int, typer.Option(min=1, help="Number of runs at once")] = (
         os.cpu_count() or 1
@@ -113,7 +108,7 @@ def halve_cli(
             header = ("candidate", "F1 on dev, minus the base", "runs")
             msg.divider(f"Round {number}: {len(arms)} candidates")
             msg.table(rows, header=header, divider=True, aligns=("l", "r", "r"))
-            arms = better_half(standings, BASE)
+            arms = better_half([standing.arm for standing in standings], BASE)
     except (OSError, ValueError) as error:
         msg.fail("Could not choose a recipe", str(error), exits=1)
 

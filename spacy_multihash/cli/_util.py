@@ -15,7 +15,8 @@ import srsly
 import typer
 from spacy.cli import _util as spacy_cli
 from spacy.language import Language
-from spacy.util import import_file
+from spacy.util import import_file, load_model
+from spacy.vocab import Vocab
 
 from ..common.files import write_json
 from ._messages import echo, msg
@@ -86,6 +87,39 @@ def load_pipeline(
         raise ValueError(
             f"There is no pipeline '{model}'. Expected {expected}. spaCy says: {error}"
         ) from error
+
+
+def load_vectors(name: Union[str, Path], *, or_vocab: bool = True) -> Vocab:
+    """Load the vocab of a pipeline, or a vocab by itself, and check that it has vectors.
+
+    name (Union[str, Path]): A package's name, or a path.
+    or_vocab (bool): Whether the folder of a vocab is taken too. Training takes none.
+
+    Raises FileNotFoundError or ValueError.
+    """
+    is_vocab = (Path(name) / "vectors").is_file()
+    expected = "a pipeline (a package's name or a path)" + ", or the folder of a vocab" * or_vocab
+    if is_vocab and not or_vocab:
+        raise ValueError(
+            f"{name} is the folder of a vocab: expected {expected}. Make one with: python -m spacy "
+            "init vectors"
+        )
+    try:
+        if is_vocab:
+            vocab = Vocab().from_disk(name, exclude=["lookups"])
+        else:
+            vocab = load_model(name).vocab
+    except OSError as error:
+        raise FileNotFoundError(
+            f"Cannot load the vectors of {name}: expected {expected}. Check the name. {error}"
+        ) from error
+    # Vectors of floret have rows, but no keys: their number of keys is -1.
+    if not len(vocab.vectors) or not vocab.vectors.n_keys:
+        raise ValueError(
+            f"{name} has no vectors: its table is empty. Give a pipeline that has some, such as an "
+            "_md or _lg package, or leave --vectors out."
+        )
+    return vocab
 
 
 def check_file_output(path: Optional[Path], name: str, *, force: bool) -> None:

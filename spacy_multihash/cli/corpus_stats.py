@@ -8,8 +8,6 @@ from typing import Optional, Union
 
 import spacy
 import typer
-from spacy.util import load_model
-from spacy.vocab import Vocab
 
 from ..corpus.conll import DOCSTART
 from ..corpus.entities import VERBATIM, Matching
@@ -18,7 +16,7 @@ from ..corpus.statistics import DEFAULT_ATTRS, CorpusStats, SplitStats, describe
 from ..corpus.suspicions import Suspicions
 from ._messages import msg
 from ._show import show_table
-from ._util import check_file_output, print_json, save_json
+from ._util import check_file_output, load_vectors, print_json, save_json
 
 # Rows that say nothing of texts with labels.
 _OF_ENTITIES = (
@@ -126,7 +124,7 @@ def corpus_stats(
 
     Raises ImportError, OSError or ValueError if something cannot be read.
     """
-    source = None if vectors is None else _load_vectors(vectors)
+    source = None if vectors is None else load_vectors(vectors)
     vocab = spacy.blank(lang or (source and source.lang) or "xx").vocab
     if source is not None:
         vocab.vectors = source.vectors
@@ -139,27 +137,6 @@ def corpus_stats(
         attrs=attrs,
         matching=matching,
     )
-
-
-def _load_vectors(name: Union[str, Path]) -> Vocab:
-    """Load the vocab of a pipeline, or a vocab by itself, and check that it has vectors."""
-    try:
-        if (Path(name) / "vectors").is_file():
-            vocab = Vocab().from_disk(name, exclude=["lookups"])
-        else:
-            vocab = load_model(name).vocab
-    except OSError as error:
-        raise FileNotFoundError(
-            f"Cannot load the vectors of {name}: expected a pipeline (a package's name or a path), "
-            f"or the folder of a vocab. Check the name. {error}"
-        ) from error
-    # Vectors of floret have rows, but no keys: their number of keys is -1.
-    if not len(vocab.vectors) or not vocab.vectors.n_keys:
-        raise ValueError(
-            f"{name} has no vectors: its table is empty. Give a pipeline that has some, such as an "
-            "_md or _lg package, or leave --vectors out."
-        )
-    return vocab
 
 
 def _show_splits(stats: CorpusStats, vectors: Optional[str]) -> None:

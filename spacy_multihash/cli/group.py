@@ -49,6 +49,9 @@ COMMANDS = {
     "inspect-rows": _command(
         "inspect_rows", "Show the rows of words, and how full the tables are."
     ),
+    "recommend": _command(
+        "recommend", "Write a config for a corpus with entities, and a reason for each choice."
+    ),
     "show": _command(
         "show", "Show the entities that a pipeline finds in a text, with their probabilities."
     ),

@@ -58,7 +58,15 @@ def model_docs(nlp: Language, path: Union[str, Path]) -> Iterator[Doc]:
 
     Raises what `read_docs` raises, and when it does.
     """
-    return tokens_of(Corpus(path).make_examples(nlp, read_docs(path, nlp.vocab)))
+    return tokens_of(model_examples(nlp, path))
+
+
+def model_examples(nlp: Language, path: Union[str, Path]) -> Iterator[Example]:
+    """Stream the examples of a corpus: the tokens of a pipeline, and the annotation of the file.
+
+    The arguments and errors are those of `model_docs`.
+    """
+    return Corpus(path).make_examples(nlp, read_docs(path, nlp.vocab))
 
 
 def tokens_of(examples: Iterable[Example]) -> Iterator[Doc]:

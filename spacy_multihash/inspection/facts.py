@@ -1,0 +1,177 @@
+"""What is counted of a corpus before settings are recommended for it. Nothing is decided here."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Optional
+
+import numpy
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.util import minibatch
+from spacy.vocab import Vocab
+
+from ..common.features import parse_feature
+from ..corpus.symbols import count_symbols
+from ..embed.attributes import attr_id
+from ..embed.feature_symbols import derived
+from ..embed.token_types import find_types
+from ..tables.count import DOC_BATCH, count_corpus
+from ..tables.tables import Table
+
+# Reads the examples of a corpus from the first one on, each time it is called.
+ExampleReader = Callable[[], Iterable[Example]]
+
+
+@dataclass(frozen=True)
+class FeatureFacts:
+    """A feature in a corpus.
+
+    symbols (int): Its distinct symbols in TRAIN.
+    unknown_tokens (float): The share of tokens of DEV of which TRAIN has no symbol.
+    unknown_entities (float): The share of entities of DEV that have such a token.
+    top_share (float): The share of TRAIN that is its most frequent symbol.
+    """
+
+    symbols: int
+    unknown_tokens: float
+    unknown_entities: float
+    top_share: float
+
+
+@dataclass(frozen=True)
+class VectorFacts:
+    """How many words of DEV have a static vector.
+
+    words (float): The share of distinct words.
+    tokens (float): The share of tokens.
+    """
+
+    words: float
+    tokens: float
+
+
+@dataclass(frozen=True)
+class CorpusFacts:
+    """What settings are recommended by.
+
+    train_docs, train_tokens, train_entities (int): The sizes of TRAIN.
+    dev_tokens, dev_entities (int): The sizes of DEV.
+    shaped (float): The share of tokens of TRAIN that have a capital or a digit. Of others, SHAPE
+        tells only the length.
+    features (dict[str, FeatureFacts]): The features by name.
+    vectors (Optional[VectorFacts]): The words with vectors. None where no vectors are given.
+    """
+
+    train_docs: int
+    train_tokens: int
+    train_entities: int
+    dev_tokens: int
+    dev_entities: int
+    shaped: float
+    features: dict[str, FeatureFacts]
+    vectors: Optional[VectorFacts] = None
+
+
+def count_facts(
+    train: ExampleReader, dev: ExampleReader, attrs: Sequence[str], vocab: Vocab
+) -> CorpusFacts:
+    """Count what settings are recommended by.
+
+    Attributes are those of the tokens that a pipeline is trained on, and entities those of the gold
+    annotation that align with these tokens.
+
+    train, dev (ExampleReader): The corpora.
+    attrs (Sequence[str]): The features to count. SHAPE is one of them.
+    vocab (Vocab): The vocab of the docs. If it has vectors, words with one are counted.
+
+    Raises ValueError if a corpus has no tokens or no entities.
+    """
+    extractors = {name: parse_feature(name) for name in attrs}
+    in_train = _tally("TRAIN", train, [])
+    tables = count_corpus(lambda: (each.x for each in train()), extractors)
+    in_dev = _tally("DEV", dev, list(tables.items()))
+    features = {
+        name: FeatureFacts(
+            symbols=len(table),
+            unknown_tokens=in_dev.unknown_tokens[name] / in_dev.tokens,
+            unknown_entities=in_dev.unknown_entities[name] / in_dev.entities,
+            top_share=float(table.counts[0] / table.counts.sum()),
+        )
+        for name, table in tables.items()
+    }
+    return CorpusFacts(
+        train_docs=in_train.docs,
+        train_tokens=in_train.tokens,
+        train_entities=in_train.entities,
+        dev_tokens=in_dev.tokens,
+        dev_entities=in_dev.entities,
+        shaped=_shaped_share(tables["SHAPE"], vocab),
+        features=features,
+        vectors=_vector_facts(dev, vocab) if len(vocab.vectors) else None,
+    )
+
+
+@dataclass
+class _Tally:
+    """What has been counted of a corpus: sizes, and what is unknown of each feature."""
+
+    docs: int = 0
+    tokens: int = 0
+    entities: int = 0
+    unknown_tokens: dict[str, int] = field(default_factory=dict)
+    unknown_entities: dict[str, int] = field(default_factory=dict)
+
+
+def _tally(what: str, read: ExampleReader, tables: Sequence[tuple[str, Table]]) -> _Tally:
+    """Count a corpus, and what TRAIN's tables of features lack of it."""
+    tally = _Tally()
+    for name, _ in tables:
+        tally.unknown_tokens[name] = tally.unknown_entities[name] = 0
+    for examples in minibatch(read(), DOC_BATCH):
+        docs = [example.x for example in examples]
+        starts = numpy.cumsum([0, *map(len, docs)])
+        spans = [
+            (start + span.start, start + span.end)
+            for start, each in zip(starts.tolist(), examples, strict=False)
+            for span in each.get_aligned_spans_y2x(each.y.ents)
+        ]
+        tally.docs += len(docs)
+        tally.tokens += int(starts[-1])
+        tally.entities += len(spans)
+        for name, table in tables if starts[-1] else ():
+            unknown = ~_known(docs, name, table)
+            tally.unknown_tokens[name] += int(unknown.sum())
+            tally.unknown_entities[name] += sum(bool(unknown[a:b].any()) for a, b in spans)
+    for count, kind in ((tally.tokens, "tokens"), (tally.entities, "entities")):
+        if not count:
+            raise ValueError(
+                f"Expected a corpus with {kind} as {what}, but it has none that align with the "
+                "tokens of the pipeline. Check its path, its annotation and --lang, with: python "
+                "-m spacy multihash corpus-stats"
+            )
+    return tally
+
+
+def _known(docs: Sequence[Doc], name: str, table: Table) -> numpy.ndarray:
+    """Tell of which tokens a table has a symbol, (N,) bool."""
+    feature = parse_feature(name)
+    if feature is None:
+        types, type_of = find_types(docs, [attr_id(name)], {})
+        return numpy.isin(types.to_array(attr_id(name)), table.keys)[type_of]
+    types, type_of = find_types(docs, [], {name: derived(feature)})
+    ids, lengths = types.bags(name)
+    starts = numpy.cumsum(lengths) - lengths
+    return numpy.logical_or.reduceat(numpy.isin(ids, table.keys), starts)[type_of]
+
+
+def _shaped_share(shapes: Table, vocab: Vocab) -> float:
+    """Find the share of tokens whose shape has a capital or a digit."""
+    told = [any(sign in vocab.strings[key] for sign in "Xd") for key in shapes.keys.tolist()]
+    return float(shapes.counts[numpy.array(told)].sum() / shapes.counts.sum())
+
+
+def _vector_facts(dev: ExampleReader, vocab: Vocab) -> VectorFacts:
+    vectors = vocab.vectors
+    counts = count_symbols((each.x for each in dev()), {"key": vectors.attr})["key"]
+    known = [count for key, count in counts.items() if key in vectors]
+    return VectorFacts(len(known) / len(counts), sum(known) / counts.total())

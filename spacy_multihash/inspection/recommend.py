@@ -1,0 +1,228 @@
+"""Settings for a corpus, decided from what was counted in it, each with its reason.
+
+Pure functions: nothing is read, trained or written.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Optional
+
+from .facts import CorpusFacts
+from .settings import IN_COLLISION, Settings, hash_settings, hashed_table, least_rows, lookup_rows
+
+WORD = "NORM"
+BASE = (WORD, "PREFIX", "SUFFIX", "SHAPE")
+SLICES = ("ORTH[:2]", "ORTH[:3]", "ORTH[-2:]", "ORTH[-4:]")
+NGRAMS = "LOWER{3,5}"
+CANDIDATES = (*BASE, *SLICES, NGRAMS)
+
+# A feature is constant if so many tokens have one value. SHAPE is, if so few have a capital or a
+# digit.
+CONSTANT, SHAPED = 0.99, 0.01
+# A feature with so many of NORM's values says nothing else.
+AS_MANY = 0.9
+# Further slices are worth their time if NORM is unknown in so many entities, n-grams if it is in so
+# many tokens.
+MANY_ENTITIES, MANY_TOKENS = 0.2, 0.1
+# A slice has to be known in so many of the entities that NORM does not know.
+KNOWN_AGAIN = 0.5
+# Static vectors are taken if so many distinct words have one.
+WITH_VECTOR = 0.5
+# Batches have so many words, and fewer where an epoch would have fewer batches.
+BATCH_WORDS, LEAST_WORDS, LEAST_BATCHES = 1000, 100, 50
+
+TAKEN, LEFT_OUT = "taken", "left out"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A setting, and why it is so.
+
+    name (str): What is chosen.
+    value (str): What it is set to, as people read it.
+    reason (str): Why, in one line.
+    """
+
+    name: str
+    value: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """Settings, and the choices that made them."""
+
+    settings: Settings
+    choices: list[Choice]
+
+
+def recommend(
+    facts: CorpusFacts, *, width: int, max_size: int, vectors: Optional[str] = None
+) -> Recommendation:
+    """Decide on settings for a corpus.
+
+    facts (CorpusFacts): What was counted, of all CANDIDATES.
+    width (int): The width of the tables.
+    max_size (int): The most parameters that the tables of the embedding may have together.
+    vectors (Optional[str]): The name of the static vectors that were counted, None without.
+
+    Raises ValueError if even the smallest tables have more than max_size parameters.
+    """
+    judged = {name: judge_feature(facts, name) for name in CANDIDATES}
+    wanted = [name for name, (is_taken, _) in judged.items() if is_taken]
+    settings, reasons = choose_tables(facts, wanted, width=width, max_size=max_size)
+    for name, (is_taken, reason) in judged.items():
+        if is_taken and name not in settings.attrs:
+            reason = f"no room for its {facts.features[name].symbols:,} symbols; {reason}"
+        reasons[name] = reason
+    with_vectors, reasons["vectors"] = choose_vectors(facts, vectors)
+    batch_words, reasons["batch size"] = choose_batch_words(facts)
+    reasons["width"] = "that of the recommended settings, whatever the corpus"
+    reasons["dropout"] = "that of the recommended settings, whatever the corpus"
+    settings = replace(settings, vectors=with_vectors, batch_words=batch_words)
+    values = describe(settings)
+    return Recommendation(settings, [Choice(name, values[name], reasons[name]) for name in values])
+
+
+def describe(settings: Settings) -> dict[str, str]:
+    """Write what each choice is set to."""
+    values = {name: TAKEN if name in settings.attrs else LEFT_OUT for name in CANDIDATES}
+    if settings.rows is None:
+        values |= {
+            "embedding": "MultiEmbed",
+            "rows": "all symbols",
+            "unk_dropout": f"{settings.unk_dropout:g}",
+        }
+    else:
+        values |= {
+            "embedding": "MultiHashEmbed",
+            "rows": ", ".join(f"{rows:,}" for rows in settings.rows),
+            "hashes": ", ".join(map(str, settings.num_hashes or ())),
+        }
+    return values | {
+        "vectors": "yes" if settings.vectors else "no",
+        "width": str(settings.width),
+        "dropout": f"{settings.dropout:g}",
+        "batch size": f"{settings.batch_words:,} words",
+    }
+
+
+def adopt(recommendation: Recommendation, settings: Settings, reason: str) -> Recommendation:
+    """Take other settings, with a reason for what they change."""
+    before = {choice.name: choice for choice in recommendation.choices}
+    changed = [
+        before[name]
+        if name in before and before[name].value == value
+        else Choice(name, value, reason)
+        for name, value in describe(settings).items()
+    ]
+    return Recommendation(settings, changed)
+
+
+def judge_feature(facts: CorpusFacts, name: str) -> tuple[bool, str]:
+    """Tell whether a feature is worth its table, and why."""
+    feature, word = facts.features[name], facts.features[WORD]
+    unknown = (
+        f"unknown in {_percent(feature.unknown_tokens)} of DEV's tokens, "
+        f"{_percent(feature.unknown_entities)} of its entities"
+    )
+    if name == WORD:
+        return True, f"the word itself; {unknown}"
+    if feature.top_share >= CONSTANT:
+        return False, f"{_percent(feature.top_share)} of TRAIN's tokens have the same value"
+    if name == "SHAPE" and facts.shaped < SHAPED:
+        return False, f"only {_percent(facts.shaped)} of TRAIN's tokens have a capital or a digit"
+    if name not in ("PREFIX", "SHAPE", NGRAMS) and feature.symbols >= AS_MANY * word.symbols:
+        return False, f"its {feature.symbols:,} values say what NORM's {word.symbols:,} say"
+    if name in BASE:
+        return True, unknown
+    if name == NGRAMS:
+        of_word = f"NORM is unknown in {_percent(word.unknown_tokens)} of DEV's tokens"
+        is_taken = word.unknown_tokens >= MANY_TOKENS
+        limit = f"{'at least' if is_taken else 'less than'} {_percent(MANY_TOKENS)}"
+        return is_taken, f"{of_word}, {limit}"
+    if word.unknown_entities < MANY_ENTITIES:
+        of_word = f"NORM is unknown in {_percent(word.unknown_entities)} of DEV's entities"
+        return False, f"{of_word}, less than {_percent(MANY_ENTITIES)}"
+    is_taken = feature.unknown_entities <= (1 - KNOWN_AGAIN) * word.unknown_entities
+    return is_taken, f"{unknown}, {'at most' if is_taken else 'more than'} half of NORM's " + (
+        _percent(word.unknown_entities)
+    )
+
+
+def choose_tables(
+    facts: CorpusFacts, wanted: Sequence[str], *, width: int, max_size: int
+) -> tuple[Settings, dict[str, str]]:
+    """Decide whether symbols have rows of their own or are hashed, and into how many rows.
+
+    Rows of their own come first: n-grams are given up for them, and then slices.
+
+    Raises ValueError if even the smallest tables have more than max_size parameters.
+    """
+    features, limit = facts.features, f"--max-size is {max_size:,}"
+    base = [name for name in wanted if name in BASE]
+    for attrs in (wanted, [name for name in wanted if name != NGRAMS], base):
+        size = width * lookup_rows(features, attrs)
+        if size <= max_size:
+            return Settings(tuple(attrs), width), {
+                "embedding": f"a row for each symbol takes {size:,} parameters, and {limit}",
+                "rows": "min_freq = 1: rare symbols have rows too, and none shares one (load 1)",
+                "unk_dropout": "trains the row of unknown symbols, which TRAIN has none of",
+            }
+    size = width * lookup_rows(features, base)
+    for attrs in (wanted, base):
+        settings = hash_settings(features, attrs, width=width, max_size=max_size)
+        if settings is not None:
+            why = f"a row for each symbol of {', '.join(base)} takes {size:,} parameters, {limit}"
+            return settings, {"embedding": why, **_of_hashing(facts, settings)}
+    raise ValueError(
+        f"Expected a --max-size of {width * least_rows(features, base):,} parameters or more, was: "
+        f"{max_size:,}. The smallest tables of {', '.join(base)} have that many at width {width}. "
+        "Give a larger one."
+    )
+
+
+def _of_hashing(facts: CorpusFacts, settings: Settings) -> dict[str, str]:
+    """Say what chance makes of hashed tables."""
+    found = {
+        name: hashed_table(facts.features[name].symbols, rows, hashes)
+        for name, rows, hashes in zip(
+            settings.attrs, settings.rows or (), settings.num_hashes or (), strict=True
+        )
+    }
+    fullest = max(found, key=lambda name: found[name].load)
+    worst = max(found, key=lambda name: found[name].in_collision)
+    return {
+        "rows": f"as many as fit, up to a load of 2; that of {fullest} is the largest: "
+        f"{found[fullest].load:.1f} symbols times hashes for each row",
+        "hashes": f"the fewest from 2 to 4 with at most {_percent(IN_COLLISION)} of symbols in "
+        f"collision by chance; most are in {worst}: {100 * found[worst].in_collision:.2f} %",
+    }
+
+
+def choose_vectors(facts: CorpusFacts, vectors: Optional[str]) -> tuple[bool, str]:
+    """Decide on static vectors."""
+    if vectors is None or facts.vectors is None:
+        return False, "none were given with --vectors"
+    found = facts.vectors
+    is_taken = found.words >= WITH_VECTOR
+    limit = f"{'at least' if is_taken else 'less than'} {_percent(WITH_VECTOR)}"
+    return is_taken, (
+        f"{vectors} has {_percent(found.words)} of DEV's words, {limit}, and "
+        f"{_percent(found.tokens)} of its tokens"
+    )
+
+
+def choose_batch_words(facts: CorpusFacts) -> tuple[int, str]:
+    """Decide how many words a full batch has."""
+    words = min(facts.train_tokens // LEAST_BATCHES // 100 * 100, BATCH_WORDS)
+    words = max(words, LEAST_WORDS)
+    batches = -(-facts.train_tokens // words)
+    reason = f"TRAIN's {facts.train_tokens:,} tokens make {batches:,} updates an epoch"
+    if words == BATCH_WORDS:
+        return words, reason
+    return words, f"{reason}; larger batches would make fewer than {LEAST_BATCHES}"
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.1f} %"

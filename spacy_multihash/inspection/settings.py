@@ -1,0 +1,110 @@
+"""Settings of an embedding and its training, and what they come to on a corpus."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import factorial
+from typing import Optional
+
+from .advice import LOAD
+from .chance import collision_probability, joint_range
+from .facts import FeatureFacts
+
+# Of symbols that are hashed, at most this share may by chance be one with another.
+IN_COLLISION = 0.01
+LEAST_HASHES, MOST_HASHES = 2, 4
+# Tables of fewer rows than this, and than symbols, tell too little.
+LEAST_ROWS = 100
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings that are recommended, or tried.
+
+    attrs (tuple[str, ...]): The features.
+    width (int): The width of all tables.
+    rows, num_hashes (Optional[tuple[int, ...]]): Of each feature's table where symbols are hashed.
+        None where each symbol has a row of its own.
+    unk_dropout (float): How often a symbol with a row of its own is taken as unknown in training.
+    dropout (float): The dropout of training.
+    vectors (bool): Whether static vectors are embedded as well.
+    batch_words (int): The words of a full batch.
+    """
+
+    attrs: tuple[str, ...]
+    width: int
+    rows: Optional[tuple[int, ...]] = None
+    num_hashes: Optional[tuple[int, ...]] = None
+    unk_dropout: float = 0.3
+    dropout: float = 0.3
+    vectors: bool = False
+    batch_words: int = 1000
+
+
+@dataclass(frozen=True)
+class HashedTable:
+    """A table that the symbols of a corpus are hashed into.
+
+    load (float): How many symbols a row has to serve on average: symbols times hashes, divided by
+        rows.
+    in_collision (float): The share of symbols whose rows are by chance, in any order, those of
+        another.
+    """
+
+    load: float
+    in_collision: float
+
+
+def lookup_rows(features: Mapping[str, FeatureFacts], attrs: Sequence[str]) -> int:
+    """Count the rows of tables that have one for each symbol, and one for unknown symbols."""
+    return sum(features[name].symbols + 1 for name in attrs)
+
+
+def least_rows(features: Mapping[str, FeatureFacts], attrs: Sequence[str]) -> int:
+    """Count the rows of the smallest tables that symbols may be hashed into."""
+    return sum(min(_most_rows(features[name].symbols), LEAST_ROWS) for name in attrs)
+
+
+def hash_settings(
+    features: Mapping[str, FeatureFacts], attrs: Sequence[str], *, width: int, max_size: int
+) -> Optional[Settings]:
+    """Make settings that hash symbols into tables of at most max_size parameters.
+
+    A table has as many rows as give it the load that `advise_rows` advises. Where that is too much,
+    the largest tables share what is left. None if even the smallest tables are too large.
+    """
+    total = max_size // width
+    if least_rows(features, attrs) > total:
+        return None
+    rows: dict[str, int] = {}
+    for i, name in enumerate(sorted(attrs, key=lambda each: features[each].symbols)):
+        share = (total - sum(rows.values())) // (len(attrs) - i)
+        rows[name] = min(_most_rows(features[name].symbols), _round_down(share))
+    hashes = {name: fewest_hashes(features[name].symbols, rows[name]) for name in attrs}
+    return Settings(
+        tuple(attrs), width, tuple(rows[a] for a in attrs), tuple(hashes[a] for a in attrs)
+    )
+
+
+def hashed_table(num_symbols: int, num_rows: int, num_hashes: int) -> HashedTable:
+    """Say what chance makes of a table."""
+    outcomes = joint_range(num_rows, num_hashes) / factorial(num_hashes)
+    shared = collision_probability(num_symbols, max(outcomes, 1.0))
+    return HashedTable(num_symbols * num_hashes / num_rows, shared)
+
+
+def fewest_hashes(num_symbols: int, num_rows: int) -> int:
+    """Find the fewest hashes with which nearly all symbols differ by chance; at most four."""
+    for num_hashes in range(LEAST_HASHES, MOST_HASHES):
+        if hashed_table(num_symbols, num_rows, num_hashes).in_collision <= IN_COLLISION:
+            return num_hashes
+    return MOST_HASHES
+
+
+def _most_rows(num_symbols: int) -> int:
+    return -(-num_symbols * LEAST_HASHES // LOAD)
+
+
+def _round_down(number: int) -> int:
+    """Round down to the first two digits."""
+    power = 10 ** max(len(str(number)) - 2, 0)
+    return number // power * power
