@@ -2,16 +2,17 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Optional
 
-from spacy.util import load_model_from_config
+from spacy.util import load_config, load_model_from_config
 from thinc.api import Config
 
 from ..common.registered import MULTI_HASH_EMBED
 from ..inspection.recommend import CANDIDATES, Choice
 from ..inspection.settings import Settings
-from .init_config import init_config
+from .init_config import TEMPLATES, init_config
 
 _EMBED = "components.tok2vec.model.embed"
 # Where each choice stands in a config: the first place that the config has.
@@ -32,8 +33,8 @@ _SECTION = re.compile(r"\[(.+)\]")
 
 def base_width() -> int:
     """Read the width of the recommended settings."""
-    model = init_config("ner", "xx")["components"]["tok2vec"]["model"]
-    return int(model["encode"]["width"])
+    config = load_config(TEMPLATES / "ner.cfg")
+    return int(config["components"]["tok2vec"]["model"]["encode"]["width"])
 
 
 def recommended_config(
@@ -42,47 +43,63 @@ def recommended_config(
     """Make a complete config of settings: that of `init-config ner`, with other values.
 
     train, dev (Path): The corpora, as the config is going to name them.
-    vectors (Optional[str]): The static vectors, if the settings have them.
+    vectors (Optional[str]): The static vectors, which the settings may have or leave out.
     """
-    config = init_config("ner", lang, vectors=vectors if settings.vectors else None)
+    config = _base_config(lang, settings.rows is not None).copy()
+    tok2vec, training = config["components"]["tok2vec"]["model"], config["training"]
     config["paths"].update(train=str(train), dev=str(dev))
-    tok2vec = config["components"]["tok2vec"]["model"]
+    config["paths"]["vectors"] = vectors if settings.vectors else None
     tok2vec["encode"]["width"] = settings.width
-    tok2vec["embed"]["attrs"] = list(settings.attrs)
-    training = config["training"]
+    embed = tok2vec["embed"]
+    embed.update(attrs=list(settings.attrs), include_static_vectors=settings.vectors)
+    if settings.rows is None:
+        embed["unk_dropout"] = settings.unk_dropout
+    else:
+        embed.update(rows=list(settings.rows), num_hashes=list(settings.num_hashes or ()))
     training["dropout"] = settings.dropout
     size = training["batcher"]["size"]
     size.update(start=min(size["start"], settings.batch_words), stop=settings.batch_words)
-    if settings.rows is None:
-        tok2vec["embed"]["unk_dropout"] = settings.unk_dropout
+    return config
+
+
+@lru_cache(maxsize=2)
+def _base_config(lang: str, is_hashed: bool) -> Config:
+    """Make the complete config of a language, with symbols in tables or hashed."""
+    config = init_config("ner", lang)
+    if not is_hashed:
         return config
+    tok2vec = config["components"]["tok2vec"]["model"]
+    attrs = tok2vec["embed"]["attrs"]
     tok2vec["embed"] = {
         "@architectures": MULTI_HASH_EMBED,
         "width": tok2vec["embed"]["width"],
-        "attrs": list(settings.attrs),
-        "rows": list(settings.rows),
-        "include_static_vectors": settings.vectors,
-        "num_hashes": list(settings.num_hashes or ()),
+        "attrs": attrs,
+        "rows": [1 for _ in attrs],
+        "include_static_vectors": False,
     }
-    config["initialize"]["before_init"] = None  # which counts the symbols of tables
+    config["initialize"]["before_init"] = None  # which counts symbols for tables
     return load_model_from_config(config, auto_fill=True).config
 
 
 def commented(config: Config, choices: Sequence[Choice], header: Sequence[str]) -> str:
-    """Write a config with comments: a header, and each choice above the line that it explains."""
-    comments: dict[int, list[str]] = {}
+    """Write a config with comments: each choice above the line that it explains.
+
+    header (Sequence[str]): What stands on top, ahead of the choices that no line is for.
+    """
     written = config.to_str(interpolate=False).splitlines()
-    places = _lines_of(written)
+    lines_of = _number_lines(written)
+    above: dict[Optional[int], list[str]] = {None: list(header)}
     for choice in choices:
-        line = next(places[place] for place in _PLACES[choice.name] if place in places)
-        comments.setdefault(line, []).append(f"# {choice.name}: {choice.value} ({choice.reason})")
-    lines = [*(f"# {line}" for line in header), ""]
+        places = [lines_of[place] for place in _PLACES.get(choice.name, ()) if place in lines_of]
+        comment = f"{choice.name}: {choice.value} ({choice.reason})"
+        above.setdefault(places[0] if places else None, []).append(comment)
+    lines = [*(f"# {comment}" for comment in above[None]), ""]
     for number, text in enumerate(written):
-        lines += [*comments.get(number, ()), text]
+        lines += [*(f"# {comment}" for comment in above.get(number, ())), text]
     return "\n".join(lines) + "\n"
 
 
-def _lines_of(lines: Sequence[str]) -> Mapping[str, int]:
+def _number_lines(lines: Sequence[str]) -> Mapping[str, int]:
     """Number the lines of a config by the settings that they hold, as training.dropout."""
     found, section = {}, ""
     for number, line in enumerate(lines):

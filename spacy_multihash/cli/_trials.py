@@ -1,7 +1,6 @@
 """The trials of `recommend`: options, progress and results on the terminal."""
 
 from collections.abc import Mapping
-from itertools import islice
 from pathlib import Path
 from typing import Optional
 
@@ -46,7 +45,6 @@ def check_trials(trials: int, budget: Optional[float], folder: Optional[Path]) -
 
 def train_candidates(
     configs: Mapping[str, Config],
-    trials: int,
     train: Path,
     folder: Path,
     *,
@@ -54,16 +52,15 @@ def train_candidates(
     digest: str,
     seconds: float,
 ) -> Trials:
-    """Train so many candidates, with progress on stderr.
+    """Train candidates, with progress on stderr.
 
-    configs (Mapping[str, Config]): The configs of all that there are, likelier ones first.
+    configs (Mapping[str, Config]): The config of each candidate, the recommendation among them.
     num_docs (int): The documents of the training corpus. The other arguments are those of
         `run_trials`.
 
     Exits with 130 if it is interrupted. Finished trials stay in the folder.
     """
-    chosen = dict(islice(configs.items(), trials))
-    rounds = plan_rounds(len(chosen), num_docs)
+    rounds = plan_rounds(len(configs), num_docs)
     total = sum(each.candidates * each.steps for each in rounds)
     try:
         with tqdm(total=total, unit="step") as bar:
@@ -73,7 +70,7 @@ def train_candidates(
                 bar.update(steps)
 
             found = run_trials(
-                chosen,
+                configs,
                 RECOMMENDED,
                 rounds,
                 train,
@@ -98,16 +95,17 @@ def show_trials(trials: Trials) -> None:
         key=lambda name: [each.get(name, -1.0) for each in reversed(trials.scores)],
         reverse=True,
     )
-    header = ["candidate"]
-    for number, each in enumerate(trials.rounds[: len(trials.scores)], start=1):
-        header.append(f"round {number}: {each.steps:,} steps, 1/{each.every} of TRAIN")
+    header = ["candidate", *(f"round {i}" for i in range(1, len(trials.scores) + 1))]
     rows = [
         [name, *(f"{each[name]:.3f}" if name in each else "-" for each in trials.scores)]
         for name in names
     ]
     show_table("Trials, F1 on DEV", header, rows)
+    for number, each in enumerate(trials.rounds, start=1):
+        part = "all" if each.every == 1 else f"1 of {each.every} documents"
+        msg.text(f"Round {number}: {each.steps:,} steps on {part} of TRAIN.")
     if trials.kept:
-        msg.text(f"{trials.kept} trials were finished by an earlier call.")
+        msg.text(f"Trials finished by an earlier call: {trials.kept}.")
     if trials.outdated:
         msg.warn(
             f"Trained again, since the corpus, a setting or a version has changed: "

@@ -105,10 +105,11 @@ def recommend_cli(
         )
         facts, recommendation = recommend_settings(request)
         if seconds:
-            candidates = make_candidates(recommendation.settings, facts, max_size=request.max_size)
+            candidates = make_candidates(
+                recommendation.settings, facts, max_size=request.max_size, most=trials
+            )
             done = train_candidates(
                 {name: make_config(request, each) for name, each in candidates.items()},
-                trials,
                 train,
                 trials_dir or output.with_name(f"{output.stem}-trials"),
                 num_docs=facts.train_docs,

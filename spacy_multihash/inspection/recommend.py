@@ -7,8 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Optional
 
+from .advice import LOAD
 from .facts import CorpusFacts
-from .settings import IN_COLLISION, Settings, hash_settings, hashed_table, least_rows, lookup_rows
+from .settings import (
+    IN_COLLISION,
+    HashedTable,
+    Settings,
+    hash_settings,
+    hashed_table,
+    least_rows,
+    lookup_rows,
+)
 
 WORD = "NORM"
 BASE = (WORD, "PREFIX", "SUFFIX", "SHAPE")
@@ -26,6 +35,9 @@ AS_MANY = 0.9
 MANY_ENTITIES, MANY_TOKENS = 0.2, 0.1
 # A slice has to be known in so many of the entities that NORM does not know.
 KNOWN_AGAIN = 0.5
+# Further features are given up for hashed tables whose rows would serve more symbols than this, as
+# those of NORM do in news with 5,000 rows and 4 hashes.
+MOST_LOAD = 20
 # Static vectors are taken if so many distinct words have one.
 WITH_VECTOR = 0.5
 # Batches have so many words, and fewer where an epoch would have fewer batches.
@@ -161,18 +173,20 @@ def choose_tables(
     """
     features, limit = facts.features, f"--max-size is {max_size:,}"
     base = [name for name in wanted if name in BASE]
-    for attrs in (wanted, [name for name in wanted if name != NGRAMS], base):
+    choices = (list(wanted), [name for name in wanted if name != NGRAMS], base)
+    for attrs in choices:
         size = width * lookup_rows(features, attrs)
         if size <= max_size:
             return Settings(tuple(attrs), width), {
                 "embedding": f"a row for each symbol takes {size:,} parameters, and {limit}",
                 "rows": "min_freq = 1: rare symbols have rows too, and none shares one (load 1)",
-                "unk_dropout": "trains the row of unknown symbols, which TRAIN has none of",
+                "unk_dropout": "trains the row of unknown symbols, of which TRAIN has none",
             }
     size = width * lookup_rows(features, base)
-    for attrs in (wanted, base):
+    for attrs in choices:
         settings = hash_settings(features, attrs, width=width, max_size=max_size)
-        if settings is not None:
+        is_last = attrs == base
+        if settings and (is_last or _most_load(facts, settings) <= MOST_LOAD):
             why = f"a row for each symbol of {', '.join(base)} takes {size:,} parameters, {limit}"
             return settings, {"embedding": why, **_of_hashing(facts, settings)}
     raise ValueError(
@@ -184,19 +198,26 @@ def choose_tables(
 
 def _of_hashing(facts: CorpusFacts, settings: Settings) -> dict[str, str]:
     """Say what chance makes of hashed tables."""
-    found = {
-        name: hashed_table(facts.features[name].symbols, rows, hashes)
-        for name, rows, hashes in zip(
-            settings.attrs, settings.rows or (), settings.num_hashes or (), strict=True
-        )
-    }
+    found = _hashed_tables(facts, settings)
     fullest = max(found, key=lambda name: found[name].load)
     worst = max(found, key=lambda name: found[name].in_collision)
     return {
-        "rows": f"as many as fit, up to a load of 2; that of {fullest} is the largest: "
+        "rows": f"as many as fit, up to a load of {LOAD}; that of {fullest} is the largest: "
         f"{found[fullest].load:.1f} symbols times hashes for each row",
         "hashes": f"the fewest from 2 to 4 with at most {_percent(IN_COLLISION)} of symbols in "
         f"collision by chance; most are in {worst}: {100 * found[worst].in_collision:.2f} %",
+    }
+
+
+def _most_load(facts: CorpusFacts, settings: Settings) -> float:
+    return max(table.load for table in _hashed_tables(facts, settings).values())
+
+
+def _hashed_tables(facts: CorpusFacts, settings: Settings) -> dict[str, HashedTable]:
+    sizes = zip(settings.attrs, settings.rows or (), settings.num_hashes or (), strict=True)
+    return {
+        name: hashed_table(facts.features[name].symbols, rows, hashes)
+        for name, rows, hashes in sizes
     }
 
 

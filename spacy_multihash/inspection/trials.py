@@ -114,14 +114,12 @@ def run_trials(
         part = train
         for name in names:
             path = folder / f"round{number}-{_file_name(name)}.json"
-            digest = _digest(configs[name], each, digest)
-            trial = _read_trial(path, digest)
+            of_trial = _digest(configs[name], each, digest)
+            trial = _read_trial(path, of_trial)
             if trial is not None:
                 found.kept += 1
                 on_steps(each.steps, "")
             else:
-                if path.exists():
-                    found.outdated.append(path.name)
                 if each.every > 1 and part == train:
                     part = write_part(train, folder, each.every)
                 trial = _train(
@@ -129,7 +127,7 @@ def run_trials(
                     configs[name],
                     part,
                     each,
-                    digest,
+                    of_trial,
                     deadline=deadline,
                     pace=median(paces) if paces else 0.0,
                     on_step=partial(on_steps, 1, f"round {number}, {name}"),
@@ -137,6 +135,8 @@ def run_trials(
                 if trial is None:
                     found.left_out.append(name)
                     continue
+                if path.exists():
+                    found.outdated.append(path.name)
                 write_json(path, asdict(trial))
             paces.append(trial.seconds / each.steps)
             scores[name] = trial.score

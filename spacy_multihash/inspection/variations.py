@@ -13,15 +13,15 @@ RECOMMENDED = "recommended"
 
 
 def make_candidates(
-    recommended: Settings, facts: CorpusFacts, *, max_size: int
+    recommended: Settings, facts: CorpusFacts, *, max_size: int, most: int
 ) -> dict[str, Settings]:
     """List the recommended settings, and variations of them that fit in max_size parameters.
 
-    Those that are likelier to matter come first.
+    most (int): How many to list at most. Those that are likelier to matter come first.
     """
     found = {RECOMMENDED: recommended}
     for name, settings in _variations(recommended, facts, max_size):
-        if settings not in found.values():
+        if len(found) < most and settings not in found.values():
             found[name] = settings
     return found
 

@@ -8,7 +8,7 @@ from experiments.arms.recipe import BASE, RECIPE
 from experiments.arms.tasks import NER
 from experiments.runs import halve
 from experiments.runs.grid import Run
-from experiments.runs.halve import RUNGS, Rung, Standing, better_half, halve_cli, rank
+from experiments.runs.halve import RUNGS, Rung, halve_cli, rank
 from tests.helpers.cli import invoke_command, said
 from tests.helpers.results import write_result
 
@@ -42,13 +42,6 @@ def test_candidates_are_ranked_by_their_mean_gain_on_dev(results: Path) -> None:
     assert [standing.arm for standing in found] == ["recipe_hash", "recipe_slices", "recipe"]
     assert [standing.gain for standing in found] == pytest.approx([0.015, 0.005, 0.0])
     assert {standing.runs for standing in found} == {4}
-
-
-@pytest.mark.parametrize(("candidates", "left"), [(1, 1), (2, 1), (3, 2), (8, 4)])
-def test_the_better_half_goes_on_with_the_base(candidates: int, left: int) -> None:
-    standings = [Standing(f"c{i}", -i, 1) for i in range(candidates)]
-    found = better_half([*standings, Standing(BASE, -99, 1)], BASE)
-    assert found == [BASE, *(f"c{i}" for i in range(left))]
 
 
 def test_rounds_go_on_with_the_better_half(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:

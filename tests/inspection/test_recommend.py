@@ -1,0 +1,246 @@
+"""Settings decided from counted facts: each choice flips for its reason."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spacy_multihash.inspection.facts import CorpusFacts, FeatureFacts, VectorFacts
+from spacy_multihash.inspection.recommend import (
+    BASE,
+    CANDIDATES,
+    NGRAMS,
+    SLICES,
+    Choice,
+    Recommendation,
+    adopt,
+    describe,
+    recommend,
+)
+from spacy_multihash.inspection.settings import (
+    LEAST_ROWS,
+    Settings,
+    fewest_hashes,
+    hashed_table,
+    lookup_rows,
+)
+
+COUNTS = (20_000, 80, 4_000, 300, 1200, 5000, 1000, 9000, 85_000)
+SYMBOLS = dict(zip(CANDIDATES, COUNTS, strict=True))
+KNOWN = FeatureFacts(symbols=0, unknown_tokens=0.0, unknown_entities=0.0, top_share=0.1)
+
+
+def make_facts(symbols: dict[str, int] = SYMBOLS, **others: Any) -> CorpusFacts:
+    """Make the facts of a corpus that the recommended settings suit; by name, what differs."""
+    features = {name: replace(KNOWN, symbols=count) for name, count in symbols.items()}
+    for name, changes in others.pop("features", {}).items():
+        features[name] = replace(features[name], **changes)
+    values = {
+        "train_docs": 1000,
+        "train_tokens": 200_000,
+        "train_entities": 2000,
+        "dev_tokens": 10_000,
+        "dev_entities": 500,
+        "shaped": 0.2,
+        **others,
+    }
+    return CorpusFacts(features=features, **values)
+
+
+def advise(facts: CorpusFacts, max_size: int = 10**7, **options: Any) -> Recommendation:
+    return recommend(facts, width=96, max_size=max_size, **options)
+
+
+def choice(found: Recommendation, name: str) -> Choice:
+    return next(choice for choice in found.choices if choice.name == name)
+
+
+def test_base_is_the_recommended_settings() -> None:
+    found = advise(make_facts())
+    assert found.settings == Settings(attrs=BASE, width=96)
+    assert choice(found, "embedding").reason == (
+        "a row for each symbol takes 2,340,864 parameters, and --max-size is 10,000,000"
+    )
+    assert {each.name: each.value for each in found.choices} == describe(found.settings)
+    assert all("\n" not in each.reason for each in found.choices)
+
+
+UNKNOWN = {"NORM": {"unknown_entities": 0.3}}
+
+
+@pytest.mark.parametrize(
+    ("facts", "attrs", "name", "reason"),
+    [
+        (
+            make_facts(features=UNKNOWN),
+            (*BASE, *SLICES),
+            "ORTH[:2]",
+            "at most half of NORM's 30.0 %",
+        ),
+        (
+            make_facts(features=UNKNOWN | {"ORTH[-4:]": {"unknown_entities": 0.16}}),
+            (*BASE, *SLICES[:3]),
+            "ORTH[-4:]",
+            "more than half of NORM's 30.0 %",
+        ),
+        (
+            make_facts(features={"NORM": {"unknown_entities": 0.19}}),
+            BASE,
+            "ORTH[:2]",
+            "NORM is unknown in 19.0 % of DEV's entities, less than 20.0 %",
+        ),
+        (
+            make_facts(SYMBOLS | {NGRAMS: 30_000}, features={"NORM": {"unknown_tokens": 0.1}}),
+            (*BASE, NGRAMS),
+            NGRAMS,
+            "NORM is unknown in 10.0 % of DEV's tokens, at least 10.0 %",
+        ),
+        (
+            make_facts(features={"NORM": {"unknown_tokens": 0.09}}),
+            BASE,
+            NGRAMS,
+            "NORM is unknown in 9.0 % of DEV's tokens, less than 10.0 %",
+        ),
+        (
+            make_facts(features={"PREFIX": {"top_share": 0.995}}),
+            ("NORM", "SUFFIX", "SHAPE"),
+            "PREFIX",
+            "99.5 % of TRAIN's tokens have the same value",
+        ),
+        (
+            make_facts(shaped=0.001),
+            BASE[:3],
+            "SHAPE",
+            "only 0.1 % of TRAIN's tokens have a capital or a digit",
+        ),
+        (
+            make_facts(SYMBOLS | {"SUFFIX": 18_000}),
+            ("NORM", "PREFIX", "SHAPE"),
+            "SUFFIX",
+            "its 18,000 values say what NORM's 20,000 say",
+        ),
+    ],
+)
+def test_features_are_taken_or_left_out_for_a_reason(
+    facts: CorpusFacts, attrs: tuple[str, ...], name: str, reason: str
+) -> None:
+    found = advise(facts)
+    assert found.settings.attrs == attrs
+    assert choice(found, name).reason.endswith(reason)
+    assert choice(found, name).value == ("taken" if name in attrs else "left out")
+
+
+def test_rows_of_their_own_come_before_ngrams_and_slices() -> None:
+    facts = make_facts(features={"NORM": {"unknown_entities": 0.3, "unknown_tokens": 0.2}})
+    with_slices = 96 * lookup_rows(facts.features, (*BASE, *SLICES))
+    assert advise(facts, 10**8).settings.attrs == CANDIDATES
+    for size, attrs in ((with_slices, (*BASE, *SLICES)), (with_slices - 1, BASE)):
+        found = advise(facts, size)
+        assert found.settings.attrs == attrs and found.settings.rows is None
+        assert choice(found, NGRAMS).value == "left out"
+        assert choice(found, NGRAMS).reason.startswith("no room for its 85,000 symbols; NORM is")
+
+
+def test_symbols_are_hashed_where_tables_do_not_fit() -> None:
+    facts = make_facts()
+    assert advise(facts, 96 * lookup_rows(facts.features, BASE)).settings.rows is None
+    found = advise(facts, 96 * 10_000)
+    assert found.settings.rows == (5_600, 80, 4_000, 300)
+    assert found.settings.num_hashes == (2, 3, 2, 2)
+    assert choice(found, "embedding").value == "MultiHashEmbed"
+    assert choice(found, "embedding").reason.startswith(
+        "a row for each symbol of NORM, PREFIX, SUFFIX, SHAPE takes 2,340,864 parameters"
+    )
+    assert "that of NORM is the largest: 7.1 symbols" in choice(found, "rows").reason
+    assert "most are in SHAPE: 0.66 %" in choice(found, "hashes").reason
+    assert "unk_dropout" not in describe(found.settings)
+
+
+def test_crowded_tables_cost_further_features() -> None:
+    unknown = {"NORM": {"unknown_entities": 0.3, "unknown_tokens": 0.2}}
+    facts = make_facts(SYMBOLS | {NGRAMS: 30_000}, features=unknown)
+    sizes = (2_200_000, 1_000_000, 300_000)
+    found = [advise(facts, size).settings for size in sizes]
+    assert [each.attrs for each in found] == [CANDIDATES, (*BASE, *SLICES), BASE]
+    assert all(each.rows for each in found)
+
+
+def test_the_smallest_tables_have_to_fit() -> None:
+    needed = 96 * (3 * LEAST_ROWS + 80)
+    assert advise(make_facts(), needed).settings.rows == (100, 80, 100, 100)
+    message = (
+        f"Expected a --max-size of {needed:,} parameters or more, was: {needed - 1:,}. The smallest"
+        ".*Give a larger one"
+    )
+    with pytest.raises(ValueError, match=message):
+        advise(make_facts(), needed - 1)
+
+
+@pytest.mark.parametrize(("words", "is_taken"), [(0.5, True), (0.49, False)])
+def test_vectors_are_taken_if_they_have_half_of_the_words(words: float, is_taken: bool) -> None:
+    facts = make_facts(vectors=VectorFacts(words, tokens=0.9))
+    found = advise(facts, vectors="my_vectors")
+    assert found.settings.vectors is is_taken
+    limit = "at least" if is_taken else "less than"
+    assert choice(found, "vectors").reason == (
+        f"my_vectors has {100 * words:.1f} % of DEV's words, {limit} 50.0 %, and 90.0 % of its "
+        "tokens"
+    )
+
+
+@pytest.mark.parametrize(
+    ("tokens", "words"), [(50_000, 1000), (49_999, 900), (12_345, 200), (100, 100)]
+)
+def test_batches_are_smaller_where_an_epoch_would_have_few(tokens: int, words: int) -> None:
+    found = advise(make_facts(train_tokens=tokens))
+    assert found.settings.batch_words == words
+    assert choice(found, "batch size").value == f"{words:,} words"
+    assert ("fewer than 50" in choice(found, "batch size").reason) is (words < 1000)
+
+
+def test_other_settings_keep_the_reasons_of_what_they_leave() -> None:
+    found = advise(make_facts())
+    changed = adopt(found, replace(found.settings, dropout=0.2), "won")
+    assert [old for old in found.choices if old not in changed.choices] == [
+        choice(found, "dropout")
+    ]
+    assert choice(changed, "dropout") == Choice("dropout", "0.2", "won")
+    hashed = replace(found.settings, rows=(9, 9, 9, 9), num_hashes=(2, 2, 2, 2))
+    names = [each.name for each in adopt(found, hashed, "won").choices if each.reason == "won"]
+    assert names == ["embedding", "rows", "hashes"]
+
+
+def test_hashes_are_the_fewest_that_tell_symbols_apart() -> None:
+    assert [fewest_hashes(1000, rows) for rows in (450, 100, 25)] == [2, 3, 4]
+    # Two hashes of 50 symbols into 10 rows: 100 ordered pairs of rows, of which two are one.
+    assert hashed_table(50, 10, 2).in_collision == pytest.approx(1 - (1 - 2 / 100) ** 49)
+    assert hashed_table(50, 10, 2).load == 10
+
+
+@given(
+    counts=st.lists(st.integers(1, 10**6), min_size=9, max_size=9),
+    size=st.integers(1, 10**8),
+    unknown=st.floats(0, 1),
+)
+@settings(max_examples=100)
+def test_tables_never_have_more_parameters_than_they_may(
+    counts: list[int], size: int, unknown: float
+) -> None:
+    features = {"NORM": {"unknown_entities": unknown, "unknown_tokens": unknown / 2}}
+    facts = make_facts(dict(zip(CANDIDATES, counts, strict=True)), features=features)
+    try:
+        found = advise(facts, size).settings
+    except ValueError as error:
+        assert "Expected a --max-size" in str(error)
+        return
+    symbols = [facts.features[name].symbols for name in found.attrs]
+    assert found.attrs[0] == "NORM"
+    if found.rows is None:
+        assert 96 * (sum(symbols) + len(symbols)) <= size
+        return
+    assert 96 * sum(found.rows) <= size
+    assert found.num_hashes is not None and set(found.num_hashes) <= {2, 3, 4}
+    for num_rows, num_symbols in zip(found.rows, symbols, strict=True):
+        assert min(num_symbols, LEAST_ROWS) <= num_rows <= num_symbols
