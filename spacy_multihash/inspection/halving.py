@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 # Steps of the first round.
-FIRST_STEPS = 500
+FIRST_STEPS = 400
 # A part of a corpus has at least so many documents.
 LEAST_DOCS = 200
 # Trials have one seed. A smaller difference of F1 may be that of another seed.

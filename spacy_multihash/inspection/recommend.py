@@ -108,8 +108,8 @@ def describe(settings: Settings) -> dict[str, str]:
     else:
         values |= {
             "embedding": "MultiHashEmbed",
-            "rows": ", ".join(f"{rows:,}" for rows in settings.rows),
-            "hashes": ", ".join(map(str, settings.num_hashes or ())),
+            "rows": _listed(settings.attrs, settings.rows),
+            "hashes": _listed(settings.attrs, settings.num_hashes or ()),
         }
     return values | {
         "vectors": "yes" if settings.vectors else "no",
@@ -242,7 +242,11 @@ def choose_batch_words(facts: CorpusFacts) -> tuple[int, str]:
     reason = f"TRAIN's {facts.train_tokens:,} tokens make {batches:,} updates an epoch"
     if words == BATCH_WORDS:
         return words, reason
-    return words, f"{reason}; larger batches would make fewer than {LEAST_BATCHES}"
+    return words, f"{reason}; larger batches would make fewer than {LEAST_BATCHES} of them"
+
+
+def _listed(attrs: Sequence[str], sizes: Sequence[int]) -> str:
+    return ", ".join(f"{name} {size:,}" for name, size in zip(attrs, sizes, strict=True))
 
 
 def _percent(share: float) -> str:

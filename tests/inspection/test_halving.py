@@ -14,11 +14,11 @@ def test_the_better_half_goes_on_with_the_base(candidates: int, left: int) -> No
 @pytest.mark.parametrize(
     ("candidates", "docs", "rounds"),
     [
-        (2, 10_000, [Round(2, 1, 500)]),
-        (4, 10_000, [Round(4, 2, 500), Round(3, 1, 1000)]),
-        (8, 10_000, [Round(8, 4, 500), Round(5, 2, 1000), Round(3, 1, 2000)]),
-        (8, 799, [Round(8, 2, 500), Round(5, 2, 1000), Round(3, 1, 2000)]),
-        (4, 30, [Round(4, 1, 500), Round(3, 1, 1000)]),
+        (2, 10_000, [Round(2, 1, 400)]),
+        (4, 10_000, [Round(4, 2, 400), Round(3, 1, 800)]),
+        (8, 10_000, [Round(8, 4, 400), Round(5, 2, 800), Round(3, 1, 1600)]),
+        (8, 799, [Round(8, 2, 400), Round(5, 2, 800), Round(3, 1, 1600)]),
+        (4, 30, [Round(4, 1, 400), Round(3, 1, 800)]),
     ],
 )
 def test_each_round_has_half_of_the_others_and_twice_the_data(

@@ -150,6 +150,8 @@ def test_symbols_are_hashed_where_tables_do_not_fit() -> None:
     assert found.settings.rows == (5_600, 80, 4_000, 300)
     assert found.settings.num_hashes == (2, 3, 2, 2)
     assert choice(found, "embedding").value == "MultiHashEmbed"
+    assert choice(found, "rows").value == "NORM 5,600, PREFIX 80, SUFFIX 4,000, SHAPE 300"
+    assert choice(found, "hashes").value == "NORM 2, PREFIX 3, SUFFIX 2, SHAPE 2"
     assert choice(found, "embedding").reason.startswith(
         "a row for each symbol of NORM, PREFIX, SUFFIX, SHAPE takes 2,340,864 parameters"
     )
@@ -197,7 +199,7 @@ def test_batches_are_smaller_where_an_epoch_would_have_few(tokens: int, words: i
     found = advise(make_facts(train_tokens=tokens))
     assert found.settings.batch_words == words
     assert choice(found, "batch size").value == f"{words:,} words"
-    assert ("fewer than 50" in choice(found, "batch size").reason) is (words < 1000)
+    assert ("fewer than 50 of them" in choice(found, "batch size").reason) is (words < 1000)
 
 
 def test_other_settings_keep_the_reasons_of_what_they_leave() -> None:
