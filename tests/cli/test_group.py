@@ -31,6 +31,7 @@ BAD = {
     "evaluate": ("nowhere", "corpus.spacy", "--train", "corpus.spacy"),
     "importance": ("nowhere", "--data", "corpus.spacy"),
     "inspect-rows": ("nowhere",),
+    "recommend": ("corpus.spacy", "corpus.spacy", "--max-size", "large"),
 }
 
 
