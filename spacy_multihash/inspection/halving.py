@@ -6,8 +6,8 @@ Nothing is trained here.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-# Steps of the first round.
-FIRST_STEPS = 400
+# Steps of the last round. With fewer, what learns fast would win over what learns more.
+LAST_STEPS = 1600
 # A part of a corpus has at least so many documents.
 LEAST_DOCS = 200
 # Trials have one seed. A smaller difference of F1 may be that of another seed.
@@ -28,9 +28,7 @@ class Round:
     steps: int
 
 
-def plan_rounds(
-    num_candidates: int, num_docs: int, *, first_steps: int = FIRST_STEPS
-) -> list[Round]:
+def plan_rounds(num_candidates: int, num_docs: int, *, last_steps: int = LAST_STEPS) -> list[Round]:
     """Plan rounds, each with half of the candidates beside the base, and twice the data and steps.
 
     The last round has one or two candidates beside the base, and all documents. A corpus of few
@@ -47,7 +45,7 @@ def plan_rounds(
         every = 2 ** (len(sizes) - 1 - i)
         while every > 1 and num_docs // every < LEAST_DOCS:
             every //= 2
-        rounds.append(Round(others + 1, every, first_steps * 2**i))
+        rounds.append(Round(others + 1, every, last_steps // 2 ** (len(sizes) - 1 - i)))
     return rounds
 
 

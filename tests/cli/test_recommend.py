@@ -151,7 +151,7 @@ def test_sizes_are_read(text: str, size: int) -> None:
 @pytest.fixture
 def quick(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Let trials have few steps."""
-    monkeypatch.setattr(_trials, "plan_rounds", partial(plan_rounds, first_steps=2))
+    monkeypatch.setattr(_trials, "plan_rounds", partial(plan_rounds, last_steps=2))
     return folder
 
 

@@ -14,11 +14,11 @@ def test_the_better_half_goes_on_with_the_base(candidates: int, left: int) -> No
 @pytest.mark.parametrize(
     ("candidates", "docs", "rounds"),
     [
-        (2, 10_000, [Round(2, 1, 400)]),
-        (4, 10_000, [Round(4, 2, 400), Round(3, 1, 800)]),
+        (2, 10_000, [Round(2, 1, 1600)]),
+        (4, 10_000, [Round(4, 2, 800), Round(3, 1, 1600)]),
         (8, 10_000, [Round(8, 4, 400), Round(5, 2, 800), Round(3, 1, 1600)]),
         (8, 799, [Round(8, 2, 400), Round(5, 2, 800), Round(3, 1, 1600)]),
-        (4, 30, [Round(4, 1, 400), Round(3, 1, 800)]),
+        (4, 30, [Round(4, 1, 800), Round(3, 1, 1600)]),
     ],
 )
 def test_each_round_has_half_of_the_others_and_twice_the_data(
