@@ -36,8 +36,8 @@ _COPIES: dict[tuple[int, int], Array] = {}
 _MOST_BYTES = 2**32 - 1  # of an array in lookups.bin, which is msgpack
 
 
-class VectorTable(NamedTuple):
-    """A table of vectors, with its words or with the settings of floret.
+class KeptVectors(NamedTuple):
+    """A table of vectors as a vocab keeps it, with its words or the settings of floret.
 
     data (numpy.ndarray): (V, l) float32.
     keys (numpy.ndarray): (K,) uint64, the ids of words in ascending order. Empty for floret.
@@ -80,7 +80,7 @@ def has_table(vocab: Vocab, name: str) -> bool:
     return name == VOCAB or PREFIX + name in vocab.lookups
 
 
-def find_table(vocab: Vocab, name: str) -> VectorTable:
+def find_table(vocab: Vocab, name: str) -> KeptVectors:
     """Give a table that a vocab has. Its arrays are those of the vocab, and the same in each call.
 
     The vocab's own table comes without `keys` and `rows`: it finds words by itself.
@@ -101,7 +101,7 @@ def find_table(vocab: Vocab, name: str) -> VectorTable:
 
 
 def find_rows(
-    vocab: Vocab, name: str, table: VectorTable, data: Array, ids: numpy.ndarray
+    vocab: Vocab, name: str, table: KeptVectors, data: Array, ids: numpy.ndarray
 ) -> tuple[Array, numpy.ndarray]:
     """Find the vectors of words: ids (U,) uint64 -> (U, l) float32, and which there are, (U,) bool.
 
@@ -132,7 +132,7 @@ def on_device(ops: Ops, data: Array) -> Array:
     return _COPIES[key]
 
 
-def read_table(name: str, path: Path) -> VectorTable:
+def read_table(name: str, path: Path) -> KeptVectors:
     """Read a table from the folder of a pipeline, or of vectors.
 
     Of a pipeline that keeps a table of this name, it is this one. Otherwise it is the table of the
@@ -162,7 +162,7 @@ def read_table(name: str, path: Path) -> VectorTable:
     return table
 
 
-def check_vectors(name: str, table: VectorTable, path: Optional[Path] = None) -> None:
+def check_vectors(name: str, table: KeptVectors, path: Optional[Path] = None) -> None:
     """Refuse a table without rows, words or width, with NaN, with rows that it lacks, or too large.
 
     Raises ValueError.
@@ -189,7 +189,7 @@ def check_vectors(name: str, table: VectorTable, path: Optional[Path] = None) ->
         )
 
 
-def _own_table(vocab: Vocab) -> VectorTable:
+def _own_table(vocab: Vocab) -> KeptVectors:
     vectors = vocab.vectors
     if not isinstance(vectors, Vectors):
         raise ValueError(
@@ -202,20 +202,20 @@ def _own_table(vocab: Vocab) -> VectorTable:
             f"vectors in [initialize] vectors, or leave {VOCAB} out of the tables."
         )
     none = numpy.zeros(0, dtype="uint64")
-    return VectorTable(vectors.data, none, none, _floret_settings(vectors), vectors.attr)
+    return KeptVectors(vectors.data, none, none, _floret_settings(vectors), vectors.attr)
 
 
-def _kept_table(lookups: Lookups, name: str) -> VectorTable:
+def _kept_table(lookups: Lookups, name: str) -> KeptVectors:
     entries = lookups.get_table(PREFIX + name)
     if any(entry not in entries for entry in _ENTRIES):
         raise ValueError(
             f"{_where(name)}: what is kept as {PREFIX + name} is no table of vectors. Copy the "
             "pipeline again."
         )
-    return VectorTable(*(entries.get(entry) for entry in _ENTRIES))
+    return KeptVectors(*(entries.get(entry) for entry in _ENTRIES))
 
 
-def _of_vectors(vectors: Vectors) -> VectorTable:
+def _of_vectors(vectors: Vectors) -> KeptVectors:
     data = to_numpy(vectors.data)
     if data.dtype.kind == "f":
         data = numpy.ascontiguousarray(data, dtype="float32")
@@ -224,7 +224,7 @@ def _of_vectors(vectors: Vectors) -> VectorTable:
     rows = numpy.fromiter(key2row.values(), "int32", len(key2row))
     order = numpy.argsort(keys)
     attr = getattr(vectors, "attr", ORTH)
-    return VectorTable(data, keys[order], rows[order], _floret_settings(vectors), int(attr))
+    return KeptVectors(data, keys[order], rows[order], _floret_settings(vectors), int(attr))
 
 
 def _floret_settings(vectors: Vectors) -> Optional[dict[str, Any]]:
@@ -234,7 +234,7 @@ def _floret_settings(vectors: Vectors) -> Optional[dict[str, Any]]:
 
 
 def _floret_rows(
-    vocab: Vocab, table: VectorTable, data: Array, ids: numpy.ndarray
+    vocab: Vocab, table: KeptVectors, data: Array, ids: numpy.ndarray
 ) -> tuple[Array, numpy.ndarray]:
     """Average the n-grams of words. A word is missing if it is empty, or its letters unknown."""
     strings = vocab.strings
@@ -253,7 +253,7 @@ def _is_finite(data: Array) -> bool:
     )
 
 
-def _check_same(vocab: Vocab, name: str, table: VectorTable) -> None:
+def _check_same(vocab: Vocab, name: str, table: KeptVectors) -> None:
     """Refuse a table if the vocab has another one of its name. Raises ValueError."""
     if not has_table(vocab, name):
         return
