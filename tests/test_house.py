@@ -28,7 +28,8 @@ PARTS: dict[str, tuple[str, ...]] = {
     "ner.tagger": ("compute", "encode", "ner"),
     "ner.transition": ("compute", "ner"),
     "textcat": ("compute", "embed"),
-    "tables": ("corpus", "embed"),
+    # Its callbacks and its command hand corpora, vocabs and tables to the arithmetic of vectors.
+    "tables": ("corpus", "embed", "vectors"),
     "convert": ("compute", "embed", "encode", "ner", "ner.tagger", "ner.transition"),
     "inspection": ("corpus", "embed", "encode", "tables"),
     "vectors": ("compute",),

@@ -33,6 +33,8 @@ ENTRY_POINTS = {
     "spacy_callbacks": [
         "set_attr",
         "spacy-multihash.init_tables.v1",
+        "spacy-multihash.kpca_rows.v1",
+        "spacy-multihash.kpca_vectors.v1",
         "spacy-multihash.load_vectors.v1",
         "spacy-multihash.unfreeze.v1",
         "spacy-multihash.use_product_ops.v1",
@@ -70,6 +72,8 @@ ARCHITECTURES = {
 CALLBACKS = {
     "set_attr": {"path": "x", "component": "tok2vec", "attr": "tables", "layer": "multiembed"},
     "spacy-multihash.init_tables.v1": {},
+    "spacy-multihash.kpca_rows.v1": {},
+    "spacy-multihash.kpca_vectors.v1": {},
     "spacy-multihash.load_vectors.v1": {"tables": {"nl": "x"}},
     "spacy-multihash.unfreeze.v1": {},
     "spacy-multihash.use_product_ops.v1": {},

@@ -37,6 +37,9 @@ COMMANDS = {
     ),
     "evaluate": _command("evaluate", "Score an entity recognizer on seen and unseen entities."),
     "explain": _command("explain", "Show what made a pipeline find an entity."),
+    "extend-tables": _command(
+        "extend_tables", "Give a trained MultiEmbed rows for words that training never met."
+    ),
     "importance": _command(
         "importance", "Show the most and the least important tokens or n-grams."
     ),

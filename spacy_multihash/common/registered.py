@@ -17,6 +17,8 @@ TEXTCAT_HASH_EMBED = "spacy-multihash.TextCatHashEmbed.v1"
 TOKEN_TAGGER = "spacy-multihash.TokenTagger.v1"
 
 INIT_TABLES = "spacy-multihash.init_tables.v1"
+KPCA_ROWS = "spacy-multihash.kpca_rows.v1"
+KPCA_VECTORS = "spacy-multihash.kpca_vectors.v1"
 LOAD_VECTORS = "spacy-multihash.load_vectors.v1"
 UNFREEZE = "spacy-multihash.unfreeze.v1"
 USE_PRODUCT_OPS = "spacy-multihash.use_product_ops.v1"

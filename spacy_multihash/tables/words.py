@@ -1,0 +1,109 @@
+"""Words with their texts: those of a corpus, and those of a table of static vectors."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import List, Optional
+
+import numpy
+from spacy.attrs import ORTH
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.vectors import Mode, Vectors
+from spacy.vocab import Vocab
+from thinc.api import to_numpy
+
+from ..corpus.read import model_docs
+from ..corpus.training import training_docs
+
+
+def count_texts(docs: Iterable[Doc], attr: int) -> Counter[str]:
+    """Count the values of an attribute whose values are strings; docs are not kept."""
+    counts: Counter[str] = Counter()
+    for doc in docs:
+        strings = doc.vocab.strings
+        counts.update(strings[key] for key in doc.to_array([attr]).ravel().tolist())
+    return counts
+
+
+def count_corpora(
+    nlp: Language, corpora: Optional[Sequence[Path]], attr: int, where: str
+) -> Counter[str]:
+    """Count the values of an attribute in corpora, or without any in the training corpus.
+
+    where (str): The callback, for messages.
+
+    Raises ValueError if a corpus cannot be read to its end.
+    """
+    if corpora is not None:
+        counts: Counter[str] = Counter()
+        for path in corpora:
+            counts += count_texts(model_docs(nlp, path), attr)
+        return counts
+    if nlp.config["training"]["max_epochs"] == -1:
+        raise ValueError(
+            f"{where}: the training corpus is streamed ([training] max_epochs = -1), and may have "
+            "no end. Give a sample of it as corpora, a list of .spacy files."
+        )
+    return count_texts(training_docs(nlp), attr)
+
+
+def by_frequency(counts: Counter[str]) -> List[str]:
+    """List texts, the most frequent first, ties in the order of the alphabet."""
+    return sorted(counts, key=lambda text: (-counts[text], text))
+
+
+def check_vectors(vocab: Vocab, where: str) -> Vectors:
+    """Return the table of static vectors, if it has a row for each of its words.
+
+    where (str): The callback or command, for messages.
+
+    Raises ValueError without vectors, for vectors of n-grams (floret), and for other kinds.
+    """
+    vectors = vocab.vectors
+    if not isinstance(vectors, Vectors) or vectors.mode != Mode.default:
+        raise ValueError(
+            f"{where} needs a table with static vectors of words, but that of the pipeline makes "
+            "the vectors of all words of their n-grams (floret), or is of another kind. No word "
+            "lacks a vector there."
+        )
+    if not vectors.size or not vectors.key2row:
+        raise ValueError(
+            f"{where} needs static vectors, but the pipeline has none: its table has the shape "
+            f"{tuple(vectors.shape)} and {len(vectors.key2row)} words. Name vectors as "
+            "[initialize] vectors."
+        )
+    return vectors
+
+
+def named_words(vocab: Vocab, words: Iterable[str]) -> List[str]:
+    """List the words of the table of static vectors whose texts are known.
+
+    A table has the ids of its words. Texts are known of the words that are given, and of those
+    among the strings of the vocab. Words whose vector is zero are left out.
+
+    words (Iterable[str]): Words, in the table or not. They come first, in this order. The others
+        follow in the order of their rows: most tables have the most frequent words first.
+    """
+    vectors, strings = vocab.vectors, vocab.strings
+    stored = sorted(vectors.key2row.items(), key=lambda item: (item[1], item[0]))
+    others = (strings[key] for key, _ in stored if key in strings)
+    is_zero = to_numpy(~vectors.data.any(axis=1))
+    found = {}
+    for word in (*words, *others):
+        row = vectors.key2row.get(strings[word])
+        if row is not None and not is_zero[row]:
+            found[word] = row
+    return list(found)
+
+
+def vectors_of(vocab: Vocab, words: Sequence[str]) -> numpy.ndarray:
+    """Get the static vectors (N, W) of words that the table has."""
+    key2row, strings = vocab.vectors.key2row, vocab.strings
+    rows = [key2row[strings[word]] for word in words]
+    return to_numpy(vocab.vectors.data[rows])
+
+
+def vector_attr(vectors: Vectors) -> int:
+    """Return the id of the attribute whose values are the words of a table."""
+    return int(getattr(vectors, "attr", ORTH))

@@ -1,0 +1,48 @@
+"""Vectors that are predicted from how words are spelled."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy
+
+from .affine import AffineMap
+from .kernel_pca import KernelPCA, SpellingSettings, fit_kernel_pca
+from .ridge import HeldOut, check_enough, check_finite, choose_ridge, is_held_out
+
+
+@dataclass(frozen=True)
+class FromSpelling:
+    """A regression from the spelling of words to their vectors.
+
+    spelling (KernelPCA): From words to vectors of their spelling.
+    ridge (AffineMap): From those to the vectors that it was fitted to.
+    held_out (HeldOut): How good its predictions are.
+    """
+
+    spelling: KernelPCA
+    ridge: AffineMap
+    held_out: HeldOut
+
+    def predict(self, words: Sequence[str]) -> numpy.ndarray:
+        """Predict the vectors of words (N, W) float32."""
+        return self.ridge(self.spelling.vectors(words))
+
+
+def fit_from_spelling(
+    words: Sequence[str], vectors: numpy.ndarray, settings: SpellingSettings
+) -> FromSpelling:
+    """Fit the vectors of words to their spelling.
+
+    Words that are held out are no anchors: an anchor has itself among what it is compared with.
+
+    words (Sequence[str]): Different words, the most frequent first.
+    vectors (numpy.ndarray): (N, W) a vector for each.
+
+    Raises ValueError if there are too few words, or numbers that are not finite.
+    """
+    check_enough(len(words))
+    check_finite("outputs", vectors)
+    apart = is_held_out(len(words))
+    anchors = [word for word, is_apart in zip(words, apart, strict=True) if not is_apart]
+    spelling = fit_kernel_pca(anchors, settings)
+    return FromSpelling(spelling, *choose_ridge(spelling.vectors(words), vectors))

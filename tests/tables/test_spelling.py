@@ -1,0 +1,337 @@
+"""The callbacks that make static vectors and rows of MultiEmbed from spelling."""
+
+import logging
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import numpy
+import pytest
+import spacy
+from numpy.testing import assert_allclose, assert_array_equal
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.training.initialize import init_nlp
+from spacy.vectors import Vectors
+from spacy.vocab import Vocab
+from thinc.api import Config, Model, fix_random_seed
+
+from spacy_multihash import count_symbols, make_tables, set_tables
+from spacy_multihash.embed.attributes import attr_id
+from tests.helpers.corpora import CALLBACK, HASH, LOOKUP, build, small_config, write_corpus
+from tests.helpers.pipelines import add_embedding
+
+STEMS = ["cant", "habl", "com", "viv", "mir", "salt"]
+ENDINGS = ["ar", "o", "as", "amos", "aba", "iendo"]
+WORDS = [stem + ending for stem in STEMS for ending in ENDINGS]  # 36, all in the corpus
+LACKING = ["saltiendo", "salto", "comaba"]
+WIDTH = 6
+KPCA = {"@callbacks": "spacy-multihash.kpca_vectors.v1", "rank": 20}
+ROWS = {"@callbacks": "spacy-multihash.kpca_rows.v1"}
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    docs = [Doc(Vocab(), words=WORDS), Doc(Vocab(), words=[*WORDS[:30], "salto"])]
+    return write_corpus(tmp_path / "corpus.spacy", docs)
+
+
+def vectors_of_endings() -> dict[str, numpy.ndarray]:
+    generator = numpy.random.default_rng(1)
+    of_ending = {ending: generator.normal(size=WIDTH).astype("f") for ending in ENDINGS}
+    return {stem + ending: of_ending[ending] for stem in STEMS for ending in ENDINGS}
+
+
+def table(**changes: Any) -> dict[str, numpy.ndarray]:
+    return {word: v for word, v in vectors_of_endings().items() if word not in LACKING} | changes
+
+
+def with_vectors(vectors: dict[str, numpy.ndarray]) -> Language:
+    nlp = spacy.blank("en")
+    data = numpy.stack(list(vectors.values())) if vectors else numpy.zeros((0, WIDTH), "f")
+    strings = nlp.vocab.strings
+    keys = [strings.add(word) for word in vectors]
+    nlp.vocab.vectors = Vectors(strings=strings, data=data, keys=keys, name="small")
+    return nlp
+
+
+def trained_config(corpus: Path, embed: dict[str, Any], after: dict[str, Any]) -> Config:
+    """Make a config for `spacy train`, with static vectors."""
+    config = small_config(corpus, {**embed, "include_static_vectors": True}, **CALLBACK)
+    if embed is HASH:
+        config["initialize"]["before_init"] = None
+    config["initialize"]["vectors"] = str(corpus.parent / "vectors")
+    with_vectors(table()).to_disk(corpus.parent / "vectors")
+    config["initialize"]["after_init"] = after
+    return config
+
+
+def callback(name: str) -> Callable[..., Callable[[Language], Language]]:
+    return spacy.registry.callbacks.get(f"spacy-multihash.{name}.v1")
+
+
+def start(
+    corpus: Path, vectors: dict[str, numpy.ndarray] | None = None, **settings: Any
+) -> Language:
+    """Call the callback on a pipeline of its own, which takes less time than a whole config."""
+    settings = {"corpora": [corpus], "rank": 20, **settings}
+    return callback("kpca_vectors")(**settings)(
+        with_vectors(table() if vectors is None else vectors)
+    )
+
+
+@pytest.fixture
+def messages(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], str]]:
+    logger = logging.getLogger("spacy")
+    logger.addHandler(caplog.handler)
+    caplog.set_level(logging.INFO, logger="spacy")
+    yield lambda: caplog.text
+    logger.removeHandler(caplog.handler)
+
+
+# Vectors of words without
+
+
+def test_words_of_the_corpus_that_the_table_lacks_get_vectors(
+    corpus: Path, messages: Callable[[], str]
+) -> None:
+    nlp = init_nlp(trained_config(corpus, HASH, KPCA))
+    assert len(nlp.vocab.vectors) == len(WORDS)
+    assert all(nlp.vocab.has_vector(word) for word in LACKING)
+    assert not nlp.vocab.has_vector("unheard")
+    assert "Predicted the vectors of 3 words" in messages()
+
+
+def test_predicted_vectors_are_like_those_of_words_that_are_spelled_alike(corpus: Path) -> None:
+    nlp = start(corpus)
+    truth = vectors_of_endings()
+    for word in LACKING:
+        found = nlp.vocab.get_vector(word)
+        cosines = {
+            other: float(found @ vector / numpy.linalg.norm(found) / numpy.linalg.norm(vector))
+            for other, vector in truth.items()
+        }
+        assert cosines[word] == max(cosines.values())
+
+
+def test_vectors_of_the_table_stay(corpus: Path) -> None:
+    nlp = start(corpus)
+    for word, vector in table().items():
+        assert_array_equal(nlp.vocab.get_vector(word), vector)
+
+
+def test_rare_words_can_stay_without(corpus: Path) -> None:
+    nlp = start(corpus, min_freq=2)
+    assert [nlp.vocab.has_vector(word) for word in LACKING] == [False, True, True]
+
+
+def test_other_corpora_can_be_given(corpus: Path, tmp_path: Path) -> None:
+    docs = [Doc(Vocab(), words=["vivaron", " ", "comaba", *WORDS[:20]])]
+    other = write_corpus(tmp_path / "other.spacy", docs)
+    nlp = start(corpus, corpora=[corpus, other])
+    assert nlp.vocab.has_vector("vivaron")
+    assert not nlp.vocab.has_vector(" ")
+    assert len(nlp.vocab.vectors) == len(WORDS) + 1
+
+
+def test_table_without_a_gap_stays(corpus: Path, messages: Callable[[], str]) -> None:
+    nlp = start(corpus, vectors_of_endings())
+    assert len(nlp.vocab.vectors) == len(WORDS)
+    assert "All words of the corpus have vectors" in messages()
+
+
+def test_predicted_vectors_are_the_same_each_time(corpus: Path) -> None:
+    assert_array_equal(start(corpus).vocab.vectors.data, start(corpus).vocab.vectors.data)
+
+
+def tensor(nlp: Language) -> numpy.ndarray:
+    return nlp(Doc(nlp.vocab, words=["salto", "comaba", "unheard"])).tensor
+
+
+def test_pipeline_with_predicted_vectors_trains_and_is_saved(corpus: Path, tmp_path: Path) -> None:
+    nlp = init_nlp(trained_config(corpus, HASH, KPCA))
+    examples = [Example.from_dict(nlp.make_doc("salto"), {})]
+    losses = nlp.update(examples, sgd=nlp.create_optimizer())
+    assert numpy.isfinite([*losses.values()]).all()
+    nlp.to_disk(tmp_path / "model")
+    expected = tensor(nlp)
+    from_bytes = build(Config(nlp.config).copy()).from_bytes(nlp.to_bytes())
+    for loaded in (spacy.load(tmp_path / "model"), from_bytes):
+        found = tensor(loaded)
+        assert_allclose(found, expected, atol=1e-6)
+        assert loaded.vocab.has_vector("salto")
+
+
+def test_words_with_zero_vectors_are_not_learned_from(corpus: Path) -> None:
+    zeros = {word: numpy.zeros(WIDTH, "f") for word in WORDS[:3]}
+    nlp = start(corpus, table(**zeros))
+    expected = start(corpus, {w: v for w, v in table().items() if w not in zeros}, min_freq=1)
+    assert_allclose(nlp.vocab.get_vector("salto"), expected.vocab.get_vector("salto"), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("vectors", "message"),
+    [
+        ({}, r"needs static vectors, but the pipeline has none: its table has the shape \(0, 6\)"),
+        ({"other": numpy.ones(WIDTH, "f")}, "needs 10 words or more.*was given 1"),
+        ({"other": numpy.zeros(WIDTH, "f")}, "none of the 36 words of the corpus has a vector"),
+        (table(cantar=numpy.full(WIDTH, numpy.nan, "f")), "outputs must be finite, but 1 of 33"),
+    ],
+)
+def test_table_that_teaches_nothing_is_refused(
+    corpus: Path, vectors: dict[str, numpy.ndarray], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        start(corpus, vectors)
+
+
+def test_rank_larger_than_the_table_is_refused(corpus: Path) -> None:
+    with pytest.raises(ValueError, match="rank must be at most 29, which is what 30 words allow"):
+        start(corpus, rank=500)
+
+
+def test_table_of_ngrams_is_refused() -> None:
+    nlp = spacy.blank("en")
+    nlp.vocab.vectors = Vectors(
+        data=numpy.ones((10, 3), "f"), mode="floret", minn=2, maxn=3, hash_count=1
+    )
+    add_vectors = callback("kpca_vectors")()
+    with pytest.raises(ValueError, match=r"needs a table with static vectors of words.*floret"):
+        add_vectors(nlp)
+
+
+def test_streamed_corpus_is_refused(corpus: Path) -> None:
+    nlp = with_vectors(table())
+    nlp.config["training"]["max_epochs"] = -1
+    with pytest.raises(ValueError, match=r"is streamed.*Give a sample of it as corpora"):
+        callback("kpca_vectors")()(nlp)
+
+
+def test_damaged_corpus_is_refused(corpus: Path, tmp_path: Path) -> None:
+    (tmp_path / "damaged.spacy").write_bytes(corpus.read_bytes()[:50])
+    with pytest.raises(ValueError, match=r"damaged.spacy is cut off"):
+        start(corpus, corpora=[tmp_path / "damaged.spacy"])
+
+
+def test_min_freq_out_of_range_is_refused() -> None:
+    with pytest.raises(ValueError, match="min_freq must be a whole number from 1"):
+        callback("kpca_vectors")(min_freq=0)
+
+
+# Rows of MultiEmbed
+
+
+def rows_of(nlp: Language, attr: str = "NORM") -> numpy.ndarray:
+    return cast(numpy.ndarray, chain_of(nlp, attr).layers[1].get_param("E"))
+
+
+def chain_of(nlp: Language, attr: str) -> Model:
+    model = nlp.get_pipe("tok2vec").model  # type: ignore[attr-defined]
+    (chain,) = (
+        node
+        for node in model.walk()
+        if [layer.name for layer in node.layers] == ["lookup_rows", "table_embed"]
+        and node.layers[0].attrs["attr"].value == attr
+    )
+    return chain
+
+
+def row_of(nlp: Language, text: str) -> numpy.ndarray:
+    symbols = chain_of(nlp, "NORM").layers[0].attrs["symbols"]
+    (place,) = numpy.flatnonzero(symbols.keys == nlp.vocab.strings[text])
+    return rows_of(nlp)[symbols.rows[place]]
+
+
+def drawn(embed: dict[str, Any] = LOOKUP) -> Language:
+    """Build a pipeline with the rows that initialization draws."""
+    nlp = spacy.blank("en")
+    add_embedding(nlp, "tok2vec", embed | {"width": 16})
+    if embed is LOOKUP:
+        doc = Doc(nlp.vocab, words=[*WORDS, "salto"])
+        counts = count_symbols([doc], {name: attr_id(name) for name in ("NORM", "SHAPE")})
+        set_tables(nlp.get_pipe("tok2vec").model, make_tables(counts, min_freq=1))  # type: ignore[attr-defined]
+    fix_random_seed(0)
+    nlp.initialize()
+    return nlp
+
+
+def with_rows(corpus: Path, embed: dict[str, Any] = LOOKUP, **settings: Any) -> Language:
+    return callback("kpca_rows")(**{"corpora": [corpus], **settings})(drawn(embed))
+
+
+def cosine(one: numpy.ndarray, other: numpy.ndarray) -> float:
+    return float(one @ other / numpy.linalg.norm(one) / numpy.linalg.norm(other))
+
+
+def test_symbols_that_are_spelled_alike_begin_with_rows_that_are_alike(corpus: Path) -> None:
+    nlp = init_nlp(trained_config(corpus, LOOKUP, ROWS))
+    alike = cosine(row_of(nlp, "cantar"), row_of(nlp, "cantamos"))
+    assert alike > 0.3 > cosine(row_of(nlp, "cantar"), row_of(nlp, "viviendo"))
+
+
+def test_rows_have_the_size_of_those_that_they_replace_and_row_0_stays(corpus: Path) -> None:
+    nlp, before = with_rows(corpus), drawn()
+    assert_array_equal(rows_of(nlp)[0], rows_of(before)[0])
+    assert_array_equal(rows_of(nlp, "SHAPE"), rows_of(before, "SHAPE"))
+    sizes = [numpy.sqrt((rows_of(one)[1:] ** 2).mean()) for one in (nlp, before)]
+    assert_allclose(sizes[0], sizes[1], rtol=1e-4)
+    assert rows_of(nlp).dtype == "float32"
+    assert not numpy.allclose(rows_of(nlp)[1:], rows_of(before)[1:])
+
+
+def test_whitened_components_have_equal_variances(corpus: Path) -> None:
+    variances = rows_of(with_rows(corpus, whiten=True))[1:].var(axis=0)
+    assert_allclose(variances, variances.mean(), rtol=1e-3)
+    plain = rows_of(with_rows(corpus))[1:].var(axis=0)
+    assert plain[0] > 2 * plain[-1]
+
+
+def test_symbols_that_the_corpora_lack_keep_their_rows(corpus: Path, tmp_path: Path) -> None:
+    other = write_corpus(tmp_path / "other.spacy", [Doc(Vocab(), words=WORDS[:30])])
+    nlp, whole, before = with_rows(corpus, corpora=[other]), with_rows(corpus), drawn()
+    assert_array_equal(row_of(nlp, WORDS[35]), row_of(before, WORDS[35]))
+    assert not numpy.allclose(row_of(whole, WORDS[35]), row_of(before, WORDS[35]))
+
+
+def test_component_that_is_not_initialized_keeps_its_rows(
+    corpus: Path, messages: Callable[[], str]
+) -> None:
+    nlp = with_rows(corpus)
+    before = rows_of(nlp).copy()
+    draw_rows = callback("kpca_rows")()
+    with nlp.select_pipes(disable=["tok2vec"]):
+        draw_rows(nlp)
+    assert_array_equal(rows_of(nlp), before)
+    assert "is not initialized, and keeps its rows" in messages()
+
+
+@pytest.mark.parametrize(
+    ("embed", "settings", "message"),
+    [
+        (HASH, {}, r"needs a MultiEmbed with NORM.*found: tok2vec.NORM \(hashed\)"),
+        (LOOKUP, {"attr": "LOWER"}, "needs a MultiEmbed with LOWER"),
+        (LOOKUP, {"component": "parser"}, "there is no component 'parser'"),
+        (LOOKUP, {"attr": "SHAPE"}, "more symbols than that must occur in the corpus"),
+    ],
+)
+def test_rows_that_cannot_be_drawn_are_refused(
+    corpus: Path, embed: dict[str, Any], settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        with_rows(corpus, embed, **settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"attr": "POS"}, "attr must be one of NORM, LOWER"),
+        ({"whiten": 2}, "whiten must be true or false"),
+        ({"sigma": -1.0}, "sigma must be a number above 0"),
+    ],
+)
+def test_settings_of_rows_are_checked_when_they_are_read(
+    settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        callback("kpca_rows")(**settings)
