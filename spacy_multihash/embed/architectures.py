@@ -40,6 +40,7 @@ def build_multi_hash_embed_v1(
     reduce: Reduce = "sum",
     count_repeats: bool = True,
     vectors: Optional[Model[List[Doc], Ragged]] = None,
+    tucker_ranks: Optional[List[int]] = None,
 ) -> Model[List[Doc], List[Floats2d]]:
     """Embed tokens by several of their attributes, each hashed into a table of its own.
 
@@ -68,6 +69,9 @@ def build_multi_hash_embed_v1(
     count_repeats (bool): Whether a symbol counts as often as it occurs in a token, or once.
     vectors (Optional[Model[List[Doc], Ragged]]): A block of spacy-multihash.MetaVectors.v1, which
         embeds several tables of vectors at once, in the place of include_static_vectors.
+    tucker_ranks (Optional[List[int]]): Ranks of a Tucker fusion (Barezi & Fung 2019) in the place
+        of maxout: one for each attribute, then one for the vectors if there are any. Recommended
+        values are null, which takes maxout, and 4 to 6.
 
     Raises ValueError for an unknown attribute, for lists of unequal lengths, and for a number that
     is out of range.
@@ -88,6 +92,7 @@ def build_multi_hash_embed_v1(
         table_dropout=table_dropout,
         bags=Bags(reduce, count_repeats),
         vectors=vectors,
+        tucker_ranks=tucker_ranks,
     )
 
 
@@ -110,6 +115,7 @@ def build_multi_weighted_hash_embed_v1(
     reduce: Reduce = "sum",
     count_repeats: bool = True,
     vectors: Optional[Model[List[Doc], Ragged]] = None,
+    tucker_ranks: Optional[List[int]] = None,
 ) -> Model[List[Doc], List[Floats2d]]:
     """Embed tokens by several of their attributes, each by a weighted hash embedding.
 
@@ -153,6 +159,9 @@ def build_multi_weighted_hash_embed_v1(
     count_repeats (bool): Whether a symbol counts as often as it occurs in a token, or once.
     vectors (Optional[Model[List[Doc], Ragged]]): A block of spacy-multihash.MetaVectors.v1, which
         embeds several tables of vectors at once, in the place of include_static_vectors.
+    tucker_ranks (Optional[List[int]]): Ranks of a Tucker fusion (Barezi & Fung 2019) in the place
+        of maxout: one for each attribute, then one for the vectors if there are any. Recommended
+        values are null, which takes maxout, and 4 to 6.
 
     Raises ValueError for an unknown attribute, for lists of unequal lengths, and for a number that
     is out of range. At initialization, it raises ValueError if importance is looked up and there
@@ -193,6 +202,7 @@ def build_multi_weighted_hash_embed_v1(
         table_dropout=table_dropout,
         bags=Bags(reduce, count_repeats),
         vectors=vectors,
+        tucker_ranks=tucker_ranks,
     )
 
 
@@ -205,6 +215,7 @@ def build_multi_embed_v1(
     reduce: Reduce = "sum",
     count_repeats: bool = True,
     vectors: Optional[Model[List[Doc], Ragged]] = None,
+    tucker_ranks: Optional[List[int]] = None,
 ) -> Model[List[Doc], List[Floats2d]]:
     """Embed tokens by several of their attributes, each looked up in a table of its own.
 
@@ -229,6 +240,9 @@ def build_multi_embed_v1(
     count_repeats (bool): Whether a symbol counts as often as it occurs in a token, or once.
     vectors (Optional[Model[List[Doc], Ragged]]): A block of spacy-multihash.MetaVectors.v1, which
         embeds several tables of vectors at once, in the place of include_static_vectors.
+    tucker_ranks (Optional[List[int]]): Ranks of a Tucker fusion (Barezi & Fung 2019) in the place
+        of maxout: one for each attribute, then one for the vectors if there are any. Recommended
+        values are null, which takes maxout, and 4 to 6.
 
     Raises ValueError for an unknown attribute, and at initialization if there are no tables.
     """
@@ -241,6 +255,7 @@ def build_multi_embed_v1(
         table_dropout=table_dropout,
         bags=Bags(reduce, count_repeats),
         vectors=vectors,
+        tucker_ranks=tucker_ranks,
     )
 
 

@@ -26,6 +26,7 @@ def embed_by_lookup(
     dropout: float = 0.0,
     maxout_pieces: int = 3,
     vectors: Optional[Model[list[Doc], Ragged]] = None,
+    tucker_ranks: Optional[list[int]] = None,
 ) -> Model[list[Doc], list[Floats2d]]:
     """Build MultiEmbed under any name, and with settings that only the report's configs have.
 
@@ -46,4 +47,5 @@ def embed_by_lookup(
         dropout=dropout,
         maxout_pieces=maxout_pieces,
         vectors=vectors,
+        tucker_ranks=tucker_ranks,
     )

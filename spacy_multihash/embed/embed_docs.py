@@ -22,11 +22,11 @@ from ..common.features import parse_feature
 from ..common.pinned import Pinned
 from ..common.registered import META_VECTORS
 from ..common.types import AttrLayer, AttrsLayer, DocLike, DocsLayer
-from ..compute.maxout_norm import MAX_PIECES, MaxoutNorm
 from .attributes import attr_id
 from .bags import Bags, embed_bags
 from .embed_columns import embed_columns
 from .feature_symbols import derived
+from .mix import VECTORS, build_mix
 from .multi_embed import multi_embed
 from .ragged_dropout import ragged_dropout
 from .read_vectors import NAME as READ_VECTORS
@@ -49,6 +49,7 @@ def embed_docs(
     dropout: float = 0.0,
     maxout_pieces: int = 3,
     vectors: Optional[Model[list[Doc], Ragged]] = None,
+    tucker_ranks: Optional[list[int]] = None,
 ) -> Model[list[Doc], list[Floats2d]]:
     """Build an embedding of docs from the layers that embed their attributes.
 
@@ -71,14 +72,15 @@ def embed_docs(
     maxout_pieces (int): Number of maxout pieces of the layer that mixes.
     vectors (Optional[Model[list[Doc], Ragged]]): A `read_vectors`: several tables of vectors in the
         place of the vocab's.
+    tucker_ranks (Optional[list[int]]): Ranks of a Tucker fusion in the place of maxout, one for
+        each attribute, then one for the vectors if there are any.
 
-    Raises ValueError for a width or a number of pieces that is out of range, and for an
+    Raises ValueError for a width, pieces or ranks that are out of range, and for an
     include_static_vectors or a table_dropout that is no bool, and for vectors that are no
     MetaVectors, or are asked for beside static ones.
     """
     where, advice = f"Embedding layer '{name}'", "Change it in the config. Recommended: 64 to 300."
     check_whole(where, "width", width, 1, MAX_SIZE, advice=advice)
-    check_whole(where, "maxout_pieces", maxout_pieces, 1, MAX_PIECES)
     check_flag(where, "include_static_vectors", include_static_vectors)
     check_flag(where, "table_dropout", table_dropout)
     keys = None if vectors is None else _check_vectors(where, vectors, include_static_vectors)
@@ -100,7 +102,8 @@ def embed_docs(
         ]
         embed = embed_columns(multi_embed(*layers, dropout=rate), columns, with_bags)
     else:
-        tables = multi_embed(*layers, dropout=rate, in_parts=not has_vectors)
+        in_parts = not has_vectors and tucker_ranks is None
+        tables = multi_embed(*layers, dropout=rate, in_parts=in_parts)
         embed = _embed_single(tables, columns)
     if include_static_vectors:
         static = require_vectors(cast(DocsLayer, StaticVectors(width, dropout=0.0)))
@@ -109,9 +112,11 @@ def embed_docs(
         embed = concatenate(embed, cast(DocsLayer, vectors))
     parts: list[Model] = [*layers] if vectors is None else [*layers, vectors]
     # The width of rows side by side is that of their tables, which are read at initialization.
-    is_known = all(part.has_dim("nO") for part in parts)
-    nI = sum(part.get_dim("nO") for part in parts) if is_known else None
-    mix = MaxoutNorm(width, nI, nP=maxout_pieces)
+    widths = [part.get_dim("nO") if part.has_dim("nO") else None for part in parts]
+    views = names if vectors is None else [*names, VECTORS]
+    mix = build_mix(
+        where, width, views, widths, maxout_pieces=maxout_pieces, tucker_ranks=tucker_ranks
+    )
     model = chain(
         with_token_types(
             cast(DocsLayer, chain(embed, with_array(mix))),
@@ -126,6 +131,8 @@ def embed_docs(
     )
     model.name = name
     # The root is loaded first: it refuses weights of other settings before any node has taken them.
+    if tucker_ranks is not None:
+        pinned = {**pinned, "tucker_ranks": tucker_ranks}
     for setting, values in {**pinned, **_pinned_vectors(vectors)}.items():
         model.attrs[setting] = Pinned(list(values))
     model.set_dim("nO", width)

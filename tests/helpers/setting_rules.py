@@ -120,6 +120,7 @@ _DOCS: dict[str, IsGood] = {
     "attrs": list_of(is_attr, 1),
     "include_static_vectors": is_flag,
     "table_dropout": is_flag,
+    "tucker_ranks": or_none(list_of(whole(1, LARGEST))),
 }
 _HASHED: dict[str, IsGood] = {
     "rows": list_of(whole(1, LARGEST)),
@@ -225,6 +226,8 @@ def offences(name: str, settings: Settings) -> list[Offence]:
     ]
     if "train_importance" in RULES[name] and not {"train_importance", "importance_by"} & set(bad):
         found += _useless(settings, bad)
+    if settings.get("tucker_ranks") and not {"tucker_ranks", "width"} & set(bad):
+        found += _of_ranks(settings, bad)
     traits = getattr(settings.get("tok2vec", settings.get("model")), "traits", ())
     if "listener" in traits:
         found += [
@@ -252,6 +255,17 @@ def _differs_in_length(settings: Settings, key: str, bad: list[str]) -> bool:
     if "attrs" not in settings or {key, "attrs"} & set(bad):
         return False
     return type(settings.get(key)) is list and len(settings[key]) != len(settings["attrs"])
+
+
+def _of_ranks(settings: Settings, bad: list[str]) -> list[Offence]:
+    """List ranks that are not one for each view, and those above the width of all views."""
+    ranks, found = settings["tucker_ranks"], []
+    if not {"attrs", "include_static_vectors"} & set(bad):
+        views = len(settings["attrs"]) + settings["include_static_vectors"]
+        found = [("tucker_ranks", repr(ranks))] if len(ranks) != views else []
+    if not set(settings) & {"aggregate", "append_importance"}:  # they change the width
+        found += [("tucker_ranks", repr(r)) for r in ranks if r > settings["width"]]
+    return found
 
 
 def _useless(settings: Settings, bad: list[str]) -> list[Offence]:
