@@ -105,6 +105,12 @@ NODE_NAMES: list[tuple[str, dict[str, Any], str, list[str]]] = [
         "multi_embed",
         [*DOCS, *LOOKED_UP, "read_vectors", "meta_vectors"],
     ),
+    (
+        "spacy-multihash.MultiEmbed.v1",
+        {"ard": 1.0},
+        "multi_embed",
+        [*DOCS, "lookup_rows", "ard_table_embed"],
+    ),
     ("spacy-multihash.MultiHashEmbed.v1", {}, "multi_hash_embed", [*DOCS, *HASHED]),
     (
         "spacy-multihash.MultiHashEmbed.v1",

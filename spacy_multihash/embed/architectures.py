@@ -216,6 +216,8 @@ def build_multi_embed_v1(
     count_repeats: bool = True,
     vectors: Optional[Model[List[Doc], Ragged]] = None,
     tucker_ranks: Optional[List[int]] = None,
+    ard: Optional[float] = None,
+    ard_warmup: int = 1000,
 ) -> Model[List[Doc], List[Floats2d]]:
     """Embed tokens by several of their attributes, each looked up in a table of its own.
 
@@ -243,6 +245,9 @@ def build_multi_embed_v1(
     tucker_ranks (Optional[List[int]]): Ranks of a Tucker fusion (Barezi & Fung 2019) in the place
         of maxout: one for each attribute, then one for the vectors if there are any. Recommended
         values are null, which takes maxout, and 4 to 6.
+    ard (Optional[float]): Weight of a loss term by which rows without use shrink, so that `prune`
+        can drop them (Kodryan et al. 2019). Null is without. The recommended value is 1.
+    ard_warmup (int): Number of updates until the loss term has its whole weight.
 
     Raises ValueError for an unknown attribute, and at initialization if there are no tables.
     """
@@ -256,6 +261,8 @@ def build_multi_embed_v1(
         bags=Bags(reduce, count_repeats),
         vectors=vectors,
         tucker_ranks=tucker_ranks,
+        ard=ard,
+        ard_warmup=ard_warmup,
     )
 
 

@@ -1,10 +1,12 @@
 """The models that look symbols up: found in a pipeline, and given their tables."""
 
+import numpy
 from spacy.language import Language
 from spacy.util import logger
 from thinc.api import Model
 
 from ..common.checks import check_type
+from ..embed.ard_table_embed import NAME as ARD_TABLE_EMBED
 from ..embed.find import lookup_chains, lookup_names, ngram_layers
 from ..embed.symbols import Symbols
 from .tables import Tables
@@ -52,7 +54,8 @@ def set_tables(model: Model, tables: Tables) -> None:
     tables (Tables): The tables of all that is embedded. Others are ignored.
 
     Raises TypeError for other types, and ValueError if the model has no MultiEmbed or other lookup,
-    or if a table is missing, has no symbols, or has a symbol twice. Neither changes anything.
+    or if a table is missing, has no symbols, or has a symbol twice, or if one for `ard` lacks
+    counts. Neither changes anything.
     """
     advice = "Give a component's model, nlp.get_pipe(NAME).model."
     check_type("set_tables", "model", model, Model, advice=advice)
@@ -65,8 +68,14 @@ def set_tables(model: Model, tables: Tables) -> None:
     for lookup, table_embed in (chain.layers for chain in lookup_chains(model)):
         symbols = symbols_of[lookup.attrs["attr"].value]
         lookup.attrs["symbols"] = symbols
-        table_embed.set_param("E", None)  # rows of other symbols
+        for param in table_embed.param_names:
+            table_embed.set_param(param, None)  # rows of other symbols
         table_embed.set_dim("nV", len(symbols) + 1, force=True)
+        if table_embed.name == ARD_TABLE_EMBED:
+            counts = tables.tables[lookup.attrs["attr"].value].counts
+            # Row 0 of unknown symbols is not to go.
+            table_embed.attrs["counts"] = numpy.append(numpy.inf, counts).astype("float32")
+            table_embed.attrs["updates"] = 0
 
 
 def check_tables(model: Model, tables: Tables) -> None:
@@ -92,6 +101,14 @@ def check_tables(model: Model, tables: Tables) -> None:
             raise ValueError(
                 f"The table of {name} has no symbols: none occurs at least {tables.min_freq} "
                 f"times. Lower min_freq, or {advice}."
+            )
+    for lookup, table_embed in (chain.layers for chain in lookup_chains(model)):
+        name = lookup.attrs["attr"].value
+        if table_embed.name == ARD_TABLE_EMBED and not tables.tables[name].counts.all():
+            raise ValueError(
+                f"The table of {name} has symbols with a count of 0, but ard weights each symbol "
+                "by its count. Count the symbols, with: python -m spacy multihash init-tables, or "
+                "set ard = null."
             )
 
 

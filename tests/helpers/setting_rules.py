@@ -159,7 +159,12 @@ RULES: dict[str, dict[str, IsGood]] = {
         "mode": is_choice("mode"),
         "key_attrs": or_none(are_key_attrs),
     },
-    f"{PREFIX}MultiEmbed.v1": {**_DOCS, "unk_dropout": is_share},
+    f"{PREFIX}MultiEmbed.v1": {
+        **_DOCS,
+        "unk_dropout": is_share,
+        "ard": or_none(is_penalty),
+        "ard_warmup": lambda value: type(value) is int and value >= 0,
+    },
     f"{PREFIX}MultiHashEmbed.v1": {**_DOCS, **_HASHED},
     f"{PREFIX}MultiWeightedHashEmbed.v1": {
         **_DOCS,
@@ -226,7 +231,7 @@ def offences(name: str, settings: Settings) -> list[Offence]:
     ]
     if "train_importance" in RULES[name] and not {"train_importance", "importance_by"} & set(bad):
         found += _useless(settings, bad)
-    if settings.get("tucker_ranks") and not {"tucker_ranks", "width"} & set(bad):
+    if settings.get("tucker_ranks") is not None and not {"tucker_ranks", "width"} & set(bad):
         found += _of_ranks(settings, bad)
     traits = getattr(settings.get("tok2vec", settings.get("model")), "traits", ())
     if "listener" in traits:
@@ -263,9 +268,23 @@ def _of_ranks(settings: Settings, bad: list[str]) -> list[Offence]:
     if not {"attrs", "include_static_vectors"} & set(bad):
         views = len(settings["attrs"]) + settings["include_static_vectors"]
         found = [("tucker_ranks", repr(ranks))] if len(ranks) != views else []
-    if not set(settings) & {"aggregate", "append_importance"}:  # they change the width
-        found += [("tucker_ranks", repr(r)) for r in ranks if r > settings["width"]]
+    if not {"aggregate", "append_importance", "num_hashes", "attrs"} & set(bad):
+        widths = _widths(settings)
+        found += [("tucker_ranks", repr(r)) for r, w in zip(ranks, widths, strict=False) if r > w]
     return found
+
+
+def _widths(settings: Settings) -> list[int]:
+    """List the widths of the views; those of static vectors and of plain sums are all the same."""
+    width, hashes = settings["width"], settings.get("num_hashes", 2)
+    each = hashes if type(hashes) is list else [hashes] * len(settings["attrs"])
+    if settings.get("aggregate") == "concatenate":
+        widths = [width * number for number in each]
+    else:
+        widths = [width] * len(each)
+    if settings.get("append_importance"):
+        widths = [one + number for one, number in zip(widths, each, strict=True)]
+    return [*widths, width]
 
 
 def _useless(settings: Settings, bad: list[str]) -> list[Offence]:
