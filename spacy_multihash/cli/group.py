@@ -52,6 +52,9 @@ COMMANDS = {
     "inspect-rows": _command(
         "inspect_rows", "Show the rows of words, and how full the tables are."
     ),
+    "prune": _command(
+        "prune", "Drop rows of MultiEmbed that matter little from a trained pipeline."
+    ),
     "recommend": _command(
         "recommend", "Write a config for a corpus with entities, and a reason for each choice."
     ),
