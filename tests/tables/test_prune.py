@@ -72,6 +72,20 @@ def test_symbols_below_the_threshold_become_unknown_and_others_stay(nlp: Languag
     ]
 
 
+def test_counts_stay_with_their_symbols() -> None:
+    nlp = reload(_trained(0.1))
+
+    def counts() -> dict[int, float]:
+        lookup, weights = tables_of(nlp)["LOWER"]
+        symbols, found = lookup.attrs["symbols"], weights.attrs["counts"]
+        assert len(found) == weights.get_dim("nV")
+        return dict(zip(symbols.keys.tolist(), found[symbols.rows].tolist(), strict=True))
+
+    before, pruning = counts(), Pruning(nlp)
+    pruning.prune(pruning.threshold_of(0.5))
+    assert counts().items() < before.items()
+
+
 def test_share_of_all_rows_is_kept(nlp: Language) -> None:
     pruning = Pruning(nlp)
     for keep, kept in ((1, 18), (0.5, 9), (2 / 3, 12)):
@@ -115,6 +129,7 @@ def test_effect_is_that_on_f1_and_on_the_entities_found(nlp: Language) -> None:
     assert worse.same is not None
     assert worse.same < 1
     assert not any(example.predicted.ents for example in corpus)  # as they were
+    assert pruning.effect(corpus, pruning.threshold_of(1)) == effect  # before is before
     assert pruning.effect([], 0.0) == (None, None, None)
 
 
