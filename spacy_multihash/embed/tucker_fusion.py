@@ -5,7 +5,7 @@ from itertools import accumulate
 from math import prod, sqrt
 from typing import NamedTuple, Optional, cast
 
-from thinc.api import Model, uniform_init
+from thinc.api import Model, get_array_module, uniform_init
 from thinc.types import Floats2d
 from thinc.util import ArrayInfo
 
@@ -19,7 +19,7 @@ NAME = "tucker_fusion"
 
 _WHERE = f"Layer '{NAME}'"
 # The most numbers that the products of a chunk of tokens have.
-_CHUNK, _GPU_CHUNK = 2**20, 2**26
+_CHUNK, _GPU_CHUNK = 2**19, 2**26
 # Views begin no smaller than a table of one hash: uniform in [-0.1, 0.1).
 _LEAST_RMS = 0.1 / sqrt(3)
 
@@ -107,10 +107,13 @@ def forward(
     X = model.ops.as_contig(X, dtype="float32")
     weights = _weights_of(model)
     views = _views_of(model, X)
-    projected = [matmul(x, W.T) + b for x, W, b in zip(views, weights.W, weights.b, strict=True)]
+    # Tokens are the last axis, (r_i, N): numpy multiplies long rows faster than many short ones.
+    pairs = zip(views, weights.W, weights.b, strict=True)
+    projected = [matmul(W, x.T) + b[:, None] for x, W, b in pairs]
     Y = model.ops.alloc2f(len(X), nO, zeros=False)
     for rows in _chunks(model, len(X)):
-        matmul(_products([z[rows] for z in projected])[-1], weights.R.T, out=Y[rows])
+        products = _products([z[:, rows] for z in projected])[-1]
+        matmul(products.T, weights.R.T, out=Y[rows])
     Y_info = ArrayInfo.from_array(Y)
 
     def backprop(dY: Floats2d) -> Floats2d:
@@ -120,23 +123,21 @@ def forward(
         d_projected = [model.ops.xp.empty_like(z) for z in projected]
         for rows in _chunks(model, len(X)):
             # Multiplied anew: keeping the products would take far more memory than the rest.
-            products = _products([z[rows] for z in projected])
-            dR += matmul(dY[rows].T, products[-1])
-            d_products = matmul(dY[rows], weights.R)  # (n, r_1 * ... * r_M)
-            for i in range(len(projected) - 1, -1, -1):
-                z = projected[i][rows]
-                before = d_products.reshape(len(z), -1, z.shape[1])
-                if i:
-                    d_projected[i][rows] = (products[i - 1][:, None] @ before)[:, 0]
-                    d_products = (before @ z[:, :, None])[:, :, 0]
-                else:
-                    d_projected[i][rows] = before[:, 0]
+            products = _products([z[:, rows] for z in projected])
+            dR += matmul(dY[rows].T, products[-1].T)
+            d_products = matmul(weights.R.T, dY[rows].T)  # (r_1 * ... * r_M, n)
+            for i in range(len(projected) - 1, 0, -1):
+                z = projected[i][:, rows]  # (r_i, n)
+                d_products = d_products.reshape(-1, *z.shape)  # (r_1 * ... * r_(i-1), r_i, n)
+                d_projected[i][:, rows] = _sum("prn,pn->rn", d_products, products[i - 1])
+                d_products = _sum("prn,rn->pn", d_products, z)
+            d_projected[0][:, rows] = d_products
         model.inc_grad("R", dR)
         dX = []
         for i, (x, W, dz) in enumerate(zip(views, weights.W, d_projected, strict=True)):
-            model.inc_grad(f"W_{i}", matmul(dz.T, x))
-            model.inc_grad(f"b_{i}", dz.sum(axis=0))
-            dX.append(matmul(dz, W))
+            model.inc_grad(f"W_{i}", matmul(dz, x))
+            model.inc_grad(f"b_{i}", dz.sum(axis=1))
+            dX.append(matmul(dz.T, W))
         return model.ops.xp.hstack(dX)
 
     return Y, backprop
@@ -182,12 +183,16 @@ def _set_widths(model: Model, X: Optional[Floats2d]) -> None:
 
 
 def _products(projected: Sequence[Array]) -> list[Array]:
-    """Multiply each entry of a projection with each one of the next, (n, r_1 * ... * r_i) for i."""
+    """Multiply each entry of a projection with each one of the next, (r_1 * ... * r_i, n) for i."""
 
     def multiply(products: Array, z: Array) -> Array:
-        return (products[:, :, None] * z[:, None, :]).reshape(len(z), -1)
+        return (products[:, None] * z[None]).reshape(-1, z.shape[1])
 
     return list(accumulate(projected, multiply))
+
+
+def _sum(axes: str, X: Array, Y: Array) -> Array:
+    return get_array_module(X).einsum(axes, X, Y)
 
 
 def _chunks(model: Model, rows: int) -> Iterator[slice]:
