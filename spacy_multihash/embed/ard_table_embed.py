@@ -146,7 +146,7 @@ def _draw(ops: Ops, shape: tuple[int, ...]) -> Array:
     """Draw from a standard normal distribution; a seed of numpy.random or CuPy repeats it."""
     if not on_cpu(ops):
         return cast(Any, ops.xp).random.standard_normal(shape, dtype="float32")
-    # Half of the time that numpy.random takes itself, which knows no floats of 32 bits.
+    # Two thirds of the time of numpy.random itself, which draws no floats of 32 bits.
     seed = numpy.random.randint(2**32, dtype="uint64")
     generator = numpy.random.Generator(numpy.random.SFC64(int(seed)))
     return generator.standard_normal(shape, dtype="float32")
