@@ -77,10 +77,16 @@ def align_cli(
                 raise ValueError("No words are each other's nearest. Leave --refine out.")
             function = fit(rows[0][ours], rows[1][theirs])
             found.append(len(ours))
+        accuracy = _accuracy(Y, X, fit(*_without_held_out(Y, X)))
         write_mapped(output, table, function)
         for number in found:
             msg.text(f"Mutual neighbours: {number:,} pairs")
-        _show_accuracy(Y, X, fit(*_without_held_out(Y, X)))
+        if not accuracy:
+            msg.text(f"Pairs: {len(Y):,}, too few to hold some out")
+            return
+        title = "Translations of pairs that were held out"
+        header = ("nearest by", "right %", "pairs", "candidates")
+        show_table(f"{title}, before refinement" if refine else title, header, accuracy)
 
 
 def merge_cli(
@@ -140,12 +146,13 @@ def _without_held_out(Y: numpy.ndarray, X: numpy.ndarray) -> tuple[numpy.ndarray
     return Y[kept], X[kept]
 
 
-def _show_accuracy(Y: numpy.ndarray, X: numpy.ndarray, function: AffineMap) -> None:
-    """Print how many held-out words have their translation as the nearest neighbour."""
+def _accuracy(
+    Y: numpy.ndarray, X: numpy.ndarray, function: AffineMap
+) -> list[tuple[str, str, str, str]]:
+    """Tell of how many held-out words the translation is the nearest neighbour, in rows to show."""
     held_out = numpy.flatnonzero(_held_out(len(Y)))[:_MOST_TRIED]
     if not len(held_out):
-        msg.text(f"Pairs: {len(Y):,}, too few to hold some out")
-        return
+        return []
     mapped, right = function(Y[held_out]), X[held_out]
     rest = numpy.delete(X, held_out, axis=0)[: _MOST_CANDIDATES - len(held_out)]
     candidates = numpy.unique(numpy.concatenate([right, rest]), axis=0)
@@ -156,9 +163,7 @@ def _show_accuracy(Y: numpy.ndarray, X: numpy.ndarray, function: AffineMap) -> N
     shares = {
         name: (candidates[found] == right).all(axis=1).mean() for name, found in nearest.items()
     }
-    header = ("nearest by", "right %", "pairs", "candidates")
-    rows = [
+    return [
         (name, f"{100 * share:.1f}", f"{len(held_out):,}", f"{len(candidates):,}")
         for name, share in shares.items()
     ]
-    show_table("Translations of pairs that were held out", header, rows)

@@ -105,6 +105,8 @@ def find_rows(
 ) -> tuple[Array, numpy.ndarray]:
     """Find the vectors of words: ids (U,) uint64 -> (U, l) float32, and which there are, (U,) bool.
 
+    A vector of zeros stands for a word without one, as in spaCy's own tables.
+
     data: The table's data, on the device on which the vectors are wanted.
     """
     if table.floret is not None:
@@ -118,7 +120,7 @@ def find_rows(
         rows, present = table.rows[at], table.keys[at] == ids
     xp = get_array_module(data)
     vectors = data[xp.asarray(numpy.where(present, rows, 0))] * xp.asarray(present)[:, None]
-    return vectors, present
+    return vectors, to_numpy(vectors.any(axis=1))
 
 
 def on_device(ops: Ops, data: Array) -> Array:

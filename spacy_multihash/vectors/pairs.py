@@ -75,7 +75,8 @@ def pair_vectors(
 def alike_vectors(one: VectorTable, other: VectorTable) -> tuple[numpy.ndarray, numpy.ndarray]:
     """Look up the first 100,000 words that both tables have, written alike.
 
-    Raises ValueError if there are none, or if both tables are of floret.
+    Raises ValueError if there are none, if all of them have vectors of zeros in one table, or if
+    both tables are of floret.
     """
     if one.floret is not None or other.floret is not None:
         if one.floret is not None and other.floret is not None:
@@ -96,6 +97,11 @@ def alike_vectors(one: VectorTable, other: VectorTable) -> tuple[numpy.ndarray, 
     Y = _rows(one, one.rows[shared])
     X = _rows(other, other.rows[places[shared]])
     both = Y.any(axis=1) & X.any(axis=1)
+    if not both.any():
+        raise ValueError(
+            f"The {len(shared):,} words that are written alike in {one.name} and {other.name} have "
+            "vectors of zeros, which stand for no vector. Give a dictionary of other pairs."
+        )
     return Y[both], X[both]
 
 

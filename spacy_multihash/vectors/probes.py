@@ -46,9 +46,10 @@ def probe(
 ) -> Iterator[Probe]:
     """Train and score each classifier, on vectors as they are and z-normed.
 
-    Vectors are reduced to a width by PCA, so that tables are compared at the same one. Mean, axes
-    and deviations are those of the training words, each once. Words that the table lacks have
-    zeros. Each seed takes nine tenths of the training tokens, and draws the weights of the MLP.
+    Vectors are reduced to a width by PCA, so that tables are compared at the same one. No mean is
+    subtracted, as words that the table lacks have zeros in all tables. Means, axes and deviations
+    are those of the training words, each once. Each seed takes nine tenths of the training tokens,
+    and draws the weights of the MLP.
 
     train, test (Tokens): How often each word has each tag, "O" outside of entities.
 
@@ -66,7 +67,7 @@ def probe(
     if len({tag for _, tag in train}) < 2:
         raise ValueError("The training corpus has one tag alone. Give one with entities.")
     if width < table.width:
-        reduce = pca(moments(lambda: iter([fitted])), width)
+        reduce = pca(moments(lambda: iter([fitted])), width, keep_origin=True)
         X, fitted = _mapped(X, there, reduce), reduce(fitted)
     for normalized in (False, True):
         scale = z_norm(moments(lambda: iter([fitted]))) if normalized else identity(width)

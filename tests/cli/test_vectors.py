@@ -232,6 +232,30 @@ def test_pairs_of_a_dictionary_align_other_words(folder: Path) -> None:
     numpy.testing.assert_allclose(found, X, atol=1e-2)
 
 
+def test_accuracy_is_of_the_map_before_refinement(folder: Path) -> None:
+    write_pipeline(folder / "rotated", rotated(random_vectors()))
+    said = ok("align", "rotated", "in", "out", "--refine", 1)
+    assert "held out, before refinement" in said
+    assert "before refinement" not in ok("align", "rotated", "in", "plain")
+
+
+def test_words_alike_with_vectors_of_zeros_align_nothing(folder: Path) -> None:
+    X = random_vectors()
+    X[:30] = 0
+    write_lines(folder / "zeros.txt", X)
+    write_lines(folder / "half.txt", random_vectors(30), WORDS[:30])
+    error = refused("align", "half.txt", "zeros.txt", "out")
+    assert "The 30 words that are written alike" in error and "vectors of zeros" in error
+
+
+def test_pairs_that_are_too_few_without_those_held_out_write_nothing(folder: Path) -> None:
+    X = random_vectors(51, 50)
+    write_lines(folder / "one.txt", X, WORDS[:51])
+    write_lines(folder / "two.txt", X[:, ::-1] + 1, WORDS[:51])
+    error = refused("align", "one.txt", "two.txt", "out", "--method", "cca", "--ridge", 0)
+    assert "there are 46 pairs" in error
+
+
 @pytest.mark.parametrize("source", ["floret", "in.txt"])
 def test_floret_is_aligned_by_words_of_the_other_table(source: str, folder: Path) -> None:
     write_pipeline(folder / "rotated", rotated(loaded(folder / "floret")))

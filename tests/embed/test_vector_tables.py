@@ -235,3 +235,14 @@ def test_a_table_that_cannot_be_saved_is_refused(
     monkeypatch.setattr("spacy_multihash.embed.vector_tables._MOST_BYTES", 3 * 4 * 4 - 1)
     with pytest.raises(ValueError, match="Vectors 'nl': .* has 48 bytes, and can be kept up to 47"):
         load_tables(nlp.vocab, {"nl": path})
+
+
+def test_a_vector_of_zeros_is_none(nlp: Language, tmp_path: Path) -> None:
+    other = spacy.blank("en")
+    other.vocab.vectors = vectors_of(other, ["Anna", "Rome"], 2)
+    other.vocab.vectors.data[1] = 0
+    other.to_disk(tmp_path / "zeros")
+    load_tables(nlp.vocab, {"zeros": tmp_path / "zeros"})
+    vectors, present = found_in(nlp.vocab, "zeros", "Rome", "Anna", "xyz")
+    assert present == [False, True, False]
+    assert vectors.any(axis=1).tolist() == present

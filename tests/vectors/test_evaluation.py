@@ -109,6 +109,18 @@ def test_probes_cannot_tell_words_without_vectors_apart() -> None:
         assert {*one.accuracy} <= {0.25, 0.75}
 
 
+def test_probes_leave_the_mean_where_it_is() -> None:
+    """A word that the table lacks is as far from the others at a smaller width."""
+    pytest.importorskip("sklearn")
+    X = numpy.random.default_rng(0).normal(size=(60, 5)).astype("float32") + 5
+    train = Counter({(word, "PER"): 10 for word in WORDS})
+    train.update({("missing1", "O"): 100, ("missing2", "O"): 100})
+    test = Counter({("missing3", "O"): 1, (WORDS[0], "PER"): 1})
+    for width in (5, 3):
+        for one in probe(make_table(X), train, test, width=width, seeds=2):
+            assert one.normalized or {*one.accuracy} == {1.0}
+
+
 def test_scores_count_tokens() -> None:
     expected = numpy.array(["O", "O", "PER", "LOC"])
     found = numpy.array(["O", "PER", "PER", "PER"])
