@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import cast
+from functools import cache, partial
+from typing import Any, SupportsIndex, cast
 
 from thinc.api import Model, Optimizer
 from thinc.types import FloatsXd
@@ -36,7 +36,11 @@ def scale_next_update(model: Model, rates: Sequence[LayerRate]) -> None:
 
     spaCy gives the optimizer to nothing but `finish_update`. Neither models nor spaCy's parsers can
     have a method of their own, so the model is of a class with another one for this update. It is
-    of its own class again afterwards: nothing stays in a trained pipeline.
+    of its own class again afterwards: nothing stays in a trained pipeline. Copies and pickles of
+    the model are of its own class, and their next update is a plain one.
+
+    If something raises before `finish_update`, the rates wait. They hold for the next
+    `finish_update` of the model, whoever calls it, unless this function gives others before.
 
     model (Model): The model of a component.
     rates (Sequence[LayerRate]): How its layers are updated. Other nodes are updated as they are.
@@ -56,10 +60,21 @@ class _Scaled:
 def _scaled_class(original: type) -> type:
     def finish_update(model: Model, optimizer: Optimizer) -> None:
         model.__class__ = original
-        scaled = _ScaledOptimizer(optimizer, _NEXT.pop(model.id))
-        model.finish_update(cast(Optimizer, scaled))
+        rates = _NEXT.pop(model.id, None)
+        if rates is not None:  # a copy with the same id may have taken them
+            optimizer = cast(Optimizer, _ScaledOptimizer(optimizer, rates))
+        model.finish_update(optimizer)
 
-    members = {"__slots__": (), "finish_update": finish_update}
+    def reduce_ex(model: Model, protocol: SupportsIndex) -> tuple[Any, ...]:
+        scaled, model.__class__ = model.__class__, original
+        try:
+            reduced = cast(tuple[Any, ...], model.__reduce_ex__(protocol))
+        finally:
+            model.__class__ = scaled
+        make, args, *rest = reduced
+        return partial(make, *args), (), *rest  # pickle lets nothing else make another class
+
+    members = {"__slots__": (), "finish_update": finish_update, "__reduce_ex__": reduce_ex}
     return type(original.__name__, (_Scaled, original), members)
 
 

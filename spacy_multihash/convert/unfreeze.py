@@ -39,6 +39,9 @@ def make_unfreeze_v1(
     The layers of a component are named from its output to its input, such as output, encode4,
     encode3, encode2, encode1 and embed.
 
+    If something raises between the callback and the end of the update, what the callback decided
+    holds for the next update of the component, unless the callback is called again before.
+
     component (Union[str, List[str]]): Name of the component that holds the layers, or of several.
         Each is unfrozen from its own top down.
     unit (str): What start, every and starts count: "epoch" or "step", from 0 on.

@@ -1,5 +1,7 @@
 """Layers that are frozen, unfrozen from the top down, and trained at rates of their own."""
 
+import copy
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Optional
@@ -369,6 +371,48 @@ def test_pipeline_between_callback_and_update_can_be_saved_and_copied(tmp_path: 
     assert type(model.copy()) is type(loaded) is Model
     nlp.update(make_examples(), sgd=Adam(0.01))
     assert type(model) is Model
+
+
+@pytest.mark.parametrize("kind", ["tagger", "listener"])
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
+def test_copies_between_callback_and_update_are_updated_as_others_are(
+    copied: Callable[[Model], Model], kind: str
+) -> None:
+    nlp, component = make_pipeline(kind), COMPONENTS[kind]
+    model = nlp.get_pipe(component).model  # type: ignore[attr-defined]
+    make_unfreeze_v1(component, start=1)(nlp, {"step": 0, "epoch": 0})
+    twin = copied(model)
+    assert type(twin) is Model and type(model) is not Model
+    node = next(node for node in twin.walk() if node.param_names)
+    (name, *_), before = node.param_names, node.get_param(node.param_names[0]).copy()
+    node.set_grad(name, numpy.ones_like(before))
+    twin.finish_update(SGD(0.01, grad_clip=0.0))
+    assert not numpy.array_equal(node.get_param(name), before)
+    assert model.id in scaled_update._NEXT
+    scaled_update._NEXT.clear()
+
+
+def test_rates_that_an_update_of_the_same_id_has_taken_are_not_missed() -> None:
+    nlp = make_pipeline("tagger")
+    model = nlp.get_pipe("tagger_ner").model  # type: ignore[attr-defined]
+    twin = copy.deepcopy(model)
+    for each in (model, twin):
+        scaled_update.scale_next_update(each, [])
+    twin.finish_update(Adam(0.01))
+    nlp.update(make_examples(), sgd=Adam(0.01))
+    assert type(model) is type(twin) is Model
+
+
+def test_rates_of_an_update_that_failed_hold_for_the_next_one() -> None:
+    nlp = make_pipeline("tagger")
+    before = weights_of(nlp, "tagger_ner")
+    make_unfreeze_v1("tagger_ner", start=1)(nlp, {"step": 0, "epoch": 0})
+    with pytest.raises(TypeError, match=r"\[E978\]"):
+        nlp.update([None], sgd=Adam(0.01))
+    for is_frozen in (True, False):
+        nlp.update(make_examples(), sgd=Adam(0.01))
+        after = weights_of(nlp, "tagger_ner")
+        assert {same(before[name], after[name]) for name in before} == {is_frozen}
 
 
 def config_of(tmp_path: Path, **callback: Any) -> Config:
