@@ -121,7 +121,7 @@ def run_trials(
                 on_steps(each.steps, "")
             else:
                 if each.every > 1 and part == train:
-                    part = write_part(train, folder, each.every)
+                    part = write_part(train, folder, each.every, digest)
                 trial = _train(
                     name,
                     configs[name],
@@ -147,10 +147,14 @@ def run_trials(
     return found
 
 
-def write_part(train: Path, folder: Path, every: int) -> Path:
-    """Write every how-manieth document of a corpus to a file in a folder, and return its path."""
+def write_part(train: Path, folder: Path, every: int, digest: str) -> Path:
+    """Write every how-manieth document of a corpus to a file in a folder, and return its path.
+
+    digest (str): The digest of the corpus, a part of the name. Calls for different corpora may then
+        share a folder, even at the same time.
+    """
     docs = islice(read_docs(train, Vocab()), 0, None, every)
-    name = f"train-{every}"
+    name = f"train-{every}-{digest[:16]}"
     write_corpora(folder, {name: DocBin(docs=docs, store_user_data=True)})
     return folder / f"{name}.spacy"
 

@@ -26,8 +26,9 @@ def corpus(tmp_path: Path) -> Path:
 @pytest.fixture
 def run(corpus: Path, tmp_path: Path) -> Callable[..., Trials]:
     """Run the trials of three candidates, of which two have another dropout."""
+    of_fixture = corpus
 
-    def run(**others: Any) -> Trials:
+    def run(corpus: Path = of_fixture, **others: Any) -> Trials:
         configs = {name: small_config(corpus, HASH) for name in ("base", "one", "two")}
         configs["one"]["training"]["dropout"] = 0.2
         configs["two"]["training"]["dropout"] = others.pop("dropout", 0.3)
@@ -74,7 +75,7 @@ def test_the_better_half_goes_on_with_all_of_the_corpus(
 
 
 def test_an_interrupted_call_is_gone_on_with(
-    run: Callable[..., Trials], trained: list[tuple[str, int]], tmp_path: Path
+    run: Callable[..., Trials], trained: list[tuple[str, int]], corpus: Path, tmp_path: Path
 ) -> None:
     def interrupt(steps: int, label: str) -> None:
         if label == "round 1, two":
@@ -82,7 +83,8 @@ def test_an_interrupted_call_is_gone_on_with(
 
     with pytest.raises(KeyboardInterrupt):
         run(on_steps=interrupt)
-    names = ["round1-base.json", "round1-one.json", "train-2.spacy"]
+    part = f"train-2-{digest_inputs(corpus, corpus, None)[:16]}.spacy"
+    names = ["round1-base.json", "round1-one.json", part]
     assert sorted(path.name for path in (tmp_path / "t").iterdir()) == names
     (tmp_path / "t" / "round1-one.json").write_text("{")  # damaged
     trained.clear()
@@ -105,6 +107,19 @@ def test_changes_of_corpus_and_candidates_are_noticed(
     write_corpus(corpus, make_docs(3))
     found = run(dropout=0.4)
     assert (found.kept, len(found.outdated)) == (0, 5)
+
+
+def test_calls_that_share_a_folder_train_on_their_own_corpora(
+    run: Callable[..., Trials], trained: list[tuple[str, int]], tmp_path: Path
+) -> None:
+    def run_another(steps: int, label: str) -> None:
+        if label == "round 1, base" and not other.exists():
+            run(write_corpus(other, make_docs(6)))
+
+    other = tmp_path / "other.spacy"
+    run(on_steps=run_another)
+    sizes = [size for _, size in trained]
+    assert sizes == [4, *[12] * 3, *[24] * 2, 4, 4, 8, 8]
 
 
 def test_trials_that_do_not_fit_are_left_out(
