@@ -40,7 +40,7 @@ KNOWN_AGAIN = 0.5
 MOST_LOAD = 20
 # Static vectors are taken if so many distinct words have one.
 WITH_VECTOR = 0.5
-# Batches have so many words, and fewer where an epoch would have fewer batches.
+# In the end, batches have so many words, and fewer where an epoch would have fewer batches.
 BATCH_WORDS, LEAST_WORDS, LEAST_BATCHES = 1000, 100, 50
 
 TAKEN, LEFT_OUT = "taken", "left out"
@@ -235,11 +235,14 @@ def choose_vectors(facts: CorpusFacts, vectors: Optional[str]) -> tuple[bool, st
 
 
 def choose_batch_words(facts: CorpusFacts) -> tuple[int, str]:
-    """Decide how many words a full batch has."""
+    """Decide how many words a batch has in the end."""
     words = min(facts.train_tokens // LEAST_BATCHES // 100 * 100, BATCH_WORDS)
     words = max(words, LEAST_WORDS)
     batches = -(-facts.train_tokens // words)
-    reason = f"TRAIN's {facts.train_tokens:,} tokens make {batches:,} updates an epoch"
+    reason = (
+        f"the final size, with which TRAIN's {facts.train_tokens:,} tokens make {batches:,} "
+        "updates an epoch"
+    )
     if words == BATCH_WORDS:
         return words, reason
     return words, f"{reason}; larger batches would make fewer than {LEAST_BATCHES} of them"

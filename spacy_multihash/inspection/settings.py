@@ -27,7 +27,7 @@ class Settings:
     unk_dropout (float): How often a symbol with a row of its own is taken as unknown in training.
     dropout (float): The dropout of training.
     vectors (bool): Whether static vectors are embedded as well.
-    batch_words (int): The words of a full batch.
+    batch_words (int): The words of a batch in the end. Sizes grow up to this, slowly.
     """
 
     attrs: tuple[str, ...]

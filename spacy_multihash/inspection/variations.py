@@ -57,7 +57,6 @@ def _variations(
         yield "no vectors", replace(settings, vectors=False)
     with_ngrams = (*settings.attrs, *(() if NGRAMS in settings.attrs else (NGRAMS,)))
     yield from (("n-grams, hashed", each) for each in hashed(with_ngrams))
-    yield "smaller batches", replace(settings, batch_words=max(settings.batch_words // 2, 50))
     yield "dropout 0.4", replace(settings, dropout=0.4)
     yield "width 64", replace(settings, width=64)
     if settings.rows is None:

@@ -199,7 +199,9 @@ def test_batches_are_smaller_where_an_epoch_would_have_few(tokens: int, words: i
     found = advise(make_facts(train_tokens=tokens))
     assert found.settings.batch_words == words
     assert choice(found, "batch size").value == f"{words:,} words"
-    assert ("fewer than 50 of them" in choice(found, "batch size").reason) is (words < 1000)
+    reason = choice(found, "batch size").reason
+    assert reason.startswith(f"the final size, with which TRAIN's {tokens:,} tokens make ")
+    assert ("fewer than 50 of them" in reason) is (words < 1000)
 
 
 def test_other_settings_keep_the_reasons_of_what_they_leave() -> None:

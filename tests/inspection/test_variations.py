@@ -1,5 +1,7 @@
 """Variations that are tried beside the recommended settings, and what comes of it."""
 
+from dataclasses import replace
+
 import pytest
 
 from spacy_multihash.inspection.halving import Round
@@ -27,10 +29,18 @@ def test_variations_differ_from_the_recommendation_in_what_they_are_named_for() 
     }
     assert changed["dropout 0.2"] == ["dropout"]
     assert changed["unk_dropout 0.1"] == ["unk_dropout"]
-    assert changed["smaller batches"] == ["batch size"]
     assert changed["width 64"] == ["width"]
     assert changed["hashing"] == ["embedding", "rows", "hashes"]
     assert changed["n-grams, hashed"] == [NGRAMS, *changed["hashing"]]
+
+
+@pytest.mark.parametrize("max_size", [10**7, 10**6])
+def test_no_variation_trains_in_trials_what_another_one_does(max_size: int) -> None:
+    """In so few steps, batches do not reach their final size."""
+    found = make_candidates(
+        advise(FACTS, max_size).settings, FACTS, max_size=max_size, most=99
+    ).values()
+    assert len({replace(each, batch_words=0) for each in found}) == len(found) >= 8
 
 
 def test_variations_fit_where_the_recommendation_does() -> None:
