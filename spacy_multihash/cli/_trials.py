@@ -117,3 +117,5 @@ def show_trials(trials: Trials) -> None:
             f"The budget ended in round {number} of {of}, without {', '.join(trials.left_out)}. "
             "Nothing was concluded. The same command, with --force, goes on from there."
         )
+        if not trials.trained:
+            msg.warn("Not one trial fitted into the budget. Give a larger --budget.")

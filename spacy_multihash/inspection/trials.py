@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from importlib.metadata import version
-from itertools import islice
+from itertools import islice, repeat
 from pathlib import Path
 from statistics import median
 from typing import Optional
@@ -62,6 +62,7 @@ class Trials:
     kept (int): How many trials an earlier call had finished.
     outdated (list[str]): Files of trials of another corpus, config or version, that were replaced.
     left_out (list[str]): The trials of a round that did not fit into the time.
+    trained (int): How many trials this call has finished.
     """
 
     rounds: list[Round]
@@ -69,6 +70,7 @@ class Trials:
     kept: int = 0
     outdated: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
+    trained: int = 0
 
     @property
     def complete(self) -> list[dict[str, float]]:
@@ -101,25 +103,31 @@ def run_trials(
     train (Path): The training corpus, a .spacy file or a folder.
     folder (Path): Where finished trials are, and parts of the corpus.
     digest (str): The digest of corpora and vectors, as `digest_inputs` makes it.
-    seconds (float): The time for all trials. None starts that is expected not to fit, and none goes
-        on that does not.
+    seconds (float): The time for all trials. None starts that is expected not to fit, other than
+        the first one that this call trains, and none goes on that does not.
     on_steps (OnSteps): Called after each step, and with all steps of a trial that is kept.
     """
     deadline = time.monotonic() + seconds
-    found, names = Trials(rounds), list(configs)
-    paces: list[float] = []  # seconds for each step
+    found, names, is_first = Trials(rounds), list(configs), True
+    paces: list[float] = []  # seconds for each word
     for number, each in enumerate(rounds, start=1):
         scores: dict[str, float] = {}
         found.scores.append(scores)
-        part = train
+        part, before, paces = train, paces, []
         for name in names:
             path = folder / f"round{number}-{_file_name(name)}.json"
             of_trial = _digest(configs[name], each, digest)
             trial = _read_trial(path, of_trial)
+            words = _count_words(configs[name], each.steps)
             if trial is not None:
                 found.kept += 1
                 on_steps(each.steps, "")
             else:
+                expected = median(paces or before or [0.0]) * words
+                if not is_first and time.monotonic() + expected > deadline:
+                    found.left_out.append(name)
+                    continue
+                is_first = False
                 if each.every > 1 and part == train:
                     part = write_part(train, folder, each.every, digest)
                 trial = _train(
@@ -129,16 +137,16 @@ def run_trials(
                     each,
                     of_trial,
                     deadline=deadline,
-                    pace=median(paces) if paces else 0.0,
                     on_step=partial(on_steps, 1, f"round {number}, {name}"),
                 )
                 if trial is None:
                     found.left_out.append(name)
                     continue
+                found.trained += 1
                 if path.exists():
                     found.outdated.append(path.name)
                 write_json(path, asdict(trial))
-            paces.append(trial.seconds / each.steps)
+            paces.append(trial.seconds / words)
             scores[name] = trial.score
         if found.left_out:
             return found
@@ -180,13 +188,10 @@ def _train(
     digest: str,
     *,
     deadline: float,
-    pace: float,
     on_step: Callable[[], None],
 ) -> Optional[Trial]:
     """Train a candidate for so many steps; None if that takes too long."""
     start = time.monotonic()
-    if start >= deadline or start + pace * each.steps > deadline:
-        return None
     config = config.copy()
     config["paths"]["train"] = str(part)
     nlp = init_nlp(config)
@@ -225,6 +230,13 @@ def _scores_of_steps(nlp: Language, steps: int) -> Iterator[Optional[float]]:
         )
     ):
         yield info["score"] if number else None
+
+
+def _count_words(config: Config, steps: int) -> float:
+    """Count the words of the first batches, whose size may grow."""
+    batcher = config.interpolate()["training"]["batcher"]
+    size = registry.resolve({"size": batcher.get("size", 1)})["size"]
+    return sum(islice(repeat(size) if isinstance(size, (int, float)) else iter(size), steps))
 
 
 def _digest(config: Config, each: Round, inputs: str) -> str:

@@ -204,6 +204,7 @@ def test_what_a_budget_leaves_out_is_said(quick: Path) -> None:
     result = invoke("--trials", 2, "--budget", "0.000001")
     assert "The budget ended in round 1 of 1, without recommended, hashing." in said(result)
     assert "The same command, with --force, goes on from there." in said(result)
+    assert "Not one trial fitted into the budget. Give a larger --budget." in said(result)
     assert "trials not finished the budget ended in round 1 of 1" in said(result)
 
 

@@ -32,6 +32,9 @@ def run(corpus: Path, tmp_path: Path) -> Callable[..., Trials]:
         configs = {name: small_config(corpus, HASH) for name in ("base", "one", "two")}
         configs["one"]["training"]["dropout"] = 0.2
         configs["two"]["training"]["dropout"] = others.pop("dropout", 0.3)
+        for config in configs.values():
+            config["training"]["batcher"]["size"] = others.get("sizes", 100)
+        others.pop("sizes", None)
         options = {"seconds": 60.0, "on_steps": lambda steps, label: None} | others
         digest = digest_inputs(corpus, corpus, None)
         return run_trials(configs, "base", ROUNDS, corpus, tmp_path / "t", digest=digest, **options)
@@ -145,6 +148,33 @@ def test_trials_that_do_not_fit_are_left_out(
     trained.clear()
     found = run(seconds=45.0, on_steps=lambda steps, label: pass_time(2 * steps, label))
     assert found.kept == 4 and found.left_out == ["two"] and trained == [(0.3, 8)]
+    assert found.trained == 0
+    # The first one of a call always starts, whatever is expected.
+    found = run(seconds=29.0, on_steps=pass_time)
+    assert found.left_out == ["two"] and trained == [(0.3, 8)] * 2
+    found = run(seconds=29.0, on_steps=lambda steps, label: pass_time(0, label))
+    assert (found.left_out, found.trained, trained) == ([], 1, [(0.3, 8)] * 3)
+
+
+@pytest.mark.parametrize(("seconds", "count"), [(119, 3), (239, 3), (241, 4), (389, 4), (391, 5)])
+def test_batches_that_grow_are_expected_to_take_more_time(
+    run: Callable[..., Trials],
+    trained: list[tuple[str, int]],
+    monkeypatch: pytest.MonkeyPatch,
+    seconds: float,
+    count: int,
+) -> None:
+    """A word takes 0.1 s: trials take 30 s in round 1, and 150 in round 2."""
+    now, done = [0.0], [0]
+    monkeypatch.setattr(trials.time, "monotonic", lambda: now[0])
+    sizes = {"@schedules": "compounding.v1", "start": 100, "stop": 1000, "compound": 2.0}
+
+    def pass_time(steps: int, label: str) -> None:
+        now[0] += 10 * 2 ** done[0]
+        done[0] = (done[0] + 1) % (2 if label.startswith("round 1") else 4)
+
+    found = run(seconds=seconds, on_steps=pass_time, sizes=sizes)
+    assert len(trained) == found.trained == count
 
 
 def test_digests_are_of_what_corpora_hold(tmp_path: Path, corpus: Path) -> None:
