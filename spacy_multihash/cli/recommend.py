@@ -116,7 +116,9 @@ def recommend_cli(
                 digest=digest_inputs(train, dev, request.nlp.vocab.vectors if vectors else None),
                 seconds=seconds,
             )
-            recommendation = conclude(recommendation, candidates, done)
+            recommendation = conclude(
+                recommendation, candidates, done, facts, max_size=request.max_size
+            )
         choices = [language_choice(request, lang), *recommendation.choices]
         config = make_config(request, recommendation.settings)
         text = commented(config, choices, _header(request))

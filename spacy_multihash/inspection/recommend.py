@@ -119,12 +119,23 @@ def describe(settings: Settings) -> dict[str, str]:
     }
 
 
-def adopt(recommendation: Recommendation, settings: Settings, reason: str) -> Recommendation:
-    """Take other settings, with a reason for what they change."""
-    before = {choice.name: choice for choice in recommendation.choices}
+def adopt(
+    recommendation: Recommendation,
+    settings: Settings,
+    reason: str,
+    facts: CorpusFacts,
+    *,
+    max_size: int,
+) -> Recommendation:
+    """Take other settings, with a reason for what they change.
+
+    The numbers in reasons for tables are those of the other settings.
+    """
+    kept = {(choice.name, choice.value): choice.reason for choice in recommendation.choices}
+    of_tables = {"embedding": reason, **_reasons_of_tables(facts, settings, max_size)}
     changed = [
-        before[name]
-        if name in before and before[name].value == value
+        Choice(name, value, of_tables.get(name, kept[name, value]))
+        if (name, value) in kept
         else Choice(name, value, reason)
         for name, value in describe(settings).items()
     ]
@@ -171,29 +182,39 @@ def choose_tables(
 
     Raises ValueError if even the smallest tables have more than max_size parameters.
     """
-    features, limit = facts.features, f"--max-size is {max_size:,}"
+    features = facts.features
     base = [name for name in wanted if name in BASE]
     choices = (list(wanted), [name for name in wanted if name != NGRAMS], base)
     for attrs in choices:
-        size = width * lookup_rows(features, attrs)
-        if size <= max_size:
-            return Settings(tuple(attrs), width), {
-                "embedding": f"a row for each symbol takes {size:,} parameters, and {limit}",
-                "rows": "min_freq = 1: rare symbols have rows too, and none shares one (load 1)",
-                "unk_dropout": "trains the row of unknown symbols, of which TRAIN has none",
-            }
-    size = width * lookup_rows(features, base)
+        if width * lookup_rows(features, attrs) <= max_size:
+            settings = Settings(tuple(attrs), width)
+            return settings, _reasons_of_tables(facts, settings, max_size)
     for attrs in choices:
-        settings = hash_settings(features, attrs, width=width, max_size=max_size)
+        hashed = hash_settings(features, attrs, width=width, max_size=max_size)
         is_last = attrs == base
-        if settings and (is_last or _most_load(facts, settings) <= MOST_LOAD):
-            why = f"a row for each symbol of {', '.join(base)} takes {size:,} parameters, {limit}"
-            return settings, {"embedding": why, **_of_hashing(facts, settings)}
+        if hashed and (is_last or _most_load(facts, hashed) <= MOST_LOAD):
+            return hashed, _reasons_of_tables(facts, hashed, max_size)
     raise ValueError(
         f"Expected a --max-size of {width * least_rows(features, base):,} parameters or more, was: "
         f"{max_size:,}. The smallest tables of {', '.join(base)} have that many at width {width}. "
         "Give a larger one."
     )
+
+
+def _reasons_of_tables(facts: CorpusFacts, settings: Settings, max_size: int) -> dict[str, str]:
+    """Say how large tables are or would be; nothing of the embedding if hashing is no need."""
+    features, limit = facts.features, f"--max-size is {max_size:,}"
+    if settings.rows is None:
+        size = settings.width * lookup_rows(features, settings.attrs)
+        return {
+            "embedding": f"a row for each symbol takes {size:,} parameters, and {limit}",
+            "rows": "min_freq = 1: rare symbols have rows too, and none shares one (load 1)",
+            "unk_dropout": "trains the row of unknown symbols, of which TRAIN has none",
+        }
+    base = [name for name in settings.attrs if name in BASE]
+    size = settings.width * lookup_rows(features, base)
+    why = f"a row for each symbol of {', '.join(base)} takes {size:,} parameters, {limit}"
+    return ({"embedding": why} if size > max_size else {}) | _of_hashing(facts, settings)
 
 
 def _of_hashing(facts: CorpusFacts, settings: Settings) -> dict[str, str]:

@@ -65,7 +65,12 @@ def _variations(
 
 
 def conclude(
-    recommended: Recommendation, candidates: Mapping[str, Settings], trials: Trials
+    recommended: Recommendation,
+    candidates: Mapping[str, Settings],
+    trials: Trials,
+    facts: CorpusFacts,
+    *,
+    max_size: int,
 ) -> Recommendation:
     """Take the candidate that won the trials, and say why, as a further choice.
 
@@ -87,5 +92,5 @@ def conclude(
         choice = Choice("trials", winner, f"{reason}: nothing is better by {MARGIN} or more")
         return replace(recommended, choices=[*recommended.choices, choice])
     gain = f"won the trials as '{winner}', {scores[winner] - scores[RECOMMENDED]:+.3f} F1 on DEV"
-    adopted = adopt(recommended, candidates[winner], gain)
+    adopted = adopt(recommended, candidates[winner], gain, facts, max_size=max_size)
     return replace(adopted, choices=[*adopted.choices, Choice("trials", winner, reason)])

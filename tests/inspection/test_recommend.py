@@ -205,15 +205,45 @@ def test_batches_are_smaller_where_an_epoch_would_have_few(tokens: int, words: i
 
 
 def test_other_settings_keep_the_reasons_of_what_they_leave() -> None:
-    found = advise(make_facts())
-    changed = adopt(found, replace(found.settings, dropout=0.2), "won")
+    facts = make_facts()
+    found = advise(facts)
+    changed = adopt(found, replace(found.settings, dropout=0.2), "won", facts, max_size=10**7)
     assert [old for old in found.choices if old not in changed.choices] == [
         choice(found, "dropout")
     ]
     assert choice(changed, "dropout") == Choice("dropout", "0.2", "won")
     hashed = replace(found.settings, rows=(9, 9, 9, 9), num_hashes=(2, 2, 2, 2))
-    names = [each.name for each in adopt(found, hashed, "won").choices if each.reason == "won"]
+    changed = adopt(found, hashed, "won", facts, max_size=10**7)
+    names = [each.name for each in changed.choices if each.reason == "won"]
     assert names == ["embedding", "rows", "hashes"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "size"), [({"attrs": BASE[:1]}, "1,920,096"), ({"width": 64}, "1,560,576")]
+)
+def test_reasons_for_tables_are_of_the_settings_that_are_taken(
+    changes: dict[str, Any], size: str
+) -> None:
+    facts = make_facts()
+    found = advise(facts)
+    taken = adopt(found, replace(found.settings, **changes), "won", facts, max_size=10**7)
+    assert choice(taken, "embedding").reason.startswith(f"a row for each symbol takes {size} par")
+    assert choice(taken, "rows") == choice(found, "rows")
+
+
+def test_reasons_for_hashed_tables_are_of_the_settings_that_are_taken() -> None:
+    facts, max_size = make_facts(), 96 * 20_000
+    found = advise(facts, max_size)
+
+    def take(**changes: Any) -> Recommendation:
+        return adopt(found, replace(found.settings, **changes), "won", facts, max_size=max_size)
+
+    more = take(num_hashes=(4, 4, 4, 4))
+    assert choice(more, "embedding") == choice(found, "embedding")
+    assert choice(more, "hashes").reason == "won"
+    assert "that of NORM is the largest: 5.3 symbols" in choice(more, "rows").reason
+    # A row for each symbol takes 1,560,576 parameters then, which would fit.
+    assert choice(take(width=64), "embedding").reason == "won"
 
 
 def test_hashes_are_the_fewest_that_tell_symbols_apart() -> None:

@@ -67,7 +67,8 @@ def test_what_wins_the_trials_is_taken(score: float, winner: str, reason: str) -
     recommended = advise(FACTS)
     candidates = make_candidates(recommended.settings, FACTS, max_size=10**7, most=99)
     last = {RECOMMENDED: 0.7, "dropout 0.2": score, "hashing": 0.5}
-    found = conclude(recommended, candidates, Trials(ROUNDS, [dict(last), last]))
+    trials = Trials(ROUNDS, [dict(last), last])
+    found = conclude(recommended, candidates, trials, FACTS, max_size=10**7)
     assert found.settings == candidates[winner]
     assert found.choices[-1].value == winner and reason in found.choices[-1].reason
     changed = [each for each in found.choices[:-1] if each not in recommended.choices]
@@ -82,7 +83,7 @@ def test_nothing_is_concluded_from_trials_that_are_not_finished() -> None:
     recommended = advise(FACTS)
     scores = [{RECOMMENDED: 0.1, "hashing": 0.9}, {RECOMMENDED: 0.1}]
     trials = Trials(ROUNDS, scores, left_out=["hashing"])
-    found = conclude(recommended, {}, trials)
+    found = conclude(recommended, {}, trials, FACTS, max_size=10**7)
     assert found.settings == recommended.settings
     assert found.choices[:-1] == recommended.choices
     assert found.choices[-1].reason == "the budget ended in round 2 of 2"
