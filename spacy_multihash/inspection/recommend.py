@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Optional
 
-from .advice import LOAD
 from .facts import CorpusFacts
 from .settings import (
     IN_COLLISION,
@@ -223,8 +222,8 @@ def _of_hashing(facts: CorpusFacts, settings: Settings) -> dict[str, str]:
     fullest = max(found, key=lambda name: found[name].load)
     worst = max(found, key=lambda name: found[name].in_collision)
     return {
-        "rows": f"as many as fit, up to a load of {LOAD}; that of {fullest} is the largest: "
-        f"{found[fullest].load:.1f} symbols times hashes for each row",
+        "rows": f"at most as many as symbols, and no more than fit; the load of {fullest} is the "
+        f"largest: {found[fullest].load:.1f} symbols times hashes for each row",
         "hashes": f"the fewest from 2 to 4 with at most {_percent(IN_COLLISION)} of symbols in "
         f"collision by chance; most are in {worst}: {100 * found[worst].in_collision:.2f} %",
     }

@@ -69,8 +69,9 @@ def hash_settings(
 ) -> Optional[Settings]:
     """Make settings that hash symbols into tables of at most max_size parameters.
 
-    A table has as many rows as give it the load that `advise_rows` advises. Where that is too much,
-    the largest tables share what is left. None if even the smallest tables are too large.
+    A table has as many rows as give it the load that `advise_rows` advises, with the fewest hashes:
+    as many as symbols. Where that is too much, the largest tables share what is left. None if even
+    the smallest tables are too large.
     """
     total = max_size // width
     if least_rows(features, attrs) > total:

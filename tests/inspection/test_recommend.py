@@ -155,9 +155,18 @@ def test_symbols_are_hashed_where_tables_do_not_fit() -> None:
     assert choice(found, "embedding").reason.startswith(
         "a row for each symbol of NORM, PREFIX, SUFFIX, SHAPE takes 2,340,864 parameters"
     )
-    assert "that of NORM is the largest: 7.1 symbols" in choice(found, "rows").reason
+    assert "the load of NORM is the largest: 7.1 symbols" in choice(found, "rows").reason
     assert "most are in SHAPE: 0.66 %" in choice(found, "hashes").reason
     assert "unk_dropout" not in describe(found.settings)
+
+
+@pytest.mark.parametrize("symbols", [80, 300, 4_000])
+def test_hashed_tables_have_at_most_as_many_rows_as_symbols(symbols: int) -> None:
+    """With three or four hashes, that is more than twice as many symbols times hashes as rows."""
+    found = advise(make_facts(SYMBOLS | {"SHAPE": symbols}), 96 * 20_000)
+    assert found.settings.rows is not None and found.settings.rows[-1] == symbols
+    reason = choice(found, "rows").reason
+    assert reason.startswith("at most as many as symbols, and no more than fit; the load of ")
 
 
 def test_crowded_tables_cost_further_features() -> None:
@@ -241,7 +250,7 @@ def test_reasons_for_hashed_tables_are_of_the_settings_that_are_taken() -> None:
     more = take(num_hashes=(4, 4, 4, 4))
     assert choice(more, "embedding") == choice(found, "embedding")
     assert choice(more, "hashes").reason == "won"
-    assert "that of NORM is the largest: 5.3 symbols" in choice(more, "rows").reason
+    assert "the load of NORM is the largest: 5.3 symbols" in choice(more, "rows").reason
     # A row for each symbol takes 1,560,576 parameters then, which would fit.
     assert choice(take(width=64), "embedding").reason == "won"
 
