@@ -12,9 +12,14 @@ from thinc.api import Config
 
 from .read import tokens_of
 
+CORPUS = "spacy.Corpus.v1"
+
 
 def training_docs(nlp: Language) -> Iterator[Doc]:
-    """Stream the docs that the components of a pipeline will be trained on.
+    """Stream the docs that the components of a pipeline will be trained on, without augmentation.
+
+    What an augmenter of `spacy.Corpus.v1` makes of them is left out: noise would be counted as
+    words. Other readers are taken as they are.
 
     The docs are made in a pipeline of their own, without components. [initialize.before_init] runs
     before lookups are loaded, and a vocab keeps the first NORM that it computes for a word. Reading
@@ -63,6 +68,8 @@ def _resolve_corpus(config: Config, name: str) -> Callable[[Language], Iterable[
         ) from None
     if corpora is not config:
         return corpus
+    if registry.is_promise(corpus) and corpus.get("@readers") == CORPUS:
+        corpus = {**corpus, "augmenter": None}
     # No other corpus is resolved, since another may have no path.
     return registry.resolve({"corpus": corpus})["corpus"]
 

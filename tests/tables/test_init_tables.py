@@ -14,6 +14,7 @@ from spacy.lookups import Lookups
 from spacy.tokens import Doc
 from spacy.training import Corpus
 from spacy.training.initialize import init_nlp
+from spacy.util import resolve_dot_names
 from spacy.vocab import Vocab
 from thinc.api import Config, Model
 
@@ -109,6 +110,37 @@ def test_whole_corpus_is_counted_and_not_the_sample_for_initialization(tmp_path:
     late = Doc(docs[0].vocab, words=["Zanzibar"] * 3)
     nlp = start(config_of(write_corpus(tmp_path / "c.spacy", [*docs, late]), min_freq=3))
     assert "zanzibar" in symbols(nlp)
+
+
+NOISE = {
+    "@augmenters": "spacy-multihash.char_noise.v1",
+    "corpus": "${paths.train}",
+    "level": 0.9,
+    "keep_original": True,
+}
+
+
+def test_words_of_an_augmenter_are_not_counted(corpus: Path) -> None:
+    clean = start(config_of(corpus))
+    config = config_of(corpus)
+    config["corpora"]["train"]["augmenter"] = NOISE
+    nlp = start(config)
+    assert symbols(nlp) == symbols(clean)
+    assert symbols(nlp, "SHAPE") == symbols(clean, "SHAPE")
+    _, train_corpus = resolve_dot_names(nlp.config.interpolate(), ["corpora.dev", "corpora.train"])
+    assert len(list(train_corpus(nlp))) == 2 * len(make_docs())
+
+
+@spacy.registry.readers("spacy_multihash_tests.augmented.v1")
+def make_corpus(path: Path, augmenter: Callable) -> Corpus:
+    return Corpus(path, augmenter=augmenter)
+
+
+def test_reader_that_needs_its_augmenter_keeps_it(corpus: Path) -> None:
+    nlp = build(config_of(corpus))
+    reader = {"@readers": "spacy_multihash_tests.augmented.v1", "path": str(corpus)}
+    nlp.config["corpora"]["train"] = {**reader, "augmenter": {**NOISE, "corpus": str(corpus)}}
+    assert len(list(training_docs(nlp))) == 2 * len(make_docs())
 
 
 @spacy.registry.misc("spacy_multihash_tests.lookups.v1")
