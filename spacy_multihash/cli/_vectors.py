@@ -10,11 +10,11 @@ from spacy.vocab import Vocab
 
 from ..corpus.read import read_docs
 from ..vectors.affine import KIND, AffineMap, map_table
-from ..vectors.files import beside_path, open_table, write_table
+from ..vectors.files import BESIDE, beside_path, open_table, write_table
 from ..vectors.table import VectorTable
 from ..vectors.text import is_text
 from ._messages import msg
-from ._pipelines import check_folders_apart, check_pipeline_output
+from ._pipelines import check_folders_apart, check_inputs_stay, check_pipeline_output
 from ._util import check_file_output
 
 _TABLE = (
@@ -50,9 +50,16 @@ def failing(what: str) -> Iterator[None]:
 
 @contextmanager
 def opened(
-    sources: Sequence[str], output: Optional[Path], *, lang: Optional[str] = None, force: bool
+    sources: Sequence[str],
+    output: Optional[Path],
+    *,
+    lang: Optional[str] = None,
+    force: bool,
+    inputs: Sequence[Optional[Path]] = (),
 ) -> Iterator[list[VectorTable]]:
     """Check the output, and open tables, each given once.
+
+    inputs (Sequence[Optional[Path]]): What the command reads beside the tables.
 
     Raises ValueError if one is given twice, and what `check_output` and `open_table` raise.
     """
@@ -62,26 +69,31 @@ def opened(
         if place in places[:i]:
             raise ValueError(f"The table {sources[i]} is given twice. Give each one once.")
     if output is not None:
-        check_output(sources, output, force=force)
+        check_output(sources, output, force=force, inputs=inputs)
     with ExitStack() as stack:
         tables = [open_table(source, lang=lang, show_progress=True) for source in sources]
         yield [stack.enter_context(table) for table in tables]
 
 
-def check_output(sources: Sequence[str], output: Path, *, force: bool) -> None:
+def check_output(
+    sources: Sequence[str], output: Path, *, force: bool, inputs: Sequence[Optional[Path]] = ()
+) -> None:
     """Refuse an output before the work, if it exists, is an input, or cannot be written.
+
+    inputs (Sequence[Optional[Path]]): What the command reads beside the tables. None is fine.
 
     Raises ValueError.
     """
-    for source in sources:
-        if Path(source).exists():
-            check_folders_apart(Path(source), output, "table")
+    tables = [Path(source) for source in sources if Path(source).exists()]
+    for table in tables:
+        check_folders_apart(table, output, "table")
     if not (is_text(output) or output.suffix == ".npz"):
-        check_pipeline_output(output, force=force)
+        check_pipeline_output(output, force=force, inputs=inputs)
         return
-    check_file_output(output, "OUT", force=force)
-    for name in () if output.suffix == ".npz" else ("map", "codes"):
-        check_file_output(beside_path(output, name), "OUT", force=force)
+    beside = [beside_path(output, name) for name in BESIDE] if is_text(output) else []
+    for path in (output, *beside):
+        check_inputs_stay([*tables, *inputs], path)
+        check_file_output(path, "OUT", force=force)
 
 
 def read_words(path: Optional[Path]) -> Optional[list[str]]:

@@ -62,7 +62,10 @@ def align_cli(
 
     with (
         failing("align the vectors"),
-        opened([source, target], output, lang=lang, force=force) as (table, other),
+        opened([source, target], output, lang=lang, force=force, inputs=[dictionary]) as (
+            table,
+            other,
+        ),
     ):
         if dictionary is None:
             Y, X = alike_vectors(table, other)
@@ -109,7 +112,7 @@ def merge_cli(
     with failing("merge the vectors"):
         if len(sources) < 2:
             raise ValueError(f"Expected two or more tables to merge, was: {sources[0]}.")
-        with opened(sources, output, lang=lang, force=force) as tables:
+        with opened(sources, output, lang=lang, force=force, inputs=[map_path]) as tables:
             merged, look_up = views_of(tables)
             if map_path is not None:
                 function = merging.load_merge(map_path, len(tables))

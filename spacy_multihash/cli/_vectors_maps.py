@@ -36,7 +36,7 @@ def centre_cli(
     """
     with (
         failing("centre the vectors"),
-        opened([source], output, lang=lang, force=force) as (table,),
+        opened([source], output, lang=lang, force=force, inputs=[words]) as (table,),
     ):
         write_mapped(output, table, centre(_moments(table, words)))
 
@@ -56,7 +56,7 @@ def drop_top_cli(
     """
     with (
         failing("remove the top components"),
-        opened([source], output, lang=lang, force=force) as (table,),
+        opened([source], output, lang=lang, force=force, inputs=[words]) as (table,),
     ):
         function = drop_top(_moments(table, words), number, keep_origin=keep_origin)
         write_mapped(output, table, function)
@@ -84,7 +84,7 @@ def pca_cli(
     """
     with (
         failing("reduce the vectors"),
-        opened([source], output, lang=lang, force=force) as (table,),
+        opened([source], output, lang=lang, force=force, inputs=[words]) as (table,),
     ):
         found = _moments(table, words)
         write_mapped(output, table, pca(found, width, skip=drop_top, keep_origin=keep_origin))
@@ -106,7 +106,7 @@ def z_norm_cli(
     """
     with (
         failing("normalize the vectors"),
-        opened([source], output, lang=lang, force=force) as (table,),
+        opened([source], output, lang=lang, force=force, inputs=[words]) as (table,),
     ):
         write_mapped(output, table, z_norm(_moments(table, words), unit=not no_unit))
 
@@ -140,7 +140,10 @@ def morty_cli(
 
     DOCS: python -m pydoc spacy_multihash.vectors.morty
     """
-    with failing("map the vectors"), opened([source], output, lang=lang, force=force) as (table,):
+    with (
+        failing("map the vectors"),
+        opened([source], output, lang=lang, force=force, inputs=[words]) as (table,),
+    ):
         function, losses = morty(
             stream_of(table, read_words(words), show_progress=True),
             table.width,
@@ -169,7 +172,7 @@ def apply_cli(
     """
     with failing("map the vectors"):
         function = load_map(map_path)
-        with opened([source], output, lang=lang, force=force) as (table,):
+        with opened([source], output, lang=lang, force=force, inputs=[map_path]) as (table,):
             write_mapped(output, table, function)
 
 

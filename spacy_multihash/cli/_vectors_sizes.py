@@ -35,7 +35,10 @@ def prune_cli(
 
     DOCS: python -m pydoc spacy_multihash.vectors.prune
     """
-    with failing("prune the vectors"), opened([source], output, lang=lang, force=force) as (table,):
+    with (
+        failing("prune the vectors"),
+        opened([source], output, lang=lang, force=force, inputs=[words]) as (table,),
+    ):
         pruned = prune(table, word_keys(read_words(words) or []), first=first)
         write_table(output, pruned, show_progress=True)
         say_written(output, pruned)
@@ -65,7 +68,7 @@ def quantize_cli(
     """
     with (
         failing("quantize the vectors"),
-        opened([source], output, lang=lang, force=force) as (table,),
+        opened([source], output, lang=lang, force=force, inputs=[codebooks]) as (table,),
     ):
         books = None
         if method.value == "pq" and codebooks is None:

@@ -8,7 +8,7 @@ import typer
 from ..convert.pipeline import accelerate
 from ..convert.report import Acceleration
 from ._messages import msg
-from ._pipelines import check_apart, check_pipeline_output, write_pipeline
+from ._pipelines import check_apart, check_inputs_stay, check_pipeline_output, write_pipeline
 from ._show import show_table
 from ._util import import_code, load_pipeline
 
@@ -32,6 +32,7 @@ def accelerate_cli(
     """
     import_code(code)
     try:
+        check_inputs_stay([code], output)
         done = accelerate_pipeline(model, output, force=force, keep_ner=keep_ner)
     except (ImportError, OSError, ValueError) as error:
         msg.fail("Cannot accelerate the pipeline", str(error))
@@ -46,7 +47,7 @@ def accelerate_pipeline(
 
     model (Union[str, Path]): Name of a package, or path of a pipeline.
     output (Path): The directory to write. It appears when all of it is written.
-    force (bool): Replace the directory if it exists and is not empty. The former one stays whole
+    force (bool): Replace the directory if it is a pipeline. The former one stays whole
         until the new one takes its place. If a command is killed in between, the next one with this
         OUTPUT puts it back.
     keep_ner (bool): Whether spaCy's ner stays as it is.

@@ -51,7 +51,7 @@ def calibrate_cli(
     import_code(code)
     plot = plot or output.with_name(f"{output.name}-reliability.png")
     try:
-        check_pipeline_output(output, force=force)
+        check_pipeline_output(output, force=force, inputs=[data, code])
         check_file_output(plot, "--plot", force=force)
         nlp = load_pipeline(model)
         check_apart(nlp, output)

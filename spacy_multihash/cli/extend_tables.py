@@ -88,7 +88,7 @@ def extend_tables_cli(
         if train is None and min_freq > 1:
             raise ValueError("--min-freq needs the training corpus: give it as --train.")
         settings = SpellingSettings(anchors, rank, sigma)
-        check_pipeline_output(output, force=force)
+        check_pipeline_output(output, force=force, inputs=[words, data, train, code])
         nlp = load_pipeline(model)
         check_apart(nlp, output)
         symbols = None

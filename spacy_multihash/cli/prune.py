@@ -60,7 +60,7 @@ def prune_cli(
     import_code(code)
     try:
         check_choice_of_rows(threshold, keep, max_loss, data)
-        check_pipeline_output(output, force=force)
+        check_pipeline_output(output, force=force, inputs=[data, code])
         nlp = load_pipeline(model)
         check_apart(nlp, output)
         examples = None

@@ -25,6 +25,8 @@ from .text import is_text, read_text, store_vectors, write_text
 from .vocab import find_package, word_keys, write_pipeline, write_vocab
 
 ORTH = 65  # spaCy's number of the attribute
+# The names of arrays that are saved beside tables.
+BESIDE = ("map", "codes")
 
 
 @contextmanager

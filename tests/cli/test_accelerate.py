@@ -136,13 +136,36 @@ def test_output_that_is_there_is_refused(model: Path, tmp_path: Path) -> None:
     assert (tmp_path / "out" / "mine").read_text() == "precious"
 
 
+def make_old(folder: Path) -> None:
+    """Make a folder that looks like a pipeline."""
+    folder.mkdir()
+    for name in ("meta.json", "config.cfg", "old"):
+        (folder / name).write_text("precious")
+
+
 def test_output_that_is_there_is_replaced_by_force(model: Path, tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "old").write_text("dated")
+    make_old(tmp_path / "out")
     assert invoke(model, tmp_path / "out", "--force").exit_code == 0
     assert not (tmp_path / "out" / "old").exists()
     assert spacy.load(tmp_path / "out").component_names == ["tok2vec", "tagger", "ner"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "out"]
+
+
+def test_force_replaces_no_other_directory(model: Path, tmp_path: Path) -> None:
+    make_old(tmp_path / "out")
+    (tmp_path / "out" / "meta.json").unlink()
+    assert "out is neither a pipeline (meta.json, config.cfg) nor a vocab" in refused(
+        model, tmp_path / "out", "--force"
+    )
+    assert (tmp_path / "out" / "old").read_text() == "precious"
+
+
+def test_force_replaces_no_directory_that_the_command_reads(model: Path, tmp_path: Path) -> None:
+    make_old(tmp_path / "out")
+    (tmp_path / "out" / "code.py").touch()
+    args = ("--force", "--code", tmp_path / "out" / "code.py")
+    assert "code.py is read, and OUTPUT at" in refused(model, tmp_path / "out", *args)
+    assert (tmp_path / "out" / "code.py").exists()
 
 
 def test_empty_output_is_used(model: Path, tmp_path: Path) -> None:
@@ -153,6 +176,8 @@ def test_empty_output_is_used(model: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("place", [".", "inner", ".."])
 def test_output_over_the_model_is_refused(place: str, model: Path) -> None:
+    for name in ("meta.json", "config.cfg"):
+        (model.parent / name).touch()
     before = files(model)
     assert "must not be the same directory" in refused(model, model / place, "--force")
     assert files(model) == before
@@ -178,8 +203,7 @@ def test_output_that_is_no_directory_is_refused_by_force_too(
 
 
 def test_link_to_the_output_stays(model: Path, tmp_path: Path) -> None:
-    (tmp_path / "real").mkdir()
-    (tmp_path / "real" / "old").write_text("dated")
+    make_old(tmp_path / "real")
     (tmp_path / "out").symlink_to("real")
     assert invoke(model, tmp_path / "out", "--force").exit_code == 0
     assert (tmp_path / "out").is_symlink()
@@ -211,8 +235,7 @@ def kill_in_the_exchange(monkeypatch: pytest.MonkeyPatch, model: Path, out: Path
 def test_pipeline_of_a_killed_command_comes_back_with_the_next(
     force: bool, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "old").write_text("precious")
+    make_old(tmp_path / "out")
     kill_in_the_exchange(monkeypatch, model, tmp_path / "out")
     if force:
         accelerate_pipeline(model, tmp_path / "out", force=True)
@@ -235,8 +258,7 @@ def test_interrupted_exchange_leaves_the_old_pipeline(
             raise KeyboardInterrupt
         return rename(self, target)
 
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "old").write_text("precious")
+    make_old(tmp_path / "out")
     monkeypatch.setattr(Path, "rename", interrupted)
     with pytest.raises(KeyboardInterrupt):
         accelerate_pipeline(model, tmp_path / "out", force=True)
@@ -252,8 +274,7 @@ def test_failure_leaves_the_old_pipeline_alone(
         (path / "part").write_text("half")
         raise OSError("No space left on device")
 
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "old").write_text("precious")
+    make_old(tmp_path / "out")
     monkeypatch.setattr(Language, "to_disk", fail)
     assert "No space left on device" in refused(model, tmp_path / "out", "--force")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "out"]
@@ -270,8 +291,7 @@ def test_old_pipeline_comes_back_if_the_new_one_cannot_take_its_place(
             raise OSError("Directory not empty")
         return rename(self, target)
 
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "old").write_text("precious")
+    make_old(tmp_path / "out")
     monkeypatch.setattr(Path, "rename", fail)
     with pytest.raises(OSError, match="Directory not empty"):
         accelerate_pipeline(model, tmp_path / "out", force=True)

@@ -94,6 +94,7 @@ def test_what_exists_is_refused_before_the_work(folder: Path) -> None:
     result = invoke(folder, "--force", "--plot", folder)
     assert result.exit_code == 1
     assert "was a folder" in said(result)
+    assert "out is read, and OUTPUT at" in said(invoke(folder, "--force", data="out"))
 
 
 def test_pipeline_without_a_recognizer_of_ours_is_refused() -> None:

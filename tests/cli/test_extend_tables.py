@@ -197,6 +197,9 @@ def test_words_of_a_corpus_get_rows(trained: Path, out: Path, tmp_path: Path) ->
     data = write_corpus(tmp_path / "data.spacy", docs)
     assert succeed(trained, out, "--data", data)[0]["added"] == 1
     assert succeed(trained, out, "--data", data, "--force", *SPELLING)[0]["added"] == 2
+    result = invoke(trained, tmp_path, "--data", data, "--force")
+    assert "data.spacy is read, and OUTPUT at" in said(result)
+    assert data.exists()
 
 
 def test_regression_is_fitted_to_frequent_rows_if_asked(

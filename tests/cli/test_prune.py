@@ -78,4 +78,12 @@ def test_what_cannot_be_done_is_said(
 def test_output_that_exists_is_kept_without_force(trained: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert "not an empty directory" in said(invoke(trained, tmp_path, "--keep", 1))
+    result = invoke(trained, tmp_path, "--keep", 1, "--force")
+    assert "--force replaces no other directory" in said(result)
+    assert (tmp_path / "file").exists()
+    args = ("--keep", 1, "--data", tmp_path / "file", "--force")
+    assert "file is read, and OUTPUT at" in said(invoke(trained, tmp_path, *args))
+    for name in ("meta.json", "config.cfg"):
+        (tmp_path / name).touch()
     assert invoke(trained, tmp_path, "--keep", 1, "--force").exit_code == 0
+    assert not (tmp_path / "file").exists()

@@ -147,6 +147,37 @@ def test_force_replaces_a_table(folder: Path) -> None:
     numpy.testing.assert_allclose(numpy.linalg.norm(loaded(folder / "out"), axis=1), 1, rtol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("prune", "in", "corp", "--words", "corp/train.spacy"), "train.spacy is read, and OUTPUT"),
+        (("centre", "in", "out", "--words", "out/words.txt"), "words.txt is read, and OUTPUT"),
+        (("pca", "in", "words.txt", "--width", 2, "--words", "words.txt"), "txt is read, and OUT"),
+        (("apply", "in", "out", "--map", "out/vocab/multihash_map.npz"), "npz is read, and OUTPUT"),
+        (("apply", "in", "out.txt", "--map", "out.txt.map.npz"), "map.npz is read, and OUTPUT"),
+        (("unit", "out.txt.codes.npz", "out.txt"), "codes.npz is read, and OUTPUT"),
+        (("quantize", "in", "out", "--codebooks", "out/words.txt"), "words.txt is read, and OUT"),
+        (("align", "in", "in.txt", "out", "--dictionary", "out/words.txt"), "txt is read, and OUT"),
+        (("merge", "in", "in.txt", "out", "--map", "out/words.txt"), "words.txt is read, and OUT"),
+        (("unit", "in", "corp"), "corp is neither a pipeline (meta.json, config.cfg) nor a vocab"),
+    ],
+)
+def test_force_deletes_nothing_else(args: tuple[str, ...], message: str, folder: Path) -> None:
+    (folder / "corp").mkdir()
+    write_corpus(folder / "corp" / "train.spacy", [Doc(Vocab(), words=WORDS)])
+    ok("centre", "in", "out")
+    (folder / "out" / "words.txt").write_text("word1")
+    ok("centre", "in", "out.txt")
+    ok("quantize", "in", "out.txt.codes.npz")
+    assert message in refused(*args, "--force")
+
+
+def test_force_replaces_a_vocab(folder: Path) -> None:
+    ok("centre", "in/vocab", "out")
+    ok("unit", "in/vocab", "out", "--force")
+    assert (folder / "out" / "strings.json").is_file()
+
+
 def test_help_of_the_group_has_no_options_of_its_own() -> None:
     assert "--install-completion" not in ok("--help")
 
