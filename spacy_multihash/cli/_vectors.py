@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Optional
 
 import typer
+from spacy.util import get_lang_class
 from spacy.vocab import Vocab
 
 from ..corpus.read import read_docs
@@ -34,7 +36,11 @@ WORDS = typer.Option(
     "Default: all words of IN. A floret table needs them",
 )
 LANG = typer.Option(
-    None, "--lang", "-l", help="Language of the pipeline to write, if IN is text. Default: xx"
+    None,
+    "--lang",
+    "-l",
+    help="Language of the pipeline to write, that of the config which takes the vectors. Default: "
+    "that of IN, and xx of text",
 )
 FORCE = typer.Option(False, "--force", "-f", help="Replace OUT if it exists")
 
@@ -59,20 +65,36 @@ def opened(
 ) -> Iterator[list[VectorTable]]:
     """Check the output, and open tables, each given once.
 
+    lang (Optional[str]): The language that the tables get. Null leaves each its own.
     inputs (Sequence[Optional[Path]]): What the command reads beside the tables.
 
-    Raises ValueError if one is given twice, and what `check_output` and `open_table` raise.
+    Raises ValueError if one is given twice, or for an unknown language, and what `check_output` and
+    `open_table` raise.
     """
     paths = [(Path(source), source) for source in sources]
     places = [str(path.resolve()) if path.exists() else source for path, source in paths]
     for i, place in enumerate(places):
         if place in places[:i]:
             raise ValueError(f"The table {sources[i]} is given twice. Give each one once.")
+    if lang is not None:
+        check_language(lang)
     if output is not None:
         check_output(sources, output, force=force, inputs=inputs)
     with ExitStack() as stack:
         tables = [open_table(source, lang=lang, show_progress=True) for source in sources]
-        yield [stack.enter_context(table) for table in tables]
+        found = [stack.enter_context(table) for table in tables]
+        yield found if lang is None else [replace(table, lang=lang) for table in found]
+
+
+def check_language(lang: str) -> None:
+    """Refuse a code of a language that spaCy does not know. Raises ValueError."""
+    try:
+        get_lang_class(lang)
+    except ImportError as error:
+        raise ValueError(
+            f"--lang must be the code of a language, such as es, or xx for any, was: {lang!r}. "
+            f"spaCy says: {error}"
+        ) from error
 
 
 def check_output(

@@ -5,8 +5,9 @@ from pathlib import Path
 from shlex import quote
 from typing import Any, Optional
 
+import srsly
 import typer
-from spacy.util import load_config, load_model_from_config
+from spacy.util import get_package_path, is_package, load_config, load_model_from_config
 from thinc.api import Config
 
 from ..common.files import write_bytes
@@ -81,9 +82,10 @@ def init_config(pipeline: str, lang: str, *, vectors: Optional[str] = None) -> C
     pipeline (str): "ner", "tagger", "textcat" or "textcat_multilabel".
     lang (str): The language.
     vectors (Optional[str]): Static vectors to use: a package's name, or the path of a pipeline.
-        They are not loaded.
+        They are not loaded, and only their meta.json is read, if it is there.
 
-    Raises ValueError for another pipeline, and ImportError for an unknown language.
+    Raises ValueError for another pipeline, or for vectors of another language, and ImportError for
+    an unknown language.
     """
     names = [kind.value for kind in Pipeline]
     if pipeline not in names:
@@ -100,12 +102,27 @@ def init_config(pipeline: str, lang: str, *, vectors: Optional[str] = None) -> C
     # As spacy init fill-config does.
     config = load_model_from_config(config, auto_fill=True).config
     if vectors is not None:
+        _check_language(lang, vectors)
         config["paths"]["vectors"] = vectors
         section: Any = config
         for name in _EMBED[kind].split("."):
             section = section[name]
         section["include_static_vectors"] = True
     return config
+
+
+def _check_language(lang: str, vectors: str) -> None:
+    """Raise ValueError if vectors are of another language, which spaCy refuses in training."""
+    path = Path(vectors)
+    if not path.exists() and is_package(vectors):
+        path = get_package_path(vectors)
+    meta = srsly.read_json(path / "meta.json") if (path / "meta.json").is_file() else {}
+    if (found := meta.get("lang", lang)) != lang:
+        raise ValueError(
+            f"--lang is {lang}, but the vectors of {vectors} are of the language {found}, and "
+            "spaCy takes those of the same one alone. Give other vectors, or write these again "
+            f"with: python -m spacy multihash vectors COMMAND {vectors} OUT --lang {lang}"
+        )
 
 
 def _header(pipeline: str, lang: str, vectors: Optional[str]) -> str:

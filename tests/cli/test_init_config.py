@@ -1,5 +1,6 @@
 """The command that writes complete configs."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ def test_settings_are_those_that_the_experiments_recommend(pipeline: str, name: 
     assert init_config(pipeline, config["nlp"]["lang"]) == expected
 
 
-@pytest.mark.parametrize("vectors", [None, "en_core_web_md"])
+@pytest.mark.parametrize("vectors", [None, "my_vectors"])
 @pytest.mark.parametrize("pipeline", PIPELINES)
 def test_config_is_complete(tmp_path: Path, pipeline: str, vectors: str | None) -> None:
     path = tmp_path / "new" / "my.cfg"
@@ -120,6 +121,28 @@ def test_dash_prints_the_config_and_nothing_else() -> None:
     )
     config = Config().from_str(result.stdout, interpolate=False)
     assert config == init_config("ner", "en", vectors="my vectors")
+
+
+def test_vectors_of_another_language_are_refused(tmp_path: Path) -> None:
+    vectors = make_vectors(tmp_path)
+    result = invoke("ner", tmp_path / "my.cfg", "--lang", "nl", "--vectors", vectors)
+    assert result.exit_code == 1 and "are of the language en, and spaCy takes" in said(result)
+    assert not (tmp_path / "my.cfg").exists()
+
+
+def test_vectors_of_a_package_in_another_language_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "en_mine").mkdir()
+    (tmp_path / "en_mine" / "__init__.py").touch()
+    (tmp_path / "en_mine" / "meta.json").write_text('{"lang": "en"}')
+    (tmp_path / "en_mine-0.0.0.dist-info").mkdir()
+    metadata = "Metadata-Version: 2.1\nName: en-mine\nVersion: 0.0.0\n"
+    (tmp_path / "en_mine-0.0.0.dist-info" / "METADATA").write_text(metadata)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ValueError, match="--lang is nl, but the vectors of en_mine are of the"):
+        init_config("ner", "nl", vectors="en_mine")
+    sys.modules.pop("en_mine", None)
 
 
 def test_what_is_there_is_replaced_only_by_force(tmp_path: Path) -> None:

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import numpy
 import pytest
+import spacy
 from spacy.tokens import Doc
+from spacy.training.initialize import load_vectors_into_model
 from spacy.vocab import Vocab
 
 from tests.helpers.cli import said
@@ -176,6 +178,27 @@ def test_force_replaces_a_vocab(folder: Path) -> None:
     ok("centre", "in/vocab", "out")
     ok("unit", "in/vocab", "out", "--force")
     assert (folder / "out" / "strings.json").is_file()
+
+
+@pytest.mark.parametrize("source", ["in", "in.txt", "codes.npz", "floret"])
+def test_language_is_that_of_the_option(source: str, folder: Path) -> None:
+    ok("quantize", "in", "codes.npz")
+    ok("quantize", source, "out", "--lang", "es")
+    nlp = spacy.blank("es")
+    load_vectors_into_model(nlp, "out")
+    assert nlp.vocab.vectors.shape == (60, 8)
+
+
+def test_joined_tables_have_the_language_of_the_option(folder: Path) -> None:
+    ok("align", "in", "in.txt", "aligned", "--lang", "es")
+    ok("merge", "in", "in.txt", "merged", "--lang", "es", "--width", 3)
+    assert [spacy.load(name).lang for name in ("aligned", "merged")] == ["es", "es"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_unknown_language_is_refused_before_the_work() -> None:
+    error = refused("unit", "nowhere", "out", "--lang", "nolanguage")
+    assert "--lang must be the code of a language, such as es, or xx for any, was: 'nol" in error
 
 
 def test_help_of_the_group_has_no_options_of_its_own() -> None:
