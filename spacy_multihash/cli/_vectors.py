@@ -12,7 +12,7 @@ from spacy.vocab import Vocab
 
 from ..corpus.read import read_docs
 from ..vectors.affine import KIND, AffineMap, map_table
-from ..vectors.files import BESIDE, beside_path, open_table, write_table
+from ..vectors.files import BESIDE, beside_path, open_table, text_words, write_table
 from ..vectors.table import VectorTable
 from ..vectors.text import is_text
 from ._messages import msg
@@ -62,14 +62,17 @@ def opened(
     lang: Optional[str] = None,
     force: bool,
     inputs: Sequence[Optional[Path]] = (),
+    keeps_words: bool = True,
 ) -> Iterator[list[VectorTable]]:
     """Check the output, and open tables, each given once.
 
     lang (Optional[str]): The language that the tables get. Null leaves each its own.
     inputs (Sequence[Optional[Path]]): What the command reads beside the tables.
+    keeps_words (bool): Whether the output has the words of the first table, all of them and no
+        other ones.
 
     Raises ValueError if one is given twice, or for an unknown language, and what `check_output` and
-    `open_table` raise.
+    `open_table` raise, and `text_words` if the output is text.
     """
     paths = [(Path(source), source) for source in sources]
     places = [str(path.resolve()) if path.exists() else source for path, source in paths]
@@ -83,6 +86,8 @@ def opened(
     with ExitStack() as stack:
         tables = [open_table(source, lang=lang, show_progress=True) for source in sources]
         found = [stack.enter_context(table) for table in tables]
+        if output is not None and is_text(output) and keeps_words:
+            text_words(found[0])
         yield found if lang is None else [replace(table, lang=lang) for table in found]
 
 

@@ -11,10 +11,11 @@ import typer
 from ..vectors import align as aligning
 from ..vectors import merge as merging
 from ..vectors.affine import AffineMap
-from ..vectors.files import write_table
+from ..vectors.files import text_words, write_table
 from ..vectors.lookup import BATCH, views_of
 from ..vectors.pairs import alike_vectors, pair_vectors, read_pairs
 from ..vectors.table import VectorTable, chunks, need_words, used_rows
+from ..vectors.text import is_text
 from ._messages import msg
 from ._show import show_table
 from ._vectors import FORCE, LANG, OUT, failing, opened, say_written, write_mapped
@@ -112,8 +113,12 @@ def merge_cli(
     with failing("merge the vectors"):
         if len(sources) < 2:
             raise ValueError(f"Expected two or more tables to merge, was: {sources[0]}.")
-        with opened(sources, output, lang=lang, force=force, inputs=[map_path]) as tables:
+        with opened(
+            sources, output, lang=lang, force=force, inputs=[map_path], keeps_words=False
+        ) as tables:
             merged, look_up = views_of(tables)
+            if is_text(output):
+                text_words(merged)
             if map_path is not None:
                 function = merging.load_merge(map_path, len(tables))
             elif width is None:

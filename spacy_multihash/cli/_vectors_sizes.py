@@ -37,7 +37,9 @@ def prune_cli(
     """
     with (
         failing("prune the vectors"),
-        opened([source], output, lang=lang, force=force, inputs=[words]) as (table,),
+        opened([source], output, lang=lang, force=force, inputs=[words], keeps_words=False) as (
+            table,
+        ),
     ):
         pruned = prune(table, word_keys(read_words(words) or []), first=first)
         write_table(output, pruned, show_progress=True)

@@ -80,8 +80,8 @@ def write_table(
     beside (Optional[Mapping]): Arrays to save beside the table, with their kind, by the name that
         `beside_path` takes.
 
-    Raises ValueError, and writes nothing, if a row cannot be computed, or if the texts of words are
-    needed and not known.
+    Raises ValueError, and writes nothing, if a row cannot be computed, and what `text_words` raises
+    if the output is text.
     """
     if output.exists() and not (output.is_file() or output.is_dir()):
         raise ValueError(f"OUT must be a file or a folder, was a device or pipe: {output}.")
@@ -97,24 +97,37 @@ def write_table(
             for name, (kind, arrays) in (beside or {}).items():
                 save_arrays(beside_path(new, name, table.kind), kind, arrays)
         return
-    words: Sequence[Optional[str]] = table.words
-    if table.floret is not None:
-        words = [str(row) for row in range(table.data.shape[0])]
-    known = [word for word in words if word and "\n" not in word]
-    if len(known) < len(words):
-        raise ValueError(
-            f"The text of {len(words) - len(known):,} words of {table.name} is not known: its "
-            "strings lack them. Write a folder instead of text."
-        )
-    order = numpy.arange(len(known)) if table.floret is not None else table.rows
+    words = text_words(table)
+    order = numpy.arange(len(words)) if table.floret is not None else table.rows
     with replacing_file(output) as new:
-        parts = progress(chunks(len(known)), "Writing", show_progress)
+        parts = progress(chunks(len(words)), "Writing", show_progress)
         rows = (table.data[order[part]] for part in parts)
         packed = output.suffix.lower() == ".gz"
-        write_text(new, known, rows, table.width, table.floret, packed=packed)
+        write_text(new, words, rows, table.width, table.floret, packed=packed)
         for name, (kind, arrays) in (beside or {}).items():
             with replacing_file(beside_path(output, name)) as other:
                 save_arrays(other, kind, arrays)
+
+
+def text_words(table: VectorTable) -> list[str]:
+    """Return the words of a table, or the numbers of floret's rows, to write one a line.
+
+    Raises ValueError if the text of a word is not known, or if it has a line feed.
+    """
+    if table.floret is not None:
+        return [str(row) for row in range(table.data.shape[0])]
+    known = [word for word in table.words if word]
+    if len(known) < len(table.words):
+        raise ValueError(
+            f"The text of {len(table.words) - len(known):,} words of {table.name} is not known: "
+            "its strings lack them. Write a folder instead of text."
+        )
+    if cut := [word for word in known if "\n" in word]:
+        raise ValueError(
+            f"{table.name} has {len(cut):,} words with a line feed, such as {cut[0]!r}, but text "
+            "has a line for each word. Write a folder instead of text, or prune these words."
+        )
+    return known
 
 
 def beside_path(output: Path, name: str, kind: Kind = "pipeline") -> Path:

@@ -10,6 +10,7 @@ from spacy.tokens import Doc
 from spacy.training.initialize import load_vectors_into_model
 from spacy.vocab import Vocab
 
+from spacy_multihash.vectors.table import CheckedRows
 from tests.helpers.cli import said
 from tests.helpers.corpora import write_corpus
 from tests.helpers.vectors import (
@@ -199,6 +200,25 @@ def test_joined_tables_have_the_language_of_the_option(folder: Path) -> None:
 def test_unknown_language_is_refused_before_the_work() -> None:
     error = refused("unit", "nowhere", "out", "--lang", "nolanguage")
     assert "--lang must be the code of a language, such as es, or xx for any, was: 'nol" in error
+
+
+@pytest.mark.parametrize(
+    "args", [("unit", "odd"), ("quantize", "odd"), ("merge", "odd", "in", "--width", 3)]
+)
+def test_word_with_a_line_feed_is_refused_before_the_work(
+    args: tuple[str, ...], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_pipeline(folder / "odd", random_vectors(3), ["a", "b\nc", "word1"])
+    ok("prune", "odd", "pruned.txt", "--words", "words.txt")
+    ok("unit", "odd", "folder")
+
+    def work(*_: object, **__: object) -> None:
+        pytest.fail("The work has begun")
+
+    monkeypatch.setattr(CheckedRows, "__getitem__", work)
+    at = next((i for i, arg in enumerate(args) if str(arg).startswith("--")), len(args))
+    error = refused(*args[:at], "out.txt", *args[at:])
+    assert "odd has 1 words with a line feed, such as 'b\\nc', but text has a line for" in error
 
 
 def test_help_of_the_group_has_no_options_of_its_own() -> None:
