@@ -78,7 +78,7 @@ def write_table(
     output (Path): The file or folder.
     table (VectorTable): The table. Its rows are computed while they are written.
     beside (Optional[Mapping]): Arrays to save beside the table, with their kind, by the name that
-        `beside_path` takes.
+        `beside_path` takes. Those of a former table that stood beside text are removed.
 
     Raises ValueError, and writes nothing, if a row cannot be computed, and what `text_words` raises
     if the output is text.
@@ -107,6 +107,8 @@ def write_table(
         for name, (kind, arrays) in (beside or {}).items():
             with replacing_file(beside_path(output, name)) as other:
                 save_arrays(other, kind, arrays)
+    for name in set(BESIDE) - set(beside or {}):
+        beside_path(output, name).unlink(missing_ok=True)
 
 
 def text_words(table: VectorTable) -> list[str]:

@@ -221,6 +221,14 @@ def test_word_with_a_line_feed_is_refused_before_the_work(
     assert "odd has 1 words with a line feed, such as 'b\\nc', but text has a line for" in error
 
 
+def test_parameters_of_a_former_text_are_removed(folder: Path) -> None:
+    ok("pca", "in", "out.txt", "--width", 3)
+    ok("quantize", "in", "out.txt", "--force")
+    assert not (folder / "out.txt.map.npz").exists() and (folder / "out.txt.codes.npz").exists()
+    ok("prune", "in", "out.txt", "--words", "words.txt", "--force")
+    assert sorted(path.name for path in folder.glob("out*")) == ["out.txt"]
+
+
 def test_help_of_the_group_has_no_options_of_its_own() -> None:
     assert "--install-completion" not in ok("--help")
 
