@@ -100,8 +100,14 @@ def views_of(
         raise ValueError("All tables are of floret, which have no words. Give one with words.")
     keys, first = numpy.unique(numpy.concatenate([t.keys for t in keyed]), return_index=True)
     order = numpy.argsort(first)
-    keys, all_words = keys[order], [word for table in keyed for word in table.words]
-    words = [all_words[place] for place in first[order].tolist()]
+    keys = keys[order]
+    texts = {
+        key: word
+        for table in reversed(keyed)
+        for key, word in zip(table.keys.tolist(), table.words, strict=True)
+        if word is not None
+    }
+    words = [texts.get(key) for key in keys.tolist()]
     if len(keyed) < len(tables) and None in words:
         raise ValueError(
             "The text of all words must be known for a floret table, but strings of the others "
@@ -110,11 +116,11 @@ def views_of(
 
     def look_up(index: Index) -> list[tuple[numpy.ndarray, numpy.ndarray]]:
         some = keys[index]
-        texts = numpy.arange(len(keys))[index].tolist()
+        places = numpy.arange(len(keys))[index].tolist()
         return [
             key_vectors(table, some)
             if table.floret is None
-            else word_vectors(table, [words[i] or "" for i in texts])
+            else word_vectors(table, [words[i] or "" for i in places])
             for table in tables
         ]
 

@@ -362,6 +362,15 @@ def test_merged_table_has_the_words_of_all(method: str, folder: Path) -> None:
     numpy.testing.assert_allclose(loaded(folder / "new", ["new", "newer"]), expected, atol=1e-5)
 
 
+def test_merged_table_has_the_texts_that_any_table_knows(folder: Path) -> None:
+    write_pipeline(folder / "unknown", random_vectors(seed=3))
+    (folder / "unknown/vocab/strings.json").write_text(json.dumps(WORDS[:3]))
+    write_lines(folder / "narrow.txt", random_vectors(60, 5))
+    ok("merge", "unknown", "narrow.txt", "floret", "out.txt", "--width", 4)
+    lines = (folder / "out.txt").read_text().splitlines()[1:]
+    assert sorted(line.split(" ")[0] for line in lines) == sorted(WORDS)
+
+
 def test_floret_is_merged_at_the_words_of_others(folder: Path) -> None:
     ok("merge", "floret", "in", "out", "--width", 10)
     write_lines(folder / "as_words.txt", loaded(folder / "floret"))
