@@ -7,7 +7,7 @@ from typing import Optional, TypeVar
 import numpy
 from tqdm import tqdm
 
-from .table import CheckedRows, Index, Kind, Stream, VectorTable, chunks, used_rows
+from .table import CheckedRows, Index, Kind, Stream, VectorTable, chunks, has_vector, used_rows
 from .vocab import floret_vectors, word_keys
 
 # Words that are looked up at a time.
@@ -24,7 +24,8 @@ def word_vectors(table: VectorTable, words: Sequence[str]) -> tuple[numpy.ndarra
     """Look words up.
 
     Returns whether each is there, (n,) bool, and its vector, (n, width) float32, of zeros for words
-    that are not. A floret table has all words but the empty one.
+    that are not. A word with a vector of zeros is not there: zeros stand for no vector. A floret
+    table has all other words but the empty one.
     """
     if table.floret is not None:
         there = numpy.array([bool(word) for word in words], dtype=bool)
@@ -34,17 +35,17 @@ def word_vectors(table: VectorTable, words: Sequence[str]) -> tuple[numpy.ndarra
             X[there] = floret_vectors(data, table.floret, [word for word in words if word])
             if not numpy.isfinite(X).all():
                 raise ValueError(f"{table.name} has NaN or infinity in a row. Mend the table.")
-        return there, X
+        return has_vector(X), X
     return key_vectors(table, word_keys(words))
 
 
 def key_vectors(table: VectorTable, keys: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
     """Look hashes of words up, (n,) uint64, as `word_vectors` does."""
     places = table.find(keys)
-    there = places >= 0
+    found = places >= 0
     X = numpy.zeros((len(keys), table.width), dtype="float32")
-    X[there] = table.data[table.rows[places[there]]]
-    return there, X
+    X[found] = table.data[table.rows[places[found]]]
+    return has_vector(X), X
 
 
 def stream_of(
@@ -68,7 +69,7 @@ def stream_of(
         def rows() -> Iterator[numpy.ndarray]:
             for chunk in progress(chunks(len(used)), "Reading", show_progress):
                 X = table.data[used[chunk]]
-                yield X[X.any(axis=1)]
+                yield X[has_vector(X)]
 
         return rows
     words = list(dict.fromkeys(words))
@@ -81,7 +82,7 @@ def stream_of(
     def looked_up() -> Iterator[numpy.ndarray]:
         for chunk in progress(chunks(len(words), BATCH), "Reading", show_progress):
             there, X = word_vectors(table, words[chunk])
-            yield X[there & X.any(axis=1)]
+            yield X[there]
 
     return looked_up
 

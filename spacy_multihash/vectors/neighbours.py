@@ -41,7 +41,7 @@ def neighbours(
     """
     words = words[: BANDS[-1]]
     there, X = word_vectors(table, words)
-    X, there = to_unit(X), there & X.any(axis=1)
+    X = to_unit(X)
     if there.sum() < 2:
         raise ValueError(
             f"{table.name} has {int(there.sum())} of the {len(words):,} words, too few for "

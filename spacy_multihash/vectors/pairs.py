@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy
 
 from .lookup import word_vectors
-from .table import VectorTable, chunks
+from .table import VectorTable, chunks, has_vector
 
 # Pairs of words that are written alike, at most, in the order of the first table.
 MOST_ALIKE = 100_000
@@ -57,13 +57,13 @@ def read_pairs(path: Path) -> list[tuple[str, str]]:
 def pair_vectors(
     one: VectorTable, other: VectorTable, pairs: Sequence[tuple[str, str]]
 ) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Look up the pairs that both tables have, (n, width) float32 each.
+    """Look up the pairs that both tables have a vector of, (n, width) float32 each.
 
     Raises ValueError if there are none.
     """
     there, Y = word_vectors(one, [pair[0] for pair in pairs])
     also, X = word_vectors(other, [pair[1] for pair in pairs])
-    both = there & also & Y.any(axis=1) & X.any(axis=1)
+    both = there & also
     if not both.any():
         raise ValueError(
             f"None of the {len(pairs):,} pairs is in both {one.name} and {other.name}. Check that "
@@ -96,7 +96,7 @@ def alike_vectors(one: VectorTable, other: VectorTable) -> tuple[numpy.ndarray, 
         )
     Y = _rows(one, one.rows[shared])
     X = _rows(other, other.rows[places[shared]])
-    both = Y.any(axis=1) & X.any(axis=1)
+    both = has_vector(Y) & has_vector(X)
     if not both.any():
         raise ValueError(
             f"The {len(shared):,} words that are written alike in {one.name} and {other.name} have "

@@ -14,7 +14,17 @@ import srsly
 from threadpoolctl import threadpool_limits
 
 from .arrays import Arrays, load_arrays
-from .table import CheckedRows, Index, MappedRows, Rows, VectorTable, used_rows
+from .table import (
+    CheckedRows,
+    Index,
+    MappedRows,
+    Rows,
+    RowValues,
+    VectorTable,
+    chunks,
+    has_vector,
+    used_rows,
+)
 
 Method = Literal["float16", "int8", "pq"]
 METHODS: tuple[Method, ...] = ("float16", "int8", "pq")
@@ -22,7 +32,7 @@ _TABLE = ("codes", "keys", "rows", "head")
 KINDS: Mapping[str, tuple[str, ...]] = {
     "float16": _TABLE,
     "int8": (*_TABLE, "scales"),
-    "pq": (*_TABLE, "codebooks"),
+    "pq": (*_TABLE, "codebooks", "zeros"),
 }
 _EXTRA = "pq needs scikit-learn: python -m pip install 'spacy-multihash[vectors]'"
 # Rows that centroids are estimated on.
@@ -44,19 +54,18 @@ class ScaledRows:
         return self.codes[index].astype("float32") * self.scales[index][:, None]
 
 
-class RowScales:
-    """The scale of each row: its largest number in size, divided by 127."""
+class ZeroedRows:
+    """Rows, with zeros in the place of those that a mask marks."""
 
-    dtype = "<f4"
-
-    def __init__(self, rows: Rows) -> None:
-        """Wrap rows (n, width), for scales (n,)."""
+    def __init__(self, rows: Rows, zeros: Union[numpy.ndarray, Rows]) -> None:
+        """Wrap rows (n, width) and a mask (n,) bool."""
         self.rows = rows
-        self.shape = rows.shape[:1]
+        self.zeros = zeros
+        self.shape = rows.shape
 
     def __getitem__(self, index: Index) -> numpy.ndarray:
-        """Return some scales, (n,) float32."""
-        return _scales(self.rows[index])
+        """Return some rows, (n, width) float32."""
+        return numpy.where(self.zeros[index][:, None], numpy.float32(0), self.rows[index])
 
 
 def quantize(table: VectorTable, method: Method, codebooks: Optional[numpy.ndarray]) -> Arrays:
@@ -69,7 +78,7 @@ def quantize(table: VectorTable, method: Method, codebooks: Optional[numpy.ndarr
         return {"codes": MappedRows(data, _to_half, width, dtype="<f2")}
     if method == "int8":
         codes = MappedRows(data, _to_bytes, width, dtype="|i1")
-        return {"codes": codes, "scales": RowScales(data)}
+        return {"codes": codes, "scales": RowValues(data, _scales, "<f4")}
     if codebooks is None:
         raise ValueError("pq needs codebooks. Make them with make_codebooks.")
     parts, _, length = codebooks.shape
@@ -79,7 +88,8 @@ def quantize(table: VectorTable, method: Method, codebooks: Optional[numpy.ndarr
             f"{parts * length}. Give those of another table."
         )
     codes = MappedRows(data, lambda X: encode(X, codebooks), parts, dtype="|u1")
-    return {"codes": codes, "codebooks": codebooks}
+    zeros = RowValues(data, lambda X: ~has_vector(X), "|b1")
+    return {"codes": codes, "codebooks": codebooks, "zeros": zeros}
 
 
 def widen(arrays: Arrays) -> Rows:
@@ -91,7 +101,8 @@ def widen(arrays: Arrays) -> Rows:
         return MappedRows(codes, lambda C: C.astype("float32"), codes.shape[1])
     codebooks = cast(numpy.ndarray, arrays["codebooks"])
     width = codebooks.shape[0] * codebooks.shape[2]
-    return MappedRows(codes, lambda C: decode(C, codebooks), width)
+    decoded = MappedRows(codes, lambda C: decode(C, codebooks), width)
+    return ZeroedRows(decoded, cast(Rows, arrays["zeros"]))
 
 
 def make_codebooks(
@@ -99,13 +110,15 @@ def make_codebooks(
 ) -> numpy.ndarray:
     """Find the centroids of each part of the columns, by k-means on at most 65,536 rows.
 
+    Rows of zeros, which stand for no vector, are left out.
+
     parts (int): Parts of equal width. A vector becomes as many bytes.
     centroids (int): Centroids of a part, at most 256.
     seed (int): Chooses the rows, and where k-means begins.
 
     Returns (parts, centroids, width / parts) float32. Raises ValueError if the parts do not divide
-    the width, or if there are fewer different vectors than centroids, and ImportError without
-    scikit-learn.
+    the width, or if there are fewer different vectors but zeros than centroids, and ImportError
+    without scikit-learn.
     """
     if parts < 1 or table.width % parts:
         raise ValueError(f"parts must divide the width {table.width}, was: {parts}. Give another.")
@@ -114,9 +127,10 @@ def make_codebooks(
     except ImportError as error:
         raise ImportError(_EXTRA) from error
     rows = numpy.arange(table.data.shape[0]) if table.floret else used_rows(table)
+    rows = rows[numpy.concatenate([has_vector(table.data[rows[c]]) for c in chunks(len(rows))])]
     if len(rows) > SAMPLE:
         rows = numpy.sort(numpy.random.default_rng(seed).choice(rows, SAMPLE, replace=False))
-    X = table.data[rows].reshape(len(rows), parts, -1)
+    X = table.data[rows].reshape(len(rows), parts, table.width // parts)
     found = []
     for part in range(parts):
         P = numpy.ascontiguousarray(X[:, part])

@@ -59,7 +59,7 @@ def similarity(
     """
     there, Y = word_vectors(table, [pair[0] for pair in pairs])
     also, X = word_vectors(table, [pair[1] for pair in pairs])
-    both = there & also & Y.any(axis=1) & X.any(axis=1)
+    both = there & also
     if not both.any():
         raise ValueError(
             f"{table.name} has none of the {len(pairs):,} pairs. Give words of the same language "

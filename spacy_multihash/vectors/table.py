@@ -86,6 +86,28 @@ class MappedRows:
         return self.function(self.rows[index]).astype(self.dtype, copy=False)
 
 
+class RowValues:
+    """A value of each row, computed when it is asked for."""
+
+    def __init__(
+        self, rows: Rows, function: Callable[[numpy.ndarray], numpy.ndarray], dtype: str
+    ) -> None:
+        """Wrap rows.
+
+        rows (Rows): The rows, (n, width).
+        function (Callable): Makes (m,) of (m, width).
+        dtype (str): The type of the values, in numpy's notation.
+        """
+        self.rows = rows
+        self.function = function
+        self.dtype = dtype
+        self.shape: tuple[int, ...] = (rows.shape[0],)
+
+    def __getitem__(self, index: Index) -> numpy.ndarray:
+        """Return some values, (n,)."""
+        return self.function(self.rows[index]).astype(self.dtype, copy=False)
+
+
 class ChosenRows:
     """Some rows of others, in the order that is given."""
 
@@ -178,6 +200,11 @@ def check_table(table: VectorTable) -> VectorTable:
             f"{table.data.shape[0] - 1}. Copy or make it again."
         )
     return table
+
+
+def has_vector(X: numpy.ndarray) -> numpy.ndarray:
+    """Tell which rows are vectors, (n, width) -> (n,) bool: zeros stand for no vector."""
+    return numpy.asarray(X.any(axis=1))
 
 
 def chunks(number: int, size: int = CHUNK) -> list[slice]:

@@ -362,6 +362,20 @@ def test_merged_table_has_the_words_of_all(method: str, folder: Path) -> None:
     numpy.testing.assert_allclose(loaded(folder / "new", ["new", "newer"]), expected, atol=1e-5)
 
 
+@pytest.mark.parametrize("method", ["pca", "gcca"])
+def test_zeros_are_merged_as_words_that_a_table_lacks(method: str, folder: Path) -> None:
+    X, Y = random_vectors(), random_vectors(60, 5, 1)
+    write_lines(folder / "lacking.txt", X[:50])
+    X[50:] = 0
+    write_lines(folder / "zeros.txt", X)
+    write_lines(folder / "narrow.txt", Y)
+    args = ("narrow.txt", "out", "--method", method, "--width", 4)
+    ok("merge", "lacking.txt", *args)
+    expected = loaded(folder / "out")
+    ok("merge", "zeros.txt", *args, "--force")
+    numpy.testing.assert_allclose(loaded(folder / "out"), expected, atol=1e-4)
+
+
 def test_merged_table_has_the_texts_that_any_table_knows(folder: Path) -> None:
     write_pipeline(folder / "unknown", random_vectors(seed=3))
     (folder / "unknown/vocab/strings.json").write_text(json.dumps(WORDS[:3]))

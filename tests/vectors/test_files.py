@@ -23,6 +23,7 @@ from spacy_multihash.vectors.lookup import stream_of, word_vectors
 from spacy_multihash.vectors.table import CHUNK
 from spacy_multihash.vectors.vocab import word_keys
 from tests.helpers.vectors import (
+    FLORET,
     WORDS,
     files,
     loaded,
@@ -87,6 +88,19 @@ def test_bytes_of_rows_and_keys_are_spacys(tmp_path: Path) -> None:
     before, after = files(source), files(tmp_path / "out")
     for name in ("vocab/vectors", "vocab/key2row", "vocab/strings.json", "vocab/vectors.cfg"):
         assert after[name] == before[name]
+
+
+def test_words_with_zeros_are_not_there() -> None:
+    X = random_vectors()
+    X[3] = 0
+    table = make_table(X)
+    there, found = word_vectors(table, ["word2", "word3", "unknown"])
+    assert there.tolist() == [True, False, False]
+    numpy.testing.assert_array_equal(found, [X[2], X[3], X[3]])
+    floret = replace(make_table(0 * X), floret=FLORET)
+    assert not word_vectors(floret, ["word2", ""])[0].any()
+    with pytest.raises(ValueError, match="table has none of the 1 words, such as"):
+        stream_of(table, ["word3"])
 
 
 def test_package_is_read_without_loading_its_pipeline(

@@ -79,6 +79,25 @@ def test_centroids_are_means_of_clusters_that_stand_apart() -> None:
     numpy.testing.assert_array_equal(codebooks(table, 2, 5), books)
 
 
+def test_rows_of_zeros_are_no_centroids_and_stay_zeros(tmp_path: Path) -> None:
+    X = random_vectors()
+    X[::2] = 0
+    table = make_table(X)
+    with pytest.raises(ValueError, match="centroids must be at most 30, was: 31"):
+        codebooks(table, centroids=31)
+    books = codebooks(table)
+    numpy.testing.assert_array_equal(books, codebooks(make_table(X[1::2])))
+    assert books.any(axis=2).all()
+    codes = quantize(table, "pq", books)
+    numpy.testing.assert_array_equal(widen(codes)[:60][::2], 0)
+    assert widen(codes)[:60][1::2].any(axis=1).all()
+    write_table(tmp_path / "codes.npz", table, {"codes": ("pq", {**codes, **describe(table)})})
+    with open_table(tmp_path / "codes.npz") as read:
+        numpy.testing.assert_array_equal(read.data[slice(0, 60)], widen(codes)[:60])
+    with pytest.raises(ValueError, match="centroids must be at most 0, was: 9"):
+        codebooks(make_table(0 * X))
+
+
 def test_more_centroids_than_vectors_are_refused() -> None:
     table = make_table(random_vectors(6))
     with pytest.raises(ValueError, match="centroids must be at most 6, was: 9. table has no more"):
