@@ -120,7 +120,7 @@ def test_vectors_equal_the_reference(ops: Ops, reduce: str, repeats: bool, times
     words=st.lists(
         st.one_of(
             st.text(min_size=1, max_size=30),
-            st.characters(),
+            st.characters(codec="utf-8"),
             st.sampled_from(["ab" * 5000, "<", ">", "<>"]),
         ),
         min_size=1,
