@@ -14,7 +14,7 @@ from ..common.memory import check_memory
 from ..common.types import Array, TableLayer
 from ..compute.chunks import on_cpu
 from ..compute.contiguous import for_kernel
-from .table_embed import check_rows, gradient_of, table_of
+from .table_embed import check_rows, gradient_of, scatter_rows, table_of
 from .table_embed import forward as predict
 from .table_embed import init as init_table
 
@@ -96,8 +96,7 @@ def forward(
         vectors_info.check_consistency(d_vectors)
         d_vectors = for_kernel(ops, d_vectors, "float32")
         dW = ops.alloc2f(*mu.shape)
-        for column in ops.as_contig(columns.T):  # (K, N)
-            ops.scatter_add(dW, column, d_vectors)
+        scatter_rows(ops, dW, columns, d_vectors)
         relevance = mu**2 / (mu**2 + sigma**2)
         share = _share(model, ard, warmup, touched)  # (T, 1)
         dE, d_log_sigma = gradient_of(model), gradient_of(model, "log_sigma")

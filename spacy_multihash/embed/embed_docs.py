@@ -130,9 +130,9 @@ def embed_docs(
         ragged2list(),
     )
     model.name = name
-    # The root is loaded first: it refuses weights of other settings before any node has taken them.
     if tucker_ranks is not None:
         pinned = {**pinned, "tucker_ranks": tucker_ranks}
+    # The root is loaded first: it refuses weights of other settings before any node has taken them.
     for setting, values in {**pinned, **_pinned_vectors(vectors)}.items():
         model.attrs[setting] = Pinned(list(values))
     model.set_dim("nO", width)

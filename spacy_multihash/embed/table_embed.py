@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any, Callable, Optional, cast
 
-from thinc.api import Model, uniform_init
+from thinc.api import Model, Ops, uniform_init
 from thinc.types import Floats2d, Ints2d
 from thinc.util import ArrayInfo
 
@@ -57,9 +57,7 @@ def forward(model: TableLayer, rows: Ints2d, is_train: bool) -> tuple[Floats2d, 
     def backprop(d_vectors: Floats2d) -> Ints2d:
         vectors_info.check_consistency(d_vectors)
         d_vectors = model.ops.as_contig(d_vectors)
-        dE = gradient_of(model)
-        for column in model.ops.as_contig(rows.T):  # (K, N)
-            model.ops.scatter_add(dE, column, d_vectors)
+        scatter_rows(model.ops, gradient_of(model), rows, d_vectors)
         return model.ops.alloc2i(*rows.shape)  # integers have no gradient
 
     return vectors, backprop
@@ -78,6 +76,12 @@ def init(
             "Give nV when building it, or set the tables of its lookup first."
         )
     fill_table(initializer, model, model.get_dim("nO"))
+
+
+def scatter_rows(ops: Ops, table: Floats2d, rows: Ints2d, d_vectors: Floats2d) -> None:
+    """Add a gradient (N, nO) to each of the K rows, (N, K), that were summed to a vector."""
+    for column in ops.as_contig(rows.T):  # (K, N)
+        ops.scatter_add(table, column, d_vectors)
 
 
 def fill_table(initializer: Callable, model: Model, width: int) -> None:
