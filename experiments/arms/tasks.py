@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 
 from experiments.arms.arm import Arm
 from experiments.arms.batch_ner import RECOGNIZERS
-from experiments.arms.configs import ABLATIONS, DATASETS, RECOMMENDED_ARM, TRAINING
+from experiments.arms.configs import DATASETS, RECOMMENDED_ARM, TRAINING
 from experiments.arms.dilated import DILATED
+from experiments.arms.embeddings import ABLATIONS
 from experiments.arms.recipe import RECIPE
 from experiments.arms.textcat import CLASSIFIERS
 

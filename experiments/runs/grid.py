@@ -13,8 +13,9 @@ from thinc.api import Config
 
 from experiments.arms.arm import Arm
 from experiments.arms.batch_ner import STATE_DROPOUTS, ner_section
-from experiments.arms.configs import ATTRS, BUDGETS, TAKEN_APART, TRAINING, make_config
+from experiments.arms.configs import TAKEN_APART, TRAINING, make_config
 from experiments.arms.dilated import DILATED
+from experiments.arms.embeddings import ATTRS, BUDGETS
 from experiments.arms.tasks import (
     AG_NEWS,
     CRF,
@@ -170,8 +171,7 @@ def make_grid() -> list[Run]:
     features = ("orth", "norm", "norm_prefix", "norm_prefix_suffix")
     min_freqs = ("multi_embed", "multi_embed_min5", "multi_embed_min1")
     tables = (*both, "rows_as_multi_embed", *min_freqs, *hashes)
-    taken_apart = ("multi_embed_min1", "averages", "averages_dropout_30", *TAKEN_APART)
-    taken_apart += ("averages_dropout_30_unk_10", "averages_dropout_30_unk_50")
+    taken_apart = ("multi_embed_min1", "averages", "batch_ner_state_dropout_0.3", *TAKEN_APART)
     others = (RECOMMENDED, "spacy_multi_hash_embed")
     kinds = ("weighted", "weighted_near_zero")
     budgets = (*kinds, *(f"{k}_budget_{n}".strip("_") for n in BUDGETS for k in (*kinds, "")))

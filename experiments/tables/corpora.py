@@ -6,7 +6,7 @@ from typing import Any, Optional
 
 import srsly
 
-from experiments.arms.configs import ATTRS
+from experiments.arms.embeddings import ATTRS
 from experiments.arms.tasks import NER
 from experiments.tables.table import DATASETS, STAND_IN
 

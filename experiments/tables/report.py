@@ -41,6 +41,7 @@ TAGGERS = {
     "recommended": RECOMMENDED,
 }
 SETTINGS = {MULTI_HASH: HASH_EMBED, "recommended": RECOMMENDED}
+WITHOUT_BEST_NER = "recommended_without_best_ner"
 CANDIDATES = {
     f"{MULTI_HASH}, the report's": HASH_EMBED,
     f"{MULTI}, the report's": "multi_embed",
@@ -52,7 +53,8 @@ CANDIDATES = {
     f"{MULTI_HASH}, averages, dropout 0.3, batches to 500 words": "averages_dropout_30_batch_500",
     f"{MULTI_HASH}, averages, dropout 0.3, batches to 2000 words": "averages_dropout_30_batch_2000",
     f"{MULTI} min_freq=1, averages, dropout 0.3, unk_dropout 0.1": "averages_dropout_30_unk_10",
-    f"{MULTI} min_freq=1, averages, dropout 0.3, unk_dropout 0.3 (recommended)": RECOMMENDED,
+    f"{MULTI} min_freq=1, averages, dropout 0.3, unk_dropout 0.3": WITHOUT_BEST_NER,
+    "the same, true gradient, state_dropout 0.3 (recommended)": RECOMMENDED,
     f"{MULTI} min_freq=1, averages, dropout 0.3, unk_dropout 0.5": "averages_dropout_30_unk_50",
     "MultiWeightedHashEmbed, otherwise the report's": "weighted_near_zero",
     "MultiWeightedHashEmbed, averages, dropout 0.3": "averages_dropout_30_weighted",
@@ -65,16 +67,18 @@ ALONE = {
     **{f"{MULTI} {UNK} 0.{n}": f"unk_{n}0" for n in (1, 3, 5)},
     "averages": "averages",
     "dropout 0.3": "dropout_30",
+    "true gradient, state_dropout 0.3": "batch_ner_state_dropout_0.3",
 }
 ALL = "all: recommended"
 ALL_BUT = {
     ALL: RECOMMENDED,
-    f"all but {MULTI}": "averages_dropout_30",
-    "all but unk_dropout": "averages_dropout_30_unk_0",
-    "all, unk_dropout 0.1": "averages_dropout_30_unk_10",
-    "all, unk_dropout 0.5": "averages_dropout_30_unk_50",
-    "all but averages": "dropout_30_unk_30",
-    "all but dropout 0.3": "averages_unk_30",
+    f"all but {MULTI}": "recommended_without_multi_embed",
+    "all but unk_dropout": "recommended_without_unk_dropout",
+    "all, unk_dropout 0.1": "recommended_unk_10",
+    "all, unk_dropout 0.5": "recommended_unk_50",
+    "all but averages": "recommended_without_averages",
+    "all but dropout 0.3": "recommended_without_dropout_30",
+    "all but true gradient, state_dropout 0.3": WITHOUT_BEST_NER,
 }
 
 _CONTRADICTION = "The report has two numbers for the same setting:"

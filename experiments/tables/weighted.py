@@ -5,7 +5,13 @@ from pathlib import Path
 
 import srsly
 
-from experiments.arms.configs import BUDGETS, base_width, budget_rows, weighted_cost, weighted_rows
+from experiments.arms.embeddings import (
+    BUDGETS,
+    base_width,
+    budget_rows,
+    weighted_cost,
+    weighted_rows,
+)
 from experiments.arms.tasks import AG_NEWS, HASH_EMBED, TOPICS
 from experiments.arms.textcat import BASIC
 from experiments.tables.report import MULTI_HASH

@@ -11,18 +11,9 @@ from thinc.api import Config, NumpyOps
 
 from experiments.arms.arm import Arm
 from experiments.arms.batch_ner import RECOGNIZERS
-from experiments.arms.configs import (
-    ABLATIONS,
-    ARMS,
-    BUDGETS,
-    HEADER,
-    TRAINING,
-    WEIGHTED_HASHES,
-    make_config,
-    make_configs,
-    weighted_rows,
-)
+from experiments.arms.configs import ARMS, HEADER, TRAINING, make_config, make_configs
 from experiments.arms.dilated import DILATED
+from experiments.arms.embeddings import ABLATIONS, BUDGETS, WEIGHTED_HASHES, weighted_rows
 from experiments.arms.textcat import CLASSIFIERS
 from tests.helpers.paths import ROOT
 
@@ -130,12 +121,41 @@ def test_ablations_differ_from_the_base_only_in_embedding_and_tables(name: str) 
     assert config_without(f"ablation/{name}", *parts) == config_without("conll-es", *parts)
 
 
-@pytest.mark.parametrize("name", TRAINING)
+@pytest.mark.parametrize("name", [name for name in TRAINING if "recommended" not in name])
 def test_training_arms_differ_from_the_base_only_in_training_and_embedding(name: str) -> None:
     # unk_dropout is a setting of training that belongs to MultiEmbed
     embedded = "unk_" in name or name.endswith("_weighted")
     parts = ("training", *EMBEDDING) if embedded else ("training",)
     assert config_without(f"training/{name}", *parts) == config_without("conll-es", *parts)
+
+
+# What each arm has of the base instead of the recommended settings, or has otherwise.
+LEFT_OUT = {
+    "without_multi_embed": EMBEDDING,
+    "without_unk_dropout": (f"{EMBEDDING[0]}.unk_dropout",),
+    "without_averages": ("training.optimizer.use_averages",),
+    "without_dropout_30": ("training.dropout",),
+    "without_best_ner": ("components.ner.state_dropout", "components.ner.spacy_gradient"),
+    "unk_10": (f"{EMBEDDING[0]}.unk_dropout",),
+    "unk_50": (f"{EMBEDDING[0]}.unk_dropout",),
+}
+
+
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_arms_of_recommended_settings_leave_out_what_they_are_named_for(name: str) -> None:
+    parts, arm = LEFT_OUT[name], f"training/recommended_{name}"
+    assert config_without(arm, *parts) == config_without("recommended", *parts)
+    for part in parts:
+        others = [other for other in parts if other != part]
+        assert config_without(arm, *others) != config_without("recommended", *others)
+
+
+def test_recommended_settings_differ_from_the_base_in_five_parts() -> None:
+    parts = {part for parts in LEFT_OUT.values() for part in parts}
+    changed = sorted(part for part in parts if not part.startswith(f"{EMBEDDING[0]}."))
+    assert config_without("recommended", *changed) == config_without("conll-es", *changed)
+    named = {f"recommended_{name}" for name in LEFT_OUT}
+    assert named == {name for name in TRAINING if "recommended" in name}
 
 
 @pytest.mark.parametrize("name", DILATED)
