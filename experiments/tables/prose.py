@@ -8,6 +8,7 @@ A comment has one of these forms:
     METRIC NUMBER - NUMBER      a difference of means, with its 95 % interval
     METRIC NUMBER / NUMBER      a ratio of means
     spread METRIC NUMBER        the largest number of a seed minus the smallest
+    mean METRIC NUMBER ...      the mean of several numbers, such as those of several data sets
     runs PATTERN                the number of runs with results
     corpus DATASET PATH         a number of the statistics of a corpus, by its keys
     calibration MODEL PATH      a number of a calibrated model, by its keys
@@ -31,7 +32,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Any, NamedTuple, Optional
 
 from experiments.runs.grid import NO_VECTORS, VECTORS
@@ -120,6 +121,10 @@ def evaluate(expression: str, results: Results, statistics: Statistics) -> str:
         return _statistic(kind, statistics[kind], words, spec)
     if kind == "spread" and len(words) == 2:
         return _spread(results, words[0], words[1], spec)
+    if kind == "mean" and len(words) > 2:
+        metric, *names = words
+        numbers = (_stat(results, _place(metric, name)).mean for name in names)
+        return _format(fmean(numbers), spec or METRICS[metric].ours)
     if kind in METRICS and len(words) in (1, 3):
         return _metric(results, kind, words, spec)
     raise ValueError(f"{expression!r} is of no known form. See experiments/tables/prose.py")
