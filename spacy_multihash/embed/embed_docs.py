@@ -1,7 +1,7 @@
 """The embedding of docs, built from the layers of their attributes."""
 
 from collections.abc import Mapping
-from typing import Optional, cast
+from typing import NamedTuple, Optional, cast
 
 from spacy.attrs import ORTH
 from spacy.ml.featureextractor import FeatureExtractor
@@ -18,10 +18,10 @@ from thinc.api import (
 from thinc.types import Floats2d, Ints2d, Ragged
 
 from ..common.checks import MAX_SIZE, check_flag, check_whole, refusal
-from ..common.features import parse_feature
+from ..common.features import Feature, parse_feature
 from ..common.pinned import Pinned
 from ..common.registered import META_VECTORS
-from ..common.types import AttrLayer, AttrsLayer, DocLike, DocsLayer
+from ..common.types import AttrLayer, DocLike, DocsLayer
 from .attributes import attr_id
 from .bags import Bags, embed_bags
 from .embed_columns import embed_columns
@@ -84,36 +84,26 @@ def embed_docs(
     check_flag(where, "include_static_vectors", include_static_vectors)
     check_flag(where, "table_dropout", table_dropout)
     keys = None if vectors is None else _check_vectors(where, vectors, include_static_vectors)
-    rate = 0.0 if table_dropout else None
-    has_vectors = include_static_vectors or vectors is not None
-    names = pinned["attrs"]
-    features = [parse_feature(name, repeats=bags.repeats) for name in names]
-    columns = [
-        attr_id(name) if feature is None else feature.name
-        for name, feature in zip(names, features, strict=True)
-    ]
-    with_bags = [feature is not None and feature.has_bags for feature in features]
-    if any(with_bags):
-        # No other models have these settings, nor this layer: the nodes are a file format.
-        pinned = {**pinned, **_pinned_bags(bags, with_bags)}
-        layers = [
-            cast(AttrLayer, embed_bags(layer, reduce=bags.reduce)) if is_bag else layer
-            for layer, is_bag in zip(layers, with_bags, strict=True)
-        ]
-        embed = embed_columns(multi_embed(*layers, dropout=rate), columns, with_bags)
-    else:
-        in_parts = not has_vectors and tucker_ranks is None
-        tables = multi_embed(*layers, dropout=rate, in_parts=in_parts)
-        embed = _embed_single(tables, columns)
+    read = _read_attrs(pinned["attrs"], bags)
+    ranks = {} if tucker_ranks is None else {"tucker_ranks": tucker_ranks}
+    pinned = {
+        **pinned,
+        **_pinned_bags(bags, read.with_bags),
+        **ranks,
+        **_pinned_vectors(vectors),
+    }
     if include_static_vectors:
         static = require_vectors(cast(DocsLayer, StaticVectors(width, dropout=0.0)))
         vectors = cast(Model[list[Doc], Ragged], static)
+    parts = _sum_bags(layers, read, bags)
+    in_parts = vectors is None and tucker_ranks is None
+    embed = _embed_attrs(parts, read, 0.0 if table_dropout else None, in_parts=in_parts)
+    views = list(read.names)
     if vectors is not None:
         embed = concatenate(embed, cast(DocsLayer, vectors))
-    parts: list[Model] = [*layers] if vectors is None else [*layers, vectors]
+        parts, views = [*parts, vectors], [*views, VECTORS]
     # The width of rows side by side is that of their tables, which are read at initialization.
     widths = [part.get_dim("nO") if part.has_dim("nO") else None for part in parts]
-    views = names if vectors is None else [*names, VECTORS]
     mix = build_mix(
         where, width, views, widths, maxout_pieces=maxout_pieces, tucker_ranks=tucker_ranks
     )
@@ -121,8 +111,8 @@ def embed_docs(
         with_token_types(
             cast(DocsLayer, chain(embed, with_array(mix))),
             width,
-            attrs=[column for column in columns if isinstance(column, int)],
-            derived=[derived(feature) for feature in features if feature is not None],
+            attrs=[column for column in read.columns if isinstance(column, int)],
+            derived=[derived(feature) for feature in read.features if feature is not None],
             vector_attr=ORTH if include_static_vectors else None,
             vector_attrs=None if keys is None else keys.attrs_in,
         ),
@@ -130,19 +120,57 @@ def embed_docs(
         ragged2list(),
     )
     model.name = name
-    if tucker_ranks is not None:
-        pinned = {**pinned, "tucker_ranks": tucker_ranks}
     # The root is loaded first: it refuses weights of other settings before any node has taken them.
-    for setting, values in {**pinned, **_pinned_vectors(vectors)}.items():
+    for setting, values in pinned.items():
         model.attrs[setting] = Pinned(list(values))
     model.set_dim("nO", width)
     return cast(Model[list[Doc], list[Floats2d]], model)
 
 
-def _embed_single(tables: AttrsLayer, columns: list[Column]) -> DocsLayer:
-    """Embed attributes and features of which each token has one symbol."""
-    extract = cast(Model[list[DocLike], list[Ints2d]], FeatureExtractor(columns))
+class _Read(NamedTuple):
+    """What is read of each token, one entry per attribute.
+
+    names (list[str]): The names of attributes and features.
+    features (list[Optional[Feature]]): The features, None for attributes.
+    columns (list[Column]): The ids of attributes, and the names of features.
+    with_bags (list[bool]): Whether a token may have several symbols.
+    """
+
+    names: list[str]
+    features: list[Optional[Feature]]
+    columns: list[Column]
+    with_bags: list[bool]
+
+
+def _read_attrs(names: list[str], bags: Bags) -> _Read:
+    features = [parse_feature(name, repeats=bags.repeats) for name in names]
+    columns: list[Column] = [
+        attr_id(name) if feature is None else feature.name
+        for name, feature in zip(names, features, strict=True)
+    ]
+    return _Read(names, features, columns, [bool(each and each.has_bags) for each in features])
+
+
+def _sum_bags(layers: list[AttrLayer], read: _Read, bags: Bags) -> list[Model]:
+    """Let the layers of features with several symbols take bags of them."""
+    return [
+        embed_bags(layer, reduce=bags.reduce) if is_bag else layer
+        for layer, is_bag in zip(layers, read.with_bags, strict=True)
+    ]
+
+
+def _embed_attrs(
+    layers: list[Model], read: _Read, rate: Optional[float], *, in_parts: bool
+) -> DocsLayer:
+    """Embed the symbols of docs: attributes, features, and bags where there are any.
+
+    The nodes are a file format: models without bags keep those that they had before there were any.
+    """
+    if any(read.with_bags):
+        return embed_columns(multi_embed(*layers, dropout=rate), read.columns, read.with_bags)
+    extract = cast(Model[list[DocLike], list[Ints2d]], FeatureExtractor(read.columns))
     to_ragged = cast(Model[list[Ints2d], Ragged], list2ragged())
+    tables = multi_embed(*layers, dropout=rate, in_parts=in_parts)
     side_by_side: Model[Ragged, Ragged] = with_array(tables)  # type: ignore[misc]
     return chain(extract, to_ragged, side_by_side)
 
@@ -172,7 +200,9 @@ def _pinned_vectors(vectors: Optional[Model]) -> dict[str, list]:
 
 
 def _pinned_bags(bags: Bags, with_bags: list[bool]) -> dict[str, list]:
-    """Name the settings of features with several symbols: nothing for other attributes."""
+    """Name the settings of features with several symbols: nothing for models without any."""
+    if not any(with_bags):
+        return {}
     settings = {"reduce": bags.reduce, "count_repeats": bags.repeats}
     return {
         name: [value if is_bag else None for is_bag in with_bags]
