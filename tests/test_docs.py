@@ -11,15 +11,20 @@ import textwrap
 import typing
 from collections.abc import Callable, Iterator
 from importlib import metadata
+from pathlib import Path
+from pydoc import locate
 from types import FunctionType, ModuleType
 from typing import Any, Union
 
 import numpy
 import pytest
 import spacy
+import srsly
 import typer
+from spacy import errors
 from spacy.training import Example
 from spacy.util import load_model_from_config
+from thinc import model
 from thinc.api import Config
 
 import spacy_multihash
@@ -42,6 +47,8 @@ COMPONENTS = {
     "EntityTagger": "entity-tagger",
     "BatchEntityRecognizer": "batch-entity-recognizer",
 }
+# A name whose docstring stands here on the site: a link to its file.
+REFERENCE = r"\[(spacy_multihash[\w.]+)\]\(\.\./(spacy_multihash/[\w/]+\.py)\)"
 # Of spaCy, thinc, numpy and the standard library.
 KNOWN_TYPES = {
     "Counter",
@@ -233,28 +240,43 @@ def assert_documented(page: str, heading: str, value: Callable) -> None:
     assert documented == actual
 
 
-@pytest.mark.parametrize("name", [name for name in PUBLIC if name not in COMPONENTS])
-def test_every_public_name_is_documented_with_its_types(name: str) -> None:
-    assert_documented("api", name, PUBLIC[name])
+def referenced() -> dict[str, str]:
+    """Map the headings of the reference for Python to the names whose docstrings stand there."""
+    found = re.findall(rf"^###+ (\w+)\n\n{REFERENCE}$", read("api"), re.M)
+    return {heading: name for heading, name, _ in found}
 
 
-def test_classes_of_results_are_documented_with_their_types() -> None:
-    names = [n for n in definitions(read("api")) if n not in PUBLIC]
-    assert {"EmbeddingTable", "SplitStats", "TableReport"} < {*names}
-    for name in names:
-        assert_documented("api", name, OURS[name])
+def test_every_public_name_is_in_the_reference() -> None:
+    expected = {n: f"spacy_multihash.{n}" for n in PUBLIC if n not in COMPONENTS}
+    assert {n: referenced().get(n) for n in expected} == expected
 
 
-def test_every_argument_of_a_public_function_is_explained() -> None:
-    missing = []
-    for name, value in PUBLIC.items():
-        if inspect.isclass(value) or name.startswith("build_"):
-            continue  # classes have fields; the arguments of builders are in reference.md
-        rows = "".join(re.findall(r"^\| (`.*?) \|", section("api", name), re.M))
-        for argument in inspect.signature(value).parameters:
-            if f"`{argument}`" not in rows and f"`*{argument}`" not in rows:
-                missing.append(f"{name}: {argument}")
-    assert missing == []
+def test_names_of_the_reference_are_there_and_lead_to_their_files() -> None:
+    found = re.findall(rf"^{REFERENCE}$", read("api"), re.M)
+    assert len(found) == len(referenced()) == len(re.findall(r"^###+ ", read("api"), re.M))
+    for name, path in found:
+        source_file = inspect.getsourcefile(locate(name))
+        assert source_file == str(ROOT / path), f"docs/api.md: {name} is in {source_file}"
+
+
+def explained(value: Callable) -> set[str]:
+    """List what a docstring explains, in the form `name (type): meaning`."""
+    doc = inspect.getdoc(value) or ""
+    lines = re.findall(r"^(\*{0,2}\w+\b[^:\n]*(?:\n[^:\n]+)*\): )", doc, re.M)
+    return {name for line in lines for name in re.findall(r"(\w+)(?= \(|, \w)", line)}
+
+
+@pytest.mark.parametrize("name", referenced())
+def test_docstring_of_the_reference_explains_all_arguments(name: str) -> None:
+    value: Any = locate(referenced()[name])
+    if inspect.isclass(value):
+        expected = {*vars(value).get("__annotations__", {})}
+    else:
+        signature = inspect.signature(value)
+        expected = {*signature.parameters}
+        if signature.return_annotation is not None and not name.startswith("build_"):
+            expected.add("RETURNS")
+    assert expected <= explained(value)
 
 
 @pytest.mark.parametrize("name", layers.__all__)
@@ -271,12 +293,15 @@ def test_every_layer_is_documented_with_its_types(name: str) -> None:
 @pytest.mark.parametrize("page", ["api", *COMPONENTS.values(), "layers"])
 def test_names_of_types_are_explained(page: str) -> None:
     used: set[str] = set()
-    for node in definitions(read(page)).values():
+    nodes = [*definitions(read(page)).values()]
+    if page == "api":
+        nodes = [source(locate(name)) for name in referenced().values()]
+    for node in nodes:
         for _, kind, _ in fields(node):
             used |= {n.id for n in ast.walk(ast.parse(kind)) if isinstance(n, ast.Name)}
     explained = {*re.findall(r"^\| `(\w+)` \|", section(page, "Types"), re.M)}
     plain = {*vars(builtins), *vars(typing)}
-    known = {*definitions(read(page)), *re.findall(r"^### (\w+)$", read(page), re.M), *KNOWN_TYPES}
+    known = {*definitions(read(page)), *re.findall(r"^###+ (\w+)$", read(page), re.M), *KNOWN_TYPES}
     assert used & {*OURS} - plain - known <= explained
 
 
@@ -311,30 +336,45 @@ def test_every_setting_of_a_component_is_documented(component: str) -> None:
     assert [name for name in inspect.signature(value).parameters if f"`{name}`" not in rows] == []
 
 
+def test_messages_of_troubleshooting_are_in_the_code() -> None:
+    messages = re.findall(r"^```text\n(.*?)\n```$", read("troubleshooting"), re.M | re.S)
+    assert len(messages) > 20
+    sources = [
+        *(ROOT / "spacy_multihash").rglob("*.py"),
+        *(Path(m.__file__) for m in (errors, model)),
+    ]
+    texts = "\n".join(text for path in sources for text in strings(path))
+    parts = [part.strip() for message in messages for part in message.split("...")]
+    assert [part for part in parts if part not in texts] == []
+
+
+def strings(path: Path) -> Iterator[str]:
+    """Yield the strings of a module, with nothing in the place of what is filled in."""
+    for node in ast.walk(ast.parse(path.read_text("utf8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield re.sub(r"\{\w+\}", "\n", node.value)
+
+
+def test_citation_of_the_page_is_that_of_the_file() -> None:
+    citation = srsly.yaml_loads((ROOT / "CITATION.cff").read_text("utf8"))
+    page, paper = read("cite"), citation["preferred-citation"]
+    ascii_page = re.sub(r"\{\\['o](?:(\w)\}|\})|\{\\o\}", lambda found: found[1] or "o", page)
+    for name in ("title", "version", "license"):
+        assert f"{name} = {{{citation[name]}}}" in page
+    assert f"title = {{{paper['title']}}}" in page and f"url = {{{paper['url']}}}" in page
+    families = [author["family-names"] for author in paper["authors"]]
+    plain = [family.replace("á", "a").replace("ø", "o") for family in families]
+    assert [name for name in plain if f"{name}, " not in ascii_page] == []
+
+
 def test_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text("utf8").splitlines()) <= 100
 
 
-def test_readme_names_guides_then_references_then_lab_notes() -> None:
-    table = section_of_readme("Where to read on")
-    listed = re.findall(r"\]\(docs/([\w-]+)\.md\)", table)
-    pages = {path.stem for path in (ROOT / "docs").glob("*.md")}
-    assert sorted(listed) == sorted(pages)
-    references = ["reference", "commands", "api", *COMPONENTS.values(), "layers"]
-    notes = [page for page in listed if page.endswith("results")]
-    assert listed[-len(notes) :] == notes
-    assert listed[-len(notes) - len(references) : -len(notes)] == references
-
-
 def test_pages_say_first_whom_they_are_for() -> None:
     pages = [path.stem for path in (ROOT / "docs").glob("*.md") if "results" not in path.stem]
-    assert len(pages) == 16
+    assert len(pages) == 23
     assert [page for page in pages if "\n\nThis page is for " not in read(page)[:120]] == []
-
-
-def section_of_readme(heading: str) -> str:
-    text = (ROOT / "README.md").read_text("utf8")
-    return text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
 
 
 def anchor(heading: str) -> str:
@@ -343,7 +383,8 @@ def anchor(heading: str) -> str:
 
 
 def test_links_lead_to_files_and_headings() -> None:
-    pages = [ROOT / "README.md", ROOT / "benchmarks" / "README.md", *(ROOT / "docs").glob("*.md")]
+    elsewhere = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "benchmarks/README.md"]
+    pages = [*(ROOT / name for name in elsewhere), *(ROOT / "docs").glob("*.md")]
     texts = {page.resolve(): page.read_text("utf8") for page in pages}
     anchors = {p: {anchor(h) for h in re.findall(r"^#+ (.*)$", t, re.M)} for p, t in texts.items()}
     wrong = []

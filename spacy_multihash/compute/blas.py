@@ -51,13 +51,14 @@ class Setting(NamedTuple):
 def set_products(setting: str) -> str:
     """Choose the BLAS of matrix products on the CPU and the number of threads.
 
-    Returns the former setting. The environment variable SPACY_MULTIHASH_PRODUCTS gives the first
-    one.
+    The setting is of the whole process. The environment variable SPACY_MULTIHASH_PRODUCTS gives the
+    first one.
 
     setting (str): "auto", "numpy" or "blis". "auto" takes numpy's BLAS if it is OpenBLAS or MKL,
         and BLIS otherwise. A number of threads may follow, as in "auto:1" and "numpy:4". Without
         one, there are as many threads as numpy's BLAS may use (OMP_NUM_THREADS, threadpoolctl),
         and one in a process of `nlp.pipe(n_process=...)`.
+    RETURNS (str): The former setting.
 
     Raises ValueError if the setting is none of these.
     """

@@ -30,7 +30,11 @@ _BYTES = 8  # of an id
 
 
 def default_seeds(num_columns: int) -> list[int]:
-    """List the seeds of this package, one per column; they avoid MurmurHash3's dead seed 8."""
+    """List the seeds of this package, one per column; they avoid MurmurHash3's dead seed 8.
+
+    num_columns (int): Number of columns, one for each attribute.
+    RETURNS (list[int]): The seeds.
+    """
     return [default_seed(i) for i in range(num_columns)]
 
 
@@ -43,7 +47,11 @@ def default_seed(column: int) -> int:
 
 
 def spacy_seeds(num_columns: int) -> list[int]:
-    """List the seeds that spacy.MultiHashEmbed.v2 gives its columns: 8, 9, 10, ..."""
+    """List the seeds that spacy.MultiHashEmbed.v2 gives its columns: 8, 9, 10, ...
+
+    num_columns (int): Number of columns, one for each attribute.
+    RETURNS (list[int]): The seeds.
+    """
     return list(range(8, 8 + num_columns))
 
 

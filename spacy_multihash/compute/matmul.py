@@ -57,6 +57,8 @@ def use_product_ops(model: Model) -> None:
     """Give ProductOps to all layers of a model that are on the CPU.
 
     Their matrix products are then those of the BLAS that `set_products` chose.
+
+    model (Model): The model, which is changed in place.
     """
     ops = ProductOps()
     for node in model.walk():

@@ -83,9 +83,10 @@ def accelerate(nlp: Language, keep_ner: bool = False) -> Acceleration:
 
     nlp (Language): The pipeline.
     keep_ner (bool): Whether spaCy's ner stays.
+    RETURNS (Acceleration): What was replaced, what was ours already, and what was left.
 
-    Raises TypeError for anything else, and ValueError if the config refers to a value that is not
-    there, or if keep_ner is neither true nor false. Neither changes anything.
+    Raises TypeError for what is no pipeline, and ValueError if its config refers to a value that is
+    not there, or if keep_ner is neither true nor false. Neither changes anything.
     """
     advice = "Load the pipeline first: accelerate(spacy.load(...))."
     check_type("accelerate", "nlp", nlp, Language, advice=advice)

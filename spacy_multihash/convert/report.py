@@ -9,6 +9,10 @@ class Replaced(NamedTuple):
     """What was replaced: the path of its section of the config, and both names.
 
     Of a recognizer, it is the path of the component's factory.
+
+    component (str): Name of the component.
+    path (str): Path of the section of the config.
+    before, after (str): The registered names of both.
     """
 
     component: str
@@ -18,7 +22,10 @@ class Replaced(NamedTuple):
 
 
 class Already(NamedTuple):
-    """A layer, or a recognizer, that was ours already."""
+    """A layer, or a recognizer, that was ours already.
+
+    component, path, name (str): As in `Replaced`.
+    """
 
     component: str
     path: str
@@ -26,7 +33,11 @@ class Already(NamedTuple):
 
 
 class Left(NamedTuple):
-    """A layer, or a recognizer, that stays as it is, and why."""
+    """A layer, or a recognizer, that stays as it is, and why.
+
+    component, path, name (str): As in `Replaced`.
+    reason (str): Why it was left.
+    """
 
     component: str
     path: str
@@ -36,7 +47,14 @@ class Left(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Acceleration:
-    """What `accelerate` did: what it replaced, what was ours already, and what it left."""
+    """What `accelerate` did: what it replaced, what was ours already, and what it left.
+
+    replaced (list[Replaced]): The layers and recognizers that were replaced.
+    already (list[Already]): Those that were ours already.
+    left (list[Left]): Those that stay as they are, and why.
+
+    Printed, it is a line for each of them.
+    """
 
     replaced: list[Replaced] = field(default_factory=list)
     already: list[Already] = field(default_factory=list)

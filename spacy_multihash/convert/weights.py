@@ -46,6 +46,7 @@ def embed_from_spacy(embed: EmbedModel) -> EmbedModel:
 
     embed (Model[list[Doc], list[Floats2d]]): The layer, initialized or not: for a Tok2Vec
         component, model.get_ref("embed").
+    RETURNS (EmbedModel): The new layer.
 
     Raises TypeError for anything but a Model.
     Raises ValueError if it is not a spacy.MultiHashEmbed.v2.
@@ -78,6 +79,7 @@ def embed_to_spacy(embed: EmbedModel) -> EmbedModel:
     with table_dropout = false.
 
     embed (Model[list[Doc], list[Floats2d]]): The layer, with num_hashes = 4 and spaCy's seeds.
+    RETURNS (EmbedModel): The new layer.
 
     Raises TypeError for anything but a Model.
     Raises ValueError if it has settings or features that spaCy's layer cannot have.
@@ -128,6 +130,7 @@ def encoder_from_spacy(encoder: EncoderModel) -> EncoderModel:
 
     encoder (Model[list[Floats2d], list[Floats2d]]): The layer, initialized or not: for a Tok2Vec
         component, model.get_ref("encode").
+    RETURNS (EncoderModel): The new layer.
 
     Raises TypeError for anything but a Model.
     Raises ValueError if it is not a spacy.MaxoutWindowEncoder.v2.
@@ -157,6 +160,7 @@ def encoder_to_spacy(encoder: EncoderModel) -> EncoderModel:
     """Build a spacy.MaxoutWindowEncoder.v2 from our MaxoutWindowEncoder, with the same weights.
 
     encoder (Model[list[Floats2d], list[Floats2d]]): The layer.
+    RETURNS (EncoderModel): The new layer.
 
     Raises TypeError for anything but a Model.
     Raises ValueError if it is not our MaxoutWindowEncoder.

@@ -56,6 +56,7 @@ def known_entities(docs: Iterable[Doc], matching: Matching = VERBATIM) -> KnownE
 
     docs (Iterable[Doc]): The docs, with gold entities.
     matching (Matching): What makes two entities the same.
+    RETURNS (KnownEntities): The entities and their counts.
     """
     counts = Counter(matching.key(ent) for doc in docs for ent in doc.ents)
     return KnownEntities(counts, matching)
@@ -68,6 +69,7 @@ def keep_entities(doc: Doc, is_kept: Callable[[Span], bool], *, mask: bool) -> D
     is_kept (Callable[[Span], bool]): Whether an entity is kept.
     mask (bool): Whether the tokens of the other entities count as tokens without annotation, so
         that no score counts what is predicted there. Otherwise they are outside of entities.
+    RETURNS (Doc): A copy, or the doc itself if all entities are kept.
     """
     kept, missing = [], [(t.i, t.i + 1) for t in doc if t.ent_iob == 0]
     for ent in doc.ents:

@@ -51,7 +51,8 @@ class Evaluation:
         other part count as missing annotation, and every other false positive counts in both parts.
     once (Mapping[str, Scores]): "seen" and "unseen" with each false positive counted once, in the
         part that its own text belongs to. Recall is the same as in `masked`.
-    by_frequency (Mapping[str, Scores]): As `once`, for the names in `FREQUENCY_BANDS`.
+    by_frequency (Mapping[str, Scores]): As `once`, by numbers of occurrences in training, the names
+        in `FREQUENCY_BANDS`.
 
     A part without gold entities has no scores, and neither has a label of a part.
     """
@@ -117,6 +118,7 @@ def evaluate_entities(examples: Sequence[Example], known: KnownEntities) -> Eval
 
     examples (Sequence[Example]): Predicted and gold docs.
     known (KnownEntities): The entities of the training corpus.
+    RETURNS (Evaluation): The scores.
 
     Raises ValueError if no doc has gold annotation of entities.
     """
@@ -147,6 +149,7 @@ def masked_parts(examples: Sequence[Example], known: KnownEntities) -> dict[str,
 
     examples (Sequence[Example]): Predicted and gold docs.
     known (KnownEntities): The entities of the training corpus.
+    RETURNS (dict[str, list[Example]]): The examples of "seen" and of "unseen".
     """
     return {
         name: [Example(e.x, keep_entities(e.y, is_part, mask=True)) for e in examples]

@@ -122,6 +122,7 @@ def describe_corpus(
     attrs (Sequence[str]): The names of attributes that depend on a word alone, and of their slices
         and character n-grams, such as ORTH[:2] and LOWER{3,5}.
     matching (Matching): What makes an entity the same as one of the training corpus.
+    RETURNS (CorpusStats): Statistics of all splits.
 
     Raises ValueError for another attribute, for a doc of another vocab, or if the training corpus
     has no docs.

@@ -14,6 +14,7 @@ def count_symbols(docs: Iterable[DocLike], attrs: Mapping[str, int]) -> Counts:
 
     docs (Iterable[DocLike]): The docs.
     attrs (Mapping[str, int]): Name and id of each attribute.
+    RETURNS (Counts): How often each id occurs, for each attribute.
     """
     counts: Counts = {name: Counter() for name in attrs}
     columns = list(attrs.values())

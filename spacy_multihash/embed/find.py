@@ -94,8 +94,10 @@ def find_tables(nlp: Language) -> list[EmbeddingTable]:
     """Find the tables of all embeddings by hash or lookup in a pipeline, ours and spaCy's.
 
     nlp (Language): The pipeline. Its disabled components are searched too.
+    RETURNS (list[EmbeddingTable]): The tables, in the order of the pipeline.
 
-    Raises ValueError if there are none, or if an embedding by lookup has not got its tables yet.
+    Raises TypeError for what is no pipeline, and ValueError if there are none, or if an embedding
+    by lookup has not got its tables yet.
     """
     check_type("find_tables", "nlp", nlp, Language, advice=_LOAD)
     tables = [table for place in _places(nlp) for table in _tables_in(place)]
@@ -121,6 +123,7 @@ def find_weighted(nlp: Language) -> list[WeightedEmbedding]:
     """Find the weighted hash embeddings of a pipeline, in each member of an ensemble too.
 
     nlp (Language): The pipeline. Its disabled components are searched too.
+    RETURNS (list[WeightedEmbedding]): The embeddings, none in a pipeline without any.
     """
     check_type("find_weighted", "nlp", nlp, Language, advice=_LOAD)
     return [embedding for place in _places(nlp) for embedding in _weighted_in(place)]

@@ -31,6 +31,7 @@ def build_maxout_window_encoder_v1(
         value is 1.
     maxout_pieces (int): Number of maxout pieces, 1 to 256. Recommended values are 2 or 3.
     depth (int): Number of layers, 1 to 100. Recommended values are between 2 and 8.
+    RETURNS (Model): (len(doc), width) float32 of each doc to arrays of the same shapes.
 
     Raises ValueError for a number that is out of range.
     """
@@ -72,6 +73,7 @@ def build_iterated_dilated_encoder_v1(
         listeners of components that train better so (docs/dilated.md).
     normalize (bool): Whether the result of each convolution gets layer normalization. It is for the
         same components.
+    RETURNS (Model): (len(doc), nI) float32 of each doc to (len(doc), width).
 
     Raises ValueError for a number that is out of range, and for a switch that is no bool.
     """

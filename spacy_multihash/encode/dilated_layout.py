@@ -62,6 +62,11 @@ def effective_input_width(dilations: Sequence[int], repeats: int, window_size: i
 
     The formula is that of Strubell et al. 2017, section 3.1, for a first convolution and `repeats`
     passes through the stack.
+
+    dilations (Sequence[int]): The dilation of each convolution of the stack.
+    repeats (int): Number of passes through the stack.
+    window_size (int): Number of tokens on each side that a convolution reads.
+    RETURNS (int): The number of tokens.
     """
     return 1 + 2 * window_size * (1 + repeats * sum(dilations))
 

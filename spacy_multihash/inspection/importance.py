@@ -78,6 +78,7 @@ def symbol_importance(
         the first on each time: once for all attributes of tokens, and several times for n-grams.
     ranking (Ranking): Which symbols are listed.
     component (Optional[str]): Name of the component to look into. None for all.
+    RETURNS (list[EmbeddingImportance]): One for each embedding.
 
     Raises ValueError if there is no such component, no weighted hash embedding, none whose
     importance is trained, or no symbol that is frequent enough, or in the dictionary.

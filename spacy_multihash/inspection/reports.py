@@ -13,7 +13,11 @@ SLACK = 3
 
 @dataclass(frozen=True)
 class Size:
-    """Number of parameters, and bytes of all arrays."""
+    """Number of parameters, and bytes of all arrays.
+
+    parameters (int): Number of parameters.
+    bytes (int): Bytes of all arrays.
+    """
 
     parameters: int
     bytes: int
@@ -21,7 +25,11 @@ class Size:
 
 @dataclass(frozen=True)
 class Count:
-    """A count, with its mean and standard deviation by chance. None where rows are looked up."""
+    """A count, with its mean and standard deviation by chance. None where rows are looked up.
+
+    actual (int): The number that was counted.
+    mean, sd (Optional[float]): Its mean and standard deviation by chance.
+    """
 
     actual: int
     mean: Optional[float] = None
@@ -91,7 +99,12 @@ class TableReport:
 
 @dataclass(frozen=True)
 class Sharing:
-    """How many other symbols collide with a word's in exactly `hashes` hashes, and some of them."""
+    """How many other symbols collide with a word's in exactly `hashes` hashes, and some of them.
+
+    hashes (int): The number of hash functions in which they collide.
+    count (int): How many symbols do.
+    examples (list[str]): Some of them.
+    """
 
     hashes: int
     count: int
@@ -102,6 +115,9 @@ class Sharing:
 class WordRows:
     """The rows of one attribute of a word, and the symbols that share them.
 
+    word (str): The word.
+    component (str): Name of the component that has the table.
+    attr (str): Name of the attribute, or of its n-grams.
     symbol (str): The value of the attribute, as a string.
     rows (list[int]): The row that each hash function takes the symbol to.
     sharing (Optional[list[Sharing]]): The symbols that share rows. None without a corpus.

@@ -38,6 +38,7 @@ def symbols_of(
         only if there are tables of n-grams or features.
     tables (Iterable[EmbeddingTable]): The tables. N-grams that a table's dictionary leaves out are
         not among its symbols.
+    RETURNS (dict[EmbeddingTable, numpy.ndarray]): The symbols of each table.
 
     Raises ValueError for docs without tokens. A table whose dictionary has none of the n-grams has
     no symbols.
@@ -53,6 +54,11 @@ def inspect_table(table: EmbeddingTable, symbols: Optional[numpy.ndarray] = None
     Components may be found through the row of importance parameters, the single D1 of Svenstrup et
     al. 2017. Symbols that share such a row are then one to the hash functions, and chance is that
     of hashing the rows of importance in use.
+
+    table (EmbeddingTable): The table, as `find_tables` finds it.
+    symbols (Optional[numpy.ndarray]): (V,) uint64 distinct symbols of a corpus, as `symbols_of`
+        lists them. None describes the table alone.
+    RETURNS (TableReport): The table, and its use by the symbols.
     """
     attrs, weights = table.layer.attrs, table.weights
     num_rows, width = weights.get_dim("nV"), table_width(weights)
@@ -93,6 +99,7 @@ def inspect_word(
     symbols (Optional[numpy.ndarray]): (V,) uint64 distinct symbols of the corpus.
     texts (Optional[Callable]): Writes symbols as texts. None for their strings in the vocab.
         N-grams have none there, and are written as numbers. Pieces of words have none either.
+    RETURNS (WordRows): The rows of the word, and who shares them.
 
     Raises ValueError for an empty word, for an n-gram of another order than the table's, for one
     that its dictionary leaves out, and for a word that has no symbol or several.
@@ -116,7 +123,11 @@ def inspect_symbols(
 ) -> list[WordRows]:
     """Find the rows of each symbol of a word: several for its character n-grams.
 
-    The arguments and errors are those of `inspect_word`.
+    table (EmbeddingTable), word (str), vocab (Vocab), symbols (Optional[numpy.ndarray]),
+        texts (Optional[Callable]): As for `inspect_word`.
+    RETURNS (list[WordRows]): The rows of each symbol.
+
+    Raises ValueError, as `inspect_word` does, but not for several symbols.
     """
     if not word:
         raise ValueError("A word to inspect must have at least one character, was: ''.")

@@ -17,7 +17,10 @@ SYMBOL_BYTES = 8 + 4  # of a key and of its row, as MultiEmbed keeps them
 def model_size(*models: Model) -> Optional[Size]:
     """Add up the parameters of models, those of shared layers once.
 
-    None if some are not initialized. Static vectors belong to the vocab, and are not counted.
+    Static vectors belong to the vocab, and are not counted.
+
+    *models (Model): The models.
+    RETURNS (Optional[Size]): The size, or None if some are not initialized.
     """
     nodes = {id(node): node for model in models for node in model.walk()}.values()
     named = [(node, name) for node in nodes for name in node.param_names]

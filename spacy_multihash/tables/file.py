@@ -34,7 +34,11 @@ _MOST = 2**63 - 1
 
 
 def write_tables(path: Union[str, Path], tables: Tables) -> None:
-    """Write tables to a file, whole or not at all."""
+    """Write tables to a file, whole or not at all.
+
+    path (Path): The file to write.
+    tables (Tables): The tables.
+    """
     body = srsly.msgpack_dumps(
         {
             "min_freq": tables.min_freq,
@@ -54,6 +58,9 @@ def write_tables(path: Union[str, Path], tables: Tables) -> None:
 
 def read_tables(path: Union[str, Path]) -> Tables:
     """Read tables from a file.
+
+    path (Path): The file, as `write_tables` or the command init-tables writes it.
+    RETURNS (Tables): The tables.
 
     Raises FileNotFoundError if the file is missing, and ValueError if it is damaged, of another
     version, or no file of tables at all. It is damaged as well if its tables are not as `Table`

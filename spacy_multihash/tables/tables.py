@@ -86,6 +86,7 @@ def make_tables(counts: Counts, *, min_freq: int = 10, max_rows: Optional[int] =
     counts (Counts): How often each symbol of each attribute was seen.
     min_freq (int): Keep a symbol if it was seen at least this often, min_freq >= 0.
     max_rows (int or None): Keep the most frequent max_rows - 1 symbols, max_rows >= 2.
+    RETURNS (Tables): A table for each attribute.
 
     Raises ValueError for a cut out of range.
     """
@@ -116,6 +117,11 @@ def table_from_rows(rows: Mapping[int, int]) -> Table:
 
 def cut_tables(tables: Tables, *, min_freq: int, max_rows: Optional[int] = None) -> Tables:
     """Cut tables, which may have been cut as much already, or less.
+
+    tables (Tables): The tables. They stay as they are.
+    min_freq (int): Keep a symbol if it was seen at least this often.
+    max_rows (int or None): Keep the most frequent max_rows - 1 symbols. None for no limit.
+    RETURNS (Tables): The tables with fewer symbols.
 
     Raises ValueError if they were cut more than is asked for now.
     """
@@ -152,6 +158,7 @@ def merge_tables(parts: Sequence[Tables]) -> Tables:
     """Add up the counts of several corpora, without a cut.
 
     parts (Sequence[Tables]): Uncut tables (min_freq <= 1, no max_rows) of the same attributes.
+    RETURNS (Tables): The sums, as `make_tables` orders them.
 
     Raises ValueError if there are none, if some were cut, or if they are of different attributes.
     """

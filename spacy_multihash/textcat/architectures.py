@@ -102,6 +102,7 @@ def build_textcat_hash_embed_v1(
     importance_init (Optional[Callable]): Initializer of importance parameters. Null takes near
         zero, as in MultiWeightedHashEmbed.
     nO (Optional[int]): Number of labels. Null, which is recommended, leaves it to the component.
+    RETURNS (Model): B docs to their probabilities, (B, nO) float32.
 
     Raises ValueError for a setting that is out of range, of another type, or without effect.
     """
@@ -159,6 +160,7 @@ def build_textcat_ensemble_v1(
     models (Model): The models, of any architecture for textcat or for textcat_multilabel. Give each
         TextCatHashEmbed a seed of its own, such as 0, 1, 2. Models with one seed and equal numbers
         of rows have the same collisions, and a warning says so.
+    RETURNS (Model): B docs to their probabilities, (B, nO) float32.
 
     Raises ValueError without models, for one that is no model or has no output layer, and for
     models that disagree in exclusive_classes.

@@ -40,6 +40,7 @@ def build_token_tagger_v1(
         0 <= word_dropout < 1, so that the model learns from their context. It acts only while there
         is dropout, and needs a tok2vec of its own. Recommended values are between 0.0 and 0.15.
     nO (Optional[int]): Number of tags. Null, which is recommended, leaves it to the component.
+    RETURNS (TokenTagger): Docs of N tokens to scores (P, N, nO) float32. P is 1 in prediction.
 
     Raises ValueError for a setting that is out of range or of another type, for word dropout with a
     listener, and for an encoder in the place of tok2vec.

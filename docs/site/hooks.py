@@ -1,0 +1,114 @@
+"""What MkDocs does beside the pages of docs/: other files of the repository, links to them."""
+
+import re
+from pathlib import Path, PurePosixPath
+from posixpath import normpath, relpath
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+from pymdownx.slugs import slugify
+
+ROOT = Path(__file__).resolve().parents[2]
+# Pages of the site that are files elsewhere in the repository.
+PAGES = {
+    "benchmarks.md": "benchmarks/README.md",
+    "changelog.md": "CHANGELOG.md",
+    "contributing.md": "CONTRIBUTING.md",
+}
+# The page that says what README.md does.
+SITE_PAGES = {path: page for page, path in PAGES.items()} | {"README.md": "index.md"}
+# Other files that pages link to are copied here.
+COPIES = "repository"
+ITEM = re.compile(r"(- |\d+\. )")
+LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s:#]+)(#[^)\s]*)?\)")
+# Comments that `python -m experiments collate` reads.
+MARKS = re.compile(r"<!-- (?:=|/|begin:|end:).*?-->")
+INCLUDE = "<!-- from README.md -->"
+# A name of the package, linked to its file, as a paragraph of its own.
+NAME = re.compile(r"^\[(spacy_multihash[\w.]+)\]\(\.\./spacy_multihash/[\w/]+\.py\)$", re.M)
+BUILDER = "    options:\n      show_docstring_parameters: false\n"
+DOCTEST = re.compile(r"(?<=\n\n)    >>> .*\n(?:    .*\n|\n(?=    ))*")
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Give headings the anchors that GitHub gives them."""
+    config.mdx_configs["toc"]["slugify"] = slugify(case="lower")
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages and the files from outside of docs/."""
+    for page, path in PAGES.items():
+        files.append(File.generated(config, page, abs_src_path=str(ROOT / path)))
+    for page in files.documentation_pages():
+        for _, _, target, _ in LINK.findall(NAME.sub("", page.content_string)):
+            path = resolve(page.src_uri, target)
+            copy = f"{COPIES}/{path}"
+            if is_copied(path) and not files.get_file_from_path(copy):
+                files.append(File.generated(config, copy, abs_src_path=str(ROOT / path)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Put in what README.md says, lead links to the site's files, mark examples as Python."""
+    uri = page.file.src_uri
+    if INCLUDE in markdown:
+        readme = (ROOT / "README.md").read_text("utf8").partition("\n\n")[2]
+        markdown = markdown.replace(INCLUDE, readme.partition("\nInstall it from")[0])
+    markdown = NAME.sub(as_reference, MARKS.sub("", markdown))
+    markdown = LINK.sub(lambda link: lead(link, uri), markdown)
+    return DOCTEST.sub(as_pycon, indent_lists(markdown))
+
+
+def resolve(uri: str, target: str) -> str:
+    """Return what a link of a page leads to, as a path in the repository."""
+    folder = PurePosixPath(PAGES.get(uri, f"docs/{uri}")).parent
+    return normpath(folder / target)
+
+
+def is_copied(path: str) -> bool:
+    """Tell whether the site has a copy of a file of the repository."""
+    return (ROOT / path).is_file() and path not in SITE_PAGES and not path.startswith("docs/")
+
+
+def lead(link: re.Match, uri: str) -> str:
+    """Rewrite a link to a file outside of docs/. Links to folders become text."""
+    image, text, target, anchor = link.groups(default="")
+    path = resolve(uri, target)
+    if (ROOT / path).is_dir():
+        return text
+    if path in SITE_PAGES:
+        path = f"docs/{SITE_PAGES[path]}"
+    elif is_copied(path):
+        path = f"docs/{COPIES}/{path}"
+    inside = relpath(path, normpath(f"docs/{uri}/.."))
+    return f"{image}[{text}]({inside}{anchor})"
+
+
+def as_reference(name: re.Match) -> str:
+    """Let mkdocstrings put in a docstring. The arguments of builders are those of configs."""
+    options = BUILDER if ".build_" in name[1] else ""
+    return f"::: {name[1]}\n{options}"
+
+
+def as_pycon(block: re.Match) -> str:
+    """Fence an indented example, so that it is highlighted."""
+    lines = block[0].rstrip().split("\n")
+    return "\n".join(["```pycon", *(line[4:] for line in lines), "```", "", ""])
+
+
+def indent_lists(markdown: str) -> str:
+    """Indent what belongs to an item of a list by four columns, as Python's Markdown asks for."""
+    lines, width, in_fence = [], 0, False
+    for line in markdown.split("\n"):
+        in_fence ^= line.startswith("```")
+        item = ITEM.match(line)
+        if item and not in_fence:
+            width = len(item[1])
+        elif line.strip() and not line.startswith(" " * width):
+            width = 0
+        elif width and line.strip():
+            line = f"    {line[width:]}"
+        lines.append(line)
+    return "\n".join(lines)

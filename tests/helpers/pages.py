@@ -1,0 +1,113 @@
+"""Code blocks of pages, run in order as a reader would run them."""
+
+import contextlib
+import doctest
+import io
+import re
+import runpy
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import spacy
+from thinc.api import Config
+
+# What needs a network, half an hour or an environment of its own.
+NOT_RUN = re.compile(r"python -m (venv|pip|build|spacy (download|project))\b|mkdir |.* --trials ")
+STEPS = ["--training.max_steps", "2", "--training.eval_frequency", "1"]
+FENCED = r"^```(?P<kind>\w*)\n(?P<fenced>.*?)^```$"
+INDENTED = r"(?<=\n\n)(?P<indented>    \S[^\n]*\n(?:    [^\n]*\n|\n(?=    ))*)"
+
+
+class Block(NamedTuple):
+    """A block of code: the language of its fence, "" for an indented one, and its lines."""
+
+    kind: str
+    text: str
+
+
+def blocks(page: str) -> list[Block]:
+    """List the blocks of code of a page, in order."""
+    found = re.finditer(f"{FENCED}|{INDENTED}", page, re.M | re.S)
+    return [
+        Block(match["kind"], match["fenced"])
+        if match["indented"] is None
+        else Block("", re.sub("^    ", "", match["indented"], flags=re.M))
+        for match in found
+    ]
+
+
+def commands(block: Block) -> Iterator[list[str]]:
+    """Yield the commands of an indented block, as lists of arguments, that can be run here."""
+    for part in re.split(r"\n\n+", block.text.strip()):
+        if block.kind == "" and re.match(r"python |mkdir ", part):
+            for line in part.replace("\\\n", " ").split("\n"):
+                if not NOT_RUN.match(line):
+                    yield shlex.split(line)
+
+
+def run_page(page: str, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Run the commands, the Python and the configs of a page, and return how many there were."""
+    names: dict[str, Any] = {"__name__": "page"}
+    number = 0
+    for block in blocks(page):
+        if block.kind == "python":
+            with contextlib.redirect_stdout(io.StringIO()):
+                exec(compile(block.text, "page", "exec"), names)
+        elif block.kind == "ini" and "@architectures" in block.text:
+            resolve(block.text)
+        elif block.text.startswith(">>> "):
+            test = doctest.DocTestParser().get_doctest(block.text, names, "page", None, None)
+            assert doctest.DocTestRunner().run(test, clear_globs=False).failed == 0
+            names.update(test.globs)
+        elif list(commands(block)):
+            for arguments in commands(block):
+                run(arguments, monkeypatch)
+        else:
+            continue
+        number += 1
+    return number
+
+
+def resolve(excerpt: str) -> None:
+    """Build what an excerpt of a config names."""
+    (path,) = re.findall(r"^\[(.+)\]$", excerpt, re.M)
+    parts = path.split(".")
+    parents = "".join(f"[{'.'.join(parts[:end])}]\n" for end in range(1, len(parts)))
+    section: Any = Config().from_str(parents + excerpt)
+    for part in parts:
+        section = section[part]
+    spacy.registry.resolve({"model": section})
+
+
+def run(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a command `python -m MODULE ...` in this process; trainings have two steps.
+
+    A link to the pipeline stands in for its package.
+    """
+    python, flag, module, *rest = arguments
+    assert (python, flag) == ("python", "-m"), arguments
+    if rest[0] == "package":
+        Path(f"en_{rest[rest.index('--name') + 1]}").symlink_to(rest[1])
+        return
+    if rest[0] == "train":
+        rest += STEPS
+    monkeypatch.setattr(sys, "argv", [module, *rest])
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        try:
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
+        except SystemExit as done:
+            assert not done.code, f"{shlex.join(arguments)}\n{printed.getvalue()}"
+
+
+def write_formats(page: str, folder: Path) -> None:
+    """Write the examples of formats that a page shows as files: my.conll, my.jsonl, my.csv."""
+    names = {"conll": "my.conll", "json": "my.jsonl", "csv": "my.csv"}
+    for block in blocks(page):
+        if block.kind in names:
+            # Some documents more than the page shows, so that there are enough to split.
+            (folder / names[block.kind]).write_text(f"{block.text}\n" * 30, "utf8")

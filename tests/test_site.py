@@ -1,0 +1,129 @@
+"""The site of the documentation: what is in it, and that it needs nothing from elsewhere."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+import srsly
+
+import spacy_multihash
+from tests.helpers.paths import ROOT
+
+CONFIG = srsly.yaml_loads((ROOT / "mkdocs.yml").read_text("utf8"))
+# Pages that are files elsewhere in the repository, as docs/site/hooks.py has them.
+ELSEWHERE = {
+    "benchmarks.md": "../benchmarks/README.md",
+    "changelog.md": "../CHANGELOG.md",
+    "contributing.md": "../CONTRIBUTING.md",
+}
+NEEDED = ("mkdocs", "material", "mkdocstrings", "griffe")
+# What a page loads when it is opened, by tag and attribute.
+LOADED = {("img", "src"), ("link", "href"), ("script", "src"), ("iframe", "src"), ("source", "src")}
+
+
+def leaves(nav: Any) -> Iterator[str]:
+    """Yield the pages of a navigation, in order."""
+    for entry in nav if isinstance(nav, list) else [nav]:
+        for value in entry.values():
+            yield from [value] if isinstance(value, str) else leaves(value)
+
+
+def test_every_page_is_in_the_navigation_once() -> None:
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} | {*ELSEWHERE}
+    assert sorted(leaves(CONFIG["nav"])) == sorted(pages)
+
+
+def test_first_page_lists_all_others_in_the_order_of_the_navigation() -> None:
+    text = (ROOT / "docs" / "index.md").read_text("utf8").partition("## Where to read on")[2]
+    listed = re.findall(r"^\| \[[^\]]+\]\((\S+?)\) \|", text, re.M)
+    first, *others = leaves(CONFIG["nav"])
+    assert first == "index.md"
+    assert listed == [ELSEWHERE.get(page, page) for page in others]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if missing := [name for name in NEEDED if find_spec(name) is None]:
+        pytest.skip(f"{', '.join(missing)} not installed: pip install -e '.[docs]'")
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+class Page(HTMLParser):
+    """What is in a page of the site."""
+
+    def __init__(self, path: Path) -> None:
+        """Read the page."""
+        super().__init__()
+        self.loaded: list[str] = []
+        self.links: list[str] = []
+        self.ids: set[str] = set()
+        self.feed(path.read_text("utf8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, Any]]) -> None:
+        """Note ids, links, and what a browser loads."""
+        values = {name: value or "" for name, value in attrs}
+        self.ids.add(values.get("id", ""))
+        if tag == "a":
+            self.links.append(values.get("href", ""))
+        if tag != "link" or values.get("rel") not in ("canonical", "prev", "next"):
+            self.loaded += [v for name, v in values.items() if (tag, name) in LOADED]
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[Path, Page]:
+    return {path: Page(path) for path in site.rglob("*.html")}
+
+
+def test_pages_load_nothing_from_other_hosts(site: Path, pages: dict[Path, Page]) -> None:
+    loaded = [url for page in pages.values() for url in page.loaded]
+    assert len(loaded) > 100
+    assert [url for url in loaded if urlsplit(url).netloc] == []
+    styles = "".join(path.read_text("utf8") for path in site.rglob("*.css"))
+    assert re.findall(r"url\(['\"]?(?:https?:)?//[^)]*\)|@import[^;]*", styles) == []
+
+
+def test_links_of_the_site_lead_to_files_and_anchors(site: Path, pages: dict[Path, Page]) -> None:
+    wrong = []
+    for path, page in pages.items():
+        for link in page.links:
+            parts = urlsplit(link)
+            if parts.scheme or path.name == "404.html":
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            anchors = pages[target].ids if target in pages else {parts.fragment}
+            if not target.is_file() or (parts.fragment and unquote(parts.fragment) not in anchors):
+                wrong.append(f"{path.name}: {link}")
+    assert wrong == []
+
+
+def test_reference_has_every_public_name_and_its_arguments(pages: dict[Path, Page]) -> None:
+    (api,) = (page for path, page in pages.items() if path.name == "api.html")
+    names: list[str] = vars(spacy_multihash)["__all__"]
+    components = {"BatchEntityRecognizer", "EntityTagger"}  # which have pages of their own
+    assert [
+        name for name in {*names} - components if f"spacy_multihash.{name}" not in api.ids
+    ] == []
+
+
+def test_marks_of_collate_are_not_in_the_site(site: Path) -> None:
+    text = (site / "performance.html").read_text("utf8")
+    assert "2.72" in text and "benchmark speed" not in text
+
+
+def test_docstrings_have_lists_of_arguments(site: Path) -> None:
+    text = (site / "api.html").read_text("utf8")
+    section = text.partition('id="spacy_multihash.cut_tables"')[2].partition("<h3")[0]
+    plain = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", section))
+    assert "max_rows (int or None" in plain and "Raises ValueError if they were cut more" in plain
+    assert "RETURNS" not in text
