@@ -24,7 +24,7 @@ ITEM = re.compile(r"(- |\d+\. )")
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s:#]+)(#[^)\s]*)?\)")
 # Comments that `python -m experiments collate` reads.
 MARKS = re.compile(r"<!-- (?:=|/|begin:|end:).*?-->")
-INCLUDE = "<!-- from README.md -->"
+INCLUDE = "[README.md](../README.md) lists what this package has."
 # A name of the package, linked to its file, as a paragraph of its own.
 NAME = re.compile(r"^\[(spacy_multihash[\w.]+)\]\(\.\./spacy_multihash/[\w/]+\.py\)$", re.M)
 BUILDER = "    options:\n      show_docstring_parameters: false\n"
