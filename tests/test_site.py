@@ -117,13 +117,32 @@ def test_reference_has_every_public_name_and_its_arguments(pages: dict[Path, Pag
 
 
 def test_marks_of_collate_are_not_in_the_site(site: Path) -> None:
-    text = (site / "performance.html").read_text("utf8")
-    assert "2.72" in text and "benchmark speed" not in text
+    assert "<!-- = benchmark" in (ROOT / "docs" / "performance.md").read_text("utf8")
+    for path in site.glob("*.html"):
+        assert re.findall(r"<!-- (?:=|/|begin:|end:)", path.read_text("utf8")) == [], path.name
+
+
+def plain(path: Path, start: str, end: str) -> str:
+    """Return the text between two parts of a page of the site, without tags."""
+    part = path.read_text("utf8").partition(start)[2].partition(end)[0]
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", part))
+
+
+def test_readme_says_on_the_first_page_what_there_is(site: Path) -> None:
+    assert "Recognizers and classifiers: batch_ner" in plain(site / "index.html", "<article", "<h2")
+
+
+def test_code_in_a_list_stays_code(site: Path) -> None:
+    text = plain(site / "how-it-works.html", "What spaCy does differently", "</article")
+    assert "for s in (dead, sound)] [2500, 5000] Seed 8 goes" in text
+    inside = (site / "how-it-works.html").read_text("utf8").partition("dead, sound = ")[0]
+    assert inside.rpartition("<code>")[2].count("</code>") == 0
 
 
 def test_docstrings_have_lists_of_arguments(site: Path) -> None:
-    text = (site / "api.html").read_text("utf8")
-    section = text.partition('id="spacy_multihash.cut_tables"')[2].partition("<h3")[0]
-    plain = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", section))
-    assert "max_rows (int or None" in plain and "Raises ValueError if they were cut more" in plain
-    assert "RETURNS" not in text
+    api = site / "api.html"
+    cut = plain(api, 'id="spacy_multihash.cut_tables"', "<h3")
+    assert "max_rows (int or None" in cut and "Raises ValueError if they were cut more" in cut
+    several = plain(api, 'id="spacy_multihash.inspect_symbols"', "<h4")
+    assert "word (str) – As for inspect_word. vocab (Vocab) – As" in several
+    assert "RETURNS" not in api.read_text("utf8")
