@@ -121,6 +121,10 @@ def color_of(color: str) -> str:
 
 def check_layout(figure: Any) -> None:
     """See that texts lie within the figure, apart and off points, and that panels have data."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.text import Text
+
+    FigureCanvasAgg(figure)  # keeps its renderer, where one for each text would take most time
     figure.draw_without_rendering()
     boxes = [(text.get_text(), _box_of(text)) for text in _texts_of(figure)]
     # A pixel more may be a rounded one.
@@ -137,11 +141,13 @@ def check_layout(figure: Any) -> None:
         lines = [line.get_xydata() for line in ax.lines if line.get_transform() is ax.transData]
         points = [point for line in lines for point in line if not math.isnan(sum(point))]
         assert points or ax.patches, f"panel without data: {ax.get_title(loc='left')}"
-        for text in ax.texts:
+        places = [ax.transData.transform(point) for point in points]
+        for text in filter(Text.get_text, ax.texts):
+            box = _box_of(text)
             covered = [
-                point for point in points if _box_of(text).contains(*ax.transData.transform(point))
+                point for point, place in zip(points, places, strict=True) if box.contains(*place)
             ]
-            assert not covered or not text.get_text(), f"{text.get_text()} covers {covered}"
+            assert not covered, f"{text.get_text()} covers {covered}"
 
 
 def check_labels_beside_points(ax: Any) -> None:
