@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import spacy
 from hypothesis import settings
+from spacy.lang.en import EnglishDefaults
 from spacy.language import Language
 from thinc.api import Ops, fix_random_seed, get_current_ops, prefer_gpu, set_current_ops
 from thinc.util import has_cupy_gpu
@@ -18,9 +19,17 @@ from tests.helpers.paths import SHARED
 os.environ[VARIABLE] = "1"
 check_buffers(True)
 
-# A machine that others share may take any time for an example.
-settings.register_profile("no deadline", deadline=None)
-settings.load_profile("no deadline")
+# A machine that others share may take any time for an example. Half of the usual examples are
+# enough for each run, since each draws others.
+settings.register_profile("suite", deadline=None, max_examples=50)
+settings.load_profile("suite")
+
+# All of spaCy's 1,300 words that English cuts otherwise take most of the time in which a pipeline
+# is made. A few of them are as good for tests.
+EXCEPTIONS = EnglishDefaults.tokenizer_exceptions
+EnglishDefaults.tokenizer_exceptions = {
+    word: EXCEPTIONS[word] for word in ("can't", "don't", "It's", "Mr.", "p.m.", ":)")
+}
 
 
 @pytest.fixture(autouse=True)

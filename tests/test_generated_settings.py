@@ -1,6 +1,6 @@
 """Settings of all registered parts: good ones build, and others are refused by name and value.
 
-The suite tries 100 generated settings of each part. For more, set HYPOTHESIS_EXAMPLES:
+The suite tries 40 generated settings of each part. For more, set HYPOTHESIS_EXAMPLES:
 
     HYPOTHESIS_EXAMPLES=10000 python -m pytest tests/test_generated_settings.py
 """
@@ -23,7 +23,7 @@ from spacy_multihash.ner.transition.component import BatchEntityRecognizer
 from tests.helpers.setting_rules import PREFIX, RULES, Offence, Settings, offences
 from tests.helpers.settings import COMPONENTS, PARSER, resolve, section, settings_of
 
-EXAMPLES = int(os.environ.get("HYPOTHESIS_EXAMPLES", "100"))
+EXAMPLES = int(os.environ.get("HYPOTHESIS_EXAMPLES", "40"))
 NLP = spacy.blank("en")
 
 

@@ -1,5 +1,6 @@
 import multiprocessing
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -28,15 +29,18 @@ from tests.helpers.spacy_pipelines import (
 MISH = {"@architectures": "spacy.MishWindowEncoder.v2", "width": 16, "depth": 1, "window_size": 1}
 
 
-@pytest.fixture
-def nlp() -> Language:
-    return build(with_listener(ner=ner(CNN)))
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build a pipeline once for all tests."""
+    folder = tmp_path_factory.mktemp("saved") / "model"
+    build(with_listener(ner=ner(CNN))).to_disk(folder)
+    return folder
 
 
 @pytest.fixture
-def model(nlp: Language, tmp_path: Path) -> Path:
-    nlp.to_disk(tmp_path / "model")
-    return tmp_path / "model"
+def model(saved: Path, tmp_path: Path) -> Path:
+    """Give each test a copy of its own."""
+    return shutil.copytree(saved, tmp_path / "model")
 
 
 def invoke(*args: Any) -> Result:
@@ -47,11 +51,11 @@ def files(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_pipeline_is_written_and_loads(nlp: Language, model: Path, tmp_path: Path) -> None:
+def test_pipeline_is_written_and_loads(model: Path, tmp_path: Path) -> None:
     result = invoke(model, tmp_path / "out")
     assert result.exit_code == 0, result.output
     loaded = spacy.load(tmp_path / "out")
-    assert_equal_tensors(loaded, nlp)
+    assert_equal_tensors(loaded, spacy.load(model))
     architecture = loaded.config["components"]["ner"]["model"]["tok2vec"]["encode"]
     assert architecture["@architectures"] == "spacy-multihash.MaxoutWindowEncoder.v1"
 
@@ -66,11 +70,8 @@ def test_result_is_returned(model: Path, tmp_path: Path) -> None:
     assert [entry.component for entry in done.replaced] == ["tok2vec", "tok2vec", "ner", "ner"]
 
 
-def test_disabled_component_is_kept_and_stays_disabled(
-    nlp: Language, model: Path, tmp_path: Path
-) -> None:
-    nlp.disable_pipe("ner")
-    nlp.to_disk(model)
+def test_disabled_component_is_kept_and_stays_disabled(model: Path, tmp_path: Path) -> None:
+    spacy.load(model, disable=["ner"]).to_disk(model)
     accelerate_pipeline(model, tmp_path / "out")
     loaded = spacy.load(tmp_path / "out")
     assert loaded.component_names == ["tok2vec", "tagger", "ner"]

@@ -267,7 +267,7 @@ def test_hashes_are_the_fewest_that_tell_symbols_apart() -> None:
     size=st.integers(1, 10**8),
     unknown=st.floats(0, 1),
 )
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_tables_never_have_more_parameters_than_they_may(
     counts: list[int], size: int, unknown: float
 ) -> None:

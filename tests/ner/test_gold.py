@@ -43,7 +43,7 @@ def reference_docs(draw: st.DrawFn) -> Doc:
     return doc
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(st.lists(reference_docs(), max_size=3))
 def test_tags_are_those_of_spacys_alignment(references: list[Doc]) -> None:
     examples = [Example(Doc(VOCAB, words=[token.text for token in doc]), doc) for doc in references]

@@ -75,7 +75,7 @@ def taught(moves: BiluoPushDown, batch: list[Example]) -> Lesson:
     return prepare(batch, read_actions(moves), moves, WRONG, 0)
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=75, suppress_health_check=[HealthCheck.too_slow])
 @given(BATCHES)
 def test_costs_and_valid_actions_are_spacys(batch: list[Example]) -> None:
     batch = [example for example in batch if len(example.predicted)]

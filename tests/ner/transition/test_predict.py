@@ -61,7 +61,7 @@ def random_docs(number: int, length: int, labels: Iterable[str], iob: list[int])
 # Any model, any docs
 
 
-@settings(max_examples=80, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_entities_are_those_of_spacys_ner(data: st.DataObject) -> None:
     case = data.draw(cases())

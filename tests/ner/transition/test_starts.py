@@ -58,7 +58,7 @@ def cut_by_us(ner: EntityRecognizer, batch: list[Example], length: int) -> Parts
     )
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(examples(), min_size=1, max_size=3), st.integers(1, 12), KEYS)
 def test_parts_and_where_they_begin_are_spacys(
     batch: list[Example], length: int, key: str | None
@@ -138,7 +138,7 @@ def test_no_length_is_drawn_for_no_cuts() -> None:
     assert random.getstate() == before
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(examples(), st.integers(0, 20), st.one_of(st.just(-1), st.integers(0, 20)), KEYS)
 def test_what_has_gold_entities_is_spacys(
     example: Example, start: int, end: int, key: str | None

@@ -22,7 +22,7 @@ from tests.helpers.transition_training import (
 BATCHES = st.lists(examples(), min_size=1, max_size=4)
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 @given(setups(), BATCHES)
 def test_update_is_spacys(setup: Setup, batch: list[Example]) -> None:
     stepwise = recognizer(Stepwise, setup)
