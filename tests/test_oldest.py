@@ -8,6 +8,8 @@ from tests.helpers.paths import ROOT
 # spaCy 3.8.15 needs it, and we do not import it. With later versions, typer 0.16 leaves the
 # arguments of commands unexplained.
 NOT_OURS = {"click": "8.2.1"}
+# Of some versions, Python 3.13 has no wheels.
+EARLIER, LATER = '; python_version < "3.13"', '; python_version >= "3.13"'
 
 
 def test_constraints_of_ci_are_the_oldest_versions_that_setup_cfg_allows() -> None:
@@ -23,6 +25,18 @@ def test_constraints_of_ci_are_the_oldest_versions_that_setup_cfg_allows() -> No
         assert oldest.setdefault(name, version) == version, f"setup.cfg has two floors of {name}"
 
     text = (ROOT / ".ci" / "oldest.txt").read_text()
-    constraints = [line.split("==") for line in text.splitlines() if not line.startswith("#")]
-    assert [name for name, _ in constraints] == sorted(name for name, _ in constraints)
-    assert {name: version for name, version in constraints} == oldest | NOT_OURS
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    names = [line.partition("==")[0] for line in lines]
+    assert names == sorted(names)
+    newer = [line.partition(LATER) for line in lines if LATER in line]
+    constraints = [line.partition(EARLIER)[0] for line in lines if LATER not in line]
+    assert dict(line.split("==") for line in constraints) == oldest | NOT_OURS
+    # What a later Python needs is newer, and the version for earlier ones says that it is theirs.
+    for name, version in (line.split("==") for line, _, _ in newer):
+        assert f"{name}=={oldest[name]}{EARLIER}" in lines
+        assert parse(version) > parse(oldest[name])
+    assert len(newer) == sum(EARLIER in line for line in lines)
+
+
+def parse(version: str) -> list[int]:
+    return [int(number) for number in version.split(".")]
