@@ -121,7 +121,7 @@ def check(
     try:
         run(log, [base, "-m", "venv", folder / "venv"])
         run(log, [command, "-m", "pip", "install", "-q", *of_pip, ".[dev]"], source)
-        shutil.rmtree(source / "build")
+        shutil.rmtree(source / "build", ignore_errors=True)
         installed = subprocess.check_output([command, "-c", find], cwd=folder, text=True).strip()
         run(log, ["diff", "-r", "-x", "__pycache__", installed, source / "spacy_multihash"])
     except subprocess.CalledProcessError:
