@@ -29,6 +29,7 @@ COMMANDS = {
     ),
     "attention": _command("attention", "Show which table of vectors each token leans on."),
     "calibrate": _command("calibrate", "Make the probabilities of a recognizer truer."),
+    "compress": _command("compress", "Make the files of a trained pipeline small."),
     "convert": _command(
         "convert", "Convert a corpus of your own for spacy train: CoNLL, JSON lines or CSV."
     ),

@@ -1,6 +1,7 @@
 """The registered names that configs and messages need, each written once.
 
-The entry points in setup.cfg register them: architectures, augmenters, callbacks and scorers.
+The entry points in setup.cfg register them: architectures, augmenters, callbacks, scorers and
+vectors.
 """
 
 # Every name begins with it, except those of the report by Miranda et al. 2022.
@@ -16,7 +17,10 @@ TEXTCAT_ENSEMBLE = "spacy-multihash.TextCatEnsemble.v1"
 TEXTCAT_HASH_EMBED = "spacy-multihash.TextCatHashEmbed.v1"
 TOKEN_TAGGER = "spacy-multihash.TokenTagger.v1"
 
+COMPRESSED_VECTORS = "spacy-multihash.CompressedVectors.v1"
+
 INIT_TABLES = "spacy-multihash.init_tables.v1"
+KEEP_COMPRESSED = "spacy-multihash.keep_compressed.v1"
 KPCA_ROWS = "spacy-multihash.kpca_rows.v1"
 KPCA_VECTORS = "spacy-multihash.kpca_vectors.v1"
 LOAD_VECTORS = "spacy-multihash.load_vectors.v1"

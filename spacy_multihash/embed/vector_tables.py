@@ -24,6 +24,8 @@ from ..common.messages import keep_collector
 from ..common.registered import LOAD_VECTORS
 from ..common.types import Array
 from ..compute.chunks import on_cpu
+from .compressed_vectors import CompressedVectors
+from .sorted_keys import find_sorted
 
 VOCAB = "vocab"  # the name of the vocab's own table
 # Before the name of a table, in `vocab.lookups`.
@@ -115,9 +117,8 @@ def find_rows(
         rows = to_numpy(vocab.vectors.find(keys=ids))
         present = rows >= 0
     else:
-        at = numpy.searchsorted(table.keys, ids)
-        at[at == len(table.keys)] = 0  # past the last key: the key at any place differs
-        rows, present = table.rows[at], table.keys[at] == ids
+        at, present = find_sorted(table.keys, ids)
+        rows = table.rows[at]
     xp = get_array_module(data)
     vectors = data[xp.asarray(numpy.where(present, rows, 0))] * xp.asarray(present)[:, None]
     return vectors, to_numpy(vectors.any(axis=1))
@@ -154,7 +155,7 @@ def read_table(name: str, path: Path) -> KeptVectors:
             if PREFIX + name in lookups:
                 table = _kept_table(lookups, name)
             else:
-                table = _of_vectors(Vectors().from_disk(folder, exclude=["strings"]))
+                table = _of_vectors(CompressedVectors().from_disk(folder, exclude=["strings"]))
     except Exception as error:  # whatever a damaged file makes spaCy, srsly or numpy raise
         raise ValueError(
             f"{_where(name)}: the vectors at {path} cannot be read, a file is damaged or missing "

@@ -10,6 +10,7 @@ from thinc.api import Model, to_numpy
 
 from ..common.checks import check_number, is_number, refusal
 from ..common.registered import MULTI_EMBED
+from ..corpus.agreement import entities_kept
 from ..corpus.evaluation import predict, score
 from ..embed.ard_table_embed import NAME as ARD_TABLE_EMBED
 from ..embed.ard_table_embed import log_variances
@@ -171,9 +172,9 @@ class Pruning:
         before = self._annotate(examples)
         self.prune(threshold)
         after = self._annotate(examples)
-        found, still = _entities(before), _entities(after)
+        same = entities_kept([e.predicted for e in before], [e.predicted for e in after])
         f = [score(each).f if _has_entities(examples) else None for each in (before, after)]
-        return Effect(f[0], f[1], len(found & still) / len(found) if found else None)
+        return Effect(f[0], f[1], same)
 
     def _restore(self) -> None:
         for table in self._tables:
@@ -201,11 +202,3 @@ def row_scores(weights: Model) -> numpy.ndarray:
 
 def _has_entities(examples: Sequence[Example]) -> bool:
     return any(example.reference.ents for example in examples)
-
-
-def _entities(examples: Sequence[Example]) -> set[tuple[int, int, int, str]]:
-    return {
-        (number, ent.start, ent.end, ent.label_)
-        for number, example in enumerate(examples)
-        for ent in example.predicted.ents
-    }

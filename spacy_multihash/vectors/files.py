@@ -157,6 +157,11 @@ def _parsed(path: Path, read: Any) -> Any:  # noqa: ANN401 (whatever a file hold
 def _read_vocab(path: Path, kind: Kind, name: str, meta: Mapping[str, Any]) -> VectorTable:
     data = _parsed(path / "vectors", lambda p: numpy.load(p, mmap_mode="r", allow_pickle=False))
     cfg = _parsed(path / "vectors.cfg", srsly.read_json) if (path / "vectors.cfg").exists() else {}
+    if isinstance(data, numpy.ndarray) and data.dtype.names is not None:
+        raise ValueError(
+            f"{path} has the vectors of a compressed pipeline. Give the pipeline that it was made "
+            "from."
+        )
     if not isinstance(data, numpy.ndarray) or data.dtype.kind != "f" or not isinstance(cfg, dict):
         raise ValueError(f"{path} is damaged: expected a table of floats. Copy or make it again.")
     lang = meta.get("lang", "xx")

@@ -13,6 +13,7 @@ import numpy
 import srsly
 from threadpoolctl import threadpool_limits
 
+from ..compute.quantization import scales_of, to_bytes, to_half
 from .arrays import Arrays, load_arrays
 from .table import (
     CheckedRows,
@@ -37,7 +38,6 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 _EXTRA = "pq needs scikit-learn: python -m pip install 'spacy-multihash[vectors]'"
 # Rows that centroids are estimated on.
 SAMPLE = 2**16
-_LARGEST_HALF = float(numpy.finfo("float16").max)
 
 
 class ScaledRows:
@@ -75,10 +75,10 @@ def quantize(table: VectorTable, method: Method, codebooks: Optional[numpy.ndarr
     """
     data, (_, width) = table.data, table.data.shape
     if method == "float16":
-        return {"codes": MappedRows(data, _to_half, width, dtype="<f2")}
+        return {"codes": MappedRows(data, to_half, width, dtype="<f2")}
     if method == "int8":
-        codes = MappedRows(data, _to_bytes, width, dtype="|i1")
-        return {"codes": codes, "scales": RowValues(data, _scales, "<f4")}
+        codes = MappedRows(data, lambda X: to_bytes(X, scales_of(X)), width, dtype="|i1")
+        return {"codes": codes, "scales": RowValues(data, scales_of, "<f4")}
     if codebooks is None:
         raise ValueError("pq needs codebooks. Make them with make_codebooks.")
     parts, _, length = codebooks.shape
@@ -195,21 +195,3 @@ def read_codes(path: Path) -> VectorTable:
     if not fits:
         raise ValueError(f"{path} is damaged: its arrays do not fit together. Make it again.")
     return replace(table, lang=head["lang"], title=head["title"])
-
-
-def _scales(X: numpy.ndarray) -> numpy.ndarray:
-    return (numpy.abs(X).max(axis=1) / 127).astype("float32")
-
-
-def _to_bytes(X: numpy.ndarray) -> numpy.ndarray:
-    scales = _scales(X)[:, None]
-    return numpy.rint(X / numpy.where(scales == 0, 1, scales)).clip(-127, 127).astype("int8")
-
-
-def _to_half(X: numpy.ndarray) -> numpy.ndarray:
-    if numpy.abs(X).max(initial=0) > _LARGEST_HALF:
-        raise ValueError(
-            f"float16 holds numbers up to {_LARGEST_HALF:,.0f}, but the table has a larger one. "
-            "Scale it first, or take int8."
-        )
-    return X.astype("float16")

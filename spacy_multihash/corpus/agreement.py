@@ -1,0 +1,64 @@
+"""What two pipelines of one kind find in the same texts: how much of it is the same."""
+
+from collections.abc import Sequence
+from typing import Optional
+
+from spacy.attrs import DEP, HEAD, LEMMA, MORPH, POS, SENT_START, TAG
+from spacy.tokens import Doc
+
+# What tokens have, by the names that spaCy's attributes have.
+_ATTRS = {
+    "TAG": TAG,
+    "POS": POS,
+    "MORPH": MORPH,
+    "LEMMA": LEMMA,
+    "DEP": DEP,
+    "HEAD": HEAD,
+    "SENT_START": SENT_START,
+}
+
+
+def entities_kept(before: Sequence[Doc], after: Sequence[Doc]) -> Optional[float]:
+    """Return the share of entities that are found again, with the same extent and label.
+
+    before, after (Sequence[Doc]): The same docs, annotated by two pipelines.
+
+    Returns None if no entities were found before.
+    """
+    found, still = _entities(before), _entities(after)
+    return len(found & still) / len(found) if found else None
+
+
+def attributes_kept(before: Sequence[Doc], after: Sequence[Doc]) -> dict[str, float]:
+    """Return the share of tokens that have the same value as before, by attribute.
+
+    Attributes that no doc has are left out.
+
+    before, after (Sequence[Doc]): The same docs, annotated by two pipelines.
+    """
+    num_tokens = sum(map(len, before))
+    kept = {}
+    for name, attr in _ATTRS.items():
+        if any(doc.has_annotation(name) for doc in before if len(doc)):
+            pairs = zip(before, after, strict=True)
+            same = sum(int((one.to_array(attr) == two.to_array(attr)).sum()) for one, two in pairs)
+            kept[name] = same / num_tokens
+    return kept
+
+
+def largest_change(before: Sequence[Doc], after: Sequence[Doc]) -> Optional[float]:
+    """Return by how much the score of a text's class changed at most; None without classes."""
+    changes = [
+        abs(two.cats[label] - score)
+        for one, two in zip(before, after, strict=True)
+        for label, score in one.cats.items()
+    ]
+    return max(changes, default=None)
+
+
+def _entities(docs: Sequence[Doc]) -> set[tuple[int, int, int, str]]:
+    return {
+        (number, ent.start, ent.end, ent.label_)
+        for number, doc in enumerate(docs)
+        for ent in doc.ents
+    }
