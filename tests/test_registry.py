@@ -33,6 +33,7 @@ ENTRY_POINTS = {
     "spacy_callbacks": [
         "set_attr",
         "spacy-multihash.init_tables.v1",
+        "spacy-multihash.keep_compressed.v1",
         "spacy-multihash.kpca_rows.v1",
         "spacy-multihash.kpca_vectors.v1",
         "spacy-multihash.load_vectors.v1",
@@ -42,6 +43,8 @@ ENTRY_POINTS = {
     "spacy_cli": ["multihash"],
     "spacy_factories": ["batch_ner", "tagger_ner"],
     "spacy_scorers": ["spacy-multihash.seen_unseen_scorer.v1"],
+    "spacy_vectors": ["spacy-multihash.CompressedVectors.v1"],
+    "srsly_msgpack_decoders": ["spacy-multihash"],
 }
 EMBED = {"width": 8, "attrs": ["NORM", "SHAPE"], "include_static_vectors": False}
 META = {"width": 8, "tables": {"vocab": None, "nl": "x"}}
@@ -159,7 +162,8 @@ def test_entry_points_are_the_golden_list() -> None:
 
 def test_registered_names_are_those_of_the_entry_points() -> None:
     names = [name for key, name in vars(registered).items() if key.isupper() and key != "PREFIX"]
-    groups = ("spacy_architectures", "spacy_augmenters", "spacy_callbacks", "spacy_scorers")
+    kinds = ("architectures", "augmenters", "callbacks", "scorers", "vectors")
+    groups = [f"spacy_{kind}" for kind in kinds]
     assert sorted(names) == sorted(name for group in groups for name in ENTRY_POINTS[group])
     theirs = {registered.REPORT_MULTI_EMBED, registered.REPORT_MULTI_FEWER_HASH_EMBED}
     theirs.add(registered.SET_ATTR)

@@ -42,6 +42,20 @@ class CompressedVectors(Vectors):
         """Pickle the bytes."""
         return _unpickle, (self.to_bytes(),)
 
+    def __eq__(self, other: object) -> bool:
+        """Compare the table, its keys and settings, in whatever order the keys are."""
+        return (
+            isinstance(other, Vectors)
+            and self.shape == other.shape
+            and self._get_cfg() == other._get_cfg()
+            and self.key2row == other.key2row
+            and bool((to_numpy(self.data) == to_numpy(other.data)).all())
+        )
+
+    def __ne__(self, other: object) -> bool:
+        """Compare too: spaCy's class, which is compiled, would not ask `__eq__`."""
+        return not self == other
+
     def add(self, key: Any, *, vector: Any = None, row: Any = None) -> int:  # noqa: ANN401
         """Add a key, as spaCy does."""
         self._make_dict()

@@ -6,7 +6,7 @@ with each value.
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy
 
@@ -27,7 +27,9 @@ class SortedKeys(Mapping[int, int]):
     def __init__(self, keys: numpy.ndarray, rows: numpy.ndarray, last: numpy.ndarray) -> None:
         """Keep the arrays."""
         self.ids, self.rows, self.last = keys, rows, last
-        self._view = memoryview(keys)  # whose items are found in less time than an array's
+        self._view = memoryview(
+            cast(Any, keys)
+        )  # whose items are found in less time than an array's
 
     @classmethod
     def of(cls, key2row: Mapping[int, int]) -> "SortedKeys":
@@ -62,6 +64,13 @@ class SortedKeys(Mapping[int, int]):
             if at < len(self.ids) and self._view[at] == key:
                 return int(self.rows[at])
         raise KeyError(key)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare keys and rows with those of other such keys, or of a dict."""
+        if not isinstance(other, SortedKeys):
+            return super().__eq__(other)
+        same_keys = numpy.array_equal(self.ids, other.ids)
+        return same_keys and numpy.array_equal(self.rows, other.rows)
 
     def __iter__(self) -> Iterator[int]:
         """Go through the keys, as `items` and `values` do."""

@@ -1,0 +1,154 @@
+"""The command that makes the files of a pipeline small, and what it says of them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+import srsly
+from typer.testing import CliRunner, Result
+
+from spacy_multihash.cli import _compress_report
+from spacy_multihash.cli.group import multihash_cli
+from tests.helpers.cli import said
+from tests.helpers.corpora import make_docs, write_corpus
+from tests.helpers.lookup_ner import trained_lookup
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("trained")
+    trained_lookup().to_disk(folder / "model")
+    write_corpus(folder / "dev.spacy", make_docs())
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _quick(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measure once, and load pipelines in processes of their own only where a test is about it."""
+    monkeypatch.setattr(_compress_report, "ROUNDS", 1)
+    if "in_processes" not in request.fixturenames:
+        loaded = {"seconds": 1.0, "memory": None}
+        monkeypatch.setattr(_compress_report, "_load", lambda path, code: loaded)
+
+
+@pytest.fixture
+def in_processes() -> None:
+    """Ask for processes."""
+
+
+def invoke(trained: Path, output: Path, *args: Any) -> Result:
+    arguments = ["compress", trained / "model", output, *args]
+    return CliRunner().invoke(multihash_cli, [str(each) for each in arguments])
+
+
+def test_pipeline_and_report_are_written(in_processes: None, trained: Path, tmp_path: Path) -> None:
+    output, path = tmp_path / "out", tmp_path / "report.json"
+    result = invoke(trained, output, "--data", trained / "dev.spacy", "--report", path)
+    assert result.exit_code == 0, result.output
+    report = srsly.read_json(path)
+    for name in ("bytes", "load_seconds", "tokens_per_second"):
+        assert report[name]["ratio"] == pytest.approx(
+            report[name]["after"] / report[name]["before"]
+        )
+    assert report["bytes"]["after"] == sum(
+        file.stat().st_size for file in output.rglob("*") if file.is_file()
+    )
+    assert report["bytes"]["ratio"] < 0.9
+    assert report["memory"].keys() == {"before", "after", "ratio"}
+    assert report["left_out"]["strings"] > 0
+    predictions = report["predictions"]
+    assert predictions["entities"] == sum(len(doc.ents) for doc in make_docs())
+    assert predictions["entities_kept"] == 1
+    assert predictions["f"] == {"before": 1, "after": 1, "ratio": 1}
+    assert "seconds to load" in result.output
+    assert f"Left out: {report['left_out']['strings']:,} of" in said(result)
+    nlp = spacy.load(output)
+    assert [e.text for e in nlp(make_docs()[0].text).ents]
+
+
+def test_without_corpus_files_alone_are_measured(trained: Path, tmp_path: Path) -> None:
+    args = ("--weights", "int8", "--tables", "float16", "--keep-strings")
+    result = invoke(trained, tmp_path / "out", *args)
+    assert result.exit_code == 0, result.output
+    assert "tokens a second" not in result.output
+    assert "Left out: 0 of" in said(result)
+    callback = spacy.load(tmp_path / "out").config["nlp"]["after_creation"]
+    assert (callback["weights"], callback["tables"], callback["vectors"]) == (
+        "int8",
+        "float16",
+        "int8",
+    )
+
+
+def test_classes_of_texts_are_compared(trained: Path, tmp_path: Path) -> None:
+    nlp = spacy.blank("en")
+    textcat: Any = nlp.add_pipe("textcat", config={"model": {"@architectures": "spacy.TextCatBOW.v3", "exclusive_classes": True, "ngram_size": 1, "no_output_layer": False, "length": 64}})  # noqa: E501  # fmt: skip
+    for label in "AB":
+        textcat.add_label(label)
+    nlp.initialize()
+    nlp.to_disk(tmp_path / "model")
+    result = invoke(tmp_path, tmp_path / "out", "--data", trained / "dev.spacy")
+    assert result.exit_code == 0, result.output
+    assert "Scores of classes change by up to 0.0" in said(result)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("--weights", "int4"), "'int4' is not one of"),
+        (("--data", "missing.spacy"), "There is no corpus at missing.spacy"),
+        (("--report", "{out}/report.json"), "report.json is read, and OUTPUT at"),
+        (("--report", "{model}"), "Expected the name of a file to write as --report, was a folder"),
+    ],
+)
+def test_wrong_options_are_refused_and_nothing_is_written(
+    trained: Path, tmp_path: Path, args: tuple[str, ...], message: str
+) -> None:
+    names = {"out": tmp_path / "out", "model": trained / "model"}
+    result = invoke(trained, tmp_path / "out", *(arg.format(**names) for arg in args))
+    assert result.exit_code != 0
+    assert message in said(result)
+    assert not list(tmp_path.iterdir())
+
+
+def test_output_that_exists_is_replaced_with_force_alone(trained: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    spacy.blank("en").to_disk(output)
+    result = invoke(trained, output)
+    assert result.exit_code == 1
+    assert "exists, and is not an empty directory. Give another OUTPUT, or --force" in said(result)
+    assert invoke(trained, output, "--force").exit_code == 0
+    assert spacy.load(output).pipe_names == ["tagger_ner"]
+    result = invoke(trained, trained / "model" / "inside")
+    assert "must not be the same directory" in said(result)
+
+
+def test_what_cannot_be_compressed_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    def refused(message: str) -> None:
+        result = invoke(tmp_path, tmp_path / "out")
+        assert result.exit_code == 1
+        assert message in said(result)
+        assert not (tmp_path / "out").exists()
+        assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+    refused("There is no pipeline")
+    spacy.blank("en").to_disk(tmp_path / "model")
+    refused("has no components, and so no weights to compress")
+    nlp = trained_lookup(updates=1)
+    nlp.to_disk(tmp_path / "model")
+    assert invoke(tmp_path, tmp_path / "small").exit_code == 0
+    nlp = spacy.load(tmp_path / "small")
+    nlp.to_disk(tmp_path / "model")
+    refused("compressed already")
+
+
+def test_pipeline_that_cannot_be_loaded_again_is_not_written(
+    in_processes: None, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    (tmp_path / "srsly.py").write_text("raise ImportError('broken')")
+    result = invoke(trained, tmp_path / "out")
+    assert result.exit_code == 1
+    assert "cannot be loaded" in said(result)
+    assert not (tmp_path / "out").exists()

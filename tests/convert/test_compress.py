@@ -1,0 +1,308 @@
+"""Compressed pipelines: what they predict, what they leave out, and how they go on."""
+
+import pickle
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import spacy
+import srsly
+from numpy.testing import assert_array_equal
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from spacy_multihash import accelerate
+from spacy_multihash.convert.compress import LeftOut, compress
+from spacy_multihash.convert.compressed_folder import Precisions
+from spacy_multihash.convert.needed_strings import needed_ids
+from spacy_multihash.convert.packed_arrays import decode
+from tests.data.make_pipelines import PREDICTIONS
+from tests.helpers.several_vectors import (
+    floret_of,
+    meta_embed,
+    meta_pipeline,
+    save_floret,
+    save_words,
+    tensor_of,
+    trained,
+    vectors_of,
+)
+from tests.helpers.spacy_pipelines import (
+    EMBED,
+    ENCODE,
+    gold,
+    ner,
+    predictions,
+    train,
+    with_listener,
+)
+
+SAVED = Path(__file__).resolve().parents[1] / "data" / "0.1.0"
+WHOLE = Precisions("float32", "float32", "float32")
+WORDS = ["Anna", "met", "Rome", "fell", "Bob"]
+KEEP = "spacy-multihash.keep_compressed.v1"
+
+pytestmark = pytest.mark.filterwarnings(r"ignore:\[W095\]:UserWarning")
+
+
+def small(nlp: Language, folder: Path, precisions: Precisions = Precisions()) -> Language:  # noqa: B008
+    compress(nlp, folder, precisions)
+    return spacy.load(folder)
+
+
+def size(folder: Path) -> int:
+    """The bytes of all files, but of the strings, which grow with the texts that were read."""
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name != "strings.json"]
+    return sum(path.stat().st_size for path in files)
+
+
+def weights(nlp: Language) -> list[numpy.ndarray]:
+    nodes = [node for _, pipe in nlp.components for node in getattr(pipe, "model", pipe).walk()]
+    return [node.get_param(name) for node in nodes for name in node.param_names]
+
+
+def with_vectors(nlp: Language, kind: str) -> Language:
+    if kind != "none":
+        make = vectors_of if kind == "words" else lambda nlp, _, width: floret_of(nlp, width)
+        nlp.vocab.vectors = make(nlp, WORDS, 6)
+    return nlp
+
+
+def built(kind: str = "none", recognizer: str = "ner") -> Language:
+    """A pipeline with listeners, and a recognizer with an embedding of its own."""
+    embed = {**EMBED, "include_static_vectors": kind != "none"}
+    tok2vec = {"@architectures": "spacy.Tok2Vec.v2", "embed": embed, "encode": ENCODE}
+    components = with_listener(ner={**ner(tok2vec), "factory": recognizer})
+    nlp = with_vectors(spacy.blank("en"), kind)
+    for name, config in components.items():
+        config = dict(config)
+        nlp.add_pipe(config.pop("factory"), name, config=config)
+    nlp.initialize(lambda: gold(nlp))
+    train(nlp)
+    return nlp
+
+
+@pytest.mark.parametrize("kind", ["hash", "lookup", "weighted_lookup", "tagger_ner", "ensemble"])
+def test_pipelines_of_all_embeddings_predict_nearly_the_same(kind: str, tmp_path: Path) -> None:
+    nlp = spacy.load(SAVED / kind)
+    docs = srsly.read_json(SAVED / kind / PREDICTIONS)["docs"]
+    texts = [doc["text"] for doc in docs if doc["text"]]
+    same = small(nlp, tmp_path / "whole", WHOLE)
+    for one, other in zip(weights(nlp), weights(same), strict=True):
+        assert_array_equal(one, other)
+    found = small(nlp, tmp_path / "small")
+    for one, other in zip(weights(nlp), weights(found), strict=True):
+        assert other.dtype == "float32"
+        numpy.testing.assert_allclose(other, one, atol=numpy.abs(one).max(initial=0) / 200)
+    for one, two, three in zip(*(n.pipe(texts) for n in (nlp, same, found)), strict=True):
+        assert describe(two) == describe(one)
+        assert [e.text for e in three.ents] == [e.text for e in one.ents]
+        assert three.cats == pytest.approx(one.cats, abs=0.05)
+    assert size(tmp_path / "small") < size(tmp_path / "whole")
+
+
+def describe(doc: Doc) -> Any:
+    return [(e.text, e.label_) for e in doc.ents], doc.cats
+
+
+@pytest.mark.parametrize("recognizer", ["ner", "batch_ner"])
+@pytest.mark.parametrize("vectors", ["none", "words", "floret"])
+def test_pipeline_with_vectors_and_listeners_predicts_the_same_after_each_way(
+    vectors: str, recognizer: str, tmp_path: Path
+) -> None:
+    nlp = built(vectors, recognizer)
+    assert predictions(small(nlp, tmp_path / "whole", WHOLE)) == predictions(nlp)
+    found = small(nlp, tmp_path / "small")
+    before, files = predictions(found), size(tmp_path / "small")
+    for path in ("once", "twice"):  # saved again, it is the same and as small
+        found.to_disk(tmp_path / path)
+        found = spacy.load(tmp_path / path)
+        assert predictions(found) == before
+        assert size(tmp_path / path) == files
+    assert predictions(pickle.loads(pickle.dumps(found))) == before
+    blank = spacy.blank("en").from_config(found.config)
+    assert predictions(blank.from_bytes(found.to_bytes())) == before
+    expected = [[e.text for e in found("Anna fell").ents]] * 4
+    docs = found.pipe(["Anna fell"] * 4, n_process=2)
+    assert [[e.text for e in doc.ents] for doc in docs] == expected
+
+
+@pytest.mark.parametrize("mode", ["mme", "concat"])
+def test_tables_of_meta_vectors_are_small_too(mode: str, tmp_path: Path) -> None:
+    tables = {
+        "a": save_words(tmp_path / "a", WORDS, 64),
+        "b": save_floret(tmp_path / "b", 64),
+        "vocab": None,
+    }
+    own = save_words(tmp_path / "own", WORDS, 64, seed=1)
+    nlp = trained(meta_pipeline(meta_embed(tables, mode), own))
+    assert_array_equal(tensor_of(small(nlp, tmp_path / "whole", WHOLE)), tensor_of(nlp))
+    found = small(nlp, tmp_path / "small")
+    numpy.testing.assert_allclose(tensor_of(found), tensor_of(nlp), atol=0.1)
+    lookups = [tmp_path / name / "vocab" / "lookups.bin" for name in ("whole", "small")]
+    assert lookups[1].stat().st_size < 0.5 * lookups[0].stat().st_size
+    found.to_disk(tmp_path / "again")
+    assert_array_equal(tensor_of(spacy.load(tmp_path / "again")), tensor_of(found))
+
+
+def test_components_are_trained_on_and_saved(tmp_path: Path) -> None:
+    found = small(built("words"), tmp_path / "small")
+    train(found)
+    found.to_disk(tmp_path / "trained")
+    again = spacy.load(tmp_path / "trained")
+    assert predictions(again) == predictions(found)
+    for one, other in zip(weights(found), weights(again), strict=True):
+        assert_array_equal(one, other)
+
+
+def test_components_are_sourced_in_code_and_in_configs(tmp_path: Path) -> None:
+    found = small(built(), tmp_path / "small")
+    nlp = spacy.blank("en")
+    for name in found.pipe_names:
+        nlp.add_pipe(name, source=found)
+    assert predictions(nlp) == predictions(found)
+    nlp.to_disk(tmp_path / "sourced")  # a pipeline of spaCy's own form
+    assert KEEP not in (tmp_path / "sourced" / "config.cfg").read_text()
+    assert predictions(spacy.load(tmp_path / "sourced")) == predictions(found)
+
+
+def test_config_sources_components_of_a_pipeline_with_compressed_vectors(tmp_path: Path) -> None:
+    found = small(built("words"), tmp_path / "small")
+    config = {
+        "nlp": {"lang": "en", "pipeline": ["tok2vec", "tagger"]},
+        "components": {name: {"source": str(tmp_path / "small")} for name in ("tok2vec", "tagger")},
+    }
+    nlp = spacy.util.load_model_from_config(config, auto_fill=True)
+    assert nlp.vocab.vectors.shape == (0, 0)
+    nlp.vocab.vectors = found.vocab.vectors
+    assert [tags for tags, _ in predictions(nlp)] == [tags for tags, _ in predictions(found)]
+
+
+def test_accelerated_pipeline_is_compressed_and_the_other_way_round(tmp_path: Path) -> None:
+    nlp = built("words")
+    found = small(nlp, tmp_path / "small")
+    accelerate(nlp)
+    fast = small(nlp, tmp_path / "fast")
+    assert accelerate(found).replaced
+    assert predictions(found) == predictions(fast)
+    found.to_disk(tmp_path / "small_fast")
+    assert predictions(spacy.load(tmp_path / "small_fast")) == predictions(fast)
+
+
+def test_callback_that_was_there_is_called_still(tmp_path: Path) -> None:
+    nlp = built()
+    nlp.config["nlp"]["after_creation"] = {"@callbacks": "test_mark.v1"}
+
+    @spacy.registry.callbacks("test_mark.v1")
+    def make() -> Any:
+        def mark(nlp: Language) -> Language:
+            nlp.meta["marked"] = True
+            return nlp
+
+        return mark
+
+    found = small(nlp, tmp_path / "small")
+    assert found.meta["marked"]
+    found.to_disk(tmp_path / "again")
+    assert spacy.load(tmp_path / "again").meta["marked"]
+
+
+def test_strings_that_no_component_needs_are_left_out(tmp_path: Path) -> None:
+    nlp = built("words")
+    ruler: Any = nlp.add_pipe("entity_ruler")
+    ruler.add_patterns([{"label": "PLACE", "pattern": [{"LOWER": "oslo"}], "id": "no-1"}])
+    nlp.add_pipe("attribute_ruler").add([[{"ORTH": "fell"}]], {"LEMMA": "fall"})  # type: ignore[attr-defined]
+    nlp.vocab.strings.add("nobody needs it")
+    left = compress(nlp, tmp_path / "small", Precisions())
+    found = spacy.load(tmp_path / "small")
+    strings = srsly.read_json(tmp_path / "small" / "vocab" / "strings.json")
+    assert left == LeftOut(0, left.strings_before - len(strings), left.strings_before)
+    assert not {"nobody needs it", "Anna"} & set(strings)
+    assert {"oslo", "fall", "T0"} <= set(strings)
+    assert predictions(found, ["Anna fell in Oslo"]) == predictions(nlp, ["Anna fell in Oslo"])
+    kept = compress(nlp, tmp_path / "kept", Precisions(), keep_strings=True)
+    assert kept.strings == 0
+    assert spacy.load(tmp_path / "kept").vocab.strings["nobody needs it"]
+
+
+def test_strings_stay_if_a_file_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "kb").mkdir()
+    (tmp_path / "kb" / "contents").write_bytes(b"\xc1\xff\x00")
+    assert needed_ids(tmp_path, ["PER"]) is None
+
+
+def test_maps_of_others_are_left_alone() -> None:
+    assert decode({"a": 1}) == {"a": 1}
+    assert decode({"a": 1}, chain=len) == 1
+
+
+@pytest.mark.parametrize(
+    ("component", "value", "message"),
+    [
+        ("ner", numpy.nan, "ner: the weights .* cannot be .*: .* NaN or infinite. Train"),
+        ("tok2vec", numpy.inf, "tok2vec: the weights .* cannot be .*: .* NaN or infinite"),
+        (
+            "tagger",
+            1e5,
+            "tagger: the weights . of the layer 'softmax' cannot be float16: float16 h",
+        ),
+    ],
+)
+def test_numbers_that_cannot_be_saved_are_refused(
+    component: str, value: float, message: str, tmp_path: Path
+) -> None:
+    nlp = built()
+    model = nlp.get_pipe(component).model  # type: ignore[attr-defined]
+    node = [n for n in model.walk() if "W" in n.param_names or "E" in n.param_names][-1]
+    node.get_param(node.param_names[0]).reshape(-1)[3] = value
+    with pytest.raises(ValueError, match=message):
+        compress(nlp, tmp_path / "small", Precisions())
+
+
+def test_vectors_that_are_not_finite_are_refused(tmp_path: Path) -> None:
+    nlp = built("words")
+    nlp.vocab.vectors.data[2, 2] = numpy.nan
+    with pytest.raises(ValueError, match="the static vectors cannot be int8: 1 of 30 numbers are"):
+        compress(nlp, tmp_path / "small", Precisions())
+
+
+def test_what_is_no_pipeline_to_compress_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="has no components, and so no weights"):
+        compress(spacy.blank("en"), tmp_path / "small", Precisions())
+    nlp = built()
+    found = small(nlp, tmp_path / "small")
+    with pytest.raises(ValueError, match="compressed already. Give the pipeline that it was made"):
+        compress(found, tmp_path / "smaller", Precisions())
+    with pytest.raises(ValueError, match="tables must be .*int8.*, was: 'int4'. Give another one"):
+        compress(nlp, tmp_path / "other", Precisions(tables="int4"))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="keep_strings must be true or false, was: 'no'"):
+        compress(nlp, tmp_path / "other", Precisions(), keep_strings="no")  # type: ignore[arg-type]
+    nlp.config["nlp"]["vectors"] = {"@vectors": "others.v1"}
+    with pytest.raises(ValueError, match="has vectors of others.v1, was expected to have those of"):
+        compress(nlp, tmp_path / "other", Precisions())
+    assert not (tmp_path / "other").exists()
+    config = {"after": {"@callbacks": KEEP, "weights": "int4"}}
+    with pytest.raises(ValueError, match="weights"):
+        spacy.registry.resolve(config)
+
+
+def test_english_pipeline_is_a_third_of_its_size_and_finds_the_same(
+    english: Language, tmp_path: Path
+) -> None:
+    compress(english, tmp_path / "small", Precisions())
+    strings = "vocab/strings.json"
+    sizes = [size(f) + (f / strings).stat().st_size for f in (tmp_path / "small", english.path)]
+    assert sizes[0] < 0.35 * sizes[1]
+    found = spacy.load(tmp_path / "small")
+    text = "Apple is looking at buying a start-up of Tim Cook in London for $1 billion in 2025."
+    for one, two in zip(english(text), found(text), strict=True):
+        assert (one.ent_type_, one.tag_, one.pos_, one.lemma_, str(one.morph)) == (
+            two.ent_type_,
+            two.tag_,
+            two.pos_,
+            two.lemma_,
+            str(two.morph),
+        )
+    shutil.rmtree(tmp_path / "small")
