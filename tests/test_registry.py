@@ -75,6 +75,7 @@ ARCHITECTURES = {
 CALLBACKS = {
     "set_attr": {"path": "x", "component": "tok2vec", "attr": "tables", "layer": "multiembed"},
     "spacy-multihash.init_tables.v1": {},
+    "spacy-multihash.keep_compressed.v1": {},
     "spacy-multihash.kpca_rows.v1": {},
     "spacy-multihash.kpca_vectors.v1": {},
     "spacy-multihash.load_vectors.v1": {"tables": {"nl": "x"}},

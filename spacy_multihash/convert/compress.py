@@ -1,18 +1,20 @@
 """A trained pipeline with smaller files: fewer bits, and no strings that nothing needs."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import srsly
 from spacy.language import Language
 from spacy.strings import get_string_id
-from thinc.api import Config
+from thinc.api import Config, Model, to_numpy
 
 from ..common.checks import check_flag
 from ..common.files import replacing_file
 from ..common.registered import COMPRESSED_VECTORS, KEEP_COMPRESSED
 from .compressed_folder import Precisions, compress_folder
 from .needed_strings import needed_ids
+from .packed_arrays import pack_array
 
 _WHERE, _ADVICE = "compress", "Give another one."
 _SPACY_VECTORS = "spacy.Vectors.v1"
@@ -60,16 +62,21 @@ def compress(
 
 
 def check_compressible(nlp: Language) -> None:
-    """Raise ValueError for a pipeline without components, compressed already, or of odd vectors."""
+    """Raise ValueError for a pipeline without components, compressed already, or of odd vectors.
+
+    A compressed pipeline that was trained on can be compressed again.
+    """
     if not nlp.component_names:
         raise ValueError(
             "The pipeline has no components, and so no weights to compress. Give a trained one."
         )
-    if _name(nlp.config["nlp"].get("after_creation"), "@callbacks") == KEEP_COMPRESSED:
+    config = nlp.config["nlp"]
+    if is_compressed(config) and not _is_trained_on(nlp, config["after_creation"]):
         raise ValueError(
             "The pipeline is compressed already. Give the pipeline that it was made from."
         )
-    if (found := _name(nlp.config["nlp"].get("vectors"), "@vectors")) != _SPACY_VECTORS:
+    found = _name(config.get("vectors"), "@vectors")
+    if found not in (_SPACY_VECTORS, COMPRESSED_VECTORS):
         raise ValueError(
             f"The pipeline has vectors of {found}, was expected to have those of spaCy, "
             f"{_SPACY_VECTORS}. Only these can be compressed."
@@ -85,12 +92,31 @@ def _needed(nlp: Language, folder: Path, strings: list[str]) -> list[str]:
 def _write_config(path: Path, precisions: Precisions) -> None:
     """Name our vectors, and the callback, which has the one that was there before."""
     config = Config().from_disk(path, interpolate=False)
-    callback = {"@callbacks": KEEP_COMPRESSED, **vars(precisions)}
-    callback["after_creation"] = config["nlp"].get("after_creation")
+    before = config["nlp"].get("after_creation")
+    if is_compressed(config["nlp"]):
+        before = before.get("after_creation")
+    callback = {"@callbacks": KEEP_COMPRESSED, **vars(precisions), "after_creation": before}
     config["nlp"]["after_creation"] = callback
     config["nlp"]["vectors"] = {"@vectors": COMPRESSED_VECTORS}
     with replacing_file(path) as new:
         config.to_disk(new, interpolate=False)
+
+
+def is_compressed(config: Mapping[str, Any]) -> bool:
+    """Tell whether the section [nlp] of a config is that of a compressed pipeline."""
+    return _name(config.get("after_creation"), "@callbacks") == KEEP_COMPRESSED
+
+
+def _is_trained_on(nlp: Language, callback: Mapping[str, Any]) -> bool:
+    """Tell whether a compressed pipeline has weights that it could not be saved small with."""
+    precisions = Precisions(*(callback[name] for name in vars(Precisions())))
+    models = [getattr(pipe, "model", None) for _, pipe in nlp.components]
+    for node in (n for model in models if isinstance(model, Model) for n in model.walk()):
+        for name in filter(node.has_param, node.param_names):
+            X, precision = to_numpy(node.get_param(name)), precisions.of(name)
+            if precision != "float32" and pack_array(X, precision, lossy=False) is X:
+                return True
+    return False
 
 
 def _name(section: object, key: str) -> object:

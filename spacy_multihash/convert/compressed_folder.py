@@ -38,6 +38,10 @@ class Precisions:
     tables: Precision = "int8"
     weights: Precision = "float16"
 
+    def of(self, parameter: str) -> Precision:
+        """Return what a parameter of a layer becomes, by its name."""
+        return self.tables if parameter == _TABLE else self.weights
+
     def check(self, where: str, advice: str) -> None:
         """Raise ValueError for a precision that there is not."""
         for name, value in vars(self).items():
@@ -78,7 +82,7 @@ def read_model(path: Path) -> dict[str, Any]:
 def _compress_model(path: Path, component: str, precisions: Precisions, *, lossy: bool) -> None:
     message = read_model(path)
     for node, name, params in _params(message):
-        precision = precisions.tables if name == _TABLE else precisions.weights
+        precision = precisions.of(name)
         with _naming(f"{component}: the weights {name} of the layer '{node}'", precision):
             params[name] = pack_array(params[name], precision, lossy=lossy)
     if message:

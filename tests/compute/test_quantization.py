@@ -18,6 +18,7 @@ def test_int8_is_within_half_a_scale_of_each_row(X: numpy.ndarray) -> None:
     assert found.codes.dtype == "int8"
     assert found.codes.shape == X.shape
     assert numpy.abs(found.codes.astype("int16")).max() <= 127
+    assert found.scales is not None
     half = found.scales.astype("float64").reshape(2, 3, 1) / 2
     assert (numpy.abs(widen(*found).astype("float64") - X) <= half * (1 + 1e-6)).all()
     largest = numpy.abs(X).max(axis=2).reshape(-1)

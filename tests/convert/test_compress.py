@@ -58,8 +58,12 @@ def size(folder: Path) -> int:
     return sum(path.stat().st_size for path in files)
 
 
+def models_of(pipe: Any) -> Any:
+    return pipe.model.walk() if hasattr(pipe, "model") else []
+
+
 def weights(nlp: Language) -> list[numpy.ndarray]:
-    nodes = [node for _, pipe in nlp.components for node in getattr(pipe, "model", pipe).walk()]
+    nodes = [node for _, pipe in nlp.components for node in models_of(pipe)]
     return [node.get_param(name) for node in nodes for name in node.param_names]
 
 
@@ -124,6 +128,10 @@ def test_pipeline_with_vectors_and_listeners_predicts_the_same_after_each_way(
     assert predictions(pickle.loads(pickle.dumps(found))) == before
     blank = spacy.blank("en").from_config(found.config)
     assert predictions(blank.from_bytes(found.to_bytes())) == before
+
+
+def test_processes_predict_the_same(tmp_path: Path) -> None:
+    found = small(built("words"), tmp_path / "small")
     expected = [[e.text for e in found("Anna fell").ents]] * 4
     docs = found.pipe(["Anna fell"] * 4, n_process=2)
     assert [[e.text for e in doc.ents] for doc in docs] == expected
@@ -155,6 +163,11 @@ def test_components_are_trained_on_and_saved(tmp_path: Path) -> None:
     assert predictions(again) == predictions(found)
     for one, other in zip(weights(found), weights(again), strict=True):
         assert_array_equal(one, other)
+    files = size(tmp_path / "small")
+    assert size(tmp_path / "trained") > 1.2 * files
+    small(again, tmp_path / "smaller", Precisions("int8", "int8", "int8"))
+    assert size(tmp_path / "smaller") < files
+    assert "after_creation = null" in (tmp_path / "smaller" / "config.cfg").read_text()
 
 
 def test_components_are_sourced_in_code_and_in_configs(tmp_path: Path) -> None:
@@ -276,9 +289,9 @@ def test_what_is_no_pipeline_to_compress_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="compressed already. Give the pipeline that it was made"):
         compress(found, tmp_path / "smaller", Precisions())
     with pytest.raises(ValueError, match="tables must be .*int8.*, was: 'int4'. Give another one"):
-        compress(nlp, tmp_path / "other", Precisions(tables="int4"))  # type: ignore[arg-type]
+        compress(nlp, tmp_path / "other", Precisions(tables="int4"))
     with pytest.raises(ValueError, match="keep_strings must be true or false, was: 'no'"):
-        compress(nlp, tmp_path / "other", Precisions(), keep_strings="no")  # type: ignore[arg-type]
+        compress(nlp, tmp_path / "other", Precisions(), keep_strings="no")
     nlp.config["nlp"]["vectors"] = {"@vectors": "others.v1"}
     with pytest.raises(ValueError, match="has vectors of others.v1, was expected to have those of"):
         compress(nlp, tmp_path / "other", Precisions())
