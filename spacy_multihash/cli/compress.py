@@ -104,12 +104,13 @@ def compress_pipeline(
     nlp = load_pipeline(model)
     check_apart(nlp, output)
     check_compressible(nlp)
-    examples = [] if data is None else list(model_examples(nlp, data))
+    stream = None if data is None else model_examples(nlp, data)
     with replacing_folder(output.resolve()) as new:
         left_out = compress(nlp, new, precisions, keep_strings=keep_strings)
         files = measure_files(Path(nlp.path), new, code)
         speed, predictions = Change(None, None), None
-        if data is not None:
+        if stream is not None:
+            examples = list(stream)  # not before, since its strings become the vocab's
             small = spacy.load(new)
             predictions = compare(nlp, small, examples)
             speed = measure_speed(nlp, small, [example.reference.text for example in examples])
