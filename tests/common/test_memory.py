@@ -98,3 +98,11 @@ def test_available_memory_is_that_of_meminfo(
     monkeypatch.setattr(memory, "_MEMINFO", tmp_path / "none")
     total = available_memory()
     assert total is None or total > 2**20
+
+
+def test_memory_of_this_process_grows_with_what_it_holds() -> None:
+    before = memory.resident_memory()
+    if before is None:
+        pytest.skip("only Linux tells how much memory a process takes")
+    array = numpy.ones(2**25, dtype="uint8")
+    assert memory.resident_memory() - before > array.nbytes / 2  # type: ignore[operator]

@@ -18,6 +18,8 @@ from spacy_multihash.embed.compressed_vectors import (
     is_compressed,
 )
 from spacy_multihash.embed.sorted_keys import SortedKeys, pack_keys, unpack_keys
+from spacy_multihash.embed.vector_tables import read_table
+from spacy_multihash.vectors.files import open_table
 from tests.helpers.several_vectors import save_floret, save_words
 
 WORDS = ["Anna", "met", "Rome", "fell", "rain"]
@@ -182,3 +184,17 @@ def test_vocab_without_vectors_stays_as_it_is(tmp_path: Path) -> None:
     assert not is_compressed(tmp_path / "vocab")
     shutil.rmtree(tmp_path / "vocab")
     assert not is_compressed(tmp_path / "vocab")
+
+
+def test_tools_of_vectors_say_which_pipeline_they_read(words: Path) -> None:
+    both(words)
+    expected = "has the vectors of a compressed pipeline. Give the pip"
+    with pytest.raises(ValueError, match=expected), open_table(words.parent):
+        pass
+
+
+def test_table_of_a_compressed_pipeline_is_read_beside_the_vocabs_own(words: Path) -> None:
+    _, ours = both(words)
+    table = read_table("a", words.parent)
+    numpy.testing.assert_array_equal(table.data, ours.data)
+    assert dict(zip(table.keys.tolist(), table.rows.tolist(), strict=True)) == ours.key2row
