@@ -13,9 +13,8 @@ PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 _LARGEST_CODE = 127
 _SHORT = 4  # the numbers of a row for which int8 and a scale take as much as float16
 _LARGEST_HALF = float(numpy.finfo("float16").max)
-# The bits of a float32 that a scale has as zeros. A code times a scale has no more bits than a
-# float32 then, so that it is exact, and what was quantized once is quantized to itself.
-_FREE_BITS = numpy.uint32(2**7 - 1)
+# Below it, a float32 has fewer bits, and a scale would be too far off.
+_LEAST_SCALE = numpy.finfo("float32").tiny
 
 
 class Codes(NamedTuple):
@@ -64,10 +63,8 @@ def is_exact(X: numpy.ndarray, found: Codes) -> bool:
 def scales_of(X: numpy.ndarray) -> numpy.ndarray:
     """Return what the codes of each row are multiplied by, (rows, n) -> (rows,) float32."""
     largest = numpy.abs(X).max(axis=1, initial=0).astype("float32")
-    bits = (largest / numpy.float32(_LARGEST_CODE)).view("uint32")
-    rounded = ((bits + _FREE_BITS) & ~_FREE_BITS).view("float32")
-    least = numpy.uint32(_FREE_BITS + 1).view("float32")
-    return numpy.where(largest > 0, numpy.maximum(rounded, least), numpy.float32(0))
+    scales = numpy.maximum(largest / numpy.float32(_LARGEST_CODE), _LEAST_SCALE)
+    return numpy.where(largest > 0, scales, numpy.float32(0))
 
 
 def to_bytes(X: numpy.ndarray, scales: numpy.ndarray) -> numpy.ndarray:

@@ -19,10 +19,11 @@ def test_int8_is_within_half_a_scale_of_each_row(X: numpy.ndarray) -> None:
     assert found.codes.shape == X.shape
     assert numpy.abs(found.codes.astype("int16")).max() <= 127
     assert found.scales is not None
+    # Where a number lies between two codes, float32 may take the wrong one.
     half = found.scales.astype("float64").reshape(2, 3, 1) / 2
-    assert (numpy.abs(widen(*found).astype("float64") - X) <= half * (1 + 1e-6)).all()
+    assert (numpy.abs(widen(*found).astype("float64") - X) <= half * (1 + 1e-4)).all()
     largest = numpy.abs(X).max(axis=2).reshape(-1)
-    assert (found.scales <= largest / 127 * (1 + 2**-15) + 2.0**-140).all()
+    assert (found.scales <= largest / 127 * (1 + 2**-20) + 2.0**-125).all()
 
 
 @given(arrays("float32", (4, 6), elements=NUMBERS))
