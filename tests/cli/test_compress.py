@@ -54,7 +54,7 @@ def test_pipeline_and_report_are_written(in_processes: None, trained: Path, tmp_
     assert report["bytes"]["after"] == sum(
         file.stat().st_size for file in output.rglob("*") if file.is_file()
     )
-    assert report["bytes"]["ratio"] < 0.9
+    assert report["bytes"]["ratio"] < 1
     assert report["memory"].keys() == {"before", "after", "ratio"}
     assert report["left_out"]["strings"] > 0
     predictions = report["predictions"]
