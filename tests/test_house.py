@@ -20,6 +20,7 @@ LONGEST = 300
 # What each part of the package may import, besides itself and `common`.
 PARTS: dict[str, tuple[str, ...]] = {
     "common": (),
+    "cluster": (),
     "compute": (),
     "corpus": (),
     "embed": ("compute", "vectors"),

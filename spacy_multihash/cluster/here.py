@@ -1,0 +1,74 @@
+"""The one worker that needs no cluster: this process."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Optional, TypeVar
+
+from .base import TRIES, ItemError, Workers, check_names
+from .tree import fold
+
+HERE = "this process"
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Here(Workers):
+    """This process, which does one item after the other."""
+
+    @property
+    def count(self) -> int:
+        """The number of workers: 1."""
+        return 1
+
+    def imap(
+        self,
+        function: Callable[[T], R],
+        items: Sequence[T],
+        *,
+        names: Sequence[str],
+        on_error: Optional[Callable[[ItemError], None]] = None,
+    ) -> Iterator[tuple[int, R]]:
+        """Yield the number of each item and its result, in their order; see `Workers`."""
+        check_names(items, names)
+        return _map(function, items, names, on_error)
+
+    def merge_tree(
+        self,
+        function: Callable[[T], R],
+        items: Sequence[T],
+        merge: Callable[[R, R], R],
+        *,
+        names: Sequence[str],
+    ) -> R:
+        """Return the results of all items, merged two by two; see `Workers`."""
+        check_names(items, names)
+        if not items:
+            raise ValueError("merge_tree: expected one or more items, was given none.")
+        return fold((result for _, result in _map(function, items, names, None)), merge)
+
+
+def _map(
+    function: Callable[[T], R],
+    items: Sequence[T],
+    names: Sequence[str],
+    on_error: Optional[Callable[[ItemError], None]],
+) -> Iterator[tuple[int, R]]:
+    for i, (item, name) in enumerate(zip(items, names, strict=True)):
+        try:
+            result = _try(function, item, name)
+        except ItemError as error:
+            if on_error is None:
+                raise
+            on_error(error)
+        else:
+            yield i, result
+
+
+def _try(function: Callable[[T], R], item: T, name: str) -> R:
+    for tries in range(1, TRIES + 1):
+        try:
+            return function(item)
+        except Exception as error:
+            if tries == TRIES:
+                raise ItemError(name, HERE, error) from error
+    raise AssertionError("TRIES is 1 or more")

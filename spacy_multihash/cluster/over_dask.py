@@ -1,0 +1,223 @@
+"""Workers of Dask: processes of this machine, or those of a scheduler that is there."""
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from functools import partial
+from importlib import metadata
+from typing import Optional, TypeVar
+
+from distributed import Client, Future, LocalCluster
+
+from .base import ItemError, Workers, check_names
+from .flight import Flight, Job
+from .tree import Node, fold, parents
+
+# Jobs under way for each worker: one that it does, and one that waits for it.
+AHEAD = 2
+# The tree of results has at most as many leaves, which the scheduler remembers to the end.
+MOST_LEAVES = 8192
+PACKAGES = ("spacy-multihash", "spacy")
+# Seconds until there must be a worker, and for which their number is taken to stay the same.
+PATIENCE = 60.0
+_STEADY = 5.0
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@contextmanager
+def open_local(count: int) -> Iterator[Workers]:
+    """Start workers on this machine, and stop them at the end.
+
+    count (int): How many.
+    """
+    cluster = LocalCluster(
+        n_workers=count,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=None,
+        silence_logs=logging.CRITICAL,  # errors that are raised here say more
+    )
+    with closing(cluster), closing(Client(cluster)) as client:
+        check_workers(client)
+        yield OverDask(client)
+
+
+@contextmanager
+def open_cluster(address: str) -> Iterator[Workers]:
+    """Use the workers of a scheduler, which go on at the end.
+
+    address (str): That of the scheduler, such as tcp://host:8786.
+
+    Raises ConnectionError if there is no scheduler, or none with workers.
+    """
+    try:
+        client = Client(address)
+    except (OSError, ValueError) as error:
+        raise ConnectionError(
+            f"There is no Dask scheduler at {address} ({error}). Expected an address such as "
+            "tcp://host:8786. Start one with: dask scheduler"
+        ) from error
+    with closing(client):
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError as error:
+            raise ConnectionError(
+                f"The Dask scheduler at {address} has no workers after {PATIENCE:.0f} seconds. "
+                f"Start some with: dask worker {address} --nthreads 1"
+            ) from error
+        check_workers(client)
+        yield OverDask(client)
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what workers need, by the names of the packages."""
+    import spacy  # noqa: F401 (what cannot be imported is as good as missing)
+
+    return {name: metadata.version(name) for name in PACKAGES}
+
+
+def check_workers(client: Client) -> None:
+    """Check that each worker can do what this process can.
+
+    Raises ImportError, with the address of the worker, if one lacks a package that this process
+    has, or has another version.
+    """
+    ours = versions()
+    for worker, theirs in client.run(versions, on_error="return").items():
+        if isinstance(theirs, ModuleNotFoundError):
+            raise ImportError(
+                f"worker {worker} has no package {theirs.name}. Install "
+                f"{' and '.join(f'{name}=={version}' for name, version in ours.items())} where it "
+                "runs, and start it again."
+            )
+        if isinstance(theirs, BaseException):
+            raise ImportError(
+                f"worker {worker} cannot import spacy_multihash: {type(theirs).__name__}: {theirs}"
+            )
+        for name, version in ours.items():
+            if theirs[name] != version:
+                raise ImportError(
+                    f"worker {worker} has {name} {theirs[name]}, and this process {version}. "
+                    "Install the same version on both sides."
+                )
+
+
+class OverDask(Workers):
+    """The workers of a Dask scheduler."""
+
+    def __init__(self, client: Client) -> None:
+        """Use the workers of a client's scheduler."""
+        self._client = client
+        self._counted = (0, -_STEADY)
+
+    @property
+    def count(self) -> int:
+        """The number of workers, which may change while they work."""
+        count, at = self._counted
+        if time.monotonic() - at >= _STEADY:
+            count = len(self._client.nthreads())
+            self._counted = (count, time.monotonic())
+        return max(count, 1)
+
+    def imap(
+        self,
+        function: Callable[[T], R],
+        items: Sequence[T],
+        *,
+        names: Sequence[str],
+        on_error: Optional[Callable[[ItemError], None]] = None,
+    ) -> Iterator[tuple[int, R]]:
+        """Yield the number of each item and its result, as they are done; see `Workers`."""
+        check_names(items, names)
+        return self._map(function, items, names, on_error)
+
+    def _map(
+        self,
+        function: Callable[[T], R],
+        items: Sequence[T],
+        names: Sequence[str],
+        on_error: Optional[Callable[[ItemError], None]],
+    ) -> Iterator[tuple[int, R]]:
+        flight: Flight[int] = Flight(self._client)
+        waiting = iter(range(len(items)))
+        try:
+            while True:
+                while len(flight) < AHEAD * self.count and (i := next(waiting, None)) is not None:
+                    flight.begin(i, Job(function, (items[i],), names[i]))
+                if not len(flight):
+                    return
+                try:
+                    i, future = flight.wait()
+                except ItemError as error:
+                    if on_error is None:
+                        raise
+                    on_error(error)
+                else:
+                    yield i, future.result()
+        finally:
+            flight.cancel()
+
+    def merge_tree(
+        self,
+        function: Callable[[T], R],
+        items: Sequence[T],
+        merge: Callable[[R, R], R],
+        *,
+        names: Sequence[str],
+    ) -> R:
+        """Return the results of all items, merged two by two; see `Workers`."""
+        check_names(items, names)
+        if not items:
+            raise ValueError("merge_tree: expected one or more items, was given none.")
+        size = leaf_size(len(items))
+        parent_of = parents(len(items), size)
+        nodes = parent_of or [Node(0, len(items))]
+        leaves = iter(sorted(node for node in nodes if node.stop - node.start <= size))
+        done: dict[Node, Future] = {}
+        flight: Flight[Node] = Flight(self._client)
+        try:
+            while True:
+                while len(flight) < AHEAD * self.count and (leaf := next(leaves, None)):
+                    part = slice(*leaf)
+                    arguments = (function, merge, items[part], names[part])
+                    flight.begin(leaf, Job(fold_items, arguments, _name(names, leaf)))
+                node, future = flight.wait()
+                if node not in parent_of:
+                    return future.result()
+                done[node] = future
+                parent = parent_of[node]
+                if all(half in done for half in parent.split()):
+                    halves = [done.pop(half) for half in parent.split()]
+                    flight.begin(parent, Job(merge, (), _name(names, parent)), *halves)
+        finally:
+            flight.cancel()
+
+
+def fold_items(
+    function: Callable[[T], R],
+    merge: Callable[[R, R], R],
+    items: Sequence[T],
+    names: Sequence[str],
+) -> R:
+    """Return the merged results of some items. An ItemError names the one that fails."""
+    return fold(map(partial(_do_named, function), items, names), merge)
+
+
+def _do_named(function: Callable[[T], R], item: T, name: str) -> R:
+    try:
+        return function(item)
+    except Exception as error:
+        raise ItemError(name, "", error) from error
+
+
+def leaf_size(count: int) -> int:
+    """Return how many items a leaf of the tree has: a power of 2, as the tree is cut in halves."""
+    return 1 << (max(count - 1, 0) // MOST_LEAVES).bit_length()
+
+
+def _name(names: Sequence[str], node: Node) -> str:
+    first, last = names[node.start], names[node.stop - 1]
+    return first if node.stop - node.start == 1 else f"{first} to {last}"

@@ -1,0 +1,76 @@
+"""What workers do in tests: functions of a module, which other processes can import."""
+
+import os
+import signal
+from pathlib import Path
+
+import numpy
+
+
+def halve(number: int) -> float:
+    """Halve a number, unless it is negative."""
+    if number < 0:
+        raise ValueError(f"{number} is negative")
+    return number / 2
+
+
+def as_text(number: int) -> str:
+    """Write a number, unless it is negative."""
+    return f"{halve(number):g}"
+
+
+def in_brackets(one: str, other: str) -> str:
+    """Show what is merged with what."""
+    return f"({one} {other})"
+
+
+def small_float(number: int) -> numpy.float32:
+    """A number of which a sum depends on its order."""
+    return numpy.float32(1 / (number + 1))
+
+
+def process_of(item: object) -> int:
+    """Tell which process does an item."""
+    return os.getpid()
+
+
+def blas_threads(item: object) -> list[int]:
+    """Count the threads that each BLAS may have."""
+    from threadpoolctl import threadpool_info
+
+    return [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
+
+
+def fail_first(path: Path) -> int:
+    """Write this process's number to a file, and fail unless it was there."""
+    if not path.exists():
+        path.write_text(str(os.getpid()))
+        raise OSError(f"{path.name} was not there")
+    return os.getpid()
+
+
+def die_first(path: Path) -> int:
+    """Kill this process, unless it is another one than the first."""
+    if not path.exists():
+        path.write_text(str(os.getpid()))
+        os.kill(os.getpid(), signal.SIGKILL)
+    return os.getpid()
+
+
+def die(item: object) -> None:
+    """Kill this process."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Unportable(Exception):
+    """An error that cannot travel between processes."""
+
+    def __init__(self) -> None:
+        """Take no arguments, but have one."""
+        super().__init__("held here")
+        self.held = lambda: None
+
+
+def fail_unportably(item: object) -> None:
+    """Raise an error that cannot travel."""
+    raise Unportable
