@@ -39,7 +39,7 @@ def read_docs(path: Union[str, Path], vocab: Vocab) -> Iterator[Doc]:
             f"There is no corpus at {path}: expected a .spacy file, or a folder of them. Check the "
             "path, or make one with: python -m spacy multihash convert"
         )
-    bins = (_open_doc_bin(Path(file_)) for file_ in files)
+    bins = (open_doc_bin(Path(file_)) for file_ in files)
     first = next((doc_bin for doc_bin in bins if len(doc_bin)), None)
     if first is None:
         raise ValueError(f"The corpus at {path} has no documents. Check the path.")
@@ -83,7 +83,13 @@ def tokens_of(examples: Iterable[Example]) -> Iterator[Doc]:
             yield met
 
 
-def _open_doc_bin(path: Path) -> DocBin:
+def open_doc_bin(path: Path) -> DocBin:
+    """Read a .spacy file, whose docs are made when they are asked for.
+
+    path (Path): The file.
+
+    Raises ValueError if it is none, and OSError if it cannot be read.
+    """
     try:
         with keep_collector():
             return DocBin().from_disk(path)

@@ -77,12 +77,7 @@ def read_jsonl(path: Path) -> Iterator[AnnotatedText]:
     """
     for number, record in read_json_lines(path):
         where = f"{path}:{number}"
-        text = record.get("text")
-        if not isinstance(text, str):
-            raise ValueError(
-                f'{where}: expected a string as "text", found {text!r} among the keys '
-                f"{', '.join(map(repr, record))}. Correct the line."
-            )
+        text = text_of(record, where)
         spans: list[tuple[int, int, str]] = []
         cats: dict[str, float] = {}
         keys = _keys_of(record)
@@ -100,6 +95,22 @@ def read_jsonl(path: Path) -> Iterator[AnnotatedText]:
                 cats[_label(value, where, key)] = 1.0
         answer = str(record.get("answer", ACCEPT))
         yield AnnotatedText(number, text, spans, cats, bool(keys), answer)
+
+
+def text_of(record: Mapping[str, Any], where: str) -> str:
+    """Return the text of an object.
+
+    where (str): File and line, for the message.
+
+    Raises ValueError if it has none.
+    """
+    text = record.get("text")
+    if not isinstance(text, str):
+        raise ValueError(
+            f'{where}: expected a string as "text", found {text!r} among the keys '
+            f"{', '.join(map(repr, record))}. Correct the line."
+        )
+    return text
 
 
 def _keys_of(record: Mapping[str, Any]) -> list[str]:

@@ -1,0 +1,101 @@
+"""Corpora in shards: the files of a folder, each of which is read by itself."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NoReturn
+
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from .lines import read_json_lines, read_lines
+from .read import open_doc_bin
+from .texts import text_of
+
+DOCS = ".spacy"
+JSON_LINES = ".jsonl"
+TEXTS = (".txt", ".txt.gz")
+ENDINGS = (DOCS, JSON_LINES, *TEXTS)
+
+
+def list_shards(path: Path) -> list[Path]:
+    """List the shards of a folder and of the folders in it, in the order of their names.
+
+    Names that begin with a dot are left out.
+
+    path (Path): The folder, or one shard.
+
+    Raises FileNotFoundError if there is none.
+    """
+    if path.is_file() and ending_of(path):
+        return [path]
+    found = [file_ for file_ in _walk(path) if ending_of(file_)] if path.is_dir() else []
+    if not found:
+        raise FileNotFoundError(
+            f"There are no shards at {path}: expected a folder with files that end in "
+            f"{', '.join(ENDINGS)}, or one such file. Check the path."
+        )
+    return sorted(found, key=lambda file_: file_.relative_to(path).parts)
+
+
+def ending_of(path: Path) -> str:
+    """Return the ending that makes a file a shard, "" if it is none."""
+    return next((ending for ending in ENDINGS if path.name.endswith(ending)), "")
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    for where, folders, files in os.walk(folder, onerror=_fail, followlinks=True):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield from (Path(where, name) for name in files if not name.startswith("."))
+
+
+def _fail(error: OSError) -> NoReturn:
+    raise error
+
+
+def read_shard(path: Path, nlp: Language) -> Iterator[Doc]:
+    """Stream the docs of a shard, in their order.
+
+    A .spacy file has docs with their annotation. A .jsonl file has an object with a "text" on each
+    line. A .txt file has a text on each line, which may be empty, and a .txt.gz file is such a file
+    compressed. Texts are cut into tokens by the pipeline.
+
+    path (Path): The shard.
+    nlp (Language): The pipeline.
+
+    Raises ValueError, with the file, and the line or the number of the document, where it cannot be
+    read. All errors are raised when the place is reached.
+    """
+    ending = ending_of(path)
+    if ending == DOCS:
+        yield from _read_docs(path, nlp)
+        return
+    texts: Iterator[tuple[int, str]]
+    if ending == JSON_LINES:
+        texts = ((n, text_of(record, f"{path}:{n}")) for n, record in read_json_lines(path))
+    elif ending:
+        texts = read_lines(path)
+    else:
+        raise ValueError(f"{path} is no shard: expected a file that ends in {', '.join(ENDINGS)}.")
+    for number, text in texts:
+        try:
+            doc = nlp.make_doc(text)
+        except ValueError as error:  # longer than nlp.max_length
+            raise ValueError(f"{path}:{number}: {error}") from error
+        yield doc
+
+
+def _read_docs(path: Path, nlp: Language) -> Iterator[Doc]:
+    docs = open_doc_bin(path).get_docs(nlp.vocab)
+    number = 0
+    while True:
+        number += 1
+        try:
+            doc = next(docs, None)
+        except (IndexError, KeyError, ValueError) as error:
+            raise ValueError(
+                f"{path}: document {number} is damaged ({error}). Copy or convert the file again."
+            ) from error
+        if doc is None:
+            return
+        yield doc
