@@ -63,3 +63,11 @@ def ops(request: pytest.FixtureRequest) -> Iterator[Ops]:
         prefer_gpu()
     yield get_current_ops()
     set_current_ops(before)
+
+
+@pytest.fixture(scope="session")
+def scheduler() -> Iterator[str]:
+    """Start a Dask scheduler with two workers, and give its address."""
+    distributed = pytest.importorskip("distributed", reason="there is no Dask: extra dask")
+    with distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster:
+        yield cluster.scheduler_address

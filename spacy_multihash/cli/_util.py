@@ -24,15 +24,28 @@ from ._messages import echo, msg
 
 def import_code(path: Optional[Path]) -> None:
     """Import a Python file with registered functions, or none. If it cannot be, say why, exit."""
+    try:
+        load_code(path)
+    except FileNotFoundError as error:
+        msg.fail(str(error), "Check the path that --code has.")
+    except ImportError as error:
+        msg.fail(str(error), f"{type(error.__cause__).__name__}: {error.__cause__}")
+
+
+def load_code(path: Optional[Path]) -> None:
+    """Import a Python file with registered functions, or none.
+
+    Raises FileNotFoundError, and ImportError for whatever the file raises.
+    """
     if path is None:
         return
     if not path.is_file():
-        msg.fail(f"There is no Python file at {path}", "Check the path that --code has.")
+        raise FileNotFoundError(f"There is no Python file at {path}")
     try:
         with redirect_stdout(sys.stderr):  # what it prints is no result of the command
             import_file("python_code", path)
     except Exception as error:
-        msg.fail(f"Cannot import the Python code of {path}", f"{type(error).__name__}: {error}")
+        raise ImportError(f"Cannot import the Python code of {path}") from error
 
 
 def parse_overrides(ctx: typer.Context) -> dict[str, Any]:

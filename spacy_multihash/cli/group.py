@@ -27,6 +27,7 @@ COMMANDS = {
     "accelerate": _command(
         "accelerate", "Put our faster layers and recognizer into a trained pipeline."
     ),
+    "apply": _command("apply", "Apply a pipeline to a large corpus, in a folder of shards."),
     "attention": _command("attention", "Show which table of vectors each token leans on."),
     "calibrate": _command("calibrate", "Make the probabilities of a recognizer truer."),
     "compress": _command("compress", "Make the files of a trained pipeline small."),

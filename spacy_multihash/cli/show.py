@@ -1,6 +1,5 @@
 """`python -m spacy multihash show`: the entities of a text, and how sure a pipeline is of them."""
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional, Union
@@ -13,17 +12,13 @@ from spacy.tokens import Doc
 from ..common.files import write_bytes
 from ..convert.recognizers import find_hindrance
 from ..corpus.lines import read_lines
-from ..ner.docs import EntityKey
-from ..ner.tagger.component import EntityTagger
-from ..ner.transition.component import BatchEntityRecognizer
 from ._displacy import render_page
 from ._messages import msg
+from ._probabilities import ask_probabilities, probabilities_of
 from ._show import show_table
 from ._util import check_file_output, import_code, load_pipeline
 
 STDIN = "-"
-# Where in doc.spans a recognizer puts its probabilities, if its config does not say it.
-_SPANS_KEY = "spacy_multihash_show_{}"
 
 
 @dataclass(frozen=True)
@@ -108,37 +103,14 @@ def show(model: Union[str, Path], text: str, *, threshold: Optional[float] = Non
     Raises ValueError if there is no such pipeline.
     """
     nlp = load_pipeline(model)
-    keys = [_ask(name, pipe, threshold) for name, pipe in nlp.pipeline]
+    keys = ask_probabilities(nlp, threshold=threshold)
     doc = nlp(text)
-    known = _probabilities(doc, [key for key in keys if key is not None])
+    known = probabilities_of(doc, keys)
     found = [(ent, known.get((ent.start, ent.end, ent.label_))) for ent in doc.ents]
     if threshold is not None:
         found = [(ent, p) for ent, p in found if p is None or p >= threshold]
         doc.set_ents([ent for ent, _ in found])
     return Shown(doc, [p for _, p in found], _accelerable(nlp))
-
-
-def _ask(name: str, pipe: object, threshold: Optional[float]) -> Optional[str]:
-    """Let a component give probabilities, if it can, and return where in doc.spans they go."""
-    if not isinstance(pipe, (EntityTagger, BatchEntityRecognizer)):
-        return None
-    if isinstance(pipe, BatchEntityRecognizer) and pipe.cfg["beam_width"] != 1:
-        return None  # a beam has no probabilities, and refuses to be asked for them
-    if pipe.spans_key is None:
-        pipe.spans_key = _SPANS_KEY.format(name)
-    if isinstance(pipe, EntityTagger) and threshold is not None:
-        pipe.threshold = threshold
-    return pipe.spans_key
-
-
-def _probabilities(doc: Doc, keys: list[str]) -> dict[EntityKey, float]:
-    """Collect the probabilities that components have put into doc.spans."""
-    known = {}
-    for group in (doc.spans[key] for key in keys if key in doc.spans):
-        for span, score in zip(group, group.attrs.get("scores", []), strict=False):
-            if not math.isnan(score):
-                known[span.start, span.end, span.label_] = float(score)
-    return known
 
 
 def _accelerable(nlp: Language) -> list[str]:

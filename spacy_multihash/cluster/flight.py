@@ -73,7 +73,7 @@ class Flight(Generic[KeyT]):
     def __init__(self, client: Client) -> None:
         """Begin without jobs."""
         self._client = client
-        self._completed = as_completed()
+        self._completed = as_completed(loop=client.loop)
         self._under_way: dict[object, _UnderWay] = {}  # by the names that Dask gives
 
     def __len__(self) -> int:

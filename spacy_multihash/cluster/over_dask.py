@@ -19,7 +19,9 @@ AHEAD = 2
 # The tree of results has at most as many leaves, which the scheduler remembers to the end.
 MOST_LEAVES = 8192
 PACKAGES = ("spacy-multihash", "spacy")
-# Seconds until there must be a worker, and for which their number is taken to stay the same.
+# Seconds until the scheduler must answer, until it must have a worker, and for which the number of
+# workers is taken to stay the same.
+TO_CONNECT = 15.0
 PATIENCE = 60.0
 _STEADY = 5.0
 
@@ -54,7 +56,7 @@ def open_cluster(address: str) -> Iterator[Workers]:
     Raises ConnectionError if there is no scheduler, or none with workers.
     """
     try:
-        client = Client(address)
+        client = Client(address, timeout=TO_CONNECT)
     except (OSError, ValueError) as error:
         raise ConnectionError(
             f"There is no Dask scheduler at {address} ({error}). Expected an address such as "

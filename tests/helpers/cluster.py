@@ -2,9 +2,20 @@
 
 import os
 import signal
+import time
 from pathlib import Path
 
 import numpy
+
+
+def wait_for_workers(address: str, number: int) -> list[int]:
+    """Wait until a scheduler has as many workers, and return the numbers of their processes."""
+    from distributed import Client
+
+    with Client(address, set_as_default=False) as client:
+        while len(client.nthreads()) != number:
+            time.sleep(0.1)
+        return [*client.run(os.getpid).values()]
 
 
 def halve(number: int) -> float:
