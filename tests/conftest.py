@@ -69,5 +69,10 @@ def ops(request: pytest.FixtureRequest) -> Iterator[Ops]:
 def scheduler() -> Iterator[str]:
     """Start a Dask scheduler with two workers, and give its address."""
     distributed = pytest.importorskip("distributed", reason="there is no Dask: extra dask")
-    with distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster:
-        yield cluster.scheduler_address
+    import dask
+
+    settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
+    # One lost worker is not enough to give an item up, and two are.
+    with dask.config.set({"distributed.scheduler.allowed-failures": 1}):
+        with distributed.LocalCluster(**settings, silence_logs=50) as cluster:
+            yield cluster.scheduler_address

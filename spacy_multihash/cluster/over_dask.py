@@ -39,7 +39,8 @@ def open_local(count: int) -> Iterator[Workers]:
         n_workers=count,
         threads_per_worker=1,
         processes=True,
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",  # of the server that Dask always has: any free port
+        scheduler_kwargs={"dashboard": False},
         silence_logs=logging.CRITICAL,  # errors that are raised here say more
     )
     with closing(cluster), closing(Client(cluster)) as client:
@@ -76,8 +77,6 @@ def open_cluster(address: str) -> Iterator[Workers]:
 
 def versions() -> dict[str, str]:
     """Return the versions of what workers need, by the names of the packages."""
-    import spacy  # noqa: F401 (what cannot be imported is as good as missing)
-
     return {name: metadata.version(name) for name in PACKAGES}
 
 
@@ -88,22 +87,24 @@ def check_workers(client: Client) -> None:
     has, or has another version.
     """
     ours = versions()
-    for worker, theirs in client.run(versions, on_error="return").items():
-        if isinstance(theirs, ModuleNotFoundError):
+    install = f"Install {' and '.join(f'{name}=={version}' for name, version in ours.items())}"
+    # A worker without our package could not even read a function of ours.
+    imported = client.run(exec, "import spacy, spacy_multihash", on_error="return")
+    for worker, error in imported.items():
+        if isinstance(error, ModuleNotFoundError):
             raise ImportError(
-                f"worker {worker} has no package {theirs.name}. Install "
-                f"{' and '.join(f'{name}=={version}' for name, version in ours.items())} where it "
-                "runs, and start it again."
+                f"worker {worker} has no package {error.name}. {install} where it runs."
             )
-        if isinstance(theirs, BaseException):
+        if isinstance(error, Exception):
             raise ImportError(
-                f"worker {worker} cannot import spacy_multihash: {type(theirs).__name__}: {theirs}"
+                f"worker {worker} cannot import spacy_multihash: {error!r}. {install}."
             )
+    for worker, theirs in client.run(versions).items():
         for name, version in ours.items():
             if theirs[name] != version:
                 raise ImportError(
                     f"worker {worker} has {name} {theirs[name]}, and this process {version}. "
-                    "Install the same version on both sides."
+                    f"{install} on both sides."
                 )
 
 
