@@ -1,0 +1,296 @@
+"""A pipeline applied to a folder of shards: here, on two workers, and after what went wrong."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+import srsly
+from spacy.tokens import Doc, DocBin
+from typer.testing import CliRunner, Result
+
+from spacy_multihash.cli.apply import apply
+from spacy_multihash.cli.group import multihash_cli
+from tests.helpers.cli import said
+from tests.helpers.cluster import wait_for_workers
+from tests.helpers.paths import ROOT
+from tests.helpers.pipelines import TEXTCAT, textcat_pipeline
+from tests.helpers.tagger_ner import TEXTS, trained
+
+CODE = ROOT / "tests" / "helpers" / "slow_pipe.py"
+# Texts of a shard, and what the tests call shards.
+LINES = [text for text in TEXTS if text.strip()]
+NAMES = ["a/0.txt", "a/1.jsonl", "b.spacy", "c.txt", "d.txt", "e.jsonl", "f.txt", "g.txt"]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("model") / "tagger_ner"
+    trained().to_disk(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def slow(model: Path) -> Path:
+    """Write a pipeline that takes a while, and needs code of its own."""
+    from tests.helpers import slow_pipe  # noqa: F401 (it registers the component)
+
+    nlp = spacy.load(model)
+    nlp.add_pipe("slow_for_tests")
+    nlp.to_disk(model.with_name("slow"))
+    return model.with_name("slow")
+
+
+@pytest.fixture
+def shards(tmp_path: Path) -> Path:
+    """Write shards of all kinds."""
+    nlp = spacy.blank("en")
+    for number, name in enumerate(NAMES):
+        path = tmp_path / "shards" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        texts = [f"{text} {number}" for text in LINES]
+        if path.suffix == ".spacy":
+            DocBin(docs=map(nlp.make_doc, texts)).to_disk(path)
+        elif path.suffix == ".jsonl":
+            srsly.write_jsonl(path, [{"text": text} for text in texts])
+        else:
+            path.write_text("".join(f"{text}\n" for text in texts), "utf8")
+    return tmp_path / "shards"
+
+
+def invoke(*args: Any) -> Result:
+    return CliRunner().invoke(multihash_cli, ["apply", *map(str, args)])
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """The bytes of all files of a folder, but of what it says of itself."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != "manifest.json"
+    }
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf8").splitlines()]
+
+
+def test_docs_have_what_the_pipeline_finds(model: Path, shards: Path, tmp_path: Path) -> None:
+    result = invoke(model, shards, tmp_path / "out")
+    assert result.exit_code == 0
+    assert f"Wrote {len(NAMES)} shards to" in said(result)
+    nlp = spacy.load(model)
+    for number, name in enumerate(NAMES):
+        path = (tmp_path / "out" / name).with_suffix(".spacy")
+        docs = list(DocBin().from_disk(path).get_docs(nlp.vocab))
+        assert [doc.text for doc in docs] == [f"{text} {number}" for text in LINES]
+        for doc in docs:
+            assert [*map(str, doc.ents)] == [*map(str, nlp(doc.text).ents)]
+    assert any(doc.ents for doc in docs)
+
+
+def test_lines_have_entities_with_probabilities(model: Path, shards: Path, tmp_path: Path) -> None:
+    assert invoke(model, shards / "c.txt", tmp_path / "out", "--format", "jsonl").exit_code == 0
+    (first, *_) = lines_of(tmp_path / "out" / "c.jsonl")
+    assert first["text"] == "Anna met Bob in New York . 3"
+    found = [(first["text"][e["start"] : e["end"]], e["label"]) for e in first["entities"]]
+    assert found == [("Anna", "PER"), ("Bob", "PER"), ("New York", "GPE")]
+    assert all(0.5 < entity["probability"] <= 1 for entity in first["entities"])
+    assert "cats" not in first
+
+
+def test_lines_have_labels_of_texts_and_entities_without_probabilities(tmp_path: Path) -> None:
+    nlp = textcat_pipeline(TEXTCAT)
+    ruler: Any = nlp.add_pipe("entity_ruler")
+    ruler.add_patterns([{"label": "GPE", "pattern": "Rome"}])
+    nlp.to_disk(tmp_path / "model")
+    (tmp_path / "one.txt").write_text("To Rome\n\n")
+    apply(str(tmp_path / "model"), tmp_path / "one.txt", tmp_path / "out", format="jsonl")
+    first, empty = lines_of(tmp_path / "out" / "one.jsonl")
+    assert first["entities"] == [{"start": 3, "end": 7, "label": "GPE"}]
+    assert first["cats"].keys() == {"X", "Y"}
+    assert empty["text"] == "" and empty["entities"] == []
+
+
+def test_annotation_of_the_corpus_is_left_out(model: Path, tmp_path: Path) -> None:
+    nlp = spacy.blank("en")
+    gold = [
+        Doc(nlp.vocab, ["They", "like", "rain", "."], ents=["B-GPE", "O", "O", "O"]),
+        Doc(nlp.vocab, ["They", "don't", "."], ents=["B-GPE", "O", "O"]),
+    ]
+    gold[1].has_unknown_spaces = True
+    DocBin(docs=gold).to_disk(tmp_path / "gold.spacy")
+    apply(str(model), tmp_path / "gold.spacy", tmp_path / "out")
+    first, second = DocBin().from_disk(tmp_path / "out" / "gold.spacy").get_docs(nlp.vocab)
+    assert not first.ents
+    assert [token.text for token in second] == ["They", "don't", "."]
+
+
+@pytest.mark.parametrize("format", ["spacy", "jsonl"])
+def test_two_workers_write_the_same_bytes(
+    model: Path, shards: Path, tmp_path: Path, scheduler: str, format: str
+) -> None:
+    for name, option in {"one": ["--workers", 1], "two": ["--dask", scheduler]}.items():
+        result = invoke(model, shards, tmp_path / name, "--format", format, *option)
+        assert result.exit_code == 0
+    assert len(contents(tmp_path / "one")) == len(NAMES)
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+
+
+def test_shards_of_a_killed_worker_are_done_by_another(
+    model: Path, slow: Path, shards: Path, tmp_path: Path, scheduler: str
+) -> None:
+    processes = wait_for_workers(scheduler, 2)
+    apply(str(model), shards, tmp_path / "one")
+    killer = threading.Thread(target=kill_at_the_first_file, args=(tmp_path / "two", processes[0]))
+    killer.start()
+    result = apply(str(slow), shards, tmp_path / "two", code=CODE, dask=scheduler)
+    killer.join()
+    assert not result.errors and len(result.done) == len(NAMES)
+    assert processes[0] not in wait_for_workers(scheduler, 2)
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+
+
+def kill_at_the_first_file(output: Path, process: int) -> None:
+    wait_for_file(output)
+    os.kill(process, signal.SIGKILL)
+
+
+def wait_for_file(output: Path) -> None:
+    while not [path for path in output.rglob("*.spacy") if ".spacy-multihash" not in str(path)]:
+        time.sleep(0.02)
+
+
+def test_killed_command_leaves_whole_files_and_is_resumed(
+    model: Path, slow: Path, shards: Path, tmp_path: Path
+) -> None:
+    apply(str(model), shards, tmp_path / "one")
+    args = [slow, shards, tmp_path / "two", "--code", CODE, "--workers", 2]
+    command = [sys.executable, "-m", "spacy", "multihash", "apply", *map(str, args)]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    wait_for_file(tmp_path / "two")
+    process.kill()
+    process.wait()
+    time.sleep(1)  # its workers end with it
+    whole = contents(tmp_path / "one")
+    left = {name: data for name, data in contents(tmp_path / "two").items() if name in whole}
+    assert 0 < len(left) < len(whole)
+    assert left.items() <= whole.items()
+    times = {name: (tmp_path / "two" / name).stat().st_mtime_ns for name in left}
+    result = invoke(*args[:-2])
+    assert result.exit_code == 0
+    assert f"{len(left)} shards were done before" in said(result)
+    assert f"Wrote {len(whole) - len(left)} shards" in said(result)
+    assert contents(tmp_path / "two") == whole
+    assert {name: (tmp_path / "two" / name).stat().st_mtime_ns for name in left} == times
+
+
+@pytest.mark.parametrize("on_workers", [False, True])
+def test_shard_that_cannot_be_read_is_named_and_the_others_are_done(
+    model: Path, shards: Path, tmp_path: Path, on_workers: bool, request: pytest.FixtureRequest
+) -> None:
+    damaged = shards / "a" / "1.jsonl"
+    whole = damaged.read_bytes()
+    damaged.write_bytes(b'{"text": "Anna"}\n{"te')
+    options = ["--dask", request.getfixturevalue("scheduler")] if on_workers else []
+    result = invoke(model, shards, tmp_path / "out", *options)
+    assert result.exit_code == 1
+    where = "on worker tcp://" if on_workers else "in this process: ValueError"
+    assert f"{damaged} failed {where}" in said(result)
+    assert f"{damaged}:2: expected a JSON object on each line" in said(result)
+    assert f"Shards that failed: {damaged} ✘ 1 shards failed" in said(result)
+    assert len(contents(tmp_path / "out")) == len(NAMES) - 1
+    damaged.write_bytes(whole)
+    result = invoke(model, shards, tmp_path / "out", *options)
+    assert result.exit_code == 0
+    assert f"{len(NAMES) - 1} shards were done before" in said(result)
+    assert "Wrote 1 shards" in said(result)
+
+
+def test_full_disk_ends_the_command_and_leaves_nothing_half_written(
+    model: Path, shards: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = srsly.write_jsonl
+    written: list[Path] = []
+
+    def fill(path: Path, records: Any) -> None:
+        if len(written) == 3:
+            path.write_text('{"text": "half of')
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        write(path, records)
+        written.append(path)
+
+    monkeypatch.setattr("srsly.write_jsonl", fill)
+    args = [model, shards, tmp_path / "out", "--format", "jsonl"]
+    result = invoke(*args)
+    assert result.exit_code == 1
+    assert "No space left on device" in said(result)
+    assert "3 shards were written. Make room, and start the command again" in said(result)
+    assert len(contents(tmp_path / "out")) == 3
+    monkeypatch.undo()
+    assert "3 shards were done before" in said(invoke(*args))
+    assert len(contents(tmp_path / "out")) == len(NAMES)
+
+
+def test_shard_that_changed_later_is_done_again(model: Path, shards: Path, tmp_path: Path) -> None:
+    apply(str(model), shards, tmp_path / "out")
+    os.utime(shards / "c.txt", (time.time() + 9, time.time() + 9))
+    result = apply(str(model), shards, tmp_path / "out")
+    assert (result.before, len(result.done)) == (len(NAMES) - 1, 1)
+
+
+def test_other_settings_are_refused_unless_forced(
+    model: Path, slow: Path, shards: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "out"
+    apply(str(model), shards, output)
+    with pytest.raises(ValueError, match="begun with another format: spacy, and not jsonl. Give"):
+        apply(str(model), shards, output, format="jsonl")
+    with pytest.raises(ValueError, match="begun with another pipeline: .*tagger_ner .*slow"):
+        apply(str(slow), shards, output)
+    with pytest.raises(ValueError, match="begun with another folder of shards: .*shards, and not"):
+        apply(str(model), shards / "a", output)
+    result = apply(str(model), shards, output, format="jsonl", force=True)
+    assert (result.before, len(result.done)) == (0, len(NAMES))
+    assert {Path(name).suffix for name in contents(output)} == {".jsonl"}
+
+
+def test_folder_of_something_else_is_refused(model: Path, shards: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "notes.txt").write_text("mine")
+    with pytest.raises(ValueError, match="is not empty, and has no manifest.json"):
+        apply(str(model), shards, tmp_path / "out")
+    for damaged, expected in {
+        "[1]": r"must have a JSON object, was: \[1\]",
+        "{": "is no JSON",
+    }.items():
+        (tmp_path / "out" / "manifest.json").write_text(damaged)
+        with pytest.raises(ValueError, match=expected):
+            apply(str(model), shards, tmp_path / "out")
+    with pytest.raises(ValueError, match="Expected a folder as OUTPUT, was a file"):
+        apply(str(model), shards, tmp_path / "out" / "notes.txt")
+    with pytest.raises(ValueError, match="neither may be inside of the other"):
+        apply(str(model), shards, shards / "out")
+
+
+def test_shards_of_the_same_name_are_refused(model: Path, shards: Path, tmp_path: Path) -> None:
+    (shards / "c.jsonl").write_text('{"text": "Anna"}\n')
+    expected = "c.jsonl and .*c.txt would both be written to .*c.spacy. Rename one of them"
+    with pytest.raises(ValueError, match=expected):
+        apply(str(model), shards, tmp_path / "out")
+
+
+def test_what_is_missing_is_told(model: Path, shards: Path, tmp_path: Path) -> None:
+    assert "There is no pipeline 'nowhere'" in said(invoke("nowhere", shards, tmp_path / "out"))
+    assert "There are no shards at" in said(invoke(model, tmp_path / "none", tmp_path / "out"))
+    result = invoke(model, shards, tmp_path / "out", "--workers", 2, "--dask", "tcp://x:1")
+    assert result.exit_code == 1
+    assert "either a number of workers or the address of a Dask scheduler" in said(result)
