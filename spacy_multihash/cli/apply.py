@@ -103,6 +103,7 @@ def apply(
     shards would have the same output; what `list_shards` and `open_workers` raise; and OSError if
     the disk is full.
     """
+    shards, output = shards.resolve(), output.resolve()
     check_folders_apart(shards, output, "corpus")
     check_inputs_stay([code], output)
     check_folder_output(output, "OUTPUT", [], force=force)
@@ -113,7 +114,7 @@ def apply(
         "model": application.model,
         "digest": application.digest,
         "format": format,
-        "shards": str(shards.resolve()),
+        "shards": str(shards),
     }
     if force:
         remove_outputs(
@@ -133,13 +134,15 @@ def apply(
 def plan_shards(shards: Path, output: Path, format: str) -> list[Shard]:
     """List the shards of a folder, with the file to write for each: its name, with another ending.
 
+    shards, output (Path): Absolute paths.
+
     Raises what `list_shards` raises, and ValueError if two shards would have the same file.
     """
     root = shards if shards.is_dir() else shards.parent
     planned: dict[Path, Shard] = {}
     for path in list_shards(shards):
         name = path.relative_to(root).as_posix().removesuffix(ending_of(path))
-        shard = Shard(path.resolve(), output.resolve() / f"{name}{ENDINGS[format]}")
+        shard = Shard(path, output / f"{name}{ENDINGS[format]}")
         other = planned.setdefault(shard.target, shard)
         if other is not shard:
             raise ValueError(
