@@ -21,6 +21,7 @@ LONGEST = 300
 PARTS: dict[str, tuple[str, ...]] = {
     "common": (),
     "cluster": (),
+    "apply": ("cluster", "corpus", "ner", "ner.tagger", "ner.transition"),
     "compute": (),
     "corpus": (),
     "embed": ("compute", "vectors"),

@@ -24,28 +24,15 @@ from ._messages import echo, msg
 
 def import_code(path: Optional[Path]) -> None:
     """Import a Python file with registered functions, or none. If it cannot be, say why, exit."""
-    try:
-        load_code(path)
-    except FileNotFoundError as error:
-        msg.fail(str(error), "Check the path that --code has.")
-    except ImportError as error:
-        msg.fail(str(error), f"{type(error.__cause__).__name__}: {error.__cause__}")
-
-
-def load_code(path: Optional[Path]) -> None:
-    """Import a Python file with registered functions, or none.
-
-    Raises FileNotFoundError, and ImportError for whatever the file raises.
-    """
     if path is None:
         return
     if not path.is_file():
-        raise FileNotFoundError(f"There is no Python file at {path}")
+        msg.fail(f"There is no Python file at {path}", "Check the path that --code has.")
     try:
         with redirect_stdout(sys.stderr):  # what it prints is no result of the command
             import_file("python_code", path)
     except Exception as error:
-        raise ImportError(f"Cannot import the Python code of {path}") from error
+        msg.fail(f"Cannot import the Python code of {path}", f"{type(error).__name__}: {error}")
 
 
 def parse_overrides(ctx: typer.Context) -> dict[str, Any]:

@@ -1,37 +1,19 @@
 """`python -m spacy multihash apply`: what a pipeline finds in a large corpus."""
 
-import errno
-import sys
-from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple, Optional
+from typing import Literal, Optional
 
 import typer
-from tqdm import tqdm
+from spacy.util import is_package
 
-from ..cluster.workers import ItemError, Workers, open_workers
+from ..apply.manifest import check_manifest, digest_of, remove_outputs, write_manifest
+from ..apply.run import Plan, Result, apply_on
+from ..apply.shard import ENDINGS, Application, Applied, Shard
+from ..cluster.workers import open_workers
 from ..corpus.shards import ending_of, list_shards
-from ._apply_shard import ENDINGS, Application, Applied, Shard, apply_shard
-from ._manifest import check_manifest, digest_of, remove_outputs, write_manifest
 from ._messages import echo, msg
 from ._pipelines import check_apart, check_folders_apart, check_inputs_stay
 from ._util import check_folder_output, check_parent, import_code, load_pipeline
-
-# A full disk: no other shard could be written either.
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-
-
-class Result(NamedTuple):
-    """What came of a corpus.
-
-    before: The number of shards that were done before.
-    done: What each shard gave that was done now.
-    errors: Those of the shards that failed.
-    """
-
-    before: int
-    done: list[Applied]
-    errors: list[ItemError]
 
 
 def apply_cli(
@@ -68,40 +50,31 @@ def apply_cli(
     import_code(code)
     try:
         result = apply(
-            model,
-            shards,
-            output,
-            format=format,
-            workers=workers,
-            dask=dask,
-            batch_size=batch_size,
-            force=force,
-            code=code,
+            prepare(model, shards, output, format, batch_size=batch_size, force=force, code=code),
+            workers,
+            dask,
         )
     except (ImportError, OSError, ValueError) as error:
         msg.fail("Cannot apply the pipeline", str(error))
     _show(result, output)
 
 
-def apply(
+def prepare(
     model: str,
     shards: Path,
     output: Path,
-    *,
     format: Literal["spacy", "jsonl"] = "spacy",
-    workers: Optional[int] = None,
-    dask: Optional[str] = None,
+    *,
     batch_size: Optional[int] = None,
     force: bool = False,
     code: Optional[Path] = None,
-) -> Result:
-    """Write what a pipeline finds in each shard that has no output yet, or is newer than it.
+) -> Plan:
+    """Check what is given, find the shards without output and those that are newer, and begin.
 
     The arguments are those of the command.
 
     Raises ValueError if there is no such pipeline, if OUTPUT was begun with another one, or if two
-    shards would have the same output; what `list_shards` and `open_workers` raise; and OSError if
-    the disk is full.
+    shards would have the same output, and what `list_shards` raises.
     """
     shards, output = shards.resolve(), output.resolve()
     check_folders_apart(shards, output, "corpus")
@@ -109,7 +82,7 @@ def apply(
     check_folder_output(output, "OUTPUT", [], force=force)
     check_parent(output, "OUTPUT")
     planned = plan_shards(shards, output, format)
-    application = _prepare(model, output, format, batch_size, code)
+    application = _describe(model, output, format, batch_size, code)
     manifest = {
         "model": application.model,
         "digest": application.digest,
@@ -117,18 +90,26 @@ def apply(
         "shards": str(shards),
     }
     if force:
-        remove_outputs(
-            shard.target for one in ENDINGS for shard in plan_shards(shards, output, one)
-        )
+        endings = ENDINGS.values()
+        remove_outputs(one.target.with_suffix(ending) for one in planned for ending in endings)
     else:
         check_manifest(output, manifest)
     write_manifest(output, manifest)
     todo = [shard for shard in planned if not _is_done(shard)]
-    before = len(planned) - len(todo)
-    if not todo:
-        return Result(before, [], [])
+    return Plan(application, todo, len(planned) - len(todo))
+
+
+def apply(plan: Plan, workers: Optional[int] = None, dask: Optional[str] = None) -> Result:
+    """Write what a pipeline finds, on workers that are opened for it.
+
+    workers, dask: As in `open_workers`.
+
+    Raises what `open_workers` and `apply_on` raise.
+    """
+    if not plan.todo:
+        return Result(plan.before, [], [])
     with open_workers(workers, dask) as opened:
-        return _apply(application, todo, before, opened)
+        return apply_on(opened, plan)
 
 
 def plan_shards(shards: Path, output: Path, format: str) -> list[Shard]:
@@ -152,13 +133,13 @@ def plan_shards(shards: Path, output: Path, format: str) -> list[Shard]:
     return [*planned.values()]
 
 
-def _prepare(
+def _describe(
     model: str, output: Path, format: str, batch_size: Optional[int], code: Optional[Path]
 ) -> Application:
     """Check that the pipeline can be loaded, and describe what is done, for any process."""
     nlp = load_pipeline(model)
     check_apart(nlp, output)
-    place = str(Path(model).resolve()) if Path(model).exists() else model
+    place = model if is_package(model) else str(Path(model).resolve())
     return Application(
         place, digest_of(Path(nlp.path)), code and code.resolve(), format, batch_size
     )
@@ -169,31 +150,6 @@ def _is_done(shard: Shard) -> bool:
         return shard.target.stat().st_mtime >= shard.source.stat().st_mtime
     except FileNotFoundError:
         return False
-
-
-def _apply(application: Application, todo: list[Shard], before: int, workers: Workers) -> Result:
-    result = Result(before, [], [])
-    with tqdm(total=before + len(todo), initial=before, unit=" shards", disable=None) as bar:
-
-        def note(error: ItemError) -> None:
-            if isinstance(error.cause, OSError) and error.cause.errno in _FULL:
-                raise OSError(
-                    f"{error}. {len(result.done):,} shards were written. Make room, and start the "
-                    "command again: it goes on there."
-                ) from error
-            result.errors.append(error)
-            bar.write(str(error), file=sys.stderr)
-            bar.update()
-
-        for _, applied in workers.imap(
-            partial(apply_shard, application),
-            todo,
-            names=[str(shard.source) for shard in todo],
-            on_error=note,
-        ):
-            result.done.append(applied)
-            bar.update()
-    return result
 
 
 def _show(result: Result, output: Path) -> None:

@@ -9,12 +9,12 @@ from spacy.language import Language
 from spacy.pipeline import EntityRecognizer
 from spacy.tokens import Doc
 
+from ..apply.probabilities import ask_probabilities, probabilities_of
 from ..common.files import write_bytes
 from ..convert.recognizers import find_hindrance
 from ..corpus.lines import read_lines
 from ._displacy import render_page
 from ._messages import msg
-from ._probabilities import ask_probabilities, probabilities_of
 from ._show import show_table
 from ._util import check_file_output, import_code, load_pipeline
 

@@ -1,5 +1,6 @@
 """A pipeline applied to a folder of shards: here, on two workers, and after what went wrong."""
 
+import dataclasses
 import errno
 import json
 import os
@@ -17,7 +18,8 @@ import srsly
 from spacy.tokens import Doc, DocBin
 from typer.testing import CliRunner, Result
 
-from spacy_multihash.cli.apply import apply
+from spacy_multihash.apply.run import Result as Applied
+from spacy_multihash.cli.apply import apply, prepare
 from spacy_multihash.cli.group import multihash_cli
 from tests.helpers.cli import said
 from tests.helpers.cluster import wait_for_workers
@@ -70,6 +72,10 @@ def invoke(*args: Any) -> Result:
     return CliRunner().invoke(multihash_cli, ["apply", *map(str, args)])
 
 
+def run(*args: Any, dask: str | None = None, **settings: Any) -> Applied:
+    return apply(prepare(*args, **settings), dask=dask)
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     """The bytes of all files of a folder, but of what it says of itself."""
     return {
@@ -113,7 +119,7 @@ def test_lines_have_labels_of_texts_and_entities_without_probabilities(tmp_path:
     ruler.add_patterns([{"label": "GPE", "pattern": "Rome"}])
     nlp.to_disk(tmp_path / "model")
     (tmp_path / "one.txt").write_text("To Rome\n\n")
-    apply(str(tmp_path / "model"), tmp_path / "one.txt", tmp_path / "out", format="jsonl")
+    run(str(tmp_path / "model"), tmp_path / "one.txt", tmp_path / "out", format="jsonl")
     first, empty = lines_of(tmp_path / "out" / "one.jsonl")
     assert first["entities"] == [{"start": 3, "end": 7, "label": "GPE"}]
     assert first["cats"].keys() == {"X", "Y"}
@@ -128,7 +134,7 @@ def test_annotation_of_the_corpus_is_left_out(model: Path, tmp_path: Path) -> No
     ]
     gold[1].has_unknown_spaces = True
     DocBin(docs=gold).to_disk(tmp_path / "gold.spacy")
-    apply(str(model), tmp_path / "gold.spacy", tmp_path / "out")
+    run(str(model), tmp_path / "gold.spacy", tmp_path / "out")
     first, second = DocBin().from_disk(tmp_path / "out" / "gold.spacy").get_docs(nlp.vocab)
     assert not first.ents
     assert [token.text for token in second] == ["They", "don't", "."]
@@ -149,10 +155,10 @@ def test_shards_of_a_killed_worker_are_done_by_another(
     model: Path, slow: Path, shards: Path, tmp_path: Path, scheduler: str
 ) -> None:
     processes = wait_for_workers(scheduler, 2)
-    apply(str(model), shards, tmp_path / "one")
+    run(str(model), shards, tmp_path / "one")
     killer = threading.Thread(target=kill_at_the_first_file, args=(tmp_path / "two", processes[0]))
     killer.start()
-    result = apply(str(slow), shards, tmp_path / "two", code=CODE, dask=scheduler)
+    result = run(str(slow), shards, tmp_path / "two", code=CODE, dask=scheduler)
     killer.join()
     assert not result.errors and len(result.done) == len(NAMES)
     assert processes[0] not in wait_for_workers(scheduler, 2)
@@ -172,7 +178,7 @@ def wait_for_file(output: Path) -> None:
 def test_killed_command_leaves_whole_files_and_is_resumed(
     model: Path, slow: Path, shards: Path, tmp_path: Path
 ) -> None:
-    apply(str(model), shards, tmp_path / "one")
+    run(str(model), shards, tmp_path / "one")
     args = [slow, shards, tmp_path / "two", "--code", CODE, "--workers", 2]
     command = [sys.executable, "-m", "spacy", "multihash", "apply", *map(str, args)]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
@@ -241,9 +247,9 @@ def test_full_disk_ends_the_command_and_leaves_nothing_half_written(
 
 
 def test_shard_that_changed_later_is_done_again(model: Path, shards: Path, tmp_path: Path) -> None:
-    apply(str(model), shards, tmp_path / "out")
+    run(str(model), shards, tmp_path / "out")
     os.utime(shards / "c.txt", (time.time() + 9, time.time() + 9))
-    result = apply(str(model), shards, tmp_path / "out")
+    result = run(str(model), shards, tmp_path / "out")
     assert (result.before, len(result.done)) == (len(NAMES) - 1, 1)
 
 
@@ -251,41 +257,50 @@ def test_other_settings_are_refused_unless_forced(
     model: Path, slow: Path, shards: Path, tmp_path: Path
 ) -> None:
     output = tmp_path / "out"
-    apply(str(model), shards, output)
+    run(str(model), shards, output)
     with pytest.raises(ValueError, match="begun with another format: spacy, and not jsonl. Give"):
-        apply(str(model), shards, output, format="jsonl")
+        run(str(model), shards, output, format="jsonl")
     with pytest.raises(ValueError, match="begun with another pipeline: .*tagger_ner .*slow"):
-        apply(str(slow), shards, output)
+        run(str(slow), shards, output)
     with pytest.raises(ValueError, match="begun with another folder of shards: .*shards, and not"):
-        apply(str(model), shards / "a", output)
-    result = apply(str(model), shards, output, format="jsonl", force=True)
+        run(str(model), shards / "a", output)
+    result = run(str(model), shards, output, format="jsonl", force=True)
     assert (result.before, len(result.done)) == (0, len(NAMES))
     assert {Path(name).suffix for name in contents(output)} == {".jsonl"}
+
+
+def test_worker_that_finds_another_pipeline_says_so(
+    model: Path, slow: Path, shards: Path, tmp_path: Path
+) -> None:
+    plan = prepare(str(model), shards / "c.txt", tmp_path / "out")
+    application = dataclasses.replace(plan.application, model=str(slow), code=CODE)
+    (error,) = apply(plan._replace(application=application)).errors
+    assert f"The pipeline {slow} has other files here, at {slow}, than" in str(error)
 
 
 def test_folder_of_something_else_is_refused(model: Path, shards: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "notes.txt").write_text("mine")
     with pytest.raises(ValueError, match="is not empty, and has no manifest.json"):
-        apply(str(model), shards, tmp_path / "out")
+        run(str(model), shards, tmp_path / "out")
     for damaged, expected in {
         "[1]": r"must have a JSON object, was: \[1\]",
         "{": "is no JSON",
     }.items():
         (tmp_path / "out" / "manifest.json").write_text(damaged)
         with pytest.raises(ValueError, match=expected):
-            apply(str(model), shards, tmp_path / "out")
+            run(str(model), shards, tmp_path / "out")
     with pytest.raises(ValueError, match="Expected a folder as OUTPUT, was a file"):
-        apply(str(model), shards, tmp_path / "out" / "notes.txt")
+        run(str(model), shards, tmp_path / "out" / "notes.txt")
     with pytest.raises(ValueError, match="neither may be inside of the other"):
-        apply(str(model), shards, shards / "out")
+        run(str(model), shards, shards / "out")
 
 
 def test_shards_of_the_same_name_are_refused(model: Path, shards: Path, tmp_path: Path) -> None:
     (shards / "c.jsonl").write_text('{"text": "Anna"}\n')
     expected = "c.jsonl and .*c.txt would both be written to .*c.spacy. Rename one of them"
     with pytest.raises(ValueError, match=expected):
-        apply(str(model), shards, tmp_path / "out")
+        run(str(model), shards, tmp_path / "out")
 
 
 def test_what_is_missing_is_told(model: Path, shards: Path, tmp_path: Path) -> None:

@@ -7,14 +7,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
+import spacy
 import srsly
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
+from spacy.util import import_file
 
 from ..common.files import replacing_file
 from ..corpus.shards import DOCS, JSON_LINES, read_shard
-from ._probabilities import ask_probabilities, probabilities_of
-from ._util import load_code, load_pipeline
+from .manifest import digest_of
+from .probabilities import ask_probabilities, probabilities_of
 
 # The ending of an output shard, by its format.
 ENDINGS = {"spacy": DOCS, "jsonl": JSON_LINES}
@@ -27,7 +29,7 @@ class Application:
     """What is done with each shard.
 
     model: Trained pipeline: a package's name, or a path.
-    digest: That of the files of the pipeline. A worker that has loaded other ones loads these.
+    digest: That of the files of the pipeline. A worker that finds other files loads none.
     code: Python file with registered functions to import.
     format: "spacy" or "jsonl".
     batch_size: Number of docs that the pipeline takes at once. None is for its own.
@@ -66,7 +68,7 @@ def apply_shard(application: Application, shard: Shard) -> Applied:
     The pipeline is loaded once for each process. A document that a .spacy file has gives its text,
     or its words where their spaces are unknown; its annotation is left out.
 
-    Raises ValueError for a damaged shard, and OSError where it cannot be read or written.
+    Raises ValueError for a damaged shard, and for other files of the pipeline; and OSError where it cannot be read or written.
     """
     nlp, keys = _load(application)
     docs = nlp.pipe(
@@ -85,8 +87,14 @@ def apply_shard(application: Application, shard: Shard) -> Applied:
 
 @lru_cache(maxsize=1)
 def _load(application: Application) -> _Loaded:
-    load_code(application.code)
-    nlp = load_pipeline(application.model)
+    if application.code is not None:
+        import_file("python_code", application.code)
+    nlp = spacy.load(application.model)
+    if digest_of(nlp.path) != application.digest:
+        raise ValueError(
+            f"The pipeline {application.model} has other files here, at {nlp.path}, than where the "
+            "command was started. Copy or install the same one."
+        )
     # A .spacy file has the probabilities that the pipeline's own settings ask for.
     return _Loaded(nlp, ask_probabilities(nlp) if application.format == "jsonl" else [])
 

@@ -1,0 +1,1 @@
+"""A pipeline applied to the shards of a large corpus."""
