@@ -68,7 +68,8 @@ def apply_shard(application: Application, shard: Shard) -> Applied:
     The pipeline is loaded once for each process. A document that a .spacy file has gives its text,
     or its words where their spaces are unknown; its annotation is left out.
 
-    Raises ValueError for a damaged shard, and for other files of the pipeline; and OSError where it cannot be read or written.
+    Raises ValueError for a damaged shard, and for other files of the pipeline than where the
+    command was started. Raises OSError where the shard cannot be read or written.
     """
     nlp, keys = _load(application)
     docs = nlp.pipe(

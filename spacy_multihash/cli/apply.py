@@ -155,17 +155,18 @@ def _is_done(shard: Shard) -> bool:
 def _show(result: Result, output: Path) -> None:
     """Say what was written, and exit with an error if any shard failed."""
     found = Applied(*map(sum, zip(Applied(0, 0, 0), *result.done, strict=True)))
+    total = f"{result.before + len(result.done) + len(result.errors):,} shards"
     if result.before:
-        msg.info(f"{result.before:,} shards were done before")
+        msg.info(f"{result.before:,} of {total} were done before")
     if result.done:
         msg.good(
-            f"Wrote {len(result.done):,} shards to {output}: {found.docs:,} docs, "
+            f"Wrote {len(result.done):,} of {total} to {output}: {found.docs:,} docs, "
             f"{found.tokens:,} tokens, {found.entities:,} entities"
         )
     if result.errors:
         names = "".join(f"\n{error.name}" for error in result.errors)
         echo(f"\nShards that failed:{names}", err=True)
         msg.fail(
-            f"{len(result.errors):,} shards failed",
+            f"{len(result.errors):,} of {total} failed",
             "Mend them, and start the command again: it does those that have no output.",
         )

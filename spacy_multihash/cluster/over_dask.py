@@ -1,6 +1,8 @@
 """Workers of Dask: processes of this machine, or those of a scheduler that is there."""
 
 import logging
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -35,17 +37,34 @@ def open_local(count: int) -> Iterator[Workers]:
 
     count (int): How many.
     """
-    cluster = LocalCluster(
-        n_workers=count,
-        threads_per_worker=1,
-        processes=True,
-        dashboard_address="127.0.0.1:0",  # of the server that Dask always has: any free port
-        scheduler_kwargs={"dashboard": False},
-        silence_logs=logging.CRITICAL,  # errors that are raised here say more
-    )
+    with _ignored_interrupts():
+        cluster = LocalCluster(
+            n_workers=count,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address="127.0.0.1:0",  # of the server that Dask always has: any free port
+            scheduler_kwargs={"dashboard": False},
+            silence_logs=logging.CRITICAL,  # errors that are raised here say more
+        )
     with closing(cluster), closing(Client(cluster)) as client:
         check_workers(client)
         yield OverDask(client)
+
+
+@contextmanager
+def _ignored_interrupts() -> Iterator[None]:
+    """Start processes that ignore Ctrl-C, which this process heeds, and then stops them.
+
+    Each of them would print where it was.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # no other thread may change what signals do
+        return
+    former = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, former)
 
 
 @contextmanager

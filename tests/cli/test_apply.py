@@ -92,7 +92,7 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
 def test_docs_have_what_the_pipeline_finds(model: Path, shards: Path, tmp_path: Path) -> None:
     result = invoke(model, shards, tmp_path / "out")
     assert result.exit_code == 0
-    assert f"Wrote {len(NAMES)} shards to" in said(result)
+    assert f"Wrote {len(NAMES)} of {len(NAMES)} shards to" in said(result)
     nlp = spacy.load(model)
     for number, name in enumerate(NAMES):
         path = (tmp_path / "out" / name).with_suffix(".spacy")
@@ -193,8 +193,8 @@ def test_killed_command_leaves_whole_files_and_is_resumed(
     times = {name: (tmp_path / "two" / name).stat().st_mtime_ns for name in left}
     result = invoke(*args[:-2])
     assert result.exit_code == 0
-    assert f"{len(left)} shards were done before" in said(result)
-    assert f"Wrote {len(whole) - len(left)} shards" in said(result)
+    assert f"{len(left)} of {len(NAMES)} shards were done before" in said(result)
+    assert f"Wrote {len(whole) - len(left)} of {len(NAMES)} shards" in said(result)
     assert contents(tmp_path / "two") == whole
     assert {name: (tmp_path / "two" / name).stat().st_mtime_ns for name in left} == times
 
@@ -212,13 +212,13 @@ def test_shard_that_cannot_be_read_is_named_and_the_others_are_done(
     where = "on worker tcp://" if on_workers else "in this process: ValueError"
     assert f"{damaged} failed {where}" in said(result)
     assert f"{damaged}:2: expected a JSON object on each line" in said(result)
-    assert f"Shards that failed: {damaged} ✘ 1 shards failed" in said(result)
+    assert f"Shards that failed: {damaged} ✘ 1 of {len(NAMES)} shards failed" in said(result)
     assert len(contents(tmp_path / "out")) == len(NAMES) - 1
     damaged.write_bytes(whole)
     result = invoke(model, shards, tmp_path / "out", *options)
     assert result.exit_code == 0
-    assert f"{len(NAMES) - 1} shards were done before" in said(result)
-    assert "Wrote 1 shards" in said(result)
+    assert f"{len(NAMES) - 1} of {len(NAMES)} shards were done before" in said(result)
+    assert f"Wrote 1 of {len(NAMES)} shards" in said(result)
 
 
 def test_full_disk_ends_the_command_and_leaves_nothing_half_written(
@@ -242,7 +242,7 @@ def test_full_disk_ends_the_command_and_leaves_nothing_half_written(
     assert "3 shards were written. Make room, and start the command again" in said(result)
     assert len(contents(tmp_path / "out")) == 3
     monkeypatch.undo()
-    assert "3 shards were done before" in said(invoke(*args))
+    assert f"3 of {len(NAMES)} shards were done before" in said(invoke(*args))
     assert len(contents(tmp_path / "out")) == len(NAMES)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from spacy_multihash.cluster.workers import open_workers
-from tests.helpers.cluster import halve, process_of, wait_for_workers
+from tests.helpers.cluster import halve, ignores_interrupts, process_of, wait_for_workers
 from tests.helpers.paths import ROOT
 
 distributed = pytest.importorskip("distributed", reason="there is no Dask: extra dask")
@@ -82,6 +82,8 @@ def test_workers_that_are_started_are_stopped(taken_port: None) -> None:
     with open_workers(2) as workers:
         assert workers.count == 2
         found = {process for _, process in workers.imap(process_of, range(9), names=["x"] * 9)}
+        assert dict(workers.imap(ignores_interrupts, [0, 1], names=["a", "b"])) == {0: 1, 1: 1}
+    assert not ignores_interrupts(None)
     assert found and os.getpid() not in found
     assert not [process for process in found if is_alive(process)]
 

@@ -45,6 +45,11 @@ def process_of(item: object) -> int:
     return os.getpid()
 
 
+def ignores_interrupts(item: object) -> bool:
+    """Tell whether a process ignores Ctrl-C."""
+    return signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
 def blas_threads(item: object) -> list[int]:
     """Count the threads that each BLAS may have."""
     from threadpoolctl import threadpool_info
