@@ -5,7 +5,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from importlib import metadata
 from typing import Optional, TypeVar
@@ -46,9 +46,13 @@ def open_local(count: int) -> Iterator[Workers]:
             scheduler_kwargs={"dashboard": False},
             silence_logs=logging.CRITICAL,  # errors that are raised here say more
         )
-    with closing(cluster), closing(Client(cluster)) as client:
-        check_workers(client)
-        yield OverDask(client)
+    try:
+        with closing(Client(cluster)) as client:
+            check_workers(client)
+            yield OverDask(client)
+    finally:
+        with suppress(TimeoutError):  # of a busy machine; the workers end with this process
+            cluster.close()
 
 
 @contextmanager
