@@ -72,7 +72,12 @@ def scheduler() -> Iterator[str]:
     import dask
 
     settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
-    # One lost worker is not enough to give an item up, and two are.
-    with dask.config.set({"distributed.scheduler.allowed-failures": 1}):
+    config = {
+        # One lost worker is not enough to give an item up, and two are.
+        "distributed.scheduler.allowed-failures": 1,
+        # A busy machine takes longer than 15 seconds to start a worker again.
+        "distributed.deploy.lost-worker-timeout": "10 minutes",
+    }
+    with dask.config.set(config):
         with distributed.LocalCluster(**settings, silence_logs=50) as cluster:
             yield cluster.scheduler_address

@@ -10,6 +10,7 @@ from functools import partial
 from importlib import metadata
 from typing import Optional, TypeVar
 
+import dask
 from distributed import Client, Future, LocalCluster
 
 from .base import ItemError, Workers, check_names
@@ -47,12 +48,20 @@ def open_local(count: int) -> Iterator[Workers]:
             silence_logs=logging.CRITICAL,  # errors that are raised here say more
         )
     try:
-        with closing(Client(cluster)) as client:
+        with _steadfast(), closing(Client(cluster)) as client:
             check_workers(client)
             yield OverDask(client)
     finally:
         with suppress(TimeoutError):  # of a busy machine; the workers end with this process
             cluster.close()
+
+
+def _steadfast() -> dask.config.set:
+    """Let a worker that was killed start again for ten minutes, however busy the machine is.
+
+    Dask gives it 15 seconds, and goes on without it then: without any, work would never end.
+    """
+    return dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"})
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from spacy_multihash.cluster.workers import open_workers
 from tests.helpers.cluster import halve, ignores_interrupts, process_of, wait_for_workers
 from tests.helpers.paths import ROOT
 
+dask = pytest.importorskip("dask", reason="there is no Dask: extra dask")
 distributed = pytest.importorskip("distributed", reason="there is no Dask: extra dask")
 
 # Python runs it when it starts.
@@ -81,6 +82,7 @@ def test_workers_of_a_scheduler_go_on(scheduler: str) -> None:
 def test_workers_that_are_started_are_stopped(taken_port: None) -> None:
     with open_workers(2) as workers:
         assert workers.count == 2
+        assert dask.config.get("distributed.deploy.lost-worker-timeout") == "10 minutes"
         found = {process for _, process in workers.imap(process_of, range(9), names=["x"] * 9)}
         assert dict(workers.imap(ignores_interrupts, [0, 1], names=["a", "b"])) == {0: 1, 1: 1}
     assert not ignores_interrupts(None)
