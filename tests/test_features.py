@@ -37,7 +37,7 @@ from spacy_multihash.cli.corpus_stats import corpus_stats_cli
 from spacy_multihash.cli.inspect_rows import inspect_rows
 from spacy_multihash.corpus.read import model_docs
 from spacy_multihash.inspection.importance import Ranking
-from spacy_multihash.inspection.symbols import count_for_tables, symbol_texts
+from spacy_multihash.inspection.symbols import DocSymbols
 from spacy_multihash.tables.count import count_tables
 from tests.helpers.cli import invoke_command, said
 from tests.helpers.corpora import CALLBACK, small_config
@@ -240,7 +240,7 @@ def test_config_in_the_docs_builds(corpus: Path) -> None:
 
 def test_tables_count_the_annotation_of_the_corpus(corpus: Path, tmp_path: Path) -> None:
     nlp = load_model_from_config(make_config("lookup", corpus), auto_fill=True)
-    tables = count_tables([tok2vec(nlp)], lambda: model_docs(nlp, corpus))
+    tables = count_tables([tok2vec(nlp)], model_docs(nlp, corpus))
     assert {*tables.tables} == {*ATTRS}
     for name, table in tables.tables.items():
         expected = {get_string_id(text): freq for text, freq in count(name, repeats=False).items()}
@@ -276,8 +276,9 @@ def test_tables_know_their_feature(nlp: Language) -> None:
 
 def test_symbols_of_features_are_counted_and_named(nlp: Language, kind: str, corpus: Path) -> None:
     make_docs = partial(model_docs, nlp, corpus)
-    for table, counted in count_for_tables(make_docs, find_tables(nlp)).items():
-        texts = symbol_texts(make_docs, table, counted.keys.tolist(), nlp.vocab)
+    symbols = DocSymbols(make_docs, nlp.vocab)
+    for table, counted in symbols.count(find_tables(nlp)).items():
+        texts = symbols.texts(table, counted.keys.tolist())
         found = dict(zip(texts, counted.counts.tolist(), strict=True))
         assert found == count(table.attr, repeats=kind != "lookup")
     assert len(symbols_of(make_docs(), find_tables(nlp))) == len(find_tables(nlp))

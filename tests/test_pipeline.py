@@ -510,7 +510,7 @@ def build_embed(
         model = build_multi_hash_embed_v1(WIDTH, list(attrs), rows, static_vectors)
     else:
         model = build_multi_embed_v1(WIDTH, list(attrs), static_vectors)
-        set_tables(model, count_tables([model], lambda: docs))
+        set_tables(model, count_tables([model], docs))
     fix_random_seed(1)
     return model.initialize(X=list(docs))
 

@@ -1,7 +1,6 @@
 """`python -m spacy multihash init-tables`: count a corpus, and write the tables of MultiEmbed."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Optional
 
@@ -125,7 +124,7 @@ def init_tables(
     if merge:
         tables = merge_tables([read_tables(path) for path in merge])
     else:
-        tables = count_tables(models, partial(_training_docs, nlp, show_progress))
+        tables = count_tables(models, _training_docs(nlp, show_progress))
     tables = cut_tables(tables, min_freq=min_freq, max_rows=max_rows)
     for model in models:
         check_tables(model, tables)

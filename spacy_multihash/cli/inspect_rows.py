@@ -24,7 +24,7 @@ from ..inspection.rows import (
     list_suspicions,
 )
 from ..inspection.sizes import input_width, model_size
-from ..inspection.symbols import count_for_tables, missing_symbols, symbol_texts
+from ..inspection.symbols import DocSymbols, missing_symbols
 from ._messages import msg
 from ._show import show_collisions, show_table, unbroken
 from ._util import import_code, load_pipeline, print_json
@@ -115,16 +115,14 @@ def inspect_rows(
     """
     nlp = _load(model)
     tables, weighted, models = find_tables(nlp), find_weighted(nlp), component_models(nlp)
-    make_docs = None if data is None else partial(model_docs, nlp, data)
-    counted = {} if make_docs is None else count_for_tables(make_docs, tables)
+    corpus = None if data is None else DocSymbols(partial(model_docs, nlp, data), nlp.vocab)
+    counted = {} if corpus is None else corpus.count(tables)
     symbols = {table: counts.keys for table, counts in counted.items()}
     reports = [inspect_table(table, symbols.get(table)) for table in tables]
     inspected = []
     for word in words:
         for table in _tables_for(word, tables, nlp.vocab):
-            texts = None
-            if make_docs is not None:
-                texts = partial(symbol_texts, make_docs, table, vocab=nlp.vocab)
+            texts = None if corpus is None else partial(corpus.texts, table)
             found = symbols.get(table)
             inspected += inspect_symbols(table, word, nlp.vocab, found, texts=texts)
     return Inspection(

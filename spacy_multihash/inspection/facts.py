@@ -88,7 +88,7 @@ def count_facts(
     """
     extractors = {name: parse_feature(name) for name in attrs}
     in_train = _tally("TRAIN", train, [])
-    tables = count_corpus(lambda: (each.x for each in train()), extractors)
+    tables = count_corpus((each.x for each in train()), extractors)
     in_dev = _tally("DEV", dev, list(tables.items()))
     features = {
         name: FeatureFacts(

@@ -5,7 +5,6 @@ from typing import Literal, NamedTuple, Optional, cast
 
 import numpy
 from spacy.language import Language
-from spacy.vocab import Vocab
 from thinc.api import to_numpy
 from thinc.types import Ints1d
 
@@ -27,7 +26,7 @@ from ..tables.tables import Table
 from .advice import NEAR_ZERO, advise_rows
 from .collisions import inspect_collisions
 from .reports import EmbeddingImportance, SymbolImportance
-from .symbols import count_for_tables, missing_symbols, symbol_texts
+from .symbols import DocSymbols, Symbols, missing_symbols
 
 SortBy = Literal["importance", "norm"]
 
@@ -83,14 +82,25 @@ def symbol_importance(
     Raises ValueError if there is no such component, no weighted hash embedding, none whose
     importance is trained, or no symbol that is frequent enough, or in the dictionary.
     """
-    embeddings = _find_trained(nlp, component)
-    counts = count_for_tables(make_docs, [embedding.components for embedding in embeddings])
+    return rank_symbols(nlp, DocSymbols(make_docs, nlp.vocab), ranking, component=component)
+
+
+def rank_symbols(
+    nlp: Language, symbols: Symbols, ranking: Ranking, *, component: Optional[str] = None
+) -> list[EmbeddingImportance]:
+    """List symbols as `symbol_importance` does, wherever the docs of the corpus are read."""
+    embeddings = find_trained(nlp, component)
+    counts = symbols.count(embedding.components for embedding in embeddings)
     ranked = [_rank(each, counts[each.components], ranking) for each in embeddings]
-    texts = _texts(make_docs, ranked, nlp.vocab)
+    texts = _texts(symbols, ranked)
     return [_describe(each, texts[each.attr], _label_scores(nlp, each)) for each in ranked]
 
 
-def _find_trained(nlp: Language, component: Optional[str]) -> list[WeightedEmbedding]:
+def find_trained(nlp: Language, component: Optional[str] = None) -> list[WeightedEmbedding]:
+    """Find the weighted hash embeddings of one component, or of all, whose importance is trained.
+
+    Raises ValueError if there are none, or no such component.
+    """
     if component is not None and component not in nlp.component_names:
         raise ValueError(
             f"There is no component '{component}' in the pipeline. It has: {nlp.component_names}. "
@@ -193,14 +203,13 @@ def _rank(embedding: WeightedEmbedding, counts: Table, ranking: Ranking) -> _Ran
     )
 
 
-def _texts(make_docs: DocReader, ranked: list[_Ranked], vocab: Vocab) -> dict[str, dict[int, str]]:
-    """Write the listed symbols of each attribute as texts, and read the corpus once for each."""
+def _texts(symbols: Symbols, ranked: list[_Ranked]) -> dict[str, dict[int, str]]:
+    """Write the listed symbols of each attribute as texts."""
     texts = {}
     for attr, table in {each.attr: each.embedding.components for each in ranked}.items():
         listed = numpy.concatenate([each.listed for each in ranked if each.attr == attr])
         ids = numpy.unique(listed).tolist()
-        written = symbol_texts(make_docs, table, ids, vocab)
-        texts[attr] = dict(zip(ids, written, strict=True))
+        texts[attr] = dict(zip(ids, symbols.texts(table, ids), strict=True))
     return texts
 
 

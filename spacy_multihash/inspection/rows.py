@@ -21,7 +21,7 @@ from ..tables.count import ngram_ids
 from .chance import colliding_pairs, count_indistinguishable, pairs_by_chance, unreached_by_chance
 from .reports import Count, Sharing, TableReport, TableUse, WordRows, full_name
 from .sizes import SYMBOL_BYTES, table_size
-from .symbols import count_for_tables, is_known, ngram_texts, symbol_text
+from .symbols import count_for_tables, find_ngram_texts, is_known, known_counts, symbol_text
 
 EXAMPLES = 5
 
@@ -34,8 +34,8 @@ def symbols_of(
 ) -> dict[EmbeddingTable, numpy.ndarray]:
     """List the distinct symbols (V,) uint64 that each table has rows for, most frequent first.
 
-    docs (Iterable[Doc]): The corpus, made with the vocab of the pipeline. It is read once, and kept
-        only if there are tables of n-grams or features.
+    docs (Iterable[Doc]): The corpus, made with the vocab of the pipeline. It is read once, and not
+        kept.
     tables (Iterable[EmbeddingTable]): The tables. N-grams that a table's dictionary leaves out are
         not among its symbols.
     RETURNS (dict[EmbeddingTable, numpy.ndarray]): The symbols of each table.
@@ -44,8 +44,8 @@ def symbols_of(
     no symbols.
     """
     tables = list(tables)
-    docs = list(docs) if any(t.ngrams or t.feature for t in tables) else docs
-    return {table: counts.keys for table, counts in count_for_tables(lambda: docs, tables).items()}
+    counted = known_counts(count_for_tables(docs, tables), tables)
+    return {table: counts.keys for table, counts in counted.items()}
 
 
 def inspect_table(table: EmbeddingTable, symbols: Optional[numpy.ndarray] = None) -> TableReport:
@@ -251,7 +251,7 @@ def _find_ngram(ngrams: NgramLayer, word: str, vocab: Vocab) -> tuple[int, str]:
         )
     # The n-grams that begin with the first token come first, in the order of their lengths.
     id_ = int(ngram_ids(ngrams, [doc])[orders.index(len(doc))])
-    return id_, ngram_texts(lambda: [doc], ngrams, [id_], vocab)[0]
+    return id_, find_ngram_texts(lambda: [doc], ngrams, [id_], vocab)[id_]
 
 
 def _use(

@@ -4,9 +4,11 @@ A symbol is a value of an attribute of tokens, or an n-gram.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy
-from spacy.tokens import Token
+from spacy.tokens import Doc, Token
 from spacy.util import minibatch
 from spacy.vocab import Vocab
 
@@ -16,31 +18,69 @@ from ..embed.feature_symbols import feature_texts
 from ..embed.find import EmbeddingTable, rows_of
 from ..embed.symbols import UNKNOWN_ROW
 from ..tables.count import DOC_BATCH, DocReader, Extractor, count_corpus, ngram_ids
-from ..tables.tables import Table
+from ..tables.tables import Table, Tables
 
 
-def count_for_tables(
-    make_docs: DocReader, tables: Iterable[EmbeddingTable]
-) -> dict[EmbeddingTable, Table]:
-    """Count the symbols that each table has rows for.
+class Symbols(Protocol):
+    """The symbols of a corpus, wherever its docs are read."""
 
-    make_docs (DocReader): Reads docs that are made with the vocab of the pipeline.
-    tables (Iterable[EmbeddingTable]): The tables. N-grams that a table's dictionary leaves out are
-        not counted.
+    def count(self, tables: Iterable[EmbeddingTable]) -> dict[EmbeddingTable, Table]:
+        """Count the symbols that each table has rows for. Raises what `known_counts` raises."""
 
-    Raises ValueError if there is nothing to count. A dictionary that has none of the n-grams leaves
-    a table without symbols.
+    def texts(self, table: EmbeddingTable, ids: Sequence[int]) -> list[str]:
+        """Write symbols of a table, by their ids, as texts."""
+
+
+@dataclass(frozen=True)
+class DocSymbols:
+    """The symbols of docs that this process reads.
+
+    make_docs (DocReader): Reads the docs, from the first one on each time.
+    vocab (Vocab): Their vocab, which is that of the pipeline.
     """
-    tables = list(tables)
+
+    make_docs: DocReader
+    vocab: Vocab
+
+    def count(self, tables: Iterable[EmbeddingTable]) -> dict[EmbeddingTable, Table]:
+        """Count the symbols that each table has rows for, reading the docs once."""
+        tables = list(tables)
+        return known_counts(count_for_tables(self.make_docs(), tables), tables)
+
+    def texts(self, table: EmbeddingTable, ids: Sequence[int]) -> list[str]:
+        """Write symbols as texts. For attributes, no docs are read."""
+        found = find_texts(self.make_docs, table, ids, self.vocab)
+        return [found[id_] for id_ in ids]
+
+
+def count_for_tables(docs: Iterable[Doc], tables: Iterable[EmbeddingTable]) -> Tables:
+    """Count the symbols of the attributes of tables, without a cut.
+
+    docs (Iterable[Doc]): Docs that are made with the vocab of the pipeline. They are read once.
+    tables (Iterable[EmbeddingTable]): The tables. N-grams that a table's dictionary leaves out are
+        counted as well.
+    """
     extractors: dict[str, Extractor] = {t.attr: t.ngrams or t.feature for t in tables}
-    counted = count_corpus(make_docs, extractors)
-    for name, counts in counted.items():
+    return Tables(count_corpus(docs, extractors))
+
+
+def known_counts(counted: Tables, tables: Iterable[EmbeddingTable]) -> dict[EmbeddingTable, Table]:
+    """Keep the counts (V,) of the symbols that each table has rows for.
+
+    counted (Tables): The symbols of a whole corpus, as `count_for_tables` counts them.
+    tables (Iterable[EmbeddingTable]): The tables. N-grams that a table's dictionary leaves out are
+        not kept.
+
+    Raises ValueError if nothing was counted. A dictionary that has none of the n-grams leaves a
+    table without symbols.
+    """
+    for name, counts in counted.tables.items():
         if not len(counts):
             raise ValueError(
                 f"The corpus has no tokens to inspect, or none that make a symbol of {name}. Give "
                 "a corpus with text."
             )
-    return {table: _keep_known(table, counted[table.attr]) for table in tables}
+    return {table: _keep_known(table, counted.tables[table.attr]) for table in tables}
 
 
 def is_known(table: EmbeddingTable, ids: numpy.ndarray) -> numpy.ndarray:
@@ -50,24 +90,42 @@ def is_known(table: EmbeddingTable, ids: numpy.ndarray) -> numpy.ndarray:
     return rows_of(table.dictionary, ids)[:, 0] != UNKNOWN_ROW
 
 
-def symbol_texts(
-    make_docs: DocReader, table: EmbeddingTable, ids: Sequence[int], vocab: Vocab
-) -> list[str]:
-    """Write the symbols of a table as texts.
+def find_texts(
+    make_docs: DocReader, table: EmbeddingTable, ids: Iterable[int], vocab: Vocab
+) -> dict[int, str]:
+    """Write symbols of a table as texts, by their ids: those that docs have.
 
-    make_docs (DocReader): Reads docs in which the symbols occur. It is not called for attributes.
+    make_docs (DocReader): Reads docs, until all symbols are found. It is not called for attributes
+        whose strings the vocab has already.
     table (EmbeddingTable): The table.
-    ids (Sequence[int]): The ids of the symbols.
+    ids (Iterable[int]): The ids of the symbols.
     vocab (Vocab): The vocab of the docs.
     """
     if table.ngrams is not None:
-        return ngram_texts(make_docs, table.ngrams, ids, vocab)
+        return find_ngram_texts(make_docs, table.ngrams, ids, vocab)
     if table.feature is not None:
         return _texts_of_feature(make_docs, table.feature, ids)
-    return [symbol_text(vocab, table.attr, id_) for id_ in ids]
+    return _texts_of_attr(make_docs, table.attr, ids, vocab)
 
 
-def _texts_of_feature(make_docs: DocReader, feature: Feature, ids: Sequence[int]) -> list[str]:
+def _texts_of_attr(
+    make_docs: DocReader, attr: str, ids: Iterable[int], vocab: Vocab
+) -> dict[int, str]:
+    """Write values of an attribute, reading docs until the vocab has the strings of all."""
+    wanted, strings = list(ids), vocab.strings
+
+    def has_string(id_: int) -> bool:
+        return id_ in strings  # type: ignore[operator]
+
+    if has_strings(attr) and not all(map(has_string, wanted)):
+        for _ in make_docs():
+            if all(map(has_string, wanted)):
+                break
+        wanted = list(filter(has_string, wanted))
+    return {id_: symbol_text(vocab, attr, id_) for id_ in wanted}
+
+
+def _texts_of_feature(make_docs: DocReader, feature: Feature, ids: Iterable[int]) -> dict[int, str]:
     """Write symbols of a feature as texts, reading docs until all are found."""
     wanted, texts = set(ids), dict[int, str]()
     for docs in minibatch(make_docs(), DOC_BATCH) if wanted else ():
@@ -75,25 +133,23 @@ def _texts_of_feature(make_docs: DocReader, feature: Feature, ids: Sequence[int]
         texts |= {id_: found[id_] for id_ in wanted & found.keys()}
         if len(texts) == len(wanted):
             break
-    return [texts[id_] for id_ in ids]
+    return texts
 
 
-def ngram_texts(
-    make_docs: DocReader, ngrams: NgramLayer, ids: Sequence[int], vocab: Vocab
-) -> list[str]:
-    """Write n-grams as texts: the symbols of their tokens, with blanks between them.
+def find_ngram_texts(
+    make_docs: DocReader, ngrams: NgramLayer, ids: Iterable[int], vocab: Vocab
+) -> dict[int, str]:
+    """Write n-grams as texts, by their ids: the symbols of their tokens, with blanks between them.
 
-    make_docs (DocReader): Reads docs in which the n-grams occur, until all are found.
+    make_docs (DocReader): Reads docs, until all n-grams are found.
     ngrams (NgramLayer): Extracts the n-grams.
-    ids (Sequence[int]): The ids of the n-grams.
+    ids (Iterable[int]): The ids of the n-grams.
     vocab (Vocab): The vocab of the docs.
     """
     attr, orders = ngrams.attrs["attr"].value, ngrams.attrs["orders"].value
     texts: dict[int, str] = {}
-    wanted = numpy.unique(numpy.array(ids, dtype="uint64"))
-    if not len(wanted):
-        return []
-    for docs in minibatch(make_docs(), DOC_BATCH):
+    wanted = numpy.unique(numpy.array(list(ids), dtype="uint64"))
+    for docs in minibatch(make_docs(), DOC_BATCH) if len(wanted) else ():
         found, where = numpy.unique(ngram_ids(ngrams, docs), return_index=True)
         is_wanted = numpy.isin(found, wanted)
         if not is_wanted.any():
@@ -106,13 +162,17 @@ def ngram_texts(
             texts[id_] = " ".join(symbol_text(vocab, attr, symbol) for symbol in symbols)
         if not len(wanted):
             break
-    return [texts[int(id_)] for id_ in ids]
+    return texts
+
+
+def has_strings(attr: str) -> bool:
+    """Tell whether the values of an attribute are ids of strings, and not numbers."""
+    return attr == "MORPH" or (attr != "ENT_IOB" and hasattr(Token, f"{attr.lower()}_"))
 
 
 def symbol_text(vocab: Vocab, attr: str, symbol: int) -> str:
     """Write a symbol as its string, or, for an attribute without strings, as its number."""
-    has_string = attr == "MORPH" or (attr != "ENT_IOB" and hasattr(Token, f"{attr.lower()}_"))
-    return vocab.strings[int(symbol)] if has_string else str(symbol)
+    return vocab.strings[int(symbol)] if has_strings(attr) else str(symbol)
 
 
 def missing_symbols(table: EmbeddingTable) -> str:

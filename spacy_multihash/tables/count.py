@@ -10,11 +10,10 @@ from thinc.api import Model, to_numpy
 
 from ..common.features import Feature
 from ..common.types import NgramLayer
-from ..corpus.symbols import count_symbols
 from ..embed.attributes import attr_id
 from ..embed.feature_symbols import feature_ids, model_features
 from ..embed.find import lookup_names, ngram_layers
-from .tables import IdCounter, Table, Tables, count_ids, make_tables
+from .tables import IdCounter, Table, Tables
 
 # Number of docs whose n-grams are extracted at a time.
 DOC_BATCH = 256
@@ -25,32 +24,30 @@ DocReader = Callable[[], Iterable[Doc]]
 Extractor = Union[Feature, NgramLayer, None]
 
 
-def count_corpus(make_docs: DocReader, extractors: Mapping[str, Extractor]) -> dict[str, Table]:
+def count_corpus(docs: Iterable[Doc], extractors: Mapping[str, Extractor]) -> dict[str, Table]:
     """Count the symbols of each attribute and feature, and of each kind of n-grams of tokens.
 
-    make_docs (DocReader): Reads the docs: once for all attributes, once for all features, and once
-        for each kind of n-grams of tokens.
+    docs (Iterable[Doc]): The docs, which are read once and not kept.
     extractors (Mapping[str, Extractor]): For each name, what finds its symbols.
     """
     attrs = {name: attr_id(name) for name, found in extractors.items() if found is None}
-    tokens = make_tables(count_symbols(make_docs(), attrs) if attrs else {}, min_freq=0)
-    counted = dict(tokens.tables)
     features = {n: found for n, found in extractors.items() if isinstance(found, Feature)}
-    counted |= _count_features(make_docs, features)
-    for name, ngrams in extractors.items():
-        if isinstance(ngrams, Model):
-            batches = minibatch(make_docs(), DOC_BATCH)
-            counted[name] = count_ids(ngram_ids(ngrams, docs) for docs in batches)
-    return {name: counted[name] for name in extractors}
-
-
-def _count_features(make_docs: DocReader, features: Mapping[str, Feature]) -> dict[str, Table]:
-    counters = {name: IdCounter() for name in features}
-    for docs in minibatch(make_docs(), DOC_BATCH) if features else ():
-        found = feature_ids(docs, list(features.values()))
-        for counter, ids in zip(counters.values(), found, strict=True):
-            counter.add(ids)
+    layers = {name: found for name, found in extractors.items() if isinstance(found, Model)}
+    counters = {name: IdCounter() for name in extractors}
+    for batch in minibatch(docs, DOC_BATCH) if extractors else ():
+        found = [(name, ngram_ids(layer, batch)) for name, layer in layers.items()]
+        if attrs:
+            found += zip(attrs, _attr_ids(batch, list(attrs.values())), strict=True)
+        if features:
+            found += zip(features, feature_ids(batch, list(features.values())), strict=True)
+        for name, ids in found:
+            counters[name].add(ids)
     return {name: counter.table() for name, counter in counters.items()}
+
+
+def _attr_ids(docs: Sequence[Doc], attrs: list[int]) -> numpy.ndarray:
+    """List the symbols of all tokens, for each attribute: (A, N) uint64."""
+    return numpy.concatenate([doc.to_array(attrs).reshape((-1, len(attrs))) for doc in docs]).T
 
 
 def ngram_ids(ngrams: NgramLayer, docs: Sequence[Doc]) -> numpy.ndarray:
@@ -58,14 +55,14 @@ def ngram_ids(ngrams: NgramLayer, docs: Sequence[Doc]) -> numpy.ndarray:
     return to_numpy(ngrams.predict(list(docs)).dataXd)
 
 
-def count_tables(models: Sequence[Model], make_docs: DocReader) -> Tables:
+def count_tables(models: Sequence[Model], docs: Iterable[Doc]) -> Tables:
     """Count all symbols that models look up, without a cut.
 
     models (Sequence[Model]): Models that hold a MultiEmbed, or another embedding by lookup.
-    make_docs (DocReader): Reads the docs, as often as `count_corpus` does.
+    docs (Iterable[Doc]): The docs, which are read once and not kept.
     """
     extractors: dict[str, Extractor] = {}
     for model in models:
         extractors |= {**model_features(model), **ngram_layers(model)}
     names = lookup_names(*models)
-    return Tables(count_corpus(make_docs, {name: extractors.get(name) for name in names}))
+    return Tables(count_corpus(docs, {name: extractors.get(name) for name in names}))

@@ -1,6 +1,5 @@
 """The callback that gives MultiEmbed its tables."""
 
-from functools import partial
 from pathlib import Path
 from typing import Callable, List, Optional, Union
 
@@ -42,7 +41,7 @@ def make_init_tables_v1(
             return nlp
         if path is None:
             logger.info("Counting the symbols of the training corpus for %s", list(models))
-            tables = count_tables(list(models.values()), partial(training_docs, nlp))
+            tables = count_tables(list(models.values()), training_docs(nlp))
         else:
             tables = read_tables(path)
         tables = cut_tables(tables, min_freq=min_freq, max_rows=max_rows)

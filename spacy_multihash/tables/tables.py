@@ -3,7 +3,7 @@
 Nothing is printed, and no file is read or written.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Optional
 
@@ -46,21 +46,11 @@ class Tables:
     max_rows: Optional[int] = None
 
 
-def count_ids(arrays: Iterable[numpy.ndarray]) -> Table:
-    """Count ids, in memory that grows with the number of distinct ids alone.
+class IdCounter:
+    """Counts ids in memory that grows with the number of distinct ids alone.
 
     The n-grams of a corpus are too many to be kept.
-
-    arrays (Iterable[numpy.ndarray]): Ids (N,) uint64, in arrays that are read once and not kept.
     """
-    counter = IdCounter()
-    for ids in arrays:
-        counter.add(ids)
-    return counter.table()
-
-
-class IdCounter:
-    """Counts ids in memory that grows with the number of distinct ids alone."""
 
     def __init__(self) -> None:
         """Start without ids."""

@@ -71,7 +71,7 @@ def textcat_pipeline(model: dict[str, Any]) -> Language:
     for label in "XY":
         textcat.add_label(label)
     if any(node.name == "lookup_rows" for node in textcat.model.walk()):
-        counts = count_corpus(lambda: token_docs(nlp), ngram_layers(textcat.model))
+        counts = count_corpus(token_docs(nlp), ngram_layers(textcat.model))
         set_tables(textcat.model, cut_tables(Tables(counts), min_freq=2))
     nlp.initialize()
     return nlp

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,11 @@ import pytest
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
+from spacy.vocab import Vocab
 from typer.testing import Result
 
 from spacy_multihash.cli.inspect_rows import inspect_rows, inspect_rows_cli
+from spacy_multihash.common.types import NgramLayer
 from spacy_multihash.corpus.read import model_docs
 from spacy_multihash.embed.find import EmbeddingTable, find_tables, find_weighted, rows_of
 from spacy_multihash.inspection.chance import in_collision_by_chance
@@ -21,7 +23,7 @@ from spacy_multihash.inspection.collisions import inspect_collisions
 from spacy_multihash.inspection.importance import symbol_importance
 from spacy_multihash.inspection.reports import Collisions
 from spacy_multihash.inspection.rows import inspect_table, inspect_word, list_suspicions, symbols_of
-from spacy_multihash.inspection.symbols import ngram_texts
+from spacy_multihash.inspection.symbols import find_ngram_texts
 from spacy_multihash.layers import importance_seed
 from spacy_multihash.tables.count import ngram_ids
 from tests.helpers.cli import invoke_command, said
@@ -205,6 +207,14 @@ def test_no_symbols_do_not_collide() -> None:
 
 
 # N-grams
+
+
+def ngram_texts(
+    read: Callable[[], Iterable[Doc]], ngrams: NgramLayer, ids: list[int], vocab: Vocab
+) -> list[str]:
+    """Write n-grams, all of which docs have, as texts."""
+    found = find_ngram_texts(read, ngrams, ids, vocab)
+    return [found[id_] for id_ in ids]
 
 
 @pytest.mark.parametrize("make", [list, iter], ids=["list", "iterator"])

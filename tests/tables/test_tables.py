@@ -24,7 +24,7 @@ from spacy_multihash import (
     write_tables,
 )
 from spacy_multihash.tables import tables as tables_module
-from spacy_multihash.tables.tables import count_ids
+from spacy_multihash.tables.tables import IdCounter
 
 COUNTS = st.dictionaries(st.integers(0, 2**64 - 1), st.integers(1, 2**40), max_size=20)
 
@@ -80,7 +80,10 @@ def test_no_docs_have_no_symbols() -> None:
 )
 def test_ids_in_arrays_are_counted_as_one_by_one(arrays: list[list[int]], pending: int) -> None:
     with mock.patch.object(tables_module, "_PENDING", pending):
-        table = count_ids(numpy.array(array, dtype="uint64") for array in arrays)
+        counter = IdCounter()
+        for array in arrays:
+            counter.add(numpy.array(array, dtype="uint64"))
+        table = counter.table()
     expected = one_table(Counter(i for array in arrays for i in array)).tables["NORM"]
     assert table.keys.tolist() == expected.keys.tolist()
     assert table.counts.tolist() == expected.counts.tolist()
