@@ -5,17 +5,18 @@ entities. Table 6 counts the entities that were seen in training, and the unseen
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Optional
 
-from spacy.attrs import ENT_IOB, IDS, ORTH
+from spacy.attrs import IDS, ORTH
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..common.features import Feature, parse_feature
-from .entities import VERBATIM, Matching, known_entities
-from .suspicions import Suspect, Suspicions
+from .entities import VERBATIM, Matching
+from .split_counts import SplitCounts, asked_sentences, count_split
+from .suspicions import Suspicions
 from .symbols import count_symbols
 
 DEFAULT_ATTRS = ("NORM", "PREFIX", "SUFFIX", "SHAPE")
@@ -111,7 +112,7 @@ def describe_corpus(
     attrs: Sequence[str] = DEFAULT_ATTRS,
     matching: Matching = VERBATIM,
 ) -> CorpusStats:
-    """Count what is in a corpus, whose docs are read once and not kept.
+    """Count what is in a corpus, whose docs are read once and not kept. `train` is read last.
 
     The attributes are those that `vocab` gives to each word, whatever a doc says of its token.
 
@@ -127,27 +128,43 @@ def describe_corpus(
     Raises ValueError for another attribute, for a doc of another vocab, or if the training corpus
     has no docs.
     """
+    attrs = list(word_attrs(attrs, vocab))  # refuses wrong names before the corpus is read
+    counted = {name: count_split(docs, vocab, matching) for name, docs in others.items()}
+    counts = count_split(train, vocab, matching, asked_sentences(counted.values()))
+    return describe_counts(counts, counted, vocab, attrs=attrs, matching=matching)
+
+
+def describe_counts(
+    train: SplitCounts,
+    others: Mapping[str, SplitCounts],
+    vocab: Vocab,
+    *,
+    attrs: Sequence[str] = DEFAULT_ATTRS,
+    matching: Matching = VERBATIM,
+) -> CorpusStats:
+    """Describe a corpus by what was counted of its splits, wherever that was.
+
+    train, others (SplitCounts): What `count_split` counted, with the same matching. The sentences
+        of `others` were asked for in `train`. The other arguments and the errors are those of
+        `describe_corpus`.
+    """
     found = word_attrs(attrs, vocab)
-    tally = _Tally(vocab)
-    train_suspect = tally.suspect
-    known = known_entities(tally.watch(train), matching)
-    if not tally.doc_lens:
+    if not train.doc_lens:
         raise ValueError(
             "The training corpus has no documents. Give the docs that a pipeline is trained on."
         )
-    splits = {"train": _split_stats(tally, found)}
-    suspicions = {"train": train_suspect.suspicions()}
+    splits = {"train": _split_stats(train, vocab, found)}
+    suspicions = {"train": train.suspect.suspicions()}
     seen = {}
-    for name, docs in others.items():
-        tally = _Tally(vocab, Suspect(train_suspect))
-        is_seen = Counter(known.has_seen(ent) for doc in tally.watch(docs) for ent in doc.ents)
-        splits[name] = _split_stats(tally, found)
-        suspicions[name] = tally.suspect.suspicions()
+    for name, counts in others.items():
+        splits[name] = _split_stats(counts, vocab, found)
+        suspicions[name] = counts.suspect.suspicions(train.suspect)
+        num_seen = sum(n for entity, n in counts.entities.items() if entity in train.entities)
         seen[name] = SeenStats(
-            seen=is_seen[True],
-            unseen=is_seen[False],
-            seen_share=_ratio(is_seen[True], is_seen.total()),
-            new_labels=sorted(set(splits[name].labels) - set(splits["train"].labels)),
+            seen=num_seen,
+            unseen=counts.entities.total() - num_seen,
+            seen_share=_ratio(num_seen, counts.entities.total()),
+            new_labels=sorted(set(counts.labels) - set(train.labels)),
         )
     return CorpusStats(splits, seen, matching, vocab.lang, suspicions)
 
@@ -184,57 +201,26 @@ def word_attrs(names: Iterable[str], vocab: Vocab) -> dict[str, WordAttr]:
     return found
 
 
-@dataclass
-class _Tally:
-    """How often each length, label and word occurs in the docs of a split, as they pass by."""
-
-    vocab: Vocab
-    suspect: Suspect = field(default_factory=Suspect)
-    doc_lens: Counter[int] = field(default_factory=Counter)
-    ent_lens: Counter[int] = field(default_factory=Counter)
-    labels: Counter[str] = field(default_factory=Counter)
-    words: Counter[int] = field(default_factory=Counter)
-    missing: int = 0
-
-    def watch(self, docs: Iterable[Doc]) -> Iterator[Doc]:
-        """Yield the docs, and count them."""
-        for doc in docs:
-            if doc.vocab is not self.vocab:
-                raise ValueError(
-                    "The docs of a corpus must share the vocab that computes their attributes, but "
-                    f"one has another vocab: {doc!r:.50}. Read them with read_docs(path, vocab)."
-                )
-            ents = doc.ents
-            self.doc_lens[len(doc)] += 1
-            self.ent_lens.update(map(len, ents))
-            self.labels.update(ent.label_ for ent in ents)
-            self.words.update(count_symbols([doc], {"ORTH": ORTH})["ORTH"])
-            self.missing += int((doc.to_array(ENT_IOB) == 0).sum())
-            self.suspect.watch(doc)
-            yield doc
-
-
-def _split_stats(tally: _Tally, attrs: Mapping[str, WordAttr]) -> SplitStats:
-    vocab = tally.vocab
+def _split_stats(counts: SplitCounts, vocab: Vocab, attrs: Mapping[str, WordAttr]) -> SplitStats:
     # A doc in which each word stands once has all values of each attribute.
-    words = Doc(vocab, words=[vocab.strings[word] for word in tally.words])
-    docs, entities = tally.doc_lens.total(), tally.ent_lens.total()
-    tokens = _sum(tally.doc_lens)
+    words = Doc(vocab, words=list(counts.words))
+    docs, entities = counts.doc_lens.total(), counts.ent_lens.total()
+    tokens = _sum(counts.doc_lens)
     return SplitStats(
         docs=docs,
         tokens=tokens,
         entities=entities,
-        labels=dict(sorted(tally.labels.items())),
+        labels=dict(sorted(counts.labels.items())),
         ents_per_doc=_ratio(entities, docs),
         mean_doc_len=_ratio(tokens, docs),
-        max_doc_len=max(tally.doc_lens, default=None),
-        mean_ent_len=_ratio(_sum(tally.ent_lens), entities),
-        max_ent_len=max(tally.ent_lens, default=None),
+        max_doc_len=max(counts.doc_lens, default=None),
+        mean_ent_len=_ratio(_sum(counts.ent_lens), entities),
+        max_ent_len=max(counts.ent_lens, default=None),
         vocab=len(words),
-        unknown=_unknown(words, tally.words) if len(vocab.vectors) else None,
+        unknown=_unknown(words, counts.words) if len(vocab.vectors) else None,
         attrs=_count_values(words, attrs),
-        missing=tally.missing,
-        cats=dict(sorted(tally.suspect.cats.items())),
+        missing=counts.missing,
+        cats=dict(sorted(counts.suspect.cats.items())),
     )
 
 
@@ -251,7 +237,7 @@ def _count_values(words: Doc, attrs: Mapping[str, WordAttr]) -> dict[str, int]:
     return counts
 
 
-def _unknown(words: Doc, counts: Mapping[int, int]) -> Unknown:
+def _unknown(words: Doc, counts: Mapping[str, int]) -> Unknown:
     """Count the words, and their tokens, without a row in the vocab's vectors."""
     vectors = words.vocab.vectors
     keys = words.to_array(vectors.attr).tolist()  # ORTH, unless the vectors have another key

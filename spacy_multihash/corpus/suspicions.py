@@ -2,7 +2,9 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, fields
+from hashlib import blake2b
 from typing import Optional
 
 import numpy
@@ -54,26 +56,34 @@ class Suspicions:
 
 @dataclass
 class Suspect:
-    """What is counted while the docs of a split pass by.
+    """What is counted while the docs of a split pass by. The counts of its pieces add up.
 
-    train (Optional[Suspect]): What was counted of the training corpus; None for that itself.
+    docstart, empty_docs, whitespace_entities (int): As in `Suspicions`.
+    tokens, texts (int): Tokens, and docs with labels of whole texts.
+    num_sentences (int): Sentences that are more than whitespace.
+    entities, entity_tokens (Counter[str]): The entities of each label, and their tokens.
+    cats (Counter[str]): The docs that have each label of whole texts.
+    sentences (Counter[int]): The sentences that were asked for, by their keys of 64 bits.
     """
 
-    train: Optional["Suspect"] = None
     docstart: int = 0
     empty_docs: int = 0
     whitespace_entities: int = 0
     tokens: int = 0
     texts: int = 0
-    sentences: int = 0
-    in_train: int = 0
+    num_sentences: int = 0
     entities: Counter[str] = field(default_factory=Counter)
     entity_tokens: Counter[str] = field(default_factory=Counter)
     cats: Counter[str] = field(default_factory=Counter)
-    known: set[int] = field(default_factory=set)
+    sentences: Counter[int] = field(default_factory=Counter)
 
-    def watch(self, doc: Doc) -> None:
-        """Count a doc."""
+    def __add__(self, other: "Suspect") -> "Suspect":
+        """Add the counts of the docs that follow these."""
+        names = [each.name for each in fields(self)]
+        return Suspect(*(getattr(self, name) + getattr(other, name) for name in names))
+
+    def watch(self, doc: Doc, asked: Optional[AbstractSet[int]] = None) -> None:
+        """Count a doc, and one by one the sentences whose keys are asked for: None for all."""
         words, spaces, marks = doc.to_array([ORTH, IS_SPACE, SENT_START]).T  # (N,) each
         self.docstart += int((words == doc.vocab.strings[DOCSTART]).sum())
         self.tokens += len(words)
@@ -91,24 +101,25 @@ class Suspect:
         ):
             ids = ids[are_spaces == 0]
             if len(ids):
-                self._watch_sentence(hash(ids.tobytes()))
+                self.num_sentences += 1
+                if asked is None or (asked and _key(ids) in asked):
+                    self.sentences[_key(ids)] += 1
 
-    def _watch_sentence(self, key: int) -> None:
-        self.sentences += 1
-        if self.train is None:
-            self.known.add(key)
-        else:
-            self.in_train += key in self.train.known
+    def suspicions(self, train: Optional["Suspect"] = None) -> Suspicions:
+        """Tell what looks wrong with the docs that were counted.
 
-    def suspicions(self) -> Suspicions:
-        """Tell what looks wrong with the docs that were counted."""
+        train (Optional[Suspect]): What was counted of the training corpus. None for that itself.
+        """
+        known = None if train is None else train.sentences.keys()
         return Suspicions(
             docstart=self.docstart,
             empty_docs=self.empty_docs,
             whitespace_entities=self.whitespace_entities,
             dominant=self._dominant(),
-            sentences=self.sentences,
-            in_train=None if self.train is None else self.in_train,
+            sentences=self.num_sentences,
+            in_train=None
+            if known is None
+            else sum(count for key, count in self.sentences.items() if key in known),
         )
 
     def _dominant(self) -> Optional[Dominant]:
@@ -116,6 +127,11 @@ class Suspect:
         if found is None and len(self.entities) > 1:
             found = _most(self.entities, self.entities.total(), "entities", LABEL_SHARE)
         return found or _most(self.cats, self.texts, "texts", LABEL_SHARE)
+
+
+def _key(ids: numpy.ndarray) -> int:
+    """Make one number of the words (N,) uint64 of a sentence, the same in every process."""
+    return int.from_bytes(blake2b(ids.tobytes(), digest_size=8).digest(), "little")
 
 
 def _most(counts: Mapping[str, int], whole: int, of: str, least: float) -> Optional[Dominant]:

@@ -45,7 +45,7 @@ def count_corpus(docs: Iterable[Doc], extractors: Mapping[str, Extractor]) -> di
     return {name: counter.table() for name, counter in counters.items()}
 
 
-def _attr_ids(docs: Sequence[Doc], attrs: list[int]) -> numpy.ndarray:
+def _attr_ids(docs: Sequence[Doc], attrs: list[Union[int, str]]) -> numpy.ndarray:
     """List the symbols of all tokens, for each attribute: (A, N) uint64."""
     return numpy.concatenate([doc.to_array(attrs).reshape((-1, len(attrs))) for doc in docs]).T
 
