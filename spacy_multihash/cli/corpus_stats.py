@@ -2,21 +2,28 @@
 
 import re
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict
+from functools import partial
+from operator import add
 from pathlib import Path
 from typing import Optional, Union
 
 import spacy
 import typer
+from spacy.language import Language
 
 from ..corpus.conll import DOCSTART
 from ..corpus.entities import VERBATIM, Matching
-from ..corpus.read import read_docs
-from ..corpus.statistics import DEFAULT_ATTRS, CorpusStats, SplitStats, describe_corpus, word_attrs
+from ..corpus.shards import DOCS, read_shard
+from ..corpus.split_counts import SplitCounts, asked_sentences, count_split
+from ..corpus.statistics import DEFAULT_ATTRS, CorpusStats, SplitStats, describe_counts, word_attrs
 from ..corpus.suspicions import Suspicions
 from ._messages import msg
+from ._pieces import Shards
 from ._show import show_table
 from ._util import check_file_output, load_vectors, print_json, save_json
+from ._workers import DASK, WORKERS, Source, open_pool
 
 # Rows that say nothing of texts with labels.
 _OF_ENTITIES = (
@@ -30,7 +37,7 @@ _OF_ENTITIES = (
 
 def corpus_stats_cli(
     train: Path = typer.Argument(
-        ..., help="Training corpus: a .spacy file, or a folder of them", exists=True
+        ..., help="Training corpus: a .spacy file, or a folder of such shards", exists=True
     ),
     dev: Optional[Path] = typer.Argument(
         None, help="Development corpus, a file or a folder", exists=True
@@ -56,6 +63,8 @@ def corpus_stats_cli(
     match_label: bool = typer.Option(
         False, "--match-label", help="An entity with another label than in TRAIN is unseen"
     ),
+    workers: Optional[int] = WORKERS,
+    dask: Optional[str] = DASK,
     output: Optional[Path] = typer.Option(None, help="JSON file to write the statistics to"),
     force: bool = typer.Option(
         False, "--force", "-f", help="Replace the file of --output if it exists"
@@ -85,6 +94,8 @@ def corpus_stats_cli(
             # Not at the comma within LOWER{3,5}.
             attrs=[name.strip() for name in re.split(r",(?![^{,]*})", attrs)],
             matching=Matching(ignore_case, match_label),
+            workers=workers,
+            dask=dask,
         )
     except (ImportError, OSError, ValueError) as error:
         msg.fail("Cannot count the corpus", str(error))
@@ -110,6 +121,8 @@ def corpus_stats(
     vectors: Union[str, Path, None] = None,
     attrs: Sequence[str] = DEFAULT_ATTRS,
     matching: Matching = VERBATIM,
+    workers: Optional[int] = None,
+    dask: Optional[str] = None,
 ) -> CorpusStats:
     """Count what is in a corpus that was written to disk.
 
@@ -121,22 +134,47 @@ def corpus_stats(
     attrs (Sequence[str]): The names of attributes that depend on a word alone, and of their slices
         and character n-grams.
     matching (Matching): What makes an entity the same as one of the training corpus.
+    workers, dask: As for `open_workers`. They count the files of a folder.
 
     Raises ImportError, OSError or ValueError if something cannot be read.
     """
-    source = None if vectors is None else load_vectors(vectors)
-    vocab = spacy.blank(lang or (source and source.lang) or "xx").vocab
-    if source is not None:
-        vocab.vectors = source.vectors
-    word_attrs(attrs, vocab)  # refuses wrong names before a large corpus is read
     others = {name: path for name, path in (("dev", dev), ("test", test)) if path is not None}
-    return describe_corpus(
-        read_docs(train, vocab),
-        {name: read_docs(path, vocab) for name, path in others.items()},
-        vocab,
-        attrs=attrs,
-        matching=matching,
-    )
+    with_vectors = None if vectors is None else load_vectors(vectors)
+    lang = lang or (with_vectors and with_vectors.lang) or "xx"
+    source = Source(partial(spacy.blank, lang))
+    vocab = source.loaded().vocab
+    if with_vectors is not None:
+        vocab.vectors = with_vectors.vectors
+    attrs = list(word_attrs(attrs, vocab))  # refuses wrong names before a large corpus is read
+    shards = {name: _gold_shards(path) for name, path in {"train": train, **others}.items()}
+    with open_pool(workers, dask) as pool:
+
+        def count(name: str, asked: Optional[AbstractSet[int]] = None) -> SplitCounts:
+            function = partial(_count_shard, source, matching, asked)
+            return shards[name].merged(pool, function, add)
+
+        counted = {name: count(name) for name in others}
+        counts = count("train", asked_sentences(counted.values()))
+    return describe_counts(counts, counted, vocab, attrs=attrs, matching=matching)
+
+
+def _gold_shards(path: Path) -> Shards:
+    """List the shards of a corpus. Raises ValueError for one that has no gold entities."""
+    shards = Shards.of(path)
+    for name in shards.names:
+        if not name.endswith(DOCS):
+            raise ValueError(
+                f"{name} has texts without gold entities: expected a {DOCS} file. Convert it with: "
+                "python -m spacy multihash convert"
+            )
+    return shards
+
+
+def _count_shard(
+    source: Source[Language], matching: Matching, asked: Optional[AbstractSet[int]], path: Path
+) -> SplitCounts:
+    nlp = source.loaded()
+    return count_split(read_shard(path, nlp), nlp.vocab, matching, asked)
 
 
 def _show_splits(stats: CorpusStats, vectors: Optional[str]) -> None:

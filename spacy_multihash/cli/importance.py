@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import Optional, Union
 
 import typer
+from spacy.language import Language
 
-from ..corpus.read import model_docs
-from ..embed.find import embedding_name
-from ..inspection.importance import Ranking, symbol_importance
+from ..embed.find import EmbeddingTable, embedding_name
+from ..inspection.importance import Ranking, find_trained, rank_symbols
 from ..inspection.reports import EmbeddingImportance, SymbolImportance
 from ._messages import WIDTH, msg
+from ._pieces import Shards, ShardSymbols
 from ._show import LEAST, NARROW, show_collisions, show_table, unbroken
 from ._util import import_code, load_pipeline, print_json
+from ._workers import DASK, WORKERS, absolute_model, open_pool, source_of
 
 # Letters of a label's score, such as -0.00123.
 _SCORE = 9
@@ -30,7 +32,7 @@ class SortBy(str, Enum):
 
 def importance_cli(
     model: str = typer.Argument(..., help="Trained pipeline: a package's name, or a path"),
-    data: Path = typer.Option(..., help="Corpus of symbols: a .spacy file, or a folder"),
+    data: Path = typer.Option(..., help="Corpus of symbols: a file, or a folder of shards"),
     component: Optional[str] = typer.Option(None, help="Component to look into. Default: all"),
     top: int = typer.Option(10, help="How many symbols to show from either end"),
     min_freq: int = typer.Option(5, help="How often a symbol must occur in the corpus"),
@@ -40,6 +42,8 @@ def importance_cli(
     sort: SortBy = typer.Option(
         SortBy.importance, help="Sort by importance, or by the norm of vectors"
     ),
+    workers: Optional[int] = WORKERS,
+    dask: Optional[str] = DASK,
     as_json: bool = typer.Option(False, "--json", help="Print JSON instead of tables"),
     code: Optional[Path] = typer.Option(
         None, "--code", "-c", help="Python file with registered functions to import"
@@ -58,7 +62,9 @@ def importance_cli(
     import_code(code)
     try:
         ranking = Ranking(sort.value, top, min_freq, share)
-        found = importance(model, data, ranking, component=component)
+        found = importance(
+            model, data, ranking, component=component, workers=workers, dask=dask, code=code
+        )
     except (ImportError, OSError, ValueError) as error:
         msg.fail("Cannot show the importance", str(error))
     if as_json:
@@ -73,19 +79,30 @@ def importance(
     ranking: Ranking,
     *,
     component: Optional[str] = None,
+    workers: Optional[int] = None,
+    dask: Optional[str] = None,
+    code: Optional[Path] = None,
 ) -> list[EmbeddingImportance]:
     """List the most and the least important symbols of a corpus.
 
     model (Union[str, Path]): Name of a package, or path of a pipeline.
-    data (Path): The corpus: a .spacy file, or a folder of them.
+    data (Path): The corpus: a shard, such as a .spacy file, or a folder of them.
     ranking (Ranking): Which symbols are listed.
     component (Optional[str]): Name of the component to look into. None for all.
+    workers, dask: As for `open_workers`. They count the shards of a folder.
+    code (Optional[Path]): Python file that other processes import. This one has done so.
 
-    Raises ValueError or OSError if something cannot be read, or has nothing to show.
+    Raises ValueError, ImportError or OSError if something cannot be read, or has nothing to show.
     """
-    nlp = load_pipeline(model)
-    make_docs = partial(model_docs, nlp, data)
-    return symbol_importance(nlp, make_docs, ranking, component=component)
+    source = source_of(partial(load_pipeline, absolute_model(model)), code)
+    nlp, shards = source.loaded(), Shards.of(data)
+    with open_pool(workers, dask) as pool:
+        symbols = ShardSymbols(pool, shards, source, partial(_find_components, component))
+        return rank_symbols(nlp, symbols, ranking, component=component)
+
+
+def _find_components(component: Optional[str], nlp: Language) -> list[EmbeddingTable]:
+    return [embedding.components for embedding in find_trained(nlp, component)]
 
 
 def _show(embeddings: Sequence[EmbeddingImportance], ranking: Ranking) -> None:

@@ -1,6 +1,7 @@
 """`python -m spacy multihash init-tables`: count a corpus, and write the tables of MultiEmbed."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Optional
 
@@ -11,15 +12,18 @@ from spacy.util import load_config, load_model_from_config
 from tqdm import tqdm
 
 from ..common.registered import INIT_TABLES
-from ..corpus.training import training_docs
+from ..corpus.shards import model_shard
+from ..corpus.training import shard_pipeline, training_docs
 from ..tables.count import count_tables
 from ..tables.file import read_tables, write_tables
 from ..tables.init_tables import component_names
 from ..tables.set_tables import check_tables, find_multi_embed
-from ..tables.tables import Tables, check_cut, cut_tables, merge_tables
+from ..tables.tables import Tables, add_tables, check_cut, cut_tables, merge_tables
 from ._messages import msg
+from ._pieces import Shards
 from ._show import show_table
 from ._util import check_file_output, import_code, parse_overrides, show_validation_error
+from ._workers import DASK, WORKERS, Source, open_pool, source_of
 
 
 def init_tables_cli(
@@ -50,6 +54,14 @@ def init_tables_cli(
         exists=True,
         dir_okay=False,
     ),
+    shards: Optional[Path] = typer.Option(
+        None,
+        help="Count this folder of .spacy, .jsonl, .txt and .txt.gz files, and not the training "
+        "corpus of the config",
+        exists=True,
+    ),
+    workers: Optional[int] = WORKERS,
+    dask: Optional[str] = DASK,
     force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT if it exists"),
     code: Optional[Path] = typer.Option(
         None, "--code", "-c", help="Python file with registered functions to import"
@@ -59,8 +71,12 @@ def init_tables_cli(
 
     The tables are counted from the training corpus of the config. Give the file as `path` of
     spacy-multihash.init_tables.v1 in [initialize.before_init]. Settings of the config can be
-    overridden, as in --paths.train corpus/part1.spacy. To count a large corpus in pieces, make a
-    file with --min-freq 0 of each piece, and then one of all pieces with --merge.
+    overridden, as in --paths.train corpus/part1.spacy.
+
+    A large corpus is counted in pieces, the shards of a folder, with --shards: one after the other,
+    or with --workers or --dask many at a time. The tables are the same. Rare symbols are left out
+    when all shards are counted, and not before. Pieces that are in different places are counted
+    with --min-freq 0 each, and added up with --merge.
 
     DOCS: python -m pydoc spacy_multihash.tables.init_tables
     """
@@ -76,10 +92,14 @@ def init_tables_cli(
                 max_rows=max_rows,
                 component=component,
                 merge=merge,
+                shards=shards,
+                workers=workers,
+                dask=dask,
+                code=code,
                 overrides=overrides,
                 show_progress=True,
             )
-    except (OSError, ValueError) as error:
+    except (ImportError, OSError, ValueError) as error:
         msg.fail("Cannot make the tables", str(error))
     msg.good(f"Wrote the tables to {output}")
     msg.text(f"min_freq = {tables.min_freq}, max_rows = {tables.max_rows}")
@@ -95,6 +115,10 @@ def init_tables(
     max_rows: Optional[int] = None,
     component: Sequence[str] = (),
     merge: Sequence[Path] = (),
+    shards: Optional[Path] = None,
+    workers: Optional[int] = None,
+    dask: Optional[str] = None,
+    code: Optional[Path] = None,
     overrides: Optional[Mapping[str, Any]] = None,
     show_progress: bool = False,
 ) -> Tables:
@@ -106,10 +130,13 @@ def init_tables(
         takes the setting of the config's [initialize.before_init]. Without that, they are 10, no
         limit, and "tok2vec".
     merge (Sequence[Path]): Files of uncut tables to add up instead of counting.
+    shards (Optional[Path]): Folder of shards to count instead of the config's training corpus.
+    workers, dask: As for `open_workers`. They count shards.
+    code (Optional[Path]): Python file that other processes import. This one has done so.
     overrides (Mapping[str, Any] or None): Settings of the config to override.
     show_progress (bool): Show a progress bar on stderr.
 
-    Raises ValueError or OSError, and writes nothing, if the tables cannot be made.
+    Raises ValueError, ImportError or OSError, and writes nothing, if the tables cannot be made.
     """
     config = load_config(config_path, overrides=dict(overrides or {}), interpolate=False)
     callback = config.get("initialize", {}).get("before_init") or {}
@@ -118,13 +145,20 @@ def init_tables(
     min_freq = callback.get("min_freq", 10) if min_freq is None else min_freq
     max_rows = callback.get("max_rows") if max_rows is None else max_rows
     check_cut(min_freq, max_rows)
-    nlp = load_model_from_config(config, auto_fill=True)
+    _check_sources(merge, shards, workers, dask)
     names = component or component_names(callback.get("component", "tok2vec"))
-    models = [find_multi_embed(nlp, name) for name in names]
+    load = partial(_Counted, config_path.absolute(), dict(overrides or {}), tuple(names))
+    source = source_of(load, code)
+    models = source.loaded().models
     if merge:
         tables = merge_tables([read_tables(path) for path in merge])
+    elif shards is not None:
+        with open_pool(workers, dask) as pool:
+            count = partial(_count_shard, source)
+            tables = Shards.of(shards).merged(pool, count, add_tables)
+        _check_counted(tables, shards)
     else:
-        tables = count_tables(models, _training_docs(nlp, show_progress))
+        tables = count_tables(models, _training_docs(source.loaded().nlp, show_progress))
     tables = cut_tables(tables, min_freq=min_freq, max_rows=max_rows)
     for model in models:
         check_tables(model, tables)
@@ -134,3 +168,43 @@ def init_tables(
 
 def _training_docs(nlp: Language, show_progress: bool) -> Iterable[Doc]:
     return tqdm(training_docs(nlp), desc="Counting", unit=" docs", disable=not show_progress)
+
+
+class _Counted:
+    """The models of a config whose symbols are counted, and what reads shards for them."""
+
+    def __init__(
+        self, config_path: Path, overrides: Mapping[str, Any], components: Sequence[str]
+    ) -> None:
+        config = load_config(config_path, overrides=dict(overrides), interpolate=False)
+        self.nlp = load_model_from_config(config, auto_fill=True)
+        self.models = [find_multi_embed(self.nlp, name) for name in components]
+
+    @cached_property
+    def reader(self) -> Language:
+        """The pipeline that reads shards."""
+        return shard_pipeline(self.nlp)
+
+
+def _count_shard(source: Source[_Counted], path: Path) -> Tables:
+    counted = source.loaded()
+    return count_tables(counted.models, model_shard(path, counted.reader))
+
+
+def _check_counted(tables: Tables, shards: Path) -> None:
+    """Refuse a corpus without any symbol."""
+    if not any(map(len, tables.tables.values())):
+        raise ValueError(f"The shards at {shards} have no tokens. Give a corpus with text.")
+
+
+def _check_sources(
+    merge: Sequence[Path], shards: Optional[Path], workers: Optional[int], dask: Optional[str]
+) -> None:
+    """Refuse to count and to merge at once, and workers without shards."""
+    if merge and shards is not None:
+        raise ValueError("Expected --shards to count or --merge to add up, was given both.")
+    if shards is None and (workers is not None or dask is not None):
+        raise ValueError(
+            "--workers and --dask count shards: give the folder that has them with --shards. The "
+            "training corpus of a config is counted in this process."
+        )

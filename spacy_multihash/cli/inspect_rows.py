@@ -13,7 +13,6 @@ from spacy.util import load_config, load_model_from_config, registry
 from spacy.vocab import Vocab
 
 from ..common.registered import INIT_TABLES, SET_ATTR
-from ..corpus.read import model_docs
 from ..embed.find import EmbeddingTable, component_models, find_tables, find_weighted
 from ..inspection.collisions import inspect_collisions
 from ..inspection.reports import Collisions, Count, Size, TableReport, TableUse, WordRows, full_name
@@ -24,10 +23,12 @@ from ..inspection.rows import (
     list_suspicions,
 )
 from ..inspection.sizes import input_width, model_size
-from ..inspection.symbols import DocSymbols, missing_symbols
+from ..inspection.symbols import Symbols, missing_symbols
 from ._messages import msg
+from ._pieces import Shards, ShardSymbols
 from ._show import show_collisions, show_table, unbroken
 from ._util import import_code, load_pipeline, print_json
+from ._workers import DASK, WORKERS, absolute_model, open_pool, source_of
 
 # Callbacks that may set the tables of MultiEmbed from a file.
 _SET_TABLES = (INIT_TABLES, SET_ATTR)
@@ -65,8 +66,10 @@ def inspect_rows_cli(
     ),
     words: Optional[list[str]] = typer.Argument(None, help="Words to find the rows of"),
     data: Optional[Path] = typer.Option(
-        None, help="Corpus to count symbols in: a .spacy file, or a folder"
+        None, help="Corpus to count symbols in: a file, or a folder of shards"
     ),
+    workers: Optional[int] = WORKERS,
+    dask: Optional[str] = DASK,
     as_json: bool = typer.Option(False, "--json", help="Print JSON instead of tables"),
     code: Optional[Path] = typer.Option(
         None, "--code", "-c", help="Python file with registered functions to import"
@@ -93,7 +96,9 @@ def inspect_rows_cli(
     """
     import_code(code)
     try:
-        inspection = inspect_rows(model, words or [], data=data)
+        inspection = inspect_rows(
+            model, words or [], data=data, workers=workers, dask=dask, code=code
+        )
     except (ImportError, OSError, ValueError) as error:
         msg.fail("Cannot inspect the rows", str(error))
     if as_json:
@@ -103,19 +108,37 @@ def inspect_rows_cli(
 
 
 def inspect_rows(
-    model: Union[str, Path], words: Sequence[str] = (), *, data: Optional[Path] = None
+    model: Union[str, Path],
+    words: Sequence[str] = (),
+    *,
+    data: Optional[Path] = None,
+    workers: Optional[int] = None,
+    dask: Optional[str] = None,
+    code: Optional[Path] = None,
 ) -> Inspection:
     """Inspect the rows of a pipeline, or of what a config builds.
 
     model (Union[str, Path]): Name of a package, path of a pipeline, or a config file.
     words (Sequence[str]): Words to find the rows of.
-    data (Optional[Path]): The corpus to count symbols in: a .spacy file, or a folder of them.
+    data (Optional[Path]): The corpus to count symbols in: a shard, such as a .spacy file, or a
+        folder of them.
+    workers, dask: As for `open_workers`. They count the shards of a folder.
+    code (Optional[Path]): Python file that other processes import. This one has done so.
 
-    Raises ValueError or OSError if something cannot be read, or has nothing to inspect.
+    Raises ValueError, ImportError or OSError if something cannot be read, or has nothing to
+    inspect.
     """
-    nlp = _load(model)
+    source = source_of(partial(_load, absolute_model(model)), code)
+    if data is None:
+        return _inspect(source.loaded(), words, None)
+    shards = Shards.of(data)
+    with open_pool(workers, dask) as pool:
+        corpus = ShardSymbols(pool, shards, source, find_tables)
+        return _inspect(source.loaded(), words, corpus)
+
+
+def _inspect(nlp: Language, words: Sequence[str], corpus: Optional[Symbols]) -> Inspection:
     tables, weighted, models = find_tables(nlp), find_weighted(nlp), component_models(nlp)
-    corpus = None if data is None else DocSymbols(partial(model_docs, nlp, data), nlp.vocab)
     counted = {} if corpus is None else corpus.count(tables)
     symbols = {table: counts.keys for table, counts in counted.items()}
     reports = [inspect_table(table, symbols.get(table)) for table in tables]

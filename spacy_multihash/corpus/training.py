@@ -30,7 +30,6 @@ def training_docs(nlp: Language) -> Iterator[Doc]:
 
     Raises ValueError if the corpus cannot be read once and to its end, or has no docs.
     """
-    scratch = _make_scratch(nlp)
     config = nlp.config.interpolate()
     name = config["training"]["train_corpus"]
     if config["training"]["max_epochs"] == -1:
@@ -41,6 +40,7 @@ def training_docs(nlp: Language) -> Iterator[Doc]:
             "and the sample's path, and give its file as [initialize.before_init] path."
         )
     corpus = _resolve_corpus(config, name)
+    scratch = _make_scratch(nlp)
     scratch.initialize(lambda: islice(corpus(scratch), 10))
     empty = True
     for doc in tokens_of(corpus(scratch)):
@@ -50,6 +50,16 @@ def training_docs(nlp: Language) -> Iterator[Doc]:
         raise ValueError(
             f"The tables cannot be counted: the corpus [{name}] has no documents. Check its path."
         )
+
+
+def shard_pipeline(nlp: Language) -> Language:
+    """Make the pipeline that reads the shards of a training corpus, as `training_docs` would.
+
+    nlp (Language): The pipeline that will be trained. Its config need not name a corpus.
+    """
+    scratch = _make_scratch(nlp)
+    scratch.initialize()
+    return scratch
 
 
 def _resolve_corpus(config: Config, name: str) -> Callable[[Language], Iterable[Example]]:

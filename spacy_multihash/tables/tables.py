@@ -170,6 +170,11 @@ def merge_tables(parts: Sequence[Tables]) -> Tables:
     return Tables({name: _order(_sum_up([part.tables[name] for part in parts])) for name in names})
 
 
+def add_tables(one: Tables, other: Tables) -> Tables:
+    """Add up the counts of two pieces of a corpus; see `merge_tables`."""
+    return merge_tables([one, other])
+
+
 def _add_up(table: Table, arrays: Sequence[numpy.ndarray]) -> Table:
     """Add the ids of arrays to a table, in any order."""
     keys, counts = numpy.unique(numpy.concatenate([*arrays, table.keys[:0]]), return_counts=True)

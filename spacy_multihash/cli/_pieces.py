@@ -1,0 +1,97 @@
+"""Symbols of a corpus in shards, counted and written as texts by workers."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from spacy.language import Language
+
+from ..cluster.workers import Workers
+from ..corpus.shards import list_shards, model_shard
+from ..embed.find import EmbeddingTable
+from ..inspection.symbols import count_for_tables, find_texts, known_counts
+from ..tables.tables import Table, Tables, add_tables
+from ._workers import Source
+
+# Finds tables in a pipeline. It travels between processes.
+FindTables = Callable[[Language], Sequence[EmbeddingTable]]
+
+PartT = TypeVar("PartT")
+
+
+@dataclass(frozen=True)
+class Shards:
+    """The files of a corpus, each of which is a piece.
+
+    paths (Sequence[Path]): The files, in order.
+    names (Sequence[str]): Their names, for messages.
+    """
+
+    paths: Sequence[Path]
+    names: Sequence[str]
+
+    @classmethod
+    def of(cls, path: Path) -> "Shards":
+        """List the shards of a folder, or the one that a file is. Raises FileNotFoundError."""
+        found = list_shards(path)
+        # Workers may run in other folders.
+        return cls([shard.absolute() for shard in found], [str(shard) for shard in found])
+
+    def merged(
+        self,
+        workers: Workers,
+        count: Callable[[Path], PartT],
+        merge: Callable[[PartT, PartT], PartT],
+    ) -> PartT:
+        """Count each shard, and merge what was counted in the order of the shards."""
+        return workers.merge_tree(count, self.paths, merge, names=self.names)
+
+
+@dataclass(frozen=True)
+class ShardSymbols:
+    """The symbols of a corpus in shards.
+
+    workers (Workers): They read the shards.
+    shards (Shards): The shards.
+    source (Source[Language]): The pipeline.
+    find (FindTables): Finds the tables whose symbols are counted.
+    """
+
+    workers: Workers
+    shards: Shards
+    source: Source[Language]
+    find: FindTables
+
+    def count(self, tables: Iterable[EmbeddingTable]) -> dict[EmbeddingTable, Table]:
+        """Count the symbols that each table, one that `find` finds, has rows for."""
+        count = partial(_count_shard, self.source, self.find)
+        return known_counts(self.shards.merged(self.workers, count, add_tables), tables)
+
+    def texts(self, table: EmbeddingTable, ids: Sequence[int]) -> list[str]:
+        """Write symbols as texts, reading shards until all are found."""
+        found = find_texts(tuple, table, ids, self.source.loaded().vocab)
+        wanted = set(ids) - found.keys()
+        if wanted:
+            write = partial(_write_shard, self.source, self.find, table.attr, sorted(wanted))
+            parts = self.workers.imap(write, self.shards.paths, names=self.shards.names)
+            for _, part in parts:
+                found |= part
+                wanted -= part.keys()
+                if not wanted:
+                    break
+        return [found[id_] for id_ in ids]
+
+
+def _count_shard(source: Source[Language], find: FindTables, path: Path) -> Tables:
+    nlp = source.loaded()
+    return count_for_tables(model_shard(path, nlp), find(nlp))
+
+
+def _write_shard(
+    source: Source[Language], find: FindTables, attr: str, ids: Sequence[int], path: Path
+) -> dict[int, str]:
+    nlp = source.loaded()
+    table = {table.attr: table for table in find(nlp)}[attr]
+    return find_texts(partial(model_shard, path, nlp), table, ids, nlp.vocab)
