@@ -1,15 +1,19 @@
-"""Symbols of a corpus in shards, counted and written as texts by workers."""
+"""What commands count of a corpus in shards: each worker a shard at a time, with one result."""
 
 from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
+from operator import add
 from pathlib import Path
-from typing import TypeVar
+from typing import Optional, TypeVar
 
 from spacy.language import Language
 
 from ..cluster.workers import Workers
-from ..corpus.shards import list_shards, model_shard
+from ..corpus.entities import Matching
+from ..corpus.shards import DOCS, list_shards, model_shard, read_shard
+from ..corpus.split_counts import SplitCounts, count_split
 from ..embed.find import EmbeddingTable
 from ..inspection.symbols import count_for_tables, find_texts, known_counts
 from ..tables.tables import Table, Tables, add_tables
@@ -25,10 +29,12 @@ PartT = TypeVar("PartT")
 class Shards:
     """The files of a corpus, each of which is a piece.
 
+    path (Path): The folder, or the one file.
     paths (Sequence[Path]): The files, in order.
     names (Sequence[str]): Their names, for messages.
     """
 
+    path: Path
     paths: Sequence[Path]
     names: Sequence[str]
 
@@ -37,7 +43,7 @@ class Shards:
         """List the shards of a folder, or the one that a file is. Raises FileNotFoundError."""
         found = list_shards(path)
         # Workers may run in other folders.
-        return cls([shard.absolute() for shard in found], [str(shard) for shard in found])
+        return cls(path, [shard.absolute() for shard in found], [str(shard) for shard in found])
 
     def merged(
         self,
@@ -47,6 +53,40 @@ class Shards:
     ) -> PartT:
         """Count each shard, and merge what was counted in the order of the shards."""
         return workers.merge_tree(count, self.paths, merge, names=self.names)
+
+
+def gold_shards(path: Path) -> Shards:
+    """List the shards of a corpus. Raises ValueError for one that has no gold entities."""
+    shards = Shards.of(path)
+    for name in shards.names:
+        if not name.endswith(DOCS):
+            raise ValueError(
+                f"{name} has texts without gold entities: expected a {DOCS} file. Convert it with: "
+                "python -m spacy multihash convert"
+            )
+    return shards
+
+
+def count_gold_shards(
+    workers: Workers,
+    source: Source[Language],
+    matching: Matching,
+    shards: Shards,
+    asked: Optional[AbstractSet[int]] = None,
+) -> SplitCounts:
+    """Count the split that shards make, as `count_split` does. Raises ValueError without docs."""
+    count = partial(_count_gold_shard, source, matching, asked)
+    counts = shards.merged(workers, count, add)
+    if not counts.doc_lens:
+        raise ValueError(f"The corpus at {shards.path} has no documents. Check the path.")
+    return counts
+
+
+def _count_gold_shard(
+    source: Source[Language], matching: Matching, asked: Optional[AbstractSet[int]], path: Path
+) -> SplitCounts:
+    nlp = source.loaded()
+    return count_split(read_shard(path, nlp), nlp.vocab, matching, asked)
 
 
 @dataclass(frozen=True)

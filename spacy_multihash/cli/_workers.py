@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Generic, Optional, TypeVar, Union
 from uuid import uuid4
@@ -57,7 +57,7 @@ def _load(source: Source[LoadedT]) -> LoadedT:
     return source.load()
 
 
-@lru_cache(maxsize=None)
+@cache
 def _import(path: Path, changed: int) -> None:
     """Import a Python file with registered functions, once in each process."""
     import_file("python_code", path)

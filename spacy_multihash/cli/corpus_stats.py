@@ -2,25 +2,21 @@
 
 import re
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import asdict
 from functools import partial
-from operator import add
 from pathlib import Path
 from typing import Optional, Union
 
 import spacy
 import typer
-from spacy.language import Language
 
 from ..corpus.conll import DOCSTART
 from ..corpus.entities import VERBATIM, Matching
-from ..corpus.shards import DOCS, read_shard
-from ..corpus.split_counts import SplitCounts, asked_sentences, count_split
+from ..corpus.split_counts import asked_sentences
 from ..corpus.statistics import DEFAULT_ATTRS, CorpusStats, SplitStats, describe_counts, word_attrs
 from ..corpus.suspicions import Suspicions
 from ._messages import msg
-from ._pieces import Shards
+from ._pieces import count_gold_shards, gold_shards
 from ._show import show_table
 from ._util import check_file_output, load_vectors, print_json, save_json
 from ._workers import DASK, WORKERS, Source, open_pool
@@ -138,7 +134,6 @@ def corpus_stats(
 
     Raises ImportError, OSError or ValueError if something cannot be read.
     """
-    others = {name: path for name, path in (("dev", dev), ("test", test)) if path is not None}
     with_vectors = None if vectors is None else load_vectors(vectors)
     lang = lang or (with_vectors and with_vectors.lang) or "xx"
     source = Source(partial(spacy.blank, lang))
@@ -146,35 +141,13 @@ def corpus_stats(
     if with_vectors is not None:
         vocab.vectors = with_vectors.vectors
     attrs = list(word_attrs(attrs, vocab))  # refuses wrong names before a large corpus is read
-    shards = {name: _gold_shards(path) for name, path in {"train": train, **others}.items()}
+    paths = {"train": train, "dev": dev, "test": test}
+    shards = {name: gold_shards(path) for name, path in paths.items() if path is not None}
     with open_pool(workers, dask) as pool:
-
-        def count(name: str, asked: Optional[AbstractSet[int]] = None) -> SplitCounts:
-            function = partial(_count_shard, source, matching, asked)
-            return shards[name].merged(pool, function, add)
-
-        counted = {name: count(name) for name in others}
-        counts = count("train", asked_sentences(counted.values()))
+        count = partial(count_gold_shards, pool, source, matching)
+        counted = {name: count(shards[name]) for name in shards if name != "train"}
+        counts = count(shards["train"], asked_sentences(counted.values()))
     return describe_counts(counts, counted, vocab, attrs=attrs, matching=matching)
-
-
-def _gold_shards(path: Path) -> Shards:
-    """List the shards of a corpus. Raises ValueError for one that has no gold entities."""
-    shards = Shards.of(path)
-    for name in shards.names:
-        if not name.endswith(DOCS):
-            raise ValueError(
-                f"{name} has texts without gold entities: expected a {DOCS} file. Convert it with: "
-                "python -m spacy multihash convert"
-            )
-    return shards
-
-
-def _count_shard(
-    source: Source[Language], matching: Matching, asked: Optional[AbstractSet[int]], path: Path
-) -> SplitCounts:
-    nlp = source.loaded()
-    return count_split(read_shard(path, nlp), nlp.vocab, matching, asked)
 
 
 def _show_splits(stats: CorpusStats, vectors: Optional[str]) -> None:

@@ -7,9 +7,10 @@ from typing import NoReturn
 
 from spacy.language import Language
 from spacy.tokens import Doc
+from spacy.training import Corpus
 
 from .lines import read_json_lines, read_lines
-from .read import open_doc_bin
+from .read import open_doc_bin, tokens_of
 from .texts import text_of
 
 DOCS = ".spacy"
@@ -83,6 +84,18 @@ def read_shard(path: Path, nlp: Language) -> Iterator[Doc]:
         except ValueError as error:  # longer than nlp.max_length
             raise ValueError(f"{path}:{number}: {error}") from error
         yield doc
+
+
+def model_shard(path: Path, nlp: Language) -> Iterator[Doc]:
+    """Stream the docs of a shard with the tokens that a pipeline would be trained on.
+
+    The docs of a .spacy file are those that `model_docs` makes. The arguments and errors are those
+    of `read_shard`.
+    """
+    docs = read_shard(path, nlp)
+    if ending_of(path) == DOCS:
+        return tokens_of(Corpus(path).make_examples(nlp, docs))
+    return docs
 
 
 def _read_docs(path: Path, nlp: Language) -> Iterator[Doc]:

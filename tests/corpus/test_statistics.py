@@ -286,7 +286,7 @@ def make_text(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (Path.unlink, r"There is no corpus at .*\.spacy"),
+        (Path.unlink, r"There are no shards at .*\.spacy"),
         (make_empty, r"The corpus at .*\.spacy has no documents"),
         (make_text, r"\.spacy is cut off, or no \.spacy file at all"),
     ],
