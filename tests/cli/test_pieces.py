@@ -1,0 +1,232 @@
+"""Corpora in shards: commands count them alike in this process, on workers, and as one file."""
+
+import gzip
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+from spacy.tokens import Doc
+
+from spacy_multihash import read_tables
+from spacy_multihash.cli.corpus_stats import corpus_stats_cli
+from spacy_multihash.cli.importance import importance_cli
+from spacy_multihash.cli.init_tables import init_tables, init_tables_cli
+from spacy_multihash.cli.inspect_rows import inspect_rows_cli
+from tests.helpers.cli import invoke_command, said
+from tests.helpers.corpora import CALLBACK, HASH, LOOKUP, make_docs, small_config, write_corpus
+from tests.helpers.pipelines import ENSEMBLE, TEXTS, add_embedding, textcat_pipeline
+
+CODE = """
+from spacy.util import registry
+
+@registry.callbacks("pieces_of_tests.v1")
+def make():
+    return lambda language: language
+"""
+
+
+@pytest.fixture(scope="module")
+def scheduler() -> Iterator[str]:
+    """Start two worker processes, and give the address of their scheduler."""
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as cluster:
+        yield cluster.scheduler_address
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write a model, a config, and a corpus: in shards with gold entities, and of all kinds."""
+    folder = tmp_path_factory.mktemp("pieces")
+    nlp = textcat_pipeline(ENSEMBLE)
+    embed: dict[str, Any] = {**HASH, "attrs": ["NORM", "LOWER{2,3}"]}
+    add_embedding(nlp, "tok2vec", embed | {"width": 16})
+    nlp.initialize()
+    nlp.to_disk(folder / "model")
+    (folder / "code.py").write_text(CODE)
+    config = small_config(folder / "none.spacy", LOOKUP, **CALLBACK)
+    config["nlp"]["before_creation"] = {"@callbacks": "pieces_of_tests.v1"}
+    config.to_disk(folder / "config.cfg")
+
+    docs = [*make_docs(), *(Doc(nlp.vocab, words=text.split()) for text in TEXTS)]
+    write_all(folder / "gold", [docs[:2], docs[2:3], [], docs[3:7], docs[7:]])
+    write_all(folder / "dev", [docs[:3], docs[4:5]])
+    write_corpus(folder / "gold.spacy", docs)
+    write_corpus(folder / "dev.spacy", [*docs[:3], *docs[4:5]])
+    texts = write_all(folder / "texts", [docs[:4]])
+    (texts / "1.txt").write_text("\n".join(TEXTS[:2]))
+    with gzip.open(texts / "2.txt.gz", "wt") as file_:
+        file_.write("\n".join(TEXTS[2:4]))
+    (texts / "3.jsonl").write_text(json.dumps({"text": TEXTS[4]}) + "\n")
+    return folder
+
+
+def write_all(folder: Path, shards: Sequence[list[Doc]]) -> Path:
+    folder.mkdir()
+    for i, docs in enumerate(shards):
+        write_corpus(folder / f"{i}.spacy", docs)
+    return folder
+
+
+def counted(command: Callable[..., Any], *args: Any) -> str:
+    result = invoke_command(command, *args)
+    assert result.exit_code == 0, said(result)
+    return result.stdout
+
+
+def run_init_tables(folder: Path, data: str, *options: str) -> bytes:
+    output = folder / "out.tables"
+    args = (folder / "config.cfg", output, "--shards", folder / data, "--code", folder / "code.py")
+    counted(init_tables_cli, *args, "--force", *options)
+    return output.read_bytes()
+
+
+def run_corpus_stats(folder: Path, data: str, *options: str) -> bytes:
+    output, dev = folder / "out.json", folder / data.replace("gold", "dev")
+    args = (folder / data, dev, "--lang", "en", "--output", output, "--force")
+    counted(corpus_stats_cli, *args, *options)
+    return output.read_bytes()
+
+
+def run_importance(folder: Path, data: str, *options: str) -> bytes:
+    args = (folder / "model", "--data", folder / data, "--min-freq", "1", "--json")
+    return counted(importance_cli, *args, *options).encode()
+
+
+def run_inspect_rows(folder: Path, data: str, *options: str) -> bytes:
+    args = (folder / "model", "joke", "what a", "--data", folder / data, "--json")
+    return counted(inspect_rows_cli, *args, *options).encode()
+
+
+RUNS = [run_init_tables, run_corpus_stats, run_importance, run_inspect_rows]
+Run = Callable[..., bytes]
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_shards_are_counted_as_one_file(run: Run, folder: Path) -> None:
+    assert run(folder, "gold") == run(folder, "gold.spacy", "--workers", "1")
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_workers_count_what_one_process_does(run: Run, folder: Path, scheduler: str) -> None:
+    for data in ("gold", "texts") if run is not run_corpus_stats else ("gold",):
+        assert run(folder, data, "--dask", scheduler) == run(folder, data)
+
+
+@pytest.mark.parametrize("run", [run_init_tables, run_importance, run_inspect_rows])
+def test_texts_need_no_annotation(run: Run, folder: Path, tmp_path: Path) -> None:
+    texts = write_all(folder / run.__name__, [])
+    (texts / "all.txt").write_text("\n".join(TEXTS))
+    nlp = spacy.blank("en")
+    write_corpus(folder / f"{run.__name__}.spacy", [nlp.make_doc(text) for text in TEXTS])
+    assert run(folder, run.__name__) == run(folder, f"{run.__name__}.spacy")
+
+
+def test_rare_symbols_are_cut_when_all_shards_are_counted(tmp_path: Path) -> None:
+    vocab = spacy.blank("en").vocab
+    shards = [[Doc(vocab, words=["often", f"w{i}"])] for i in range(10)]
+    small_config(tmp_path / "none.spacy", LOOKUP, **CALLBACK).to_disk(tmp_path / "config.cfg")
+    folder = write_all(tmp_path / "shards", shards)
+    init_tables(tmp_path / "config.cfg", tmp_path / "out", shards=folder, min_freq=10)
+    tables = read_tables(tmp_path / "out").tables
+    assert tables["NORM"].keys.tolist() == [vocab.strings["often"]]
+    assert tables["NORM"].counts.tolist() == [10]
+
+
+# Bad input
+
+
+def make_empty(folder: Path) -> None:
+    folder.mkdir()
+
+
+def make_others(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "notes.pdf").write_text("Anna")
+
+
+def make_damaged(folder: Path) -> None:
+    write_all(folder, [make_docs()])
+    (folder / "1.spacy").write_bytes(b"Anna")
+
+
+def make_blank(folder: Path) -> None:
+    write_all(folder, [[]])
+
+
+@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            make_empty,
+            r"There are no shards at .*: expected a folder with files that end in \.spacy",
+        ),
+        (
+            make_others,
+            r"There are no shards at .*: expected a folder with files that end in \.spacy",
+        ),
+        (
+            make_damaged,
+            r"1\.spacy failed in this process: .*1\.spacy is cut off, or no \.spacy file",
+        ),
+        (make_blank, "no tokens|no documents"),
+    ],
+)
+def test_a_bad_folder_is_one_clear_error(
+    run: Run, make: Callable[[Path], None], message: str, folder: Path, tmp_path: Path
+) -> None:
+    make(tmp_path / "gold")
+    check_refused(run, folder, tmp_path, message)
+
+
+@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--workers", "0"), "workers must be a whole number from 1 on, was: 0"),
+        (("--workers", "2", "--dask", "tcp://x:1"), "either a number of workers or the address"),
+    ],
+)
+def test_bad_workers_are_one_clear_error(
+    run: Run, options: tuple[str, ...], message: str, folder: Path, tmp_path: Path
+) -> None:
+    write_all(tmp_path / "gold", [make_docs()])
+    check_refused(run, folder, tmp_path, message, *options)
+
+
+def check_refused(run: Run, folder: Path, here: Path, message: str, *options: str) -> None:
+    for name in ("model", "config.cfg", "code.py"):
+        (here / name).symlink_to(folder / name)
+    (here / "dev").symlink_to(folder / "dev")
+    before = {path.name for path in here.iterdir()}
+    with pytest.raises(AssertionError, match=f"Cannot .*({message})"):
+        run(here, "gold", *options)
+    assert {path.name for path in here.iterdir()} == before
+
+
+def test_texts_without_entities_are_refused_where_these_are_counted(folder: Path) -> None:
+    result = invoke_command(corpus_stats_cli, folder / "texts")
+    assert result.exit_code == 1
+    assert "1.txt has texts without gold entities: expected a .spacy file." in said(result)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--workers", "2"], "--workers and --dask count shards: give the folder"),
+        (["--shards", "gold", "--merge", "gold.spacy"], "--shards to count or --merge to add up"),
+    ],
+)
+def test_init_tables_refuses_what_has_no_effect(
+    folder: Path, tmp_path: Path, options: list[str], message: str
+) -> None:
+    args = [folder / each if each.startswith("gold") else each for each in options]
+    config, code = folder / "config.cfg", folder / "code.py"
+    result = invoke_command(init_tables_cli, config, tmp_path / "out", *args, "--code", code)
+    assert result.exit_code == 1 and message in said(result)
+    assert not (tmp_path / "out").exists()
