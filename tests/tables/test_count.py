@@ -11,20 +11,18 @@ from spacy.tokens import Doc
 from spacy.vocab import create_vocab
 
 from spacy_multihash.common.features import parse_feature
-from spacy_multihash.embed.find import ngram_layers
+from spacy_multihash.embed.find import component_models, ngram_layers
 from spacy_multihash.tables.count import count_corpus
 from spacy_multihash.tables.tables import Tables, add_tables
 from tests.helpers.pieces import TEXTS, cut, merged
 from tests.helpers.pipelines import TEXTCAT, textcat_pipeline
 
-NGRAMS = ngram_layers(
-    textcat_pipeline({**TEXTCAT, "ngram_orders": [1, 2]}).get_pipe("textcat").model
-)  # type: ignore[attr-defined]
+TEXTCAT_MODEL = component_models(textcat_pipeline({**TEXTCAT, "ngram_orders": [1, 2]}))["textcat"]
 EXTRACTORS: dict[str, Any] = {
     "NORM": None,
     "SHAPE": None,
     **{name: parse_feature(name) for name in ("ORTH[:2]", "LOWER{2,3}")},
-    **NGRAMS,
+    **ngram_layers(TEXTCAT_MODEL),
 }
 
 
