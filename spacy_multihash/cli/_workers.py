@@ -15,15 +15,9 @@ from threadpoolctl import threadpool_limits
 from ..cluster.workers import ItemError, Workers, open_workers
 
 WORKERS = typer.Option(
-    None,
-    "--workers",
-    help="How many processes of this machine count, each a shard at a time. Default: 1",
+    None, "--workers", min=1, help="Number of processes, with a thread each. Default: 1"
 )
-DASK = typer.Option(
-    None,
-    "--dask",
-    help="Address of a Dask scheduler whose workers count, such as tcp://host:8786",
-)
+DASK = typer.Option(None, "--dask", help="Address of a Dask scheduler, whose workers are used")
 
 # Tells this process from all others.
 _HERE = uuid4().hex

@@ -14,6 +14,7 @@ from ..corpus.shards import ending_of, list_shards
 from ._messages import echo, msg
 from ._pipelines import check_apart, check_folders_apart, check_inputs_stay
 from ._util import check_folder_output, check_parent, import_code, load_pipeline
+from ._workers import DASK, WORKERS
 
 
 def apply_cli(
@@ -23,12 +24,8 @@ def apply_cli(
     format: Literal["spacy", "jsonl"] = typer.Option(
         "spacy", "--format", help="What to write: .spacy files, or JSON lines of entities"
     ),
-    workers: Optional[int] = typer.Option(
-        None, "--workers", min=1, help="Number of processes, with a thread each. Default: 1"
-    ),
-    dask: Optional[str] = typer.Option(
-        None, "--dask", help="Address of a Dask scheduler, whose workers are used"
-    ),
+    workers: Optional[int] = WORKERS,
+    dask: Optional[str] = DASK,
     batch_size: Optional[int] = typer.Option(
         None, "--batch-size", min=1, help="Docs that the pipeline takes at once. Default: its own"
     ),

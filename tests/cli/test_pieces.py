@@ -188,7 +188,7 @@ def test_a_bad_folder_is_one_clear_error(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--workers", "0"), "workers must be a whole number from 1 on, was: 0"),
+        (("--workers", "0"), "Invalid value for '--workers'"),
         (("--workers", "2", "--dask", "tcp://x:1"), "either a number of workers or the address"),
     ],
 )
@@ -204,7 +204,7 @@ def check_refused(run: Run, folder: Path, here: Path, message: str, *options: st
         (here / name).symlink_to(folder / name)
     (here / "dev").symlink_to(folder / "dev")
     before = {path.name for path in here.iterdir()}
-    with pytest.raises(AssertionError, match=f"Cannot .*({message})"):
+    with pytest.raises(AssertionError, match=message):
         run(here, "gold", *options)
     assert {path.name for path in here.iterdir()} == before
 
