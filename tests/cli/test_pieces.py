@@ -17,7 +17,7 @@ from spacy_multihash.cli.init_tables import init_tables, init_tables_cli
 from spacy_multihash.cli.inspect_rows import inspect_rows_cli
 from tests.helpers.cli import invoke_command, said
 from tests.helpers.corpora import CALLBACK, HASH, LOOKUP, make_docs, small_config, write_corpus
-from tests.helpers.pipelines import ENSEMBLE, TEXTS, add_embedding, textcat_pipeline
+from tests.helpers.pipelines import ENSEMBLE, TEXTCAT, TEXTS, add_embedding, textcat_pipeline
 
 CODE = """
 from spacy.util import registry
@@ -115,6 +115,15 @@ def test_shards_are_counted_as_one_file(run: Run, folder: Path) -> None:
 def test_workers_count_what_one_process_does(run: Run, folder: Path, scheduler: str) -> None:
     for data in ("gold", "texts") if run is not run_corpus_stats else ("gold",):
         assert run(folder, data, "--dask", scheduler) == run(folder, data)
+
+
+def test_workers_load_a_model_that_was_trained_anew(tmp_path: Path, scheduler: str) -> None:
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS))
+    for order in (1, 2):
+        textcat_pipeline({**TEXTCAT, "ngram_orders": [order]}).to_disk(tmp_path / "model")
+        found = json.loads(run_importance(tmp_path, "texts.txt", "--dask", scheduler))
+        shown = [symbol["text"] for embedding in found for symbol in embedding["largest"]]
+        assert {len(text.split()) for text in shown} == {order}
 
 
 @pytest.mark.parametrize("run", [run_init_tables, run_importance, run_inspect_rows])
