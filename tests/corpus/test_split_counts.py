@@ -85,3 +85,8 @@ def test_sentences_that_nobody_asks_for_are_not_kept() -> None:
     assert counts.suspect.num_sentences == 100
     assert counts.suspect.sentences.keys() == asked and len(asked) == 3
     assert not count(texts, Matching(), asked_sentences([])).suspect.sentences
+
+
+def test_keys_of_sentences_are_the_same_in_every_process() -> None:
+    counts = count([["Anna", "met", "Bob"]], Matching())
+    assert counts.suspect.sentences == {12108454575228462155: 1}
