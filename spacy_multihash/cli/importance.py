@@ -17,7 +17,7 @@ from ._messages import WIDTH, msg
 from ._pieces import Shards, ShardSymbols
 from ._show import LEAST, NARROW, show_collisions, show_table, unbroken
 from ._util import import_code, load_pipeline, print_json
-from ._workers import DASK, WORKERS, absolute_model, open_pool, source_of
+from ._workers import DASK, WORKERS, open_pool, source_of
 
 # Letters of a label's score, such as -0.00123.
 _SCORE = 9
@@ -94,7 +94,7 @@ def importance(
 
     Raises ValueError, ImportError or OSError if something cannot be read, or has nothing to show.
     """
-    source = source_of(partial(load_pipeline, absolute_model(model)), code)
+    source = source_of(load_pipeline, model, code)
     nlp, shards = source.loaded(), Shards.of(data)
     with open_pool(workers, dask) as pool:
         symbols = ShardSymbols(pool, shards, source, partial(_find_components, component))

@@ -147,8 +147,8 @@ def init_tables(
     check_cut(min_freq, max_rows)
     _check_sources(merge, shards, workers, dask)
     names = component or component_names(callback.get("component", "tok2vec"))
-    load = partial(_Counted, config_path.absolute(), dict(overrides or {}), tuple(names))
-    source = source_of(load, code)
+    load = partial(_Counted, overrides=dict(overrides or {}), components=tuple(names))
+    source = source_of(load, config_path, code)
     models = source.loaded().models
     if merge:
         tables = merge_tables([read_tables(path) for path in merge])
@@ -174,7 +174,7 @@ class _Counted:
     """The models of a config whose symbols are counted, and what reads shards for them."""
 
     def __init__(
-        self, config_path: Path, overrides: Mapping[str, Any], components: Sequence[str]
+        self, config_path: str, overrides: Mapping[str, Any], components: Sequence[str]
     ) -> None:
         config = load_config(config_path, overrides=dict(overrides), interpolate=False)
         self.nlp = load_model_from_config(config, auto_fill=True)

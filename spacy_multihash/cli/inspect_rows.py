@@ -28,7 +28,7 @@ from ._messages import msg
 from ._pieces import Shards, ShardSymbols
 from ._show import show_collisions, show_table, unbroken
 from ._util import import_code, load_pipeline, print_json
-from ._workers import DASK, WORKERS, absolute_model, open_pool, source_of
+from ._workers import DASK, WORKERS, open_pool, source_of
 
 # Callbacks that may set the tables of MultiEmbed from a file.
 _SET_TABLES = (INIT_TABLES, SET_ATTR)
@@ -128,7 +128,7 @@ def inspect_rows(
     Raises ValueError, ImportError or OSError if something cannot be read, or has nothing to
     inspect.
     """
-    source = source_of(partial(_load, absolute_model(model)), code)
+    source = source_of(_load, model, code)
     if data is None:
         return _inspect(source.loaded(), words, None)
     shards = Shards.of(data)
