@@ -74,7 +74,7 @@ def symbol_importance(
 
     nlp (Language): The trained pipeline.
     make_docs (DocReader): Reads the docs of the corpus, made with the vocab of the pipeline, from
-        the first on each time: once for all attributes of tokens, and several times for n-grams.
+        the first on each time: once to count, and again to write n-grams as texts.
     ranking (Ranking): Which symbols are listed.
     component (Optional[str]): Name of the component to look into. None for all.
     RETURNS (list[EmbeddingImportance]): One for each embedding.
