@@ -38,7 +38,7 @@ def _embed(kind: str, attrs: Sequence[str], width: int, **values: Any) -> dict[s
     return embed | values
 
 
-def _candidate(
+def candidate(
     kind: str = "MultiEmbed",
     attrs: Sequence[str] = ATTRS,
     *,
@@ -82,41 +82,41 @@ def _candidate(
 
 _MORE: Mapping[str, Arm] = {
     # the embedding
-    "hash": _candidate("MultiHashEmbed"),
-    "hash_2": _candidate("MultiHashEmbed", embed={"num_hashes": 2}),
-    "weighted": _candidate("MultiWeightedHashEmbed"),
-    "unk_10": _candidate(unk=0.1),
-    "unk_50": _candidate(unk=0.5),
+    "hash": candidate("MultiHashEmbed"),
+    "hash_2": candidate("MultiHashEmbed", embed={"num_hashes": 2}),
+    "weighted": candidate("MultiWeightedHashEmbed"),
+    "unk_10": candidate(unk=0.1),
+    "unk_50": candidate(unk=0.5),
     # features
-    "lower": _candidate(attrs=(*ATTRS, "LOWER")),
-    "slices": _candidate(attrs=(*ATTRS, *SLICES)),
-    "lower_slices": _candidate(attrs=(*ATTRS, *LOWER_SLICES)),
-    "all_slices": _candidate(attrs=("NORM", "SHAPE", *ALL_SLICES)),
-    "hash_slices": _candidate("MultiHashEmbed", (*ATTRS, *SLICES)),
-    "ngrams": _candidate("MultiHashEmbed", (*ATTRS, "LOWER{3,5}")),
-    "ngrams_mean": _candidate("MultiHashEmbed", (*ATTRS, "LOWER{3,5}"), embed={"reduce": "mean"}),
-    "ngrams_once": _candidate(
+    "lower": candidate(attrs=(*ATTRS, "LOWER")),
+    "slices": candidate(attrs=(*ATTRS, *SLICES)),
+    "lower_slices": candidate(attrs=(*ATTRS, *LOWER_SLICES)),
+    "all_slices": candidate(attrs=("NORM", "SHAPE", *ALL_SLICES)),
+    "hash_slices": candidate("MultiHashEmbed", (*ATTRS, *SLICES)),
+    "ngrams": candidate("MultiHashEmbed", (*ATTRS, "LOWER{3,5}")),
+    "ngrams_mean": candidate("MultiHashEmbed", (*ATTRS, "LOWER{3,5}"), embed={"reduce": "mean"}),
+    "ngrams_once": candidate(
         "MultiHashEmbed",
         (*ATTRS, "LOWER{3,5}"),
         embed={"reduce": "mean", "count_repeats": False},
     ),
-    "ngrams_2_4": _candidate("MultiHashEmbed", (*ATTRS, "ORTH{2,4}"), embed={"reduce": "mean"}),
+    "ngrams_2_4": candidate("MultiHashEmbed", (*ATTRS, "ORTH{2,4}"), embed={"reduce": "mean"}),
     # training
-    "dropout_20": _candidate(dropout=0.2),
-    "dropout_40": _candidate(dropout=0.4),
-    "batch_500": _candidate(batcher__size__stop=500),
-    "batch_2000": _candidate(batcher__size__stop=2000),
-    "rate_0.0005": _candidate(optimizer__learn_rate=0.0005),
-    "rate_0.002": _candidate(optimizer__learn_rate=0.002),
+    "dropout_20": candidate(dropout=0.2),
+    "dropout_40": candidate(dropout=0.4),
+    "batch_500": candidate(batcher__size__stop=500),
+    "batch_2000": candidate(batcher__size__stop=2000),
+    "rate_0.0005": candidate(optimizer__learn_rate=0.0005),
+    "rate_0.002": candidate(optimizer__learn_rate=0.002),
     # the encoder and the tagger
-    "width_128": _candidate(width=128),
-    "width_192": _candidate(width=192),
-    "unshared": _candidate(encode=dilated(**BOTH, share=False)),
-    "repeats_2": _candidate(encode=dilated(**BOTH, repeats=2)),
-    "maxout": _candidate(encode=MAXOUT),
-    "maxout_4": _candidate(encode={**MAXOUT, "depth": 4}),
-    "transitions": _candidate(model={"learn_transitions": True}),
-    "word_dropout": _candidate(model={"word_dropout": 0.1}),
+    "width_128": candidate(width=128),
+    "width_192": candidate(width=192),
+    "unshared": candidate(encode=dilated(**BOTH, share=False)),
+    "repeats_2": candidate(encode=dilated(**BOTH, repeats=2)),
+    "maxout": candidate(encode=MAXOUT),
+    "maxout_4": candidate(encode={**MAXOUT, "depth": 4}),
+    "transitions": candidate(model={"learn_transitions": True}),
+    "word_dropout": candidate(model={"word_dropout": 0.1}),
 }
 BASE = "recipe"
-RECIPE = {BASE: _candidate(), **{f"{BASE}_{name}": arm for name, arm in _MORE.items()}}
+RECIPE = {BASE: candidate(), **{f"{BASE}_{name}": arm for name, arm in _MORE.items()}}

@@ -10,6 +10,7 @@ from experiments.arms.dilated import DILATED
 from experiments.arms.embeddings import ABLATIONS
 from experiments.arms.recipe import RECIPE
 from experiments.arms.textcat import CLASSIFIERS
+from experiments.arms.vectors import VECTOR_ARMS
 
 CRF = "crf"
 SENTENCES = "conll-nl-sentences"
@@ -58,6 +59,7 @@ NER = Task(
         **DILATED,
         **RECOGNIZERS,
         **RECIPE,
+        **{name: arm.arm for name, arm in VECTOR_ARMS.items()},
     },
     (*ROW_SHARES, CRF),
     {"p": "P", "r": "R", "f": "F1"},

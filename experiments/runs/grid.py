@@ -8,7 +8,7 @@ from math import ceil
 from pathlib import Path
 
 from spacy.attrs import IDS
-from spacy.util import is_package, load_model_from_config
+from spacy.util import load_model_from_config
 from thinc.api import Config
 
 from experiments.arms.arm import Arm
@@ -30,26 +30,23 @@ from experiments.arms.tasks import (
     Task,
 )
 from experiments.arms.textcat import BASIC
+from experiments.arms.vectors import VECTOR_ARMS
 from experiments.runs import crf
+from experiments.runs.vector_files import (
+    NO_VECTORS,
+    VECTOR_SETS,
+    VECTORS,
+    VECTORS_FOLDER,
+    fill_in,
+    has_vectors,
+    made_for,
+)
 from spacy_multihash import count_symbols, make_tables
 from spacy_multihash.corpus.training import training_docs
 
 CORPUS = Path("corpus")
 RUNS = Path("training")
-VECTORS_FOLDER = Path("assets") / "vectors"
-NO_VECTORS = "no-vectors"
 SEEDS = (0, 1, 2)
-
-# The static vectors of each data set. The report used the large ones of spaCy 3.4.
-VECTORS = {
-    "conll-es": "es_e5_words",
-    "conll-nl": "nl_e5_words",
-    SENTENCES: "nl_e5_words",
-    "archaeo": "nl_e5_words",
-    "wnut17": "en_core_web_md",
-    "anem": "en_core_web_md",
-    "ontonotes": "en_core_web_md",
-}
 
 
 @dataclass(frozen=True)
@@ -76,8 +73,12 @@ class Run:
                 f"Unknown arm {self.arm!r} on {self.dataset}. Choose one of: "
                 f"{_list(self.task.arms)}."
             )
+        if self.arm in VECTOR_ARMS and self.dataset not in VECTOR_SETS:
+            raise ValueError(
+                f"Unknown arm {self.arm!r} on {self.dataset}. It is one of: {_list(VECTOR_SETS)}."
+            )
         known = [NO_VECTORS, *([VECTORS[self.dataset]] if self.dataset in VECTORS else [])]
-        vectors = known[:1] if self.arm == CRF else known
+        vectors = known[:1] if self.arm == CRF or self.arm in VECTOR_ARMS else known
         if self.vectors not in vectors:
             raise ValueError(
                 f"Unknown vectors {self.vectors!r} of {self.arm} on {self.dataset}. Choose one of: "
@@ -109,20 +110,17 @@ class Run:
         return CORPUS / self.dataset / f"{split}.spacy"
 
 
-def vectors_path(name: str) -> str:
-    """Return the path of static vectors: a folder below assets/vectors/, otherwise a package."""
-    folder = VECTORS_FOLDER / name
-    return str(folder) if folder.is_dir() else name
-
-
 def lacks(run: Run) -> str:
     """Return what a run lacks, its corpus or its vectors, or "" if it lacks nothing."""
     if not run.corpus("train").is_file():
         command = run.task.commands[run.dataset]
         return f"the corpus {run.dataset} (python -m spacy project run {command})"
-    path = vectors_path(run.vectors)
-    if run.vectors != NO_VECTORS and not (Path(path).is_dir() or is_package(path)):
-        return f"the vectors {run.vectors} (a package, or a vocab at {VECTORS_FOLDER / path})"
+    arm = VECTOR_ARMS.get(run.arm)
+    vectors = VECTORS[run.dataset] if arm and arm.table else run.vectors
+    if vectors != NO_VECTORS and not has_vectors(vectors):
+        return f"the vectors {vectors} (a package, or a vocab at {VECTORS_FOLDER / vectors})"
+    if arm and not all(path.exists() for path in made_for(run.dataset, arm)):
+        return f"what is made for {run.dataset} (python -m experiments make-vectors {run.dataset})"
     return ""
 
 
@@ -229,6 +227,10 @@ def run_config(run: Run) -> Config:
         "output_file": str(run.folder / "log.jsonl"),
     }
     if run.task is not NER:
+        return config
+    if run.arm in VECTOR_ARMS:
+        texts = [str(run.corpus(split)) for split in ("train", "dev", "test")]
+        fill_in(config, run.dataset, VECTOR_ARMS[run.arm], texts)
         return config
     components = config["components"]
     has_own = "tagger_ner" in components  # instead of sharing a tok2vec

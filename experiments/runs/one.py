@@ -25,17 +25,16 @@ from experiments.runs.counts import category_counts, entity_counts, pack
 from experiments.runs.crf import predict_crf, train_crf
 from experiments.runs.files import FORMAT, read_result, results_path
 from experiments.runs.grid import (
-    NO_VECTORS,
     Run,
     config_hash,
     parse_run,
     run_config,
     run_hash,
-    vectors_path,
 )
 from experiments.runs.record import changed_modules, make_record, vectors_digest
 from experiments.runs.scores import Tagger, make_scorer, make_tagger
 from experiments.runs.state import runs_to_do
+from experiments.runs.vector_files import NO_VECTORS, vectors_path
 from spacy_multihash.common.files import write_json
 from spacy_multihash.corpus.read import read_docs
 from spacy_multihash.embed.find import component_models

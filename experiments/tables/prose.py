@@ -35,7 +35,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any, NamedTuple, Optional
 
-from experiments.runs.grid import NO_VECTORS, VECTORS
+from experiments.runs.vector_files import NO_VECTORS, VECTORS
 from experiments.tables.conclusions import Key, compare
 from experiments.tables.markdown import signed
 from experiments.tables.statistics import Results, Stat, difference

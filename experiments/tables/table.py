@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Optional
 
 from experiments.arms.tasks import NER, SENTENCES
-from experiments.runs.grid import NO_VECTORS, VECTORS
+from experiments.runs.vector_files import NO_VECTORS, VECTORS
 
 # The arm of each line of a table, by the line's name. None stands for an arm that was never run.
 ArmsT = Mapping[str, Optional[str]]
