@@ -15,6 +15,10 @@ _MODULES = {
         "Convert AG News, a published corpus for text classification.",
     ),
     "make-configs": ("arms.configs", "Make every config in configs/."),
+    "make-vectors": (
+        "runs.make_vectors",
+        "Make the tables and pretrained weights of experiments on vectors.",
+    ),
     "run-grid": ("runs.run", "Run the experiments that have no results yet."),
     "run-one": ("runs.one", "Train and evaluate one run."),
     "halve": ("runs.halve", "Choose a recipe among candidates, by successive halving."),

@@ -24,6 +24,7 @@ from experiments.tables.prose import BENCHMARK, Statistics, fill_numbers
 from experiments.tables.report import TABLES
 from experiments.tables.statistics import Results, load_results, read_report
 from experiments.tables.table import Table
+from experiments.tables.vectors import VECTOR_TABLES
 from experiments.tables.weighted import WEIGHTED_TABLES
 from spacy_multihash.common.files import write_bytes
 
@@ -36,6 +37,7 @@ PAGES: Mapping[str, Mapping[str, Table]] = {
     "weighted-results.md": WEIGHTED_TABLES,
     "dilated-results.md": DILATED_TABLES,
     "ner-results.md": BATCH_NER_TABLES,
+    "vectors-results.md": VECTOR_TABLES,
 }
 PAGE = "results.md"
 # The page of `batch_ner`, with a table of its own kind.

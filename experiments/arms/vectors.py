@@ -43,7 +43,7 @@ PRETRAINING: Mapping[str, Any] = {
     "max_epochs": 10,
     "dropout": 0.2,
     "n_save_every": None,
-    "n_save_epoch": None,
+    "n_save_epoch": 10,
     "component": TAGGER,
     "layer": "tok2vec",
     "corpus": "corpora.train",

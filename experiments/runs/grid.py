@@ -34,6 +34,7 @@ from experiments.arms.vectors import VECTOR_ARMS
 from experiments.runs import crf
 from experiments.runs.vector_files import (
     NO_VECTORS,
+    VECTOR_GROUPS,
     VECTOR_SETS,
     VECTORS,
     VECTORS_FOLDER,
@@ -207,6 +208,8 @@ def make_grid() -> list[Run]:
     grid += _runs([SENTENCES], [HASH_EMBED])
     grid += _runs(["wnut17", "conll-es", "conll-nl", SENTENCES], DILATED)
     grid += _runs(["turku-one"], ("tagger_greedy", "tagger", "tagger_crf"))
+    for datasets, arms in VECTOR_GROUPS:
+        grid += _runs(datasets, arms)
     return list(dict.fromkeys(grid))
 
 

@@ -21,6 +21,7 @@ from thinc.api import Config
 from wasabi import msg
 
 from experiments.arms.tasks import CRF, NER
+from experiments.runs.after import evaluate_after, steps_of
 from experiments.runs.counts import category_counts, entity_counts, pack
 from experiments.runs.crf import predict_crf, train_crf
 from experiments.runs.files import FORMAT, read_result, results_path
@@ -31,8 +32,8 @@ from experiments.runs.grid import (
     run_config,
     run_hash,
 )
-from experiments.runs.record import changed_modules, make_record, vectors_digest
-from experiments.runs.scores import Tagger, make_scorer, make_tagger
+from experiments.runs.record import changed_modules, made_digests, make_record, vectors_digest
+from experiments.runs.scores import SPLITS, Tagger, make_scorer, make_tagger
 from experiments.runs.state import runs_to_do
 from experiments.runs.vector_files import NO_VECTORS, vectors_path
 from spacy_multihash.common.files import write_json
@@ -138,7 +139,7 @@ def _run(run: Run) -> dict[str, Any]:
     score_split = make_scorer(run, nlp.vocab)
     count = entity_counts if run.task is NER else category_counts
     scores: dict[str, Any] = {"counts": {}}
-    for split in ("dev", "test"):
+    for split in SPLITS:
         golds = read_docs(run.corpus(split), nlp.vocab)
         examples = list(Corpus(run.corpus(split)).make_examples(nlp, golds))
         start = time.process_time()
@@ -149,6 +150,9 @@ def _run(run: Run) -> dict[str, Any]:
             )
         scores[split] = score_split(examples)
         scores["counts"][split] = pack(count(examples))
+    if steps_of(run):
+        scores["after"], counts = evaluate_after(run)
+        scores["counts"] |= {name: pack(of_split) for name, of_split in counts.items()}
     result = {
         "format": FORMAT,
         "dataset": run.dataset,
@@ -170,7 +174,7 @@ def _run_spacy(run: Run) -> tuple[Language, Tagger, dict[str, Any]]:
     size = model_size(*component_models(nlp).values())
     log = list(srsly.read_jsonl(run.folder / "log.jsonl"))
     facts: dict[str, Any] = {
-        "record": {**training.record, "vectors": vectors_digest(nlp.vocab)},
+        "record": {**training.record, "vectors": vectors_digest(nlp.vocab), **made_digests(run)},
         "config_hash": training.config_hash,
         "train_seconds": training.seconds,
         "train_cpu_seconds": training.cpu_seconds,

@@ -17,15 +17,28 @@ import srsly
 from spacy.vocab import Vocab
 from threadpoolctl import threadpool_info
 
+from experiments.arms.vectors import VECTOR_ARMS
 from experiments.runs.grid import Run
+from experiments.runs.vector_files import made_for
 from spacy_multihash.common.files import write_json
 from spacy_multihash.common.machine import cpu_name
 
 CODE = Path("results") / "code"
 SPLITS = ("train", "dev", "test")
 # The rooms of the package whose code decides scores, as far as a run imports it.
-ROOMS = ("common", "compute", "corpus", "embed", "encode", "ner", "tables", "textcat")
-EXPERIMENTS = ("experiments.runs.one", "experiments.runs.scores", "experiments.runs.crf")
+ROOMS = (
+    "common",
+    "compute",
+    "convert",
+    "corpus",
+    "embed",
+    "encode",
+    "ner",
+    "tables",
+    "textcat",
+    "vectors",
+)
+EXPERIMENTS = tuple(f"experiments.runs.{name}" for name in ("after", "crf", "one", "scores"))
 
 
 def digest(data: bytes) -> str:
@@ -51,6 +64,18 @@ def make_record(run: Run) -> dict[str, Any]:
 def vectors_digest(vocab: Vocab) -> Optional[str]:
     """Digest the static vectors of a vocab, or return None if it has none."""
     return digest(vocab.vectors.to_bytes()) if len(vocab.vectors) else None
+
+
+def made_digests(run: Run) -> dict[str, Any]:
+    """Digest what was made for the arm of a run: the vectors of tables, and pretrained weights.
+
+    Returns {"made": the digests by name}, or nothing if nothing was made for it.
+    """
+    arm = VECTOR_ARMS.get(run.arm)
+    paths = [] if arm is None else list(made_for(run.dataset, arm))
+    files = {path.name: path / "vocab" / "vectors" if path.is_dir() else path for path in paths}
+    made = {name: digest(file_.read_bytes()) for name, file_ in files.items()}
+    return {"made": made} if made else {}
 
 
 def commit() -> Optional[str]:

@@ -15,6 +15,8 @@ from spacy_multihash.corpus.entities import KnownEntities, known_entities
 from spacy_multihash.corpus.evaluation import annotate, predict, score, score_parts
 from spacy_multihash.corpus.read import read_docs
 
+# The splits that are scored.
+SPLITS = ("dev", "test")
 # The scores of a split, and of its parts.
 Scores = dict[str, dict[str, Optional[float]]]
 # A function that replaces the predicted docs of examples by annotated ones.
@@ -36,6 +38,11 @@ def make_scorer(run: Run, vocab: Vocab) -> Callable[[Sequence[Example]], Scores]
         known = known_entities(read_docs(run.corpus("train"), vocab))
         return partial(entity_scores, known=known)
     return category_scores
+
+
+def split_after(split: str, step: str) -> str:
+    """Name the scores of a split after an evaluation, as they stand among those of splits."""
+    return f"{split} after {step}" if split and step else split
 
 
 def entity_scores(examples: Sequence[Example], known: KnownEntities) -> Scores:

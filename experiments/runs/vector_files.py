@@ -1,13 +1,25 @@
 """The static vectors of data sets: published tables, and those that are made of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from spacy.util import is_package
 
 from experiments.arms.tasks import SENTENCES
-from experiments.arms.vectors import OTHER, OWN, PRETRAINED, TEXTS, VectorArm
+from experiments.arms.vectors import (
+    MERGES,
+    MIN_FREQS,
+    MODES,
+    OTHER,
+    OWN,
+    PREFIX,
+    PRETRAINED,
+    TEXTS,
+    TRANSFORMS,
+    WORD2VEC,
+    VectorArm,
+)
 
 VECTORS_FOLDER = Path("assets") / "vectors"
 MADE_FOLDER = Path("assets") / "vectors-made"
@@ -28,6 +40,23 @@ VECTOR_SETS = ("conll-es", "conll-nl", "wnut17")
 # The data set in another language whose entities have the same labels. Its vectors are the other
 # table, and a model can be tried on its texts.
 FOREIGN = {"conll-es": "conll-nl", "conll-nl": "conll-es"}
+SMALL_SETS = ("wnut17", "conll-es")
+
+
+def _group(datasets: Iterable[str], *arms: str) -> tuple[tuple[str, ...], list[str]]:
+    return tuple(datasets), [f"{PREFIX}{arm}" for arm in arms]
+
+
+# The data sets and the arms of each question, those that cost least first.
+VECTOR_GROUPS = (
+    _group(SMALL_SETS, "none", "noise", "ard", *(f"min_freq_{n}" for n in MIN_FREQS), "tucker"),
+    _group(FOREIGN, "shape_alone", "shape"),
+    _group(VECTOR_SETS, "none", OWN, "kpca", "kpca_rows"),
+    _group(SMALL_SETS, "tuned", "unfrozen", "frozen"),
+    _group(VECTOR_SETS, WORD2VEC, *MODES),
+    _group(FOREIGN, OTHER),
+    _group(VECTOR_SETS, *TRANSFORMS, *MERGES),
+)
 
 
 def vectors_path(name: str) -> str:

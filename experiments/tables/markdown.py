@@ -10,7 +10,7 @@ from experiments.tables.bootstrap import Interval
 from experiments.tables.conclusions import Conclusion, conclude
 from experiments.tables.report import TABLES
 from experiments.tables.statistics import Difference, Results, Stat, difference, number_key
-from experiments.tables.table import METRICS, STAND_IN, Comparison, Group, Table
+from experiments.tables.table import METRICS, STAND_IN, Comparison, Group, Table, arm_and_step
 from experiments.tables.verdicts import MACHINES, MISSING, RULE, VERDICTS
 
 NONE = "–"
@@ -22,7 +22,8 @@ INTERVALS = ("ours, 95 % interval", "paired, 95 %", "sentences, 95 %")
 
 def needed_runs(table: Table) -> set[str]:
     """Return the names of the runs that a table is made of."""
-    arms = {arm for group in table.groups for arm in group.arms.values() if arm}
+    lines = {name for group in table.groups for name in group.arms.values() if name}
+    arms = {arm_and_step(name)[0] for name in lines}
     return {
         f"{dataset}/{arm}/{table.vectors_of(dataset)}/seed{seed}"
         for dataset in table.datasets

@@ -12,10 +12,11 @@ import srsly
 from experiments.arms.tasks import CRF, HASH_EMBED, NER
 from experiments.runs.files import digests, is_of, read_result
 from experiments.runs.grid import Run, parse_run
+from experiments.runs.scores import SPLITS, split_after
 from experiments.tables.bootstrap import Bootstrap
 from experiments.tables.facts import Facts, Found, read_facts
 from experiments.tables.report import TABLES
-from experiments.tables.table import METRICS, Group, Table
+from experiments.tables.table import METRICS, Group, Table, arm_and_step
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,8 +79,9 @@ class Results:
 
 def number_key(table: Table, group: Group, dataset: str, line: str) -> tuple[str, ...]:
     """Return the key of one of our numbers: its factors, then its split, part and metric."""
-    factors = (dataset, group.arms[line] or "", table.vectors_of(dataset))
-    return (*factors, group.split, group.part, group.metric)
+    arm, step = arm_and_step(group.arms[line])
+    factors = (dataset, arm, table.vectors_of(dataset))
+    return (*factors, split_after(group.split, step), group.part, group.metric)
 
 
 def read_runs(folder: Path) -> Iterator[Found]:
@@ -148,8 +150,11 @@ def _check_run(folder: Path, path: Path, result: Mapping[str, Any]) -> Found:
 
 def _numbers(run: Run, result: Mapping[str, Any]) -> Iterator[tuple[str, str, str, float]]:
     """Yield the split, part, metric and value of each number of a run."""
-    for split in ("dev", "test"):
-        for part, scores in result[split].items():
+    after = result.get("after", {}).items()
+    splits = {s: result[s] for s in SPLITS}
+    splits |= {split_after(s, step): found[s] for step, found in after for s in SPLITS}
+    for split, parts in splits.items():
+        for part, scores in parts.items():
             values = ((metric, scores[metric]) for metric in run.task.metrics)
             yield from (
                 (split, part, metric, float(value)) for metric, value in values if value is not None

@@ -7,8 +7,10 @@ from typing import Optional
 from experiments.arms.tasks import NER, SENTENCES
 from experiments.runs.vector_files import NO_VECTORS, VECTORS
 
-# The arm of each line of a table, by the line's name. None stands for an arm that was never run.
+# The arm of each line of a table, by the line's name. None stands for an arm that was never run. An
+# evaluation after the training of an arm is named behind it, as ARM+EVALUATION.
 ArmsT = Mapping[str, Optional[str]]
+AFTER = "+"
 
 # A free data set with the labels of OntoNotes, which the report used and which needs a licence.
 STAND_IN = "turku-one"
@@ -124,6 +126,12 @@ class Table:
     def vectors_of(self, dataset: str) -> str:
         """Return the static vectors of a data set's runs."""
         return VECTORS[dataset] if self.vectors else NO_VECTORS
+
+
+def arm_and_step(name: Optional[str]) -> tuple[str, str]:
+    """Return the arm of a line, and the evaluation after its training, or "" without one."""
+    arm, _, step = (name or "").partition(AFTER)
+    return arm, step
 
 
 def against(group: Group, base: str) -> tuple[Comparison, ...]:

@@ -10,11 +10,12 @@ from experiments.runs.grid import Run, run_hash
 from experiments.tables.batch_ner import BATCH_NER_TABLES
 from experiments.tables.dilated import DILATED_TABLES
 from experiments.tables.report import TABLES
+from experiments.tables.vectors import VECTOR_TABLES
 from experiments.tables.weighted import WEIGHTED_TABLES
 from tests.helpers.paths import ROOT
 
 REPORT = ROOT / "results" / "report_tables.json"
-OUR_TABLES = (WEIGHTED_TABLES, DILATED_TABLES, BATCH_NER_TABLES)
+OUR_TABLES = (WEIGHTED_TABLES, DILATED_TABLES, BATCH_NER_TABLES, VECTOR_TABLES)
 ALL_TABLES = [table for tables in (TABLES, *OUR_TABLES) for table in tables.values()]
 
 

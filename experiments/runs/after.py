@@ -1,0 +1,134 @@
+"""Evaluations after a training: the model changed, or its texts, without another training.
+
+Each of them takes the model as it was trained.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Optional
+
+import spacy
+from spacy.attrs import IDS
+from spacy.language import Language
+from spacy.training import Example
+
+from experiments.arms.embeddings import ATTRS
+from experiments.arms.vectors import (
+    ALIGNED,
+    ALONE,
+    FITTED_FROM,
+    MIN_FREQS,
+    NOISE,
+    OTHER,
+    SOURCES,
+    VECTOR_ARMS,
+    ZERO_SHOT,
+)
+from experiments.runs.counts import Counts, entity_counts
+from experiments.runs.grid import Run
+from experiments.runs.scores import SPLITS, Scores, make_scorer, split_after
+from experiments.runs.vector_files import FOREIGN, made_path
+from spacy_multihash import count_symbols, make_tables
+from spacy_multihash.corpus.entities import known_entities
+from spacy_multihash.corpus.evaluation import Evaluation, predict
+from spacy_multihash.corpus.noise import CharNoise, read_alphabet
+from spacy_multihash.corpus.noisy_evaluation import evaluate_noise
+from spacy_multihash.corpus.read import model_docs, model_examples, read_docs
+from spacy_multihash.tables.extend import Source, extend_tables
+from spacy_multihash.tables.prune import Pruning
+from spacy_multihash.tables.words import by_frequency, count_texts
+from spacy_multihash.vectors.kernel_pca import SpellingSettings
+
+# Noise is drawn so often, and scores are means.
+NOISE_SEEDS = (0, 1, 2)
+# A function that changes a pipeline in place.
+Change = Callable[[Run, Language], None]
+
+
+def steps_of(run: Run) -> tuple[str, ...]:
+    """Name the evaluations after the training of a run."""
+    arm = VECTOR_ARMS.get(run.arm)
+    return () if arm is None else arm.after
+
+
+def evaluate_after(run: Run) -> tuple[dict[str, dict[str, Scores]], dict[str, Counts]]:
+    """Make the evaluations after the training of a run, whose best model is on disk.
+
+    Returns the scores of dev and test by the name of the evaluation, and the counts of sentences by
+    the name that `split_after` gives.
+    """
+    scores: dict[str, dict[str, Scores]] = {}
+    counts: dict[str, Counts] = {}
+    for step in steps_of(run):
+        nlp = spacy.load(run.folder / "model-best")
+        if step in NOISE_LEVELS:
+            scores[step] = _with_noise(run, nlp, NOISE_LEVELS[step])
+            continue
+        CHANGES[step](run, nlp)
+        texts = Run(FOREIGN[run.dataset], run.arm) if step.startswith(ZERO_SHOT) else run
+        score = make_scorer(run, nlp.vocab)
+        scores[step] = {}
+        for split in SPLITS:
+            examples = list(model_examples(nlp, texts.corpus(split)))
+            predict(nlp, examples)
+            scores[step][split] = score(examples)
+            counts[split_after(split, step)] = entity_counts(examples)
+    return scores, counts
+
+
+def _with_noise(run: Run, nlp: Language, level: float) -> dict[str, Scores]:
+    noise = CharNoise(level, read_alphabet(run.corpus("train")))
+    known = known_entities(read_docs(run.corpus("train"), nlp.vocab))
+    scores = {}
+    for split in SPLITS:
+        examples: Sequence[Example] = list(model_examples(nlp, run.corpus(split)))
+        scores[split] = _prf(evaluate_noise(nlp, examples, known, noise, NOISE_SEEDS).mean)
+    return scores
+
+
+def _prf(found: Evaluation) -> Scores:
+    parts = {"all": found.overall, **found.masked}
+    return {name: {key: getattr(part, key) for key in "prf"} for name, part in parts.items()}
+
+
+def _extend(run: Run, nlp: Language, source: Source, min_freq: int) -> None:
+    """Give rows to the words of dev and test that training never met."""
+    norm = IDS["NORM"]
+    words = [by_frequency(count_texts(model_docs(nlp, run.corpus(s)), norm)) for s in SPLITS]
+    symbols = [word for word in dict.fromkeys(words[0] + words[1]) if word.strip()]
+    counts = count_texts(model_docs(nlp, run.corpus("train")), norm)
+    fitted = sum(count >= min_freq for count in counts.values())
+    # a small corpus has too few words for the default rank
+    settings = SpellingSettings(rank=max(1, min(SpellingSettings.rank, fitted // 2)))
+    extend_tables(nlp, symbols, source=source, settings=settings, counts=counts, min_freq=min_freq)
+
+
+def _prune(run: Run, nlp: Language, min_freq: int) -> None:
+    """Keep as many rows, of all tables together, as there are symbols that are so frequent."""
+    counts = count_symbols(
+        model_docs(nlp, run.corpus("train")), {name: IDS[name] for name in ATTRS}
+    )
+    rows = [sum(map(len, make_tables(counts, min_freq=n).tables.values())) for n in (min_freq, 1)]
+    pruning = Pruning(nlp)
+    pruning.prune(pruning.threshold_of(rows[0] / rows[1]))
+
+
+def _change_vectors(run: Run, nlp: Language, table: Optional[str]) -> None:
+    """Take the vectors of another language."""
+    if table is not None:
+        nlp.vocab.vectors = spacy.load(made_path(run.dataset, table)).vocab.vectors
+
+
+NOISE_LEVELS: Mapping[str, float] = {f"noise_{percent}": percent / 100 for percent in NOISE}
+CHANGES: Mapping[str, Change] = {
+    **{
+        f"extend_{source}_{count}": partial(_extend, source=source, min_freq=count)
+        for source in SOURCES
+        for count in FITTED_FROM
+    },
+    **{f"prune_{count}": partial(_prune, min_freq=count) for count in MIN_FREQS},
+    **{
+        f"{ZERO_SHOT}_{table}": partial(_change_vectors, table=table) for table in (OTHER, *ALIGNED)
+    },
+    f"{ZERO_SHOT}_{ALONE}": partial(_change_vectors, table=None),
+}

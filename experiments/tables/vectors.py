@@ -1,0 +1,231 @@
+"""The tables of docs/vectors-results.md: which runs and numbers each of them shows."""
+
+from collections.abc import Sequence
+
+from experiments.arms.vectors import (
+    ALONE,
+    EXTENDED,
+    MERGES,
+    MIN_FREQS,
+    MODES,
+    NOISE,
+    OTHER,
+    OWN,
+    PREFIX,
+    TRANSFORMS,
+    WORD2VEC,
+    ZERO_SHOT,
+)
+from experiments.runs.vector_files import FOREIGN, SMALL_SETS, VECTOR_SETS
+from experiments.tables.table import AFTER, ArmsT, Comparison, Group, Table
+
+NOTE = "[results.md](results.md#what-each-verdict-means) explains the verdicts."
+NONE, ONE = "no table", "the table of the language"
+OTHER_LINE = "the table of another language"
+WORD2VEC_LINE = "word2vec of the training texts"
+KPCA, KPCA_ROWS = "vectors from spelling", "rows from spelling"
+ALL_ROWS, ARD = "all rows", "ARD"
+CLEAN, NOISY = "trained without noise", "trained with noise"
+TUNED, UNFROZEN, FROZEN = "all layers at once", "one layer after the other", "output layer alone"
+
+
+def _arm(name: str, step: str = "") -> str:
+    return f"{PREFIX}{name}{AFTER if step else ''}{step}"
+
+
+_TABLES = {NONE: _arm("none"), ONE: _arm(OWN), OTHER_LINE: _arm(OTHER)}
+_TABLES |= {WORD2VEC_LINE: _arm(WORD2VEC), **{f"all, {mode}": _arm(mode) for mode in MODES}}
+_TRANSFORMED = {"untouched": _arm(OWN)}
+_TRANSFORMED |= {name.replace("_", "-"): _arm(name) for name in TRANSFORMS}
+_TRANSFORMED |= {f"{name.replace('_', ', ')}": _arm(name) for name in MERGES}
+_UNSEEN = {ONE: _arm(OWN), KPCA: _arm("kpca"), KPCA_ROWS: _arm("kpca_rows")}
+
+
+def _extended(line: str, step: str) -> str:
+    _, source, count = step.split("_")
+    return f"{line}, new rows from {source}, count {count}"
+
+
+_UNSEEN |= {
+    _extended(line, step): f"{_UNSEEN[line]}{AFTER}{step}"
+    for line in (ONE, KPCA_ROWS)
+    for step in EXTENDED
+}
+_SIZES = {ALL_ROWS: _arm("none"), ARD: _arm("ard")}
+_SIZES |= {f"min_freq {count}": _arm(f"min_freq_{count}") for count in MIN_FREQS}
+_SIZES |= {
+    f"{line}, pruned to min_freq {count}": f"{_SIZES[line]}{AFTER}prune_{count}"
+    for count in MIN_FREQS
+    for line in (ALL_ROWS, ARD)
+}
+_FUSION = {"maxout": _arm("none"), "Tucker": _arm("tucker")}
+_NOISE = {CLEAN: _arm("none"), NOISY: _arm("noise")}
+_NOISE |= {
+    f"{line}, {percent} % changed": f"{_NOISE[line]}{AFTER}noise_{percent}"
+    for percent in NOISE
+    for line in (CLEAN, NOISY)
+}
+_FOREIGN = {
+    "SHAPE alone": _arm("shape_alone", f"{ZERO_SHOT}_{ALONE}"),
+    "not aligned": _arm("shape", f"{ZERO_SHOT}_{OTHER}"),
+    "Procrustes": _arm("shape", f"{ZERO_SHOT}_procrustes"),
+    "CCA": _arm("shape", f"{ZERO_SHOT}_cca"),
+}
+_SAME = {
+    "SHAPE alone": _arm("shape_alone"),
+    "SHAPE and vectors": _arm("shape"),
+    "all features": _arm("none"),
+    "all features and vectors": _arm(OWN),
+}
+_PRETRAINED = {"not pretrained": _arm("none"), TUNED: _arm("tuned")}
+_PRETRAINED |= {UNFROZEN: _arm("unfrozen"), FROZEN: _arm("frozen")}
+
+
+def _table(
+    name: str,
+    title: str,
+    arms: ArmsT,
+    pairs: Sequence[tuple[str, str]],
+    datasets: Sequence[str],
+    note: str,
+    *,
+    unseen: bool = True,
+    lines: str = "model",
+) -> Table:
+    """Make a table of F1 on dev, on test, and on the unseen entities of both.
+
+    pairs (Sequence[tuple[str, str]]): The lines that are compared.
+    unseen (bool): Whether the unseen entities are shown.
+    """
+    splits = ("dev", "test")
+    groups = [Group(arms, "f", split, "all", split) for split in splits]
+    if unseen:
+        groups += [Group(arms, "f", split, "unseen", f"{split}, unseen") for split in splits]
+    comparisons = tuple(
+        Comparison((group, one), (group, other), f"{group.title}: {one} – {other}")
+        for group in groups
+        for one, other in pairs
+    )
+    return Table(
+        name, title, tuple(groups), comparisons, tuple(datasets), False, f"{note} {NOTE}", lines
+    )
+
+
+def _pairs(arms: ArmsT, base: str) -> list[tuple[str, str]]:
+    return [(line, base) for line in arms if line != base]
+
+
+def _tables_table(name: str, title: str, arms: ArmsT, datasets: Sequence[str]) -> Table:
+    pairs = [*_pairs(arms, ONE), (ONE, NONE), (WORD2VEC_LINE, NONE)]
+    pairs = [pair for pair in pairs if pair != (NONE, ONE)]
+    return _table(
+        name,
+        title,
+        arms,
+        pairs,
+        datasets,
+        "One table is embedded by StaticVectors, all tables by MetaVectors in one of its modes.",
+        lines="tables",
+    )
+
+
+VECTOR_TABLES = {
+    table.name: table
+    for table in (
+        _tables_table(
+            "vectors-tables", "One table or several, two languages", _TABLES, tuple(FOREIGN)
+        ),
+        _tables_table(
+            "vectors-tables-tweets",
+            "One table or several, tweets",
+            {line: arm for line, arm in _TABLES.items() if line != OTHER_LINE},
+            ("wnut17",),
+        ),
+        _table(
+            "vectors-transforms",
+            "Transforms of the table",
+            _TRANSFORMED,
+            _pairs(_TRANSFORMED, "untouched"),
+            VECTOR_SETS,
+            "The table of the language, transformed, or merged with the other tables.",
+            lines="table",
+        ),
+        _table(
+            "vectors-unseen",
+            "Words that no table has",
+            _UNSEEN,
+            [
+                (KPCA, ONE),
+                (KPCA_ROWS, ONE),
+                *((_extended(line, step), line) for line in (ONE, KPCA_ROWS) for step in EXTENDED),
+            ],
+            VECTOR_SETS,
+            "All models have the table of the language. New rows are those of extend-tables: the "
+            "trained model, without another training. The regression is fitted to rows of symbols "
+            "with at least the count that is named.",
+        ),
+        _table(
+            "vectors-sizes",
+            "Rows dropped after training, or never trained",
+            _SIZES,
+            [
+                (ARD, ALL_ROWS),
+                *(
+                    (f"{line}, pruned to min_freq {count}", f"min_freq {count}")
+                    for count in MIN_FREQS
+                    for line in (ALL_ROWS, ARD)
+                ),
+            ],
+            SMALL_SETS,
+            "No static vectors. A pruned model has as many rows, of all tables together, as the "
+            "model that is trained with that min_freq.",
+        ),
+        _table(
+            "vectors-fusion",
+            "The mix of features",
+            _FUSION,
+            [("Tucker", "maxout")],
+            SMALL_SETS,
+            "No static vectors. Both layers have about the same number of parameters.",
+            lines="layer",
+        ),
+        _table(
+            "vectors-noise",
+            "Noise in texts",
+            _NOISE,
+            [(line.replace(CLEAN, NOISY), line) for line in _NOISE if line.startswith(CLEAN)],
+            SMALL_SETS,
+            "No static vectors. Noise changes characters of the texts that are scored. Scores "
+            "under noise are means of three draws.",
+        ),
+        _table(
+            "vectors-foreign",
+            "Another language without training texts",
+            _FOREIGN,
+            [("not aligned", "SHAPE alone"), ("Procrustes", "not aligned"), ("CCA", "Procrustes")],
+            tuple(FOREIGN),
+            "The data set is that of the training. Scores are of the other one's dev and test. The "
+            "features are SHAPE and static vectors.",
+            unseen=False,
+            lines="vectors of the other language",
+        ),
+        _table(
+            "vectors-features",
+            "The same features on the language of the training",
+            _SAME,
+            [("SHAPE and vectors", "SHAPE alone"), ("SHAPE and vectors", "all features")],
+            tuple(FOREIGN),
+            "What the models of the table above reach with training texts.",
+            lines="features",
+        ),
+        _table(
+            "vectors-pretrained",
+            "Pretrained layers",
+            _PRETRAINED,
+            [*_pairs(_PRETRAINED, "not pretrained"), (UNFROZEN, TUNED), (FROZEN, TUNED)],
+            SMALL_SETS,
+            "No static vectors. Embedding and encoder were pretrained on the training texts.",
+            lines="what is trained",
+        ),
+    )
+}
