@@ -31,6 +31,7 @@ from experiments.arms.vectors import (
 from experiments.runs.grid import CORPUS, Run, lacks, run_config
 from experiments.runs.vector_files import (
     FOREIGN,
+    SMALL_SETS,
     VECTOR_SETS,
     VECTORS,
     made_path,
@@ -61,7 +62,8 @@ def made_names(dataset: str) -> list[str]:
     """Name what is made for a data set, in the order in which one needs the other."""
     others = [OTHER] if dataset in FOREIGN else []
     aligned = ALIGNED if dataset in FOREIGN else ()
-    return [*others, WORD2VEC, *TRANSFORMS, *MERGES, *aligned, PRETRAINED]
+    pretrained = [PRETRAINED] if dataset in SMALL_SETS else []
+    return [*others, WORD2VEC, *TRANSFORMS, *MERGES, *aligned, *pretrained]
 
 
 def make(dataset: str, name: str) -> None:

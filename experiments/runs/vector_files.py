@@ -40,6 +40,7 @@ VECTOR_SETS = ("conll-es", "conll-nl", "wnut17")
 # The data set in another language whose entities have the same labels. Its vectors are the other
 # table, and a model can be tried on its texts.
 FOREIGN = {"conll-es": "conll-nl", "conll-nl": "conll-es"}
+# The data sets of the questions that need no second language.
 SMALL_SETS = ("wnut17", "conll-es")
 
 

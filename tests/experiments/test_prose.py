@@ -6,7 +6,13 @@ import pytest
 
 from tests.helpers.paths import ROOT
 
-PAGES = ("results.md", "dilated-results.md", "weighted-results.md", "ner-results.md", "vectors-results.md")
+PAGES = (
+    "results.md",
+    "dilated-results.md",
+    "weighted-results.md",
+    "ner-results.md",
+    "vectors-results.md",
+)
 MARKED = r"<!-- = [^\n]*?<!-- / -->"
 RATIO = re.compile(r"\d+\.\d+ \(\d+\.\d+-\d+\.\d+\)")
 SCORE = re.compile(r"\b0\.\d{3}\b|±|[+-]0\.0\d|\d %")

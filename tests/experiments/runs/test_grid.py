@@ -10,7 +10,6 @@ from spacy.util import load_model_from_config
 
 from experiments.arms.tasks import AG_NEWS, CRF, HASH_EMBED, NER, ROW_SHARES, TEXTCAT, TOPICS
 from experiments.runs.grid import (
-    NO_VECTORS,
     Run,
     config_hash,
     lacks,
@@ -19,8 +18,8 @@ from experiments.runs.grid import (
     run_config,
     run_hash,
     same_functions,
-    vectors_path,
 )
+from experiments.runs.vector_files import NO_VECTORS, vectors_path
 from tests.helpers.corpora import make_docs, write_corpus
 
 
@@ -69,7 +68,9 @@ def test_a_name_that_is_no_run_is_refused(name: str, message: str) -> None:
 @pytest.mark.parametrize("arm", NER.fixed_arms)
 def test_config_of_an_arm_is_complete(arm: str) -> None:
     config = run_config(Run("wnut17", arm))
-    expected = ["tagger_ner"] if arm.startswith(("tagger", "recipe")) else ["tok2vec", "ner"]
+    expected = (
+        ["tagger_ner"] if arm.startswith(("tagger", "recipe", "vectors")) else ["tok2vec", "ner"]
+    )
     assert load_model_from_config(config, auto_fill=False).pipe_names == expected
 
 

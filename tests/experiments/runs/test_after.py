@@ -1,0 +1,130 @@
+"""Evaluations after a training, of tiny models."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import spacy
+from thinc.api import Config
+
+from experiments.arms.vectors import VECTOR_ARMS, VectorArm
+from experiments.runs import after, grid, one
+from experiments.runs.after import evaluate_after, steps_of
+from experiments.runs.counts import unpack
+from experiments.runs.grid import Run, lacks
+from experiments.runs.vector_files import made_path
+from spacy_multihash.embed.find import find_tables
+from tests.helpers.corpora import SENTENCES, make_docs, write_corpus
+from tests.helpers.vectors import random_vectors, write_pipeline
+
+BASE_CONFIG = grid.run_config
+WORDS = sorted({word for words, _ in SENTENCES for word in words})
+
+
+def small_run_config(run: Run) -> Config:
+    config = BASE_CONFIG(run)
+    model = config["components"]["tagger_ner"]["model"]["tok2vec"]
+    for part in ("embed", "encode"):
+        model[part]["width"] = 8
+    config["training"].update(max_steps=20, eval_frequency=10)
+    return config
+
+
+@pytest.fixture(autouse=True)
+def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for module in (grid, one):
+        monkeypatch.setattr(module, "run_config", small_run_config)
+    for dataset, docs in {"conll-nl": make_docs(), "conll-es": make_docs()[1:2]}.items():
+        folder = tmp_path / "corpus" / dataset
+        folder.mkdir(parents=True)
+        for split, of_split in (("train", 10 * make_docs()), ("dev", docs), ("test", docs)):
+            write_corpus(folder / f"{split}.spacy", of_split)
+
+
+def small_pipeline(path: Path, seed: int) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_pipeline(path, random_vectors(len(WORDS), seed=seed), WORDS)
+    nlp = spacy.load(path)
+    nlp.meta["lang"] = "nl"
+    nlp.to_disk(path)
+
+
+def test_models_are_pruned_and_read_noise_after_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(after, "NOISE_LEVELS", {"noise_5": 0.0, "noise_10": 1.0})
+    run = Run("conll-nl", "vectors_none")
+    assert not lacks(run)
+    result = one.run_one(run)
+    assert list(result["after"]) == ["prune_5", "prune_10", "noise_5", "noise_10"]
+    # all symbols occur ten times or more, so that none is pruned; and noise of 0 is none
+    for step in ("prune_5", "prune_10", "noise_5"):
+        found = {split: result["after"][step][split] for split in ("dev", "test")}
+        assert found == {split: result[split] for split in found}, step
+    assert result["after"]["noise_10"]["dev"]["seen"]["r"] < result["dev"]["seen"]["r"]
+    assert "made" not in result["record"]
+    counts = result["counts"]
+    assert counts["dev after prune_5"] == counts["dev"]
+    assert [name for name in counts if "noise" in name] == []
+
+
+def test_pruning_leaves_the_rows_of_frequent_symbols() -> None:
+    run = Run("conll-nl", "vectors_none")
+    write_corpus(run.corpus("train"), [*10 * make_docs()[:3], *make_docs()[3:]])
+    one.train(run, small_run_config(run))
+    rows = []
+    for step in ("prune_5", None):
+        nlp = spacy.load(run.folder / "model-best")
+        if step:
+            after.CHANGES[step](run, nlp)
+        rows.append(sum(table.weights.get_dim("nV") for table in find_tables(nlp)))
+    # They like rain: three words, two prefixes and three suffixes are in no other sentence
+    assert rows[1] - rows[0] == 3 + 2 + 3
+
+
+@pytest.fixture
+def own_vectors() -> None:
+    """Write the tables of two languages."""
+    small_pipeline(Path("assets/vectors/nl_e5_words"), 0)
+    small_pipeline(Path("assets/vectors/es_e5_words"), 1)
+    for number, name in enumerate(("other", "procrustes", "cca")):
+        small_pipeline(made_path("conll-nl", name), number)
+
+
+@pytest.mark.usefixtures("own_vectors")
+def test_a_model_reads_another_language_with_other_vectors() -> None:
+    run = Run("conll-nl", "vectors_shape")
+    assert not lacks(run)
+    result = one.run_one(run)
+    assert list(result["after"]) == ["zero_shot_other", "zero_shot_procrustes", "zero_shot_cca"]
+    assert set(result["record"]["made"]) == {"other", "procrustes", "cca"}
+    # the other language's dev has one sentence
+    sizes = {name: len(unpack(text)) for name, text in result["counts"].items()}
+    assert (sizes["dev"], sizes["dev after zero_shot_cca"]) == (len(SENTENCES), 1)
+    nlp = spacy.load(run.folder / "model-best")
+    own = nlp.vocab.vectors.data.copy()
+    after.CHANGES["zero_shot_cca"](run, nlp)
+    assert not numpy.array_equal(nlp.vocab.vectors.data, own)
+    made_path("conll-nl", "cca").rename("elsewhere")
+    assert lacks(run) == "what is made for conll-nl (python -m experiments make-vectors conll-nl)"
+
+
+@pytest.mark.usefixtures("own_vectors")
+def test_new_words_get_rows_after_training() -> None:
+    run = Run("conll-nl", "vectors_own")
+    write_corpus(run.corpus("train"), 10 * make_docs()[1:])
+    one.train(run, small_run_config(run))
+    for step in VECTOR_ARMS["vectors_own"].after:
+        nlp = spacy.load(run.folder / "model-best")
+        table = next(table for table in find_tables(nlp) if table.attr == "NORM")
+        before = table.weights.get_dim("nV")
+        after.CHANGES[step](run, nlp)
+        assert table.weights.get_dim("nV") == before + 2, step  # met, in
+
+
+def test_other_arms_have_nothing_after_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert steps_of(Run("conll-nl", "recipe")) == ()
+    assert evaluate_after(Run("conll-nl", "recipe")) == ({}, {})
+    nothing: Any = {"vectors_none": VectorArm(VECTOR_ARMS["vectors_none"].arm)}
+    monkeypatch.setattr(after, "VECTOR_ARMS", nothing)
+    assert "after" not in one.run_one(Run("conll-nl", "vectors_none"))
