@@ -92,6 +92,11 @@ class VectorArm:
     pretrained: bool = False
 
     @property
+    def is_foreign(self) -> bool:
+        """Whether it is tried on another language after training."""
+        return any(step.startswith(ZERO_SHOT) for step in self.after)
+
+    @property
     def zero_shot_tables(self) -> tuple[str, ...]:
         """The tables of another language that replace that of the vocab, after training."""
         names = (step.removeprefix(f"{ZERO_SHOT}_") for step in self.after if ZERO_SHOT in step)

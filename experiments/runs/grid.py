@@ -33,14 +33,15 @@ from experiments.arms.textcat import BASIC
 from experiments.arms.vectors import VECTOR_ARMS
 from experiments.runs import crf
 from experiments.runs.vector_files import (
+    FOREIGN,
     NO_VECTORS,
     VECTOR_GROUPS,
-    VECTOR_SETS,
     VECTORS,
     VECTORS_FOLDER,
     fill_in,
     has_vectors,
     made_for,
+    sets_of,
 )
 from spacy_multihash import count_symbols, make_tables
 from spacy_multihash.corpus.training import training_docs
@@ -74,12 +75,13 @@ class Run:
                 f"Unknown arm {self.arm!r} on {self.dataset}. Choose one of: "
                 f"{_list(self.task.arms)}."
             )
-        if self.arm in VECTOR_ARMS and self.dataset not in VECTOR_SETS:
+        own = VECTOR_ARMS.get(self.arm)
+        if own and self.dataset not in sets_of(own):
             raise ValueError(
-                f"Unknown arm {self.arm!r} on {self.dataset}. It is one of: {_list(VECTOR_SETS)}."
+                f"Unknown arm {self.arm!r} on {self.dataset}. It is one of: {_list(sets_of(own))}."
             )
         known = [NO_VECTORS, *([VECTORS[self.dataset]] if self.dataset in VECTORS else [])]
-        vectors = known[:1] if self.arm == CRF or self.arm in VECTOR_ARMS else known
+        vectors = known[:1] if self.arm == CRF or own else known
         if self.vectors not in vectors:
             raise ValueError(
                 f"Unknown vectors {self.vectors!r} of {self.arm} on {self.dataset}. Choose one of: "
@@ -113,10 +115,12 @@ class Run:
 
 def lacks(run: Run) -> str:
     """Return what a run lacks, its corpus or its vectors, or "" if it lacks nothing."""
-    if not run.corpus("train").is_file():
-        command = run.task.commands[run.dataset]
-        return f"the corpus {run.dataset} (python -m spacy project run {command})"
     arm = VECTOR_ARMS.get(run.arm)
+    foreign = [FOREIGN[run.dataset]] if arm and arm.is_foreign else []
+    for dataset in (run.dataset, *foreign):
+        if not (CORPUS / dataset / "train.spacy").is_file():
+            command = run.task.commands[dataset]
+            return f"the corpus {dataset} (python -m spacy project run {command})"
     vectors = VECTORS[run.dataset] if arm and arm.table else run.vectors
     if vectors != NO_VECTORS and not has_vectors(vectors):
         return f"the vectors {vectors} (a package, or a vocab at {VECTORS_FOLDER / vectors})"

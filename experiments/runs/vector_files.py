@@ -77,6 +77,13 @@ def made_path(dataset: str, name: str) -> Path:
     return MADE_FOLDER / dataset / (f"{name}.bin" if name == PRETRAINED else name)
 
 
+def sets_of(arm: VectorArm) -> tuple[str, ...]:
+    """Name the data sets that an arm can be trained on."""
+    if arm.pretrained:
+        return SMALL_SETS
+    return tuple(FOREIGN) if arm.is_foreign or arm.table == OTHER else VECTOR_SETS
+
+
 def others_of(dataset: str, arm: VectorArm) -> tuple[str, ...]:
     """Name the further tables of an arm: a data set may have no vectors of another language."""
     return tuple(name for name in arm.others if name != OTHER or dataset in FOREIGN)

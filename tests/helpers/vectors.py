@@ -32,9 +32,11 @@ def make_table(
     )
 
 
-def write_pipeline(path: Path, X: numpy.ndarray, words: list[str] | None = None) -> Path:
+def write_pipeline(
+    path: Path, X: numpy.ndarray, words: list[str] | None = None, lang: str = "xx"
+) -> Path:
     """Write a pipeline with vectors, as spaCy does."""
-    nlp = spacy.blank("xx")
+    nlp = spacy.blank(lang)
     words = WORDS[: len(X)] if words is None else words
     nlp.vocab.vectors = Vectors(strings=nlp.vocab.strings, data=X, name="some.vectors")
     for row, word in enumerate(words):

@@ -45,10 +45,7 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def small_pipeline(path: Path, seed: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_pipeline(path, random_vectors(len(WORDS), seed=seed), WORDS)
-    nlp = spacy.load(path)
-    nlp.meta["lang"] = "nl"
-    nlp.to_disk(path)
+    write_pipeline(path, random_vectors(len(WORDS), seed=seed), WORDS, "nl")
 
 
 def test_models_are_pruned_and_read_noise_after_training(monkeypatch: pytest.MonkeyPatch) -> None:
