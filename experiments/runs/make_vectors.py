@@ -70,7 +70,9 @@ def make(dataset: str, name: str) -> None:
     """Make a table, or the pretrained weights, of a data set. It appears when it is complete.
 
     dataset (str): One of `VECTOR_SETS`, with its corpus.
-    name (str): One of `made_names`.
+    name (str): One of `made_names` that is not there yet.
+
+    Raises ImportError without gensim, and ValueError if a command fails.
     """
     with _making(made_path(dataset, name)) as path:
         lang, own = NER.langs[dataset], vectors_path(VECTORS[dataset])

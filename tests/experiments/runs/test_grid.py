@@ -67,7 +67,7 @@ def test_a_name_that_is_no_run_is_refused(name: str, message: str) -> None:
 
 @pytest.mark.parametrize("arm", NER.fixed_arms)
 def test_config_of_an_arm_is_complete(arm: str) -> None:
-    config = run_config(Run("wnut17", arm))
+    config = run_config(Run("conll-es", arm))
     expected = (
         ["tagger_ner"] if arm.startswith(("tagger", "recipe", "vectors")) else ["tok2vec", "ner"]
     )

@@ -49,9 +49,9 @@ def test_the_other_table_is_that_of_the_other_language() -> None:
 def test_word2vec_is_trained_on_the_training_texts_and_comes_out_the_same() -> None:
     pytest.importorskip("gensim", reason="gensim is not installed: pip install -e '.[dev]'")
     found = []
-    for _ in range(2):
+    for number in range(2):
         make("wnut17", "word2vec")
-        nlp = spacy.load(made_path("wnut17", "word2vec"))
+        nlp = spacy.load(made_path("wnut17", "word2vec").rename(f"word2vec{number}"))
         found.append(nlp.vocab["Rome"].vector.tolist())
     assert found[0] == found[1] and len(found[0]) == make_vectors.WIDTH
     assert nlp.lang == "en" and not nlp.vocab.has_vector("unknown")
