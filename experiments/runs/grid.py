@@ -212,8 +212,8 @@ def make_grid() -> list[Run]:
     grid += _runs([SENTENCES], [HASH_EMBED])
     grid += _runs(["wnut17", "conll-es", "conll-nl", SENTENCES], DILATED)
     grid += _runs(["turku-one"], ("tagger_greedy", "tagger", "tagger_crf"))
-    for datasets, arms in VECTOR_GROUPS:
-        grid += _runs(datasets, arms)
+    for sets, names in VECTOR_GROUPS:
+        grid += _runs(sets, names)
     return list(dict.fromkeys(grid))
 
 
