@@ -41,9 +41,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages and the files from outside of docs/."""
     for page, path in PAGES.items():
         files.append(File.generated(config, page, abs_src_path=str(ROOT / path)))
-    for page in files.documentation_pages():
-        for _, _, target, _ in LINK.findall(NAME.sub("", page.content_string)):
-            path = resolve(page.src_uri, target)
+    for file in files.documentation_pages():
+        for _, _, target, _ in LINK.findall(NAME.sub("", file.content_string)):
+            path = resolve(file.src_uri, target)
             copy = f"{COPIES}/{path}"
             if is_copied(path) and not files.get_file_from_path(copy):
                 files.append(File.generated(config, copy, abs_src_path=str(ROOT / path)))
