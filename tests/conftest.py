@@ -29,7 +29,7 @@ settings.load_profile("suite")
 ALL_EXCEPTIONS = EnglishDefaults.tokenizer_exceptions
 EnglishDefaults.tokenizer_exceptions = {
     word: ALL_EXCEPTIONS[word]
-    for word in ("Can't", "Corp.", "Don't", "Dr.", "It's", "Mr.", "don't", ":)")
+    for word in ("Can't", "Corp.", "Don't", "Dr.", "It's", "Mr.", "can't", "don't", ":)")
 }
 
 

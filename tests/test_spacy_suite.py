@@ -81,10 +81,11 @@ def run_spacys_tests(plugin: str, selection: list[str], folder: Path) -> dict[st
     command = [sys.executable, "-m", "pytest", "-q", "-rfE", "--tb=short", "-W", "ignore"]
     command += ["-c", str(config), "--rootdir", str(folder), "-p", "no:cacheprovider"]
     command += ["-p", plugin, "--pyargs", *tests]
-    # The options of the run that this test belongs to are not for spaCy's tests.
+    # Neither the options of the run that this test belongs to nor its conftest.py are for them.
     env = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
+    env["PYTHONPATH"] = str(ROOT)
     done = subprocess.run(
-        command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=TIMEOUT
+        command, cwd=folder, env=env, capture_output=True, text=True, timeout=TIMEOUT
     )
 
     assert done.returncode == 0, done.stdout[-10000:] + done.stderr[-2000:]

@@ -1,6 +1,7 @@
 """Schedulers that are there or not, and workers that lack what is needed."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -79,7 +80,7 @@ def test_workers_of_a_scheduler_go_on(scheduler: str) -> None:
     assert wait_for_workers(scheduler, 2) == before
 
 
-def test_workers_that_are_started_are_stopped(taken_port: None) -> None:
+def test_workers_that_are_started_are_stopped(taken_port: None, obeys_interrupts: None) -> None:
     with open_workers(2) as workers:
         assert workers.count == 2
         assert dask.config.get("distributed.deploy.lost-worker-timeout") == "10 minutes"
@@ -88,6 +89,14 @@ def test_workers_that_are_started_are_stopped(taken_port: None) -> None:
     assert not ignores_interrupts(None)
     assert found and os.getpid() not in found
     assert not [process for process in found if is_alive(process)]
+
+
+@pytest.fixture
+def obeys_interrupts() -> Iterator[None]:
+    """Let this process obey Ctrl-C, as it does not where it was started in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

@@ -96,6 +96,8 @@ def run(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     if rest[0] == "train":
         rest += STEPS
     monkeypatch.setattr(sys, "argv", [module, *rest])
+    # Other tests may have imported it, and runpy warns of a second run.
+    monkeypatch.delitem(sys.modules, f"{module}.__main__", raising=False)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         try:
