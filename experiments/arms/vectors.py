@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Optional
 
 from experiments.arms.arm import Arm, load_base
+from experiments.arms.dilated import DILATIONS
 from experiments.arms.recipe import ATTRS, TAGGER, candidate
 
 WIDTH = 96
@@ -26,8 +27,9 @@ MERGES = ("merge_pca", "merge_gcca")
 ALIGNED = ("procrustes", "cca")
 PRETRAINED = "pretrained"
 PREFIX = "vectors_"
-# The layers of the base that begin as pretraining left them.
-LAYERS = ("embed", "encode1", "encode2", "encode3")
+# The layers of the base that begin as pretraining left them. Its encoder has a convolution before
+# those of the stack.
+LAYERS = ("embed", *(f"encode{number}" for number in range(1, len(DILATIONS) + 2)))
 MIN_FREQS = (5, 10)
 NOISE = (5, 10)  # percent
 FITTED_FROM = (1, 5)

@@ -1,6 +1,7 @@
 """The arms of static vectors: each differs from the base in what it is named for alone."""
 
 import pytest
+import spacy
 from thinc.api import Config
 
 from experiments.arms.configs import make_config
@@ -19,6 +20,7 @@ from experiments.arms.vectors import (
 from experiments.runs.after import CHANGES, NOISE_LEVELS
 from experiments.runs.make_vectors import made_names
 from experiments.runs.vector_files import VECTOR_SETS
+from spacy_multihash.convert.model_layers import layers_of
 
 EMBED = "components.tagger_ner.model.tok2vec.embed"
 STATIC = (f"{EMBED}.include_static_vectors",)
@@ -82,7 +84,12 @@ def test_every_evaluation_after_training_is_known() -> None:
 
 
 def test_frozen_layers_are_all_but_the_output() -> None:
-    callback = VECTOR_ARMS["vectors_frozen"].arm.values["training.before_update"]
-    assert callback["factors"] == dict.fromkeys(LAYERS, 0.0)
+    arm = VECTOR_ARMS["vectors_frozen"].arm
+    callback = arm.values["training.before_update"]
     component = (PRETRAINING["component"], PRETRAINING["layer"])
     assert component == (callback["component"], "tok2vec")
+    config = Config().from_str(make_config(arm), interpolate=False)
+    section = config["components"][callback["component"]]["model"]
+    model = spacy.registry.resolve({"model": section})["model"]
+    factors = dict.fromkeys({*layers_of(model)} - {"output"}, 0.0)
+    assert callback["factors"] == factors == dict.fromkeys(LAYERS, 0.0)
