@@ -378,6 +378,17 @@ def test_pages_say_first_whom_they_are_for() -> None:
     assert [page for page in pages if "\n\nThis page is for " not in read(page)[:120]] == []
 
 
+def test_pages_end_with_their_last_line() -> None:
+    pages = [path.stem for path in (ROOT / "docs").glob("*.md")]
+    assert [page for page in pages if read(page) != read(page).rstrip() + "\n"] == []
+
+
+def test_page_of_gpus_says_what_is_known() -> None:
+    page = read("gpu").partition("\n## What is known\n")[2]
+    for fact in ("nothing has been seen to run", "in any\n  order", "dozen launches", "on the CPU"):
+        assert fact in page, fact
+
+
 def anchor(heading: str) -> str:
     """Make the anchor of a heading as GitHub does."""
     return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
