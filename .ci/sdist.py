@@ -4,8 +4,9 @@
 
 It needs python3.10 to python3.13 on the PATH, or their paths in PYTHON3_10 to PYTHON3_13. With
 pyenv, PYENV_VERSION=3.10.13:3.11.7:... puts several on the PATH. Each combination gets a fresh
-environment and unpacks the distribution anew. Its result stays in a file. So a run that was
-interrupted goes on where it stopped, as long as the files that are distributed are the same.
+environment and unpacks the distribution anew. A combination that passed stays in a file. So
+another run tries only those that failed or were interrupted, as long as the files that are
+distributed are the same.
 """
 
 import argparse
@@ -33,6 +34,7 @@ VERSIONS: Mapping[str, tuple[list[str], list[str]]] = {
     "newest": ([], []),
 }
 TESTS = ["-n", "auto", "--dist", "loadfile"]
+PASSED = "passed"
 COLUMNS = ("python", "versions", "outcome", "passed", "failed", "skipped", "minutes")
 
 
@@ -53,7 +55,7 @@ def main() -> None:
             folder = work / f"{python}-{versions}"
             path = folder / "result.json"
             result = read_result(path)
-            if result.get("key") != key:
+            if result.get("key") != key or result["outcome"] != PASSED:
                 show(f"{python} {versions} ...")
                 shutil.rmtree(folder, ignore_errors=True)
                 folder.mkdir()
@@ -61,7 +63,7 @@ def main() -> None:
                 path.write_text(json.dumps(result, indent=2), encoding="utf8")
             results.append({"python": python, "versions": versions, **result})
     show_table(results)
-    sys.exit(any(result["outcome"] != "passed" for result in results))
+    sys.exit(any(result["outcome"] != PASSED for result in results))
 
 
 def read_result(path: Path) -> dict[str, Any]:
@@ -132,7 +134,7 @@ def check(
     except subprocess.CalledProcessError:
         outcome = f"failed: {log}"
     else:
-        outcome = "passed"
+        outcome = PASSED
         shutil.rmtree(folder / "unpacked")
         shutil.rmtree(folder / "venv")
     return {"outcome": outcome, **read_counts(report), "minutes": minutes_since(start)}
