@@ -39,6 +39,12 @@ def _fixed_seed() -> None:
 
 
 @pytest.fixture
+def all_exceptions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut English texts as users' pipelines do."""
+    monkeypatch.setattr(EnglishDefaults, "tokenizer_exceptions", ALL_EXCEPTIONS)
+
+
+@pytest.fixture
 def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip(f"real data is not there: {SHARED}")

@@ -98,6 +98,7 @@ def section(page: str, heading: str) -> str:
         ("weighted-results", 6),
     ],
 )
+@pytest.mark.usefixtures("all_exceptions")
 def test_worked_example_is_true(name: str, least: int) -> None:
     path = ROOT / "docs" / f"{name}.md"
     results = doctest.testfile(str(path), module_relative=False)

@@ -3,9 +3,12 @@
 from pathlib import Path
 
 import pytest
+import spacy
 
 from tests.helpers.pages import run_page, write_formats
 from tests.helpers.paths import ROOT
+
+pytestmark = pytest.mark.usefixtures("all_exceptions")
 
 # How many blocks each page has at least, and the pages whose folder it goes on in.
 TUTORIAL: dict[str, tuple[int, tuple[str, ...]]] = {
@@ -45,6 +48,12 @@ class Run:
 @pytest.fixture(scope="module")
 def tutorial(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return Run(tmp_path_factory.mktemp("tutorial"))
+
+
+def test_pages_run_with_the_tokenizer_that_users_have() -> None:
+    assert [token.text for token in spacy.blank("en")("They'd've, gonna")] == [
+        *("They", "'d", "'ve", ",", "gon", "na")
+    ]
 
 
 @pytest.mark.parametrize("name", TUTORIAL)
