@@ -369,6 +369,21 @@ def test_citation_of_the_page_is_that_of_the_file() -> None:
     assert [name for name in plain if f"{name}, " not in ascii_page] == []
 
 
+def test_names_that_pages_place_in_files_are_there() -> None:
+    placed = r"`([A-Z]+)`\s+in ((?:benchmarks|experiments|spacy_multihash)/[\w/]+\.py)"
+    found = [
+        (page.name, name, path)
+        for page in sorted((ROOT / "docs").glob("*.md"))
+        for name, path in re.findall(placed, page.read_text("utf8"))
+    ]
+    assert ("results.md", "VECTORS", "experiments/runs/vector_files.py") in found
+    assert [
+        (page, name, path)
+        for page, name, path in found
+        if not re.search(rf"^{name}\b.* = ", (ROOT / path).read_text("utf8"), re.M)
+    ] == []
+
+
 def test_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text("utf8").splitlines()) <= 100
 

@@ -21,6 +21,7 @@ from experiments.runs.after import CHANGES, NOISE_LEVELS
 from experiments.runs.make_vectors import made_names
 from experiments.runs.vector_files import VECTOR_SETS
 from spacy_multihash.convert.model_layers import layers_of
+from tests.helpers.paths import ROOT
 
 EMBED = "components.tagger_ner.model.tok2vec.embed"
 STATIC = (f"{EMBED}.include_static_vectors",)
@@ -93,3 +94,11 @@ def test_frozen_layers_are_all_but_the_output() -> None:
     model = spacy.registry.resolve({"model": section})["model"]
     factors = dict.fromkeys({*layers_of(model)} - {"output"}, 0.0)
     assert callback["factors"] == factors == dict.fromkeys(LAYERS, 0.0)
+
+
+def test_page_of_vectors_makes_the_corpora_before_their_tables() -> None:
+    page = (ROOT / "docs" / "vectors-results.md").read_text("utf8")
+    before, made, _ = page.partition("experiments make-vectors\n")
+    assert made
+    for dataset in VECTOR_SETS:
+        assert f"experiments convert {dataset} assets corpus/{dataset}\n" in before
