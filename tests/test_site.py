@@ -1,6 +1,7 @@
 """The site of the documentation: what is in it, and that it needs nothing from elsewhere."""
 
 import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -130,6 +131,15 @@ def plain(path: Path, start: str, end: str) -> str:
 
 def test_readme_says_on_the_first_page_what_there_is(site: Path) -> None:
     assert "Recognizers and classifiers: batch_ner" in plain(site / "index.html", "<article", "<h2")
+
+
+def test_readme_without_its_end_stops_the_site() -> None:
+    pytest.importorskip("mkdocs", reason="mkdocs not installed: pip install -e '.[docs]'")
+    pytest.importorskip("pymdownx", reason="pymdownx not installed: pip install -e '.[docs]'")
+    first_part = runpy.run_path(str(ROOT / "docs" / "site" / "hooks.py"))["first_part"]
+    assert first_part("# Title\n\nText.\n\nInstall it from a clone.\n") == "Text.\n"
+    with pytest.raises(ValueError, match="no line that begins with 'Install it from'.*Put it back"):
+        first_part("# Title\n\nText.\n\nTo install it, ...\n")
 
 
 def test_code_in_a_list_stays_code(site: Path) -> None:

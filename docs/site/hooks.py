@@ -24,6 +24,7 @@ ITEM = re.compile(r"(- |\d+\. )")
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s:#]+)(#[^)\s]*)?\)")
 # Comments that `python -m experiments collate` reads.
 MARKS = re.compile(r"<!-- (?:=|/|begin:|end:).*?-->")
+README_END = "\nInstall it from"
 INCLUDE = "[README.md](../README.md) lists what this package has."
 # A name of the package, linked to its file, as a paragraph of its own.
 NAME = re.compile(r"^\[(spacy_multihash[\w.]+)\]\(\.\./spacy_multihash/[\w/]+\.py\)$", re.M)
@@ -54,11 +55,25 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Put in what README.md says, lead links to the site's files, mark examples as Python."""
     uri = page.file.src_uri
     if INCLUDE in markdown:
-        readme = (ROOT / "README.md").read_text("utf8").partition("\n\n")[2]
-        markdown = markdown.replace(INCLUDE, readme.partition("\nInstall it from")[0])
+        readme = (ROOT / "README.md").read_text("utf8")
+        markdown = markdown.replace(INCLUDE, first_part(readme))
     markdown = NAME.sub(as_reference, MARKS.sub("", markdown))
     markdown = LINK.sub(lambda link: lead(link, uri), markdown)
     return DOCTEST.sub(as_pycon, indent_lists(markdown))
+
+
+def first_part(readme: str) -> str:
+    """Return what README.md says between its title and how to install the package.
+
+    ValueError if that end is not found.
+    """
+    part, end, _ = readme.partition("\n\n")[2].partition(README_END)
+    if not end:
+        raise ValueError(
+            f"README.md has no line that begins with {README_END.strip()!r}, where the first page "
+            "of the site ends what it takes from there. Put it back, or change README_END."
+        )
+    return part
 
 
 def resolve(uri: str, target: str) -> str:
