@@ -20,9 +20,9 @@ from benchmarks.common.results import write_json
 from benchmarks.common.tables import print_table
 from benchmarks.common.text import Text, load_text, take_batches, take_tokens
 from benchmarks.common.timing import Ratio, Step, list_times, ratio, time_rounds, words_per_second
-from spacy_multihash.apply.manifest import digest_of
 from spacy_multihash.apply.run import Plan, apply_on
 from spacy_multihash.apply.shard import ENDINGS, Application, Shard
+from spacy_multihash.cluster.source import source_of
 from spacy_multihash.cluster.workers import Workers, open_workers
 
 
@@ -65,7 +65,7 @@ def measure(
     batches = take_batches(text.docs, take, settings.shards)
     write_pipeline(folder / "model", text.lang, batches, settings.steps)
     model = folder / "model"
-    application = Application(str(model), digest_of(model), None, "spacy", None)
+    application = Application(source_of(spacy.load, model, None), "spacy", None)
     shards = [
         Shard(write_texts(folder / f"{i}.txt", docs), folder / f"{i}{ENDINGS['spacy']}")
         for i, docs in enumerate(batches)

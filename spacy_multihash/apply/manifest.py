@@ -1,77 +1,122 @@
 """The file in a folder of output shards that says what made them, so that work can be resumed."""
 
-import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+from typing import Any, Optional
 
 import srsly
 
 from ..common.files import write_json
+from .shard import ENDINGS
 
 NAME = "manifest.json"
-# What may not change between the first run and one that resumes it.
-_FIXED = {"digest": "pipeline", "format": "format", "shards": "folder of shards"}
+# What may not change between the first run and one that resumes it, and what shows it to users.
+_FIXED = {
+    "digest": ("pipeline", "model"),
+    "code_digest": ("file of --code", "code"),
+    "format": ("format", "format"),
+    "shards": ("folder of shards", "shards"),
+}
+_VERSIONS = "versions"
 _ADVICE = "Give another OUTPUT, or --force to begin anew."
+_NOT_OURS = "--force replaces no other folder. Give another OUTPUT, or empty it."
 
 
-def digest_of(folder: Path) -> str:
-    """Return the SHA-256 of the names and the bytes of all files of a pipeline's folder."""
-    digest = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        data = path.read_bytes()
-        digest.update(f"{path.relative_to(folder).as_posix()}\0{len(data)}\0".encode())
-        digest.update(data)
-    return digest.hexdigest()
+@dataclass(frozen=True)
+class Output:
+    """A folder of output shards, before the work.
+
+    path (Path): The folder.
+    manifest (Mapping[str, Any]): What is written there.
+    replaced (list[Path]): Files of former work, to remove: all of them if it is begun anew.
+    orphans (list[Path]): Files of former work that no shard has. They stay.
+    others (list[Mapping[str, str]]): The versions, other than these, that made files that stay.
+    """
+
+    path: Path
+    manifest: Mapping[str, Any]
+    replaced: list[Path]
+    orphans: list[Path]
+    others: list[Mapping[str, str]]
+
+    def begin(self) -> None:
+        """Remove files of former work, and write the manifest."""
+        for path in self.replaced:
+            path.unlink(missing_ok=True)
+        write_json(self.path / NAME, self.manifest)
 
 
-def check_manifest(output: Path, manifest: Mapping[str, str]) -> None:
+def check_output(
+    output: Path, manifest: Mapping[str, Optional[str]], targets: Container[Path], *, force: bool
+) -> Output:
     """Check that a folder is new, empty, or what was begun with the same pipeline and settings.
 
-    manifest (Mapping[str, str]): What would be written there: `digest` and `format`, `shards`, and
-        what is only said.
+    manifest (Mapping[str, Optional[str]]): What would be written there, but for the versions:
+        `digest`, `code_digest`, `format` and `shards`, and what is only said.
+    targets (Container[Path]): The files to write.
+    force (bool): Whether work that was begun with others is begun anew.
 
     Raises ValueError.
     """
-    if not (output / NAME).is_file():
+    former = _read(output)
+    if former is not None and not force:
+        _check_same(output, former, manifest)
+    written = [] if former is None else list(_list_written(output, former["format"]))
+    versions = [] if former is None or force else former[_VERSIONS]
+    ours = {name: metadata.version(name) for name in ("spacy-multihash", "spacy")}
+    others = [one for one in versions if one != ours]
+    return Output(
+        output,
+        {**manifest, _VERSIONS: [*others, ours]},
+        replaced=written if force else [],
+        orphans=[] if force else [path for path in written if path not in targets],
+        others=others,
+    )
+
+
+def _read(output: Path) -> Optional[dict[str, Any]]:
+    """Read the manifest of a folder, None if there is nothing in it. Raises ValueError."""
+    path = output / NAME
+    if not path.is_file():
         if output.exists() and any(output.iterdir()):
             raise ValueError(
                 f"{output} is not empty, and has no {NAME}, which would say what made its files. "
-                f"{_ADVICE}"
+                f"{_NOT_OURS}"
             )
-        return
-    former = _read(output / NAME)
-    for key, what in _FIXED.items():
-        if former.get(key) != manifest[key]:
-            raise ValueError(
-                f"{output} was begun with another {what}: {_shown(former, key)}, and not "
-                f"{_shown(manifest, key)}. {_ADVICE}"
-            )
-
-
-def write_manifest(output: Path, manifest: Mapping[str, str]) -> None:
-    """Write what makes the files of a folder, and which versions."""
-    versions = {name: metadata.version(name) for name in ("spacy-multihash", "spacy")}
-    write_json(output / NAME, {**manifest, **versions})
-
-
-def remove_outputs(paths: Iterable[Path]) -> None:
-    """Remove output shards and thus begin anew. Those that are not there are fine."""
-    for path in paths:
-        path.unlink(missing_ok=True)
-
-
-def _read(path: Path) -> dict[str, str]:
+        return None
     try:
         found = srsly.read_json(path)
     except ValueError as error:
-        raise ValueError(f"{path} is no JSON ({error}). {_ADVICE}") from error
-    if not isinstance(found, dict):
-        raise ValueError(f"{path} must have a JSON object, was: {str(found)[:80]}. {_ADVICE}")
+        raise ValueError(f"{path} is no JSON ({error}). {_NOT_OURS}") from error
+    is_ours = isinstance(found, dict) and {*_FIXED, _VERSIONS} <= found.keys()
+    if not is_ours or found["format"] not in ENDINGS:
+        raise ValueError(
+            f"{path} must have a JSON object with {', '.join(_FIXED)} and {_VERSIONS}, as apply "
+            f"writes it, was: {str(found)[:80]}. {_NOT_OURS}"
+        )
     return found
 
 
-def _shown(manifest: Mapping[str, str], key: str) -> str:
-    if key != "digest":
-        return f"{manifest.get(key)}"
-    return f"{manifest.get('model')} (SHA-256 {str(manifest.get(key))[:8]}...)"
+def _check_same(output: Path, former: Mapping[str, Any], manifest: Mapping[str, Any]) -> None:
+    for key, (what, shown) in _FIXED.items():
+        if former[key] != manifest[key]:
+            raise ValueError(
+                f"{output} was begun with another {what}: {_show(former, key, shown)}, and not "
+                f"{_show(manifest, key, shown)}. {_ADVICE}"
+            )
+
+
+def _show(manifest: Mapping[str, Any], key: str, shown: str) -> str:
+    if key == shown or not manifest[key]:
+        return f"{manifest.get(shown)}"
+    return f"{manifest.get(shown)} (SHA-256 {str(manifest[key])[:8]}...)"
+
+
+def _list_written(output: Path, format: str) -> Iterator[Path]:
+    """List the output shards of a folder. Names that begin with a dot are not whole."""
+    for path in sorted(output.rglob(f"*{ENDINGS[format]}")):
+        parts = path.relative_to(output).parts
+        if not any(part.startswith(".") for part in parts) and path.is_file():
+            yield path

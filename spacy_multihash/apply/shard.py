@@ -1,43 +1,39 @@
 """What a worker does with a shard: read it, find what the pipeline finds, write it."""
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
-import spacy
 import srsly
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
-from spacy.util import import_file
 
+from ..cluster.source import Source
 from ..common.files import replacing_file
 from ..corpus.shards import DOCS, JSON_LINES, read_shard
-from .manifest import digest_of
 from .probabilities import ask_probabilities, probabilities_of
 
 # The ending of an output shard, by its format.
 ENDINGS = {"spacy": DOCS, "jsonl": JSON_LINES}
 # Of the probabilities in JSON lines.
 DIGITS = 6
+# Nanoseconds of which file systems keep whole numbers as the times of files.
+_TICKS = (1, 100, 1_000, 1_000_000_000)
 
 
 @dataclass(frozen=True)
 class Application:
     """What is done with each shard.
 
-    model: Trained pipeline: a package's name, or a path.
-    digest: That of the files of the pipeline. A worker that finds other files loads none.
-    code: Python file with registered functions to import.
+    source: The trained pipeline.
     format: "spacy" or "jsonl".
     batch_size: Number of docs that the pipeline takes at once. None is for its own.
     """
 
-    model: str
-    digest: str
-    code: Optional[Path]
+    source: Source[Language]
     format: str
     batch_size: Optional[int]
 
@@ -57,47 +53,43 @@ class Applied(NamedTuple):
     entities: int
 
 
-class _Loaded(NamedTuple):
-    nlp: Language
-    keys: Sequence[str]
-
-
 def apply_shard(application: Application, shard: Shard) -> Applied:
     """Write a shard with what the pipeline finds, whole or not at all.
 
-    The pipeline is loaded once for each process. A document that a .spacy file has gives its text,
-    or its words where their spaces are unknown; its annotation is left out.
+    The file that is written has the time of the shard, by which `is_done` knows it. A document that
+    a .spacy file has gives its text, or its words where their spaces are unknown; its annotation is
+    left out.
 
     Raises ValueError for a damaged shard, and for other files of the pipeline than where the
     command was started. Raises OSError where the shard cannot be read or written.
     """
-    nlp, keys = _load(application)
+    nlp = application.source.loaded()
+    # A .spacy file has the probabilities that the pipeline's own settings ask for.
+    keys = ask_probabilities(nlp) if application.format == "jsonl" else []
     docs = nlp.pipe(
         (_without_annotation(doc, nlp) for doc in read_shard(shard.source, nlp)),
         batch_size=application.batch_size,
     )
     counts = Counter[str]()
+    changed = shard.source.stat().st_mtime_ns  # a change from here on is noticed by `is_done`
     with replacing_file(shard.target) as new:
         if application.format == "spacy":
             DocBin(docs=_counted(docs, counts), store_user_data=True).to_disk(new)
         else:
             records = (_record_of(doc, keys) for doc in _counted(docs, counts))
             srsly.write_jsonl(new, records)
+        os.utime(new, ns=(changed, changed))
     return Applied(counts["docs"], counts["tokens"], counts["entities"])
 
 
-@lru_cache(maxsize=1)
-def _load(application: Application) -> _Loaded:
-    if application.code is not None:
-        import_file("python_code", application.code)
-    nlp = spacy.load(application.model)
-    if digest_of(nlp.path) != application.digest:
-        raise ValueError(
-            f"The pipeline {application.model} has other files here, at {nlp.path}, than where the "
-            "command was started. Copy or install the same one."
-        )
-    # A .spacy file has the probabilities that the pipeline's own settings ask for.
-    return _Loaded(nlp, ask_probabilities(nlp) if application.format == "jsonl" else [])
+def is_done(shard: Shard) -> bool:
+    """Tell whether a shard was written, and has not changed since it was read."""
+    try:
+        time = shard.target.stat().st_mtime_ns
+    except FileNotFoundError:
+        return False
+    changed = shard.source.stat().st_mtime_ns
+    return any(time == changed // tick * tick for tick in _TICKS)
 
 
 def _without_annotation(doc: Doc, nlp: Language) -> Doc:

@@ -1,20 +1,34 @@
 """`python -m spacy multihash apply`: what a pipeline finds in a large corpus."""
 
 from pathlib import Path
-from typing import Literal, Optional
+from typing import Literal, NamedTuple, Optional
 
 import typer
-from spacy.util import is_package
 
-from ..apply.manifest import check_manifest, digest_of, remove_outputs, write_manifest
+from ..apply.manifest import Output, check_output
 from ..apply.run import Plan, Result, apply_on
-from ..apply.shard import ENDINGS, Application, Applied, Shard
+from ..apply.shard import ENDINGS, Application, Applied, Shard, is_done
+from ..cluster.source import folder_of
 from ..cluster.workers import open_workers
 from ..corpus.shards import ending_of, list_shards
 from ._messages import echo, msg
-from ._pipelines import check_apart, check_folders_apart, check_inputs_stay
+from ._pipelines import check_folders_apart, check_inputs_stay
 from ._util import check_folder_output, check_parent, import_code, load_pipeline
-from ._workers import DASK, WORKERS
+from ._workers import DASK, WORKERS, source_of
+
+# Of files without a shard, in a message.
+MOST_NAMES = 5
+
+
+class Prepared(NamedTuple):
+    """What was checked before the work.
+
+    plan: What is to be done.
+    output: Where, and what of former work is there.
+    """
+
+    plan: Plan
+    output: Output
 
 
 def apply_cli(
@@ -46,11 +60,11 @@ def apply_cli(
     """
     import_code(code)
     try:
-        result = apply(
-            prepare(model, shards, output, format, batch_size=batch_size, force=force, code=code),
-            workers,
-            dask,
+        prepared = prepare(
+            model, shards, output, format, batch_size=batch_size, force=force, code=code
         )
+        _show_former(prepared.output)
+        result = apply(prepared, workers, dask)
     except (ImportError, OSError, ValueError) as error:
         msg.fail("Cannot apply the pipeline", str(error))
     _show(result, output)
@@ -65,10 +79,10 @@ def prepare(
     batch_size: Optional[int] = None,
     force: bool = False,
     code: Optional[Path] = None,
-) -> Plan:
-    """Check what is given, find the shards without output and those that are newer, and begin.
+) -> Prepared:
+    """Check what is given, and find the shards without output and those that changed.
 
-    The arguments are those of the command.
+    The arguments are those of the command. Nothing is written.
 
     Raises ValueError if there is no such pipeline, if OUTPUT was begun with another one, or if two
     shards would have the same output, and what `list_shards` raises.
@@ -79,33 +93,38 @@ def prepare(
     check_folder_output(output, "OUTPUT", [], force=force)
     check_parent(output, "OUTPUT")
     planned = plan_shards(shards, output, format)
-    application = _describe(model, output, format, batch_size, code)
+    source = source_of(load_pipeline, model, code)
+    if not source.digest:
+        load_pipeline(model)  # says what is wrong with it
+    check_folders_apart(folder_of(str(source.place)), output, "pipeline")
     manifest = {
-        "model": application.model,
-        "digest": application.digest,
+        "model": source.place,
+        "digest": source.digest,
+        "code": None if source.code is None else str(source.code),
+        "code_digest": source.code_digest,
         "format": format,
         "shards": str(shards),
     }
-    if force:
-        endings = ENDINGS.values()
-        remove_outputs(one.target.with_suffix(ending) for one in planned for ending in endings)
-    else:
-        check_manifest(output, manifest)
-    write_manifest(output, manifest)
-    todo = [shard for shard in planned if not _is_done(shard)]
-    return Plan(application, todo, len(planned) - len(todo))
+    found = check_output(output, manifest, {shard.target for shard in planned}, force=force)
+    todo = [shard for shard in planned if force or not is_done(shard)]
+    if todo:
+        source.loaded()  # before workers are opened for a pipeline that cannot be loaded
+    application = Application(source, format, batch_size)
+    return Prepared(Plan(application, todo, len(planned) - len(todo)), found)
 
 
-def apply(plan: Plan, workers: Optional[int] = None, dask: Optional[str] = None) -> Result:
+def apply(prepared: Prepared, workers: Optional[int] = None, dask: Optional[str] = None) -> Result:
     """Write what a pipeline finds, on workers that are opened for it.
 
     workers, dask: As in `open_workers`.
 
     Raises what `open_workers` and `apply_on` raise.
     """
+    plan = prepared.plan
     if not plan.todo:
         return Result(plan.before, [], [])
     with open_workers(workers, dask) as opened:
+        prepared.output.begin()
         return apply_on(opened, plan)
 
 
@@ -130,23 +149,21 @@ def plan_shards(shards: Path, output: Path, format: str) -> list[Shard]:
     return [*planned.values()]
 
 
-def _describe(
-    model: str, output: Path, format: str, batch_size: Optional[int], code: Optional[Path]
-) -> Application:
-    """Check that the pipeline can be loaded, and describe what is done, for any process."""
-    nlp = load_pipeline(model)
-    check_apart(nlp, output)
-    place = model if is_package(model) else str(Path(model).resolve())
-    return Application(
-        place, digest_of(Path(nlp.path)), code and code.resolve(), format, batch_size
-    )
-
-
-def _is_done(shard: Shard) -> bool:
-    try:
-        return shard.target.stat().st_mtime >= shard.source.stat().st_mtime
-    except FileNotFoundError:
-        return False
+def _show_former(output: Output) -> None:
+    """Warn of what is in OUTPUT, and does not come of this command."""
+    if output.orphans:
+        names = [str(path) for path in output.orphans[:MOST_NAMES]]
+        more = ["..."] * (len(output.orphans) > MOST_NAMES)
+        msg.warn(
+            f"{len(output.orphans):,} files in OUTPUT have no shard (any more)",
+            "\n".join([*names, *more, "Remove them, or begin anew with --force."]),
+        )
+    for versions in output.others:
+        names = [f"{name} {version}" for name, version in versions.items()]
+        msg.warn(
+            f"OUTPUT has files of other versions: {', '.join(names)}",
+            "Begin anew with --force if all files must be of one.",
+        )
 
 
 def _show(result: Result, output: Path) -> None:

@@ -15,10 +15,12 @@ from typing import Any
 import pytest
 import spacy
 import srsly
+from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from typer.testing import CliRunner, Result
 
 from spacy_multihash.apply.run import Result as Applied
+from spacy_multihash.apply.shard import Shard, is_done
 from spacy_multihash.cli.apply import apply, prepare
 from spacy_multihash.cli.group import multihash_cli
 from tests.helpers.cli import said
@@ -246,11 +248,42 @@ def test_full_disk_ends_the_command_and_leaves_nothing_half_written(
     assert len(contents(tmp_path / "out")) == len(NAMES)
 
 
-def test_shard_that_changed_later_is_done_again(model: Path, shards: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("seconds", [-9, 9])
+def test_shard_that_changed_later_is_done_again(
+    model: Path, shards: Path, tmp_path: Path, seconds: int
+) -> None:
     run(str(model), shards, tmp_path / "out")
-    os.utime(shards / "c.txt", (time.time() + 9, time.time() + 9))
+    changed = (shards / "c.txt").stat().st_mtime + seconds
+    os.utime(shards / "c.txt", (changed, changed))
     result = run(str(model), shards, tmp_path / "out")
     assert (result.before, len(result.done)) == (len(NAMES) - 1, 1)
+
+
+def test_shard_that_changes_while_it_is_read_is_done_again(
+    model: Path, shards: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = shards / "c.txt"
+
+    def change(new: Path, records: Any) -> None:
+        new.write_text("".join(record["text"] for record in records))
+        path.write_text("Bob\n")
+
+    monkeypatch.setattr("srsly.write_jsonl", change)
+    run(str(model), path, tmp_path / "out", format="jsonl")
+    monkeypatch.undo()
+    assert len(run(str(model), path, tmp_path / "out", format="jsonl").done) == 1
+    assert [line["text"] for line in lines_of(tmp_path / "out" / "c.jsonl")] == ["Bob"]
+
+
+@pytest.mark.parametrize("tick", [100, 1_000, 1_000_000_000])
+def test_file_system_with_coarse_times_is_fine(tmp_path: Path, tick: int) -> None:
+    shard = Shard(tmp_path / "source", tmp_path / "target")
+    for path, time_ns in zip(shard, (1_123_456_789, 1_123_456_789 // tick * tick), strict=True):
+        path.touch()
+        os.utime(path, ns=(time_ns, time_ns))
+    assert is_done(shard)
+    os.utime(shard.source, ns=(3_000_000_000, 3_000_000_000))
+    assert not is_done(shard)
 
 
 def test_other_settings_are_refused_unless_forced(
@@ -272,10 +305,92 @@ def test_other_settings_are_refused_unless_forced(
 def test_worker_that_finds_another_pipeline_says_so(
     model: Path, slow: Path, shards: Path, tmp_path: Path
 ) -> None:
-    plan = prepare(str(model), shards / "c.txt", tmp_path / "out")
-    application = dataclasses.replace(plan.application, model=str(slow), code=CODE)
-    (error,) = apply(plan._replace(application=application)).errors
-    assert f"The pipeline {slow} has other files here, at {slow}, than" in str(error)
+    prepared = prepare(str(model), shards / "c.txt", tmp_path / "out")
+    application = prepared.plan.application
+    changes = {"place": str(slow), "home": "elsewhere", "run": "elsewhere"}
+    source = dataclasses.replace(application.source, **changes)
+    plan = prepared.plan._replace(application=dataclasses.replace(application, source=source))
+    (error,) = apply(prepared._replace(plan=plan)).errors
+    assert f"{slow} has other files here than where the command was started" in str(error)
+
+
+def test_pipeline_is_loaded_once_and_not_without_work(
+    model: Path, shards: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load, loaded = spacy.load, []
+
+    def note(name: str) -> Language:
+        loaded.append(name)
+        return load(name)
+
+    monkeypatch.setattr("spacy.load", note)
+    for done in (0, len(NAMES)):
+        assert run(str(model), shards, tmp_path / "out").before == done
+        assert loaded == [str(model)]
+
+
+def test_other_code_is_refused(model: Path, shards: Path, tmp_path: Path) -> None:
+    code = tmp_path / "code.py"
+    code.write_text("one = 1")
+    run(str(model), shards / "c.txt", tmp_path / "out", code=code)
+    code.write_text("one = 2")
+    with pytest.raises(ValueError, match=r"another file of --code: .*code\.py \(SHA-256 "):
+        run(str(model), shards / "c.txt", tmp_path / "out", code=code)
+    with pytest.raises(ValueError, match=r"another file of --code: .*code\.py .*, and not None"):
+        run(str(model), shards / "c.txt", tmp_path / "out")
+
+
+def test_force_replaces_no_files_of_others(model: Path, shards: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    output.mkdir()
+    (output / "c.jsonl").write_text("mine")
+    for manifest in (None, '{"format": "jsonl"}', "{"):
+        if manifest is not None:
+            (output / "manifest.json").write_text(manifest)
+        with pytest.raises(ValueError, match="--force replaces no other folder. Give another"):
+            run(str(model), shards, output, force=True)
+    assert (output / "c.jsonl").read_text() == "mine"
+
+
+def test_outputs_without_a_shard_are_named_and_removed_by_force(
+    model: Path, shards: Path, tmp_path: Path
+) -> None:
+    args = (model, shards, tmp_path / "out")
+    (tmp_path / "out").mkdir()
+    assert invoke(*args).exit_code == 0
+    for name in NAMES[2:]:
+        (shards / name).unlink()
+    warned = said(invoke(*args))
+    assert "6 files in OUTPUT have no shard (any more)" in warned
+    assert "out/b.spacy" in warned and "out/g.spacy" not in warned and "... Remove" in warned
+    assert len(contents(tmp_path / "out")) == len(NAMES)
+    assert "no shard" not in said(invoke(*args, "--force"))
+    assert [*contents(tmp_path / "out")] == ["a/0.spacy", "a/1.spacy"]
+
+
+def test_other_versions_are_kept_and_warned_of(model: Path, shards: Path, tmp_path: Path) -> None:
+    args = (model, shards / "c.txt", tmp_path / "out")
+    assert invoke(*args).exit_code == 0
+    path = tmp_path / "out" / "manifest.json"
+    manifest = srsly.read_json(path)
+    ours = manifest["versions"]
+    assert [sorted(one) for one in ours] == [["spacy", "spacy-multihash"]]
+    former = {"spacy-multihash": "0.0.1", "spacy": "3.8.1"}
+    srsly.write_json(path, {**manifest, "versions": [former]})
+    assert "files of other versions: spacy-multihash 0.0.1, spacy 3.8.1" in said(invoke(*args))
+    assert srsly.read_json(path)["versions"] == [former]  # nothing was written
+    os.utime(shards / "c.txt", (1, 1))
+    assert invoke(*args).exit_code == 0
+    assert srsly.read_json(path)["versions"] == [former, *ours]
+    assert "other versions" not in said(invoke(*args, "--force"))
+    assert srsly.read_json(path)["versions"] == ours
+
+
+def test_nothing_is_written_before_there_are_workers(
+    model: Path, shards: Path, tmp_path: Path
+) -> None:
+    assert invoke(model, shards, tmp_path / "out", "--dask", "nonsense").exit_code == 1
+    assert not (tmp_path / "out").exists()
 
 
 def test_folder_of_something_else_is_refused(model: Path, shards: Path, tmp_path: Path) -> None:
@@ -284,7 +399,7 @@ def test_folder_of_something_else_is_refused(model: Path, shards: Path, tmp_path
     with pytest.raises(ValueError, match="is not empty, and has no manifest.json"):
         run(str(model), shards, tmp_path / "out")
     for damaged, expected in {
-        "[1]": r"must have a JSON object, was: \[1\]",
+        "[1]": r"must have a JSON object with .*, was: \[1\]",
         "{": "is no JSON",
     }.items():
         (tmp_path / "out" / "manifest.json").write_text(damaged)

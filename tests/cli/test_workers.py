@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -14,7 +15,7 @@ def read(place: str) -> str:
 
 def elsewhere(source: Source[str]) -> Source[str]:
     """Make the source as another process gets it."""
-    return replace(source, home="elsewhere", run="of another process")
+    return replace(source, home="elsewhere", run=uuid4().hex)
 
 
 def test_a_source_is_loaded_once_for_a_command(tmp_path: Path) -> None:
@@ -34,6 +35,33 @@ def test_other_files_than_the_command_has_are_refused(tmp_path: Path) -> None:
     path.write_text("other")
     with pytest.raises(ValueError, match="model has other files here than where the command was"):
         source.loaded()
+
+
+def test_compiled_python_is_no_part_of_a_source(tmp_path: Path) -> None:
+    (tmp_path / "meta.json").write_text("{}")
+    source = source_of(str, tmp_path, None)
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "__pycache__" / "code.cpython-312.pyc").write_text("of one machine")
+    assert source_of(str, tmp_path, None).digest == source.digest
+    assert elsewhere(source).loaded() == str(tmp_path)
+
+
+def test_other_code_than_the_command_has_is_refused(tmp_path: Path) -> None:
+    for name in ("model", "code.py"):
+        (tmp_path / name).write_text("one = 1")
+    source = elsewhere(source_of(read, tmp_path / "model", tmp_path / "code.py"))
+    (tmp_path / "code.py").write_text("one = 2")
+    with pytest.raises(ValueError, match=r"code\.py has other files here than where the command"):
+        source.loaded()
+
+
+def test_code_that_changed_after_its_import_is_refused(tmp_path: Path) -> None:
+    for name in ("model", "code.py"):
+        (tmp_path / name).write_text("one = 1")
+    elsewhere(source_of(read, tmp_path / "model", tmp_path / "code.py")).loaded()
+    (tmp_path / "code.py").write_text("one = 2")
+    with pytest.raises(ValueError, match=r"code\.py was changed after this process had imported"):
+        elsewhere(source_of(read, tmp_path / "model", tmp_path / "code.py")).loaded()
 
 
 def test_code_is_imported_once_in_other_processes(
