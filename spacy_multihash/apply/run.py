@@ -1,6 +1,5 @@
 """Shards that are done on workers, and what came of them."""
 
-import errno
 import sys
 from functools import partial
 from typing import NamedTuple
@@ -9,9 +8,6 @@ from tqdm import tqdm
 
 from ..cluster.workers import ItemError, Workers
 from .shard import Application, Applied, Shard, apply_shard
-
-# A full disk: no other shard could be written either.
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Plan(NamedTuple):
@@ -50,21 +46,21 @@ def apply_on(workers: Workers, plan: Plan) -> Result:
     with tqdm(total=total, initial=plan.before, unit=" shards", disable=None) as bar:
 
         def note(error: ItemError) -> None:
-            if isinstance(error.cause, OSError) and error.cause.errno in _FULL:
-                raise OSError(
-                    f"{error}. {len(result.done):,} shards were written. Make room, and start the "
-                    "command again: it goes on there."
-                ) from error
             result.errors.append(error)
             bar.write(str(error), file=sys.stderr)
             bar.update()
 
-        for _, applied in workers.imap(
+        for i, applied in workers.imap(
             partial(apply_shard, plan.application),
             plan.todo,
             names=[str(shard.source) for shard in plan.todo],
             on_error=note,
         ):
+            if isinstance(applied, OSError):
+                raise OSError(
+                    f"{plan.todo[i].source} failed: {applied}. {len(result.done):,} shards were "
+                    "written. Make room, and start the command again: it goes on there."
+                ) from applied
             result.done.append(applied)
             bar.update()
     return result

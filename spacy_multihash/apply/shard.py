@@ -1,11 +1,12 @@
 """What a worker does with a shard: read it, find what the pipeline finds, write it."""
 
+import errno
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional, Union
 
 import srsly
 from spacy.language import Language
@@ -18,6 +19,8 @@ from .probabilities import ask_probabilities, probabilities_of
 
 # The ending of an output shard, by its format.
 ENDINGS = {"spacy": DOCS, "jsonl": JSON_LINES}
+# A full disk, or a full share of it: no other shard could be written either.
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 # Of the probabilities in JSON lines.
 DIGITS = 6
 # Nanoseconds of which file systems keep whole numbers as the times of files.
@@ -53,8 +56,10 @@ class Applied(NamedTuple):
     entities: int
 
 
-def apply_shard(application: Application, shard: Shard) -> Applied:
+def apply_shard(application: Application, shard: Shard) -> Union[Applied, OSError]:
     """Write a shard with what the pipeline finds, whole or not at all.
+
+    Returns the error of a full disk, and does not raise it: trying again would not help.
 
     The file that is written has the time of the shard, by which `is_done` knows it. A document that
     a .spacy file has gives its text, or its words where their spaces are unknown; its annotation is
@@ -63,6 +68,15 @@ def apply_shard(application: Application, shard: Shard) -> Applied:
     Raises ValueError for a damaged shard, and for other files of the pipeline than where the
     command was started. Raises OSError where the shard cannot be read or written.
     """
+    try:
+        return _apply_shard(application, shard)
+    except OSError as error:
+        if error.errno in _FULL:
+            return error
+        raise
+
+
+def _apply_shard(application: Application, shard: Shard) -> Applied:
     nlp = application.source.loaded()
     # A .spacy file has the probabilities that the pipeline's own settings ask for.
     keys = ask_probabilities(nlp) if application.format == "jsonl" else []

@@ -1,5 +1,6 @@
 """`python -m spacy multihash apply`: what a pipeline finds in a large corpus."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, Optional
 
@@ -10,7 +11,7 @@ from ..apply.run import Plan, Result, apply_on
 from ..apply.shard import ENDINGS, Application, Applied, Shard, is_done
 from ..cluster.source import folder_of
 from ..cluster.workers import open_workers
-from ..corpus.shards import ending_of, list_shards
+from ..corpus.shards import ending_of, split_shards
 from ._messages import echo, msg
 from ._pipelines import check_folders_apart, check_inputs_stay
 from ._util import check_folder_output, check_parent, import_code, load_pipeline
@@ -25,15 +26,17 @@ class Prepared(NamedTuple):
 
     plan: What is to be done.
     output: Where, and what of former work is there.
+    left_out: The number of files of the corpus that are no shards, by their endings.
     """
 
     plan: Plan
     output: Output
+    left_out: Mapping[str, int]
 
 
 def apply_cli(
     model: str = typer.Argument(..., help="Trained pipeline: a package's name, or a path"),
-    shards: Path = typer.Argument(..., help="Folder of .spacy, .jsonl, .txt and .txt.gz files"),
+    shards: Path = typer.Argument(..., help="Folder of .spacy, .jsonl, .txt and .gz files"),
     output: Path = typer.Argument(..., help="Folder to write, with a file for each shard"),
     format: Literal["spacy", "jsonl"] = typer.Option(
         "spacy", "--format", help="What to write: .spacy files, or JSON lines of entities"
@@ -63,7 +66,7 @@ def apply_cli(
         prepared = prepare(
             model, shards, output, format, batch_size=batch_size, force=force, code=code
         )
-        _show_former(prepared.output)
+        _warn(prepared)
         result = apply(prepared, workers, dask)
     except (ImportError, OSError, ValueError) as error:
         msg.fail("Cannot apply the pipeline", str(error))
@@ -85,14 +88,15 @@ def prepare(
     The arguments are those of the command. Nothing is written.
 
     Raises ValueError if there is no such pipeline, if OUTPUT was begun with another one, or if two
-    shards would have the same output, and what `list_shards` raises.
+    shards would have the same output, and what `split_shards` raises.
     """
     shards, output = shards.resolve(), output.resolve()
     check_folders_apart(shards, output, "corpus")
     check_inputs_stay([code], output)
     check_folder_output(output, "OUTPUT", [], force=force)
     check_parent(output, "OUTPUT")
-    planned = plan_shards(shards, output, format)
+    listed, left_out = split_shards(shards)
+    planned = plan_shards(shards, listed, output, format)
     source = source_of(load_pipeline, model, code)
     if not source.digest:
         load_pipeline(model)  # says what is wrong with it
@@ -110,7 +114,7 @@ def prepare(
     if todo:
         source.loaded()  # before workers are opened for a pipeline that cannot be loaded
     application = Application(source, format, batch_size)
-    return Prepared(Plan(application, todo, len(planned) - len(todo)), found)
+    return Prepared(Plan(application, todo, len(planned) - len(todo)), found, left_out)
 
 
 def apply(prepared: Prepared, workers: Optional[int] = None, dask: Optional[str] = None) -> Result:
@@ -128,16 +132,17 @@ def apply(prepared: Prepared, workers: Optional[int] = None, dask: Optional[str]
         return apply_on(opened, plan)
 
 
-def plan_shards(shards: Path, output: Path, format: str) -> list[Shard]:
-    """List the shards of a folder, with the file to write for each: its name, with another ending.
+def plan_shards(shards: Path, listed: Sequence[Path], output: Path, format: str) -> list[Shard]:
+    """Return each shard with the file to write for it: its name, with another ending.
 
     shards, output (Path): Absolute paths.
+    listed (Sequence[Path]): The files of `shards`.
 
-    Raises what `list_shards` raises, and ValueError if two shards would have the same file.
+    Raises ValueError if two shards would have the same file.
     """
     root = shards if shards.is_dir() else shards.parent
     planned: dict[Path, Shard] = {}
-    for path in list_shards(shards):
+    for path in listed:
         name = path.relative_to(root).as_posix().removesuffix(ending_of(path))
         shard = Shard(path, output / f"{name}{ENDINGS[format]}")
         other = planned.setdefault(shard.target, shard)
@@ -149,8 +154,15 @@ def plan_shards(shards: Path, output: Path, format: str) -> list[Shard]:
     return [*planned.values()]
 
 
-def _show_former(output: Output) -> None:
-    """Warn of what is in OUTPUT, and does not come of this command."""
+def _warn(prepared: Prepared) -> None:
+    """Warn of files that are no shards, and of those in OUTPUT that this command does not write."""
+    output = prepared.output
+    if prepared.left_out:
+        kinds = sorted(prepared.left_out.items())
+        msg.warn(
+            f"{sum(prepared.left_out.values()):,} files of the corpus are no shards, and left out",
+            ", ".join(f"{number:,} with {ending or 'no ending'}" for ending, number in kinds),
+        )
     if output.orphans:
         names = [str(path) for path in output.orphans[:MOST_NAMES]]
         more = ["..."] * (len(output.orphans) > MOST_NAMES)

@@ -1,6 +1,7 @@
 """Corpora in shards: the files of a folder, each of which is read by itself."""
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
@@ -16,7 +17,7 @@ from .texts import text_of
 DOCS = ".spacy"
 JSON_LINES = ".jsonl"
 TEXTS = (".txt", ".txt.gz")
-ENDINGS = (DOCS, JSON_LINES, *TEXTS)
+ENDINGS = (DOCS, JSON_LINES, f"{JSON_LINES}.gz", *TEXTS)
 
 
 def list_shards(path: Path) -> list[Path]:
@@ -26,17 +27,28 @@ def list_shards(path: Path) -> list[Path]:
 
     path (Path): The folder, or one shard.
 
-    Raises FileNotFoundError if there is none.
+    Raises FileNotFoundError if there is none, and ValueError for a folder that is met twice.
     """
+    return split_shards(path)[0]
+
+
+def split_shards(path: Path) -> tuple[list[Path], Counter[str]]:
+    """List shards as `list_shards` does, and count the files that are none, by their endings."""
+    others = Counter[str]()
     if path.is_file() and ending_of(path):
-        return [path]
-    found = [file_ for file_ in _walk(path) if ending_of(file_)] if path.is_dir() else []
+        return [path], others
+    found = []
+    for file_ in _walk(path) if path.is_dir() else ():
+        if ending_of(file_):
+            found.append(file_)
+        else:
+            others[file_.suffix] += 1
     if not found:
         raise FileNotFoundError(
             f"There are no shards at {path}: expected a folder with files that end in "
             f"{', '.join(ENDINGS)}, or one such file. Check the path."
         )
-    return sorted(found, key=lambda file_: file_.relative_to(path).parts)
+    return sorted(found, key=lambda file_: file_.relative_to(path).parts), others
 
 
 def ending_of(path: Path) -> str:
@@ -45,7 +57,15 @@ def ending_of(path: Path) -> str:
 
 
 def _walk(folder: Path) -> Iterator[Path]:
+    met: dict[tuple[int, int], str] = {}
     for where, folders, files in os.walk(folder, onerror=_fail, followlinks=True):
+        status = os.stat(where)
+        former = met.setdefault((status.st_dev, status.st_ino), where)
+        if former != where:
+            raise ValueError(
+                f"{where} is the same folder as {former}: its shards would count more than once. "
+                "Remove the link that leads there."
+            )
         folders[:] = [name for name in folders if not name.startswith(".")]
         yield from (Path(where, name) for name in files if not name.startswith("."))
 
@@ -58,8 +78,8 @@ def read_shard(path: Path, nlp: Language) -> Iterator[Doc]:
     """Stream the docs of a shard, in their order.
 
     A .spacy file has docs with their annotation. A .jsonl file has an object with a "text" on each
-    line. A .txt file has a text on each line, which may be empty, and a .txt.gz file is such a file
-    compressed. Texts are cut into tokens by the pipeline.
+    line. A .txt file has a text on each line, which may be empty. Files whose names end in .gz are
+    such files compressed. Texts are cut into tokens by the pipeline.
 
     path (Path): The shard.
     nlp (Language): The pipeline.
@@ -72,7 +92,7 @@ def read_shard(path: Path, nlp: Language) -> Iterator[Doc]:
         yield from _read_docs(path, nlp)
         return
     texts: Iterator[tuple[int, str]]
-    if ending == JSON_LINES:
+    if ending.startswith(JSON_LINES):
         texts = ((n, text_of(record, f"{path}:{n}")) for n, record in read_json_lines(path))
     elif ending:
         texts = read_lines(path)

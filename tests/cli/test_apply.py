@@ -223,16 +223,19 @@ def test_shard_that_cannot_be_read_is_named_and_the_others_are_done(
     assert f"Wrote 1 of {len(NAMES)} shards" in said(result)
 
 
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
 def test_full_disk_ends_the_command_and_leaves_nothing_half_written(
-    model: Path, shards: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    model: Path, shards: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     write = srsly.write_jsonl
     written: list[Path] = []
+    failed: list[Path] = []
 
     def fill(path: Path, records: Any) -> None:
         if len(written) == 3:
+            failed.append(path)
             path.write_text('{"text": "half of')
-            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+            raise OSError(code, "No space left on device", str(path))
         write(path, records)
         written.append(path)
 
@@ -240,7 +243,8 @@ def test_full_disk_ends_the_command_and_leaves_nothing_half_written(
     args = [model, shards, tmp_path / "out", "--format", "jsonl"]
     result = invoke(*args)
     assert result.exit_code == 1
-    assert "No space left on device" in said(result)
+    assert len(failed) == 1  # it is not tried again
+    assert f"{shards / 'c.txt'} failed: [Errno {code}] No space left" in said(result)
     assert "3 shards were written. Make room, and start the command again" in said(result)
     assert len(contents(tmp_path / "out")) == 3
     monkeypatch.undo()
@@ -263,10 +267,12 @@ def test_shard_that_changes_while_it_is_read_is_done_again(
     model: Path, shards: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = shards / "c.txt"
+    os.utime(path, (1, 1))
 
     def change(new: Path, records: Any) -> None:
-        new.write_text("".join(record["text"] for record in records))
+        texts = [record["text"] for record in records]
         path.write_text("Bob\n")
+        new.write_text("\n".join(texts))
 
     monkeypatch.setattr("srsly.write_jsonl", change)
     run(str(model), path, tmp_path / "out", format="jsonl")
@@ -384,6 +390,19 @@ def test_other_versions_are_kept_and_warned_of(model: Path, shards: Path, tmp_pa
     assert srsly.read_json(path)["versions"] == [former, *ours]
     assert "other versions" not in said(invoke(*args, "--force"))
     assert srsly.read_json(path)["versions"] == ours
+
+
+def test_files_that_are_no_shards_are_named_by_ending(
+    model: Path, shards: Path, tmp_path: Path
+) -> None:
+    for name in ("UP.TXT", "a.md", "b.md", "none"):
+        (shards / name).touch()
+    result = invoke(model, shards, tmp_path / "out")
+    assert result.exit_code == 0
+    expected = (
+        "4 files of the corpus are no shards, and left out 1 with no ending, 1 with .TXT, 2 with"
+    )
+    assert expected in said(result)
 
 
 def test_nothing_is_written_before_there_are_workers(

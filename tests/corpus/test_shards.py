@@ -9,7 +9,7 @@ import srsly
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
-from spacy_multihash.corpus.shards import list_shards, read_shard
+from spacy_multihash.corpus.shards import list_shards, read_shard, split_shards
 
 TEXTS = ["Anna left .", "", "Bob met Anna ."]
 
@@ -26,12 +26,15 @@ def write(path: Path, nlp: Language) -> Path:
     elif path.suffix == ".jsonl":
         srsly.write_jsonl(path, [{"text": text, "meta": {"id": 3}} for text in TEXTS])
     else:
-        data = "".join(f"{text}\n" for text in TEXTS).encode("utf8")
+        lines = [
+            srsly.json_dumps({"text": text}) if ".jsonl" in path.name else text for text in TEXTS
+        ]
+        data = "".join(f"{line}\n" for line in lines).encode("utf8")
         path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
     return path
 
 
-@pytest.mark.parametrize("ending", [".spacy", ".jsonl", ".txt", ".txt.gz"])
+@pytest.mark.parametrize("ending", [".spacy", ".jsonl", ".jsonl.gz", ".txt", ".txt.gz"])
 def test_docs_of_a_shard_are_streamed(tmp_path: Path, nlp: Language, ending: str) -> None:
     docs = list(read_shard(write(tmp_path / f"one{ending}", nlp), nlp))
     assert [doc.text for doc in docs] == TEXTS
@@ -62,6 +65,30 @@ def test_shards_are_listed_by_name_and_hidden_ones_left_out(tmp_path: Path, nlp:
     (tmp_path / "text.gz").write_text("no shard")
     found = [path.relative_to(tmp_path).as_posix() for path in list_shards(tmp_path)]
     assert found == ["a/10.txt.gz", "a/2.jsonl", "a.spacy", "b.txt"]
+
+
+def test_files_that_are_no_shards_are_counted_by_ending(tmp_path: Path, nlp: Language) -> None:
+    shard = write(tmp_path / "one.txt", nlp)
+    for name in ("UP.TXT", "a.md", "b.md", "none", ".hidden.md"):
+        (tmp_path / name).touch()
+    assert split_shards(tmp_path) == ([shard], {".TXT": 1, ".md": 2, "": 1})
+
+
+@pytest.mark.parametrize("target", [".", "a"])
+def test_link_to_a_folder_of_the_corpus_is_refused(
+    tmp_path: Path, nlp: Language, target: str
+) -> None:
+    write(tmp_path / "corpus" / "a" / "one.txt", nlp)
+    (tmp_path / "corpus" / "b").symlink_to(tmp_path / "corpus" / target)
+    with pytest.raises(ValueError, match="is the same folder as .* would count more than once"):
+        list_shards(tmp_path / "corpus")
+
+
+def test_link_to_another_folder_is_followed(tmp_path: Path, nlp: Language) -> None:
+    write(tmp_path / "disk" / "one.txt", nlp)
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "a").symlink_to(tmp_path / "disk")
+    assert list_shards(tmp_path / "corpus") == [tmp_path / "corpus" / "a" / "one.txt"]
 
 
 def test_one_file_is_one_shard(tmp_path: Path, nlp: Language) -> None:
@@ -95,6 +122,7 @@ def test_folder_that_cannot_be_listed_is_told(
         ("one.jsonl", b'{"text": "a"}\n\n{"tex', r"one\.jsonl:3: expected a JSON object"),
         ("one.jsonl", b'{"text": "a"}\n{"body": "b"}\n', r'one\.jsonl:2: expected a string as "t'),
         ("one.txt.gz", gzip.compress(b"a\n" * 9)[:-6], r"one\.txt\.gz is cut off or damaged"),
+        ("one.txt.gz", b"", r"one\.txt\.gz is cut off or damaged after line 0 \(it has no bytes"),
         ("one.spacy", b"\x00\x01", r"one\.spacy is cut off, or no \.spacy file"),
         ("one.txt", b"a\n" + b"b" * 1_000_001, r"one\.txt:2: \[E088\]"),
         ("one.csv", b"a,b\n", r"one\.csv is no shard: expected a file that ends in \.spacy"),
