@@ -100,9 +100,9 @@ def is_done(shard: Shard) -> bool:
     """Tell whether a shard was written, and has not changed since it was read."""
     try:
         time = shard.target.stat().st_mtime_ns
+        changed = shard.source.stat().st_mtime_ns
     except FileNotFoundError:
         return False
-    changed = shard.source.stat().st_mtime_ns
     return any(time == changed // tick * tick for tick in _TICKS)
 
 

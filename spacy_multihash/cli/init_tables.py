@@ -56,7 +56,7 @@ def init_tables_cli(
     ),
     shards: Optional[Path] = typer.Option(
         None,
-        help="Count this folder of .spacy, .jsonl, .txt and .txt.gz files, and not the training "
+        help="Count this folder of .spacy, .jsonl, .txt and .gz files, and not the training "
         "corpus of the config",
         exists=True,
     ),

@@ -290,6 +290,8 @@ def test_file_system_with_coarse_times_is_fine(tmp_path: Path, tick: int) -> Non
     assert is_done(shard)
     os.utime(shard.source, ns=(3_000_000_000, 3_000_000_000))
     assert not is_done(shard)
+    shard.source.unlink()
+    assert not is_done(shard)
 
 
 def test_other_settings_are_refused_unless_forced(
