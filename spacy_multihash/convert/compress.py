@@ -7,14 +7,13 @@ from typing import Any, NamedTuple
 import srsly
 from spacy.language import Language
 from spacy.strings import get_string_id
-from thinc.api import Config, Model, to_numpy
+from thinc.api import Config
 
 from ..common.checks import check_flag
 from ..common.files import replacing_file
 from ..common.registered import COMPRESSED_VECTORS, KEEP_COMPRESSED
 from .compressed_folder import Precisions, compress_folder
 from .needed_strings import needed_ids
-from .packed_arrays import pack_array
 
 _WHERE, _ADVICE = "compress", "Give another one."
 _SPACY_VECTORS = "spacy.Vectors.v1"
@@ -43,14 +42,13 @@ def compress(
     precisions (Precisions): What numbers become in the files.
     keep_strings (bool): Whether all strings stay.
 
-    Raises ValueError for a pipeline without components or that is compressed already, for an
-    unknown precision, and for numbers that are not finite, or that float16 does not hold. Files are
-    left behind then.
+    Raises ValueError for a pipeline without components, for an unknown precision, and for numbers
+    that are not finite, or that float16 does not hold. Files are left behind then.
     """
     precisions.check(_WHERE, _ADVICE)
     check_flag(_WHERE, "keep_strings", keep_strings, advice=_ADVICE)
     check_compressible(nlp)
-    nlp.to_disk(folder)
+    type(nlp).to_disk(nlp, folder)  # in spaCy's own form, if it is compressed already too
     path = folder / "vocab" / "strings.json"
     strings = srsly.read_json(path)
     kept = strings if keep_strings else _needed(nlp, folder, strings)
@@ -62,20 +60,15 @@ def compress(
 
 
 def check_compressible(nlp: Language) -> None:
-    """Raise ValueError for a pipeline without components, compressed already, or of odd vectors.
+    """Raise ValueError for a pipeline without components, or of odd vectors.
 
-    A compressed pipeline that was trained on can be compressed again.
+    A compressed pipeline can be compressed again.
     """
     if not nlp.component_names:
         raise ValueError(
             "The pipeline has no components, and so no weights to compress. Give a trained one."
         )
-    config = nlp.config["nlp"]
-    if is_compressed(config) and not _is_trained_on(nlp, config["after_creation"]):
-        raise ValueError(
-            "The pipeline is compressed already. Give the pipeline that it was made from."
-        )
-    found = _name(config.get("vectors"), "@vectors")
+    found = _name(nlp.config["nlp"].get("vectors"), "@vectors")
     if found not in (_SPACY_VECTORS, COMPRESSED_VECTORS):
         raise ValueError(
             f"The pipeline has vectors of {found}, was expected to have those of spaCy, "
@@ -93,7 +86,7 @@ def _write_config(path: Path, precisions: Precisions) -> None:
     """Name our vectors, and the callback, which has the one that was there before."""
     config = Config().from_disk(path, interpolate=False)
     before = config["nlp"].get("after_creation")
-    if is_compressed(config["nlp"]):
+    if _is_compressed(config["nlp"]):
         before = before.get("after_creation")
     callback = {"@callbacks": KEEP_COMPRESSED, **vars(precisions), "after_creation": before}
     config["nlp"]["after_creation"] = callback
@@ -102,21 +95,9 @@ def _write_config(path: Path, precisions: Precisions) -> None:
         config.to_disk(new, interpolate=False)
 
 
-def is_compressed(config: Mapping[str, Any]) -> bool:
+def _is_compressed(config: Mapping[str, Any]) -> bool:
     """Tell whether the section [nlp] of a config is that of a compressed pipeline."""
     return _name(config.get("after_creation"), "@callbacks") == KEEP_COMPRESSED
-
-
-def _is_trained_on(nlp: Language, callback: Mapping[str, Any]) -> bool:
-    """Tell whether a compressed pipeline has weights that it could not be saved small with."""
-    precisions = Precisions(*(callback[name] for name in vars(Precisions())))
-    models = [getattr(pipe, "model", None) for _, pipe in nlp.components]
-    for node in (n for model in models if isinstance(model, Model) for n in model.walk()):
-        for name in filter(node.has_param, node.param_names):
-            X, precision = to_numpy(node.get_param(name)), precisions.of(name)
-            if precision != "float32" and pack_array(X, precision, lossy=False) is X:
-                return True
-    return False
 
 
 def _name(section: object, key: str) -> object:

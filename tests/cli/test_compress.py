@@ -135,12 +135,6 @@ def test_what_cannot_be_compressed_is_refused_and_nothing_is_written(tmp_path: P
     refused("There is no pipeline")
     spacy.blank("en").to_disk(tmp_path / "model")
     refused("has no components, and so no weights to compress")
-    nlp = trained_lookup(updates=1)
-    nlp.to_disk(tmp_path / "model")
-    assert invoke(tmp_path, tmp_path / "small").exit_code == 0
-    nlp = spacy.load(tmp_path / "small")
-    nlp.to_disk(tmp_path / "model")
-    refused("compressed already")
 
 
 def test_pipeline_that_cannot_be_loaded_again_is_not_written(

@@ -170,6 +170,26 @@ def test_components_are_trained_on_and_saved(tmp_path: Path) -> None:
     assert "after_creation = null" in (tmp_path / "smaller" / "config.cfg").read_text()
 
 
+@pytest.mark.parametrize("first", [WHOLE, Precisions("float16", "float16", "float16")])
+def test_compressed_pipeline_is_compressed_again(first: Precisions, tmp_path: Path) -> None:
+    nlp = built("words")
+    small(nlp, tmp_path / "small", Precisions("int8", "int8", "int8"))
+    found = small(nlp, tmp_path / "first", first)
+    again = small(found, tmp_path / "again", Precisions("int8", "int8", "int8"))
+    assert size(tmp_path / "again") == pytest.approx(size(tmp_path / "small"), abs=99)
+    expected = numpy.abs(nlp.vocab.vectors.data).max() / 120
+    numpy.testing.assert_allclose(
+        again.vocab["Rome"].vector, nlp.vocab["Rome"].vector, atol=expected
+    )
+    again.vocab.set_vector("Rome", numpy.ones(6, "float32"))
+    again.remove_pipe("tagger")
+    last = small(again, tmp_path / "last", Precisions("int8", "int8", "int8"))
+    assert last.pipe_names == again.pipe_names
+    assert_array_equal(last.vocab["Rome"].vector, again.vocab["Rome"].vector)
+    for one, other in zip(weights(again), weights(last), strict=True):
+        assert_array_equal(one, other)
+
+
 def test_components_are_sourced_in_code_and_in_configs(tmp_path: Path) -> None:
     found = small(built(), tmp_path / "small")
     nlp = spacy.blank("en")
@@ -285,9 +305,6 @@ def test_what_is_no_pipeline_to_compress_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="has no components, and so no weights"):
         compress(spacy.blank("en"), tmp_path / "small", Precisions())
     nlp = built()
-    found = small(nlp, tmp_path / "small")
-    with pytest.raises(ValueError, match="compressed already. Give the pipeline that it was made"):
-        compress(found, tmp_path / "smaller", Precisions())
     with pytest.raises(ValueError, match="tables must be .*int8.*, was: 'int4'. Give another one"):
         compress(nlp, tmp_path / "other", Precisions(tables="int4"))
     with pytest.raises(ValueError, match="keep_strings must be true or false, was: 'no'"):
