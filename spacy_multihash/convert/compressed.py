@@ -1,14 +1,16 @@
-"""The callback that a compressed pipeline has, so that it stays small when it is saved again."""
+"""The callback that a compressed pipeline has: it is read, and stays small when it is saved."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Callable, Literal, Optional, Union
+from types import MappingProxyType
+from typing import Any, Callable, Literal, Optional, Union
 
 from spacy.language import Language
 
 from ..common.checks import CHANGE_IT
 from ..common.registered import KEEP_COMPRESSED
+from ..embed.compressed_vectors import CompressedVectors, is_compressed
 from .compressed_folder import Precisions, compress_folder
 
 
@@ -35,8 +37,9 @@ def make_keep_compressed_v1(
     def keep_compressed(nlp: Language) -> Language:
         if after_creation is not None:
             nlp = after_creation(nlp)
-        # spaCy takes no language class of others: a method of the pipeline alone takes its place.
+        # spaCy takes no language class of others: methods of the pipeline alone take its place.
         nlp.to_disk = partial(save_compressed, nlp, precisions)  # type: ignore[method-assign]
+        nlp.from_disk = partial(load_compressed, nlp)  # type: ignore[method-assign]
         return nlp
 
     return keep_compressed
@@ -52,3 +55,31 @@ def save_compressed(
     """
     type(nlp).to_disk(nlp, path, exclude=exclude)
     compress_folder(Path(path), precisions, lossy=False)
+
+
+def load_compressed(
+    nlp: Language,
+    path: Union[str, Path],
+    *,
+    exclude: Iterable[str] = (),
+    overrides: Mapping[str, Any] = MappingProxyType({}),
+) -> Language:
+    """Load a saved pipeline into this one, if its vocab can read small vectors.
+
+    path, exclude, overrides: As in `Language.from_disk`.
+
+    Raises ValueError for small vectors and a vocab of another class of vectors, which would take
+    the records of the file for numbers.
+    """
+    exclude, vectors = list(exclude), nlp.vocab.vectors
+    reads_vectors = not {"vocab", "vectors"} & {*exclude}
+    if (
+        reads_vectors
+        and is_compressed(Path(path) / "vocab")
+        and not isinstance(vectors, CompressedVectors)
+    ):
+        raise ValueError(
+            f"The pipeline at {path} has small vectors, which {type(vectors).__name__} cannot read. "
+            "Load it without vocab=, or with the vocab of another compressed pipeline."
+        )
+    return type(nlp).from_disk(nlp, path, exclude=exclude, overrides=dict(overrides))

@@ -201,6 +201,18 @@ def test_components_are_sourced_in_code_and_in_configs(tmp_path: Path) -> None:
     assert predictions(spacy.load(tmp_path / "sourced")) == predictions(found)
 
 
+def test_vocab_of_spacys_own_vectors_is_refused_for_small_vectors_alone(tmp_path: Path) -> None:
+    other = spacy.blank("en").vocab
+    small(built("words"), tmp_path / "words")
+    with pytest.raises(ValueError, match="which Vectors cannot read. Load .* without vocab="):
+        spacy.load(tmp_path / "words", vocab=other)
+    assert other.vectors.shape == (0, 0)
+    found = small(built(), tmp_path / "none")
+    assert predictions(spacy.load(tmp_path / "none", vocab=other)) == predictions(found)
+    ours = spacy.load(tmp_path / "words")
+    assert predictions(spacy.load(tmp_path / "words", vocab=ours.vocab)) == predictions(ours)
+
+
 def test_config_sources_components_of_a_pipeline_with_compressed_vectors(tmp_path: Path) -> None:
     found = small(built("words"), tmp_path / "small")
     config = {
