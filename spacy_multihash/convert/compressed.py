@@ -79,7 +79,7 @@ def load_compressed(
         and not isinstance(vectors, CompressedVectors)
     ):
         raise ValueError(
-            f"The pipeline at {path} has small vectors, which {type(vectors).__name__} cannot read. "
-            "Load it without vocab=, or with the vocab of another compressed pipeline."
+            f"The pipeline at {path} has small vectors, which {type(vectors).__name__} cannot "
+            "read. Load it without vocab=, or with the vocab of another compressed pipeline."
         )
     return type(nlp).from_disk(nlp, path, exclude=exclude, overrides=dict(overrides))

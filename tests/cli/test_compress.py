@@ -1,5 +1,8 @@
 """The command that makes the files of a pipeline small, and what it says of them."""
 
+import importlib
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +12,9 @@ import srsly
 from typer.testing import CliRunner, Result
 
 from spacy_multihash.cli import _compress_report
+from spacy_multihash.cli.compress import compress_pipeline
 from spacy_multihash.cli.group import multihash_cli
+from spacy_multihash.convert.compressed_folder import Precisions
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.lookup_ner import trained_lookup
@@ -29,7 +34,7 @@ def _quick(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(_compress_report, "ROUNDS", 1)
     if "in_processes" not in request.fixturenames:
         loaded = {"seconds": 1.0, "memory": None}
-        monkeypatch.setattr(_compress_report, "_load", lambda path, code: loaded)
+        monkeypatch.setattr(_compress_report, "_load", lambda *args: loaded)
 
 
 @pytest.fixture
@@ -65,6 +70,40 @@ def test_pipeline_and_report_are_written(in_processes: None, trained: Path, tmp_
     assert f"Left out: {report['left_out']['strings']:,} of" in said(result)
     nlp = spacy.load(output)
     assert [e.text for e in nlp(make_docs()[0].text).ents]
+
+
+CODE = """
+import spacy
+from pathlib import Path
+
+@spacy.Language.component("of_package")
+def of_package(doc):
+    return doc
+
+def load(**settings):
+    return spacy.load(Path(__file__).parent / "model", **settings)
+"""
+
+
+def test_package_that_brings_its_own_code_is_compressed(
+    in_processes: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "with_code"
+    information = tmp_path / "with_code-1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: with_code\nVersion: 1.0\n")
+    package.mkdir()
+    (package / "__init__.py").write_text(CODE)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
+    importlib.import_module("with_code")
+    nlp = spacy.blank("en")
+    nlp.add_pipe("of_package")
+    nlp.to_disk(package / "model")
+    compress_pipeline("with_code", tmp_path / "out", Precisions())
+    assert spacy.load(tmp_path / "out").pipe_names == ["of_package"]
+    with pytest.raises(ValueError, match=r"out cannot be loaded: ValueError: \[E002\].*--code$"):
+        _compress_report.measure_files(package / "model", tmp_path / "out", None, None)
 
 
 def test_without_corpus_files_alone_are_measured(trained: Path, tmp_path: Path) -> None:
@@ -144,5 +183,6 @@ def test_pipeline_that_cannot_be_loaded_again_is_not_written(
     (tmp_path / "srsly.py").write_text("raise ImportError('broken')")
     result = invoke(trained, tmp_path / "out")
     assert result.exit_code == 1
-    assert "cannot be loaded" in said(result)
+    assert "cannot be loaded: ImportError: broken. Pipelines that need code" in said(result)
+    assert "Traceback" not in said(result)
     assert not (tmp_path / "out").exists()
