@@ -1,5 +1,6 @@
 """What compressing a pipeline brought, and what it cost: measured on both, in turns."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -86,13 +87,22 @@ class Report:
         return {**found, "left_out": self.left_out._asdict(), "predictions": predictions}
 
 
-def measure_files(before: Path, after: Path, code: Optional[Path]) -> dict[str, Change]:
-    """Measure the size of two pipelines, and what it takes to load them."""
+def measure_files(
+    before: Path, after: Path, code: Optional[Path], package: Optional[str]
+) -> dict[str, Change]:
+    """Measure the size of two pipelines, and what it takes to load them.
+
+    before, after (Path): Their folders.
+    code (Optional[Path]): The Python file that they need.
+    package (Optional[str]): The package that they need, since the first one is of it.
+
+    Raises ValueError if one cannot be loaded in a process of its own.
+    """
     paths = (before, after)
     loads: tuple[list[Any], list[Any]] = ([], [])
     for _ in range(ROUNDS):
         for path, found in zip(paths, loads, strict=True):
-            found.append(_load(path, code))
+            found.append(_load(path, code, package))
     memory, seconds = (
         Change(*(_median(each[key] for each in found) for found in loads))
         for key in ("memory", "seconds")
@@ -170,13 +180,18 @@ def show_report(report: Report) -> None:
     )
 
 
-def _load(path: Path, code: Optional[Path]) -> dict[str, Any]:
+def _load(path: Path, code: Optional[Path], package: Optional[str]) -> dict[str, Any]:
     command = [sys.executable, "-m", "spacy_multihash.cli._loaded", str(path)]
-    done = subprocess.run(
-        [*command, *([str(code)] if code else [])], capture_output=True, text=True, encoding="utf8"
-    )
+    for option, value in (("--code", code), ("--package", package)):
+        command += [option, str(value)] if value else []
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf8")
     if done.returncode:
-        raise ValueError(f"The pipeline at {path} cannot be loaded:\n{done.stderr.strip()}")
+        errors = re.findall(r"^[\w.]+: .*", done.stderr, re.MULTILINE)
+        error = (errors or done.stderr.splitlines() or [f"exit status {done.returncode}"])[-1]
+        raise ValueError(
+            f"The pipeline at {path} cannot be loaded: {error.rstrip('.')}. Pipelines that need "
+            "code of their own need --code."
+        )
     return srsly.json_loads(done.stdout.splitlines()[-1])
 
 

@@ -6,6 +6,7 @@ from typing import Optional, Union
 
 import spacy
 import typer
+from spacy.util import is_package
 
 from ..common.files import replacing_folder
 from ..compute.quantization import PRECISIONS
@@ -107,7 +108,8 @@ def compress_pipeline(
     stream = None if data is None else model_examples(nlp, data)
     with replacing_folder(output.resolve()) as new:
         left_out = compress(nlp, new, precisions, keep_strings=keep_strings)
-        files = measure_files(Path(nlp.path), new, code)
+        package = model if isinstance(model, str) and is_package(model) else None
+        files = measure_files(Path(nlp.path), new, code, package)
         speed, predictions = Change(None, None), None
         if stream is not None:
             examples = list(stream)  # not before, since its strings become the vocab's

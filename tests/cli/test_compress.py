@@ -102,7 +102,9 @@ def test_package_that_brings_its_own_code_is_compressed(
     nlp.to_disk(package / "model")
     compress_pipeline("with_code", tmp_path / "out", Precisions())
     assert spacy.load(tmp_path / "out").pipe_names == ["of_package"]
-    with pytest.raises(ValueError, match=r"out cannot be loaded: ValueError: \[E002\].*--code$"):
+    with pytest.raises(
+        ValueError, match=r"model cannot be loaded: ValueError: \[E002\].*--code\.$"
+    ):
         _compress_report.measure_files(package / "model", tmp_path / "out", None, None)
 
 
