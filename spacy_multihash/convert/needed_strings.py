@@ -12,6 +12,8 @@ from ..common.messages import unpack
 
 # What spaCy reads by hashes of words, or into words that it adds to the strings by itself.
 _NAMES_NO_STRINGS = ("lookups.bin", "tokenizer", "vocab", "config.cfg")
+# So many hashes there are: some files have them as numbers with a sign.
+_HASHES = 2**64
 
 
 def needed_ids(folder: Path, labels: Iterable[str]) -> Optional[set[int]]:
@@ -64,6 +66,6 @@ def _ids(value: Any) -> Iterator[int]:  # noqa: ANN401
         for each in value:
             yield from _ids(each)
     elif isinstance(value, int):
-        yield value
-    elif isinstance(value, numpy.ndarray) and value.dtype == "uint64":
-        yield from value.tolist()
+        yield value % _HASHES
+    elif isinstance(value, numpy.ndarray) and value.dtype.kind in "iu" and value.itemsize == 8:
+        yield from value.astype("uint64").ravel().tolist()

@@ -11,6 +11,7 @@ import spacy
 import srsly
 from numpy.testing import assert_array_equal
 from spacy.language import Language
+from spacy.strings import StringStore
 from spacy.tokens import Doc
 
 from spacy_multihash import accelerate
@@ -276,6 +277,18 @@ def test_strings_stay_if_a_file_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "kb").mkdir()
     (tmp_path / "kb" / "contents").write_bytes(b"\xc1\xff\x00")
     assert needed_ids(tmp_path, ["PER"]) is None
+
+
+def test_hashes_are_found_with_and_without_a_sign(tmp_path: Path) -> None:
+    strings = StringStore()
+    ids = [strings.add(text) for text in ("Anna", "Rome", "Bob", "rain")]
+    signed = numpy.array(ids, dtype="uint64").view("int64")
+    assert (signed < 0).any()
+    srsly.write_msgpack(tmp_path / "list", signed.tolist())
+    assert {*ids} <= needed_ids(tmp_path, [])  # type: ignore[operator]
+    for dtype in ("<i8", ">i8", "<u8", ">u8"):
+        srsly.write_msgpack(tmp_path / "list", {"ids": signed.astype("uint64").astype(dtype)})
+        assert {*ids} <= needed_ids(tmp_path, [])  # type: ignore[operator]
 
 
 def test_maps_of_others_are_left_alone() -> None:
