@@ -16,7 +16,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..convert.compress import LeftOut
-from ..corpus.agreement import attributes_kept, entities_kept, largest_change
+from ..corpus.agreement import attributes_kept, entities_kept, largest_change, spans_kept
 from ..corpus.evaluation import annotate, score
 from ._messages import msg
 from ._show import show_table
@@ -46,6 +46,7 @@ class Predictions:
     entities (int): Entities found before.
     entities_kept (Optional[float]): The share of them that are found again, with extent and label.
     f (Change): F1 of entities, 0 to 1. None without gold entities.
+    spans_kept (Mapping[str, float]): The share of spans that are found again, by span group.
     attributes_kept (Mapping[str, float]): The share of tokens with the same value, by attribute.
     largest_change (Optional[float]): Of the score of a text's class. None without classes.
     """
@@ -53,6 +54,7 @@ class Predictions:
     entities: int
     entities_kept: Optional[float]
     f: Change
+    spans_kept: Mapping[str, float]
     attributes_kept: Mapping[str, float]
     largest_change: Optional[float]
 
@@ -145,6 +147,7 @@ def compare(before: Language, after: Language, examples: Sequence[Example]) -> P
         sum(len(doc.ents) for doc in one),
         entities_kept(one, two),
         f,
+        spans_kept(one, two),
         attributes_kept(one, two),
         largest_change(one, two),
     )
@@ -162,13 +165,22 @@ def show_report(report: Report) -> None:
     if predictions is not None:
         changes["F1 of entities"] = _scaled(predictions.f, 100)
     rows = [
-        (name, *(f"{value:,.2f}" for value in (change.before, change.after)), f"{change.ratio:.3f}")
+        (
+            name,
+            *(f"{value:,.2f}" for value in (change.before, change.after)),
+            "-" if change.ratio is None else f"{change.ratio:.3f}",
+        )
         for name, change in changes.items()
-        if change.before is not None and change.after is not None and change.ratio is not None
+        if change.before is not None and change.after is not None
     ]
     show_table("Before and after", ("", "before", "after", "after / before"), rows)
     if predictions is not None:
-        kept = {"entities": predictions.entities_kept, **predictions.attributes_kept}
+        spans = {f"spans of {key}": share for key, share in predictions.spans_kept.items()}
+        kept = {
+            "entities": predictions.entities_kept,
+            **spans,
+            **predictions.attributes_kept,
+        }
         rows = [(name, f"{100 * share:.2f}") for name, share in kept.items() if share is not None]
         show_table("Predictions that stay the same", ("", "%"), rows)
         if predictions.largest_change is not None:

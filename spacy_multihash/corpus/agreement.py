@@ -1,10 +1,10 @@
 """What two pipelines of one kind find in the same texts: how much of it is the same."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Optional
 
 from spacy.attrs import DEP, HEAD, LEMMA, MORPH, POS, SENT_START, TAG
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 
 # What tokens have, by the names that spaCy's attributes have.
 _ATTRS = {
@@ -27,6 +27,23 @@ def entities_kept(before: Sequence[Doc], after: Sequence[Doc]) -> Optional[float
     """
     found, still = _entities(before), _entities(after)
     return len(found & still) / len(found) if found else None
+
+
+def spans_kept(before: Sequence[Doc], after: Sequence[Doc]) -> dict[str, float]:
+    """Return the share of spans that are found again, with extent and label, by group.
+
+    Groups without spans before are left out.
+
+    before, after (Sequence[Doc]): The same docs, annotated by two pipelines.
+    """
+    kept = {}
+    for key in dict.fromkeys(key for doc in before for key in doc.spans):
+        found, still = (
+            _spans(doc.spans.get(key, default=()) for doc in docs) for docs in (before, after)
+        )
+        if found:
+            kept[key] = len(found & still) / len(found)
+    return kept
 
 
 def attributes_kept(before: Sequence[Doc], after: Sequence[Doc]) -> dict[str, float]:
@@ -57,8 +74,13 @@ def largest_change(before: Sequence[Doc], after: Sequence[Doc]) -> Optional[floa
 
 
 def _entities(docs: Sequence[Doc]) -> set[tuple[int, int, int, str]]:
+    return _spans(doc.ents for doc in docs)
+
+
+def _spans(groups: Iterable[Iterable[Span]]) -> set[tuple[int, int, int, str]]:
+    """Return all spans as number of the doc, start, end and label."""
     return {
-        (number, ent.start, ent.end, ent.label_)
-        for number, doc in enumerate(docs)
-        for ent in doc.ents
+        (number, span.start, span.end, span.label_)
+        for number, spans in enumerate(groups)
+        for span in spans
     }

@@ -9,12 +9,16 @@ from typing import Any
 import pytest
 import spacy
 import srsly
+from spacy.tokens import Doc, Span
 from typer.testing import CliRunner, Result
 
 from spacy_multihash.cli import _compress_report
+from spacy_multihash.cli._compress_report import show_report
 from spacy_multihash.cli.compress import compress_pipeline
 from spacy_multihash.cli.group import multihash_cli
+from spacy_multihash.convert.compress import LeftOut
 from spacy_multihash.convert.compressed_folder import Precisions
+from spacy_multihash.corpus.agreement import spans_kept
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.lookup_ner import trained_lookup
@@ -120,6 +124,35 @@ def test_without_corpus_files_alone_are_measured(trained: Path, tmp_path: Path) 
         "float16",
         "int8",
     )
+
+
+def test_span_groups_are_compared(trained: Path, tmp_path: Path) -> None:
+    nlp = spacy.load(trained / "model")
+    word = make_docs()[0][0].text
+    ruler: Any = nlp.add_pipe("span_ruler", config={"spans_key": "rules"})
+    ruler.add_patterns([{"label": "WORD", "pattern": word}])
+    nlp.to_disk(tmp_path / "model")
+    args = ("--data", trained / "dev.spacy", "--report", tmp_path / "report.json")
+    result = invoke(tmp_path, tmp_path / "out", *args)
+    assert result.exit_code == 0, result.output
+    assert "spans of rules 100.00" in said(result)
+    assert srsly.read_json(tmp_path / "report.json")["predictions"]["spans_kept"] == {"rules": 1}
+
+
+def test_spans_kept_is_the_share_with_extent_and_label_by_group() -> None:
+    one, two = (Doc(spacy.blank("en").vocab, words=["a", "b", "c"]) for _ in range(2))
+    one.spans["a"] = [Span(one, 0, 2, "X"), Span(one, 1, 2, "X"), Span(one, 2, 3, "Y")]
+    two.spans["a"] = [Span(two, 2, 3, "Y"), Span(two, 0, 2, "Z"), Span(two, 1, 3, "X")]
+    one.spans["b"], one.spans["none"] = [Span(one, 0, 1, "X")], []
+    assert spans_kept([one], [two]) == {"a": 1 / 3, "b": 0}
+
+
+def test_figure_without_a_ratio_is_shown(capsys: pytest.CaptureFixture) -> None:
+    none, f = _compress_report.Change(None, None), _compress_report.Change(0, 0.5)
+    predictions = _compress_report.Predictions(0, None, f, {}, {}, None)
+    left = LeftOut(0, 0, 0)
+    show_report(_compress_report.Report(none, none, none, none, left, predictions))
+    assert "F1 of entities 0.00 50.00 -" in " ".join(capsys.readouterr().out.split())
 
 
 def test_classes_of_texts_are_compared(trained: Path, tmp_path: Path) -> None:
