@@ -64,22 +64,15 @@ def load_compressed(
     exclude: Iterable[str] = (),
     overrides: Mapping[str, Any] = MappingProxyType({}),
 ) -> Language:
-    """Load a saved pipeline into this one, if its vocab can read small vectors.
+    """Load a saved pipeline into this one, also with a vocab that has vectors of spaCy's own class.
+
+    Those would take the records of small files for numbers. They are replaced: what they hold is
+    lost, as wherever spaCy loads a pipeline into the vocab of another one.
 
     path, exclude, overrides: As in `Language.from_disk`.
-
-    Raises ValueError for small vectors and a vocab of another class of vectors, which would take
-    the records of the file for numbers.
     """
-    exclude, vectors = list(exclude), nlp.vocab.vectors
-    reads_vectors = not {"vocab", "vectors"} & {*exclude}
-    if (
-        reads_vectors
-        and is_compressed(Path(path) / "vocab")
-        and not isinstance(vectors, CompressedVectors)
-    ):
-        raise ValueError(
-            f"The pipeline at {path} has small vectors, which {type(vectors).__name__} cannot "
-            "read. Load it without vocab=, or with the vocab of another compressed pipeline."
-        )
+    exclude, vocab = list(exclude), nlp.vocab
+    reads_vectors = not {"vocab", "vectors"} & {*exclude} and is_compressed(Path(path) / "vocab")
+    if reads_vectors and not isinstance(vocab.vectors, CompressedVectors):
+        vocab.vectors = CompressedVectors(strings=vocab.strings, name=vocab.vectors.name)
     return type(nlp).from_disk(nlp, path, exclude=exclude, overrides=dict(overrides))
