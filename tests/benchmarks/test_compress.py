@@ -14,9 +14,12 @@ def test_compress_writes_its_results(tmp_path: Path) -> None:
     data = json.loads(output.read_text("utf8"))
     assert data["rounds"] == 2
     assert len(data["results"]) == 8
+    widths = {case.name: case.width for case in compress.CASES}
     for item in data["results"]:
         assert 0 < item["time"]["low"] <= item["time"]["median"] <= item["time"]["high"]
-        assert item["memory"] == {"float16": 0.5}.get(item["precision"], item["memory"])
+        width = widths[item["case"]]
+        expected = {"float16": 0.5, "int8": (width + 4) / (4 * width)}  # a float32 scale a row
+        assert item["memory"] == expected[item["precision"]]
 
 
 def test_both_ways_give_the_same_sums() -> None:
