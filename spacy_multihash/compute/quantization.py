@@ -33,7 +33,8 @@ def narrow(X: numpy.ndarray, precision: Precision) -> Codes:
 
     float16 rounds each number. int8 is off by half a scale at most, where the scale of a row is its
     largest number divided by 127. Rows of 4 numbers or fewer, and an array of one axis, become
-    float16 instead, since scales would take more than they save.
+    float16 instead, since scales would take more than they save. Where float16 would make zeros of
+    all numbers, as it does of those up to 2 ** -25, the array stays float32.
 
     Raises ValueError for NaN, infinity, and numbers that float16 does not hold.
     """
@@ -41,7 +42,8 @@ def narrow(X: numpy.ndarray, precision: Precision) -> Codes:
     if precision == "float32":
         return Codes(X)
     if precision == "float16" or X.ndim < 2 or X.shape[-1] <= _SHORT:
-        return Codes(to_half(X))
+        half = to_half(X)
+        return Codes(half if half.any() or not X.any() else X)
     rows = X.reshape(-1, X.shape[-1])
     scales = scales_of(rows)
     return Codes(to_bytes(rows, scales).reshape(X.shape), scales)
@@ -58,6 +60,15 @@ def widen(codes: numpy.ndarray, scales: Optional[numpy.ndarray] = None) -> numpy
 def is_exact(X: numpy.ndarray, found: Codes) -> bool:
     """Tell whether codes stand for an array bit by bit."""
     return bool(numpy.array_equal(widen(*found), X))
+
+
+def narrow_exactly(X: numpy.ndarray, precision: Precision) -> Optional[Codes]:
+    """Give an array fewer bits if these stand for it bit by bit. Return None if they do not."""
+    try:
+        found = narrow(X, precision)
+    except ValueError:
+        return None
+    return found if is_exact(X, found) else None
 
 
 def scales_of(X: numpy.ndarray) -> numpy.ndarray:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Union
 
 import srsly
 from spacy.language import Language
@@ -33,12 +33,16 @@ class LeftOut(NamedTuple):
 
 
 def compress(
-    nlp: Language, folder: Path, precisions: Precisions, *, keep_strings: bool = False
+    nlp: Language,
+    folder: Union[str, Path],
+    precisions: Precisions,
+    *,
+    keep_strings: bool = False,
 ) -> LeftOut:
     """Save a pipeline with small files. The pipeline itself stays as it is.
 
     nlp (Language): The trained pipeline.
-    folder (Path): The folder to write. It should be empty or new.
+    folder (Union[str, Path]): The folder to write. It should be empty or new.
     precisions (Precisions): What numbers become in the files.
     keep_strings (bool): Whether all strings stay.
 
@@ -48,6 +52,7 @@ def compress(
     precisions.check(_WHERE, _ADVICE)
     check_flag(_WHERE, "keep_strings", keep_strings, advice=_ADVICE)
     check_compressible(nlp)
+    folder = Path(folder)
     type(nlp).to_disk(nlp, folder)  # in spaCy's own form, if it is compressed already too
     path = folder / "vocab" / "strings.json"
     strings = srsly.read_json(path)

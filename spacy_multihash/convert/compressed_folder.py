@@ -68,7 +68,18 @@ def compress_folder(folder: Path, precisions: Precisions, *, lossy: bool) -> int
         return compress_vectors(vocab, precisions.vectors, lossy=lossy)
 
 
-def read_model(path: Path) -> dict[str, Any]:
+def _compress_model(path: Path, component: str, precisions: Precisions, *, lossy: bool) -> None:
+    message = _read_model(path)
+    for node, name, params in _params(message):
+        precision = precisions.of(name)
+        with _naming(f"{component}: the weights {name} of the layer '{node}'", precision):
+            params[name] = pack_array(params[name], precision, lossy=lossy)
+    if message:
+        with replacing_file(path) as new:
+            srsly.write_msgpack(new, message)
+
+
+def _read_model(path: Path) -> dict[str, Any]:
     """Read the file of a thinc model; an empty dict for anything else."""
     if not path.is_file():
         return {}
@@ -77,17 +88,6 @@ def read_model(path: Path) -> dict[str, Any]:
     except (TypeError, ValueError):
         return {}
     return found if isinstance(found, dict) and found.keys() == _PARTS else {}
-
-
-def _compress_model(path: Path, component: str, precisions: Precisions, *, lossy: bool) -> None:
-    message = read_model(path)
-    for node, name, params in _params(message):
-        precision = precisions.of(name)
-        with _naming(f"{component}: the weights {name} of the layer '{node}'", precision):
-            params[name] = pack_array(params[name], precision, lossy=lossy)
-    if message:
-        with replacing_file(path) as new:
-            srsly.write_msgpack(new, message)
 
 
 def _params(message: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:

@@ -10,7 +10,7 @@ from typing import Any, Optional
 
 import numpy
 
-from ..compute.quantization import Codes, Precision, is_exact, narrow, widen
+from ..compute.quantization import Precision, narrow, narrow_exactly, widen
 
 CODES = "spacy-multihash.codes"
 SCALES = "scales"
@@ -28,7 +28,7 @@ def pack_array(X: numpy.ndarray, precision: Precision, *, lossy: bool) -> Any:  
     """
     if precision == "float32":
         return X
-    found = narrow(X, precision) if lossy else _exact(X, precision)
+    found = narrow(X, precision) if lossy else narrow_exactly(X, precision)
     return X if found is None else {CODES: found.codes, SCALES: found.scales}
 
 
@@ -41,11 +41,3 @@ def decode(value: dict[Any, Any], chain: Optional[Callable[[dict[Any, Any]], Any
     if CODES in value:
         return widen(value[CODES], value[SCALES])
     return value if chain is None else chain(value)
-
-
-def _exact(X: numpy.ndarray, precision: Precision) -> Optional[Codes]:
-    try:
-        found = narrow(X, precision)
-    except ValueError:
-        return None
-    return found if is_exact(X, found) else None

@@ -19,7 +19,7 @@ from thinc.api import get_array_module, get_current_ops, to_numpy
 
 from ..common.files import replacing_file
 from ..common.messages import keep_collector
-from ..compute.quantization import Codes, Precision, is_exact, narrow, widen
+from ..compute.quantization import Codes, Precision, narrow, narrow_exactly, widen
 from .sorted_keys import SortedKeys, pack_keys, unpack_keys
 
 TABLE, KEYS, SPACY_KEYS = "vectors", "vectors.keys", "key2row"
@@ -185,7 +185,7 @@ def compress_vectors(folder: Path, precision: Precision, *, lossy: bool) -> int:
     if lossy and vectors.mode == Mode.default:
         keys, used = keys.without_unused_rows()
         data = data[used]
-    found = narrow(data, precision) if lossy else _exact(data, precision)
+    found = narrow(data, precision) if lossy else narrow_exactly(data, precision) or Codes(data)
     if vectors.mode == Mode.default:
         with replacing_file(folder / KEYS) as new:
             srsly.write_msgpack(new, pack_keys(keys))
@@ -193,14 +193,6 @@ def compress_vectors(folder: Path, precision: Precision, *, lossy: bool) -> int:
         numpy.lib.format.write_array(file_, _records(found), version=(1, 0), allow_pickle=False)
     (folder / SPACY_KEYS).unlink(missing_ok=True)
     return num_rows - len(data)
-
-
-def _exact(data: numpy.ndarray, precision: Precision) -> Codes:
-    try:
-        found = narrow(data, precision)
-    except ValueError:
-        return Codes(data)
-    return found if is_exact(data, found) else Codes(data)
 
 
 def _records(found: Codes) -> numpy.ndarray:
