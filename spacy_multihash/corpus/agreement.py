@@ -39,7 +39,8 @@ def spans_kept(before: Sequence[Doc], after: Sequence[Doc]) -> dict[str, float]:
     kept = {}
     for key in dict.fromkeys(key for doc in before for key in doc.spans):
         found, still = (
-            _spans(doc.spans.get(key, default=()) for doc in docs) for docs in (before, after)
+            _spans(doc.spans[key] if key in doc.spans else () for doc in docs)
+            for docs in (before, after)
         )
         if found:
             kept[key] = len(found & still) / len(found)
