@@ -65,24 +65,35 @@ class _UnderWay(NamedTuple):
     future: Future
     results: tuple[Future, ...]
     failed: tuple[str, ...]
+    alone: bool
 
 
 class Flight(Generic[KeyT]):
-    """Jobs under way, each with a key of the caller's."""
+    """Jobs under way, each with a key of the caller's.
+
+    Dask gives up a job that was on too many workers that died, and jobs that only waited there with
+    it. Such jobs are suspects: each is done again with nothing else under way.
+    """
 
     def __init__(self, client: Client) -> None:
         """Begin without jobs."""
         self._client = client
         self._completed = as_completed(loop=client.loop)
         self._under_way: dict[object, _UnderWay] = {}  # by the names that Dask gives
+        self._suspects: list[_UnderWay] = []
+        self._one_alone = False
 
     def __len__(self) -> int:
-        """Return the number of jobs under way."""
-        return len(self._under_way)
+        """Return the number of jobs under way, and of those that are to be done again."""
+        return len(self._under_way) + len(self._suspects)
+
+    def has_room(self, most: int) -> bool:
+        """Tell whether another job may be begun, if so many may be under way."""
+        return not self._suspects and not self._one_alone and len(self._under_way) < most
 
     def begin(self, key: KeyT, job: Job, *results: Future) -> None:
         """Begin a job, with the results of others as its last arguments."""
-        self._submit(key, job, results, ())
+        self._submit(key, job, results)
 
     def wait(self) -> tuple[KeyT, Future]:
         """Wait until any job is done, and return its key and its result.
@@ -91,29 +102,49 @@ class Flight(Generic[KeyT]):
         scheduler is lost.
         """
         while True:
+            if not self._under_way:
+                self._begin_alone()
             future = next(self._completed)
-            key, job, _, results, failed = self._under_way.pop(future.key)
+            done = self._under_way.pop(future.key)
             if future.status == "finished":
-                return key, future
+                self._one_alone = False
+                return done.key, future
             if future.status != "error":
                 raise ConnectionError(
                     "The Dask scheduler was lost. Start it, and then this command again."
                 )
-            error = _item_error(job, future.exception())
-            failed = (*failed, error.worker)
+            error = _item_error(done.job, future.exception())
+            failed = (*done.failed, error.worker)
             # Dask itself gives the job of a lost worker to others, until it has lost too many.
-            if isinstance(error.cause, KilledWorker) or len(failed) == TRIES:
+            if isinstance(error.cause, KilledWorker) and not done.alone:
+                self._suspects.append(done)
+            elif isinstance(error.cause, KilledWorker) or len(failed) == TRIES:
+                self._one_alone = False
                 raise error
-            self._submit(key, job, results, failed)
+            else:
+                self._submit(done.key, done.job, done.results, failed, done.alone)
 
     def cancel(self) -> None:
         """Give up what is under way."""
         if self._under_way and self._client.status == "running":
             self._client.cancel([job.future for job in self._under_way.values()])
         self._under_way.clear()
+        self._suspects.clear()
+
+    def _begin_alone(self) -> None:
+        """Do a suspect again. Those without results of others are first: these may be lost."""
+        suspect = min(self._suspects, key=lambda job: len(job.results))
+        self._suspects.remove(suspect)
+        self._one_alone = True
+        self._submit(suspect.key, suspect.job, suspect.results, suspect.failed, alone=True)
 
     def _submit(
-        self, key: KeyT, job: Job, results: tuple[Future, ...], failed: tuple[str, ...]
+        self,
+        key: KeyT,
+        job: Job,
+        results: tuple[Future, ...],
+        failed: tuple[str, ...] = (),
+        alone: bool = False,
     ) -> None:
         elsewhere: Optional[list[str]] = None
         if failed:
@@ -127,7 +158,7 @@ class Flight(Generic[KeyT]):
             workers=elsewhere or None,
             allow_other_workers=bool(elsewhere),
         )
-        self._under_way[future.key] = _UnderWay(key, job, future, results, failed)
+        self._under_way[future.key] = _UnderWay(key, job, future, results, failed, alone)
         self._completed.add(future)
 
 

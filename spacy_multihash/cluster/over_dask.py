@@ -180,7 +180,9 @@ class OverDask(Workers):
         waiting = iter(range(len(items)))
         try:
             while True:
-                while len(flight) < AHEAD * self.count and (i := next(waiting, None)) is not None:
+                while flight.has_room(AHEAD * self.count):
+                    if (i := next(waiting, None)) is None:
+                        break
                     flight.begin(i, Job(function, (items[i],), names[i]))
                 if not len(flight):
                     return
@@ -215,7 +217,7 @@ class OverDask(Workers):
         flight: Flight[Node] = Flight(self._client)
         try:
             while True:
-                while len(flight) < AHEAD * self.count and (leaf := next(leaves, None)):
+                while flight.has_room(AHEAD * self.count) and (leaf := next(leaves, None)):
                     part = slice(*leaf)
                     arguments = (function, merge, items[part], names[part])
                     flight.begin(leaf, Job(fold_items, arguments, _name(names, leaf)))

@@ -15,10 +15,12 @@ from tests.helpers.cluster import (
     blas_threads,
     die,
     die_first,
+    die_if_negative,
     fail_first,
     fail_unportably,
     halve,
     in_brackets,
+    name_unless_first,
     process_of,
     small_float,
 )
@@ -159,6 +161,34 @@ def test_item_of_a_killed_worker_is_done_by_another(two: Workers, tmp_path: Path
 def test_item_that_kills_workers_is_named(two: Workers) -> None:
     with pytest.raises(ItemError, match="^killer failed on worker tcp://.*KilledWorker"):
         list(two.imap(die, [1], names=["killer"]))
+
+
+def test_item_that_kills_workers_takes_no_other_with_it(two: Workers) -> None:
+    errors: list[ItemError] = []
+    items = [-1, *range(7)]
+    found = dict(two.imap(die_if_negative, items, names=named(8), on_error=errors.append))
+    assert [(error.name, type(error.cause).__name__) for error in errors] == [
+        ("item 0", "KilledWorker")
+    ]
+    assert found == {i: (i - 1) / 2 for i in range(1, 8)}
+
+
+@pytest.mark.parametrize("killer", [0, 6])
+def test_item_that_kills_workers_is_named_where_results_are_merged(
+    two: Workers, killer: int
+) -> None:
+    items = [-1 if i == killer else i for i in range(9)]
+    with pytest.raises(ItemError, match=f"^item {killer} failed on worker .*KilledWorker"):
+        two.merge_tree(die_if_negative, items, add, names=named(9))
+
+
+def test_item_of_a_killed_worker_is_merged(two: Workers, tmp_path: Path) -> None:
+    paths = [tmp_path / str(i) for i in range(9)]
+    for path in paths[:3] + paths[4:]:
+        path.touch()
+    merged = two.merge_tree(name_unless_first, paths, in_brackets, names=named(9))
+    assert paths[3].read_text()
+    assert merged == fold(map(str, range(9)), in_brackets)
 
 
 def test_error_that_cannot_travel_is_told(two: Workers) -> None:

@@ -73,9 +73,22 @@ def die_first(path: Path) -> int:
     return os.getpid()
 
 
+def name_unless_first(path: Path) -> str:
+    """Return a file's name, or kill this process if it is the first one."""
+    die_first(path)
+    return path.name
+
+
 def die(item: object) -> None:
     """Kill this process."""
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_if_negative(number: int) -> float:
+    """Kill this process, unless a number is halved."""
+    if number < 0:
+        die(number)
+    return halve(number)
 
 
 class Unportable(Exception):
