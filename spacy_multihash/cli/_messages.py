@@ -29,9 +29,9 @@ class Messages:
         """Say what is worth knowing."""
         _say(_with_icon("ℹ", "[i]", title), text, color=typer.colors.BLUE)  # noqa: RUF001
 
-    def warn(self, title: str, text: str = "") -> None:
-        """Warn of something in the results."""
-        _say(_with_icon("⚠", "[!]", title), text, color=typer.colors.YELLOW)
+    def warn(self, title: str, text: str = "", *, err: bool = False) -> None:
+        """Warn of something in the results, or on stderr of something else."""
+        _say(_with_icon("⚠", "[!]", title, err=err), text, color=typer.colors.YELLOW, err=err)
 
     def text(self, text: str) -> None:
         """Say something about the results."""

@@ -12,11 +12,12 @@ from spacy.language import Language
 
 from ..cluster.workers import Workers
 from ..corpus.entities import Matching
-from ..corpus.shards import DOCS, list_shards, model_shard, read_shard
+from ..corpus.shards import DOCS, ending_of, list_shards, model_shard, read_shard
 from ..corpus.split_counts import SplitCounts, count_split
 from ..embed.find import EmbeddingTable
 from ..inspection.symbols import count_for_tables, find_texts, known_counts
 from ..tables.tables import Table, Tables, add_tables
+from ._messages import msg
 from ._workers import Source
 
 # Finds tables in a pipeline. It travels between processes.
@@ -40,8 +41,11 @@ class Shards:
 
     @classmethod
     def of(cls, path: Path) -> "Shards":
-        """List the shards of a folder, or the one that a file is. Raises FileNotFoundError."""
-        found = list_shards(path)
+        """List the shards of a folder, or the one that a file is. Raises FileNotFoundError.
+
+        Of a folder with .spacy files, only these are counted. Others are named in a warning.
+        """
+        found = _one_kind(list_shards(path))
         # Workers may run in other folders.
         return cls(path, [shard.absolute() for shard in found], [str(shard) for shard in found])
 
@@ -53,6 +57,18 @@ class Shards:
     ) -> PartT:
         """Count each shard, and merge what was counted in the order of the shards."""
         return workers.merge_tree(count, self.paths, merge, names=self.names)
+
+
+def _one_kind(shards: list[Path]) -> list[Path]:
+    """Return the .spacy files, if there are any, and say which others are left out."""
+    docs = [shard for shard in shards if ending_of(shard) == DOCS]
+    others = [str(shard) for shard in shards if ending_of(shard) != DOCS]
+    if not docs or not others:
+        return shards
+    named = ", ".join(others[:3])
+    more = f", and {len(others) - 3:,} more" if len(others) > 3 else ""
+    msg.warn(f"Not counted, as there are {DOCS} files beside them: {named}{more}", err=True)
+    return docs
 
 
 def gold_shards(path: Path) -> Shards:

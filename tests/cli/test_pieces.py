@@ -2,7 +2,8 @@
 
 import gzip
 import json
-from collections.abc import Callable, Iterator, Sequence
+import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +30,6 @@ def make():
 
 
 @pytest.fixture(scope="module")
-def scheduler() -> Iterator[str]:
-    """Start two worker processes, and give the address of their scheduler."""
-    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-    ) as cluster:
-        yield cluster.scheduler_address
-
-
-@pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write a model, a config, and a corpus: in shards with gold entities, and of all kinds."""
     folder = tmp_path_factory.mktemp("pieces")
@@ -57,7 +48,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_all(folder / "dev", [docs[:3], docs[4:5]])
     write_corpus(folder / "gold.spacy", docs)
     write_corpus(folder / "dev.spacy", [*docs[:3], *docs[4:5]])
-    texts = write_all(folder / "texts", [docs[:4]])
+    texts = write_all(folder / "texts", [])
     (texts / "1.txt").write_text("\n".join(TEXTS[:2]))
     with gzip.open(texts / "2.txt.gz", "wt") as file_:
         file_.write("\n".join(TEXTS[2:4]))
@@ -216,6 +207,29 @@ def check_refused(run: Run, folder: Path, here: Path, message: str, *options: st
     with pytest.raises(AssertionError, match=message):
         run(here, "gold", *options)
     assert {path.name for path in here.iterdir()} == before
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_only_docs_are_counted_where_there_are_docs(run: Run, folder: Path) -> None:
+    mixed = folder / f"gold-of-{run.__name__}"
+    (folder / mixed.name.replace("gold", "dev")).symlink_to(folder / "dev")
+    shutil.copytree(folder / "gold", mixed)
+    for name in ("LICENSE.txt", "README.txt", "train.jsonl", "x.txt"):
+        (mixed / name).write_text("damaged")
+    assert run(folder, mixed.name) == run(folder, "gold")
+
+
+def test_files_that_are_not_counted_are_named(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder / "gold", tmp_path / "gold")
+    for name in ("LICENSE.txt", "README.txt", "train.jsonl", "x.txt"):
+        (tmp_path / "gold" / name).write_text("damaged")
+    result = invoke_command(corpus_stats_cli, tmp_path / "gold")
+    assert result.exit_code == 0
+    gold = tmp_path / "gold"
+    named = f"{gold / 'LICENSE.txt'}, {gold / 'README.txt'}, {gold / 'train.jsonl'}, and 1 more"
+    expected = f"Not counted, as there are .spacy files beside them: {named}"
+    assert "".join(expected.split()) in "".join(result.stderr.split())
+    assert "Not counted" not in result.stdout
 
 
 def test_texts_without_entities_are_refused_where_these_are_counted(folder: Path) -> None:
