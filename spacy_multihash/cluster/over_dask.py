@@ -4,7 +4,7 @@ import logging
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from importlib import metadata
@@ -113,31 +113,45 @@ def versions() -> dict[str, str]:
 
 
 def check_workers(client: Client) -> None:
-    """Check that each worker can do what this process can.
+    """Check that the scheduler and each worker can do what this process can.
 
-    Raises ImportError, with the address of the worker, if one lacks a package that this process
-    has, or has another version.
+    The scheduler reads what the workers are given to do.
+
+    Raises ImportError, with the address of the worker, if one of them lacks a package that this
+    process has, or has another version.
     """
-    ours = versions()
-    install = f"Install {' and '.join(f'{name}=={version}' for name, version in ours.items())}"
-    # A worker without our package could not even read a function of ours.
-    imported = client.run(exec, "import spacy, spacy_multihash", on_error="return")
-    for worker, error in imported.items():
-        if isinstance(error, ModuleNotFoundError):
-            raise ImportError(
-                f"worker {worker} has no package {error.name}. {install} where it runs."
-            )
-        if isinstance(error, Exception):
-            raise ImportError(
-                f"worker {worker} cannot import spacy_multihash: {error!r}. {install}."
-            )
+    # What has no package of ours could not even read a function of ours.
+    code = "import spacy, spacy_multihash"
+    scheduler = f"scheduler {client.scheduler.address}"
+    try:
+        client.run_on_scheduler(exec, code)
+    except Exception as error:
+        _check_import(scheduler, error)
+    for worker, error in client.run(exec, code, on_error="return").items():
+        _check_import(f"worker {worker}", error)
+    _check_versions(scheduler, client.run_on_scheduler(versions))
     for worker, theirs in client.run(versions).items():
-        for name, version in ours.items():
-            if theirs[name] != version:
-                raise ImportError(
-                    f"worker {worker} has {name} {theirs[name]}, and this process {version}. "
-                    f"{install} on both sides."
-                )
+        _check_versions(f"worker {worker}", theirs)
+
+
+def _check_import(where: str, error: object) -> None:
+    if isinstance(error, ModuleNotFoundError):
+        raise ImportError(f"{where} has no package {error.name}. {_install()} where it runs.")
+    if isinstance(error, Exception):
+        raise ImportError(f"{where} cannot import spacy_multihash: {error!r}. {_install()}.")
+
+
+def _check_versions(where: str, theirs: Mapping[str, str]) -> None:
+    for name, version in versions().items():
+        if theirs[name] != version:
+            raise ImportError(
+                f"{where} has {name} {theirs[name]}, and this process {version}. {_install()} on "
+                "both sides."
+            )
+
+
+def _install() -> str:
+    return f"Install {' and '.join(f'{name}=={version}' for name, version in versions().items())}"
 
 
 class OverDask(Workers):

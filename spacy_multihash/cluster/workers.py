@@ -25,9 +25,9 @@ def open_workers(workers: Optional[int] = None, dask: Optional[str] = None) -> I
         used.
 
     Raises ValueError for a number below 1, and for both a number and an address. Raises ImportError
-    if Dask is needed and not installed, or if a worker has no spacy_multihash, no spaCy or another
-    version of one of them. Raises ConnectionError if there is no scheduler at the address, or none
-    with workers.
+    if Dask is needed and not installed, or if the scheduler or a worker has no spacy_multihash, no
+    spaCy or another version of one of them. Raises ConnectionError if there is no scheduler at the
+    address, or none with workers.
     """
     if workers is not None:
         check_whole("open_workers", "workers", workers, 1, advice="Change the number.")

@@ -1,5 +1,6 @@
 """Schedulers that are there or not, and workers that lack what is needed."""
 
+import json
 import os
 import signal
 import socket
@@ -13,7 +14,13 @@ from pathlib import Path
 import pytest
 
 from spacy_multihash.cluster.workers import open_workers
-from tests.helpers.cluster import halve, ignores_interrupts, process_of, wait_for_workers
+from tests.helpers.cluster import (
+    halve,
+    ignores_interrupts,
+    process_of,
+    wait_for_workers,
+    wait_until,
+)
 from tests.helpers.paths import ROOT
 
 dask = pytest.importorskip("dask", reason="there is no Dask: extra dask")
@@ -53,6 +60,26 @@ def worker_without(package: str, scheduler: str, folder: Path) -> Iterator[None]
         wait_for_workers(scheduler, 2)
 
 
+@contextmanager
+def scheduler_without(package: str, folder: Path) -> Iterator[str]:
+    """Start a scheduler where a package cannot be imported, and give its address."""
+    (folder / "sitecustomize.py").write_text(WITHOUT.format(name=package))
+    found = folder / "scheduler.json"
+    options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", found]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli.dask_scheduler", *options],
+        env=os.environ | {"PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"},
+        cwd=folder,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_until(lambda: found.exists() and found.stat().st_size > 0)
+        yield json.loads(found.read_text())["address"]
+    finally:
+        process.kill()
+        process.wait()
+
+
 @pytest.mark.parametrize("package", ["spacy_multihash", "spacy"])
 def test_worker_without_a_package_is_named(scheduler: str, tmp_path: Path, package: str) -> None:
     with worker_without(package, scheduler, tmp_path):
@@ -62,11 +89,36 @@ def test_worker_without_a_package_is_named(scheduler: str, tmp_path: Path, packa
                 pass
 
 
+def test_scheduler_without_the_package_is_named(tmp_path: Path) -> None:
+    from spacy_multihash.cluster.over_dask import check_workers
+
+    with scheduler_without("spacy_multihash", tmp_path) as address:
+        expected = f"^scheduler {address} has no package spacy_multihash. Install spacy-multihash=="
+        with distributed.Client(address, set_as_default=False) as client:
+            with pytest.raises(ImportError, match=expected):
+                check_workers(client)
+
+
+def test_scheduler_with_another_version_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from spacy_multihash.cluster.over_dask import check_workers
+
+    actual = metadata.version("spacy-multihash")
+    with scheduler_without("nothing_that_is_needed", tmp_path) as address:
+        with distributed.Client(address, set_as_default=False) as client:
+            monkeypatch.setattr("importlib.metadata.version", lambda name: "0.0.1")
+            expected = f"^scheduler {address} has spacy-multihash {actual}, and this process 0.0.1"
+            with pytest.raises(ImportError, match=expected):
+                check_workers(client)
+
+
 def test_worker_with_another_version_is_named(
     scheduler: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     actual = metadata.version("spacy-multihash")
     monkeypatch.setattr("importlib.metadata.version", lambda name: "0.0.1")
+    # The scheduler of tests is this process.
     expected = f"^worker tcp://.* has spacy-multihash {actual}, and this process 0.0.1. Install"
     with pytest.raises(ImportError, match=expected):
         with open_workers(dask=scheduler):

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy
@@ -13,9 +14,17 @@ def wait_for_workers(address: str, number: int) -> list[int]:
     from distributed import Client
 
     with Client(address, set_as_default=False) as client:
-        while len(client.nthreads()) != number:
-            time.sleep(0.1)
+        wait_until(lambda: len(client.nthreads()) == number)
         return [*client.run(os.getpid).values()]
+
+
+def wait_until(holds: Callable[[], bool], seconds: float = 120) -> None:
+    """Wait until something holds. Raises TimeoutError after as many seconds."""
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            raise TimeoutError(f"waited {seconds:g} seconds in vain")
+        time.sleep(0.1)
 
 
 def halve(number: int) -> float:
