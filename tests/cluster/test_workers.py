@@ -7,10 +7,12 @@ from operator import add, concat
 from pathlib import Path
 
 import pytest
+from threadpoolctl import threadpool_limits
 
 from spacy_multihash.cluster.tree import Node, fold, parents
 from spacy_multihash.cluster.workers import ItemError, Workers, open_workers
 from tests.helpers.cluster import (
+    allow_two_threads,
     as_text,
     blas_threads,
     die,
@@ -196,11 +198,26 @@ def test_error_that_cannot_travel_is_told(two: Workers) -> None:
         list(two.imap(fail_unportably, [1], names=["one"]))
 
 
-def test_a_worker_has_one_thread(workers: Workers) -> None:
-    with open_workers() as opened:
-        one = workers if workers.count > 1 else opened
-        ((_, threads),) = one.imap(blas_threads, [0], names=["one"])
-    assert threads and {*threads} == {1}
+def test_this_process_has_one_thread_as_a_worker() -> None:
+    with threadpool_limits(2):
+        assert blas_threads(0) == [2]
+        with open_workers() as here:
+            ((_, threads),) = here.imap(blas_threads, [0], names=["one"])
+    assert threads == [1]
+
+
+def test_a_worker_has_one_thread(two: Workers, scheduler: str) -> None:
+    from distributed import Client
+
+    with Client(scheduler, set_as_default=False) as client:
+        # Dask gives the workers that it starts one thread. Only the thread that does the items can
+        # change that.
+        for worker in client.nthreads():
+            for function, result in ((allow_two_threads, None), (blas_threads, [2])):
+                future = client.submit(function, 0, workers=worker, pure=False)
+                assert future.result() == result
+    ((_, threads),) = two.imap(blas_threads, [0], names=["one"])
+    assert threads == [1]
 
 
 def test_one_worker_needs_no_dask() -> None:

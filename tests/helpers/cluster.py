@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy
+from threadpoolctl import threadpool_info, threadpool_limits
 
 
 def wait_for_workers(address: str, number: int) -> list[int]:
@@ -59,11 +60,14 @@ def ignores_interrupts(item: object) -> bool:
     return signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 
 
-def blas_threads(item: object) -> list[int]:
-    """Count the threads that each BLAS may have."""
-    from threadpoolctl import threadpool_info
+def allow_two_threads(item: object) -> None:
+    """Let each library of this process have two threads."""
+    threadpool_limits(2)
 
-    return [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
+
+def blas_threads(item: object) -> list[int]:
+    """List the numbers of threads that a BLAS may have, each once."""
+    return sorted({one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"})
 
 
 def fail_first(path: Path) -> int:
