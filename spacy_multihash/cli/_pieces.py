@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Optional, TypeVar
 
 from spacy.language import Language
+from tqdm import tqdm
 
 from ..cluster.workers import Workers
 from ..corpus.entities import Matching
@@ -54,9 +55,19 @@ class Shards:
         workers: Workers,
         count: Callable[[Path], PartT],
         merge: Callable[[PartT, PartT], PartT],
+        *,
+        show_progress: Optional[bool] = None,
     ) -> PartT:
-        """Count each shard, and merge what was counted in the order of the shards."""
-        return workers.merge_tree(count, self.paths, merge, names=self.names)
+        """Count each shard, and merge what was counted in the order of the shards.
+
+        show_progress (Optional[bool]): Show a progress bar on stderr. None shows it on terminals.
+        """
+        disable = None if show_progress is None else not show_progress
+        total = len(self.paths)
+        with tqdm(total=total, desc="Counting", unit=" shards", disable=disable) as bar:
+            return workers.merge_tree(
+                count, self.paths, merge, names=self.names, on_done=bar.update
+            )
 
 
 def _one_kind(shards: list[Path]) -> list[Path]:
@@ -69,6 +80,17 @@ def _one_kind(shards: list[Path]) -> list[Path]:
     more = f", and {len(others) - 3:,} more" if len(others) > 3 else ""
     msg.warn(f"Not counted, as there are {DOCS} files beside them: {named}{more}", err=True)
     return docs
+
+
+def check_workers(
+    shards: Optional[Path], workers: Optional[int], dask: Optional[str], option: str
+) -> None:
+    """Refuse workers without shards. option: The option that gives shards."""
+    if shards is None and (workers is not None or dask is not None):
+        raise ValueError(
+            f"--workers and --dask count shards: give the folder that has them with {option}. "
+            "Without it, this process does all."
+        )
 
 
 def gold_shards(path: Path) -> Shards:

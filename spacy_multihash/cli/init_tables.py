@@ -20,7 +20,7 @@ from ..tables.init_tables import component_names
 from ..tables.set_tables import check_tables, find_multi_embed
 from ..tables.tables import Tables, add_tables, check_cut, cut_tables, merge_tables
 from ._messages import msg
-from ._pieces import Shards
+from ._pieces import Shards, check_workers
 from ._show import show_table
 from ._util import check_file_output, import_code, parse_overrides, show_validation_error
 from ._workers import DASK, WORKERS, Source, open_pool, source_of
@@ -155,7 +155,8 @@ def init_tables(
     elif shards is not None:
         with open_pool(workers, dask) as pool:
             count = partial(_count_shard, source)
-            tables = Shards.of(shards).merged(pool, count, add_tables)
+            found = Shards.of(shards)
+            tables = found.merged(pool, count, add_tables, show_progress=show_progress)
         _check_counted(tables, shards)
     else:
         tables = count_tables(models, _training_docs(source.loaded().nlp, show_progress))
@@ -203,8 +204,4 @@ def _check_sources(
     """Refuse to count and to merge at once, and workers without shards."""
     if merge and shards is not None:
         raise ValueError("Expected --shards to count or --merge to add up, was given both.")
-    if shards is None and (workers is not None or dask is not None):
-        raise ValueError(
-            "--workers and --dask count shards: give the folder that has them with --shards. The "
-            "training corpus of a config is counted in this process."
-        )
+    check_workers(shards, workers, dask, "--shards")

@@ -25,7 +25,7 @@ from ..inspection.rows import (
 from ..inspection.sizes import input_width, model_size
 from ..inspection.symbols import Symbols, missing_symbols
 from ._messages import msg
-from ._pieces import Shards, ShardSymbols
+from ._pieces import Shards, ShardSymbols, check_workers
 from ._show import show_collisions, show_table, unbroken
 from ._util import import_code, load_pipeline, print_json
 from ._workers import DASK, WORKERS, open_pool, source_of
@@ -122,12 +122,13 @@ def inspect_rows(
     words (Sequence[str]): Words to find the rows of.
     data (Optional[Path]): The corpus to count symbols in: a shard, such as a .spacy file, or a
         folder of them.
-    workers, dask: As for `open_workers`. They count the shards of a folder.
+    workers, dask: As for `open_workers`. They count the shards of `data`.
     code (Optional[Path]): Python file that other processes import. This one has done so.
 
     Raises ValueError, ImportError or OSError if something cannot be read, or has nothing to
     inspect.
     """
+    check_workers(data, workers, dask, "--data")
     source = source_of(_load, model, code)
     if data is None:
         return _inspect(source.loaded(), words, None)

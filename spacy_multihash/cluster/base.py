@@ -75,6 +75,7 @@ class Workers(ABC):
         merge: Callable[[R, R], R],
         *,
         names: Sequence[str],
+        on_done: Optional[Callable[[int], object]] = None,
     ) -> R:
         """Return the results of all items, merged two by two.
 
@@ -89,6 +90,7 @@ class Workers(ABC):
             new result, and changes neither of the two: where a worker is lost, both may be used
             again.
         names (Sequence[str]): The name of each item, for messages.
+        on_done (Optional[Callable]): Is given a number of items as often as so many are done.
 
         Raises what `imap` raises without on_error, and ValueError if there is no item.
         """

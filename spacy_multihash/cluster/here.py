@@ -39,12 +39,22 @@ class Here(Workers):
         merge: Callable[[R, R], R],
         *,
         names: Sequence[str],
+        on_done: Optional[Callable[[int], object]] = None,
     ) -> R:
         """Return the results of all items, merged two by two; see `Workers`."""
         check_names(items, names)
         if not items:
             raise ValueError("merge_tree: expected one or more items, was given none.")
-        return fold((result for _, result in _map(function, items, names, None)), merge)
+        return fold(_results(_map(function, items, names, None), on_done), merge)
+
+
+def _results(
+    done: Iterator[tuple[int, R]], on_done: Optional[Callable[[int], object]]
+) -> Iterator[R]:
+    for _, result in done:
+        if on_done is not None:
+            on_done(1)
+        yield result
 
 
 def _map(

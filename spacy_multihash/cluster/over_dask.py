@@ -127,8 +127,8 @@ def check_workers(client: Client) -> None:
         client.run_on_scheduler(exec, code)
     except Exception as error:
         _check_import(scheduler, error)
-    for worker, error in client.run(exec, code, on_error="return").items():
-        _check_import(f"worker {worker}", error)
+    for worker, raised in client.run(exec, code, on_error="return").items():
+        _check_import(f"worker {worker}", raised)
     _check_versions(scheduler, client.run_on_scheduler(versions))
     for worker, theirs in client.run(versions).items():
         _check_versions(f"worker {worker}", theirs)
@@ -218,6 +218,7 @@ class OverDask(Workers):
         merge: Callable[[R, R], R],
         *,
         names: Sequence[str],
+        on_done: Optional[Callable[[int], object]] = None,
     ) -> R:
         """Return the results of all items, merged two by two; see `Workers`."""
         check_names(items, names)
@@ -236,6 +237,8 @@ class OverDask(Workers):
                     arguments = (function, merge, items[part], names[part])
                     flight.begin(leaf, Job(fold_items, arguments, _name(names, leaf)))
                 node, future = flight.wait()
+                if on_done is not None and node.stop - node.start <= size:
+                    on_done(node.stop - node.start)
                 if node not in parent_of:
                     return future.result()
                 done[node] = future

@@ -238,6 +238,22 @@ def test_texts_without_entities_are_refused_where_these_are_counted(folder: Path
     assert "1.txt has texts without gold entities: expected a .spacy file." in said(result)
 
 
+@pytest.mark.parametrize("show_progress", [True, False])
+def test_progress_of_shards_is_shown(
+    folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], show_progress: bool
+) -> None:
+    small_config(folder / "none.spacy", LOOKUP, **CALLBACK).to_disk(tmp_path / "config.cfg")
+    output, shards = tmp_path / "out", folder / "gold"
+    init_tables(tmp_path / "config.cfg", output, shards=shards, show_progress=show_progress)
+    assert ("5/5" in capfd.readouterr().err) == show_progress
+
+
+def test_inspect_rows_refuses_workers_without_shards(folder: Path) -> None:
+    result = invoke_command(inspect_rows_cli, folder / "model", "joke", "--workers", "2")
+    assert result.exit_code == 1
+    assert "--workers and --dask count shards: give the folder" in said(result)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

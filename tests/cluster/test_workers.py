@@ -75,6 +75,17 @@ def test_results_are_merged_in_one_tree(workers: Workers, count: int) -> None:
     assert merged == fold(map(as_text, range(count)), in_brackets)
 
 
+@pytest.mark.parametrize("most_leaves", [4, 99])
+def test_items_that_are_merged_are_counted(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch, most_leaves: int
+) -> None:
+    pytest.importorskip("distributed", reason="there is no Dask: extra dask")
+    monkeypatch.setattr("spacy_multihash.cluster.over_dask.MOST_LEAVES", most_leaves)
+    done: list[int] = []
+    workers.merge_tree(halve, range(21), add, names=named(21), on_done=done.append)
+    assert sum(done) == 21 and len(done) > 1
+
+
 def test_sum_of_floats_is_the_same_on_any_workers(two: Workers) -> None:
     with open_workers() as here:
         one, other = (
