@@ -43,7 +43,6 @@ class Workers(ABC):
     def count(self) -> int:
         """The number of workers at this moment."""
 
-    @abstractmethod
     def imap(
         self,
         function: Callable[[T], R],
@@ -66,8 +65,9 @@ class Workers(ABC):
         ConnectionError if the scheduler is lost. Raises ValueError if there is not a name for each
         item.
         """
+        _check_names(items, names)
+        return self._map(function, items, names, on_error)
 
-    @abstractmethod
     def merge_tree(
         self,
         function: Callable[[T], R],
@@ -94,9 +94,38 @@ class Workers(ABC):
 
         Raises what `imap` raises without on_error, and ValueError if there is no item.
         """
+        _check_names(items, names)
+        if not items:
+            raise ValueError("merge_tree: expected one or more items, was given none.")
+        return self._merge(function, items, merge, names, on_done or _ignore)
+
+    @abstractmethod
+    def _map(
+        self,
+        function: Callable[[T], R],
+        items: Sequence[T],
+        names: Sequence[str],
+        on_error: Optional[Callable[[ItemError], None]],
+    ) -> Iterator[tuple[int, R]]:
+        """Do what `imap` does with items that have names."""
+
+    @abstractmethod
+    def _merge(
+        self,
+        function: Callable[[T], R],
+        items: Sequence[T],
+        merge: Callable[[R, R], R],
+        names: Sequence[str],
+        on_done: Callable[[int], object],
+    ) -> R:
+        """Do what `merge_tree` does with one or more items that have names."""
 
 
-def check_names(items: Sequence[object], names: Sequence[str]) -> None:
+def _ignore(number: int) -> None:
+    """Take the number of items that are done, for nobody."""
+
+
+def _check_names(items: Sequence[object], names: Sequence[str]) -> None:
     """Raise ValueError if there is not a name for each item."""
     if len(items) != len(names):
         raise ValueError(

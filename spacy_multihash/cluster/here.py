@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Optional, TypeVar
 
-from .base import TRIES, ItemError, Workers, check_names
+from .base import TRIES, ItemError, Workers
 from .tree import fold
 
 HERE = "this process"
@@ -20,58 +20,39 @@ class Here(Workers):
         """The number of workers: 1."""
         return 1
 
-    def imap(
+    def _map(
         self,
         function: Callable[[T], R],
         items: Sequence[T],
-        *,
         names: Sequence[str],
-        on_error: Optional[Callable[[ItemError], None]] = None,
+        on_error: Optional[Callable[[ItemError], None]],
     ) -> Iterator[tuple[int, R]]:
-        """Yield the number of each item and its result, in their order; see `Workers`."""
-        check_names(items, names)
-        return _map(function, items, names, on_error)
+        for i, (item, name) in enumerate(zip(items, names, strict=True)):
+            try:
+                result = _try(function, item, name)
+            except ItemError as error:
+                if on_error is None:
+                    raise
+                on_error(error)
+            else:
+                yield i, result
 
-    def merge_tree(
+    def _merge(
         self,
         function: Callable[[T], R],
         items: Sequence[T],
         merge: Callable[[R, R], R],
-        *,
         names: Sequence[str],
-        on_done: Optional[Callable[[int], object]] = None,
+        on_done: Callable[[int], object],
     ) -> R:
-        """Return the results of all items, merged two by two; see `Workers`."""
-        check_names(items, names)
-        if not items:
-            raise ValueError("merge_tree: expected one or more items, was given none.")
-        return fold(_results(_map(function, items, names, None), on_done), merge)
+        return fold(_told(self._map(function, items, names, None), on_done), merge)
 
 
-def _results(
-    done: Iterator[tuple[int, R]], on_done: Optional[Callable[[int], object]]
-) -> Iterator[R]:
+def _told(done: Iterator[tuple[int, R]], on_done: Callable[[int], object]) -> Iterator[R]:
+    """Yield results, and tell of each."""
     for _, result in done:
-        if on_done is not None:
-            on_done(1)
+        on_done(1)
         yield result
-
-
-def _map(
-    function: Callable[[T], R],
-    items: Sequence[T],
-    names: Sequence[str],
-    on_error: Optional[Callable[[ItemError], None]],
-) -> Iterator[tuple[int, R]]:
-    for i, (item, name) in enumerate(zip(items, names, strict=True)):
-        try:
-            result = _try(function, item, name)
-        except ItemError as error:
-            if on_error is None:
-                raise
-            on_error(error)
-        else:
-            yield i, result
 
 
 def _try(function: Callable[[T], R], item: T, name: str) -> R:

@@ -13,7 +13,7 @@ from typing import Optional, TypeVar
 import dask
 from distributed import Client, Future, LocalCluster
 
-from .base import ItemError, Workers, check_names
+from .base import ItemError, Workers
 from .flight import Flight, Job
 from .tree import Node, fold, parents
 
@@ -171,18 +171,6 @@ class OverDask(Workers):
             self._counted = (count, time.monotonic())
         return max(count, 1)
 
-    def imap(
-        self,
-        function: Callable[[T], R],
-        items: Sequence[T],
-        *,
-        names: Sequence[str],
-        on_error: Optional[Callable[[ItemError], None]] = None,
-    ) -> Iterator[tuple[int, R]]:
-        """Yield the number of each item and its result, as they are done; see `Workers`."""
-        check_names(items, names)
-        return self._map(function, items, names, on_error)
-
     def _map(
         self,
         function: Callable[[T], R],
@@ -211,19 +199,14 @@ class OverDask(Workers):
         finally:
             flight.cancel()
 
-    def merge_tree(
+    def _merge(
         self,
         function: Callable[[T], R],
         items: Sequence[T],
         merge: Callable[[R, R], R],
-        *,
         names: Sequence[str],
-        on_done: Optional[Callable[[int], object]] = None,
+        on_done: Callable[[int], object],
     ) -> R:
-        """Return the results of all items, merged two by two; see `Workers`."""
-        check_names(items, names)
-        if not items:
-            raise ValueError("merge_tree: expected one or more items, was given none.")
         size = leaf_size(len(items))
         parent_of = parents(len(items), size)
         nodes = parent_of or [Node(0, len(items))]
@@ -237,7 +220,7 @@ class OverDask(Workers):
                     arguments = (function, merge, items[part], names[part])
                     flight.begin(leaf, Job(fold_items, arguments, _name(names, leaf)))
                 node, future = flight.wait()
-                if on_done is not None and node.stop - node.start <= size:
+                if node.stop - node.start <= size:
                     on_done(node.stop - node.start)
                 if node not in parent_of:
                     return future.result()
