@@ -8,6 +8,9 @@ from typing import Any, NamedTuple, Optional
 from experiments.runs.counts import Counts, unpack
 from experiments.runs.grid import Run
 
+# Stands between a data set and the name of a table that was made for it.
+MADE = "made"
+
 
 class Found(NamedTuple):
     """A file of results.
@@ -46,17 +49,19 @@ def read_facts(found: Iterable[Found]) -> dict[tuple[str, ...], dict[int, Facts]
     """Return what each run says of itself, by data set, arm and vectors, then by seed.
 
     Raises ValueError if a run has malformed counts. Raises ValueError if two runs of a data set are
-    of different corpora.
+    of different corpora, or of different tables of vectors that have one name.
     """
     facts: dict[tuple[str, ...], dict[int, Facts]] = {}
-    corpora: dict[tuple[str, ...], tuple[Path, Any]] = {}
+    known: dict[tuple[str, ...], tuple[Path, Any]] = {}
     for path, run, result, digests in found:
         record = result.get("record") or {}
         counts = _counts(path, result)
         if "corpus" in record:
-            _check(corpora, (run.dataset,), path, record["corpus"])
+            _check(known, (run.dataset,), path, record["corpus"])
         for split, array in counts.items():
-            _check(corpora, (run.dataset, split), path, len(array))
+            _check(known, (run.dataset, split), path, len(array))
+        for name, digest in record.get("made", {}).items():
+            _check(known, (run.dataset, MADE, name), path, digest)
         with_ner = None
         if digests is not None and len(digests) > 1:
             with_ner = result["config_hash"] == digests[-1]
@@ -75,12 +80,19 @@ def _check(
     known: dict[tuple[str, ...], tuple[Path, Any]], key: tuple[str, ...], path: Path, value: object
 ) -> None:
     other, expected = known.setdefault(key, (path, value))
-    if value != expected:
+    if value == expected:
+        return
+    if MADE in key:
         raise ValueError(
-            f"{path} and {other} are of different corpora of {key[0]}: {_difference(value)} "
-            "differ. Convert the corpus anew, and run the older one of them again: python -m "
-            "experiments run-one NAME --renew"
+            f"{path} and {other} are of different vectors: what make-vectors made as {key[-1]} of "
+            f"{key[0]} differs. Delete the older results, and run them again: python -m "
+            "experiments run-grid"
         )
+    raise ValueError(
+        f"{path} and {other} are of different corpora of {key[0]}: {_difference(value)} "
+        "differ. Convert the corpus anew, and run the older one of them again: python -m "
+        "experiments run-one NAME --renew"
+    )
 
 
 def _difference(value: object) -> str:

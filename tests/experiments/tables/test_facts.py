@@ -54,6 +54,28 @@ def test_runs_of_different_corpora_are_refused(tmp_path: Path) -> None:
         read_facts(found(tmp_path, record=record))
 
 
+def test_runs_of_different_tables_of_one_name_are_refused(tmp_path: Path) -> None:
+    known = {"cpu": "a CPU", "corpus": {"train": "1"}}
+    runs = [Run("wnut17", "vectors_pca", seed=seed) for seed in (0, 1, 2)]
+
+    def read(*made: dict[str, str]) -> None:
+        records = [{**known, "made": of_run} for of_run in made]
+        pairs = list(zip(runs, records, strict=False))
+        paths = [write_result(tmp_path, run, 0.5, record=record) for run, record in pairs]
+        read_facts(
+            Found(path, run, srsly.read_json(path), None)
+            for path, run in zip(paths, runs, strict=False)
+        )
+
+    read({"pca": "1"}, {"pca": "1", "other": "2"}, {})
+    message = (
+        r"seed2\.json and .*seed0\.json are of different vectors: what make-vectors made as pca of "
+        r"wnut17 differs\. Delete the older results, and run them again"
+    )
+    with pytest.raises(ValueError, match=message):
+        read({"pca": "1"}, {"other": "2"}, {"pca": "2"})
+
+
 def test_runs_of_different_numbers_of_sentences_are_refused(tmp_path: Path) -> None:
     counts = {"dev": pack(numpy.ones((4, 3)))}
     with pytest.raises(ValueError, match=r"corpora of anem: the numbers of sentences differ"):
