@@ -21,8 +21,11 @@ ALONE = "alone"
 TEXTS = "texts"  # all splits, in [paths]
 MODES = ("concat", "linear", "mme", "scalar")
 # The table of the language, transformed, or merged with the other tables.
-TRANSFORMS = ("centre", "drop_top", "pca", "z_norm", "unit")
+CENTRE = "centre"
+TRANSFORMS = (CENTRE, "drop_top", "pca", "ppa_pca_ppa", "z_norm", "unit", "morty")
 MERGES = ("merge_pca", "merge_gcca")
+# The table of the language with rounded numbers. A trained model takes it in place of its own.
+QUANTIZED = ("quantize_float16", "quantize_int8", "quantize_pq")
 # The other table, mapped into the space of the first.
 ALIGNED = ("procrustes", "cca")
 PRETRAINED = "pretrained"
@@ -39,7 +42,7 @@ EXTENDED = tuple(f"extend_{source}_{n}" for source in SOURCES for n in FITTED_FR
 PRUNED = tuple(f"prune_{n}" for n in MIN_FREQS)
 NOISY = tuple(f"noise_{percent}" for percent in NOISE)
 ZERO_SHOT = "zero_shot"
-FOREIGN = tuple(f"{ZERO_SHOT}_{table}" for table in (OTHER, *ALIGNED))
+FOREIGN_STEPS = tuple(f"{ZERO_SHOT}_{table}" for table in (OTHER, *ALIGNED))
 
 PRETRAINING: Mapping[str, Any] = {
     "max_epochs": 10,
@@ -99,10 +102,17 @@ class VectorArm:
         return any(step.startswith(ZERO_SHOT) for step in self.after)
 
     @property
-    def zero_shot_tables(self) -> tuple[str, ...]:
-        """The tables of another language that replace that of the vocab, after training."""
-        names = (step.removeprefix(f"{ZERO_SHOT}_") for step in self.after if ZERO_SHOT in step)
-        return tuple(name for name in names if name != ALONE)
+    def tables_after(self) -> tuple[str, ...]:
+        """The tables that replace that of the vocab, each in one evaluation after training."""
+        return tuple(filter(None, map(table_after, self.after)))
+
+
+def table_after(step: str) -> Optional[str]:
+    """Return the table that replaces that of the vocab in an evaluation, or None if none does."""
+    if step in QUANTIZED:
+        return step
+    name = step.removeprefix(f"{ZERO_SHOT}_")
+    return name if name != step and name != ALONE else None
 
 
 def _one_table(
@@ -165,14 +175,17 @@ def _from_spelling(callback: Mapping[str, Any], *paths: str, after: tuple[str, .
 
 
 def _min_freq(count: int) -> VectorArm:
-    """Give a row to the symbols that occur this often, and to no others."""
-    arm = candidate()
+    """Give a row to the symbols that occur this often, and to no others.
+
+    The others train the row of unknown symbols, so that it needs no dropout of known ones.
+    """
+    arm = candidate(unk=0.0)
     before_init = {**arm.sections["initialize.before_init"], "min_freq": count}
     return VectorArm(_with(arm, {"initialize.before_init": before_init}))
 
 
 def _noise() -> VectorArm:
-    """Train with noise in half of the texts."""
+    """Train with the texts, and with a copy of each that has noise."""
     augmenter = {
         "@augmenters": "spacy-multihash.char_noise.v1",
         "alphabet": None,
@@ -180,9 +193,9 @@ def _noise() -> VectorArm:
         "level": 0.1,
         "mask_share": 0.2,
         "mask": "¶",
-        "share_of_docs": 0.5,
+        "share_of_docs": 1.0,
         "copies": 1,
-        "keep_original": False,
+        "keep_original": True,
     }
     return VectorArm(_with(candidate(), {"corpora.train.augmenter": augmenter}), after=NOISY)
 
@@ -204,7 +217,7 @@ _ARMS = {
     # one table against several
     "none": VectorArm(candidate(), after=(*PRUNED, *NOISY)),
     **{name: _one_table(name) for name in OTHERS},
-    OWN: _one_table(OWN, after=EXTENDED),
+    OWN: _one_table(OWN, after=(*EXTENDED, *QUANTIZED)),
     **{mode: _several_tables(mode) for mode in MODES},
     # transforms
     **{name: _one_table(name) for name in (*TRANSFORMS, *MERGES)},
@@ -217,7 +230,7 @@ _ARMS = {
     "tucker": VectorArm(candidate(embed={"tucker_ranks": [6, 6, 6, 5]})),
     "noise": _noise(),
     # another language
-    "shape": _one_table(OWN, attrs=("SHAPE",), after=FOREIGN),
+    "shape": _one_table(OWN, attrs=("SHAPE",), after=FOREIGN_STEPS),
     "shape_alone": VectorArm(candidate(attrs=("SHAPE",)), after=(f"{ZERO_SHOT}_{ALONE}",)),
     # pretrained layers: all trained at once, one after the other, or not at all
     "tuned": _pretrained(),

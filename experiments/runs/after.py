@@ -14,20 +14,22 @@ from spacy.training import Example
 
 from experiments.arms.embeddings import ATTRS
 from experiments.arms.vectors import (
-    ALIGNED,
     ALONE,
     FITTED_FROM,
+    FOREIGN_STEPS,
     MIN_FREQS,
     NOISE,
-    OTHER,
+    QUANTIZED,
     SOURCES,
     VECTOR_ARMS,
     ZERO_SHOT,
+    table_after,
 )
 from experiments.runs.counts import Counts, entity_counts
 from experiments.runs.grid import Run
+from experiments.runs.record import made_digests
 from experiments.runs.scores import SPLITS, Scores, make_scorer, split_after
-from experiments.runs.vector_files import FOREIGN, made_path
+from experiments.runs.vector_files import FOREIGN, made_for_evaluations, made_path
 from spacy_multihash import count_symbols, make_tables
 from spacy_multihash.corpus.entities import known_entities
 from spacy_multihash.corpus.evaluation import Evaluation, predict
@@ -45,10 +47,10 @@ NOISE_SEEDS = (0, 1, 2)
 Change = Callable[[Run, Language], None]
 
 
-def steps_of(run: Run) -> tuple[str, ...]:
-    """Name the evaluations after the training of a run."""
+def made_after(run: Run) -> dict[str, str]:
+    """Digest the tables of the evaluations after the training of a run, by name."""
     arm = VECTOR_ARMS.get(run.arm)
-    return () if arm is None else arm.after
+    return made_digests(made_for_evaluations(run.dataset, arm)) if arm else {}
 
 
 def evaluate_after(run: Run) -> tuple[dict[str, dict[str, Scores]], dict[str, Counts]]:
@@ -59,7 +61,7 @@ def evaluate_after(run: Run) -> tuple[dict[str, dict[str, Scores]], dict[str, Co
     """
     scores: dict[str, dict[str, Scores]] = {}
     counts: dict[str, Counts] = {}
-    for step in steps_of(run):
+    for step in run.after:
         nlp = spacy.load(run.folder / "model-best")
         if step in NOISE_LEVELS:
             scores[step] = _with_noise(run, nlp, NOISE_LEVELS[step])
@@ -114,7 +116,7 @@ def _prune(run: Run, nlp: Language, min_freq: int) -> None:
 
 
 def _change_vectors(run: Run, nlp: Language, table: Optional[str]) -> None:
-    """Take the vectors of another language."""
+    """Take the vectors of another table, if one is named."""
     if table is not None:
         nlp.vocab.vectors = spacy.load(made_path(run.dataset, table)).vocab.vectors
 
@@ -128,7 +130,7 @@ CHANGES: Mapping[str, Change] = {
     },
     **{f"prune_{count}": partial(_prune, min_freq=count) for count in MIN_FREQS},
     **{
-        f"{ZERO_SHOT}_{table}": partial(_change_vectors, table=table) for table in (OTHER, *ALIGNED)
+        step: partial(_change_vectors, table=table_after(step))
+        for step in (*QUANTIZED, *FOREIGN_STEPS, f"{ZERO_SHOT}_{ALONE}")
     },
-    f"{ZERO_SHOT}_{ALONE}": partial(_change_vectors, table=None),
 }

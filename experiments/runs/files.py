@@ -61,6 +61,12 @@ def is_of(known: Optional[tuple[str, ...]], result: Mapping[str, Any]) -> bool:
 
 
 def is_done(run: Run) -> bool:
-    """Return whether the results of a run with its present config are on disk."""
+    """Return whether the results of a run with its present config are on disk.
+
+    They have all evaluations after training that its arm asks for, and no others.
+    """
     path = results_path(run)
-    return path.is_file() and is_current(run, read_result(path))
+    if not path.is_file():
+        return False
+    result = read_result(path)
+    return set(result.get("after", {})) == set(run.after) and is_current(run, result)

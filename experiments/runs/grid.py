@@ -40,7 +40,8 @@ from experiments.runs.vector_files import (
     VECTORS_FOLDER,
     fill_in,
     has_vectors,
-    made_for,
+    made_for_evaluations,
+    made_for_training,
     sets_of,
 )
 from spacy_multihash import count_symbols, make_tables
@@ -99,6 +100,12 @@ class Run:
         return self.task.langs[self.dataset]
 
     @property
+    def after(self) -> tuple[str, ...]:
+        """The evaluations after its training."""
+        arm = VECTOR_ARMS.get(self.arm)
+        return () if arm is None else arm.after
+
+    @property
     def name(self) -> str:
         """The run's folder below training/, the seed last."""
         return f"{self.dataset}/{self.arm}/{self.vectors}/seed{self.seed}"
@@ -124,7 +131,8 @@ def lacks(run: Run) -> str:
     vectors = VECTORS[run.dataset] if arm and arm.table else run.vectors
     if vectors != NO_VECTORS and not has_vectors(vectors):
         return f"the vectors {vectors} (a package, or a vocab at {VECTORS_FOLDER / vectors})"
-    if arm and not all(path.exists() for path in made_for(run.dataset, arm)):
+    made = [f(run.dataset, arm) for f in (made_for_training, made_for_evaluations) if arm]
+    if not all(path.exists() for paths in made for path in paths):
         return f"what is made for {run.dataset} (python -m experiments make-vectors {run.dataset})"
     return ""
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Optional
 
+import numpy
 import spacy
 import typer
 from spacy.language import Language
@@ -21,15 +22,18 @@ from wasabi import msg
 from experiments.arms.tasks import HASH_EMBED, NER
 from experiments.arms.vectors import (
     ALIGNED,
+    CENTRE,
     MERGES,
     OTHER,
     PREFIX,
     PRETRAINED,
+    QUANTIZED,
     TRANSFORMS,
     WORD2VEC,
 )
 from experiments.runs.grid import CORPUS, Run, lacks, run_config
 from experiments.runs.vector_files import (
+    CENTRED_SETS,
     FOREIGN,
     SMALL_SETS,
     VECTOR_SETS,
@@ -39,6 +43,7 @@ from experiments.runs.vector_files import (
 )
 from spacy_multihash.corpus.read import read_docs
 from spacy_multihash.vectors.files import open_table, write_table
+from spacy_multihash.vectors.table import MappedRows, VectorTable
 
 # The width of word2vec's vectors. A word needs this count, and texts are read as often.
 WIDTH, MIN_COUNT, EPOCHS = 100, 2, 20
@@ -47,8 +52,13 @@ COMMANDS: dict[str, Sequence[str]] = {
     "centre": ("centre",),
     "drop_top": ("drop-top", "--number", "7"),
     "pca": ("pca", "--width", "150"),
+    "ppa_pca_ppa": ("pca", "--width", "143", "--drop-top", "14"),
     "z_norm": ("z-norm",),
     "unit": ("unit",),
+    "morty": ("morty",),
+    "quantize_float16": ("quantize", "--method", "float16"),
+    "quantize_int8": ("quantize", "--method", "int8"),
+    "quantize_pq": ("quantize", "--method", "pq"),
     "merge_pca": ("merge", "--method", "pca"),
     "merge_gcca": ("merge", "--method", "gcca"),
     "procrustes": ("align", "--method", "procrustes"),
@@ -63,7 +73,8 @@ def made_names(dataset: str) -> list[str]:
     others = [OTHER] if dataset in FOREIGN else []
     aligned = ALIGNED if dataset in FOREIGN else ()
     pretrained = [PRETRAINED] if dataset in SMALL_SETS else []
-    return [*others, WORD2VEC, *TRANSFORMS, *MERGES, *aligned, *pretrained]
+    transforms = [name for name in TRANSFORMS if name != CENTRE or dataset in CENTRED_SETS]
+    return [*others, WORD2VEC, *transforms, *MERGES, *QUANTIZED, *aligned, *pretrained]
 
 
 def make(dataset: str, name: str) -> None:
@@ -92,10 +103,45 @@ def make(dataset: str, name: str) -> None:
         else:
             sources = [own, *tables] if name in MERGES else [own]
             width = ("--width", str(MERGED_WIDTH)) if name in MERGES else ()
-            whole = path.with_name("whole")
+            whole, pruned = path.with_name("whole"), path.with_name("pruned")
             _vectors((*COMMANDS[name], *width), *sources, whole, "--lang", lang)
             # words of no text change no score, and every trained pipeline has a copy
-            _vectors(("prune",), whole, path, "--words", CORPUS / dataset)
+            _vectors(("prune",), whole, pruned, "--words", CORPUS / dataset)
+            if name in QUANTIZED:  # for a model that knows the table as it was
+                pruned.rename(path)
+            else:
+                rescale(pruned, own, path)
+
+
+def rescale(source: Path, own: str, path: Path) -> None:
+    """Write a table times a number, so that its words are as long as before, in the mean.
+
+    Recognizers would otherwise learn from vectors of other lengths, however they were transformed.
+
+    source (Path): The table, with the words of a corpus alone.
+    own (str): The table of the language, which it was made of. The words of both count.
+    path (Path): The folder to write.
+
+    Raises ValueError if there are no such words.
+    """
+    with open_table(source) as table, open_table(own) as before:
+        places = before.find(table.keys)
+        shared = places >= 0
+        lengths = _lengths(before, before.rows[places[shared]])
+        new_lengths = _lengths(table, table.rows[shared])
+        there = (lengths > 0) & (new_lengths > 0)
+        if not there.any():
+            raise ValueError(
+                f"The corpus has no word that {own} has, so that vectors that are made of it have "
+                "no length to keep. Give vectors of words in the language of the corpus."
+            )
+        factor = float(lengths[there].mean() / new_lengths[there].mean())
+        rows = MappedRows(table.data, lambda X: X * factor, table.width)
+        write_table(path, replace(table, data=rows))
+
+
+def _lengths(table: VectorTable, rows: numpy.ndarray) -> numpy.ndarray:
+    return numpy.asarray(numpy.linalg.norm(table.data[rows], axis=1))
 
 
 def train_word2vec(docs: Iterable[Doc], lang: str) -> Language:

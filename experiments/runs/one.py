@@ -1,11 +1,9 @@
 """One run of the experiments: train it with `spacy train`, evaluate it, write its results."""
 
 import fcntl
-import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from platform import python_version
 from typing import Annotated, Any
@@ -13,78 +11,26 @@ from typing import Annotated, Any
 import spacy
 import srsly
 import typer
-from spacy.cli.train import train as spacy_train
 from spacy.language import Language
 from spacy.tokens import DocBin
 from spacy.training import Corpus, Example
-from thinc.api import Config
 from wasabi import msg
 
 from experiments.arms.tasks import CRF, NER
-from experiments.runs.after import evaluate_after, steps_of
 from experiments.runs.counts import category_counts, entity_counts, pack
 from experiments.runs.crf import predict_crf, train_crf
 from experiments.runs.files import FORMAT, read_result, results_path
-from experiments.runs.grid import (
-    Run,
-    config_hash,
-    parse_run,
-    run_config,
-    run_hash,
-)
-from experiments.runs.record import changed_modules, made_digests, make_record, vectors_digest
+from experiments.runs.grid import Run, parse_run, run_config, run_hash
+from experiments.runs.record import evaluation_code, make_record, vectors_digest
 from experiments.runs.scores import SPLITS, Tagger, make_scorer, make_tagger
 from experiments.runs.state import runs_to_do
-from experiments.runs.vector_files import NO_VECTORS, vectors_path
+from experiments.runs.training import train
 from spacy_multihash.common.files import write_json
 from spacy_multihash.corpus.read import read_docs
 from spacy_multihash.embed.find import component_models
 from spacy_multihash.inspection.sizes import model_size
 
 PACKAGES = ("spacy", "thinc", "numpy", "spacy-multihash")
-
-
-@dataclass(frozen=True)
-class Training:
-    """What is recorded of a training.
-
-    config_hash (str): The digest of its config.
-    seconds, cpu_seconds (float): Its wall-clock time and its CPU time.
-    record (Mapping[str, Any]): What it was trained with, as `make_record` says.
-    """
-
-    config_hash: str
-    seconds: float
-    cpu_seconds: float
-    record: Mapping[str, Any]
-
-
-def train(run: Run, config: Config) -> Training:
-    """Train a run, unless it has been trained with this config and this code before.
-
-    run (Run): The run.
-    config (Config): Its config, as `run_config` returns it.
-    """
-    marker = run.folder / "training.json"
-    digest = config_hash(config)
-    if marker.is_file():
-        earlier = Training(**{"record": {}, **srsly.read_json(marker)})
-        same = earlier.record and not changed_modules(earlier.record)
-        if earlier.config_hash == digest and same:
-            return earlier
-    if run.folder.exists():  # interrupted, or of another config or other code
-        shutil.rmtree(run.folder)
-    run.folder.mkdir(parents=True)
-    if run.vectors != NO_VECTORS:
-        config["paths"]["vectors"] = vectors_path(run.vectors)
-    config.to_disk(run.folder / "config.cfg", interpolate=False)
-    start, cpu_start = time.perf_counter(), time.process_time()
-    spacy_train(run.folder / "config.cfg", run.folder)
-    seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start
-    training = Training(digest, seconds, cpu_seconds, make_record(run))
-    shutil.rmtree(run.folder / "model-last")
-    write_json(marker, asdict(training))
-    return training
 
 
 def run_one(run: Run, *, renew: bool = False) -> dict[str, Any]:
@@ -150,9 +96,14 @@ def _run(run: Run) -> dict[str, Any]:
             )
         scores[split] = score_split(examples)
         scores["counts"][split] = pack(count(examples))
-    if steps_of(run):
+    if run.after:
+        # what is imported before the training counts as its code
+        from experiments.runs.after import evaluate_after, made_after
+
+        facts["record"]["made"] = {**facts["record"]["made"], **made_after(run)}
         scores["after"], counts = evaluate_after(run)
         scores["counts"] |= {name: pack(of_split) for name, of_split in counts.items()}
+    facts["record"]["evaluation"] = evaluation_code(facts["record"]["code"])
     result = {
         "format": FORMAT,
         "dataset": run.dataset,
@@ -174,7 +125,7 @@ def _run_spacy(run: Run) -> tuple[Language, Tagger, dict[str, Any]]:
     size = model_size(*component_models(nlp).values())
     log = list(srsly.read_jsonl(run.folder / "log.jsonl"))
     facts: dict[str, Any] = {
-        "record": {**training.record, "vectors": vectors_digest(nlp.vocab), **made_digests(run)},
+        "record": {**training.record, "vectors": vectors_digest(nlp.vocab)},
         "config_hash": training.config_hash,
         "train_seconds": training.seconds,
         "train_cpu_seconds": training.cpu_seconds,

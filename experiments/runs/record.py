@@ -1,7 +1,9 @@
 """What a run says of itself: the machine, the code and the data that it is of.
 
 The digests of the code's modules are kept once for all runs of the same code, in results/code/. So
-a run of older code is recognized, and the modules that have changed since are named.
+a run of older code is recognized, and the modules that have changed since are named. What a
+training needs is kept apart from what is needed after it: a model that is evaluated by older code
+is evaluated again, and not trained.
 """
 
 import hashlib
@@ -17,9 +19,7 @@ import srsly
 from spacy.vocab import Vocab
 from threadpoolctl import threadpool_info
 
-from experiments.arms.vectors import VECTOR_ARMS
 from experiments.runs.grid import Run
-from experiments.runs.vector_files import made_for
 from spacy_multihash.common.files import write_json
 from spacy_multihash.common.machine import cpu_name
 
@@ -38,7 +38,22 @@ ROOMS = (
     "textcat",
     "vectors",
 )
-EXPERIMENTS = tuple(f"experiments.runs.{name}" for name in ("after", "crf", "one", "scores"))
+EXPERIMENTS = tuple(
+    f"experiments.runs.{name}" for name in ("after", "crf", "one", "scores", "training")
+)
+# What scores models and decides none of their weights. Some of it is loaded before the training.
+EVALUATING = frozenset(
+    (
+        "experiments.runs.after",
+        "experiments.runs.one",
+        "experiments.runs.scores",
+        "spacy_multihash.corpus.agreement",
+        "spacy_multihash.corpus.evaluation",
+        "spacy_multihash.corpus.noisy_evaluation",
+        "spacy_multihash.tables.extend",
+        "spacy_multihash.tables.prune",
+    )
+)
 
 
 def digest(data: bytes) -> str:
@@ -47,7 +62,7 @@ def digest(data: bytes) -> str:
 
 
 def make_record(run: Run) -> dict[str, Any]:
-    """Say what this process trains a run with, after its training.
+    """Say what this process trained a run with, right after the training.
 
     run (Run): The run. Its corpus has been converted.
     """
@@ -56,7 +71,7 @@ def make_record(run: Run) -> dict[str, Any]:
         "threads": max((pool["num_threads"] for pool in threadpool_info()), default=1),
         "commit": commit(),
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "code": write_code(_loaded_modules()),
+        "code": write_code(set(_loaded_modules()) - EVALUATING),
         "corpus": {split: digest(run.corpus(split).read_bytes()) for split in SPLITS},
     }
 
@@ -66,16 +81,25 @@ def vectors_digest(vocab: Vocab) -> Optional[str]:
     return digest(vocab.vectors.to_bytes()) if len(vocab.vectors) else None
 
 
-def made_digests(run: Run) -> dict[str, Any]:
-    """Digest what was made for the arm of a run: the vectors of tables, and pretrained weights.
+def evaluation_code(training: str) -> str:
+    """Keep the digests of the modules that a model is evaluated with, as `write_code` does.
 
-    Returns {"made": the digests by name}, or nothing if nothing was made for it.
+    training (str): The digest of the code that it was trained with, whose modules are left out.
     """
-    arm = VECTOR_ARMS.get(run.arm)
-    paths = [] if arm is None else list(made_for(run.dataset, arm))
-    files = {path.name: path / "vocab" / "vectors" if path.is_dir() else path for path in paths}
-    made = {name: digest(file_.read_bytes()) for name, file_ in files.items()}
-    return {"made": made} if made else {}
+    return write_code(set(_loaded_modules()) - set(_modules_of(training)))
+
+
+def made_digests(paths: Iterable[Path]) -> dict[str, str]:
+    """Digest what was made for runs, by its name.
+
+    paths (Iterable[Path]): Folders of pipelines, whose words and vectors count, and files.
+    """
+    return {path.name: digest(b"".join(map(Path.read_bytes, _files(path)))) for path in paths}
+
+
+def _files(path: Path) -> list[Path]:
+    parts = [path / "vocab" / name for name in ("vectors", "key2row")]
+    return parts if path.is_dir() else [path]
 
 
 def commit() -> Optional[str]:
@@ -108,18 +132,24 @@ def write_code(modules: Iterable[str]) -> str:
 def changed_modules(record: Mapping[str, Any]) -> list[str]:
     """Return the modules that have changed, or gone, since a run.
 
-    record (Mapping[str, Any]): What the run says of itself.
+    record (Mapping[str, Any]): What the run says of itself. Its training alone has no "evaluation".
 
     Raises FileNotFoundError if the digests of its modules are not kept.
     """
-    path = CODE / f"{record['code']}.json"
+    names = [record[key] for key in ("code", "evaluation") if key in record]
+    digests = {module: known for name in names for module, known in _modules_of(name).items()}
+    return [module for module, known in digests.items() if module_digest(module) != known]
+
+
+def _modules_of(code: str) -> Mapping[str, str]:
+    path = CODE / f"{code}.json"
     if not path.is_file():
         raise FileNotFoundError(
             f"There is no file {path}, which lists the code of a run. Restore it, or delete the "
             "results of the run."
         )
     digests: Mapping[str, str] = srsly.read_json(path)
-    return [module for module, known in digests.items() if module_digest(module) != known]
+    return digests
 
 
 def module_digest(module: str) -> Optional[str]:
@@ -133,4 +163,4 @@ def module_digest(module: str) -> Optional[str]:
 
 def _loaded_modules() -> list[str]:
     rooms = tuple(f"spacy_multihash.{room}." for room in ROOMS)
-    return [*(name for name in list(sys.modules) if name.startswith(rooms)), *EXPERIMENTS]
+    return [name for name in list(sys.modules) if name.startswith(rooms) or name in EXPERIMENTS]

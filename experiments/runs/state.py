@@ -14,8 +14,9 @@ MISSING, DONE, OLDER, UNRECORDED = "missing", "done", "older code", "unrecorded"
 class State:
     """How far a run is.
 
-    name (str): "missing" without results of the present config. With them, "unrecorded" if they
-        do not say of which code they are, "older code" if modules have changed since, or "done".
+    name (str): "missing" without results of the present config and of all evaluations. With them,
+        "unrecorded" if they do not say of which code they are, "older code" if modules have changed
+        since, or "done".
     changed (int): The number of modules that have changed.
     """
 
@@ -34,7 +35,7 @@ def find_states(runs: Iterable[Run]) -> dict[Run, State]:
 
     Raises FileNotFoundError if the list of the modules of a run's code is missing.
     """
-    changed: dict[str, int] = {}  # by digest of the code, which many runs share
+    changed: dict[tuple[str, ...], int] = {}  # by digests of the code, which many runs share
     states = {}
     for run in runs:
         if not is_done(run):
@@ -44,9 +45,10 @@ def find_states(runs: Iterable[Run]) -> dict[Run, State]:
         if not record:
             states[run] = State(UNRECORDED)
             continue
-        if record["code"] not in changed:
-            changed[record["code"]] = len(changed_modules(record))
-        count = changed[record["code"]]
+        code = (record["code"], record.get("evaluation", ""))
+        if code not in changed:
+            changed[code] = len(changed_modules(record))
+        count = changed[code]
         states[run] = State(OLDER if count else DONE, count)
     return states
 

@@ -1,6 +1,6 @@
 """The static vectors of data sets: published tables, and those that are made of them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +8,7 @@ from spacy.util import is_package
 
 from experiments.arms.tasks import SENTENCES
 from experiments.arms.vectors import (
+    CENTRE,
     MERGES,
     MIN_FREQS,
     MODES,
@@ -42,6 +43,8 @@ VECTOR_SETS = ("conll-es", "conll-nl", "wnut17")
 FOREIGN = {"conll-es": "conll-nl", "conll-nl": "conll-es"}
 # The data sets of the questions that need no second language.
 SMALL_SETS = ("wnut17", "conll-es")
+# The data sets whose table has a mean that centring removes. The others are centred already.
+CENTRED_SETS = ("wnut17",)
 
 
 def _group(datasets: Iterable[str], *arms: str) -> tuple[tuple[str, ...], list[str]]:
@@ -56,7 +59,8 @@ VECTOR_GROUPS = (
     _group(SMALL_SETS, "tuned", "unfrozen", "frozen"),
     _group(VECTOR_SETS, WORD2VEC, *MODES),
     _group(FOREIGN, OTHER),
-    _group(VECTOR_SETS, *TRANSFORMS, *MERGES),
+    _group(VECTOR_SETS, *(name for name in TRANSFORMS if name != CENTRE), *MERGES),
+    _group(CENTRED_SETS, CENTRE),
 )
 
 
@@ -81,6 +85,8 @@ def sets_of(arm: VectorArm) -> tuple[str, ...]:
     """Name the data sets that an arm can be trained on."""
     if arm.pretrained:
         return SMALL_SETS
+    if arm.table == CENTRE:
+        return CENTRED_SETS
     return tuple(FOREIGN) if arm.is_foreign or arm.table == OTHER else VECTOR_SETS
 
 
@@ -89,11 +95,16 @@ def others_of(dataset: str, arm: VectorArm) -> tuple[str, ...]:
     return tuple(name for name in arm.others if name != OTHER or dataset in FOREIGN)
 
 
-def made_for(dataset: str, arm: VectorArm) -> Iterator[Path]:
-    """Yield what has to be made before an arm is trained on a data set and evaluated."""
-    names = [name for name in (arm.table, *arm.zero_shot_tables) if name not in (None, OWN)]
+def made_for_training(dataset: str, arm: VectorArm) -> list[Path]:
+    """Name what has to be made before an arm is trained on a data set."""
+    names = [] if arm.table in (None, OWN) else [str(arm.table)]
     names += [*others_of(dataset, arm), *([PRETRAINED] if arm.pretrained else [])]
-    yield from (made_path(dataset, str(name)) for name in names)
+    return [made_path(dataset, name) for name in names]
+
+
+def made_for_evaluations(dataset: str, arm: VectorArm) -> list[Path]:
+    """Name what has to be made before the evaluations after the training of an arm."""
+    return [made_path(dataset, name) for name in arm.tables_after]
 
 
 def fill_in(config: Any, dataset: str, arm: VectorArm, texts: list[str]) -> None:  # noqa: ANN401

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from experiments.arms.vectors import (
     ALONE,
+    CENTRE,
     EXTENDED,
     MERGES,
     MIN_FREQS,
@@ -12,11 +13,12 @@ from experiments.arms.vectors import (
     OTHER,
     OWN,
     PREFIX,
+    QUANTIZED,
     TRANSFORMS,
     WORD2VEC,
     ZERO_SHOT,
 )
-from experiments.runs.vector_files import FOREIGN, SMALL_SETS, VECTOR_SETS
+from experiments.runs.vector_files import CENTRED_SETS, FOREIGN, SMALL_SETS, VECTOR_SETS
 from experiments.tables.table import AFTER, ArmsT, Comparison, Group, Table
 
 NOTE = "[results.md](results.md#what-each-verdict-means) explains the verdicts."
@@ -33,11 +35,16 @@ def _arm(name: str, step: str = "") -> str:
     return f"{PREFIX}{name}{AFTER if step else ''}{step}"
 
 
+def _mode(mode: str) -> str:
+    return f"all, {mode}"
+
+
 _TABLES = {NONE: _arm("none"), ONE: _arm(OWN), OTHER_LINE: _arm(OTHER)}
-_TABLES |= {WORD2VEC_LINE: _arm(WORD2VEC), **{f"all, {mode}": _arm(mode) for mode in MODES}}
+_TABLES |= {WORD2VEC_LINE: _arm(WORD2VEC), **{_mode(mode): _arm(mode) for mode in MODES}}
 _TRANSFORMED = {"untouched": _arm(OWN)}
 _TRANSFORMED |= {name.replace("_", "-"): _arm(name) for name in TRANSFORMS}
 _TRANSFORMED |= {f"{name.replace('_', ', ')}": _arm(name) for name in MERGES}
+_TRANSFORMED |= {name.replace("_", ", "): _arm(OWN, name) for name in QUANTIZED}
 _UNSEEN = {ONE: _arm(OWN), KPCA: _arm("kpca"), KPCA_ROWS: _arm("kpca_rows")}
 
 
@@ -116,8 +123,9 @@ def _pairs(arms: ArmsT, base: str) -> list[tuple[str, str]]:
 
 
 def _tables_table(name: str, title: str, arms: ArmsT, datasets: Sequence[str]) -> Table:
-    pairs = [*_pairs(arms, ONE), (ONE, NONE), (WORD2VEC_LINE, NONE)]
-    pairs = [pair for pair in pairs if pair != (NONE, ONE)]
+    pairs = [*_pairs(arms, ONE), (ONE, NONE), (WORD2VEC_LINE, NONE), (OTHER_LINE, NONE)]
+    pairs += [(_mode("mme"), _mode(mode)) for mode in MODES if mode != "mme"]
+    pairs = [pair for pair in pairs if pair != (NONE, ONE) and {*pair} <= {*arms}]
     return _table(
         name,
         title,
@@ -126,6 +134,20 @@ def _tables_table(name: str, title: str, arms: ArmsT, datasets: Sequence[str]) -
         datasets,
         "One table is embedded by StaticVectors, all tables by MetaVectors in one of its modes.",
         lines="tables",
+    )
+
+
+def _transforms_table(name: str, title: str, arms: ArmsT, datasets: Sequence[str]) -> Table:
+    return _table(
+        name,
+        title,
+        arms,
+        _pairs(arms, "untouched"),
+        datasets,
+        "The table of the language, transformed, or merged with the other tables, and then as long "
+        "as before in the mean. Rounded tables are taken by the model that was trained with the "
+        "untouched one.",
+        lines="table",
     )
 
 
@@ -141,14 +163,17 @@ VECTOR_TABLES = {
             {line: arm for line, arm in _TABLES.items() if line != OTHER_LINE},
             ("wnut17",),
         ),
-        _table(
+        _transforms_table(
             "vectors-transforms",
-            "Transforms of the table",
+            "Transforms of the table, two languages",
+            {line: arm for line, arm in _TRANSFORMED.items() if line != CENTRE},
+            tuple(name for name in VECTOR_SETS if name not in CENTRED_SETS),
+        ),
+        _transforms_table(
+            "vectors-transforms-tweets",
+            "Transforms of the table, tweets",
             _TRANSFORMED,
-            _pairs(_TRANSFORMED, "untouched"),
-            VECTOR_SETS,
-            "The table of the language, transformed, or merged with the other tables.",
-            lines="table",
+            CENTRED_SETS,
         ),
         _table(
             "vectors-unseen",
@@ -178,7 +203,8 @@ VECTOR_TABLES = {
             ],
             SMALL_SETS,
             "No static vectors. A pruned model has as many rows, of all tables together, as the "
-            "model that is trained with that min_freq.",
+            "model that is trained with that min_freq. That one needs no unk_dropout and has none: "
+            "the symbols that it leaves out train the row of unknown ones.",
         ),
         _table(
             "vectors-fusion",
@@ -186,7 +212,8 @@ VECTOR_TABLES = {
             _FUSION,
             [("Tucker", "maxout")],
             SMALL_SETS,
-            "No static vectors. Both layers have about the same number of parameters.",
+            "No static vectors. With layer normalization, maxout has 111,072 parameters and Tucker "
+            "fusion 106,103.",
             lines="layer",
         ),
         _table(
@@ -196,7 +223,8 @@ VECTOR_TABLES = {
             [(line.replace(CLEAN, NOISY), line) for line in _NOISE if line.startswith(CLEAN)],
             SMALL_SETS,
             "No static vectors. Noise changes characters of the texts that are scored. Scores "
-            "under noise are means of three draws.",
+            "under noise are means of three draws. Training with noise has each text twice: as it "
+            "is, and with noise that is drawn once.",
         ),
         _table(
             "vectors-foreign",

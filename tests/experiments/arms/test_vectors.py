@@ -1,5 +1,9 @@
 """The arms of static vectors: each differs from the base in what it is named for alone."""
 
+import re
+from typing import Any
+
+import numpy
 import pytest
 import spacy
 from thinc.api import Config
@@ -13,14 +17,18 @@ from experiments.arms.vectors import (
     OTHER,
     OWN,
     PRETRAINING,
+    QUANTIZED,
     TRANSFORMS,
     VECTOR_ARMS,
     WORD2VEC,
 )
 from experiments.runs.after import CHANGES, NOISE_LEVELS
+from experiments.runs.grid import make_grid
 from experiments.runs.make_vectors import made_names
-from experiments.runs.vector_files import VECTOR_SETS
+from experiments.runs.vector_files import VECTOR_SETS, sets_of
+from experiments.tables.vectors import VECTOR_TABLES
 from spacy_multihash.convert.model_layers import layers_of
+from spacy_multihash.embed.mix import build_mix
 from tests.helpers.paths import ROOT
 
 EMBED = "components.tagger_ner.model.tok2vec.embed"
@@ -33,7 +41,10 @@ NAMED_FOR = {
     **dict.fromkeys(MODES, (f"{EMBED}.vectors", "paths")),
     "kpca": (*STATIC, "initialize.after_init", "paths"),
     "kpca_rows": (*STATIC, "initialize.after_init"),
-    **dict.fromkeys(("min_freq_5", "min_freq_10"), ("initialize.before_init.min_freq",)),
+    **dict.fromkeys(
+        ("min_freq_5", "min_freq_10"),
+        ("initialize.before_init.min_freq", f"{EMBED}.unk_dropout"),
+    ),
     "ard": (f"{EMBED}.ard", f"{EMBED}.ard_warmup"),
     "tucker": (f"{EMBED}.tucker_ranks",),
     "noise": ("corpora.train.augmenter",),
@@ -74,14 +85,64 @@ def test_an_arm_differs_from_the_base_in_all_that_it_is_named_for_alone(name: st
 def test_every_table_of_an_arm_is_made() -> None:
     made = {name for dataset in VECTOR_SETS for name in made_names(dataset)}
     for arm in VECTOR_ARMS.values():
-        assert {arm.table, *arm.others, *arm.zero_shot_tables} <= {*made, OWN, None}
+        assert {arm.table, *arm.others, *arm.tables_after} <= {*made, OWN, None}
 
 
 def test_every_evaluation_after_training_is_known() -> None:
     steps = {step for arm in VECTOR_ARMS.values() for step in arm.after}
     assert steps == {*CHANGES, *NOISE_LEVELS}
-    assert VECTOR_ARMS["vectors_shape"].zero_shot_tables == ("other", "procrustes", "cca")
-    assert VECTOR_ARMS["vectors_shape_alone"].zero_shot_tables == ()
+    assert VECTOR_ARMS["vectors_shape"].tables_after == ("other", "procrustes", "cca")
+    assert VECTOR_ARMS["vectors_shape_alone"].tables_after == ()
+    assert VECTOR_ARMS["vectors_own"].tables_after == QUANTIZED
+
+
+def section(name: str, path: str) -> Any:
+    found: Any = Config().from_str(
+        make_config(VECTOR_ARMS[f"vectors_{name}"].arm), interpolate=False
+    )
+    for key in path.split("."):
+        found = found[key]
+    return found
+
+
+def test_noise_leaves_every_text_and_adds_a_copy() -> None:
+    augmenter = section("noise", "corpora.train.augmenter")
+    names = ("keep_original", "share_of_docs", "copies")
+    assert [augmenter[name] for name in names] == [True, 1.0, 1]
+
+
+def test_symbols_that_are_left_out_train_the_row_of_unknown_ones() -> None:
+    for count in (5, 10):
+        assert section(f"min_freq_{count}", "initialize.before_init")["min_freq"] == count
+        assert section(f"min_freq_{count}", EMBED)["unk_dropout"] == 0.0
+
+
+def test_page_says_how_many_parameters_the_mixes_have() -> None:
+    sizes = []
+    for name in ("none", "tucker"):
+        embed = section(name, EMBED)
+        widths = [embed["width"]] * len(embed["attrs"])
+        ranks = embed.get("tucker_ranks")
+        layer = build_mix(
+            "MultiEmbed",
+            embed["width"],
+            embed["attrs"],
+            widths,
+            maxout_pieces=3,
+            tucker_ranks=ranks,
+        )
+        layer.initialize(X=numpy.zeros((1, sum(widths)), dtype="f"))
+        nodes = layer.walk()
+        sizes.append(sum(node.get_param(p).size for node in nodes for p in node.param_names))
+    note = VECTOR_TABLES["vectors-fusion"].note
+    assert re.findall(r"\d+,\d+", note) == [f"{size:,}" for size in sizes]
+
+
+def test_centring_is_tried_where_it_changes_the_table() -> None:
+    assert sets_of(VECTOR_ARMS["vectors_centre"]) == ("wnut17",)
+    assert sets_of(VECTOR_ARMS["vectors_unit"]) == VECTOR_SETS
+    grid = {run.dataset for run in make_grid() if run.arm == "vectors_centre"}
+    assert grid == {"wnut17"}
 
 
 def test_frozen_layers_are_all_but_the_output() -> None:

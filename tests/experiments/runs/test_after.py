@@ -1,5 +1,7 @@
 """Evaluations after a training, of tiny models."""
 
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +10,11 @@ import pytest
 import spacy
 from thinc.api import Config
 
-from experiments.arms.vectors import VECTOR_ARMS, VectorArm
-from experiments.runs import after, grid, one
-from experiments.runs.after import evaluate_after, steps_of
+from experiments.arms.vectors import EXTENDED, QUANTIZED, VECTOR_ARMS, VectorArm
+from experiments.runs import after, grid, one, record, training
+from experiments.runs.after import evaluate_after
 from experiments.runs.counts import unpack
+from experiments.runs.files import is_done, results_path
 from experiments.runs.grid import Run, lacks
 from experiments.runs.vector_files import made_path
 from spacy_multihash.embed.find import find_tables
@@ -59,7 +62,7 @@ def test_models_are_pruned_and_read_noise_after_training(monkeypatch: pytest.Mon
         found = {split: result["after"][step][split] for split in ("dev", "test")}
         assert found == {split: result[split] for split in found}, step
     assert result["after"]["noise_10"]["dev"]["seen"]["r"] < result["dev"]["seen"]["r"]
-    assert "made" not in result["record"]
+    assert result["record"]["made"] == {}
     counts = result["counts"]
     assert counts["dev after prune_5"] == counts["dev"]
     assert [name for name in counts if "noise" in name] == []
@@ -111,7 +114,7 @@ def test_new_words_get_rows_after_training() -> None:
     run = Run("conll-nl", "vectors_own")
     write_corpus(run.corpus("train"), 10 * make_docs()[1:])
     one.train(run, small_run_config(run))
-    for step in VECTOR_ARMS["vectors_own"].after:
+    for step in EXTENDED:
         nlp = spacy.load(run.folder / "model-best")
         table = next(table for table in find_tables(nlp) if table.attr == "NORM")
         before = table.weights.get_dim("nV")
@@ -120,8 +123,87 @@ def test_new_words_get_rows_after_training() -> None:
 
 
 def test_other_arms_have_nothing_after_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert steps_of(Run("conll-nl", "recipe")) == ()
+    assert Run("conll-nl", "recipe").after == ()
     assert evaluate_after(Run("conll-nl", "recipe")) == ({}, {})
     nothing: Any = {"vectors_none": VectorArm(VECTOR_ARMS["vectors_none"].arm)}
-    monkeypatch.setattr(after, "VECTOR_ARMS", nothing)
+    monkeypatch.setattr(grid, "VECTOR_ARMS", nothing)
     assert "after" not in one.run_one(Run("conll-nl", "vectors_none"))
+
+
+def forbid_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: Any) -> None:
+        raise AssertionError("trained again")
+
+    monkeypatch.setattr(training, "spacy_train", fail)
+
+
+def test_a_mended_evaluation_is_made_without_another_training(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = Run("conll-nl", "vectors_none")
+    with monkeypatch.context() as broken:
+        broken.setitem(after.CHANGES, "prune_10", lambda run, nlp: 1 / 0)
+        with pytest.raises(ZeroDivisionError, match="division"):
+            one.run_one(run)
+    assert not results_path(run).exists()
+    known = record.module_digest
+
+    def mended(module: str) -> str | None:
+        return "mended" if module in record.EVALUATING else known(module)
+
+    monkeypatch.setattr(record, "module_digest", mended)
+    forbid_training(monkeypatch)
+    assert set(one.run_one(run)["after"]) == set(run.after)
+
+
+def test_a_run_without_one_of_its_evaluations_is_not_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Run("conll-nl", "vectors_none")
+    with monkeypatch.context() as fewer:
+        arm = VECTOR_ARMS[run.arm]
+        fewer.setattr(grid, "VECTOR_ARMS", {run.arm: VectorArm(arm.arm, after=("prune_5",))})
+        assert list(one.run_one(run)["after"]) == ["prune_5"]
+        assert is_done(run)
+    assert not is_done(run)
+    forbid_training(monkeypatch)
+    assert list(one.run_one(run)["after"]) == [*run.after]
+    assert is_done(run)
+
+
+@pytest.mark.usefixtures("own_vectors")
+def test_digests_of_tables_are_those_of_the_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Run("conll-nl", "vectors_other")
+    table = made_path("conll-nl", "other")
+    before = record.made_digests([table])
+    train = training.spacy_train
+
+    def train_while_tables_are_made(config: Path, output: Path) -> None:
+        train(config, output)
+        shutil.rmtree(table)
+        small_pipeline(table, 9)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(training, "spacy_train", train_while_tables_are_made)
+        assert one.run_one(run)["record"]["made"] == before != record.made_digests([table])
+    results_path(run).unlink()
+    forbid_training(monkeypatch)
+    with pytest.raises(AssertionError, match="trained again"):  # by the new table
+        one.run_one(run)
+
+
+@pytest.mark.usefixtures("own_vectors")
+def test_a_trained_model_takes_rounded_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    arms = {"vectors_own": replace(VECTOR_ARMS["vectors_own"], after=QUANTIZED)}
+    for module in (grid, after):
+        monkeypatch.setattr(module, "VECTOR_ARMS", arms)
+    run = Run("conll-nl", "vectors_own")
+    for number, name in enumerate(QUANTIZED):
+        assert lacks(run).startswith("what is made for conll-nl (python -m experiments make-vec")
+        small_pipeline(made_path("conll-nl", name), 5 + number)
+    assert lacks(run) == ""
+    result = one.run_one(run)
+    assert list(result["after"]) == list(result["record"]["made"]) == list(QUANTIZED)
+    for name in QUANTIZED:
+        nlp = spacy.load(run.folder / "model-best")
+        after.CHANGES[name](run, nlp)
+        rounded = spacy.load(made_path("conll-nl", name))
+        assert nlp.vocab["Rome"].vector.tolist() == rounded.vocab["Rome"].vector.tolist()

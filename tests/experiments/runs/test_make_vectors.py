@@ -1,8 +1,10 @@
 """The tables that experiments on vectors compare, made of tiny ones."""
 
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
+import numpy
 import pytest
 import spacy
 
@@ -24,9 +26,13 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Path("corpus", dataset).mkdir(parents=True)
         for split in ("train", "dev", "test"):
             write_corpus(Path("corpus", dataset, f"{split}.spacy"), make_docs(3))
-        path = Path("assets/vectors", VECTORS[dataset])
+        path = own_path(dataset)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_pipeline(path, random_vectors(len(WORDS) + 1, seed=seed), [*WORDS, "unknown"])
+
+
+def own_path(dataset: str) -> Path:
+    return Path("assets/vectors", VECTORS[dataset])
 
 
 def test_all_but_words_of_the_corpus_are_pruned_from_a_transformed_table() -> None:
@@ -35,13 +41,54 @@ def test_all_but_words_of_the_corpus_are_pruned_from_a_transformed_table() -> No
     assert nlp.lang == "en"
     vectors = nlp.vocab.vectors
     assert {nlp.vocab.strings[key] for key in vectors.keys()} == set(WORDS)
-    assert nlp.vocab["Rome"].vector_norm == pytest.approx(1)
+    own = spacy.load(own_path("wnut17"))
+    lengths = [own.vocab[word].vector_norm for word in WORDS]
+    assert [nlp.vocab[word].vector_norm for word in WORDS] == pytest.approx(
+        [mean(lengths)] * len(WORDS)
+    )
+
+
+def write_table_of(path: Path, vectors: dict[str, list[float]]) -> str:
+    write_pipeline(path, numpy.array([*vectors.values()], dtype="f"), [*vectors])
+    return str(path)
+
+
+def test_a_table_is_as_long_as_before_in_the_mean_of_the_words_of_both() -> None:
+    own = write_table_of(Path("own"), {"a": [3, 4], "b": [0, 7], "z": [0, 0], "rare": [99, 0]})
+    table = write_table_of(Path("table"), {"z": [1, 0], "b": [0, 1], "a": [2, 0], "new": [5, 0]})
+    make_vectors.rescale(Path(table), own, Path("scaled"))
+    vocab = spacy.load("scaled").vocab
+    # a and b were 6 long in the mean, and are 1.5; z had no vector
+    expected = {"a": [8, 0], "b": [0, 4], "z": [4, 0], "new": [20, 0]}
+    assert {word: vocab[word].vector.tolist() for word in expected} == expected
+
+
+def test_a_table_without_words_of_the_corpus_is_refused() -> None:
+    own = write_table_of(Path("own"), {"a": [3, 4], "z": [0, 0]})
+    table = write_table_of(Path("table"), {"z": [1, 0], "new": [5, 0]})
+    with pytest.raises(
+        ValueError, match=r"The corpus has no word that own has, .* Give vectors of"
+    ):
+        make_vectors.rescale(Path(table), own, Path("scaled"))
+    assert not Path("scaled").exists()
+
+
+def test_rounded_vectors_are_as_long_as_they_are() -> None:
+    make("wnut17", "quantize_int8")
+    nlp, own = map(spacy.load, (made_path("wnut17", "quantize_int8"), own_path("wnut17")))
+    vectors = nlp.vocab.vectors
+    assert {nlp.vocab.strings[key] for key in vectors.keys()} == set(WORDS)
+    for word in WORDS:
+        before, after = own.vocab[word].vector, nlp.vocab[word].vector
+        steps = 127 * after / abs(before).max()
+        assert after.tolist() != before.tolist()
+        assert steps.tolist() == pytest.approx(steps.round().tolist(), abs=1e-3)
 
 
 def test_the_other_table_is_that_of_the_other_language() -> None:
     make("conll-es", "other")
     nlp = spacy.load(made_path("conll-es", "other"))
-    other = spacy.load(Path("assets/vectors", VECTORS["conll-nl"]))
+    other = spacy.load(own_path("conll-nl"))
     assert nlp.lang == "es"
     assert nlp.vocab["Rome"].vector.tolist() == other.vocab["Rome"].vector.tolist()
 
@@ -70,12 +117,15 @@ def test_layers_are_pretrained_on_the_training_texts(monkeypatch: pytest.MonkeyP
     assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
-@pytest.mark.parametrize(("dataset", "number"), [("conll-es", 12), ("conll-nl", 11), ("wnut17", 9)])
+@pytest.mark.parametrize(
+    ("dataset", "number"), [("conll-es", 16), ("conll-nl", 15), ("wnut17", 14)]
+)
 def test_what_is_made_depends_on_the_data_set(dataset: str, number: int) -> None:
     names = made_names(dataset)
     assert len(names) == len(set(names)) == number
     assert ("pretrained" in names) == (dataset in SMALL_SETS)
     assert ("other" in names) == ("cca" in names) == (dataset != "wnut17")
+    assert ("centre" in names) == (dataset == "wnut17")
 
 
 def test_commands_are_those_of_the_group_vectors() -> None:

@@ -1,6 +1,8 @@
 """One run of the experiments, on a tiny corpus."""
 
 import shutil
+import subprocess
+import sys
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +16,7 @@ from spacy.tokens import DocBin
 from thinc.api import Config
 
 from experiments.arms.tasks import CRF, HASH_EMBED
-from experiments.runs import grid, one
+from experiments.runs import grid, one, record, training
 from experiments.runs.counts import unpack
 from experiments.runs.files import is_done, read_result, results_path
 from experiments.runs.grid import Run
@@ -22,6 +24,7 @@ from experiments.runs.scores import Tagger, make_tagger
 from spacy_multihash.cli.evaluate import evaluate
 from spacy_multihash.corpus.entities import Matching
 from tests.helpers.corpora import make_docs, write_corpus
+from tests.helpers.paths import ROOT
 
 RUN = Run("wnut17", HASH_EMBED)
 SETTINGS: dict[str, Any] = {"dropout": 0.1}
@@ -54,7 +57,7 @@ def forbid_training(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*args: Any) -> None:
         raise AssertionError("trained again")
 
-    monkeypatch.setattr(one, "spacy_train", fail)
+    monkeypatch.setattr(training, "spacy_train", fail)
 
 
 def test_result_holds_the_scores_of_the_best_model() -> None:
@@ -115,8 +118,9 @@ def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
         return tag
 
     time = {"process_time": lambda: clock["cpu"], "perf_counter": lambda: clock["wall"]}
-    monkeypatch.setattr(one, "time", SimpleNamespace(**time))
-    monkeypatch.setattr(one, "spacy_train", train)
+    for module in (one, training):
+        monkeypatch.setattr(module, "time", SimpleNamespace(**time))
+    monkeypatch.setattr(training, "spacy_train", train)
     monkeypatch.setattr(one, "make_tagger", make_slow_tagger)
 
 
@@ -181,9 +185,11 @@ def test_a_trained_run_without_results_is_only_evaluated(monkeypatch: pytest.Mon
 
 def test_result_says_what_it_is_of_and_counts_the_entities_of_each_sentence() -> None:
     result = one.run_one(RUN)
-    record = result["record"]
-    assert set(record) == {"cpu", "threads", "commit", "date", "code", "corpus", "vectors"}
-    assert record["vectors"] is None
+    found = result["record"]
+    assert set(found) == {
+        *("cpu", "threads", "commit", "date", "code", "corpus", "vectors", "made", "evaluation")
+    }
+    assert (found["vectors"], found["made"]) == (None, {})
     for split in ("dev", "test"):
         found, made_up, missed = unpack(result["counts"][split]).sum(0).tolist()
         f1 = 2 * found / (2 * found + made_up + missed)
@@ -194,9 +200,39 @@ def test_a_training_by_other_code_begins_anew(monkeypatch: pytest.MonkeyPatch) -
     one.run_one(RUN)
     results_path(RUN).unlink()
     forbid_training(monkeypatch)
-    monkeypatch.setattr(one, "changed_modules", lambda record: ["a.module"])
+    monkeypatch.setattr(training, "changed_modules", lambda record: ["a.module"])
     with pytest.raises(AssertionError, match="trained again"):
         one.run_one(RUN)
+
+
+def test_a_training_is_kept_where_code_has_changed_that_runs_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = one.run_one(RUN)
+    forbid_training(monkeypatch)
+    known = record.module_digest
+
+    def changed(module: str) -> str | None:
+        return "other" if module == "experiments.runs.scores" else known(module)
+
+    monkeypatch.setattr(record, "module_digest", changed)
+    assert one.run_one(RUN) == before
+    after = one.run_one(RUN, renew=True)
+    assert after["dev"] == before["dev"]
+    assert after["record"]["code"] == before["record"]["code"]
+    assert after["record"]["evaluation"] != before["record"]["evaluation"]
+    assert one.run_one(RUN, renew=True) == after
+
+
+def test_what_evaluates_is_not_loaded_before_the_training() -> None:
+    code = (
+        "import sys, experiments.runs.one; "
+        "print([name for name in sys.modules if name.endswith(('.after', '.extend', '.ridge'))])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    assert done.stdout == "[]\n"
 
 
 def test_a_training_without_a_record_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,20 +7,25 @@ from pathlib import Path
 import numpy
 import pytest
 import spacy
+import srsly
 from spacy.vocab import Vocab
 
 from experiments.arms.tasks import HASH_EMBED
-from experiments.runs import record
+from experiments.runs import after, one, record
 from experiments.runs.grid import Run
 from experiments.runs.record import (
     CODE,
+    EVALUATING,
     changed_modules,
     commit,
+    evaluation_code,
+    made_digests,
     make_record,
     module_digest,
     vectors_digest,
     write_code,
 )
+from tests.helpers.vectors import random_vectors, write_pipeline
 
 RUN = Run("wnut17", HASH_EMBED)
 MODULE = "spacy_multihash.embed.hash_rows"
@@ -58,7 +63,45 @@ def test_record_lists_no_code_that_decides_no_scores() -> None:
     made = make_record(RUN)
     listed = record.srsly.read_json(CODE / f"{made['code']}.json")
     assert not [name for name in listed if ".cli." in name or ".inspection." in name]
-    assert {"experiments.runs.one", "experiments.runs.scores"} <= set(listed)
+    assert "experiments.runs.training" in listed
+
+
+def test_code_of_evaluations_is_kept_apart_from_that_of_the_training() -> None:
+    made = make_record(RUN)
+    evaluation = evaluation_code(made["code"])
+    names = (made["code"], evaluation)
+    trained, evaluated = (set(srsly.read_json(CODE / f"{name}.json")) for name in names)
+    assert not trained & EVALUATING
+    assert {after.__name__, one.__name__} <= EVALUATING <= evaluated
+    assert not trained & evaluated
+    assert changed_modules({**made, "evaluation": evaluation}) == []
+
+
+def test_a_change_after_training_is_one_of_the_run_and_none_of_its_training(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    training = {"code": write_code([MODULE])}
+    run = {**training, "evaluation": write_code(["experiments.runs.scores"])}
+    scores = "experiments.runs.scores"
+
+    def changed(module: str) -> str | None:
+        return "other" if module == scores else module_digest(module)
+
+    monkeypatch.setattr(record, "module_digest", changed)
+    assert changed_modules(training) == []
+    assert changed_modules(run) == [scores]
+
+
+def test_digest_of_what_was_made_tells_words_and_vectors_apart() -> None:
+    digests = set()
+    for words, seed in ((["a", "b"], 0), (["a", "c"], 0), (["a", "b"], 1)):
+        folder = Path(f"{seed}-{''.join(words)}", "table")
+        folder.parent.mkdir()
+        write_pipeline(folder, random_vectors(2, seed=seed), words)
+        digests.add(made_digests([folder])["table"])
+    Path("pretrained.bin").write_bytes(b"1")
+    assert len(digests) == 3
+    assert list(made_digests([folder, Path("pretrained.bin")])) == ["table", "pretrained.bin"]
 
 
 def test_a_changed_module_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,6 +65,17 @@ def test_results_of_another_config_are_none() -> None:
     assert runs_to_do([RUN], renew=False) == runs_to_do([RUN], renew=True) == [RUN]
 
 
+def test_changes_in_what_evaluates_count_as_well() -> None:
+    write_result(record={"code": "now", "evaluation": "lately"})
+    assert find_states([RUN]) == {RUN: State("older code", 1)}
+    assert runs_to_do([RUN], renew=True) == [RUN]
+
+
+def test_results_with_evaluations_that_are_not_asked_for_are_none() -> None:
+    write_result(record={"code": "now"}, after={"noise_5": {}})
+    assert find_states([RUN]) == {RUN: State("missing")}
+
+
 def test_code_that_is_listed_nowhere_is_an_error() -> None:
     write_result(record={"code": "lost"})
     with pytest.raises(FileNotFoundError, match=r"no file results/code/lost\.json, which lists"):

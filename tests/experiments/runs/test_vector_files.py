@@ -6,7 +6,7 @@ import pytest
 
 from experiments.arms.vectors import VECTOR_ARMS
 from experiments.runs.grid import Run, config_hash, lacks, make_grid, parse_run, run_config
-from experiments.runs.vector_files import made_for, made_path
+from experiments.runs.vector_files import made_for_training, made_path
 
 NAME = "conll-es/vectors_mme/no-vectors/seed0"
 
@@ -75,6 +75,7 @@ def test_names_of_runs_name_no_vectors_and_lead_back() -> None:
         ("wnut17", "other", "conll-es, conll-nl"),
         ("wnut17", "shape", "conll-es, conll-nl"),
         ("conll-nl", "tuned", "wnut17, conll-es"),
+        ("conll-nl", "centre", "wnut17"),
     ],
 )
 def test_an_arm_is_refused_on_data_sets_without_its_tables(
@@ -102,7 +103,7 @@ def test_what_a_run_needs_is_named_until_it_is_made(
     run.corpus("train").touch()
     assert lacks(run).startswith("the vectors es_e5_words")
     Path("assets/vectors/es_e5_words").mkdir(parents=True)
-    made = list(made_for(run.dataset, VECTOR_ARMS[run.arm]))
+    made = made_for_training(run.dataset, VECTOR_ARMS[run.arm])
     assert made == [made_path("conll-es", name) for name in ("other", "word2vec")]
     for path in made:
         assert lacks(run).endswith("(python -m experiments make-vectors conll-es)")

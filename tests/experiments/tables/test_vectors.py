@@ -87,3 +87,27 @@ def test_conclusions_compare_lines_of_their_table() -> None:
                 assert line in group.arms, comparison.label
         labels = [comparison.label for comparison in table.comparisons]
         assert len(set(labels)) == len(labels), table.name
+
+
+def test_the_modes_are_compared_with_each_other() -> None:
+    for name, others in (("vectors-tables", True), ("vectors-tables-tweets", False)):
+        labels = {one.label for one in VECTOR_TABLES[name].comparisons}
+        for mode in ("concat", "linear", "scalar"):
+            assert f"test: all, mme – all, {mode}" in labels
+        assert ("test: the table of another language – no table" in labels) == others
+        assert "test: no table – the table of the language" not in labels
+
+
+def test_rounded_tables_are_compared_with_the_untouched_one(tmp_path: Path) -> None:
+    write_runs(tmp_path, "vectors_own", 0.3, {"quantize_pq": 0.28})
+    table = VECTOR_TABLES["vectors-transforms-tweets"]
+    text = render_table(load_results(tmp_path, REPORT), table)
+    (conclusion,) = rows_of(text, "wnut17", "test: quantize, pq – untouched")
+    assert conclusion[2].startswith("-0.020 ±")
+
+
+def test_centring_is_a_line_where_it_is_tried() -> None:
+    lines = {name: [*VECTOR_TABLES[name].groups[0].arms] for name in VECTOR_TABLES}
+    assert "centre" in lines["vectors-transforms-tweets"]
+    assert "centre" not in lines["vectors-transforms"]
+    assert VECTOR_TABLES["vectors-transforms-tweets"].datasets == ("wnut17",)
