@@ -67,7 +67,8 @@ def test_a_name_that_is_no_run_is_refused(name: str, message: str) -> None:
 
 @pytest.mark.parametrize("arm", NER.fixed_arms)
 def test_config_of_an_arm_is_complete(arm: str) -> None:
-    config = run_config(Run("conll-es", arm))
+    dataset = "wnut17" if arm == "vectors_centre" else "conll-es"
+    config = run_config(Run(dataset, arm))
     expected = (
         ["tagger_ner"] if arm.startswith(("tagger", "recipe", "vectors")) else ["tok2vec", "ner"]
     )

@@ -25,10 +25,10 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     srsly.write_json(CODE / "lately.json", {MODULE: "0"})
 
 
-def write_result(**values: Any) -> None:
-    path = results_path(RUN)
+def write_result(run: Run = RUN, **values: Any) -> None:
+    path = results_path(run)
     path.parent.mkdir(parents=True)
-    srsly.write_json(path, {"format": FORMAT, "config_hash": run_hash(RUN), **values})
+    srsly.write_json(path, {"format": FORMAT, "config_hash": run_hash(run), **values})
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,11 @@ def test_results_of_another_config_are_none() -> None:
 
 def test_changes_in_what_evaluates_count_as_well() -> None:
     write_result(record={"code": "now", "evaluation": "lately"})
-    assert find_states([RUN]) == {RUN: State("older code", 1)}
-    assert runs_to_do([RUN], renew=True) == [RUN]
+    other = Run("anem", CRF)
+    write_result(other, record={"code": "now"})
+    states = {RUN: State("older code", 1), other: State("done")}
+    assert find_states([RUN, other]) == find_states([other, RUN]) == states
+    assert runs_to_do([other, RUN], renew=True) == [RUN]
 
 
 def test_results_with_evaluations_that_are_not_asked_for_are_none() -> None:
