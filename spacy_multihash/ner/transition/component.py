@@ -245,7 +245,7 @@ class BatchEntityRecognizer(EntityRecognizer):
             )
             return losses
         cut_size = self.cfg["update_with_oracle_cut_size"]
-        lesson = prepare(examples, self._actions(), self.moves, key, cut_size)
+        lesson = prepare(examples, self._actions(), key, cut_size)
         if len(lesson.parts.begins):
             set_dropout_rate(self.model, drop)
             losses[self.name] += learn(

@@ -5,7 +5,6 @@ from typing import NamedTuple, Optional
 
 import numpy
 from spacy.errors import Errors
-from spacy.pipeline._parser_internals.transition_system import TransitionSystem
 from spacy.training import Example
 
 from ..docs import lengths_of
@@ -13,7 +12,7 @@ from ..gold import gold_tags, wrong_entities
 from .actions import Actions
 from .costs import Gold, gold_of
 from .rules import Rules, rules_of
-from .starts import Parts, cut, draw_length, has_gold, part_has_gold
+from .starts import Parts, cut, draw_length, has_gold
 
 
 class Lesson(NamedTuple):
@@ -28,7 +27,6 @@ class Lesson(NamedTuple):
 def prepare(
     examples: Sequence[Example],
     actions: Actions,
-    moves: TransitionSystem,
     wrong_key: Optional[str],
     cut_size: int,
 ) -> Lesson:
@@ -59,7 +57,7 @@ def prepare(
         gold,
         rules,
         actions,
-        lambda example, start, end: part_has_gold(example, start, end, moves, wrong_key),
+        wrong_key,
     )
     return Lesson(gold, rules, actions, parts)
 

@@ -1,13 +1,13 @@
 """Where the model is trained: parts of docs, and the state that each begins in."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, Optional
 
 import numpy
 from spacy.attrs import ENT_IOB
 from spacy.errors import Errors
-from spacy.pipeline._parser_internals.transition_system import TransitionSystem
+from spacy.tokens import Span
 from spacy.training import Example
 
 from ..docs import lengths_of
@@ -55,23 +55,57 @@ def has_gold(example: Example, key: Optional[str]) -> bool:
     return bool(example.reference.to_array(ENT_IOB).any())
 
 
-def part_has_gold(
-    example: Example, start: int, end: int, moves: TransitionSystem, key: Optional[str]
-) -> bool:
-    """Tell whether a part of an example teaches anything, as `has_gold` of spaCy's moves does.
+def parts_with_gold(
+    example: Example, starts: numpy.ndarray, ends: numpy.ndarray, key: Optional[str]
+) -> numpy.ndarray:
+    """Tell which parts of an example teach anything, as `has_gold` of spaCy's moves does.
 
-    start, end (int): The predicted tokens, doc[start:end]. If none align, all tokens are meant.
+    Both docs are read once, however many parts there are.
+
+    starts, ends (P,) int64: The predicted tokens of each part, doc[start:end]. If none align, all
+        tokens are meant.
+    key (Optional[str]): Where in reference.spans entities are that are known to be wrong.
+
+    Returns (P,) bool.
+    """
+    reference = example.reference
+    firsts, lasts = _aligned_parts(example, starts, ends)
+    counts = numpy.append(0, (reference.to_array(ENT_IOB) != 0).cumsum())
+    found: numpy.ndarray = counts[lasts] > counts[firsts]
+    wrong = reference.spans.get(key, []) if key is not None else []
+    spans = numpy.array(sorted((span.start, span.end) for span in wrong)).reshape(-1, 2)
+    # Of the spans that begin with a token or later, the first end; after the last, none ends
+    nearest = numpy.append(numpy.minimum.accumulate(spans[::-1, 1])[::-1], len(reference) + 1)
+    found |= nearest[numpy.searchsorted(spans[:, 0], firsts)] <= lasts
+    return found
+
+
+def _aligned_parts(
+    example: Example, starts: numpy.ndarray, ends: numpy.ndarray
+) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Find the reference tokens of parts of the predicted doc, (P,) int64 each.
+
+    As in spaCy's `get_aligned_spans_x2y`, a part aligns if it has the text of these tokens.
     """
     doc, reference = example.predicted, example.reference
-    if not same_tokens(doc, reference):
-        return bool(moves.has_gold(example, start, end))
-    first, last, _ = slice(start, end).indices(len(doc))
-    if first >= last:
-        first, last = 0, len(doc)
-    wrong = reference.spans.get(key, []) if key is not None else []
-    if any(first <= span.start and span.end <= last for span in wrong):
-        return True
-    return bool(reference.to_array(ENT_IOB)[first:last].any())
+    ends = numpy.minimum(numpy.where(ends < 0, len(doc) + ends, ends), len(doc))
+    firsts, lasts = numpy.zeros_like(starts), numpy.full_like(ends, len(reference))
+    if same_tokens(doc, reference):
+        some = starts < ends
+        firsts[some], lasts[some] = starts[some], ends[some]
+        return firsts, lasts
+    x2y = example.alignment.x2y  # each look at `alignment` compares all tokens
+    for number, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+        tokens = x2y[start:end].tolist() if start < end else []
+        if tokens:
+            first, last = tokens[0], tokens[-1] + 1
+            if _letters(doc[start:end]) == _letters(reference[first:last]):
+                firsts[number], lasts[number] = first, last
+    return firsts, lasts
+
+
+def _letters(span: Span) -> str:
+    return span.text.lower().strip().replace(" ", "")
 
 
 def cut(
@@ -81,7 +115,7 @@ def cut(
     gold: Gold,
     rules: Rules,
     actions: Actions,
-    teaches: Callable[[Example, int, int], bool],
+    wrong_key: Optional[str],
 ) -> Parts:
     """Cut docs of at least `length` tokens into parts of that length; 0 cuts none.
 
@@ -89,7 +123,7 @@ def cut(
     part, as in spaCy's ner. Parts without gold entities are left out.
 
     offsets (B,) int64: Where each doc begins in the batch.
-    teaches (Callable): Tells of an example whether the tokens doc[start:end] have gold entities.
+    wrong_key (Optional[str]): Where in reference.spans entities are that are known to be wrong.
 
     Raises ValueError where no action is right that is valid.
     """
@@ -102,11 +136,9 @@ def cut(
         for number in numpy.flatnonzero(is_long).tolist():
             n, offset = int(lengths[number]), int(offsets[number])
             first = numpy.arange(0, n, length)
-            kept = [
-                # To spaCy, the end of the last part is -1, the token before the last
-                teaches(examples[number], start, start + length if start + length < n else -1)
-                for start in first.tolist()
-            ]
+            # To spaCy, the end of the last part is -1, the token before the last
+            last = numpy.append(first[1:], -1)
+            kept = parts_with_gold(examples[number], first, last, wrong_key)
             begins = offset + first[kept]
             ends = numpy.minimum(begins + length + 1, offset + n)
             parts.append(Parts(begins, ends, *_open_at(path, begins)))

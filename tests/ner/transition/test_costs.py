@@ -72,7 +72,7 @@ def reachable(
 
 def taught(moves: BiluoPushDown, batch: list[Example]) -> Lesson:
     """Read off a batch what it teaches; without cuts nothing is refused."""
-    return prepare(batch, read_actions(moves), moves, WRONG, 0)
+    return prepare(batch, read_actions(moves), WRONG, 0)
 
 
 @settings(max_examples=75, suppress_health_check=[HealthCheck.too_slow])

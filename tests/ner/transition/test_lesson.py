@@ -107,7 +107,7 @@ def test_labels_that_no_action_has_are_refused() -> None:
     ner = recognizer(EntityRecognizer, Setup(labels=("A",)))
     example = Example(Doc(VOCAB, words=WORDS), Doc(VOCAB, words=WORDS, ents=TAGS))
     with pytest.raises(ValueError, match="labels that the component does not have: B. It was"):
-        prepare([example], read_actions(ner.moves), ner.moves, None, 0)
+        prepare([example], read_actions(ner.moves), None, 0)
 
 
 def test_what_is_no_example_is_refused() -> None:
@@ -126,7 +126,7 @@ def test_docs_of_no_token_and_without_annotation_teach_nothing() -> None:
         Example(Doc(VOCAB, words=WORDS), reference),
         Example(none.copy(), none.copy()),
     ]
-    gold, rules, _, parts = prepare(examples, read_actions(ner.moves), ner.moves, WRONG, 0)
+    gold, rules, _, parts = prepare(examples, read_actions(ner.moves), WRONG, 0)
     assert (parts.begins.tolist(), parts.ends.tolist()) == ([2], [10])
     assert rules.ends.tolist() == [2] * 2 + [10] * 8
     assert gold.wrong is not None
