@@ -9,8 +9,8 @@ ValueT = TypeVar("ValueT")
 class Setting(Generic[ValueT]):
     """A setting as an attribute of its component, which can be set on a trained one.
 
-    It is kept in `component.settings`, a frozen dataclass that checks itself. to_disk saves the
-    settings of the config: for others, load with them, and save.
+    It is kept in `component.settings`, a frozen dataclass, which the component checks. to_disk
+    saves the settings of the config: for others, load with them, and save.
 
     Setting it raises ValueError for a value out of range.
     """

@@ -114,7 +114,6 @@ class EntityTagger(WithConfidences):
         check_function(f'Component "{name}"', "scorer", scorer)
         self.scorer = scorer
         self.settings = Settings(
-            name,
             decoder,
             dropout_penalty,
             spans_key,

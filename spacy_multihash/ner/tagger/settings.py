@@ -15,14 +15,8 @@ from .vectors_of_tokens import listens
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a component, as its config has them. `EntityTagger` tells what they do.
+    """The settings of a component, as its config has them. `EntityTagger` tells what they do."""
 
-    component (str): The name of the component, for messages.
-
-    Raises ValueError for a value out of range.
-    """
-
-    component: str
     decoder: Optional[Decoder]
     dropout_penalty: float
     spans_key: Optional[str]
@@ -31,9 +25,14 @@ class Settings:
     incorrect_spans_key: Optional[str] = None
     temperature: float = 1.0
 
-    def __post_init__(self) -> None:
-        """Check each setting by itself."""
-        where = f'Component "{self.component}"'
+    def check(self, component: str, model: Model) -> None:
+        """Check each setting by itself, and then whether the model can follow them.
+
+        component (str): The name of the component, for messages.
+
+        Raises ValueError for a value out of range, and for one that the model cannot follow.
+        """
+        where = f'Component "{component}"'
         if self.decoder is not None:
             check_choice(where, "decoder", self.decoder, get_args(Decoder))
         check_choice(where, "confidence", self.confidence, get_args(Confidence))
@@ -43,18 +42,18 @@ class Settings:
         check_temperature(where, self.temperature)
         for name in ("spans_key", "incorrect_spans_key"):
             check_string(where, name, getattr(self, name))
+        self._check_model(where, model)
 
-    def check_model(self, model: Model) -> None:
-        """Raise ValueError if a model cannot follow the settings."""
+    def _check_model(self, where: str, model: Model) -> None:
         if self.decoder == "crf" and not learns_transitions(model):
             raise ValueError(
-                f'Component "{self.component}": decoder = "crf" needs learned transitions, but the '
+                f'{where}: decoder = "crf" needs learned transitions, but the '
                 "model has none. Set learn_transitions = true in its [model], or take another "
                 'decoder: "constrained" or "greedy".'
             )
         if self.dropout_penalty and listens(model):
             raise ValueError(
-                f'Component "{self.component}": dropout_penalty must be 0 where model.tok2vec is a '
+                f"{where}: dropout_penalty must be 0 where model.tok2vec is a "
                 "listener, whose dropout belongs to another component, was: "
                 f"{self.dropout_penalty}. Set it to 0.0, or give the model a spacy.Tok2Vec.v2."
             )
@@ -74,6 +73,7 @@ class WithSettings:
     Setting one raises ValueError if it is out of range, or if the model cannot follow it.
     """
 
+    name: str
     model: Model
     _settings: Settings
 
@@ -91,7 +91,7 @@ class WithSettings:
 
     @settings.setter
     def settings(self, settings: Settings) -> None:
-        settings.check_model(self.model)
+        settings.check(self.name, self.model)
         self._settings = settings
 
     @property

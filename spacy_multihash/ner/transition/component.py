@@ -26,7 +26,7 @@ from .lattice import entity_probabilities
 from .lesson import prepare
 from .rules import rules_of
 from .scores import Batch
-from .settings import Settings
+from .settings import Settings, without_beam
 from .starts import has_gold
 from .states import weights_of
 from .training import learn
@@ -112,8 +112,8 @@ class BatchEntityRecognizer(EntityRecognizer):
         temperature: float = 1.0,
     ) -> None:
         """Check the settings, and keep them."""
+        self.name = name
         self.settings = Settings(
-            name,
             state_dropout,
             spacy_gradient,
             decoder,
@@ -137,6 +137,16 @@ class BatchEntityRecognizer(EntityRecognizer):
             scorer=scorer,
         )
 
+    @property
+    def settings(self) -> Settings:
+        """All settings that spaCy's class does not have."""
+        return self._settings
+
+    @settings.setter
+    def settings(self, settings: Settings) -> None:
+        settings.check(self.name)
+        self._settings = settings
+
     def predict(self, docs: Union[Doc, Iterable[Doc]]) -> Union[Prediction, list]:
         """Find the entities of docs, without setting them.
 
@@ -151,7 +161,7 @@ class BatchEntityRecognizer(EntityRecognizer):
                     "Make a doc of a span with span.as_doc()."
                 )
         if self.cfg["beam_width"] != 1:
-            self.settings.check_beam(self.cfg["beam_width"])
+            self.settings.check_beam(self.name, self.cfg["beam_width"])
             return super().predict(docs)
         if not any(map(len, docs)):
             return super().predict(docs)
@@ -175,7 +185,7 @@ class BatchEntityRecognizer(EntityRecognizer):
             raise ValueError(
                 f'Component "{self.name}": expected beam_width = 1, was '
                 f"{self.cfg['beam_width']}. A beam has no exact probabilities. "
-                f"{self.settings.without_beam}."
+                f"{without_beam(self.name)}."
             )
         if not any(map(len, docs)):
             return Uncalibrated([], lambda temperature: numpy.zeros(0))

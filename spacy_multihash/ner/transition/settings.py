@@ -17,14 +17,8 @@ from ..calibration import check_temperature
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a component. `BatchEntityRecognizer` tells what they do.
+    """The settings of a component. `BatchEntityRecognizer` tells what they do."""
 
-    component (str): The name of the component, for messages.
-
-    Raises ValueError for a value out of range.
-    """
-
-    component: str
     state_dropout: float = 0.1
     spacy_gradient: bool = False
     decoder: TransitionDecoder = "greedy"
@@ -33,9 +27,14 @@ class Settings:
     candidates_above: Optional[float] = None
     temperature: float = 1.0
 
-    def __post_init__(self) -> None:
-        """Check each setting, and that candidates have a place to go to."""
-        where = f'Component "{self.component}"'
+    def check(self, component: str) -> None:
+        """Check each setting, and that candidates have a place to go to.
+
+        component (str): The name of the component, for messages.
+
+        Raises ValueError for a value out of range.
+        """
+        where = f'Component "{component}"'
         check_share(where, "state_dropout", self.state_dropout)
         check_flag(where, "spacy_gradient", self.spacy_gradient)
         check_choice(where, "decoder", self.decoder, get_args(TransitionDecoder))
@@ -53,17 +52,22 @@ class Settings:
                 "where in doc.spans the candidates go. Set spans_key, or candidates_above = null."
             )
 
-    @property
-    def without_beam(self) -> str:
-        """What to do about a beam. The files of a trained component win over its config."""
-        return f'Set nlp.get_pipe("{self.component}").cfg["beam_width"] = 1'
+    def check_beam(self, component: str, beam_width: int) -> None:
+        """Check that no setting is without effect on spaCy's beam, which finds the entities.
 
-    def check_beam(self, beam_width: int) -> None:
-        """Check that no setting is without effect on spaCy's beam, which finds the entities."""
+        component (str): The name of the component, for messages.
+
+        Raises ValueError for one that is.
+        """
         for name, default in (("decoder", "greedy"), ("spans_key", None)):
             value = getattr(self, name)
             if value != default:
                 raise ValueError(
-                    f'Component "{self.component}": {name} = "{value}" has no effect with '
-                    f"beam_width = {beam_width}. {self.without_beam}, or set {name} to its default."
+                    f'Component "{component}": {name} = "{value}" has no effect with beam_width = '
+                    f"{beam_width}. {without_beam(component)}, or set {name} to its default."
                 )
+
+
+def without_beam(component: str) -> str:
+    """Write what to do about a beam. The files of a trained component win over its config."""
+    return f'Set nlp.get_pipe("{component}").cfg["beam_width"] = 1'

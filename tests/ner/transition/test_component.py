@@ -88,12 +88,39 @@ def test_default_settings_are_those_of_ner_and_ours() -> None:
     theirs.pop("factory")
     of_beams = {"beam_width": 1, "beam_density": 0.0, "beam_update_prob": 0.0}
     assert of_beams.items() <= ours.items()
-    added = set(Settings.__dataclass_fields__) - {"component"}
+    added = set(Settings.__dataclass_fields__)
     assert {name for name in ours if name not in theirs} == added
     same = set(theirs) - {"beam_width", "beam_density", "beam_update_prob"}
     assert {name: ours[name] for name in same} == {name: theirs[name] for name in same}
     metas = [Language.get_factory_meta(name) for name in KINDS]
     assert metas[0].default_score_weights == metas[1].default_score_weights
+
+
+@pytest.mark.parametrize("factory", ["batch_ner", "tagger_ner"])
+@pytest.mark.parametrize("way", ["renamed", "sourced"])
+def test_errors_name_the_component_as_it_is_called_now(factory: str, way: str) -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe(factory, "former")
+    if way == "renamed":
+        nlp.rename_pipe("former", "now")
+    else:
+        source, nlp = nlp, spacy.blank("en")
+        nlp.add_pipe("former", "now", source=source)
+    pipe: Any = nlp.get_pipe("now")
+    with pytest.raises(ValueError, match=r'Component "now": temperature must be'):
+        pipe.temperature = 0
+
+
+def test_advice_on_beams_names_the_component_as_it_is_called_now() -> None:
+    nlp = trained("batch_ner", steps=1)
+    nlp.rename_pipe("ner", "now")
+    pipe: Any = nlp.get_pipe("now")
+    pipe.cfg["beam_width"] = 2
+    with pytest.raises(ValueError, match=r'"now": .* nlp\.get_pipe\("now"\)\.cfg'):
+        pipe.uncalibrated([nlp.make_doc("Anna left")])
+    pipe.decoder = "best"
+    with pytest.raises(ValueError, match=r'"now": decoder .* nlp\.get_pipe\("now"\)\.cfg'):
+        pipe.predict([nlp.make_doc("Anna left")])
 
 
 # Files
