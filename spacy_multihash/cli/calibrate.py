@@ -9,7 +9,7 @@ from spacy.language import Language
 from spacy.training import Corpus, Example
 
 from ..corpus.read import read_docs
-from ..ner.calibration import Calibration, Quality
+from ..ner.calibration import HIGHEST, LOWEST, Calibration, Quality, is_at_edge
 from ..ner.judged import best_temperature, compare, judge_entities
 from ._draw import draw_reliability
 from ._messages import msg
@@ -65,11 +65,20 @@ def calibrate_cli(
         msg.fail("Cannot calibrate the pipeline", f"{error}. {_EXTRA}")
     except (ImportError, OSError, ValueError) as error:
         msg.fail("Cannot calibrate the pipeline", str(error))
+    if is_at_edge(found.temperature):
+        msg.warn(
+            f"temperature = {found.temperature:.3f} is at the edge of what was looked at, {LOWEST} "
+            f"to {HIGHEST}: the corpus does not tell which is the best",
+            f"It comes from {found.before.entities:,} entities. Take a larger dev corpus of the "
+            "texts that the pipeline is for, or go on with the pipeline as it was.",
+            err=as_json,
+        )
     if as_json:
         print_json(found.as_json())
         return
     _show(found)
-    msg.good(f"Wrote the pipeline with temperature = {found.temperature:.3f} to {output}")
+    temperature = f"temperature = {found.temperature:.3f}, of {found.before.entities:,} entities"
+    msg.good(f"Wrote the pipeline with {temperature}, to {output}")
     msg.good(f"Drew the reliability diagram to {plot}")
 
 
@@ -105,7 +114,8 @@ def calibrate(
     examples (Sequence[Example]): The dev corpus, not annotated yet.
     bins (int): The number of ranges of probability.
 
-    Raises ValueError if no entity is found where there is gold annotation.
+    Raises ValueError if no entity is found where there is gold annotation, and if all that are
+    found are right, or none.
     """
     judged = judge_entities(nlp, name, examples)
     return compare(judged, best_temperature(judged), bins=bins)

@@ -17,6 +17,8 @@ from .docs import EntityKey
 
 # The temperatures among which the best is looked for.
 LOWEST, HIGHEST = 0.05, 20.0
+# The share by which a temperature is at least away from them, if it is a result.
+_FROM_EDGE = 0.01
 # Probabilities are kept this far from 0 and 1 in logarithms.
 _EDGE = 1e-7
 
@@ -30,6 +32,24 @@ class Uncalibrated(NamedTuple):
 
     keys: Sequence[tuple[int, EntityKey]]
     probabilities: Callable[[float], numpy.ndarray]
+
+    @classmethod
+    def of(
+        cls,
+        component: str,
+        keys: Sequence[tuple[int, EntityKey]],
+        probabilities: Callable[[float], numpy.ndarray],
+    ) -> "Uncalibrated":
+        """Let a function refuse what is no temperature.
+
+        component (str): The name of the component, for the message.
+        """
+
+        def checked(temperature: float) -> numpy.ndarray:
+            check_temperature(f'Component "{component}"', temperature)
+            return probabilities(temperature)
+
+        return cls(keys, checked)
 
 
 class Bin(NamedTuple):
@@ -106,6 +126,11 @@ def fit_temperature(probabilities: Callable[[float], numpy.ndarray], right: nump
         options={"xatol": 1e-3},
     )
     return float(math.exp(found.x))
+
+
+def is_at_edge(temperature: float) -> bool:
+    """Tell whether a temperature is about the lowest or the highest that is looked at."""
+    return not LOWEST * (1 + _FROM_EDGE) < temperature < HIGHEST * (1 - _FROM_EDGE)
 
 
 class Quality(NamedTuple):

@@ -1,7 +1,7 @@
 """Entities of docs: those that are there, what they rule out, and how new ones are set."""
 
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Iterable, Sequence
+from typing import Union, cast
 
 import numpy
 from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, SENT_START
@@ -20,6 +20,31 @@ IOB_MISSING, IOB_INSIDE, IOB_OUTSIDE, IOB_BEGINS = 0, 1, 2, 3
 def lengths_of(docs: Sequence[Doc]) -> numpy.ndarray:
     """Count the tokens of each doc, (B,) int64."""
     return numpy.array([len(doc) for doc in docs], dtype="int64")
+
+
+def as_docs(component: str, docs: Union[Doc, Iterable[Doc]]) -> list[Doc]:
+    """List docs; one doc is a list of one.
+
+    component (str): The name of the component, for the message.
+
+    Raises TypeError for anything else, such as a span.
+    """
+    docs = [docs] if isinstance(docs, (Doc, Span)) else list(docs)
+    for doc in docs:
+        if not isinstance(doc, Doc):
+            raise TypeError(
+                f'Component "{component}": expected docs, was given a {type(doc).__name__}. '
+                "Make a doc of a span with span.as_doc()."
+            )
+    return docs
+
+
+def other_docs() -> ValueError:
+    """Make the error for docs that a prediction does not fit."""
+    return ValueError(
+        "The prediction is of other docs. Give set_annotations the docs that predict was given, in "
+        "the same order."
+    )
 
 
 def constraints_of(docs: list[Doc]) -> Constraints:
@@ -59,12 +84,17 @@ def present_entities(docs: list[Doc], labels: Sequence[str]) -> Entities:
 def entity_keys(
     docs: Sequence[Doc], entities: Entities, labels: Sequence[str]
 ) -> list[tuple[int, EntityKey]]:
-    """Return the number of its doc, and its key in the doc, of each entity of the batch."""
+    """Return the number of its doc, and its key in the doc, of each entity of the batch.
+
+    Raises ValueError for entities that are not in one of the docs.
+    """
     if not len(entities.starts):
         return []
     lengths = lengths_of(docs)
     ends = lengths.cumsum()
     doc_of = numpy.searchsorted(ends, entities.starts, side="right")
+    if entities.starts.max() >= lengths.sum() or (entities.ends > ends[doc_of]).any():
+        raise other_docs()
     begins = (ends - lengths)[doc_of]
     starts, stops = entities.starts - begins, entities.ends - begins
     columns = (column.tolist() for column in (doc_of, starts, stops, entities.labels))
@@ -74,8 +104,14 @@ def entity_keys(
 def entities_at(docs: Sequence[Doc], keys: KeysOfDocs, labels: Sequence[str]) -> Entities:
     """List entities of the batch by their keys in each doc, in their order.
 
-    Raises ValueError for a label that is not one of these, and for tokens that a doc does not have.
+    Raises ValueError for a label that is not one of these, for tokens that a doc does not have, and
+    if there are no keys for some docs, or keys of no doc.
     """
+    if len(keys) != len(docs):
+        raise ValueError(
+            f"Expected entities of {len(docs)} docs, a list for each, was given {len(keys)} lists. "
+            "The list of a doc without entities is empty."
+        )
     numbers = {label: number for number, label in enumerate(labels)}
     found, begin = [], 0
     for doc, of_doc in zip(docs, keys, strict=True):

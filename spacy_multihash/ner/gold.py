@@ -6,10 +6,22 @@ import numpy
 from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, ORTH
 from spacy.strings import get_string_id
 from spacy.tokens import Doc, Span
-from spacy.training import Example
+from spacy.training import Example, validate_examples
 
 from .biluo import MISSING, OUTSIDE, Entities, tag_columns, tag_names, tag_numbers
 from .docs import IOB_BEGINS, IOB_INSIDE, IOB_OUTSIDE, EntityKey, lengths_of
+
+
+def as_examples(examples: Iterable[Example], method: str) -> list[Example]:
+    """List examples.
+
+    method (str): The method that they were given to, for the message.
+
+    Raises TypeError, spaCy's, for what are no examples.
+    """
+    listed = list(examples) if isinstance(examples, Iterable) else examples
+    validate_examples(listed, method)
+    return listed
 
 
 def gold_labels(examples: Iterable[Example]) -> list[str]:

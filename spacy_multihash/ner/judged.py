@@ -102,7 +102,19 @@ def _counts_as(label: str, same: Optional[Mapping[str, str]]) -> Optional[str]:
 
 
 def best_temperature(judged: Judged) -> float:
-    """Find the temperature of the lowest log loss, in thousandths. Needs scipy."""
+    """Find the temperature of the lowest log loss, in thousandths. Needs scipy.
+
+    Raises ValueError if all entities are right, or none: the lowest temperature that there is, or
+    the highest, would be the best.
+    """
+    number, right = len(judged.right), int(judged.right.sum())
+    if right in (0, number):
+        raise ValueError(
+            f'Component "{judged.component}": {"all" if right else "none"} of the {number} '
+            "entities that it finds in the corpus are right, so that no temperature is the best. "
+            "Expected some right and some wrong ones. Take a larger dev corpus, one that the "
+            "pipeline was not trained on, with the labels of the pipeline."
+        )
     return round(fit_temperature(judged.probabilities, judged.right), 3)
 
 

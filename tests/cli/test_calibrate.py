@@ -13,6 +13,7 @@ from typer.testing import CliRunner, Result
 
 from spacy_multihash.cli.calibrate import calibrate, find_recognizer
 from spacy_multihash.cli.group import multihash_cli
+from spacy_multihash.ner import calibration
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.recognizers import CONFIGS, trained, wrong_docs
@@ -122,3 +123,26 @@ def test_corpus_where_nothing_is_found_is_refused(folder: Path) -> None:
     assert result.exit_code == 1
     assert "finds no entity in the corpus" in said(result)
     assert not (folder / "out").exists()
+
+
+def test_corpus_in_which_all_found_entities_are_right_is_refused(folder: Path) -> None:
+    write_corpus(folder / "right.spacy", make_docs())
+    result = invoke(folder, data="right.spacy")
+    assert result.exit_code == 1
+    assert "all of the 7 entities that it finds in the corpus are right" in said(result)
+    assert "Take a larger dev corpus" in said(result)
+    assert not (folder / "out").exists()
+
+
+def test_temperature_at_the_edge_is_warned_of(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "at the edge" not in said(invoke(folder))
+    monkeypatch.setattr(calibration, "HIGHEST", 1.05)  # the pipeline is too sure for that
+    result = invoke(folder, "--force")
+    assert result.exit_code == 0, result.output
+    assert "is at the edge of what was looked at" in said(result)
+    assert "It comes from 28 entities. Take a larger dev corpus" in said(result)
+    as_json = invoke(folder, "--force", "--json")
+    assert json.loads(as_json.stdout)["temperature"] > 1.03
+    assert "at the edge" in as_json.stderr

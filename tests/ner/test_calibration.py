@@ -11,9 +11,11 @@ from numpy.testing import assert_allclose
 from spacy_multihash.ner.calibration import (
     HIGHEST,
     LOWEST,
+    Uncalibrated,
     check_temperature,
     expected_calibration_error,
     fit_temperature,
+    is_at_edge,
     log_loss,
     quality_of,
     reliability,
@@ -88,3 +90,17 @@ def test_temperature_of_a_model_that_is_always_right_is_the_lowest() -> None:
 def test_other_values_than_numbers_above_0_are_refused(value: object) -> None:
     with pytest.raises(ValueError, match='Component "x": temperature must be a number above 0'):
         check_temperature('Component "x"', value)
+
+
+def test_temperatures_near_the_ends_of_the_range_are_no_results() -> None:
+    at_edge = [0.01, LOWEST, 0.0504, 19.9, HIGHEST, 100.0]
+    assert all(map(is_at_edge, at_edge))
+    assert not any(map(is_at_edge, [0.06, 1.0, 19.0]))
+
+
+@pytest.mark.parametrize("value", [0, -1.0, math.nan])
+def test_probabilities_are_not_asked_for_at_what_is_no_temperature(value: float) -> None:
+    found = Uncalibrated.of("x", [], lambda temperature: numpy.full(2, temperature))
+    assert found.probabilities(2.0).tolist() == [2.0, 2.0]
+    with pytest.raises(ValueError, match='Component "x": temperature must be a number above 0'):
+        found.probabilities(value)

@@ -7,7 +7,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from spacy_multihash.ner.calibration import Calibration
-from spacy_multihash.ner.judged import best_temperature, compare, judge_entities
+from spacy_multihash.ner.judged import Judged, best_temperature, compare, judge_entities
 from tests.helpers.corpora import make_docs
 from tests.helpers.recognizers import CONFIGS, trained, wrong_docs
 
@@ -78,3 +78,10 @@ def test_entities_on_tokens_that_do_not_align_do_not_count() -> None:
     predicted = Doc(nlp.vocab, words=["Anna", "likes", "Oslo", "."])
     found = judge_entities(nlp, "tagger_ner", [Example(predicted, gold)])
     assert found.labels.tolist() == ["GPE"]
+
+
+@pytest.mark.parametrize(("right", "many"), [(True, "all"), (False, "none")])
+def test_no_temperature_is_best_where_all_are_right_or_none(right: bool, many: str) -> None:
+    judged = Judged("x", 1.0, numpy.full(3, right), numpy.full(3, "PER"), lambda _: numpy.ones(3))
+    with pytest.raises(ValueError, match=f'"x": {many} of the 3 .* right, .* a larger dev corpus'):
+        best_temperature(judged)

@@ -8,7 +8,7 @@ import numpy
 from spacy.errors import Errors
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.training import Example, validate_get_examples
 from spacy.util import check_lexeme_norms
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, set_dropout_rate
@@ -28,10 +28,10 @@ from ..docs import (
     set_entities,
     spans_of,
 )
-from ..gold import gold_labels, gold_tags, wrong_entities
+from ..finite import are_finite, cause_of_not_finite, not_finite
+from ..gold import as_examples, gold_labels, gold_tags, wrong_entities
 from .confidences import WithConfidences
 from .decode import decode
-from .finite import cause_of_not_finite, check_finite
 from .losses import expectation_linear_penalty, tagging_loss
 from .settings import Settings
 from .token_tagger import NAME as MODEL_NAME
@@ -190,7 +190,7 @@ class EntityTagger(WithConfidences):
         """
         docs = list(docs)
         if not any(map(len, docs)):
-            return Uncalibrated([], lambda temperature: numpy.zeros(0, dtype="float32"))
+            return Uncalibrated.of(self.name, [], lambda temperature: numpy.zeros(0, "float32"))
         scores, constraints = self._scores(docs, reads_transitions=True), constraints_of(docs)
         if keys is None:
             entities = self._decode(docs, scores, constraints)
@@ -200,7 +200,7 @@ class EntityTagger(WithConfidences):
         def probabilities(temperature: float) -> numpy.ndarray:
             return self._probabilities(docs, scores, entities, constraints, temperature)
 
-        return Uncalibrated(entity_keys(docs, entities, self.labels), probabilities)
+        return Uncalibrated.of(self.name, entity_keys(docs, entities, self.labels), probabilities)
 
     def set_annotations(self, docs: Iterable[Doc], prediction: Prediction) -> None:
         """Set doc.ents, and doc.spans if there is a `spans_key`."""
@@ -232,8 +232,7 @@ class EntityTagger(WithConfidences):
         """
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
-        examples = list(examples)
-        validate_examples(examples, "EntityTagger.update")
+        examples = as_examples(examples, "EntityTagger.update")
         docs = [eg.predicted for eg in examples]
         if not any(len(doc) for doc in docs):
             return losses
@@ -291,7 +290,9 @@ class EntityTagger(WithConfidences):
         self._require_weights()
         scores = self.model.predict(docs)[-1]
         transitions = self._transitions() if reads_transitions else None
-        check_finite(self.name, self.model, scores, transitions)
+        usable = transitions is None or bool((transitions < numpy.inf).all())  # -inf forbids a tag
+        if not (usable and are_finite([scores])):
+            raise not_finite(self.name, self.model, "the scores of tags", "no entity can be found")
         return self.rule_out_unseen(scores)
 
     def _decode(self, docs: list[Doc], scores: Array, constraints: Constraints) -> Entities:

@@ -101,7 +101,8 @@ def outside_probabilities(
     if batch.rules.has_entities:  # otherwise some action is valid at every token
         highest = xp.where(highest == -numpy.inf, 0, highest)
     P -= highest
-    P /= temperature
+    with numpy.errstate(over="ignore"):  # of infinity too, the exponential is right
+        P /= temperature
     xp.exp(P, out=P)
     total = P.sum(axis=1, keepdims=True)
     P /= xp.where(total == 0, 1, total)
@@ -166,7 +167,8 @@ def closing_lead(scores: Steps, temperature: float) -> Array:
     """
     ahead = scores.L.astype("float64")
     ahead -= scores.I
-    ahead /= temperature
+    with numpy.errstate(over="ignore"):
+        ahead /= temperature
     return ahead
 
 

@@ -1,7 +1,7 @@
 """The component that recognizes entities as spaCy's ner does, all states of a batch at once."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, Optional, Union
+from collections.abc import Callable, Iterable
+from typing import Optional, Union
 
 import numpy
 from spacy.attrs import ENT_TYPE
@@ -9,40 +9,30 @@ from spacy.pipeline import EntityRecognizer
 from spacy.pipeline._parser_internals.transition_system import TransitionSystem
 from spacy.pipeline.ner import ner_score
 from spacy.tokens import Doc, Span
-from spacy.training import Example, validate_examples
+from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, set_dropout_rate
 
 from ...common.types import TransitionConfidence, TransitionDecoder
 from ..biluo import Entities
 from ..calibration import Uncalibrated
-from ..docs import KeysOfDocs, entities_at, entity_keys, set_entities
+from ..docs import KeysOfDocs, as_docs, entities_at, entity_keys, set_entities
+from ..finite import are_finite, not_finite
+from ..gold import as_examples
 from ..setting import Setting
 from .actions import Actions, read_actions
 from .best import find_best
-from .exact import Exact, exact_of, nothing_of, set_exact
+from .exact import exact_of, nothing_of, set_exact
 from .greedy import find_entities
 from .lattice import entity_probabilities
 from .lesson import prepare
+from .prediction import Prediction
 from .rules import rules_of
 from .scores import Batch
 from .settings import Settings, without_beam
 from .starts import has_gold
 from .states import weights_of
 from .training import learn
-
-
-class Prediction(NamedTuple):
-    """The entities of a batch of docs.
-
-    entities: Those that a recognizer found, and those that docs have already.
-    labels: What the entities' labels are the numbers of.
-    exact: How sure the recognizer is. None if nobody asked.
-    """
-
-    entities: Entities
-    labels: Sequence[str]
-    exact: Optional[Exact] = None
 
 
 class BatchEntityRecognizer(EntityRecognizer):
@@ -152,35 +142,35 @@ class BatchEntityRecognizer(EntityRecognizer):
 
         Returns a `Prediction`. With a beam, or if no doc has a token, it returns what spaCy's ner
         does: beams or states.
+
+        Raises ValueError, if probabilities are asked for, for weights that are not finite.
         """
-        docs = [docs] if isinstance(docs, Doc) else list(docs)
-        for doc in docs:
-            if not isinstance(doc, Doc):
-                raise TypeError(
-                    f'Component "{self.name}": expected docs, was given a {type(doc).__name__}. '
-                    "Make a doc of a span with span.as_doc()."
-                )
+        docs = as_docs(self.name, docs)
         if self.cfg["beam_width"] != 1:
             self.settings.check_beam(self.name, self.cfg["beam_width"])
             return super().predict(docs)
         if not any(map(len, docs)):
             return super().predict(docs)
-        batch, entities = self._find(docs)
+        asks = self.spans_key is not None or self.decoder == "best"
+        batch, entities = self._find(docs, asks=asks)
         exact = None
         if self.spans_key is not None:
             above = self.candidates_above
             exact = exact_of(docs, batch, self.model.ops, entities, self.temperature, above)
         return Prediction(entities, batch.actions.labels, exact)
 
-    def uncalibrated(self, docs: Iterable[Doc], keys: Optional[KeysOfDocs] = None) -> Uncalibrated:
+    def uncalibrated(
+        self, docs: Union[Doc, Iterable[Doc]], keys: Optional[KeysOfDocs] = None
+    ) -> Uncalibrated:
         """Tell how the probabilities of entities of docs depend on the temperature.
 
         keys (Optional[KeysOfDocs]): Those of each doc. Null is for all found.
 
         Raises ValueError with a beam, which has no exact probabilities, and for a label that the
-        component, or a token that a doc, does not have.
+        component, or a token that a doc, does not have. It raises ValueError for weights that are
+        not finite, and names them.
         """
-        docs = list(docs)
+        docs = as_docs(self.name, docs)
         if self.cfg["beam_width"] != 1:
             raise ValueError(
                 f'Component "{self.name}": expected beam_width = 1, was '
@@ -188,20 +178,24 @@ class BatchEntityRecognizer(EntityRecognizer):
                 f"{without_beam(self.name)}."
             )
         if not any(map(len, docs)):
-            return Uncalibrated([], lambda temperature: numpy.zeros(0))
+            return Uncalibrated.of(self.name, [], lambda temperature: numpy.zeros(0))
         if keys is None:
-            batch, entities = self._find(docs)
+            batch, entities = self._find(docs, asks=True)
         else:
-            batch = self._compute(docs)
+            batch = self._compute(docs, asks=True)
             entities = entities_at(docs, keys, batch.actions.labels)
 
         def probabilities(temperature: float) -> numpy.ndarray:
             return entity_probabilities(batch, self.model.ops, entities, temperature)
 
-        return Uncalibrated(entity_keys(docs, entities, batch.actions.labels), probabilities)
+        found = entity_keys(docs, entities, batch.actions.labels)
+        return Uncalibrated.of(self.name, found, probabilities)
 
     def set_annotations(self, docs: Iterable[Doc], prediction: Union[Prediction, list]) -> None:
-        """Set doc.ents, and doc.spans if there is a `spans_key`, from what `predict` returned."""
+        """Set doc.ents, and doc.spans if there is a `spans_key`, from what `predict` returned.
+
+        Raises ValueError if that is of other docs.
+        """
         docs = list(docs)
         if not isinstance(prediction, Prediction):
             super().set_annotations(docs, prediction)
@@ -234,8 +228,7 @@ class BatchEntityRecognizer(EntityRecognizer):
         """
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
-        examples = list(examples)
-        validate_examples(examples, "Parser.update")
+        examples = as_examples(examples, "Parser.update")
         docs = [eg.predicted for eg in examples]
         # In spaCy's order, which new labels may come in too
         self._add_labels_of([*docs, *(eg.reference for eg in examples)])
@@ -269,19 +262,25 @@ class BatchEntityRecognizer(EntityRecognizer):
                 self.finish_update(sgd)
         return losses
 
-    def _find(self, docs: list[Doc]) -> tuple[Batch, Entities]:
-        """Find the entities of docs with tokens, with all that scores are made of."""
+    def _find(self, docs: list[Doc], *, asks: bool) -> tuple[Batch, Entities]:
+        """Find the entities of docs with tokens, with all that scores are made of.
+
+        asks (bool): Whether probabilities are asked for, which others than finite numbers have not.
+        """
         self._add_labels_of(docs)
-        batch = self._compute(docs)
+        batch = self._compute(docs, asks=asks)
         if self.decoder == "best":
             return batch, find_best(batch, self.model.ops, self.temperature)
         return batch, find_entities(batch, self.model.ops)
 
-    def _compute(self, docs: list[Doc]) -> Batch:
+    def _compute(self, docs: list[Doc], *, asks: bool) -> Batch:
         """Compute all that scores are made of."""
         X = self.tok2vec.predict(docs)
-        actions = self._actions()
-        return Batch(X, weights_of(self.model, X), rules_of(docs, actions), actions)
+        actions, weights = self._actions(), weights_of(self.model, X)
+        if asks and not are_finite([X, *weights.arrays]):
+            what = "the vectors of tokens, or the weights,"
+            raise not_finite(self.name, self.model, what, "no entity has a probability")
+        return Batch(X, weights, rules_of(docs, actions), actions)
 
     def _add_labels_of(self, docs: list[Doc]) -> None:
         """Add the labels of entities that docs have, as spaCy's ner does, if there are new ones."""

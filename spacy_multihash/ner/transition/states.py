@@ -42,6 +42,12 @@ class Weights(NamedTuple):
     unseen: Optional[numpy.ndarray]
 
     @property
+    def arrays(self) -> list[Array]:
+        """All parameters that there are."""
+        every = (self.W, self.b, self.pad, self.upper, self.upper_b)
+        return [array for array in every if array is not None]
+
+    @property
     def outside(self) -> Array:
         """What is added for all features of a state outside but the first, (nO * nP,)."""
         return self.b + self.pad[1:].sum(axis=0)

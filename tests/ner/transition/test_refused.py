@@ -1,0 +1,67 @@
+"""What batch_ner is given wrongly is refused, with what to do."""
+
+import numpy
+import pytest
+from numpy.testing import assert_allclose
+
+from spacy_multihash import BatchEntityRecognizer
+from tests.helpers.transition import Case, Token, both, make_docs, recognizer
+
+
+def tiny() -> BatchEntityRecognizer:
+    _, ours = both(Case(favours={"B": 2.0, "U": 2.0}))
+    return ours
+
+
+@pytest.mark.parametrize("temperature", [1e-300, 5e-324])
+def test_lowest_temperatures_make_it_sure_and_warn_of_nothing(temperature: float) -> None:
+    ours = recognizer(BatchEntityRecognizer, Case(later=("A",), favours={"B": 2.0, "U": 2.0}))
+    assert isinstance(ours, BatchEntityRecognizer)
+    docs = make_docs(ours.vocab, [[Token()] * 6])
+    found = ours.uncalibrated(docs)
+    assert found.keys
+    assert_allclose(found.probabilities(temperature), 1.0)
+
+
+def test_one_doc_may_be_asked_about_and_a_span_is_refused() -> None:
+    ours = tiny()
+    (doc,) = make_docs(ours.vocab, [[Token()] * 4])
+    assert ours.uncalibrated(doc).keys == ours.uncalibrated([doc]).keys != []
+    for one in (doc[0:2], [doc[0:2]]):
+        with pytest.raises(TypeError, match=r"expected docs, was given a Span\..* span\.as_doc"):
+            ours.uncalibrated(one)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("temperature", [0, -1, numpy.nan])
+def test_probabilities_at_no_temperature_are_refused(temperature: float) -> None:
+    ours = tiny()
+    for words in (4, 0):
+        found = ours.uncalibrated(make_docs(ours.vocab, [[Token()] * words]))
+        with pytest.raises(ValueError, match="temperature must be a number above 0"):
+            found.probabilities(temperature)
+
+
+def test_keys_of_other_docs_are_refused() -> None:
+    ours = tiny()
+    docs = make_docs(ours.vocab, [[Token()] * 4] * 2)
+    with pytest.raises(ValueError, match="entities of 2 docs, a list for each, was given 1 lists"):
+        ours.uncalibrated(docs, [[(0, 1, "A")]])
+
+
+def test_predictions_of_other_docs_are_refused() -> None:
+    ours = tiny()
+    ours.spans_key = "found"
+    docs = make_docs(ours.vocab, [[Token()] * 4, [Token()] * 4])
+    prediction = ours.predict(docs)
+    few = make_docs(ours.vocab, [[Token()] * 4])
+    longer = make_docs(ours.vocab, [[Token()] * 9])
+    for others in (few, longer, [*docs, *few]):
+        with pytest.raises(ValueError, match=r"is of other docs\. Give set_annotations the docs"):
+            ours.set_annotations(others, prediction)
+
+
+def test_no_examples_are_refused_as_spacy_does() -> None:
+    for pipe in both(Case()):
+        with pytest.raises(TypeError, match="E978"):
+            pipe.update(None)  # type: ignore[arg-type]
+        assert pipe.update(example for example in ()) == {pipe.name: 0.0}
