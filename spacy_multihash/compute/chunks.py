@@ -33,6 +33,10 @@ def count_chunks(rows: int, size: int) -> int:
 
 def row_chunks(X: Array) -> list[slice]:
     """Cut the rows of an array into chunks."""
-    rows, size = len(X), CHUNK if isinstance(X, numpy.ndarray) else GPU_CHUNK
+    return cut_rows(len(X), CHUNK if isinstance(X, numpy.ndarray) else GPU_CHUNK)
+
+
+def cut_rows(rows: int, size: int) -> list[slice]:
+    """Cut rows into chunks of about `size` rows, at most half as many again."""
     number = count_chunks(rows, size) if rows else 0
     return [slice(i * rows // number, (i + 1) * rows // number) for i in range(number)]

@@ -273,7 +273,7 @@ class BatchEntityRecognizer(EntityRecognizer):
             return batch, find_best(batch, self.model.ops, self.temperature)
         return batch, find_entities(batch, self.model.ops)
 
-    def _compute(self, docs: list[Doc], *, asks: bool) -> Batch:
+    def _compute(self, docs: list[Doc], *, asks: bool = False) -> Batch:
         """Compute all that scores are made of."""
         X = self.tok2vec.predict(docs)
         actions, weights = self._actions(), weights_of(self.model, X)

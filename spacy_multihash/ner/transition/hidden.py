@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple, Optional
 
+import numpy
 from thinc.api import Ops, get_array_module
 
 from ...common.types import Array
@@ -25,6 +26,31 @@ class Hidden(NamedTuple):
     def take(self, rows: Array) -> "Hidden":
         """Take some of the states, by number or by a mask."""
         return Hidden(*(None if part is None else part[rows] for part in self))
+
+
+class Mask(NamedTuple):
+    """A mask of dropout in a quarter of the memory.
+
+    kept (R, nO) bool: Which entries are not dropped.
+    factor (float): What these are multiplied by.
+    """
+
+    kept: Array
+    factor: float
+
+
+def pack_mask(mask: Array) -> Mask:
+    """Pack a mask (R, nO) float32."""
+    return Mask(mask > 0, float(mask.max(initial=0)))
+
+
+def unpack_mask(
+    mask: Optional[Mask], rows: numpy.ndarray, shape: tuple[int, int]
+) -> Optional[Array]:
+    """Return some rows of a mask, of a shape, as when it was drawn; None for none."""
+    if mask is None:
+        return None
+    return mask.kept[rows] * get_array_module(mask.kept).float32(mask.factor)
 
 
 def join(hidden: Sequence[Hidden]) -> Hidden:

@@ -1,6 +1,7 @@
 """spaCy's loss of the states of an update: they go through it at once, as none needs another."""
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple, Optional
 
 import numpy
 from thinc.api import get_array_module, to_numpy
@@ -29,17 +30,26 @@ class Loss(NamedTuple):
 
 
 def loss_of(
-    visited: Visited, weights: Weights, gold: Gold, rules: Rules, actions: Actions, rows: Rows
+    visited: Visited,
+    weights: Weights,
+    gold: Gold,
+    rules: Rules,
+    actions: Actions,
+    rows: Rows,
+    lowest: Optional[numpy.ndarray] = None,
 ) -> Loss:
     """Compute spaCy's log loss: the probability of the valid actions that cost least.
+
+    lowest (number of steps,) float32: What `lowest_scores` returned, for a model in which actions
+        were never seen.
 
     Both sums of the softmax go over all actions, valid or not, as in spaCy's `cpu_log_loss`. Where
     all valid actions cost more than 1, there is no loss.
     """
     xp = get_array_module(visited.hidden.values)
     scores = score(visited.hidden.values, weights)
-    if weights.unseen is not None:
-        _lower(scores, weights.unseen, visited, rows)
+    if weights.unseen is not None and lowest is not None:
+        scores[:, weights.unseen] = xp.asarray(lowest[_steps(visited, rows)])[:, None]
     costs = _costs(visited, gold, rules, actions, rows)
     least = costs.min(axis=1, keepdims=True)
     is_best = xp.asarray((costs == least) & (least <= 1))
@@ -49,13 +59,17 @@ def loss_of(
     return Loss(float((d_scores**2).sum()), d_scores, (costs == 0).any(axis=0))
 
 
-def _lower(scores: Array, unseen: numpy.ndarray, visited: Visited, rows: Rows) -> None:
-    """Set the scores of actions that were never seen to the lowest of all states of the step."""
-    xp = get_array_module(scores)
-    steps = rows.steps[numpy.concatenate([visited.outside, visited.inside.tokens])]
-    lowest = numpy.full(steps.max() + 1, numpy.inf, dtype="float32")
-    numpy.minimum.at(lowest, steps, to_numpy(scores.min(axis=1)))
-    scores[:, unseen] = xp.asarray(lowest[steps])[:, None]
+def lowest_scores(chunks: Iterable[Visited], weights: Weights, rows: Rows) -> numpy.ndarray:
+    """Find the lowest score of all states of each step: that of actions that were never seen."""
+    lowest = numpy.full(rows.steps.max() + 1, numpy.inf, dtype="float32")
+    for visited in chunks:
+        scores = score(visited.hidden.values, weights)
+        numpy.minimum.at(lowest, _steps(visited, rows), to_numpy(scores.min(axis=1)))
+    return lowest
+
+
+def _steps(visited: Visited, rows: Rows) -> numpy.ndarray:
+    return rows.steps[numpy.concatenate([visited.outside, visited.inside.tokens])]
 
 
 def _costs(

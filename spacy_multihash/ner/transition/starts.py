@@ -10,11 +10,12 @@ from spacy.errors import Errors
 from spacy.tokens import Span
 from spacy.training import Example
 
+from ...compute.chunks import row_chunks
 from ..docs import lengths_of
 from ..gold import same_tokens
 from .actions import NO_LABEL, Actions
 from .costs import Gold, oracle_decisions, oracle_openings
-from .path import Path, follow
+from .path import Openings, Path, follow
 from .rules import Rules
 
 
@@ -152,8 +153,9 @@ def _oracle(
     tokens = numpy.concatenate(
         [numpy.arange(start, start + n) for start, n in zip(offsets, lengths, strict=True)]
     )
+    found = [oracle_openings(gold, rules, actions, tokens[part]) for part in row_chunks(tokens)]
     path = follow(
-        oracle_openings(gold, rules, actions, tokens),
+        Openings(*map(numpy.concatenate, zip(*found, strict=True))),
         actions,
         rules.ends,
         lambda states: oracle_decisions(gold, rules, actions, states),

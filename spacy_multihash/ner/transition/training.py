@@ -11,7 +11,7 @@ from ...compute.dropout_masks import mask_drawers
 from ...compute.matmul import matmul
 from .hidden import hide_backward
 from .lesson import Lesson
-from .loss import loss_of
+from .loss import loss_of, lowest_scores
 from .rows import Rows, lay_out
 from .states import Weights, inside_features, weights_of
 from .visit import Visited, visit
@@ -34,17 +34,21 @@ def learn(
     X, backprop = model.get_ref("tok2vec").begin_update(docs)
     weights, rows = weights_of(model, X), lay_out(parts, actions)
     (draw,) = mask_drawers(model.ops, state_dropout, 1)
-    visited = visit(X, weights, rules, actions, rows, draw, model.ops)
-    loss = loss_of(visited, weights, gold, rules, actions, rows)
-    if weights.unseen is not None:
-        loss.d_scores[:, weights.unseen] = 0
-        model.attrs["unseen_classes"] -= set(numpy.flatnonzero(loss.seen).tolist())
-    backprop(
+    chunks = visit(X, weights, rules, actions, rows, draw, model.ops)
+    lowest = None if weights.unseen is None else lowest_scores(chunks, weights, rows)
+    dX, value, seen = model.ops.alloc2f(*X.shape), 0.0, numpy.zeros(actions.nO, dtype=bool)
+    while chunks:
+        visited = chunks.pop(0)
+        loss = loss_of(visited, weights, gold, rules, actions, rows, lowest)
+        if weights.unseen is not None:
+            loss.d_scores[:, weights.unseen] = 0
+        value, seen = value + loss.value, seen | loss.seen
         backpropagate(
-            model, visited, loss.d_scores, X, weights, rows, spacy_gradient=spacy_gradient
+            model, visited, loss.d_scores, X, dX, weights, rows, spacy_gradient=spacy_gradient
         )
-    )
-    return loss.value
+    model.attrs["unseen_classes"] -= set(numpy.flatnonzero(seen).tolist())
+    backprop(dX)
+    return value
 
 
 def backpropagate(
@@ -52,18 +56,18 @@ def backpropagate(
     visited: Visited,
     d_scores: Array,
     X: Array,
+    dX: Array,
     weights: Weights,
     rows: Rows,
     *,
     spacy_gradient: bool,
-) -> Array:
-    """Add the gradients of `lower` and `upper`, and return that of the vectors of tokens.
+) -> None:
+    """Add the gradients of `lower` and `upper`, and that of the vectors of tokens.
 
-    d_scores (V, nC) float32.
+    d_scores (V, nC) float32: The gradient of the scores of V states.
+    X, dX (N, nI) float32: The vectors, and their gradient, to which it is added.
     spacy_gradient (bool): As spaCy computes it. It takes the last token of the batch for features
         that are missing, which adds to the gradient of their weights.
-
-    Returns (N, nI) float32.
     """
     xp, ops = get_array_module(X), model.ops
     hidden = visited.hidden
@@ -84,7 +88,6 @@ def backpropagate(
             len(weights.W),
         )
     )
-    dX = ops.alloc2f(*X.shape)
     dW, d_pad = xp.zeros_like(weights.W), xp.zeros_like(weights.pad)
     for feature, W in enumerate(weights.W):
         tokens, d_feature = inside[:, feature], d_inside
@@ -104,4 +107,3 @@ def backpropagate(
     lower.inc_grad("W", dW.reshape(lower.get_param("W").shape))
     lower.inc_grad("b", d_sums.sum(axis=0).reshape(lower.get_param("b").shape))
     lower.inc_grad("pad", d_pad.reshape(lower.get_param("pad").shape))
-    return dX

@@ -1,6 +1,7 @@
 """The component batch_ner is spaCy's ner in files, configs and pipelines."""
 
 import pickle
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,11 @@ from numpy.testing import assert_equal
 from spacy.cli.debug_data import debug_data
 from spacy.cli.evaluate import evaluate
 from spacy.language import Language
+from spacy.pipeline import EntityRecognizer
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import load_model_from_config
-from thinc.api import fix_random_seed
+from thinc.api import ConfigValidationError, fix_random_seed
 
 from spacy_multihash import BatchEntityRecognizer
 from spacy_multihash.ner.transition.settings import Settings
@@ -70,6 +72,23 @@ def as_other(nlp: Language) -> Language:
 
 def found(nlp: Language) -> list[numpy.ndarray]:
     return annotations(list(nlp.pipe(TEXTS)))
+
+
+def test_way_back_is_the_word_and_the_lines_of_the_page(tmp_path: Path) -> None:
+    page = Path(__file__).parents[3] / "docs" / "ner.md"
+    listed = page.read_text().split("section of `config.cfg`:")[1].split("The rest of")[0]
+    nlp = trained("batch_ner", steps=5)
+    nlp.to_disk(tmp_path)
+    config = (tmp_path / "config.cfg").read_text().replace('"batch_ner"', '"ner"')
+    (tmp_path / "config.cfg").write_text(config)
+    with pytest.raises(ConfigValidationError, match="unexpected"):
+        spacy.load(tmp_path)
+    names = set(re.findall(r"`(\w+)`", listed))
+    lines = [line for line in config.splitlines() if line.split(" = ")[0] not in names]
+    (tmp_path / "config.cfg").write_text("\n".join(lines))
+    theirs = spacy.load(tmp_path)
+    assert type(pipe_of(theirs)) is EntityRecognizer
+    assert_equal(found(theirs), found(nlp))
 
 
 def pipe_of(nlp: Language) -> Any:
@@ -289,7 +308,14 @@ def test_commands_of_spacy_take_it(tmp_path: Path, capsys: pytest.CaptureFixture
     config["paths"].update(train=str(train), dev=str(tmp_path / "dev.spacy"))
     config.to_disk(tmp_path / "config.cfg")
     debug_data(tmp_path / "config.cfg", silent=False, no_format=True)
-    assert "120 training docs" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "120 training docs" in out
+    # Both ask for the factory "ner", as the page says
+    assert "Named Entity Recognition" not in out
+    displacy = tmp_path / "displacy"
+    displacy.mkdir()
+    evaluate(str(tmp_path / "nlp"), tmp_path / "dev.spacy", displacy_path=displacy, silent=True)
+    assert not (displacy / "entities.html").exists()
 
 
 def test_spans_are_no_docs() -> None:

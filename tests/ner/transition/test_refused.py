@@ -29,7 +29,7 @@ def test_one_doc_may_be_asked_about_and_a_span_is_refused() -> None:
     assert ours.uncalibrated(doc).keys == ours.uncalibrated([doc]).keys != []
     for one in (doc[0:2], [doc[0:2]]):
         with pytest.raises(TypeError, match=r"expected docs, was given a Span\..* span\.as_doc"):
-            ours.uncalibrated(one)  # type: ignore[arg-type]
+            ours.uncalibrated(one)
 
 
 @pytest.mark.parametrize("temperature", [0, -1, numpy.nan])
@@ -63,5 +63,5 @@ def test_predictions_of_other_docs_are_refused() -> None:
 def test_no_examples_are_refused_as_spacy_does() -> None:
     for pipe in both(Case()):
         with pytest.raises(TypeError, match="E978"):
-            pipe.update(None)  # type: ignore[arg-type]
+            pipe.update(None)
         assert pipe.update(example for example in ()) == {pipe.name: 0.0}

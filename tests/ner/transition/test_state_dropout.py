@@ -58,14 +58,15 @@ def batch() -> list[Example]:
 
 def look(setup: Setup, *, seed: int = 0, **config: Any) -> Seen:
     """Update a recognizer, and keep the states that it visits."""
-    visited: list[tuple[Visited, Rows]] = []
+    visited: list[tuple[list[Visited], Rows]] = []
     losses: list[Loss] = []
     visit, loss_of = training.visit, training.loss_of
 
-    def spy_visits(*args: Any, **kwargs: Any) -> Visited:
+    def spy_visits(*args: Any, **kwargs: Any) -> list[Visited]:
         (rows,) = (arg for arg in args if isinstance(arg, Rows))
-        visited.append((visit(*args, **kwargs), rows))
-        return visited[-1][0]
+        chunks = visit(*args, **kwargs)
+        visited.append(([*chunks], rows))
+        return chunks
 
     def spy_losses(*args: Any, **kwargs: Any) -> Loss:
         losses.append(loss_of(*args, **kwargs))
@@ -76,7 +77,7 @@ def look(setup: Setup, *, seed: int = 0, **config: Any) -> Seen:
         mock.patch.object(training, "loss_of", spy_losses),
     ):
         outcome = update(ours(setup, **config), batch(), seed)
-    ((found, rows),) = visited
+    (((found,), rows),) = visited
     nF = 6 if setup.extra_tokens else 3
     tokens = rows.tokens[found.outside]
     outside = numpy.full((len(tokens), nF), -1)

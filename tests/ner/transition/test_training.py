@@ -1,11 +1,14 @@
 """Updates of batch_ner, against those of spaCy's own ner."""
 
+from unittest import mock
+
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
+from spacy_multihash.ner.transition import visit
 from tests.helpers.transition_training import (
     VOCAB,
     WRONG,
@@ -23,12 +26,13 @@ BATCHES = st.lists(examples(), min_size=1, max_size=4)
 
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
-@given(setups(), BATCHES)
-def test_update_is_spacys(setup: Setup, batch: list[Example]) -> None:
+@given(setups(), BATCHES, st.sampled_from([visit._CHUNK, visit._CHUNK, 1, 3]))
+def test_update_is_spacys(setup: Setup, batch: list[Example], chunk: int) -> None:
     stepwise = recognizer(Stepwise, setup)
     expected = update(stepwise, batch, setup.seed)
     assume(not stepwise.took_unseen)
-    found = update(ours(setup), batch, setup.seed)
+    with mock.patch.object(visit, "_CHUNK", chunk):
+        found = update(ours(setup), batch, setup.seed)
     assert found.error[:6] == expected.error[:6]
     if not expected.error:
         assert found.losses == pytest.approx(expected.losses, rel=1e-4, abs=1e-5)

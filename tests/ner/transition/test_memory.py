@@ -1,0 +1,62 @@
+"""How memory grows with the length of a doc: by what is kept of each token, and by no scores."""
+
+import tracemalloc
+from collections.abc import Callable
+
+import pytest
+from spacy.pipeline import EntityRecognizer
+from spacy.tokens import Doc
+from spacy.training import Example
+from thinc.api import fix_random_seed
+
+from spacy_multihash import BatchEntityRecognizer
+from spacy_multihash.common.types import TransitionDecoder
+from tests.helpers.transition import Case, recognizer
+
+LENGTHS = (10_000, 20_000)
+MANY = [f"L{i}" for i in range(100)]
+
+
+def build(labels: list[str]) -> BatchEntityRecognizer:
+    ours = recognizer(BatchEntityRecognizer, Case(labels=labels, hidden_width=16))
+    assert isinstance(ours, BatchEntityRecognizer)
+    return ours
+
+
+def bytes_per_token(call: Callable[[int], object], lengths: tuple[int, int] = LENGTHS) -> float:
+    """By how many bytes the peak of what a call needs grows for each token."""
+    peaks = []
+    for length in lengths:
+        tracemalloc.start()
+        call(length)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    return (peaks[1] - peaks[0]) / (lengths[1] - lengths[0])
+
+
+def long_doc(pipe: EntityRecognizer, length: int) -> Doc:
+    return Doc(pipe.vocab, words=["a"] * length)
+
+
+@pytest.mark.parametrize("state_dropout", [0.0, 0.1])
+@pytest.mark.parametrize("cut_size", [0, 100])
+def test_update_keeps_no_scores_of_a_long_doc(state_dropout: float, cut_size: int) -> None:
+    ours = build(MANY)
+    ours.state_dropout, ours.cfg["update_with_oracle_cut_size"] = state_dropout, cut_size
+    tags = ["B-L0", "I-L0", *["O"] * 8]
+
+    def update(length: int) -> None:
+        fix_random_seed(0)
+        reference = Doc(ours.vocab, words=["a"] * length, ents=tags * (length // len(tags)))
+        ours.update([Example(long_doc(ours, length), reference)])
+
+    # The scores alone of a token have 402 actions of 4 bytes
+    assert bytes_per_token(update) < 1600
+
+
+@pytest.mark.parametrize("decoder", ["greedy", "best"])
+def test_predict_keeps_no_scores_of_a_long_doc(decoder: TransitionDecoder) -> None:
+    ours = build(MANY)
+    ours.decoder = decoder
+    # The rest is what is known of tokens, their vectors, and the numbers of the walk
+    assert bytes_per_token(lambda n: ours.predict(long_doc(ours, n))) < 1000
