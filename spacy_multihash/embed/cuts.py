@@ -49,17 +49,20 @@ class Cuts:
         if None not in found:
             return found  # type: ignore[return-value]
         missing = {key for key, symbols in zip(keys, found, strict=True) if symbols is None}
-        try:
-            texts = {key: strings[key] for key in missing}
-        except KeyError as error:
-            raise ValueError(
-                f"The vocab of a batch has no string for the id {error}, from which "
-                f"{', '.join(feature.name for feature in self.features)} should be cut. Make all "
-                "docs of one vocab, the pipeline's: nlp.make_doc(...) or Doc(nlp.vocab, ...)."
-            ) from error
+        texts = {key: self._text(strings, key) for key in missing}
         new = {key: self._cut(strings, text) for key, text in texts.items()}
         self._keep(new)
         return [new[key] if each is None else each for key, each in zip(keys, found, strict=True)]
+
+    def _text(self, strings: Strings, key: int) -> str:
+        try:
+            return strings[key]
+        except KeyError as error:
+            raise ValueError(
+                f"The vocab of a batch has no string for the id {key}, from which "
+                f"{', '.join(feature.name for feature in self.features)} should be cut. Make all "
+                "docs of one vocab, the pipeline's: nlp.make_doc(...) or Doc(nlp.vocab, ...)."
+            ) from error
 
     def _cut(self, strings: Strings, text: str) -> bytes:
         # The store's own ids: it gives names of attributes, such as X or DET, small numbers.

@@ -62,27 +62,52 @@ def extension_texts(doc: Any, feature: Feature) -> Iterator[list[str]]:  # noqa:
             )
         value = token._.get(name)
         is_bag = isinstance(value, (list, tuple, set, frozenset))
-        texts = [_text(each) for each in (value if is_bag else [value])]
-        known = [text for text in texts if text is not None]
-        if len(known) < len(texts):
-            raise ValueError(
-                f"Extension attribute {feature.name} of token {i}, {token.text!r}, must be {_TYPES}"
-                f", was: {value!r} of the type {type(value).__name__}. Set another value, or leave "
-                f"{feature.name} out of the config's embedding layer."
-            )
-        yield known if feature.repeats else list(dict.fromkeys(known))
+        texts = []
+        for each in value if is_bag else [value]:
+            text = _text(each)
+            if text is None:
+                bag = f", in a value of the type {type(value).__name__}" if is_bag else ""
+                raise ValueError(
+                    f"Extension attribute {feature.name} of token {i}, {token.text!r}, must be "
+                    f"{_TYPES}, was: {_described(each)}{bag}. Set another value, or leave "
+                    f"{feature.name} out of the config's embedding layer."
+                )
+            texts.append(text)
+        yield texts if feature.repeats else list(dict.fromkeys(texts))
 
 
 def _text(value: object) -> Optional[str]:
-    """Write a value as a text that no other value has; None for a value of another type."""
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, numpy.generic):
-        value = value.item()
-    if value is None or isinstance(value, bool):
-        return f"{NO_STRING}{value!r}"
-    if isinstance(value, Integral):
-        return f"{NO_STRING}{int(value)}"
-    if isinstance(value, Real):
-        return f"{NO_STRING}{float(value)!r}"
+    """Write a value as a text that no other value has.
+
+    None for a value of another type, and for one that cannot be written.
+    """
+    try:
+        if isinstance(value, str):
+            text = str.__str__(value)
+            text.encode()  # half of a character cannot be
+            return text
+        if isinstance(value, numpy.generic):
+            value = value.item()
+        if value is None or isinstance(value, bool):
+            return f"{NO_STRING}{value!r}"
+        if isinstance(value, Integral):
+            return f"{NO_STRING}{int(value)}"
+        if isinstance(value, Real):
+            return f"{NO_STRING}{float(value)!r}"
+    except (OverflowError, ValueError):
+        pass
     return None
+
+
+def _described(value: object) -> str:
+    """Say what a value without a text is, and why it has none."""
+    try:
+        shown = f"{value!r:.50}"
+    except ValueError:  # Python prints no number of more than some thousand digits
+        shown = "..."
+    why = ""
+    if isinstance(value, str):
+        why = ", which UTF-8 cannot write"
+    elif isinstance(value, Real):
+        why = ", which is too large to be written"
+    return f"{shown} of the type {type(value).__name__}{why}"

@@ -78,6 +78,13 @@ def test_texts_are_cut_once(features: tuple[Feature, ...]) -> None:
     assert strings.reads == len(words) + 1
 
 
+def test_an_id_without_a_string_is_refused() -> None:
+    (unknown,) = ids(["two"]).tolist()
+    message = rf"no string for the id {unknown}, from which ORTH\[:2\], ORTH\[-1:\] should be cut"
+    with pytest.raises(ValueError, match=message):
+        Cuts(SLICES).of(StringStore(["one"]), ids(["one", "two"]))
+
+
 def test_symbols_of_tokens_are_put_together() -> None:
     words = ["one", "a", "three"]
     symbols, lengths = unpack_bags(Cuts(NGRAMS).of(StringStore(words), ids(words)))
