@@ -60,8 +60,10 @@ def draw_effects(path: Path, effects: Sequence[Effect]) -> None:
                 text = signed(value, 2)
                 axes.text(column, row, text, ha="center", va="center", fontsize=7, color=colour)
         axes.set_title(f"{part} entities", fontsize=9)
-        axes.set_xticks(range(len(features)), features, rotation=45, ha="right", fontsize=7)
-        axes.set_yticks(range(len(labels)), labels, fontsize=7)
+        axes.set_xticks(
+            range(len(features)), [*map(_plain, features)], rotation=45, ha="right", fontsize=7
+        )
+        axes.set_yticks(range(len(labels)), [*map(_plain, labels)], fontsize=7)
         axes.tick_params(length=0)
     title = "By how much the probability of gold entities falls if a feature is unknown everywhere"
     figure.suptitle(title, fontsize=10)
@@ -103,18 +105,23 @@ def draw_attention(path: Path, found: Sequence[Attention]) -> None:
             colour = "black" if weight > 0.6 else "white"
             text = f"{100 * weight:.0f}"
             axes.text(column, row, text, ha="center", va="center", fontsize=6, color=colour)
-        words = [word if word.strip() else repr(word) for word in doc.words[part]]
-        words = [word.replace("$", r"\$") for word in words]  # no formulas
+        words = [_plain(word if word.strip() else repr(word)) for word in doc.words[part]]
         axes.set_xticks(range(len(words)), words, rotation=45, ha="right", fontsize=7)
-        axes.set_yticks(range(len(tables)), tables, fontsize=7)
+        axes.set_yticks(range(len(tables)), [*map(_plain, tables)], fontsize=7)
         axes.set_xlim(-0.5, _TOKENS - 0.5)
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
-        axes.set_title(title if start == 0 else f"{title}, continued", fontsize=8, loc="left")
+        title = _plain(title if start == 0 else f"{title}, continued")
+        axes.set_title(title, fontsize=8, loc="left")
     figure.colorbar(image, ax=list(grid), fraction=0.03, pad=0.01, label="weight")
     title = "Weight of each table, in percent. Grey: the table does not have the token."
     figure.suptitle(title, fontsize=10)
     _save(figure, path)
+
+
+def _plain(text: str) -> str:
+    """Mark a text as no formula."""
+    return text.replace("$", r"\$")
 
 
 def _new_figure(height: float) -> "Figure":

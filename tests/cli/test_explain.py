@@ -9,10 +9,11 @@ import pytest
 import spacy
 from typer.testing import CliRunner, Result
 
+from spacy_multihash.cli._draw import draw_effects
 from spacy_multihash.cli._explain_page import render_explanations
 from spacy_multihash.cli.explain import explain_text, prepare
 from spacy_multihash.cli.group import multihash_cli
-from spacy_multihash.inspection.explain import Explanation
+from spacy_multihash.inspection.explain import EVERYWHERE, Effect, Explanation
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.recognizers import CONFIGS, trained
@@ -181,6 +182,12 @@ def test_effects_of_a_corpus_are_shown_and_drawn(model: Path, tmp_path: Path) ->
     assert by_part["all", "seen"] == 12 and by_part["all", "unseen"] == 2  # Oslo
     assert {each["feature"] for each in found} == {"NORM", "PREFIX", "SUFFIX", "SHAPE"}
     assert max(each["mean"] for each in found) > 0.05
+
+
+def test_labels_with_dollars_are_drawn_as_they_are(tmp_path: Path) -> None:
+    png = tmp_path / "effects.png"
+    draw_effects(png, [Effect("$a^$", "all", "NORM", EVERYWHERE, 0.5, 0.1, 3)])
+    assert png.read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_corpus_without_entities_is_refused(model: Path, tmp_path: Path) -> None:
