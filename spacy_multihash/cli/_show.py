@@ -15,6 +15,8 @@ from ._messages import WIDTH, echo, msg
 _SPACING, NARROW = 3, 2
 # The least width of a column whose words are broken anywhere.
 LEAST = 10
+# The same where words stay whole, which are broken only if they are longer.
+_LEAST = {"l": LEAST, "L": 30}
 # Stands for a blank at which no cell is broken; repr never writes it.
 _FIXED = "\u00a0"
 # Between words, and within words after punctuation.
@@ -38,8 +40,9 @@ def show_table(
     title (str): What is printed above the table.
     header (Sequence[str]): Names of the columns.
     rows (Sequence[Sequence[str]]): The cells of each row.
-    aligns (str): "l" for each column of texts and "r" for each one of numbers, in order. Columns
-        that it does not reach are of numbers.
+    aligns (str): "l" for each column of texts, "L" for each one of texts whose words stay whole up
+        to 30 characters, and "r" for each one of numbers, in order. Columns that it does not reach
+        are of numbers.
     """
     if not rows:
         return
@@ -49,7 +52,7 @@ def show_table(
     for row in rows:
         lines += _lines(row, widths)
     msg.heading(title)
-    echo(table(lines, widths=widths, spacing=spacing, aligns=[*sides]))
+    echo(table(lines, widths=widths, spacing=spacing, aligns=[*sides.lower()]))
 
 
 def signed(value: float, digits: int = 3) -> str:
@@ -105,8 +108,7 @@ def _lay_out(
         for column, width, side in zip(columns, of_words, sides, strict=True)
     ]
     of_letters = [
-        min(width, LEAST) if side == "l" else width
-        for width, side in zip(of_pieces, sides, strict=True)
+        min(width, _LEAST.get(side, width)) for width, side in zip(of_pieces, sides, strict=True)
     ]
     steps = [whole, of_cells, of_words, of_pieces, of_letters]
     for widths, least in pairwise(steps):

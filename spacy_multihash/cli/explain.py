@@ -228,7 +228,7 @@ def _show_explanations(explanations: Sequence[Explanation]) -> None:
             f"{each.text}, {each.label}: {each.probability:.3f}{found}",
             ("token", *each.features, "all"),
             rows,
-            aligns="l" + "r" * (len(each.features) + 1),
+            aligns="L",
         )
         msg.text(completeness_text(each))
     if explanations:

@@ -130,6 +130,17 @@ def test_features_beyond_attributes_are_explained() -> None:
     assert anna.together > 0.3
 
 
+@pytest.mark.parametrize("num_features", [7, 8])
+def test_words_stand_on_one_line_beside_many_features(tmp_path: Path, num_features: int) -> None:
+    attrs = [f"ORTH[{start}]" for start in (":1", ":2", ":3", ":4", "-2:", "-3:", "-4:", "-5:")]
+    embed = {"attrs": attrs[:num_features], "rows": [50] * num_features}
+    trained("tagger_ner", {"model": {"tok2vec": {"embed": embed}}}).to_disk(tmp_path)
+    lines = invoke(tmp_path, TEXT, "--window", 0).output.splitlines()
+    for name in ("Anna", "Bob", "Rome"):
+        (row,) = [line.split() for line in lines if line.startswith(f"[{name}]")]
+        assert len(row) == 1 + num_features + 1
+
+
 def test_entities_of_rules_in_front_are_not_explained() -> None:
     nlp = trained("batch_ner")
     ruler: Any = nlp.add_pipe("entity_ruler", before="batch_ner")

@@ -81,6 +81,13 @@ def test_words_that_are_too_long_are_broken_at_last(capsys: pytest.CaptureFixtur
     assert lines[2].endswith("  1,234")
 
 
+def test_words_that_stay_whole_are_not_broken(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["[word]", "a-b_c.d", "y" * 30, "z" * 31]
+    show_table("Title", ("a", "b"), [(word, "1" * 75) for word in words], aligns="L")
+    cells = [line.split()[0] for line in printed(capsys)[2:]]
+    assert cells == [*words[:3], "z" * 30, "z"]
+
+
 def test_numbers_are_not_broken(capsys: pytest.CaptureFixture[str]) -> None:
     show_table("Title", ("a", "b"), [("x" * 100, "1" * 75)], aligns="l")
     assert "1" * 75 in "\n".join(printed(capsys))
