@@ -11,6 +11,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.training import Corpus
 from spacy.util import minibatch
+from tqdm import tqdm
 
 from ..common.files import write_bytes
 from ..corpus.entities import KnownEntities, known_entities
@@ -57,6 +58,7 @@ def explain_cli(
     ),
     component: Optional[str] = typer.Option(None, help="Recognizer, if the pipeline has several"),
     window: int = typer.Option(3, min=0, help="Tokens to either side of an entity to look at"),
+    max_entities: int = typer.Option(20, min=1, help="Explain no more entities of a text"),
     output: Optional[Path] = typer.Option(None, help="HTML page to write"),
     plot: Optional[Path] = typer.Option(None, help="With --corpus: PNG file to draw"),
     as_json: bool = typer.Option(False, "--json", help="Print JSON instead of tables"),
@@ -70,6 +72,10 @@ def explain_cli(
     For each entity: by how much its probability falls if a feature of a token is unknown, or all
     features of a token are. With --corpus: the same for each feature, on average over the gold
     entities. It needs a recognizer that gives probabilities, batch_ner or tagger_ner.
+
+    The recognizer reads the whole text anew for each feature of each token around an entity. So the
+    time grows with the length of the text times the number of entities, which --max-entities
+    bounds. A corpus is read twice for each feature, and once more.
 
     DOCS: python -m pydoc spacy_multihash.inspection.explain
     """
@@ -85,7 +91,10 @@ def explain_cli(
             if plot is not None:
                 draw_effects(plot, effects)
         else:
-            explanations = explain_text(nlp, name, read_text(text, file), span, window=window)
+            text = read_text(text, file)
+            explanations = explain_text(
+                nlp, name, text, span, window=window, max_entities=max_entities
+            )
             if output is not None:
                 write_bytes(output, render_explanations(explanations))
     except ModuleNotFoundError as error:
@@ -137,13 +146,23 @@ def prepare(nlp: Language, name: str) -> Explained:
 
 
 def explain_text(
-    nlp: Language, name: str, text: str, spans: Sequence[str] = (), *, window: int = 3
+    nlp: Language,
+    name: str,
+    text: str,
+    spans: Sequence[str] = (),
+    *,
+    window: int = 3,
+    max_entities: Optional[int] = None,
+    show_progress: Optional[bool] = None,
 ) -> list[Explanation]:
     """Explain the entities of a text.
 
     name (str): The component that is asked.
     spans (Sequence[str]): Entities, as TEXT=LABEL, to explain in the place of those found.
     window (int): How many tokens to either side are looked at.
+    max_entities (Optional[int]): Explain the first so many entities, and say how many more there
+        are. None is for all.
+    show_progress (Optional[bool]): Show a progress bar on stderr. None shows it on terminals.
 
     Raises ValueError for a span that the text does not have.
     """
@@ -152,24 +171,41 @@ def explain_text(
     labels = nlp.get_pipe(name).labels  # type: ignore[attr-defined]
     found = [(ent.start, ent.end, ent.label_) for ent in nlp(text).ents if ent.label_ in labels]
     wanted = [key for span in spans for key in _find_span(doc, span)] if spans else found
-    return explain(explained, doc, [(key, key in found) for key in wanted], window=window)
+    keys = [(key, key in found) for key in wanted[:max_entities]]
+    if len(keys) < len(wanted):
+        msg.warn(
+            f"Only the first {len(keys):,} of {len(wanted):,} entities are explained",
+            f"--max-entities {len(wanted)} explains all.",
+            err=True,
+        )
+    each = explain(explained, doc, keys, window=window)
+    disable = None if show_progress is None else not show_progress
+    return [*tqdm(each, "Explaining", len(keys), unit=" entities", disable=disable)]
 
 
 def corpus_effects(
-    nlp: Language, name: str, corpus: Path, train: Optional[Path] = None
+    nlp: Language,
+    name: str,
+    corpus: Path,
+    train: Optional[Path] = None,
+    *,
+    show_progress: Optional[bool] = None,
 ) -> list[Effect]:
     """Measure how much each feature counts for the gold entities of a corpus.
 
     name (str): The component that is asked.
     corpus (Path): A .spacy file, or a folder of them.
     train (Optional[Path]): The training corpus, to tell seen from unseen entities.
+    show_progress (Optional[bool]): As for `explain_text`.
 
     Raises ValueError if there are no entities with the component's labels.
     """
     known: Optional[KnownEntities] = None
     if train is not None:
         known = known_entities(read_docs(train, nlp.vocab))
-    return explain_corpus(prepare(nlp, name), _gold(nlp, name, corpus), known)
+    disable = None if show_progress is None else not show_progress
+    docs = tqdm(_gold(nlp, name, corpus), "Explaining", unit=" docs", disable=disable)
+    return explain_corpus(prepare(nlp, name), docs, known)
 
 
 def as_dict(found: Explanation | Effect) -> dict[str, Any]:

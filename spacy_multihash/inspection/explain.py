@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, Optional, cast
 
 import numpy
 from spacy.tokens import Doc
+from spacy.training.batchers import minibatch_by_words
 from spacy.util import minibatch
 
 from ..common.checks import check_whole
@@ -24,8 +25,8 @@ Key = tuple[int, int, str]
 # Docs (D,), the entities of each -> the probabilities of all entities, (E,) float64.
 Ask = Callable[[Sequence[Doc], Sequence[Sequence[Key]]], numpy.ndarray]
 Where = Literal["everywhere", "in the entity"]
-# Docs that are asked about at once.
-_BATCH = 128
+# Docs of a corpus that are asked about at once, and tokens, unless one doc has more.
+_BATCH, _TOKENS = 128, 20_000
 # A difference that is smaller is not worth a share.
 _SMALL = 0.01
 EVERYWHERE: Where = "everywhere"
@@ -108,8 +109,11 @@ class Effect:
 
 def explain(
     explained: Explained, doc: Doc, keys: Sequence[tuple[Key, bool]], *, window: int
-) -> list[Explanation]:
-    """Explain entities of a doc.
+) -> Iterator[Explanation]:
+    """Explain entities of a doc, one after the other, whenever one is asked for.
+
+    The recognizer reads the whole doc for each feature of each token around an entity, so that the
+    time grows with the length of the doc times the number of entities.
 
     doc (Doc): The doc, with what the components before the recognizer have set.
     keys (Sequence[tuple[Key, bool]]): The entities, and whether the pipeline finds them.
@@ -118,7 +122,7 @@ def explain(
     Raises ValueError for a window that is out of range.
     """
     check_whole("explain", "window", window, 0)
-    return [_explain_one(explained, doc, key, found, window) for key, found in keys]
+    return (_explain_one(explained, doc, key, found, window) for key, found in keys)
 
 
 def _explain_one(explained: Explained, doc: Doc, key: Key, found: bool, window: int) -> Explanation:
@@ -211,6 +215,10 @@ def _effects(
         yield numpy.array(values[i * size : (i + 1) * size])
 
 
+def _length(asked: tuple[int, Any, Sequence[Key]]) -> int:
+    return len(asked[1])
+
+
 def _ask_variants(
     explained: Explained,
     variants: Sequence[tuple[Doc, Mapping[Column, numpy.ndarray], Sequence[Key]]],
@@ -222,7 +230,7 @@ def _ask_variants(
         for draw in range(explained.draws if unknown else 1)
     ]
     found: dict[int, list[numpy.ndarray]] = defaultdict(list)
-    for batch in minibatch(asked, _BATCH):
+    for batch in minibatch_by_words(asked, _TOKENS, tolerance=0, get_length=_length):
         keys = [of_doc for _, _, of_doc in batch]
         probabilities = explained.ask([cast(Doc, doc) for _, doc, _ in batch], keys)
         ends = numpy.cumsum([len(of_doc) for of_doc in keys])

@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from spacy_multihash.cli._draw import draw_effects
 from spacy_multihash.cli._explain_page import render_explanations
-from spacy_multihash.cli.explain import explain_text, prepare
+from spacy_multihash.cli.explain import corpus_effects, explain_text, prepare
 from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.inspection.explain import EVERYWHERE, Effect, Explanation
 from tests.helpers.cli import said
@@ -69,6 +69,28 @@ def test_a_span_is_explained_whether_it_is_found_or_not(model: Path) -> None:
     assert found[0]["probability"] < 0.5 < found[1]["probability"]
     assert "Anna, GPE: 0.0" in said(invoke(model, TEXT, "--span", "Anna=GPE"))
     assert ", not found" in said(invoke(model, TEXT, "--span", "Anna=GPE"))
+
+
+def test_no_more_entities_are_explained_than_asked_for(model: Path) -> None:
+    result = invoke(model, TEXT, "--max-entities", 2, "--json")
+    assert [each["text"] for each in json.loads(result.stdout)] == ["Anna", "Bob"]
+    assert "Only the first 2 of 3 entities are explained --max-entities 3" in said(result)
+    result = invoke(model, TEXT, "--max-entities", 3, "--json")
+    assert len(json.loads(result.output)) == 3
+    assert "Only the first" not in result.output
+    assert invoke(model, TEXT, "--max-entities", 0).exit_code == 2
+
+
+@pytest.mark.parametrize("show_progress", [True, False])
+def test_progress_is_shown(
+    model: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], show_progress: bool
+) -> None:
+    nlp = spacy.load(model)
+    explain_text(nlp, nlp.pipe_names[0], TEXT, show_progress=show_progress)
+    assert ("3/3" in capfd.readouterr().err) == show_progress
+    dev = write_corpus(tmp_path / "dev.spacy", make_docs()[:3])
+    corpus_effects(nlp, nlp.pipe_names[0], dev, show_progress=show_progress)
+    assert ("3 docs" in capfd.readouterr().err) == show_progress
 
 
 def test_all_places_of_a_span_are_explained(model: Path) -> None:

@@ -173,13 +173,33 @@ def test_a_corpus_without_entities_is_refused() -> None:
 
 
 def test_many_docs_are_asked_about_in_batches() -> None:
-    sizes = []
+    asked: list[Sequence[Doc]] = []
 
     def ask(docs: Sequence[Doc], keys: Sequence[Sequence[Key]]) -> numpy.ndarray:
-        sizes.append(len(docs))
+        asked.append(docs)
         return ask_sum(docs, keys)
 
     many = explain_corpus(Explained(ask, FEATURES, 3), gold(make_docs(30)))
     few = explain_corpus(SUM, gold(make_docs()))
-    assert max(sizes) <= 128 and sum(sizes) == 30 * 3 * (1 + 3 * 4)
+    assert max(map(len, asked)) <= 25 * 13 and sum(map(len, asked)) == 30 * 3 * (1 + 3 * 4)
     assert [each.mean for each in many] == pytest.approx([each.mean for each in few])
+
+
+@pytest.mark.parametrize(("num_tokens", "expected"), [(3_000, 6), (15_000, 1), (50_000, 1)])
+def test_long_docs_are_asked_about_a_few_at_a_time(num_tokens: int, expected: int) -> None:
+    sizes = []
+
+    def ask(docs: Sequence[Doc], keys: Sequence[Sequence[Key]]) -> numpy.ndarray:
+        sizes.append(len(docs))
+        return numpy.ones(len(docs))
+
+    doc = make_doc(WORDS * (num_tokens // 6))
+    (found,) = explain(Explained(ask, FEATURES, 1), doc, [(KEY, True)], window=1)
+    assert max(sizes) == expected and sum(sizes) == 1 + 3 * 3 + 1
+    assert found.by_token == (0, 0, 0)
+
+
+def test_entities_are_explained_one_after_the_other() -> None:
+    found = explain(SUM, make_doc(), [(KEY, True), ((4, 5, "GPE"), False)], window=1)
+    assert next(found).text == "Rome"
+    assert next(found).text == "Paris"
