@@ -30,6 +30,7 @@ from thinc.api import Config
 import spacy_multihash
 from spacy_multihash import layers
 from spacy_multihash.cli.group import multihash_cli
+from spacy_multihash.embed.feature_symbols import model_features
 from spacy_multihash.ner.setting import Setting
 from tests.helpers.paths import ROOT
 
@@ -112,7 +113,9 @@ def test_config_excerpt_of_the_readme_resolves() -> None:
         "[components]\n[components.tok2vec]\n[components.tok2vec.model]\n" + excerpt
     )
     embed = config["components"]["tok2vec"]["model"]["embed"]
-    assert spacy.registry.resolve({"embed": embed})["embed"].name == "multi_hash_embed"
+    model = spacy.registry.resolve({"embed": embed})["embed"]
+    assert model.name == "multi_hash_embed"
+    assert {"ORTH[:2]", "LOWER{3,5}"} <= model_features(model).keys()
 
 
 def test_config_of_a_listening_tagger_ner_trains_without_a_warning() -> None:
