@@ -33,7 +33,7 @@ from spacy_multihash import (
     symbols_of,
     write_tables,
 )
-from spacy_multihash.cli.corpus_stats import corpus_stats_cli
+from spacy_multihash.cli.corpus_stats import corpus_stats, corpus_stats_cli
 from spacy_multihash.cli.inspect_rows import inspect_rows
 from spacy_multihash.corpus.read import model_docs
 from spacy_multihash.inspection.importance import Ranking
@@ -338,6 +338,43 @@ def test_pieces_of_annotation_are_refused(name: str) -> None:
     vocab = spacy.blank("en").vocab
     with pytest.raises(ValueError, match="depend on a word alone, was: .* slices and n-grams of"):
         describe_corpus(gold_docs_of(vocab), {}, vocab, attrs=[name])
+
+
+def test_what_annotation_gives_is_counted_as_the_corpus_holds_it(corpus: Path) -> None:
+    names = ["_.kinds", "MORPH[Case]", "LEMMA[1:]", "lemma[0:]", "NORM"]
+    dev = corpus.with_name("dev.spacy")
+    DocBin(docs=gold_docs()[:1], store_user_data=True).to_disk(dev)
+    found = corpus_stats(corpus, dev, lang="en", attrs=[*names, "LEMMA", "ENT_TYPE"]).splits
+    assert found["train"].attrs == {
+        **{name: len(count(name)) for name in ("NORM", "_.kinds", "MORPH[Case]", "LEMMA[1:]")},
+        **dict.fromkeys(("LEMMA[:]", "LEMMA"), len({t.lemma_ for d in gold_docs() for t in d})),
+        "ENT_TYPE": 3,
+    }
+    assert found["dev"].attrs["_.kinds"] == 3 and found["dev"].attrs["NORM"] == 6
+    (alone,) = corpus_stats(corpus, attrs=["_.kinds"]).splits.values()
+    assert alone.attrs == {"_.kinds": len(count("_.kinds"))}
+
+
+def test_corpus_stats_refuses_what_no_token_has(corpus: Path) -> None:
+    message = r"was: 'lemma'\. Choose from: .*, such as LEMMA, MORPH\[Case\] and _\.gazetteer, is"
+    with pytest.raises(ValueError, match=message):
+        corpus_stats(corpus, attrs=["MORPH[Case]", "lemma"])
+
+
+def test_corpus_stats_imports_code_for_extension_attributes(corpus: Path, tmp_path: Path) -> None:
+    args = (corpus, "--attrs", "_.size")
+    missing = said(invoke_command(corpus_stats_cli, *args))
+    assert "attribute _.size of token 0, 'Anna', is not registered" in missing
+    code = tmp_path / "code.py"
+    code.write_text(
+        "from spacy.tokens import Token\n"
+        "Token.set_extension('size', getter=lambda token: len(token.text))\n"
+    )
+    try:
+        result = invoke_command(corpus_stats_cli, *args, "--code", code)
+        assert "_.size 5 " in said(result)  # 1 to 4 characters, and 6
+    finally:
+        Token.remove_extension("size")
 
 
 def test_corpus_stats_takes_names_with_commas(corpus: Path) -> None:

@@ -1,6 +1,6 @@
 """What commands count of a corpus in shards: each worker a shard at a time, with one result."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
@@ -8,15 +8,20 @@ from operator import add
 from pathlib import Path
 from typing import Optional, TypeVar
 
+from spacy.attrs import IDS
 from spacy.language import Language
+from spacy.vocab import Vocab
 from tqdm import tqdm
 
 from ..cluster.workers import Workers
+from ..common.features import parse_feature
 from ..corpus.entities import Matching
 from ..corpus.shards import DOCS, ending_of, list_shards, model_shard, read_shard
 from ..corpus.split_counts import SplitCounts, count_split
+from ..corpus.statistics import is_word_attr
 from ..embed.find import EmbeddingTable
-from ..inspection.symbols import count_for_tables, find_texts, known_counts
+from ..inspection.symbols import count_for_tables, find_texts, has_strings, known_counts
+from ..tables.count import Extractor, count_corpus
 from ..tables.tables import Table, Tables, add_tables
 from ._messages import msg
 from ._workers import Source
@@ -125,6 +130,36 @@ def _count_gold_shard(
 ) -> SplitCounts:
     nlp = source.loaded()
     return count_split(read_shard(path, nlp), nlp.vocab, matching, asked)
+
+
+def annotated_attrs(names: Iterable[str], vocab: Vocab) -> dict[str, Extractor]:
+    """Map the names of attributes and features that annotation gives to what finds their symbols.
+
+    Names of attributes that depend on a word alone are left out, and so are unknown ones.
+
+    Raises ValueError for a name that is no feature's, but looks so.
+    """
+    found: dict[str, Extractor] = {}
+    for name in names:
+        feature = parse_feature(name)
+        is_known = feature is not None or (name in IDS and has_strings(name))
+        if is_known and not is_word_attr(name, vocab):
+            found[name if feature is None else feature.name] = feature
+    return found
+
+
+def count_annotated_shards(
+    workers: Workers, source: Source[Language], attrs: Mapping[str, Extractor], shards: Shards
+) -> dict[str, int]:
+    """Count the distinct values of what annotation gives in gold docs."""
+    counted = shards.merged(workers, partial(_count_annotated, source, attrs), add_tables)
+    return {name: len(table) for name, table in counted.tables.items()}
+
+
+def _count_annotated(
+    source: Source[Language], attrs: Mapping[str, Extractor], path: Path
+) -> Tables:
+    return Tables(count_corpus(read_shard(path, source.loaded()), attrs))
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from typing import Optional
 import typer
 from threadpoolctl import threadpool_limits
 
-from ..cluster.source import Source, source_of
+from ..cluster.source import Source, source_of, source_without_files
 from ..cluster.workers import ItemError, Workers, open_workers
 
-__all__ = ["DASK", "WORKERS", "Source", "open_pool", "source_of"]
+__all__ = ["DASK", "WORKERS", "Source", "open_pool", "source_of", "source_without_files"]
 
 WORKERS = typer.Option(
     None, "--workers", min=1, help="Number of processes, with a thread each. Default: 1"

@@ -16,10 +16,10 @@ from ..corpus.split_counts import asked_sentences
 from ..corpus.statistics import DEFAULT_ATTRS, CorpusStats, SplitStats, describe_counts, word_attrs
 from ..corpus.suspicions import Suspicions
 from ._messages import msg
-from ._pieces import count_gold_shards, gold_shards
+from ._pieces import annotated_attrs, count_annotated_shards, count_gold_shards, gold_shards
 from ._show import show_table
-from ._util import check_file_output, load_vectors, print_json, save_json
-from ._workers import DASK, WORKERS, Source, open_pool
+from ._util import check_file_output, import_code, load_vectors, print_json, save_json
+from ._workers import DASK, WORKERS, open_pool, source_without_files
 
 # Rows that say nothing of texts with labels.
 _OF_ENTITIES = (
@@ -52,8 +52,8 @@ def corpus_stats_cli(
     ),
     attrs: str = typer.Option(
         ",".join(DEFAULT_ATTRS),
-        help="Attributes to count, and slices or n-grams of them such as ORTH[:2] or LOWER{3,5}, "
-        "separated by commas",
+        help="Attributes and features to count, such as ORTH[:2], LOWER{3,5}, MORPH[Case] or "
+        "_.gazetteer, separated by commas",
     ),
     ignore_case: bool = typer.Option(False, "--ignore-case", help="Compare texts in lower case"),
     match_label: bool = typer.Option(
@@ -66,6 +66,9 @@ def corpus_stats_cli(
         False, "--force", "-f", help="Replace the file of --output if it exists"
     ),
     as_json: bool = typer.Option(False, "--json", help="Print JSON instead of tables"),
+    code: Optional[Path] = typer.Option(
+        None, "--code", "-c", help="Python file to import, which registers extension attributes"
+    ),
 ) -> None:
     """Count documents, entities and attributes of a corpus.
 
@@ -75,10 +78,11 @@ def corpus_stats_cli(
     Entities of DEV and TEST are counted as seen or unseen. An entity is seen if its exact text is
     that of an entity of TRAIN. With --vectors, words without a vector are counted too. Attributes
     are those that the vocab gives to a word, so that NORM may differ from what a tokenizer's
-    exceptions say.
+    exceptions say. LEMMA, MORPH, extension attributes and the like are those that the corpus holds.
 
     DOCS: python -m pydoc spacy_multihash.corpus.statistics
     """
+    import_code(code)
     try:
         check_file_output(output, "--output", force=force)
         stats = corpus_stats(
@@ -92,6 +96,7 @@ def corpus_stats_cli(
             matching=Matching(ignore_case, match_label),
             workers=workers,
             dask=dask,
+            code=code,
         )
     except (ImportError, OSError, ValueError) as error:
         msg.fail("Cannot count the corpus", str(error))
@@ -119,6 +124,7 @@ def corpus_stats(
     matching: Matching = VERBATIM,
     workers: Optional[int] = None,
     dask: Optional[str] = None,
+    code: Optional[Path] = None,
 ) -> CorpusStats:
     """Count what is in a corpus that was written to disk.
 
@@ -127,27 +133,36 @@ def corpus_stats(
     lang (Optional[str]): The language of the vocab that computes the attributes. None takes that of
         `vectors`, or without them "xx".
     vectors (Union[str, Path, None]): Pipeline (a package's name or a path) or folder of a vocab.
-    attrs (Sequence[str]): The names of attributes that depend on a word alone, and of their slices
-        and character n-grams.
+    attrs (Sequence[str]): The names of attributes and features. Those that do not depend on a word
+        alone are counted as the corpus holds them, in another reading.
     matching (Matching): What makes an entity the same as one of the training corpus.
     workers, dask: As for `open_workers`. They count the files of a folder.
+    code (Optional[Path]): Python file that other processes import. This one has done so.
 
     Raises ImportError, OSError or ValueError if something cannot be read.
     """
     with_vectors = None if vectors is None else load_vectors(vectors)
     lang = lang or (with_vectors and with_vectors.lang) or "xx"
-    source = Source(partial(spacy.blank, lang))
+    source = source_without_files(partial(spacy.blank, lang), code)
     vocab = source.loaded().vocab
     if with_vectors is not None:
         vocab.vectors = with_vectors.vectors
-    attrs = list(word_attrs(attrs, vocab))  # refuses wrong names before a large corpus is read
+    annotated = annotated_attrs(attrs, vocab)
+    attrs = [name for name in attrs if not annotated_attrs([name], vocab)]
+    if attrs or not annotated:
+        attrs = list(word_attrs(attrs, vocab))  # refuses wrong names before a corpus is read
     paths = {"train": train, "dev": dev, "test": test}
     shards = {name: gold_shards(path) for name, path in paths.items() if path is not None}
     with open_pool(workers, dask) as pool:
         count = partial(count_gold_shards, pool, source, matching)
         counted = {name: count(shards[name]) for name in shards if name != "train"}
         counts = count(shards["train"], asked_sentences(counted.values()))
-    return describe_counts(counts, counted, vocab, attrs=attrs, matching=matching)
+        values = {
+            name: count_annotated_shards(pool, source, annotated, found)
+            for name, found in shards.items()
+            if annotated
+        }
+    return describe_counts(counts, counted, vocab, attrs=attrs, matching=matching, annotated=values)
 
 
 def _show_splits(stats: CorpusStats, vectors: Optional[str]) -> None:

@@ -1,7 +1,7 @@
 """What workers load, once in each process: the same files as where the command was started."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
@@ -60,9 +60,14 @@ def source_of(
     """
     is_path = not is_package(str(model)) and Path(model).exists()
     place = str(Path(model).absolute() if is_path else model)
+    source = source_without_files(partial(load, place), code)
+    return replace(source, place=place, digest=_digest_of(folder_of(place)))
+
+
+def source_without_files(load: Callable[[], LoadedT], code: Optional[Path]) -> Source[LoadedT]:
+    """Make a source of what has no files. The arguments are those of `source_of`."""
     code = None if code is None else code.absolute()
-    code_digest = "" if code is None else _digest_of(code)
-    return Source(partial(load, place), code, place, _digest_of(folder_of(place)), code_digest)
+    return Source(load, code, code_digest="" if code is None else _digest_of(code))
 
 
 def folder_of(place: str) -> Path:

@@ -141,23 +141,28 @@ def describe_counts(
     *,
     attrs: Sequence[str] = DEFAULT_ATTRS,
     matching: Matching = VERBATIM,
+    annotated: Optional[Mapping[str, Mapping[str, int]]] = None,
 ) -> CorpusStats:
     """Describe a corpus by what was counted of its splits, wherever that was.
 
     train, others (SplitCounts): What `count_split` counted, with the same matching. The sentences
         of `others` were asked for in `train`. The other arguments and the errors are those of
         `describe_corpus`.
+    annotated (Optional[Mapping[str, Mapping[str, int]]]): For each split, the number of distinct
+        values of further attributes, which do not depend on a word alone. With these, `attrs` may
+        be empty.
     """
-    found = word_attrs(attrs, vocab)
+    annotated = annotated or {}
+    found = word_attrs(attrs, vocab) if attrs or not annotated else {}
     if not train.doc_lens:
         raise ValueError(
             "The training corpus has no documents. Give the docs that a pipeline is trained on."
         )
-    splits = {"train": _split_stats(train, vocab, found)}
+    splits = {"train": _split_stats(train, vocab, found, annotated.get("train", {}))}
     suspicions = {"train": train.suspect.suspicions()}
     seen = {}
     for name, counts in others.items():
-        splits[name] = _split_stats(counts, vocab, found)
+        splits[name] = _split_stats(counts, vocab, found, annotated.get(name, {}))
         suspicions[name] = counts.suspect.suspicions(train.suspect)
         num_seen = sum(n for entity, n in counts.entities.items() if entity in train.entities)
         seen[name] = SeenStats(
@@ -184,24 +189,46 @@ def word_attrs(names: Iterable[str], vocab: Vocab) -> dict[str, WordAttr]:
 
     Raises ValueError for another name, or if there are none.
     """
-    computed = vocab.lex_attr_getters  # type: ignore[attr-defined]
-    ids = {name: id_ for name, id_ in IDS.items() if id_ in (ORTH, *computed)}
+    ids = _word_ids(vocab)
     names = list(names)
     found = {}
     for name in names or [""]:
         feature = parse_feature(name)
-        base = name if feature is None else feature.base
+        base = _base(name, feature)
         if base not in ids:
             raise ValueError(
                 f"Expected attributes that depend on a word alone, was: {name!r}. Choose from: "
                 f"{', '.join(sorted(ids))}, and slices and n-grams of them such as ORTH[:2] and "
-                "LOWER{3,5}."
+                "LOWER{3,5}. What annotation gives, such as LEMMA, MORPH[Case] and _.gazetteer, is "
+                "counted by: python -m spacy multihash corpus-stats --attrs"
             )
         found[name if feature is None else feature.name] = WordAttr(ids[base], feature)
     return found
 
 
-def _split_stats(counts: SplitCounts, vocab: Vocab, attrs: Mapping[str, WordAttr]) -> SplitStats:
+def is_word_attr(name: str, vocab: Vocab) -> bool:
+    """Tell whether an attribute, or what a feature is cut from, depends on a word alone.
+
+    Raises ValueError for a name that is neither.
+    """
+    return _base(name, parse_feature(name)) in _word_ids(vocab)
+
+
+def _word_ids(vocab: Vocab) -> dict[str, int]:
+    computed = vocab.lex_attr_getters  # type: ignore[attr-defined]
+    return {name: id_ for name, id_ in IDS.items() if id_ in (ORTH, *computed)}
+
+
+def _base(name: str, feature: Optional[Feature]) -> str:
+    return name if feature is None else feature.base
+
+
+def _split_stats(
+    counts: SplitCounts,
+    vocab: Vocab,
+    attrs: Mapping[str, WordAttr],
+    annotated: Mapping[str, int],
+) -> SplitStats:
     # A doc in which each word stands once has all values of each attribute.
     words = Doc(vocab, words=list(counts.words))
     docs, entities = counts.doc_lens.total(), counts.ent_lens.total()
@@ -218,7 +245,7 @@ def _split_stats(counts: SplitCounts, vocab: Vocab, attrs: Mapping[str, WordAttr
         max_ent_len=max(counts.ent_lens, default=None),
         vocab=len(words),
         unknown=_unknown(words, counts.words) if len(vocab.vectors) else None,
-        attrs=_count_values(words, attrs),
+        attrs={**_count_values(words, attrs), **annotated},
         missing=counts.missing,
         cats=dict(sorted(counts.suspect.cats.items())),
     )

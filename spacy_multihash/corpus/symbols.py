@@ -18,7 +18,7 @@ def count_symbols(docs: Iterable[DocLike], attrs: Mapping[str, int]) -> Counts:
     """
     counts: Counts = {name: Counter() for name in attrs}
     columns = list(attrs.values())
-    for doc in docs:
+    for doc in docs if columns else ():
         ids = doc.to_array(columns).reshape((-1, len(columns)))  # (N, A) uint64
         for name, column in zip(attrs, ids.T, strict=True):
             counts[name].update(column.tolist())

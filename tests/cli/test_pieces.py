@@ -79,7 +79,8 @@ def run_init_tables(folder: Path, data: str, *options: str) -> bytes:
 def run_corpus_stats(folder: Path, data: str, *options: str) -> bytes:
     output, dev = folder / "out.json", folder / data.replace("gold", "dev")
     args = (folder / data, dev, "--lang", "en", "--output", output, "--force")
-    counted(corpus_stats_cli, *args, *options)
+    attrs = ("--attrs", "NORM,ENT_TYPE,LEMMA[:2],MORPH[Case]", "--code", folder / "code.py")
+    counted(corpus_stats_cli, *args, *attrs, *options)
     return output.read_bytes()
 
 

@@ -307,7 +307,7 @@ def test_a_bad_corpus_is_named(folder: Path, make: Any, message: str, name: str)
     [
         (["--vectors", "nowhere"], "Cannot load the vectors of nowhere: expected a pipeline"),
         (["--lang", "nolanguage"], "Can't import language nolanguage"),
-        (["--attrs", "NORM, POS"], "Expected attributes that depend on a word alone, was: 'POS'"),
+        (["--attrs", "NORM, PLACE"], "attributes that depend on a word alone, was: 'PLACE'"),
     ],
 )
 def test_a_bad_option_is_named(folder: Path, options: list[str], message: str) -> None:
