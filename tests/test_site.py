@@ -108,6 +108,12 @@ def test_links_of_the_site_lead_to_files_and_anchors(site: Path, pages: dict[Pat
     assert wrong == []
 
 
+def test_site_without_an_address_has_nothing_that_needs_one(site: Path) -> None:
+    if "site_url" in CONFIG:
+        pytest.skip("the site has an address")
+    assert [path.name for path in site.iterdir() if re.match("404|sitemap", path.name)] == []
+
+
 def test_reference_has_every_public_name_and_its_arguments(pages: dict[Path, Page]) -> None:
     (api,) = (page for path, page in pages.items() if path.name == "api.html")
     names: list[str] = vars(spacy_multihash)["__all__"]
@@ -121,6 +127,27 @@ def test_marks_of_collate_are_not_in_the_site(site: Path) -> None:
     assert "<!-- = benchmark" in (ROOT / "docs" / "performance.md").read_text("utf8")
     for path in site.glob("*.html"):
         assert re.findall(r"<!-- (?:=|/|begin:|end:)", path.read_text("utf8")) == [], path.name
+
+
+def written(path: Path) -> str:
+    """Return the text of an article of the site, without code and tags."""
+    article = path.read_text("utf8").partition("<article")[2].partition("</article")[0]
+    text = re.sub(r"<(pre|code)\b.*?</\1>", "", article, flags=re.S)
+    return re.sub(r"<[^>]+>", "", text)
+
+
+def test_tables_are_tables_also_where_they_are_folded(site: Path) -> None:
+    folded = [path for path in site.glob("*.html") if "<details" in path.read_text("utf8")]
+    assert len(folded) > 4
+    texts = {path.name: written(path) for path in site.glob("*.html")}
+    found = {name: re.findall(r"^\s*\|.*\|$", text, re.M) for name, text in texts.items()}
+    assert {name: rows for name, rows in found.items() if rows} == {}
+
+
+def test_formulas_need_no_renderer(site: Path) -> None:
+    texts = {path.name: written(path) for path in site.glob("*.html")}
+    found = {name: re.findall(r"\$[^$\n]+\$|\\[a-z]+", text) for name, text in texts.items()}
+    assert {name: formulas for name, formulas in found.items() if formulas} == {}
 
 
 def plain(path: Path, start: str, end: str) -> str:

@@ -28,6 +28,10 @@ README_END = "\nInstall it from"
 INCLUDE = "[README.md](../README.md) lists what this package has."
 # A name of the package, linked to its file, as a paragraph of its own.
 NAME = re.compile(r"^\[(spacy_multihash[\w.]+)\]\(\.\./spacy_multihash/[\w/]+\.py\)$", re.M)
+# Python's Markdown leaves blocks of HTML alone, and GitHub does not.
+FOLDED = re.compile(r"^<details>$", re.M)
+# Without an address, the first has no styles, and the others are empty.
+ADDRESSED = ("404.html", "sitemap.xml", "sitemap.xml.gz")
 BUILDER = "    options:\n      show_docstring_parameters: false\n"
 DOCTEST = re.compile(r"(?<=\n\n)    >>> .*\n(?:    .*\n|\n(?=    ))*")
 
@@ -52,14 +56,21 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Put in what README.md says, lead links to the site's files, mark examples as Python."""
+    """Put in what README.md says, lead links to the site's files, mark tables and examples."""
     uri = page.file.src_uri
     if INCLUDE in markdown:
         readme = (ROOT / "README.md").read_text("utf8")
         markdown = markdown.replace(INCLUDE, first_part(readme))
     markdown = NAME.sub(as_reference, MARKS.sub("", markdown))
+    markdown = FOLDED.sub('<details markdown="1">', markdown)
     markdown = LINK.sub(lambda link: lead(link, uri), markdown)
     return DOCTEST.sub(as_pycon, indent_lists(markdown))
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Leave out what needs an address, if the site has none."""
+    for name in () if config.site_url else ADDRESSED:
+        Path(config.site_dir, name).unlink()
 
 
 def first_part(readme: str) -> str:
