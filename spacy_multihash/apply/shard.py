@@ -14,7 +14,7 @@ from spacy.tokens import Doc, DocBin
 
 from ..cluster.source import Source
 from ..common.files import replacing_file
-from ..corpus.shards import DOCS, JSON_LINES, read_shard
+from ..corpus.shards import DOCS, JSON_LINES, read_bare_shard
 from .probabilities import ask_probabilities, probabilities_of
 
 # The ending of an output shard, by its format.
@@ -65,8 +65,9 @@ def apply_shard(application: Application, shard: Shard) -> Union[Applied, OSErro
     a .spacy file has gives its text, or its words where their spaces are unknown; its annotation is
     left out.
 
-    Raises ValueError for a damaged shard, and for other files of the pipeline than where the
-    command was started. Raises OSError where the shard cannot be read or written.
+    Raises ValueError for a damaged shard, for documents that cannot be stored, and for other files
+    of the pipeline than where the command was started. Raises OSError where the shard cannot be
+    read or written.
     """
     try:
         return _apply_shard(application, shard)
@@ -80,15 +81,12 @@ def _apply_shard(application: Application, shard: Shard) -> Applied:
     nlp = application.source.loaded()
     # A .spacy file has the probabilities that the pipeline's own settings ask for.
     keys = ask_probabilities(nlp) if application.format == "jsonl" else []
-    docs = nlp.pipe(
-        (_without_annotation(doc, nlp) for doc in read_shard(shard.source, nlp)),
-        batch_size=application.batch_size,
-    )
+    docs = nlp.pipe(read_bare_shard(shard.source, nlp), batch_size=application.batch_size)
     counts = Counter[str]()
     changed = shard.source.stat().st_mtime_ns  # a change from here on is noticed by `is_done`
     with replacing_file(shard.target) as new:
         if application.format == "spacy":
-            DocBin(docs=_counted(docs, counts), store_user_data=True).to_disk(new)
+            _stored(_counted(docs, counts), shard.source).to_disk(new)
         else:
             records = (_record_of(doc, keys) for doc in _counted(docs, counts))
             srsly.write_jsonl(new, records)
@@ -106,10 +104,18 @@ def is_done(shard: Shard) -> bool:
     return any(time == changed // tick * tick for tick in _TICKS)
 
 
-def _without_annotation(doc: Doc, nlp: Language) -> Doc:
-    if doc.has_unknown_spaces:
-        return Doc(nlp.vocab, [token.text for token in doc])
-    return nlp.make_doc(doc.text)
+def _stored(docs: Iterable[Doc], source: Path) -> DocBin:
+    found = DocBin(store_user_data=True)
+    for number, doc in enumerate(docs, start=1):
+        try:
+            found.add(doc)
+        except (OverflowError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{source}: document {number} cannot be stored: its user_data, which has custom "
+                f"attributes too, must be values that MessagePack knows ({error}). Use --format "
+                "jsonl, which stores none of it."
+            ) from error
+    return found
 
 
 def _counted(docs: Iterable[Doc], counts: Counter[str]) -> Iterator[Doc]:

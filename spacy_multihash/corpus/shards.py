@@ -106,6 +106,30 @@ def read_shard(path: Path, nlp: Language) -> Iterator[Doc]:
         yield doc
 
 
+def read_bare_shard(path: Path, nlp: Language) -> Iterator[Doc]:
+    """Stream the docs of a shard without annotation.
+
+    A document of a .spacy file gives its text, which is cut into tokens by the pipeline, or its
+    words where their spaces are unknown. The arguments and errors are those of `read_shard`.
+    """
+    docs = read_shard(path, nlp)
+    if ending_of(path) != DOCS:
+        yield from docs
+        return
+    for number, doc in enumerate(docs, start=1):
+        try:
+            bare = _without_annotation(doc, nlp)
+        except ValueError as error:  # longer than nlp.max_length
+            raise ValueError(f"{path}: document {number}: {error}") from error
+        yield bare
+
+
+def _without_annotation(doc: Doc, nlp: Language) -> Doc:
+    if doc.has_unknown_spaces:
+        return Doc(nlp.vocab, [token.text for token in doc])
+    return nlp.make_doc(doc.text)
+
+
 def model_shard(path: Path, nlp: Language) -> Iterator[Doc]:
     """Stream the docs of a shard with the tokens that a pipeline would be trained on.
 

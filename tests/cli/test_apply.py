@@ -223,6 +223,28 @@ def test_shard_that_cannot_be_read_is_named_and_the_others_are_done(
     assert f"Wrote 1 of {len(NAMES)} shards" in said(result)
 
 
+@Language.component("set_user_data_for_tests")
+def set_user_data(doc: Doc) -> Doc:
+    doc.user_data["words"] = {token.text for token in doc}
+    return doc
+
+
+def test_doc_whose_user_data_cannot_be_stored_is_named(tmp_path: Path) -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("set_user_data_for_tests")
+    nlp.to_disk(tmp_path / "model")
+    (tmp_path / "one.txt").write_text("Anna left\n")
+    result = invoke(tmp_path / "model", tmp_path / "one.txt", tmp_path / "out")
+    assert result.exit_code == 1
+    assert (
+        f"{tmp_path / 'one.txt'}: document 1 cannot be stored: its user_data, which has custom "
+        "attributes too, must be values that MessagePack knows (can not serialize 'set' object). "
+        "Use --format jsonl, which stores none of it."
+    ) in said(result)
+    result = invoke(tmp_path / "model", tmp_path / "one.txt", tmp_path / "o", "--format", "jsonl")
+    assert result.exit_code == 0
+
+
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
 def test_full_disk_ends_the_command_and_leaves_nothing_half_written(
     model: Path, shards: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int

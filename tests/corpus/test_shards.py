@@ -9,7 +9,7 @@ import srsly
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
-from spacy_multihash.corpus.shards import list_shards, read_shard, split_shards
+from spacy_multihash.corpus.shards import list_shards, read_bare_shard, read_shard, split_shards
 
 TEXTS = ["Anna left .", "", "Bob met Anna ."]
 
@@ -46,6 +46,32 @@ def test_docs_of_a_spacy_file_have_their_annotation(tmp_path: Path, nlp: Languag
     DocBin(docs=[doc]).to_disk(tmp_path / "one.spacy")
     (read,) = read_shard(tmp_path / "one.spacy", nlp)
     assert [ent.label_ for ent in read.ents] == ["PER"]
+
+
+@pytest.mark.parametrize("ending", [".spacy", ".jsonl", ".txt"])
+def test_texts_are_cut_into_tokens_once(ending: str, tmp_path: Path, nlp: Language) -> None:
+    path, cut = write(tmp_path / f"one{ending}", nlp), []
+
+    def make_doc(text: str) -> Doc:
+        cut.append(text)
+        return nlp.tokenizer(text)
+
+    counting = spacy.blank("en")
+    counting.make_doc = make_doc  # type: ignore[method-assign]
+    assert [doc.text for doc in read_bare_shard(path, counting)] == TEXTS
+    assert cut == TEXTS
+
+
+@pytest.mark.parametrize("ending", [".spacy", ".txt"])
+def test_doc_that_is_too_long_is_numbered(ending: str, tmp_path: Path, nlp: Language) -> None:
+    path = write(tmp_path / f"one{ending}", nlp)
+    narrow = spacy.blank("en")
+    narrow.max_length = 12
+    docs = read_bare_shard(path, narrow)
+    assert [next(docs).text, next(docs).text] == TEXTS[:2]
+    where = "one.spacy: document 3" if ending == ".spacy" else "one.txt:3"
+    with pytest.raises(ValueError, match=rf"{where}: \[E088\] Text of length 14 exceeds"):
+        next(docs)
 
 
 def test_lines_are_read_one_at_a_time(tmp_path: Path, nlp: Language) -> None:
