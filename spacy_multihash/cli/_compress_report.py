@@ -69,6 +69,7 @@ class Report:
     tokens_per_second (Change): The speed on texts of the corpus.
     left_out (LeftOut): Rows of vectors, and strings.
     predictions (Optional[Predictions]): None without a corpus.
+    kept_bytes (Mapping[str, int]): Bytes of weights of other frameworks, by component.
     """
 
     bytes: Change
@@ -77,6 +78,7 @@ class Report:
     tokens_per_second: Change
     left_out: LeftOut
     predictions: Optional[Predictions]
+    kept_bytes: Mapping[str, int]
 
     def as_json(self) -> dict[str, Any]:
         """Return all figures, with ratios."""
@@ -86,7 +88,8 @@ class Report:
             **vars(self.predictions),
             "f": _json(self.predictions.f),
         }
-        return {**found, "left_out": self.left_out._asdict(), "predictions": predictions}
+        left_out, kept = self.left_out._asdict(), dict(self.kept_bytes)
+        return {**found, "left_out": left_out, "predictions": predictions, "kept_bytes": kept}
 
 
 def measure_files(
@@ -185,6 +188,11 @@ def show_report(report: Report) -> None:
         show_table("Predictions that stay the same", ("", "%"), rows)
         if predictions.largest_change is not None:
             msg.text(f"Scores of classes change by up to {predictions.largest_change:.4f}.")
+    for component, size in report.kept_bytes.items():
+        msg.warn(
+            f"{component}: {size / _MEGA:,.1f} MB of weights are of another framework, such as "
+            "PyTorch, and stay as they are."
+        )
     left = report.left_out
     msg.text(
         f"Left out: {left.strings:,} of {left.strings_before:,} strings, which no component needs, "

@@ -11,7 +11,7 @@ from spacy.util import is_package
 from ..common.files import replacing_folder
 from ..compute.quantization import PRECISIONS
 from ..convert.compress import check_compressible, compress
-from ..convert.compressed_folder import Precisions
+from ..convert.compressed_folder import Precisions, kept_bytes
 from ..corpus.read import model_examples
 from ._compress_report import Change, Report, compare, measure_files, measure_speed, show_report
 from ._messages import msg
@@ -116,4 +116,10 @@ def compress_pipeline(
             small = spacy.load(new)
             predictions = compare(nlp, small, examples)
             speed = measure_speed(nlp, small, [example.reference.text for example in examples])
-        return Report(**files, tokens_per_second=speed, left_out=left_out, predictions=predictions)
+        return Report(
+            **files,
+            tokens_per_second=speed,
+            left_out=left_out,
+            predictions=predictions,
+            kept_bytes=kept_bytes(new),
+        )

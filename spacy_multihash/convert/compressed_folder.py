@@ -22,7 +22,9 @@ from .packed_arrays import pack_array
 
 # The parameter that holds the table, of our embeddings and of thinc's.
 _TABLE = "E"
-_MODEL, _PARTS = "model", {"nodes", "attrs", "params", "shims"}
+_MODEL = "model"
+# What thinc writes of a model.
+MODEL_PARTS = {"nodes", "attrs", "params", "shims"}
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,20 @@ def compress_folder(folder: Path, precisions: Precisions, *, lossy: bool) -> int
         return compress_vectors(vocab, precisions.vectors, lossy=lossy)
 
 
+def kept_bytes(folder: Path) -> dict[str, int]:
+    """Return the bytes of weights of other frameworks, which stay as they are, by component.
+
+    folder (Path): The pipeline. Components without such weights are left out.
+    """
+    sizes = {
+        str(path.parent.relative_to(folder)): sum(
+            len(shim) for shims in _read_model(path).get("shims", []) for shim in shims
+        )
+        for path in sorted(folder.rglob(_MODEL))
+    }
+    return {component: size for component, size in sizes.items() if size}
+
+
 def _compress_model(path: Path, component: str, precisions: Precisions, *, lossy: bool) -> None:
     message = _read_model(path)
     for node, name, params in _params(message):
@@ -87,7 +103,7 @@ def _read_model(path: Path) -> dict[str, Any]:
         found = unpack(path.read_bytes())
     except (TypeError, ValueError):
         return {}
-    return found if isinstance(found, dict) and found.keys() == _PARTS else {}
+    return found if isinstance(found, dict) and found.keys() == MODEL_PARTS else {}
 
 
 def _params(message: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:

@@ -9,6 +9,7 @@ import srsly
 from spacy.strings import get_string_id
 
 from ..common.messages import unpack
+from .compressed_folder import MODEL_PARTS
 
 # What spaCy reads by hashes of words, or into words that it adds to the strings by itself.
 _NAMES_NO_STRINGS = ("lookups.bin", "tokenizer", "vocab", "config.cfg")
@@ -23,6 +24,7 @@ def needed_ids(folder: Path, labels: Iterable[str]) -> Optional[set[int]]:
     labels (Iterable[str]): Labels, which are needed too.
 
     Returns None if a file is neither JSON nor MessagePack, so that nobody knows what it needs.
+    Bytes within a file may be 64-bit hashes as well. Weights of other frameworks need no strings.
     """
     ids = {get_string_id(label) for label in labels}
     for path in sorted(folder.rglob("*")):
@@ -30,7 +32,10 @@ def needed_ids(folder: Path, labels: Iterable[str]) -> Optional[set[int]]:
             value = _read(path.read_bytes())
             if value is None:
                 return None
-            ids.update(_ids(value))
+            for each in _ids(value):
+                if each is None:
+                    return None
+                ids.add(each)
     return ids
 
 
@@ -52,15 +57,20 @@ def _read_lines(data: bytes) -> Any:  # noqa: ANN401
     return [srsly.json_loads(line) for line in data.decode("utf8").splitlines() if line.strip()]
 
 
-def _ids(value: Any) -> Iterator[int]:  # noqa: ANN401
-    """Yield the hashes of strings, and whole numbers, which may be such hashes."""
+def _ids(value: Any) -> Iterator[Optional[int]]:  # noqa: ANN401
+    """Yield the hashes of strings, and whole numbers, which may be such hashes.
+
+    Yields None for bytes that can be neither read nor such numbers.
+    """
     if isinstance(value, str):
         yield get_string_id(value)
         if value[:1] in ("{", "["):  # a file within a file
             yield from _ids(_read(value.encode("utf8")) or ())
     elif isinstance(value, bytes):
-        yield from _ids(_read(value) or ())
+        yield from _ids_of_bytes(value)
     elif isinstance(value, dict):
+        if value.keys() == MODEL_PARTS:
+            value = {**value, "shims": None}
         yield from _ids([*value.keys(), *value.values()])
     elif isinstance(value, (list, tuple)):
         for each in value:
@@ -69,3 +79,14 @@ def _ids(value: Any) -> Iterator[int]:  # noqa: ANN401
         yield value % _HASHES
     elif isinstance(value, numpy.ndarray) and value.dtype.kind in "iu" and value.itemsize == 8:
         yield from value.astype("uint64").ravel().tolist()
+
+
+def _ids_of_bytes(value: bytes) -> Iterator[Optional[int]]:
+    found = _read(value)
+    if found is not None:
+        yield from _ids(found)
+    elif len(value) % 8:
+        yield None
+    else:
+        for dtype in ("<u8", ">u8"):
+            yield from numpy.frombuffer(value, dtype).tolist()

@@ -66,6 +66,7 @@ def test_pipeline_and_report_are_written(in_processes: None, trained: Path, tmp_
     assert report["bytes"]["ratio"] < 1
     assert report["memory"].keys() == {"before", "after", "ratio"}
     assert report["left_out"]["strings"] > 0
+    assert report["kept_bytes"] == {}
     predictions = report["predictions"]
     assert predictions["entities"] == sum(len(doc.ents) for doc in make_docs())
     assert predictions["entities_kept"] == 1
@@ -151,8 +152,13 @@ def test_figure_without_a_ratio_is_shown(capsys: pytest.CaptureFixture) -> None:
     none, f = _compress_report.Change(None, None), _compress_report.Change(0, 0.5)
     predictions = _compress_report.Predictions(0, None, f, {}, {}, None)
     left = LeftOut(0, 0, 0)
-    show_report(_compress_report.Report(none, none, none, none, left, predictions))
-    assert "F1 of entities 0.00 50.00 -" in " ".join(capsys.readouterr().out.split())
+    kept = {"transformer": 440_000_000}
+    show_report(_compress_report.Report(none, none, none, none, left, predictions, kept))
+    shown = capsys.readouterr()
+    assert "F1 of entities 0.00 50.00 -" in " ".join(shown.out.split())
+    assert "transformer: 440.0 MB of weights are of another framework, such as" in " ".join(
+        (shown.out + shown.err).split()
+    )
 
 
 def test_classes_of_texts_are_compared(trained: Path, tmp_path: Path) -> None:

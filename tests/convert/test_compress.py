@@ -13,10 +13,11 @@ from numpy.testing import assert_array_equal
 from spacy.language import Language
 from spacy.strings import StringStore
 from spacy.tokens import Doc
+from thinc.api import Linear, Model, Shim, chain
 
 from spacy_multihash import accelerate
 from spacy_multihash.convert.compress import LeftOut, compress
-from spacy_multihash.convert.compressed_folder import Precisions
+from spacy_multihash.convert.compressed_folder import Precisions, kept_bytes
 from spacy_multihash.convert.needed_strings import needed_ids
 from spacy_multihash.convert.packed_arrays import decode
 from tests.data.make_pipelines import PREDICTIONS
@@ -291,6 +292,38 @@ def test_hashes_are_found_with_and_without_a_sign(tmp_path: Path) -> None:
     for dtype in ("<i8", ">i8", "<u8", ">u8"):
         srsly.write_msgpack(tmp_path / "list", {"ids": signed.astype("uint64").astype(dtype)})
         assert {*ids} <= needed_ids(tmp_path, [])  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("dtype", ["<u8", ">u8"])
+def test_hashes_are_found_in_bytes_within_a_message(tmp_path: Path, dtype: str) -> None:
+    strings = StringStore()
+    ids = numpy.array([strings.add(text) for text in ("Anna", "Rome")], dtype="uint64")
+    srsly.write_msgpack(tmp_path / "state", {"ids": [ids.astype(dtype).tobytes()], "none": b""})
+    assert {*ids.tolist()} <= needed_ids(tmp_path, [])  # type: ignore[operator]
+
+
+def test_strings_stay_if_bytes_within_a_message_cannot_be_read(tmp_path: Path) -> None:
+    srsly.write_msgpack(tmp_path / "state", {"table": b"\xc1\xff\x00"})
+    assert needed_ids(tmp_path, ["PER"]) is None
+
+
+class Opaque(Shim):
+    """Weights of another framework."""
+
+    def to_bytes(self) -> bytes:
+        return b"\xc1" + bytes(1000)
+
+
+def test_weights_of_other_frameworks_stay_as_they_are(tmp_path: Path) -> None:
+    def opaque() -> Model:
+        return Model("opaque", lambda model, X, is_train: (X, lambda dY: dY), shims=[Opaque(None)])
+
+    models = {"one": chain(Linear(2, 2), opaque(), opaque()), "two": chain(Linear(2, 2), Linear(2, 2))}
+    for name, model in models.items():
+        (tmp_path / name).mkdir()
+        model.initialize().to_disk(tmp_path / name / "model")
+    assert kept_bytes(tmp_path) == {"one": 2002}
+    assert needed_ids(tmp_path, ["PER"]) is not None
 
 
 def test_maps_of_others_are_left_alone() -> None:
