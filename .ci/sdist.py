@@ -74,14 +74,18 @@ def read_result(path: Path) -> dict[str, Any]:
 
 
 def build_sdist(work: Path) -> Path:
-    """Build the source distribution, in an environment of its own, and return its path."""
+    """Build the source distribution, in an environment of its own, and return its path.
+
+    Raises CalledProcessError if it cannot be built, or is not as a package index wants it.
+    """
     folder = work / "build"
     shutil.rmtree(folder, ignore_errors=True)
     venv.create(folder / "venv", with_pip=True)
     python = folder / "venv" / "bin" / "python"
-    run(folder / "log.txt", [python, "-m", "pip", "install", "-q", "build"])
+    run(folder / "log.txt", [python, "-m", "pip", "install", "-q", "build", "twine"])
     run(folder / "log.txt", [python, "-m", "build", "-q", "--sdist", "-o", folder / "dist", ROOT])
     (sdist,) = (folder / "dist").glob("*.tar.gz")
+    run(folder / "log.txt", [python, "-m", "twine", "check", "--strict", sdist])
     return sdist
 
 
