@@ -318,7 +318,10 @@ def test_weights_of_other_frameworks_stay_as_they_are(tmp_path: Path) -> None:
     def opaque() -> Model:
         return Model("opaque", lambda model, X, is_train: (X, lambda dY: dY), shims=[Opaque(None)])
 
-    models = {"one": chain(Linear(2, 2), opaque(), opaque()), "two": chain(Linear(2, 2), Linear(2, 2))}
+    models = {
+        "one": chain(Linear(2, 2), opaque(), opaque()),
+        "two": chain(Linear(2, 2), Linear(2, 2)),
+    }
     for name, model in models.items():
         (tmp_path / name).mkdir()
         model.initialize().to_disk(tmp_path / name / "model")
