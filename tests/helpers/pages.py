@@ -7,9 +7,9 @@ import re
 import runpy
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 
 import pytest
 import spacy
@@ -49,15 +49,21 @@ def commands(block: Block) -> Iterator[list[str]]:
                     yield shlex.split(line)
 
 
-def run_page(page: str, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Run the commands, the Python and the configs of a page, and return how many there were."""
-    names: dict[str, Any] = {"__name__": "page"}
+def run_page(
+    page: str, monkeypatch: pytest.MonkeyPatch, names: Optional[Mapping[str, Any]] = None
+) -> int:
+    """Run the commands, the Python and the configs of a page, and return how many there were.
+
+    page: Its text.
+    names: What its Python takes for given.
+    """
+    names = {"__name__": "page", **(names or {})}
     number = 0
     for block in blocks(page):
         if block.kind == "python":
             with contextlib.redirect_stdout(io.StringIO()):
                 exec(compile(block.text, "page", "exec"), names)
-        elif block.kind == "ini" and "@architectures" in block.text:
+        elif is_excerpt(block):
             resolve(block.text)
         elif block.text.startswith(">>> "):
             test = doctest.DocTestParser().get_doctest(block.text, names, "page", None, None)
@@ -72,15 +78,37 @@ def run_page(page: str, monkeypatch: pytest.MonkeyPatch) -> int:
     return number
 
 
+def is_excerpt(block: Block) -> bool:
+    """Tell whether a block has sections of a config."""
+    return re.match(r"\[[\w.]+\]\n", block.text) is not None
+
+
 def resolve(excerpt: str) -> None:
-    """Build what an excerpt of a config names."""
-    (path,) = re.findall(r"^\[(.+)\]$", excerpt, re.M)
-    parts = path.split(".")
-    parents = "".join(f"[{'.'.join(parts[:end])}]\n" for end in range(1, len(parts)))
-    section: Any = Config().from_str(parents + excerpt)
-    for part in parts:
-        section = section[part]
-    spacy.registry.resolve({"model": section})
+    """Build what an excerpt of a config names: registered functions, and components."""
+    build(read_excerpt(excerpt))
+
+
+def read_excerpt(excerpt: str) -> Config:
+    """Read some sections of a config."""
+    paths = re.findall(r"^\[(.+)\]$", excerpt, re.M)
+    parents = {path[: dot.start()] for path in paths for dot in re.finditer(r"\.", path)}
+    sections = {**dict.fromkeys(sorted(parents - {*paths}), ""), "paths": 'train = "train.spacy"\n'}
+    before = "".join(f"[{path}]\n{lines}" for path, lines in sections.items())
+    return Config().from_str(before + excerpt)
+
+
+def build(section: Mapping[str, Any]) -> None:
+    """Build what is in a section and below."""
+    if "factory" in section:
+        factory = section["factory"]
+        settings = {name: value for name, value in section.items() if name != "factory"}
+        spacy.blank("en").add_pipe(factory, config=settings)
+    elif any(name.startswith("@") for name in section):
+        spacy.registry.resolve({"section": section})
+    else:
+        for value in section.values():
+            if isinstance(value, dict):
+                build(value)
 
 
 def run(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
