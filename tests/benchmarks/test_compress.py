@@ -6,6 +6,7 @@ from thinc.api import get_current_ops
 
 from benchmarks import compress
 from spacy_multihash.compute.quantization import narrow, widen
+from tests.helpers.paths import ROOT
 
 
 def test_compress_writes_its_results(tmp_path: Path) -> None:
@@ -31,3 +32,17 @@ def test_both_ways_give_the_same_sums() -> None:
             expected = compress.look_up(get_current_ops(), widen(*found), some)
             sums = compress.look_up_codes(found, some)
             numpy.testing.assert_allclose(sums, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_page_has_the_figures_of_the_report() -> None:
+    report = json.loads((ROOT / "benchmarks" / "results" / "compress.json").read_text("utf8"))
+    rows: dict[str, list[str]] = {}
+    for result in report["results"]:
+        time = result["time"]
+        cell = f"{time['median']:.2f} ({time['low']:.2f}–{time['high']:.2f})"
+        rows.setdefault(result["case"], []).append(cell)
+    assert len(rows) == 4
+    page = (ROOT / "docs" / "smaller-pipelines.md").read_text("utf8")
+    for case, cells in rows.items():
+        assert f"| {case} | {' | '.join(cells)} |" in page
+    assert f"median of {report['rounds']} rounds" in " ".join(page.split())
