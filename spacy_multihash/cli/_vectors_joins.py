@@ -12,6 +12,7 @@ from ..vectors import align as aligning
 from ..vectors import merge as merging
 from ..vectors.affine import AffineMap
 from ..vectors.files import text_words, write_table
+from ..vectors.held_out import is_held_out
 from ..vectors.lookup import BATCH, views_of
 from ..vectors.pairs import alike_vectors, pair_vectors, read_pairs
 from ..vectors.table import VectorTable, chunks, need_words, used_rows
@@ -22,8 +23,8 @@ from ._vectors import FORCE, LANG, OUT, failing, opened, say_written, write_mapp
 
 AlignMethod = Enum("AlignMethod", {name: name for name in aligning.METHODS}, type=str)  # type: ignore[misc]
 MergeMethod = Enum("MergeMethod", {name: name for name in merging.METHODS}, type=str)  # type: ignore[misc]
-# Of ten pairs, one is translated by the map of the other nine, if there are as many pairs.
-_HELD_OUT, _LEAST = 10, 50
+# The least pairs of which some are held out, and translated by the map of the others.
+_LEAST = 50
 # The most words that are translated, and that they may be translated to.
 _MOST_TRIED, _MOST_CANDIDATES = 1_000, 20_000
 
@@ -143,14 +144,13 @@ def _frequent(table: VectorTable, number: int) -> numpy.ndarray:
     return table.data[used_rows(table)[:number]]
 
 
-def _held_out(number: int) -> numpy.ndarray:
+def _held_out(Y: numpy.ndarray) -> numpy.ndarray:
     """Mark the pairs that are held out, (pairs,) bool: none, if there are few."""
-    every = numpy.arange(number) % _HELD_OUT == _HELD_OUT - 1
-    return every & (number >= _LEAST)
+    return is_held_out(Y) & (len(Y) >= _LEAST)
 
 
 def _without_held_out(Y: numpy.ndarray, X: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
-    kept = ~_held_out(len(Y))
+    kept = ~_held_out(Y)
     return Y[kept], X[kept]
 
 
@@ -158,7 +158,7 @@ def _accuracy(
     Y: numpy.ndarray, X: numpy.ndarray, function: AffineMap
 ) -> list[tuple[str, str, str, str]]:
     """Tell of how many held-out words the translation is the nearest neighbour, in rows to show."""
-    held_out = numpy.flatnonzero(_held_out(len(Y)))[:_MOST_TRIED]
+    held_out = numpy.flatnonzero(_held_out(Y))[:_MOST_TRIED]
     if not len(held_out):
         return []
     mapped, right = function(Y[held_out]), X[held_out]

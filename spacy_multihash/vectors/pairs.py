@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy
 
+from .held_out import number_vectors
 from .lookup import word_vectors
 from .table import VectorTable, chunks, has_vector
 
@@ -59,6 +60,8 @@ def pair_vectors(
 ) -> tuple[numpy.ndarray, numpy.ndarray]:
     """Look up the pairs that both tables have a vector of, (n, width) float32 each.
 
+    Pairs of the same two vectors, as of spellings that share a row, count as one.
+
     Raises ValueError if there are none.
     """
     there, Y = word_vectors(one, [pair[0] for pair in pairs])
@@ -69,11 +72,13 @@ def pair_vectors(
             f"None of the {len(pairs):,} pairs is in both {one.name} and {other.name}. Check that "
             "the first word is of the first table, and the second of the other."
         )
-    return Y[both], X[both]
+    return _once(Y[both], X[both])
 
 
 def alike_vectors(one: VectorTable, other: VectorTable) -> tuple[numpy.ndarray, numpy.ndarray]:
     """Look up the first 100,000 words that both tables have, written alike.
+
+    Returns (n, width) float32 each, and each pair of vectors once, as `pair_vectors`.
 
     Raises ValueError if there are none, if all of them have vectors of zeros in one table, or if
     both tables are of floret.
@@ -102,7 +107,14 @@ def alike_vectors(one: VectorTable, other: VectorTable) -> tuple[numpy.ndarray, 
             f"The {len(shared):,} words that are written alike in {one.name} and {other.name} have "
             "vectors of zeros, which stand for no vector. Give a dictionary of other pairs."
         )
-    return Y[both], X[both]
+    return _once(Y[both], X[both])
+
+
+def _once(Y: numpy.ndarray, X: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Return each pair of vectors once, in the order in which they come."""
+    pairs = number_vectors(Y) * len(X) + number_vectors(X)
+    first = numpy.sort(numpy.unique(pairs, return_index=True)[1])
+    return Y[first], X[first]
 
 
 def _rows(table: VectorTable, rows: numpy.ndarray) -> numpy.ndarray:

@@ -8,6 +8,7 @@ import pytest
 import spacy
 from spacy.tokens import Doc
 from spacy.training.initialize import load_vectors_into_model
+from spacy.vectors import Vectors
 from spacy.vocab import Vocab
 
 from spacy_multihash.vectors.table import CheckedRows
@@ -328,6 +329,31 @@ def test_words_alike_with_vectors_of_zeros_align_nothing(folder: Path) -> None:
     write_lines(folder / "half.txt", random_vectors(30), WORDS[:30])
     error = refused("align", "half.txt", "zeros.txt", "out")
     assert "The 30 words that are written alike" in error and "vectors of zeros" in error
+
+
+@pytest.mark.parametrize("method", ["procrustes", "cca"])
+@pytest.mark.parametrize("forms", [1, 3])
+def test_words_that_share_a_row_are_held_out_together(
+    method: str, forms: int, folder: Path
+) -> None:
+    """Tables without any relation translate no word that was held out."""
+    words = [f"w{i}" for i in range(103)]
+    for seed, name in enumerate(("one", "other")):
+        write_spellings(folder / name, random_vectors(103, 50, seed), words, forms)
+    (folder / "pairs").write_text("".join(f"{w}{f}\t{w}{f}\n" for f in range(forms) for w in words))
+    for options in ((), ("--dictionary", "pairs")):
+        said = ok("align", "one", "other", "out", "--method", method, "--force", *options)
+        assert "cosine 0.0 10 103 CSLS 0.0 10 103" in said
+
+
+def write_spellings(folder: Path, X: numpy.ndarray, words: list[str], forms: int) -> None:
+    """Write a table whose rows are shared by several spellings of a word."""
+    nlp = spacy.blank("xx")
+    nlp.vocab.vectors = Vectors(strings=nlp.vocab.strings, data=X, name="spellings")
+    for form in range(forms):
+        for row, word in enumerate(words):
+            nlp.vocab.vectors.add(nlp.vocab.strings.add(f"{word}{form}"), row=row)
+    nlp.to_disk(folder)
 
 
 def test_pairs_that_are_too_few_without_those_held_out_write_nothing(folder: Path) -> None:

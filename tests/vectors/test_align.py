@@ -144,6 +144,18 @@ def test_pairs_that_both_tables_have_are_looked_up() -> None:
     numpy.testing.assert_array_equal(Z, X[[1, 0]] + 1)
 
 
+def test_pairs_of_the_same_vectors_count_as_one() -> None:
+    X = random_vectors(3)
+    words = ["a", "b", "A", "c", "B"]
+    one, other = make_table(X[[0, 1, 0, 2, 1]], words), make_table(X[[2, 1, 2, 0, 0]], words)
+    for Y, Z in (
+        alike_vectors(one, other),
+        pair_vectors(one, other, [(word, word) for word in words]),
+    ):
+        numpy.testing.assert_array_equal(Y, X[[0, 1, 2, 1]])
+        numpy.testing.assert_array_equal(Z, X[[2, 1, 0, 0]])
+
+
 def test_tables_without_common_words_are_refused() -> None:
     one, other = make_table(random_vectors(2), ["a", "b"]), make_table(random_vectors(2), WORDS[:2])
     with pytest.raises(ValueError, match="None of the 1 pairs is in both table and table"):
