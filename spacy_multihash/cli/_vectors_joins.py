@@ -1,5 +1,6 @@
 """Commands of the group `vectors` that take several tables: align, merge."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
@@ -82,7 +83,7 @@ def align_cli(
                 raise ValueError("No words are each other's nearest. Leave --refine out.")
             function = fit(rows[0][ours], rows[1][theirs])
             found.append(len(ours))
-        accuracy = _accuracy(Y, X, fit(*_without_held_out(Y, X)))
+        accuracy = _accuracy(Y, X, fit)
         write_mapped(output, table, function)
         for number in found:
             msg.text(f"Mutual neighbours: {number:,} pairs")
@@ -144,23 +145,18 @@ def _frequent(table: VectorTable, number: int) -> numpy.ndarray:
     return table.data[used_rows(table)[:number]]
 
 
-def _held_out(Y: numpy.ndarray) -> numpy.ndarray:
-    """Mark the pairs that are held out, (pairs,) bool: none, if there are few."""
-    return is_held_out(Y) & (len(Y) >= _LEAST)
-
-
-def _without_held_out(Y: numpy.ndarray, X: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
-    kept = ~_held_out(Y)
-    return Y[kept], X[kept]
-
-
 def _accuracy(
-    Y: numpy.ndarray, X: numpy.ndarray, function: AffineMap
+    Y: numpy.ndarray, X: numpy.ndarray, fit: Callable[[numpy.ndarray, numpy.ndarray], AffineMap]
 ) -> list[tuple[str, str, str, str]]:
-    """Tell of how many held-out words the translation is the nearest neighbour, in rows to show."""
-    held_out = numpy.flatnonzero(_held_out(Y))[:_MOST_TRIED]
-    if not len(held_out):
+    """Tell of how many held-out words the translation is the nearest neighbour, in rows to show.
+
+    None are held out if there are few pairs, or if the others would be too few to find a map.
+    """
+    apart = is_held_out(Y)
+    if len(Y) < _LEAST or not apart.any() or not aligning.has_enough(Y[~apart]):
         return []
+    function = fit(Y[~apart], X[~apart])
+    held_out = numpy.flatnonzero(apart)[:_MOST_TRIED]
     mapped, right = function(Y[held_out]), X[held_out]
     rest = numpy.delete(X, held_out, axis=0)[: _MOST_CANDIDATES - len(held_out)]
     candidates = numpy.unique(numpy.concatenate([right, rest]), axis=0)

@@ -20,7 +20,7 @@ def procrustes(Y: numpy.ndarray, X: numpy.ndarray, *, centre: bool = True) -> Af
     Y, X (numpy.ndarray): Vectors of paired words, (pairs, width).
     centre (bool): Subtract the mean of Y first, and add that of X last.
 
-    Raises ValueError if the widths differ.
+    Raises ValueError if the widths differ, or if there are no more pairs than columns.
     """
     Y, X, means = _paired(Y, X, centre)
     U, _, Vt = numpy.linalg.svd(Y.T @ X)
@@ -36,19 +36,19 @@ def cca(Y: numpy.ndarray, X: numpy.ndarray, *, ridge: float = 1e-3) -> AffineMap
     Y, X (numpy.ndarray): Vectors of paired words, (pairs, width).
     ridge (float): Added to the variances, as a share of their mean.
 
-    Raises ValueError if the widths differ, or if there are fewer pairs than columns without ridge.
+    Raises ValueError if the widths differ, or if there are no more pairs than columns.
     """
     Y, X, means = _paired(Y, X, True)
-    if not ridge and len(X) <= X.shape[1]:
-        raise ValueError(
-            f"CCA needs more pairs than the {X.shape[1]} columns, or a ridge; there are {len(X)} "
-            "pairs. Give more pairs, or a ridge."
-        )
     root_x, whiten_x = _roots(X.T @ X / len(X), ridge)
     _, whiten_y = _roots(Y.T @ Y / len(Y), ridge)
     U, _, Vt = numpy.linalg.svd(whiten_x @ (X.T @ Y / len(X)) @ whiten_y)
     # The inverse of A = C_xx^-1/2 U is U' C_xx^1/2.
     return _map(means, whiten_y @ Vt.T @ U.T @ root_x)
+
+
+def has_enough(X: numpy.ndarray) -> bool:
+    """Tell whether there are enough pairs (pairs, width) to find a map: more than columns."""
+    return len(X) > X.shape[1]
 
 
 def csls_nearest(
@@ -113,6 +113,12 @@ def _paired(
         raise ValueError(
             f"Both tables must have the same width to be aligned, were: {Y.shape[1]} and "
             f"{X.shape[1]}. Reduce the wider one first, with pca."
+        )
+    if not has_enough(X):
+        raise ValueError(
+            f"Aligning {X.shape[1]} columns needs more pairs than columns, was given {len(X)}: "
+            "directions that no pair has would be turned at random. Give more pairs, or reduce "
+            "both tables, with pca."
         )
     Y, X = Y.astype("float64"), X.astype("float64")
     means = (Y.mean(axis=0), X.mean(axis=0)) if centre else (numpy.zeros(Y.shape[1]),) * 2

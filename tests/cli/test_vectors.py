@@ -356,12 +356,19 @@ def write_spellings(folder: Path, X: numpy.ndarray, words: list[str], forms: int
     nlp.to_disk(folder)
 
 
-def test_pairs_that_are_too_few_without_those_held_out_write_nothing(folder: Path) -> None:
+@pytest.mark.parametrize("method", ["procrustes", "cca"])
+def test_more_pairs_than_columns_are_needed(method: str, folder: Path) -> None:
     X = random_vectors(51, 50)
     write_lines(folder / "one.txt", X, WORDS[:51])
     write_lines(folder / "two.txt", X[:, ::-1] + 1, WORDS[:51])
-    error = refused("align", "one.txt", "two.txt", "out", "--method", "cca", "--ridge", 0)
-    assert "there are 46 pairs" in error
+    args = ("align", "one.txt", "two.txt", "out", "--method", method)
+    # Without those that would be held out, 46 pairs are too few.
+    assert "Pairs: 51, too few to hold some out" in ok(*args)
+    for number in (50, 1):
+        pairs = folder / f"pairs{number}"
+        pairs.write_text("".join(f"{word} {word}\n" for word in WORDS[:number]))
+        error = refused(*args, "--dictionary", pairs, "--force")
+        assert f"Aligning 50 columns needs more pairs than columns, was given {number}" in error
 
 
 @pytest.mark.parametrize("source", ["floret", "in.txt"])

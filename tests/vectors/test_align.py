@@ -1,10 +1,12 @@
 """Alignment: rotations are found again, CCA is the one of its definition, and so is CSLS."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy
 import pytest
 
+from spacy_multihash.vectors.affine import AffineMap
 from spacy_multihash.vectors.align import (
     cca,
     cosine_nearest,
@@ -67,11 +69,12 @@ def test_cca_maps_one_set_of_canonical_variables_on_the_other() -> None:
     )
 
 
-def test_cca_with_few_pairs_needs_a_ridge() -> None:
-    X, Y = (part[:8] for part in noisy_pairs())
-    with pytest.raises(ValueError, match="CCA needs more pairs than the 8 columns.*are 8 pairs"):
-        cca(Y, X, ridge=0)
-    assert numpy.isfinite(cca(Y, X)(Y.astype("float32"))).all()
+@pytest.mark.parametrize("method", [procrustes, cca])
+def test_more_pairs_than_columns_are_needed(method: Callable[..., AffineMap]) -> None:
+    X, Y = (part[:9] for part in noisy_pairs())
+    assert numpy.isfinite(method(Y, X)(Y.astype("float32"))).all()
+    with pytest.raises(ValueError, match="8 columns needs more pairs than columns, was given 8"):
+        method(Y[:8], X[:8])
 
 
 def test_tables_of_two_widths_are_not_aligned() -> None:
