@@ -1,6 +1,7 @@
 """From docs to the vectors that their tokens have in several tables, and to one of them."""
 
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -109,10 +110,15 @@ def init(
     X: Optional[list[DocLike]] = None,
     Y: Optional[Ragged] = None,
 ) -> None:
-    """Load the tables into the vocab of the docs, then initialize the layer."""
+    """Load the tables into the vocab of the docs, then initialize the layer.
+
+    Warns of a table that has none of the words.
+    """
     if X:
         load_tables(X[0].vocab, paths)
-        model.layers[0].initialize(X=_rows_of(model, X))
+        rows = _rows_of(model, X)
+        _warn_of_other_words(model, X, to_numpy(rows.present))
+        model.layers[0].initialize(X=rows)
     else:
         model.layers[0].initialize()
     model.set_dim("nO", model.layers[0].get_dim("nO"))
@@ -173,6 +179,23 @@ def find_weights(model: DocsLayer, docs: Sequence[DocLike]) -> tuple[numpy.ndarr
     """
     X = _rows_of(model, docs)
     return to_numpy(mean_weights(model.layers[0], X)), to_numpy(X.present)
+
+
+def _warn_of_other_words(model: DocsLayer, docs: Sequence[DocLike], present: numpy.ndarray) -> None:
+    """Warn of each table that has none of the N tokens; present is (n, N) bool."""
+    vocab: Any = docs[0].vocab
+    keys = keys_of(model)
+    for name, attr, found in zip(keys.names, keys.attrs_in(vocab), present, strict=True):
+        if not len(found) or found.any():
+            continue
+        ids = numpy.unique(numpy.concatenate([doc.to_array(attr) for doc in docs]))
+        words = sorted(vocab.strings[key] for key in ids.tolist())
+        warnings.warn(
+            f"{_WHERE}: the table '{name}' has none of the {len(words)} words of the docs that "
+            f"initialize it, such as {words[:3]}. It finds them by {attr_name(attr)}. Check its "
+            "language, and key_attrs.",
+            stacklevel=2,
+        )
 
 
 def _rows_of(model: DocsLayer, docs: Sequence[DocLike]) -> TableRows:

@@ -157,6 +157,7 @@ def test_gradients_reach_the_projections_through_types(mode: str, paths: dict[st
     )
 
 
+@pytest.mark.filterwarnings("ignore:MetaVectors. the table 'nl' has none of the 2 words")
 @pytest.mark.parametrize(
     ("attr", "present"), [("ORTH", [0, 1]), ("LOWER", [1, 1]), ("NORM", [1, 0]), ("LEMMA", [0, 0])]
 )
@@ -218,6 +219,17 @@ def test_tokens_that_differ_in_a_key_alone_are_of_two_types(paths: dict[str, str
     (vectors,) = embedding.predict([Doc(nlp.vocab, words=words)])
     assert (vectors[0] != vectors[1]).any()
     assert_array_equal(vectors[2:], vectors[:-2])
+
+
+def test_a_table_without_the_words_is_warned_of(paths: dict[str, str]) -> None:
+    nlp = spacy.blank("en")
+    docs = [nlp.make_doc(text) for text in ("ROME ANNA", "", "ROME")]
+    message = r"'own' has none of the 2 words .*, such as \['ANNA', 'ROME'\].* by ORTH. Check"
+    model = build_meta_vectors_v1(4, dict(paths), key_attrs={"nl": "LOWER"})
+    with pytest.warns(UserWarning, match=message) as warned:
+        model.initialize(X=docs)
+    assert len(warned) == 1
+    build_meta_vectors_v1(4, {"own": paths["own"]}).initialize(X=docs[1:2])
 
 
 # Where the tables are
