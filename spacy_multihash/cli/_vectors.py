@@ -14,14 +14,14 @@ from ..corpus.read import read_docs
 from ..vectors.affine import KIND, AffineMap, map_table
 from ..vectors.files import BESIDE, beside_path, open_table, text_words, write_table
 from ..vectors.table import VectorTable
-from ..vectors.text import is_text
+from ..vectors.text import check_written, is_text
 from ._messages import msg
 from ._pipelines import check_folders_apart, check_inputs_stay, check_pipeline_output
 from ._util import check_file_output
 
 _TABLE = (
-    "a package's name, the folder of a pipeline or of a vocab, vectors as text (.txt, .vec, .gz),"
-    " or codes that quantize wrote (.npz)"
+    "a package's name, the folder of a pipeline or of a vocab, vectors as text (.txt, .vec, .gz,"
+    " .zip, .tar.gz), or codes that quantize wrote (.npz)"
 )
 IN = typer.Argument(..., metavar="IN", help=f"Table of vectors: {_TABLE}")
 OUT = typer.Argument(
@@ -111,6 +111,7 @@ def check_output(
 
     Raises ValueError.
     """
+    check_written(output)
     tables = [Path(source) for source in sources if Path(source).exists()]
     for table in tables:
         check_folders_apart(table, output, "table")

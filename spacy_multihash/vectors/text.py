@@ -1,17 +1,35 @@
-"""Vectors as text, one word a line, as word2vec, fastText and floret write them; plain or .gz."""
+"""Vectors as text, one word a line, as word2vec, fastText and floret write them.
+
+Files are plain or .gz. The first file of a .zip, .tar.gz or .tgz is read, too.
+"""
 
 import gzip
+import tarfile
+import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, Optional, cast
+from typing import IO, Any, Optional, cast
 
 import numpy
 
 SUFFIXES = (".txt", ".vec", ".floret", ".gz")
+_MOST_QUOTED = 60  # characters
+_TARS = (".tar.gz", ".tgz")
+# Names of files that are not written, and that no folder should have.
+_NOT_WRITTEN = (*_TARS, ".zip", ".tar", ".bz2", ".xz", ".zst", ".7z", ".rar", ".bin")
+_DAMAGED = (
+    EOFError,
+    NotImplementedError,  # an archive that is packed in a way that Python lacks
+    OSError,
+    RuntimeError,  # an archive with a password
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 _FLORET = ("minn", "maxn", "hash_count", "hash_seed", "bow", "eow")
 
 
@@ -33,6 +51,15 @@ def is_text(path: Path) -> bool:
     return path.suffix.lower() in SUFFIXES
 
 
+def check_written(path: Path) -> None:
+    """Refuse the name of an archive, or of a binary file, as an output. Raises ValueError."""
+    if path.name.lower().endswith(_NOT_WRITTEN):
+        raise ValueError(
+            f"OUT must be a folder, or a file that ends in {', '.join(SUFFIXES)} or .npz, was: "
+            f"{path}. Archives and binary files are not written: give another name."
+        )
+
+
 @contextmanager
 def read_text(path: Path) -> Iterator[tuple[Header, Iterator[tuple[str, numpy.ndarray]]]]:
     """Open a file, for its header and its vectors: each word, and (width,) float32.
@@ -40,8 +67,8 @@ def read_text(path: Path) -> Iterator[tuple[Header, Iterator[tuple[str, numpy.nd
     The vectors raise ValueError, with the line, where a line has another width, no numbers, no
     UTF-8, or where the file is damaged.
     """
-    with _opened(path, "rb") as file_:
-        lines = _lines(path, file_)
+    with closing(_lines(path)) as numbered:
+        lines: Iterator[tuple[int, str]] = numbered
         first = next(lines, None)
         if first is None:
             raise ValueError(f"{path} is empty: expected a line for each word. Check the path.")
@@ -80,7 +107,7 @@ def write_text(
     settings = [str(floret[name]) for name in _FLORET] if floret else []
     pattern = " ".join(["%.9g"] * width)
     remaining = iter(words)
-    with _opened(path, "wb", packed=packed) as file_:
+    with _created(path, packed=packed) as file_:
         head = " ".join([str(len(words)), str(width), *settings])
         file_.write(f"{head}\n".encode())
         for chunk in rows:
@@ -89,25 +116,47 @@ def write_text(
 
 
 @contextmanager
-def _opened(path: Path, mode: str, *, packed: bool = False) -> Iterator[BinaryIO]:
-    with open(path, mode) as plain:
-        if not packed and (mode != "rb" or path.suffix.lower() != ".gz"):
-            yield cast(BinaryIO, plain)
+def _unpacked(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file, or the first one in an archive. Raises ValueError if it has none."""
+    name = path.name.lower()
+    with ExitStack() as stack:
+        found: Optional[IO[bytes]]
+        if name.endswith(_TARS):
+            tar = stack.enter_context(tarfile.open(path, "r:gz"))
+            file_ = next((member for member in tar if member.isfile()), None)
+            found = tar.extractfile(file_) if file_ else None
+        elif name.endswith(".zip"):
+            archive = stack.enter_context(zipfile.ZipFile(path))
+            first = next((info for info in archive.infolist() if not info.is_dir()), None)
+            found = archive.open(first) if first else None
+        else:
+            found = cast(IO[bytes], (gzip.open if name.endswith(".gz") else open)(path, "rb"))
+        if found is None:
+            raise ValueError(f"{path} has no file in it: expected one with vectors. Pack it again.")
+        yield stack.enter_context(found)
+
+
+@contextmanager
+def _created(path: Path, *, packed: bool) -> Iterator[IO[bytes]]:
+    with path.open("wb") as plain:
+        if not packed:
+            yield plain
             return
         # Without a name and a date, the same vectors make the same bytes.
-        with gzip.GzipFile("", mode, compresslevel=6, fileobj=plain, mtime=0) as unpacked:
-            yield cast(BinaryIO, unpacked)
+        with gzip.GzipFile("", "wb", compresslevel=6, fileobj=plain, mtime=0) as file_:
+            yield cast(IO[bytes], file_)
 
 
-def _lines(path: Path, file_: BinaryIO) -> Iterator[tuple[int, str]]:
+def _lines(path: Path) -> Generator[tuple[int, str], None, None]:
     """Yield number and text of each line. Only a line feed ends a line: words may have others."""
     number = 0
     try:
-        for number, line in enumerate(file_, start=1):
-            yield number, line.decode("utf8").rstrip(" \r\n")
+        with _unpacked(path) as file_:
+            for number, line in enumerate(file_, start=1):
+                yield number, line.decode("utf8").rstrip(" \r\n")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}, line {number}: expected UTF-8. Convert the file.") from error
-    except (EOFError, OSError, zlib.error) as error:
+    except _DAMAGED as error:
         raise ValueError(
             f"{path} is damaged after line {number} ({error}). Copy or make it again."
         ) from error
@@ -118,7 +167,7 @@ def _header(path: Path, line: str) -> Header:
     if len(parts) in (2, 8) and parts[0].isdecimal() and parts[1].isdecimal():
         rows, width = int(parts[0]), int(parts[1])
         if not rows or not width:
-            raise ValueError(f"{path} has no vectors: its first line says {line!r}.")
+            raise ValueError(f"{path} has no vectors: its first line says {_cut(line)!r}.")
         if len(parts) == 2:
             return Header(rows, width)
         if all(part.isdecimal() for part in parts[2:6]):
@@ -127,7 +176,7 @@ def _header(path: Path, line: str) -> Header:
     if len(parts) < 2:
         raise ValueError(
             f"{path}, line 1: expected the numbers of words and of columns, or a word and its "
-            f"vector, was: {line[:40]!r}. Give vectors as word2vec writes them as text."
+            f"vector, was: {_cut(line)!r}. Give vectors as word2vec writes them as text."
         )
     return Header(None, len(parts) - 1)
 
@@ -147,10 +196,12 @@ def _vectors(
         try:
             vector = numpy.array(parts, dtype="float32")
         except ValueError as error:
-            raise ValueError(f"{path}, line {number}: {error}. Mend the line.") from error
+            raise ValueError(
+                f"{path}, line {number}: {_cut(str(error))}. Mend the line."
+            ) from error
         if not numpy.isfinite(vector).all():
             raise ValueError(
-                f"{path}, line {number}: the vector of {word!r} has NaN or infinity. Mend or "
+                f"{path}, line {number}: the vector of {_cut(word)!r} has NaN or infinity. Mend or "
                 "remove the line."
             )
         found += 1
@@ -160,3 +211,8 @@ def _vectors(
             f"{path} is damaged, or cut off: its first line says {header.rows:,} vectors, but it "
             f"has {found:,}. Copy or make it again."
         )
+
+
+def _cut(text: str) -> str:
+    """Cut what a message quotes, so that a line of binary data does not fill the screen."""
+    return text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]} ..."

@@ -145,6 +145,13 @@ def test_output_that_is_there_is_refused_before_the_work(name: str, folder: Path
     assert "exists" in error or "must not be the same" in error
 
 
+@pytest.mark.parametrize("name", ["o.zip", "o.tar.gz", "o.tgz", "o.bin", "o.vec.BZ2"])
+@pytest.mark.usefixtures("folder")
+def test_archives_are_not_written(name: str) -> None:
+    error = refused("unit", "in", name, "--force")
+    assert "OUT must be a folder, or a file that ends in .txt, .vec, .floret, .gz or .npz" in error
+
+
 def test_force_replaces_a_table(folder: Path) -> None:
     ok("centre", "in", "out")
     ok("unit", "in", "out", "--force")

@@ -1,7 +1,10 @@
 """Tables of vectors in files: what spaCy writes is read, and what is written spaCy reads."""
 
 import gzip
+import io
 import sys
+import tarfile
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -66,6 +69,52 @@ def test_text_without_a_header_is_read(tmp_path: Path) -> None:
     with open_table(path) as table:
         assert table.data.shape == (60, 8)
         assert list(table.words) == WORDS
+
+
+def pack(folder: Path, name: str, members: dict[str, bytes]) -> Path:
+    """Write an archive of files, with the folder `some` before them."""
+    if name.endswith(".zip"):
+        with zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("some/", "")
+            for member, data in members.items():
+                archive.writestr(member, data)
+        return folder / name
+    with tarfile.open(folder / name, "w:gz") as tar:
+        directory = tarfile.TarInfo("some")
+        directory.type = tarfile.DIRTYPE
+        tar.addfile(directory)
+        for member, data in members.items():
+            info = tarfile.TarInfo(member)
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+    return folder / name
+
+
+ARCHIVES = ["in.zip", "in.tar.gz", "in.TGZ"]
+
+
+@pytest.mark.parametrize("name", ARCHIVES)
+def test_first_file_of_an_archive_is_read(name: str, tmp_path: Path) -> None:
+    X = random_vectors()
+    data = write_lines(tmp_path / "in.txt", X).read_bytes()
+    path = pack(tmp_path, name, {"some/vectors.txt": data, "another": b"no vectors"})
+    with open_table(path) as table:
+        assert list(table.words) == WORDS
+        numpy.testing.assert_array_equal(table.data[:60], X)
+
+
+@pytest.mark.parametrize("name", ARCHIVES)
+def test_bad_archives_are_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="has no file in it: expected one with vectors"):
+        with open_table(pack(tmp_path, name, {})):
+            pass
+    lines = write_lines(tmp_path / "in.txt", random_vectors(60, 50)).read_bytes()
+    path = pack(tmp_path, name, {"in.txt": lines})
+    whole = path.read_bytes()
+    for data in (whole[: len(whole) // 2], b"PK"):
+        path.write_bytes(data)
+        with pytest.raises(ValueError, match=r"is damaged after line \d+ \("), open_table(path):
+            pass
 
 
 def test_pipelines_and_vocabs_are_written_as_they_were_read(tmp_path: Path) -> None:
@@ -278,6 +327,18 @@ def test_text_that_is_damaged_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="line 2: expected UTF-8"):
         with open_table(tmp_path / "in.txt"):
             pass
+
+
+def test_lines_of_other_data_are_cut_in_messages(tmp_path: Path) -> None:
+    long = b"x" * 999
+    for number, data in enumerate(
+        (long, b"2 1\na " + long, b"1 1\n" + long + b" nan", b"0" * 999 + b" 1")
+    ):
+        path = tmp_path / f"{number}.txt"
+        path.write_bytes(data + b"\n")
+        with pytest.raises(ValueError) as caught, open_table(path):
+            pass
+        assert " ..." in str(caught.value) and len(str(caught.value)) < len(str(path)) + 250
 
 
 def test_row_that_is_not_finite_is_refused_and_nothing_written(tmp_path: Path) -> None:
