@@ -43,11 +43,12 @@ def morty(
     losses = []
     for _ in range(epochs):
         total, number = 0.0, 0
-        for X in _batches(stream, batch):
-            loss, gradients = loss_and_gradients(parameters, X)
-            for name, gradient in gradients.items():
-                parameters[name], _ = optimizer((0, name), parameters[name], gradient)
-            total, number = total + loss, number + 1
+        with numpy.errstate(over="ignore", invalid="ignore"):  # the loss is checked below
+            for X in _batches(stream, batch):
+                loss, gradients = loss_and_gradients(parameters, X)
+                for name, gradient in gradients.items():
+                    parameters[name], _ = optimizer((0, name), parameters[name], gradient)
+                total, number = total + loss, number + 1
         if not number:
             raise ValueError("There are no vectors to train on. Give a table with words.")
         if not numpy.isfinite(total):

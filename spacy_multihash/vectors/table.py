@@ -46,7 +46,8 @@ class CheckedRows:
 
     def __getitem__(self, index: Index) -> numpy.ndarray:
         """Return some rows, (n, width) float32. Raises ValueError if one is not finite."""
-        rows = numpy.array(self.data[index], dtype="float32")
+        with numpy.errstate(over="ignore"):  # what float32 cannot hold is refused below
+            rows = numpy.array(self.data[index], dtype="float32")
         wrong = ~numpy.isfinite(rows).all(axis=1)
         if wrong.any():
             first = int(numpy.flatnonzero(wrong)[0])

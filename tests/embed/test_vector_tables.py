@@ -139,6 +139,10 @@ def cut(folder: Path) -> None:
 DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
     "nan": (break_vectors(put(numpy.nan)), "has entries that are NaN or infinite"),
     "infinite": (break_vectors(put(-numpy.inf)), "has entries that are NaN or infinite"),
+    "too large": (
+        break_vectors(lambda data: data.astype("float64") * 1e300),
+        "entries that are NaN or infinite",
+    ),
     "no rows": (break_vectors(lambda data: data[:0]), r"has no vectors: its shape is \(0, 4\)"),
     "no columns": (break_vectors(lambda data: data[:, :0]), r"its shape is \(3, 0\)"),
     "a row": (break_vectors(lambda data: data[0]), r"shape \(4,\) and of float32, and no table"),

@@ -352,6 +352,15 @@ def test_row_that_is_not_finite_is_refused_and_nothing_written(tmp_path: Path) -
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
+def test_numbers_beyond_float32_are_refused_without_a_warning(tmp_path: Path) -> None:
+    source = write_pipeline(tmp_path / "in", random_vectors())
+    with (source / "vocab" / "vectors").open("wb") as file_:
+        numpy.save(file_, random_vectors().astype("float64") * 1e300)
+    with open_table(source) as table:
+        with pytest.raises(ValueError, match="row 0 has NaN, infinity, or a number that float32"):
+            write_table(tmp_path / "out", table)
+
+
 def test_words_whose_text_is_unknown_are_not_written_as_text(tmp_path: Path) -> None:
     source = write_pipeline(tmp_path / "in", random_vectors())
     srsly.write_json(source / "vocab" / "strings.json", WORDS[2:])

@@ -65,6 +65,6 @@ def test_seed_decides_and_chunks_do_not() -> None:
 def test_training_that_cannot_be_is_refused() -> None:
     with pytest.raises(ValueError, match="There are no vectors to train on"):
         morty(lambda: iter(()), 8, hidden=8)
-    with numpy.errstate(all="ignore"):
-        with pytest.raises(ValueError, match=r"Training diverged with the learning rate 1e\+30"):
-            morty(streaming(random_vectors()), 8, hidden=8, learn_rate=1e30, batch=8)
+    for rate in (1e10, 1e30):
+        with pytest.raises(ValueError, match=r"Training diverged with the learning rate 1"):
+            morty(streaming(random_vectors()), 8, hidden=8, learn_rate=rate, batch=8)
