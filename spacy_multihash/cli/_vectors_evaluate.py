@@ -105,7 +105,8 @@ def _check_width(tables: list[VectorTable], width: int) -> None:
     for table in tables:
         if width > table.width:
             raise ValueError(
-                f"--width must be at most {table.width}, the width of {table.name}, was: {width}."
+                f"--width must be at most {table.width}, the width of {table.name}, was: {width}. "
+                "Give a smaller one, or leave the table out."
             )
 
 

@@ -177,7 +177,8 @@ def _read_vocab(path: Path, kind: Kind, name: str, meta: Mapping[str, Any]) -> V
     except (AttributeError, OverflowError, TypeError, ValueError) as error:
         raise ValueError(f"{path / 'key2row'} is damaged: expected rows by keys.") from error
     words = _words(keys, _parsed(path / "strings.json", srsly.read_json))
-    return replace(empty, keys=keys, rows=rows, words=words)
+    table = replace(empty, keys=keys, rows=rows, words=words)
+    return replace(table, data=CheckedRows(data, name, table.word_of))
 
 
 def _words(keys: numpy.ndarray, strings: Sequence[str]) -> list[Optional[str]]:

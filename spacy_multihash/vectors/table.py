@@ -30,14 +30,18 @@ class Rows(Protocol):
 class CheckedRows:
     """Rows of floats, as float32, that are refused where they are not finite."""
 
-    def __init__(self, data: Rows, where: str) -> None:
+    def __init__(
+        self, data: Rows, where: str, word_of: Callable[[int], Optional[str]] = lambda row: None
+    ) -> None:
         """Wrap rows.
 
         data (Rows): The numbers, (rows, width), such as an array that is mapped to a file.
         where (str): What the array is of, for the message.
+        word_of (Callable): Gives a word of a row, for the message.
         """
         self.data = data
         self.where = where
+        self.word_of = word_of
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -52,9 +56,11 @@ class CheckedRows:
         if wrong.any():
             first = int(numpy.flatnonzero(wrong)[0])
             row = int(index[first]) if isinstance(index, numpy.ndarray) else index.start + first
+            word = self.word_of(row)
+            of_word = "" if word is None else f" of the word {word!r}"
             raise ValueError(
-                f"{self.where} must have finite numbers, but row {row} has NaN, infinity, or a "
-                "number that float32 cannot hold. Mend or remove that row."
+                f"{self.where} must have finite numbers, but row {row}{of_word} has NaN, infinity, "
+                "or a number that float32 cannot hold. Mend or remove that row."
             )
         return rows
 
@@ -161,6 +167,11 @@ class VectorTable:
     @cached_property
     def _order(self) -> numpy.ndarray:
         return numpy.argsort(self.keys, kind="stable")
+
+    def word_of(self, row: int) -> Optional[str]:
+        """Return a word of a row, None if there is none, or none whose text is known."""
+        places = numpy.flatnonzero(self.rows == row).tolist()
+        return next((self.words[place] for place in places if self.words[place]), None)
 
     def find(self, keys: numpy.ndarray) -> numpy.ndarray:
         """Return the place of each key among the table's keys, (n,) int64, -1 if it is not there.

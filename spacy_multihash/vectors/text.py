@@ -167,7 +167,10 @@ def _header(path: Path, line: str) -> Header:
     if len(parts) in (2, 8) and parts[0].isdecimal() and parts[1].isdecimal():
         rows, width = int(parts[0]), int(parts[1])
         if not rows or not width:
-            raise ValueError(f"{path} has no vectors: its first line says {_cut(line)!r}.")
+            raise ValueError(
+                f"{path} has no vectors: its first line says {_cut(line)!r}. Give a file with rows "
+                "and columns, or make this one again."
+            )
         if len(parts) == 2:
             return Header(rows, width)
         if all(part.isdecimal() for part in parts[2:6]):

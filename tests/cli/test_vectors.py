@@ -501,7 +501,7 @@ def test_tables_are_compared_at_one_width(folder: Path) -> None:
         (("in", "--train", "train.spacy"), "--train and --test belong together"),
         (("in", "--pairs", "bad"), "bad, line 1: expected two words and a number"),
         (("in", "./in", "--words", "words.txt"), "The table ./in is given twice"),
-        (("in", "--words", "words.txt", "--width", 9), "--width must be at most 8, the width of"),
+        (("in", "--words", "words.txt", "--width", 9), "of in, was: 9. Give a smaller one, or"),
         (("floret", "--pairs", "pairs"), "Give a file of words with --words"),
         (("in", "--train", "nowhere", "--test", "nowhere"), "There is no corpus at nowhere"),
         (("nowhere", "--words", "words.txt"), "There are no vectors at nowhere"),

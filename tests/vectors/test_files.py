@@ -302,7 +302,7 @@ def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
     [
         ("", "in.txt is empty"),
         ("hello\n", "in.txt, line 1: expected the numbers of words and of columns"),
-        ("0 3\n", "in.txt has no vectors: its first line says '0 3'"),
+        ("0 3\n", "in.txt has no vectors: its first line says '0 3'. Give a file with"),
         ("2 2\na 1 2\nb 1\n", "in.txt, line 3: expected a word and 2 numbers, was a word and 1"),
         ("2 2\na 1 2\nb 1 x\n", "in.txt, line 3: could not convert string to float: 'x'"),
         ("2 2\na 1 2\nb 1 nan\n", "in.txt, line 3: the vector of 'b' has NaN or infinity"),
@@ -347,7 +347,7 @@ def test_row_that_is_not_finite_is_refused_and_nothing_written(tmp_path: Path) -
     source = write_pipeline(tmp_path / "in", X)
     for name in ("out", "out.txt", "out.txt.gz"):
         with open_table(source) as table:
-            with pytest.raises(ValueError, match="in must have finite numbers, but row 7 has NaN"):
+            with pytest.raises(ValueError, match="but row 7 of the word 'word7' has NaN"):
                 write_table(tmp_path / name, table)
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
@@ -357,7 +357,7 @@ def test_numbers_beyond_float32_are_refused_without_a_warning(tmp_path: Path) ->
     with (source / "vocab" / "vectors").open("wb") as file_:
         numpy.save(file_, random_vectors().astype("float64") * 1e300)
     with open_table(source) as table:
-        with pytest.raises(ValueError, match="row 0 has NaN, infinity, or a number that float32"):
+        with pytest.raises(ValueError, match="'word0' has NaN, infinity, or a number that float32"):
             write_table(tmp_path / "out", table)
 
 
@@ -370,6 +370,14 @@ def test_words_whose_text_is_unknown_are_not_written_as_text(tmp_path: Path) -> 
             write_table(tmp_path / "out.txt", table)
         write_table(tmp_path / "out", table)
     numpy.testing.assert_array_equal(loaded(tmp_path / "out"), random_vectors())
+
+
+def test_row_that_no_word_has_is_refused_by_its_number(tmp_path: Path) -> None:
+    X = random_vectors(3)
+    X[2] = numpy.nan
+    with open_table(write_pipeline(tmp_path / "in", X, WORDS[:2])) as table:
+        with pytest.raises(ValueError, match="but row 2 has NaN"):
+            write_table(tmp_path / "out", table)
 
 
 def test_arrays_are_saved_beside_the_table(tmp_path: Path) -> None:
