@@ -13,7 +13,7 @@ from ..vectors import align as aligning
 from ..vectors import merge as merging
 from ..vectors.affine import AffineMap
 from ..vectors.files import text_words, write_table
-from ..vectors.held_out import is_held_out
+from ..vectors.held_out import is_held_out, number_vectors
 from ..vectors.lookup import BATCH, views_of
 from ..vectors.pairs import alike_vectors, pair_vectors, read_pairs
 from ..vectors.table import VectorTable, chunks, need_words, used_rows
@@ -152,7 +152,7 @@ def _accuracy(
 
     None are held out if there are few pairs, or if the others would be too few to find a map.
     """
-    apart = is_held_out(Y)
+    apart = is_held_out(number_vectors(Y))
     if len(Y) < _LEAST or not apart.any() or not aligning.has_enough(Y[~apart]):
         return []
     function = fit(Y[~apart], X[~apart])

@@ -22,6 +22,7 @@ from .words import (
     check_vectors,
     count_corpora,
     named_words,
+    rows_of,
     vector_attr,
     vectors_of,
 )
@@ -73,7 +74,8 @@ def make_kpca_vectors_v1(
                 f"{KPCA_VECTORS}: none of the {len(words)} words of the corpus has a vector in the "
                 "table, so there is nothing to learn from. Check [initialize] vectors."
             )
-        fitted = fit_from_spelling(known, vectors_of(nlp.vocab, known), settings)
+        rows = rows_of(nlp.vocab, known)
+        fitted = fit_from_spelling(known, vectors_of(nlp.vocab, known), settings, rows)
         append_vectors(nlp.vocab, lacking, fitted.predict(lacking))
         logger.info(
             "Predicted the vectors of %d words. Of %d words that were held out, the mean cosine is "

@@ -97,11 +97,15 @@ def named_words(vocab: Vocab, words: Iterable[str]) -> List[str]:
     return list(found)
 
 
+def rows_of(vocab: Vocab, words: Sequence[str]) -> numpy.ndarray:
+    """Get the rows (N,) int64 of words that the table of static vectors has."""
+    key2row, strings = vocab.vectors.key2row, vocab.strings
+    return numpy.array([key2row[strings[word]] for word in words], dtype="int64")
+
+
 def vectors_of(vocab: Vocab, words: Sequence[str]) -> numpy.ndarray:
     """Get the static vectors (N, W) of words that the table has."""
-    key2row, strings = vocab.vectors.key2row, vocab.strings
-    rows = [key2row[strings[word]] for word in words]
-    return to_numpy(vocab.vectors.data[rows])
+    return to_numpy(vocab.vectors.data[rows_of(vocab, words).tolist()])
 
 
 def vector_attr(vectors: Vectors) -> int:

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Optional
 
 import numpy
 
 from .affine import AffineMap
+from .held_out import is_held_out
 from .kernel_pca import KernelPCA, SpellingSettings, fit_kernel_pca
-from .ridge import HeldOut, check_enough, check_finite, choose_ridge, is_held_out
+from .ridge import HeldOut, check_enough, check_finite, choose_ridge
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,10 @@ class FromSpelling:
 
 
 def fit_from_spelling(
-    words: Sequence[str], vectors: numpy.ndarray, settings: SpellingSettings
+    words: Sequence[str],
+    vectors: numpy.ndarray,
+    settings: SpellingSettings,
+    rows: Optional[numpy.ndarray] = None,
 ) -> FromSpelling:
     """Fit the vectors of words to their spelling.
 
@@ -37,12 +42,15 @@ def fit_from_spelling(
 
     words (Sequence[str]): Different words, the most frequent first.
     vectors (numpy.ndarray): (N, W) a vector for each.
+    rows (Optional[numpy.ndarray]): (N,) the row of each in their table, whose spellings are held
+        out together. None is for words that share no rows.
 
     Raises ValueError if there are too few words, or numbers that are not finite.
     """
-    check_enough(len(words))
+    rows = numpy.arange(len(words)) if rows is None else rows
+    check_enough(rows)
     check_finite("outputs", vectors)
-    apart = is_held_out(len(words))
+    apart = is_held_out(rows)
     anchors = [word for word, is_apart in zip(words, apart, strict=True) if not is_apart]
     spelling = fit_kernel_pca(anchors, settings)
-    return FromSpelling(spelling, *choose_ridge(spelling.vectors(words), vectors))
+    return FromSpelling(spelling, *choose_ridge(spelling.vectors(words), vectors, rows))

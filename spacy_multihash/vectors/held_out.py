@@ -1,8 +1,8 @@
-"""Which vectors are held out, to see how good a map or a regression of the others is."""
+"""Which words are held out, to see how good a map or a regression of the others is."""
 
 import numpy
 
-# Every tenth vector is held out.
+# Every tenth one is held out.
 EVERY = 10
 
 
@@ -13,9 +13,12 @@ def number_vectors(X: numpy.ndarray) -> numpy.ndarray:
     return numpy.array(found, dtype="int64")
 
 
-def is_held_out(X: numpy.ndarray) -> numpy.ndarray:
-    """Choose the vectors (n, width) to hold out: every tenth one that differs, (n,) bool.
+def is_held_out(rows: numpy.ndarray) -> numpy.ndarray:
+    """Choose the words to hold out, by the numbers of their rows (n,): every tenth row, (n,) bool.
 
-    Words that share a row of a table have the same vector. They are held out together, or none.
+    Words that share a row have the same vector. They are held out together, or none.
     """
-    return numpy.asarray(number_vectors(X) % EVERY == EVERY - 1)
+    _, first, row_of = numpy.unique(rows, return_index=True, return_inverse=True)
+    place = numpy.empty(len(first), dtype="int64")
+    place[numpy.argsort(first)] = numpy.arange(len(first))
+    return numpy.asarray((place % EVERY == EVERY - 1)[row_of])

@@ -1,13 +1,13 @@
 """Ridge regression: from known vectors to others, with a strength that held-out words choose."""
 
 from dataclasses import dataclass
+from typing import Optional
 
 import numpy
 
 from .affine import AffineMap, to_unit
+from .held_out import EVERY, is_held_out
 
-# Every tenth word is held out.
-EVERY = 10
 # The strengths that are tried, as shares of the mean variance of the inputs.
 _STRENGTHS = 10.0 ** numpy.arange(-6, 3)
 
@@ -31,11 +31,6 @@ class HeldOut:
     strength: float
 
 
-def is_held_out(number: int) -> numpy.ndarray:
-    """Choose the words to hold out: every tenth of them, (N,) bool."""
-    return numpy.arange(number) % EVERY == EVERY - 1
-
-
 def fit_ridge(inputs: numpy.ndarray, outputs: numpy.ndarray, strength: float) -> AffineMap:
     """Fit outputs (N, W) to inputs (N, D).
 
@@ -45,16 +40,22 @@ def fit_ridge(inputs: numpy.ndarray, outputs: numpy.ndarray, strength: float) ->
     return _Decomposed(inputs, outputs).fit(strength)
 
 
-def choose_ridge(inputs: numpy.ndarray, outputs: numpy.ndarray) -> tuple[AffineMap, HeldOut]:
+def choose_ridge(
+    inputs: numpy.ndarray, outputs: numpy.ndarray, rows: Optional[numpy.ndarray] = None
+) -> tuple[AffineMap, HeldOut]:
     """Fit outputs (N, W) to inputs (N, D) with the strength that predicts held-out words best.
 
     The words that are held out are those of `is_held_out`. The regression that is returned is
     fitted to them as well.
 
+    rows (Optional[numpy.ndarray]): The row of each word in the table of the outputs, (N,). None is
+        for words that share no rows.
+
     Raises ValueError for arrays of other shapes, numbers that are not finite, and too few words.
     """
-    _check(inputs, outputs)
-    apart = is_held_out(len(inputs))
+    rows = numpy.arange(len(outputs)) if rows is None else rows
+    _check(inputs, outputs, rows)
+    apart = is_held_out(rows)
     decomposed = _Decomposed(inputs[~apart], outputs[~apart])
     tried = [decomposed.fit(strength) for strength in _STRENGTHS]
     truth = outputs[apart].astype("float64")
@@ -89,23 +90,23 @@ class _Decomposed:
         return AffineMap(self._input_means, weights, self._output_means)
 
 
-def _check(inputs: numpy.ndarray, outputs: numpy.ndarray) -> None:
+def _check(inputs: numpy.ndarray, outputs: numpy.ndarray, rows: numpy.ndarray) -> None:
     if inputs.ndim != 2 or outputs.ndim != 2 or len(inputs) != len(outputs):
         raise ValueError(
             "Regression: inputs and outputs must be two tables with a row for each word, were of "
             f"the shapes {inputs.shape} and {outputs.shape}. Give both for the same words."
         )
-    check_enough(len(inputs))
+    check_enough(rows)
     check_finite("inputs", inputs)
     check_finite("outputs", outputs)
 
 
-def check_enough(words: int) -> None:
-    """Raise ValueError if there are too few words to hold one of them out."""
-    if words < EVERY:
+def check_enough(rows: numpy.ndarray) -> None:
+    """Raise ValueError if words have too few rows, (N,), to hold one of them out."""
+    if (number := len(numpy.unique(rows))) < EVERY:
         raise ValueError(
-            f"Regression needs {EVERY} words or more that have both vectors, was given {words}. "
-            "Give a table that has more of the words."
+            f"Regression needs {EVERY} words or more that have both vectors, and share no row, was "
+            f"given {number}. Give a table that has more of the words."
         )
 
 

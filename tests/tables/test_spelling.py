@@ -115,6 +115,17 @@ def test_predicted_vectors_are_like_those_of_words_that_are_spelled_alike(corpus
         assert cosines[word] == max(cosines.values())
 
 
+def test_spellings_of_one_row_are_held_out_together(
+    corpus: Path, messages: Callable[[], str]
+) -> None:
+    known = list(table().items())[:29]
+    nlp = with_vectors(dict(known))
+    for row, (word, _) in enumerate(known):
+        nlp.vocab.vectors.add(nlp.vocab.strings.add(word.upper()), row=row)
+    callback("kpca_vectors")(corpora=[corpus], rank=20)(nlp)
+    assert "Of 4 words that were held out" in messages()
+
+
 def test_vectors_of_the_table_stay(corpus: Path) -> None:
     nlp = start(corpus)
     for word, vector in table().items():

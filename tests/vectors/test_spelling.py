@@ -10,8 +10,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from spacy_multihash.vectors import kernel_pca
 from spacy_multihash.vectors.from_spelling import fit_from_spelling
+from spacy_multihash.vectors.held_out import is_held_out
 from spacy_multihash.vectors.kernel_pca import KernelPCA, SpellingSettings, fit_kernel_pca
-from spacy_multihash.vectors.ridge import choose_ridge, fit_ridge, is_held_out
+from spacy_multihash.vectors.ridge import choose_ridge, fit_ridge
 from spacy_multihash.vectors.spelling import SpellingIndex
 
 ORDERS = (2, 3, 4)
@@ -200,7 +201,7 @@ def test_quality_is_that_of_words_that_the_regression_did_not_see(
     pairs: tuple[numpy.ndarray, numpy.ndarray],
 ) -> None:
     inputs, outputs = pairs
-    apart = is_held_out(60)
+    apart = numpy.arange(60) % 10 == 9
     ridge, held_out = choose_ridge(inputs, outputs)
     blind = fit_ridge(inputs[~apart], outputs[~apart], held_out.strength)
     wrong = ((blind(inputs[apart]) - outputs[apart]) ** 2).sum()
@@ -245,8 +246,27 @@ def test_vectors_that_follow_from_endings_are_predicted() -> None:
     assert fit.held_out.r2 > 0.5
     new = fit.predict(["saltamos", "saltiendo"])
     assert numpy.linalg.norm(new[0] - of_ending["amos"]) < numpy.linalg.norm(of_ending["amos"])
-    held = [word for word, apart in zip(words, is_held_out(len(words)), strict=True) if apart]
+    held = [word for word, apart in zip(words, is_held_out(order), strict=True) if apart]
     assert not {*held} & {*fit.spelling.index.words}
+
+
+def test_words_that_share_a_row_are_held_out_together() -> None:
+    """Nothing is known of held-out words whose vectors have nothing to do with spelling."""
+    draw = numpy.random.default_rng(0)
+    words = ["".join(draw.choice(list("abcdefghij"), 7)) for _ in range(300)]
+    rows = numpy.arange(300).repeat(3)
+    forms = [form for word in words for form in (word, word.title(), f"{word}s")]
+    vectors = draw.normal(size=(300, 5))[rows]
+    rank = SpellingSettings(rank=100)
+    held_out = fit_from_spelling(forms, vectors, rank, rows).held_out
+    assert (held_out.words, held_out.r2 < 0.01) == (90, True)
+    with pytest.raises(ValueError, match="10 words or more .*, and share no row, was given 9"):
+        fit_from_spelling(forms[:27], vectors[:27], rank, rows[:27])
+
+
+def test_every_tenth_row_is_held_out_wherever_its_words_are() -> None:
+    rows = numpy.array([*range(50, 30, -1), 41, 7, 31])
+    assert numpy.flatnonzero(is_held_out(rows)).tolist() == [9, 19, 20, 22]
 
 
 def test_vectors_with_nan_are_refused_before_the_work() -> None:
