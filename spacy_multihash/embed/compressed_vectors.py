@@ -20,7 +20,7 @@ from thinc.api import get_array_module, get_current_ops, to_numpy
 from ..common.files import replacing_file
 from ..common.messages import keep_collector
 from ..compute.quantization import Codes, Precision, narrow, narrow_exactly, widen
-from .sorted_keys import SortedKeys, pack_keys, unpack_keys
+from ..vectors.sorted_keys import SortedKeys, pack_keys, unpack_keys
 
 TABLE, KEYS, SPACY_KEYS = "vectors", "vectors.keys", "key2row"
 

@@ -24,14 +24,13 @@ from ..common.messages import keep_collector
 from ..common.registered import LOAD_VECTORS
 from ..common.types import Array
 from ..compute.chunks import on_cpu
+from ..vectors.sorted_keys import find_sorted
+from ..vectors.table import FLORET
 from .compressed_vectors import CompressedVectors
-from .sorted_keys import find_sorted
 
 VOCAB = "vocab"  # the name of the vocab's own table
 # Before the name of a table, in `vocab.lookups`.
 PREFIX = "spacy-multihash.vectors."
-# The settings of floret tables, by their names in vectors.cfg.
-_FLORET = ("minn", "maxn", "hash_count", "hash_seed", "bow", "eow")
 _ENTRIES = ("data", "keys", "rows", "floret", "attr")
 # The data of tables on GPUs, by the identity of the data and the number of the GPU.
 _COPIES: dict[tuple[int, int], Array] = {}
@@ -234,7 +233,7 @@ def _of_vectors(vectors: Vectors) -> KeptVectors:
 def _floret_settings(vectors: Vectors) -> Optional[dict[str, Any]]:
     if vectors.mode != Mode.floret:
         return None
-    return {name: getattr(vectors, name) for name in _FLORET}
+    return {name: getattr(vectors, name) for name in FLORET}
 
 
 def _floret_rows(

@@ -20,11 +20,10 @@ from ..common.messages import keep_collector
 from .arrays import Arrays, save_arrays, write_rows
 from .lookup import progress
 from .quantize import read_codes
-from .table import CheckedRows, Kind, VectorTable, check_table, chunks
+from .table import ORTH, CheckedRows, Kind, VectorTable, check_table, chunks
 from .text import is_text, read_text, store_vectors, write_text
 from .vocab import find_package, word_keys, write_pipeline, write_vocab
 
-ORTH = 65  # spaCy's number of the attribute
 # The names of arrays that are saved beside tables.
 BESIDE = ("map", "codes")
 
@@ -168,6 +167,12 @@ def _read_vocab(path: Path, kind: Kind, name: str, meta: Mapping[str, Any]) -> V
     title = (meta.get("vectors") or {}).get("name") or f"{lang}.vectors"
     none = numpy.zeros(0, dtype="uint64")
     empty = VectorTable(name, CheckedRows(data, name), none, none, [], None, kind, lang, title)
+    if not isinstance(attr := cfg.get("attr", ORTH), int):
+        raise ValueError(
+            f"{path / 'vectors.cfg'} is damaged: expected the number of an attribute as attr, was: "
+            f"{attr!r}. Copy or make it again."
+        )
+    empty = replace(empty, attr=attr)
     if cfg.get("mode") == "floret":
         return replace(empty, floret=cfg)
     found = _parsed(path / "key2row", srsly.read_msgpack)

@@ -7,8 +7,14 @@ from typing import Any, Literal, Optional, Protocol, Union
 
 import numpy
 
+from .sorted_keys import find_sorted
+
 # Rows that are read, mapped and written at a time: 20 MB of 300 floats.
 CHUNK = 2**14
+
+ORTH = 65  # spaCy's number of the attribute
+# The settings of floret, by their names in vectors.cfg.
+FLORET = ("minn", "maxn", "hash_count", "hash_seed", "bow", "eow")
 
 Kind = Literal["pipeline", "vocab", "text"]
 Index = Union[slice, numpy.ndarray]
@@ -147,6 +153,7 @@ class VectorTable:
     kind (Kind): What the table was read from.
     lang (str): Code of the language.
     title (str): The name that spaCy gives to the vectors.
+    attr (int): spaCy's number of the attribute whose values are the words.
     """
 
     name: str
@@ -158,6 +165,7 @@ class VectorTable:
     kind: Kind = "pipeline"
     lang: str = "xx"
     title: str = "vectors"
+    attr: int = ORTH
 
     @property
     def width(self) -> int:
@@ -165,8 +173,9 @@ class VectorTable:
         return self.data.shape[1]
 
     @cached_property
-    def _order(self) -> numpy.ndarray:
-        return numpy.argsort(self.keys, kind="stable")
+    def _sorted(self) -> tuple[numpy.ndarray, numpy.ndarray]:
+        order = numpy.argsort(self.keys, kind="stable")
+        return order, self.keys[order]
 
     def word_of(self, row: int) -> Optional[str]:
         """Return a word of a row, None if there is none, or none whose text is known."""
@@ -180,9 +189,9 @@ class VectorTable:
         """
         if not len(self.keys):
             return numpy.full(len(keys), -1)
-        places = numpy.searchsorted(self.keys, keys, sorter=self._order)
-        places = self._order[numpy.minimum(places, len(self.keys) - 1)]
-        return numpy.where(self.keys[places] == keys, places, -1)
+        order, ascending = self._sorted
+        at, present = find_sorted(ascending, keys)
+        return numpy.where(present, order[at], -1)
 
 
 def check_table(table: VectorTable) -> VectorTable:

@@ -16,6 +16,8 @@ from typing import IO, Any, Optional, cast
 
 import numpy
 
+from .table import FLORET
+
 SUFFIXES = (".txt", ".vec", ".floret", ".gz")
 _MOST_QUOTED = 60  # characters
 _TARS = (".tar.gz", ".tgz")
@@ -30,7 +32,6 @@ _DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
 )
-_FLORET = ("minn", "maxn", "hash_count", "hash_seed", "bow", "eow")
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def write_text(
     floret (Optional[Mapping[str, Any]]): Settings of floret.
     packed (bool): Write gzip.
     """
-    settings = [str(floret[name]) for name in _FLORET] if floret else []
+    settings = [str(floret[name]) for name in FLORET] if floret else []
     pattern = " ".join(["%.9g"] * width)
     remaining = iter(words)
     with _created(path, packed=packed) as file_:
@@ -175,7 +176,7 @@ def _header(path: Path, line: str) -> Header:
             return Header(rows, width)
         if all(part.isdecimal() for part in parts[2:6]):
             values = [*map(int, parts[2:6]), *parts[6:]]
-            return Header(rows, width, dict(zip(_FLORET, values, strict=True)))
+            return Header(rows, width, dict(zip(FLORET, values, strict=True)))
     if len(parts) < 2:
         raise ValueError(
             f"{path}, line 1: expected the numbers of words and of columns, or a word and its "

@@ -17,9 +17,9 @@ from spacy_multihash.embed.compressed_vectors import (
     compress_vectors,
     is_compressed,
 )
-from spacy_multihash.embed.sorted_keys import SortedKeys, pack_keys, unpack_keys
 from spacy_multihash.embed.vector_tables import read_table
 from spacy_multihash.vectors.files import open_table
+from spacy_multihash.vectors.sorted_keys import SortedKeys, pack_keys, unpack_keys
 from tests.helpers.several_vectors import save_floret, save_words
 
 WORDS = ["Anna", "met", "Rome", "fell", "rain"]
