@@ -19,10 +19,11 @@ from thinc.api import get_array_module, get_current_ops, to_numpy
 
 from ..common.files import replacing_file
 from ..common.messages import keep_collector
-from ..compute.quantization import Codes, Precision, narrow, narrow_exactly, widen
-from ..vectors.sorted_keys import SortedKeys, pack_keys, unpack_keys
+from ..compute.quantization import Codes, Precision, narrow, narrow_exactly
+from ..vectors.compressed import KEYS, TABLE, is_compressed, read_keys, read_rows
+from ..vectors.sorted_keys import SortedKeys, pack_keys
 
-TABLE, KEYS, SPACY_KEYS = "vectors", "vectors.keys", "key2row"
+SPACY_KEYS = "key2row"
 
 
 class CompressedVectors(Vectors):
@@ -118,7 +119,7 @@ class CompressedVectors(Vectors):
 
     def _read_table(self, path: Path) -> None:
         try:
-            self.data = get_current_ops().asarray2f(cast(Any, _read_rows(path)))
+            self.data = get_current_ops().asarray2f(cast(Any, read_rows(path)))
         except (EOFError, KeyError, OSError, ValueError) as error:
             raise _damaged(path, error) from error
 
@@ -127,7 +128,7 @@ class CompressedVectors(Vectors):
             return
         try:
             with keep_collector():
-                self.key2row = unpack_keys(srsly.read_msgpack(path))
+                self.key2row = read_keys(path)
         except (KeyError, TypeError, ValueError) as error:
             raise _damaged(path, error) from error
 
@@ -151,19 +152,6 @@ def make_compressed_vectors_v1() -> Callable[[Vocab], CompressedVectors]:
         return CompressedVectors(strings=vocab.strings)
 
     return make_vectors
-
-
-def is_compressed(folder: Path) -> bool:
-    """Tell whether the vectors of a vocab's folder are rows of codes."""
-    if not (folder / TABLE).is_file():
-        return False
-    with (folder / TABLE).open("rb") as file_:
-        try:
-            version = numpy.lib.format.read_magic(file_)
-            read = numpy.lib.format.read_array_header_1_0
-            return version == (1, 0) and read(file_)[2].names is not None
-        except ValueError:  # spaCy's reader says what is wrong
-            return False
 
 
 def compress_vectors(folder: Path, precision: Precision, *, lossy: bool) -> int:
@@ -210,13 +198,6 @@ def _records(found: Codes) -> numpy.ndarray:
     if found.scales is not None:
         records["scale"][:, 0] = found.scales
     return records
-
-
-def _read_rows(path: Path) -> numpy.ndarray:
-    with path.open("rb") as file_:
-        records = numpy.load(file_, allow_pickle=False)[:, 0]
-    scales = records["scale"] if "scale" in records.dtype.names else None
-    return widen(records["codes"], scales)
 
 
 def _unpickle(data: bytes) -> CompressedVectors:

@@ -1,6 +1,7 @@
 """Tables of vectors in spaCy's files, read and written in chunks.
 
-A table is read from a package, the folder of a pipeline or of a vocab, vectors as text, or codes.
+A table is read from a package, the folder of a pipeline, compressed or not, or of a vocab, vectors
+as text, or codes.
 What is written is whole or not there, with further arrays beside it.
 """
 
@@ -8,6 +9,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Optional, Union
 
@@ -18,6 +20,7 @@ from tqdm import tqdm
 from ..common.files import replacing_file, replacing_folder
 from ..common.messages import keep_collector
 from .arrays import Arrays, save_arrays, write_rows
+from .compressed import KEYS, TABLE, is_compressed, read_keys, read_rows
 from .lookup import progress
 from .quantize import read_codes
 from .table import ORTH, CheckedRows, Kind, VectorTable, check_table, chunks
@@ -30,13 +33,18 @@ BESIDE = ("map", "codes")
 
 @contextmanager
 def open_table(
-    source: Union[str, Path], *, lang: Optional[str] = None, show_progress: bool = False
+    source: Union[str, Path],
+    *,
+    lang: Optional[str] = None,
+    words: bool = True,
+    show_progress: bool = False,
 ) -> Iterator[VectorTable]:
     """Open a table of vectors; its numbers stay in the file, and are read when asked for.
 
     source (Union[str, Path]): A package's name, the folder of a pipeline or a vocab, or a file of
         vectors as text or as codes (.npz).
     lang (Optional[str]): The language of a file of text, "xx" by default.
+    words (bool): Whether the texts of words are needed. A folder's strings are not read otherwise.
     show_progress (bool): Show a progress bar on stderr.
 
     Raises FileNotFoundError or ValueError if there is no table, or if it is damaged.
@@ -52,9 +60,10 @@ def open_table(
     if not path.exists():
         path = find_package(str(source)) or path
     if (path / "vocab").is_dir():
-        yield check_table(_read_vocab(path / "vocab", "pipeline", str(source), _meta(path)))
-    elif (path / "vectors").is_file():
-        yield check_table(_read_vocab(path, "vocab", str(source), {}))
+        found = _read_vocab(path / "vocab", "pipeline", str(source), _meta(path), words=words)
+        yield check_table(found)
+    elif (path / TABLE).is_file():
+        yield check_table(_read_vocab(path, "vocab", str(source), {}, words=words))
     else:
         raise FileNotFoundError(
             f"There are no vectors at {source}: expected a package's name, the folder of a pipeline"
@@ -144,46 +153,62 @@ def _meta(path: Path) -> Mapping[str, Any]:
 
 
 def _parsed(path: Path, read: Any) -> Any:  # noqa: ANN401 (whatever a file holds)
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"There is no file {path}, which a vocab has. Copy or make it again."
+        )
     try:
         with keep_collector():
             return read(path)
-    except FileNotFoundError as error:
-        raise FileNotFoundError(f"There is no file {path}, which a vocab has.") from error
-    except (EOFError, OSError, TypeError, ValueError) as error:
+    except (EOFError, KeyError, OSError, TypeError, ValueError) as error:
         raise ValueError(f"{path} is damaged ({error}). Copy or make it again.") from error
 
 
-def _read_vocab(path: Path, kind: Kind, name: str, meta: Mapping[str, Any]) -> VectorTable:
-    data = _parsed(path / "vectors", lambda p: numpy.load(p, mmap_mode="r", allow_pickle=False))
+def _read_vocab(
+    path: Path, kind: Kind, name: str, meta: Mapping[str, Any], *, words: bool
+) -> VectorTable:
+    compressed = is_compressed(path)
+    read: Any = read_rows if compressed else partial(numpy.load, mmap_mode="r", allow_pickle=False)
+    data = _parsed(path / TABLE, read)
     cfg = _parsed(path / "vectors.cfg", srsly.read_json) if (path / "vectors.cfg").exists() else {}
-    if isinstance(data, numpy.ndarray) and data.dtype.names is not None:
-        raise ValueError(
-            f"{path} has the vectors of a compressed pipeline. Give the pipeline that it was made "
-            "from."
-        )
     if not isinstance(data, numpy.ndarray) or data.dtype.kind != "f" or not isinstance(cfg, dict):
         raise ValueError(f"{path} is damaged: expected a table of floats. Copy or make it again.")
-    lang = meta.get("lang", "xx")
-    title = (meta.get("vectors") or {}).get("name") or f"{lang}.vectors"
-    none = numpy.zeros(0, dtype="uint64")
-    empty = VectorTable(name, CheckedRows(data, name), none, none, [], None, kind, lang, title)
     if not isinstance(attr := cfg.get("attr", ORTH), int):
         raise ValueError(
             f"{path / 'vectors.cfg'} is damaged: expected the number of an attribute as attr, was: "
             f"{attr!r}. Copy or make it again."
         )
-    empty = replace(empty, attr=attr)
+    lang = meta.get("lang", "xx")
+    title = (meta.get("vectors") or {}).get("name") or f"{lang}.vectors"
+    none, checked = numpy.zeros(0, dtype="uint64"), CheckedRows(data, name)
+    empty = VectorTable(name, checked, none, none, [], None, kind, lang, title, attr)
     if cfg.get("mode") == "floret":
         return replace(empty, floret=cfg)
-    found = _parsed(path / "key2row", srsly.read_msgpack)
-    try:
-        keys = numpy.fromiter(found.keys(), dtype="uint64", count=len(found))
-        rows = numpy.fromiter(found.values(), dtype="int64", count=len(found))
-    except (AttributeError, OverflowError, TypeError, ValueError) as error:
-        raise ValueError(f"{path / 'key2row'} is damaged: expected rows by keys.") from error
-    words = _words(keys, _parsed(path / "strings.json", srsly.read_json))
-    table = replace(empty, keys=keys, rows=rows, words=words)
+    keys, rows = _read_keys(path, compressed)
+    texts: list[Optional[str]] = [None] * len(keys)
+    if words:
+        texts = _words(keys, _parsed(path / "strings.json", srsly.read_json))
+    table = replace(empty, keys=keys, rows=rows, words=texts)
     return replace(table, data=CheckedRows(data, name, table.word_of))
+
+
+def _read_keys(path: Path, compressed: bool) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Read the keys of words, and their rows. Words of row -1 have none, and are left out."""
+    if compressed:
+        found = _parsed(path / KEYS, read_keys)
+        order = numpy.lexsort((found.last, found.rows))
+        keys, rows = found.ids[order], found.rows[order].astype("int64")
+    elif (path / "keys").is_file():  # of the first versions of spaCy, one a row
+        keys = _parsed(path / "keys", partial(numpy.load, allow_pickle=False))
+        rows = numpy.arange(len(keys))
+    else:
+        key2row = _parsed(path / "key2row", srsly.read_msgpack)
+        try:
+            keys = numpy.fromiter(key2row.keys(), dtype="uint64", count=len(key2row))
+            rows = numpy.fromiter(key2row.values(), dtype="int64", count=len(key2row))
+        except (AttributeError, OverflowError, TypeError, ValueError) as error:
+            raise ValueError(f"{path / 'key2row'} is damaged: expected rows by keys.") from error
+    return keys[rows != -1], rows[rows != -1]
 
 
 def _words(keys: numpy.ndarray, strings: Sequence[str]) -> list[Optional[str]]:
@@ -219,7 +244,8 @@ def _write_folder(path: Path, table: VectorTable, show_progress: bool) -> None:
     vocab_path.mkdir(parents=True)
     with (vocab_path / "vectors").open("wb") as file_:
         write_rows(file_, table.data, show=lambda c: progress(c, "Writing", show_progress))
-    srsly.write_json(vocab_path / "vectors.cfg", dict(table.floret or {"mode": "default"}))
+    attr = {} if table.attr == ORTH else {"attr": table.attr}
+    srsly.write_json(vocab_path / "vectors.cfg", dict(table.floret or {"mode": "default", **attr}))
     key2row = dict(zip(table.keys.tolist(), table.rows.tolist(), strict=True))
     srsly.write_msgpack(vocab_path / "key2row", key2row)
     words = [word for word in table.words if word]

@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 from ..compute.quantization import scales_of, to_bytes, to_half
 from .arrays import Arrays, load_arrays
 from .table import (
+    ORTH,
     CheckedRows,
     Index,
     MappedRows,
@@ -170,6 +171,7 @@ def describe(table: VectorTable) -> Mapping[str, numpy.ndarray]:
         "floret": table.floret,
         "lang": table.lang,
         "title": table.title,
+        "attr": table.attr,
     }
     packed = numpy.frombuffer(srsly.json_dumps(head).encode("utf8"), dtype="uint8")
     return {"keys": table.keys, "rows": table.rows, "head": packed}
@@ -194,4 +196,4 @@ def read_codes(path: Path) -> VectorTable:
         raise ValueError(f"{path} is damaged ({error}). Make it again.") from error
     if not fits:
         raise ValueError(f"{path} is damaged: its arrays do not fit together. Make it again.")
-    return replace(table, lang=head["lang"], title=head["title"])
+    return replace(table, lang=head["lang"], title=head["title"], attr=head.get("attr", ORTH))

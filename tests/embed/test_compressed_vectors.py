@@ -18,7 +18,7 @@ from spacy_multihash.embed.compressed_vectors import (
     is_compressed,
 )
 from spacy_multihash.embed.vector_tables import read_table
-from spacy_multihash.vectors.files import open_table
+from spacy_multihash.vectors.files import open_table, write_table
 from spacy_multihash.vectors.sorted_keys import SortedKeys, pack_keys, unpack_keys
 from tests.helpers.several_vectors import save_floret, save_words
 
@@ -186,10 +186,19 @@ def test_vocab_without_vectors_stays_as_it_is(tmp_path: Path) -> None:
     assert not is_compressed(tmp_path / "vocab")
 
 
-def test_tools_of_vectors_say_which_pipeline_they_read(words: Path) -> None:
-    both(words)
-    expected = "has the vectors of a compressed pipeline. Give the pip"
-    with pytest.raises(ValueError, match=expected), open_table(words.parent):
+@pytest.mark.parametrize("precision", ["float16", "int8"])
+def test_tools_of_vectors_read_a_compressed_pipeline(
+    words: Path, tmp_path: Path, precision: str
+) -> None:
+    _, ours = both(words, precision)
+    with open_table(words.parent) as table:
+        write_table(tmp_path / "out", table)
+    written = spacy.load(tmp_path / "out").vocab.vectors
+    assert dict(written.key2row) == dict(ours.key2row.items())
+    assert written.n_keys == len(table.keys) == len(WORDS)
+    numpy.testing.assert_array_equal(written.data, ours.data)
+    (words / "vectors.keys").write_bytes(b"\x81")
+    with pytest.raises(ValueError, match="vectors.keys is damaged"), open_table(words):
         pass
 
 

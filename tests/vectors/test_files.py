@@ -13,6 +13,7 @@ import numpy
 import pytest
 import spacy
 import srsly
+from spacy.attrs import LOWER
 from spacy.vectors import Vectors
 from spacy.vocab import Vocab
 
@@ -23,6 +24,7 @@ from spacy_multihash.vectors.files import (
     write_table,
 )
 from spacy_multihash.vectors.lookup import stream_of, word_vectors
+from spacy_multihash.vectors.quantize import describe, quantize
 from spacy_multihash.vectors.table import CHUNK
 from spacy_multihash.vectors.vocab import word_keys
 from tests.helpers.vectors import (
@@ -284,6 +286,49 @@ def test_other_values_in_files_of_a_vocab_are_refused(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="There is no file .*vectors, which a vocab has"):
         with open_table(path):
             pass
+
+
+def test_words_of_no_row_are_left_out(tmp_path: Path) -> None:
+    path = write_pipeline(tmp_path / "in", random_vectors())
+    key2row = srsly.read_msgpack(path / "vocab" / "key2row")
+    srsly.write_msgpack(path / "vocab" / "key2row", key2row | {next(iter(key2row)): -1})
+    with open_table(path) as table:
+        assert table.words == WORDS[1:]
+        assert table.rows.tolist() == [*range(1, 60)]
+
+
+def test_strings_are_read_where_they_are_needed_alone(tmp_path: Path) -> None:
+    path = write_pipeline(tmp_path / "in", random_vectors())
+    (path / "vocab" / "strings.json").unlink()
+    with open_table(path, words=False) as table:
+        assert (table.words, len(table.keys)) == ([None] * 60, 60)
+    with pytest.raises(FileNotFoundError, match="There is no file .*strings.json"):
+        with open_table(path):
+            pass
+
+
+def test_attribute_of_the_words_is_kept(tmp_path: Path) -> None:
+    path = write_pipeline(tmp_path / "in", random_vectors()) / "vocab" / "vectors.cfg"
+    srsly.write_json(path, {"mode": "default", "attr": LOWER})
+    with open_table(tmp_path / "in") as table:
+        codes = {**quantize(table, "int8", None), **describe(table)}
+        write_table(tmp_path / "codes.npz", table, {"codes": ("int8", codes)})
+    with open_table(tmp_path / "codes.npz") as table:
+        write_table(tmp_path / "out", table)
+    assert Vectors().from_disk(tmp_path / "out" / "vocab").attr == LOWER
+    srsly.write_json(path, {"mode": "default", "attr": "LOWER"})
+    with pytest.raises(ValueError, match="expected the number of an attribute .*, was: 'LOWER'"):
+        with open_table(tmp_path / "in"):
+            pass
+
+
+def test_keys_of_old_tables_are_read(tmp_path: Path) -> None:
+    path = write_pipeline(tmp_path / "in", random_vectors()) / "vocab"
+    (path / "key2row").unlink()
+    with (path / "keys").open("wb") as file_:
+        numpy.save(file_, word_keys(WORDS))
+    with open_table(path) as table:
+        assert table.words == WORDS and table.rows.tolist() == [*range(60)]
 
 
 def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
