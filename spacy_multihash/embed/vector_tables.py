@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Optional, cast
 
 import numpy
-from spacy.attrs import IDS, ORTH
+from spacy.attrs import IDS
 from spacy.lookups import Lookups
 from spacy.vectors import Mode, Vectors
 from spacy.vocab import Vocab
@@ -24,9 +24,9 @@ from ..common.messages import keep_collector
 from ..common.registered import LOAD_VECTORS
 from ..common.types import Array
 from ..compute.chunks import on_cpu
+from ..vectors.files import open_table
 from ..vectors.sorted_keys import find_sorted
-from ..vectors.table import FLORET
-from .compressed_vectors import CompressedVectors
+from ..vectors.table import FLORET, CheckedRows, MappedRows, VectorTable, check_table, chunks
 
 VOCAB = "vocab"  # the name of the vocab's own table
 # Before the name of a table, in `vocab.lookups`.
@@ -135,7 +135,7 @@ def on_device(ops: Ops, data: Array) -> Array:
 
 
 def read_table(name: str, path: Path) -> KeptVectors:
-    """Read a table from the folder of a pipeline, or of vectors.
+    """Read a table from a folder, package or file, as `vectors.files.open_table` does.
 
     Of a pipeline that keeps a table of this name, it is this one. Otherwise it is the table of the
     pipeline's vocab.
@@ -143,52 +143,43 @@ def read_table(name: str, path: Path) -> KeptVectors:
     Raises ValueError if there is none, or if it is not as `check_vectors` says.
     """
     folder = path / "vocab" if (path / "vocab").is_dir() else path
-    if not (folder / "vectors").is_file() and not (folder / "lookups.bin").is_file():
-        raise ValueError(
-            f"{_where(name)}: there are no vectors at {path}. Expected the folder of a pipeline "
-            "with vectors, which python -m spacy init vectors writes."
-        )
-    try:
-        with keep_collector():
-            lookups = Lookups().from_disk(folder)
-            if PREFIX + name in lookups:
-                table = _kept_table(lookups, name)
-            else:
-                table = _of_vectors(CompressedVectors().from_disk(folder, exclude=["strings"]))
-    except Exception as error:  # whatever a damaged file makes spaCy, srsly or numpy raise
-        raise ValueError(
-            f"{_where(name)}: the vectors at {path} cannot be read, a file is damaged or missing "
-            f"({type(error).__name__}: {error}). Copy or make them again."
-        ) from error
-    check_vectors(name, table, path)
+    table = _in_lookups(name, folder) if (folder / "lookups.bin").is_file() else None
+    if table is None:
+        try:
+            with open_table(path, words=False) as found:
+                data = numpy.empty(found.data.shape, dtype="float32")
+                for chunk in chunks(len(data)):
+                    data[chunk] = found.data[chunk]
+                order = numpy.argsort(found.keys)
+                keys, rows = found.keys[order], found.rows[order].astype("int32")
+                table = KeptVectors(data, keys, rows, _settings(found.floret), found.attr)
+        except (OSError, ValueError) as error:
+            raise ValueError(f"{_where(name)}: {error}") from error
+    check_vectors(name, table)
     return table
 
 
-def check_vectors(name: str, table: KeptVectors, path: Optional[Path] = None) -> None:
+def check_vectors(name: str, table: KeptVectors) -> None:
     """Refuse a table without rows, words or width, with NaN, with rows that it lacks, or too large.
 
     Raises ValueError.
     """
-    data, rows, found = table.data, table.rows, None
+    data, found = table.data, None
     if data.ndim != 2 or data.dtype.kind != "f":
         found = f"is an array of shape {data.shape} and of {data.dtype}, and no table of floats"
-    elif 0 in data.shape:
-        found = f"has no vectors: its shape is {data.shape}"
-    elif not _is_finite(data):
-        found = "has entries that are NaN or infinite"
-    elif name != VOCAB and table.floret is None and not len(table.keys):
-        found = "names no words: it has vectors, but no keys"
-    elif len(rows) and not 0 <= rows.min() <= rows.max() < len(data):
-        found = f"has {len(data)} rows, but its words name rows {rows.min()} to {rows.max()}"
     elif name != VOCAB and table.attr not in map(IDS.get, TEXT_ATTRS):
         found = f"finds words by another attribute than {', '.join(TEXT_ATTRS)}"
     elif name != VOCAB and data.nbytes > _MOST_BYTES:
         found = f"has {data.nbytes:,} bytes, and can be kept up to {_MOST_BYTES:,}"
     if found is not None:
-        place = f" at {path}" if path else ""
-        raise ValueError(
-            f"{_where(name)}: the table{place} {found}. Make it again, or leave it out."
-        )
+        raise ValueError(f"{_where(name)}: the table {found}. Make it again, or leave it out.")
+    checked = CheckedRows(MappedRows(data, to_numpy, data.shape[1]), _where(name))
+    words = [None] * len(table.keys)
+    # The vocab's own table comes without its words, as one of n-grams.
+    floret = {} if name == VOCAB else table.floret
+    check_table(VectorTable(_where(name), checked, table.keys, table.rows, words, floret))
+    for chunk in chunks(len(data)):
+        checked[chunk]
 
 
 def _own_table(vocab: Vocab) -> KeptVectors:
@@ -204,7 +195,9 @@ def _own_table(vocab: Vocab) -> KeptVectors:
             f"vectors in [initialize] vectors, or leave {VOCAB} out of the tables."
         )
     none = numpy.zeros(0, dtype="uint64")
-    return KeptVectors(vectors.data, none, none, _floret_settings(vectors), vectors.attr)
+    floret = {name: getattr(vectors, name) for name in FLORET}
+    is_floret = vectors.mode == Mode.floret
+    return KeptVectors(vectors.data, none, none, floret if is_floret else None, vectors.attr)
 
 
 def _kept_table(lookups: Lookups, name: str) -> KeptVectors:
@@ -217,23 +210,22 @@ def _kept_table(lookups: Lookups, name: str) -> KeptVectors:
     return KeptVectors(*(entries.get(entry) for entry in _ENTRIES))
 
 
-def _of_vectors(vectors: Vectors) -> KeptVectors:
-    data = to_numpy(vectors.data)
-    if data.dtype.kind == "f":
-        with numpy.errstate(over="ignore"):  # what float32 cannot hold is refused as infinite
-            data = numpy.ascontiguousarray(data, dtype="float32")
-    key2row = {key: row for key, row in vectors.key2row.items() if row >= 0}
-    keys = numpy.fromiter(key2row.keys(), "uint64", len(key2row))
-    rows = numpy.fromiter(key2row.values(), "int32", len(key2row))
-    order = numpy.argsort(keys)
-    attr = getattr(vectors, "attr", ORTH)
-    return KeptVectors(data, keys[order], rows[order], _floret_settings(vectors), int(attr))
+def _in_lookups(name: str, folder: Path) -> Optional[KeptVectors]:
+    """Read the table that a pipeline keeps in its lookups, None if it keeps none of this name."""
+    try:
+        with keep_collector():
+            lookups = Lookups().from_disk(folder)
+            return _kept_table(lookups, name) if PREFIX + name in lookups else None
+    except Exception as error:  # whatever a damaged file makes spaCy or srsly raise
+        raise ValueError(
+            f"{_where(name)}: {folder / 'lookups.bin'} cannot be read, it is damaged "
+            f"({type(error).__name__}: {error}). Copy or make it again."
+        ) from error
 
 
-def _floret_settings(vectors: Vectors) -> Optional[dict[str, Any]]:
-    if vectors.mode != Mode.floret:
-        return None
-    return {name: getattr(vectors, name) for name in FLORET}
+def _settings(cfg: Optional[Mapping[str, Any]]) -> Optional[dict[str, Any]]:
+    """Take the settings of floret out of a vectors.cfg."""
+    return cfg and {name: cfg[name] for name in FLORET if name in cfg}
 
 
 def _floret_rows(
@@ -245,12 +237,6 @@ def _floret_rows(
     vectors = Vectors(strings=strings, data=data, mode="floret", **(table.floret or {}))
     keys = numpy.where(present, ids, numpy.uint64(0)).tolist()
     return vectors.get_batch(keys).astype("float32", copy=False), present
-
-
-def _is_finite(data: Array) -> bool:
-    """Tell whether all entries are finite."""
-    step, xp = 2**16, get_array_module(data)  # rows
-    return all(bool(xp.isfinite(data[i : i + step]).all()) for i in range(0, len(data), step))
 
 
 def _check_same(vocab: Vocab, name: str, table: KeptVectors) -> None:

@@ -344,7 +344,7 @@ def test_a_table_of_another_width_is_refused(nlp: Language) -> None:
 def test_bad_tables_leave_the_vocab_as_it_was(paths: dict[str, str], tmp_path: Path) -> None:
     embed = meta_embed({"nl": paths["nl"], "own": str(tmp_path / "nowhere")})
     nlp = meta_pipeline(embed)
-    with pytest.raises(ValueError, match="Vectors 'own': there are no vectors at .*nowhere"):
+    with pytest.raises(ValueError, match="Vectors 'own': There are no vectors at .*nowhere"):
         nlp.initialize(lambda: examples_of(nlp))
     assert not nlp.vocab.lookups.tables
 
