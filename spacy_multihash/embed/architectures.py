@@ -281,8 +281,9 @@ def build_meta_vectors_v1(
     width (Optional[int]): Width of the vectors. Recommended values are between 64 and 300. For
         "concat", leave it null: the width is the sum of the tables' widths.
     tables (Dict[str, Optional[str]]): The tables by their names, each with the folder of a pipeline
-        or of vectors. Null is for the table "vocab", which is that of the vocab, and for a table
-        that the callback spacy-multihash.load_vectors.v1 reads.
+        or of vectors, a package's name, or a file of vectors as text or codes. Null is for the
+        table "vocab", which is that of the vocab, and for a table that the callback
+        spacy-multihash.load_vectors.v1 reads.
     mode (str): How a token's vectors become one. "concat": side by side. "linear": each is
         projected, and they are added up. "mme", which is recommended: each entry of the projected
         vectors is weighted by attention. "scalar": each projected vector is weighted by one number.

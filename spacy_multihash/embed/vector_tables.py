@@ -59,8 +59,8 @@ def load_tables(vocab: Vocab, paths: Mapping[str, Optional[Path]]) -> None:
 
     A table that the vocab has already is kept, and its path is read to compare them.
 
-    paths (Mapping[str, Optional[Path]]): The folder of each table. None for a table that the vocab
-        has to have already.
+    paths (Mapping[str, Optional[Path]]): The folder, file or package of each table. None for a
+        table that the vocab has to have already.
 
     Raises ValueError if a table cannot be read or used, or if the vocab has another of its name.
     """
@@ -225,7 +225,7 @@ def _in_lookups(name: str, folder: Path) -> Optional[KeptVectors]:
 
 def _settings(cfg: Optional[Mapping[str, Any]]) -> Optional[dict[str, Any]]:
     """Take the settings of floret out of a vectors.cfg."""
-    return cfg and {name: cfg[name] for name in FLORET if name in cfg}
+    return None if cfg is None else {name: cfg[name] for name in FLORET if name in cfg}
 
 
 def _floret_rows(
@@ -236,7 +236,8 @@ def _floret_rows(
     present = numpy.array([bool(id_) and id_ in strings for id_ in ids.tolist()], dtype=bool)
     vectors = Vectors(strings=strings, data=data, mode="floret", **(table.floret or {}))
     keys = numpy.where(present, ids, numpy.uint64(0)).tolist()
-    return vectors.get_batch(keys).astype("float32", copy=False), present
+    found = vectors.get_batch(keys).astype("float32", copy=False)
+    return found, present & to_numpy(found.any(axis=1))
 
 
 def _check_same(vocab: Vocab, name: str, table: KeptVectors) -> None:

@@ -4,6 +4,7 @@ import gc
 import json
 import shutil
 import weakref
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from spacy.vectors import BaseVectors
 from spacy.vocab import Vocab
 from thinc.api import NumpyOps
 
+from spacy_multihash.embed.compressed_vectors import compress_vectors
 from spacy_multihash.embed.load_vectors import make_load_vectors_v1
 from spacy_multihash.embed.vector_tables import (
     PREFIX,
@@ -28,6 +30,9 @@ from spacy_multihash.embed.vector_tables import (
     on_device,
     read_table,
 )
+from spacy_multihash.vectors.files import open_table, write_table
+from spacy_multihash.vectors.lookup import word_vectors
+from spacy_multihash.vectors.quantize import describe, quantize
 from tests.helpers.several_vectors import floret_of, save_floret, save_words, vectors_of
 
 WORDS = ["Rome", "Anna", "fell"]
@@ -69,6 +74,8 @@ def test_floret_tables_have_the_vectors_of_spacy(nlp: Language, tmp_path: Path) 
         assert present == [True, True, False]
         assert_allclose(vectors[:2], [theirs[word].vector for word in ("Anna", "zyx")], rtol=1e-6)
         assert not vectors[2].any()
+    find_table(nlp.vocab, "es").data[:] = 0
+    assert found_in(nlp.vocab, "es", "Anna")[1] == [False]
     unknown = numpy.array([12345], dtype="uint64")  # of no string
     table = find_table(nlp.vocab, "es")
     assert not find_rows(nlp.vocab, "es", table, table.data, unknown)[1].any()
@@ -78,6 +85,34 @@ def test_vectors_can_be_saved_without_a_pipeline(nlp: Language, tmp_path: Path) 
     vectors_of(nlp, WORDS, 4).to_disk(tmp_path)
     load_tables(nlp.vocab, {"es": tmp_path})
     assert found_in(nlp.vocab, "es", "Rome", "Nobody")[1] == [True, False]
+
+
+SOURCES = ["in", "in/vocab", "in.txt", "in.txt.gz", "in.zip", "codes.npz", "small", "floret.vec"]
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_what_the_commands_read_metavectors_read(
+    nlp: Language, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    save_words(tmp_path / "in", WORDS, 4)
+    save_words(tmp_path / "small", WORDS, 4)
+    compress_vectors(tmp_path / "small" / "vocab", "int8", lossy=True)
+    with open_table("in") as table, open_table(save_floret(tmp_path / "floret", 4)) as floret:
+        write_table(tmp_path / "in.txt", table)
+        write_table(tmp_path / "in.txt.gz", table)
+        write_table(tmp_path / "floret.vec", floret)
+        codes = {**quantize(table, "float16", None), **describe(table)}
+        write_table(tmp_path / "codes.npz", table, {"codes": ("float16", codes)})
+    with zipfile.ZipFile("in.zip", "w") as archive:
+        archive.write("in.txt")
+    load_tables(nlp.vocab, {"es": Path(name)})
+    words = ["Anna", "zyx", "fell", "Rome"]
+    vectors, present = found_in(nlp.vocab, "es", *words)
+    with open_table(name) as table:
+        there, expected = word_vectors(table, words)
+    assert present == there.tolist()
+    assert_allclose(vectors, expected, rtol=1e-6)
 
 
 def test_pruned_vectors_share_rows_and_removed_words_have_none(
