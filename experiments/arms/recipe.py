@@ -1,23 +1,31 @@
 """The candidates for a recipe: settings that may be better than the recommended ones.
 
-The base is the recommended training with a `tagger_ner`, which trains in a quarter of the time.
-Each candidate differs from it in what it is named for.
+The base is the recommended training with a `tagger_ner`, which trains in a quarter of the time. A
+candidate takes at most one option of each group, and is named after them:
+`recipe-slices-dropout_40` is the base with further features and more dropout.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+from math import prod
+from typing import Any, Optional
 
 from experiments.arms.arm import Arm
 from experiments.arms.dilated import BOTH, MAXOUT, dilated, tagger
 
 TAGGER = "tagger_ner"
+BASE = "recipe"
+JOIN = "-"
 ATTRS = ("NORM", "PREFIX", "SUFFIX", "SHAPE")
 # The features that the CRF has as well: affixes of several lengths.
 SLICES = ("ORTH[:2]", "ORTH[:3]", "ORTH[-2:]", "ORTH[-4:]")
-LOWER_SLICES = ("LOWER[:2]", "LOWER[:3]", "LOWER[-2:]", "LOWER[-3:]", "LOWER[-4:]")
+LOWER_SLICES = ("LOWER[:2]", "LOWER[:3]", "LOWER[-2:]", "LOWER[-4:]")
 ALL_SLICES = tuple(f"ORTH[{cut}]" for n in range(1, 6) for cut in (f":{n}", f"-{n}:"))
+NGRAMS = "LOWER{3,5}"
 WORDS = ("NORM", "ORTH", "LOWER")
 NGRAM_ROWS = 20_000
+# Products of options that are tried at most.
+MOST_PRODUCTS = 5
 
 
 def _rows(attr: str) -> int:
@@ -26,7 +34,13 @@ def _rows(attr: str) -> int:
     return 5000 if attr in WORDS else 2500
 
 
-def _embed(kind: str, attrs: Sequence[str], width: int, **values: Any) -> dict[str, Any]:  # noqa: ANN401 (values of a config)
+def _embed(
+    kind: str,
+    attrs: Sequence[str],
+    width: int,
+    rows: float,
+    **values: Any,  # noqa: ANN401 (values of a config)
+) -> dict[str, Any]:
     embed: dict[str, Any] = {
         "@architectures": f"spacy-multihash.{kind}.v1",
         "width": width,
@@ -34,7 +48,7 @@ def _embed(kind: str, attrs: Sequence[str], width: int, **values: Any) -> dict[s
         "include_static_vectors": False,
     }
     if kind != "MultiEmbed":
-        embed["rows"] = [_rows(attr) for attr in attrs]
+        embed["rows"] = [round(rows * _rows(attr)) for attr in attrs]
     return embed | values
 
 
@@ -43,6 +57,8 @@ def candidate(
     attrs: Sequence[str] = ATTRS,
     *,
     unk: float = 0.3,
+    rows: float = 1.0,
+    max_rows: Optional[int] = None,
     embed: Mapping[str, Any] | None = None,
     encode: Mapping[str, Any] | None = None,
     width: int = 96,
@@ -53,6 +69,8 @@ def candidate(
 
     kind (str): The embedding.
     unk (float): `unk_dropout` of MultiEmbed.
+    rows (float): The rows of hashed tables, as a multiple of the usual ones.
+    max_rows (Optional[int]): The most rows of each table of MultiEmbed.
     embed, encode, model (Mapping[str, Any]): Other settings of the embedding, of the encoder (by
         default dilated convolutions, residual and normalized) and of the tagger.
     training (Any): Other settings of training, by their paths with __ for dots.
@@ -61,7 +79,7 @@ def candidate(
     embed = {**({"unk_dropout": unk} if lookup else {}), **(embed or {})}
     arm = tagger(
         {**(encode or dilated(**BOTH)), "width": width},
-        embed=_embed(kind, attrs, width, **embed),
+        embed=_embed(kind, attrs, width, rows, **embed),
         **(model or {}),
     )
     values = {
@@ -74,49 +92,106 @@ def candidate(
         "path": None,
         "min_freq": 1,
         "component": TAGGER,
-        "max_rows": None,
+        "max_rows": max_rows,
     }
     sections = {"initialize.before_init": callback} if lookup else {}
     return Arm({**arm.values, **values}, {**arm.sections, **sections})
 
 
-_MORE: Mapping[str, Arm] = {
-    # the embedding
-    "hash": candidate("MultiHashEmbed"),
-    "hash_2": candidate("MultiHashEmbed", embed={"num_hashes": 2}),
-    "weighted": candidate("MultiWeightedHashEmbed"),
-    "unk_10": candidate(unk=0.1),
-    "unk_50": candidate(unk=0.5),
-    # features
-    "lower": candidate(attrs=(*ATTRS, "LOWER")),
-    "slices": candidate(attrs=(*ATTRS, *SLICES)),
-    "lower_slices": candidate(attrs=(*ATTRS, *LOWER_SLICES)),
-    "all_slices": candidate(attrs=("NORM", "SHAPE", *ALL_SLICES)),
-    "hash_slices": candidate("MultiHashEmbed", (*ATTRS, *SLICES)),
-    "ngrams": candidate("MultiHashEmbed", (*ATTRS, "LOWER{3,5}")),
-    "ngrams_mean": candidate("MultiHashEmbed", (*ATTRS, "LOWER{3,5}"), embed={"reduce": "mean"}),
-    "ngrams_once": candidate(
-        "MultiHashEmbed",
-        (*ATTRS, "LOWER{3,5}"),
-        embed={"reduce": "mean", "count_repeats": False},
-    ),
-    "ngrams_2_4": candidate("MultiHashEmbed", (*ATTRS, "ORTH{2,4}"), embed={"reduce": "mean"}),
-    # training
-    "dropout_20": candidate(dropout=0.2),
-    "dropout_40": candidate(dropout=0.4),
-    "batch_500": candidate(batcher__size__stop=500),
-    "batch_2000": candidate(batcher__size__stop=2000),
-    "rate_0.0005": candidate(optimizer__learn_rate=0.0005),
-    "rate_0.002": candidate(optimizer__learn_rate=0.002),
-    # the encoder and the tagger
-    "width_128": candidate(width=128),
-    "width_192": candidate(width=192),
-    "unshared": candidate(encode=dilated(**BOTH, share=False)),
-    "repeats_2": candidate(encode=dilated(**BOTH, repeats=2)),
-    "maxout": candidate(encode=MAXOUT),
-    "maxout_4": candidate(encode={**MAXOUT, "depth": 4}),
-    "transitions": candidate(model={"learn_transitions": True}),
-    "word_dropout": candidate(model={"word_dropout": 0.1}),
+# The options of each group, as arguments of `candidate`. Each of them is tried alone.
+GROUPS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "embedding": {
+        "hash": {"kind": "MultiHashEmbed"},
+        "hash_rows_half": {"kind": "MultiHashEmbed", "rows": 0.5},
+        "hash_rows_4": {"kind": "MultiHashEmbed", "rows": 4.0},
+        "weighted": {"kind": "MultiWeightedHashEmbed"},
+        "unk_50": {"unk": 0.5},
+    },
+    # Tables of all n-grams would take most of the time of training, so their rows are limited.
+    "features": {
+        "slices": {"attrs": (*ATTRS, *SLICES)},
+        "lower_slices": {"attrs": (*ATTRS, *LOWER_SLICES)},
+        "all_slices": {"attrs": ("NORM", "SHAPE", *ALL_SLICES)},
+        "ngrams": {"attrs": (*ATTRS, NGRAMS), "max_rows": 30_000, "embed": {"reduce": "mean"}},
+        "ngrams_sum": {"attrs": (*ATTRS, NGRAMS), "max_rows": 30_000},
+        "slices_ngrams": {
+            "attrs": (*ATTRS, *SLICES, NGRAMS),
+            "max_rows": 30_000,
+            "embed": {"reduce": "mean"},
+        },
+    },
+    "training": {
+        "no_averages": {"optimizer__use_averages": False},
+        "dropout_40": {"dropout": 0.4},
+        "batch_500": {"batcher__size__stop": 500},
+        "batch_2000": {"batcher__size__stop": 2000},
+        "rate_0.0005": {"optimizer__learn_rate": 0.0005},
+        "rate_0.002": {"optimizer__learn_rate": 0.002},
+    },
+    "encoder": {
+        "width_64": {"width": 64},
+        "width_128": {"width": 128},
+        "repeats_2": {"encode": dilated(**BOTH, repeats=2)},
+        "maxout_4": {"encode": {**MAXOUT, "depth": 4}},
+        "transitions": {"model": {"learn_transitions": True}},
+    },
 }
-BASE = "recipe"
-RECIPE = {BASE: candidate(), **{f"{BASE}_{name}": arm for name, arm in _MORE.items()}}
+_OPTIONS = {name: option for group in GROUPS.values() for name, option in group.items()}
+_PLACES = {name: place for place, group in enumerate(GROUPS.values()) for name in group}
+
+
+def named(options: Iterable[str]) -> str:
+    """Name the candidate with some options, which are in the order of their groups."""
+    return JOIN.join([BASE, *options])
+
+
+def recipe_arm(name: str) -> Optional[Arm]:
+    """Return the candidate of a name, or None if it names no candidate.
+
+    name (str): The base, then at most one option of each group in the order of `GROUPS`.
+    """
+    base, *options = name.split(JOIN)
+    places = [_PLACES.get(option, -1) for option in options]
+    if base != BASE or -1 in places or places != sorted(set(places)):
+        return None
+    # Options of different groups have no arguments in common.
+    return candidate(**{key: v for name in options for key, v in _OPTIONS[name].items()})
+
+
+def make_products(
+    gains: Mapping[str, float], times: Mapping[str, float], *, most_time: float
+) -> list[str]:
+    """Name the products of the best options, those first whose options gained most together.
+
+    The first has the options that gained most alone, at most one of each group. Each of the others
+    differs from it in one group, where it has another of the two best options, or none.
+
+    gains (Mapping[str, float]): What each option gained alone, for those that may be taken.
+    times (Mapping[str, float]): The training time with each option divided by that of the base, as
+        far as it is known. That of a product is expected to be the product of them.
+    most_time (float): The most that the expected time of a product may be.
+    """
+    choices: list[list[str]] = []
+    for group in GROUPS.values():
+        gained = sorted((name for name in group if gains.get(name, 0) > 0), key=lambda n: -gains[n])
+        choices.append([*gained[:2], ""])
+    ranked = sorted(
+        (
+            options
+            for options in product(*choices)
+            if prod(times.get(name, 1.0) for name in options) <= most_time
+        ),
+        key=lambda options: -sum(gains.get(name, 0) for name in options),
+    )
+    near = [
+        named(filter(None, options))
+        for options in ranked
+        if any(options) and sum(a != b for a, b in zip(options, ranked[0], strict=True)) <= 1
+    ]
+    return near[:MOST_PRODUCTS]
+
+
+RECIPE: Mapping[str, Arm] = {
+    BASE: candidate(),
+    **{named([name]): candidate(**option) for name, option in _OPTIONS.items()},
+}

@@ -1,14 +1,15 @@
 """The kinds of experiments: their data sets, their arms and their scores."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Optional
 
 from experiments.arms.arm import Arm
 from experiments.arms.batch_ner import RECOGNIZERS
 from experiments.arms.configs import DATASETS, RECOMMENDED_ARM, TRAINING
 from experiments.arms.dilated import DILATED
 from experiments.arms.embeddings import ABLATIONS
-from experiments.arms.recipe import RECIPE
+from experiments.arms.recipe import RECIPE, recipe_arm
 from experiments.arms.textcat import CLASSIFIERS
 from experiments.arms.vectors import VECTOR_ARMS
 
@@ -32,6 +33,8 @@ class Task:
     commands (Mapping[str, str]): The project's command that makes the corpus of each data set.
     train_docs (Mapping[str, int]): The number of training docs of data sets that exist in several
         sizes.
+    made_arm (Callable[[str], Optional[Arm]]): Makes further arms by their names. It returns None
+        for a name of none.
     """
 
     langs: Mapping[str, str]
@@ -41,11 +44,16 @@ class Task:
     main: str
     commands: Mapping[str, str]
     train_docs: Mapping[str, int] = field(default_factory=dict)
+    made_arm: Callable[[str], Optional[Arm]] = lambda name: None
 
     @property
     def arms(self) -> tuple[str, ...]:
         """The names of all arms."""
         return (*self.fixed_arms, *self.other_arms)
+
+    def find_arm(self, name: str) -> Optional[Arm]:
+        """Return the arm of a name, or None if its task has none, or it depends on the data."""
+        return self.fixed_arms.get(name) or self.made_arm(name)
 
 
 _NER_LANGS = {name: arm.values["nlp.lang"] for name, arm in DATASETS.items() if name != "sample"}
@@ -65,6 +73,7 @@ NER = Task(
     {"p": "P", "r": "R", "f": "F1"},
     "f",
     {**dict.fromkeys(_NER_LANGS, "convert-all"), "ontonotes": "convert-ontonotes"},
+    made_arm=recipe_arm,
 )
 AG_NEWS, TOPICS = "ag-news", "topics"
 TEXTCAT = Task(

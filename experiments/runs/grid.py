@@ -71,7 +71,7 @@ class Run:
         """Raise ValueError for an unknown data set, arm or vectors."""
         if self.dataset not in TASKS:
             raise ValueError(f"Unknown data set {self.dataset!r}. Choose one of: {_list(TASKS)}.")
-        if self.arm not in self.task.arms:
+        if self.arm not in self.task.arms and self.task.find_arm(self.arm) is None:
             raise ValueError(
                 f"Unknown arm {self.arm!r} on {self.dataset}. Choose one of: "
                 f"{_list(self.task.arms)}."
@@ -230,7 +230,7 @@ def run_config(run: Run) -> Config:
 
     Raises FileNotFoundError if an arm of `ROW_SHARES` lacks the corpus, in which rows are counted.
     """
-    arm = run.task.fixed_arms.get(run.arm, Arm())  # arms of ROW_SHARES get their rows below
+    arm = run.task.find_arm(run.arm) or Arm()  # arms of ROW_SHARES get their rows below
     config = Config().from_str(make_config(arm), interpolate=False)
     config["nlp"]["lang"] = run.lang
     config["system"]["seed"] = run.seed
