@@ -2,7 +2,7 @@
 
 import fcntl
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from platform import python_version
@@ -22,9 +22,9 @@ from experiments.runs.crf import predict_crf, train_crf
 from experiments.runs.files import FORMAT, read_result, results_path
 from experiments.runs.grid import Run, parse_run, run_config, run_hash
 from experiments.runs.record import evaluation_code, make_record, vectors_digest
-from experiments.runs.scores import SPLITS, Tagger, make_scorer, make_tagger
+from experiments.runs.scores import SPLITS, TEST, Tagger, make_scorer, make_tagger, splits_of
 from experiments.runs.state import runs_to_do
-from experiments.runs.training import train
+from experiments.runs.training import MARKER, MODEL, train
 from spacy_multihash.common.files import write_json
 from spacy_multihash.corpus.read import read_docs
 from spacy_multihash.embed.find import component_models
@@ -82,20 +82,7 @@ def locked(run: Run) -> Iterator[None]:
 def _run(run: Run) -> dict[str, Any]:
     _check_corpus(run)
     nlp, tagger, facts = (_run_crf if run.arm == CRF else _run_spacy)(run)
-    score_split = make_scorer(run, nlp.vocab)
-    count = entity_counts if run.task is NER else category_counts
-    scores: dict[str, Any] = {"counts": {}}
-    for split in SPLITS:
-        golds = read_docs(run.corpus(split), nlp.vocab)
-        examples = list(Corpus(run.corpus(split)).make_examples(nlp, golds))
-        start = time.process_time()
-        tagger(examples)
-        if run.task is NER:  # kept of the last split, test
-            facts["words_per_second"] = sum(len(e.x) for e in examples) / (
-                time.process_time() - start
-            )
-        scores[split] = score_split(examples)
-        scores["counts"][split] = pack(count(examples))
+    scores = _score(run, nlp, tagger, splits_of(run))
     if run.after:
         # what is imported before the training counts as its code
         from experiments.runs.after import evaluate_after, made_after
@@ -118,9 +105,54 @@ def _run(run: Run) -> dict[str, Any]:
     return read_result(results_path(run))
 
 
+def _score(run: Run, nlp: Language, tagger: Tagger, splits: Sequence[str]) -> dict[str, Any]:
+    score_split = make_scorer(run, nlp.vocab)
+    count = entity_counts if run.task is NER else category_counts
+    scores: dict[str, Any] = {"counts": {}}
+    for split in splits:
+        golds = read_docs(run.corpus(split), nlp.vocab)
+        examples = list(Corpus(run.corpus(split)).make_examples(nlp, golds))
+        start = time.process_time()
+        tagger(examples)
+        if run.task is NER:  # kept of the last split
+            scores["words_per_second"] = sum(len(e.x) for e in examples) / (
+                time.process_time() - start
+            )
+        scores[split] = score_split(examples)
+        scores["counts"][split] = pack(count(examples))
+    return scores
+
+
+def score_test(run: Run) -> dict[str, Any]:
+    """Score the trained model of a run on test, unless its results have test, and return them.
+
+    run (Run): The run, which has results.
+
+    Raises FileNotFoundError without the model that the results are of. Raises ValueError for
+    damaged results, and if another process works on this run.
+    """
+    with locked(run):
+        result = read_result(results_path(run))
+        if TEST in result:
+            return result
+        marker, model = run.folder / MARKER, run.folder / MODEL
+        trained = srsly.read_json(marker)["record"] if marker.is_file() else {}
+        if not model.is_dir() or trained.get("date") != result["record"]["date"]:
+            raise FileNotFoundError(
+                f"Expected {model} to be the model of {results_path(run)}, but it is of another "
+                "training, or gone. Delete these results and run it again: python -m experiments "
+                f"run-one {run.name}"
+            )
+        nlp = spacy.load(model)
+        scores = _score(run, nlp, make_tagger(run, nlp), (TEST,))
+        scores["counts"] = result["counts"] | scores["counts"]
+        write_json(results_path(run), result | scores)
+        return read_result(results_path(run))
+
+
 def _run_spacy(run: Run) -> tuple[Language, Tagger, dict[str, Any]]:
     training = train(run, run_config(run))
-    model = run.folder / "model-best"
+    model = run.folder / MODEL
     nlp = spacy.load(model)
     size = model_size(*component_models(nlp).values())
     log = list(srsly.read_jsonl(run.folder / "log.jsonl"))
@@ -178,5 +210,6 @@ def run_one_cli(
         result = run_one(run, renew=renew)
     except (ImportError, OSError, ValueError) as error:
         msg.fail(f"Could not run {name}", str(error), exits=1)
-    dev, test = (result[split]["all"][run.task.main] for split in ("dev", "test"))
-    msg.good(f"{name}: {run.task.metrics[run.task.main]} {dev:.4f} on dev, {test:.4f} on test")
+    main = run.task.main
+    scores = (f"{result[s]['all'][main]:.4f} on {s}" for s in SPLITS if s in result)
+    msg.good(f"{name}: {run.task.metrics[main]} {', '.join(scores)}")

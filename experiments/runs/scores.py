@@ -9,6 +9,7 @@ from spacy.scorer import Scorer
 from spacy.training import Example
 from spacy.vocab import Vocab
 
+from experiments.arms.recipe import recipe_arm
 from experiments.arms.tasks import NER
 from experiments.runs.grid import Run
 from spacy_multihash.corpus.entities import KnownEntities, known_entities
@@ -16,11 +17,19 @@ from spacy_multihash.corpus.evaluation import annotate, predict, score, score_pa
 from spacy_multihash.corpus.read import read_docs
 
 # The splits that are scored.
-SPLITS = ("dev", "test")
+DEV, TEST = SPLITS = ("dev", "test")
 # The scores of a split, and of its parts.
 Scores = dict[str, dict[str, Optional[float]]]
 # A function that replaces the predicted docs of examples by annotated ones.
 Tagger = Callable[[list[Example]], None]
+
+
+def splits_of(run: Run) -> tuple[str, ...]:
+    """Return the splits that a run is scored on after its training.
+
+    Recipes are chosen by dev. What is chosen is scored on test afterwards, and nothing else.
+    """
+    return SPLITS if recipe_arm(run.arm) is None else (DEV,)
 
 
 def make_tagger(run: Run, nlp: Language) -> Tagger:

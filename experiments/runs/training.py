@@ -16,6 +16,11 @@ from experiments.runs.record import changed_modules, made_digests, make_record
 from experiments.runs.vector_files import NO_VECTORS, made_for_training, vectors_path
 from spacy_multihash.common.files import write_json
 
+# The folder of the best model of a training, below that of the run.
+MODEL = "model-best"
+# The file beside it that says what it was trained with.
+MARKER = "training.json"
+
 
 @dataclass(frozen=True)
 class Training:
@@ -39,11 +44,11 @@ def train(run: Run, config: Config) -> Training:
     run (Run): The run.
     config (Config): Its config, as `run_config` returns it.
     """
-    marker = run.folder / "training.json"
+    marker = run.folder / MARKER
     digest = config_hash(config)
     arm = VECTOR_ARMS.get(run.arm)
     made = made_digests(made_for_training(run.dataset, arm)) if arm else {}
-    if marker.is_file():
+    if marker.is_file() and (run.folder / MODEL).is_dir():
         earlier = Training(**{"record": {}, **srsly.read_json(marker)})
         same = earlier.config_hash == digest and earlier.record.get("made", {}) == made
         if same and earlier.record and not changed_modules(earlier.record):

@@ -12,7 +12,7 @@ import srsly
 from experiments.arms.tasks import CRF, HASH_EMBED, NER
 from experiments.runs.files import digests, is_of, read_result
 from experiments.runs.grid import Run, parse_run
-from experiments.runs.scores import SPLITS, split_after
+from experiments.runs.scores import SPLITS, split_after, splits_of
 from experiments.tables.bootstrap import Bootstrap
 from experiments.tables.facts import Facts, Found, read_facts
 from experiments.tables.report import TABLES
@@ -151,7 +151,7 @@ def _check_run(folder: Path, path: Path, result: Mapping[str, Any]) -> Found:
 def _numbers(run: Run, result: Mapping[str, Any]) -> Iterator[tuple[str, str, str, float]]:
     """Yield the split, part, metric and value of each number of a run."""
     after = result.get("after", {}).items()
-    splits = {s: result[s] for s in SPLITS}
+    splits = {s: result[s] for s in SPLITS if s in result or s in splits_of(run)}
     splits |= {split_after(s, step): found[s] for step, found in after for s in SPLITS}
     for split, parts in splits.items():
         for part, scores in parts.items():

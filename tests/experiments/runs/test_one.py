@@ -23,6 +23,7 @@ from experiments.runs.grid import Run
 from experiments.runs.scores import Tagger, make_tagger
 from spacy_multihash.cli.evaluate import evaluate
 from spacy_multihash.corpus.entities import Matching
+from tests.helpers.cli import invoke_command, said
 from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.paths import ROOT
 
@@ -148,6 +149,61 @@ def test_cpu_seconds_of_training_are_not_those_of_the_clock() -> None:
 @pytest.mark.usefixtures("stand_ins")
 def test_words_a_second_are_those_of_test_in_cpu_time() -> None:
     assert one.run_one(RUN)["words_per_second"] == len(make_docs()[1]) / 2
+
+
+@pytest.fixture
+def candidate(stand_ins: None, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """A candidate for a recipe."""
+    for module in (grid, one):
+        monkeypatch.setattr(module, "run_config", BASE_CONFIG)
+    return Run("wnut17", "recipe-slices")
+
+
+def test_a_candidate_is_scored_on_dev_alone(candidate: Run) -> None:
+    result = invoke_command(one.run_one_cli, candidate.name)
+    assert result.exit_code == 0, result.output
+    assert "F1 0.4444 on dev" in said(result) and "on test" not in said(result)
+    written = read_result(results_path(candidate))
+    assert "dev" in written and "test" not in written
+    assert set(written["counts"]) == {"dev"}
+    assert written["words_per_second"] == sum(map(len, make_docs())) / 2
+    assert not any("test" in str(path) for path in candidate.folder.rglob("*"))
+
+
+def test_a_candidate_is_scored_on_test_by_its_model(
+    candidate: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = one.run_one(candidate)
+    forbid_training(monkeypatch)
+    after = one.score_test(candidate)
+    assert after == read_result(results_path(candidate)) == one.run_one(candidate)
+    assert after["test"]["all"]["r"] == 1 / 2 and set(after["counts"]) == {"dev", "test"}
+    assert after["words_per_second"] == len(make_docs()[1]) / 2
+    others = set(after) - {"test", "counts", "words_per_second"}
+    assert {key: after[key] for key in others} == {key: before[key] for key in others}
+    shutil.rmtree(candidate.folder)
+    assert one.score_test(candidate) == after  # once
+
+
+def test_test_is_not_scored_by_another_model(candidate: Run) -> None:
+    one.run_one(candidate)
+    marker = candidate.folder / "training.json"
+    training = srsly.read_json(marker)
+    training["record"]["date"] = "2000-01-01"
+    srsly.write_json(marker, training)
+    with pytest.raises(FileNotFoundError, match="of another training, or gone. Delete these resul"):
+        one.score_test(candidate)
+    shutil.rmtree(candidate.folder / "model-best")
+    with pytest.raises(FileNotFoundError, match="Expected training/wnut17/recipe-slices/.*to be t"):
+        one.score_test(candidate)
+
+
+@pytest.mark.usefixtures("stand_ins")
+def test_a_training_whose_model_is_gone_begins_anew() -> None:
+    one.run_one(RUN)
+    results_path(RUN).unlink()
+    shutil.rmtree(RUN.folder / "model-best")
+    assert one.run_one(RUN)["steps"] == 30
 
 
 def test_a_run_with_results_is_not_run_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -166,6 +166,18 @@ def test_incomplete_results_are_refused(tmp_path: Path, values: dict[str, Any]) 
         read_results(tmp_path)
 
 
+def test_a_candidate_for_a_recipe_may_lack_test(tmp_path: Path) -> None:
+    for arm in ("norm", "recipe-slices"):
+        path = write_result(tmp_path, Run("anem", arm), 0.5)
+        result = srsly.read_json(path)
+        del result["test"]
+        srsly.write_json(path, result)
+    with pytest.raises(ValueError, match=r"norm.*seed0\.json is not a complete result: .*'test'"):
+        read_results(tmp_path)
+    (tmp_path / Run("anem", "norm").name).with_suffix(".json").unlink()
+    assert set(read_results(tmp_path)["split"]) == {"dev", ""}
+
+
 def test_a_file_that_says_another_run_is_refused(tmp_path: Path) -> None:
     write_result(tmp_path, Run("anem", "norm"), 0.5, seed=1)
     with pytest.raises(
