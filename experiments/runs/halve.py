@@ -1,78 +1,137 @@
-"""Choose among candidates by successive halving, on dev sets alone.
+"""Choose a recipe among candidates by successive halving, on dev sets alone.
 
-All candidates are trained on a few data sets with one seed. The better half goes on to more data
-sets and seeds, and so on (Jamieson and Talwalkar 2016). A candidate counts by the mean difference
-of its F1 on dev from that of the base, over the runs that both have: data sets are not of equal
-difficulty. The test sets are not looked at.
+First each option is tried alone: with one seed, on two data sets that are cheap and vary little.
+Products of the best options are made of these results, and tried with another seed. The better half
+of them goes on to more data sets, and the better half of these to all data sets and seeds (Jamieson
+and Talwalkar 2016). A candidate counts by the mean difference of its F1 on dev from that of the
+base, over the runs that both have: data sets are not of equal difficulty. The test sets are not
+looked at until one is chosen.
 """
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from statistics import mean
-from typing import Annotated, Optional
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, Any, Optional
 
 import typer
+from tqdm import tqdm
 from wasabi import msg
 
-from experiments.arms.recipe import BASE, RECIPE
-from experiments.runs.files import RESULTS, is_done, read_result
-from experiments.runs.grid import Run, lacks
+from experiments.arms.recipe import BASE, JOIN, RECIPE, make_products
+from experiments.arms.tasks import HASH_EMBED
+from experiments.runs.files import is_done
+from experiments.runs.grid import SEEDS, Run, lacks
+from experiments.runs.one import MODEL, score_test
 from experiments.runs.pool import open_executor, run_with_progress
-from spacy_multihash.inspection.halving import better_half
+from experiments.runs.scores import TEST
+from experiments.runs.standings import HALVING, Rung, Standing, as_json, rank, show
+from experiments.runs.state import DONE, MISSING, find_states, runs_to_do
+from spacy_multihash.common.files import write_json
+from spacy_multihash.inspection.halving import best_of, better_half
+
+# The options alone.
+SINGLES = Rung(("conll-es", "anem"), (0,))
+# The products, with another seed than the one by which their options were taken.
+CHEAP = (*SINGLES.datasets, "wnut17")
+ALL = (*CHEAP, "turku-one", "conll-nl", "archaeo")
+PRODUCTS = (Rung(CHEAP, (1,)), Rung((*CHEAP, "turku-one"), (1,)), Rung(ALL, SEEDS))
+ROUNDS = (SINGLES, *PRODUCTS)
+# Candidates that train longer than this many times the report's settings do not go on.
+MOST_TIME = 1.5
+# F1 of dev differs by 0.01 between two seeds, which is 0.0025 for the mean of 18 pairs. A candidate
+# wins if it gains two of these standard errors.
+MARGIN = 0.005
+
+# A function that trains runs, and returns errors.
+Train = Callable[[Sequence[Run]], list[str]]
 
 
-@dataclass(frozen=True)
-class Rung:
-    """The runs of each candidate that is left.
+def choose(train: Train, rounds: int = len(ROUNDS)) -> dict[str, Any]:
+    """Choose a recipe, and return what is known after each round, and the winner or None.
 
-    datasets (tuple[str, ...]): The data sets.
-    seeds (tuple[int, ...]): The seeds on each of them.
+    The same is shown, and written to results/halving.json. A candidate that cannot be trained is
+    named and left out. The models of those that do not go on are deleted.
+
+    train (Train): Trains the runs of a round, unless they have results.
+    rounds (int): How many rounds to go.
+
+    Raises ValueError if the base cannot be trained.
     """
+    arms, known, winner = list(RECIPE), list[dict[str, Any]](), None
+    for number, rung in enumerate(ROUNDS[:rounds], start=1):
+        msg.divider(f"Round {number}: {len(arms)} candidates")
+        for error in train([run for arm in arms for run in rung.runs(arm)]):
+            msg.warn("A run failed", error)
+        trained = [arm for arm in arms if all(map(is_done, rung.runs(arm)))]
+        if BASE not in trained:
+            raise ValueError(f"Round {number} needs the runs of the base, {BASE}, which failed")
+        failed = [arm for arm in arms if arm not in trained]
+        if failed:
+            msg.warn(f"Left out, since they lack results: {', '.join(failed)}")
+        standings = rank(trained, BASE, rung)
+        show(standings, rung, BASE)
+        known.append(as_json(standings, rung, failed=failed))
+        if rung is ROUNDS[-1]:
+            winner = best_of({s.arm: s.gain for s in _affordable(standings)}, BASE, MARGIN)
+        else:
+            left = _go_on(standings, rung)
+            _forget(arm for arm in arms if arm not in left)
+            arms = left
+        if arms == [BASE]:
+            winner = BASE
+        write_json(HALVING, {"rounds": known, "winner": winner})
+        if winner:
+            break
+    return {"rounds": known, "winner": winner}
 
-    datasets: tuple[str, ...]
-    seeds: tuple[int, ...]
 
-    def runs(self, arm: str) -> list[Run]:
-        """List the runs of a candidate."""
-        return [Run(dataset, arm, seed=seed) for seed in self.seeds for dataset in self.datasets]
+def _affordable(standings: Sequence[Standing]) -> list[Standing]:
+    """List the base and the candidates that do not train too long, as far as that is known."""
+    return [s for s in standings if s.arm == BASE or s.time is None or s.time <= MOST_TIME]
 
 
-RUNGS = (
-    Rung(("turku-one", "wnut17"), (0,)),
-    Rung(("turku-one", "wnut17", "conll-es", "anem"), (0,)),
-    Rung(("turku-one", "wnut17", "conll-es", "anem", "conll-nl", "archaeo"), (0, 1)),
-    Rung(("turku-one", "wnut17", "conll-es", "anem", "conll-nl", "archaeo"), (0, 1, 2)),
-)
+def _go_on(standings: Sequence[Standing], rung: Rung) -> list[str]:
+    """List the candidates of the next round: products of options, or the better half of them.
 
-
-@dataclass(frozen=True)
-class Standing:
-    """How a candidate does.
-
-    arm (str): The candidate.
-    gain (float): Its mean F1 on dev, less that of the base.
-    runs (int): How many of its runs are compared.
+    standings (Sequence[Standing]): The candidates of a round, the best first.
     """
+    able = _affordable(standings)
+    if rung is not SINGLES:
+        return better_half([standing.arm for standing in able], BASE)
+    gains = {standing.arm.removeprefix(f"{BASE}{JOIN}"): standing.gain for standing in able}
+    times = {s.arm.removeprefix(f"{BASE}{JOIN}"): s.time for s in able if s.time is not None}
+    of_base = times.pop(BASE, 1.0)
+    shares = {name: time / of_base for name, time in times.items()}
+    return [BASE, *make_products(gains, shares, most_time=MOST_TIME / of_base)]
 
-    arm: str
-    gain: float
-    runs: int
 
-
-def rank(arms: Sequence[str], base: str, rung: Rung, results: Path = RESULTS) -> list[Standing]:
-    """Rank candidates by their gain over the base, the best first.
-
-    arms (Sequence[str]): The candidates, which have all their runs of the rung, as the base has.
-    """
-    known = [_dev(run, results) for run in rung.runs(base)]
-    standings = []
+def _forget(arms: Iterable[str]) -> None:
+    """Delete the models of candidates. Their results stay."""
     for arm in arms:
-        found = [_dev(run, results) for run in rung.runs(arm)]
-        gain = mean(f - of_base for f, of_base in zip(found, known, strict=True))
-        standings.append(Standing(arm, gain, len(found)))
-    return sorted(standings, key=lambda standing: -standing.gain)
+        for run in (run for rung in ROUNDS for run in rung.runs(arm)):
+            shutil.rmtree(run.folder / MODEL, ignore_errors=True)
+
+
+def compare_on_test(winner: str, train: Train) -> list[Standing]:
+    """Score the base and the chosen recipe on test, and rank them with the report's settings.
+
+    Scores that are known are not made again. If the base was left alone before the last round, its
+    runs are trained first.
+    """
+    rung = ROUNDS[-1]
+    arms = list(dict.fromkeys([winner, BASE]))
+    runs = [run for arm in arms for run in rung.runs(arm)]
+    if train(runs):
+        raise ValueError("Not all runs could be trained, so that none is scored on test")
+    for run in tqdm(runs, unit="run"):
+        score_test(run)
+    missing = sum(not is_done(run) for run in rung.runs(HASH_EMBED))
+    if missing:
+        msg.warn(
+            f"{missing} runs of the report's settings have no results, and are not compared",
+            f"Make them: python -m experiments run-grid '*/{HASH_EMBED}/no-vectors/*'",
+        )
+    return rank([*arms, HASH_EMBED], HASH_EMBED, rung, TEST)
 
 
 def halve_cli(
@@ -83,36 +142,56 @@ def halve_cli(
         Optional[float], typer.Option(min=0, help="Minutes for all runs of a round")
     ] = None,
     rounds: Annotated[
-        int, typer.Option(min=1, max=len(RUNGS), help="Rounds, each with half of the candidates")
-    ] = len(RUNGS),
+        int, typer.Option(min=1, max=len(ROUNDS), help="Rounds: options, then their products")
+    ] = len(ROUNDS),
+    renew: Annotated[
+        bool,
+        typer.Option("--renew", help="Also runs whose results are unrecorded or of older code"),
+    ] = False,
+    test: Annotated[
+        bool, typer.Option("--test", help="At the end score what is chosen, and the base, on test")
+    ] = False,
 ) -> None:
     """Choose a recipe among candidates, by successive halving on dev sets.
 
-    Runs that are done are not run again, so the command goes on where it was interrupted.
+    Runs that are done are not run again, so the command goes on where it was interrupted. The
+    standings are written to results/halving.json.
 
     DOCS: docs/results.md
     """
-    arms = list(RECIPE)
+
+    def train(runs: Sequence[Run]) -> list[str]:
+        missing = runs_to_do(runs, renew=renew)
+        for what in sorted(set(filter(None, map(lacks, missing)))):
+            raise ValueError(f"The runs need {what}")
+        with open_executor(workers, None) as executor:
+            errors, skipped = run_with_progress(missing, executor, workers, budget, renew)
+        if skipped:
+            raise ValueError(f"{skipped} runs did not fit the budget. Start the command again.")
+        _warn_of_older_code(runs)
+        return errors
+
     try:
-        for number, rung in enumerate(RUNGS[:rounds], start=1):
-            missing = [run for arm in arms for run in rung.runs(arm) if not is_done(run)]
-            for what in sorted(set(filter(None, map(lacks, missing)))):
-                raise ValueError(f"Round {number} needs {what}")
-            with open_executor(workers, None) as executor:
-                errors, skipped = run_with_progress(missing, executor, workers, budget, False)
-            if errors or skipped:
-                left = f"{len(errors)} failed, {skipped} did not fit the budget"
-                raise ValueError("\n".join([f"Round {number} is not complete: {left}", *errors]))
-            standings = rank(arms, BASE, rung)
-            rows = [(s.arm, f"{s.gain:+.3f}", str(s.runs)) for s in standings]
-            header = ("candidate", "F1 on dev, minus the base", "runs")
-            msg.divider(f"Round {number}: {len(arms)} candidates")
-            msg.table(rows, header=header, divider=True, aligns=("l", "r", "r"))
-            arms = better_half([standing.arm for standing in standings], BASE)
+        known = choose(train, rounds)
+        winner = known["winner"]
+        if winner:
+            msg.good(f"Chosen by dev: {winner}")
+        if test and not winner:
+            raise ValueError("A recipe is scored on test once it is chosen: leave out --rounds")
+        if test:
+            standings = compare_on_test(winner, train)
+            msg.divider("On test")
+            show(standings, ROUNDS[-1], HASH_EMBED)
+            write_json(HALVING, {**known, "test": as_json(standings, ROUNDS[-1])})
     except (OSError, ValueError) as error:
         msg.fail("Could not choose a recipe", str(error), exits=1)
 
 
-def _dev(run: Run, results: Path) -> float:
-    scores = read_result(results / f"{run.name}.json")["dev"]["all"]
-    return float(scores["f"] or 0.0)
+def _warn_of_older_code(runs: Sequence[Run]) -> None:
+    states = [state.name for state in find_states(runs).values()]
+    older = sum(state not in (DONE, MISSING) for state in states)
+    if older:
+        msg.warn(
+            f"{older} of {len(runs)} results are of older code, or do not say of which",
+            "Make them again: python -m experiments halve --renew",
+        )

@@ -59,11 +59,12 @@ def better_half(ranked: Sequence[str], base: str) -> list[str]:
     return [base, *others[: (len(others) + 1) // 2]]
 
 
-def best_of(scores: Mapping[str, float], base: str) -> str:
+def best_of(scores: Mapping[str, float], base: str, margin: float = MARGIN) -> str:
     """Name the candidate to take: the base, unless another one is better by more than noise.
 
     scores (Mapping[str, float]): The F1 of each candidate in the last round.
     base (str): What they are compared with.
+    margin (float): The difference of F1 that is taken for more than noise.
     """
     best = max(scores, key=lambda name: scores[name])
-    return best if scores[best] - scores[base] >= MARGIN else base
+    return best if scores[best] - scores[base] >= margin else base
