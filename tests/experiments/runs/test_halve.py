@@ -36,7 +36,8 @@ BEST = "recipe-unk_50-slices-dropout_40-width_128"
 class Trainer:
     """Writes handmade results and models of runs, and counts what the runs would take.
 
-    gains, times: The gain of F1 with each option, and how many times longer it trains.
+    gains, times: The gain of F1 with each option, and how many times longer it trains. Candidates
+        have times as well.
     fails: The candidates that cannot be trained.
     """
 
@@ -58,7 +59,7 @@ class Trainer:
         options = run.arm.split("-")[1:]
         f = 0.5 + 0.01 * run.seed + sum(self.gains.get(name, -0.1) for name in options)
         seconds = float(SECONDS[run.dataset])
-        for name in options:
+        for name in (*options, run.arm):
             seconds *= self.times.get(name, 1.0)
         test = {"all": {"p": 0.0, "r": 0.0, "f": 1 - f}}
         write_result(RESULTS, run, f, test=test, train_cpu_seconds=seconds, train_seconds=1.0)
@@ -145,6 +146,13 @@ def test_what_trains_too_long_does_not_go_on(capsys: pytest.CaptureFixture[str])
     assert max(times) <= MOST_TIME
 
 
+def test_a_product_that_trains_longer_than_expected_does_not_go_on() -> None:
+    write_report()
+    known = choose(Trainer(GAINS, {BEST: MOST_TIME + 0.01}))
+    assert arms_of(1)[0] == BEST and BEST not in arms_of(2)
+    assert known["winner"] == arms_of(1)[1]
+
+
 def test_of_options_that_only_lose_the_base_is_left() -> None:
     trainer = Trainer({}, {})
     assert choose(trainer)["winner"] == BASE
@@ -203,9 +211,9 @@ def test_candidates_are_ranked_by_their_mean_gain_on_dev() -> None:
 
 
 def test_times_of_different_machines_are_not_compared() -> None:
-    for dataset, cpu in (("turku-one", "a CPU"), ("wnut17", "another")):
-        record = {"cpu": cpu}
-        write_result(RESULTS, Run(dataset, HASH_EMBED), 0.5, train_cpu_seconds=50.0, record=record)
+    for dataset, cpu, seconds in (("turku-one", "a CPU", 50.0), ("wnut17", "another", 10.0)):
+        values = {"record": {"cpu": cpu}, "train_cpu_seconds": seconds}
+        write_result(RESULTS, Run(dataset, HASH_EMBED), 0.5, **values)
         write_result(RESULTS, Run(dataset, BASE), 0.5)
     assert rank([BASE], BASE, Rung(RUNG.datasets, (0,)))[0].time == 2.0
 
