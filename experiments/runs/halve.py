@@ -21,11 +21,12 @@ from experiments.arms.recipe import BASE, JOIN, RECIPE, make_products
 from experiments.arms.tasks import HASH_EMBED
 from experiments.runs.files import is_done
 from experiments.runs.grid import SEEDS, Run, lacks
-from experiments.runs.one import MODEL, score_test
+from experiments.runs.one import score_test
 from experiments.runs.pool import open_executor, run_with_progress
 from experiments.runs.scores import TEST
 from experiments.runs.standings import HALVING, Rung, Standing, as_json, rank, show
 from experiments.runs.state import DONE, MISSING, find_states, runs_to_do
+from experiments.runs.training import MODEL
 from spacy_multihash.common.files import write_json
 from spacy_multihash.inspection.halving import best_of, better_half
 
