@@ -138,7 +138,7 @@ def registered() -> dict[str, Callable]:
     """List what spaCy finds of ours, without the commands."""
     setup = (ROOT / "setup.cfg").read_text("utf8")
     setup = setup.partition("srsly_msgpack_decoders")[0]  # which no config names
-    points = re.findall(r"^    (\S+) = (spacy_multihash\.(?!cli)[\w.]+:\w+)", setup, re.M)
+    points = re.findall(r"^[ \t]+(\S+) = (spacy_multihash\.(?!cli)[\w.]+:\w+)", setup, re.M)
     return {name: metadata.EntryPoint(name, place, "").load() for name, place in points}
 
 
