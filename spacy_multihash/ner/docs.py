@@ -23,7 +23,7 @@ def lengths_of(docs: Sequence[Doc]) -> numpy.ndarray:
 
 
 def as_docs(component: str, docs: Union[Doc, Iterable[Doc]]) -> list[Doc]:
-    """List docs; one doc is a list of one.
+    """List docs; one doc is a list of one. What stands in for a doc counts as one.
 
     component (str): The name of the component, for the message.
 
@@ -31,7 +31,7 @@ def as_docs(component: str, docs: Union[Doc, Iterable[Doc]]) -> list[Doc]:
     """
     docs = [docs] if isinstance(docs, (Doc, Span)) else list(docs)
     for doc in docs:
-        if not isinstance(doc, Doc):
+        if isinstance(doc, Span) or not hasattr(doc, "to_array"):
             raise TypeError(
                 f'Component "{component}": expected docs, was given a {type(doc).__name__}. '
                 "Make a doc of a span with span.as_doc()."
