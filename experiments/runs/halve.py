@@ -163,8 +163,8 @@ def halve_cli(
 
     def train(runs: Sequence[Run]) -> list[str]:
         missing = runs_to_do(runs, renew=renew)
-        for what in sorted(set(filter(None, map(lacks, missing)))):
-            raise ValueError(f"The runs need {what}")
+        if needs := sorted(set(filter(None, map(lacks, missing)))):
+            raise ValueError(f"The runs need {', and '.join(needs)}")
         with open_executor(workers, None) as executor:
             errors, skipped = run_with_progress(missing, executor, workers, budget, renew)
         if skipped:

@@ -143,19 +143,20 @@ def read_table(name: str, path: Path) -> KeptVectors:
     Raises ValueError if there is none, or if it is not as `check_vectors` says.
     """
     folder = path / "vocab" if (path / "vocab").is_dir() else path
-    table = _in_lookups(name, folder) if (folder / "lookups.bin").is_file() else None
-    if table is None:
-        try:
-            with open_table(path, words=False) as found:
-                data = numpy.empty(found.data.shape, dtype="float32")
-                for chunk in chunks(len(data)):
-                    data[chunk] = found.data[chunk]
-                order = numpy.argsort(found.keys)
-                keys, rows = found.keys[order], found.rows[order].astype("int32")
-                table = KeptVectors(data, keys, rows, _settings(found.floret), found.attr)
-        except (OSError, ValueError) as error:
-            raise ValueError(f"{_where(name)}: {error}") from error
-    check_vectors(name, table)
+    if (folder / "lookups.bin").is_file() and (kept := _in_lookups(name, folder)) is not None:
+        check_vectors(name, kept)
+        return kept
+    try:
+        with open_table(path, words=False) as found:  # which checks words and numbers
+            data = numpy.empty(found.data.shape, dtype="float32")
+            for chunk in chunks(len(data)):
+                data[chunk] = found.data[chunk]
+            order = numpy.argsort(found.keys)
+            keys, rows = found.keys[order], found.rows[order].astype("int32")
+            table = KeptVectors(data, keys, rows, _settings(found.floret), found.attr)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{_where(name)}: {error}") from error
+    _check_kind(name, table)
     return table
 
 
@@ -164,6 +165,19 @@ def check_vectors(name: str, table: KeptVectors) -> None:
 
     Raises ValueError.
     """
+    _check_kind(name, table)
+    data = table.data
+    checked = CheckedRows(MappedRows(data, to_numpy, data.shape[1]), _where(name))
+    words = [None] * len(table.keys)
+    # The vocab's own table comes without its words, as one of n-grams.
+    floret = {} if name == VOCAB else table.floret
+    check_table(VectorTable(_where(name), checked, table.keys, table.rows, words, floret))
+    for chunk in chunks(len(data)):
+        checked[chunk]
+
+
+def _check_kind(name: str, table: KeptVectors) -> None:
+    """Refuse what is no table of floats, cannot be kept, or finds words by an unknown attribute."""
     data, found = table.data, None
     if data.ndim != 2 or data.dtype.kind != "f":
         found = f"is an array of shape {data.shape} and of {data.dtype}, and no table of floats"
@@ -173,13 +187,6 @@ def check_vectors(name: str, table: KeptVectors) -> None:
         found = f"has {data.nbytes:,} bytes, and can be kept up to {_MOST_BYTES:,}"
     if found is not None:
         raise ValueError(f"{_where(name)}: the table {found}. Make it again, or leave it out.")
-    checked = CheckedRows(MappedRows(data, to_numpy, data.shape[1]), _where(name))
-    words = [None] * len(table.keys)
-    # The vocab's own table comes without its words, as one of n-grams.
-    floret = {} if name == VOCAB else table.floret
-    check_table(VectorTable(_where(name), checked, table.keys, table.rows, words, floret))
-    for chunk in chunks(len(data)):
-        checked[chunk]
 
 
 def _own_table(vocab: Vocab) -> KeptVectors:

@@ -1,8 +1,7 @@
 """Tables of vectors in spaCy's files, read and written in chunks.
 
 A table is read from a package, the folder of a pipeline, compressed or not, or of a vocab, vectors
-as text, or codes.
-What is written is whole or not there, with further arrays beside it.
+as text, or codes. What is written is whole or not there, with further arrays beside it.
 """
 
 import tempfile
