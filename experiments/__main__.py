@@ -24,6 +24,8 @@ _MODULES = {
     "halve": ("runs.halve", "Choose a recipe among candidates, by successive halving."),
     "crf": ("runs.crf", "Train and evaluate the baseline, a CRF with handmade features."),
     "calibration": ("runs.calibration", "Measure how true the probabilities of entities are."),
+    "candidates": ("runs.candidates", "Count entities below the best, for several thresholds."),
+    "compare-ner": ("runs.compare_ner", "Compare the entities of batch_ner with those of ner."),
     "show-run": ("runs.show", "Show the scores of a run, and how to use its pipeline."),
     "collate": ("collate", "Make the tables and figures of docs/."),
 }

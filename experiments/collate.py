@@ -13,7 +13,14 @@ import experiments.figures.calibration
 import experiments.figures.dilated
 import experiments.figures.report
 import experiments.figures.weighted
-from experiments.runs.files import CALIBRATIONS, RESULTS, read_result
+from experiments.runs.files import (
+    CALIBRATIONS,
+    CANDIDATES,
+    EQUALITY,
+    NER_RESULTS,
+    RESULTS,
+    read_result,
+)
 from experiments.tables.batch_ner import BATCH_NER_TABLES
 from experiments.tables.calibration import read_calibrations, render_calibration
 from experiments.tables.corpora import corpus_tables, read_corpora
@@ -21,6 +28,7 @@ from experiments.tables.dilated import DILATED_TABLES
 from experiments.tables.gains import render_gains
 from experiments.tables.markdown import markdown, render_summary, render_table
 from experiments.tables.prose import BENCHMARK, Statistics, fill_numbers
+from experiments.tables.recognizer import render_candidates, render_equality
 from experiments.tables.report import TABLES
 from experiments.tables.statistics import Results, load_results, read_report
 from experiments.tables.table import Table
@@ -40,7 +48,7 @@ PAGES: Mapping[str, Mapping[str, Table]] = {
     "vectors-results.md": VECTOR_TABLES,
 }
 PAGE = "results.md"
-# The page of `batch_ner`, with a table of its own kind.
+# The page of `batch_ner`, with tables of their own kinds.
 NER_PAGE = "ner.md"
 
 
@@ -80,6 +88,7 @@ def collate(
     docs: Path,
     calibrations: Path = CALIBRATIONS,
     benchmarks: Path = BENCHMARKS,
+    ner: Path = NER_RESULTS,
 ) -> Results:
     """Make the tables, figures and numbers of all pages. Nothing is written unless all can be made.
 
@@ -91,6 +100,7 @@ def collate(
         folder has numbers as well.
     calibrations (Path): The results of calibration, as `read_calibrations` reads them.
     benchmarks (Path): The results of benchmarks, as JSON.
+    ner (Path): What `batch_ner` was compared with, as JSON.
     """
     for name in (PAGE, *PAGES, NER_PAGE):
         if not (docs / name).is_file():
@@ -109,7 +119,12 @@ def collate(
     }
     pages["weighted-results.md"]["gains"] = render_gains(results)
     calibrated = read_calibrations(calibrations)
-    pages[NER_PAGE] = {"calibration": render_calibration(calibrated)}
+    of_ner = {path.stem: read_result(path) for path in ner.glob("*.json")}
+    pages[NER_PAGE] = {
+        "equality": render_equality(of_ner.get(EQUALITY.stem, {})),
+        "candidates": render_candidates(of_ner.get(CANDIDATES.stem, {})),
+        "calibration": render_calibration(calibrated),
+    }
     paths = (*sorted(docs.glob("*.md")), docs.parent / "README.md")
     texts = {path: path.read_text(encoding="utf8") for path in paths if path.is_file()}
     for page, of_page in pages.items():
@@ -117,6 +132,7 @@ def collate(
     statistics: Statistics = {
         "corpus": counted,
         "calibration": {path.stem: read_result(path) for path in calibrations.glob("*.json")},
+        "ner": of_ner,
         BENCHMARK: {path.stem: srsly.read_json(path) for path in benchmarks.glob("*.json")},
     }
     texts = {path: fill_numbers(text, results, statistics, path) for path, text in texts.items()}
@@ -148,6 +164,9 @@ def collate_cli(
     benchmarks: Annotated[
         Path, typer.Option(help="Folder with the results of benchmarks")
     ] = BENCHMARKS,
+    ner: Annotated[
+        Path, typer.Option(help="Folder with what batch_ner was compared with")
+    ] = NER_RESULTS,
 ) -> None:
     """Make all tables and figures of docs/, and the numbers in its prose and in README.md.
 
@@ -156,7 +175,7 @@ def collate_cli(
     DOCS: docs/results.md
     """
     try:
-        results = collate(folder, corpora, report, docs, calibrations, benchmarks)
+        results = collate(folder, corpora, report, docs, calibrations, benchmarks, ner)
     except ImportError as error:
         advice = "Install the packages that it needs: python -m pip install -e '.[plots]'"
         msg.fail("Could not make the results", f"{error}. {advice}", exits=1)

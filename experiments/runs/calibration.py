@@ -1,6 +1,6 @@
 """How true the probabilities of entities are: of a published pipeline, and of two small models."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
@@ -10,17 +10,16 @@ import spacy
 import typer
 from spacy.cli.train import train as spacy_train
 from spacy.language import Language
-from spacy.training import Corpus, Example
 from thinc.api import Config
 from wasabi import msg
 
+from experiments.runs.english import ENGLISH, load_english
 from experiments.runs.files import CALIBRATIONS, FORMAT
 from experiments.runs.grid import CORPUS, RUNS, Run, run_config
 from spacy_multihash.common.files import write_json
-from spacy_multihash.corpus.read import read_docs
+from spacy_multihash.corpus.read import model_examples
 from spacy_multihash.ner.judged import best_temperature, compare, judge_entities
 
-ENGLISH = "en_core_web_md"
 STEPS = 1500
 # What labels of WNUT 2017 and of OntoNotes count as. en_core_web_md has more labels: what it finds
 # as one of them, such as a date, WNUT 2017 does not annotate.
@@ -55,11 +54,6 @@ class Case:
     component: str
     load: Callable[[str], Language]
     same: Optional[Mapping[str, str]] = None
-
-
-def load_english(path: str) -> Language:
-    """Load en_core_web_md, with batch_ner in the place of ner."""
-    return spacy.load(path, config={"components.ner.factory": "batch_ner"})
 
 
 def small_config(arm: str) -> Config:
@@ -102,11 +96,13 @@ def calibrate_case(case: Case, nlp: Language, corpus: Path) -> dict[str, Any]:
     corpus (Path): The folder with dev.spacy and test.spacy.
     """
     start = process_time()
-    dev = judge_entities(nlp, case.component, _examples(nlp, corpus / "dev.spacy"), case.same)
+    examples = list(model_examples(nlp, corpus / "dev.spacy"))
+    dev = judge_entities(nlp, case.component, examples, case.same)
     found = process_time()
     temperature = best_temperature(dev)
     fitted = process_time()
-    test = judge_entities(nlp, case.component, _examples(nlp, corpus / "test.spacy"), case.same)
+    examples = list(model_examples(nlp, corpus / "test.spacy"))
+    test = judge_entities(nlp, case.component, examples, case.same)
     return {
         "format": FORMAT,
         "dataset": case.dataset,
@@ -117,10 +113,6 @@ def calibrate_case(case: Case, nlp: Language, corpus: Path) -> dict[str, Any]:
         "dev": compare(dev, temperature).as_json(),
         "test": compare(test, temperature).as_json(),
     }
-
-
-def _examples(nlp: Language, path: Path) -> Sequence[Example]:
-    return list(Corpus(path).make_examples(nlp, read_docs(path, nlp.vocab)))
 
 
 def calibration(english: str, output: Path) -> dict[str, dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The files of results, one for each run or calibrated model."""
+"""The files of results, one for each run or calibrated model, and some of `batch_ner`."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +12,10 @@ from experiments.runs.grid import Run, same_functions
 FORMAT = 1
 RESULTS = Path("results") / "runs"
 CALIBRATIONS = Path("results") / "calibration"
+# What `batch_ner` was compared with, by name: equality.json, candidates.json
+NER_RESULTS = Path("results") / "ner"
+EQUALITY = NER_RESULTS / "equality.json"
+CANDIDATES = NER_RESULTS / "candidates.json"
 
 
 def results_path(run: Run) -> Path:
@@ -20,7 +24,7 @@ def results_path(run: Run) -> Path:
 
 
 def read_result(path: Path) -> dict[str, Any]:
-    """Read the results of a run, or of a calibrated model.
+    """Read the results of a run, of a calibrated model, or of `batch_ner`.
 
     Raises ValueError for a damaged file, or one of another format.
     """

@@ -6,9 +6,9 @@ from typing import Any, Optional
 
 import typer
 from spacy.language import Language
-from spacy.training import Corpus, Example
+from spacy.training import Example
 
-from ..corpus.read import read_docs
+from ..corpus.read import model_examples
 from ..ner.calibration import HIGHEST, LOWEST, Calibration, Quality, is_at_edge
 from ..ner.judged import best_temperature, compare, judge_entities
 from ._draw import draw_reliability
@@ -56,7 +56,7 @@ def calibrate_cli(
         nlp = load_pipeline(model)
         check_apart(nlp, output)
         name = find_recognizer(nlp, component)
-        examples = list(Corpus(data).make_examples(nlp, read_docs(data, nlp.vocab)))
+        examples = list(model_examples(nlp, data))
         found = calibrate(nlp, name, examples, bins=bins)
         set_temperature(nlp, name, found.temperature)
         draw_reliability(plot, found)

@@ -9,13 +9,12 @@ from typing import Any, Optional
 import typer
 from spacy.language import Language
 from spacy.tokens import Doc, Span
-from spacy.training import Corpus
 from spacy.util import minibatch
 from tqdm import tqdm
 
 from ..common.files import write_bytes
 from ..corpus.entities import KnownEntities, known_entities
-from ..corpus.read import read_docs
+from ..corpus.read import model_examples, read_docs
 from ..embed.find import hashes_symbols
 from ..embed.unknown import features_of
 from ..inspection.explain import (
@@ -217,7 +216,7 @@ def as_dict(found: Explanation | Effect) -> dict[str, Any]:
 def _gold(nlp: Language, name: str, corpus: Path) -> Iterator[tuple[Doc, list[Key]]]:
     """Yield docs with what comes before the recognizer, and their gold entities."""
     labels = set(nlp.get_pipe(name).labels)  # type: ignore[attr-defined]
-    examples = Corpus(corpus).make_examples(nlp, read_docs(corpus, nlp.vocab))
+    examples = model_examples(nlp, corpus)
     for batch in minibatch(examples, _BATCH):
         pairs = [(example.predicted, example) for example in batch]
         for doc, example in annotate_before(nlp, name, pairs):

@@ -6,9 +6,9 @@ from typing import NamedTuple, Optional
 
 import typer
 from spacy.language import Language
-from spacy.training import Corpus, Example
+from spacy.training import Example
 
-from ..corpus.read import read_docs
+from ..corpus.read import model_examples
 from ..tables.prune import Effect, PrunedTable, Pruning
 from ._messages import msg
 from ._pipelines import check_apart, check_pipeline_output, write_pipeline
@@ -65,7 +65,7 @@ def prune_cli(
         check_apart(nlp, output)
         examples = None
         if data is not None:
-            examples = list(Corpus(data).make_examples(nlp, read_docs(data, nlp.vocab)))
+            examples = list(model_examples(nlp, data))
         done = prune(nlp, examples, threshold=threshold, keep=keep, max_loss=max_loss)
         write_pipeline(nlp, output)
     except (ImportError, OSError, ValueError) as error:

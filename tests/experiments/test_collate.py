@@ -19,6 +19,7 @@ from experiments import collate
 CORPORA = ROOT / "results" / "corpora"
 CALIBRATIONS = ROOT / "results" / "calibration"
 BENCHMARKS = ROOT / "benchmarks" / "results"
+NER = ROOT / "results" / "ner"
 
 
 def make_page(path: Path, names: Optional[list[str]] = None) -> Path:
@@ -32,7 +33,7 @@ def make_pages(folder: Path) -> Path:
     """Write all pages, and return that of the report's tables."""
     for name, tables in collate.PAGES.items():
         make_page(folder / name, [*tables, *(["gains"] if name == "weighted-results.md" else [])])
-    make_page(folder / collate.NER_PAGE, ["calibration"])
+    make_page(folder / collate.NER_PAGE, ["equality", "candidates", "calibration"])
     return make_page(folder / collate.PAGE)
 
 
@@ -66,7 +67,9 @@ def test_page_is_rebuilt_between_its_markers_with_the_same_bytes(
     assert "(the paper's Table 1).** 2 of " in dilated
     assert "**batch_ner beside ner.** 2 of 45 runs." in batch
     assert "**Transforms of the table, two languages.** 0 of 54 runs." in vectors
-    assert "| wnut17 | en_core_web_md | test |" in (tmp_path / collate.NER_PAGE).read_text("utf8")
+    ner = (tmp_path / collate.NER_PAGE).read_text("utf8")
+    for start in ("wnut17 | en_core_web_md | test", "all", "0.001"):
+        assert f"\n| {start} | " in ner
     assert "Put the tables of 2 runs into" in capsys.readouterr().out
 
 
@@ -83,7 +86,7 @@ def test_pages_of_docs_are_those_of_the_results(
     pages = ["README.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
     for name in pages:
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
-    collate.collate(ROOT / "results" / "runs", CORPORA, REPORT, docs, CALIBRATIONS, BENCHMARKS)
+    collate.collate(ROOT / "results" / "runs", CORPORA, REPORT, docs, CALIBRATIONS, BENCHMARKS, NER)
     for name in pages:
         made, kept = ((folder / name).read_text("utf8") for folder in (tmp_path, ROOT))
         lines = zip(made.splitlines(), kept.splitlines(), strict=False)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 from hypothesis import strategies as st
-from spacy.attrs import ENT_ID, ENT_IOB, ENT_KB_ID, ENT_TYPE, SENT_START
+from spacy.attrs import SENT_START
 from spacy.language import BaseDefaults
 from spacy.ml.models.parser import build_tb_parser_model
 from spacy.pipeline import EntityRecognizer
@@ -16,12 +16,10 @@ from spacy.vocab import Vocab, create_vocab
 from thinc.api import Model
 from thinc.types import Floats2d
 
+from experiments.runs.compare_ner import SET, find_differences, find_entities
 from spacy_multihash import BatchEntityRecognizer
 
-SET = [ENT_IOB, ENT_TYPE, ENT_KB_ID, ENT_ID]
 WORDS = ["Anna", "met", "Bob", "in", "New", "York", ".", " ", "\n\n"]
-# Scores that are as near to each other may fall either way by rounding, relative to their size.
-NEAR = 1e-4
 WIDTH = 5
 
 
@@ -131,58 +129,12 @@ def annotations(docs: list[Doc]) -> list[numpy.ndarray]:
     return [doc.to_array(SET) for doc in docs]
 
 
-def tags(doc: Doc) -> list[str]:
-    """Tell of each token what ner did with it: its IOB tag, the next token's, and its label."""
-    iob = [token.ent_iob_ for token in doc] + ["O"]
-    types = [token.ent_type_ for token in doc]
-    return [f"{tag}{after}-{name}" for tag, after, name in zip(iob, iob[1:], types, strict=False)]
-
-
-def margin(pipe: EntityRecognizer, docs: list[Doc], number: int, token: int) -> float:
-    """How far the best valid action at a token of a doc is ahead, relative to the scores."""
-    names = [pipe.moves.get_class_name(i) for i in range(pipe.moves.n_moves)]
-    unseen = pipe.model.attrs["unseen_classes"]
-    step = pipe.model.predict(docs)
-    state = pipe.moves.init_batch(docs)[number]
-    before = sum(map(len, docs[:number]))
-    while not state.is_final():
-        features = step.get_token_ids([state])[0]
-        scores = score(pipe.model, step.tokvecs, features)
-        valid = [i for i, name in enumerate(names) if pipe.moves.is_valid(state, name)]
-        valid.sort(key=lambda i: (i not in unseen, scores[i]), reverse=True)
-        if features[0] - before == token:
-            best, second = scores[valid[:2]]
-            return abs(best - second) / max(1.0, numpy.abs(scores).max())
-        pipe.moves.apply_transition(state, names[valid[0]])
-    raise AssertionError("The recognizers differ beyond the last state.")
-
-
-def score(model: Model, X: numpy.ndarray, features: numpy.ndarray) -> numpy.ndarray:
-    """Score all actions in a state in double precision."""
-    lower = model.get_ref("lower")
-    W, b, pad = (numpy.asarray(lower.get_param(name), "float64") for name in ("W", "b", "pad"))
-    sums = b.copy()
-    for f, token in enumerate(features):
-        sums += pad[0, f] if token < 0 else W[f] @ X[token]
-    hidden = sums.max(axis=-1)
-    if not model.attrs["has_upper"]:
-        return hidden
-    upper = model.get_ref("upper")
-    return upper.get_param("W").astype("float64") @ hidden + upper.get_param("b")
-
-
 def assert_same(ner: EntityRecognizer, ours: BatchEntityRecognizer, docs: list[Doc]) -> int:
     """Compare what both set on docs, and return how many differ, each at a near-tie."""
-    expected = annotate(ner, [doc.copy() for doc in docs])
-    found = annotate(ours, [doc.copy() for doc in docs])
-    differ = [
-        i for i in range(len(docs)) if (found[i].to_array(SET) != expected[i].to_array(SET)).any()
-    ]
-    for i in differ:
-        ours_and_theirs = list(zip(tags(found[i]), tags(expected[i]), strict=True))
-        token = next(token for token, (a, b) in enumerate(ours_and_theirs) if a != b)
-        assert margin(ner, docs, i, token) < NEAR, (i, token, ours_and_theirs)
-    return len(differ)
+    found = [find_entities(pipe, docs) for pipe in (ner, ours)]
+    differences = find_differences(ner, docs, *found)
+    assert all(one.is_near_tie for one in differences), differences
+    return len(differences)
 
 
 def _tokens(labels: Sequence[str]) -> st.SearchStrategy[Token]:
