@@ -24,7 +24,7 @@ from spacy_multihash.apply.shard import Shard, is_done
 from spacy_multihash.cli.apply import apply, prepare
 from spacy_multihash.cli.group import multihash_cli
 from tests.helpers.cli import said
-from tests.helpers.cluster import wait_for_workers
+from tests.helpers.cluster import wait_for_workers, wait_until
 from tests.helpers.paths import ROOT
 from tests.helpers.pipelines import TEXTCAT, textcat_pipeline
 from tests.helpers.tagger_ner import TEXTS, trained
@@ -173,8 +173,10 @@ def kill_at_the_first_file(output: Path, process: int) -> None:
 
 
 def wait_for_file(output: Path) -> None:
-    while not [path for path in output.rglob("*.spacy") if ".spacy-multihash" not in str(path)]:
-        time.sleep(0.02)
+    def is_there() -> bool:
+        return any(".spacy-multihash" not in str(path) for path in output.rglob("*.spacy"))
+
+    wait_until(is_there, every=0.02)
 
 
 def test_killed_command_leaves_whole_files_and_is_resumed(

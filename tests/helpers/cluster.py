@@ -19,13 +19,13 @@ def wait_for_workers(address: str, number: int) -> list[int]:
         return [*client.run(os.getpid).values()]
 
 
-def wait_until(holds: Callable[[], bool], seconds: float = 120) -> None:
-    """Wait until something holds. Raises TimeoutError after as many seconds."""
+def wait_until(holds: Callable[[], bool], seconds: float = 120, every: float = 0.1) -> None:
+    """Wait until something holds, looked at every few moments. Raises TimeoutError in the end."""
     end = time.monotonic() + seconds
     while not holds():
         if time.monotonic() > end:
             raise TimeoutError(f"waited {seconds:g} seconds in vain")
-        time.sleep(0.1)
+        time.sleep(every)
 
 
 def halve(number: int) -> float:
