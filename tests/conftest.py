@@ -83,6 +83,8 @@ def scheduler() -> Iterator[str]:
         "distributed.scheduler.allowed-failures": 1,
         # A busy machine takes longer than 15 seconds to start a worker again.
         "distributed.deploy.lost-worker-timeout": "10 minutes",
+        # It keeps the arrays of functions alive, which the check of buffers takes for their use.
+        "distributed.worker.profile.enabled": False,
     }
     with dask.config.set(config):
         with distributed.LocalCluster(**settings, silence_logs=50) as cluster:

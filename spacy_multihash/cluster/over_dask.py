@@ -1,5 +1,6 @@
 """Workers of Dask: processes of this machine, or those of a scheduler that is there."""
 
+import asyncio
 import logging
 import signal
 import threading
@@ -27,6 +28,10 @@ PACKAGES = ("spacy-multihash", "spacy")
 TO_CONNECT = 15.0
 PATIENCE = 60.0
 _STEADY = 5.0
+# Dask would look a hundred times a second at what a worker does, which nobody asks for here.
+NO_PROFILE = {"distributed.worker.profile.enabled": False}
+# Dask raises the second, which is another class than the first before Python 3.11.
+TIMEOUTS = (TimeoutError, asyncio.TimeoutError)
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -38,7 +43,7 @@ def open_local(count: int) -> Iterator[Workers]:
 
     count (int): How many.
     """
-    with _ignored_interrupts():
+    with _ignored_interrupts(), dask.config.set(NO_PROFILE):
         cluster = LocalCluster(
             n_workers=count,
             threads_per_worker=1,
@@ -52,7 +57,7 @@ def open_local(count: int) -> Iterator[Workers]:
             check_workers(client)
             yield OverDask(client)
     finally:
-        with suppress(TimeoutError):  # of a busy machine; the workers end with this process
+        with suppress(*TIMEOUTS):  # of a busy machine; the workers end with this process
             cluster.close()
 
 
@@ -98,7 +103,7 @@ def open_cluster(address: str) -> Iterator[Workers]:
     with closing(client):
         try:
             client.wait_for_workers(1, timeout=PATIENCE)
-        except TimeoutError as error:
+        except TIMEOUTS as error:
             raise ConnectionError(
                 f"The Dask scheduler at {address} has no workers after {PATIENCE:.0f} seconds. "
                 f"Start some with: dask worker {address} --nthreads 1"

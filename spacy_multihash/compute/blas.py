@@ -106,7 +106,7 @@ class _Limit:
     """
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.holders: set[object] = set()
         self.saved: list[tuple[LibController, int]] = []
 
@@ -142,6 +142,18 @@ def _set_threads(numbers: Iterable[tuple[LibController, int]]) -> None:
         library.set_num_threads(n)
 
 
+def _wait_for_lock() -> None:
+    """Let no thread be inside a BLAS or the loader of libraries while the process is forked.
+
+    Their locks would stay locked in the child, for ever.
+    """
+    _limit.lock.acquire()
+
+
+def _release_lock() -> None:
+    _limit.lock.release()
+
+
 def _forget_holders() -> None:
     """Drop the holders in a forked process, which the parent's other threads do not survive."""
     global _limit
@@ -156,7 +168,8 @@ def _libraries() -> list[LibController]:
 
 @cache
 def _auto() -> str:
-    fast = any(library.internal_api in _FAST for library in _libraries())
+    with _limit.lock:
+        fast = any(library.internal_api in _FAST for library in _libraries())
     return "numpy" if fast else "blis"
 
 
@@ -175,4 +188,6 @@ _limit = _Limit()
 _setting = _parse(os.environ.get(VARIABLE, "auto"), f"Environment variable {VARIABLE}")
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_holders)
+    os.register_at_fork(
+        before=_wait_for_lock, after_in_parent=_release_lock, after_in_child=_forget_holders
+    )

@@ -11,6 +11,7 @@ from spacy.util import minibatch
 from spacy.vocab import Vocab
 
 from ..common.features import parse_feature
+from ..common.hashes import is_among
 from ..corpus.symbols import count_symbols
 from ..embed.attributes import attr_id
 from ..embed.feature_symbols import derived
@@ -157,11 +158,11 @@ def _known(docs: Sequence[Doc], name: str, table: Table) -> numpy.ndarray:
     feature = parse_feature(name)
     if feature is None:
         types, type_of = find_types(docs, [attr_id(name)], {})
-        return numpy.isin(types.to_array(attr_id(name)), table.keys)[type_of]
+        return is_among(types.to_array(attr_id(name)), table.keys)[type_of]
     types, type_of = find_types(docs, [], {name: derived(feature)})
     ids, lengths = types.bags(name)
     starts = numpy.cumsum(lengths) - lengths
-    return numpy.logical_or.reduceat(numpy.isin(ids, table.keys), starts)[type_of]
+    return numpy.logical_or.reduceat(is_among(ids, table.keys), starts)[type_of]
 
 
 def _shaped_share(shapes: Table, vocab: Vocab) -> float:

@@ -13,6 +13,7 @@ from spacy.util import minibatch
 from spacy.vocab import Vocab
 
 from ..common.features import Feature
+from ..common.hashes import is_among
 from ..common.types import NgramLayer
 from ..embed.feature_symbols import feature_texts
 from ..embed.find import EmbeddingTable, rows_of
@@ -151,10 +152,10 @@ def find_ngram_texts(
     wanted = numpy.unique(numpy.array(list(ids), dtype="uint64"))
     for docs in minibatch(make_docs(), DOC_BATCH) if len(wanted) else ():
         found, where = numpy.unique(ngram_ids(ngrams, docs), return_index=True)
-        is_wanted = numpy.isin(found, wanted)
+        is_wanted = is_among(found, wanted)
         if not is_wanted.any():
             continue
-        wanted = numpy.setdiff1d(wanted, found)
+        wanted = wanted[~is_among(wanted, found)]
         tokens = numpy.concatenate([doc.to_array(ngrams.attrs["attr_id"].value) for doc in docs])
         firsts, columns = _places([len(doc) for doc in docs], orders)
         for id_, i in zip(found[is_wanted].tolist(), where[is_wanted], strict=True):

@@ -262,7 +262,7 @@ def test_file_of_a_killed_process_is_removed_by_the_next(tmp_path: Path) -> None
     path = tmp_path / "file"
     code = "import os, signal, sys; from pathlib import Path\n"
     code += "from spacy_multihash.common import files\n"
-    code += "os.replace = lambda *args: os.kill(os.getpid(), signal.SIGKILL)"
+    code += "Path.replace = lambda *args: os.kill(os.getpid(), signal.SIGKILL)"
     code += "\nfiles.write_bytes(Path(sys.argv[1]), b'lost')"
     subprocess.run([sys.executable, "-c", code, str(path)], check=False)
     assert not path.exists()

@@ -1,5 +1,4 @@
 import hashlib
-import os
 from collections import Counter
 from pathlib import Path
 from unittest import mock
@@ -257,7 +256,7 @@ def test_file_that_cannot_be_written_leaves_the_old_one(
     def fail(*args: object) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr(os, "replace", fail)
+    monkeypatch.setattr(Path, "replace", fail)
     with pytest.raises(OSError, match="disk full"):
         write_tables(path, one_table({1: 1}))
     assert path.read_bytes() == before

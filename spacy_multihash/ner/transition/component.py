@@ -13,6 +13,7 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, set_dropout_rate
 
+from ...common.hashes import is_among
 from ...common.types import TransitionConfidence, TransitionDecoder
 from ..biluo import Entities
 from ..calibration import Uncalibrated
@@ -287,7 +288,7 @@ class BatchEntityRecognizer(EntityRecognizer):
         types = [found for doc in docs if (found := doc.to_array(ENT_TYPE)).any()]
         if types:
             found = numpy.unique(numpy.concatenate(types))
-            if not numpy.isin(found[found != 0], self._actions().complete).all():
+            if not is_among(found[found != 0], self._actions().complete).all():
                 self._ensure_labels_are_added(docs)
 
     def _actions(self) -> Actions:
