@@ -112,9 +112,11 @@ def _are_wrong(
     wrong: Entities, starts: numpy.ndarray, ends: numpy.ndarray, labels: numpy.ndarray
 ) -> numpy.ndarray:
     """Tell which of R entities are known to be wrong, (R,) bool."""
-    known = set(zip(*(column.tolist() for column in wrong), strict=True))
-    keys = zip(starts.tolist(), ends.tolist(), labels.tolist(), strict=True)
-    return numpy.array([key in known for key in keys], dtype=bool)
+    columns = [numpy.concatenate(pair) for pair in zip(wrong, (starts, ends, labels), strict=True)]
+    columns = [column - column.min(initial=0) for column in columns]
+    keys = numpy.ravel_multi_index(columns, [column.max(initial=0) + 1 for column in columns])
+    known = len(wrong.starts)
+    return numpy.isin(keys[known:], keys[:known])
 
 
 def oracle_openings(gold: Gold, rules: Rules, actions: Actions, tokens: numpy.ndarray) -> Openings:
