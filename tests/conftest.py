@@ -8,6 +8,7 @@ import pytest
 import spacy
 from hypothesis import settings
 from spacy.lang.en import EnglishDefaults
+from spacy.lang.nl import DutchDefaults
 from spacy.language import Language
 from thinc.api import Ops, fix_random_seed, get_current_ops, prefer_gpu, set_current_ops
 from thinc.util import has_cupy_gpu
@@ -25,12 +26,13 @@ settings.register_profile("suite", deadline=None, max_examples=50)
 settings.load_profile("suite")
 
 # English has 1,300 exceptions, and to cut them takes most of the time that a new pipeline needs.
-# Tests have pipelines by the thousand, and texts with few of the exceptions.
+# Tests have pipelines by the thousand, and texts with few of the exceptions. Dutch has 4,700.
 ALL_EXCEPTIONS = EnglishDefaults.tokenizer_exceptions
 EnglishDefaults.tokenizer_exceptions = {
     word: ALL_EXCEPTIONS[word]
     for word in ("Can't", "Corp.", "Don't", "Dr.", "It's", "Mr.", "can't", "don't", ":)")
 }
+DutchDefaults.tokenizer_exceptions = {}
 
 
 @pytest.fixture(autouse=True)
