@@ -16,6 +16,7 @@ import experiments.figures.weighted
 from experiments.runs.files import (
     CALIBRATIONS,
     CANDIDATES,
+    COMPRESSED,
     EQUALITY,
     NER_RESULTS,
     RESULTS,
@@ -23,6 +24,7 @@ from experiments.runs.files import (
 )
 from experiments.tables.batch_ner import BATCH_NER_TABLES
 from experiments.tables.calibration import read_calibrations, render_calibration
+from experiments.tables.compressed import read_reports, render_compressed
 from experiments.tables.corpora import corpus_tables, read_corpora
 from experiments.tables.dilated import DILATED_TABLES
 from experiments.tables.gains import render_gains
@@ -48,8 +50,8 @@ PAGES: Mapping[str, Mapping[str, Table]] = {
     "vectors-results.md": VECTOR_TABLES,
 }
 PAGE = "results.md"
-# The page of `batch_ner`, with tables of their own kinds.
-NER_PAGE = "ner.md"
+# The pages of `batch_ner` and of `compress`, with tables of their own kinds.
+NER_PAGE, COMPRESS_PAGE = "ner.md", "smaller-pipelines.md"
 
 
 def fill(page: str, blocks: Mapping[str, str], path: Path) -> str:
@@ -89,6 +91,7 @@ def collate(
     calibrations: Path = CALIBRATIONS,
     benchmarks: Path = BENCHMARKS,
     ner: Path = NER_RESULTS,
+    compressed: Path = COMPRESSED,
 ) -> Results:
     """Make the tables, figures and numbers of all pages. Nothing is written unless all can be made.
 
@@ -101,8 +104,9 @@ def collate(
     calibrations (Path): The results of calibration, as `read_calibrations` reads them.
     benchmarks (Path): The results of benchmarks, as JSON.
     ner (Path): What `batch_ner` was compared with, as JSON.
+    compressed (Path): The reports of compressed pipelines, as `read_reports` reads them.
     """
-    for name in (PAGE, *PAGES, NER_PAGE):
+    for name in (PAGE, *PAGES, NER_PAGE, COMPRESS_PAGE):
         if not (docs / name).is_file():
             raise FileNotFoundError(
                 f"There is no page {docs / name}. Create it, with two markers for each table."
@@ -125,6 +129,8 @@ def collate(
         "candidates": render_candidates(of_ner.get(CANDIDATES.stem, {})),
         "calibration": render_calibration(calibrated),
     }
+    reports = read_reports(compressed)
+    pages[COMPRESS_PAGE] = {"compressed": render_compressed(reports)}
     paths = (*sorted(docs.glob("*.md")), docs.parent / "README.md")
     texts = {path: path.read_text(encoding="utf8") for path in paths if path.is_file()}
     for page, of_page in pages.items():
@@ -133,6 +139,7 @@ def collate(
         "corpus": counted,
         "calibration": {path.stem: read_result(path) for path in calibrations.glob("*.json")},
         "ner": of_ner,
+        "compressed": reports,
         BENCHMARK: {path.stem: srsly.read_json(path) for path in benchmarks.glob("*.json")},
     }
     texts = {path: fill_numbers(text, results, statistics, path) for path, text in texts.items()}
@@ -167,6 +174,9 @@ def collate_cli(
     ner: Annotated[
         Path, typer.Option(help="Folder with what batch_ner was compared with")
     ] = NER_RESULTS,
+    compressed: Annotated[
+        Path, typer.Option(help="Folder with the reports of compressed pipelines")
+    ] = COMPRESSED,
 ) -> None:
     """Make all tables and figures of docs/, and the numbers in its prose and in README.md.
 
@@ -175,12 +185,12 @@ def collate_cli(
     DOCS: docs/results.md
     """
     try:
-        results = collate(folder, corpora, report, docs, calibrations, benchmarks, ner)
+        results = collate(folder, corpora, report, docs, calibrations, benchmarks, ner, compressed)
     except ImportError as error:
         advice = "Install the packages that it needs: python -m pip install -e '.[plots]'"
         msg.fail("Could not make the results", f"{error}. {advice}", exits=1)
     except (OSError, ValueError) as error:
         msg.fail("Could not make the results", str(error), exits=1)
-    pages = ", ".join((PAGE, *PAGES, NER_PAGE))
+    pages = ", ".join((PAGE, *PAGES, NER_PAGE, COMPRESS_PAGE))
     msg.good(f"Put the tables of {len(results.runs)} runs into {pages} in {docs}")
     msg.text("Figure 7 is not made: it compares fastText's vectors, for which there are no runs.")

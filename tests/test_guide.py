@@ -63,7 +63,14 @@ PAGES = [
         8,
         [(r"\bIN OUT", f"{STAND_IN} mapped"), (r"codes\.npz OUT", "codes.npz unit")],
     ),
-    Page("smaller-pipelines", 2, [(r"small_md --data corpus", "smaller_md --data corpus")]),
+    Page(
+        "smaller-pipelines",
+        2,
+        [
+            (r"max_steps 1500", "max_steps 2 --training.eval_frequency 1"),
+            (r"    python -m experiments .*\n", ""),
+        ],
+    ),
     Page(
         "large-corpora",
         3,

@@ -12,7 +12,9 @@ from experiments.runs.grid import Run, same_functions
 FORMAT = 1
 RESULTS = Path("results") / "runs"
 CALIBRATIONS = Path("results") / "calibration"
-# What `batch_ner` was compared with, by name: equality.json, candidates.json
+# The reports of `python -m spacy multihash compress`
+COMPRESSED = Path("results") / "compressed"
+# What `batch_ner` was compared with
 NER_RESULTS = Path("results") / "ner"
 EQUALITY = NER_RESULTS / "equality.json"
 CANDIDATES = NER_RESULTS / "candidates.json"

@@ -20,6 +20,7 @@ CORPORA = ROOT / "results" / "corpora"
 CALIBRATIONS = ROOT / "results" / "calibration"
 BENCHMARKS = ROOT / "benchmarks" / "results"
 NER = ROOT / "results" / "ner"
+COMPRESSED = ROOT / "results" / "compressed"
 
 
 def make_page(path: Path, names: Optional[list[str]] = None) -> Path:
@@ -34,6 +35,7 @@ def make_pages(folder: Path) -> Path:
     for name, tables in collate.PAGES.items():
         make_page(folder / name, [*tables, *(["gains"] if name == "weighted-results.md" else [])])
     make_page(folder / collate.NER_PAGE, ["equality", "candidates", "calibration"])
+    make_page(folder / collate.COMPRESS_PAGE, ["compressed"])
     return make_page(folder / collate.PAGE)
 
 
@@ -70,6 +72,7 @@ def test_page_is_rebuilt_between_its_markers_with_the_same_bytes(
     ner = (tmp_path / collate.NER_PAGE).read_text("utf8")
     for start in ("wnut17 | en_core_web_md | test", "all", "0.001"):
         assert f"\n| {start} | " in ner
+    assert "| entities kept | " in (tmp_path / collate.COMPRESS_PAGE).read_text("utf8")
     assert "Put the tables of 2 runs into" in capsys.readouterr().out
 
 
@@ -86,7 +89,9 @@ def test_pages_of_docs_are_those_of_the_results(
     pages = ["README.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
     for name in pages:
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
-    collate.collate(ROOT / "results" / "runs", CORPORA, REPORT, docs, CALIBRATIONS, BENCHMARKS, NER)
+    collate.collate(
+        ROOT / "results" / "runs", CORPORA, REPORT, docs, CALIBRATIONS, BENCHMARKS, NER, COMPRESSED
+    )
     for name in pages:
         made, kept = ((folder / name).read_text("utf8") for folder in (tmp_path, ROOT))
         lines = zip(made.splitlines(), kept.splitlines(), strict=False)
@@ -118,7 +123,7 @@ def test_page_with_wrong_markers_is_refused_and_left(
     with pytest.raises(ValueError, match=message):
         collate.collate(tmp_path / "runs", CORPORA, REPORT, tmp_path)
     assert page.read_text("utf8") == text
-    for other in (*collate.PAGES, collate.NER_PAGE):
+    for other in (*collate.PAGES, collate.NER_PAGE, collate.COMPRESS_PAGE):
         assert "old" in (tmp_path / other).read_text("utf8").split()
     assert not (tmp_path / "figures").exists()
 

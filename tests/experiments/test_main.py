@@ -82,7 +82,8 @@ def test_collate_without_an_extra_names_it(
         pytest.importorskip(name, reason=f"{name} is not installed: pip install -e '.[plots]'")
     (tmp_path / "runs").mkdir()
     before = {}
-    for page in (*(ROOT / "docs").glob("*results.md"), ROOT / "docs" / "ner.md"):
+    docs = ROOT / "docs"
+    for page in (*docs.glob("*results.md"), docs / "ner.md", docs / "smaller-pipelines.md"):
         # without the comments that put in the numbers of runs, of which there are none
         text = re.sub(r"<!-- (= [^>]*|/) -->", "", page.read_text("utf8"))
         before[tmp_path / page.name] = text.encode("utf8")
