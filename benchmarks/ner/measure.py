@@ -12,11 +12,11 @@ from thinc.api import fix_random_seed
 
 from benchmarks.common.layers import OURS, SPACY
 from benchmarks.common.memory import temporary_bytes
-from benchmarks.common.pipelines import entity_share
+from benchmarks.common.pipelines import check_same_entities, entity_share
 from benchmarks.common.text import count_tokens
 from benchmarks.common.timing import limit_threads, list_times, ratio, time_rounds, words_per_second
 from benchmarks.ner.cases import UPDATE, Case, Recognizer, Settings
-from benchmarks.ner.same import check_same_entities, check_same_update, check_scored, find_entities
+from benchmarks.ner.same import check_same_update, check_scored, find_entities
 from benchmarks.ner.subjects import EXTRA, Subject
 from benchmarks.ner.work import Batch, make_sets, make_step
 

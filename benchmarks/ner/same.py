@@ -6,7 +6,6 @@ from typing import NamedTuple
 from unittest import mock
 
 import numpy
-from spacy.attrs import ENT_IOB, ENT_TYPE
 from spacy.ml import tb_framework
 from spacy.pipeline import EntityRecognizer
 from spacy.tokens import Doc
@@ -33,27 +32,6 @@ def find_entities(subject: Subject, pipe: EntityRecognizer, batches: Sequence[Ba
     new = [Batch(make_docs(subject.nlp, docs), X) for docs, X in batches]
     find(pipe, subject.given, new)
     return [doc for docs, _ in new for doc in docs]
-
-
-def check_same_entities(expected: Sequence[Doc], found: Sequence[Doc], where: str) -> None:
-    """Check that docs have the same entities.
-
-    Raises ValueError if they differ.
-    """
-    pairs = [*zip(expected, found, strict=True)]
-    others = [pair for pair in pairs if _tags_of(pair[0]) != _tags_of(pair[1])]
-    if others:
-        theirs, ours = ([(e.start, e.end, e.label_) for e in doc.ents] for doc in others[0])
-        raise ValueError(
-            f"{where}: batch_ner finds other entities than spaCy's ner in {len(others)} of "
-            f"{len(pairs)} docs, so that their times cannot be compared. The first such doc is "
-            f'"{others[0][0].text}": spaCy\'s are {theirs}, ours {ours}.'
-        )
-
-
-def _tags_of(doc: Doc) -> list[list[int]]:
-    tags: list[list[int]] = doc.to_array([ENT_IOB, ENT_TYPE]).tolist()
-    return tags
 
 
 def check_scored(docs: Sequence[Doc], where: str) -> None:

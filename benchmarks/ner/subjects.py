@@ -10,12 +10,11 @@ from spacy.language import Language
 from spacy.pipeline import EntityRecognizer
 from spacy.tokens import Doc
 from thinc.api import Model, fix_random_seed
-from tqdm import tqdm
 
 from benchmarks.common.layers import OURS, SPACY
 from benchmarks.common.paths import TRAINED as PIPELINE
-from benchmarks.common.pipelines import make_docs, make_examples, update_step
-from benchmarks.common.text import Text, merge_docs, read_tweets, take_batches, take_tokens
+from benchmarks.common.pipelines import make_docs, train
+from benchmarks.common.text import Text, merge_docs, read_tweets
 from benchmarks.ner.cases import MD, PLANTED, PROBABILITIES, Case, Recognizer, Settings
 from benchmarks.ner.planted import build_planted, plant_entities, planted_vectors
 from spacy_multihash.ner.transition.component import BatchEntityRecognizer
@@ -64,7 +63,7 @@ def make_subject(text: Text, settings: Settings, recognizer: Recognizer) -> Subj
         docs = [Doc(nlp.vocab, words=words) for words in read_tweets()]
         return _give_vectors(nlp, docs)
     if recognizer.kind != PLANTED:
-        return _give_vectors(train(text, settings), text.docs)
+        return _give_vectors(train_ner(text, settings), text.docs)
     _, labels, length = recognizer
     docs = resize_docs(text.docs, settings.length_docs.words) if length else text.docs
     docs = plant_entities(docs, labels, length)
@@ -73,17 +72,13 @@ def make_subject(text: Text, settings: Settings, recognizer: Recognizer) -> Subj
     return subject._replace(encode=partial(planted_vectors, width=settings.hidden_width))
 
 
-def train(text: Text, settings: Settings) -> Language:
+def train_ner(text: Text, settings: Settings) -> Language:
     """Train spaCy's ner on a text for some steps."""
     nlp = spacy.blank(text.lang)
     tok2vec = {"width": settings.width, "depth": settings.depth}
     model = {"hidden_width": settings.hidden_width, "tok2vec": tok2vec}
     nlp.add_pipe("ner", config={"model": model})
-    nlp.initialize(partial(make_examples, nlp, text.docs))
-    take = partial(take_tokens, size=settings.words)
-    step = update_step(nlp, take_batches(text.docs, take, settings.steps))
-    for i in tqdm(range(settings.steps), desc="train", leave=False):
-        step(i)()
+    train(nlp, text.docs, settings.words, settings.steps)
     return nlp
 
 

@@ -30,6 +30,7 @@ class Settings:
     docs, long_docs: The number of docs in a batch that is predicted, of short and of long ones.
     words: The least number of words in a training batch, and in a long doc.
     batches: The number of batches that the rounds take in turn.
+    steps: The number of steps that pipelines are trained for before.
     """
 
     widths: tuple[int, int] = (96, 256)
@@ -39,9 +40,10 @@ class Settings:
     long_docs: int = 16
     words: int = 1000
     batches: int = 4
+    steps: int = 60
 
 
-QUICK = Settings((16, 24), depth=2, repeats=3, docs=8, long_docs=2, words=60, batches=2)
+QUICK = Settings((16, 24), depth=2, repeats=3, docs=8, long_docs=2, words=60, batches=2, steps=4)
 
 
 class Case(NamedTuple):

@@ -2,45 +2,49 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import chain
 from typing import Optional, Union
 
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import load_config, load_model_from_config
-from thinc.api import fix_random_seed
 
 import spacy_multihash
 from benchmarks.common.layers import OURS, SPACY
 from benchmarks.common.paths import ROOT, TRAINED
-from benchmarks.common.pipelines import make_docs, make_examples, update_step
+from benchmarks.common.pipelines import check_same_entities, make_docs, train, update_step
 from benchmarks.common.text import Text, count_tokens, read_tweets
 from benchmarks.common.timing import Step
-from benchmarks.speed.cases import N_PROCESS, Case, Settings
+from benchmarks.speed.cases import MD, N_PROCESS, Case, Settings
 from benchmarks.speed.work import Work, make_batches
 
 CONFIG = ROOT / "configs" / "ablation" / "spacy_multi_hash_embed.cfg"
 
 
 def make_pipeline_work(case: Case, text: Text, settings: Settings) -> Work:
-    """Set up pipelines of tok2vec and spaCy's ner, with equal initial weights."""
-    train = case.what.startswith("pipeline-train")
+    """Set up pipelines of tok2vec and ner, trained for some steps, and accelerated or not.
+
+    Raises ValueError if both find other entities.
+    """
+    is_train = case.what.startswith("pipeline-train")
     n_process = 2 if case.what.endswith(N_PROCESS) else 1
-    batches = make_batches(text.docs, long=False, train=train, settings=settings)
+    batches = make_batches(text.docs, long=False, train=is_train, settings=settings)
     overrides = {
         "nlp.lang": text.lang,
         "components.tok2vec.model.encode.width": case.width,
         "components.tok2vec.model.encode.depth": settings.depth,
     }
-    pipelines: dict[str, Language] = {}
-    for arm in (SPACY, OURS):
-        fix_random_seed(0)
-        nlp = load_model_from_config(load_config(CONFIG, overrides=overrides))
-        nlp.initialize(partial(make_examples, nlp, text.docs))
-        pipelines[arm] = nlp
+    config = load_config(CONFIG, overrides=overrides)
+    nlp = load_model_from_config(config)
+    train(nlp, text.docs, settings.words, settings.steps)
+    pipelines = {SPACY: nlp, OURS: load_model_from_config(config).from_bytes(nlp.to_bytes())}
     accelerate(pipelines[OURS])
+    docs = [doc for batch in batches for doc in batch]
+    found = {arm: list(nlp.pipe(make_docs(nlp, docs))) for arm, nlp in pipelines.items()}
+    check_same_entities(found[SPACY], found[OURS], case.name)
     make_step: Callable[[Language, Sequence[Sequence[Doc]]], Step]
-    make_step = update_step if train else partial(pipe_step, n_process=n_process)
+    make_step = update_step if is_train else partial(pipe_step, n_process=n_process)
     steps = {arm: make_step(nlp, batches) for arm, nlp in pipelines.items()}
     return Work(steps, [count_tokens(batch) for batch in batches])
 
@@ -52,6 +56,8 @@ def make_md_work(settings: Settings) -> Work:
     texts = [" ".join(words) for words in read_tweets()]
     starts = range(0, len(texts) - settings.docs, settings.docs)
     batches = [texts[start : start + settings.docs] for start in starts[: settings.batches]]
+    found = {arm: list(nlp.pipe(chain(*batches))) for arm, nlp in pipelines.items()}
+    check_same_entities(found[SPACY], found[OURS], MD)
     tokenizer = pipelines[SPACY].tokenizer
     tokens = [sum(len(tokenizer(text)) for text in batch) for batch in batches]
     return Work({arm: text_step(nlp, batches) for arm, nlp in pipelines.items()}, tokens)

@@ -12,7 +12,7 @@ from spacy.tokens import Doc, Span
 from benchmarks.common.layers import OURS, SPACY
 from benchmarks.common.memory import count_bytes
 from benchmarks.common.paths import has_md
-from benchmarks.common.pipelines import make_docs
+from benchmarks.common.pipelines import check_same_entities, make_docs
 from benchmarks.common.text import Text, count_tokens
 from benchmarks.ner import __main__ as command
 from benchmarks.ner import measure as measuring
@@ -38,7 +38,7 @@ from benchmarks.ner.cases import (
 )
 from benchmarks.ner.measure import Record, measure
 from benchmarks.ner.plot import AXES, COLORS, TITLES, draw
-from benchmarks.ner.same import check_same_entities, check_scored
+from benchmarks.ner.same import check_scored
 from benchmarks.ner.subjects import BEST, CANDIDATES, SCORED, SPANS_KEY, Subject, make_subject
 from benchmarks.ner.table import HEADER, table_rows
 from benchmarks.ner.targets import find_target

@@ -26,7 +26,7 @@ class Gold(NamedTuple):
 
     kinds (N,) int64: B, I, L, U, O or missing.
     labels (N,) int64: The number of the label, arbitrary for tokens in no entity.
-    wrong (Optional[Entities]): Entities that are known to be wrong.
+    wrong (Optional[Entities]): Entities that are known to be wrong, each once, sorted by start.
     """
 
     kinds: numpy.ndarray
@@ -62,7 +62,7 @@ def outside_costs(
     costs[:, [actions.blocked]] = known
     costs[:, [actions.O]] = (kinds == _B) | (kinds == _U)
     if gold.wrong is not None:
-        starts, ends, of_wrong = gold.wrong
+        starts, ends, of_wrong = _near(gold.wrong, tokens)
         near_end = starts + 2 >= rules.ends[starts]  # where only L can follow
         _add_wrong(costs, actions.B, tokens, starts[near_end], of_wrong[near_end])
         single = ends == starts + 1
@@ -70,6 +70,13 @@ def outside_costs(
     costs = costs[:, actions.outside]
     rule_out(costs, rules, actions, tokens, INVALID)
     return costs
+
+
+def _near(wrong: Entities, starts: numpy.ndarray) -> Entities:
+    """Take the entities that begin from the first to the last of R tokens."""
+    first, last = starts.min(initial=numpy.iinfo("int64").max), starts.max(initial=-1)
+    some = slice(*numpy.searchsorted(wrong.starts, [first, last + 1]))
+    return Entities(*(column[some] for column in wrong))
 
 
 def _add_wrong(
@@ -80,9 +87,11 @@ def _add_wrong(
     labels: numpy.ndarray,
 ) -> None:
     """Add 1 to what an action costs that begins an entity that is known to be wrong."""
-    wrong = numpy.unique(numpy.stack([starts, labels], axis=1), axis=0)
-    for start, label in wrong.tolist():
-        costs[tokens == start, columns[label]] += 1
+    begins, numbers = numpy.unique(starts, return_inverse=True)
+    is_wrong = numpy.zeros((len(begins), len(columns)), dtype="uint8")
+    is_wrong[numbers, labels] = 1
+    (rows,) = numpy.nonzero(numpy.isin(tokens, begins))
+    costs[rows[:, None], columns] += is_wrong[numpy.searchsorted(begins, tokens[rows])]
 
 
 def inside_costs(gold: Gold, rules: Rules, actions: Actions, states: States) -> Steps:
@@ -102,7 +111,8 @@ def inside_costs(gold: Gold, rules: Rules, actions: Actions, states: States) -> 
     L = ((kinds == _I) & ~sunk).astype("uint8")
     steps = valid_inside(rules, actions, tokens, labels)
     if gold.wrong is not None:
-        L += _are_wrong(gold.wrong, starts, tokens + 1, actions.label_of[steps.L])
+        wrong = _near(gold.wrong, starts)
+        L += _are_wrong(wrong, starts, tokens + 1, actions.label_of[steps.L])
     I[steps.I == NO_ACTION] = INVALID
     L[steps.L == NO_ACTION] = INVALID
     return Steps(I, L)

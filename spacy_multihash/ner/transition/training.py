@@ -1,12 +1,14 @@
 """An update of the model: the states that its decisions lead to, their loss, and the way back."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy
 from spacy.tokens import Doc
 from thinc.api import Model, get_array_module
 
 from ...common.types import Array
+from ...compute.blas import single_threaded
 from ...compute.dropout_masks import mask_drawers
 from ...compute.matmul import matmul
 from .hidden import hide_backward
@@ -30,8 +32,18 @@ def learn(
     state_dropout (float): The share of the hidden layer that is dropped, of each state anew.
     spacy_gradient (bool): See `backpropagate`.
     """
-    gold, rules, actions, parts = lesson
     X, backprop = model.get_ref("tok2vec").begin_update(docs)
+    function = partial(_learn_vectors, state_dropout=state_dropout, spacy_gradient=spacy_gradient)
+    value, dX = single_threaded(function, model, X, lesson)
+    backprop(dX)
+    return value
+
+
+def _learn_vectors(
+    model: Model, X: Array, lesson: Lesson, *, state_dropout: float, spacy_gradient: bool
+) -> tuple[float, Array]:
+    """Add the gradients of `lower` and `upper`, and return the loss and the vectors' gradient."""
+    gold, rules, actions, parts = lesson
     weights, rows = weights_of(model, X), lay_out(parts, actions)
     (draw,) = mask_drawers(model.ops, state_dropout, 1)
     chunks = visit(X, weights, rules, actions, rows, draw, model.ops)
@@ -47,8 +59,7 @@ def learn(
             model, visited, loss.d_scores, X, dX, weights, rows, spacy_gradient=spacy_gradient
         )
     model.attrs["unseen_classes"] -= set(numpy.flatnonzero(seen).tolist())
-    backprop(dX)
-    return value
+    return value, dX
 
 
 def backpropagate(

@@ -2,6 +2,8 @@
 
 import pickle
 import re
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import srsly
 from numpy.testing import assert_equal
 from spacy.cli.debug_data import debug_data
 from spacy.cli.evaluate import evaluate
+from spacy.cli.package import package
 from spacy.language import Language
 from spacy.pipeline import EntityRecognizer
 from spacy.tokens import Doc
@@ -316,6 +319,26 @@ def test_commands_of_spacy_take_it(tmp_path: Path, capsys: pytest.CaptureFixture
     displacy.mkdir()
     evaluate(str(tmp_path / "nlp"), tmp_path / "dev.spacy", displacy_path=displacy, silent=True)
     assert not (displacy / "entities.html").exists()
+
+
+@pytest.mark.filterwarnings(
+    "ignore:unclosed file:ResourceWarning",  # `spacy package` leaves files to Python to close
+    "ignore:.*en_people-0.0.1.*:pytest.PytestUnraisableExceptionWarning",
+)
+def test_package_requires_ours_and_finds_the_same(tmp_path: Path) -> None:
+    # of architectures that are all spaCy's own: the factory alone asks for this package
+    nlp = trained("batch_ner", temperature=2.0, spans_key="scored")
+    nlp.to_disk(tmp_path / "nlp")
+    package(tmp_path / "nlp", tmp_path, name="people", version="0.0.1", create_sdist=False)
+    folder = tmp_path / "en_people-0.0.1"
+    (requirement,) = srsly.read_json(folder / "meta.json")["requirements"]
+    assert requirement.startswith("spacy-multihash>=")
+    code = "import spacy, sys; print(spacy.load(sys.argv[1])(sys.argv[2]).to_json())"
+    model = folder / "en_people" / folder.name
+    command = [sys.executable, "-c", code, str(model), TEXTS[0]]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{nlp(TEXTS[0]).to_json()}\n"
+    assert '"scored"' in done.stdout.replace("'", '"')
 
 
 def test_spans_are_no_docs() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
+from unittest import mock
 
 import numpy
 import pytest
@@ -13,6 +14,7 @@ from spacy.pipeline._parser_internals.stateclass import StateClass
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
+from spacy_multihash.ner.transition import costs as of_actions
 from spacy_multihash.ner.transition.actions import NO_ACTION, read_actions
 from spacy_multihash.ner.transition.costs import INVALID, inside_costs, outside_costs
 from spacy_multihash.ner.transition.lesson import Lesson, prepare
@@ -103,10 +105,11 @@ def test_costs_and_valid_actions_are_spacys(batch: list[Example]) -> None:
     assert_array_equal(found, expected)
 
 
-def known_wrong(*spans: tuple[int, int]) -> Example:
-    doc = Doc(VOCAB, words=["a", "b", "c", "d"], ents=["O"] * 4)
+def known_wrong(*spans: tuple[int, int], length: int = 4) -> Example:
+    words = ["a"] * length
+    doc = Doc(VOCAB, words=words, ents=["O"] * length)
     doc.spans[WRONG] = [Span(doc, start, end, label="B") for start, end in spans]
-    return Example(Doc(VOCAB, words=["a", "b", "c", "d"]), doc)
+    return Example(Doc(VOCAB, words=words), doc)
 
 
 @pytest.mark.parametrize(
@@ -131,3 +134,18 @@ def test_end_of_a_wrong_entity_costs_one_more() -> None:
     states = [(0, 0, B, 1), (1, 0, other, 1), (2, 0, B, 2), (3, 1, B, 2)]
     costs = inside_costs(gold, rules, actions, States(*numpy.array(states).T))
     assert costs.L.tolist() == [1, 0, 0, 0]
+
+
+def test_wrong_entities_are_looked_at_only_where_they_begin() -> None:
+    spans = [(start, start + 1) for start in range(0, 200, 2)]
+    gold, rules, actions, _ = taught(make_moves(), [known_wrong(*spans, length=200)])
+    with mock.patch.object(of_actions, "_add_wrong") as add:
+        for chunk in numpy.arange(200).reshape(20, 10):
+            outside_costs(gold, rules, actions, chunk)
+    assert len(spans) <= sum(len(call.args[3]) for call in add.mock_calls) <= 2 * len(spans)
+    B = actions.labels.index("B")
+    with mock.patch.object(of_actions, "_are_wrong", return_value=0) as judge:
+        for start in range(198):
+            states = States(*numpy.array([[0], [start], [B], [start + 1]]))
+            inside_costs(gold, rules, actions, states)
+    assert sum(len(call.args[0].starts) for call in judge.mock_calls) == len(spans) - 1

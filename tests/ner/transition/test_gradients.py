@@ -1,7 +1,12 @@
 """The gradient of batch_ner against central differences, and a fault in that of spaCy's ner."""
 
+import inspect
+from typing import Any
+from unittest import mock
+
 import numpy
 import pytest
+from spacy.ml import _precomputable_affine as affine
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
@@ -94,6 +99,19 @@ def test_spacy_takes_the_last_token_for_a_missing_one(setup: Setup, of_spacy: bo
     away = abs(of_lower - true_of_lower).max(axis=(1, 2, 3))
     assert away[0] < 1e-5
     assert (away[1:] > 0.1 * abs(true_of_lower[0]).max()).all()
+
+
+@of_all
+def test_with_one_more_line_spacys_gradient_is_true(setup: Setup) -> None:
+    line = "        Xf = X[ids]\n"
+    source = inspect.getsource(affine.forward)
+    assert source.count(line) == 1
+    mended: dict[str, Any] = {}
+    exec(source.replace(line, f"{line}        Xf[ids < 0] = 0\n"), vars(affine), mended)
+    with mock.patch.object(affine, "forward", mended["forward"]):
+        found = update(recognizer(Stepwise, setup), batch()).gradients
+    true = update(ours(setup, spacy_gradient=False), batch()).gradients
+    assert_same_gradients(found, true)
 
 
 def test_without_a_vector_of_the_last_token_spacys_gradient_is_true() -> None:

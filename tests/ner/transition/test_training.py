@@ -1,15 +1,20 @@
 """Updates of batch_ner, against those of spaCy's own ner."""
 
+from typing import Any
 from unittest import mock
 
+import numpy
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from spacy.tokens import Doc, Span
 from spacy.training import Example
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from spacy_multihash.ner.transition import visit
+from spacy_multihash.ner.transition import training, visit
+from spacy_multihash.ner.transition.loss import loss_of
 from tests.helpers.transition_training import (
+    LABELS,
     VOCAB,
     WRONG,
     Setup,
@@ -40,6 +45,31 @@ def test_update_is_spacys(setup: Setup, batch: list[Example], chunk: int) -> Non
         assert found.unseen == expected.unseen
 
 
+def long_example(length: int, rng: numpy.random.Generator) -> Example:
+    words, tags = ["a"] * length, ["O"] * length
+    for start in range(0, length - 4, 5):
+        size, label = rng.integers(0, 5), rng.choice(LABELS)
+        tags[start : start + size] = [f"B-{label}", *[f"I-{label}"] * 3][:size]
+    reference = Doc(VOCAB, words=words, ents=tags)
+    reference.spans[WRONG] = [Span(reference, start, start + 1, label="A") for start in (4, 9)]
+    return Example(Doc(VOCAB, words=words), reference)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_update_of_docs_that_are_cut_by_the_default_is_spacys(seed: int) -> None:
+    rng = numpy.random.default_rng(seed)
+    batch = [long_example(length, rng) for length in (220, 75)]
+    setup = Setup(wrong_key=WRONG, cut_size=100, seed=seed)
+    stepwise = recognizer(Stepwise, setup)
+    expected, found = update(stepwise, batch, seed), update(ours(setup), batch, seed)
+    assert not stepwise.took_unseen
+    # the first step has a state of each part, and the longest part is as long as the steps are many
+    assert len(stepwise.steps[0][0]) > len(batch)
+    assert 50 <= len(stepwise.steps) <= 200
+    assert found.losses == pytest.approx(expected.losses, rel=1e-4)
+    assert_same_gradients(found.gradients, expected.gradients)
+
+
 def colliding_labels() -> tuple[str, str]:
     """Find labels that a set lists in the order in which they came."""
     names = [f"label {n}" for n in range(100)]
@@ -62,6 +92,24 @@ def test_new_labels_are_added_in_spacys_order() -> None:
     names = [expected.get_class_name(n) for n in range(expected.n_moves)]
     assert names[-1] in (f"U-{one}", f"U-{other}")
     assert [found.get_class_name(n) for n in range(found.n_moves)] == names
+
+
+def test_products_of_an_update_have_one_thread() -> None:
+    # The threads of OpenBLAS wait for each other, and stand still beside another process
+    def threads() -> int:
+        return max(one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas")
+
+    found = []
+
+    def counted(*args: Any) -> Any:
+        found.append(threads())
+        return loss_of(*args)
+
+    with mock.patch.object(training, "loss_of", counted), threadpool_limits(2):
+        assert threads() == 2
+        update(ours(Setup()), [long_example(20, numpy.random.default_rng(0))])
+        assert threads() == 2
+    assert found == [1]
 
 
 def test_update_of_no_examples_changes_nothing() -> None:
