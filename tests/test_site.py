@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from importlib.util import find_spec
 from pathlib import Path
+from posixpath import normpath
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -27,6 +28,7 @@ ELSEWHERE = {
 NEEDED = ("mkdocs", "material", "mkdocstrings", "griffe")
 # What a page loads when it is opened, by tag and attribute.
 LOADED = {("img", "src"), ("link", "href"), ("script", "src"), ("iframe", "src"), ("source", "src")}
+PARAGRAPH = re.compile(r"<p>.*?</p>", re.S)
 
 
 def leaves(nav: Any) -> Iterator[str]:
@@ -129,6 +131,16 @@ def test_marks_of_collate_are_not_in_the_site(site: Path) -> None:
         assert re.findall(r"<!-- (?:=|/|begin:|end:)", path.read_text("utf8")) == [], path.name
 
 
+def test_command_that_makes_the_site_depends_on_all_files_in_it(site: Path) -> None:
+    project = srsly.yaml_loads((ROOT / "project.yml").read_text("utf8"))
+    (deps,) = (command["deps"] for command in project["commands"] if command["name"] == "docs")
+    folder = site / "repository"
+    copies = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
+    needed = [*copies, *(Path(normpath(f"docs/{path}")) for path in ELSEWHERE.values())]
+    assert len(copies) > 10
+    assert [path for path in needed if not any(path.is_relative_to(dep) for dep in deps)] == []
+
+
 def written(path: Path) -> str:
     """Return the text of an article of the site, without code and tags."""
     article = path.read_text("utf8").partition("<article")[2].partition("</article")[0]
@@ -174,6 +186,13 @@ def test_code_in_a_list_stays_code(site: Path) -> None:
     assert "for s in (dead, sound)] [2500, 5000] Seed 8 goes" in text
     inside = (site / "how-it-works.html").read_text("utf8").partition("dead, sound = ")[0]
     assert inside.rpartition("<code>")[2].count("</code>") == 0
+
+
+def test_items_of_lists_are_items_also_behind_several_paragraphs(site: Path) -> None:
+    pages = ((path.name, path.read_text("utf8")) for path in site.rglob("*.html"))
+    paragraphs = [(name, text) for name, page in pages for text in re.findall(PARAGRAPH, page)]
+    assert len(paragraphs) > 1000
+    assert [(name, text) for name, text in paragraphs if "\n- " in text] == []
 
 
 def test_docstrings_have_lists_of_arguments(site: Path) -> None:

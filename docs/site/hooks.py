@@ -125,16 +125,23 @@ def as_pycon(block: re.Match) -> str:
 
 
 def indent_lists(markdown: str) -> str:
-    """Indent what belongs to an item of a list by four columns, as Python's Markdown asks for."""
-    lines, width, in_fence = [], 0, False
+    """Mark the items of lists as Python's Markdown asks for.
+
+    What belongs to an item is indented by four columns. If an item has several paragraphs, a blank
+    line is put before the next item, which would otherwise be a line of the last paragraph.
+    """
+    lines, width, in_fence, has_paragraphs = [""], 0, False, False
     for line in markdown.split("\n"):
         in_fence ^= line.startswith("```")
         item = ITEM.match(line)
         if item and not in_fence:
-            width = len(item[1])
+            if has_paragraphs and lines[-1]:
+                lines.append("")
+            width, has_paragraphs = len(item[1]), False
         elif line.strip() and not line.startswith(" " * width):
-            width = 0
+            width, has_paragraphs = 0, False
         elif width and line.strip():
+            has_paragraphs |= not lines[-1]
             line = f"    {line[width:]}"
         lines.append(line)
-    return "\n".join(lines)
+    return "\n".join(lines[1:])

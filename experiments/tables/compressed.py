@@ -9,9 +9,12 @@ import srsly
 from experiments.tables.markdown import markdown
 
 Cells = tuple[str, str]
-# The reports of the table, and the headers of their pipelines. The corpus of the second one alone
-# is annotated with the labels of its pipeline, and has an F1.
-COLUMNS = {"en_core_web_md": "`en_core_web_md`", "multi_hash_embed": "MultiHashEmbed"}
+# The reports of the table, and the headers of their pipelines before and after. The corpus of the
+# second one alone is annotated with the labels of its pipeline, and has an F1.
+COLUMNS = {
+    "en_core_web_md": ("`en_core_web_md` before", "`en_core_web_md` after"),
+    "multi_hash_embed": ("MultiHashEmbed before", "MultiHashEmbed after `--weights int8`"),
+}
 SCORED = "multi_hash_embed"
 # What changes: its name in a report, the factor of its unit, and its format.
 CHANGES = {
@@ -57,7 +60,7 @@ def render_compressed(reports: Mapping[str, Mapping[str, Any]]) -> str:
     for label, name in KEPT.items():
         kept = (one["attributes_kept"].get(name) for one in every)
         rows.append((f"{label} kept", [_share(share) for share in kept]))
-    header = [f"{COLUMNS[name]} {when}" for name in found for when in ("before", "after")]
+    header = [title for name in found for title in COLUMNS[name]]
     lines = [(label, *(cell for pair in pairs for cell in pair)) for label, pairs in rows]
     return markdown(("", *header), lines, left=(0,))
 

@@ -13,6 +13,7 @@ from numpy.testing import assert_array_equal
 from spacy.language import Language
 from spacy.strings import StringStore
 from spacy.tokens import Doc
+from spacy.util import RegistryError, registry
 from thinc.api import Linear, Model, Shim, chain
 
 from spacy_multihash import accelerate
@@ -21,6 +22,7 @@ from spacy_multihash.convert.compressed_folder import Precisions, kept_bytes
 from spacy_multihash.convert.needed_strings import needed_ids
 from spacy_multihash.convert.packed_arrays import decode
 from tests.data.make_pipelines import PREDICTIONS
+from tests.helpers.paths import ROOT
 from tests.helpers.several_vectors import (
     floret_of,
     meta_embed,
@@ -256,6 +258,25 @@ def test_callback_that_was_there_is_called_still(tmp_path: Path) -> None:
     assert found.meta["marked"]
     found.to_disk(tmp_path / "again")
     assert spacy.load(tmp_path / "again").meta["marked"]
+
+
+@pytest.mark.parametrize(("vectors", "recognizer"), [("none", "batch_ner"), ("words", "ner")])
+def test_pipeline_names_a_function_of_ours_where_the_package_is_not_installed(
+    vectors: str, recognizer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compress(built(vectors, recognizer), tmp_path / "small", Precisions())
+    kind = type(registry.vectors)
+    find = kind._get_entry_points
+    monkeypatch.setattr(
+        kind,
+        "_get_entry_points",
+        lambda self: [p for p in find(self) if not p.value.startswith("spacy_multihash.")],
+    )
+    message = r"\[E893\] Could not find function 'spacy-multihash\.CompressedVectors\.v1' in"
+    with pytest.raises(RegistryError, match=message):
+        spacy.load(tmp_path / "small")
+    page = (ROOT / "docs" / "smaller-pipelines.md").read_text("utf8")
+    assert "`[E893]` that it could not find a function `spacy-multihash...`" in page
 
 
 def test_strings_that_no_component_needs_are_left_out(tmp_path: Path) -> None:

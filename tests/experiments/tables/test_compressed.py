@@ -33,7 +33,7 @@ def test_measures_are_those_of_each_pipeline() -> None:
     lines = render_compressed(reports | {"another": {}}).splitlines()
     assert lines[0] == (
         "|  | `en_core_web_md` before | `en_core_web_md` after | MultiHashEmbed before "
-        "| MultiHashEmbed after |"
+        "| MultiHashEmbed after `--weights int8` |"
     )
     for line in (
         "| MB on disk | 50.0 | 12.3 (0.247) | 50.0 | 12.3 (0.247) |",
