@@ -16,7 +16,7 @@ from wasabi import msg
 
 from benchmarks.common.options import Quick, Repeats
 from benchmarks.common.pipelines import make_examples, update_step
-from benchmarks.common.results import write_json
+from benchmarks.common.results import machine_facts, write_json
 from benchmarks.common.tables import print_table
 from benchmarks.common.text import Text, load_text, take_batches, take_tokens
 from benchmarks.common.timing import Ratio, Step, list_times, ratio, time_rounds, words_per_second
@@ -34,6 +34,8 @@ class Settings(NamedTuple):
     steps: int
 
 
+# Of the files that are written. Probabilities, which only JSON lines ask for, are not measured.
+FORMAT = "spacy"
 FULL, QUICK = Settings(8, 20_000, 50), Settings(4, 200, 2)
 
 
@@ -65,9 +67,9 @@ def measure(
     batches = take_batches(text.docs, take, settings.shards)
     write_pipeline(folder / "model", text.lang, batches, settings.steps)
     model = folder / "model"
-    application = Application(source_of(spacy.load, model, None), "spacy", None)
+    application = Application(source_of(spacy.load, model, None), FORMAT, None)
     shards = [
-        Shard(write_texts(folder / f"{i}.txt", docs), folder / f"{i}{ENDINGS['spacy']}")
+        Shard(write_texts(folder / f"{i}.txt", docs), folder / f"{i}{ENDINGS[FORMAT]}")
         for i, docs in enumerate(batches)
     ]
     plan = Plan(application, shards, 0)
@@ -140,8 +142,14 @@ def apply_cli(
     msg.text("95 % interval.")
     print_table(("workers", "tokens a second", "ratio"), table_rows(speeds), "rrr")
     if output is not None:
-        facts: Mapping[str, object] = {"text": text.name, "rounds": rounds, **settings._asdict()}
-        write_json(output, {"settings": facts, "results": [asdict(item) for item in speeds]})
+        facts: Mapping[str, object] = {
+            "text": text.name,
+            "rounds": rounds,
+            "format": FORMAT,
+            **settings._asdict(),
+        }
+        results = [asdict(item) for item in speeds]
+        write_json(output, {"machine": machine_facts(), "settings": facts, "results": results})
         msg.good("Wrote the times", output)
 
 

@@ -78,7 +78,7 @@ def apply_shard(application: Application, shard: Shard) -> Union[Applied, OSErro
 
 
 def _apply_shard(application: Application, shard: Shard) -> Applied:
-    nlp = application.source.loaded()
+    nlp = application.source.loaded_for_shard()
     # A .spacy file has the probabilities that the pipeline's own settings ask for.
     keys = ask_probabilities(nlp) if application.format == "jsonl" else []
     docs = nlp.pipe(read_bare_shard(shard.source, nlp), batch_size=application.batch_size)

@@ -98,19 +98,7 @@ def check_workers(
         )
 
 
-def gold_shards(path: Path) -> Shards:
-    """List the shards of a corpus. Raises ValueError for one that has no gold entities."""
-    shards = Shards.of(path)
-    for name in shards.names:
-        if not name.endswith(DOCS):
-            raise ValueError(
-                f"{name} has texts without gold entities: expected a {DOCS} file. Convert it with: "
-                "python -m spacy multihash convert"
-            )
-    return shards
-
-
-def count_gold_shards(
+def count_split_shards(
     workers: Workers,
     source: Source[Language],
     matching: Matching,
@@ -118,17 +106,17 @@ def count_gold_shards(
     asked: Optional[AbstractSet[int]] = None,
 ) -> SplitCounts:
     """Count the split that shards make, as `count_split` does. Raises ValueError without docs."""
-    count = partial(_count_gold_shard, source, matching, asked)
+    count = partial(_count_split_shard, source, matching, asked)
     counts = shards.merged(workers, count, add)
     if not counts.doc_lens:
         raise ValueError(f"The corpus at {shards.path} has no documents. Check the path.")
     return counts
 
 
-def _count_gold_shard(
+def _count_split_shard(
     source: Source[Language], matching: Matching, asked: Optional[AbstractSet[int]], path: Path
 ) -> SplitCounts:
-    nlp = source.loaded()
+    nlp = source.loaded_for_shard()
     return count_split(read_shard(path, nlp), nlp.vocab, matching, asked)
 
 
@@ -151,7 +139,7 @@ def annotated_attrs(names: Iterable[str], vocab: Vocab) -> dict[str, Extractor]:
 def count_annotated_shards(
     workers: Workers, source: Source[Language], attrs: Mapping[str, Extractor], shards: Shards
 ) -> dict[str, int]:
-    """Count the distinct values of what annotation gives in gold docs."""
+    """Count the distinct values of what annotation gives."""
     counted = shards.merged(workers, partial(_count_annotated, source, attrs), add_tables)
     return {name: len(table) for name, table in counted.tables.items()}
 
@@ -159,7 +147,7 @@ def count_annotated_shards(
 def _count_annotated(
     source: Source[Language], attrs: Mapping[str, Extractor], path: Path
 ) -> Tables:
-    return Tables(count_corpus(read_shard(path, source.loaded()), attrs))
+    return Tables(count_corpus(read_shard(path, source.loaded_for_shard()), attrs))
 
 
 @dataclass(frozen=True)
@@ -198,13 +186,13 @@ class ShardSymbols:
 
 
 def _count_shard(source: Source[Language], find: FindTables, path: Path) -> Tables:
-    nlp = source.loaded()
+    nlp = source.loaded_for_shard()
     return count_for_tables(model_shard(path, nlp), find(nlp))
 
 
 def _write_shard(
     source: Source[Language], find: FindTables, attr: str, ids: Sequence[int], path: Path
 ) -> dict[int, str]:
-    nlp = source.loaded()
+    nlp = source.loaded_for_shard()
     table = {table.attr: table for table in find(nlp)}[attr]
     return find_texts(partial(model_shard, path, nlp), table, ids, nlp.vocab)

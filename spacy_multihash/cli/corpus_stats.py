@@ -16,12 +16,12 @@ from ..corpus.split_counts import asked_sentences
 from ..corpus.statistics import DEFAULT_ATTRS, CorpusStats, SplitStats, describe_counts, word_attrs
 from ..corpus.suspicions import Suspicions
 from ._messages import msg
-from ._pieces import annotated_attrs, count_annotated_shards, count_gold_shards, gold_shards
+from ._pieces import Shards, annotated_attrs, count_annotated_shards, count_split_shards
 from ._show import show_table
 from ._util import check_file_output, import_code, load_vectors, print_json, save_json
 from ._workers import DASK, WORKERS, open_pool, source_without_files
 
-# Rows that say nothing of texts with labels.
+# Rows that say nothing of texts that nobody annotated with entities.
 _OF_ENTITIES = (
     "labels",
     "entities",
@@ -33,7 +33,9 @@ _OF_ENTITIES = (
 
 def corpus_stats_cli(
     train: Path = typer.Argument(
-        ..., help="Training corpus: a .spacy file, or a folder of such shards", exists=True
+        ...,
+        help="Training corpus: a .spacy, .jsonl or .txt file, or a folder of such shards",
+        exists=True,
     ),
     dev: Optional[Path] = typer.Argument(
         None, help="Development corpus, a file or a folder", exists=True
@@ -79,6 +81,7 @@ def corpus_stats_cli(
     that of an entity of TRAIN. With --vectors, words without a vector are counted too. Attributes
     are those that the vocab gives to a word, so that NORM may differ from what a tokenizer's
     exceptions say. LEMMA, MORPH, extension attributes and the like are those that the corpus holds.
+    Files of text and of JSON lines have texts alone, without annotations.
 
     DOCS: python -m pydoc spacy_multihash.corpus.statistics
     """
@@ -128,7 +131,7 @@ def corpus_stats(
 ) -> CorpusStats:
     """Count what is in a corpus that was written to disk.
 
-    train (Path): The training corpus: a .spacy file, or a folder of them.
+    train (Path): The training corpus: a shard, such as a .spacy file, or a folder of them.
     dev, test (Optional[Path]): The other splits.
     lang (Optional[str]): The language of the vocab that computes the attributes. None takes that of
         `vectors`, or without them "xx".
@@ -152,9 +155,9 @@ def corpus_stats(
     if attrs or not annotated:
         attrs = list(word_attrs(attrs, vocab))  # refuses wrong names before a corpus is read
     paths = {"train": train, "dev": dev, "test": test}
-    shards = {name: gold_shards(path) for name, path in paths.items() if path is not None}
+    shards = {name: Shards.of(path) for name, path in paths.items() if path is not None}
     with open_pool(workers, dask) as pool:
-        count = partial(count_gold_shards, pool, source, matching)
+        count = partial(count_split_shards, pool, source, matching)
         counted = {name: count(shards[name]) for name in shards if name != "train"}
         counts = count(shards["train"], asked_sentences(counted.values()))
         values = {
@@ -223,17 +226,23 @@ def _show_seen(stats: CorpusStats) -> None:
 
 
 def _are_texts(stats: CorpusStats) -> bool:
-    """Tell whether all splits are of texts with labels, which nobody annotated with entities."""
+    """Tell whether all splits are of texts, which nobody annotated with entities."""
     return all(map(_is_of_texts, stats.splits.values()))
 
 
 def _is_of_texts(split: SplitStats) -> bool:
-    return bool(split.cats) and split.missing == split.tokens
+    return bool(split.cats or split.tokens) and split.missing == split.tokens
 
 
 def _warn(stats: CorpusStats) -> None:
     """Say what may be wrong with the corpus."""
-    for name, split in stats.splits.items():
+    splits = stats.splits.items()
+    if bare := [name for name, split in splits if _is_of_texts(split) and not split.cats]:
+        msg.warn(
+            f"No annotations in {', '.join(bare)}: texts alone are counted. What .jsonl, .csv and "
+            "CoNLL files have besides is kept by: python -m spacy multihash convert"
+        )
+    for name, split in splits:
         if _is_of_texts(split):
             continue
         if not split.entities:

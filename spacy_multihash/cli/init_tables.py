@@ -9,6 +9,7 @@ import typer
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import load_config, load_model_from_config
+from spacy.vocab import Vocab
 from tqdm import tqdm
 
 from ..common.registered import INIT_TABLES
@@ -186,9 +187,14 @@ class _Counted:
         """The pipeline that reads shards."""
         return shard_pipeline(self.nlp)
 
+    @property
+    def vocab(self) -> Vocab:
+        """The vocab of what reads shards."""
+        return self.reader.vocab
+
 
 def _count_shard(source: Source[_Counted], path: Path) -> Tables:
-    counted = source.loaded()
+    counted = source.loaded_for_shard()
     return count_tables(counted.models, model_shard(path, counted.reader))
 
 

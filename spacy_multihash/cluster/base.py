@@ -61,9 +61,9 @@ class Workers(ABC):
         on_error (Optional[Callable]): Is given the error of each item that failed as often as it
             may, and the others go on. What it raises ends the work.
 
-        Raises ItemError for the first item that failed as often as it may, without on_error, and
-        ConnectionError if the scheduler is lost. Raises ValueError if there is not a name for each
-        item.
+        Raises ItemError for the first item that failed as often as it may, without on_error.
+        Raises ConnectionError if the scheduler is lost, or if the workers do nothing any more, as
+        their memory is full. Raises ValueError if there is not a name for each item.
         """
         _check_names(items, names)
         return self._map(function, items, names, on_error)

@@ -10,6 +10,12 @@ from distributed import Client, Future, KilledWorker, as_completed, get_worker
 from threadpoolctl import ThreadpoolController
 
 from .base import TRIES, ItemError
+from .paused import Watch
+
+# The states of a job that was done on a worker which was killed with the result.
+_DONE_AGAIN = ("lost", "pending")
+# Seconds. Dask does not always tell at once that a job is done.
+_MOMENT = 0.1
 
 KeyT = TypeVar("KeyT")
 
@@ -99,12 +105,12 @@ class Flight(Generic[KeyT]):
         """Wait until any job is done, and return its key and its result.
 
         Raises ItemError for a job that failed as often as it may, and ConnectionError if the
-        scheduler is lost.
+        scheduler is lost, or if workers are paused and nothing is done any more.
         """
         while True:
             if not self._under_way:
                 self._begin_alone()
-            future = next(self._completed)
+            future = self._next()
             done = self._under_way.pop(future.key)
             if future.status == "finished":
                 self._one_alone = False
@@ -130,6 +136,19 @@ class Flight(Generic[KeyT]):
             self._client.cancel([job.future for job in self._under_way.values()])
         self._under_way.clear()
         self._suspects.clear()
+
+    def _next(self) -> Future:
+        """Wait until any job is done, failed or given up."""
+        watch = Watch(self._client)
+        while True:
+            while not self._completed.has_ready():
+                with self._completed.thread_condition:
+                    self._completed.thread_condition.wait(_MOMENT)
+                watch.look([*self._under_way])
+            future = next(self._completed)
+            if future.status not in _DONE_AGAIN:
+                return future
+            self._completed.add(future)
 
     def _begin_alone(self) -> None:
         """Do a suspect again. Those without results of others are first: these may be lost."""

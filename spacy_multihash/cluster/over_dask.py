@@ -28,8 +28,17 @@ PACKAGES = ("spacy-multihash", "spacy")
 TO_CONNECT = 15.0
 PATIENCE = 60.0
 _STEADY = 5.0
-# Dask would look a hundred times a second at what a worker does, which nobody asks for here.
-NO_PROFILE = {"distributed.worker.profile.enabled": False}
+# Of workers of this machine. They are set to the end, for workers that are started again.
+SETTINGS = {
+    # Dask gives a worker that was killed 15 seconds to start again, and goes on without it then:
+    # without any, work on a busy machine would never end.
+    "distributed.deploy.lost-worker-timeout": "10 minutes",
+    # Dask would look a hundred times a second at what a worker does, which nobody asks for here.
+    "distributed.worker.profile.enabled": False,
+    # A worker whose memory is nearly full would wait for room for ever: what it holds is no result
+    # that Dask could move. At 95 % of its memory, Dask starts it again, which gives room.
+    "distributed.worker.memory.pause": False,
+}
 # Dask raises the second, which is another class than the first before Python 3.11.
 TIMEOUTS = (TimeoutError, asyncio.TimeoutError)
 
@@ -43,8 +52,20 @@ def open_local(count: int) -> Iterator[Workers]:
 
     count (int): How many.
     """
-    with _ignored_interrupts(), dask.config.set(NO_PROFILE):
-        cluster = LocalCluster(
+    with dask.config.set(SETTINGS):
+        cluster = _start(count)
+        try:
+            with closing(Client(cluster)) as client:
+                check_workers(client)
+                yield OverDask(client)
+        finally:
+            with suppress(*TIMEOUTS):  # of a busy machine; the workers end with this process
+                cluster.close()
+
+
+def _start(count: int) -> LocalCluster:
+    with _ignored_interrupts():
+        return LocalCluster(
             n_workers=count,
             threads_per_worker=1,
             processes=True,
@@ -52,21 +73,6 @@ def open_local(count: int) -> Iterator[Workers]:
             scheduler_kwargs={"dashboard": False},
             silence_logs=logging.CRITICAL,  # errors that are raised here say more
         )
-    try:
-        with _steadfast(), closing(Client(cluster)) as client:
-            check_workers(client)
-            yield OverDask(client)
-    finally:
-        with suppress(*TIMEOUTS):  # of a busy machine; the workers end with this process
-            cluster.close()
-
-
-def _steadfast() -> dask.config.set:
-    """Let a worker that was killed start again for ten minutes, however busy the machine is.
-
-    Dask gives it 15 seconds, and goes on without it then: without any, work would never end.
-    """
-    return dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"})
 
 
 @contextmanager

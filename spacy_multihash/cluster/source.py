@@ -1,15 +1,20 @@
 """What workers load, once in each process: the same files as where the command was started."""
 
+import gc
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Generic, Optional, TypeVar, Union
+from typing import Generic, Optional, Protocol, TypeVar, Union
 from uuid import uuid4
 
 from spacy.util import get_package_path, import_file, is_package
+from spacy.vocab import Vocab
 
+# Strings and words that a vocab may get from shards before it is loaded anew, at a quarter of a
+# kilobyte each: a quarter of a gigabyte, of half a million new words.
+MOST_GROWTH = 1_000_000
 # Tells this process from all others.
 _HERE = uuid4().hex
 # Files that Python makes of others, with the times of these.
@@ -18,6 +23,25 @@ _COMPILED = "__pycache__"
 _imported: dict[Path, str] = {}
 
 LoadedT = TypeVar("LoadedT")
+
+
+class HasVocab(Protocol):
+    """What has a vocab, such as a pipeline."""
+
+    @property
+    def vocab(self) -> Vocab:
+        """The vocab, which gets the words of all texts that it meets, and forgets none."""
+
+
+HasVocabT = TypeVar("HasVocabT", bound=HasVocab)
+
+
+@dataclass
+class _Kept(Generic[LoadedT]):
+    """What was loaded, and the size of its vocab then: None until somebody asks."""
+
+    loaded: LoadedT
+    size: Optional[int] = None
 
 
 @dataclass(frozen=True)
@@ -46,7 +70,32 @@ class Source(Generic[LoadedT]):
         Raises ValueError where other files are than where the command was started, and where the
         Python file was imported before it changed.
         """
-        return _load(self)
+        return _load(self).loaded
+
+    def loaded_for_shard(self: "Source[HasVocabT]") -> HasVocabT:
+        """Load it, unless this process has it already, and its vocab has not grown too much.
+
+        So the memory of a process is bounded, however many shards it does. No shard may need what
+        the pipeline remembers of another one: which shards a worker does is chance.
+
+        Raises what `loaded` raises.
+        """
+        kept = _load(self)
+        size = _size_of(kept.loaded.vocab)
+        if kept.size is None:
+            kept.size = size
+        if size - kept.size <= MOST_GROWTH:
+            return kept.loaded
+        del kept
+        _load.cache_clear()
+        gc.collect()  # the former one is gone before its successor takes memory
+        if self.place is not None and self.home == _HERE:
+            _check(self.place, folder_of(self.place), self.digest)
+        return _load(self).loaded
+
+
+def _size_of(vocab: Vocab) -> int:
+    return len(vocab.strings) + len(vocab)
 
 
 def source_of(
@@ -76,14 +125,14 @@ def folder_of(place: str) -> Path:
 
 
 @lru_cache(maxsize=1)
-def _load(source: Source[LoadedT]) -> LoadedT:
+def _load(source: Source[LoadedT]) -> _Kept[LoadedT]:
     if source.home != _HERE:
         if source.place is not None:
             _check(source.place, folder_of(source.place), source.digest)
         if source.code is not None:
             _check(str(source.code), source.code, source.code_digest)
             _import(source.code, source.code_digest)
-    return source.load()
+    return _Kept(source.load())
 
 
 def _check(name: str, path: Path, digest: str) -> None:

@@ -16,6 +16,7 @@ def test_apply_compares_one_worker_with_two(
     apply.apply_cli([2], True, 2, tmp_path / "apply.json")
     data = json.loads((tmp_path / "apply.json").read_text("utf8"))
     assert data["settings"]["rounds"] == 2 and data["settings"]["text"] == "tiny"
+    assert data["settings"]["format"] == "spacy" and "cpu" in data["machine"]
     one, two = data["results"]
     assert (one["workers"], two["workers"]) == (1, 2)
     assert one["ratio"] == {"low": 1, "median": 1, "high": 1}

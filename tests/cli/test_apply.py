@@ -2,13 +2,14 @@
 
 import dataclasses
 import errno
+import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from tests.helpers.pipelines import TEXTCAT, textcat_pipeline
 from tests.helpers.tagger_ner import TEXTS, trained
 
 CODE = ROOT / "tests" / "helpers" / "slow_pipe.py"
+WORKER_PIPES = CODE.with_name("worker_pipes.py")
 # Texts of a shard, and what the tests call shards.
 LINES = [text for text in TEXTS if text.strip()]
 NAMES = ["a/0.txt", "a/1.jsonl", "b.spacy", "c.txt", "d.txt", "e.jsonl", "f.txt", "g.txt"]
@@ -51,6 +53,16 @@ def slow(model: Path) -> Path:
     nlp.add_pipe("slow_for_tests")
     nlp.to_disk(model.with_name("slow"))
     return model.with_name("slow")
+
+
+def add_pipe(model: Path, path: Path, name: str, **settings: str) -> Path:
+    """Write a pipeline with one component more, which needs code of its own."""
+    from tests.helpers import worker_pipes  # noqa: F401 (it registers the components)
+
+    nlp = spacy.load(model)
+    nlp.add_pipe(name, config=settings)
+    nlp.to_disk(path)
+    return path
 
 
 @pytest.fixture
@@ -182,14 +194,17 @@ def wait_for_file(output: Path) -> None:
 def test_killed_command_leaves_whole_files_and_is_resumed(
     model: Path, slow: Path, shards: Path, tmp_path: Path
 ) -> None:
+    psutil = pytest.importorskip("psutil", reason="there is no Dask: extra dask")
     run(str(model), shards, tmp_path / "one")
     args = [slow, shards, tmp_path / "two", "--code", CODE, "--workers", 2]
     command = [sys.executable, "-m", "spacy", "multihash", "apply", *map(str, args)]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     wait_for_file(tmp_path / "two")
+    workers = psutil.Process(process.pid).children(recursive=True)
+    assert len(workers) >= 2
     process.kill()
     process.wait()
-    time.sleep(1)  # its workers end with it
+    wait_until(lambda: not any(map(psutil.Process.is_running, workers)), seconds=30)
     whole = contents(tmp_path / "one")
     left = {name: data for name, data in contents(tmp_path / "two").items() if name in whole}
     assert 0 < len(left) < len(whole)
@@ -276,6 +291,34 @@ def test_full_disk_ends_the_command_and_leaves_nothing_half_written(
     assert len(contents(tmp_path / "out")) == len(NAMES)
 
 
+def test_full_disk_of_workers_ends_the_command_and_leaves_nothing_half_written(
+    model: Path, shards: Path, tmp_path: Path, scheduler: str
+) -> None:
+    run(str(model), shards, tmp_path / "one", format="jsonl")
+    whole, failed = contents(tmp_path / "one"), shards / "d.txt"
+    room = tmp_path / "room"
+    needing = add_pipe(model, tmp_path / "needing", "needs_room_for_tests", room=str(room))
+    lines = failed.read_text("utf8").splitlines()
+    failed.write_text("\n".join([*lines[:-1], f"FULL {lines[-1]}"]), "utf8")
+    args = [needing, shards, tmp_path / "two", "--format", "jsonl", "--code", WORKER_PIPES]
+    args += ["--batch-size", 1, "--dask", scheduler]
+    result = invoke(*args)
+    assert result.exit_code == 1
+    assert re.search(rf"{failed} failed: \[Errno {errno.ENOSPC}\] No space left", said(result))
+    assert re.search(r"[0-7] shards were written. Make room, and start", said(result))
+    # Workers of a cluster finish the shards that they have.
+    wait_until(lambda: not any(".spacy-multihash" in n for n in contents(tmp_path / "two")))
+    left = contents(tmp_path / "two")
+    assert left and left.items() <= whole.items() and "d.jsonl" not in left
+    room.touch()
+    result = invoke(*args)
+    assert result.exit_code == 0
+    assert f"{len(left)} of {len(NAMES)} shards were done before" in said(result)
+    found = contents(tmp_path / "two")
+    assert b"FULL" in found.pop("d.jsonl")
+    assert found == {name: data for name, data in whole.items() if name != "d.jsonl"}
+
+
 @pytest.mark.parametrize("seconds", [-9, 9])
 def test_shard_that_changed_later_is_done_again(
     model: Path, shards: Path, tmp_path: Path, seconds: int
@@ -359,6 +402,59 @@ def test_pipeline_is_loaded_once_and_not_without_work(
     for done in (0, len(NAMES)):
         assert run(str(model), shards, tmp_path / "out").before == done
         assert loaded == [str(model)]
+
+
+def test_worker_loads_the_pipeline_once(
+    model: Path, shards: Path, tmp_path: Path, scheduler: str
+) -> None:
+    notes = tmp_path / "notes"
+    noting = add_pipe(model, tmp_path / "noting", "notes_process_for_tests", notes=str(notes))
+    notes.unlink()
+    processes = wait_for_workers(scheduler, 2)
+    run(str(noting), shards, tmp_path / "out", code=WORKER_PIPES, dask=scheduler)
+    loaded = [int(line) for line in notes.read_text().splitlines()]
+    assert loaded[0] == os.getpid()  # before there are workers
+    assert 1 <= len(loaded[1:]) == len({*loaded[1:]})
+    assert {*loaded[1:]} <= {*processes}
+
+
+@pytest.mark.parametrize("format", ["spacy", "jsonl"])
+def test_pipeline_that_is_loaded_anew_writes_the_same_bytes(
+    model: Path, shards: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str
+) -> None:
+    notes = tmp_path / "notes"
+    noting = add_pipe(model, tmp_path / "noting", "notes_process_for_tests", notes=str(notes))
+    notes.unlink()
+    run(str(noting), shards, tmp_path / "once", format=format)
+    assert len(notes.read_text().splitlines()) == 1
+    monkeypatch.setattr("spacy_multihash.cluster.source.MOST_GROWTH", -1)
+    run(str(noting), shards, tmp_path / "anew", format=format)
+    assert len(notes.read_text().splitlines()) == 1 + 1 + len(NAMES)
+    assert contents(tmp_path / "once") == contents(tmp_path / "anew")
+
+
+class Terminal(io.StringIO):
+    """A terminal to write to."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_is_shown_on_terminals(
+    model: Path, shards: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def shown(stderr: io.StringIO, **settings: bool) -> str:
+        monkeypatch.setattr("sys.stderr", stderr)
+        run(str(model), shards, tmp_path / "out", **settings)
+        return stderr.getvalue()
+
+    (shards / "c.txt").rename(tmp_path / "c.txt")
+    assert shown(io.StringIO()) == ""
+    assert f"{len(NAMES) - 1}/{len(NAMES) - 1} [" in shown(Terminal(), force=True)
+    (tmp_path / "c.txt").rename(shards / "c.txt")
+    resumed = shown(Terminal())
+    assert f"{len(NAMES) - 1}/{len(NAMES)} [" in resumed  # what was done before counts
+    assert f"{len(NAMES)}/{len(NAMES)} [" in resumed and "shards" in resumed
 
 
 def test_other_code_is_refused(model: Path, shards: Path, tmp_path: Path) -> None:

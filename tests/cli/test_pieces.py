@@ -105,8 +105,17 @@ def test_shards_are_counted_as_one_file(run: Run, folder: Path) -> None:
 
 @pytest.mark.parametrize("run", RUNS)
 def test_workers_count_what_one_process_does(run: Run, folder: Path, scheduler: str) -> None:
-    for data in ("gold", "texts") if run is not run_corpus_stats else ("gold",):
+    for data in ("gold", "texts"):
         assert run(folder, data, "--dask", scheduler) == run(folder, data)
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_what_is_loaded_anew_counts_the_same(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    once = [run(folder, data) for data in ("gold", "texts")]
+    monkeypatch.setattr("spacy_multihash.cluster.source.MOST_GROWTH", -1)
+    assert [run(folder, data) for data in ("gold", "texts")] == once
 
 
 def test_workers_load_a_model_that_was_trained_anew(tmp_path: Path, scheduler: str) -> None:
@@ -233,10 +242,16 @@ def test_files_that_are_not_counted_are_named(folder: Path, tmp_path: Path) -> N
     assert "Not counted" not in result.stdout
 
 
-def test_texts_without_entities_are_refused_where_these_are_counted(folder: Path) -> None:
-    result = invoke_command(corpus_stats_cli, folder / "texts")
-    assert result.exit_code == 1
-    assert "1.txt has texts without gold entities: expected a .spacy file." in said(result)
+def test_texts_are_counted_and_lack_annotations(folder: Path) -> None:
+    result = invoke_command(corpus_stats_cli, folder / "texts", folder / "texts" / "1.txt")
+    assert result.exit_code == 0
+    assert "No annotations in train, dev: texts alone are counted." in said(result)
+    assert "documents 5 2 tokens" in said(result)
+    assert "entities" not in said(result)
+    mixed = said(invoke_command(corpus_stats_cli, folder / "gold", folder / "texts"))
+    assert "No annotations in dev: texts alone" in mixed
+    assert "No entities in" not in mixed and "Missing annotation of entities in dev" not in mixed
+    assert "Seen and unseen entities" in mixed
 
 
 @pytest.mark.parametrize("show_progress", [True, False])

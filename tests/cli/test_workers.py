@@ -1,21 +1,66 @@
 """What workers of commands load."""
 
+import weakref
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 from uuid import uuid4
 
 import pytest
+import spacy
+from spacy.language import Language
 
 from spacy_multihash.cli._workers import Source, source_of
+
+LoadedT = TypeVar("LoadedT")
 
 
 def read(place: str) -> str:
     return Path(place).read_text()
 
 
-def elsewhere(source: Source[str]) -> Source[str]:
+def blank(place: str) -> Language:
+    return spacy.blank("en")
+
+
+def elsewhere(source: Source[LoadedT]) -> Source[LoadedT]:
     """Make the source as another process gets it."""
     return replace(source, home="elsewhere", run=uuid4().hex)
+
+
+def test_pipeline_is_loaded_anew_when_its_vocab_has_grown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spacy_multihash.cluster.source.MOST_GROWTH", 100)
+    (tmp_path / "model").touch()
+    source = source_of(blank, tmp_path / "model", None)
+    nlp = source.loaded()
+    assert source.loaded_for_shard() is nlp
+    nlp("few words")
+    assert source.loaded_for_shard() is nlp
+    nlp.vocab.strings.add("kept")
+    nlp(" ".join(f"w{i}" for i in range(60)))
+    former = weakref.ref(nlp)
+    del nlp
+    new = source.loaded_for_shard()
+    assert former() is None
+    assert "kept" not in new.vocab.strings
+    assert source.loaded_for_shard() is source.loaded() is new
+
+
+@pytest.mark.parametrize("is_here", [True, False])
+def test_pipeline_that_changed_is_not_loaded_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_here: bool
+) -> None:
+    (tmp_path / "model").write_text("one")
+    source = source_of(blank, tmp_path / "model", None)
+    source = source if is_here else elsewhere(source)
+    source.loaded()
+    (tmp_path / "model").write_text("other")
+    assert source.loaded_for_shard() is source.loaded()
+    monkeypatch.setattr("spacy_multihash.cluster.source.MOST_GROWTH", -1)
+    with pytest.raises(ValueError, match="model has other files here than where the command was"):
+        source.loaded_for_shard()
 
 
 def test_a_source_is_loaded_once_for_a_command(tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 """Items done in this process and on two workers."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from operator import add, concat
 from pathlib import Path
 
@@ -25,6 +27,7 @@ from tests.helpers.cluster import (
     name_unless_first,
     process_of,
     small_float,
+    wait_for_workers,
 )
 
 
@@ -169,6 +172,19 @@ def test_item_of_a_killed_worker_is_done_by_another(two: Workers, tmp_path: Path
     found = dict(two.imap(die_first, paths, names=["a", "b", "c"]))
     assert sorted(found) == [0, 1, 2]
     assert found[0] != int(paths[0].read_text())
+
+
+def test_result_that_a_killed_worker_had_is_found_again(two: Workers, scheduler: str) -> None:
+    former = wait_for_workers(scheduler, 2)
+    results = two.imap(process_of, range(4), names=named(4))
+    first, _ = next(results)
+    time.sleep(0.5)  # until all are done
+    for process in former:
+        os.kill(process, signal.SIGKILL)
+    time.sleep(0.5)  # until the scheduler knows it
+    found = dict(results)
+    assert sorted([first, *found]) == [0, 1, 2, 3]
+    assert not {*found.values()} & {*former}
 
 
 def test_item_that_kills_workers_is_named(two: Workers) -> None:

@@ -266,12 +266,17 @@ def test_labels_that_training_lacks_are_named(folder: Path, vocab: Vocab) -> Non
 
 
 def test_missing_annotation_and_entities_are_named(folder: Path, vocab: Vocab) -> None:
-    write_corpus(folder / "train.spacy", [Doc(vocab, words=["Anna", "met"])])
+    docs = [Doc(vocab, words=["Anna", "met"]), make_doc(vocab, "They met")]
+    write_corpus(folder / "train.spacy", docs)
     result = invoke(*paths(folder, "train", "dev"))
     assert result.exit_code == 0
     assert "No entities in train" in result.output
-    assert "Missing annotation of entities in train: 2 of 2 tokens" in said(result)
+    assert "Missing annotation of entities in train: 2 of 4 tokens" in said(result)
     assert "No entities in dev" not in result.output
+    write_corpus(folder / "train.spacy", docs[:1])
+    result = invoke(*paths(folder, "train", "dev"))
+    assert "No annotations in train: texts alone are counted." in said(result)
+    assert "entities in train" not in said(result)
 
 
 def make_empty(path: Path) -> None:

@@ -116,3 +116,27 @@ class Unportable(Exception):
 def fail_unportably(item: object) -> None:
     """Raise an error that cannot travel."""
     raise Unportable
+
+
+_held: list[bytes] = []
+
+
+def hold(size: int) -> int:
+    """Hold as many bytes in this process for good, and tell which process that is."""
+    _held.append(b"x" * size)
+    time.sleep(0.1)  # in which Dask notices it
+    return os.getpid()
+
+
+def hold_for_a_while(size: int) -> None:
+    """Hold as many bytes in this process for three seconds."""
+    held = b"x" * size
+    time.sleep(3)
+    del held
+
+
+def pausing(item: object) -> object:
+    """Tell at which share of its memory this worker pauses, or False."""
+    import dask
+
+    return dask.config.get("distributed.worker.memory.pause")

@@ -1,0 +1,67 @@
+"""Workers of Dask that begin nothing any more, since their memory is full."""
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from distributed import Client, Status
+
+# Seconds between two looks at the workers, while none of them has finished anything.
+EVERY = 5.0
+# Seconds after which a worker that pauses is taken to stay so. Dask collects its garbage meanwhile.
+PATIENCE = 60.0
+# Of workers, in a message.
+MOST_NAMES = 3
+_MEGA = 10**6
+
+
+class Watch:
+    """Watches the workers while somebody waits for jobs."""
+
+    def __init__(self, client: Client) -> None:
+        """Begin now."""
+        self._client = client
+        self._looked = self._well = time.monotonic()
+
+    def look(self, keys: Sequence[object]) -> None:
+        """Look at the workers, if the last time is long enough ago.
+
+        keys (Sequence[object]): The names that Dask gives to the jobs under way.
+
+        Raises ConnectionError if the jobs only wait, and have waited for long for workers that are
+        paused.
+        """
+        now = time.monotonic()
+        if now - self._looked < EVERY or self._client.status != "running":
+            return
+        self._looked = now
+        paused: list[str] = []
+        with suppress(OSError):  # where the scheduler is lost, jobs tell it
+            paused = self._client.run_on_scheduler(list_paused, keys)
+        if not paused:
+            self._well = now
+        elif now - self._well >= PATIENCE:
+            more = f" and {len(paused) - MOST_NAMES:,} more" * (len(paused) > MOST_NAMES)
+            raise ConnectionError(
+                f"Workers of Dask are paused, as their memory is full, and nothing is done any "
+                f"more: {', '.join(paused[:MOST_NAMES])}{more}. Start them again with more memory "
+                "(--memory-limit), or with distributed.worker.memory.pause set to False in Dask's "
+                "config, and then this command."
+            )
+
+
+def list_paused(keys: Sequence[object], dask_scheduler: Any) -> list[str]:  # noqa: ANN401
+    """List the workers that are paused, with their memory: none while any of some jobs is done.
+
+    It runs on the scheduler.
+    """
+    jobs = [dask_scheduler.tasks[key] for key in keys if key in dask_scheduler.tasks]
+    if any(job.processing_on and job in job.processing_on.executing for job in jobs):
+        return []
+    return [
+        f"{worker.address} ({worker.metrics['memory'] / _MEGA:,.0f} of "
+        f"{worker.memory_limit / _MEGA:,.0f} MB)"
+        for worker in dask_scheduler.workers.values()
+        if worker.status == Status.paused
+    ]

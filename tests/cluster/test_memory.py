@@ -1,0 +1,46 @@
+"""Workers whose memory is full."""
+
+from functools import partial
+
+import pytest
+
+from spacy_multihash.cluster.workers import open_workers
+from tests.helpers.cluster import hold, hold_for_a_while, pausing
+
+distributed = pytest.importorskip("distributed", reason="there is no Dask: extra dask")
+
+MEGA = 10**6
+# A worker has less than 200 MB when it starts.
+LIMIT = "400MB"
+
+
+def test_paused_workers_are_waited_for_while_they_work_and_told_when_they_do_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("spacy_multihash.cluster.paused.EVERY", 0.1)
+    monkeypatch.setattr("spacy_multihash.cluster.paused.PATIENCE", 1.5)
+    settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with distributed.LocalCluster(**settings, memory_limit=LIMIT, silence_logs=50) as cluster:
+        with open_workers(dask=cluster.scheduler_address) as workers:
+            large = [200 * MEGA, 200 * MEGA]
+            assert len(list(workers.imap(hold_for_a_while, large, names=["a", "b"]))) == 2
+            expected = (
+                r"^Workers of Dask are paused, as their memory is full, and nothing is done any "
+                r"more: tcp://[0-9.:]+ \(3[0-9]+ of 400 MB\), tcp://[0-9.:]+ \(3[0-9]+ of 400 MB\)"
+                r"\. Start them again with more memory \(--memory-limit\), or with distributed"
+            )
+            with pytest.raises(ConnectionError, match=expected):
+                list(workers.imap(hold, [20 * MEGA] * 99, names=["x"] * 99))
+
+
+def test_workers_that_are_started_are_not_paused_but_started_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    limited = partial(distributed.LocalCluster, memory_limit=LIMIT)
+    monkeypatch.setattr("spacy_multihash.cluster.over_dask.LocalCluster", limited)
+    with open_workers(2) as workers:
+        found = dict(workers.imap(hold, [50 * MEGA] * 16, names=["x"] * 16))
+        pauses = [pause for _, pause in workers.imap(pausing, range(4), names=["x"] * 4)]
+    assert len(found) == 16
+    assert pauses == [False] * 4
+    assert len({*found.values()}) > 2

@@ -1,0 +1,33 @@
+"""Components that tell what becomes of them on workers, whose processes import this as --code."""
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from spacy.language import Language
+from spacy.tokens import Doc
+
+
+@Language.factory("notes_process_for_tests")
+def make_noting(nlp: Language, name: str, notes: str) -> Callable[[Doc], Doc]:
+    """Write the number of the process that loads it to a file, and do nothing else."""
+    with Path(notes).open("a") as file_:
+        file_.write(f"{os.getpid()}\n")
+    return _return
+
+
+def _return(doc: Doc) -> Doc:
+    return doc
+
+
+@Language.factory("needs_room_for_tests")
+def make_needing_room(nlp: Language, name: str, room: str) -> Callable[[Doc], Doc]:
+    """Fail as on a full disk at a text with the word FULL, until there is a file."""
+
+    def check(doc: Doc) -> Doc:
+        if "FULL" in doc.text and not Path(room).exists():
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return doc
+
+    return check
