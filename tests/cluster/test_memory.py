@@ -39,8 +39,8 @@ def test_workers_that_are_started_are_not_paused_but_started_again(
     limited = partial(distributed.LocalCluster, memory_limit=LIMIT)
     monkeypatch.setattr("spacy_multihash.cluster.over_dask.LocalCluster", limited)
     with open_workers(2) as workers:
-        found = dict(workers.imap(hold, [50 * MEGA] * 16, names=["x"] * 16))
+        found = dict(workers.imap(hold, [80 * MEGA] * 8, names=["x"] * 8))
         pauses = [pause for _, pause in workers.imap(pausing, range(4), names=["x"] * 4)]
-    assert len(found) == 16
+    assert len(found) == 8
     assert pauses == [False] * 4
     assert len({*found.values()}) > 2
