@@ -348,18 +348,20 @@ def examples(draw: st.DrawFn, labels: Sequence[str] = LABELS, *, wild: bool = Tr
 def _add_wrong(draw: st.DrawFn, example: Example, labels: Sequence[str]) -> None:
     """Add entities that are known to be wrong, none of which is right."""
 
-    def aligned(spans: Iterable[Span]) -> set[tuple[int, int, str]]:
-        found = example.get_aligned_spans_y2x(spans, allow_overlap=True)
+    def aligned(spans: Iterable[Span], *, allow_overlap: bool) -> set[tuple[int, int, str]]:
+        found = example.get_aligned_spans_y2x(spans, allow_overlap=allow_overlap)
         return {(span.start, span.end, span.label_) for span in found}
 
     doc = example.reference
-    right = aligned(doc.ents)
+    # Where tokens are cut otherwise, entities are others if they may overlap
+    right = aligned(doc.ents, allow_overlap=False) | aligned(doc.ents, allow_overlap=True)
     spans = []
     for start in draw(st.lists(st.integers(0, max(len(doc) - 1, 0)), max_size=4)):
         end = min(start + draw(st.integers(1, 3)), len(doc))
         label = draw(st.sampled_from(labels))
-        if start < end and not right & aligned([Span(doc, start, end, label)]):
-            spans.append(Span(doc, start, end, label=label))
+        span = Span(doc, start, end, label=label)
+        if start < end and not right & aligned([span], allow_overlap=True):
+            spans.append(span)
     doc.spans[WRONG] = spans
 
 
