@@ -45,9 +45,11 @@ def of_tables() -> dict[str, Any]:
     return {"docs": make_docs(5), "nlp": build(small_config(Path("train.spacy"), embed))}
 
 
-def of_gradient() -> dict[str, Any]:
-    """Vectors, and features of which one is missing."""
-    return {"X": numpy.ones((2, 3)), "ids": numpy.array([[0, -1]])}
+def of_ner() -> dict[str, Any]:
+    """Vectors, features of which one is missing, and a pipeline with a recognizer."""
+    nlp = spacy.blank("en")
+    nlp.add_pipe("batch_ner", "ner")
+    return {"X": numpy.ones((2, 3)), "ids": numpy.array([[0, -1]]), "nlp": nlp}
 
 
 PAGES = [
@@ -57,7 +59,7 @@ PAGES = [
         [(r" --workers 8", ""), (r"all\.tables --merge", "sum.tables --merge")],
         of_tables,
     ),
-    Page("ner", 4, [(r"    python -m experiments .*\n", "")], of_gradient),
+    Page("ner", 4, [(r"    python -m experiments .*\n", "")], of_ner),
     Page(
         "vectors",
         8,
@@ -76,6 +78,7 @@ PAGES = [
         3,
         [
             (r" --workers 8", ""),
+            (r"    DASK_(.*\\\n)*.*\n", ""),
             (r"    dask .*\n", ""),
             (r" --dask tcp://host:8786", ""),
             (r"/data/model (\S+) (\S+)", "training/model-best corpus again"),

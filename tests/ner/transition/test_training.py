@@ -9,8 +9,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from spacy.tokens import Doc, Span
 from spacy.training import Example
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import threadpool_limits
 
+from spacy_multihash.compute import blas
 from spacy_multihash.ner.transition import training, visit
 from spacy_multihash.ner.transition.loss import loss_of
 from tests.helpers.transition_training import (
@@ -97,7 +98,7 @@ def test_new_labels_are_added_in_spacys_order() -> None:
 def test_products_of_an_update_have_one_thread() -> None:
     # The threads of OpenBLAS wait for each other, and stand still beside another process
     def threads() -> int:
-        return max(one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas")
+        return max(library.get_num_threads() for library in blas._libraries())
 
     found = []
 
