@@ -25,17 +25,22 @@ def results_path(run: Run) -> Path:
     return RESULTS / f"{run.name}.json"
 
 
+def read_json(path: Path, remedy: str) -> Any:  # noqa: ANN401 (whatever the file holds)
+    """Read a file. Raises ValueError for a damaged one, and tells what makes it again."""
+    try:
+        return srsly.read_json(path)
+    except ValueError as error:
+        raise ValueError(
+            f"{path} holds no JSON ({error}). Delete it and {remedy}, or restore it."
+        ) from error
+
+
 def read_result(path: Path) -> dict[str, Any]:
     """Read the results of a run, of a calibrated model, or of `batch_ner`.
 
     Raises ValueError for a damaged file, or one of another format.
     """
-    try:
-        result = srsly.read_json(path)
-    except ValueError as error:
-        raise ValueError(
-            f"{path} holds no JSON ({error}). Delete it and run it again, or restore it."
-        ) from error
+    result = read_json(path, "run it again")
     found = result.get("format") if isinstance(result, dict) else None
     if found != FORMAT:
         raise ValueError(

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Optional
 
-import srsly
-
+from experiments.runs.files import read_json
 from experiments.tables.markdown import markdown
 
 Cells = tuple[str, str]
@@ -31,15 +30,7 @@ def read_reports(folder: Path) -> dict[str, Any]:
 
     Raises ValueError for a damaged file.
     """
-    reports = {}
-    for path in sorted(folder.glob("*.json")):
-        try:
-            reports[path.stem] = srsly.read_json(path)
-        except ValueError as error:
-            raise ValueError(
-                f"{path} holds no JSON ({error}). Delete it and compress again, or restore it."
-            ) from error
-    return reports
+    return {path.stem: read_json(path, "compress again") for path in sorted(folder.glob("*.json"))}
 
 
 def render_compressed(reports: Mapping[str, Mapping[str, Any]]) -> str:

@@ -144,7 +144,7 @@ class Flight(Generic[KeyT]):
             while not self._completed.has_ready():
                 with self._completed.thread_condition:
                     self._completed.thread_condition.wait(_MOMENT)
-                watch.look([*self._under_way])
+                watch.look(self._under_way)
             future = next(self._completed)
             if future.status not in _DONE_AGAIN:
                 return future

@@ -1,7 +1,7 @@
 """Workers of Dask that begin nothing any more, since their memory is full."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -24,10 +24,10 @@ class Watch:
         self._client = client
         self._looked = self._well = time.monotonic()
 
-    def look(self, keys: Sequence[object]) -> None:
+    def look(self, keys: Iterable[object]) -> None:
         """Look at the workers, if the last time is long enough ago.
 
-        keys (Sequence[object]): The names that Dask gives to the jobs under way.
+        keys (Iterable[object]): The names that Dask gives to the jobs under way.
 
         Raises ConnectionError if the jobs only wait, and have waited for long for workers that are
         paused.
@@ -38,7 +38,7 @@ class Watch:
         self._looked = now
         paused: list[str] = []
         with suppress(OSError):  # where the scheduler is lost, jobs tell it
-            paused = self._client.run_on_scheduler(list_paused, keys)
+            paused = self._client.run_on_scheduler(list_paused, [*keys])
         if not paused:
             self._well = now
         elif now - self._well >= PATIENCE:

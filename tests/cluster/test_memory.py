@@ -7,6 +7,7 @@ import pytest
 from spacy_multihash.cluster.workers import open_workers
 from tests.helpers.cluster import hold, hold_for_a_while, pausing
 
+dask = pytest.importorskip("dask", reason="there is no Dask: extra dask")
 distributed = pytest.importorskip("distributed", reason="there is no Dask: extra dask")
 
 MEGA = 10**6
@@ -20,7 +21,10 @@ def test_paused_workers_are_waited_for_while_they_work_and_told_when_they_do_not
     monkeypatch.setattr("spacy_multihash.cluster.paused.EVERY", 0.1)
     monkeypatch.setattr("spacy_multihash.cluster.paused.PATIENCE", 1.5)
     settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
-    with distributed.LocalCluster(**settings, memory_limit=LIMIT, silence_logs=50) as cluster:
+    # Dask's default, whatever another cluster of this process has
+    config = dask.config.set({"distributed.worker.memory.pause": 0.8})
+    start = partial(distributed.LocalCluster, **settings, memory_limit=LIMIT, silence_logs=50)
+    with config, start() as cluster:
         with open_workers(dask=cluster.scheduler_address) as workers:
             large = [200 * MEGA, 200 * MEGA]
             assert len(list(workers.imap(hold_for_a_while, large, names=["a", "b"]))) == 2
