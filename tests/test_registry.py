@@ -45,6 +45,7 @@ ENTRY_POINTS = {
     "spacy_scorers": ["spacy-multihash.seen_unseen_scorer.v1"],
     "spacy_vectors": ["spacy-multihash.CompressedVectors.v1"],
     "srsly_msgpack_decoders": ["spacy-multihash"],
+    "thinc_optimizers": ["spacy-multihash.Adam.v1"],
 }
 EMBED = {"width": 8, "attrs": ["NORM", "SHAPE"], "include_static_vectors": False}
 META = {"width": 8, "tables": {"vocab": None, "nl": "x"}}
@@ -164,7 +165,7 @@ def test_entry_points_are_the_golden_list() -> None:
 def test_registered_names_are_those_of_the_entry_points() -> None:
     names = [name for key, name in vars(registered).items() if key.isupper() and key != "PREFIX"]
     kinds = ("architectures", "augmenters", "callbacks", "scorers", "vectors")
-    groups = [f"spacy_{kind}" for kind in kinds]
+    groups = [*(f"spacy_{kind}" for kind in kinds), "thinc_optimizers"]
     assert sorted(names) == sorted(name for group in groups for name in ENTRY_POINTS[group])
     theirs = {registered.REPORT_MULTI_EMBED, registered.REPORT_MULTI_FEWER_HASH_EMBED}
     theirs.add(registered.SET_ATTR)

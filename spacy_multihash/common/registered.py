@@ -1,7 +1,7 @@
 """The registered names that configs and messages need, each written once.
 
-The entry points in setup.cfg register them: architectures, augmenters, callbacks, scorers and
-vectors.
+The entry points in setup.cfg register them: architectures, augmenters, callbacks, optimizers,
+scorers and vectors.
 """
 
 # Every name begins with it, except those of the report by Miranda et al. 2022.
@@ -27,6 +27,7 @@ LOAD_VECTORS = "spacy-multihash.load_vectors.v1"
 UNFREEZE = "spacy-multihash.unfreeze.v1"
 USE_PRODUCT_OPS = "spacy-multihash.use_product_ops.v1"
 
+ADAM = "spacy-multihash.Adam.v1"
 CHAR_NOISE = "spacy-multihash.char_noise.v1"
 SEEN_UNSEEN_SCORER = "spacy-multihash.seen_unseen_scorer.v1"
 

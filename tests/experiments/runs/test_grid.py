@@ -106,6 +106,18 @@ def test_hash_of_a_config_depends_on_all_but_paths_and_the_logger() -> None:
     assert len(set(hashes)) == len(hashes)
 
 
+def test_runs_have_our_adam_which_counts_as_that_of_thinc() -> None:
+    for run in (Run("conll-es", HASH_EMBED), Run("conll-nl", "vectors_none"), Run(TOPICS, "bow")):
+        config = run_config(run)
+        optimizer = config["training"]["optimizer"]
+        assert optimizer["@optimizers"] == "spacy-multihash.Adam.v1"
+        digest = config_hash(config)
+        optimizer["@optimizers"] = "Adam.v1"
+        assert config_hash(config) == digest
+        optimizer["@optimizers"] = "RAdam.v1"
+        assert config_hash(config) != digest
+
+
 def test_adjusted_rows_are_a_share_of_the_symbols_that_are_frequent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

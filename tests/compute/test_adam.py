@@ -1,0 +1,174 @@
+"""Adam: the steps of thinc's, and those of the paper."""
+
+import inspect
+import platform
+import sys
+from collections.abc import Iterator
+from typing import Any, Union, cast
+
+import numpy
+import pytest
+import spacy
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.training import Example
+from thinc.api import Adam as ThincAdam
+from thinc.api import Optimizer, constant_then, decaying
+from thinc.types import FloatsXd
+
+from spacy_multihash.compute.adam import make_adam_v1
+from spacy_multihash.ner.transition.component import BatchEntityRecognizer
+
+pytest.importorskip("numba", reason="Adam needs numba, of the extra numba")
+
+# Other machines may fuse a product and a sum in thinc's compiled code, which rounds once.
+IS_EXACT = platform.machine() in ("x86_64", "AMD64")
+SETTINGS = st.fixed_dictionaries(
+    {
+        "learn_rate": st.sampled_from([0.001, 0.03]),
+        "L2": st.sampled_from([0.0, 0.01]),
+        "beta1": st.sampled_from([0.9, 0.5]),
+        "beta2": st.sampled_from([0.999, 0.9]),
+        "eps": st.sampled_from([1e-8, 1e-3]),
+        "grad_clip": st.sampled_from([0.0, 0.5, 100.0]),
+        "L2_is_weight_decay": st.booleans(),
+        "use_averages": st.booleans(),
+    }
+)
+KEY = (1, "E")
+
+
+def make_steps(
+    shape: tuple[int, ...], steps: int, seed: int
+) -> tuple[FloatsXd, Iterator[FloatsXd]]:
+    random = numpy.random.default_rng(seed)
+    weights = random.standard_normal(shape).astype("float32")
+    gradients = (random.standard_normal(shape).astype("float32") for _ in range(steps))
+    return weights, gradients
+
+
+def assert_same(ours: FloatsXd, theirs: FloatsXd) -> None:
+    if IS_EXACT:
+        numpy.testing.assert_array_equal(ours, theirs)
+    else:
+        numpy.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-6)
+
+
+@given(
+    SETTINGS,
+    st.sampled_from([(1,), (7,), (64,), (3, 5), (2, 3, 31)]),
+    st.sampled_from([1.0, 0.25]),
+    st.integers(0, 1000),
+)
+def test_steps_are_those_of_thinc(
+    settings: dict[str, Any], shape: tuple[int, ...], lr_scale: float, seed: int
+) -> None:
+    ours, theirs = make_adam_v1(**settings), ThincAdam(**settings)
+    weights, gradients = make_steps(shape, 12, seed)
+    expected = weights.copy()
+    for gradient in gradients:
+        other = gradient.copy()
+        result, zeros = ours(KEY, weights, gradient, lr_scale=lr_scale)
+        assert result is weights
+        assert zeros is gradient
+        expected, _ = theirs(KEY, expected, other, lr_scale=lr_scale)
+        assert_same(weights, expected)
+        assert not gradient.any()
+    assert_same(ours.mom1[KEY], theirs.mom1[KEY])
+    assert_same(ours.mom2[KEY], theirs.mom2[KEY])
+    assert ours.nr_update == theirs.nr_update
+    assert (ours.averages is None) == (theirs.averages is None)
+    if ours.averages is not None and theirs.averages is not None:
+        assert ours.averages[KEY].shape == shape
+        assert_same(ours.averages[KEY], theirs.averages[KEY])
+
+
+def test_steps_are_those_of_the_paper() -> None:
+    """Kingma and Ba 2015, Algorithm 1, in float64, without decay and clipping."""
+    weights, gradients = make_steps((6, 4), 30, 0)
+    optimizer = make_adam_v1(0.01, grad_clip=0.0)
+    expected, first, second = weights.astype("float64"), 0.0, 0.0
+    for t, gradient in enumerate(gradients, 1):
+        first = 0.9 * first + 0.1 * gradient
+        second = 0.999 * second + 0.001 * gradient.astype("float64") ** 2
+        # the paper adds epsilon after the correction of the second moment's bias, thinc before
+        eps = 1e-8 / numpy.sqrt(1 - 0.999**t)
+        root = numpy.sqrt(second / (1 - 0.999**t)) + eps
+        expected -= 0.01 * first / (1 - 0.9**t) / root
+        optimizer(KEY, weights, gradient)
+    numpy.testing.assert_allclose(weights, expected, atol=1e-5)
+
+
+def test_learning_rate_follows_a_schedule() -> None:
+    ours, theirs = (
+        make(learn_rate=constant_then(0.1, 3, decaying(0.1, 0.5)), L2=0.01)
+        for make in (make_adam_v1, ThincAdam)
+    )
+    weights, gradients = make_steps((9,), 8, 0)
+    expected = weights.copy()
+    for gradient in gradients:
+        other = gradient.copy()
+        ours(KEY, weights, gradient)
+        expected, _ = theirs(KEY, expected, other)
+        ours.step_schedules()
+        theirs.step_schedules()
+    assert ours.learn_rate == theirs.learn_rate != 0.1
+    assert_same(weights, expected)
+
+
+def test_gaps_and_a_beta_of_0_take_the_steps_of_thinc() -> None:
+    ours, theirs = (make(beta1=0.0, beta2=0.0) for make in (make_adam_v1, ThincAdam))
+    weights, gradients = make_steps((4, 4), 2, 0)
+    gradient, other = gradients
+    result, _ = ours(KEY, weights.copy(), gradient.copy())
+    expected, _ = theirs(KEY, weights.copy(), gradient.copy())
+    assert_same(result, expected)
+    assert not ours.mom1
+
+    ours, theirs = make_adam_v1(), ThincAdam()
+    result, _ = ours(KEY, weights.T, gradient.T.copy())
+    expected, _ = theirs(KEY, weights.T, gradient.T.copy())
+    assert_same(result, expected)
+    result, _ = ours(KEY, weights[:, 0].copy(), numpy.zeros(0, dtype="float32"))
+    assert_same(result, weights[:, 0])
+    assert ours.nr_update[KEY] == 1
+
+
+def train(name: str, **settings: Any) -> tuple[bytes, bytes]:
+    """Train an entity recognizer, and return its weights and their averages."""
+    nlp = spacy.blank("en")
+    nlp.config["training"]["optimizer"] = {"@optimizers": name, **settings}
+    ner = cast(BatchEntityRecognizer, nlp.add_pipe("batch_ner"))
+    ner.add_label("PERSON")
+    spacy.util.fix_random_seed(0)
+    optimizer = nlp.initialize()
+    assert isinstance(optimizer, Optimizer)
+    entities = {"entities": [(0, 4, "PERSON")]}
+    example = Example.from_dict(nlp.make_doc("Anna met Bob"), entities)
+    for _ in range(5):
+        nlp.update([example], sgd=optimizer)
+    weights = ner.model.to_bytes()
+    with nlp.use_params(optimizer.averages):
+        return weights, ner.model.to_bytes()
+
+
+@pytest.mark.skipif(not IS_EXACT, reason="thinc may round otherwise on this machine")
+def test_pipelines_train_to_the_same_weights() -> None:
+    settings: dict[str, Union[float, bool]] = {"learn_rate": 0.01, "L2": 0.01}
+    ours = train("spacy-multihash.Adam.v1", **settings)
+    assert ours == train("Adam.v1", **settings)
+    assert ours != train("Adam.v1", learn_rate=0.01)
+
+
+def test_arguments_and_defaults_are_those_of_thinc() -> None:
+    def defaults(function: Any) -> dict[str, Any]:
+        parameters = inspect.signature(function).parameters.values()
+        return {p.name: (p.default, p.kind) for p in parameters}
+
+    assert defaults(make_adam_v1) == defaults(ThincAdam)
+
+
+def test_numba_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numba", None)
+    with pytest.raises(ImportError, match=r"needs numba.*spacy-multihash\[numba\].*Adam\.v1"):
+        make_adam_v1()
