@@ -260,7 +260,7 @@ def run_config(run: Run) -> Config:
 
 
 def config_hash(config: Config) -> str:
-    """Digest what decides the outcome of a config, not its paths, its logger and whose Adam it has."""
+    """Digest what decides the outcome of a config: all but paths, logger and whose Adam it is."""
     config = config.copy()
     config["paths"], config["training"]["logger"] = {}, {}
     if config["training"]["optimizer"]["@optimizers"] == ADAM:
