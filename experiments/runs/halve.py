@@ -147,7 +147,7 @@ def halve_cli(
     ] = len(ROUNDS),
     renew: Annotated[
         bool,
-        typer.Option("--renew", help="Also runs whose results are unrecorded or of older code"),
+        typer.Option("--renew", help="Also unrecorded results, and those of older code or corpora"),
     ] = False,
     test: Annotated[
         bool, typer.Option("--test", help="At the end score what is chosen, and the base, on test")

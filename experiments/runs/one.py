@@ -21,7 +21,13 @@ from experiments.runs.counts import category_counts, entity_counts, pack
 from experiments.runs.crf import predict_crf, train_crf
 from experiments.runs.files import FORMAT, read_result, results_path
 from experiments.runs.grid import Run, parse_run, run_config, run_hash
-from experiments.runs.record import evaluation_code, make_record, vectors_digest
+from experiments.runs.record import (
+    Sources,
+    evaluation_code,
+    make_record,
+    read_sources,
+    vectors_digest,
+)
 from experiments.runs.scores import SPLITS, TEST, Tagger, make_scorer, make_tagger, splits_of
 from experiments.runs.state import runs_to_do
 from experiments.runs.training import MARKER, MODEL, train
@@ -81,7 +87,8 @@ def locked(run: Run) -> Iterator[None]:
 
 def _run(run: Run) -> dict[str, Any]:
     _check_corpus(run)
-    nlp, tagger, facts = (_run_crf if run.arm == CRF else _run_spacy)(run)
+    sources = read_sources(run)
+    nlp, tagger, facts = (_run_crf if run.arm == CRF else _run_spacy)(run, sources)
     scores = _score(run, nlp, tagger, splits_of(run))
     if run.after:
         # what is imported before the training counts as its code
@@ -90,7 +97,7 @@ def _run(run: Run) -> dict[str, Any]:
         facts["record"]["made"] = {**facts["record"]["made"], **made_after(run)}
         scores["after"], counts = evaluate_after(run)
         scores["counts"] |= {name: pack(of_split) for name, of_split in counts.items()}
-    facts["record"]["evaluation"] = evaluation_code(facts["record"]["code"])
+    facts["record"]["evaluation"] = evaluation_code(facts["record"]["code"], sources)
     result = {
         "format": FORMAT,
         "dataset": run.dataset,
@@ -150,8 +157,8 @@ def score_test(run: Run) -> dict[str, Any]:
         return read_result(results_path(run))
 
 
-def _run_spacy(run: Run) -> tuple[Language, Tagger, dict[str, Any]]:
-    training = train(run, run_config(run))
+def _run_spacy(run: Run, sources: Sources) -> tuple[Language, Tagger, dict[str, Any]]:
+    training = train(run, run_config(run), sources)
     model = run.folder / MODEL
     nlp = spacy.load(model)
     size = model_size(*component_models(nlp).values())
@@ -162,14 +169,15 @@ def _run_spacy(run: Run) -> tuple[Language, Tagger, dict[str, Any]]:
         "train_seconds": training.seconds,
         "train_cpu_seconds": training.cpu_seconds,
         "steps": log[-1]["step"],
-        "best_step": max(log, key=lambda line: line["score"])["step"],
+        # spaCy keeps the last of equally good models
+        "best_step": max(log, key=lambda line: (line["score"], line["step"]))["step"],
         "model_bytes": sum(path.stat().st_size for path in model.rglob("*") if path.is_file()),
         "parameters": size and size.parameters,
     }
     return nlp, make_tagger(run, nlp), facts
 
 
-def _run_crf(run: Run) -> tuple[Language, Tagger, dict[str, Any]]:
+def _run_crf(run: Run, sources: Sources) -> tuple[Language, Tagger, dict[str, Any]]:
     nlp = spacy.blank(run.lang)
     model = run.folder / "model.crfsuite"
     training = train_crf(read_docs(run.corpus("train"), nlp.vocab), model)
@@ -181,7 +189,7 @@ def _run_crf(run: Run) -> tuple[Language, Tagger, dict[str, Any]]:
             example.predicted = doc
 
     facts = {
-        "record": {**make_record(run), "vectors": None},
+        "record": {**make_record(sources), "vectors": None},
         "config_hash": run_hash(run),
         "train_seconds": training.seconds,
         "train_cpu_seconds": training.cpu_seconds,
@@ -198,7 +206,8 @@ def run_one_cli(
         str, typer.Argument(help="DATASET/ARM/VECTORS/seedN, as run-grid --list shows")
     ],
     renew: Annotated[
-        bool, typer.Option("--renew", help="Also if the results are unrecorded or of older code")
+        bool,
+        typer.Option("--renew", help="Also if they are unrecorded or of older code or corpora"),
     ] = False,
 ) -> None:
     """Train and evaluate one run of the experiments, unless it has results.

@@ -10,6 +10,7 @@ import hashlib
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +20,7 @@ import srsly
 from spacy.vocab import Vocab
 from threadpoolctl import threadpool_info
 
+import spacy_multihash
 from experiments.runs.grid import Run
 from spacy_multihash.common.files import write_json
 from spacy_multihash.common.machine import cpu_name
@@ -39,12 +41,13 @@ ROOMS = (
     "vectors",
 )
 EXPERIMENTS = tuple(
-    f"experiments.runs.{name}" for name in ("after", "crf", "one", "scores", "training")
+    f"experiments.runs.{name}" for name in ("after", "counts", "crf", "one", "scores", "training")
 )
 # What scores models and decides none of their weights. Some of it is loaded before the training.
 EVALUATING = frozenset(
     (
         "experiments.runs.after",
+        "experiments.runs.counts",
         "experiments.runs.one",
         "experiments.runs.scores",
         "spacy_multihash.corpus.agreement",
@@ -61,18 +64,42 @@ def digest(data: bytes) -> str:
     return hashlib.md5(data, usedforsecurity=False).hexdigest()
 
 
-def make_record(run: Run) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Sources:
+    """What decides the outcome of a run, as it is on disk before the run begins.
+
+    What is edited in the meantime is not what was run.
+
+    code (Mapping[str, str]): The digests of the modules that may decide scores, by their names.
+    corpus (Mapping[str, str]): The digests of the files of the corpus, by split.
+    """
+
+    code: Mapping[str, Optional[str]]
+    corpus: Mapping[str, str]
+
+
+def read_sources(run: Run) -> Sources:
+    """Digest what decides the outcome of a run, whose corpus has been converted."""
+    return Sources({name: module_digest(name) for name in _modules()}, corpus_digests(run))
+
+
+def corpus_digests(run: Run) -> dict[str, str]:
+    """Digest the files of a run's corpus, by split."""
+    return {split: digest(run.corpus(split).read_bytes()) for split in SPLITS}
+
+
+def make_record(sources: Sources) -> dict[str, Any]:
     """Say what this process trained a run with, right after the training.
 
-    run (Run): The run. Its corpus has been converted.
+    sources (Sources): Code and corpus, as they were before it.
     """
     return {
         "cpu": cpu_name(),
         "threads": max((pool["num_threads"] for pool in threadpool_info()), default=1),
         "commit": commit(),
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "code": write_code(set(_loaded_modules()) - EVALUATING),
-        "corpus": {split: digest(run.corpus(split).read_bytes()) for split in SPLITS},
+        "code": write_code(set(_loaded_modules()) - EVALUATING, sources.code),
+        "corpus": dict(sources.corpus),
     }
 
 
@@ -81,12 +108,13 @@ def vectors_digest(vocab: Vocab) -> Optional[str]:
     return digest(vocab.vectors.to_bytes()) if len(vocab.vectors) else None
 
 
-def evaluation_code(training: str) -> str:
+def evaluation_code(training: str, sources: Sources) -> str:
     """Keep the digests of the modules that a model is evaluated with, as `write_code` does.
 
     training (str): The digest of the code that it was trained with, whose modules are left out.
+    sources (Sources): The code as it was before the run.
     """
-    return write_code(set(_loaded_modules()) - set(_modules_of(training)))
+    return write_code(set(_loaded_modules()) - set(_modules_of(training)), sources.code)
 
 
 def made_digests(paths: Iterable[Path]) -> dict[str, str]:
@@ -116,12 +144,13 @@ def commit() -> Optional[str]:
         return None
 
 
-def write_code(modules: Iterable[str]) -> str:
+def write_code(modules: Iterable[str], digests: Mapping[str, Optional[str]]) -> str:
     """Keep the digests of modules, unless they are kept already, and return a digest of them all.
 
     modules (Iterable[str]): The names of modules.
+    digests (Mapping[str, Optional[str]]): The digests of these modules, and of others.
     """
-    digests = {module: module_digest(module) for module in sorted(modules)}
+    digests = {module: digests[module] for module in sorted(modules)}
     name = digest(repr(digests).encode("utf8"))
     path = CODE / f"{name}.json"
     if not path.is_file():
@@ -164,3 +193,11 @@ def module_digest(module: str) -> Optional[str]:
 def _loaded_modules() -> list[str]:
     rooms = tuple(f"spacy_multihash.{room}." for room in ROOMS)
     return [name for name in list(sys.modules) if name.startswith(rooms) or name in EXPERIMENTS]
+
+
+def _modules() -> list[str]:
+    """List the modules that may decide scores, loaded or not."""
+    package = Path(spacy_multihash.__file__).parent
+    paths = (path for room in ROOMS for path in (package / room).rglob("*.py"))
+    names = (path.relative_to(package.parent).with_suffix("").parts for path in paths)
+    return [".".join(parts).removesuffix(".__init__") for parts in names] + list(EXPERIMENTS)

@@ -32,7 +32,7 @@ def run_grid_cli(
     ] = None,
     renew: Annotated[
         bool,
-        typer.Option("--renew", help="Also runs whose results are unrecorded or of older code"),
+        typer.Option("--renew", help="Also unrecorded results, and those of older code or corpora"),
     ] = False,
     list_only: Annotated[
         bool, typer.Option("--list", help="List the runs with their states and exit")

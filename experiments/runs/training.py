@@ -12,7 +12,7 @@ from thinc.api import Config
 
 from experiments.arms.vectors import VECTOR_ARMS
 from experiments.runs.grid import Run, config_hash
-from experiments.runs.record import changed_modules, made_digests, make_record
+from experiments.runs.record import Sources, changed_modules, made_digests, make_record
 from experiments.runs.vector_files import NO_VECTORS, made_for_training, vectors_path
 from spacy_multihash.common.files import write_json
 
@@ -38,11 +38,12 @@ class Training:
     record: Mapping[str, Any]
 
 
-def train(run: Run, config: Config) -> Training:
-    """Train a run, unless it has been trained with this config, code and tables before.
+def train(run: Run, config: Config, sources: Sources) -> Training:
+    """Train a run, unless it has been trained with this config, code, corpus and tables before.
 
     run (Run): The run.
     config (Config): Its config, as `run_config` returns it.
+    sources (Sources): The code and the corpus.
     """
     marker = run.folder / MARKER
     digest = config_hash(config)
@@ -51,9 +52,10 @@ def train(run: Run, config: Config) -> Training:
     if marker.is_file() and (run.folder / MODEL).is_dir():
         earlier = Training(**{"record": {}, **srsly.read_json(marker)})
         same = earlier.config_hash == digest and earlier.record.get("made", {}) == made
-        if same and earlier.record and not changed_modules(earlier.record):
+        same = same and earlier.record.get("corpus") == sources.corpus
+        if same and not changed_modules(earlier.record):
             return earlier
-    if run.folder.exists():  # interrupted, or of another config, other code or other tables
+    if run.folder.exists():  # interrupted, or of another config, code, corpus or other tables
         shutil.rmtree(run.folder)
     run.folder.mkdir(parents=True)
     if run.vectors != NO_VECTORS:
@@ -62,7 +64,7 @@ def train(run: Run, config: Config) -> Training:
     start, cpu_start = time.perf_counter(), time.process_time()
     spacy_train(run.folder / "config.cfg", run.folder)
     seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start
-    training = Training(digest, seconds, cpu_seconds, {**make_record(run), "made": made})
+    training = Training(digest, seconds, cpu_seconds, {**make_record(sources), "made": made})
     shutil.rmtree(run.folder / "model-last")
     write_json(marker, asdict(training))
     return training

@@ -9,7 +9,7 @@ from typing import Any, Optional
 
 import srsly
 
-from ..common.files import write_json
+from ..common.files import remove_abandoned, write_json
 from .shard import ENDINGS
 
 NAME = "manifest.json"
@@ -46,7 +46,13 @@ class Output:
         """Remove files of former work, and write the manifest."""
         for path in self.replaced:
             path.unlink(missing_ok=True)
+        self.tidy()
         write_json(self.path / NAME, self.manifest)
+
+    def tidy(self) -> None:
+        """Remove what killed workers left."""
+        for folder, _, _ in os.walk(self.path):
+            remove_abandoned(Path(folder))
 
 
 def check_output(
@@ -91,8 +97,14 @@ def _read(output: Path) -> Optional[dict[str, Any]]:
         found = srsly.read_json(path)
     except ValueError as error:
         raise ValueError(f"{path} is no JSON ({error}). {_NOT_OURS}") from error
-    is_ours = isinstance(found, dict) and {*_FIXED, _VERSIONS} <= found.keys()
-    if not is_ours or found["format"] not in ENDINGS:
+    is_ours = (
+        isinstance(found, dict)
+        and {*_FIXED, _VERSIONS} <= found.keys()
+        and found["format"] in list(ENDINGS)
+        and isinstance(found[_VERSIONS], list)
+        and all(isinstance(one, dict) for one in found[_VERSIONS])
+    )
+    if not is_ours:
         raise ValueError(
             f"{path} must have a JSON object with {', '.join(_FIXED)} and {_VERSIONS}, as apply "
             f"writes it, was: {str(found)[:80]}. {_NOT_OURS}"

@@ -84,7 +84,7 @@ def _apply_shard(application: Application, shard: Shard) -> Applied:
     docs = nlp.pipe(read_bare_shard(shard.source, nlp), batch_size=application.batch_size)
     counts = Counter[str]()
     changed = shard.source.stat().st_mtime_ns  # a change from here on is noticed by `is_done`
-    with replacing_file(shard.target) as new:
+    with replacing_file(shard.target, tidy=False) as new:  # `Output.tidy` does it for all
         if application.format == "spacy":
             _stored(_counted(docs, counts), shard.source).to_disk(new)
         else:

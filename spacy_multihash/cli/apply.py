@@ -129,7 +129,9 @@ def apply(prepared: Prepared, workers: Optional[int] = None, dask: Optional[str]
         return Result(plan.before, [], [])
     with open_workers(workers, dask) as opened:
         prepared.output.begin()
-        return apply_on(opened, plan)
+        result = apply_on(opened, plan)
+    prepared.output.tidy()
+    return result
 
 
 def plan_shards(shards: Path, listed: Sequence[Path], output: Path, format: str) -> list[Shard]:

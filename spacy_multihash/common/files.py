@@ -40,13 +40,17 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 @contextmanager
-def replacing_file(path: Path) -> Iterator[Path]:
+def replacing_file(path: Path, *, tidy: bool = True) -> Iterator[Path]:
     """Give the path of a file to write, which takes the place of another when it is whole.
 
     A link stays a link, and the file that it leads to is replaced. Folders are made as needed.
+
+    tidy (bool): Whether to look for what a killed command left, which reads the whole folder.
     """
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
+    if tidy:
+        remove_abandoned(target.parent, target.name)
     with staging(target.parent, target.name) as folder:
         yield folder / "new"
         (folder / "new").replace(target)
@@ -59,12 +63,7 @@ def write_json(path: Path, value: Any) -> None:  # noqa: ANN401 (whatever JSON c
 
 @contextmanager
 def staging(parent: Path, name: str) -> Iterator[Path]:
-    """Make a hidden folder for what is to become `name` in a folder, and remove it at the end.
-
-    Folders of the same name whose processes were killed are removed first. A lock, which ends with
-    its process, tells which. On Windows there is no such lock, and they stay.
-    """
-    remove_abandoned(parent, name)
+    """Make a hidden folder for what is to become `name` in a folder, and remove it at the end."""
     lock: Optional[int] = None
     while True:
         folder = Path(mkdtemp(prefix=f".{name}.", suffix=_STAGING, dir=parent))
@@ -80,10 +79,15 @@ def staging(parent: Path, name: str) -> Iterator[Path]:
             os.close(lock)
 
 
-def remove_abandoned(parent: Path, name: str) -> None:
-    """Remove the staging folders of a name whose processes are gone."""
+def remove_abandoned(parent: Path, name: Optional[str] = None) -> None:
+    """Remove the staging folders of a name, or of all names, whose processes are gone.
+
+    A lock, which ends with its process, tells which. On Windows there is no such lock, and they
+    stay.
+    """
+    start = "." if name is None else f".{name}."
     for folder in parent.iterdir() if parent.is_dir() else ():
-        if not (folder.name.startswith(f".{name}.") and folder.name.endswith(_STAGING)):
+        if not (folder.name.startswith(start) and folder.name.endswith(_STAGING)):
             continue
         with suppress(OSError):  # another process writes, or removes the folder as well
             if (lock := _lock(folder, wait=False)) is not None:
@@ -119,11 +123,10 @@ def recover_folder(target: Path) -> None:
     backup = _backup_of(target)
     if backup.exists() and not target.exists():
         backup.rename(target)
+    remove_abandoned(target.parent, target.name)
     if backup.exists():
         with staging(target.parent, target.name) as folder, suppress(FileNotFoundError):
             backup.rename(folder / "old")  # so that a backup is whole, also where this is killed
-    else:
-        remove_abandoned(target.parent, target.name)
 
 
 def _backup_of(target: Path) -> Path:

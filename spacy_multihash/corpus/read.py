@@ -15,7 +15,7 @@ from spacy.vocab import Vocab
 from thinc.types import Ints2d
 
 from ..common.checks import check_type
-from ..common.files import staging, write_bytes
+from ..common.files import remove_abandoned, staging, write_bytes
 from ..common.messages import keep_collector
 
 
@@ -107,6 +107,7 @@ def write_corpora(folder: Path, corpora: Mapping[str, DocBin]) -> None:
     corpora (Mapping[str, DocBin]): The documents of each corpus, by its name.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    remove_abandoned(folder, "corpora")
     with staging(folder, "corpora") as staged:
         for name, doc_bin in corpora.items():
             doc_bin.to_disk(staged / f"{name}.spacy")

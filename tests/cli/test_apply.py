@@ -534,6 +534,9 @@ def test_nothing_is_written_before_there_are_workers(
     assert not (tmp_path / "out").exists()
 
 
+MANIFEST = {"digest": "1", "code_digest": None, "format": "spacy", "shards": "a", "versions": []}
+
+
 def test_folder_of_something_else_is_refused(model: Path, shards: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "notes.txt").write_text("mine")
@@ -541,7 +544,12 @@ def test_folder_of_something_else_is_refused(model: Path, shards: Path, tmp_path
         run(str(model), shards, tmp_path / "out")
     for damaged, expected in {
         "[1]": r"must have a JSON object with .*, was: \[1\]",
+        "null": "must have a JSON object with",
         "{": "is no JSON",
+        **{
+            json.dumps({**MANIFEST, key: value}): "must have a JSON object with"
+            for key, value in (("versions", "x"), ("versions", ["x"]), ("format", ["spacy"]))
+        },
     }.items():
         (tmp_path / "out" / "manifest.json").write_text(damaged)
         with pytest.raises(ValueError, match=expected):

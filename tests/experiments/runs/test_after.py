@@ -71,7 +71,7 @@ def test_models_are_pruned_and_read_noise_after_training(monkeypatch: pytest.Mon
 def test_pruning_leaves_the_rows_of_frequent_symbols() -> None:
     run = Run("conll-nl", "vectors_none")
     write_corpus(run.corpus("train"), [*10 * make_docs()[:3], *make_docs()[3:]])
-    one.train(run, small_run_config(run))
+    one.train(run, small_run_config(run), record.read_sources(run))
     rows = []
     for step in ("prune_5", None):
         nlp = spacy.load(run.folder / "model-best")
@@ -113,7 +113,7 @@ def test_a_model_reads_another_language_with_other_vectors() -> None:
 def test_new_words_get_rows_after_training() -> None:
     run = Run("conll-nl", "vectors_own")
     write_corpus(run.corpus("train"), 10 * make_docs()[1:])
-    one.train(run, small_run_config(run))
+    one.train(run, small_run_config(run), record.read_sources(run))
     for step in EXTENDED:
         nlp = spacy.load(run.folder / "model-best")
         table = next(table for table in find_tables(nlp) if table.attr == "NORM")

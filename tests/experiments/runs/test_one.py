@@ -261,6 +261,31 @@ def test_a_training_by_other_code_begins_anew(monkeypatch: pytest.MonkeyPatch) -
         one.run_one(RUN)
 
 
+def test_a_training_on_another_corpus_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = one.run_one(RUN)
+    write_corpus(RUN.corpus("train"), 10 * make_docs()[:1])
+    assert one.run_one(RUN) == before  # unless it is asked for
+    with monkeypatch.context() as patch:
+        forbid_training(patch)
+        with pytest.raises(AssertionError, match="trained again"):
+            one.run_one(RUN, renew=True)
+    after = one.run_one(RUN, renew=True)
+    assert after["record"]["corpus"]["train"] != before["record"]["corpus"]["train"]
+
+
+@pytest.mark.usefixtures("stand_ins")
+def test_best_step_is_the_last_of_equally_good_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    train = training.spacy_train
+
+    def train_with_tie(config: Path, output: Path) -> None:
+        train(config, output)
+        lines = [{"step": step, "score": score} for step, score in ((10, 0.5), (20, 0.5), (30, 0))]
+        srsly.write_jsonl(output / "log.jsonl", lines)
+
+    monkeypatch.setattr(training, "spacy_train", train_with_tie)
+    assert one.run_one(RUN)["best_step"] == 20
+
+
 def test_a_training_is_kept_where_code_has_changed_that_runs_after_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -22,6 +22,7 @@ from experiments.runs.record import (
     made_digests,
     make_record,
     module_digest,
+    read_sources,
     vectors_digest,
     write_code,
 )
@@ -39,6 +40,10 @@ def _corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         RUN.corpus(split).write_text(split)
 
 
+def keep(modules: list[str]) -> str:
+    return write_code(modules, {module: module_digest(module) for module in modules})
+
+
 def git(*arguments: str) -> str:
     person = ["-c", "user.name=Anna", "-c", "user.email=anna@example.com"]
     command = ["git", *person, *arguments]
@@ -47,7 +52,7 @@ def git(*arguments: str) -> str:
 
 def test_record_names_machine_date_code_and_corpus() -> None:
     before = datetime.now(timezone.utc) - timedelta(seconds=1)
-    made = make_record(RUN)
+    made = make_record(read_sources(RUN))
     assert made["cpu"] == record.cpu_name() != ""
     assert made["threads"] >= 1
     assert before <= datetime.fromisoformat(made["date"]) <= before + timedelta(minutes=1)
@@ -55,20 +60,43 @@ def test_record_names_machine_date_code_and_corpus() -> None:
     assert changed_modules(made) == []
     assert len(set(made["corpus"].values())) == 3
     RUN.corpus("dev").write_text("other")
-    again = make_record(RUN)
+    again = make_record(read_sources(RUN))
     assert {s for s in made["corpus"] if made["corpus"][s] != again["corpus"][s]} == {"dev"}
 
 
+def test_what_is_edited_while_a_run_goes_on_is_not_what_was_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sources = read_sources(RUN)
+    RUN.corpus("train").write_text("edited")
+
+    def edited(module: str) -> str | None:
+        return "edited" if module in (MODULE, one.__name__) else module_digest(module)
+
+    monkeypatch.setattr(record, "module_digest", edited)
+    made = make_record(sources)
+    assert changed_modules(made) == [MODULE]
+    assert made["corpus"]["train"] == record.digest(b"train")
+    made["evaluation"] = evaluation_code(made["code"], sources)
+    assert changed_modules(made) == [MODULE, one.__name__]
+
+
+def test_all_modules_of_a_run_are_among_the_sources() -> None:
+    names = read_sources(RUN).code
+    assert set(record._loaded_modules()) <= set(names)
+    assert None not in names.values()
+
+
 def test_record_lists_no_code_that_decides_no_scores() -> None:
-    made = make_record(RUN)
+    made = make_record(read_sources(RUN))
     listed = record.srsly.read_json(CODE / f"{made['code']}.json")
     assert not [name for name in listed if ".cli." in name or ".inspection." in name]
     assert "experiments.runs.training" in listed
 
 
 def test_code_of_evaluations_is_kept_apart_from_that_of_the_training() -> None:
-    made = make_record(RUN)
-    evaluation = evaluation_code(made["code"])
+    made = make_record(read_sources(RUN))
+    evaluation = evaluation_code(made["code"], read_sources(RUN))
     names = (made["code"], evaluation)
     trained, evaluated = (set(srsly.read_json(CODE / f"{name}.json")) for name in names)
     assert not trained & EVALUATING
@@ -80,8 +108,8 @@ def test_code_of_evaluations_is_kept_apart_from_that_of_the_training() -> None:
 def test_a_change_after_training_is_one_of_the_run_and_none_of_its_training(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    training = {"code": write_code([MODULE])}
-    run = {**training, "evaluation": write_code(["experiments.runs.scores"])}
+    training = {"code": keep([MODULE])}
+    run = {**training, "evaluation": keep(["experiments.runs.scores"])}
     scores = "experiments.runs.scores"
 
     def changed(module: str) -> str | None:
@@ -105,7 +133,7 @@ def test_digest_of_what_was_made_tells_words_and_vectors_apart() -> None:
 
 
 def test_a_changed_module_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = {"code": write_code([MODULE, "spacy_multihash.common.checks"])}
+    kept = {"code": keep([MODULE, "spacy_multihash.common.checks"])}
     assert changed_modules(kept) == []
 
     def changed(module: str) -> str | None:
@@ -116,7 +144,7 @@ def test_a_changed_module_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_module_that_has_gone_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = {"code": write_code([MODULE])}
+    kept = {"code": keep([MODULE])}
     monkeypatch.setattr(record, "module_digest", lambda module: None)
     assert changed_modules(kept) == [MODULE]
     assert module_digest("spacy_multihash.embed.no_such_module") is None
@@ -124,11 +152,11 @@ def test_a_module_that_has_gone_has_changed(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_the_same_code_is_kept_once() -> None:
-    assert write_code([MODULE, "spacy_multihash.common.checks"]) == write_code(
+    assert keep([MODULE, "spacy_multihash.common.checks"]) == keep(
         ["spacy_multihash.common.checks", MODULE]
     )
     assert len(list(CODE.iterdir())) == 1
-    assert write_code([MODULE]) != write_code(["spacy_multihash.common.checks"])
+    assert keep([MODULE]) != keep(["spacy_multihash.common.checks"])
 
 
 def test_a_missing_list_of_code_is_named() -> None:

@@ -159,8 +159,8 @@ def test_command_lists_what_is_missing(
     write_result(RUNS[0])
     run_grid_cli(["*seed[01]"], workers=1, budget=None, dask=None, list_only=True)
     assert capsys.readouterr().out.splitlines() == [
-        f"unrecorded  {RUNS[0].name}",
-        f"missing     {RUNS[1].name}",
+        f"unrecorded    {RUNS[0].name}",
+        f"missing       {RUNS[1].name}",
     ]
     assert ran() == []
 

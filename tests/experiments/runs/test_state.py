@@ -9,7 +9,7 @@ import srsly
 from experiments.arms.tasks import CRF
 from experiments.runs.files import FORMAT, results_path
 from experiments.runs.grid import Run, run_hash
-from experiments.runs.record import CODE, module_digest
+from experiments.runs.record import CODE, corpus_digests, module_digest
 from experiments.runs.state import State, find_states, runs_to_do
 
 RUN = Run("wnut17", CRF)
@@ -34,17 +34,17 @@ def write_result(run: Run = RUN, **values: Any) -> None:
 @pytest.mark.parametrize(
     ("code", "state", "line"),
     [
-        (None, State("unrecorded"), "unrecorded  wnut17/crf/no-vectors/seed0"),
-        ("now", State("done"), "done        wnut17/crf/no-vectors/seed0"),
+        (None, State("unrecorded"), "unrecorded    wnut17/crf/no-vectors/seed0"),
+        ("now", State("done"), "done          wnut17/crf/no-vectors/seed0"),
         (
             "lately",
             State("older code", 1),
-            "older code  wnut17/crf/no-vectors/seed0  1 module has changed",
+            "older code    wnut17/crf/no-vectors/seed0  1 module has changed",
         ),
         (
             "before",
             State("older code", 2),
-            "older code  wnut17/crf/no-vectors/seed0  2 modules have changed",
+            "older code    wnut17/crf/no-vectors/seed0  2 modules have changed",
         ),
     ],
 )
@@ -72,6 +72,18 @@ def test_changes_in_what_evaluates_count_as_well() -> None:
     states = {RUN: State("older code", 1), other: State("done")}
     assert find_states([RUN, other]) == find_states([other, RUN]) == states
     assert runs_to_do([other, RUN], renew=True) == [RUN]
+
+
+def test_results_of_another_corpus_are_told() -> None:
+    RUN.corpus("train").parent.mkdir(parents=True)
+    for split in ("train", "dev", "test"):
+        RUN.corpus(split).write_text(split)
+    write_result(record={"code": "now", "corpus": corpus_digests(RUN)})
+    assert find_states([RUN]) == {RUN: State("done")}
+    RUN.corpus("dev").write_text("other")
+    assert find_states([RUN]) == {RUN: State("other corpus")}
+    assert runs_to_do([RUN], renew=False) == []
+    assert runs_to_do([RUN], renew=True) == [RUN]
 
 
 def test_results_with_evaluations_that_are_not_asked_for_are_none() -> None:
