@@ -19,10 +19,11 @@ from benchmarks.common.layers import count_parameters
 from benchmarks.common.options import Quick, Repeats, choose_output, output_option
 from benchmarks.common.paths import ROOT
 from benchmarks.common.pipelines import make_examples, update_step
-from benchmarks.common.results import machine_facts, write_json
+from benchmarks.common.results import machine_facts
 from benchmarks.common.tables import print_table
 from benchmarks.common.text import Text, describe_text, load_text, take_batches, take_tokens
 from benchmarks.common.timing import Ratio, Step, limit_threads, ratio, time_rounds
+from spacy_multihash.common.files import write_json
 from spacy_multihash.common.registered import ADAM
 from spacy_multihash.common.types import Array
 from spacy_multihash.embed.find import component_models
@@ -111,7 +112,7 @@ def make_pipeline(component: str, rows: int, text: Text, optimizer: str) -> Lang
     """Build and initialize a pipeline with tables of so many rows, and with an optimizer."""
     config = load_config(ROOT / "configs" / f"{CONFIGS[component]}.cfg")
     config["nlp"]["lang"] = text.lang
-    config["training"]["optimizer"]["@optimizers"] = optimizer
+    config["training"]["optimizer"].update({"@optimizers": optimizer, "use_averages": True})
     components = config["components"]
     own = components[component]["model"]["tok2vec"]
     tok2vec = components["tok2vec"]["model"] if "tok2vec" in components else own

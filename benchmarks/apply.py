@@ -16,7 +16,7 @@ from wasabi import msg
 
 from benchmarks.common.options import Quick, Repeats
 from benchmarks.common.pipelines import make_examples, update_step
-from benchmarks.common.results import machine_facts, write_json
+from benchmarks.common.results import machine_facts
 from benchmarks.common.tables import print_table
 from benchmarks.common.text import Text, load_text, take_batches, take_tokens
 from benchmarks.common.timing import Ratio, Step, list_times, ratio, time_rounds, words_per_second
@@ -24,6 +24,7 @@ from spacy_multihash.apply.run import Plan, apply_on
 from spacy_multihash.apply.shard import ENDINGS, Application, Shard
 from spacy_multihash.cluster.source import source_of
 from spacy_multihash.cluster.workers import Workers, open_workers
+from spacy_multihash.common.files import write_json
 
 
 class Settings(NamedTuple):

@@ -12,9 +12,10 @@ from thinc.api import Ops, get_current_ops
 from wasabi import msg
 
 from benchmarks.common.options import Quick, Repeats, choose_output, output_option
-from benchmarks.common.results import machine_facts, write_json
+from benchmarks.common.results import machine_facts
 from benchmarks.common.tables import print_table
 from benchmarks.common.timing import Ratio, Times, limit_threads, ratio, time_rounds
+from spacy_multihash.common.files import write_json
 from spacy_multihash.compute.quantization import Codes, Precision, narrow, widen
 
 NAME = "compress"

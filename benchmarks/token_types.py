@@ -20,11 +20,11 @@ from benchmarks.common.layers import (
     random_gradients,
     training_step,
 )
-from benchmarks.common.results import write_json
 from benchmarks.common.tables import print_table
 from benchmarks.common.text import count_tokens, count_types, read_docs, take_docs, take_tokens
 from benchmarks.common.timing import Ratio, Step, Times, limit_threads, ratio, time_rounds
 from spacy_multihash import build_multi_hash_embed_v1, embed_to_spacy, spacy_seeds
+from spacy_multihash.common.files import write_json
 
 WIDTH = 96
 HASHES = 4

@@ -37,6 +37,10 @@ def run_benchmark(
     try:
         results: Results[RecordT] = Results(output, facts, fresh=fresh)
         measure(results)
+        if not results.records:
+            raise ValueError(
+                "There is nothing to measure here: all that was asked for is left out."
+            )
     except ValueError as error:
         msg.fail("Cannot measure", str(error), exits=1)
     show(results.records)

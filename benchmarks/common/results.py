@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 from threadpoolctl import threadpool_info
 from tqdm import tqdm
 
+from spacy_multihash.common.files import write_json
 from spacy_multihash.common.machine import cpu_name
 
 CaseT = TypeVar("CaseT")
@@ -52,8 +53,14 @@ class Results(Generic[RecordT]):
         self.facts: dict[str, object] = json.loads(json.dumps(facts))
         self.records: dict[str, RecordT] = {}
         if path.is_file() and not fresh:
-            data = json.loads(path.read_text("utf8"))
-            self.records = data.pop("results")
+            try:
+                data = json.loads(path.read_text("utf8"))
+                self.records = data.pop("results")
+            except (AttributeError, KeyError, TypeError, ValueError) as error:
+                raise ValueError(
+                    f"{path} has no results of a benchmark ({error!r}). Choose another --output, "
+                    "or --fresh to replace it."
+                ) from error
             other = [key for key in self.facts if data.get(key) != self.facts[key]]
             if other:
                 raise ValueError(
@@ -84,11 +91,3 @@ def measure_missing(
     for name in bar:
         bar.set_postfix_str(name)
         results.add(name, measure(cases[name]))
-
-
-def write_json(path: Path, data: object) -> None:
-    """Write JSON to a file, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.part")
-    part.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
-    os.replace(part, path)

@@ -14,6 +14,7 @@ from experiments.tables.weighted import (
     MULTI_HASH_2,
     NEAR_ZERO,
     SHARES,
+    TEXTS,
     WEIGHTED_TABLES,
     budget_line,
 )
@@ -65,7 +66,7 @@ def _budget_figure(results: "Results") -> dict[str, bytes]:
 
 
 def _textcat_figure(results: "Results") -> dict[str, bytes]:
-    table = WEIGHTED_TABLES["text-classification"]
+    table = WEIGHTED_TABLES[TEXTS]
     accuracy, parameters = (
         next(g for g in table.groups if (g.metric, g.split) == key)
         for key in (("accuracy", "test"), ("parameters", ""))

@@ -19,7 +19,7 @@ from wasabi import msg
 
 from experiments.arms.recipe import BASE, JOIN, RECIPE, make_products
 from experiments.arms.tasks import HASH_EMBED
-from experiments.runs.files import is_done
+from experiments.runs.files import is_done, read_json
 from experiments.runs.grid import SEEDS, Run, lacks
 from experiments.runs.one import score_test
 from experiments.runs.pool import open_executor, run_with_progress
@@ -50,7 +50,8 @@ Train = Callable[[Sequence[Run]], list[str]]
 def choose(train: Train, rounds: int = len(ROUNDS)) -> dict[str, Any]:
     """Choose a recipe, and return what is known after each round, and the winner or None.
 
-    The same is shown, and written to results/halving.json. A candidate that cannot be trained is
+    The same is shown, and written to results/halving.json. What the file has of test stays if the
+    same candidate wins. A candidate that cannot be trained is
     named and left out. The models of those that do not go on are deleted.
 
     train (Train): Trains the runs of a round, unless they have results.
@@ -59,6 +60,7 @@ def choose(train: Train, rounds: int = len(ROUNDS)) -> dict[str, Any]:
     Raises ValueError if the base cannot be trained.
     """
     arms, known, winner = list(RECIPE), list[dict[str, Any]](), None
+    former = read_json(HALVING, "choose again") if HALVING.is_file() else {}
     for number, rung in enumerate(ROUNDS[:rounds], start=1):
         msg.divider(f"Round {number}: {len(arms)} candidates")
         for error in train([run for arm in arms for run in rung.runs(arm)]):
@@ -80,7 +82,9 @@ def choose(train: Train, rounds: int = len(ROUNDS)) -> dict[str, Any]:
             arms = left
         if arms == [BASE]:
             winner = BASE
-        write_json(HALVING, {"rounds": known, "winner": winner})
+        is_scored = bool(winner) and former.get("winner") == winner and "test" in former
+        tested = {"test": former["test"]} if is_scored else {}
+        write_json(HALVING, {"rounds": known, "winner": winner, **tested})
         if winner:
             break
     return {"rounds": known, "winner": winner}

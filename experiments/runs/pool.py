@@ -33,13 +33,14 @@ def execute(command: Sequence[str], folder: Path, log: Path, latest_start: Optio
 
     command (Sequence[str]): Program and arguments.
     folder (Path): The folder to run it in, whatever the folder of this process is.
-    log (Path): The file for its output, relative to the folder.
+    log (Path): The file for its output, relative to the folder. Earlier output stays: it may be
+        that of another process, which still runs.
     latest_start (Optional[float]): The time after which it is skipped, as `time.time` returns it.
     """
     if latest_start is not None and time.time() > latest_start:
         return SKIPPED
     (folder / log).parent.mkdir(parents=True, exist_ok=True)
-    with (folder / log).open("wb") as output:
+    with (folder / log).open("ab") as output:
         process = subprocess.Popen(
             command,
             cwd=folder,

@@ -20,7 +20,6 @@ import srsly
 from spacy.vocab import Vocab
 from threadpoolctl import threadpool_info
 
-import spacy_multihash
 from experiments.runs.grid import Run
 from spacy_multihash.common.files import write_json
 from spacy_multihash.common.machine import cpu_name
@@ -84,7 +83,16 @@ def read_sources(run: Run) -> Sources:
 
 
 def corpus_digests(run: Run) -> dict[str, str]:
-    """Digest the files of a run's corpus, by split."""
+    """Digest the files of a run's corpus, by split.
+
+    Raises FileNotFoundError if one is missing.
+    """
+    for path in map(run.corpus, SPLITS):
+        if not path.is_file():
+            command = run.task.commands[run.dataset]
+            raise FileNotFoundError(
+                f"There is no file {path}. Make the corpus: python -m spacy project run {command}"
+            )
     return {split: digest(run.corpus(split).read_bytes()) for split in SPLITS}
 
 
@@ -197,7 +205,9 @@ def _loaded_modules() -> list[str]:
 
 def _modules() -> list[str]:
     """List the modules that may decide scores, loaded or not."""
-    package = Path(spacy_multihash.__file__).parent
+    spec = find_spec("spacy_multihash")
+    assert spec and spec.origin  # it is installed
+    package = Path(spec.origin).parent
     paths = (path for room in ROOMS for path in (package / room).rglob("*.py"))
     names = (path.relative_to(package.parent).with_suffix("").parts for path in paths)
     return [".".join(parts).removesuffix(".__init__") for parts in names] + list(EXPERIMENTS)

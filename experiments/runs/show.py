@@ -1,7 +1,7 @@
 """Show the scores of a run, where its model is, and how to use it."""
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 
 import srsly
 import typer
@@ -32,8 +32,13 @@ def score_rows(scores: dict[str, Any]) -> list[tuple[str, str, str, str]]:
     """
     of = kind_of(scores)
     overall = {key: scores[f"{of.overall}_{key}"] for key in "prf"}
-    by_label = {"all": overall, **dict(sorted(scores[of.per_label].items()))}
-    return [(label, *(f"{100 * prf[key]:.2f}" for key in "prf")) for label, prf in by_label.items()]
+    by_label = {"all": overall, **dict(sorted((scores[of.per_label] or {}).items()))}
+    return [(label, *(_percent(prf[key]) for key in "prf")) for label, prf in by_label.items()]
+
+
+def _percent(score: Optional[float]) -> str:
+    """Show a score, which is None where the corpus has no annotation."""
+    return "-" if score is None else f"{100 * score:.2f}"
 
 
 def show_run_cli(

@@ -28,9 +28,16 @@ KEPT = {"tags": "TAG", "heads": "HEAD", "labels of heads": "DEP", "lemmas": "LEM
 def read_reports(folder: Path) -> dict[str, Any]:
     """Read the reports of a folder, NAME.json, as `compress --report` writes them.
 
-    Raises ValueError for a damaged file.
+    Raises ValueError for a damaged file, and for a report of no corpus.
     """
-    return {path.stem: read_json(path, "compress again") for path in sorted(folder.glob("*.json"))}
+    found = {path.stem: read_json(path, "compress again") for path in sorted(folder.glob("*.json"))}
+    for name, report in found.items():
+        if not report.get("predictions"):
+            raise ValueError(
+                f"{folder / name}.json has no predictions: it is of no corpus. Compress again "
+                "with --data."
+            )
+    return found
 
 
 def render_compressed(reports: Mapping[str, Mapping[str, Any]]) -> str:

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple, Optional
 
 from experiments.runs.counts import Counts, unpack
 from experiments.runs.grid import Run
+from experiments.runs.vector_files import NO_VECTORS
 
 # Stands between a data set and the name of a table that was made for it.
-MADE = "made"
+MADE, VECTORS = "made", "vectors"
 
 
 class Found(NamedTuple):
@@ -62,6 +63,8 @@ def read_facts(found: Iterable[Found]) -> dict[tuple[str, ...], dict[int, Facts]
             _check(known, (run.dataset, split), path, len(array))
         for name, digest in record.get("made", {}).items():
             _check(known, (run.dataset, MADE, name), path, digest)
+        if run.vectors != NO_VECTORS and record.get("vectors"):
+            _check(known, (run.dataset, VECTORS, run.vectors), path, record["vectors"])
         with_ner = None
         if digests is not None and len(digests) > 1:
             with_ner = result["config_hash"] == digests[-1]
@@ -87,6 +90,12 @@ def _check(
             f"{path} and {other} are of different vectors: what make-vectors made as {key[-1]} of "
             f"{key[0]} differs. Delete the older results, and run them again: python -m "
             "experiments run-grid"
+        )
+    if VECTORS in key:
+        raise ValueError(
+            f"{path} and {other} are of different vectors that are both named {key[-1]}. Take one "
+            "of them, delete the results of the other, and run them again: python -m experiments "
+            "run-grid"
         )
     raise ValueError(
         f"{path} and {other} are of different corpora of {key[0]}: {_difference(value)} "

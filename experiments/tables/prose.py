@@ -150,6 +150,8 @@ def _metric(results: Results, metric: str, words: Sequence[str], spec: str) -> s
         raise ValueError(f"expected - or / between two numbers, found {words[1]!r}")
     found = difference(stat, other)
     assert found is not None  # both numbers exist
+    if spec in (VERDICT, PAIRED) and {first.seed, second.seed} != {None}:
+        raise ValueError(f"what is {spec} is so of all seeds: leave @SEED out")
     if spec == VERDICT:
         return conclusion.verdict
     if spec == PAIRED:
@@ -185,6 +187,8 @@ def _stat(results: Results, place: Place) -> Stat:
 
 def _spread(results: Results, metric: str, word: str, spec: str) -> str:
     place = _place(metric, word)
+    if place.seed is not None:
+        raise ValueError(f"a spread is that of all seeds, not of {word}: leave @SEED out")
     _stat(results, place)
     values = results.values[place.key].values()
     return _format(max(values) - min(values), spec or METRICS[metric].ours)

@@ -24,8 +24,9 @@ record of the same CPU. All other comparisons of them are of *other machines or 
 
 Runs with the same seed see the same data in the same order. The *paired* interval makes use of
 that. It is the mean of the differences seed by seed, ± t sd/sqrt(n), with n - 1 degrees of freedom
-and at least two seeds. A CRF has no such pairs, nor has a run with `ner` beside one with
-`batch_ner` instead. The verdict is that of the first interval. ‡ marks where the paired one would
+and at least two seeds. A CRF has no such pairs. Some arms have older runs with `ner`
+in the place of `batch_ner`: these are paired with such runs only, and with the arm `ner`. The
+verdict is that of the first interval. ‡ marks where the paired one would
 decide otherwise.
 
 Both intervals are about other seeds on the same test set. The one of *sentences* is about other

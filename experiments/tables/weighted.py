@@ -1,9 +1,8 @@
 """The tables of docs/weighted-results.md: which runs and numbers each of them shows."""
 
 from collections.abc import Mapping
-from pathlib import Path
-
-import srsly
+from dataclasses import replace
+from typing import Any
 
 from experiments.arms.embeddings import (
     BUDGETS,
@@ -17,6 +16,7 @@ from experiments.arms.textcat import BASIC
 from experiments.tables.report import MULTI_HASH
 from experiments.tables.table import Comparison, Group, Table, against
 
+TEXTS = "text-classification"
 BUDGET_DATASETS = ("wnut17", "conll-es")
 WEIGHTED = "weighted"
 MULTI_HASH_2 = f"{MULTI_HASH}, two hashes"
@@ -85,7 +85,6 @@ CLASSIFIERS_NOTE = (
     "Intervals are over seeds of weights and batches, with one hash seed, and leave out the test "
     "set's own error"
 )
-SPEEDS = Path(__file__).parents[2] / "benchmarks" / "results" / "textcat.json"
 SPEED_NOTE = (
     "Words per second are those of nlp.update with batches of 256 texts on one thread. "
     "`python -m benchmarks.textcat` measured some of the models, side by side in one run."
@@ -148,13 +147,16 @@ def _starts_table() -> Table:
     )
 
 
-def _training_speeds() -> dict[str, str]:
-    """Return the training speeds of models, which the benchmark measured side by side.
+def with_speeds(table: Table, benchmark: Mapping[str, Any]) -> Table:
+    """Add the training speeds of text classifiers, which a benchmark measured side by side.
 
     The times of runs do not compare: they depend on what else the machine did.
+
+    benchmark (Mapping[str, Any]): The results of `python -m benchmarks.textcat`.
     """
-    speeds = srsly.read_json(SPEEDS)["results"]["update"]["words_per_second"]
-    return {model: f"{speeds[arm]:,.0f}" for model, arm in MODELS.items() if arm in speeds}
+    speeds = benchmark["results"]["update"]["words_per_second"]
+    shown = {model: f"{speeds[arm]:,.0f}" for model, arm in MODELS.items() if arm in speeds}
+    return replace(table, facts={**table.facts, "training, words/s": shown})
 
 
 def _textcat_table(
@@ -182,7 +184,7 @@ WEIGHTED_TABLES = {
         _budget_table(),
         _starts_table(),
         _textcat_table(
-            "text-classification",
+            TEXTS,
             "Text classification, part of AG News",
             AG_NEWS,
             MODELS,
@@ -197,7 +199,6 @@ WEIGHTED_TABLES = {
             {
                 "paper's test accuracy (all of AG News)": PAPER_ACCURACY,
                 "paper's parameters": PAPER_PARAMETERS,
-                "training, words/s": _training_speeds(),
             },
         ),
         _textcat_table(

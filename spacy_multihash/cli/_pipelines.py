@@ -7,7 +7,7 @@ from typing import Optional
 from spacy.language import Language
 
 from ..common.files import recover_folder, replacing_folder
-from ._util import check_parent
+from ._util import check_inputs_stay, check_parent
 
 # What a folder has that a command may replace: a pipeline, or a vocab with vectors.
 _OURS = (("meta.json", "config.cfg"), ("vectors", "strings.json"))
@@ -43,21 +43,6 @@ def check_pipeline_output(
             "strings.json): --force replaces no other directory. Give another OUTPUT, or empty it."
         )
     check_parent(output, "OUTPUT")
-
-
-def check_inputs_stay(inputs: Iterable[Optional[Path]], output: Path) -> None:
-    """Refuse a directory or file to write whose place an input has, or that an input is inside of.
-
-    inputs (Iterable[Optional[Path]]): What the command reads. None is fine.
-
-    Raises ValueError.
-    """
-    target = output.resolve()
-    for path in inputs:
-        if path is not None and target in (path.resolve(), *path.resolve().parents):
-            raise ValueError(
-                f"{path} is read, and OUTPUT at {target} would take its place. Give another OUTPUT."
-            )
 
 
 def check_apart(nlp: Language, output: Path) -> None:

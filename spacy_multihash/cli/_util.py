@@ -5,7 +5,7 @@ No other module imports the private module of spaCy's command line.
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any, Optional, Union
@@ -122,12 +122,35 @@ def load_vectors(name: Union[str, Path], *, or_vocab: bool = True) -> Vocab:
     return vocab
 
 
-def check_file_output(path: Optional[Path], name: str, *, force: bool) -> None:
+def check_inputs_stay(inputs: Iterable[Optional[Path]], output: Path, name: str = "OUTPUT") -> None:
+    """Refuse a directory or file to write whose place an input has, or that an input is inside of.
+
+    inputs (Iterable[Optional[Path]]): What the command reads. None is fine.
+    name (str): The option or argument of the output, for the message.
+
+    Raises ValueError.
+    """
+    target = output.resolve()
+    for path in inputs:
+        if path is not None and target in (path.resolve(), *path.resolve().parents):
+            raise ValueError(
+                f"{path} is read, and {name} at {target} would take its place. Give another {name}."
+            )
+
+
+def check_file_output(
+    path: Optional[Path],
+    name: str,
+    *,
+    force: bool,
+    inputs: Iterable[Optional[Path]] = (),
+) -> None:
     """Refuse a file to write before the work, if it could not be written, or is there already.
 
     path (Optional[Path]): The file. None is fine.
     name (str): The option or argument, for the message.
     force (bool): Whether a file that is there is replaced.
+    inputs (Iterable[Optional[Path]]): What the command reads, which is never replaced.
 
     Raises ValueError.
     """
@@ -140,13 +163,19 @@ def check_file_output(path: Optional[Path], name: str, *, force: bool) -> None:
         )
     if path.exists() and not path.is_file():
         return  # a device or a pipe, which is written to, and not replaced
+    check_inputs_stay(inputs, path, name)
     if path.exists() and not force:
         raise ValueError(f"{path} exists. Give another {name}, or --force to replace it.")
     check_parent(path, name)
 
 
 def check_folder_output(
-    path: Optional[Path], name: str, files: Sequence[str], *, force: bool
+    path: Optional[Path],
+    name: str,
+    files: Sequence[str],
+    *,
+    force: bool,
+    inputs: Sequence[Optional[Path]] = (),
 ) -> None:
     """Refuse a folder to write files to before the work, as `check_file_output` does."""
     if path is None:
@@ -154,7 +183,7 @@ def check_folder_output(
     if path.exists() and not path.is_dir():
         raise ValueError(f"Expected a folder as {name}, was a file: {path}. Give another one.")
     for file_ in files:
-        check_file_output(path / file_, name, force=force)
+        check_file_output(path / file_, name, force=force, inputs=inputs)
 
 
 def check_parent(path: Path, name: str) -> None:

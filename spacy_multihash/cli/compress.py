@@ -60,7 +60,7 @@ def compress_cli(
     precisions = Precisions(vectors.value, tables.value, weights.value)
     try:
         check_inputs_stay([code, data, report_path], output)
-        check_file_output(report_path, "--report", force=force)
+        check_file_output(report_path, "--report", force=force, inputs=[data, code])
         report = compress_pipeline(
             model,
             output,

@@ -87,7 +87,7 @@ def corpus_stats_cli(
     """
     import_code(code)
     try:
-        check_file_output(output, "--output", force=force)
+        check_file_output(output, "--output", force=force, inputs=[train, dev, test, code])
         stats = corpus_stats(
             train,
             dev,

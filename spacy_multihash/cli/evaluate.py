@@ -62,8 +62,8 @@ def evaluate_cli(
     noise: Optional[float] = typer.Option(
         None, min=0, max=1, help="Score under noise too: the share of characters to change"
     ),
-    noise_seeds: int = typer.Option(
-        NOISE_SEEDS, min=1, help="How often noise is drawn, with the seeds 0, 1, ..."
+    noise_seeds: Optional[int] = typer.Option(
+        None, min=1, help=f"With --noise: how often it is drawn. Default: {NOISE_SEEDS}"
     ),
     gpu_id: int = typer.Option(-1, "--gpu-id", "-g", help="GPU, or -1 for CPU"),
     code: Optional[Path] = typer.Option(
@@ -84,9 +84,13 @@ def evaluate_cli(
     import_code(code)
     matching = Matching(ignore_case, match_label)
     try:
-        check_file_output(output, "--output", force=force)
-        check_folder_output(masked, "--masked", ("seen.spacy", "unseen.spacy"), force=force)
+        inputs = [data, train, code]
+        parts = ("seen.spacy", "unseen.spacy")
+        check_file_output(output, "--output", force=force, inputs=inputs)
+        check_folder_output(masked, "--masked", parts, force=force, inputs=inputs)
         check_folder_output(displacy_path, "--displacy-path", ("entities.html",), force=force)
+        if noise is None and noise_seeds is not None:
+            raise ValueError("--noise-seeds is for noise. Give --noise, or leave it out.")
         evaluation = evaluate(
             model,
             data,
@@ -96,7 +100,7 @@ def evaluate_cli(
             displacy_path=displacy_path,
             displacy_limit=displacy_limit,
             noise=noise,
-            noise_seeds=noise_seeds,
+            noise_seeds=noise_seeds or NOISE_SEEDS,
             gpu_id=gpu_id,
         )
     except (ImportError, OSError, ValueError) as error:

@@ -18,7 +18,6 @@ from ..corpus.read import model_examples, read_docs
 from ..embed.find import hashes_symbols
 from ..embed.unknown import features_of
 from ..inspection.explain import (
-    EVERYWHERE,
     Effect,
     Explained,
     Explanation,
@@ -28,9 +27,9 @@ from ..inspection.explain import (
 )
 from ..ner.asked import annotate_before, ask, heard_by
 from ._draw import draw_effects
-from ._explain_page import completeness_text, render_explanations
+from ._explain_page import render_explanations
+from ._explain_tables import show_effects, show_explanations
 from ._messages import msg
-from ._show import show_table, signed
 from ._util import check_file_output, import_code, load_pipeline, print_json
 from .calibrate import find_recognizer
 from .show import read_text
@@ -39,6 +38,8 @@ from .show import read_text
 _DRAWS = 4
 # Docs that the components before the recognizer annotate at once.
 _BATCH = 256
+# How far from an entity, and how many entities of a text, are looked at.
+WINDOW, MAX_ENTITIES = 3, 20
 _EXTRA = "--plot needs matplotlib: python -m pip install 'spacy-multihash[plots]'"
 
 
@@ -56,8 +57,12 @@ def explain_cli(
         None, help="With --corpus: the training corpus, to tell seen from unseen entities"
     ),
     component: Optional[str] = typer.Option(None, help="Recognizer, if the pipeline has several"),
-    window: int = typer.Option(3, min=0, help="Tokens to either side of an entity to look at"),
-    max_entities: int = typer.Option(20, min=1, help="Explain no more entities of a text"),
+    window: Optional[int] = typer.Option(
+        None, min=0, help=f"Tokens to either side of an entity to look at. Default: {WINDOW}"
+    ),
+    max_entities: Optional[int] = typer.Option(
+        None, min=1, help=f"Explain no more entities of a text. Default: {MAX_ENTITIES}"
+    ),
     output: Optional[Path] = typer.Option(None, help="HTML page to write"),
     plot: Optional[Path] = typer.Option(None, help="With --corpus: PNG file to draw"),
     as_json: bool = typer.Option(False, "--json", help="Print JSON instead of tables"),
@@ -80,9 +85,20 @@ def explain_cli(
     """
     import_code(code)
     try:
-        check_options(corpus, text=text, file=file, span=span, train=train, plot=plot, page=output)
-        check_file_output(output, "--output", force=force)
-        check_file_output(plot, "--plot", force=force)
+        check_options(
+            corpus,
+            text=text,
+            file=file,
+            span=span,
+            window=window,
+            max_entities=max_entities,
+            train=train,
+            plot=plot,
+            page=output,
+        )
+        inputs = [file, corpus, train, code]
+        check_file_output(output, "--output", force=force, inputs=inputs)
+        check_file_output(plot, "--plot", force=force, inputs=inputs)
         nlp = load_pipeline(model)
         name = find_recognizer(nlp, component)
         if corpus is not None:
@@ -92,7 +108,12 @@ def explain_cli(
         else:
             text = read_text(text, file)
             explanations = explain_text(
-                nlp, name, text, span, window=window, max_entities=max_entities
+                nlp,
+                name,
+                text,
+                span,
+                window=WINDOW if window is None else window,
+                max_entities=max_entities or MAX_ENTITIES,
             )
             if output is not None:
                 write_bytes(output, render_explanations(explanations))
@@ -104,9 +125,9 @@ def explain_cli(
         found = effects if corpus is not None else explanations
         print_json([as_dict(each) for each in found])
     elif corpus is not None:
-        _show_effects(effects)
+        show_effects(effects)
     else:
-        _show_explanations(explanations)
+        show_explanations(explanations)
     for path, did in ((output, "Wrote"), (plot, "Drew")):
         if path is not None and not as_json:
             msg.good(f"{did} {path}")
@@ -117,7 +138,8 @@ def check_options(corpus: Optional[Path], **options: Any) -> None:  # noqa: ANN4
     with_corpus = ("train", "plot")
     for name, value in options.items():
         if value not in (None, []) and (corpus is None) == (name in with_corpus):
-            option = {"text": "TEXT", "page": "--output"}.get(name, f"--{name}")
+            other = {"text": "TEXT", "page": "--output", "max_entities": "--max-entities"}
+            option = other.get(name, f"--{name}")
             if corpus is None:
                 raise ValueError(f"{option} is for a corpus. Give --corpus, or leave it out.")
             raise ValueError(f"{option} is for a text. Leave it out, or --corpus.")
@@ -150,7 +172,7 @@ def explain_text(
     text: str,
     spans: Sequence[str] = (),
     *,
-    window: int = 3,
+    window: int = WINDOW,
     max_entities: Optional[int] = None,
     show_progress: Optional[bool] = None,
 ) -> list[Explanation]:
@@ -241,51 +263,3 @@ def _find_span(doc: Doc, wanted: str) -> list[Key]:
         why = "stands within a token" if found else "is not in the text"
         raise ValueError(f"--span {wanted}: {text!r} {why}. Give whole tokens of the text.")
     return keys
-
-
-def _show_explanations(explanations: Sequence[Explanation]) -> None:
-    """Print a table for each entity."""
-    if not explanations:
-        msg.warn("No entities were found", "Name one to explain: --span TEXT=LABEL")
-    for each in explanations:
-        found = "" if each.found else ", not found"
-        rows = [
-            (
-                f"[{word}]" if each.start <= token < each.end else word,
-                *map(signed, by),
-                signed(of),
-            )
-            for token, word, by, of in zip(
-                each.tokens, each.words, each.by_feature, each.by_token, strict=True
-            )
-        ]
-        show_table(
-            f"{each.text}, {each.label}: {each.probability:.3f}{found}",
-            ("token", *each.features, "all"),
-            rows,
-            aligns="L",
-        )
-        msg.text(completeness_text(each))
-    if explanations:
-        msg.text(
-            "Numbers are by how much the probability of the entity falls if the feature of the "
-            "token is unknown. Those in brackets are the entity's own tokens."
-        )
-
-
-def _show_effects(effects: Sequence[Effect]) -> None:
-    """Print a table of features, by label and part."""
-    rows: dict[tuple[str, str, str], dict[str, str]] = {}
-    for each in effects:
-        row = rows.setdefault((each.label, each.part, each.feature), {"n": f"{each.entities:,}"})
-        row[each.where] = f"{signed(each.mean)} ± {each.error:.3f}"
-    show_table(
-        "By how much the probability of gold entities falls",
-        ("label", "entities", "number", "unknown feature", "everywhere", "in the entity"),
-        [
-            (label, part, row["n"], feature, row[EVERYWHERE], row["in the entity"])
-            for (label, part, feature), row in rows.items()
-        ],
-        aligns="llrlrr",
-    )
-    msg.text("Each mean stands with its standard error.")

@@ -84,7 +84,8 @@ def init_tables_cli(
     overrides = parse_overrides(ctx)
     import_code(code)
     try:
-        check_file_output(output, "OUTPUT", force=force)
+        inputs = [config, code, shards, *merge]
+        check_file_output(output, "OUTPUT", force=force, inputs=inputs)
         with show_validation_error(config):
             tables = init_tables(
                 config,

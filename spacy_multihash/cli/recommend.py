@@ -97,9 +97,8 @@ def recommend_cli(
     done = None
     try:
         seconds = check_trials(trials, budget, trials_dir)
-        _check_output(
-            output, force=force, as_json=as_json, needs_folder=bool(seconds) and not trials_dir
-        )
+        needs_folder = bool(seconds) and not trials_dir
+        _check_output(output, [train, dev], force=force, as_json=as_json, needs_folder=needs_folder)
         request = make_request(
             train, dev, lang=lang, vectors=vectors, max_size=parse_size(max_size)
         )
@@ -216,10 +215,12 @@ def show_choices(choices: Sequence[Choice]) -> None:
     show_table("Recommended", ("choice", "value", "reason"), rows, aligns="lll")
 
 
-def _check_output(output: Path, *, force: bool, as_json: bool, needs_folder: bool) -> None:
+def _check_output(
+    output: Path, inputs: list[Path], *, force: bool, as_json: bool, needs_folder: bool
+) -> None:
     """Refuse an output before the work. Raises ValueError."""
     if output != STDOUT:
-        check_file_output(output, "--output", force=force)
+        check_file_output(output, "--output", force=force, inputs=inputs)
     elif as_json:
         raise ValueError(
             "Expected one thing for standard output, were two: the config, by --output -, and "

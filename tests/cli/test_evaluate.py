@@ -151,6 +151,12 @@ def test_noise_of_a_single_draw_has_no_deviation(folder: Path) -> None:
     assert "Noise was drawn once, so that there is no standard deviation." in result.output
 
 
+def test_draws_of_no_noise_are_refused(folder: Path) -> None:
+    result = invoke(folder, "--noise-seeds", 3)
+    assert result.exit_code == 1
+    assert "--noise-seeds is for noise. Give --noise, or leave it out" in said(result)
+
+
 @pytest.mark.parametrize(
     "options", [["--noise", "1.5"], ["--noise", "-0.1"], ["--noise", "0.1", "--noise-seeds", "0"]]
 )

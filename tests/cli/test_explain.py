@@ -119,6 +119,13 @@ def test_options_that_do_not_go_together_are_refused(
     assert message in said(result)
 
 
+@pytest.mark.parametrize("option", ["--window", "--max-entities"])
+def test_options_of_a_text_are_refused_for_a_corpus(model: Path, option: str) -> None:
+    result = invoke(model, "--corpus", "x.spacy", option, "5")
+    assert result.exit_code == 1
+    assert f"{option} is for a text. Leave it out, or --corpus" in said(result)
+
+
 def test_without_a_text_there_is_nothing_to_explain(model: Path) -> None:
     assert "Expected either TEXT or --file" in said(invoke(model))
     result = invoke(model, "They like rain .")

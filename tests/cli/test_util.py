@@ -4,8 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from spacy_multihash.cli._util import check_file_output
+from spacy_multihash.cli.group import multihash_cli
+from tests.helpers.cli import said
 
 
 def test_a_file_that_exists_is_refused_unless_it_may_be_replaced(tmp_path: Path) -> None:
@@ -26,3 +29,41 @@ def test_a_folder_is_refused(tmp_path: Path) -> None:
 def test_a_pipe_is_written_to_without_force(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     check_file_output(tmp_path / "pipe", "--output", force=False)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["attention", "x", "in.spacy", "--png", "in.spacy"],
+        ["calibrate", "x", "in.spacy", "out", "--plot", "in.spacy"],
+        ["compress", "x", "out", "--data", "in.spacy", "--report", "in.spacy"],
+        ["corpus-stats", "in.spacy", "--output", "in.spacy"],
+        ["evaluate", "x", "in.spacy", "--train", "y", "--output", "in.spacy"],
+        ["explain", "x", "--corpus", "in.spacy", "--plot", "in.spacy"],
+        ["init-tables", "in.spacy", "in.spacy"],
+        ["recommend", "in.spacy", "in.spacy", "--output", "in.spacy"],
+        ["show", "x", "--file", "in.spacy", "--output", "in.spacy"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_what_is_read_is_not_replaced(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("in.spacy").write_text("mine")
+    result = CliRunner().invoke(multihash_cli, [*arguments, "--force"])
+    assert result.exit_code == 1
+    assert "in.spacy is read, and" in said(result) and "would take its place" in said(result)
+    assert Path("in.spacy").read_text() == "mine"
+
+
+def test_a_plot_in_the_folder_that_is_written_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(
+        multihash_cli, ["calibrate", "x", "y", "out", "--plot", "out/x.png"]
+    )
+    assert result.exit_code == 1
+    assert "out/x.png is read" not in said(result)
+    assert "out/x.png would be in OUTPUT" in said(result)

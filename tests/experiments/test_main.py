@@ -108,7 +108,8 @@ def test_run_of_a_crf_without_its_extra_names_it(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("corpus/wnut17").mkdir(parents=True)
-    write_corpus(Path("corpus/wnut17/train.spacy"), make_docs())
+    for split in ("train", "dev", "test"):
+        write_corpus(Path(f"corpus/wnut17/{split}.spacy"), make_docs())
     block(monkeypatch, *PACKAGES["crf"])
     check_advice(invoke("run-one", "wnut17/crf/no-vectors/seed0"), "crf")
 

@@ -55,6 +55,23 @@ def test_missing_matplotlib_is_said(
     assert [path.name for path in tmp_path.iterdir()] == ["x.json"]
 
 
+def test_nothing_to_measure_ends_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="1"):
+        run_benchmark(
+            tmp_path / "x.json",
+            None,
+            {},
+            fresh=False,
+            measure=lambda results: None,
+            show=lambda records: None,
+            draw=lambda path, records: None,
+        )
+    assert "There is nothing to measure here" in capsys.readouterr().out
+    assert not list(tmp_path.iterdir())
+
+
 def test_what_cannot_be_measured_ends_the_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -26,6 +26,15 @@ def test_results_of_other_settings_are_not_mixed(tmp_path: Path) -> None:
     assert Results[int](path, {"machine": "x", "settings": 2}, fresh=True).records == {}
 
 
+@pytest.mark.parametrize("text", ["{", "[]", '{"a": 1}'])
+def test_files_of_something_else_are_named(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "results.json"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"results\.json has no results of a benchmark"):
+        Results[int](path, {})
+    assert Results[int](path, {}, fresh=True).records == {}
+
+
 def test_only_missing_cases_are_measured_and_each_is_written(tmp_path: Path) -> None:
     path, measured = tmp_path / "results.json", []
     results = Results[int](path, {})

@@ -256,6 +256,8 @@ def test_the_base_and_the_winner_are_scored_on_test_once_they_are_chosen(
     assert "12 runs of the report's settings have no results" in said(result)
     standings = srsly.read_json(HALVING)["test"]["standings"]
     assert {standing["arm"] for standing in standings} == {BEST, BASE, HASH_EMBED}
+    assert invoke_command(halve_cli).exit_code == 0
+    assert srsly.read_json(HALVING)["test"]["standings"] == standings
 
 
 def test_a_base_that_is_left_alone_is_trained_on_all_sets_before_test(

@@ -87,6 +87,13 @@ def test_all_modules_of_a_run_are_among_the_sources() -> None:
     assert None not in names.values()
 
 
+def test_a_missing_corpus_is_named_with_the_command_that_makes_it() -> None:
+    RUN.corpus("dev").unlink()
+    message = r"no file corpus/wnut17/dev\.spacy\. Make the corpus: python -m spacy project run "
+    with pytest.raises(FileNotFoundError, match=message):
+        read_sources(RUN)
+
+
 def test_record_lists_no_code_that_decides_no_scores() -> None:
     made = make_record(read_sources(RUN))
     listed = record.srsly.read_json(CODE / f"{made['code']}.json")

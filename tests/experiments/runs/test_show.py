@@ -15,6 +15,11 @@ def test_scores_are_shown_in_percent() -> None:
     assert rows == [("all", "50.00", "25.00", "33.33"), ("PER", "100.00", "50.00", "66.67")]
 
 
+def test_scores_without_annotation_are_shown_as_none() -> None:
+    scores = {"ents_p": None, "ents_r": None, "ents_f": None, "ents_per_type": None}
+    assert score_rows(scores) == [("all", "-", "-", "-")]
+
+
 def test_scores_of_a_classifier_are_shown_with_what_it_predicts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -51,6 +51,9 @@ def test_measures_are_those_of_each_pipeline() -> None:
 def test_reports_are_read_by_name(tmp_path: Path) -> None:
     srsly.write_json(tmp_path / "one.json", report(3))
     assert read_reports(tmp_path)["one"]["predictions"]["entities"] == 3
+    srsly.write_json(tmp_path / "two.json", {**report(3), "predictions": None})
+    with pytest.raises(ValueError, match=r"two\.json has no predictions: .* again with --data"):
+        read_reports(tmp_path)
     (tmp_path / "two.json").write_text("{")
     with pytest.raises(
         ValueError, match=r"two\.json holds no JSON .* Delete it and compress again"

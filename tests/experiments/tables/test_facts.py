@@ -76,6 +76,24 @@ def test_runs_of_different_tables_of_one_name_are_refused(tmp_path: Path) -> Non
         read({"pca": "1"}, {"other": "2"}, {"pca": "2"})
 
 
+def test_runs_of_different_vectors_of_one_name_are_refused(tmp_path: Path) -> None:
+    runs = [Run("wnut17", HASH_EMBED, "en_core_web_md", seed) for seed in (0, 1)]
+
+    def read(*digests: str) -> None:
+        paths = [
+            write_result(tmp_path, run, 0.5, record={"vectors": digest})
+            for run, digest in zip(runs, digests, strict=True)
+        ]
+        read_facts(
+            Found(path, run, srsly.read_json(path), None)
+            for path, run in zip(paths, runs, strict=True)
+        )
+
+    read("1", "1")
+    with pytest.raises(ValueError, match="of different vectors that are both named en_core_web_md"):
+        read("1", "2")
+
+
 def test_runs_of_different_numbers_of_sentences_are_refused(tmp_path: Path) -> None:
     counts = {"dev": pack(numpy.ones((4, 3)))}
     with pytest.raises(ValueError, match=r"corpora of anem: the numbers of sentences differ"):
