@@ -3,7 +3,7 @@
 import errno
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Optional, Union
@@ -81,15 +81,18 @@ def _apply_shard(application: Application, shard: Shard) -> Applied:
     nlp = application.source.loaded_for_shard()
     # A .spacy file has the probabilities that the pipeline's own settings ask for.
     keys = ask_probabilities(nlp) if application.format == "jsonl" else []
-    docs = nlp.pipe(read_bare_shard(shard.source, nlp), batch_size=application.batch_size)
+    pairs = nlp.pipe(
+        read_bare_shard(shard.source, nlp), as_tuples=True, batch_size=application.batch_size
+    )
     counts = Counter[str]()
     changed = shard.source.stat().st_mtime_ns  # a change from here on is noticed by `is_done`
     with replacing_file(shard.target, tidy=False) as new:  # `Output.tidy` does it for all
         if application.format == "spacy":
-            _stored(_counted(docs, counts), shard.source).to_disk(new)
+            docs = (doc for doc, _ in _counted(pairs, counts))
+            _stored(docs, shard.source).to_disk(new)
         else:
-            records = (_record_of(doc, keys) for doc in _counted(docs, counts))
-            srsly.write_jsonl(new, records)
+            counted = _counted(pairs, counts)
+            srsly.write_jsonl(new, ({**_record_of(doc, keys), **rest} for doc, rest in counted))
         os.utime(new, ns=(changed, changed))
     return Applied(counts["docs"], counts["tokens"], counts["entities"])
 
@@ -118,10 +121,12 @@ def _stored(docs: Iterable[Doc], source: Path) -> DocBin:
     return found
 
 
-def _counted(docs: Iterable[Doc], counts: Counter[str]) -> Iterator[Doc]:
-    for doc in docs:
+def _counted(
+    pairs: Iterable[tuple[Doc, Mapping[str, Any]]], counts: Counter[str]
+) -> Iterator[tuple[Doc, Mapping[str, Any]]]:
+    for doc, rest in pairs:
         counts.update(docs=1, tokens=len(doc), entities=len(doc.ents))
-        yield doc
+        yield doc, rest
 
 
 def _record_of(doc: Doc, keys: Sequence[str]) -> dict[str, Any]:

@@ -2,9 +2,9 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -12,7 +12,7 @@ from spacy.training import Corpus
 
 from .lines import read_json_lines, read_lines
 from .read import open_doc_bin, tokens_of
-from .texts import text_of
+from .texts import other_keys, text_of
 
 DOCS = ".spacy"
 JSON_LINES = ".jsonl"
@@ -87,41 +87,48 @@ def read_shard(path: Path, nlp: Language) -> Iterator[Doc]:
     Raises ValueError, with the file, and the line or the number of the document, where it cannot be
     read. All errors are raised when the place is reached.
     """
-    ending = ending_of(path)
-    if ending == DOCS:
+    if ending_of(path) == DOCS:
         yield from _read_docs(path, nlp)
         return
-    texts: Iterator[tuple[int, str]]
-    if ending.startswith(JSON_LINES):
-        texts = ((n, text_of(record, f"{path}:{n}")) for n, record in read_json_lines(path))
-    elif ending:
-        texts = read_lines(path)
-    else:
-        raise ValueError(f"{path} is no shard: expected a file that ends in {', '.join(ENDINGS)}.")
-    for number, text in texts:
-        try:
-            doc = nlp.make_doc(text)
-        except ValueError as error:  # longer than nlp.max_length
-            raise ValueError(f"{path}:{number}: {error}") from error
+    for doc, _ in _read_texts(path, nlp):
         yield doc
 
 
-def read_bare_shard(path: Path, nlp: Language) -> Iterator[Doc]:
-    """Stream the docs of a shard without annotation.
+def read_bare_shard(path: Path, nlp: Language) -> Iterator[tuple[Doc, Mapping[str, Any]]]:
+    """Stream the docs of a shard without annotation, and what else their lines of JSON have.
 
     A document of a .spacy file gives its text, which is cut into tokens by the pipeline, or its
-    words where their spaces are unknown. The arguments and errors are those of `read_shard`.
+    words where their spaces are unknown. A line of JSON gives its keys, such as "id" and "meta",
+    but for the text and annotation. Other shards have none. The arguments and errors are those of
+    `read_shard`.
     """
-    docs = read_shard(path, nlp)
     if ending_of(path) != DOCS:
-        yield from docs
+        yield from _read_texts(path, nlp)
         return
-    for number, doc in enumerate(docs, start=1):
+    for number, doc in enumerate(_read_docs(path, nlp), start=1):
         try:
             bare = _without_annotation(doc, nlp)
         except ValueError as error:  # longer than nlp.max_length
             raise ValueError(f"{path}: document {number}: {error}") from error
-        yield bare
+        yield bare, {}
+
+
+def _read_texts(path: Path, nlp: Language) -> Iterator[tuple[Doc, Mapping[str, Any]]]:
+    ending = ending_of(path)
+    texts: Iterator[tuple[int, str, Mapping[str, Any]]]
+    if ending.startswith(JSON_LINES):
+        lines = read_json_lines(path)
+        texts = ((n, text_of(line, f"{path}:{n}"), other_keys(line)) for n, line in lines)
+    elif ending:
+        texts = ((n, text, {}) for n, text in read_lines(path))
+    else:
+        raise ValueError(f"{path} is no shard: expected a file that ends in {', '.join(ENDINGS)}.")
+    for number, text, others in texts:
+        try:
+            doc = nlp.make_doc(text)
+        except ValueError as error:  # longer than nlp.max_length
+            raise ValueError(f"{path}:{number}: {error}") from error
+        yield doc, others
 
 
 def _without_annotation(doc: Doc, nlp: Language) -> Doc:

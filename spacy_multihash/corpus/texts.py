@@ -12,6 +12,7 @@ DELIMITERS = (",", "\t", ";")
 _KEYS = ("spans", "labels", "label", "cats")
 # Read where they are lists: what is accepted of a choice, and entities if nothing else has them.
 _ACCEPTED, _ENTITIES = "accept", "entities"
+_ANSWER = "answer"
 _EXAMPLES = (
     '"spans": [{"start": 0, "end": 4, "label": "X"}], "label": [[0, 4, "X"]], "label": "X" or '
     '"cats": {"X": 1}'
@@ -93,7 +94,7 @@ def read_jsonl(path: Path) -> Iterator[AnnotatedText]:
                         cats[_label(item, where, key)] = 1.0
             else:
                 cats[_label(value, where, key)] = 1.0
-        answer = str(record.get("answer", ACCEPT))
+        answer = str(record.get(_ANSWER, ACCEPT))
         yield AnnotatedText(number, text, spans, cats, bool(keys), answer)
 
 
@@ -111,6 +112,12 @@ def text_of(record: Mapping[str, Any], where: str) -> str:
             f"{', '.join(map(repr, record))}. Correct the line."
         )
     return text
+
+
+def other_keys(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an object has beside its text and annotation, such as "id" and "meta"."""
+    known = {"text", "tokens", *_KEYS, _ACCEPTED, _ENTITIES, _ANSWER}
+    return {key: value for key, value in record.items() if key not in known}
 
 
 def _keys_of(record: Mapping[str, Any]) -> list[str]:

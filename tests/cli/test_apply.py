@@ -127,6 +127,19 @@ def test_lines_have_entities_with_probabilities(model: Path, shards: Path, tmp_p
     assert "cats" not in first
 
 
+def test_lines_keep_what_is_no_annotation(model: Path, tmp_path: Path) -> None:
+    lines = [
+        {"id": 7, "text": "Anna met Bob", "entities": [[0, 1, "X"]], "cats": {"X": 1}},
+        {"text": "rain", "meta": {"page": 3}},
+    ]
+    srsly.write_jsonl(tmp_path / "one.jsonl", lines)
+    run(str(model), tmp_path / "one.jsonl", tmp_path / "out", format="jsonl")
+    first, second = lines_of(tmp_path / "out" / "one.jsonl")
+    assert [*first] == ["text", "entities", "id"] and first["id"] == 7
+    assert [entity["label"] for entity in first["entities"]] == ["PER", "PER"]
+    assert second["meta"] == {"page": 3}
+
+
 def test_lines_have_labels_of_texts_and_entities_without_probabilities(tmp_path: Path) -> None:
     nlp = textcat_pipeline(TEXTCAT)
     ruler: Any = nlp.add_pipe("entity_ruler")

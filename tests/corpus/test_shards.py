@@ -41,6 +41,19 @@ def test_docs_of_a_shard_are_streamed(tmp_path: Path, nlp: Language, ending: str
     assert docs[0].vocab is nlp.vocab
 
 
+def test_lines_of_json_give_what_is_no_annotation(tmp_path: Path, nlp: Language) -> None:
+    line = {"id": 7, "text": "Anna", "spans": [], "answer": "accept", "meta": {"source": ["a"]}}
+    srsly.write_jsonl(tmp_path / "one.jsonl", [line, {"text": ""}])
+    (tmp_path / "two.txt").write_text("Anna\n")
+    DocBin(docs=[nlp("Anna")]).to_disk(tmp_path / "three.spacy")
+    assert [rest for _, rest in read_bare_shard(tmp_path / "one.jsonl", nlp)] == [
+        {"id": 7, "meta": {"source": ["a"]}},
+        {},
+    ]
+    for name in ("two.txt", "three.spacy"):
+        assert [rest for _, rest in read_bare_shard(tmp_path / name, nlp)] == [{}]
+
+
 def test_docs_of_a_spacy_file_have_their_annotation(tmp_path: Path, nlp: Language) -> None:
     doc = Doc(nlp.vocab, ["Anna", "left"], ents=["B-PER", "O"])
     DocBin(docs=[doc]).to_disk(tmp_path / "one.spacy")
@@ -58,7 +71,7 @@ def test_texts_are_cut_into_tokens_once(ending: str, tmp_path: Path, nlp: Langua
 
     counting = spacy.blank("en")
     counting.make_doc = make_doc  # type: ignore[method-assign]
-    assert [doc.text for doc in read_bare_shard(path, counting)] == TEXTS
+    assert [doc.text for doc, _ in read_bare_shard(path, counting)] == TEXTS
     assert cut == TEXTS
 
 
@@ -67,7 +80,7 @@ def test_doc_that_is_too_long_is_numbered(ending: str, tmp_path: Path, nlp: Lang
     path = write(tmp_path / f"one{ending}", nlp)
     narrow = spacy.blank("en")
     narrow.max_length = 12
-    docs = read_bare_shard(path, narrow)
+    docs = (doc for doc, _ in read_bare_shard(path, narrow))
     assert [next(docs).text, next(docs).text] == TEXTS[:2]
     where = "one.spacy: document 3" if ending == ".spacy" else "one.txt:3"
     with pytest.raises(ValueError, match=rf"{where}: \[E088\] Text of length 14 exceeds"):
