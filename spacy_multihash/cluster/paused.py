@@ -1,6 +1,7 @@
-"""Workers of Dask that begin nothing any more, since their memory is full."""
+"""Workers of Dask that begin nothing any more: their memory is full, or all of them have gone."""
 
 import time
+import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -23,9 +24,12 @@ class Watch:
         """Begin now."""
         self._client = client
         self._looked = self._well = time.monotonic()
+        self._warned = False
 
     def look(self, keys: Iterable[object]) -> None:
         """Look at the workers, if the last time is long enough ago.
+
+        Warns once if there have been no workers for long: others may come.
 
         keys (Iterable[object]): The names that Dask gives to the jobs under way.
 
@@ -36,12 +40,22 @@ class Watch:
         if now - self._looked < EVERY or self._client.status != "running":
             return
         self._looked = now
-        paused: list[str] = []
+        count, paused = 1, list[str]()
         with suppress(OSError):  # where the scheduler is lost, jobs tell it
-            paused = self._client.run_on_scheduler(list_paused, [*keys])
-        if not paused:
+            count, paused = self._client.run_on_scheduler(find_paused, [*keys])
+        if count and not paused:
             self._well = now
-        elif now - self._well >= PATIENCE:
+        elif now - self._well < PATIENCE:
+            return
+        elif not count and not self._warned:
+            self._warned = True
+            address = self._client.scheduler.address
+            warnings.warn(
+                f"The Dask scheduler at {address} has no workers any more, and nothing is done "
+                f"until some come. Start them with: dask worker {address} --nthreads 1",
+                stacklevel=2,
+            )
+        elif paused:
             more = f" and {len(paused) - MOST_NAMES:,} more" * (len(paused) > MOST_NAMES)
             raise ConnectionError(
                 f"Workers of Dask are paused, as their memory is full, and nothing is done any "
@@ -51,17 +65,21 @@ class Watch:
             )
 
 
-def list_paused(keys: Sequence[object], dask_scheduler: Any) -> list[str]:  # noqa: ANN401
-    """List the workers that are paused, with their memory: none while any of some jobs is done.
+def find_paused(
+    keys: Sequence[object],
+    dask_scheduler: Any,  # noqa: ANN401 (distributed has no types)
+) -> tuple[int, list[str]]:
+    """Count the workers, and list those that are paused: none while any of some jobs is done.
 
-    It runs on the scheduler.
+    It runs on the scheduler. Each worker that is paused has its address and its memory.
     """
     jobs = [dask_scheduler.tasks[key] for key in keys if key in dask_scheduler.tasks]
     if any(job.processing_on and job in job.processing_on.executing for job in jobs):
-        return []
-    return [
+        return len(dask_scheduler.workers), []
+    paused = [
         f"{worker.address} ({worker.metrics['memory'] / _MEGA:,.0f} of "
         f"{worker.memory_limit / _MEGA:,.0f} MB)"
         for worker in dask_scheduler.workers.values()
         if worker.status == Status.paused
     ]
+    return len(dask_scheduler.workers), paused

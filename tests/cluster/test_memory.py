@@ -1,5 +1,6 @@
 """Workers whose memory is full."""
 
+import threading
 from functools import partial
 
 import pytest
@@ -35,6 +36,24 @@ def test_paused_workers_are_waited_for_while_they_work_and_told_when_they_do_not
             )
             with pytest.raises(ConnectionError, match=expected):
                 list(workers.imap(hold, [20 * MEGA] * 99, names=["x"] * 99))
+
+
+def test_a_cluster_that_lost_all_workers_is_told_and_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("spacy_multihash.cluster.paused.EVERY", 0.1)
+    monkeypatch.setattr("spacy_multihash.cluster.paused.PATIENCE", 0.3)
+    settings = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
+    with distributed.LocalCluster(n_workers=1, **settings) as cluster:
+        with open_workers(dask=cluster.scheduler_address) as workers:
+            cluster.scale(0)
+            bring_one = threading.Timer(3.0, cluster.scale, [1])
+            bring_one.start()
+            message = "has no workers any more, and nothing is done until some come. Start them"
+            with pytest.warns(UserWarning, match=message) as told:
+                done = list(workers.imap(pausing, range(2), names=["a", "b"]))
+            bring_one.join()
+    assert len(done) == 2 and len(told) == 1
 
 
 def test_workers_that_are_started_are_not_paused_but_started_again(
