@@ -119,7 +119,7 @@ def test_learning_rate_follows_a_schedule() -> None:
 def test_gaps_and_a_beta_of_0_take_the_steps_of_thinc() -> None:
     ours, theirs = (make(beta1=0.0, beta2=0.0) for make in (make_adam_v1, ThincAdam))
     weights, gradients = make_steps((4, 4), 2, 0)
-    gradient, other = gradients
+    gradient = next(gradients)
     result, _ = ours(KEY, weights.copy(), gradient.copy())
     expected, _ = theirs(KEY, weights.copy(), gradient.copy())
     assert_same(result, expected)
