@@ -207,7 +207,7 @@ def wait_for_file(output: Path) -> None:
 def test_killed_command_leaves_whole_files_and_is_resumed(
     model: Path, slow: Path, shards: Path, tmp_path: Path
 ) -> None:
-    psutil = pytest.importorskip("psutil", reason="there is no Dask: extra dask")
+    psutil = pytest.importorskip("psutil", reason="there is no psutil: extra dev")
     run(str(model), shards, tmp_path / "one")
     args = [slow, shards, tmp_path / "two", "--code", CODE, "--workers", 2]
     command = [sys.executable, "-m", "spacy", "multihash", "apply", *map(str, args)]
