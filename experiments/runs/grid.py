@@ -32,6 +32,7 @@ from experiments.arms.tasks import (
 from experiments.arms.textcat import BASIC
 from experiments.arms.vectors import VECTOR_ARMS
 from experiments.runs import crf
+from experiments.runs.kept_corpus import KEPT_CORPUS, SPACY_CORPUS
 from experiments.runs.vector_files import (
     FOREIGN,
     NO_VECTORS,
@@ -243,6 +244,9 @@ def run_config(run: Run) -> Config:
         "output_file": str(run.folder / "log.jsonl"),
     }
     config["training"]["optimizer"]["@optimizers"] = ADAM  # the steps of Adam.v1, in less time
+    for corpus in config["corpora"].values():
+        if corpus["augmenter"] is None:
+            corpus["@readers"] = KEPT_CORPUS  # the same examples, read once
     if run.task is not NER:
         return config
     if run.arm in VECTOR_ARMS:
@@ -260,11 +264,17 @@ def run_config(run: Run) -> Config:
 
 
 def config_hash(config: Config) -> str:
-    """Digest what decides the outcome of a config: all but paths, logger and whose Adam it is."""
+    """Digest what decides the outcome of a config.
+
+    That is all but paths, the logger, whose Adam it is, and whether its corpora are kept in memory.
+    """
     config = config.copy()
     config["paths"], config["training"]["logger"] = {}, {}
     if config["training"]["optimizer"]["@optimizers"] == ADAM:
         config["training"]["optimizer"]["@optimizers"] = "Adam.v1"
+    for corpus in config["corpora"].values():
+        if corpus["@readers"] == KEPT_CORPUS:
+            corpus["@readers"] = SPACY_CORPUS
     text = config.to_str(interpolate=False)
     return hashlib.md5(text.encode("utf8"), usedforsecurity=False).hexdigest()
 
