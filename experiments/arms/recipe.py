@@ -98,6 +98,14 @@ def candidate(
     return Arm({**arm.values, **values}, {**arm.sections, **sections})
 
 
+def _ngrams(*slices: str, **embed: Any) -> dict[str, Any]:  # noqa: ANN401 (values of a config)
+    """Add n-grams, and slices.
+
+    A table of all n-grams would take most of the time of training, so its rows are limited.
+    """
+    return {"attrs": (*ATTRS, *slices, NGRAMS), "max_rows": 30_000, "embed": embed}
+
+
 # The options of each group, as arguments of `candidate`. Each of them is tried alone.
 GROUPS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "embedding": {
@@ -107,18 +115,15 @@ GROUPS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "weighted": {"kind": "MultiWeightedHashEmbed"},
         "unk_50": {"unk": 0.5},
     },
-    # Tables of all n-grams would take most of the time of training, so their rows are limited.
     "features": {
         "slices": {"attrs": (*ATTRS, *SLICES)},
         "lower_slices": {"attrs": (*ATTRS, *LOWER_SLICES)},
         "all_slices": {"attrs": ("NORM", "SHAPE", *ALL_SLICES)},
-        "ngrams": {"attrs": (*ATTRS, NGRAMS), "max_rows": 30_000, "embed": {"reduce": "mean"}},
-        "ngrams_sum": {"attrs": (*ATTRS, NGRAMS), "max_rows": 30_000},
-        "slices_ngrams": {
-            "attrs": (*ATTRS, *SLICES, NGRAMS),
-            "max_rows": 30_000,
-            "embed": {"reduce": "mean"},
-        },
+        "ngrams": _ngrams(reduce="mean"),
+        "ngrams_once": _ngrams(reduce="mean", count_repeats=False),
+        "ngrams_sum": _ngrams(),
+        "ngrams_sum_once": _ngrams(count_repeats=False),
+        "slices_ngrams": _ngrams(*SLICES, reduce="mean"),
     },
     "training": {
         "no_averages": {"optimizer__use_averages": False},
@@ -138,6 +143,8 @@ GROUPS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
 }
 _OPTIONS = {name: option for group in GROUPS.values() for name, option in group.items()}
 _PLACES = {name: place for place, group in enumerate(GROUPS.values()) for name in group}
+# N-grams of a word summed or averaged, each as often as it occurs or once.
+NGRAM_OPTIONS = ("ngrams", "ngrams_once", "ngrams_sum", "ngrams_sum_once")
 
 
 def named(options: Iterable[str]) -> str:

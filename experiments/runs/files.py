@@ -6,7 +6,7 @@ from typing import Any, Optional
 
 import srsly
 
-from experiments.arms.tasks import ROW_SHARES
+from experiments.arms.tasks import RECOMMEND, ROW_SHARES
 from experiments.runs.grid import Run, same_functions
 
 FORMAT = 1
@@ -53,10 +53,10 @@ def read_result(path: Path) -> dict[str, Any]:
 def digests(run: Run) -> Optional[tuple[str, ...]]:
     """Return the digests that results of the run's present config have, the one with `ner` last.
 
-    The rows of some arms are counted in the corpus. Without the corpus there is None, and their
-    results are trusted.
+    Some settings of some arms are counted in the corpus. Without the corpus there is None, and
+    their results are trusted.
     """
-    if run.arm in ROW_SHARES and not run.corpus("train").is_file():
+    if run.arm in (*ROW_SHARES, RECOMMEND) and not run.corpus("train").is_file():
         return None
     return same_functions(run)
 

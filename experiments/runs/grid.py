@@ -1,9 +1,10 @@
-"""The grid of experiments: its runs, and the config of each run."""
+"""A run of the experiments: its name, what it needs, and its config."""
 
 import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil
 from pathlib import Path
 
@@ -12,31 +13,17 @@ from spacy.util import load_model_from_config
 from thinc.api import Config
 
 from experiments.arms.arm import Arm
-from experiments.arms.batch_ner import STATE_DROPOUTS, ner_section
-from experiments.arms.configs import TAKEN_APART, TRAINING, make_config
-from experiments.arms.dilated import DILATED
-from experiments.arms.embeddings import ATTRS, BUDGETS
-from experiments.arms.tasks import (
-    AG_NEWS,
-    CRF,
-    HASH_EMBED,
-    NER,
-    RECOMMENDED,
-    ROW_SHARES,
-    SENTENCES,
-    TASKS,
-    TEXTCAT,
-    TOPICS,
-    Task,
-)
-from experiments.arms.textcat import BASIC
+from experiments.arms.batch_ner import ner_section
+from experiments.arms.configs import make_config
+from experiments.arms.embeddings import ATTRS
+from experiments.arms.tasks import CRF, NER, RECOMMEND, ROW_SHARES, TASKS, Task
 from experiments.arms.vectors import VECTOR_ARMS
 from experiments.runs import crf
+from experiments.runs.by_command import recommended_config
 from experiments.runs.kept_corpus import KEPT_CORPUS, SPACY_CORPUS
 from experiments.runs.vector_files import (
     FOREIGN,
     NO_VECTORS,
-    VECTOR_GROUPS,
     VECTORS,
     VECTORS_FOLDER,
     fill_in,
@@ -158,82 +145,17 @@ def _list(names: Iterable[str]) -> str:
     return ", ".join(names)
 
 
-def _runs(datasets: Iterable[str], arms: Iterable[str], *, vectors: bool = False) -> list[Run]:
-    """List the runs of a group, with every seed."""
-    return [
-        Run(dataset, arm, VECTORS[dataset] if vectors else NO_VECTORS, seed)
-        for seed in SEEDS
-        for dataset in datasets
-        for arm in arms
-    ]
-
-
-def make_grid() -> list[Run]:
-    """List the runs of the experiments, group by group, the most important ones first.
-
-    In each group the first seed of every arm comes before the second of any. The runs on OntoNotes
-    are for users with a licence.
-    """
-    both = (HASH_EMBED, "multi_embed")
-    report = ("conll-es", "conll-nl", "wnut17", "anem", "archaeo")
-    # The sets of sentences from news, with the report's one of abstracts and its stand-in.
-    four = ("conll-es", "conll-nl", "anem", "turku-one")
-    seeds_arms = [f"{scheme}hashes_{k}" for k in (1, 2) for scheme in ("", "spacy_seeds_")]
-    dead = [f"{arm}_rows_{rows}" for rows in (2500, 1000) for arm in seeds_arms]
-    hashes = [*seeds_arms, "hashes_3", "spacy_seeds_hashes_3", "spacy_seeds_hashes_4"]
-    features = ("orth", "norm", "norm_prefix", "norm_prefix_suffix")
-    min_freqs = ("multi_embed", "multi_embed_min5", "multi_embed_min1")
-    tables = (*both, "rows_as_multi_embed", *min_freqs, *hashes)
-    taken_apart = ("multi_embed_min1", "averages", "batch_ner_state_dropout_0.3", *TAKEN_APART)
-    others = (RECOMMENDED, "spacy_multi_hash_embed")
-    kinds = ("weighted", "weighted_near_zero")
-    budgets = (*kinds, *(f"{k}_budget_{n}".strip("_") for n in BUDGETS for k in (*kinds, "")))
-    budgets += ("hashes_2_near_zero", *(f"budget_{n}_hashes_2" for n in BUDGETS))
-    ontonotes = ("ontonotes",)
-    grid = [Run(dataset, CRF) for dataset in (*report, "turku-one")]
-    for arms in (("ner", HASH_EMBED, "batch_ner"), STATE_DROPOUTS):
-        grid += _runs(["wnut17", "turku-one", "conll-es"], arms)
-    grid += _runs([*report, "turku-one"], (RECOMMENDED, HASH_EMBED))
-    grid += _runs(["conll-es", "wnut17", "turku-one"], ["table_dropout"])
-    # the report's tables without vectors, the main ones first
-    grid += _runs(four, features)
-    grid += _runs(four, hashes)
-    grid += _runs(["turku-one"], dead)
-    grid += _runs(four, min_freqs)
-    grid += _runs(four, ["rows_as_multi_embed"])
-    grid += _runs(["conll-es", "archaeo"], ROW_SHARES)
-    grid += _runs(["conll-es", "conll-nl", "wnut17", "turku-one"], taken_apart)
-    grid += _runs(["conll-es", "wnut17"], TRAINING)
-    grid += _runs(["conll-es", "wnut17"], both, vectors=True)
-    # all of them, on all data sets
-    grid += _runs([*report, "turku-one"], [*both, *hashes, *others])
-    grid += _runs(report, tables)
-    grid += _runs(report, tables, vectors=True)
-    grid += _runs(["conll-nl", "anem"], features, vectors=True)
-    grid += _runs(report, ["spacy_multi_hash_embed"], vectors=True)
-    grid += _runs(["conll-es", "archaeo"], ROW_SHARES, vectors=True)
-    grid += [Run(*ontonotes, CRF), *_runs(ontonotes, [*others, *tables])]
-    grid += _runs(ontonotes, tables, vectors=True)
-    # weighted embeddings, text classifiers and dilated convolutions
-    grid += _runs([AG_NEWS], TEXTCAT.arms)
-    grid += _runs(["wnut17", "conll-es"], budgets)
-    grid += _runs(["anem"], (*kinds, "hashes_2_near_zero"))
-    grid += _runs([TOPICS], BASIC)
-    grid += _runs([SENTENCES], [HASH_EMBED])
-    grid += _runs(["wnut17", "conll-es", "conll-nl", SENTENCES], DILATED)
-    grid += _runs(["turku-one"], ("tagger_greedy", "tagger", "tagger_crf"))
-    for sets, names in VECTOR_GROUPS:
-        grid += _runs(sets, names)
-    return list(dict.fromkeys(grid))
-
-
 def run_config(run: Run) -> Config:
     """Make the config of a run, complete except for the path of its vectors.
 
     Raises FileNotFoundError if an arm of `ROW_SHARES` lacks the corpus, in which rows are counted.
+    Raises ValueError if the command `recommend` fails, as it does without a corpus.
     """
-    arm = run.task.find_arm(run.arm) or Arm()  # arms of ROW_SHARES get their rows below
-    config = Config().from_str(make_config(arm), interpolate=False)
+    if run.arm == RECOMMEND:
+        config = recommended_config(run.corpus("train"), run.corpus("dev"), run.lang)
+    else:
+        arm = run.task.find_arm(run.arm) or Arm()  # arms of ROW_SHARES get their rows below
+        config = Config().from_str(make_config(arm), interpolate=False)
     config["nlp"]["lang"] = run.lang
     config["system"]["seed"] = run.seed
     config["paths"].update({split: str(run.corpus(split)) for split in ("train", "dev")})
@@ -247,7 +169,7 @@ def run_config(run: Run) -> Config:
     for corpus in config["corpora"].values():
         if corpus["augmenter"] is None:
             corpus["@readers"] = KEPT_CORPUS  # the same examples, read once
-    if run.task is not NER:
+    if run.task is not NER or run.arm == RECOMMEND:
         return config
     if run.arm in VECTOR_ARMS:
         texts = [str(run.corpus(split)) for split in ("train", "dev", "test")]
@@ -259,7 +181,7 @@ def run_config(run: Run) -> Config:
     embed = (tok2vec["tok2vec"] if has_own else tok2vec)["embed"]
     embed["include_static_vectors"] = run.vectors != NO_VECTORS
     if run.arm in ROW_SHARES:
-        embed["rows"] = adjusted_rows(config, ROW_SHARES[run.arm])
+        embed["rows"] = adjusted_rows(run, ROW_SHARES[run.arm])
     return config
 
 
@@ -297,12 +219,19 @@ def same_functions(run: Run) -> tuple[str, ...]:
     return tuple(digests)
 
 
-def adjusted_rows(config: Config, share: float) -> list[int]:
+def adjusted_rows(run: Run, share: float) -> list[int]:
     """Return a share of the rows that MultiEmbed has at min_freq 10, for each attribute.
 
-    config (Config): A config with the training corpus in which symbols are counted.
     share (float): The share, 1.0 for equally many rows.
     """
+    return [ceil(share * rows) for rows in _count_rows(run.corpus("train").resolve(), run.lang)]
+
+
+@lru_cache
+def _count_rows(train: Path, lang: str) -> list[int]:
+    """Count the rows of tables, once for all shares and seeds."""
+    config = Config().from_str(make_config(Arm()), interpolate=False)
+    config["nlp"]["lang"], config["paths"]["train"] = lang, str(train)
     docs = training_docs(load_model_from_config(config, auto_fill=True))
     tables = make_tables(count_symbols(docs, {name: IDS[name] for name in ATTRS}), min_freq=10)
-    return [ceil(share * (len(tables.tables[name]) + 1)) for name in ATTRS]
+    return [len(tables.tables[name]) + 1 for name in ATTRS]

@@ -8,7 +8,8 @@ from typing import Annotated, Optional
 import typer
 from wasabi import msg
 
-from experiments.runs.grid import lacks, make_grid
+from experiments.runs.grid import lacks
+from experiments.runs.plan import make_grid
 from experiments.runs.pool import open_executor, run_with_progress
 from experiments.runs.state import find_states, runs_to_do
 

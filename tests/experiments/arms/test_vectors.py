@@ -23,8 +23,8 @@ from experiments.arms.vectors import (
     WORD2VEC,
 )
 from experiments.runs.after import CHANGES, NOISE_LEVELS
-from experiments.runs.grid import make_grid
 from experiments.runs.make_vectors import made_names
+from experiments.runs.plan import make_grid
 from experiments.runs.vector_files import VECTOR_SETS, sets_of
 from experiments.tables.vectors import VECTOR_TABLES
 from spacy_multihash.convert.model_layers import layers_of

@@ -13,12 +13,12 @@ from experiments.runs.grid import (
     Run,
     config_hash,
     lacks,
-    make_grid,
     parse_run,
     run_config,
     run_hash,
     same_functions,
 )
+from experiments.runs.plan import make_grid
 from experiments.runs.vector_files import NO_VECTORS, vectors_path
 from tests.helpers.corpora import make_docs, write_corpus
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from experiments.arms.vectors import VECTOR_ARMS
-from experiments.runs.grid import Run, config_hash, lacks, make_grid, parse_run, run_config
+from experiments.runs.grid import Run, config_hash, lacks, parse_run, run_config
+from experiments.runs.plan import make_grid
 from experiments.runs.vector_files import made_for_training, made_path
 
 NAME = "conll-es/vectors_mme/no-vectors/seed0"

@@ -3,7 +3,8 @@
 import re
 
 from experiments.arms.tasks import CRF, TASKS
-from experiments.runs.grid import Run, make_grid, run_config
+from experiments.runs.grid import Run, run_config
+from experiments.runs.plan import make_grid
 from experiments.tables.markdown import needed_runs
 from experiments.tables.report import OURS, TABLES
 from experiments.tables.statistics import Results, Stat, read_report, report_stats
