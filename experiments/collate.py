@@ -22,6 +22,7 @@ from experiments.runs.files import (
     read_json,
     read_result,
 )
+from experiments.runs.standings import HALVING
 from experiments.tables.batch_ner import BATCH_NER_TABLES
 from experiments.tables.calibration import read_calibrations, render_calibration
 from experiments.tables.compressed import read_reports, render_compressed
@@ -30,6 +31,7 @@ from experiments.tables.dilated import DILATED_TABLES
 from experiments.tables.gains import render_gains
 from experiments.tables.markdown import markdown, render_summary, render_table
 from experiments.tables.prose import BENCHMARK, Statistics, fill_numbers
+from experiments.tables.recipe import recipe_tables, render_rounds, standings_of
 from experiments.tables.recognizer import render_candidates, render_equality
 from experiments.tables.report import TABLES
 from experiments.tables.statistics import Results, load_results, read_report
@@ -52,6 +54,9 @@ PAGES: Mapping[str, Mapping[str, Table]] = {
 PAGE = "results.md"
 # The pages of `batch_ner` and of `compress`, with tables of their own kinds.
 NER_PAGE, COMPRESS_PAGE = "ner.md", "smaller-pipelines.md"
+# The page of what was chosen by halving, whose tables depend on it.
+RECIPE_PAGE = "recipe-results.md"
+ALL_PAGES = (PAGE, *PAGES, NER_PAGE, COMPRESS_PAGE, RECIPE_PAGE)
 
 
 def fill(page: str, blocks: Mapping[str, str], path: Path) -> str:
@@ -92,6 +97,7 @@ def collate(
     benchmarks: Path = BENCHMARKS,
     ner: Path = NER_RESULTS,
     compressed: Path = COMPRESSED,
+    halving: Path = HALVING,
 ) -> Results:
     """Make the tables, figures and numbers of all pages. Nothing is written unless all can be made.
 
@@ -105,8 +111,9 @@ def collate(
     benchmarks (Path): The results of benchmarks, as JSON.
     ner (Path): What `batch_ner` was compared with, as JSON.
     compressed (Path): The reports of compressed pipelines, as `read_reports` reads them.
+    halving (Path): The standings of candidates for a recipe, as JSON, if they are there.
     """
-    for name in (PAGE, *PAGES, NER_PAGE, COMPRESS_PAGE):
+    for name in ALL_PAGES:
         if not (docs / name).is_file():
             raise FileNotFoundError(
                 f"There is no page {docs / name}. Create it, with two markers for each table."
@@ -141,6 +148,11 @@ def collate(
     }
     reports = read_reports(compressed)
     pages[COMPRESS_PAGE] = {"compressed": render_compressed(reports)}
+    standings = read_json(halving, "choose again") if halving.is_file() else {}
+    pages[RECIPE_PAGE] = {"rounds": render_rounds(standings)} | {
+        name: render_table(results, table)
+        for name, table in recipe_tables(standings.get("winner")).items()
+    }
     paths = (*sorted(docs.glob("*.md")), docs.parent / "README.md")
     texts = {path: path.read_text(encoding="utf8") for path in paths if path.is_file()}
     for page, of_page in pages.items():
@@ -150,6 +162,7 @@ def collate(
         "calibration": {path.stem: read_result(path) for path in calibrations.glob("*.json")},
         "ner": of_ner,
         "compressed": reports,
+        "halving": standings_of(standings),
         BENCHMARK: measured,
     }
     texts = {path: fill_numbers(text, results, statistics, path) for path, text in texts.items()}
@@ -187,6 +200,9 @@ def collate_cli(
     compressed: Annotated[
         Path, typer.Option(help="Folder with the reports of compressed pipelines")
     ] = COMPRESSED,
+    halving: Annotated[
+        Path, typer.Option(help="What halve wrote, of candidates for a recipe")
+    ] = HALVING,
 ) -> None:
     """Make all tables and figures of docs/, and the numbers in its prose and in README.md.
 
@@ -195,12 +211,14 @@ def collate_cli(
     DOCS: docs/results.md
     """
     try:
-        results = collate(folder, corpora, report, docs, calibrations, benchmarks, ner, compressed)
+        results = collate(
+            folder, corpora, report, docs, calibrations, benchmarks, ner, compressed, halving
+        )
     except ImportError as error:
         advice = "Install the packages that it needs: python -m pip install -e '.[plots]'"
         msg.fail("Could not make the results", f"{error}. {advice}", exits=1)
     except (OSError, ValueError) as error:
         msg.fail("Could not make the results", str(error), exits=1)
-    pages = ", ".join((PAGE, *PAGES, NER_PAGE, COMPRESS_PAGE))
+    pages = ", ".join(ALL_PAGES)
     msg.good(f"Put the tables of {len(results.runs)} runs into {pages} in {docs}")
     msg.text("Figure 7 is not made: it compares fastText's vectors, for which there are no runs.")

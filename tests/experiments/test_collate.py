@@ -7,6 +7,7 @@ from typing import Any, Optional
 import pytest
 
 from experiments.arms.tasks import HASH_EMBED
+from experiments.tables.recipe import recipe_tables
 from experiments.tables.report import TABLES
 from tests.helpers.paths import ROOT
 from tests.helpers.results import REPORT, write_results
@@ -21,6 +22,7 @@ CALIBRATIONS = ROOT / "results" / "calibration"
 BENCHMARKS = ROOT / "benchmarks" / "results"
 NER = ROOT / "results" / "ner"
 COMPRESSED = ROOT / "results" / "compressed"
+HALVING = ROOT / "results" / "halving.json"
 
 
 def make_page(path: Path, names: Optional[list[str]] = None) -> Path:
@@ -36,6 +38,7 @@ def make_pages(folder: Path) -> Path:
         make_page(folder / name, [*tables, *(["gains"] if name == "weighted-results.md" else [])])
     make_page(folder / collate.NER_PAGE, ["equality", "candidates", "calibration"])
     make_page(folder / collate.COMPRESS_PAGE, ["compressed"])
+    make_page(folder / collate.RECIPE_PAGE, ["rounds", *recipe_tables(None)])
     return make_page(folder / collate.PAGE)
 
 
@@ -89,9 +92,8 @@ def test_pages_of_docs_are_those_of_the_results(
     pages = ["README.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
     for name in pages:
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
-    collate.collate(
-        ROOT / "results" / "runs", CORPORA, REPORT, docs, CALIBRATIONS, BENCHMARKS, NER, COMPRESSED
-    )
+    runs = ROOT / "results" / "runs"
+    collate.collate(runs, CORPORA, REPORT, docs, CALIBRATIONS, BENCHMARKS, NER, COMPRESSED, HALVING)
     for name in pages:
         made, kept = ((folder / name).read_text("utf8") for folder in (tmp_path, ROOT))
         lines = zip(made.splitlines(), kept.splitlines(), strict=False)
@@ -123,7 +125,7 @@ def test_page_with_wrong_markers_is_refused_and_left(
     with pytest.raises(ValueError, match=message):
         collate.collate(tmp_path / "runs", CORPORA, REPORT, tmp_path)
     assert page.read_text("utf8") == text
-    for other in (*collate.PAGES, collate.NER_PAGE, collate.COMPRESS_PAGE):
+    for other in collate.ALL_PAGES[1:]:
         assert "old" in (tmp_path / other).read_text("utf8").split()
     assert not (tmp_path / "figures").exists()
 
@@ -147,7 +149,7 @@ def test_numbers_of_prose_are_put_into_all_pages(
 
 
 def test_missing_page_is_an_error(tmp_path: Path) -> None:
-    for name in (collate.PAGE, *collate.PAGES, collate.NER_PAGE):
+    for name in collate.ALL_PAGES:
         make_pages(tmp_path)
         (tmp_path / name).unlink()
         with pytest.raises(FileNotFoundError, match=rf"There is no page .*{name}\. Create it"):

@@ -12,6 +12,7 @@ PAGES = (
     "weighted-results.md",
     "ner-results.md",
     "vectors-results.md",
+    "recipe-results.md",
 )
 MARKED = r"<!-- = [^\n]*?<!-- / -->"
 RATIO = re.compile(r"\d+\.\d+ \(\d+\.\d+-\d+\.\d+\)")

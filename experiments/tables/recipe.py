@@ -1,0 +1,141 @@
+"""The tables of docs/recipe-results.md: how candidates stood, and what was chosen."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Optional
+
+from experiments.arms.recipe import BASE, JOIN, NGRAM_OPTIONS, named
+from experiments.arms.tasks import CRF, HASH_EMBED, RECOMMEND, RECOMMENDED
+from experiments.tables.markdown import NONE, markdown
+from experiments.tables.report import MULTI_HASH
+from experiments.tables.table import STAND_IN, Comparison, Group, Table, against
+
+# The sets on which a recipe is judged at the end.
+DATASETS = ("conll-es", "conll-nl", "wnut17", "anem", "archaeo", STAND_IN)
+NGRAM_DATASETS = ("conll-es", "anem")
+BASE_LINE, CHOSEN, COMMAND = "base of the candidates", "the recipe", "what recommend writes"
+NGRAM_LINES = ("averaged", "averaged, each once", "summed", "summed, each once")
+NO_ROUND = "No round has been run yet."
+
+
+def render_rounds(halving: Mapping[str, Any]) -> str:
+    """Render the standings of each round as Markdown.
+
+    halving (Mapping[str, Any]): What `python -m experiments halve` writes, or nothing.
+    """
+    rounds = halving.get("rounds", [])
+    blocks = [_render_round(number, one) for number, one in enumerate(rounds, start=1)]
+    return "\n\n".join(blocks) or NO_ROUND
+
+
+def _render_round(number: int, one: Mapping[str, Any]) -> str:
+    datasets, seeds = one["datasets"], one["seeds"]
+    header = ("candidate", *datasets, "mean", "standard error", "training time")
+    lines = [
+        (
+            standing["arm"].removeprefix(f"{BASE}{JOIN}"),
+            *(_signed(standing["gains"].get(dataset)) for dataset in datasets),
+            _signed(standing["gain"]),
+            _number(standing["error"], ".3f"),
+            _number(standing["time"], ".2f"),
+        )
+        for standing in one["standings"]
+        if standing["arm"] != BASE
+    ]
+    base = next(standing for standing in one["standings"] if standing["arm"] == BASE)
+    empty = [NONE] * (len(datasets) + 2)
+    lines.append((BASE_LINE, *empty, _number(base["time"], ".2f")))
+    title = f"**Round {number}.** {_seeds(seeds)}. F1 on dev minus that of the base."
+    failed = f" Without results: {', '.join(one['failed'])}." if one.get("failed") else ""
+    return f"{title}{failed}\n\n{markdown(header, lines, left=(0,))}"
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    listed = ", ".join(map(str, seeds))
+    return f"Seeds {listed}" if len(seeds) > 1 else f"One seed, {listed}"
+
+
+def _signed(gain: Optional[float]) -> str:
+    return NONE if gain is None else f"{gain:+.3f}"
+
+
+def _number(value: Optional[float], spec: str) -> str:
+    return NONE if value is None else f"{value:{spec}}"
+
+
+def standings_of(halving: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the standing of each candidate, by the number of the round and its options.
+
+    The arguments are those of `render_rounds`.
+    """
+    return {
+        str(number): {
+            standing["arm"].removeprefix(f"{BASE}{JOIN}"): standing for standing in one["standings"]
+        }
+        for number, one in enumerate(halving.get("rounds", []), start=1)
+    }
+
+
+def recipe_tables(winner: Optional[str]) -> dict[str, Table]:
+    """Make the tables of runs, by name.
+
+    winner (Optional[str]): The arm that was chosen, or None.
+    """
+    tables = (_recipe_table(winner), _ngrams_table(), _recommend_table(winner))
+    return {table.name: table for table in tables}
+
+
+def _chosen(winner: Optional[str]) -> dict[str, str]:
+    return {BASE_LINE: BASE, **({} if winner in (None, BASE) else {CHOSEN: winner})}
+
+
+def _recipe_table(winner: Optional[str]) -> Table:
+    lines = {MULTI_HASH: HASH_EMBED, "CRF": CRF, "recommended": RECOMMENDED, **_chosen(winner)}
+    dev, test = (Group(lines, "f", split, "all", split) for split in ("dev", "test"))
+    time = Group(lines, "train_cpu_seconds")
+    last = [*lines][-1]
+    return Table(
+        "recipe",
+        "What was chosen, beside the report's settings and a CRF, no vectors",
+        (dev, test, time),
+        (
+            *against(test, MULTI_HASH),
+            Comparison((test, last), (test, "CRF"), f"test: {last} – CRF"),
+            *against(time, MULTI_HASH),
+        ),
+        DATASETS,
+        note=f"{MULTI_HASH} has the report's settings.",
+        lines="settings",
+    )
+
+
+def _ngrams_table() -> Table:
+    arms = [named([option]) for option in NGRAM_OPTIONS]
+    lines = {BASE_LINE: BASE, **dict(zip(NGRAM_LINES, arms, strict=True))}
+    group = Group(lines, "f", "dev", "all", "dev")
+    return Table(
+        "ngrams",
+        "Vectors of n-grams summed or averaged, each as often as it occurs in the word or once",
+        (group,),
+        against(group, NGRAM_LINES[0]),
+        NGRAM_DATASETS,
+        note="The base has no n-grams. The others have `LOWER{3,5}`, at most 30,000 rows.",
+        lines="n-grams",
+    )
+
+
+def _recommend_table(winner: Optional[str]) -> Table:
+    chosen = _chosen(winner)
+    lines = {**chosen, "recommended": RECOMMENDED, COMMAND: RECOMMEND}
+    group = Group(lines, "f", "dev", "all", "dev")
+    last = [*chosen][-1]
+    return Table(
+        "recommend",
+        "What `recommend` writes for each corpus, without trials",
+        (group,),
+        tuple(
+            Comparison((group, COMMAND), (group, line), f"{COMMAND} – {line}")
+            for line in (last, "recommended")
+        ),
+        DATASETS,
+        lines="settings",
+    )

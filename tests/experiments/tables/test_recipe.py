@@ -1,0 +1,65 @@
+"""The tables of candidates for a recipe, and of the one that is chosen."""
+
+import pytest
+
+from experiments.arms.recipe import BASE
+from experiments.runs.standings import Rung, Standing, as_json
+from experiments.tables.recipe import (
+    BASE_LINE,
+    CHOSEN,
+    NO_ROUND,
+    recipe_tables,
+    render_rounds,
+    standings_of,
+)
+
+WINNER = "recipe-hash-slices"
+STANDINGS = [
+    Standing(WINNER, {"conll-es": 0.02, "anem": -0.01}, 0.005, 0.015, 2, 1.25),
+    Standing(BASE, {"conll-es": 0.0, "anem": 0.0}, 0.0, 0.0, 2, 0.5),
+    Standing("recipe-width_64", {"conll-es": -0.03}, -0.03, None, 1, None),
+]
+
+
+def known(*seeds: int) -> dict:
+    rung = Rung(("conll-es", "anem"), seeds)
+    return {"rounds": [as_json(STANDINGS, rung, failed=["recipe-weighted"])], "winner": None}
+
+
+def test_a_round_has_a_line_for_each_candidate_and_the_base_last() -> None:
+    lines = render_rounds(known(0)).splitlines()
+    assert lines[0] == (
+        "**Round 1.** One seed, 0. F1 on dev minus that of the base. "
+        "Without results: recipe-weighted."
+    )
+    assert lines[2] == "| candidate | conll-es | anem | mean | standard error | training time |"
+    assert lines[4:] == [
+        "| hash-slices | +0.020 | -0.010 | +0.005 | 0.015 | 1.25 |",
+        "| width_64 | -0.030 | – | -0.030 | – | – |",
+        f"| {BASE_LINE} | – | – | – | – | 0.50 |",
+    ]
+
+
+def test_a_round_names_its_seeds() -> None:
+    assert render_rounds(known(0, 1, 2)).startswith("**Round 1.** Seeds 0, 1, 2. F1 on dev")
+
+
+def test_before_the_first_round_there_is_no_table() -> None:
+    assert render_rounds({}) == NO_ROUND
+    assert standings_of({}) == {}
+
+
+def test_numbers_of_a_candidate_are_found_by_round_and_options() -> None:
+    assert standings_of(known(0))["1"]["hash-slices"]["gain"] == 0.005
+
+
+@pytest.mark.parametrize("winner", [None, BASE, WINNER])
+def test_what_is_chosen_is_compared_with_the_report_and_the_crf(winner: str | None) -> None:
+    tables = recipe_tables(winner)
+    lines = tables["recipe"].groups[0].arms
+    last = CHOSEN if winner == WINNER else BASE_LINE
+    assert [*lines][-1] == last and lines[last] == (winner or BASE)
+    assert f"test: {last} – CRF" in [found.label for found in tables["recipe"].comparisons]
+    assert f"what recommend writes – {last}" in [
+        found.label for found in tables["recommend"].comparisons
+    ]
