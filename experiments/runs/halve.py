@@ -27,6 +27,7 @@ from experiments.runs.scores import TEST
 from experiments.runs.standings import HALVING, Rung, Standing, as_json, rank, show
 from experiments.runs.state import DONE, MISSING, find_states, runs_to_do
 from experiments.runs.training import MODEL
+from experiments.runs.vector_files import VECTOR_SETS, VECTORS
 from spacy_multihash.common.files import write_json
 from spacy_multihash.inspection.halving import best_of, better_half
 
@@ -139,6 +140,23 @@ def compare_on_test(winner: str, train: Train) -> list[Standing]:
     return rank([*arms, HASH_EMBED], HASH_EMBED, rung, TEST)
 
 
+def score_with_vectors(winner: str, train: Train) -> None:
+    """Train the chosen recipe with static vectors as well, and score it on test.
+
+    Data sets whose vectors are not there are named, and left out.
+    """
+    every = [
+        Run(dataset, winner, VECTORS[dataset], seed) for seed in SEEDS for dataset in VECTOR_SETS
+    ]
+    for what in sorted(set(filter(None, map(lacks, every)))):
+        msg.warn("Not trained with vectors everywhere", f"The runs need {what}")
+    runs = [run for run in every if not lacks(run)]
+    if train(runs):
+        raise ValueError("Not all runs with vectors could be trained, so that none is scored")
+    for run in tqdm(runs, unit="run"):
+        score_test(run)
+
+
 def halve_cli(
     workers: Annotated[int, typer.Option(min=1, help="Number of runs at once")] = (
         os.cpu_count() or 1
@@ -154,7 +172,11 @@ def halve_cli(
         typer.Option("--renew", help="Also unrecorded results, and those of older code or corpora"),
     ] = False,
     test: Annotated[
-        bool, typer.Option("--test", help="At the end score what is chosen, and the base, on test")
+        bool,
+        typer.Option(
+            "--test",
+            help="At the end score what is chosen on test, also with vectors, and the base",
+        ),
     ] = False,
 ) -> None:
     """Choose a recipe among candidates, by successive halving on dev sets.
@@ -188,6 +210,7 @@ def halve_cli(
             msg.divider("On test")
             show(standings, ROUNDS[-1], HASH_EMBED)
             write_json(HALVING, {**known, "test": as_json(standings, ROUNDS[-1])})
+            score_with_vectors(winner, train)
     except (OSError, ValueError) as error:
         msg.fail("Could not choose a recipe", str(error), exits=1)
 

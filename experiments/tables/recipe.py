@@ -5,6 +5,7 @@ from typing import Any, Optional
 
 from experiments.arms.recipe import BASE, JOIN, NGRAM_OPTIONS, named
 from experiments.arms.tasks import CRF, HASH_EMBED, RECOMMEND, RECOMMENDED
+from experiments.runs.vector_files import VECTOR_SETS
 from experiments.tables.markdown import NONE, markdown
 from experiments.tables.report import MULTI_HASH
 from experiments.tables.table import STAND_IN, Comparison, Group, Table, against
@@ -80,7 +81,12 @@ def recipe_tables(winner: Optional[str]) -> dict[str, Table]:
 
     winner (Optional[str]): The arm that was chosen, or None.
     """
-    tables = (_recipe_table(winner), _ngrams_table(), _recommend_table(winner))
+    tables = (
+        _recipe_table(winner),
+        _vectors_table(winner),
+        _ngrams_table(),
+        _recommend_table(winner),
+    )
     return {table.name: table for table in tables}
 
 
@@ -104,6 +110,20 @@ def _recipe_table(winner: Optional[str]) -> Table:
         ),
         DATASETS,
         note=f"{MULTI_HASH} has the report's settings.",
+        lines="settings",
+    )
+
+
+def _vectors_table(winner: Optional[str]) -> Table:
+    lines = {MULTI_HASH: HASH_EMBED, **_chosen(winner)}
+    groups = tuple(Group(lines, "f", split, "all", split) for split in ("dev", "test"))
+    return Table(
+        "recipe-vectors",
+        "What was chosen, beside the report's settings, static vectors",
+        groups,
+        sum((against(group, MULTI_HASH) for group in groups), ()),
+        VECTOR_SETS,
+        vectors=True,
         lines="settings",
     )
 

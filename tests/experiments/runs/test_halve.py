@@ -251,7 +251,7 @@ def test_the_base_and_the_winner_are_scored_on_test_once_they_are_chosen(
     assert tested == [] and "test" not in srsly.read_json(HALVING)
     result = invoke_command(halve_cli, "--test")
     assert result.exit_code == 0, result.output
-    assert tested == 18 * [BEST] + 18 * [BASE]
+    assert tested == 18 * [BEST] + 18 * [BASE] + 9 * [BEST]  # at the end with vectors
     assert f"Chosen by dev: {BEST}" in said(result)
     assert "12 runs of the report's settings have no results" in said(result)
     standings = srsly.read_json(HALVING)["test"]["standings"]
@@ -269,12 +269,29 @@ def test_a_base_that_is_left_alone_is_trained_on_all_sets_before_test(
     monkeypatch.setattr(halve, "score_test", tested.append)
     result = invoke_command(halve_cli, "--test")
     assert result.exit_code == 0, result.output
-    assert tested == ROUNDS[-1].runs(BASE)
+    without, with_vectors = tested[:18], tested[18:]
+    assert without == ROUNDS[-1].runs(BASE)
+    assert {run.vectors for run in with_vectors} == {"es_e5_words", "nl_e5_words", "en_core_web_md"}
     shutil.rmtree(RESULTS / "archaeo" / BASE)
     trained.fails, tested[:] = [BASE], []
     result = invoke_command(halve_cli, "--test")
     assert result.exit_code == 1 and not tested
     assert "Not all runs could be trained, so that none is scored on test" in said(result)
+
+
+def test_vectors_that_are_not_there_are_named_and_left_out(
+    trained: Trainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_report()
+    monkeypatch.setattr(halve, "lacks", lambda run: "a package" if run.lang == "en" else "")
+    tested: list[Run] = []
+    monkeypatch.setattr(halve, "score_test", tested.append)
+    halve.score_with_vectors(BEST, trained)
+    assert {run.dataset for run in tested} == {"conll-es", "conll-nl"} and len(tested) == 6
+    trained.fails = [BEST]
+    shutil.rmtree(RESULTS / "conll-es" / BEST)
+    with pytest.raises(ValueError, match="Not all runs with vectors could be trained, so that"):
+        halve.score_with_vectors(BEST, trained)
 
 
 def test_test_is_not_scored_before_the_choice(trained: Trainer) -> None:
