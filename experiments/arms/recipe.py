@@ -6,7 +6,6 @@ candidate takes at most one option of each group, and is named after them:
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import product
 from math import prod
 from typing import Any, Optional
 
@@ -24,8 +23,8 @@ ALL_SLICES = tuple(f"ORTH[{cut}]" for n in range(1, 6) for cut in (f":{n}", f"-{
 NGRAMS = "LOWER{3,5}"
 WORDS = ("NORM", "ORTH", "LOWER")
 NGRAM_ROWS = 20_000
-# Products of options that are tried at most.
-MOST_PRODUCTS = 5
+# Candidates that are made of the best options, at most.
+MOST_PRODUCTS = 7
 
 
 def _rows(attr: str) -> int:
@@ -168,34 +167,40 @@ def recipe_arm(name: str) -> Optional[Arm]:
 def make_products(
     gains: Mapping[str, float], times: Mapping[str, float], *, most_time: float
 ) -> list[str]:
-    """Name the products of the best options, those first whose options gained most together.
+    """Name the candidates that are made of the best options, those first that gained most together.
 
-    The first has the options that gained most alone, at most one of each group. Each of the others
-    differs from it in one group, where it has another of the two best options, or none.
+    What options gain does not add up: some of them help with the same words. So the option that
+    gained most leads. It is tried alone, with one of the two best options of another group, and
+    with the best options of all groups. The second best option of its own group is tried alone.
 
     gains (Mapping[str, float]): What each option gained alone, for those that may be taken.
     times (Mapping[str, float]): The training time with each option divided by that of the base, as
         far as it is known. That of a product is expected to be the product of them.
     most_time (float): The most that the expected time of a product may be.
     """
-    choices: list[list[str]] = []
-    for group in GROUPS.values():
-        gained = sorted((name for name in group if gains.get(name, 0) > 0), key=lambda n: -gains[n])
-        choices.append([*gained[:2], ""])
-    ranked = sorted(
-        (
-            options
-            for options in product(*choices)
-            if prod(times.get(name, 1.0) for name in options) <= most_time
-        ),
-        key=lambda options: -sum(gains.get(name, 0) for name in options),
-    )
-    near = [
-        named(filter(None, options))
-        for options in ranked
-        if any(options) and sum(a != b for a, b in zip(options, ranked[0], strict=True)) <= 1
+    best = [
+        sorted((name for name in group if gains.get(name, 0) > 0), key=lambda n: -gains[n])[:2]
+        for group in GROUPS.values()
     ]
-    return near[:MOST_PRODUCTS]
+    leader = max((name for names in best for name in names), key=lambda n: gains[n], default=None)
+    if leader is None:
+        return []
+    others = [names for names in best if leader not in names]
+    alone = [[name] for names in best if leader in names for name in names]
+    every = [names[0] for names in best if names]
+    pairs = sorted(
+        ([leader, name] for names in others for name in names), key=lambda p: -gains[p[1]]
+    )
+    tried = [
+        sorted(options, key=lambda name: _PLACES[name])
+        for options in (*alone, every, *pairs)
+        if prod(times.get(name, 1.0) for name in options) <= most_time
+    ]
+    products = dict.fromkeys(named(options) for options in tried)
+    return sorted(
+        list(products)[:MOST_PRODUCTS],
+        key=lambda name: -sum(gains[option] for option in name.split(JOIN)[1:]),
+    )
 
 
 RECIPE: Mapping[str, Arm] = {

@@ -101,19 +101,19 @@ def test_options_are_tried_alone_and_then_the_products_of_the_best(
     known = choose(trainer)
     assert srsly.json_loads(srsly.json_dumps(known)) == srsly.read_json(HALVING)
     assert set(arms_of(0)) == set(RECIPE) and arms_of(0)[0] == "recipe-slices"
-    assert arms_of(1)[0] == BEST and len(arms_of(1)) == 6
+    assert arms_of(1)[0] == BEST and len(arms_of(1)) == 7
     assert arms_of(2) == [*arms_of(1)[:3], BASE]
     assert arms_of(3) == [*arms_of(1)[:2], BASE]
     assert known["winner"] == BEST
     assert "Round 4: 3 candidates" in capsys.readouterr().out
 
 
-def test_all_rounds_take_at_most_sixteen_hours() -> None:
+def test_all_rounds_take_about_ten_hours() -> None:
     trainer = Trainer(GAINS, {})
     choose(trainer)
-    # The recommended training of a candidate takes about a tenth longer than the report's.
-    hours = 1.1 * sum(SECONDS[run.dataset] for run in trainer.runs) / 3600
-    assert hours < 16.5
+    # In the first round, candidates trained in 0.34 to 0.78 of the time of the report's settings.
+    hours = 0.6 * sum(SECONDS[run.dataset] for run in trainer.runs) / 3600
+    assert hours < 11
     assert len(trainer.runs) == len(set(trainer.runs))
 
 
@@ -140,7 +140,7 @@ def test_what_trains_too_long_does_not_go_on(capsys: pytest.CaptureFixture[str])
     write_report()
     known = choose(Trainer(GAINS, {"slices": 1.6, "dropout_40": 1.3, "width_128": 1.3}))
     assert known["rounds"][0]["standings"][0]["time"] == pytest.approx(1.6)
-    assert known["winner"] == "recipe-unk_50-ngrams-dropout_40"
+    assert known["winner"] == "recipe-ngrams-dropout_40"
     assert all("slices" not in arm for arm in arms_of(1))
     times = [standing["time"] for standing in known["rounds"][1]["standings"]]
     assert max(times) <= MOST_TIME
