@@ -144,6 +144,7 @@ def check_file_output(
     *,
     force: bool,
     inputs: Iterable[Optional[Path]] = (),
+    replaced: Optional[Path] = None,
 ) -> None:
     """Refuse a file to write before the work, if it could not be written, or is there already.
 
@@ -151,11 +152,17 @@ def check_file_output(
     name (str): The option or argument, for the message.
     force (bool): Whether a file that is there is replaced.
     inputs (Iterable[Optional[Path]]): What the command reads, which is never replaced.
+    replaced (Optional[Path]): OUTPUT, if that is a folder that the command replaces as a whole.
 
     Raises ValueError.
     """
     if path is None:
         return
+    target = path.resolve()
+    if replaced is not None and replaced.resolve() in (target, *target.parents):
+        raise ValueError(
+            f"{path} would be in OUTPUT, which the pipeline replaces. Give another {name}."
+        )
     if path.is_dir():
         raise ValueError(
             f"Expected the name of a file to write as {name}, was a folder: {path}. Name a file in "

@@ -52,11 +52,7 @@ def calibrate_cli(
     plot = plot or output.with_name(f"{output.name}-reliability.png")
     try:
         check_pipeline_output(output, force=force, inputs=[data, code])
-        if output.resolve() in plot.resolve().parents:
-            raise ValueError(
-                f"{plot} would be in OUTPUT, which the pipeline replaces. Give another --plot."
-            )
-        check_file_output(plot, "--plot", force=force, inputs=[data, code])
+        check_file_output(plot, "--plot", force=force, inputs=[data, code], replaced=output)
         nlp = load_pipeline(model)
         check_apart(nlp, output)
         name = find_recognizer(nlp, component)

@@ -59,8 +59,10 @@ def compress_cli(
     import_code(code)
     precisions = Precisions(vectors.value, tables.value, weights.value)
     try:
-        check_inputs_stay([code, data, report_path], output)
-        check_file_output(report_path, "--report", force=force, inputs=[data, code])
+        check_inputs_stay([code, data], output)
+        check_file_output(
+            report_path, "--report", force=force, inputs=[data, code], replaced=output
+        )
         report = compress_pipeline(
             model,
             output,

@@ -178,7 +178,8 @@ def test_classes_of_texts_are_compared(trained: Path, tmp_path: Path) -> None:
     [
         (("--weights", "int4"), "'int4' is not one of"),
         (("--data", "missing.spacy"), "There is no corpus at missing.spacy"),
-        (("--report", "{out}/report.json"), "report.json is read, and OUTPUT at"),
+        (("--report", "{out}/report.json"), "report.json would be in OUTPUT, which the pipeline"),
+        (("--report", "{out}"), "out would be in OUTPUT, which the pipeline replaces"),
         (("--report", "{model}"), "Expected the name of a file to write as --report, was a folder"),
     ],
 )
