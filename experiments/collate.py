@@ -31,7 +31,7 @@ from experiments.tables.dilated import DILATED_TABLES
 from experiments.tables.gains import render_gains
 from experiments.tables.markdown import markdown, render_summary, render_table
 from experiments.tables.prose import BENCHMARK, Statistics, fill_numbers
-from experiments.tables.recipe import recipe_tables, render_rounds, standings_of
+from experiments.tables.recipe import recipe_tables, render_choice, render_rounds
 from experiments.tables.recognizer import render_candidates, render_equality
 from experiments.tables.report import TABLES
 from experiments.tables.statistics import Results, load_results, read_report
@@ -149,9 +149,13 @@ def collate(
     reports = read_reports(compressed)
     pages[COMPRESS_PAGE] = {"compressed": render_compressed(reports)}
     standings = read_json(halving, "choose again") if halving.is_file() else {}
-    pages[RECIPE_PAGE] = {"rounds": render_rounds(standings)} | {
-        name: render_table(results, table)
-        for name, table in recipe_tables(standings.get("winner")).items()
+    pages[RECIPE_PAGE] = {
+        "rounds": render_rounds(standings),
+        "chosen": render_choice(standings),
+        **{
+            name: render_table(results, table)
+            for name, table in recipe_tables(standings.get("winner")).items()
+        },
     }
     paths = (*sorted(docs.glob("*.md")), docs.parent / "README.md")
     texts = {path: path.read_text(encoding="utf8") for path in paths if path.is_file()}
@@ -162,7 +166,6 @@ def collate(
         "calibration": {path.stem: read_result(path) for path in calibrations.glob("*.json")},
         "ner": of_ner,
         "compressed": reports,
-        "halving": standings_of(standings),
         BENCHMARK: measured,
     }
     texts = {path: fill_numbers(text, results, statistics, path) for path, text in texts.items()}

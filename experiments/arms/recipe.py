@@ -23,6 +23,9 @@ ALL_SLICES = tuple(f"ORTH[{cut}]" for n in range(1, 6) for cut in (f":{n}", f"-{
 NGRAMS = "LOWER{3,5}"
 WORDS = ("NORM", "ORTH", "LOWER")
 NGRAM_ROWS = 20_000
+# The most rows of tables that symbols of their own have, if n-grams are among them. Tables of all
+# n-grams would take most of the time of training. More than so many norms are cut as well.
+MAX_NGRAM_ROWS = 30_000
 # Candidates that are made of the best options, at most.
 MOST_PRODUCTS = 7
 
@@ -98,11 +101,8 @@ def candidate(
 
 
 def _ngrams(*slices: str, **embed: Any) -> dict[str, Any]:  # noqa: ANN401 (values of a config)
-    """Add n-grams, and slices.
-
-    A table of all n-grams would take most of the time of training, so its rows are limited.
-    """
-    return {"attrs": (*ATTRS, *slices, NGRAMS), "max_rows": 30_000, "embed": embed}
+    """Add n-grams, and slices."""
+    return {"attrs": (*ATTRS, *slices, NGRAMS), "max_rows": MAX_NGRAM_ROWS, "embed": embed}
 
 
 # The options of each group, as arguments of `candidate`. Each of them is tried alone.

@@ -56,7 +56,8 @@ def digests(run: Run) -> Optional[tuple[str, ...]]:
     Some settings of some arms are counted in the corpus. Without the corpus there is None, and
     their results are trusted.
     """
-    if run.arm in (*ROW_SHARES, RECOMMEND) and not run.corpus("train").is_file():
+    counted = {**dict.fromkeys(ROW_SHARES, ("train",)), RECOMMEND: ("train", "dev")}
+    if not all(run.corpus(split).is_file() for split in counted.get(run.arm, ())):
         return None
     return same_functions(run)
 

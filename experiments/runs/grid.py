@@ -71,7 +71,7 @@ class Run:
                 f"Unknown arm {self.arm!r} on {self.dataset}. It is one of: {_list(sets_of(own))}."
             )
         known = [NO_VECTORS, *([VECTORS[self.dataset]] if self.dataset in VECTORS else [])]
-        vectors = known[:1] if self.arm == CRF or own else known
+        vectors = known[:1] if self.arm in (CRF, RECOMMEND) or own else known
         if self.vectors not in vectors:
             raise ValueError(
                 f"Unknown vectors {self.vectors!r} of {self.arm} on {self.dataset}. Choose one of: "
@@ -166,9 +166,9 @@ def run_config(run: Run) -> Config:
         "output_file": str(run.folder / "log.jsonl"),
     }
     config["training"]["optimizer"]["@optimizers"] = ADAM  # the steps of Adam.v1, in less time
-    for corpus in config["corpora"].values():
-        if corpus["augmenter"] is None:
-            corpus["@readers"] = KEPT_CORPUS  # the same examples, read once
+    dev = config["corpora"]["dev"]
+    if dev["@readers"] == SPACY_CORPUS and dev["augmenter"] is None:
+        dev["@readers"] = KEPT_CORPUS  # the same examples, read once
     if run.task is not NER or run.arm == RECOMMEND:
         return config
     if run.arm in VECTOR_ARMS:
@@ -188,15 +188,14 @@ def run_config(run: Run) -> Config:
 def config_hash(config: Config) -> str:
     """Digest what decides the outcome of a config.
 
-    That is all but paths, the logger, whose Adam it is, and whether its corpora are kept in memory.
+    That is all but paths, the logger, whose Adam it is, and whether its dev corpus is kept.
     """
     config = config.copy()
     config["paths"], config["training"]["logger"] = {}, {}
     if config["training"]["optimizer"]["@optimizers"] == ADAM:
         config["training"]["optimizer"]["@optimizers"] = "Adam.v1"
-    for corpus in config["corpora"].values():
-        if corpus["@readers"] == KEPT_CORPUS:
-            corpus["@readers"] = SPACY_CORPUS
+    if config["corpora"]["dev"]["@readers"] == KEPT_CORPUS:
+        config["corpora"]["dev"]["@readers"] = SPACY_CORPUS
     text = config.to_str(interpolate=False)
     return hashlib.md5(text.encode("utf8"), usedforsecurity=False).hexdigest()
 

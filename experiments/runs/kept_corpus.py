@@ -1,4 +1,4 @@
-"""A corpus that is read once and kept, for trainings that read it dozens of times."""
+"""A dev corpus that is kept in memory, since a training evaluates on it dozens of times."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ KEPT_CORPUS = "spacy-multihash-experiments.KeptCorpus.v1"
 class KeptCorpus:
     """The examples of a `spacy.Corpus.v1` without an augmenter, the same ones in each pass.
 
-    `nlp.update` and `nlp.evaluate` copy what they predict on, so that no pass changes the next.
+    `nlp.evaluate` copies what it predicts on, so that no pass changes the next.
     """
 
     def __init__(self, corpus: Corpus) -> None:

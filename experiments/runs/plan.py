@@ -6,7 +6,7 @@ from experiments.arms.batch_ner import STATE_DROPOUTS
 from experiments.arms.configs import TAKEN_APART, TRAINING
 from experiments.arms.dilated import DILATED
 from experiments.arms.embeddings import BUDGETS
-from experiments.arms.recipe import NGRAM_OPTIONS, named
+from experiments.arms.recipe import BASE, NGRAM_OPTIONS, named
 from experiments.arms.tasks import (
     AG_NEWS,
     CRF,
@@ -71,7 +71,7 @@ def make_grid() -> list[Run]:
     grid += _runs(["conll-es", "wnut17"], TRAINING)
     grid += _runs(["conll-es", "wnut17"], both, vectors=True)
     grid += _runs([*report, "turku-one"], [RECOMMEND])
-    grid += _runs(["conll-es", "anem"], [named([option]) for option in NGRAM_OPTIONS])
+    grid += _runs(["conll-es", "anem"], [BASE, *(named([option]) for option in NGRAM_OPTIONS)])
     # all of them, on all data sets
     grid += _runs([*report, "turku-one"], [*both, *hashes, *others])
     grid += _runs(report, tables)

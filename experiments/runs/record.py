@@ -40,7 +40,8 @@ ROOMS = (
     "vectors",
 )
 EXPERIMENTS = tuple(
-    f"experiments.runs.{name}" for name in ("after", "counts", "crf", "one", "scores", "training")
+    f"experiments.runs.{name}"
+    for name in ("after", "counts", "crf", "kept_corpus", "one", "scores", "training")
 )
 # What scores models and decides none of their weights. Some of it is loaded before the training.
 EVALUATING = frozenset(

@@ -100,13 +100,13 @@ def _f1(result: Mapping[str, Any], split: str) -> float:
 def _time(own: Results, report: Results) -> Optional[float]:
     """Divide the CPU time of training by that of the report's settings, where both are known.
 
-    Runs that say that they were made on different CPUs are not compared.
+    Runs on different CPUs are not compared, and neither are those that do not say on which.
     """
     shares = []
     for dataset in dict.fromkeys(dataset for dataset, _ in own):
         ours, theirs = ([of[key] for key in of if key[0] == dataset] for of in (own, report))
-        cpus = {(result.get("record") or {}).get("cpu") for result in (*ours, *theirs)} - {None}
-        if ours and theirs and len(cpus) <= 1:
+        cpus = {(result.get("record") or {}).get("cpu") for result in (*ours, *theirs)}
+        if ours and theirs and len(cpus) == 1 and None not in cpus:
             shares.append(_cpu_seconds(ours) / _cpu_seconds(theirs))
     return fmean(shares) if shares else None
 

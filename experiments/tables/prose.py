@@ -14,7 +14,6 @@ A comment has one of these forms:
     calibration MODEL PATH      a number of a calibrated model, by its keys
     ner NAME PATH               a number of what batch_ner was compared with, by its keys
     compressed NAME PATH        a number of the report on a compressed pipeline, by its keys
-    halving ROUND PATH          a number of a candidate for a recipe: its options, then keys
     corpus DATASET PATH / PATH  a ratio of two of them
     benchmark FILE KEY ...      a number of a benchmark, or a median with its 95 % interval
     benchmark ... / ...         a ratio of two of them, or of one and a number
@@ -45,7 +44,7 @@ from experiments.tables.statistics import Results, Stat, difference
 from experiments.tables.table import METRICS
 from experiments.tables.verdicts import MACHINES
 
-# The numbers that are not of runs, by "corpus", "calibration", "ner", "compressed", "halving" or
+# The numbers that are not of runs, by "corpus", "calibration", "ner", "compressed" or
 # "benchmark", then by name.
 Statistics = Mapping[str, Mapping[str, Mapping[str, Any]]]
 MARKER = re.compile(r"<!-- = ([^\n]+?) -->([^\n]*?)<!-- / -->")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
-from experiments.arms.recipe import BASE, JOIN, NGRAM_OPTIONS, named
+from experiments.arms.recipe import BASE, JOIN, MAX_NGRAM_ROWS, NGRAM_OPTIONS, named
 from experiments.arms.tasks import CRF, HASH_EMBED, RECOMMEND, RECOMMENDED
 from experiments.runs.vector_files import VECTOR_SETS
 from experiments.tables.markdown import NONE, markdown
@@ -16,6 +16,16 @@ NGRAM_DATASETS = ("conll-es", "anem")
 BASE_LINE, CHOSEN, COMMAND = "base of the candidates", "the recipe", "what recommend writes"
 NGRAM_LINES = ("averaged", "averaged, each once", "summed", "summed, each once")
 NO_ROUND = "No round has been run yet."
+
+
+def render_choice(halving: Mapping[str, Any]) -> str:
+    """Say in one sentence what was chosen. The argument is that of `render_rounds`."""
+    winner = halving.get("winner")
+    if winner is None:
+        return f"No recipe is chosen yet. Complete rounds: {len(halving.get('rounds', []))}."
+    if winner == BASE:
+        return "The base was chosen: no candidate is ahead of it by the margin."
+    return f"The recipe that was chosen is `{winner}`."
 
 
 def render_rounds(halving: Mapping[str, Any]) -> str:
@@ -36,7 +46,7 @@ def _render_round(number: int, one: Mapping[str, Any]) -> str:
             standing["arm"].removeprefix(f"{BASE}{JOIN}"),
             *(_signed(standing["gains"].get(dataset)) for dataset in datasets),
             _signed(standing["gain"]),
-            _number(standing["error"], ".3f"),
+            _number(standing["error"] if len(seeds) > 1 else None, ".3f"),
             _number(standing["time"], ".2f"),
         )
         for standing in one["standings"]
@@ -61,19 +71,6 @@ def _signed(gain: Optional[float]) -> str:
 
 def _number(value: Optional[float], spec: str) -> str:
     return NONE if value is None else f"{value:{spec}}"
-
-
-def standings_of(halving: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the standing of each candidate, by the number of the round and its options.
-
-    The arguments are those of `render_rounds`.
-    """
-    return {
-        str(number): {
-            standing["arm"].removeprefix(f"{BASE}{JOIN}"): standing for standing in one["standings"]
-        }
-        for number, one in enumerate(halving.get("rounds", []), start=1)
-    }
 
 
 def recipe_tables(winner: Optional[str]) -> dict[str, Table]:
@@ -115,7 +112,7 @@ def _recipe_table(winner: Optional[str]) -> Table:
 
 
 def _vectors_table(winner: Optional[str]) -> Table:
-    lines = {MULTI_HASH: HASH_EMBED, **_chosen(winner)}
+    lines = {MULTI_HASH: HASH_EMBED, **({} if winner is None else {CHOSEN: winner})}
     groups = tuple(Group(lines, "f", split, "all", split) for split in ("dev", "test"))
     return Table(
         "recipe-vectors",
@@ -138,7 +135,8 @@ def _ngrams_table() -> Table:
         (group,),
         against(group, NGRAM_LINES[0]),
         NGRAM_DATASETS,
-        note="The base has no n-grams. The others have `LOWER{3,5}`, at most 30,000 rows.",
+        note="The base has no n-grams. The others have `LOWER{3,5}`, and at most "
+        f"{MAX_NGRAM_ROWS:,} rows in each table.",
         lines="n-grams",
     )
 
@@ -146,16 +144,22 @@ def _ngrams_table() -> Table:
 def _recommend_table(winner: Optional[str]) -> Table:
     chosen = _chosen(winner)
     lines = {**chosen, "recommended": RECOMMENDED, COMMAND: RECOMMEND}
-    group = Group(lines, "f", "dev", "all", "dev")
+    dev, test = (Group(lines, "f", split, "all", split) for split in ("dev", "test"))
     last = [*chosen][-1]
     return Table(
         "recommend",
         "What `recommend` writes for each corpus, without trials",
-        (group,),
-        tuple(
-            Comparison((group, COMMAND), (group, line), f"{COMMAND} – {line}")
-            for line in (last, "recommended")
+        (dev, test),
+        (
+            Comparison((dev, COMMAND), (dev, last), f"dev: {COMMAND} – {last}"),
+            *(
+                Comparison((group, COMMAND), (group, "recommended"), f"{group.split}: {label}")
+                for group in (dev, test)
+                for label in [f"{COMMAND} – recommended"]
+            ),
         ),
         DATASETS,
+        note=f"It writes a config with batch_ner, as the recommended settings have. {BASE_LINE!r} "
+        "has a tagger_ner.",
         lines="settings",
     )

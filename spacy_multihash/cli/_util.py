@@ -158,8 +158,8 @@ def check_file_output(
     """
     if path is None:
         return
-    target = path.resolve()
-    if replaced is not None and replaced.resolve() in (target, *target.parents):
+    target, folder = path.resolve(), None if replaced is None else replaced.resolve()
+    if folder in (target, *target.parents):
         raise ValueError(
             f"{path} would be in OUTPUT, which the pipeline replaces. Give another {name}."
         )
@@ -168,6 +168,8 @@ def check_file_output(
             f"Expected the name of a file to write as {name}, was a folder: {path}. Name a file in "
             "it."
         )
+    if folder is not None and target in folder.parents:
+        raise ValueError(f"{path} would be a folder of OUTPUT. Give another {name}.")
     if path.exists() and not path.is_file():
         return  # a device or a pipe, which is written to, and not replaced
     check_inputs_stay(inputs, path, name)

@@ -15,7 +15,7 @@ from ..convert.compressed_folder import Precisions, kept_bytes
 from ..corpus.read import model_examples
 from ._compress_report import Change, Report, compare, measure_files, measure_speed, show_report
 from ._messages import msg
-from ._pipelines import check_apart, check_inputs_stay, check_pipeline_output
+from ._pipelines import check_apart, check_pipeline_output
 from ._util import check_file_output, import_code, load_pipeline, save_json
 
 PrecisionName = Enum("PrecisionName", {name: name for name in PRECISIONS}, type=str)  # type: ignore[misc]
@@ -59,7 +59,6 @@ def compress_cli(
     import_code(code)
     precisions = Precisions(vectors.value, tables.value, weights.value)
     try:
-        check_inputs_stay([code, data], output)
         check_file_output(
             report_path, "--report", force=force, inputs=[data, code], replaced=output
         )

@@ -193,6 +193,15 @@ def test_wrong_options_are_refused_and_nothing_is_written(
     assert not list(tmp_path.iterdir())
 
 
+def test_report_in_the_place_of_a_folder_of_the_output_is_refused(
+    trained: Path, tmp_path: Path
+) -> None:
+    result = invoke(trained, tmp_path / "new" / "out", "--report", tmp_path / "new")
+    assert result.exit_code == 1
+    assert "new would be a folder of OUTPUT. Give another --report." in said(result)
+    assert not list(tmp_path.iterdir())
+
+
 def test_output_that_exists_is_replaced_with_force_alone(trained: Path, tmp_path: Path) -> None:
     output = tmp_path / "out"
     spacy.blank("en").to_disk(output)

@@ -38,7 +38,7 @@ def make_pages(folder: Path) -> Path:
         make_page(folder / name, [*tables, *(["gains"] if name == "weighted-results.md" else [])])
     make_page(folder / collate.NER_PAGE, ["equality", "candidates", "calibration"])
     make_page(folder / collate.COMPRESS_PAGE, ["compressed"])
-    make_page(folder / collate.RECIPE_PAGE, ["rounds", *recipe_tables(None)])
+    make_page(folder / collate.RECIPE_PAGE, ["rounds", "chosen", *recipe_tables(None)])
     return make_page(folder / collate.PAGE)
 
 

@@ -18,6 +18,7 @@ from experiments.corpora.convert import DATASETS
 from experiments.corpora.convert_textcat import CSV_FILES
 from experiments.runs.files import RESULTS
 from experiments.runs.pool import COMMAND
+from experiments.runs.standings import HALVING
 from tests.helpers.paths import ROOT
 
 
@@ -162,7 +163,7 @@ def test_commands_depend_on_all_modules_and_configs_that_they_are_made_of(
 
 def test_results_depend_on_all_that_is_read() -> None:
     (command,) = [c for c in load("conll-es")["commands"] if c["name"] == "results"]
-    read = {RESULTS, collate.CORPORA, collate.REPORT, collate.BENCHMARKS / "textcat.json"}
+    read = {RESULTS, collate.CORPORA, collate.REPORT, collate.BENCHMARKS / "textcat.json", HALVING}
     assert {path.as_posix() for path in read} <= set(command["deps"])
 
 

@@ -78,7 +78,7 @@ def write_report() -> None:
     """Write results with the report's settings, which exist for one seed."""
     for dataset, seconds in SECONDS.items():
         run = Run(dataset, HASH_EMBED)
-        write_result(RESULTS, run, 0.45, train_cpu_seconds=float(seconds), record=None)
+        write_result(RESULTS, run, 0.45, train_cpu_seconds=float(seconds))
 
 
 def arms_of(number: int) -> list[str]:
@@ -113,7 +113,7 @@ def test_all_rounds_take_about_ten_hours() -> None:
     choose(trainer)
     # In the first round, candidates trained in 0.34 to 0.78 of the time of the report's settings.
     hours = 0.6 * sum(SECONDS[run.dataset] for run in trainer.runs) / 3600
-    assert hours < 11
+    assert 9 < hours < 11
     assert len(trainer.runs) == len(set(trainer.runs))
 
 
@@ -159,7 +159,7 @@ def test_of_options_that_only_lose_the_base_is_left() -> None:
     assert {run.seed for run in trainer.runs} == {0}
 
 
-@pytest.mark.parametrize(("gain", "winner"), [(MARGIN, "recipe-slices"), (0.004, BASE)])
+@pytest.mark.parametrize(("gain", "winner"), [(MARGIN, "recipe-slices"), (MARGIN - 0.001, BASE)])
 def test_a_gain_within_noise_is_none(gain: float, winner: str) -> None:
     assert choose(Trainer({"slices": gain + 1e-9}, {}))["winner"] == winner
 
@@ -210,8 +210,9 @@ def test_candidates_are_ranked_by_their_mean_gain_on_dev() -> None:
         rank(["recipe-hash"], "recipe", RUNG)
 
 
-def test_times_of_different_machines_are_not_compared() -> None:
-    for dataset, cpu, seconds in (("turku-one", "a CPU", 50.0), ("wnut17", "another", 10.0)):
+@pytest.mark.parametrize("other", ["another", None])
+def test_times_of_different_or_unknown_machines_are_not_compared(other: str | None) -> None:
+    for dataset, cpu, seconds in (("turku-one", "a CPU", 50.0), ("wnut17", other, 10.0)):
         values = {"record": {"cpu": cpu}, "train_cpu_seconds": seconds}
         write_result(RESULTS, Run(dataset, HASH_EMBED), 0.5, **values)
         write_result(RESULTS, Run(dataset, BASE), 0.5)

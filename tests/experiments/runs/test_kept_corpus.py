@@ -1,4 +1,4 @@
-"""Corpora that runs keep in memory: what training makes of them is what spaCy's corpora give."""
+"""Dev corpora that runs keep in memory: training makes of them what it makes of spaCy's."""
 
 from pathlib import Path
 
@@ -38,17 +38,12 @@ def trained_bytes(config: Config, corpus: Path) -> bytes:
 @pytest.mark.parametrize("arm", ["multi_hash_embed", "recipe"])
 def test_kept_corpora_train_the_weights_that_spacys_train(arm: str, corpus: Path) -> None:
     kept = run_config(Run("wnut17", arm))
-    assert readers(kept) == {"train": KEPT_CORPUS, "dev": KEPT_CORPUS}
+    # The loop of training keeps its corpus itself.
+    assert readers(kept) == {"train": SPACY_CORPUS, "dev": KEPT_CORPUS}
     read = kept.copy()
-    for section in read["corpora"].values():
-        section["@readers"] = SPACY_CORPUS
+    read["corpora"]["dev"]["@readers"] = SPACY_CORPUS
     assert config_hash(read) == config_hash(kept)
     assert trained_bytes(kept, corpus) == trained_bytes(read, corpus)
-
-
-def test_augmented_corpora_are_read_anew_in_each_pass() -> None:
-    config = run_config(Run("wnut17", "vectors_noise"))
-    assert readers(config) == {"train": SPACY_CORPUS, "dev": KEPT_CORPUS}
 
 
 def test_examples_are_kept_for_a_pipeline_and_read_anew_for_another(corpus: Path) -> None:
