@@ -11,6 +11,7 @@ looked at until one is chosen.
 import os
 import shutil
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Annotated, Any, Optional
 
 import typer
@@ -21,7 +22,7 @@ from experiments.arms.recipe import BASE, JOIN, RECIPE, make_products
 from experiments.arms.tasks import HASH_EMBED
 from experiments.runs.files import is_done, read_json
 from experiments.runs.grid import SEEDS, Run, lacks
-from experiments.runs.one import score_test
+from experiments.runs.one import locked, score_test
 from experiments.runs.pool import open_executor, run_with_progress
 from experiments.runs.scores import TEST
 from experiments.runs.standings import HALVING, Rung, Standing, as_json, rank, show
@@ -112,10 +113,11 @@ def _go_on(standings: Sequence[Standing], rung: Rung) -> list[str]:
 
 
 def _forget(arms: Iterable[str]) -> None:
-    """Delete the models of candidates. Their results stay."""
-    for arm in arms:
-        for run in (run for rung in ROUNDS for run in rung.runs(arm)):
-            shutil.rmtree(run.folder / MODEL, ignore_errors=True)
+    """Delete the models of candidates, but for those that others work on. Their results stay."""
+    for run in {run for arm in arms for rung in ROUNDS for run in rung.runs(arm)}:
+        if (run.folder / MODEL).is_dir():
+            with suppress(ValueError), locked(run):
+                shutil.rmtree(run.folder / MODEL)
 
 
 def compare_on_test(winner: str, train: Train) -> list[Standing]:

@@ -14,6 +14,7 @@ from experiments.runs import files, halve
 from experiments.runs.files import RESULTS, is_done, results_path
 from experiments.runs.grid import Run
 from experiments.runs.halve import ALL, MARGIN, MOST_TIME, PRODUCTS, ROUNDS, choose, halve_cli
+from experiments.runs.one import locked
 from experiments.runs.standings import HALVING, Rung, rank
 from tests.helpers import results
 from tests.helpers.cli import invoke_command, said
@@ -124,6 +125,14 @@ def test_only_finalists_keep_their_models() -> None:
     assert kept == set(arms_of(3))
     for arm in kept:
         assert all((run.folder / "model-best").exists() for run in PRODUCTS[-1].runs(arm))
+
+
+def test_a_model_that_another_process_works_on_is_kept() -> None:
+    run = Run("anem", "recipe-hash")
+    with locked(run):
+        choose(Trainer(GAINS, {}), rounds=1)
+    assert (run.folder / "model-best").exists()
+    assert not (Run("anem", "recipe-weighted").folder / "model-best").exists()
 
 
 def test_runs_that_are_done_are_not_run_again() -> None:
