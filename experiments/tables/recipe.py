@@ -159,7 +159,7 @@ def _recommend_table(winner: Optional[str]) -> Table:
             ),
         ),
         DATASETS,
-        note=f"It writes a config with batch_ner, as the recommended settings have. {BASE_LINE!r} "
-        "has a tagger_ner.",
+        note="It writes a config with batch_ner, which the recommended settings have as well. The "
+        f"{BASE_LINE} has a tagger_ner.",
         lines="settings",
     )

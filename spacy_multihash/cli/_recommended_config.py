@@ -20,7 +20,9 @@ _PLACES = {
     **dict.fromkeys(CANDIDATES, (f"{_EMBED}.attrs",)),
     "language": ("nlp.lang",),
     "embedding": (f"{_EMBED}.@architectures",),
+    "reduce": (f"{_EMBED}.reduce",),
     "rows": (f"{_EMBED}.rows", "initialize.before_init.min_freq"),
+    "max_rows": ("initialize.before_init.max_rows",),
     "hashes": (f"{_EMBED}.num_hashes",),
     "unk_dropout": (f"{_EMBED}.unk_dropout",),
     "vectors": (f"{_EMBED}.include_static_vectors",),
@@ -54,8 +56,11 @@ def recommended_config(
     embed.update(attrs=list(settings.attrs), include_static_vectors=settings.vectors)
     if settings.rows is None:
         embed["unk_dropout"] = settings.unk_dropout
+        config["initialize"]["before_init"]["max_rows"] = settings.max_rows
     else:
         embed.update(rows=list(settings.rows), num_hashes=list(settings.num_hashes or ()))
+    if settings.reduce is not None:
+        embed["reduce"] = settings.reduce
     training["dropout"] = settings.dropout
     size = training["batcher"]["size"]
     size.update(start=min(size["start"], settings.batch_words), stop=settings.batch_words)

@@ -12,6 +12,7 @@ from .settings import (
     IN_COLLISION,
     HashedTable,
     Settings,
+    cut_of,
     hash_settings,
     hashed_table,
     least_rows,
@@ -29,9 +30,9 @@ CANDIDATES = (*BASE, *SLICES, NGRAMS)
 CONSTANT, SHAPED = 0.99, 0.01
 # A feature with so many of NORM's values says nothing else.
 AS_MANY = 0.9
-# Further slices are worth their time if NORM is unknown in so many entities, n-grams if it is in so
-# many tokens.
-MANY_ENTITIES, MANY_TOKENS = 0.2, 0.1
+# N-grams are worth their time if NORM is unknown in so many tokens. Without n-grams, further slices
+# are if it is in so many entities.
+MANY_TOKENS, MANY_ENTITIES = 0.02, 0.2
 # A slice has to be known in so many of the entities that NORM does not know.
 KNOWN_AGAIN = 0.5
 # Further features are given up for hashed tables whose rows would serve more symbols than this, as
@@ -43,6 +44,8 @@ WITH_VECTOR = 0.5
 BATCH_WORDS, LEAST_WORDS, LEAST_BATCHES = 1000, 100, 50
 
 TAKEN, LEFT_OUT = "taken", "left out"
+# Why slices are left out that would be taken without n-grams.
+INSTEAD = "n-grams are taken instead"
 
 
 @dataclass(frozen=True)
@@ -84,10 +87,14 @@ def recommend(
     settings, reasons = choose_tables(facts, wanted, width=width, max_size=max_size)
     for name, (is_taken, reason) in judged.items():
         if is_taken and name not in settings.attrs:
-            reason = f"no room for its {facts.features[name].symbols:,} symbols; {reason}"
+            if name in SLICES and NGRAMS in settings.attrs:
+                reason = f"{INSTEAD}; {reason}"
+            else:
+                reason = f"no room for {_symbols(facts, name)}; {reason}"
         reasons[name] = reason
     with_vectors, reasons["vectors"] = choose_vectors(facts, vectors)
     batch_words, reasons["batch size"] = choose_batch_words(facts)
+    reasons["reduce"] = "the vectors of a word's n-grams are averaged, as in our runs"
     reasons["width"] = "that of the recommended settings, whatever the corpus"
     reasons["dropout"] = "that of the recommended settings, whatever the corpus"
     settings = replace(settings, vectors=with_vectors, batch_words=batch_words)
@@ -98,12 +105,13 @@ def recommend(
 def describe(settings: Settings) -> dict[str, str]:
     """Write what each choice is set to."""
     values = {name: TAKEN if name in settings.attrs else LEFT_OUT for name in CANDIDATES}
+    if settings.reduce is not None:
+        values["reduce"] = settings.reduce
     if settings.rows is None:
-        values |= {
-            "embedding": "MultiEmbed",
-            "rows": "all symbols",
-            "unk_dropout": f"{settings.unk_dropout:g}",
-        }
+        cut = settings.max_rows
+        rows = {"rows": "all symbols"} if cut is None else {"max_rows": f"{cut:,}"}
+        unknown = {"unk_dropout": f"{settings.unk_dropout:g}"}
+        values |= {"embedding": "MultiEmbed", **rows, **unknown}
     else:
         values |= {
             "embedding": "MultiHashEmbed",
@@ -132,6 +140,8 @@ def adopt(
     """
     kept = {(choice.name, choice.value): choice.reason for choice in recommendation.choices}
     of_tables = {"embedding": reason, **_reasons_of_tables(facts, settings, max_size)}
+    if NGRAMS not in settings.attrs:  # in whose place slices were left out
+        kept = {key: why for key, why in kept.items() if not why.startswith(INSTEAD)}
     changed = [
         Choice(name, value, of_tables.get(name, kept[name, value]))
         if (name, value) in kept
@@ -139,6 +149,13 @@ def adopt(
         for name, value in describe(settings).items()
     ]
     return Recommendation(settings, changed)
+
+
+def _symbols(facts: CorpusFacts, name: str) -> str:
+    """Say of how many symbols a feature's table would be."""
+    symbols = facts.features[name].symbols
+    cut = cut_of(facts.features, [name])
+    return f"its {symbols:,} symbols" if cut is None else f"{cut:,} of its {symbols:,} symbols"
 
 
 def judge_feature(facts: CorpusFacts, name: str) -> tuple[bool, str]:
@@ -177,16 +194,19 @@ def choose_tables(
 ) -> tuple[Settings, dict[str, str]]:
     """Decide whether symbols have rows of their own or are hashed, and into how many rows.
 
-    Rows of their own come first: n-grams are given up for them, and then slices.
+    Slices are taken only without n-grams. Rows of their own come first: n-grams are given up for
+    them, and then slices.
 
     Raises ValueError if even the smallest tables have more than max_size parameters.
     """
     features = facts.features
     base = [name for name in wanted if name in BASE]
-    choices = (list(wanted), [name for name in wanted if name != NGRAMS], base)
+    choices = [[name for name in wanted if name != NGRAMS], base]
+    if NGRAMS in wanted:
+        choices.insert(0, [*base, NGRAMS])
     for attrs in choices:
         if width * lookup_rows(features, attrs) <= max_size:
-            settings = Settings(tuple(attrs), width)
+            settings = Settings(tuple(attrs), width, max_rows=cut_of(features, attrs))
             return settings, _reasons_of_tables(facts, settings, max_size)
     for attrs in choices:
         hashed = hash_settings(features, attrs, width=width, max_size=max_size)
@@ -205,14 +225,17 @@ def _reasons_of_tables(facts: CorpusFacts, settings: Settings, max_size: int) ->
     features, limit = facts.features, f"--max-size is {max_size:,}"
     if settings.rows is None:
         size = settings.width * lookup_rows(features, settings.attrs)
-        return {
-            "embedding": f"a row for each symbol takes {size:,} parameters, and {limit}",
-            "rows": "min_freq = 1: rare symbols have rows too, and none shares one (load 1)",
-            "unk_dropout": "trains the row of unknown symbols, of which TRAIN has none",
-        }
+        why = f"rows of their own for symbols take {size:,} parameters, and {limit}"
+        if settings.max_rows is None:
+            rows = "min_freq = 1: rare symbols have rows too, and none shares one (load 1)"
+            unknown = "trains the row of unknown symbols, of which TRAIN has none"
+            return {"embedding": why, "rows": rows, "unk_dropout": unknown}
+        rows = "of each table: its most frequent symbols have one each, and all others share one"
+        unknown = "trains the row of unknown symbols more often than the rare ones of TRAIN do"
+        return {"embedding": why, "max_rows": rows, "unk_dropout": unknown}
     base = [name for name in settings.attrs if name in BASE]
     size = settings.width * lookup_rows(features, base)
-    why = f"a row for each symbol of {', '.join(base)} takes {size:,} parameters, {limit}"
+    why = f"rows of their own for {', '.join(base)} take {size:,} parameters, {limit}"
     return ({"embedding": why} if size > max_size else {}) | _of_hashing(facts, settings)
 
 

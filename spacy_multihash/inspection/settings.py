@@ -14,6 +14,14 @@ IN_COLLISION = 0.01
 LEAST_HASHES, MOST_HASHES = 2, 4
 # Tables of fewer rows than this, and than symbols, tell too little.
 LEAST_ROWS = 100
+# Where n-grams are among the features, tables have at most so many rows: most n-grams are rare, and
+# each row takes time in training.
+CUT_ROWS = 30_000
+
+
+def is_ngrams(attr: str) -> bool:
+    """Tell whether a feature is the character n-grams of a word."""
+    return "{" in attr
 
 
 @dataclass(frozen=True)
@@ -23,7 +31,9 @@ class Settings:
     attrs (tuple[str, ...]): The features.
     width (int): The width of all tables.
     rows, num_hashes (Optional[tuple[int, ...]]): Of each feature's table where symbols are hashed.
-        None where each symbol has a row of its own.
+        None where symbols have rows of their own.
+    max_rows (Optional[int]): The most rows of a table whose most frequent symbols have rows of
+        their own. None where all symbols have one.
     unk_dropout (float): How often a symbol with a row of its own is taken as unknown in training.
     dropout (float): The dropout of training.
     vectors (bool): Whether static vectors are embedded as well.
@@ -34,10 +44,16 @@ class Settings:
     width: int
     rows: Optional[tuple[int, ...]] = None
     num_hashes: Optional[tuple[int, ...]] = None
+    max_rows: Optional[int] = None
     unk_dropout: float = 0.3
     dropout: float = 0.3
     vectors: bool = False
     batch_words: int = 1000
+
+    @property
+    def reduce(self) -> Optional[str]:
+        """What is done with the vectors of a word's n-grams, or None without n-grams."""
+        return "mean" if any(map(is_ngrams, self.attrs)) else None
 
 
 @dataclass(frozen=True)
@@ -54,9 +70,20 @@ class HashedTable:
     in_collision: float
 
 
+def cut_of(features: Mapping[str, FeatureFacts], attrs: Sequence[str]) -> Optional[int]:
+    """Return how many rows tables are cut to where symbols have rows of their own, None if none is.
+
+    There is one limit for all tables, so that tables beside n-grams are cut as well.
+    """
+    is_cut = any(features[name].symbols >= CUT_ROWS for name in attrs)
+    return CUT_ROWS if is_cut and any(map(is_ngrams, attrs)) else None
+
+
 def lookup_rows(features: Mapping[str, FeatureFacts], attrs: Sequence[str]) -> int:
-    """Count the rows of tables that have one for each symbol, and one for unknown symbols."""
-    return sum(features[name].symbols + 1 for name in attrs)
+    """Count the rows of tables where symbols have rows of their own, and unknown ones another."""
+    cut = cut_of(features, attrs)
+    rows = (features[name].symbols + 1 for name in attrs)
+    return sum(each if cut is None else min(each, cut) for each in rows)
 
 
 def least_rows(features: Mapping[str, FeatureFacts], attrs: Sequence[str]) -> int:
@@ -79,7 +106,8 @@ def hash_settings(
     rows: dict[str, int] = {}
     for i, name in enumerate(sorted(attrs, key=lambda each: features[each].symbols)):
         share = (total - sum(rows.values())) // (len(attrs) - i)
-        rows[name] = min(_most_rows(features[name].symbols), _round_down(share))
+        most = min(_most_rows(features[name].symbols), _round_down(share))
+        rows[name] = min(most, CUT_ROWS) if is_ngrams(name) else most
     hashes = {name: fewest_hashes(features[name].symbols, rows[name]) for name in attrs}
     return Settings(
         tuple(attrs), width, tuple(rows[a] for a in attrs), tuple(hashes[a] for a in attrs)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from .facts import CorpusFacts
 from .halving import MARGIN, best_of
 from .recommend import BASE, NGRAMS, SLICES, WORD, Choice, Recommendation, adopt
-from .settings import MOST_HASHES, Settings, hash_settings, lookup_rows
+from .settings import MOST_HASHES, Settings, cut_of, hash_settings, lookup_rows
 from .trials import Trials
 
 RECOMMENDED = "recommended"
@@ -35,19 +35,21 @@ def _variations(
     def hashed(attrs: tuple[str, ...]) -> Iterator[Settings]:
         found = hash_settings(features, attrs, width=width, max_size=max_size)
         if found is not None:
-            yield replace(settings, attrs=attrs, rows=found.rows, num_hashes=found.num_hashes)
+            rows, num_hashes = found.rows, found.num_hashes
+            yield replace(settings, attrs=attrs, rows=rows, num_hashes=num_hashes, max_rows=None)
 
     def alike(attrs: tuple[str, ...]) -> Iterator[Settings]:
         if settings.rows is not None:
             yield from hashed(attrs)
         elif width * lookup_rows(features, attrs) <= max_size:
-            yield replace(settings, attrs=attrs)
+            yield replace(settings, attrs=attrs, max_rows=cut_of(features, attrs))
 
     if settings.rows is None:
         yield from (("hashing", each) for each in hashed(settings.attrs))
     yield "dropout 0.2", replace(settings, dropout=0.2)
     yield from (("fewer features", each) for each in alike(base))
     yield from (("slices", each) for each in alike((*base, *SLICES)))
+    yield from (("n-grams", each) for each in alike((*base, NGRAMS)))
     if settings.rows is None:
         yield "unk_dropout 0.1", replace(settings, unk_dropout=0.1)
     else:

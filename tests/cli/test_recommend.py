@@ -19,11 +19,13 @@ from thinc.api import Config
 from typer.testing import CliRunner, Result
 
 from spacy_multihash.cli import _trials
+from spacy_multihash.cli._recommended_config import recommended_config
 from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.cli.init_config import init_config
 from spacy_multihash.cli.recommend import parse_size
 from spacy_multihash.inspection import trials as inspection_trials
 from spacy_multihash.inspection.halving import plan_rounds
+from spacy_multihash.inspection.settings import Settings
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
 
@@ -95,6 +97,20 @@ def test_config_trains_as_written(folder: Path, options: tuple[str, ...]) -> Non
     assert (nlp.vocab.vectors_length == 8) is ("--vectors" in options)
 
 
+def test_config_with_ngrams_trains_as_written(folder: Path) -> None:
+    words, ents = ["Zoë", "left", "Oslo", "."], ["B-PER", "O", "B-GPE", "O"]
+    write_corpus(folder / "dev.spacy", [Doc(spacy.blank("en").vocab, words=words, ents=ents)])
+    result = invoke("--output", "my.cfg")
+    assert "LOWER{3,5} taken NORM is unknown in 25.0 % of DEV's tokens" in said(result)
+    config = load_config(folder / "my.cfg")
+    embed = config["components"]["tok2vec"]["model"]["embed"]
+    assert embed["attrs"][-1] == "LOWER{3,5}" and embed["reduce"] == "mean"
+    overrides = {"training.max_steps": 2, "training.eval_frequency": 2}
+    train(folder / "my.cfg", folder / "out", overrides=overrides)
+    nlp = spacy.load(folder / "out" / "model-last")
+    assert nlp("Anna left Rome .").has_annotation("ENT_IOB")
+
+
 @pytest.mark.parametrize("options", [(), HASHED])
 def test_each_choice_stands_above_the_line_that_it_explains(
     folder: Path, options: tuple[str, ...]
@@ -143,6 +159,17 @@ def test_vectors_of_too_few_words_are_left_out(folder: Path) -> None:
 )
 def test_sizes_are_read(text: str, size: int) -> None:
     assert parse_size(text) == size
+
+
+@pytest.mark.parametrize("rows", [None, (9, 9)])
+def test_ngrams_are_averaged_and_tables_cut_where_they_are(rows: tuple[int, ...] | None) -> None:
+    hashes = rows and (2, 2)
+    settings = Settings(("NORM", "LOWER{3,5}"), 96, rows, hashes, None if rows else 30_000)
+    paths = {"train": Path("train.spacy"), "dev": Path("dev.spacy")}
+    config = recommended_config(settings, "en", vectors=None, **paths)
+    assert config["components"]["tok2vec"]["model"]["embed"]["reduce"] == "mean"
+    callback = config["initialize"]["before_init"]
+    assert callback is None if rows else callback["max_rows"] == 30_000
 
 
 # Trials

@@ -20,9 +20,11 @@ from spacy_multihash.inspection.recommend import (
     recommend,
 )
 from spacy_multihash.inspection.settings import (
+    CUT_ROWS,
     LEAST_ROWS,
     Settings,
     fewest_hashes,
+    hash_settings,
     hashed_table,
     lookup_rows,
 )
@@ -61,7 +63,7 @@ def test_base_is_the_recommended_settings() -> None:
     found = advise(make_facts())
     assert found.settings == Settings(attrs=BASE, width=96)
     assert choice(found, "embedding").reason == (
-        "a row for each symbol takes 2,340,864 parameters, and --max-size is 10,000,000"
+        "rows of their own for symbols take 2,340,864 parameters, and --max-size is 10,000,000"
     )
     assert {each.name: each.value for each in found.choices} == describe(found.settings)
     assert all("\n" not in each.reason for each in found.choices)
@@ -92,16 +94,16 @@ UNKNOWN = {"NORM": {"unknown_entities": 0.3}}
             "NORM is unknown in 19.0 % of DEV's entities, less than 20.0 %",
         ),
         (
-            make_facts(SYMBOLS | {NGRAMS: 30_000}, features={"NORM": {"unknown_tokens": 0.1}}),
+            make_facts(features={"NORM": {"unknown_tokens": 0.02}}),
             (*BASE, NGRAMS),
             NGRAMS,
-            "NORM is unknown in 10.0 % of DEV's tokens, at least 10.0 %",
+            "NORM is unknown in 2.0 % of DEV's tokens, at least 2.0 %",
         ),
         (
-            make_facts(features={"NORM": {"unknown_tokens": 0.09}}),
+            make_facts(features={"NORM": {"unknown_tokens": 0.019}}),
             BASE,
             NGRAMS,
-            "NORM is unknown in 9.0 % of DEV's tokens, less than 10.0 %",
+            "NORM is unknown in 1.9 % of DEV's tokens, less than 2.0 %",
         ),
         (
             make_facts(features={"PREFIX": {"top_share": 0.995}}),
@@ -134,13 +136,38 @@ def test_features_are_taken_or_left_out_for_a_reason(
 
 def test_rows_of_their_own_come_before_ngrams_and_slices() -> None:
     facts = make_facts(features={"NORM": {"unknown_entities": 0.3, "unknown_tokens": 0.2}})
+    with_ngrams = 96 * lookup_rows(facts.features, (*BASE, NGRAMS))
     with_slices = 96 * lookup_rows(facts.features, (*BASE, *SLICES))
-    assert advise(facts, 10**8).settings.attrs == CANDIDATES
-    for size, attrs in ((with_slices, (*BASE, *SLICES)), (with_slices - 1, BASE)):
+    for size, attrs in (
+        (with_ngrams - 1, (*BASE, *SLICES)),
+        (with_slices, (*BASE, *SLICES)),
+        (with_slices - 1, BASE),
+    ):
         found = advise(facts, size)
         assert found.settings.attrs == attrs and found.settings.rows is None
+        assert found.settings.max_rows is None
         assert choice(found, NGRAMS).value == "left out"
-        assert choice(found, NGRAMS).reason.startswith("no room for its 85,000 symbols; NORM is")
+        assert choice(found, NGRAMS).reason.startswith(
+            "no room for 30,000 of its 85,000 symbols; NORM is"
+        )
+
+
+def test_ngrams_take_the_place_of_slices_in_tables_that_are_cut() -> None:
+    facts = make_facts(features={"NORM": {"unknown_entities": 0.3, "unknown_tokens": 0.2}})
+    rows = sum(SYMBOLS[name] + 1 for name in BASE) + CUT_ROWS
+    found = advise(facts, 96 * rows)
+    assert found.settings == Settings((*BASE, NGRAMS), 96, max_rows=CUT_ROWS)
+    for name in SLICES:
+        assert choice(found, name).value == "left out"
+        assert choice(found, name).reason.startswith("n-grams are taken instead; unknown in 0.0 %")
+    assert choice(found, "max_rows").value == "30,000" and "rows" not in describe(found.settings)
+    assert choice(found, "max_rows").reason.startswith("of each table: its most frequent symbols")
+    assert "more often than the rare ones" in choice(found, "unk_dropout").reason
+    assert f"take {96 * rows:,} parameters" in choice(found, "embedding").reason
+    fitting = replace(facts, features=facts.features | {NGRAMS: replace(KNOWN, symbols=29_999)})
+    found = advise(fitting, 96 * rows)
+    assert found.settings == Settings((*BASE, NGRAMS), 96)
+    assert choice(found, "rows").value == "all symbols"
 
 
 def test_symbols_are_hashed_where_tables_do_not_fit() -> None:
@@ -153,7 +180,7 @@ def test_symbols_are_hashed_where_tables_do_not_fit() -> None:
     assert choice(found, "rows").value == "NORM 5,600, PREFIX 80, SUFFIX 4,000, SHAPE 300"
     assert choice(found, "hashes").value == "NORM 2, PREFIX 3, SUFFIX 2, SHAPE 2"
     assert choice(found, "embedding").reason.startswith(
-        "a row for each symbol of NORM, PREFIX, SUFFIX, SHAPE takes 2,340,864 parameters"
+        "rows of their own for NORM, PREFIX, SUFFIX, SHAPE take 2,340,864 parameters"
     )
     assert "the load of NORM is the largest: 7.1 symbols" in choice(found, "rows").reason
     assert "most are in SHAPE: 0.66 %" in choice(found, "hashes").reason
@@ -171,10 +198,10 @@ def test_hashed_tables_have_at_most_as_many_rows_as_symbols(symbols: int) -> Non
 
 def test_crowded_tables_cost_further_features() -> None:
     unknown = {"NORM": {"unknown_entities": 0.3, "unknown_tokens": 0.2}}
-    facts = make_facts(SYMBOLS | {NGRAMS: 30_000}, features=unknown)
+    facts = make_facts(SYMBOLS | {NGRAMS: 40_000}, features=unknown)
     sizes = (2_200_000, 1_000_000, 300_000)
     found = [advise(facts, size).settings for size in sizes]
-    assert [each.attrs for each in found] == [CANDIDATES, (*BASE, *SLICES), BASE]
+    assert [each.attrs for each in found] == [(*BASE, NGRAMS), (*BASE, *SLICES), BASE]
     assert all(each.rows for each in found)
 
 
@@ -236,7 +263,9 @@ def test_reasons_for_tables_are_of_the_settings_that_are_taken(
     facts = make_facts()
     found = advise(facts)
     taken = adopt(found, replace(found.settings, **changes), "won", facts, max_size=10**7)
-    assert choice(taken, "embedding").reason.startswith(f"a row for each symbol takes {size} par")
+    assert choice(taken, "embedding").reason.startswith(
+        f"rows of their own for symbols take {size} par"
+    )
     assert choice(taken, "rows") == choice(found, "rows")
 
 
@@ -251,8 +280,25 @@ def test_reasons_for_hashed_tables_are_of_the_settings_that_are_taken() -> None:
     assert choice(more, "embedding") == choice(found, "embedding")
     assert choice(more, "hashes").reason == "won"
     assert "the load of NORM is the largest: 5.3 symbols" in choice(more, "rows").reason
-    # A row for each symbol takes 1,560,576 parameters then, which would fit.
+    # Rows of their own take 1,560,576 parameters then, which would fit.
     assert choice(take(width=64), "embedding").reason == "won"
+
+
+def test_slices_are_not_left_out_for_ngrams_that_a_trial_left_out() -> None:
+    facts = make_facts(features={"NORM": {"unknown_entities": 0.3, "unknown_tokens": 0.2}})
+    found = advise(facts)
+    without = replace(found.settings, attrs=BASE, max_rows=None)
+    fewer = adopt(found, without, "won", facts, max_size=10**7)
+    changed = [each.name for each in fewer.choices if each.reason == "won"]
+    assert changed == [*SLICES, NGRAMS, "rows"]
+    other = adopt(found, replace(found.settings, dropout=0.2), "won", facts, max_size=10**7)
+    assert choice(other, SLICES[0]) == choice(found, SLICES[0])
+
+
+def test_hashed_ngrams_have_no_more_rows_than_those_of_their_own() -> None:
+    facts = make_facts(SYMBOLS | {NGRAMS: 900_000}, features={"NORM": {"unknown_tokens": 0.2}})
+    found = hash_settings(facts.features, (*BASE, NGRAMS), width=96, max_size=10**8)
+    assert found is not None and found.rows == (20_000, 80, 4_000, 300, CUT_ROWS)
 
 
 def test_hashes_are_the_fewest_that_tell_symbols_apart() -> None:
@@ -281,7 +327,10 @@ def test_tables_never_have_more_parameters_than_they_may(
     symbols = [facts.features[name].symbols for name in found.attrs]
     assert found.attrs[0] == "NORM"
     if found.rows is None:
-        assert 96 * (sum(symbols) + len(symbols)) <= size
+        is_cut = NGRAMS in found.attrs and max(symbols) >= CUT_ROWS
+        assert found.max_rows == (CUT_ROWS if is_cut else None)
+        most = found.max_rows or max(symbols) + 1
+        assert 96 * sum(min(count + 1, most) for count in symbols) <= size
         return
     assert 96 * sum(found.rows) <= size
     assert found.num_hashes is not None and set(found.num_hashes) <= {2, 3, 4}

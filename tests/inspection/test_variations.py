@@ -6,6 +6,7 @@ import pytest
 
 from spacy_multihash.inspection.halving import Round
 from spacy_multihash.inspection.recommend import BASE, NGRAMS, SLICES, describe
+from spacy_multihash.inspection.settings import CUT_ROWS
 from spacy_multihash.inspection.trials import Trials
 from spacy_multihash.inspection.variations import RECOMMENDED, conclude, make_candidates
 from tests.inspection.test_recommend import advise, make_facts
@@ -31,7 +32,18 @@ def test_variations_differ_from_the_recommendation_in_what_they_are_named_for() 
     assert changed["unk_dropout 0.1"] == ["unk_dropout"]
     assert changed["width 64"] == ["width"]
     assert changed["hashing"] == ["embedding", "rows", "hashes"]
-    assert changed["n-grams, hashed"] == [NGRAMS, *changed["hashing"]]
+    assert changed["n-grams, hashed"] == [NGRAMS, "reduce", *changed["hashing"]]
+
+
+def test_variations_have_ngrams_in_tables_that_are_cut_as_recommended() -> None:
+    found = make_candidates(advise(FACTS).settings, FACTS, max_size=10**7, most=99)
+    assert found["n-grams"].attrs == (*BASE, NGRAMS) and found["n-grams"].max_rows == CUT_ROWS
+    facts = make_facts(features={"NORM": {"unknown_entities": 0.3, "unknown_tokens": 0.2}})
+    found = make_candidates(advise(facts).settings, facts, max_size=10**7, most=99)
+    assert found[RECOMMENDED].attrs == (*BASE, NGRAMS) and "n-grams" not in found
+    cuts = {name: each.max_rows for name, each in found.items()}
+    assert cuts[RECOMMENDED] == cuts["dropout 0.2"] == CUT_ROWS
+    assert cuts["fewer features"] is cuts["slices"] is cuts["hashing"] is None
 
 
 @pytest.mark.parametrize("max_size", [10**7, 10**6])
