@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import factorial
 from typing import Optional
 
+from ..common.features import parse_feature
 from .advice import LOAD
 from .chance import collision_probability, joint_range
 from .facts import FeatureFacts
@@ -19,9 +20,10 @@ LEAST_ROWS = 100
 CUT_ROWS = 30_000
 
 
-def is_ngrams(attr: str) -> bool:
-    """Tell whether a feature is the character n-grams of a word."""
-    return "{" in attr
+def has_bags(attr: str) -> bool:
+    """Tell whether a token may have several symbols of a feature, such as n-grams."""
+    feature = parse_feature(attr)
+    return feature is not None and feature.has_bags
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Settings:
     @property
     def reduce(self) -> Optional[str]:
         """What is done with the vectors of a word's n-grams, or None without n-grams."""
-        return "mean" if any(map(is_ngrams, self.attrs)) else None
+        return "mean" if any(map(has_bags, self.attrs)) else None
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ def cut_of(features: Mapping[str, FeatureFacts], attrs: Sequence[str]) -> Option
     There is one limit for all tables, so that tables beside n-grams are cut as well.
     """
     is_cut = any(features[name].symbols >= CUT_ROWS for name in attrs)
-    return CUT_ROWS if is_cut and any(map(is_ngrams, attrs)) else None
+    return CUT_ROWS if is_cut and any(map(has_bags, attrs)) else None
 
 
 def lookup_rows(features: Mapping[str, FeatureFacts], attrs: Sequence[str]) -> int:
@@ -107,7 +109,7 @@ def hash_settings(
     for i, name in enumerate(sorted(attrs, key=lambda each: features[each].symbols)):
         share = (total - sum(rows.values())) // (len(attrs) - i)
         most = min(_most_rows(features[name].symbols), _round_down(share))
-        rows[name] = min(most, CUT_ROWS) if is_ngrams(name) else most
+        rows[name] = min(most, CUT_ROWS) if has_bags(name) else most
     hashes = {name: fewest_hashes(features[name].symbols, rows[name]) for name in attrs}
     return Settings(
         tuple(attrs), width, tuple(rows[a] for a in attrs), tuple(hashes[a] for a in attrs)
