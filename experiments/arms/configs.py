@@ -1,8 +1,8 @@
 """Make every config in configs/ from a base config and an arm, its difference from the base.
 
 The arms of data sets and of training are declared here. Those of embeddings are in embeddings.py,
-of recognizers in batch_ner.py, of dilated convolutions in dilated.py, and of text classification in
-textcat.py.
+of recognizers in batch_ner.py, of dilated convolutions in dilated.py, of recipes in recipe.py, and
+of text classification in textcat.py.
 """
 
 from collections.abc import Mapping
@@ -16,6 +16,7 @@ from experiments.arms.arm import Arm, load_base
 from experiments.arms.batch_ner import BEST_NER, RECOGNIZERS
 from experiments.arms.dilated import DILATED
 from experiments.arms.embeddings import ABLATIONS, ENCODE, unk_dropout, weighted
+from experiments.arms.recipe import candidate
 from experiments.arms.textcat import CLASSIFIERS, MULTILABEL
 
 HEADER = "# Made from experiments/arms/{base} by: python -m experiments make-configs\n\n"
@@ -117,6 +118,7 @@ TRAINING = {
 ARMS = {
     **DATASETS,
     "recommended": RECOMMENDED_ARM,
+    "recommended_tagger": candidate(),
     **{f"ablation/{name}": arm for name, arm in ABLATIONS.items()},
     **{f"training/{name}": arm for name, arm in TRAINING.items()},
     **{f"dilated/{name}": arm for name, arm in DILATED.items()},

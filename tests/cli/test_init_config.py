@@ -57,7 +57,7 @@ def make_texts() -> list[Doc]:
     ("pipeline", "name"),
     [
         ("ner", "recommended"),
-        ("tagger", "dilated/tagger"),
+        ("tagger", "recommended_tagger"),
         ("textcat", "textcat/hash_embed"),
         ("textcat_multilabel", "textcat/multilabel"),
     ],
