@@ -115,9 +115,9 @@ def _go_on(standings: Sequence[Standing], rung: Rung) -> list[str]:
 def _forget(arms: Iterable[str]) -> None:
     """Delete the models of candidates, but for those that others work on. Their results stay."""
     for run in {run for arm in arms for rung in ROUNDS for run in rung.runs(arm)}:
-        if (run.folder / MODEL).is_dir():
+        if run.folder.is_dir():
             with suppress(ValueError), locked(run):
-                shutil.rmtree(run.folder / MODEL)
+                shutil.rmtree(run.folder / MODEL, ignore_errors=True)
 
 
 def compare_on_test(winner: str, train: Train) -> list[Standing]:

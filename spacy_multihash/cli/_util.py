@@ -169,7 +169,7 @@ def check_file_output(
             "it."
         )
     if folder is not None and target in folder.parents:
-        raise ValueError(f"{path} would be a folder of OUTPUT. Give another {name}.")
+        raise ValueError(f"OUTPUT would be inside of {path}. Give another {name}.")
     if path.exists() and not path.is_file():
         return  # a device or a pipe, which is written to, and not replaced
     check_inputs_stay(inputs, path, name)

@@ -87,14 +87,13 @@ def recommend(
     settings, reasons = choose_tables(facts, wanted, width=width, max_size=max_size)
     for name, (is_taken, reason) in judged.items():
         if is_taken and name not in settings.attrs:
-            if name in SLICES and NGRAMS in settings.attrs:
-                reason = f"{INSTEAD}; {reason}"
-            else:
-                reason = f"no room for {_symbols(facts, name)}; {reason}"
+            is_replaced = name in SLICES and NGRAMS in settings.attrs
+            symbols = f"{facts.features[name].symbols:,} symbols"
+            reason = f"{INSTEAD if is_replaced else f'no room for its {symbols}'}; {reason}"
         reasons[name] = reason
     with_vectors, reasons["vectors"] = choose_vectors(facts, vectors)
     batch_words, reasons["batch size"] = choose_batch_words(facts)
-    reasons["reduce"] = "the vectors of a word's n-grams are averaged, as in our runs"
+    reasons["reduce"] = "averages the vectors of a word's n-grams; their sum was within noise of it"
     reasons["width"] = "that of the recommended settings, whatever the corpus"
     reasons["dropout"] = "that of the recommended settings, whatever the corpus"
     settings = replace(settings, vectors=with_vectors, batch_words=batch_words)
@@ -149,13 +148,6 @@ def adopt(
         for name, value in describe(settings).items()
     ]
     return Recommendation(settings, changed)
-
-
-def _symbols(facts: CorpusFacts, name: str) -> str:
-    """Say of how many symbols a feature's table would be."""
-    symbols = facts.features[name].symbols
-    cut = cut_of(facts.features, [name])
-    return f"its {symbols:,} symbols" if cut is None else f"{cut:,} of its {symbols:,} symbols"
 
 
 def judge_feature(facts: CorpusFacts, name: str) -> tuple[bool, str]:

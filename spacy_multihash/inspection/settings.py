@@ -73,7 +73,7 @@ class HashedTable:
 
 
 def cut_of(features: Mapping[str, FeatureFacts], attrs: Sequence[str]) -> Optional[int]:
-    """Return how many rows tables are cut to where symbols have rows of their own, None if none is.
+    """Return the most rows of all tables where symbols have rows of their own, None for no limit.
 
     There is one limit for all tables, so that tables beside n-grams are cut as well.
     """
@@ -82,7 +82,7 @@ def cut_of(features: Mapping[str, FeatureFacts], attrs: Sequence[str]) -> Option
 
 
 def lookup_rows(features: Mapping[str, FeatureFacts], attrs: Sequence[str]) -> int:
-    """Count the rows of tables where symbols have rows of their own, and unknown ones another."""
+    """Count the rows of tables where symbols have rows of their own: one of each is for others."""
     cut = cut_of(features, attrs)
     rows = (features[name].symbols + 1 for name in attrs)
     return sum(each if cut is None else min(each, cut) for each in rows)

@@ -19,12 +19,13 @@ from thinc.api import Config
 from typer.testing import CliRunner, Result
 
 from spacy_multihash.cli import _trials
-from spacy_multihash.cli._recommended_config import recommended_config
+from spacy_multihash.cli._recommended_config import commented, recommended_config
 from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.cli.init_config import init_config
 from spacy_multihash.cli.recommend import parse_size
 from spacy_multihash.inspection import trials as inspection_trials
 from spacy_multihash.inspection.halving import plan_rounds
+from spacy_multihash.inspection.recommend import Choice
 from spacy_multihash.inspection.settings import Settings
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
@@ -105,6 +106,9 @@ def test_config_with_ngrams_trains_as_written(folder: Path) -> None:
     config = load_config(folder / "my.cfg")
     embed = config["components"]["tok2vec"]["model"]["embed"]
     assert embed["attrs"][-1] == "LOWER{3,5}" and embed["reduce"] == "mean"
+    lines = (folder / "my.cfg").read_text("utf8").splitlines()
+    comment = lines[lines.index('reduce = "mean"') - 1]
+    assert comment.startswith("# reduce: mean (averages the vectors of a word's n-grams; their")
     overrides = {"training.max_steps": 2, "training.eval_frequency": 2}
     train(folder / "my.cfg", folder / "out", overrides=overrides)
     nlp = spacy.load(folder / "out" / "model-last")
@@ -170,6 +174,9 @@ def test_ngrams_are_averaged_and_tables_cut_where_they_are(rows: tuple[int, ...]
     assert config["components"]["tok2vec"]["model"]["embed"]["reduce"] == "mean"
     callback = config["initialize"]["before_init"]
     assert callback is None if rows else callback["max_rows"] == 30_000
+    choices = [Choice("max_rows", "30,000", "why")] if rows is None else []
+    text = commented(config, choices, [])
+    assert ("# max_rows: 30,000 (why)\nmax_rows = 30000\n" in text) is (rows is None)
 
 
 # Trials
