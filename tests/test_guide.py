@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy
 import pytest
 import spacy
-from thinc.api import Config
 
 from spacy_multihash.cli import _compress_report
+from spacy_multihash.cli.init_config import init_config
 from tests.helpers.corpora import LOOKUP, SENTENCES, build, make_docs, small_config, write_corpus
 from tests.helpers.pages import blocks, is_excerpt, read_excerpt, resolve, run, run_page
 from tests.helpers.paths import ROOT
@@ -169,7 +169,7 @@ def test_config_of_several_tables_trains(
     monkeypatch.chdir(ground)
     page = (ROOT / "docs" / "vectors.md").read_text("utf8")
     (excerpt,) = (block.text for block in blocks(page) if "MetaVectors.v1" in block.text)
-    found, config = read_excerpt(excerpt), Config().from_disk("my.cfg", interpolate=False)
+    found, config = read_excerpt(excerpt), init_config("batch_ner", "en", vectors=STAND_IN)
     embed = found["components"]["tok2vec"]["model"]["embed"]
     config["components"]["tok2vec"]["model"]["embed"] = embed
     config["initialize"].update(found["initialize"], before_init=None)

@@ -16,7 +16,7 @@ from experiments.arms.arm import Arm, load_base
 from experiments.arms.batch_ner import BEST_NER, RECOGNIZERS
 from experiments.arms.dilated import DILATED
 from experiments.arms.embeddings import ABLATIONS, ENCODE, unk_dropout, weighted
-from experiments.arms.recipe import candidate
+from experiments.arms.recipe import CHOSEN, RECIPE
 from experiments.arms.textcat import CLASSIFIERS, MULTILABEL
 
 HEADER = "# Made from experiments/arms/{base} by: python -m experiments make-configs\n\n"
@@ -71,13 +71,13 @@ DATASETS = {
 UNK_DROPOUT = unk_dropout(30)
 
 
-def _recommended(
+def _regularized(
     *,
     embed: Arm | None = UNK_DROPOUT,
     recognizer: Arm | None = BEST_NER,
     **values: Any,  # noqa: ANN401 (values of `_training`)
 ) -> Arm:
-    """Take the settings to start from on any corpus, or all of them but those that are named.
+    """Take the settings against overfitting, or all of them but those that are named.
 
     They were chosen by dev sets: the recognizer among those of batch_ner.py (docs/ner-results.md),
     the others among `TRAINING` (docs/results.md).
@@ -85,24 +85,25 @@ def _recommended(
     return _training(**{"dropout": 0.3, **values}, embed=embed, recognizer=recognizer)
 
 
-RECOMMENDED_ARM = _recommended()
+REGULARIZED_ARM = _regularized()
 
-# The recommended settings taken apart: each of them alone, and all but each. `averages`,
+# The regularized settings taken apart: each of them alone, and all but each. `averages`,
 # `multi_embed_min1` and `batch_ner_state_dropout_0.3` belong to them as well.
 TAKEN_APART = {
     **{f"unk_{n}": unk_dropout(n) for n in (10, 30, 50)},
     "dropout_30": _training(dropout=0.3, averages=False),
-    "recommended_without_multi_embed": _recommended(embed=None),
-    "recommended_without_unk_dropout": _recommended(embed=unk_dropout(0)),
-    "recommended_without_averages": _recommended(averages=False),
-    "recommended_without_dropout_30": _recommended(dropout=0.1),
-    "recommended_without_best_ner": _recommended(recognizer=None),
-    "recommended_unk_10": _recommended(embed=unk_dropout(10)),
-    "recommended_unk_50": _recommended(embed=unk_dropout(50)),
+    "regularized_without_multi_embed": _regularized(embed=None),
+    "regularized_without_unk_dropout": _regularized(embed=unk_dropout(0)),
+    "regularized_without_averages": _regularized(averages=False),
+    "regularized_without_dropout_30": _regularized(dropout=0.1),
+    "regularized_without_best_ner": _regularized(recognizer=None),
+    "regularized_unk_10": _regularized(embed=unk_dropout(10)),
+    "regularized_unk_50": _regularized(embed=unk_dropout(50)),
 }
 
 # Other settings of training.
 TRAINING = {
+    "regularized": REGULARIZED_ARM,
     "averages": _training(),
     "averages_dropout_20": _training(dropout=0.2),
     "averages_dropout_30": _training(dropout=0.3),
@@ -117,8 +118,7 @@ TRAINING = {
 
 ARMS = {
     **DATASETS,
-    "recommended": RECOMMENDED_ARM,
-    "recommended_tagger": candidate(),
+    "recommended": RECIPE[CHOSEN],
     **{f"ablation/{name}": arm for name, arm in ABLATIONS.items()},
     **{f"training/{name}": arm for name, arm in TRAINING.items()},
     **{f"dilated/{name}": arm for name, arm in DILATED.items()},

@@ -6,7 +6,7 @@ from typing import Optional
 
 from experiments.arms.arm import Arm
 from experiments.arms.batch_ner import RECOGNIZERS
-from experiments.arms.configs import DATASETS, RECOMMENDED_ARM, TRAINING
+from experiments.arms.configs import DATASETS, TRAINING
 from experiments.arms.dilated import DILATED
 from experiments.arms.embeddings import ABLATIONS
 from experiments.arms.recipe import RECIPE, recipe_arm
@@ -16,7 +16,7 @@ from experiments.arms.vectors import VECTOR_ARMS
 CRF = "crf"
 SENTENCES = "conll-nl-sentences"
 HASH_EMBED = "multi_hash_embed"
-RECOMMENDED = "recommended"
+REGULARIZED = "regularized"
 # What `python -m spacy multihash recommend` makes of the corpus.
 RECOMMEND = "recommend_command"
 # The rows of MultiHashEmbed divided by those of MultiEmbed at min_freq 10 (the report's Table 1).
@@ -63,7 +63,6 @@ NER = Task(
     _NER_LANGS,
     {
         HASH_EMBED: Arm(),
-        RECOMMENDED: RECOMMENDED_ARM,
         **ABLATIONS,
         **TRAINING,
         **DILATED,

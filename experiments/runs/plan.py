@@ -12,7 +12,7 @@ from experiments.arms.tasks import (
     CRF,
     HASH_EMBED,
     RECOMMEND,
-    RECOMMENDED,
+    REGULARIZED,
     ROW_SHARES,
     SENTENCES,
     TEXTCAT,
@@ -50,7 +50,7 @@ def make_grid() -> list[Run]:
     min_freqs = ("multi_embed", "multi_embed_min5", "multi_embed_min1")
     tables = (*both, "rows_as_multi_embed", *min_freqs, *hashes)
     taken_apart = ("multi_embed_min1", "averages", "batch_ner_state_dropout_0.3", *TAKEN_APART)
-    others = (RECOMMENDED, "spacy_multi_hash_embed")
+    others = (REGULARIZED, "spacy_multi_hash_embed")
     kinds = ("weighted", "weighted_near_zero")
     budgets = (*kinds, *(f"{k}_budget_{n}".strip("_") for n in BUDGETS for k in (*kinds, "")))
     budgets += ("hashes_2_near_zero", *(f"budget_{n}_hashes_2" for n in BUDGETS))
@@ -58,7 +58,7 @@ def make_grid() -> list[Run]:
     grid = [Run(dataset, CRF) for dataset in (*report, "turku-one")]
     for arms in (("ner", HASH_EMBED, "batch_ner"), STATE_DROPOUTS):
         grid += _runs(["wnut17", "turku-one", "conll-es"], arms)
-    grid += _runs([*report, "turku-one"], (RECOMMENDED, HASH_EMBED))
+    grid += _runs([*report, "turku-one"], (REGULARIZED, HASH_EMBED))
     grid += _runs(["conll-es", "wnut17", "turku-one"], ["table_dropout"])
     # the report's tables without vectors, the main ones first
     grid += _runs(four, features)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
 from experiments.arms.recipe import BASE, JOIN, MAX_NGRAM_ROWS, NGRAM_OPTIONS, named
-from experiments.arms.tasks import CRF, HASH_EMBED, RECOMMEND, RECOMMENDED
+from experiments.arms.tasks import CRF, HASH_EMBED, RECOMMEND, REGULARIZED
 from experiments.runs.vector_files import VECTOR_SETS
 from experiments.tables.markdown import NONE, markdown
 from experiments.tables.report import MULTI_HASH
@@ -92,7 +92,7 @@ def _chosen(winner: Optional[str]) -> dict[str, str]:
 
 
 def _recipe_table(winner: Optional[str]) -> Table:
-    lines = {MULTI_HASH: HASH_EMBED, "CRF": CRF, "recommended": RECOMMENDED, **_chosen(winner)}
+    lines = {MULTI_HASH: HASH_EMBED, "CRF": CRF, "regularized": REGULARIZED, **_chosen(winner)}
     dev, test = (Group(lines, "f", split, "all", split) for split in ("dev", "test"))
     time = Group(lines, "train_cpu_seconds")
     last = [*lines][-1]
@@ -143,23 +143,13 @@ def _ngrams_table() -> Table:
 
 def _recommend_table(winner: Optional[str]) -> Table:
     chosen = _chosen(winner)
-    lines = {**chosen, "recommended": RECOMMENDED, COMMAND: RECOMMEND}
-    dev, test = (Group(lines, "f", split, "all", split) for split in ("dev", "test"))
-    last = [*chosen][-1]
+    lines = {**chosen, COMMAND: RECOMMEND}
+    dev, last = Group(lines, "f", "dev", "all", "dev"), [*chosen][-1]
     return Table(
         "recommend",
         "What `recommend` writes for each corpus, without trials",
-        (dev, test),
-        (
-            Comparison((dev, COMMAND), (dev, last), f"dev: {COMMAND} – {last}"),
-            *(
-                Comparison((group, COMMAND), (group, "recommended"), f"{group.split}: {label}")
-                for group in (dev, test)
-                for label in [f"{COMMAND} – recommended"]
-            ),
-        ),
+        (dev,),
+        (Comparison((dev, COMMAND), (dev, last), f"{COMMAND} – {last}"),),
         DATASETS,
-        note="It writes a config with batch_ner, which the recommended settings have as well. The "
-        f"{BASE_LINE} has a tagger_ner.",
         lines="settings",
     )

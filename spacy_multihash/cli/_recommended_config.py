@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Optional
+from typing import Any, Optional
 
 from spacy.util import load_config, load_model_from_config
 from thinc.api import Config
@@ -14,7 +14,8 @@ from ..inspection.recommend import CANDIDATES, Choice
 from ..inspection.settings import Settings
 from .init_config import TEMPLATES, init_config
 
-_EMBED = "components.tok2vec.model.embed"
+_TOK2VEC = "components.tagger_ner.model.tok2vec"
+_EMBED = f"{_TOK2VEC}.embed"
 # Where each choice stands in a config: the first place that the config has.
 _PLACES = {
     **dict.fromkeys(CANDIDATES, (f"{_EMBED}.attrs",)),
@@ -26,7 +27,7 @@ _PLACES = {
     "hashes": (f"{_EMBED}.num_hashes",),
     "unk_dropout": (f"{_EMBED}.unk_dropout",),
     "vectors": (f"{_EMBED}.include_static_vectors",),
-    "width": ("components.tok2vec.model.encode.width",),
+    "width": (f"{_TOK2VEC}.encode.width",),
     "dropout": ("training.dropout",),
     "batch size": ("training.batcher.size.stop",),
 }
@@ -36,7 +37,7 @@ _SECTION = re.compile(r"\[(.+)\]")
 def base_width() -> int:
     """Read the width of the recommended settings."""
     config = load_config(TEMPLATES / "ner.cfg")
-    return int(config["components"]["tok2vec"]["model"]["encode"]["width"])
+    return int(_tok2vec(config)["encode"]["width"])
 
 
 def recommended_config(
@@ -48,12 +49,16 @@ def recommended_config(
     vectors (Optional[str]): The static vectors, which the settings may have or leave out.
     """
     config = _base_config(lang, settings.rows is not None).copy()
-    tok2vec, training = config["components"]["tok2vec"]["model"], config["training"]
+    tok2vec, training = _tok2vec(config), config["training"]
     config["paths"].update(train=str(train), dev=str(dev))
     config["paths"]["vectors"] = vectors if settings.vectors else None
     tok2vec["encode"]["width"] = settings.width
     embed = tok2vec["embed"]
-    embed.update(attrs=list(settings.attrs), include_static_vectors=settings.vectors)
+    embed.update(
+        width=settings.width,
+        attrs=list(settings.attrs),
+        include_static_vectors=settings.vectors,
+    )
     if settings.rows is None:
         embed["unk_dropout"] = settings.unk_dropout
         config["initialize"]["before_init"]["max_rows"] = settings.max_rows
@@ -73,7 +78,7 @@ def _base_config(lang: str, is_hashed: bool) -> Config:
     config = init_config("ner", lang)
     if not is_hashed:
         return config
-    tok2vec = config["components"]["tok2vec"]["model"]
+    tok2vec = _tok2vec(config)
     attrs = tok2vec["embed"]["attrs"]
     tok2vec["embed"] = {
         "@architectures": MULTI_HASH_EMBED,
@@ -84,6 +89,10 @@ def _base_config(lang: str, is_hashed: bool) -> Config:
     }
     config["initialize"]["before_init"] = None  # which counts symbols for tables
     return load_model_from_config(config, auto_fill=True).config
+
+
+def _tok2vec(config: Config) -> Any:  # noqa: ANN401 (a section of a config)
+    return config["components"]["tagger_ner"]["model"]["tok2vec"]
 
 
 def commented(config: Config, choices: Sequence[Choice], header: Sequence[str]) -> str:

@@ -21,15 +21,15 @@ class Pipeline(str, Enum):
     """The pipelines that there are configs for."""
 
     ner = "ner"
-    tagger = "tagger"
+    batch_ner = "batch_ner"
     textcat = "textcat"
     textcat_multilabel = "textcat_multilabel"
 
 
 # The section of each pipeline's embedding, where vectors are switched on.
 _EMBED = {
-    Pipeline.ner: "components.tok2vec.model.embed",
-    Pipeline.tagger: "components.tagger_ner.model.tok2vec.embed",
+    Pipeline.ner: "components.tagger_ner.model.tok2vec.embed",
+    Pipeline.batch_ner: "components.tok2vec.model.embed",
     Pipeline.textcat: "components.textcat.model.tok2vec.embed",
     Pipeline.textcat_multilabel: "components.textcat.model.tok2vec.embed",
 }
@@ -38,8 +38,9 @@ _EMBED = {
 def init_config_cli(
     pipeline: Pipeline = typer.Argument(
         ...,
-        help="ner: entities. tagger: entities by tagger_ner, faster and with probabilities. "
-        "textcat: one label for each text. textcat_multilabel: any number of labels",
+        help="ner: entities, by tagger_ner. batch_ner: entities by transitions, behind a tok2vec "
+        "that components share. textcat: one label for each text. textcat_multilabel: any number "
+        "of labels",
     ),
     output: Path = typer.Argument(
         ..., help="Config to write, or - for standard output", allow_dash=True, dir_okay=False
@@ -79,7 +80,7 @@ def init_config_cli(
 def init_config(pipeline: str, lang: str, *, vectors: Optional[str] = None) -> Config:
     """Make a complete config with our layers and recommended settings.
 
-    pipeline (str): "ner", "tagger", "textcat" or "textcat_multilabel".
+    pipeline (str): "ner", "batch_ner", "textcat" or "textcat_multilabel".
     lang (str): The language.
     vectors (Optional[str]): Static vectors to use: a package's name, or the path of a pipeline.
         They are not loaded, and only their meta.json is read, if it is there.

@@ -43,6 +43,9 @@ def init_tables_cli(
         help="The most rows that a table may have, row 0 of unknown symbols included. "
         "Default: that of [initialize.before_init], or no limit",
     ),
+    uncut: bool = typer.Option(
+        False, "--uncut", help="Keep all symbols, whatever the config says, for a later --merge"
+    ),
     component: list[str] = typer.Option(
         [],
         help="Component with a MultiEmbed. Give the option again for each further one. "
@@ -50,8 +53,8 @@ def init_tables_cli(
     ),
     merge: list[Path] = typer.Option(
         [],
-        help="Add up this file of tables, made with --min-freq 0, instead of counting. Give the "
-        "option again for each further file",
+        help="Add up this file of tables, made with --uncut, instead of counting. Give the option "
+        "again for each further file",
         exists=True,
         dir_okay=False,
     ),
@@ -77,7 +80,7 @@ def init_tables_cli(
     A large corpus is counted in pieces, the shards of a folder, with --shards: one after the other,
     or with --workers or --dask many at a time. The tables are the same. Rare symbols are left out
     when all shards are counted, and not before. Pieces that are in different places are counted
-    with --min-freq 0 each, and added up with --merge.
+    with --uncut each, and added up with --merge.
 
     DOCS: python -m pydoc spacy_multihash.tables.init_tables
     """
@@ -92,6 +95,7 @@ def init_tables_cli(
                 output,
                 min_freq=min_freq,
                 max_rows=max_rows,
+                uncut=uncut,
                 component=component,
                 merge=merge,
                 shards=shards,
@@ -115,6 +119,7 @@ def init_tables(
     *,
     min_freq: Optional[int] = None,
     max_rows: Optional[int] = None,
+    uncut: bool = False,
     component: Sequence[str] = (),
     merge: Sequence[Path] = (),
     shards: Optional[Path] = None,
@@ -131,6 +136,7 @@ def init_tables(
     min_freq, max_rows, component: As for spacy-multihash.init_tables.v1. None, or no component,
         takes the setting of the config's [initialize.before_init]. Without that, they are 10, no
         limit, and "tok2vec".
+    uncut (bool): Keep all symbols, whatever the config says.
     merge (Sequence[Path]): Files of uncut tables to add up instead of counting.
     shards (Optional[Path]): Folder of shards to count instead of the config's training corpus.
     workers, dask: As for `open_workers`. They count shards.
@@ -144,8 +150,12 @@ def init_tables(
     callback = config.get("initialize", {}).get("before_init") or {}
     if callback.get("@callbacks") != INIT_TABLES:
         callback = {}
-    min_freq = callback.get("min_freq", 10) if min_freq is None else min_freq
-    max_rows = callback.get("max_rows") if max_rows is None else max_rows
+    if uncut:
+        _check_uncut(min_freq, max_rows)
+        min_freq = 0
+    else:
+        min_freq = callback.get("min_freq", 10) if min_freq is None else min_freq
+        max_rows = callback.get("max_rows") if max_rows is None else max_rows
     check_cut(min_freq, max_rows)
     _check_sources(merge, shards, workers, dask)
     names = component or component_names(callback.get("component", "tok2vec"))
@@ -203,6 +213,16 @@ def _check_counted(tables: Tables, shards: Path) -> None:
     """Refuse a corpus without any symbol."""
     if not any(map(len, tables.tables.values())):
         raise ValueError(f"The shards at {shards} have no tokens. Give a corpus with text.")
+
+
+def _check_uncut(min_freq: Optional[int], max_rows: Optional[int]) -> None:
+    """Refuse to keep all symbols and to leave some out at once."""
+    for option, value in (("--min-freq", min_freq), ("--max-rows", max_rows)):
+        if value is not None:
+            raise ValueError(
+                f"Expected --uncut alone, was given {option} {value} with it, which cuts tables. "
+                "Give it with --merge."
+            )
 
 
 def _check_sources(

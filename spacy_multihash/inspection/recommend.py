@@ -44,8 +44,6 @@ WITH_VECTOR = 0.5
 BATCH_WORDS, LEAST_WORDS, LEAST_BATCHES = 1000, 100, 50
 
 TAKEN, LEFT_OUT = "taken", "left out"
-# Why slices are left out that would be taken without n-grams.
-INSTEAD = "n-grams are taken instead"
 
 
 @dataclass(frozen=True)
@@ -87,9 +85,9 @@ def recommend(
     settings, reasons = choose_tables(facts, wanted, width=width, max_size=max_size)
     for name, (is_taken, reason) in judged.items():
         if is_taken and name not in settings.attrs:
-            is_replaced = name in SLICES and NGRAMS in settings.attrs
-            symbols = f"{facts.features[name].symbols:,} symbols"
-            reason = f"{INSTEAD if is_replaced else f'no room for its {symbols}'}; {reason}"
+            room = f"no room for its {facts.features[name].symbols:,} symbols"
+            gave_way = name in _gave_way(facts, settings)
+            reason = f"{'n-grams are taken instead' if gave_way else room}; {reason}"
         reasons[name] = reason
     with_vectors, reasons["vectors"] = choose_vectors(facts, vectors)
     batch_words, reasons["batch size"] = choose_batch_words(facts)
@@ -139,8 +137,8 @@ def adopt(
     """
     kept = {(choice.name, choice.value): choice.reason for choice in recommendation.choices}
     of_tables = {"embedding": reason, **_reasons_of_tables(facts, settings, max_size)}
-    if NGRAMS not in settings.attrs:  # in whose place slices were left out
-        kept = {key: why for key, why in kept.items() if not why.startswith(INSTEAD)}
+    taken_back = _gave_way(facts, recommendation.settings) - _gave_way(facts, settings)
+    kept = {key: why for key, why in kept.items() if key[0] not in taken_back}
     changed = [
         Choice(name, value, of_tables.get(name, kept[name, value]))
         if (name, value) in kept
@@ -148,6 +146,13 @@ def adopt(
         for name, value in describe(settings).items()
     ]
     return Recommendation(settings, changed)
+
+
+def _gave_way(facts: CorpusFacts, settings: Settings) -> set[str]:
+    """Name the slices that would be taken if n-grams were not."""
+    if NGRAMS not in settings.attrs:
+        return set()
+    return {name for name in SLICES if judge_feature(facts, name)[0]}
 
 
 def judge_feature(facts: CorpusFacts, name: str) -> tuple[bool, str]:

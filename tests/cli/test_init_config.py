@@ -22,7 +22,7 @@ from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.paths import ROOT
 
 PIPELINES = [kind.value for kind in Pipeline]
-ENTITIES = ("ner", "tagger")
+ENTITIES = ("ner", "batch_ner")
 
 
 def invoke(*args: Any) -> Result:
@@ -57,7 +57,7 @@ def make_texts() -> list[Doc]:
     ("pipeline", "name"),
     [
         ("ner", "recommended"),
-        ("tagger", "recommended_tagger"),
+        ("batch_ner", "training/regularized"),
         ("textcat", "textcat/hash_embed"),
         ("textcat_multilabel", "textcat/multilabel"),
     ],

@@ -83,16 +83,27 @@ def test_settings_of_the_config_can_be_overridden(
 
 
 def test_merged_parts_are_the_whole(config: Path, tmp_path: Path) -> None:
+    limited = Config().from_disk(config, interpolate=False)
+    limited["initialize"]["before_init"]["max_rows"] = 4
+    limited.to_disk(config)
     parts = []
     for i, docs in enumerate((make_docs()[:1], make_docs()[1:])):
         corpus = write_corpus(tmp_path / f"part{i}.spacy", docs)
         parts += ["--merge", str(tmp_path / f"part{i}.tables")]
-        args = ("--min-freq", 0, "--paths.train", corpus)
+        args = ("--uncut", "--paths.train", corpus)
         assert invoke(config, tmp_path / f"part{i}.tables", *args).exit_code == 0
     assert invoke(config, tmp_path / "merged.tables", "--min-freq", 2, *parts).exit_code == 0
     assert invoke(config, tmp_path / "whole.tables", "--min-freq", 2).exit_code == 0
     merged, whole = (tmp_path / f"{name}.tables" for name in ("merged", "whole"))
     assert merged.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.parametrize("option", ["--min-freq", "--max-rows"])
+def test_all_symbols_are_not_kept_and_cut_at_once(
+    config: Path, tmp_path: Path, option: str
+) -> None:
+    said = refused(config, tmp_path / "out.tables", "--uncut", option, 3)
+    assert f"Expected --uncut alone, was given {option} 3 with it, which cuts tables." in said
 
 
 def refused(config: Path, output: Path, *args: Any) -> str:

@@ -66,9 +66,11 @@ def test_config_is_that_of_init_config_where_nothing_speaks_against_it(folder: P
     assert config["paths"]["train"] == "train.spacy" and config["paths"]["dev"] == "dev.spacy"
     config["paths"].update(train=None, dev=None)
     expected = init_config("ner", "en")
-    embed = expected["components"]["tok2vec"]["model"]["embed"]
-    # In 54 tokens of short words, SUFFIX says what NORM says, and larger batches would be few.
+    embed = expected["components"]["tagger_ner"]["model"]["tok2vec"]["embed"]
+    # DEV is TRAIN, so that no word is unknown. In 54 tokens of short words, SUFFIX says what NORM
+    # says, and larger batches would be few.
     embed["attrs"] = ["NORM", "PREFIX", "SHAPE"]
+    expected["initialize"]["before_init"]["max_rows"] = None
     expected["training"]["batcher"]["size"]["stop"] = 100
     assert config == expected
     command = "python -m spacy train recommended.cfg --output training"
@@ -86,7 +88,7 @@ def test_config_trains_as_written(folder: Path, options: tuple[str, ...]) -> Non
     load_model_from_config(config, auto_fill=False, validate=True)
     _, filled = fill_config(folder / "filled.cfg", folder / "my.cfg", silent=True)
     assert filled == config
-    embed = config["components"]["tok2vec"]["model"]["embed"]
+    embed = config["components"]["tagger_ner"]["model"]["tok2vec"]["embed"]
     kind = "MultiHashEmbed" if "--max-size" in options else "MultiEmbed"
     assert embed["@architectures"] == f"spacy-multihash.{kind}.v1"
     assert embed["include_static_vectors"] is ("--vectors" in options)
@@ -104,7 +106,7 @@ def test_config_with_ngrams_trains_as_written(folder: Path) -> None:
     result = invoke("--output", "my.cfg")
     assert "LOWER{3,5} taken NORM is unknown in 25.0 % of DEV's tokens" in said(result)
     config = load_config(folder / "my.cfg")
-    embed = config["components"]["tok2vec"]["model"]["embed"]
+    embed = config["components"]["tagger_ner"]["model"]["tok2vec"]["embed"]
     assert embed["attrs"][-1] == "LOWER{3,5}" and embed["reduce"] == "mean"
     lines = (folder / "my.cfg").read_text("utf8").splitlines()
     comment = lines[lines.index('reduce = "mean"') - 1]
@@ -171,7 +173,7 @@ def test_ngrams_are_averaged_and_tables_cut_where_they_are(rows: tuple[int, ...]
     settings = Settings(("NORM", "LOWER{3,5}"), 96, rows, hashes, None if rows else 30_000)
     paths = {"train": Path("train.spacy"), "dev": Path("dev.spacy")}
     config = recommended_config(settings, "en", vectors=None, **paths)
-    assert config["components"]["tok2vec"]["model"]["embed"]["reduce"] == "mean"
+    assert config["components"]["tagger_ner"]["model"]["tok2vec"]["embed"]["reduce"] == "mean"
     callback = config["initialize"]["before_init"]
     assert callback is None if rows else callback["max_rows"] == 30_000
     choices = [Choice("max_rows", "30,000", "why")] if rows is None else []

@@ -121,7 +121,7 @@ def test_ablations_differ_from_the_base_only_in_embedding_and_tables(name: str) 
     assert config_without(f"ablation/{name}", *parts) == config_without("conll-es", *parts)
 
 
-@pytest.mark.parametrize("name", [name for name in TRAINING if "recommended" not in name])
+@pytest.mark.parametrize("name", [name for name in TRAINING if "regularized" not in name])
 def test_training_arms_differ_from_the_base_only_in_training_and_embedding(name: str) -> None:
     # unk_dropout is a setting of training that belongs to MultiEmbed
     embedded = "unk_" in name or name.endswith("_weighted")
@@ -129,7 +129,7 @@ def test_training_arms_differ_from_the_base_only_in_training_and_embedding(name:
     assert config_without(f"training/{name}", *parts) == config_without("conll-es", *parts)
 
 
-# What each arm has of the base instead of the recommended settings, or has otherwise.
+# What each arm has of the base instead of the regularized settings, or has otherwise.
 LEFT_OUT = {
     "without_multi_embed": EMBEDDING,
     "without_unk_dropout": (f"{EMBEDDING[0]}.unk_dropout",),
@@ -142,20 +142,20 @@ LEFT_OUT = {
 
 
 @pytest.mark.parametrize("name", LEFT_OUT)
-def test_arms_of_recommended_settings_leave_out_what_they_are_named_for(name: str) -> None:
-    parts, arm = LEFT_OUT[name], f"training/recommended_{name}"
-    assert config_without(arm, *parts) == config_without("recommended", *parts)
+def test_arms_of_regularized_settings_leave_out_what_they_are_named_for(name: str) -> None:
+    parts, arm = LEFT_OUT[name], f"training/regularized_{name}"
+    assert config_without(arm, *parts) == config_without("training/regularized", *parts)
     for part in parts:
         others = [other for other in parts if other != part]
-        assert config_without(arm, *others) != config_without("recommended", *others)
+        assert config_without(arm, *others) != config_without("training/regularized", *others)
 
 
-def test_recommended_settings_differ_from_the_base_in_five_parts() -> None:
+def test_regularized_settings_differ_from_the_base_in_five_parts() -> None:
     parts = {part for parts in LEFT_OUT.values() for part in parts}
     changed = sorted(part for part in parts if not part.startswith(f"{EMBEDDING[0]}."))
-    assert config_without("recommended", *changed) == config_without("conll-es", *changed)
-    named = {f"recommended_{name}" for name in LEFT_OUT}
-    assert named == {name for name in TRAINING if "recommended" in name}
+    assert config_without("training/regularized", *changed) == config_without("conll-es", *changed)
+    named = {"regularized", *(f"regularized_{name}" for name in LEFT_OUT)}
+    assert named == {name for name in TRAINING if "regularized" in name}
 
 
 @pytest.mark.parametrize("name", DILATED)

@@ -10,7 +10,7 @@ import numpy
 import pytest
 import srsly
 
-from experiments.arms.tasks import CRF, HASH_EMBED, RECOMMENDED
+from experiments.arms.tasks import CRF, HASH_EMBED, REGULARIZED
 from experiments.runs.counts import pack
 from experiments.runs.grid import Run
 from experiments.tables.report import TABLES
@@ -177,13 +177,13 @@ def test_runs_without_a_record_are_marked(tmp_path: Path) -> None:
 
 def test_costs_are_compared_on_one_known_machine_only(tmp_path: Path) -> None:
     def conclusions(record: Any) -> tuple[list[list[str]], str]:
-        write_result(tmp_path, Run("anem", RECOMMENDED, seed=1), 0.6, record=record)
-        text = render_table(load_results(tmp_path, REPORT), TABLES["recommended"])
-        found = rows_of(text, "anem", "training, CPU s: recommended – MultiHashEmbed")
+        write_result(tmp_path, Run("anem", REGULARIZED, seed=1), 0.6, record=record)
+        text = render_table(load_results(tmp_path, REPORT), TABLES["regularized"])
+        found = rows_of(text, "anem", "training, CPU s: regularized – MultiHashEmbed")
         return found, text.partition("Conclusions: ")[2].partition("<")[0]
 
     write_results(tmp_path, "anem", HASH_EMBED, [0.54, 0.55])
-    write_results(tmp_path, "anem", RECOMMENDED, [0.54])
+    write_results(tmp_path, "anem", REGULARIZED, [0.54])
     (line,), counts = conclusions({"cpu": "a CPU"})
     assert line[2:] == ["+0 ± 0", "+0 ± 0", "–", "within noise"]
     assert "unknown" not in counts

@@ -70,6 +70,6 @@ def test_what_is_chosen_is_compared_with_the_report_and_the_crf(winner: str | No
     last = CHOSEN if winner == WINNER else BASE_LINE
     assert [*lines][-1] == last and lines[last] == (winner or BASE)
     assert f"test: {last} – CRF" in [found.label for found in tables["recipe"].comparisons]
-    assert f"dev: what recommend writes – {last}" in [
+    assert f"what recommend writes – {last}" in [
         found.label for found in tables["recommend"].comparisons
     ]
