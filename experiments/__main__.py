@@ -22,6 +22,10 @@ _MODULES = {
     "run-grid": ("runs.run", "Run the experiments that have no results yet."),
     "run-one": ("runs.one", "Train and evaluate one run."),
     "halve": ("runs.halve", "Choose a recipe among candidates, by successive halving."),
+    "compare-recommended": (
+        "runs.recommended",
+        "Compare what recommend writes for each corpus with the recipe.",
+    ),
     "crf": ("runs.crf", "Train and evaluate the baseline, a CRF with handmade features."),
     "calibration": ("runs.calibration", "Measure how true the probabilities of entities are."),
     "candidates": ("runs.candidates", "Count entities below the best, for several thresholds."),

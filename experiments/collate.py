@@ -18,6 +18,7 @@ from experiments.runs.files import (
     COMPRESSED,
     EQUALITY,
     NER_RESULTS,
+    RECOMMENDED,
     RESULTS,
     read_json,
     read_result,
@@ -29,9 +30,15 @@ from experiments.tables.compressed import read_reports, render_compressed
 from experiments.tables.corpora import corpus_tables, read_corpora
 from experiments.tables.dilated import DILATED_TABLES
 from experiments.tables.gains import render_gains
+from experiments.tables.goals import render_goals
 from experiments.tables.markdown import markdown, render_summary, render_table
 from experiments.tables.prose import BENCHMARK, Statistics, fill_numbers
-from experiments.tables.recipe import recipe_tables, render_choice, render_rounds
+from experiments.tables.recipe import (
+    recipe_tables,
+    render_choice,
+    render_recommended,
+    render_rounds,
+)
 from experiments.tables.recognizer import render_candidates, render_equality
 from experiments.tables.report import TABLES
 from experiments.tables.statistics import Results, load_results, read_report
@@ -98,6 +105,7 @@ def collate(
     ner: Path = NER_RESULTS,
     compressed: Path = COMPRESSED,
     halving: Path = HALVING,
+    recommended: Path = RECOMMENDED,
 ) -> Results:
     """Make the tables, figures and numbers of all pages. Nothing is written unless all can be made.
 
@@ -112,6 +120,7 @@ def collate(
     ner (Path): What `batch_ner` was compared with, as JSON.
     compressed (Path): The reports of compressed pipelines, as `read_reports` reads them.
     halving (Path): The standings of candidates for a recipe, as JSON, if they are there.
+    recommended (Path): What `recommend` writes beside the recipe, as JSON, if it is there.
     """
     for name in ALL_PAGES:
         if not (docs / name).is_file():
@@ -149,9 +158,12 @@ def collate(
     reports = read_reports(compressed)
     pages[COMPRESS_PAGE] = {"compressed": render_compressed(reports)}
     standings = read_json(halving, "choose again") if halving.is_file() else {}
+    compared = read_json(recommended, "compare again") if recommended.is_file() else {}
     pages[RECIPE_PAGE] = {
         "rounds": render_rounds(standings),
         "chosen": render_choice(standings),
+        "goals": render_goals(results, standings.get("winner")),
+        "recommend": render_recommended(compared),
         **{
             name: render_table(results, table)
             for name, table in recipe_tables(standings.get("winner")).items()
@@ -206,6 +218,9 @@ def collate_cli(
     halving: Annotated[
         Path, typer.Option(help="What halve wrote, of candidates for a recipe")
     ] = HALVING,
+    recommended: Annotated[
+        Path, typer.Option(help="What compare-recommended wrote, of recommend and the recipe")
+    ] = RECOMMENDED,
 ) -> None:
     """Make all tables and figures of docs/, and the numbers in its prose and in README.md.
 
@@ -215,7 +230,16 @@ def collate_cli(
     """
     try:
         results = collate(
-            folder, corpora, report, docs, calibrations, benchmarks, ner, compressed, halving
+            folder,
+            corpora,
+            report,
+            docs,
+            calibrations,
+            benchmarks,
+            ner,
+            compressed,
+            halving,
+            recommended,
         )
     except ImportError as error:
         advice = "Install the packages that it needs: python -m pip install -e '.[plots]'"

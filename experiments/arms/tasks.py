@@ -17,8 +17,6 @@ CRF = "crf"
 SENTENCES = "conll-nl-sentences"
 HASH_EMBED = "multi_hash_embed"
 REGULARIZED = "regularized"
-# What `python -m spacy multihash recommend` makes of the corpus.
-RECOMMEND = "recommend_command"
 # The rows of MultiHashEmbed divided by those of MultiEmbed at min_freq 10 (the report's Table 1).
 ROW_SHARES = {"rows_as_multi_embed": 1.0, "rows_20_percent": 0.2, "rows_10_percent": 0.1}
 
@@ -70,7 +68,7 @@ NER = Task(
         **RECIPE,
         **{name: arm.arm for name, arm in VECTOR_ARMS.items()},
     },
-    (*ROW_SHARES, RECOMMEND, CRF),
+    (*ROW_SHARES, CRF),
     {"p": "P", "r": "R", "f": "F1"},
     "f",
     {**dict.fromkeys(_NER_LANGS, "convert-all"), "ontonotes": "convert-ontonotes"},

@@ -6,7 +6,7 @@ from typing import Any, Optional
 
 import srsly
 
-from experiments.arms.tasks import RECOMMEND, ROW_SHARES
+from experiments.arms.tasks import ROW_SHARES
 from experiments.runs.grid import Run, same_functions
 
 FORMAT = 1
@@ -18,6 +18,8 @@ COMPRESSED = Path("results") / "compressed"
 NER_RESULTS = Path("results") / "ner"
 EQUALITY = NER_RESULTS / "equality.json"
 CANDIDATES = NER_RESULTS / "candidates.json"
+# What `recommend` writes for each corpus, beside the recipe
+RECOMMENDED = Path("results") / "recommended.json"
 
 
 def results_path(run: Run) -> Path:
@@ -56,8 +58,7 @@ def digests(run: Run) -> Optional[tuple[str, ...]]:
     Some settings of some arms are counted in the corpus. Without the corpus there is None, and
     their results are trusted.
     """
-    counted = {**dict.fromkeys(ROW_SHARES, ("train",)), RECOMMEND: ("train", "dev")}
-    if not all(run.corpus(split).is_file() for split in counted.get(run.arm, ())):
+    if run.arm in ROW_SHARES and not run.corpus("train").is_file():
         return None
     return same_functions(run)
 

@@ -16,10 +16,9 @@ from experiments.arms.arm import Arm
 from experiments.arms.batch_ner import ner_section
 from experiments.arms.configs import make_config
 from experiments.arms.embeddings import ATTRS
-from experiments.arms.tasks import CRF, NER, RECOMMEND, ROW_SHARES, TASKS, Task
+from experiments.arms.tasks import CRF, NER, ROW_SHARES, TASKS, Task
 from experiments.arms.vectors import VECTOR_ARMS
 from experiments.runs import crf
-from experiments.runs.by_command import recommended_config
 from experiments.runs.kept_corpus import KEPT_CORPUS, SPACY_CORPUS
 from experiments.runs.vector_files import (
     FOREIGN,
@@ -71,7 +70,7 @@ class Run:
                 f"Unknown arm {self.arm!r} on {self.dataset}. It is one of: {_list(sets_of(own))}."
             )
         known = [NO_VECTORS, *([VECTORS[self.dataset]] if self.dataset in VECTORS else [])]
-        vectors = known[:1] if self.arm in (CRF, RECOMMEND) or own else known
+        vectors = known[:1] if self.arm == CRF or own else known
         if self.vectors not in vectors:
             raise ValueError(
                 f"Unknown vectors {self.vectors!r} of {self.arm} on {self.dataset}. Choose one of: "
@@ -149,13 +148,9 @@ def run_config(run: Run) -> Config:
     """Make the config of a run, complete except for the path of its vectors.
 
     Raises FileNotFoundError if an arm of `ROW_SHARES` lacks the corpus, in which rows are counted.
-    Raises ValueError if the command `recommend` fails, as it does without a corpus.
     """
-    if run.arm == RECOMMEND:
-        config = recommended_config(run.corpus("train"), run.corpus("dev"), run.lang)
-    else:
-        arm = run.task.find_arm(run.arm) or Arm()  # arms of ROW_SHARES get their rows below
-        config = Config().from_str(make_config(arm), interpolate=False)
+    arm = run.task.find_arm(run.arm) or Arm()  # arms of ROW_SHARES get their rows below
+    config = Config().from_str(make_config(arm), interpolate=False)
     config["nlp"]["lang"] = run.lang
     config["system"]["seed"] = run.seed
     config["paths"].update({split: str(run.corpus(split)) for split in ("train", "dev")})
@@ -169,7 +164,7 @@ def run_config(run: Run) -> Config:
     dev = config["corpora"]["dev"]
     if dev["@readers"] == SPACY_CORPUS and dev["augmenter"] is None:
         dev["@readers"] = KEPT_CORPUS  # the same examples, read once
-    if run.task is not NER or run.arm == RECOMMEND:
+    if run.task is not NER:
         return config
     if run.arm in VECTOR_ARMS:
         texts = [str(run.corpus(split)) for split in ("train", "dev", "test")]

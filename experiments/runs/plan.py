@@ -11,7 +11,6 @@ from experiments.arms.tasks import (
     AG_NEWS,
     CRF,
     HASH_EMBED,
-    RECOMMEND,
     REGULARIZED,
     ROW_SHARES,
     SENTENCES,
@@ -70,7 +69,6 @@ def make_grid() -> list[Run]:
     grid += _runs(["conll-es", "conll-nl", "wnut17", "turku-one"], taken_apart)
     grid += _runs(["conll-es", "wnut17"], TRAINING)
     grid += _runs(["conll-es", "wnut17"], both, vectors=True)
-    grid += _runs([*report, "turku-one"], [RECOMMEND])
     grid += _runs(["conll-es", "anem"], [BASE, *(named([option]) for option in NGRAM_OPTIONS)])
     # all of them, on all data sets
     grid += _runs([*report, "turku-one"], [*both, *hashes, *others])

@@ -1,10 +1,11 @@
 """The tables of docs/recipe-results.md: how candidates stood, and what was chosen."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
 from experiments.arms.recipe import BASE, JOIN, MAX_NGRAM_ROWS, NGRAM_OPTIONS, named
-from experiments.arms.tasks import CRF, HASH_EMBED, RECOMMEND, REGULARIZED
+from experiments.arms.tasks import CRF, HASH_EMBED, REGULARIZED
 from experiments.runs.vector_files import VECTOR_SETS
 from experiments.tables.markdown import NONE, markdown
 from experiments.tables.report import MULTI_HASH
@@ -13,9 +14,10 @@ from experiments.tables.table import STAND_IN, Comparison, Group, Table, against
 # The sets on which a recipe is judged at the end.
 DATASETS = ("conll-es", "conll-nl", "wnut17", "anem", "archaeo", STAND_IN)
 NGRAM_DATASETS = ("conll-es", "anem")
-BASE_LINE, CHOSEN, COMMAND = "base of the candidates", "the recipe", "what recommend writes"
+BASE_LINE, CHOSEN = "base of the candidates", "the recipe"
 NGRAM_LINES = ("averaged", "averaged, each once", "summed", "summed, each once")
 NO_ROUND = "No round has been run yet."
+NO_COMPARISON = "What `recommend` writes has not been compared yet."
 
 
 def render_choice(halving: Mapping[str, Any]) -> str:
@@ -82,7 +84,6 @@ def recipe_tables(winner: Optional[str]) -> dict[str, Table]:
         _recipe_table(winner),
         _vectors_table(winner),
         _ngrams_table(),
-        _recommend_table(winner),
     )
     return {table.name: table for table in tables}
 
@@ -141,15 +142,22 @@ def _ngrams_table() -> Table:
     )
 
 
-def _recommend_table(winner: Optional[str]) -> Table:
-    chosen = _chosen(winner)
-    lines = {**chosen, COMMAND: RECOMMEND}
-    dev, last = Group(lines, "f", "dev", "all", "dev"), [*chosen][-1]
-    return Table(
-        "recommend",
-        "What `recommend` writes for each corpus, without trials",
-        (dev,),
-        (Comparison((dev, COMMAND), (dev, last), f"{COMMAND} – {last}"),),
-        DATASETS,
-        lines="settings",
-    )
+def render_recommended(found: Mapping[str, Any]) -> str:
+    """Render what `recommend` writes for each corpus beside the recipe, as Markdown.
+
+    found (Mapping[str, Any]): What `python -m experiments compare-recommended` writes, or nothing.
+    """
+    if not found:
+        return NO_COMPARISON
+    lines = [
+        (dataset, ", ".join(_differing(one["differs"])) or "nothing")
+        for dataset, one in found["corpora"].items()
+    ]
+    return markdown(("data set", f"differs from `{found['recipe']}` in"), lines, left=(0, 1))
+
+
+def _differing(settings: Mapping[str, Sequence[Any]]) -> list[str]:
+    return [
+        f"`{name} = {json.dumps(ours)}`, not {json.dumps(recipe)}"
+        for name, (ours, recipe) in settings.items()
+    ]

@@ -271,19 +271,35 @@ def difference(first: Optional[Stat], second: Optional[Stat]) -> Optional[Differ
 
     The interval is that of Welch's test, for means whose deviations may differ.
     """
+    return mean_difference([(first, second)])
+
+
+def mean_difference(
+    pairs: Sequence[tuple[Optional[Stat], Optional[Stat]]],
+) -> Optional[Difference]:
+    """Return the mean of first numbers minus second ones, or None if a number is missing.
+
+    The interval is for other seeds on the same data sets, with Welch and Satterthwaite's degrees of
+    freedom.
+    """
     from scipy.stats import t
 
-    if first is None or second is None:
-        return None
-    if first.sd is None or second.sd is None:
-        return Difference(first.mean - second.mean, None)
-    squares = [(stat.sd**2 / stat.n, stat.n - 1) for stat in (first, second) if stat.sd]
-    error = sum(square for square, _ in squares)
-    margin = 0.0
+    values, squares, is_known = list[float](), list[tuple[float, int]](), True
+    for first, second in pairs:
+        if first is None or second is None:
+            return None
+        values.append(first.mean - second.mean)
+        for stat in (first, second):
+            is_known = is_known and stat.sd is not None
+            if stat.sd:
+                squares.append((stat.sd**2 / stat.n / len(pairs) ** 2, stat.n - 1))
+    if not is_known:
+        return Difference(mean(values), None)
+    error, margin = sum(square for square, _ in squares), 0.0
     if error:
         freedom = error**2 / sum(square**2 / n for square, n in squares)
         margin = float(t.ppf(0.975, freedom)) * sqrt(error)
-    return Difference(first.mean - second.mean, margin)
+    return Difference(mean(values), margin)
 
 
 def paired(differences: Sequence[float]) -> Optional[Difference]:

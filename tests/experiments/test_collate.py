@@ -23,6 +23,7 @@ BENCHMARKS = ROOT / "benchmarks" / "results"
 NER = ROOT / "results" / "ner"
 COMPRESSED = ROOT / "results" / "compressed"
 HALVING = ROOT / "results" / "halving.json"
+RECOMMENDED = ROOT / "results" / "recommended.json"
 
 
 def make_page(path: Path, names: Optional[list[str]] = None) -> Path:
@@ -38,7 +39,8 @@ def make_pages(folder: Path) -> Path:
         make_page(folder / name, [*tables, *(["gains"] if name == "weighted-results.md" else [])])
     make_page(folder / collate.NER_PAGE, ["equality", "candidates", "calibration"])
     make_page(folder / collate.COMPRESS_PAGE, ["compressed"])
-    make_page(folder / collate.RECIPE_PAGE, ["rounds", "chosen", *recipe_tables(None)])
+    blocks = ["rounds", "chosen", "goals", "recommend", *recipe_tables(None)]
+    make_page(folder / collate.RECIPE_PAGE, blocks)
     return make_page(folder / collate.PAGE)
 
 
@@ -93,7 +95,8 @@ def test_pages_of_docs_are_those_of_the_results(
     for name in pages:
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
     runs = ROOT / "results" / "runs"
-    collate.collate(runs, CORPORA, REPORT, docs, CALIBRATIONS, BENCHMARKS, NER, COMPRESSED, HALVING)
+    of_runs = (CALIBRATIONS, BENCHMARKS, NER, COMPRESSED, HALVING, RECOMMENDED)
+    collate.collate(runs, CORPORA, REPORT, docs, *of_runs)
     for name in pages:
         made, kept = ((folder / name).read_text("utf8") for folder in (tmp_path, ROOT))
         lines = zip(made.splitlines(), kept.splitlines(), strict=False)

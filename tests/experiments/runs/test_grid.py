@@ -55,7 +55,6 @@ def test_folder_of_a_run_names_every_factor_the_seed_last() -> None:
         ("topics/bow/es_e5_words/seed0", "Unknown vectors 'es_e5_words' of bow on topics. Choose"),
         ("turku-one/norm/es_e5_words/seed0", "Unknown vectors 'es_e5_words' of norm on turku-one"),
         ("conll-es/crf/es_e5_words/seed0", "Unknown vectors .* of crf on conll-es. Choose one of"),
-        ("conll-es/recommend_command/es_e5_words/seed0", "Unknown vectors .* of recommend_command"),
         ("conll-es/norm/../seed0", "Unknown vectors '..'"),
         ("conll-es/crf/seed0", "Expected a run as DATASET/ARM/VECTORS/seedN, such as .*; found"),
         ("conll-es/crf/no-vectors/0", "Expected a run as DATASET/ARM/VECTORS/seedN"),

@@ -7,9 +7,11 @@ from experiments.runs.standings import Rung, Standing, as_json
 from experiments.tables.recipe import (
     BASE_LINE,
     CHOSEN,
+    NO_COMPARISON,
     NO_ROUND,
     recipe_tables,
     render_choice,
+    render_recommended,
     render_rounds,
 )
 
@@ -70,6 +72,13 @@ def test_what_is_chosen_is_compared_with_the_report_and_the_crf(winner: str | No
     last = CHOSEN if winner == WINNER else BASE_LINE
     assert [*lines][-1] == last and lines[last] == (winner or BASE)
     assert f"test: {last} – CRF" in [found.label for found in tables["recipe"].comparisons]
-    assert f"what recommend writes – {last}" in [
-        found.label for found in tables["recommend"].comparisons
+
+
+def test_what_recommend_writes_is_compared_with_the_recipe_setting_by_setting() -> None:
+    differs = {"training.dropout": [0.2, 0.3], "nlp.lang": ["en", "xx"]}
+    corpora = {"anem": {"differs": {}}, "wnut17": {"differs": differs}}
+    assert render_recommended({"recipe": WINNER, "corpora": corpora}).splitlines()[2:] == [
+        "| anem | nothing |",
+        '| wnut17 | `training.dropout = 0.2`, not 0.3, `nlp.lang = "en"`, not "xx" |',
     ]
+    assert render_recommended({}) == NO_COMPARISON
