@@ -5,17 +5,9 @@ from typing import Optional
 
 from experiments.arms.tasks import CRF
 from experiments.tables.bootstrap import Interval
+from experiments.tables.differences import Difference, difference, paired
 from experiments.tables.facts import same_machine
-from experiments.tables.statistics import (
-    FACTORS,
-    NUMBER,
-    Difference,
-    Results,
-    Stat,
-    difference,
-    number_key,
-    paired,
-)
+from experiments.tables.statistics import FACTORS, NUMBER, Results, Stat, number_key
 from experiments.tables.table import METRICS, Comparison, Group, Table
 from experiments.tables.verdicts import MACHINES, verdict
 

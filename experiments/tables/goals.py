@@ -7,9 +7,10 @@ from typing import NamedTuple, Optional
 from experiments.arms.tasks import CRF, HASH_EMBED
 from experiments.runs.vector_files import NO_VECTORS
 from experiments.tables.conclusions import Key, compare
+from experiments.tables.differences import mean_difference
 from experiments.tables.markdown import markdown, signed
 from experiments.tables.recipe import DATASETS
-from experiments.tables.statistics import Results, Stat, mean_difference
+from experiments.tables.statistics import Results, Stat
 from experiments.tables.table import METRICS, STAND_IN
 from experiments.tables.verdicts import HIGHER, MACHINES, MISSING
 

@@ -8,8 +8,9 @@ from experiments.arms.tasks import CRF
 from experiments.runs.grid import SEEDS
 from experiments.tables.bootstrap import Interval
 from experiments.tables.conclusions import Conclusion, conclude
+from experiments.tables.differences import Difference, difference
 from experiments.tables.report import TABLES
-from experiments.tables.statistics import Difference, Results, Stat, difference, number_key
+from experiments.tables.statistics import Results, Stat, number_key
 from experiments.tables.table import METRICS, STAND_IN, Comparison, Group, Table, arm_and_step
 from experiments.tables.verdicts import MACHINES, MISSING, RULE, VERDICTS
 

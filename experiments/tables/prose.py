@@ -39,8 +39,9 @@ from typing import Any, NamedTuple, Optional
 
 from experiments.runs.vector_files import NO_VECTORS, VECTORS
 from experiments.tables.conclusions import Key, compare
+from experiments.tables.differences import difference
 from experiments.tables.markdown import signed
-from experiments.tables.statistics import Results, Stat, difference
+from experiments.tables.statistics import Results, Stat
 from experiments.tables.table import METRICS
 from experiments.tables.verdicts import MACHINES
 

@@ -1,10 +1,8 @@
 """The numbers of all runs and of the report, and the intervals of their differences."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from math import sqrt
 from pathlib import Path
-from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any, Optional
 
 import srsly
@@ -34,14 +32,6 @@ class Stat:
     mean: float
     sd: Optional[float]
     n: int
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A difference of means, and half the width of its 95 % interval, or None if it is unknown."""
-
-    value: float
-    margin: Optional[float]
 
 
 @dataclass(frozen=True)
@@ -264,50 +254,3 @@ def by_seed(frame: "pd.DataFrame") -> dict[tuple[str, ...], dict[int, float]]:
     for *key, seed, value in columns.itertuples(index=False):
         values.setdefault(tuple(key), {})[seed] = value
     return values
-
-
-def difference(first: Optional[Stat], second: Optional[Stat]) -> Optional[Difference]:
-    """Return the first number minus the second, or None if one is missing.
-
-    The interval is that of Welch's test, for means whose deviations may differ.
-    """
-    return mean_difference([(first, second)])
-
-
-def mean_difference(
-    pairs: Sequence[tuple[Optional[Stat], Optional[Stat]]],
-) -> Optional[Difference]:
-    """Return the mean of first numbers minus second ones, or None if a number is missing.
-
-    The interval is for other seeds on the same data sets, with Welch and Satterthwaite's degrees of
-    freedom.
-    """
-    from scipy.stats import t
-
-    values, squares, is_known = list[float](), list[tuple[float, int]](), True
-    for first, second in pairs:
-        if first is None or second is None:
-            return None
-        values.append(first.mean - second.mean)
-        for stat in (first, second):
-            is_known = is_known and stat.sd is not None
-            if stat.sd:
-                squares.append((stat.sd**2 / stat.n / len(pairs) ** 2, stat.n - 1))
-    if not is_known:
-        return Difference(mean(values), None)
-    error, margin = sum(square for square, _ in squares), 0.0
-    if error:
-        freedom = error**2 / sum(square**2 / n for square, n in squares)
-        margin = float(t.ppf(0.975, freedom)) * sqrt(error)
-    return Difference(mean(values), margin)
-
-
-def paired(differences: Sequence[float]) -> Optional[Difference]:
-    """Return the mean difference of pairs and its interval, or None if there are less than two."""
-    from scipy.stats import t
-
-    n = len(differences)
-    if n < 2:
-        return None
-    value = mean(differences)
-    return Difference(value, float(t.ppf(0.975, n - 1)) * stdev(differences, value) / sqrt(n))

@@ -2,7 +2,7 @@
 
 from typing import Optional
 
-from experiments.tables.statistics import Difference
+from experiments.tables.differences import Difference
 
 MISSING, ONE_SEED, NOISE = "missing", "one seed", "within noise"
 SAME, DIFFERS, HIGHER, LOWER = "same ordering", "differs", "higher", "lower"

@@ -18,7 +18,8 @@ pytest.importorskip("scipy", reason="scipy is not installed: pip install -e '.[p
 
 from experiments.tables.bootstrap import Interval
 from experiments.tables.conclusions import Conclusion, compare
-from experiments.tables.statistics import Difference, load_results
+from experiments.tables.differences import Difference
+from experiments.tables.statistics import load_results
 
 ONES, OTHERS = [0.70, 0.72, 0.77], [0.69, 0.70, 0.76, 0.9]
 

@@ -16,12 +16,11 @@ from tests.helpers.results import REPORT, write_result, write_results
 pytest.importorskip("pandas", reason="pandas is not installed: pip install -e '.[plots]'")
 pytest.importorskip("scipy", reason="scipy is not installed: pip install -e '.[plots]'")
 
+from experiments.tables.differences import Difference, difference
 from experiments.tables.statistics import (
     FACTORS,
     NUMBER,
-    Difference,
     Stat,
-    difference,
     load_results,
     read_report,
     read_results,
