@@ -41,7 +41,7 @@ PRODUCTS = (Rung(CHEAP, (1,)), Rung((*CHEAP, "turku-one"), (1,)), Rung(ALL, SEED
 ROUNDS = (SINGLES, *PRODUCTS)
 # Candidates that train longer than this many times the report's settings do not go on.
 MOST_TIME = 1.5
-# By the seeds of the report's and the recommended settings, the mean difference of 18 pairs has a
+# By the seeds of the report's and the regularized settings, the mean difference of 18 pairs has a
 # standard error of about 0.004, most of it from tweets. A candidate wins if it gains two of these.
 MARGIN = 0.008
 

@@ -1,5 +1,6 @@
 """What the command `recommend` writes for each corpus, beside the recipe that was chosen."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -20,14 +21,15 @@ from experiments.runs.halve import ALL
 from experiments.runs.record import corpus_digests
 from spacy_multihash.common.files import write_json
 
+ABSENT = "absent"
 COMMAND = (sys.executable, "-m", "spacy", "multihash", "recommend", "--output", "-")
 
 
 def compare_recommended(run: Run) -> dict[str, Any]:
     """Compare what `recommend` writes for the corpus of a run with the config of the recipe.
 
-    Returns the digests of the corpus, and under "differs" the settings that are not the same, each
-    with both values. Paths are left out.
+    Returns the digests of the corpus, and under "differs" the settings that are not the same: the
+    value of each in both configs, as JSON, or "absent". Paths are left out.
 
     Raises ValueError with what the command says, if it fails.
     """
@@ -41,21 +43,21 @@ def compare_recommended(run: Run) -> dict[str, Any]:
     recipe["nlp"]["lang"] = run.lang
     expected = _settings(load_model_from_config(recipe, auto_fill=True).config)
     names = sorted(recommended.keys() | expected.keys())
-    pairs = {name: [recommended.get(name), expected.get(name)] for name in names}
+    pairs = {name: [recommended.get(name, ABSENT), expected.get(name, ABSENT)] for name in names}
     return {
         "corpus": corpus_digests(run),
         "differs": {name: pair for name, pair in pairs.items() if pair[0] != pair[1]},
     }
 
 
-def _settings(config: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """List the settings of a config by their full names, without paths."""
-    found: dict[str, Any] = {}
+def _settings(config: Mapping[str, Any], before: str = "") -> dict[str, str]:
+    """Write the settings of a config as JSON, by their full names, without paths."""
+    found: dict[str, str] = {}
     for name, value in config.items():
         if isinstance(value, Mapping):
             found |= _settings(value, f"{before}{name}.")
         elif before != "paths.":
-            found[f"{before}{name}"] = value
+            found[f"{before}{name}"] = json.dumps(value)
     return found
 
 

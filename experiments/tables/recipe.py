@@ -1,10 +1,9 @@
 """The tables of docs/recipe-results.md: how candidates stood, and what was chosen."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
-from experiments.arms.recipe import BASE, JOIN, MAX_NGRAM_ROWS, NGRAM_OPTIONS, named
+from experiments.arms.recipe import BASE, CHOSEN, JOIN, MAX_NGRAM_ROWS, NGRAM_OPTIONS, named
 from experiments.arms.tasks import CRF, HASH_EMBED, REGULARIZED
 from experiments.runs.vector_files import VECTOR_SETS
 from experiments.tables.markdown import NONE, markdown
@@ -14,7 +13,7 @@ from experiments.tables.table import STAND_IN, Comparison, Group, Table, against
 # The sets on which a recipe is judged at the end.
 DATASETS = ("conll-es", "conll-nl", "wnut17", "anem", "archaeo", STAND_IN)
 NGRAM_DATASETS = ("conll-es", "anem")
-BASE_LINE, CHOSEN = "base of the candidates", "the recipe"
+BASE_LINE, CHOSEN_LINE = "base of the candidates", "the recipe"
 NGRAM_LINES = ("averaged", "averaged, each once", "summed", "summed, each once")
 NO_ROUND = "No round has been run yet."
 NO_COMPARISON = "What `recommend` writes has not been compared yet."
@@ -89,7 +88,7 @@ def recipe_tables(winner: Optional[str]) -> dict[str, Table]:
 
 
 def _chosen(winner: Optional[str]) -> dict[str, str]:
-    return {BASE_LINE: BASE, **({} if winner in (None, BASE) else {CHOSEN: winner})}
+    return {BASE_LINE: BASE, **({} if winner in (None, BASE) else {CHOSEN_LINE: winner})}
 
 
 def _recipe_table(winner: Optional[str]) -> Table:
@@ -113,7 +112,7 @@ def _recipe_table(winner: Optional[str]) -> Table:
 
 
 def _vectors_table(winner: Optional[str]) -> Table:
-    lines = {MULTI_HASH: HASH_EMBED, **({} if winner is None else {CHOSEN: winner})}
+    lines = {MULTI_HASH: HASH_EMBED, **({} if winner is None else {CHOSEN_LINE: winner})}
     groups = tuple(Group(lines, "f", split, "all", split) for split in ("dev", "test"))
     return Table(
         "recipe-vectors",
@@ -146,18 +145,22 @@ def render_recommended(found: Mapping[str, Any]) -> str:
     """Render what `recommend` writes for each corpus beside the recipe, as Markdown.
 
     found (Mapping[str, Any]): What `python -m experiments compare-recommended` writes, or nothing.
+
+    Raises ValueError if it was compared with another recipe than the one that is chosen.
     """
     if not found:
         return NO_COMPARISON
+    if found["recipe"] != CHOSEN:
+        raise ValueError(
+            f"Expected what recommend writes beside {CHOSEN}, which is chosen, was: beside "
+            f"{found['recipe']}. Compare again: python -m experiments compare-recommended"
+        )
     lines = [
-        (dataset, ", ".join(_differing(one["differs"])) or "nothing")
+        (dataset, "; ".join(_differing(one["differs"])) or "nothing")
         for dataset, one in found["corpora"].items()
     ]
     return markdown(("data set", f"differs from `{found['recipe']}` in"), lines, left=(0, 1))
 
 
-def _differing(settings: Mapping[str, Sequence[Any]]) -> list[str]:
-    return [
-        f"`{name} = {json.dumps(ours)}`, not {json.dumps(recipe)}"
-        for name, (ours, recipe) in settings.items()
-    ]
+def _differing(settings: Mapping[str, Sequence[str]]) -> list[str]:
+    return [f"`{name} = {ours}`, not {recipe}" for name, (ours, recipe) in settings.items()]

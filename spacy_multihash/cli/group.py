@@ -46,7 +46,7 @@ COMMANDS = {
         "importance", "Show the most and the least important tokens or n-grams."
     ),
     "init-config": _command(
-        "init_config", "Write a complete config with our layers and recommended settings."
+        "init_config", "Write a complete config with our layers, for entities or texts."
     ),
     "init-tables": _command(
         "init_tables", "Write the tables of a config's MultiEmbed to a file.", **OVERRIDES

@@ -38,9 +38,9 @@ _EMBED = {
 def init_config_cli(
     pipeline: Pipeline = typer.Argument(
         ...,
-        help="ner: entities, by tagger_ner. batch_ner: entities by transitions, behind a tok2vec "
-        "that components share. textcat: one label for each text. textcat_multilabel: any number "
-        "of labels",
+        help="ner: entities, by tagger_ner (recommended). batch_ner: entities by transitions, as "
+        "spaCy's ner finds them, with a tok2vec that other components may share. textcat: one "
+        "label for each text. textcat_multilabel: any number of labels",
     ),
     output: Path = typer.Argument(
         ..., help="Config to write, or - for standard output", allow_dash=True, dir_okay=False
@@ -51,7 +51,7 @@ def init_config_cli(
     ),
     force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT if it is there"),
 ) -> None:
-    """Write a complete config with our layers and recommended settings.
+    """Write a complete config with our layers, for entities or texts.
 
     Train with it as it is: the paths of the corpora are given to spacy train. With --vectors, the
     classifiers of texts are another model, since hash embeddings of n-grams use no vectors.
@@ -78,7 +78,7 @@ def init_config_cli(
 
 
 def init_config(pipeline: str, lang: str, *, vectors: Optional[str] = None) -> Config:
-    """Make a complete config with our layers and recommended settings.
+    """Make a complete config with our layers, for entities or texts.
 
     pipeline (str): "ner", "batch_ner", "textcat" or "textcat_multilabel".
     lang (str): The language.

@@ -220,8 +220,8 @@ def _check_uncut(min_freq: Optional[int], max_rows: Optional[int]) -> None:
     for option, value in (("--min-freq", min_freq), ("--max-rows", max_rows)):
         if value is not None:
             raise ValueError(
-                f"Expected --uncut alone, was given {option} {value} with it, which cuts tables. "
-                "Give it with --merge."
+                f"Expected --uncut without {option}, which cuts tables, was: {option} {value}. "
+                "Leave it out here, and give it to the command with --merge."
             )
 
 

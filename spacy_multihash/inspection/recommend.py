@@ -91,7 +91,7 @@ def recommend(
         reasons[name] = reason
     with_vectors, reasons["vectors"] = choose_vectors(facts, vectors)
     batch_words, reasons["batch size"] = choose_batch_words(facts)
-    reasons["reduce"] = "averages the vectors of a word's n-grams; their sum was within noise of it"
+    reasons["reduce"] = "adds up the vectors of a word's n-grams; their mean was within noise of it"
     reasons["width"] = "that of the recommended settings, whatever the corpus"
     reasons["dropout"] = "that of the recommended settings, whatever the corpus"
     settings = replace(settings, vectors=with_vectors, batch_words=batch_words)

@@ -55,7 +55,7 @@ class Settings:
     @property
     def reduce(self) -> Optional[str]:
         """What is done with the vectors of a word's n-grams, or None without n-grams."""
-        return "mean" if any(map(has_bags, self.attrs)) else None
+        return "sum" if any(map(has_bags, self.attrs)) else None
 
 
 @dataclass(frozen=True)

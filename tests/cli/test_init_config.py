@@ -62,7 +62,7 @@ def make_texts() -> list[Doc]:
         ("textcat_multilabel", "textcat/multilabel"),
     ],
 )
-def test_settings_are_those_that_the_experiments_recommend(pipeline: str, name: str) -> None:
+def test_settings_are_those_of_a_config_of_the_experiments(pipeline: str, name: str) -> None:
     config = load_config(ROOT / "configs" / f"{name}.cfg")
     expected = load_model_from_config(config, auto_fill=True).config
     assert init_config(pipeline, config["nlp"]["lang"]) == expected

@@ -103,7 +103,7 @@ def test_all_symbols_are_not_kept_and_cut_at_once(
     config: Path, tmp_path: Path, option: str
 ) -> None:
     said = refused(config, tmp_path / "out.tables", "--uncut", option, 3)
-    assert f"Expected --uncut alone, was given {option} 3 with it, which cuts tables." in said
+    assert f"Expected --uncut without {option}, which cuts tables, was: {option} 3." in said
 
 
 def refused(config: Path, output: Path, *args: Any) -> str:

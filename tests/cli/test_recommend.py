@@ -107,10 +107,10 @@ def test_config_with_ngrams_trains_as_written(folder: Path) -> None:
     assert "LOWER{3,5} taken NORM is unknown in 25.0 % of DEV's tokens" in said(result)
     config = load_config(folder / "my.cfg")
     embed = config["components"]["tagger_ner"]["model"]["tok2vec"]["embed"]
-    assert embed["attrs"][-1] == "LOWER{3,5}" and embed["reduce"] == "mean"
+    assert embed["attrs"][-1] == "LOWER{3,5}" and embed["reduce"] == "sum"
     lines = (folder / "my.cfg").read_text("utf8").splitlines()
-    comment = lines[lines.index('reduce = "mean"') - 1]
-    assert comment.startswith("# reduce: mean (averages the vectors of a word's n-grams; their")
+    comment = lines[lines.index('reduce = "sum"') - 1]
+    assert comment.startswith("# reduce: sum (adds up the vectors of a word's n-grams; their")
     overrides = {"training.max_steps": 2, "training.eval_frequency": 2}
     train(folder / "my.cfg", folder / "out", overrides=overrides)
     nlp = spacy.load(folder / "out" / "model-last")
@@ -173,7 +173,7 @@ def test_ngrams_are_averaged_and_tables_cut_where_they_are(rows: tuple[int, ...]
     settings = Settings(("NORM", "LOWER{3,5}"), 96, rows, hashes, None if rows else 30_000)
     paths = {"train": Path("train.spacy"), "dev": Path("dev.spacy")}
     config = recommended_config(settings, "en", vectors=None, **paths)
-    assert config["components"]["tagger_ner"]["model"]["tok2vec"]["embed"]["reduce"] == "mean"
+    assert config["components"]["tagger_ner"]["model"]["tok2vec"]["embed"]["reduce"] == "sum"
     callback = config["initialize"]["before_init"]
     assert callback is None if rows else callback["max_rows"] == 30_000
     choices = [Choice("max_rows", "30,000", "why")] if rows is None else []

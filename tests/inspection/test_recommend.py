@@ -59,7 +59,7 @@ def choice(found: Recommendation, name: str) -> Choice:
     return next(choice for choice in found.choices if choice.name == name)
 
 
-def test_base_is_the_recommended_settings() -> None:
+def test_base_alone_is_taken_where_dev_has_no_unknown_word() -> None:
     found = advise(make_facts())
     assert found.settings == Settings(attrs=BASE, width=96)
     assert choice(found, "embedding").reason == (

@@ -15,6 +15,7 @@ from experiments.arms.recipe import BASE, GROUPS, RECIPE, make_products, named, 
 from experiments.arms.tasks import NER
 from experiments.runs.grid import Run, run_config, run_hash
 from tests.helpers.corpora import make_docs, write_corpus
+from tests.helpers.paths import ROOT
 
 LAST_OF_EACH = named(list(group)[-1] for group in GROUPS.values())
 GAINS = {"hash": 0.02, "weighted": 0.01, "slices": 0.03, "ngrams": 0.02, "all_slices": 0.01}
@@ -46,6 +47,15 @@ def test_a_candidate_learns_from_a_corpus(arm: str, tmp_path: Path) -> None:
 def test_every_embedding_takes_all_features(embedding: str, features: str) -> None:
     config = run_config(Run("wnut17", named([embedding, features])))
     assert load_model_from_config(config, auto_fill=False).pipe_names == ["tagger_ner"]
+
+
+def test_page_says_what_every_option_changes() -> None:
+    text = (ROOT / "docs" / "recipe-results.md").read_text("utf8").partition("<!-- begin:")[0]
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    for group, options in GROUPS.items():
+        cells = [row.split("|")[2] for row in rows if row.startswith(f"| {group} ")]
+        named_there = {name.strip(" `") for cell in cells for name in cell.split(",")}
+        assert named_there == set(options)
 
 
 def test_options_of_different_groups_set_different_things() -> None:

@@ -1,8 +1,11 @@
 """What the command `recommend` writes for a corpus, beside the recipe."""
 
+import random
 from pathlib import Path
 
 import pytest
+import spacy
+from spacy.tokens import Doc
 from typer.testing import CliRunner
 
 from experiments.__main__ import app
@@ -32,13 +35,26 @@ def test_settings_that_differ_are_named_with_both_values(corpora: Path) -> None:
     found = compare_recommended(RUN)
     differs = found["differs"]
     assert differs[ATTRS] == [
-        ["NORM", "PREFIX", "SHAPE"],
-        ["NORM", "PREFIX", "SUFFIX", "SHAPE", "LOWER{3,5}"],
+        '["NORM", "PREFIX", "SHAPE"]',
+        '["NORM", "PREFIX", "SUFFIX", "SHAPE", "LOWER{3,5}"]',
     ]
-    assert differs["initialize.before_init.max_rows"] == [None, CUT_ROWS]
-    assert differs["training.batcher.size.stop"] == [100, 1000]
+    assert differs["initialize.before_init.max_rows"] == ["null", str(CUT_ROWS)]
+    assert differs["training.batcher.size.stop"] == ["100", "1000"]
     assert len(differs) == 3
     assert {"train", "dev"} <= found["corpus"].keys()
+
+
+def test_with_unknown_words_the_embedding_is_that_of_the_recipe(corpora: Path) -> None:
+    rng = random.Random(0)
+    words = ["".join(rng.choices("aeioulmnrst", k=8)) for _ in range(60)]
+    ents = ["B-PER", *("O" for _ in words[1:])]
+    vocab = spacy.blank("en").vocab
+    write_corpus(RUN.corpus("train"), [Doc(vocab, words=words, ents=ents)])
+    dev = Doc(vocab, words=[*words, "unseen", "words"], ents=[*ents, "O", "O"])
+    write_corpus(RUN.corpus("dev"), [dev])
+    differs = compare_recommended(RUN)["differs"]
+    assert [name for name in differs if ".embed." in name] == [ATTRS]  # SUFFIX says what NORM says
+    assert '"LOWER{3,5}"' in differs[ATTRS][0]
 
 
 def test_what_the_command_says_is_the_error(corpora: Path) -> None:

@@ -2,11 +2,12 @@
 
 import pytest
 
-from experiments.arms.recipe import BASE
+from experiments.arms.recipe import BASE, CHOSEN
+from experiments.runs.files import read_json
 from experiments.runs.standings import Rung, Standing, as_json
 from experiments.tables.recipe import (
     BASE_LINE,
-    CHOSEN,
+    CHOSEN_LINE,
     NO_COMPARISON,
     NO_ROUND,
     recipe_tables,
@@ -14,6 +15,7 @@ from experiments.tables.recipe import (
     render_recommended,
     render_rounds,
 )
+from tests.helpers.paths import ROOT
 
 WINNER = "recipe-hash-slices"
 STANDINGS = [
@@ -69,16 +71,22 @@ def test_what_is_chosen_is_said(winner: str | None, sentence: str) -> None:
 def test_what_is_chosen_is_compared_with_the_report_and_the_crf(winner: str | None) -> None:
     tables = recipe_tables(winner)
     lines = tables["recipe"].groups[0].arms
-    last = CHOSEN if winner == WINNER else BASE_LINE
+    last = CHOSEN_LINE if winner == WINNER else BASE_LINE
     assert [*lines][-1] == last and lines[last] == (winner or BASE)
     assert f"test: {last} – CRF" in [found.label for found in tables["recipe"].comparisons]
 
 
 def test_what_recommend_writes_is_compared_with_the_recipe_setting_by_setting() -> None:
-    differs = {"training.dropout": [0.2, 0.3], "nlp.lang": ["en", "xx"]}
+    differs = {"training.dropout": ["0.2", "0.3"], "nlp.lang": ['"en"', "absent"]}
     corpora = {"anem": {"differs": {}}, "wnut17": {"differs": differs}}
-    assert render_recommended({"recipe": WINNER, "corpora": corpora}).splitlines()[2:] == [
+    assert render_recommended({"recipe": CHOSEN, "corpora": corpora}).splitlines()[2:] == [
         "| anem | nothing |",
-        '| wnut17 | `training.dropout = 0.2`, not 0.3, `nlp.lang = "en"`, not "xx" |',
+        '| wnut17 | `training.dropout = 0.2`, not 0.3; `nlp.lang = "en"`, not absent |',
     ]
     assert render_recommended({}) == NO_COMPARISON
+    with pytest.raises(ValueError, match=f"beside {CHOSEN}, which is chosen, was: beside {WINNER}"):
+        render_recommended({"recipe": WINNER, "corpora": corpora})
+
+
+def test_recommended_config_is_what_was_chosen() -> None:
+    assert read_json(ROOT / "results" / "halving.json", "choose again")["winner"] in (None, CHOSEN)
