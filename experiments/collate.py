@@ -36,6 +36,7 @@ from experiments.tables.prose import BENCHMARK, Statistics, fill_numbers
 from experiments.tables.recipe import (
     recipe_tables,
     render_choice,
+    render_losses,
     render_recommended,
     render_rounds,
 )
@@ -162,6 +163,7 @@ def collate(
     pages[RECIPE_PAGE] = {
         "rounds": render_rounds(standings),
         "chosen": render_choice(standings),
+        "losses": render_losses(standings),
         "goals": render_goals(results, standings.get("winner")),
         "recommend": render_recommended(compared),
         **{

@@ -74,6 +74,19 @@ def _number(value: Optional[float], spec: str) -> str:
     return NONE if value is None else f"{value:{spec}}"
 
 
+def render_losses(halving: Mapping[str, Any]) -> str:
+    """List the options that gained nothing in round 1. The argument is that of `render_rounds`."""
+    if not halving.get("rounds"):
+        return NO_ROUND
+    standings = [one for one in halving["rounds"][0]["standings"] if one["arm"] != BASE]
+    lost = [one for one in standings if one["gain"] <= 0]
+    names = (f"`{one['arm'].removeprefix(f'{BASE}{JOIN}')}` ({one['gain']:+.3f})" for one in lost)
+    return (
+        f"Of {len(standings)} options, {len(lost)} gained nothing in the mean of round 1: "
+        f"{', '.join(names) or 'none'}."
+    )
+
+
 def recipe_tables(winner: Optional[str]) -> dict[str, Table]:
     """Make the tables of runs, by name.
 

@@ -39,7 +39,7 @@ def make_pages(folder: Path) -> Path:
         make_page(folder / name, [*tables, *(["gains"] if name == "weighted-results.md" else [])])
     make_page(folder / collate.NER_PAGE, ["equality", "candidates", "calibration"])
     make_page(folder / collate.COMPRESS_PAGE, ["compressed"])
-    blocks = ["rounds", "chosen", "goals", "recommend", *recipe_tables(None)]
+    blocks = ["rounds", "losses", "chosen", "goals", "recommend", *recipe_tables(None)]
     make_page(folder / collate.RECIPE_PAGE, blocks)
     return make_page(folder / collate.PAGE)
 

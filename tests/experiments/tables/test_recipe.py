@@ -12,6 +12,7 @@ from experiments.tables.recipe import (
     NO_ROUND,
     recipe_tables,
     render_choice,
+    render_losses,
     render_recommended,
     render_rounds,
 )
@@ -49,6 +50,13 @@ def test_a_round_names_its_seeds_and_has_an_error_with_several() -> None:
     assert found.startswith("**Round 1.** Seeds 0, 1, 2. F1 on dev")
     # With one seed it would be that of data sets alone.
     assert "| hash-slices | +0.020 | -0.010 | +0.005 | 0.015 | 1.25 |" in found
+
+
+def test_options_that_gained_nothing_are_listed() -> None:
+    assert render_losses(known(0)) == (
+        "Of 2 options, 1 gained nothing in the mean of round 1: `width_64` (-0.030)."
+    )
+    assert render_losses({}) == NO_ROUND
 
 
 def test_before_the_first_round_there_is_no_table() -> None:
