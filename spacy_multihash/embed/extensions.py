@@ -29,8 +29,8 @@ class ExtensionValues(NamedTuple):
 def read_extension(docs: Iterable[DocLike], feature: Feature, strings: Strings) -> ExtensionValues:
     """Read an extension attribute of all tokens of docs.
 
-    Raises ValueError for an attribute that is not registered, and for a value of another type. Both
-    errors name the attribute and the token.
+    Raises ValueError for an attribute that is not registered, a getter that fails, and a value of
+    another type. All errors name the attribute and the token.
     """
     numbers: dict[bytes, int] = {}
     value_of = [
@@ -60,7 +60,14 @@ def extension_texts(doc: Any, feature: Feature) -> Iterator[list[str]]:  # noqa:
                 f'registered. Call Token.set_extension("{name}", ...) before the pipeline is used: '
                 "in the code that --code names, or in the component that sets it."
             )
-        value = token._.get(name)
+        try:
+            value = token._.get(name)
+        except Exception as error:
+            raise ValueError(
+                f"Extension attribute {feature.name} of token {i}, {token.text!r}: its getter "
+                f"failed with {type(error).__name__}: {error}. Mend the getter, or leave "
+                f"{feature.name} out of the config's embedding layer."
+            ) from error
         is_bag = isinstance(value, (list, tuple, set, frozenset))
         texts = []
         for each in value if is_bag else [value]:

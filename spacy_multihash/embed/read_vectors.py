@@ -189,6 +189,8 @@ def _warn_of_other_words(model: DocsLayer, docs: Sequence[DocLike], present: num
         if not len(found) or found.any():
             continue
         ids = numpy.unique(numpy.concatenate([doc.to_array(attr) for doc in docs]))
+        if not ids.any():  # the empty string alone, of docs without tokens
+            continue
         words = sorted(vocab.strings[key] for key in ids.tolist())
         warnings.warn(
             f"{_WHERE}: the table '{name}' has none of the {len(words)} words of the docs that "

@@ -1,27 +1,57 @@
-"""A check in front of spaCy's StaticVectors."""
+"""What stands in front of spaCy's StaticVectors: a check, and words that no vocab knows."""
 
 from functools import partial
 from typing import Callable, Optional
 
+import numpy
+from spacy.attrs import ORTH
+from spacy.vectors import Mode
 from thinc.api import Model
 from thinc.types import Ragged
 
 from ..common.memory import check_memory
 from ..common.types import DocLike, DocsLayer
+from .token_types import TokenTypes
 
 
 def require_vectors(static_vectors: DocsLayer) -> DocsLayer:
     """Let spaCy's StaticVectors layer be initialized only if there are vectors to read.
 
     Without this check, an attempt without vectors would leave the layer with a vector width of 0.
-    A later attempt with vectors would then fail as well. The layer itself is returned, with its
-    `init` replaced.
+    A later attempt with vectors would then fail as well. Unknown symbols have a vector of zeros
+    from tables of n-grams (floret) too. The layer itself is returned, with its `init` and its
+    forward function replaced.
 
     Raises ValueError at initialization if the vocab of the docs has no vectors, and for weights
     beyond the memory.
     """
     static_vectors.init = partial(init, static_vectors.init)
+    static_vectors._func = partial(forward, static_vectors._func)
     return static_vectors
+
+
+def forward(
+    embed_vectors: Callable,
+    model: Model[list[DocLike], Ragged],
+    docs: list[DocLike],
+    is_train: bool,
+) -> tuple[Ragged, Callable]:
+    """Embed the vectors, with zeros for symbols that the vocab has no string of.
+
+    A table of n-grams would ask for the string, and raise KeyError. Only predictions meet them.
+    """
+    vectors = docs[0].vocab.vectors if docs else None
+    if is_train or getattr(vectors, "mode", None) != Mode.floret:
+        return embed_vectors(model, docs, is_train)
+    attr, vocab = getattr(vectors, "attr", ORTH), docs[0].vocab
+    ids = numpy.concatenate([doc.to_array(attr) for doc in docs])
+    unknown = numpy.array([id not in vocab.strings for id in ids.tolist()], dtype=bool)
+    if not unknown.any():
+        return embed_vectors(model, docs, is_train)
+    ids[unknown] = 0
+    found, backprop = embed_vectors(model, [TokenTypes(ids[:, None], [attr], vocab)], is_train)
+    found.data[model.ops.xp.asarray(unknown)] = 0
+    return Ragged(found.data, model.ops.asarray1i([len(doc) for doc in docs])), backprop
 
 
 def init(

@@ -18,8 +18,9 @@ _FEW = 32
 _ODD = numpy.uint64(0x9E3779B97F4A7C15)
 
 
-# Before the name of a feature: the column of unknown symbols in its place.
-_UNKNOWN = "unknown "
+# Before the name of a feature: the column of unknown symbols in its place. Before the id of an
+# attribute: the column that features are cut from, where the attribute itself may be unknown.
+_UNKNOWN, _KNOWN = "unknown ", "known "
 
 # An attribute's id, or the name of a feature beyond spaCy's attributes.
 Column = Union[int, str]
@@ -64,6 +65,14 @@ class TokenTypes:
         self.vocab = vocab
         self.derived = derived
         self.values = values
+
+    def at_least_one(self) -> "TokenTypes":
+        """Give these, or a token without symbols if there is none: layers learn widths from it."""
+        if len(self):
+            return self
+        ids = numpy.zeros((1, len(self.columns)), dtype="uint64")
+        values = dict.fromkeys(self.values, [pack([])])
+        return TokenTypes(ids, list(self.columns), self.vocab, self.derived, values)
 
     def __len__(self) -> int:
         """Count the distinct tokens, U."""
@@ -128,21 +137,26 @@ def find_types(
     Errors are those of `read_extension`.
     """
     vocab = docs[0].vocab
-    columns: list[Column] = list(attrs)
-    columns += [each.column for each in derived.values() if isinstance(each.column, int)]
-    columns = list(dict.fromkeys(columns))
+    bases = [each.column for each in derived.values() if isinstance(each.column, int)]
+    has_unknown = any(hasattr(doc, "unknown_symbols") for doc in docs)
+    columns: list[Column] = list(dict.fromkeys(attrs if has_unknown else [*attrs, *bases]))
     # A Doc gives (N,) instead of (N, 1) for a single attribute, and no array for none.
     parts: list[Array] = []
     if columns:
         arrays = [doc.to_array(columns).reshape((-1, len(columns))) for doc in docs]
         parts = [numpy.concatenate(arrays)]
+    if has_unknown and bases:
+        bases = list(dict.fromkeys(bases))
+        parts.append(numpy.concatenate([_known_array(doc, bases) for doc in docs]))
+        columns += [f"{_KNOWN}{base}" for base in bases]
+        derived = {name: _from_known(each) for name, each in derived.items()}
     values = {}
     for name, (feature, column) in derived.items():
         if feature.cut is None:
             values[name], value_of = read_extension(docs, feature, vocab.strings)
             parts.append(value_of.reshape(-1, 1))
             columns.append(column)
-    if any(hasattr(doc, "unknown_symbols") for doc in docs):
+    if has_unknown:
         for name in derived:
             parts.append(numpy.concatenate([_unknown_symbols(doc, name) for doc in docs])[:, None])
             columns.append(_UNKNOWN + name)
@@ -152,6 +166,18 @@ def find_types(
         return types, numpy.arange(len(ids), dtype="int32")
     first, type_of = distinct_rows(ids)
     return TokenTypes(ids[first], columns, vocab, derived, values), type_of
+
+
+def _known_array(doc: Any, attrs: list[int]) -> numpy.ndarray:  # noqa: ANN401 (a DocLike)
+    """Give the ids (N, len(attrs)) uint64 that features are cut from, none of them unknown."""
+    if hasattr(doc, "known_array"):
+        return doc.known_array(attrs)
+    return doc.to_array(attrs).reshape((-1, len(attrs)))
+
+
+def _from_known(derived: Derived) -> Derived:
+    is_cut = isinstance(derived.column, int)
+    return derived._replace(column=f"{_KNOWN}{derived.column}") if is_cut else derived
 
 
 def _unknown_symbols(doc: Any, name: str) -> numpy.ndarray:  # noqa: ANN401 (a DocLike)

@@ -64,6 +64,10 @@ class UnknownSymbols:
                 by_column[self._unknown[attr], column] = self._symbol
         return ids
 
+    def known_array(self, attrs: list[Union[int, str]]) -> numpy.ndarray:
+        """Give the ids of the doc itself (N, len(attrs)) uint64, from which features are cut."""
+        return self._doc.to_array(attrs).reshape((-1, len(attrs)))
+
     def unknown_symbols(self, name: str) -> numpy.ndarray:
         """Give the symbols that are in the place of a feature's, (N,) uint64, 0 where none is."""
         symbols = numpy.zeros(len(self), dtype="uint64")

@@ -96,7 +96,7 @@ def init(
     Y: Optional[Ragged] = None,
 ) -> None:
     """Initialize the layer with the types of the sample."""
-    types = [_find_types(model, X, reads)[0]] if X else None
+    types = [_find_types(model, X, reads)[0].at_least_one()] if X else None
     model.layers[0].initialize(X=types)
 
 

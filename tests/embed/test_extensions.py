@@ -105,6 +105,18 @@ def test_getters_are_read() -> None:
         Token.remove_extension("length")
 
 
+def test_a_getter_that_fails_is_named() -> None:
+    Token.set_extension("failing", getter=lambda token: 1 // 0)
+    try:
+        feature = parse_feature("_.failing")
+        assert feature is not None
+        message = r"_\.failing of token 0, 'one': its getter failed with ZeroDivisionError: integer"
+        with pytest.raises(ValueError, match=message):
+            list(extension_texts(Doc(Vocab(), words=["one"]), feature))
+    finally:
+        Token.remove_extension("failing")
+
+
 REFUSED = rf"attribute _\.{NAME} of token 1, 'word1', must be a string, .*, was: "
 BAD = [b"bytes", {"a": 1}, object(), 1j, numpy.zeros(2), lambda: 1]
 

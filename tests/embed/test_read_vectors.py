@@ -211,6 +211,16 @@ def test_docs_without_tokens_are_an_input_like_any_other(nlp: Language) -> None:
     assert tensor_of(nlp, "").shape == (0, 16)
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_docs_without_tokens_can_initialize(nlp: Language, mode: str) -> None:
+    width = None if mode == "concat" else 7
+    vectors = build_meta_vectors_v1(width, {"vocab": None}, mode)
+    attrs = ["NORM", "LOWER{2,3}", "MORPH[Case]"]
+    model = build_multi_hash_embed_v1(8, attrs, [9, 9, 9], False, vectors=vectors)
+    model.initialize(X=[Doc(nlp.vocab), Doc(nlp.vocab)])
+    assert model.predict([nlp.make_doc("Anna met")])[0].shape == (2, 8)
+
+
 def test_tokens_that_differ_in_a_key_alone_are_of_two_types(paths: dict[str, str]) -> None:
     embed = meta_embed({"nl": paths["nl"]})
     nlp = trained(meta_pipeline(embed), updates=0)

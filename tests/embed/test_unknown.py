@@ -7,7 +7,7 @@ import numpy
 import pytest
 import spacy
 from numpy.testing import assert_allclose, assert_array_equal
-from spacy.attrs import NORM, ORTH, SHAPE
+from spacy.attrs import LOWER, NORM, ORTH, SHAPE
 from spacy.language import Language
 from spacy.tokens import Doc, Token
 from thinc.api import Model, fix_random_seed
@@ -19,6 +19,7 @@ from spacy_multihash.embed.attributes import attr_id
 from spacy_multihash.embed.feature_symbols import derived
 from spacy_multihash.embed.token_types import find_types
 from spacy_multihash.embed.unknown import UnknownSymbols, features_of
+from tests.helpers.several_vectors import floret_of
 
 WORDS = ["Anna", "met", "Bob", "met", "Anna"]
 ATTRS = ["NORM", "SHAPE"]
@@ -115,6 +116,47 @@ def test_an_unknown_vector_is_that_of_a_word_without_one(nlp: Language, build: A
     other = embed(model, Doc(nlp.vocab, words=["Elsa", "met", "Bob"]))
     assert_close(found, other)
     assert (found[0] != embed(model, doc)[0]).any()
+
+
+@pytest.mark.parametrize("build", [build_multi_embed_v1, build_multi_hash_embed_v1])
+def test_an_unknown_word_has_no_vector_of_its_ngrams(nlp: Language, build: Any) -> None:
+    nlp.vocab.vectors = floret_of(nlp, 3)
+    doc = Doc(nlp.vocab, words=WORDS * 10)  # more than a few, of which some are equal
+    rows = {"rows": [50]} if build is build_multi_hash_embed_v1 else {}
+    model = build(width=8, attrs=["SHAPE"], include_static_vectors=True, **rows)
+    if not rows:
+        set_tables(model, make_tables(count_symbols([doc], {"SHAPE": SHAPE}), min_freq=1))
+    model.initialize(X=[doc])
+    known = embed(model, doc)
+    found = embed(model, UnknownSymbols(doc, {ORTH: numpy.array([0, 7])}))
+    nlp.vocab.vectors.data[:] = 0
+    without = embed(model, doc)
+    assert_close(found[[0, 7]], without[[0, 7]])
+    assert_close(numpy.delete(found, [0, 7], axis=0), numpy.delete(known, [0, 7], axis=0))
+    assert (known[0] != without[0]).any()
+
+
+@pytest.mark.parametrize("repeats", [1, 10])
+@pytest.mark.parametrize(
+    ("attr", "names"),
+    [(NORM, ["NORM[:2]", "NORM{2,3}"]), (ORTH, ["ORTH[-2:]", "LOWER[:2]"]), (LOWER, ["LOWER[:2]"])],
+)
+def test_features_are_cut_from_an_attribute_that_is_unknown_itself(
+    nlp: Language, attr: int, names: list[str], repeats: int
+) -> None:
+    doc = Doc(nlp.vocab, words=WORDS * repeats)
+    features = {name: derived(feature) for name in names if (feature := parse(name))}
+    expected, of_doc = find_types([doc], [attr], features)
+    docs: list[Any] = [UnknownSymbols(doc, {attr: numpy.array([0])}), doc]
+    types, type_of = find_types(docs, [attr], features)
+    ids = types.to_array([attr])[type_of]
+    assert ids[0] != ids[len(doc)] and (ids[1 : len(doc)] == ids[len(doc) + 1 :]).all()
+    for name in names:
+        (symbols, lengths), (others, sizes) = types.bags(name), expected.bags(name)
+        bags = numpy.split(symbols, lengths.cumsum()[:-1])
+        same = numpy.split(others, sizes.cumsum()[:-1])
+        for i, kind in enumerate([*of_doc, *of_doc]):
+            assert_array_equal(bags[type_of[i]], same[kind])
 
 
 FEATURES = ["ORTH[:2]", "LOWER[-3:]", "NORM{2,3}", "_.place", "SHAPE"]
