@@ -22,7 +22,7 @@ NAME = "ard_table_embed"
 
 _WHERE = f"Layer '{NAME}'"
 # The noise begins at about a third of what a table's entries are, uniform in [-0.1, 0.1).
-_LOG_SIGMA = -4.0
+LOG_SIGMA = -4.0
 
 
 def ArdTableEmbed(
@@ -125,7 +125,7 @@ def init(
             f"{_WHERE} has {len(table_of(model))} rows, but counts of "
             f"{len(model.attrs['counts'])}. Set the tables of its lookup first, or attrs['counts']."
         )
-    model.set_param("log_sigma", model.ops.xp.full_like(table_of(model), _LOG_SIGMA))
+    model.set_param("log_sigma", model.ops.xp.full_like(table_of(model), LOG_SIGMA))
 
 
 def log_variances(model: Model) -> Array:

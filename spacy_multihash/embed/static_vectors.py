@@ -4,14 +4,14 @@ from functools import partial
 from typing import Callable, Optional
 
 import numpy
-from spacy.attrs import ORTH
-from spacy.vectors import Mode
 from thinc.api import Model
 from thinc.types import Ragged
 
 from ..common.memory import check_memory
 from ..common.types import DocLike, DocsLayer
 from .token_types import TokenTypes
+
+FLORET = "floret"  # the mode of spaCy's tables of n-grams
 
 
 def require_vectors(static_vectors: DocsLayer) -> DocsLayer:
@@ -41,9 +41,9 @@ def forward(
     A table of n-grams would ask for the string, and raise KeyError. Only predictions meet them.
     """
     vectors = docs[0].vocab.vectors if docs else None
-    if is_train or getattr(vectors, "mode", None) != Mode.floret:
+    if is_train or getattr(vectors, "mode", None) != FLORET:
         return embed_vectors(model, docs, is_train)
-    attr, vocab = getattr(vectors, "attr", ORTH), docs[0].vocab
+    attr, vocab = vectors.attr, docs[0].vocab
     ids = numpy.concatenate([doc.to_array(attr) for doc in docs])
     unknown = numpy.array([id not in vocab.strings for id in ids.tolist()], dtype=bool)
     if not unknown.any():

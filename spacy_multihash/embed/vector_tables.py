@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Optional, cast
 import numpy
 from spacy.attrs import IDS
 from spacy.lookups import Lookups
+from spacy.util import logger
 from spacy.vectors import Mode, Vectors
 from spacy.vocab import Vocab
 from thinc.api import Ops, get_array_module, to_numpy
@@ -27,6 +28,7 @@ from ..compute.chunks import on_cpu
 from ..vectors.files import open_table
 from ..vectors.sorted_keys import find_sorted
 from ..vectors.table import FLORET, CheckedRows, MappedRows, VectorTable, check_table, chunks
+from ..vectors.vocab import find_package
 
 VOCAB = "vocab"  # the name of the vocab's own table
 # Before the name of a table, in `vocab.lookups`.
@@ -57,7 +59,8 @@ class KeptVectors(NamedTuple):
 def load_tables(vocab: Vocab, paths: Mapping[str, Optional[Path]]) -> None:
     """Read tables and keep them in a vocab: all of them, or none if one cannot be used.
 
-    A table that the vocab has already is kept, and its path is read to compare them.
+    A table that the vocab has already is kept, and its path is read to compare them. If there is
+    nothing at the path any more, as with a pipeline that was saved and moved, nothing is compared.
 
     paths (Mapping[str, Optional[Path]]): The folder, file or package of each table. None for a
         table that the vocab has to have already.
@@ -68,6 +71,11 @@ def load_tables(vocab: Vocab, paths: Mapping[str, Optional[Path]]) -> None:
     for name, path in paths.items():
         if name == VOCAB or path is None:
             check_vectors(name, find_table(vocab, name))
+        elif has_table(vocab, name) and _is_gone(Path(path)):
+            check_vectors(name, find_table(vocab, name))
+            logger.info(
+                "There is nothing at %s: kept the vocab's table of vectors '%s'", path, name
+            )
         else:
             read[name] = read_table(name, Path(path))
             _check_same(vocab, name, read[name])
@@ -81,6 +89,12 @@ def has_table(vocab: Vocab, name: str) -> bool:
     return name == VOCAB or PREFIX + name in vocab.lookups
 
 
+def table_names(vocab: Vocab) -> list[str]:
+    """List the names of the tables that a vocab has in its lookups, in alphabetical order."""
+    kept = vocab.lookups.tables
+    return sorted(each.removeprefix(PREFIX) for each in kept if each.startswith(PREFIX))
+
+
 def find_table(vocab: Vocab, name: str) -> KeptVectors:
     """Give a table that a vocab has. Its arrays are those of the vocab, and the same in each call.
 
@@ -91,10 +105,9 @@ def find_table(vocab: Vocab, name: str) -> KeptVectors:
     if name == VOCAB:
         return _own_table(vocab)
     if not has_table(vocab, name):
-        kept = [each.removeprefix(PREFIX) for each in vocab.lookups.tables if PREFIX in each]
         raise ValueError(
             f"{_where(name)}: the vocab of the docs does not have it; it has "
-            f"{', '.join(sorted(kept)) or 'no table but its own'}. Give the table's path to "
+            f"{', '.join(table_names(vocab)) or 'no table but its own'}. Give the table's path to "
             f"MetaVectors before training. For a component from another pipeline, use the callback "
             f"{LOAD_VECTORS} with the path of that pipeline."
         )
@@ -228,6 +241,11 @@ def _in_lookups(name: str, folder: Path) -> Optional[KeptVectors]:
             f"{_where(name)}: {folder / 'lookups.bin'} cannot be read, it is damaged "
             f"({type(error).__name__}: {error}). Copy or make it again."
         ) from error
+
+
+def _is_gone(path: Path) -> bool:
+    """Tell whether there is neither a file or folder nor a package of a name."""
+    return not path.exists() and find_package(str(path)) is None
 
 
 def _settings(cfg: Optional[Mapping[str, Any]]) -> Optional[dict[str, Any]]:

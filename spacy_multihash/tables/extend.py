@@ -15,6 +15,7 @@ from spacy.vocab import Vocab
 from thinc.api import to_numpy
 
 from ..common.memory import check_memory
+from ..embed.ard_table_embed import LOG_SIGMA
 from ..embed.attributes import attr_id
 from ..embed.find import EmbeddingTable
 from ..embed.symbols import Symbols
@@ -22,7 +23,7 @@ from ..embed.table_embed import table_of
 from ..vectors.from_spelling import fit_from_spelling
 from ..vectors.kernel_pca import SpellingSettings
 from ..vectors.ridge import HeldOut, choose_ridge
-from .lookup_tables import find_lookup_tables, ordered_keys
+from .lookup_tables import find_lookup_tables, ordered_keys, params_of, replace_rows
 from .words import check_vectors, named_words, vectors_of
 
 _WHERE = "extend-tables"
@@ -77,7 +78,8 @@ def extend_tables(
         are left out. None is for all words of the table of static vectors whose text is known.
     attr (str): The attribute: NORM, LOWER or ORTH.
     component (Optional[str]): Name of the component. None is for all that look the attribute up.
-    source (Source): What rows are predicted from, static vectors or spelling.
+    source (Source): What rows are predicted from: static vectors, those of the vocab's own table,
+        or spelling.
     settings (Optional[SpellingSettings]): How spelling becomes vectors. None is for the defaults.
     counts (Optional[Counter[str]]): Frequencies of symbols in training. None: not known.
     min_freq (int): With counts, the regression is fitted to rows of symbols that are at least as
@@ -192,8 +194,8 @@ def _lacking(vocab: Vocab, table: EmbeddingTable, symbols: Sequence[str]) -> lis
             f"{len(symbols)} were given, or have static vectors. Give other words, by --words or "
             "--data."
         )
-    width = table.weights.get_dim("nO")
-    check_memory(_WHERE, [(len(present) + len(lacking) + 1, width)], "Give fewer words.")
+    shape = (len(present) + len(lacking) + 1, table.weights.get_dim("nO"))
+    check_memory(_WHERE, [shape] * len(table.weights.param_names), "Give fewer words.")
     return lacking
 
 
@@ -216,8 +218,13 @@ def _append_rows(table: EmbeddingTable, new: _NewRows) -> None:
     """Give a table further symbols, with the rows after its last one."""
     keys = numpy.concatenate([ordered_keys(table), new.keys])
     weights = table.weights
-    E = numpy.concatenate([to_numpy(table_of(weights)), new.rows])
-    table.layer.attrs["symbols"] = Symbols.from_ordered(keys)
-    weights.set_param("E", None)  # a table of another size, which its size could not change under
-    weights.set_dim("nV", len(E), force=True)
-    weights.set_param("E", weights.ops.asarray2f(cast(Any, E)))
+    added = {"E": new.rows, "log_sigma": numpy.full_like(new.rows, LOG_SIGMA)}
+    params = {
+        name: weights.ops.asarray2f(cast(Any, numpy.concatenate([to_numpy(param), added[name]])))
+        for name, param in params_of(weights).items()
+    }
+    counts = weights.attrs.get("counts")
+    if counts is not None:
+        never_met = numpy.full(len(new.keys), numpy.inf, dtype="float32")  # no KL, as for row 0
+        counts = numpy.concatenate([counts, never_met])
+    replace_rows(table.layer, weights, Symbols.from_ordered(keys), params, counts)

@@ -1,7 +1,7 @@
 """Rows dropped from the tables of trained embeddings, so that their symbols become unknown ones."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Optional
+from typing import NamedTuple, Optional
 
 import numpy
 from spacy.language import Language
@@ -17,6 +17,7 @@ from ..embed.ard_table_embed import log_variances
 from ..embed.find import find_tables
 from ..embed.symbols import Symbols
 from ..embed.table_embed import table_of
+from .lookup_tables import params_of, replace_rows
 
 _WHERE = "prune"
 # The shares of rows that a search tries to drop, most first.
@@ -60,8 +61,7 @@ class _Table:
         self.component, self.attr = component, attr
         self._lookup, self._weights = lookup, weights
         self._symbols: Symbols = lookup.attrs["symbols"]
-        names = [name for name in weights.param_names if weights.has_param(name)]
-        self._params: dict[str, Any] = {name: weights.get_param(name) for name in names}
+        self._params = params_of(weights)
         self._counts = weights.attrs.get("counts")
         self.scores = row_scores(weights)[1:]  # row 0 stays
 
@@ -84,14 +84,10 @@ class _Table:
         return PrunedTable(self.component, self.attr, *rows, *(width * n for n in rows))
 
     def _set(self, symbols: Symbols, kept: numpy.ndarray) -> None:
-        self._lookup.attrs["symbols"] = symbols
-        for name in self._params:
-            self._weights.set_param(name, None)  # thinc keeps the size of what has weights
-        self._weights.set_dim("nV", len(kept), force=True)
-        for name, param in self._params.items():
-            self._weights.set_param(name, param[kept])  # CuPy takes an index of numpy's
-        if self._counts is not None:
-            self._weights.attrs["counts"] = self._counts[kept]
+        # CuPy takes an index of numpy's.
+        params = {name: param[kept] for name, param in self._params.items()}
+        counts = None if self._counts is None else self._counts[kept]
+        replace_rows(self._lookup, self._weights, symbols, params, counts)
 
 
 class Pruning:

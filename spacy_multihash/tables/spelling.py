@@ -17,11 +17,14 @@ from ..embed.table_embed import table_of
 from ..vectors.from_spelling import fit_from_spelling
 from ..vectors.kernel_pca import SpellingSettings, fit_kernel_pca
 from .lookup_tables import find_lookup_tables, ordered_keys
+from .other_tables import in_no_other_table
 from .words import (
     by_frequency,
+    check_corpora,
     check_vectors,
     count_corpora,
     named_words,
+    present_rows,
     rows_of,
     vector_attr,
     vectors_of,
@@ -43,9 +46,10 @@ def make_kpca_vectors_v1(
 ) -> Callable[[Language], Language]:
     """Make the callback for [initialize.after_init] that gives vectors to words without.
 
-    They are predicted from spelling: ridge regression from kernel PCA of character n-grams to the
-    vectors of the table. The predictions become rows of the table, which is saved with the
-    pipeline.
+    Such words have no vector, or one of zeros, in the vocab's own table, and none in any other
+    table of vectors that the vocab keeps for MetaVectors. Their vectors are predicted from
+    spelling: ridge regression from kernel PCA of character n-grams to the vectors of the vocab's
+    own table. The predictions become rows of this table, which is saved with the pipeline.
 
     corpora (Optional[List[Path]]): Corpora whose words get vectors, .spacy files or folders. Null
         is the training corpus.
@@ -58,13 +62,15 @@ def make_kpca_vectors_v1(
     """
     settings = SpellingSettings(anchors, rank, sigma, tuple(orders))
     check_whole(KPCA_VECTORS, "min_freq", min_freq, 1)
+    check_corpora(corpora, KPCA_VECTORS)
 
     def add_vectors(nlp: Language) -> Language:
         vectors = check_vectors(nlp.vocab, KPCA_VECTORS)
         counts = count_corpora(nlp, corpora, vector_attr(vectors), KPCA_VECTORS)
         words = by_frequency(counts)
         frequent = [word for word in words if counts[word] >= min_freq and word.strip()]
-        lacking = [w for w in frequent if nlp.vocab.strings[w] not in vectors.key2row]
+        present = present_rows(nlp.vocab, frequent)
+        lacking = in_no_other_table(nlp, [word for word in frequent if word not in present])
         if not lacking:
             logger.info("All words of the corpus have vectors")
             return nlp
@@ -74,8 +80,9 @@ def make_kpca_vectors_v1(
                 f"{KPCA_VECTORS}: none of the {len(words)} words of the corpus has a vector in the "
                 "table, so there is nothing to learn from. Check [initialize] vectors."
             )
-        rows = rows_of(nlp.vocab, known)
-        fitted = fit_from_spelling(known, vectors_of(nlp.vocab, known), settings, rows)
+        rows, known_vectors = rows_of(nlp.vocab, known), vectors_of(nlp.vocab, known)
+        _check_finite(known, rows, known_vectors)
+        fitted = fit_from_spelling(known, known_vectors, settings, rows)
         append_vectors(nlp.vocab, lacking, fitted.predict(lacking))
         logger.info(
             "Predicted the vectors of %d words. Of %d words that were held out, the mean cosine is "
@@ -89,6 +96,20 @@ def make_kpca_vectors_v1(
         return nlp
 
     return add_vectors
+
+
+def _check_finite(words: List[str], rows: numpy.ndarray, vectors: numpy.ndarray) -> None:
+    """Refuse vectors (N, W) with NaN or infinity. Raises ValueError.
+
+    rows (numpy.ndarray): (N,) the row of each word in the table, for the message.
+    """
+    bad = numpy.flatnonzero(~numpy.isfinite(vectors).all(axis=1))
+    if len(bad):
+        raise ValueError(
+            f"{KPCA_VECTORS}: vectors must be finite numbers, but {len(bad)} of {len(words)} known "
+            f"words have NaN or infinity, the first is {words[bad[0]]!r} in row "
+            f"{rows[bad[0]]} of the table. Mend the table of [initialize] vectors."
+        )
 
 
 def append_vectors(vocab: Vocab, words: List[str], rows: numpy.ndarray) -> None:
@@ -128,6 +149,7 @@ def make_kpca_rows_v1(
     """
     check_choice(KPCA_ROWS, "attr", attr, TEXT_ATTRS)
     check_flag(KPCA_ROWS, "whiten", whiten)
+    check_corpora(corpora, KPCA_ROWS)
     SpellingSettings(anchors, 1, sigma, tuple(orders))
 
     def draw_rows(nlp: Language) -> Language:

@@ -13,6 +13,7 @@ from spacy.vectors import Mode, Vectors
 from spacy.vocab import Vocab
 from thinc.api import to_numpy
 
+from ..common.checks import refusal
 from ..corpus.read import model_docs
 from ..corpus.training import training_docs
 
@@ -24,6 +25,16 @@ def count_texts(docs: Iterable[Doc], attr: int) -> Counter[str]:
         strings = doc.vocab.strings
         counts.update(strings[key] for key in doc.to_array([attr]).ravel().tolist())
     return counts
+
+
+def check_corpora(corpora: Optional[Sequence[Path]], where: str) -> None:
+    """Refuse an empty list of corpora, which has no words. Raises ValueError.
+
+    where (str): The callback, for messages.
+    """
+    if corpora is not None and not corpora:
+        expected = "null for the training corpus, or a list of .spacy files or folders"
+        raise refusal(where, "corpora", expected, corpora)
 
 
 def count_corpora(
@@ -88,13 +99,18 @@ def named_words(vocab: Vocab, words: Iterable[str]) -> List[str]:
     vectors, strings = vocab.vectors, vocab.strings
     stored = sorted(vectors.key2row.items(), key=lambda item: (item[1], item[0]))
     others = (strings[key] for key, _ in stored if key in strings)
-    is_zero = to_numpy(~vectors.data.any(axis=1))
-    found = {}
-    for word in (*words, *others):
-        row = vectors.key2row.get(strings[word])
-        if row is not None and not is_zero[row]:
-            found[word] = row
-    return list(found)
+    return list(present_rows(vocab, (*words, *others)))
+
+
+def present_rows(vocab: Vocab, words: Iterable[str]) -> dict[str, int]:
+    """Map words to their rows in the table of static vectors, in the order of the words.
+
+    Words that the table lacks are left out, and those whose vector is zero, which stands for none.
+    """
+    key2row, strings = vocab.vectors.key2row, vocab.strings
+    is_zero = to_numpy(~vocab.vectors.data.any(axis=1))
+    rows = {word: key2row.get(strings[word], -1) for word in words}
+    return {word: row for word, row in rows.items() if row >= 0 and not is_zero[row]}
 
 
 def rows_of(vocab: Vocab, words: Sequence[str]) -> numpy.ndarray:

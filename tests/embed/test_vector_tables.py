@@ -2,12 +2,13 @@
 
 import gc
 import json
+import logging
 import shutil
 import weakref
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import numpy
 import pytest
@@ -16,6 +17,7 @@ import srsly
 from numpy.testing import assert_allclose, assert_array_equal
 from spacy.attrs import SHAPE
 from spacy.language import Language
+from spacy.lookups import Lookups
 from spacy.vectors import BaseVectors
 from spacy.vocab import Vocab
 from thinc.api import NumpyOps
@@ -26,6 +28,7 @@ from spacy_multihash.embed.vector_tables import (
     PREFIX,
     find_rows,
     find_table,
+    has_table,
     load_tables,
     on_device,
     read_table,
@@ -33,7 +36,15 @@ from spacy_multihash.embed.vector_tables import (
 from spacy_multihash.vectors.files import open_table, write_table
 from spacy_multihash.vectors.lookup import word_vectors
 from spacy_multihash.vectors.quantize import describe, quantize
-from tests.helpers.several_vectors import floret_of, save_floret, save_words, vectors_of
+from tests.helpers.several_vectors import (
+    floret_of,
+    meta_embed,
+    meta_pipeline,
+    save_floret,
+    save_words,
+    trained,
+    vectors_of,
+)
 
 WORDS = ["Rome", "Anna", "fell"]
 
@@ -140,6 +151,84 @@ def test_a_table_is_in_memory_once(nlp: Language, tmp_path: Path) -> None:
     data = find_table(nlp.vocab, "es").data
     load_tables(nlp.vocab, {"es": tmp_path / "es"})
     assert find_table(nlp.vocab, "es").data is data
+
+
+@pytest.fixture
+def messages(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], str]]:
+    logger = logging.getLogger("spacy")
+    logger.addHandler(caplog.handler)
+    caplog.set_level(logging.INFO, logger="spacy")
+    yield lambda: caplog.text
+    logger.removeHandler(caplog.handler)
+
+
+def test_a_saved_pipeline_is_initialized_again_without_the_originals(
+    tmp_path: Path, messages: Callable[[], str]
+) -> None:
+    path = save_words(tmp_path / "es", WORDS, 4)
+    saved = trained(meta_pipeline(meta_embed({"es": path})))
+    data = find_table(saved.vocab, "es").data.copy()
+    saved.to_disk(tmp_path / "saved")
+    shutil.rmtree(path)
+    nlp = trained(spacy.load(tmp_path / "saved"))
+    assert_array_equal(find_table(nlp.vocab, "es").data, data)
+    assert f"nothing at {path}: kept the vocab's table of vectors 'es'" in messages()
+
+
+def test_a_table_of_the_vocab_without_its_original_is_checked(
+    nlp: Language, tmp_path: Path
+) -> None:
+    path = Path(save_words(tmp_path / "es", WORDS, 4))
+    load_tables(nlp.vocab, {"es": path})
+    shutil.rmtree(path)
+    find_table(nlp.vocab, "es").data[0] = numpy.nan
+    with pytest.raises(ValueError, match="'es' must have finite numbers, but row 0 has"):
+        load_tables(nlp.vocab, {"es": path})
+
+
+def test_a_folder_that_lost_its_vectors_is_refused_though_the_vocab_has_them(
+    nlp: Language, tmp_path: Path
+) -> None:
+    path = Path(save_words(tmp_path / "es", WORDS, 4))
+    load_tables(nlp.vocab, {"es": path})
+    shutil.rmtree(path / "vocab")
+    with pytest.raises(ValueError, match="'es': There are no vectors at"):
+        load_tables(nlp.vocab, {"es": path})
+
+
+@spacy.registry.misc("tests.lookups.v1")
+def make_lookups(tables: list[str]) -> Lookups:
+    lookups = Lookups()
+    for name in tables:
+        lookups.add_table(name)
+    return lookups
+
+
+@pytest.mark.parametrize(
+    ("place", "tables", "is_refused"),
+    [
+        ("before_init", ["lexeme_norm"], True),
+        ("before_init", [], False),
+        ("before_init", None, False),
+        ("after_init", ["lexeme_norm"], False),
+    ],
+)
+def test_tables_that_lookups_of_the_config_would_replace_are_refused(
+    nlp: Language, tmp_path: Path, place: str, tables: Optional[list[str]], is_refused: bool
+) -> None:
+    settings = nlp.config["initialize"]
+    path = save_words(tmp_path / "es", WORDS, 4)
+    settings[place] = {"@callbacks": "spacy-multihash.load_vectors.v1", "tables": {"es": path}}
+    if tables is not None:
+        settings["lookups"] = {"@misc": "tests.lookups.v1", "tables": tables}
+    if not is_refused:
+        nlp.initialize()
+        assert has_table(nlp.vocab, "es")
+        return
+    message = r"\[initialize.lookups\]: .* tables of vectors es. Make it \[initialize.after_init\]"
+    with pytest.raises(ValueError, match=message):
+        nlp.initialize()
+    assert not nlp.vocab.lookups.tables
 
 
 def break_vectors(change: Callable[[numpy.ndarray], numpy.ndarray]) -> Callable[[Path], None]:

@@ -19,8 +19,10 @@ from thinc.api import Config, Model, fix_random_seed
 
 from spacy_multihash import count_symbols, make_tables, set_tables
 from spacy_multihash.embed.attributes import attr_id
+from spacy_multihash.embed.vector_tables import find_table, load_tables
 from tests.helpers.corpora import CALLBACK, HASH, LOOKUP, build, small_config, write_corpus
 from tests.helpers.pipelines import add_embedding
+from tests.helpers.several_vectors import meta_embed, meta_pipeline, save_floret, save_words
 
 STEMS = ["cant", "habl", "com", "viv", "mir", "salt"]
 ENDINGS = ["ar", "o", "as", "amos", "aba", "iendo"]
@@ -181,13 +183,68 @@ def test_words_with_zero_vectors_are_not_learned_from(corpus: Path) -> None:
     assert_allclose(nlp.vocab.get_vector("salto"), expected.vocab.get_vector("salto"), atol=1e-4)
 
 
+def test_words_with_zero_vectors_get_rows_of_their_own(corpus: Path) -> None:
+    nlp = start(corpus, table(salto=numpy.zeros(WIDTH, "f")))
+    expected = start(corpus).vocab
+    assert len(nlp.vocab.vectors) == len(WORDS) + 1  # the row of zeros stays
+    for word in LACKING:
+        assert_allclose(nlp.vocab.get_vector(word), expected.get_vector(word), atol=1e-5)
+
+
+def keep_table(nlp: Language, tmp_path: Path, words: list[str]) -> Language:
+    """Give the vocab another table of vectors, as MetaVectors does."""
+    load_tables(nlp.vocab, {"nl": Path(save_words(tmp_path / "nl", words, 4))})
+    return nlp
+
+
+def test_words_that_another_table_has_get_no_vectors(corpus: Path, tmp_path: Path) -> None:
+    nlp = keep_table(with_vectors(table()), tmp_path, ["salto", "comaba"])
+    find_table(nlp.vocab, "nl").data[1] = 0  # so that it has no vector of the last word
+    callback("kpca_vectors")(corpora=[corpus], rank=20)(nlp)
+    assert [nlp.vocab.has_vector(word) for word in LACKING] == [True, False, True]
+
+
+def test_other_tables_find_words_as_in_the_model(corpus: Path, tmp_path: Path) -> None:
+    docs = [Doc(Vocab(), words=["SALTO", *WORDS[:20]])]
+    other = write_corpus(tmp_path / "other.spacy", docs)
+    has_vector = {}
+    for attr in ("ORTH", "LOWER"):
+        path = save_words(tmp_path / "nl", ["salto"], 4)
+        embed = meta_embed({"vocab": None, "nl": path}, key_attrs={"nl": attr})
+        nlp = meta_pipeline(embed)
+        nlp.vocab.vectors = with_vectors(table()).vocab.vectors
+        load_tables(nlp.vocab, {"nl": Path(path)})
+        callback("kpca_vectors")(corpora=[other], rank=15)(nlp)
+        has_vector[attr] = nlp.vocab.has_vector("SALTO")
+    assert has_vector == {"ORTH": True, "LOWER": False}
+
+
+def test_table_of_ngrams_beside_has_all_words(
+    corpus: Path, tmp_path: Path, messages: Callable[[], str]
+) -> None:
+    nlp = with_vectors(table())
+    load_tables(nlp.vocab, {"nl": Path(save_floret(tmp_path / "nl", 4))})
+    callback("kpca_vectors")(corpora=[corpus], rank=20)(nlp)
+    assert "All words of the corpus have vectors" in messages()
+
+
+@pytest.mark.parametrize("name", ["kpca_vectors", "kpca_rows"])
+def test_empty_list_of_corpora_is_refused(name: str) -> None:
+    message = rf"{name}.v1: corpora must be null for the training corpus, or a list .*, was: \[\]"
+    with pytest.raises(ValueError, match=message):
+        callback(name)(corpora=[])
+
+
 @pytest.mark.parametrize(
     ("vectors", "message"),
     [
         ({}, r"needs static vectors, but the pipeline has none: its table has the shape \(0, 6\)"),
         ({"other": numpy.ones(WIDTH, "f")}, "needs 10 words or more.*was given 1"),
         ({"other": numpy.zeros(WIDTH, "f")}, "none of the 36 words of the corpus has a vector"),
-        (table(cantar=numpy.full(WIDTH, numpy.nan, "f")), "outputs must be finite, but 1 of 33"),
+        (
+            table(viviendo=numpy.full(WIDTH, numpy.nan, "f")),
+            "finite numbers, but 1 of 33 known words have .* the first is 'viviendo' in row 22 of",
+        ),
     ],
 )
 def test_table_that_teaches_nothing_is_refused(
