@@ -7,7 +7,7 @@ from typing import Optional
 
 import typer
 
-from ..vectors.arrays import load_arrays
+from ..vectors.arrays import check_array, load_arrays
 from ..vectors.files import write_table
 from ..vectors.prune import prune
 from ..vectors.quantize import KINDS, METHODS, describe, make_codebooks, quantize, widen
@@ -77,6 +77,7 @@ def quantize_cli(
             books = make_codebooks(table, parts, centroids, seed=seed)
         elif method.value == "pq" and codebooks is not None:
             books = load_arrays(codebooks, {"pq": KINDS["pq"]})["codebooks"]
+            check_array(codebooks, "codebooks", books, (None, None, None))
         codes = quantize(table, method.value, books)
         beside = {"codes": (method.value, {**codes, **describe(table)})}
         widened = replace(table, data=widen(codes))

@@ -40,10 +40,10 @@ def forward(
 
     A table of n-grams would ask for the string, and raise KeyError. Only predictions meet them.
     """
-    vectors = docs[0].vocab.vectors if docs else None
-    if is_train or getattr(vectors, "mode", None) != FLORET:
+    if is_train or not docs or getattr(docs[0].vocab.vectors, "mode", None) != FLORET:
         return embed_vectors(model, docs, is_train)
-    attr, vocab = vectors.attr, docs[0].vocab
+    vocab = docs[0].vocab
+    attr = vocab.vectors.attr
     ids = numpy.concatenate([doc.to_array(attr) for doc in docs])
     unknown = numpy.array([id not in vocab.strings for id in ids.tolist()], dtype=bool)
     if not unknown.any():

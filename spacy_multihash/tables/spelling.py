@@ -80,9 +80,8 @@ def make_kpca_vectors_v1(
                 f"{KPCA_VECTORS}: none of the {len(words)} words of the corpus has a vector in the "
                 "table, so there is nothing to learn from. Check [initialize] vectors."
             )
-        rows, known_vectors = rows_of(nlp.vocab, known), vectors_of(nlp.vocab, known)
-        _check_finite(known, rows, known_vectors)
-        fitted = fit_from_spelling(known, known_vectors, settings, rows)
+        rows = rows_of(nlp.vocab, known)
+        fitted = fit_from_spelling(known, vectors_of(nlp.vocab, known), settings, rows)
         append_vectors(nlp.vocab, lacking, fitted.predict(lacking))
         logger.info(
             "Predicted the vectors of %d words. Of %d words that were held out, the mean cosine is "
@@ -96,20 +95,6 @@ def make_kpca_vectors_v1(
         return nlp
 
     return add_vectors
-
-
-def _check_finite(words: List[str], rows: numpy.ndarray, vectors: numpy.ndarray) -> None:
-    """Refuse vectors (N, W) with NaN or infinity. Raises ValueError.
-
-    rows (numpy.ndarray): (N,) the row of each word in the table, for the message.
-    """
-    bad = numpy.flatnonzero(~numpy.isfinite(vectors).all(axis=1))
-    if len(bad):
-        raise ValueError(
-            f"{KPCA_VECTORS}: vectors must be finite numbers, but {len(bad)} of {len(words)} known "
-            f"words have NaN or infinity, the first is {words[bad[0]]!r} in row "
-            f"{rows[bad[0]]} of the table. Mend the table of [initialize] vectors."
-        )
 
 
 def append_vectors(vocab: Vocab, words: List[str], rows: numpy.ndarray) -> None:

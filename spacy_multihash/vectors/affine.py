@@ -7,7 +7,7 @@ from typing import Optional
 
 import numpy
 
-from .arrays import load_arrays
+from .arrays import check_array, load_arrays
 from .table import MappedRows, VectorTable, need_words
 
 KIND = "affine"
@@ -55,8 +55,9 @@ class AffineMap:
 
 def to_unit(X: numpy.ndarray) -> numpy.ndarray:
     """Give vectors the length 1, (n, width) -> (n, width). Vectors of zeros stay."""
-    lengths = numpy.linalg.norm(X, axis=1, keepdims=True)
-    return X / numpy.where(lengths == 0, 1, lengths)
+    # The squares of numbers that float32 holds may be too large, or too small, for float32.
+    lengths = numpy.linalg.norm(X.astype("float64", copy=False), axis=1, keepdims=True)
+    return (X / numpy.where(lengths == 0, 1, lengths)).astype(X.dtype, copy=False)
 
 
 def identity(width: int, *, unit: bool = False) -> AffineMap:
@@ -91,15 +92,16 @@ def map_table(table: VectorTable, function: AffineMap) -> VectorTable:
 
 
 def load_map(path: Path) -> AffineMap:
-    """Read a map; raises what `load_arrays` raises."""
+    """Read a map; raises what `load_arrays` and `check_array` raise."""
     arrays = load_arrays(path, {KIND: _ARRAYS})
-    mean, matrix, offset = (arrays[name] for name in _ARRAYS[:3])
-    width = matrix.shape[1] if matrix.size else len(mean)
-    if mean.ndim != 1 or matrix.size not in (0, len(mean) * width) or offset.size not in (0, width):
-        raise ValueError(f"{path} is damaged: its arrays do not fit together. Make it again.")
+    mean, matrix, offset, unit = (arrays[name] for name in _ARRAYS)
+    check_array(path, "mean", mean, (None,))
+    if matrix.size:
+        check_array(path, "matrix", matrix, (len(mean), None))
+    if offset.size:
+        width = matrix.shape[1] if matrix.size else len(mean)
+        check_array(path, "offset", offset, (width,))
+    check_array(path, "unit", unit, (), "bool")
     return AffineMap(
-        mean,
-        matrix if matrix.size else None,
-        offset if offset.size else None,
-        bool(arrays["unit"]),
+        mean, matrix if matrix.size else None, offset if offset.size else None, bool(unit)
     )

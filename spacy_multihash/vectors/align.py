@@ -20,7 +20,8 @@ def procrustes(Y: numpy.ndarray, X: numpy.ndarray, *, centre: bool = True) -> Af
     Y, X (numpy.ndarray): Vectors of paired words, (pairs, width).
     centre (bool): Subtract the mean of Y first, and add that of X last.
 
-    Raises ValueError if the widths differ, or if there are no more pairs than columns.
+    Raises ValueError if the widths differ, if there are no more pairs than columns, or if there is
+    nothing left of a table without its mean.
     """
     Y, X, means = _paired(Y, X, centre)
     U, _, Vt = numpy.linalg.svd(Y.T @ X)
@@ -36,7 +37,8 @@ def cca(Y: numpy.ndarray, X: numpy.ndarray, *, ridge: float = 1e-3) -> AffineMap
     Y, X (numpy.ndarray): Vectors of paired words, (pairs, width).
     ridge (float): Added to the variances, as a share of their mean.
 
-    Raises ValueError if the widths differ, or if there are no more pairs than columns.
+    Raises ValueError if the widths differ, if there are no more pairs than columns, or if there is
+    nothing left of a table without its mean.
     """
     Y, X, means = _paired(Y, X, True)
     root_x, whiten_x = _roots(X.T @ X / len(X), ridge)
@@ -120,6 +122,12 @@ def _paired(
             "directions that no pair has would be turned at random. Give more pairs, or reduce "
             "both tables, with pca."
         )
+    for name, Z in (("table to map", Y), ("target", X)):
+        if centre and (Z == Z[0]).all():
+            raise ValueError(
+                f"The vectors of the {name} must differ, to be aligned, but those of all "
+                f"{len(Z):,} pairs are equal. Give other pairs, or mend the table."
+            )
     Y, X = Y.astype("float64"), X.astype("float64")
     means = (Y.mean(axis=0), X.mean(axis=0)) if centre else (numpy.zeros(Y.shape[1]),) * 2
     return Y - means[0], X - means[1], (means[0], means[1])

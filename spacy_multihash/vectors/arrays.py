@@ -4,7 +4,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import IO, Union
+from typing import IO, Literal, Optional, Union
 
 import numpy
 
@@ -13,6 +13,9 @@ from .table import Rows, chunks
 FORMAT = "spacy-multihash.vectors"
 VERSION = 1
 Arrays = Mapping[str, Union[numpy.ndarray, Rows]]
+NumberType = Literal["float", "int", "bool"]
+# The kinds of dtypes that are of a type, in numpy's notation.
+_KINDS: Mapping[NumberType, str] = {"float": "f", "int": "iu", "bool": "b"}
 
 
 def write_rows(
@@ -86,3 +89,37 @@ def load_arrays(path: Path, kinds: Mapping[str, tuple[str, ...]]) -> dict[str, n
             "Give another file."
         )
     return arrays
+
+
+def check_array(
+    path: Path,
+    name: str,
+    array: numpy.ndarray,
+    shape: tuple[Optional[int], ...],
+    type_: NumberType = "float",
+) -> None:
+    """Raise ValueError if an array of a file has another shape or type, or is not finite.
+
+    path (Path): The file, for the message.
+    name (str): Name of the array in the file.
+    array (numpy.ndarray): The array.
+    shape (tuple[Optional[int], ...]): Its shape. None is for any size but 0.
+    type_ (NumberType): The type of its numbers, which have to be finite as float32.
+    """
+    fits = len(array.shape) == len(shape) and all(
+        found > 0 if size is None else found == size
+        for found, size in zip(array.shape, shape, strict=True)
+    )
+    if not fits or array.dtype.kind not in _KINDS[type_]:
+        expected = ", ".join("n" if size is None else str(size) for size in shape)
+        raise ValueError(
+            f"{path} is damaged: {name} must be of the type {type_} and the shape ({expected}), "
+            f"was: {array.dtype}, {array.shape}. Make it again."
+        )
+    with numpy.errstate(over="ignore"):
+        is_finite = numpy.isfinite(array.astype("float32")).all()
+    if not is_finite:
+        raise ValueError(
+            f"{path} cannot be used: {name} has NaN, infinity, or a number that float32 cannot "
+            "hold. Make it again, from smaller vectors or with other settings."
+        )

@@ -22,12 +22,16 @@ from .arrays import Arrays, save_arrays, write_rows
 from .compressed import KEYS, TABLE, is_compressed, read_keys, read_rows
 from .lookup import progress
 from .quantize import read_codes
-from .table import ORTH, CheckedRows, Kind, VectorTable, check_table, chunks
+from .table import ORTH, CheckedRows, Kind, VectorTable, check_floret, check_table, chunks
 from .text import is_text, read_text, store_vectors, write_text
 from .vocab import find_package, word_keys, write_pipeline, write_vocab
 
 # The names of arrays that are saved beside tables.
 BESIDE = ("map", "codes")
+_SCALE = (
+    "The rows that were read are finite: scale them first, such as with unit, or give other "
+    "settings."
+)
 
 
 @contextmanager
@@ -87,8 +91,8 @@ def write_table(
     beside (Optional[Mapping]): Arrays to save beside the table, with their kind, by the name that
         `beside_path` takes. Those of a former table that stood beside text are removed.
 
-    Raises ValueError, and writes nothing, if a row cannot be computed, and what `text_words` raises
-    if the output is text.
+    Raises ValueError, and writes nothing, if a row cannot be computed or is not finite, and what
+    `text_words` raises if the output is text.
     """
     if output.exists() and not (output.is_file() or output.is_dir()):
         raise ValueError(f"OUT must be a file or a folder, was a device or pipe: {output}.")
@@ -98,6 +102,8 @@ def write_table(
         with replacing_file(output) as new:
             save_arrays(new, *(beside or {})["codes"])
         return
+    where = f"The vectors computed for {output}"
+    table = replace(table, data=CheckedRows(table.data, where, table.word_of, advice=_SCALE))
     if not is_text(output):
         with replacing_folder(output.resolve()) as new:
             _write_folder(new, table, show_progress)
@@ -182,7 +188,8 @@ def _read_vocab(
     none, checked = numpy.zeros(0, dtype="uint64"), CheckedRows(data, name)
     empty = VectorTable(name, checked, none, none, [], None, kind, lang, title, attr)
     if cfg.get("mode") == "floret":
-        return replace(empty, floret=cfg)
+        settings = check_floret(str(path / "vectors.cfg"), cfg)
+        return replace(empty, floret={"mode": "floret", **settings, "attr": attr})
     keys, rows = _read_keys(path, compressed)
     texts: list[Optional[str]] = [None] * len(keys)
     if words:
@@ -232,8 +239,8 @@ def _read_text(path: Path, folder: Path, lang: str, show_progress: bool) -> Vect
     if header.floret is not None:
         if words != [str(i) for i in range(len(words))]:
             raise ValueError(f"{path} must number the rows of floret from 0 on, line by line.")
-        cfg = {"mode": "floret", **header.floret, "attr": ORTH}
-        return replace(empty, floret=cfg)
+        settings = check_floret(f"{path}, line 1", header.floret)
+        return replace(empty, floret={"mode": "floret", **settings, "attr": ORTH})
     return replace(empty, keys=word_keys(words), rows=numpy.arange(len(words)), words=words)
 
 

@@ -49,7 +49,7 @@ def fit_from_spelling(
     """
     rows = numpy.arange(len(words)) if rows is None else rows
     check_enough(rows)
-    check_finite("outputs", vectors)
+    check_finite("outputs", vectors, words)
     apart = is_held_out(rows)
     anchors = [word for word, is_apart in zip(words, apart, strict=True) if not is_apart]
     spelling = fit_kernel_pca(anchors, settings)

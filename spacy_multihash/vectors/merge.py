@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Optional
 
 import numpy
 
-from .arrays import load_arrays
+from .arrays import check_array, load_arrays
 from .principal import moments
 from .table import Index
 
@@ -147,9 +147,12 @@ def load_merge(path: Path, tables: int) -> MergeMap:
 
     tables (int): How many tables it should be of.
 
-    Raises what `load_arrays` raises, and ValueError if it is of another number of tables.
+    Raises what `load_arrays` and `check_array` raise, and ValueError if it is of another number of
+    tables.
     """
     arrays = load_arrays(path, {KIND: ("tables", "average")})
+    check_array(path, "tables", arrays["tables"], (), "int")
+    check_array(path, "average", arrays["average"], (), "bool")
     if int(arrays["tables"]) != tables:
         raise ValueError(
             f"{path} maps {int(arrays['tables'])} tables, but {tables} are given. Give the same "
@@ -160,6 +163,11 @@ def load_merge(path: Path, tables: int) -> MergeMap:
         matrices = [arrays[f"matrix{j}"] for j in range(tables)]
     except KeyError as error:
         raise ValueError(f"{path} is damaged: it lacks {error}. Make it again.") from error
+    width: Optional[int] = None  # that of the first matrix is that of all others
+    for j, (mean, matrix) in enumerate(zip(means, matrices, strict=True)):
+        check_array(path, f"mean{j}", mean, (None,))
+        check_array(path, f"matrix{j}", matrix, (len(mean), width))
+        width = matrix.shape[1]
     return MergeMap(means, matrices, bool(arrays["average"]))
 
 

@@ -36,7 +36,8 @@ def morty(
     learn_rate (float): That of Adam.
     batch (int): Vectors of an update.
 
-    Raises ValueError if there are no vectors, or if the loss becomes infinite or NaN.
+    Raises ValueError if there are no vectors, or if the loss becomes infinite or NaN, be it after
+    the last update.
     """
     parameters = dict(initial(width, hidden, seed))
     optimizer = Adam(learn_rate, L2=0, grad_clip=0)
@@ -49,9 +50,11 @@ def morty(
                 for name, gradient in gradients.items():
                     parameters[name], _ = optimizer((0, name), parameters[name], gradient)
                 total, number = total + loss, number + 1
-        if not number:
-            raise ValueError("There are no vectors to train on. Give a table with words.")
-        if not numpy.isfinite(total):
+            if not number:
+                raise ValueError("There are no vectors to train on. Give a table with words.")
+            # Each loss above is that before an update. This one is that after the last.
+            last, _ = loss_and_gradients(parameters, X)
+        if not numpy.isfinite(total + last):
             raise ValueError(
                 f"Training diverged with the learning rate {learn_rate}. Give a lower one, or "
                 "scale the vectors first."

@@ -117,8 +117,10 @@ def _origin(found: Moments, keep_origin: bool) -> numpy.ndarray:
 
 def _check_rank(found: Moments, number: int, what: str, *, strictly: bool = False) -> None:
     rank = found.rank
-    if number > rank - strictly:
+    most = max(rank - strictly, 0)
+    if number > most:
+        none = f"Nothing can be {'removed' if strictly else 'kept'}: give vectors that differ more."
         raise ValueError(
-            f"{what} must be at most {rank - strictly}, was: {number}. The {found.count:,} vectors "
-            f"differ in {rank} dimensions only. Ask for fewer, or give more vectors."
+            f"{what} must be at most {most}, was: {number}. The {found.count:,} vectors differ in "
+            f"{rank} dimensions only. {'Ask for fewer, or give more vectors.' if most else none}"
         )

@@ -53,9 +53,13 @@ def probe(
 
     train, test (Tokens): How often each word has each tag, "O" outside of entities.
 
-    Raises ValueError if the table has no training word, or too few for the width, or if there is
-    one tag alone, and ImportError without scikit-learn.
+    Raises ValueError if a corpus has no tokens, if the table has no training word, or too few for
+    the width, if there is one tag alone in training, or no entity in the test, and ImportError
+    without scikit-learn.
     """
+    for name, tokens in (("training", train), ("test", test)):
+        if not tokens:
+            raise ValueError(f"The {name} corpus has no tokens. Give one with entities.")
     words = list(dict.fromkeys(word for word, _ in [*train, *test]))
     known = {word for word, _ in train}
     there, X = word_vectors(table, words)
@@ -66,6 +70,10 @@ def probe(
         )
     if len({tag for _, tag in train}) < 2:
         raise ValueError("The training corpus has one tag alone. Give one with entities.")
+    if all(tag == OUTSIDE for _, tag in test):
+        raise ValueError(
+            "The test corpus has no entities, so that there is no F1 of them. Give one with some."
+        )
     if width < table.width:
         reduce = pca(moments(lambda: iter([fitted])), width, keep_origin=True)
         X, fitted = _mapped(X, there, reduce), reduce(fitted)

@@ -118,8 +118,8 @@ def make_codebooks(
     seed (int): Chooses the rows, and where k-means begins.
 
     Returns (parts, centroids, width / parts) float32. Raises ValueError if the parts do not divide
-    the width, or if there are fewer different vectors but zeros than centroids, and ImportError
-    without scikit-learn.
+    the width, if there are fewer different vectors but zeros than centroids, or if centroids are
+    not finite, and ImportError without scikit-learn.
     """
     if parts < 1 or table.width % parts:
         raise ValueError(f"parts must divide the width {table.width}, was: {parts}. Give another.")
@@ -142,8 +142,15 @@ def make_codebooks(
                 f"{(part + 1) * P.shape[1] - 1}. Ask for fewer."
             )
         model = MiniBatchKMeans(centroids, random_state=seed, n_init=1, batch_size=4096)
-        with threadpool_limits(limits=1):  # the same sums in the same order
+        # One thread computes the same sums in the same order.
+        with threadpool_limits(limits=1), numpy.errstate(over="ignore", invalid="ignore"):
             found.append(model.fit(P).cluster_centers_)
+        if not numpy.isfinite(found[-1]).all():
+            raise ValueError(
+                f"The centroids of {table.name} must be finite, but those of columns "
+                f"{part * P.shape[1]} to {(part + 1) * P.shape[1] - 1} are not: its numbers are "
+                "too large. Scale them first, such as with unit, or take int8."
+            )
     return numpy.stack(found).astype("float32")
 
 

@@ -1,5 +1,6 @@
 """Ridge regression: from known vectors to others, with a strength that held-out words choose."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Optional
 
@@ -110,13 +111,18 @@ def check_enough(rows: numpy.ndarray) -> None:
         )
 
 
-def check_finite(name: str, values: numpy.ndarray) -> None:
-    """Raise ValueError if a table (N, D) has NaN or infinity."""
+def check_finite(name: str, values: numpy.ndarray, words: Optional[Sequence[str]] = None) -> None:
+    """Raise ValueError if a table (N, D) has NaN or infinity.
+
+    words (Optional[Sequence[str]]): The word of each row, for the message. None gives the row.
+    """
     is_bad = ~numpy.isfinite(values).all(axis=1)
     if is_bad.any():
+        first = int(is_bad.argmax())
+        which = f"row {first}" if words is None else f"that of the word {words[first]!r}"
         raise ValueError(
             f"Regression: {name} must be finite, but {int(is_bad.sum())} of {len(values)} rows "
-            f"have NaN or infinity, the first is row {int(is_bad.argmax())}. Mend the table."
+            f"have NaN or infinity, the first is {which}. Mend the table."
         )
 
 

@@ -21,4 +21,6 @@ def z_norm(found: Moments, *, unit: bool = True) -> AffineMap:
     deviation = numpy.sqrt(numpy.maximum(numpy.diag(found.covariance), 0))
     constant = deviation <= _EPSILON * numpy.abs(found.mean)
     scale = numpy.where(constant, 0, 1 / numpy.where(constant, 1, deviation))
-    return AffineMap(found.mean.astype("float32"), numpy.diag(scale).astype("float32"), unit=unit)
+    with numpy.errstate(over="ignore"):  # the rows are refused where they are computed
+        matrix = numpy.diag(scale).astype("float32")
+    return AffineMap(found.mean.astype("float32"), matrix, unit=unit)

@@ -7,6 +7,7 @@ from typing import Any, Literal, Optional, Protocol, Union
 
 import numpy
 
+from ..common.checks import check_whole, refusal
 from .sorted_keys import find_sorted
 
 # Rows that are read, mapped and written at a time: 20 MB of 300 floats.
@@ -15,6 +16,7 @@ CHUNK = 2**14
 ORTH = 65  # spaCy's number of the attribute
 # The settings of floret, by their names in vectors.cfg.
 FLORET = ("minn", "maxn", "hash_count", "hash_seed", "bow", "eow")
+_LARGEST = 2**32 - 1  # spaCy keeps those that are numbers in 32 bits
 
 Kind = Literal["pipeline", "vocab", "text"]
 Index = Union[slice, numpy.ndarray]
@@ -37,17 +39,24 @@ class CheckedRows:
     """Rows of floats, as float32, that are refused where they are not finite."""
 
     def __init__(
-        self, data: Rows, where: str, word_of: Callable[[int], Optional[str]] = lambda row: None
+        self,
+        data: Rows,
+        where: str,
+        word_of: Callable[[int], Optional[str]] = lambda row: None,
+        *,
+        advice: str = "Mend or remove that row.",
     ) -> None:
         """Wrap rows.
 
         data (Rows): The numbers, (rows, width), such as an array that is mapped to a file.
         where (str): What the array is of, for the message.
         word_of (Callable): Gives a word of a row, for the message.
+        advice (str): What to do, for the message.
         """
         self.data = data
         self.where = where
         self.word_of = word_of
+        self.advice = advice
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -56,7 +65,8 @@ class CheckedRows:
 
     def __getitem__(self, index: Index) -> numpy.ndarray:
         """Return some rows, (n, width) float32. Raises ValueError if one is not finite."""
-        with numpy.errstate(over="ignore"):  # what float32 cannot hold is refused below
+        # What float32 cannot hold, and what is computed from it, is refused below.
+        with numpy.errstate(over="ignore", invalid="ignore"):
             rows = numpy.array(self.data[index], dtype="float32")
         wrong = ~numpy.isfinite(rows).all(axis=1)
         if wrong.any():
@@ -66,7 +76,7 @@ class CheckedRows:
             of_word = "" if word is None else f" of the word {word!r}"
             raise ValueError(
                 f"{self.where} must have finite numbers, but row {row}{of_word} has NaN, infinity, "
-                "or a number that float32 cannot hold. Mend or remove that row."
+                f"or a number that float32 cannot hold. {self.advice}"
             )
         return rows
 
@@ -221,6 +231,25 @@ def check_table(table: VectorTable) -> VectorTable:
             f"{table.data.shape[0] - 1}. Copy or make it again."
         )
     return table
+
+
+def check_floret(where: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the settings of a floret table by their names, and no others.
+
+    where (str): Where they are from, for the message.
+
+    Raises ValueError if one is missing, of another type, or out of range.
+    """
+    found = {name: settings.get(name) for name in FLORET}
+    advice = "Copy or make it again."
+    check_whole(where, "minn", found["minn"], 0, _LARGEST, advice=advice)
+    check_whole(where, "maxn", found["maxn"], int(settings["minn"]), _LARGEST, advice=advice)
+    check_whole(where, "hash_count", found["hash_count"], 1, 4, advice=advice)
+    check_whole(where, "hash_seed", found["hash_seed"], 0, _LARGEST, advice=advice)
+    for name in ("bow", "eow"):
+        if not isinstance(found[name], str):
+            raise refusal(where, name, "a string", found[name], advice)
+    return found
 
 
 def has_vector(X: numpy.ndarray) -> numpy.ndarray:

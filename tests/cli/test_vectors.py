@@ -11,6 +11,8 @@ from spacy.training.initialize import load_vectors_into_model
 from spacy.vectors import Vectors
 from spacy.vocab import Vocab
 
+from spacy_multihash.vectors.arrays import load_arrays, save_arrays
+from spacy_multihash.vectors.quantize import KINDS
 from spacy_multihash.vectors.table import CheckedRows
 from tests.helpers.cli import said
 from tests.helpers.corpora import write_corpus
@@ -133,6 +135,57 @@ def test_bad_input_is_one_error_and_nothing_written(
     (folder / "other.txt").write_text("other\nothers")
     command, source, *options = args
     assert message in refused(command, source, "out", *options)
+
+
+@pytest.fixture
+def huge(folder: Path) -> None:
+    """Write vectors whose squares or differences float32 does not hold, and equal ones."""
+    X = numpy.where(random_vectors() > 3, 3e38, -3e38).astype("float32")
+    write_pipeline(folder / "huge", X)
+    write_pipeline(folder / "tiny", (1e-41 * random_vectors()).astype("float32"))
+    write_lines(folder / "equal.txt", numpy.ones((60, 8)))
+
+
+@pytest.mark.usefixtures("huge")
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("centre", "huge"), "computed for out must have finite numbers, but row"),
+        (("z-norm", "huge"), "computed for out must have finite numbers, but row"),
+        (("z-norm", "tiny"), "computed for out must have finite numbers, but row"),
+        (("pca", "huge", "--width", 3), "computed for out must have finite numbers, but row"),
+        (("morty", "in", "--learn-rate", "1e38"), "Training diverged with the learning rate 1e+38"),
+        (("align", "equal.txt", "in", "--method", "cca", "--ridge", 0), "pairs are equal"),
+        (("drop-top", "equal.txt", "--number", 1), "Nothing can be removed: give vectors"),
+    ],
+)
+def test_numbers_that_are_not_finite_are_not_written(args: tuple[str, ...], message: str) -> None:
+    at = next((i for i, arg in enumerate(args) if str(arg).startswith("--")), len(args))
+    assert message in refused(*args[:at], "out", *args[at:])
+
+
+@pytest.mark.usefixtures("huge")
+def test_centroids_that_are_not_finite_are_not_written() -> None:
+    pytest.importorskip("sklearn")
+    args = ("--method", "pq", "--parts", 4, "--centroids", 4)
+    error = refused("quantize", "huge", "out.npz", *args)
+    assert "The centroids of huge must be finite, but those of columns 0 to 1 are not" in error
+
+
+def test_codebooks_of_another_shape_are_refused(folder: Path) -> None:
+    pytest.importorskip("sklearn")
+    ok("quantize", "in", "out.npz", "--method", "pq", "--parts", 4, "--centroids", 9)
+    arrays = load_arrays(folder / "out.npz", KINDS)
+    flat = {name: array for name, array in arrays.items() if name in KINDS["pq"]}
+    save_arrays(folder / "flat.npz", "pq", {**flat, "codebooks": arrays["codebooks"].ravel()})
+    error = refused("quantize", "in", "again", "--method", "pq", "--codebooks", "flat.npz")
+    assert "flat.npz is damaged: codebooks must be of the type float and the shape (n, n," in error
+
+
+@pytest.mark.usefixtures("huge")
+def test_huge_vectors_get_length_one(folder: Path) -> None:
+    ok("unit", "huge", "out")
+    numpy.testing.assert_allclose(numpy.abs(loaded(folder / "out")), 8**-0.5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["in", "in/vocab", "in.txt", "taken", "taken.txt", "in.txt/out"])
@@ -504,9 +557,13 @@ def test_tables_are_compared_at_one_width(folder: Path) -> None:
         (("in", "--words", "words.txt", "--width", 9), "of in, was: 9. Give a smaller one, or"),
         (("floret", "--pairs", "pairs"), "Give a file of words with --words"),
         (("in", "--train", "nowhere", "--test", "nowhere"), "There is no corpus at nowhere"),
+        (("in", "--train", "train.spacy", "--test", "none.spacy"), "The test corpus has no tokens"),
+        (("in", "--train", "train.spacy", "--test", "no.spacy"), "The test corpus has no entities"),
         (("nowhere", "--words", "words.txt"), "There are no vectors at nowhere"),
     ],
 )
 def test_bad_evaluations_are_one_error(args: tuple[str, ...], message: str, folder: Path) -> None:
     (folder / "bad").write_text("word1 word2\n")
+    write_corpus(folder / "none.spacy", [Doc(Vocab(), words=[])])
+    write_corpus(folder / "no.spacy", [Doc(Vocab(), words=WORDS[:3], ents=["O"] * 3)])
     assert message in refused("evaluate", *args)

@@ -243,7 +243,7 @@ def test_empty_list_of_corpora_is_refused(name: str) -> None:
         ({"other": numpy.zeros(WIDTH, "f")}, "none of the 36 words of the corpus has a vector"),
         (
             table(viviendo=numpy.full(WIDTH, numpy.nan, "f")),
-            "finite numbers, but 1 of 33 known words have .* the first is 'viviendo' in row 22 of",
+            "finite, but 1 of 33 rows have .* the first is that of the word 'viviendo'",
         ),
     ],
 )

@@ -31,6 +31,13 @@ def test_rows_of_length_one_leave_zeros() -> None:
     assert to_unit(X).tolist() == [[pytest.approx(0.6), pytest.approx(0.8)], [0, 0]]
 
 
+@pytest.mark.parametrize("size", [3e38, 1e-40])
+def test_rows_whose_squares_float32_cannot_hold_get_length_one(size: float) -> None:
+    X = numpy.full((1, 4), size, dtype="float32")
+    assert to_unit(X).dtype == "float32"
+    numpy.testing.assert_allclose(to_unit(X), 0.5, rtol=1e-4)
+
+
 def test_words_without_a_vector_keep_zeros() -> None:
     X = random_vectors()
     X[5] = 0
@@ -99,7 +106,34 @@ def test_other_files_are_no_maps(tmp_path: Path) -> None:
     save_arrays(path, "codes", some_map().arrays())
     with pytest.raises(ValueError, match="must be of the kind affine, with all its arrays, was: c"):
         load_map(path)
-    arrays = {**some_map().arrays(), "offset": numpy.zeros(7, dtype="float32")}
-    save_arrays(path, "affine", arrays)
-    with pytest.raises(ValueError, match="its arrays do not fit together"):
-        load_map(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "message"),
+    [
+        ("mean", numpy.float32(1), r"mean must be of the type float and the shape \(n\), was: f"),
+        ("mean", numpy.zeros(0, "f"), r"mean must be .* the shape \(n\), was: float32, \(0,\)"),
+        ("mean", numpy.array(["a"] * 8), r"mean must be of the type float .*, was: <U1, \(8,\)"),
+        ("matrix", numpy.ones((7, 3), "f"), r"matrix must be .*\(8, n\), was: float32, \(7, 3\)"),
+        ("matrix", numpy.ones(24, "f"), r"matrix must be .*\(8, n\), was: float32, \(24,\)"),
+        ("offset", numpy.ones(7, "f"), r"offset must be .*\(3\), was: float32, \(7,\)"),
+        ("offset", numpy.ones((3, 1), "f"), r"offset must be .*\(3\), was: float32, \(3, 1\)"),
+        ("unit", numpy.array("no"), r"unit must be of the type bool and the shape \(\), was: <U2"),
+    ],
+)
+def test_map_with_another_array_is_refused(
+    name: str, array: numpy.ndarray, message: str, tmp_path: Path
+) -> None:
+    save_arrays(tmp_path / "map.npz", "affine", {**some_map().arrays(), name: numpy.asarray(array)})
+    with pytest.raises(ValueError, match=f"map.npz is damaged: {message}.*Make it again"):
+        load_map(tmp_path / "map.npz")
+
+
+@pytest.mark.parametrize("name", ["mean", "matrix", "offset"])
+@pytest.mark.parametrize("wrong", [numpy.nan, -numpy.inf, 1e300])
+def test_map_that_is_not_finite_is_refused(name: str, wrong: float, tmp_path: Path) -> None:
+    array = some_map().arrays()[name].astype("float64")
+    array.flat[1] = wrong
+    save_arrays(tmp_path / "map.npz", "affine", {**some_map().arrays(), name: array})
+    with pytest.raises(ValueError, match=f"map.npz cannot be used: {name} has NaN, infinity, or a"):
+        load_map(tmp_path / "map.npz")

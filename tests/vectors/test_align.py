@@ -84,6 +84,16 @@ def test_tables_of_two_widths_are_not_aligned() -> None:
             method(Y[:, :7], X)
 
 
+@pytest.mark.parametrize("method", [procrustes, cca])
+def test_equal_vectors_are_not_aligned(method: Callable[..., AffineMap]) -> None:
+    X, Y = noisy_pairs()
+    equal = numpy.repeat(X[:1], len(X), axis=0)
+    with pytest.raises(ValueError, match="of the table to map must differ, .* all 500 pairs are e"):
+        method(equal, Y)
+    with pytest.raises(ValueError, match="of the target must differ, to be aligned, but those of"):
+        method(Y, equal)
+
+
 def naive_csls(Y: numpy.ndarray, X: numpy.ndarray, k: int) -> numpy.ndarray:
     cosines = numpy.array(
         [[y @ x / numpy.linalg.norm(y) / numpy.linalg.norm(x) for x in X] for y in Y]

@@ -135,6 +135,12 @@ def test_corpora_that_cannot_be_probed_are_refused() -> None:
         next(probe(table, Counter({("unknown", "O"): 1}), tokens, width=5))
     with pytest.raises(ValueError, match="The training corpus has one tag alone"):
         next(probe(table, Counter({("word1", "O"): 1}), tokens, width=5))
+    with pytest.raises(ValueError, match="The training corpus has no tokens. Give one with ent"):
+        next(probe(table, Counter(), tokens, width=5))
+    with pytest.raises(ValueError, match="The test corpus has no tokens. Give one with entities"):
+        next(probe(table, tokens, Counter(), width=5))
+    with pytest.raises(ValueError, match="The test corpus has no entities, so that there is no F1"):
+        next(probe(table, tokens, Counter({("word1", "O"): 1}), width=5))
     few = Counter({("word1", "O"): 1, ("word3", "PER"): 1})
     with pytest.raises(ValueError, match="axes must be at most 1, was: 3. The 2 vectors"):
         next(probe(table, few, tokens, width=3))

@@ -17,7 +17,7 @@ from spacy.attrs import LOWER
 from spacy.vectors import Vectors
 from spacy.vocab import Vocab
 
-from spacy_multihash.vectors.affine import identity, map_table
+from spacy_multihash.vectors.affine import AffineMap, identity, map_table
 from spacy_multihash.vectors.files import (
     beside_path,
     open_table,
@@ -288,6 +288,37 @@ def test_other_values_in_files_of_a_vocab_are_refused(tmp_path: Path) -> None:
             pass
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("minn", "x", "minn must be a whole number from 0 to 4294967295, was: 'x'"),
+        ("minn", 4, "maxn must be a whole number from 4 to 4294967295, was: 3"),
+        ("maxn", 2.5, "maxn must be a whole number from 2 to 4294967295, was: 2.5"),
+        ("hash_count", 9, "hash_count must be a whole number from 1 to 4, was: 9"),
+        ("hash_count", None, "hash_count must be a whole number from 1 to 4, was: None"),
+        ("hash_seed", -1, "hash_seed must be a whole number from 0 to 4294967295, was: -1"),
+        ("bow", 1, "bow must be a string, was: 1"),
+        ("eow", None, "eow must be a string, was: None"),
+    ],
+)
+def test_other_settings_of_floret_are_refused(
+    name: str, value: object, message: str, tmp_path: Path
+) -> None:
+    path = write_floret(tmp_path / "in", random_vectors()) / "vocab" / "vectors.cfg"
+    srsly.write_json(path, {**srsly.read_json(path), name: value})
+    with pytest.raises(ValueError, match=f"vectors.cfg: {message}. Copy or make it again"):
+        with open_table(tmp_path / "in"):
+            pass
+
+
+def test_settings_that_floret_has_not_are_left_out(tmp_path: Path) -> None:
+    path = write_floret(tmp_path / "in", random_vectors()) / "vocab" / "vectors.cfg"
+    srsly.write_json(path, {**srsly.read_json(path), "further": 1})
+    with open_table(tmp_path / "in") as table:
+        there, _ = word_vectors(table, WORDS)
+    assert there.all()
+
+
 def test_words_of_no_row_are_left_out(tmp_path: Path) -> None:
     path = write_pipeline(tmp_path / "in", random_vectors())
     key2row = srsly.read_msgpack(path / "vocab" / "key2row")
@@ -354,6 +385,7 @@ def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
         ("3 2\na 1 2\nb 1 2\n", "cut off: its first line says 3 vectors, but it has 2"),
         ("2 2\na 1 2\na 1 2\n", "in.txt has the word 'a' twice"),
         ("2 1 2 3 1 0 < >\n0 1\n2 1\n", "must number the rows of floret from 0 on"),
+        ("2 1 2 3 9 0 < >\n0 1\n1 1\n", "in.txt, line 1: hash_count must be .* 1 to 4, was: 9"),
     ],
 )
 def test_bad_text_is_refused(text: str, message: str, tmp_path: Path) -> None:
@@ -395,6 +427,18 @@ def test_row_that_is_not_finite_is_refused_and_nothing_written(tmp_path: Path) -
             with pytest.raises(ValueError, match="but row 7 of the word 'word7' has NaN"):
                 write_table(tmp_path / name, table)
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+@pytest.mark.parametrize("name", ["out", "out.txt", "out.txt.gz"])
+def test_computed_row_that_is_not_finite_is_refused_and_nothing_written(
+    name: str, tmp_path: Path
+) -> None:
+    X = random_vectors()
+    X[7] = 3e38
+    mapped = map_table(make_table(X), AffineMap(numpy.full(8, -3e38, "f")))
+    with pytest.raises(ValueError, match=f"computed for .*{name} must .* row 7 .*'word7' .* scale"):
+        write_table(tmp_path / name, mapped)
+    assert not [*tmp_path.iterdir()]
 
 
 def test_numbers_beyond_float32_are_refused_without_a_warning(tmp_path: Path) -> None:

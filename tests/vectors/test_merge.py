@@ -132,3 +132,35 @@ def test_merge_is_read_as_it_was_saved(tmp_path: Path) -> None:
     numpy.testing.assert_array_equal(read(whole(Xs)), one(whole(Xs)))
     with pytest.raises(ValueError, match="map.npz maps 3 tables, but 2 are given"):
         load_merge(tmp_path / "map.npz", 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "message"),
+    [
+        ("tables", numpy.array("x"), r"damaged: tables must be of the type int .*, was: <U1, \(\)"),
+        ("tables", numpy.array([3]), r"damaged: tables must be of .* \(\), was: int64, \(1,\)"),
+        ("average", numpy.array(0.5), r"damaged: average must be of the type bool .* float64"),
+        ("mean1", numpy.float32(1), r"damaged: mean1 must be .*\(n\), was: float32, \(\)"),
+        ("matrix1", numpy.ones((6, 3), "f"), r"damaged: matrix1 must .*\(7, 3\), was: .*\(6, 3\)"),
+        ("matrix1", numpy.ones((7, 2), "f"), r"damaged: matrix1 must .*\(7, 3\), was: .*\(7, 2\)"),
+        ("matrix0", numpy.ones((6, 0), "f"), r"damaged: matrix0 must .*\(6, n\), was: .*\(6, 0\)"),
+        ("matrix2", numpy.ones((5, 3), "i4"), "damaged: matrix2 must be of the type float .*int32"),
+        ("mean2", numpy.full(5, numpy.nan, "f"), "cannot be used: mean2 has NaN, infinity, or a"),
+        ("matrix0", numpy.full((6, 3), numpy.inf, "f"), "cannot be used: matrix0 has NaN, infin"),
+    ],
+)
+def test_damaged_merge_is_refused(
+    name: str, array: numpy.ndarray, message: str, tmp_path: Path
+) -> None:
+    arrays = {**gcca(streaming(tables()), 3).arrays(), name: numpy.asarray(array)}
+    save_arrays(tmp_path / "map.npz", "merge", arrays)
+    with pytest.raises(ValueError, match=f"map.npz (is )?{message}.*Make it again"):
+        load_merge(tmp_path / "map.npz", 3)
+
+
+def test_merge_that_lacks_an_array_is_refused(tmp_path: Path) -> None:
+    arrays = dict(gcca(streaming(tables()), 3).arrays())
+    del arrays["matrix2"]
+    save_arrays(tmp_path / "map.npz", "merge", arrays)
+    with pytest.raises(ValueError, match="map.npz is damaged: it lacks 'matrix2'. Make it again"):
+        load_merge(tmp_path / "map.npz", 3)

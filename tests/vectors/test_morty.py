@@ -68,3 +68,9 @@ def test_training_that_cannot_be_is_refused() -> None:
     for rate in (1e10, 1e30):
         with pytest.raises(ValueError, match=r"Training diverged with the learning rate 1"):
             morty(streaming(random_vectors()), 8, hidden=8, learn_rate=rate, batch=8)
+
+
+@pytest.mark.parametrize("rate", [1e20, 1e38])
+def test_last_update_that_diverges_is_refused(rate: float) -> None:
+    with pytest.raises(ValueError, match=r"Training diverged with the learning rate 1e\+\d"):
+        morty(streaming(random_vectors()), 8, hidden=8, learn_rate=rate)

@@ -109,6 +109,25 @@ def test_components_beyond_the_rank_are_refused() -> None:
         pca(found(X), 2, skip=2)
 
 
+@pytest.mark.parametrize(
+    ("X", "rank"),
+    [
+        (random_vectors(1), 0),
+        (numpy.full((60, 8), 0.1, dtype="float32"), 0),
+        (numpy.repeat(random_vectors(2), 30, axis=0), 1),
+    ],
+)
+def test_vectors_without_components_to_remove_are_refused(X: numpy.ndarray, rank: int) -> None:
+    message = rf"at most 0, was: 1. .* in {rank} dimensions only. Nothing can be removed: give vec"
+    with pytest.raises(ValueError, match=f"components to remove must be {message}"):
+        drop_top(found(X), 1)
+
+
+def test_equal_vectors_have_no_axes() -> None:
+    with pytest.raises(ValueError, match="axes must be at most 0, was: 3.*Nothing can be kept: gi"):
+        pca(found(random_vectors(1)), 3)
+
+
 def test_no_vectors_are_refused() -> None:
     with pytest.raises(ValueError, match="no vectors to estimate a mean on"):
         moments(lambda: iter(()))

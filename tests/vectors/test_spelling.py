@@ -272,5 +272,5 @@ def test_every_tenth_row_is_held_out_wherever_its_words_are() -> None:
 def test_vectors_with_nan_are_refused_before_the_work() -> None:
     vectors = numpy.zeros((len(WORDS), 2))
     vectors[7] = numpy.nan
-    with pytest.raises(ValueError, match="but 1 of 72 rows have NaN.* is row 7"):
+    with pytest.raises(ValueError, match=f"but 1 of 72 rows .* that of the word {WORDS[7]!r}"):
         fit_from_spelling(WORDS, vectors, SpellingSettings(rank=3))
