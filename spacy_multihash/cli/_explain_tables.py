@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ..inspection.explain import EVERYWHERE, Effect, Explanation
 from ._explain_page import completeness_text
 from ._messages import msg
-from ._show import show_table, signed
+from ._show import show_table, signed, visible
 
 
 def show_explanations(explanations: Sequence[Explanation]) -> None:
@@ -21,11 +21,11 @@ def show_explanations(explanations: Sequence[Explanation]) -> None:
                 signed(of),
             )
             for token, word, by, of in zip(
-                each.tokens, each.words, each.by_feature, each.by_token, strict=True
+                each.tokens, map(visible, each.words), each.by_feature, each.by_token, strict=True
             )
         ]
         show_table(
-            f"{each.text}, {each.label}: {each.probability:.3f}{found}",
+            f"{visible(each.text)}, {each.label}: {each.probability:.3f}{found}",
             ("token", *each.features, "all"),
             rows,
             aligns="L",
@@ -43,7 +43,8 @@ def show_effects(effects: Sequence[Effect]) -> None:
     rows: dict[tuple[str, str, str], dict[str, str]] = {}
     for each in effects:
         row = rows.setdefault((each.label, each.part, each.feature), {"n": f"{each.entities:,}"})
-        row[each.where] = f"{signed(each.mean)} ± {each.error:.3f}"
+        error = "-" if each.error is None else f"{each.error:.3f}"
+        row[each.where] = f"{signed(each.mean)} ± {error}"
     show_table(
         "By how much the probability of gold entities falls",
         ("label", "entities", "number", "unknown feature", "everywhere", "in the entity"),
@@ -53,4 +54,4 @@ def show_effects(effects: Sequence[Effect]) -> None:
         ],
         aligns="llrlrr",
     )
-    msg.text("Each mean stands with its standard error.")
+    msg.text("Each mean stands with its standard error, which one entity does not have.")

@@ -129,7 +129,9 @@ def annotated_attrs(names: Iterable[str], vocab: Vocab) -> dict[str, Extractor]:
     """
     found: dict[str, Extractor] = {}
     for name in names:
-        feature = parse_feature(name)
+        feature = parse_feature(
+            name, where="corpus-stats", setting="each of --attrs", advice="Correct the name."
+        )
         is_known = feature is not None or (name in IDS and has_strings(name))
         if is_known and not is_word_attr(name, vocab):
             found[name if feature is None else feature.name] = feature

@@ -65,6 +65,11 @@ def unbroken(text: str) -> str:
     return text.replace(" ", _FIXED)
 
 
+def visible(word: str) -> str:
+    """Write a word as it is, or as Python does if it has line feeds and the like, or is blank."""
+    return word if word.strip() and word.isprintable() else repr(word)
+
+
 def show_collisions(title: str, collisions: Sequence[Collisions]) -> None:
     """Print a table of the symbols that embeddings cannot tell apart.
 

@@ -11,7 +11,7 @@ from ..corpus.read import model_docs, read_docs
 from ..inspection.attention import Attention, find_attention, vector_attention
 from ._draw import draw_attention
 from ._messages import msg
-from ._show import show_table, unbroken
+from ._show import show_table, unbroken, visible
 from ._util import check_file_output, import_code, load_pipeline, print_json
 
 _EXTRA = "--png needs matplotlib: python -m pip install 'spacy-multihash[plots]'"
@@ -107,7 +107,7 @@ def _show(found: Sequence[Attention]) -> None:
                 [
                     (word, *(_weight(*pair) for pair in zip(weights, present, strict=True)))
                     for word, weights, present in zip(
-                        map(_visible, doc.words), doc.weights, doc.present, strict=True
+                        map(visible, doc.words), doc.weights, doc.present, strict=True
                     )
                 ],
             )
@@ -119,7 +119,3 @@ def _show(found: Sequence[Attention]) -> None:
 
 def _weight(weight: float, present: bool) -> str:
     return f"{weight:.3f}" if present else "-"
-
-
-def _visible(word: str) -> str:
-    return word if word.strip() and word.isprintable() else repr(word)

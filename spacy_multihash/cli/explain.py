@@ -1,7 +1,7 @@
 """`python -m spacy multihash explain`: what makes a pipeline find an entity."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Optional
@@ -230,9 +230,15 @@ def corpus_effects(
 
 
 def as_dict(found: Explanation | Effect) -> dict[str, Any]:
-    """Return what JSON says of an explanation, with its completeness, or of an effect."""
-    extra = {"completeness": found.completeness} if isinstance(found, Explanation) else {}
-    return {**asdict(found), **extra}
+    """Return what JSON says of an explanation, with its completeness, or of an effect.
+
+    The texts of all tokens are left out, which are the same for each entity of a text.
+    """
+    if isinstance(found, Effect):
+        return asdict(found)
+    values = asdict(replace(found, texts=()))
+    del values["texts"]
+    return {**values, "completeness": found.completeness}
 
 
 def _gold(nlp: Language, name: str, corpus: Path) -> Iterator[tuple[Doc, list[Key]]]:

@@ -9,10 +9,11 @@
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Optional, Protocol, Union
 
-from .checks import refusal
+from .checks import CHANGE_IT, refusal
 
 # The attributes that slices and n-grams are cut from.
 TEXT_ATTRS = ("ORTH", "LOWER", "NORM", "LEMMA")
@@ -21,7 +22,8 @@ MORPH = "MORPH"
 EXTENSION = "_."
 MAX_NGRAM = 20  # characters
 
-_WHERE = "Embedding layer"  # in messages
+# What was expected -> the error to raise.
+_Refuse = Callable[[str], ValueError]
 _SIGNS = re.compile(r"[\[\]{}.:,]")  # a name with one of them is none of spaCy's attributes
 _NUMBER = "-?[0-9]{1,9}"
 _SLICE = re.compile(rf"({_NUMBER})?:({_NUMBER})?")
@@ -133,77 +135,77 @@ class Feature:
 
 
 def parse_feature(
-    name: object, *, repeats: bool = True, setting: str = "each of attrs"
+    name: object,
+    *,
+    repeats: bool = True,
+    where: str = "Embedding layer",
+    setting: str = "each of attrs",
+    advice: str = CHANGE_IT,
 ) -> Optional[Feature]:
     """Read the name of a feature; None for what may be one of spaCy's attributes.
 
-    setting (str): Name of the setting in the config, for messages.
+    where (str): The layer or the command that was given the name, for messages.
+    setting (str): Name of the setting in the config, or of the command's option, for messages.
+    advice (str): What to do about a name that is neither, for messages.
 
     Raises ValueError for a name that is neither.
     """
     if not isinstance(name, str) or not (_SIGNS.search(name) or name.strip() == "_"):
         return None
+
+    def refuse(expected: str) -> ValueError:
+        return refusal(where, setting, expected, name, advice)
+
     text = name.strip()
     if text.startswith("_"):
-        return _extension(text, name, repeats, setting)
+        return _extension(text, repeats, refuse)
     base, sign, inside = re.match(r"([^\[{]*)([\[{]?)(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
     base, closing = base.strip().upper(), {"[": "]", "{": "}"}.get(sign, "")
     if not closing or not inside.endswith(closing):
-        raise _refuse(
-            name, "a name such as ORTH[:2], LOWER{3,5}, MORPH[Case] or _.gazetteer", setting
-        )
+        raise refuse("a name such as ORTH[:2], LOWER{3,5}, MORPH[Case] or _.gazetteer")
     inside = inside[:-1]
     cut: Union[Slice, Ngrams, MorphValue]
     if sign == "[" and base == MORPH:
-        cut = _morph(inside.strip(), name, setting)
+        cut = _morph(inside.strip(), refuse)
     elif base not in TEXT_ATTRS:
-        raise _refuse(
-            name,
-            f"a slice or n-grams of {', '.join(TEXT_ATTRS)}, or a value of {MORPH}, as MORPH[Case]",
-            setting,
+        raise refuse(
+            f"a slice or n-grams of {', '.join(TEXT_ATTRS)}, or a value of {MORPH}, as MORPH[Case]"
         )
     else:
         inside = re.sub(r"\s", "", inside)
-        cut = (_slice if sign == "[" else _ngrams)(inside, name, setting)
+        cut = (_slice if sign == "[" else _ngrams)(inside, refuse)
     return Feature(base, cut, repeats)
 
 
-def _extension(text: str, name: str, repeats: bool, setting: str) -> Feature:
+def _extension(text: str, repeats: bool, refuse: _Refuse) -> Feature:
     attr = text.removeprefix(EXTENSION)
     if not text.startswith(EXTENSION) or not attr.isidentifier():
-        expected = "the name of an extension attribute after '_.', such as _.gazetteer"
-        raise _refuse(name, expected, setting)
+        raise refuse("the name of an extension attribute after '_.', such as _.gazetteer")
     return Feature(text, None, repeats)
 
 
-def _slice(inside: str, name: str, setting: str) -> Slice:
+def _slice(inside: str, refuse: _Refuse) -> Slice:
     match = _SLICE.fullmatch(inside)
     if match is None:
         expected = "a slice with a colon and without a step, such as ORTH[:2], ORTH[-3:]"
-        raise _refuse(name, f"{expected} or ORTH[1:3]", setting)
+        raise refuse(f"{expected} or ORTH[1:3]")
     start, stop = (None if end is None else int(end) for end in match.groups())
     begin = start or 0
     if stop is not None and stop <= begin and (stop >= 0) == (begin >= 0) or stop == 0:
-        expected = "a slice that has characters of some words, such as ORTH[:2] or ORTH[-3:]"
-        raise _refuse(name, expected, setting)
+        raise refuse("a slice that has characters of some words, such as ORTH[:2] or ORTH[-3:]")
     return Slice(start or None, stop)
 
 
-def _ngrams(inside: str, name: str, setting: str) -> Ngrams:
+def _ngrams(inside: str, refuse: _Refuse) -> Ngrams:
     match = _ORDERS.fullmatch(inside)
     low, high = (0, 0) if match is None else (int(match[1]), int(match[2] or match[1]))
     if not 1 <= low <= high <= MAX_NGRAM:
         expected = f"the shortest and the longest n-grams, 1 to {MAX_NGRAM} characters"
-        raise _refuse(name, f"{expected}, such as LOWER{{3,5}}", setting)
+        raise refuse(f"{expected}, such as LOWER{{3,5}}")
     return Ngrams(low, high)
 
 
-def _morph(inside: str, name: str, setting: str) -> MorphValue:
+def _morph(inside: str, refuse: _Refuse) -> MorphValue:
     if not inside or re.search(r"[\s|=:,]", inside):
-        expected = "the name of one morphological feature, such as MORPH[Case]"
-        raise _refuse(name, expected, setting)
+        raise refuse("the name of one morphological feature, such as MORPH[Case]")
     return MorphValue(inside)
-
-
-def _refuse(name: str, expected: str, setting: str) -> ValueError:
-    return refusal(_WHERE, setting, expected, name)

@@ -57,6 +57,7 @@ class Explanation:
     features (tuple[str, ...]): The A features.
     tokens (tuple[int, ...]): The T tokens around it, and its own.
     words (tuple[str, ...]): Their texts.
+    texts (tuple[str, ...]): The texts of all tokens of the doc, each with the blank behind it.
     by_feature (tuple[tuple[float, ...], ...]): (T, A), by how much the probability falls if a
         feature of a token is unknown.
     by_token (tuple[float, ...]): (T,), by how much it falls if all features of a token are.
@@ -72,6 +73,7 @@ class Explanation:
     features: tuple[str, ...]
     tokens: tuple[int, ...]
     words: tuple[str, ...]
+    texts: tuple[str, ...]
     by_feature: tuple[tuple[float, ...], ...]
     by_token: tuple[float, ...]
     together: float
@@ -94,7 +96,7 @@ class Effect:
     feature (str): The feature.
     where (Where): Where it is taken as unknown: in all tokens, or in those of entities alone.
     mean (float): By how much their probability falls, on average.
-    error (float): The standard error of the mean, 0 for one entity.
+    error (Optional[float]): The standard error of the mean, None for one entity.
     entities (int): How many there are.
     """
 
@@ -103,7 +105,7 @@ class Effect:
     feature: str
     where: Where
     mean: float
-    error: float
+    error: Optional[float]
     entities: int
 
 
@@ -122,10 +124,13 @@ def explain(
     Raises ValueError for a window that is out of range.
     """
     check_whole("explain", "window", window, 0)
-    return (_explain_one(explained, doc, key, found, window) for key, found in keys)
+    texts = tuple(token.text_with_ws for token in doc)
+    return (_explain_one(explained, doc, texts, key, found, window) for key, found in keys)
 
 
-def _explain_one(explained: Explained, doc: Doc, key: Key, found: bool, window: int) -> Explanation:
+def _explain_one(
+    explained: Explained, doc: Doc, texts: tuple[str, ...], key: Key, found: bool, window: int
+) -> Explanation:
     start, end, label = key
     tokens = range(max(0, start - window), min(len(doc), end + window))
     attrs = list(explained.features.values())
@@ -148,6 +153,7 @@ def _explain_one(explained: Explained, doc: Doc, key: Key, found: bool, window: 
         features=tuple(explained.features),
         tokens=tuple(tokens),
         words=tuple(doc[token].text for token in tokens),
+        texts=texts,
         by_feature=tuple(map(tuple, falls[:, :-1].tolist())),
         by_token=tuple(falls[:, -1].tolist()),
         together=float(values[0] - values[-1]),
@@ -184,15 +190,17 @@ def explain_corpus(
     effects = []
     for (label, part), rows in sorted(falls.items()):
         values = numpy.array(rows).reshape(len(rows), len(explained.features), len(wheres))
-        error = values.std(0, ddof=1) / len(rows) ** 0.5 if len(rows) > 1 else 0 * values[0]
         effects += [
-            Effect(label, part, feature, where, float(mean), float(sd), len(rows))
-            for feature, means, errors in zip(
-                explained.features, values.mean(0), error, strict=True
-            )
-            for where, mean, sd in zip(wheres, means, errors, strict=True)
+            Effect(label, part, feature, where, float(each.mean()), _error(each), len(rows))
+            for i, feature in enumerate(explained.features)
+            for where, each in zip(wheres, values[:, i].T, strict=True)
         ]
     return effects
+
+
+def _error(values: numpy.ndarray) -> Optional[float]:
+    """Return the standard error of the mean of values (E,)."""
+    return float(values.std(ddof=1)) / len(values) ** 0.5 if len(values) > 1 else None
 
 
 def _effects(

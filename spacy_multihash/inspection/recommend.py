@@ -3,18 +3,17 @@
 Pure functions: nothing is read, trained or written.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Optional
 
-from .facts import CorpusFacts
+from .facts import CorpusFacts, FeatureFacts
 from .settings import (
     IN_COLLISION,
-    HashedTable,
     Settings,
     cut_of,
     hash_settings,
-    hashed_table,
+    hashed_tables,
     least_rows,
     lookup_rows,
 )
@@ -208,7 +207,7 @@ def choose_tables(
     for attrs in choices:
         hashed = hash_settings(features, attrs, width=width, max_size=max_size)
         is_last = attrs == base
-        if hashed and (is_last or _most_load(facts, hashed) <= MOST_LOAD):
+        if hashed and (is_last or _most_load(features, hashed) <= MOST_LOAD):
             return hashed, _reasons_of_tables(facts, hashed, max_size)
     raise ValueError(
         f"Expected a --max-size of {width * least_rows(features, base):,} parameters or more, was: "
@@ -238,27 +237,25 @@ def _reasons_of_tables(facts: CorpusFacts, settings: Settings, max_size: int) ->
 
 def _of_hashing(facts: CorpusFacts, settings: Settings) -> dict[str, str]:
     """Say what chance makes of hashed tables."""
-    found = _hashed_tables(facts, settings)
+    found = hashed_tables(facts.features, settings)
     fullest = max(found, key=lambda name: found[name].load)
     worst = max(found, key=lambda name: found[name].in_collision)
+    sizes = zip(settings.attrs, settings.rows or (), strict=True)
+    few = ", ".join(name for name, rows in sizes if rows > facts.features[name].symbols)
+    more = f", more to tell the few of {few} apart" if few else ""
+    is_short = found[worst].in_collision > IN_COLLISION
+    short = ", or 4 where the rows that fit are too few for that" if is_short else ""
     return {
-        "rows": f"at most as many as symbols, and no more than fit; the load of {fullest} is the "
-        f"largest: {found[fullest].load:.1f} symbols times hashes for each row",
+        "rows": f"at most as many as symbols{more}, and no more than fit; the load of {fullest} is "
+        f"the largest: {found[fullest].load:.1f} symbols times hashes for each row",
         "hashes": f"the fewest from 2 to 4 with at most {_percent(IN_COLLISION)} of symbols in "
-        f"collision by chance; most are in {worst}: {100 * found[worst].in_collision:.2f} %",
+        f"collision by chance{short}; most are in {worst}: "
+        f"{100 * found[worst].in_collision:.2f} %",
     }
 
 
-def _most_load(facts: CorpusFacts, settings: Settings) -> float:
-    return max(table.load for table in _hashed_tables(facts, settings).values())
-
-
-def _hashed_tables(facts: CorpusFacts, settings: Settings) -> dict[str, HashedTable]:
-    sizes = zip(settings.attrs, settings.rows or (), settings.num_hashes or (), strict=True)
-    return {
-        name: hashed_table(facts.features[name].symbols, rows, hashes)
-        for name, rows, hashes in sizes
-    }
+def _most_load(features: Mapping[str, FeatureFacts], settings: Settings) -> float:
+    return max(table.load for table in hashed_tables(features, settings).values())
 
 
 def choose_vectors(facts: CorpusFacts, vectors: Optional[str]) -> tuple[bool, str]:

@@ -90,7 +90,7 @@ def lookup_rows(features: Mapping[str, FeatureFacts], attrs: Sequence[str]) -> i
 
 def least_rows(features: Mapping[str, FeatureFacts], attrs: Sequence[str]) -> int:
     """Count the rows of the smallest tables that symbols may be hashed into."""
-    return sum(min(_most_rows(features[name].symbols), LEAST_ROWS) for name in attrs)
+    return sum(min(_advised_rows(features[name].symbols), LEAST_ROWS) for name in attrs)
 
 
 def hash_settings(
@@ -99,21 +99,32 @@ def hash_settings(
     """Make settings that hash symbols into tables of at most max_size parameters.
 
     A table has as many rows as give it the load that `advise_rows` advises, with the fewest hashes:
-    as many as symbols. Where that is too much, the largest tables share what is left. None if even
-    the smallest tables are too large.
+    as many as symbols. Where that is too much, the largest tables share what is left. Tables of few
+    symbols have more than that, as many as four hashes need to tell them apart, where it fits. None
+    if even the smallest tables are too large.
     """
     total = max_size // width
     if least_rows(features, attrs) > total:
         return None
     rows: dict[str, int] = {}
-    for i, name in enumerate(sorted(attrs, key=lambda each: features[each].symbols)):
-        share = (total - sum(rows.values())) // (len(attrs) - i)
-        most = min(_most_rows(features[name].symbols), _round_down(share))
+    by_size = sorted(attrs, key=lambda each: features[each].symbols)
+    for i, name in enumerate(by_size):
+        left = total - sum(rows.values())
+        share, free = left // (len(attrs) - i), left - least_rows(features, by_size[i + 1 :])
+        most = min(_most_rows(features[name].symbols), _round_down(share), free)
         rows[name] = min(most, CUT_ROWS) if has_bags(name) else most
     hashes = {name: fewest_hashes(features[name].symbols, rows[name]) for name in attrs}
     return Settings(
         tuple(attrs), width, tuple(rows[a] for a in attrs), tuple(hashes[a] for a in attrs)
     )
+
+
+def hashed_tables(
+    features: Mapping[str, FeatureFacts], settings: Settings
+) -> dict[str, HashedTable]:
+    """Say what chance makes of each table of settings that hash symbols."""
+    sizes = zip(settings.attrs, settings.rows or (), settings.num_hashes or (), strict=True)
+    return {name: hashed_table(features[name].symbols, *size) for name, *size in sizes}
 
 
 def hashed_table(num_symbols: int, num_rows: int, num_hashes: int) -> HashedTable:
@@ -131,8 +142,16 @@ def fewest_hashes(num_symbols: int, num_rows: int) -> int:
     return MOST_HASHES
 
 
-def _most_rows(num_symbols: int) -> int:
+def _advised_rows(num_symbols: int) -> int:
     return -(-num_symbols * LEAST_HASHES // LOAD)
+
+
+def _most_rows(num_symbols: int) -> int:
+    """Return the rows of the advised load, or for few symbols those that the most hashes need."""
+    rows = _advised_rows(num_symbols)
+    while hashed_table(num_symbols, rows, MOST_HASHES).in_collision > IN_COLLISION:
+        rows += 1
+    return rows
 
 
 def _round_down(number: int) -> int:

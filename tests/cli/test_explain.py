@@ -2,23 +2,30 @@
 
 import json
 import re
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
 import spacy
+from spacy.training import Example
+from spacy.vectors import Vectors
+from thinc.api import Config
 from typer.testing import CliRunner, Result
 
 from spacy_multihash.cli._draw import draw_effects
-from spacy_multihash.cli._explain_page import render_explanations
+from spacy_multihash.cli._explain_page import AROUND, render_explanations
+from spacy_multihash.cli._explain_tables import show_effects
 from spacy_multihash.cli.explain import corpus_effects, explain_text, prepare
 from spacy_multihash.cli.group import multihash_cli
-from spacy_multihash.inspection.explain import EVERYWHERE, Effect, Explanation
+from spacy_multihash.inspection.explain import EVERYWHERE, IN_ENTITY, Effect, Explanation
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.recognizers import CONFIGS, trained
+from tests.helpers.vectors import FLORET, random_vectors
 
 TEXT = "Anna met Bob in Rome ."
+WHERES = (EVERYWHERE, IN_ENTITY)
 
 
 @pytest.fixture(scope="module", params=CONFIGS)
@@ -202,10 +209,101 @@ def test_page_has_the_numbers_and_no_script(model: Path, tmp_path: Path) -> None
 def test_page_escapes_words_labels_and_features() -> None:
     name = "<b>&ü"
     row = (0.25,)
-    each = Explanation(name, name, 0, 1, True, 0.5, (name,), (0,), (name,), (row,), row, 0.25)
+    each = Explanation(
+        text=name,
+        label=name,
+        start=1,
+        end=2,
+        found=True,
+        probability=0.5,
+        features=(name,),
+        tokens=(1,),
+        words=(name,),
+        texts=(name, name, name),
+        by_feature=(row,),
+        by_token=row,
+        together=0.25,
+    )
     text = render_explanations([each]).decode("ascii")
-    assert "<b>" not in text and text.count("&lt;b&gt;&amp;&#252;") == 5
+    assert "<b>" not in text and text.count("&lt;b&gt;&amp;&#252;") == 7
     assert "No entities were found" in render_explanations([]).decode("ascii")
+
+
+LONG = "They like   rain. Then\nAnna met Bob, in Rome. They\tlike rain."
+
+
+def paragraphs(page: bytes) -> list[str]:
+    """The texts of a page, with each number in brackets behind its token."""
+    texts = re.findall(r'<p class="text">(.*?)</p>', page.decode("ascii"), re.DOTALL)
+    texts = [re.sub(r'<span class="number">(.+?)</span>', r"[\1]", text) for text in texts]
+    return [unescape(re.sub("<.*?>", "", text)) for text in texts]
+
+
+def test_page_shows_the_whole_text(model: Path) -> None:
+    nlp = spacy.load(model)
+    (anna,) = explain_text(nlp, nlp.pipe_names[0], LONG, ["Anna=PER"], window=1)
+    assert anna.words == ("\n", "Anna", "met")
+    (text,) = paragraphs(render_explanations([anna]))
+    numbers = re.findall(r"\[(.+?)\]", text)
+    assert [float(number) for number in numbers] == pytest.approx(anna.by_token, abs=6e-4)
+    # The line feed is written so that it can be seen, with its number.
+    assert re.sub(r"\[.+?\]", "", text) == LONG.replace("\n", "'\\n'")
+
+
+def test_page_cuts_long_texts_around_the_entity(model: Path) -> None:
+    nlp = spacy.load(model)
+    rain = "rain " * (AROUND + 50)
+    (anna,) = explain_text(nlp, nlp.pipe_names[0], f"{rain}Anna {rain}", ["Anna=PER"], window=0)
+    (text,) = paragraphs(render_explanations([anna]))
+    kept = "rain " * AROUND
+    assert re.sub(r"\[.+?\]", "", text) == f"… {kept}Anna {kept}…"
+    (anna,) = explain_text(nlp, nlp.pipe_names[0], f"{kept}Anna {kept}", ["Anna=PER"], window=0)
+    assert "…" not in paragraphs(render_explanations([anna]))[0]
+
+
+def test_json_has_no_copy_of_the_text_for_each_entity(model: Path) -> None:
+    for each in json.loads(invoke(model, TEXT, "--json").output):
+        assert "texts" not in each
+
+
+def test_line_feeds_and_tabs_are_visible_in_tables(model: Path) -> None:
+    result = invoke(model, "Then\nAnna\tmet Bob in Rome .", "--span", "Anna\tmet=PER")
+    assert result.exit_code == 0, result.output
+    lines = result.output.splitlines()
+    starts = [line.split()[0] for line in lines if line.strip()]
+    assert "'\\n'" in starts and "['\\t']" in starts
+    assert "'Anna\\tmet', PER: " in said(result)
+
+
+def test_one_entity_has_no_standard_error(
+    tmp_path: Path, model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show_effects([Effect("PER", "all", "NORM", where, -0.73, None, 1) for where in WHERES])
+    shown = capsys.readouterr().out
+    assert shown.count("-0.730 ± -") == 2 and "± -0" not in shown
+    dev = write_corpus(tmp_path / "dev.spacy", make_docs()[2:3])  # Oslo alone
+    found = json.loads(invoke(model, "--corpus", dev, "--json").output)
+    errors = [(each["entities"], each["error"]) for each in found if each["label"] == "GPE"]
+    assert errors == [(1, None)] * 8
+
+
+def test_words_without_a_string_are_looked_up_in_floret_vectors(tmp_path: Path) -> None:
+    """An unknown word has no string that n-grams could be cut from: its vector is zero."""
+    nlp = spacy.blank("en")
+    nlp.vocab.vectors = Vectors(
+        strings=nlp.vocab.strings, data=random_vectors(20), mode="floret", **FLORET
+    )
+    config = Config(CONFIGS["tagger_ner"]).copy()
+    config["model"]["tok2vec"]["embed"]["include_static_vectors"] = True
+    nlp.add_pipe("tagger_ner", config=config)
+    nlp.initialize(lambda: [Example(nlp.make_doc(doc.text), doc) for doc in make_docs()])
+    nlp.to_disk(tmp_path)
+    result = invoke(tmp_path, TEXT, "--span", "Anna=PER", "--json")
+    assert result.exit_code == 0, result.output
+    (anna,) = json.loads(result.output)
+    assert "vector" in anna["features"]
+    column = anna["features"].index("vector")
+    assert any(row[column] != 0 for row in anna["by_feature"])
 
 
 def test_effects_of_a_corpus_are_shown_and_drawn(model: Path, tmp_path: Path) -> None:

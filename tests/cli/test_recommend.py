@@ -134,7 +134,7 @@ def test_each_choice_stands_above_the_line_that_it_explains(
     assert under["batch size"] == "stop = 100"
     assert under["vectors"] == "include_static_vectors = false"
     assert under["width"] == "width = 96"
-    assert under["rows"] == ("rows = [12, 10, 6]" if options else "min_freq = 1")
+    assert under["rows"] == ("rows = [12, 10, 7]" if options else "min_freq = 1")
     last = under["hashes" if options else "unk_dropout"]
     assert last == ("num_hashes = [4, 4, 4]" if options else "unk_dropout = 0.3")
 

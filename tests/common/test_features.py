@@ -87,6 +87,13 @@ def test_names_of_no_feature_are_refused(name: str, message: str) -> None:
         parse_feature(name)
 
 
+@pytest.mark.parametrize("name", REFUSED)
+def test_refusals_say_where_the_name_was_given(name: str) -> None:
+    given_to = re.escape(f", was: {name!r}. Give another name.")
+    with pytest.raises(ValueError, match=f"^my-command: --names must be .*{given_to}$"):
+        parse_feature(name, where="my-command", setting="--names", advice="Give another name.")
+
+
 ENDS = st.one_of(st.none(), st.integers(-12, 12))
 WORDS = st.one_of(st.text(max_size=12), st.sampled_from(["", "a", "ab" * 5000, "👩‍👧é", "<>"]))
 

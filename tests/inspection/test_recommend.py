@@ -21,6 +21,7 @@ from spacy_multihash.inspection.recommend import (
 )
 from spacy_multihash.inspection.settings import (
     CUT_ROWS,
+    IN_COLLISION,
     LEAST_ROWS,
     Settings,
     fewest_hashes,
@@ -194,6 +195,38 @@ def test_hashed_tables_have_at_most_as_many_rows_as_symbols(symbols: int) -> Non
     assert reason.startswith("at most as many as symbols, and no more than fit; the load of ")
 
 
+@pytest.mark.parametrize("symbols", range(2, 16))
+def test_small_tables_have_the_rows_that_four_hashes_need(symbols: int) -> None:
+    found = advise(make_facts(SYMBOLS | {"SHAPE": symbols}), 96 * 20_000)
+    assert found.settings.rows is not None and found.settings.num_hashes is not None
+    rows, num_hashes = found.settings.rows[-1], found.settings.num_hashes[-1]
+    assert hashed_table(symbols, rows, num_hashes).in_collision <= IN_COLLISION
+    is_larger = rows > symbols
+    assert not is_larger or hashed_table(symbols, rows - 1, 4).in_collision > IN_COLLISION
+    reason = choice(found, "rows").reason
+    assert (", more to tell the few of SHAPE apart, and no more than fit;" in reason) is is_larger
+    assert "rows that fit are too few" not in choice(found, "hashes").reason
+
+
+@pytest.mark.parametrize(("spare", "rows"), [(0, 4), (3, 7), (6, 10)])
+def test_small_tables_leave_the_others_the_least(spare: int, rows: int) -> None:
+    facts = make_facts(SYMBOLS | {"SHAPE": 4})
+    found = advise(facts, 96 * (2 * LEAST_ROWS + 80 + 4 + spare))
+    assert found.settings.rows == (100, 80, 100, rows)
+    is_short = "or 4 where the rows that fit are too few" in choice(found, "hashes").reason
+    assert is_short is (rows < 10)
+    assert ("to tell the few of SHAPE apart" in choice(found, "rows").reason) is (rows > 4)
+
+
+def test_hashes_that_fall_short_of_the_limit_say_so() -> None:
+    found = advise(make_facts(SYMBOLS | {"NORM": 10**6}), 96 * (3 * LEAST_ROWS + 80))
+    assert found.settings.num_hashes is not None and found.settings.num_hashes[0] == 4
+    assert choice(found, "hashes").reason == (
+        "the fewest from 2 to 4 with at most 1.0 % of symbols in collision by chance, or 4 where "
+        "the rows that fit are too few for that; most are in NORM: 21.34 %"
+    )
+
+
 def test_crowded_tables_cost_further_features() -> None:
     unknown = {"NORM": {"unknown_entities": 0.3, "unknown_tokens": 0.2}}
     facts = make_facts(SYMBOLS | {NGRAMS: 40_000}, features=unknown)
@@ -333,4 +366,4 @@ def test_tables_never_have_more_parameters_than_they_may(
     assert 96 * sum(found.rows) <= size
     assert found.num_hashes is not None and set(found.num_hashes) <= {2, 3, 4}
     for num_rows, num_symbols in zip(found.rows, symbols, strict=True):
-        assert min(num_symbols, LEAST_ROWS) <= num_rows <= num_symbols
+        assert min(num_symbols, LEAST_ROWS) <= num_rows <= max(num_symbols, 14)
