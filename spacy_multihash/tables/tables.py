@@ -159,8 +159,8 @@ def merge_tables(parts: Sequence[Tables]) -> Tables:
         if part.min_freq > 1 or part.max_rows is not None:
             raise ValueError(
                 f"Cannot merge tables that were cut: part {i + 1} has min_freq = {part.min_freq}, "
-                f"max_rows = {part.max_rows}. Count it with min_freq = 0 and without max_rows; "
-                "the cut is made after merging."
+                f"max_rows = {part.max_rows}. Count it with --uncut, or in Python with "
+                "min_freq = 0 and without max_rows. The cut is made after merging."
             )
         if part.tables.keys() != names:
             raise ValueError(
