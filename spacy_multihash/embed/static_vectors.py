@@ -7,6 +7,7 @@ import numpy
 from thinc.api import Model
 from thinc.types import Ragged
 
+from ..common.bound import bound
 from ..common.memory import check_memory
 from ..common.types import DocLike, DocsLayer
 from .token_types import TokenTypes
@@ -26,7 +27,7 @@ def require_vectors(static_vectors: DocsLayer) -> DocsLayer:
     beyond the memory.
     """
     static_vectors.init = partial(init, static_vectors.init)
-    static_vectors._func = partial(forward, static_vectors._func)
+    static_vectors._func = bound(forward, static_vectors._func)
     return static_vectors
 
 
