@@ -1,7 +1,8 @@
 """What several test files use."""
 
+import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,16 @@ EnglishDefaults.tokenizer_exceptions = {
     for word in ("Can't", "Corp.", "Don't", "Dr.", "It's", "Mr.", "can't", "don't", ":)")
 }
 DutchDefaults.tokenizer_exceptions = {}
+
+
+@pytest.fixture
+def messages(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], str]]:
+    """Give what spaCy's logger says, which does not pass it on."""
+    logger = logging.getLogger("spacy")
+    logger.addHandler(caplog.handler)
+    caplog.set_level(logging.INFO, logger="spacy")
+    yield lambda: caplog.text
+    logger.removeHandler(caplog.handler)
 
 
 @pytest.fixture(autouse=True)

@@ -85,8 +85,6 @@ def _regularized(
     return _training(**{"dropout": 0.3, **values}, embed=embed, recognizer=recognizer)
 
 
-REGULARIZED_ARM = _regularized()
-
 # The regularized settings taken apart: each of them alone, and all but each. `averages`,
 # `multi_embed_min1` and `batch_ner_state_dropout_0.3` belong to them as well.
 TAKEN_APART = {
@@ -103,7 +101,7 @@ TAKEN_APART = {
 
 # Other settings of training.
 TRAINING = {
-    "regularized": REGULARIZED_ARM,
+    "regularized": _regularized(),
     "averages": _training(),
     "averages_dropout_20": _training(dropout=0.2),
     "averages_dropout_30": _training(dropout=0.3),

@@ -82,11 +82,11 @@ def recommend(
     judged = {name: judge_feature(facts, name) for name in CANDIDATES}
     wanted = [name for name, (is_taken, _) in judged.items() if is_taken]
     settings, reasons = choose_tables(facts, wanted, width=width, max_size=max_size)
+    gave_way = _gave_way(facts, settings)
     for name, (is_taken, reason) in judged.items():
         if is_taken and name not in settings.attrs:
             room = f"no room for its {facts.features[name].symbols:,} symbols"
-            gave_way = name in _gave_way(facts, settings)
-            reason = f"{'n-grams are taken instead' if gave_way else room}; {reason}"
+            reason = f"{'n-grams are taken instead' if name in gave_way else room}; {reason}"
         reasons[name] = reason
     with_vectors, reasons["vectors"] = choose_vectors(facts, vectors)
     batch_words, reasons["batch size"] = choose_batch_words(facts)

@@ -2,11 +2,10 @@
 
 import gc
 import json
-import logging
 import shutil
 import weakref
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Optional
 
@@ -151,15 +150,6 @@ def test_a_table_is_in_memory_once(nlp: Language, tmp_path: Path) -> None:
     data = find_table(nlp.vocab, "es").data
     load_tables(nlp.vocab, {"es": tmp_path / "es"})
     assert find_table(nlp.vocab, "es").data is data
-
-
-@pytest.fixture
-def messages(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], str]]:
-    logger = logging.getLogger("spacy")
-    logger.addHandler(caplog.handler)
-    caplog.set_level(logging.INFO, logger="spacy")
-    yield lambda: caplog.text
-    logger.removeHandler(caplog.handler)
 
 
 def test_a_saved_pipeline_is_initialized_again_without_the_originals(

@@ -1,7 +1,6 @@
 """The callbacks that make static vectors and rows of MultiEmbed from spelling."""
 
-import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -81,15 +80,6 @@ def start(
     return callback("kpca_vectors")(**settings)(
         with_vectors(table() if vectors is None else vectors)
     )
-
-
-@pytest.fixture
-def messages(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], str]]:
-    logger = logging.getLogger("spacy")
-    logger.addHandler(caplog.handler)
-    caplog.set_level(logging.INFO, logger="spacy")
-    yield lambda: caplog.text
-    logger.removeHandler(caplog.handler)
 
 
 # Vectors of words without
