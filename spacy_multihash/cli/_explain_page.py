@@ -39,17 +39,19 @@ def render_explanations(explanations: Sequence[Explanation]) -> bytes:
         "<h1>What made the model find these entities</h1>\n"
         "<p>The text is shown anew for each entity, which is framed. Below each token around it "
         "stands by how much the probability of the entity falls if the token is unknown. A blue "
-        "token with + speaks for the entity, an orange one with - against it. Tokens without a "
-        f"number were not looked at.</p>\n{sections}</body>\n</html>\n"
+        "token with + speaks for the entity, an orange one with - against it. The largest number "
+        "of an entity has the strongest colour. Tokens without a number were not looked at."
+        f"</p>\n{sections}</body>\n</html>\n"
     )
     return page.encode("ascii", "xmlcharrefreplace")
 
 
 def completeness_text(each: Explanation) -> str:
     """Say how much of the fall all tokens explain together."""
+    verb = "rises" if signed(each.together).startswith("-") else "falls"
     text = (
-        f"With all of these unknown, the probability falls by {each.together:.3f}. The tokens, "
-        f"unknown one at a time, add up to {sum(each.by_token):.3f}"
+        f"With all of these unknown, the probability {verb} by {abs(each.together):.3f}. The "
+        f"tokens, unknown one at a time, add up to {signed(sum(each.by_token))}"
     )
     share = each.completeness
     return f"{text}." if share is None else f"{text}, {share:.0%} of it."

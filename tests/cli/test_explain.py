@@ -14,7 +14,7 @@ from thinc.api import Config
 from typer.testing import CliRunner, Result
 
 from spacy_multihash.cli._draw import draw_effects
-from spacy_multihash.cli._explain_page import AROUND, render_explanations
+from spacy_multihash.cli._explain_page import AROUND, completeness_text, render_explanations
 from spacy_multihash.cli._explain_tables import show_effects
 from spacy_multihash.cli.explain import corpus_effects, explain_text, prepare
 from spacy_multihash.cli.group import multihash_cli
@@ -206,10 +206,9 @@ def test_page_has_the_numbers_and_no_script(model: Path, tmp_path: Path) -> None
     assert invoke(model, TEXT, "--output", page, "--force").exit_code == 0
 
 
-def test_page_escapes_words_labels_and_features() -> None:
-    name = "<b>&ü"
-    row = (0.25,)
-    each = Explanation(
+def explanation(name: str, together: float) -> Explanation:
+    """The explanation of the second of three tokens, with one feature."""
+    return Explanation(
         text=name,
         label=name,
         start=1,
@@ -220,10 +219,29 @@ def test_page_escapes_words_labels_and_features() -> None:
         tokens=(1,),
         words=(name,),
         texts=(name, name, name),
-        by_feature=(row,),
-        by_token=row,
-        together=0.25,
+        by_feature=((together,),),
+        by_token=(together,),
+        together=together,
     )
+
+
+@pytest.mark.parametrize(
+    ("together", "expected"),
+    [
+        (0.25, "falls by 0.250. The tokens, unknown one at a time, add up to +0.250, 100% of it."),
+        (-0.25, "rises by 0.250. The tokens, unknown one at a time, add up to -0.250, 100% of it."),
+        (-1e-5, "falls by 0.000. The tokens, unknown one at a time, add up to 0.000."),
+    ],
+)
+def test_falls_and_rises_are_told_apart(together: float, expected: str) -> None:
+    text = f"With all of these unknown, the probability {expected}"
+    assert completeness_text(explanation("Anna", together)) == text
+    assert f"<p>{text}</p>" in render_explanations([explanation("Anna", together)]).decode("ascii")
+
+
+def test_page_escapes_words_labels_and_features() -> None:
+    name = "<b>&ü"
+    each = explanation(name, 0.25)
     text = render_explanations([each]).decode("ascii")
     assert "<b>" not in text and text.count("&lt;b&gt;&amp;&#252;") == 7
     assert "No entities were found" in render_explanations([]).decode("ascii")
