@@ -122,7 +122,7 @@ def write_inputs(folder: Path, rows: int, width: int) -> None:
         del data, table
         (folder / f"{name}.npy").unlink()
     few = numpy.random.default_rng(SEED).standard_normal((100, width), dtype="float32")
-    lines = [" ".join(map(str, row)) for row in few.tolist()]
+    lines = [" ".join(f"{number:.5f}" for number in row) for row in few]
     with (folder / TEXT).open("w", encoding="utf8") as file_:
         file_.write(f"{rows} {width}\n")
         file_.writelines(

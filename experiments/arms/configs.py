@@ -15,16 +15,16 @@ from wasabi import msg
 from experiments.arms.arm import Arm, load_base
 from experiments.arms.batch_ner import BEST_NER, RECOGNIZERS
 from experiments.arms.dilated import DILATED
-from experiments.arms.embeddings import ABLATIONS, ENCODE, unk_dropout, weighted
+from experiments.arms.embeddings import ABLATIONS, unk_dropout, weighted
 from experiments.arms.recipe import CHOSEN, RECIPE
 from experiments.arms.textcat import CLASSIFIERS, MULTILABEL
 
 HEADER = "# Made from experiments/arms/{base} by: python -m experiments make-configs\n\n"
 
 
-def _corpus(name: str, lang: str, **values: Any) -> Arm:  # noqa: ANN401 (values of a config)
+def _corpus(name: str, lang: str) -> Arm:
     paths = {f"paths.{split}": f"corpus/{name}/{split}.spacy" for split in ("train", "dev")}
-    return Arm({"nlp.lang": lang, **paths, **values})
+    return Arm({"nlp.lang": lang, **paths})
 
 
 def _training(
@@ -55,16 +55,6 @@ DATASETS = {
     "archaeo": _corpus("archaeo", "nl"),
     "turku-one": _corpus("turku-one", "fi"),
     "ontonotes": _corpus("ontonotes", "en"),
-    "sample": _corpus(
-        "sample",
-        "en",
-        **{
-            f"{ENCODE}.depth": 4,
-            "training.max_steps": 1000,
-            "training.eval_frequency": 100,
-            "training.patience": 400,
-        },
-    ),
 }
 
 

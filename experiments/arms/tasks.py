@@ -56,7 +56,7 @@ class Task:
         return self.fixed_arms.get(name) or self.made_arm(name)
 
 
-_NER_LANGS = {name: arm.values["nlp.lang"] for name, arm in DATASETS.items() if name != "sample"}
+_NER_LANGS = {name: arm.values["nlp.lang"] for name, arm in DATASETS.items()}
 NER = Task(
     _NER_LANGS,
     {
