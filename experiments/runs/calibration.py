@@ -1,4 +1,4 @@
-"""How true the probabilities of entities are: of a published pipeline, and of two small models."""
+"""How true the probabilities of entities are: of a published pipeline, and of runs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,13 +13,17 @@ from spacy.language import Language
 from thinc.api import Config
 from wasabi import msg
 
+from experiments.arms.recipe import CHOSEN
 from experiments.runs.english import ENGLISH, load_english
-from experiments.runs.files import CALIBRATIONS, FORMAT
+from experiments.runs.files import CALIBRATIONS, FORMAT, read_result, results_path
 from experiments.runs.grid import CORPUS, RUNS, Run, run_config
+from experiments.runs.one import trained_model
+from experiments.runs.training import MODEL
 from spacy_multihash.common.files import write_json
 from spacy_multihash.corpus.read import model_examples
 from spacy_multihash.ner.judged import best_temperature, compare, judge_entities
 
+BATCH_NER = "batch_ner"
 STEPS = 1500
 # What labels of WNUT 2017 and of OntoNotes count as. en_core_web_md has more labels: what it finds
 # as one of them, such as a date, WNUT 2017 does not annotate.
@@ -56,37 +60,38 @@ class Case:
     same: Optional[Mapping[str, str]] = None
 
 
-def small_config(arm: str) -> Config:
-    """Make the config of a small model: a run of conll-es with few steps.
-
-    arm (str): The arm of the run.
-    """
-    config = run_config(Run("conll-es", arm))
+def small_config() -> Config:
+    """Make the config of the small model: a run of conll-es with few steps."""
+    config = run_config(Run("conll-es", BATCH_NER))
     config["training"].update({"max_steps": STEPS, "eval_frequency": 500})
     config["training"]["logger"] = {"@loggers": "spacy.ConsoleLogger.v1", "progress_bar": False}
     return config
 
 
-def _load_small(factory: str, arm: str) -> Callable[[str], Language]:
-    """Return what loads the small model of a factory, and trains it first if there is none."""
+def _load_small(_: str) -> Language:
+    """Load the small model, and train it first if there is none."""
+    folder = RUNS / "calibration" / BATCH_NER
+    if not folder.is_dir():
+        part = folder.with_suffix(".part")  # of a training that may be interrupted
+        part.mkdir(parents=True, exist_ok=True)
+        small_config().to_disk(part / "config.cfg", interpolate=False)
+        spacy_train(part / "config.cfg", part)
+        part.rename(folder)
+    return spacy.load(folder / MODEL)
 
-    def load(_: str) -> Language:
-        folder = RUNS / "calibration" / factory
-        if not folder.is_dir():
-            part = folder.with_suffix(".part")  # of a training that may be interrupted
-            part.mkdir(parents=True, exist_ok=True)
-            small_config(arm).to_disk(part / "config.cfg", interpolate=False)
-            spacy_train(part / "config.cfg", part)
-            part.rename(folder)
-        return spacy.load(folder / "model-best")
 
-    return load
+def _load_run(run: Run) -> Callable[[str], Language]:
+    """Return what loads the model of a run that is done."""
+    return lambda _: spacy.load(trained_model(run, read_result(results_path(run))))
 
 
 CASES = {
     f"wnut17-{ENGLISH}": Case("wnut17", "ner", load_english, WNUT),
-    "conll-es-batch_ner": Case("conll-es", "ner", _load_small("batch_ner", "batch_ner")),
-    "conll-es-tagger_ner": Case("conll-es", "tagger_ner", _load_small("tagger_ner", "tagger")),
+    f"conll-es-{BATCH_NER}": Case("conll-es", "ner", _load_small),
+    **{
+        f"{dataset}-recommended": Case(dataset, "tagger_ner", _load_run(Run(dataset, CHOSEN)))
+        for dataset in ("conll-es", "turku-one", "wnut17")
+    },
 }
 
 
@@ -120,7 +125,8 @@ def calibration(english: str, output: Path) -> dict[str, dict[str, Any]]:
 
     english (str): The path of en_core_web_md, or the name of its package.
 
-    Raises FileNotFoundError if a corpus is missing, and OSError if en_core_web_md is.
+    Raises FileNotFoundError if a corpus or the model of a run is missing, and OSError if
+    en_core_web_md is.
     """
     results = {}
     for name, case in CASES.items():
@@ -141,7 +147,8 @@ def calibration_cli(
 ) -> None:
     """Measure how true probabilities of entities are, before and after calibration.
 
-    The small models are trained first, unless training/calibration/ has them.
+    A small model with batch_ner is trained first, unless training/calibration/ has it. The models
+    with the recommended settings are those of runs, which have to be there.
 
     DOCS: docs/ner.md
     """

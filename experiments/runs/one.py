@@ -2,9 +2,10 @@
 
 import fcntl
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
+from pathlib import Path
 from platform import python_version
 from typing import Annotated, Any
 
@@ -130,6 +131,24 @@ def _score(run: Run, nlp: Language, tagger: Tagger, splits: Sequence[str]) -> di
     return scores
 
 
+def trained_model(run: Run, result: Mapping[str, Any]) -> Path:
+    """Return the folder of the trained model of a run.
+
+    result (Mapping[str, Any]): The results of the run.
+
+    Raises FileNotFoundError without the model that the results are of.
+    """
+    marker, model = run.folder / MARKER, run.folder / MODEL
+    trained = srsly.read_json(marker)["record"] if marker.is_file() else {}
+    if not model.is_dir() or trained.get("date") != result["record"]["date"]:
+        raise FileNotFoundError(
+            f"Expected {model} to be the model of {results_path(run)}, but it is of another "
+            "training, or gone. Delete these results and run it again: python -m experiments "
+            f"run-one {run.name}"
+        )
+    return model
+
+
 def score_test(run: Run) -> dict[str, Any]:
     """Score the trained model of a run on test, unless its results have test, and return them.
 
@@ -142,15 +161,7 @@ def score_test(run: Run) -> dict[str, Any]:
         result = read_result(results_path(run))
         if TEST in result:
             return result
-        marker, model = run.folder / MARKER, run.folder / MODEL
-        trained = srsly.read_json(marker)["record"] if marker.is_file() else {}
-        if not model.is_dir() or trained.get("date") != result["record"]["date"]:
-            raise FileNotFoundError(
-                f"Expected {model} to be the model of {results_path(run)}, but it is of another "
-                "training, or gone. Delete these results and run it again: python -m experiments "
-                f"run-one {run.name}"
-            )
-        nlp = spacy.load(model)
+        nlp = spacy.load(trained_model(run, result))
         scores = _score(run, nlp, make_tagger(run, nlp), (TEST,))
         scores["counts"] = result["counts"] | scores["counts"]
         write_json(results_path(run), result | scores)

@@ -13,11 +13,14 @@ from spacy.util import load_model_from_config
 
 pytest.importorskip("scipy", reason="scipy is not installed: pip install -e '.[plots]'")
 
-from experiments.arms.tasks import HASH_EMBED
+from experiments.arms.recipe import CHOSEN
 from experiments.runs import calibration
 from experiments.runs.calibration import CASES, WNUT, Case, calibration_cli, small_config
+from experiments.runs.files import FORMAT, results_path
 from experiments.runs.grid import Run, run_config
+from experiments.runs.training import MARKER, MODEL
 from experiments.tables.calibration import read_calibrations
+from spacy_multihash.common.files import write_json
 from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.paths import ROOT
 from tests.helpers.recognizers import trained, wrong_docs
@@ -79,20 +82,30 @@ def test_damaged_results_are_named(tmp_path: Path) -> None:
         read_calibrations(tmp_path)
 
 
-@pytest.mark.parametrize("arm", ["batch_ner", "tagger"])
-def test_small_models_are_runs_with_fewer_steps(arm: str) -> None:
-    config, run = small_config(arm), run_config(Run("conll-es", arm))
+def test_small_model_is_a_run_with_fewer_steps() -> None:
+    config, run = small_config(), run_config(Run("conll-es", "batch_ner"))
     assert config["training"].pop("max_steps") < run["training"].pop("max_steps")
     for one in (config, run):
         one["training"].pop("eval_frequency")
         one["training"].pop("logger")
-    if arm == HASH_EMBED:
-        assert config["components"]["ner"].pop("factory") == "batch_ner"
-        assert run["components"]["ner"].pop("factory") == "ner"
     assert config == run
-    nlp = load_model_from_config(small_config(arm), auto_fill=True)
-    case = next(case for case in CASES.values() if case.component in nlp.pipe_names)
-    assert nlp.get_pipe_meta(case.component).factory in ("batch_ner", "tagger_ner")
+    nlp = load_model_from_config(small_config(), auto_fill=True)
+    assert nlp.get_pipe_meta(CASES["conll-es-batch_ner"].component).factory == "batch_ner"
+
+
+def test_models_with_the_recommended_settings_are_those_of_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run, record = Run("turku-one", CHOSEN), {"date": "2026-11-24T10:00:00"}
+    write_json(results_path(run), {"format": FORMAT, "record": record})
+    load = partial(CASES["turku-one-recommended"].load, "none")
+    with pytest.raises(FileNotFoundError, match=f"run-one turku-one/{CHOSEN}/no-vectors/seed0"):
+        load()
+    run.folder.mkdir(parents=True)
+    trained("tagger_ner").to_disk(run.folder / MODEL)
+    write_json(run.folder / MARKER, {"record": record})
+    assert load().pipe_names == ["tagger_ner"]
 
 
 def test_small_model_is_trained_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +118,7 @@ def test_small_model_is_trained_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
         trained("tagger_ner").to_disk(output / "model-best")
 
     monkeypatch.setattr(calibration, "spacy_train", train)
-    load = partial(CASES["conll-es-tagger_ner"].load, "none")
+    load = partial(CASES["conll-es-batch_ner"].load, "none")
     assert load().pipe_names == load().pipe_names == ["tagger_ner"]
     assert len(done) == 1
 
@@ -122,7 +135,7 @@ def test_interrupted_training_leaves_no_model(
     monkeypatch.setattr(calibration, "spacy_train", train)
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
-            CASES["conll-es-tagger_ner"].load("none")
+            CASES["conll-es-batch_ner"].load("none")
 
 
 def test_english_pipeline_finds_the_labels_that_count() -> None:
