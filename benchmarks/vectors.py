@@ -71,7 +71,7 @@ def vectors_cli(
     quick: Quick = False,
     fresh: Fresh = False,
     folder: Annotated[
-        Optional[Path], typer.Option(help="Folder for the tables, 15 GB. Default: a temporary one")
+        Optional[Path], typer.Option(help="Folder for the tables, 20 GB. Default: a temporary one")
     ] = None,
     output: Annotated[Optional[Path], output_option(NAME)] = None,
 ) -> None:

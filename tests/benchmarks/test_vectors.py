@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 from benchmarks import vectors
 from spacy_multihash.vectors.files import open_table
 from tests.helpers.cli import said
+from tests.helpers.paths import ROOT
 
 
 @pytest.fixture(scope="module")
@@ -61,3 +62,17 @@ def test_results_are_written_and_kept(tmp_path: Path) -> None:
 def test_table_gives_gigabytes() -> None:
     rows = vectors.table_rows({"unit": {"own": 1.26e9, "resident": 3.4e9}})
     assert rows == [("unit", "1.3", "3.4")]
+
+
+def test_page_has_the_figures_of_the_report() -> None:
+    report = json.loads((ROOT / "benchmarks" / "results" / "vectors.json").read_text("utf8"))
+    assert (report["rows"], report["width"]) == vectors.FULL
+    assert [*report["results"]] == [*vectors.CASES]
+    page = (ROOT / "docs" / "vectors.md").read_text("utf8")
+    for row in vectors.table_rows(report["results"]):
+        assert f"| {' | '.join(row)} |" in page
+
+
+def test_commands_take_less_than_4_gigabytes() -> None:
+    report = json.loads((ROOT / "benchmarks" / "results" / "vectors.json").read_text("utf8"))
+    assert max(record["own"] for record in report["results"].values()) < 4e9
