@@ -1,7 +1,7 @@
 """The candidates for a recipe: settings that may be better than the regularized ones.
 
-The base is the regularized training with a `tagger_ner`, which trains in a quarter of the time. A
-candidate takes at most one option of each group, and is named after them:
+The base is the regularized training with a `tagger_ner`, which trains in less time. A candidate
+takes at most one option of each group, and is named after them:
 `recipe-slices-dropout_40` is the base with further features and more dropout.
 """
 

@@ -52,12 +52,14 @@ class Case:
     component (str): Its recognizer.
     load (Callable): The path of en_core_web_md -> the pipeline.
     same (Optional[Mapping[str, str]]): What each label counts as, as in `judge_entities`.
+    run (Optional[Run]): The run whose model it is.
     """
 
     dataset: str
     component: str
     load: Callable[[str], Language]
     same: Optional[Mapping[str, str]] = None
+    run: Optional[Run] = None
 
 
 def small_config() -> Config:
@@ -80,19 +82,38 @@ def _load_small(_: str) -> Language:
     return spacy.load(folder / MODEL)
 
 
-def _load_run(run: Run) -> Callable[[str], Language]:
-    """Return what loads the model of a run that is done."""
-    return lambda _: spacy.load(trained_model(run, read_result(results_path(run))))
+def _case_of_run(run: Run) -> Case:
+    """Make the case of the model of a run, which has a `tagger_ner`."""
+    return Case(run.dataset, "tagger_ner", lambda _: spacy.load(run.folder / MODEL), run=run)
 
 
 CASES = {
     f"wnut17-{ENGLISH}": Case("wnut17", "ner", load_english, WNUT),
     f"conll-es-{BATCH_NER}": Case("conll-es", "ner", _load_small),
     **{
-        f"{dataset}-recommended": Case(dataset, "tagger_ner", _load_run(Run(dataset, CHOSEN)))
+        f"{dataset}-recommended": _case_of_run(Run(dataset, CHOSEN))
         for dataset in ("conll-es", "turku-one", "wnut17")
     },
 }
+
+
+def check_case(case: Case) -> None:
+    """Raise FileNotFoundError if the corpus of a case is missing, or the model of its run."""
+    corpus = CORPUS / case.dataset
+    if not (corpus / "dev.spacy").is_file():
+        raise FileNotFoundError(
+            f"There is no corpus at {corpus}. Make it with: "
+            f"python -m experiments convert {case.dataset} assets {corpus}"
+        )
+    if case.run is None:
+        return
+    results = results_path(case.run)
+    if not results.is_file():
+        raise FileNotFoundError(
+            f"There is no file {results}. Train the run with: python -m experiments run-one "
+            f"{case.run.name}"
+        )
+    trained_model(case.run, read_result(results))
 
 
 def calibrate_case(case: Case, nlp: Language, corpus: Path) -> dict[str, Any]:
@@ -129,14 +150,10 @@ def calibration(english: str, output: Path) -> dict[str, dict[str, Any]]:
     en_core_web_md is.
     """
     results = {}
+    for case in CASES.values():
+        check_case(case)
     for name, case in CASES.items():
-        corpus = CORPUS / case.dataset
-        if not (corpus / "dev.spacy").is_file():
-            raise FileNotFoundError(
-                f"There is no corpus at {corpus}. Make it with: "
-                f"python -m experiments convert {case.dataset} assets {corpus}"
-            )
-        results[name] = calibrate_case(case, case.load(english), corpus)
+        results[name] = calibrate_case(case, case.load(english), CORPUS / case.dataset)
         write_json(output / f"{name}.json", results[name])
     return results
 

@@ -6,9 +6,9 @@ from typing import Optional
 from experiments.arms.tasks import CRF
 from experiments.tables.bootstrap import Interval
 from experiments.tables.differences import Difference, difference, paired
-from experiments.tables.facts import same_machine
+from experiments.tables.facts import same_machine, same_optimizer, same_recognizer
 from experiments.tables.statistics import FACTORS, NUMBER, Results, Stat, number_key
-from experiments.tables.table import METRICS, Comparison, Group, Table
+from experiments.tables.table import METRICS, SECONDS, Comparison, Group, Table
 from experiments.tables.verdicts import MACHINES, verdict
 
 # The data set, arm and vectors of a number, then its split, part and metric.
@@ -75,7 +75,7 @@ def compare(
         return Conclusion(None, report, None, None, verdict(None, report, metric.tie))
     if metric.timed:
         runs = [run for key in (first, second) if key for run in results.facts_of(key).values()]
-        if not same_machine(runs):
+        if not (same_machine(runs) and (first[-1] != SECONDS or same_optimizer(runs))):
             return Conclusion(None, report, None, None, MACHINES)
     return Conclusion(
         ours,
@@ -102,8 +102,7 @@ def _paired_differences(results: Results, first: Key, second: Optional[Key]) -> 
     return [
         ones[seed] - others[seed]
         for seed in sorted(ones.keys() & others.keys())
-        # a run with `ner` beside one with `batch_ner` in its place is no pair
-        if {runs[seed].with_ner for runs in facts} != {True, False}
+        if same_recognizer(*(runs[seed] for runs in facts))
     ]
 
 

@@ -5,12 +5,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
+from experiments.arms.tasks import CRF
 from experiments.runs.counts import Counts, unpack
 from experiments.runs.grid import Run
+from experiments.runs.record import names_module
 from experiments.runs.vector_files import NO_VECTORS
 
 # Stands between a data set and the name of a table that was made for it.
 MADE, VECTORS = "made", "vectors"
+# The module with our Adam, which takes less time than thinc's.
+OWN_ADAM = "spacy_multihash.compute.adam"
 
 
 class Found(NamedTuple):
@@ -36,6 +40,8 @@ class Facts:
     cpu (Optional[str]): The model of the CPU, or None if it is unknown.
     with_ner (Optional[bool]): Whether it was trained with `ner`, where the arm has `batch_ner` with
         spaCy's gradient by now. None for all other arms.
+    own_adam (Optional[bool]): Whether it was trained with our Adam, and not with thinc's. None if
+        its code is unknown, and for a CRF, which has neither.
     counts (Mapping[str, Counts]): True positives, false positives and false negatives of each
         sentence, by split, as far as they are kept. Shape: (sentences, 3).
     """
@@ -43,6 +49,7 @@ class Facts:
     recorded: bool = False
     cpu: Optional[str] = None
     with_ner: Optional[bool] = None
+    own_adam: Optional[bool] = None
     counts: Mapping[str, Counts] = field(default_factory=dict)
 
 
@@ -68,7 +75,8 @@ def read_facts(found: Iterable[Found]) -> dict[tuple[str, ...], dict[int, Facts]
         with_ner = None
         if digests is not None and len(digests) > 1:
             with_ner = result["config_hash"] == digests[-1]
-        of_run = Facts(bool(record), record.get("cpu") or None, with_ner, counts)
+        own_adam = None if run.arm == CRF else names_module(record, OWN_ADAM)
+        of_run = Facts(bool(record), record.get("cpu") or None, with_ner, own_adam, counts)
         facts.setdefault((run.dataset, run.arm, run.vectors), {})[run.seed] = of_run
     return facts
 
@@ -77,6 +85,16 @@ def same_machine(runs: Iterable[Facts]) -> bool:
     """Return whether all runs were on CPUs of one model, as far as they say."""
     models = {run.cpu for run in runs}
     return len(models) == 1 and None not in models
+
+
+def same_optimizer(runs: Iterable[Facts]) -> bool:
+    """Return whether no run was trained with our Adam beside one that was not."""
+    return not {True, False} <= {run.own_adam for run in runs}
+
+
+def same_recognizer(one: Facts, other: Facts) -> bool:
+    """Return whether two runs can be paired: not one with `ner` and one with `batch_ner`."""
+    return {one.with_ner, other.with_ner} != {True, False}
 
 
 def _check(

@@ -11,14 +11,14 @@ from experiments.tables.differences import mean_difference
 from experiments.tables.markdown import markdown, signed
 from experiments.tables.recipe import DATASETS
 from experiments.tables.statistics import Results, Stat
-from experiments.tables.table import METRICS, STAND_IN
+from experiments.tables.table import METRICS, SECONDS, STAND_IN
 from experiments.tables.verdicts import HIGHER, MACHINES, MISSING
 
 # F1 on the set whose words inflect most, the mean gain in F1 over the report's settings, the sets
 # on which the mean is above that of the CRF, and the training time, as a multiple of the report's.
 LEAST_F, LEAST_GAIN, LEAST_AHEAD, MOST_TIME = 0.80, 0.04, 5, 1.5
 NO_RECIPE = "No recipe is chosen yet."
-F, SECONDS = "f", "train_cpu_seconds"
+F = "f"
 
 
 class _Goal(NamedTuple):

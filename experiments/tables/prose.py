@@ -144,7 +144,7 @@ def _metric(results: Results, metric: str, words: Sequence[str], spec: str) -> s
     conclusion = compare(results, first.key, second.key)
     other = _stat(results, second)
     if conclusion.verdict == MACHINES:
-        raise ValueError(f"{first.text} and {second.text} are of {MACHINES}")
+        raise ValueError(f"{first.text} and {second.text} are {MACHINES}")
     if words[1] == "/":
         return _format(stat.mean / other.mean, spec or ".1f")
     if words[1] != "-":

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional
 
+import numpy
 import srsly
 
 from experiments.arms.tasks import CRF, HASH_EMBED, NER
@@ -12,7 +13,7 @@ from experiments.runs.files import digests, is_of, read_result
 from experiments.runs.grid import Run, parse_run
 from experiments.runs.scores import SPLITS, split_after, splits_of
 from experiments.tables.bootstrap import Bootstrap
-from experiments.tables.facts import Facts, Found, read_facts
+from experiments.tables.facts import Facts, Found, read_facts, same_recognizer
 from experiments.tables.report import TABLES
 from experiments.tables.table import METRICS, Group, Table, arm_and_step
 
@@ -154,15 +155,23 @@ def _numbers(run: Run, result: Mapping[str, Any]) -> Iterator[tuple[str, str, st
     yield "", "", "model_mb", result["model_bytes"] / 1e6
 
 
-def error_increases(frame: "pd.DataFrame") -> "pd.DataFrame":
+def error_increases(
+    frame: "pd.DataFrame", facts: Mapping[tuple[str, ...], Mapping[int, Facts]]
+) -> "pd.DataFrame":
     """Compute by how many percent the F1 error, 1 - F1, exceeds that of MultiHashEmbed.
 
     frame (pd.DataFrame): Results as `read_results` returns them. A run is compared with that of
-        the same seed, and left out if there is none.
+        the same seed, and left out if there is none, or one with the other recognizer.
+    facts (Mapping): What each run says of itself, as `read_facts` returns it.
     """
     scores = frame[frame["metric"] == "f"]
     base = scores[scores["arm"] == HASH_EMBED].drop(columns=["arm", "metric"])
     both = scores.merge(base, on=["dataset", "vectors", "seed", "split", "part"])
+    alike = [
+        same_recognizer(*(facts[dataset, one, vectors][seed] for one in (arm, HASH_EMBED)))
+        for dataset, arm, vectors, seed in both[[*FACTORS, "seed"]].itertuples(index=False)
+    ]
+    both = both[numpy.array(alike, dtype=bool)]
     increase = 100 * ((1 - both["value_x"]) / (1 - both["value_y"]) - 1)
     both = both.assign(value=increase, metric="error_increase")
     return both.loc[both["value_y"] < 1, list(frame.columns)]
@@ -229,8 +238,8 @@ def load_results(folder: Path, report: Path) -> Results:
 
     found = list(read_runs(folder))
     frame = make_frame(found)
-    frame = pd.concat([frame, error_increases(frame)])
     facts = read_facts(found)
+    frame = pd.concat([frame, error_increases(frame, facts)])
     counts = {
         (*factors, str(seed), split): array
         for factors, seeds in facts.items()

@@ -39,6 +39,7 @@ class Metric:
     counted: bool = False
 
 
+SECONDS = "train_cpu_seconds"
 METRICS = {
     "p": Metric("P"),
     "r": Metric("R"),
@@ -47,7 +48,7 @@ METRICS = {
     "accuracy": Metric("accuracy", counted=True),  # each doc has one category
     "macro_f": Metric("macro F1"),
     "parameters": Metric("parameters", ",.0f"),
-    "train_cpu_seconds": Metric("training, CPU s", ".0f", timed=True),
+    SECONDS: Metric("training, CPU s", ".0f", timed=True),
     "model_mb": Metric("model, MB", ".1f"),
     "words_per_second": Metric("words/s", ",.0f", timed=True),
 }

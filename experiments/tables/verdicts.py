@@ -6,7 +6,7 @@ from experiments.tables.differences import Difference
 
 MISSING, ONE_SEED, NOISE = "missing", "one seed", "within noise"
 SAME, DIFFERS, HIGHER, LOWER = "same ordering", "differs", "higher", "lower"
-MACHINES = "other machines or unknown"
+MACHINES = "not comparable"
 VERDICTS = (SAME, NOISE, DIFFERS, HIGHER, LOWER, ONE_SEED, MACHINES, MISSING)
 RULE = """\
 A difference is *within noise* if its 95 % interval holds 0. The interval reaches t standard errors
@@ -20,13 +20,14 @@ holds if the report has a tie and ours would round to one (less than 0.01, or 1 
 *differs*. Where the report has no number, the first is *higher* or *lower*. With 95 % intervals,
 about one in twenty differences that do not exist is reported as one. With *one seed* (n = 1) we
 conclude nothing. CPU seconds and words per second are compared where all runs of both sides have a
-record of the same CPU. All other comparisons of them are of *other machines or unknown* ones.
+record of the same CPU. Seconds are not compared if one side has our Adam and the other thinc's,
+which takes more time. Otherwise they are *not comparable*.
 
 Runs with the same seed see the same data in the same order. The *paired* interval makes use of
 that. It is the mean of the differences seed by seed, ± t sd/sqrt(n), with n - 1 degrees of freedom
-and at least two seeds. A CRF has no such pairs. Some arms have older runs with `ner`
-in the place of `batch_ner`: these are paired with such runs only, and with the arm `ner`. The
-verdict is that of the first interval. ‡ marks where the paired one would
+and at least two seeds. A CRF has no such pairs. Some arms have older runs with `ner` in the place
+of `batch_ner`: these are paired with such runs only, and with the arm `ner`. So are the runs of an
+increase of an error. The verdict is that of the first interval. ‡ marks where the paired one would
 decide otherwise.
 
 Both intervals are about other seeds on the same test set. The one of *sentences* is about other

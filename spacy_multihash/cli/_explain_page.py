@@ -39,8 +39,8 @@ def render_explanations(explanations: Sequence[Explanation]) -> bytes:
         "<h1>What made the model find these entities</h1>\n"
         "<p>The text is shown anew for each entity, which is framed. Below each token around it "
         "stands by how much the probability of the entity falls if the token is unknown. A blue "
-        "token with + speaks for the entity, an orange one with - against it. The largest number "
-        "of an entity has the strongest colour. Tokens without a number were not looked at."
+        "token with + speaks for the entity, an orange one with - against it. The number "
+        "farthest from 0 has the strongest colour. Tokens without a number were not looked at."
         f"</p>\n{sections}</body>\n</html>\n"
     )
     return page.encode("ascii", "xmlcharrefreplace")

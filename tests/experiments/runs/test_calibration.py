@@ -1,6 +1,7 @@
 """The measurement of how true probabilities of entities are."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Optional
@@ -94,18 +95,29 @@ def test_small_model_is_a_run_with_fewer_steps() -> None:
 
 
 def test_models_with_the_recommended_settings_are_those_of_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    run, record = Run("turku-one", CHOSEN), {"date": "2026-11-24T10:00:00"}
+    case, record = CASES["turku-one-recommended"], {"date": "2026-11-24T10:00:00"}
+    run = Run("turku-one", CHOSEN)
+    Path("corpus/small").rename("corpus/turku-one")
+    first = replace(calibration.CASES["small-tagger_ner"], dataset="turku-one")
+    monkeypatch.setattr(calibration, "CASES", {"a": first, "b": case})
+
+    def said() -> str:
+        with pytest.raises(SystemExit, match="1"):
+            calibration_cli("none", Path("out"))
+        assert not Path("out").exists()  # all is checked before anything is measured
+        return " ".join(capsys.readouterr().out.split())
+
+    expected = f"python -m experiments run-one turku-one/{CHOSEN}/no-vectors/seed0"
+    assert f"There is no file {results_path(run)}. Train the run with: {expected}" in said()
     write_json(results_path(run), {"format": FORMAT, "record": record})
-    load = partial(CASES["turku-one-recommended"].load, "none")
-    with pytest.raises(FileNotFoundError, match=f"run-one turku-one/{CHOSEN}/no-vectors/seed0"):
-        load()
+    assert "to be the model of" in (found := said()) and expected in found
     run.folder.mkdir(parents=True)
     trained("tagger_ner").to_disk(run.folder / MODEL)
     write_json(run.folder / MARKER, {"record": record})
-    assert load().pipe_names == ["tagger_ner"]
+    calibration_cli("none", Path("out"))
+    assert [path.name for path in sorted(Path("out").iterdir())] == ["a.json", "b.json"]
 
 
 def test_small_model_is_trained_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

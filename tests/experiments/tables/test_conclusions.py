@@ -11,6 +11,8 @@ import pytest
 from experiments.arms.tasks import CRF, HASH_EMBED
 from experiments.runs.counts import pack
 from experiments.runs.grid import Run, same_functions
+from experiments.runs.record import CODE
+from spacy_multihash.common.files import write_json
 from tests.helpers.results import REPORT, write_result, write_results
 
 pytest.importorskip("pandas", reason="pandas is not installed: pip install -e '.[plots]'")
@@ -19,13 +21,14 @@ pytest.importorskip("scipy", reason="scipy is not installed: pip install -e '.[p
 from experiments.tables.bootstrap import Interval
 from experiments.tables.conclusions import Conclusion, compare
 from experiments.tables.differences import Difference
+from experiments.tables.facts import OWN_ADAM
 from experiments.tables.statistics import load_results
 
 ONES, OTHERS = [0.70, 0.72, 0.77], [0.69, 0.70, 0.76, 0.9]
 
 
 def found(folder: Path, *arms: str, metric: str = "f") -> Conclusion:
-    place = ("", "") if metric == "train_cpu_seconds" else ("test", "all")
+    place = ("", "") if metric in ("train_cpu_seconds", "words_per_second") else ("test", "all")
     one, other = (("anem", arm, "no-vectors", *place, metric) for arm in arms)
     return compare(load_results(folder, REPORT), one, other)
 
@@ -103,11 +106,28 @@ def test_paired_interval_may_decide_otherwise(ours: Any, paired: Any, disputed: 
     assert Conclusion(one, None, other, None, "").disputed == disputed
 
 
+def test_seconds_of_trainings_with_another_adam_are_not_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_json(CODE / "new.json", {OWN_ADAM: "1"})
+    write_json(CODE / "old.json", {"spacy_multihash.embed.rows": "1"})
+    record = {"cpu": "a CPU", "corpus": {"train": "anem"}}
+    runs = tmp_path / "runs"
+    for arm, codes in ((HASH_EMBED, ("new", "new")), ("multi_embed", ("new", "old"))):
+        for seed, code in enumerate(codes):
+            write_result(runs, Run("anem", arm, seed=seed), 0.5, record={**record, "code": code})
+    same = found(runs, HASH_EMBED, HASH_EMBED, metric="train_cpu_seconds")
+    assert same.verdict == "within noise"
+    assert found(runs, HASH_EMBED, "multi_embed", metric="train_cpu_seconds").ours is None
+    assert found(runs, HASH_EMBED, "multi_embed", metric="words_per_second").ours is not None
+
+
 def test_costs_of_unknown_machines_are_not_compared(tmp_path: Path) -> None:
     write_results(tmp_path, "anem", HASH_EMBED, ONES)
     write_results(tmp_path, "anem", "multi_embed", OTHERS)
     assert found(tmp_path, HASH_EMBED, "multi_embed", metric="train_cpu_seconds").ours is not None
     write_result(tmp_path, Run("anem", "multi_embed", seed=1), 0.7, record=None)
     conclusion = found(tmp_path, HASH_EMBED, "multi_embed", metric="train_cpu_seconds")
-    assert (conclusion.ours, conclusion.verdict) == (None, "other machines or unknown")
+    assert (conclusion.ours, conclusion.verdict) == (None, "not comparable")
     assert found(tmp_path, HASH_EMBED, "norm", metric="train_cpu_seconds").verdict == "missing"

@@ -71,7 +71,7 @@ def test_times_of_other_machines_are_not_compared(tmp_path: Path) -> None:
     write_all(tmp_path)
     write_result(tmp_path, Run("anem", BASE, seed=0), 0.75, record={"cpu": "another CPU"})
     *_, (found, reached) = goals(tmp_path).values()
-    assert (found, reached) == ("other machines or unknown", "unknown")
+    assert (found, reached) == ("not comparable", "unknown")
 
 
 def test_goals_of_missing_runs_are_missing(tmp_path: Path) -> None:

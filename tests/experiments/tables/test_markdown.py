@@ -190,7 +190,7 @@ def test_costs_are_compared_on_one_known_machine_only(tmp_path: Path) -> None:
     for record in ({"cpu": "another CPU"}, {"cpu": ""}, None):
         found, counts = conclusions(record)
         assert found == []
-        assert counts.endswith(", 1 other machines or unknown, 18 missing")
+        assert counts.endswith(", 1 not comparable, 18 missing")
 
 
 def test_paired_interval_stands_beside_the_other_and_disagrees(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def test_number_is_that_of_its_comment(expression: str, expected: str, results: 
         ("f anem/norm/test : .2x", "'.2x' is no format of this number"),
         ("f anem/norm/test - anem/multi_embed/test : by", "anem/norm/test is lower than anem/m"),
         ("f anem/norm/test - anem/multi_embed/test : paired", "have no two seeds to be paired"),
-        ("train_cpu_seconds wnut17/multi_hash_embed / anem/norm", "are of other machines or unkn"),
+        ("train_cpu_seconds wnut17/multi_hash_embed / anem/norm", "are not comparable"),
         ("f anem/norm/test@0 - anem/multi_embed/test : verdict", "of all seeds: leave @SEED out"),
         ("spread f anem/norm/test@0", "of all seeds, not of anem/norm/test@0: leave @SEED out"),
         ("spread f anem/orth/test", "no run has the F1 of anem/orth/test"),
