@@ -179,15 +179,6 @@ def changed_modules(record: Mapping[str, Any]) -> list[str]:
     return [module for module, known in digests.items() if module_digest(module) != known]
 
 
-def names_module(record: Mapping[str, Any], module: str) -> Optional[bool]:
-    """Return whether a module is among the code of a run's training, or None if it is not known.
-
-    record (Mapping[str, Any]): What the run says of itself.
-    """
-    path = CODE / f"{record.get('code')}.json"
-    return module in srsly.read_json(path) if path.is_file() else None
-
-
 def _modules_of(code: str) -> Mapping[str, str]:
     path = CODE / f"{code}.json"
     if not path.is_file():

@@ -5,10 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
+import srsly
+
 from experiments.arms.tasks import CRF
 from experiments.runs.counts import Counts, unpack
 from experiments.runs.grid import Run
-from experiments.runs.record import names_module
+from experiments.runs.record import CODE
 from experiments.runs.vector_files import NO_VECTORS
 
 # Stands between a data set and the name of a table that was made for it.
@@ -75,7 +77,7 @@ def read_facts(found: Iterable[Found]) -> dict[tuple[str, ...], dict[int, Facts]
         with_ner = None
         if digests is not None and len(digests) > 1:
             with_ner = result["config_hash"] == digests[-1]
-        own_adam = None if run.arm == CRF else names_module(record, OWN_ADAM)
+        own_adam = None if run.arm == CRF else _has_own_adam(path, record)
         of_run = Facts(bool(record), record.get("cpu") or None, with_ner, own_adam, counts)
         facts.setdefault((run.dataset, run.arm, run.vectors), {})[run.seed] = of_run
     return facts
@@ -95,6 +97,13 @@ def same_optimizer(runs: Iterable[Facts]) -> bool:
 def same_recognizer(one: Facts, other: Facts) -> bool:
     """Return whether two runs can be paired: not one with `ner` and one with `batch_ner`."""
     return {one.with_ner, other.with_ner} != {True, False}
+
+
+def _has_own_adam(path: Path, record: Mapping[str, Any]) -> Optional[bool]:
+    """Return whether a run was trained with our Adam, or None if the code of it is not kept."""
+    runs = path.parents[3]  # DATASET/ARM/VECTORS/seedN.json
+    code = runs.with_name(CODE.name) / f"{record.get('code')}.json"
+    return OWN_ADAM in srsly.read_json(code) if code.is_file() else None
 
 
 def _check(

@@ -106,12 +106,9 @@ def test_paired_interval_may_decide_otherwise(ours: Any, paired: Any, disputed: 
     assert Conclusion(one, None, other, None, "").disputed == disputed
 
 
-def test_seconds_of_trainings_with_another_adam_are_not_compared(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_json(CODE / "new.json", {OWN_ADAM: "1"})
-    write_json(CODE / "old.json", {"spacy_multihash.embed.rows": "1"})
+def test_seconds_of_trainings_with_another_adam_are_not_compared(tmp_path: Path) -> None:
+    write_json(tmp_path / CODE.name / "new.json", {OWN_ADAM: "1"})
+    write_json(tmp_path / CODE.name / "old.json", {"spacy_multihash.embed.rows": "1"})
     record = {"cpu": "a CPU", "corpus": {"train": "anem"}}
     runs = tmp_path / "runs"
     for arm, codes in ((HASH_EMBED, ("new", "new")), ("multi_embed", ("new", "old"))):
