@@ -138,18 +138,18 @@ def write_inputs(folder: Path, rows: int, width: int) -> None:
         file_.writelines(
             f"{word} {lines[i % len(lines)]}\n" for i, word in enumerate(make_words(0, rows))
         )
-    half = make_words(0, rows, 2)
-    (folder / WORDS).write_text("".join(f"{word}\n" for word in half), "utf8")
-    some = make_words(rows // 2, PAIRED)
+    shared = make_words(rows // 2, rows - rows // 2)
+    (folder / WORDS).write_text("".join(f"{word}\n" for word in shared), "utf8")
+    some = shared[:PAIRED]
     pairs = zip(some, reversed(some), strict=True)
     scored = (f"{a} {b} {i % 7}\n" for i, (a, b) in enumerate(pairs))
     (folder / PAIRS).write_text("".join(scored), "utf8")
     measure(("centre", TABLE, CENTRED), folder)
 
 
-def make_words(first: int, number: int, step: int = 1) -> list[str]:
-    """Make up words: every so many of a number of them."""
-    return [f"word{i}" for i in range(first, first + number, step)]
+def make_words(first: int, number: int) -> list[str]:
+    """Make up words."""
+    return [f"word{i}" for i in range(first, first + number)]
 
 
 def measure(arguments: Sequence[str], folder: Path) -> Record:
