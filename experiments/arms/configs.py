@@ -30,7 +30,6 @@ def _corpus(name: str, lang: str) -> Arm:
 def _training(
     *,
     dropout: float = 0.1,
-    averages: bool = True,
     batch: int = 1000,
     embed: Arm | None = None,
     recognizer: Arm | None = None,
@@ -39,7 +38,7 @@ def _training(
 
     batch (int): The final size of batches, in words.
     """
-    training = {"dropout": dropout, "optimizer.use_averages": averages, "batcher.size.stop": batch}
+    training = {"dropout": dropout, "optimizer.use_averages": True, "batcher.size.stop": batch}
     values = {f"training.{name}": value for name, value in training.items()}
     recognizer = recognizer or Arm()
     return Arm({**values, **recognizer.values}, {} if embed is None else embed.sections)
@@ -58,40 +57,11 @@ DATASETS = {
 }
 
 
-UNK_DROPOUT = unk_dropout(30)
-
-
-def _regularized(
-    *,
-    embed: Arm | None = UNK_DROPOUT,
-    recognizer: Arm | None = BEST_NER,
-    **values: Any,  # noqa: ANN401 (values of `_training`)
-) -> Arm:
-    """Take the settings against overfitting, or all of them but those that are named.
-
-    They were chosen by dev sets: the recognizer among those of batch_ner.py (docs/ner-results.md),
-    the others among `TRAINING` (docs/results.md).
-    """
-    return _training(**{"dropout": 0.3, **values}, embed=embed, recognizer=recognizer)
-
-
-# The regularized settings taken apart: each of them alone, and all but each. `averages`,
-# `multi_embed_min1` and `batch_ner_state_dropout_0.3` belong to them as well.
-TAKEN_APART = {
-    **{f"unk_{n}": unk_dropout(n) for n in (10, 30, 50)},
-    "dropout_30": _training(dropout=0.3, averages=False),
-    "regularized_without_multi_embed": _regularized(embed=None),
-    "regularized_without_unk_dropout": _regularized(embed=unk_dropout(0)),
-    "regularized_without_averages": _regularized(averages=False),
-    "regularized_without_dropout_30": _regularized(dropout=0.1),
-    "regularized_without_best_ner": _regularized(recognizer=None),
-    "regularized_unk_10": _regularized(embed=unk_dropout(10)),
-    "regularized_unk_50": _regularized(embed=unk_dropout(50)),
-}
-
 # Other settings of training.
 TRAINING = {
-    "regularized": _regularized(),
+    # chosen by dev sets: the recognizer in docs/ner-results.md, the rest in docs/results.md
+    "regularized": _training(dropout=0.3, embed=unk_dropout(30), recognizer=BEST_NER),
+    "regularized_without_best_ner": _training(dropout=0.3, embed=unk_dropout(30)),
     "averages": _training(),
     "averages_dropout_20": _training(dropout=0.2),
     "averages_dropout_30": _training(dropout=0.3),
@@ -101,7 +71,6 @@ TRAINING = {
     "averages_dropout_30_unk_10": _training(dropout=0.3, embed=unk_dropout(10)),
     "averages_dropout_30_unk_50": _training(dropout=0.3, embed=unk_dropout(50)),
     "averages_dropout_30_weighted": _training(dropout=0.3, embed=weighted(1.0, near_zero=True)),
-    **TAKEN_APART,
 }
 
 ARMS = {

@@ -140,8 +140,22 @@ GROUPS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "transitions": {"model": {"learn_transitions": True}},
     },
 }
-_OPTIONS = {name: option for group in GROUPS.values() for name, option in group.items()}
-_PLACES = {name: place for place, group in enumerate(GROUPS.values()) for name in group}
+# What halving does not try: options with which the settings are taken apart. Training is plain as
+# in the report, without averages and with a dropout of 0.1.
+APART: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "embedding": {"unk_0": {"unk": 0.0}, "unk_10": {"unk": 0.1}},
+    "training": {
+        "dropout_10": {"dropout": 0.1},
+        "plain": {"dropout": 0.1, "optimizer__use_averages": False},
+    },
+}
+_SINGLES = {name: option for group in GROUPS.values() for name, option in group.items()}
+_OPTIONS = _SINGLES | {name: option for group in APART.values() for name, option in group.items()}
+_PLACES = {
+    name: place
+    for place, group in enumerate(GROUPS)
+    for name in (*GROUPS[group], *APART.get(group, {}))
+}
 # N-grams of a word summed or averaged, each as often as it occurs or once.
 NGRAM_OPTIONS = ("ngrams", "ngrams_once", "ngrams_sum", "ngrams_sum_once")
 
@@ -207,5 +221,27 @@ def make_products(
 CHOSEN = named(["ngrams_sum"])
 RECIPE: Mapping[str, Arm] = {
     BASE: candidate(),
-    **{named([name]): candidate(**option) for name, option in _OPTIONS.items()},
+    **{named([name]): candidate(**option) for name, option in _SINGLES.items()},
+}
+# The settings that were chosen, taken apart: each of them alone, beside a MultiHashEmbed with plain
+# training, and all but each of them.
+ALONE = {
+    "none": named(["hash", "plain"]),
+    "MultiEmbed": named(["unk_0", "plain"]),
+    "MultiEmbed, unk_dropout 0.1": named(["unk_10", "plain"]),
+    "MultiEmbed, unk_dropout 0.3": named(["plain"]),
+    "MultiEmbed, unk_dropout 0.5": named(["unk_50", "plain"]),
+    "averages": named(["hash", "dropout_10"]),
+    "dropout 0.3": named(["hash", "no_averages"]),
+    "n-grams": named(["hash", "ngrams_sum", "plain"]),
+}
+ALL_BUT = {
+    "all": CHOSEN,
+    "all but MultiEmbed": named(["hash", "ngrams_sum"]),
+    "all but unk_dropout": named(["unk_0", "ngrams_sum"]),
+    "all, unk_dropout 0.1": named(["unk_10", "ngrams_sum"]),
+    "all, unk_dropout 0.5": named(["unk_50", "ngrams_sum"]),
+    "all but averages": named(["ngrams_sum", "no_averages"]),
+    "all but dropout 0.3": named(["ngrams_sum", "dropout_10"]),
+    "all but n-grams": BASE,
 }

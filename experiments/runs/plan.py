@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 
 from experiments.arms.batch_ner import STATE_DROPOUTS
-from experiments.arms.configs import TAKEN_APART, TRAINING
+from experiments.arms.configs import TRAINING
 from experiments.arms.dilated import DILATED
 from experiments.arms.embeddings import BUDGETS
-from experiments.arms.recipe import BASE, NGRAM_OPTIONS, named
+from experiments.arms.recipe import ALL_BUT, ALONE, BASE, NGRAM_OPTIONS, named
 from experiments.arms.tasks import (
     AG_NEWS,
     CRF,
@@ -48,7 +48,7 @@ def make_grid() -> list[Run]:
     features = ("orth", "norm", "norm_prefix", "norm_prefix_suffix")
     min_freqs = ("multi_embed", "multi_embed_min5", "multi_embed_min1")
     tables = (*both, "rows_as_multi_embed", *min_freqs, *hashes)
-    taken_apart = ("multi_embed_min1", "averages", "batch_ner_state_dropout_0.3", *TAKEN_APART)
+    taken_apart = (*ALONE.values(), *ALL_BUT.values())
     others = (REGULARIZED, "spacy_multi_hash_embed")
     kinds = ("weighted", "weighted_near_zero")
     budgets = (*kinds, *(f"{k}_budget_{n}".strip("_") for n in BUDGETS for k in (*kinds, "")))

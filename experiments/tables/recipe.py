@@ -3,7 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
-from experiments.arms.recipe import BASE, CHOSEN, JOIN, MAX_NGRAM_ROWS, NGRAM_OPTIONS, named
+from experiments.arms.recipe import (
+    ALL_BUT,
+    ALONE,
+    BASE,
+    CHOSEN,
+    JOIN,
+    MAX_NGRAM_ROWS,
+    NGRAM_OPTIONS,
+    named,
+)
 from experiments.arms.tasks import CRF, HASH_EMBED, REGULARIZED
 from experiments.runs.vector_files import VECTOR_SETS
 from experiments.tables.markdown import NONE, markdown
@@ -96,6 +105,7 @@ def recipe_tables(winner: Optional[str]) -> dict[str, Table]:
         _recipe_table(winner),
         _vectors_table(winner),
         _ngrams_table(),
+        _taken_apart_table(),
     )
     return {table.name: table for table in tables}
 
@@ -151,6 +161,20 @@ def _ngrams_table() -> Table:
         note="The base has no n-grams. The others have `LOWER{3,5}`, and at most "
         f"{MAX_NGRAM_ROWS:,} rows in each table.",
         lines="n-grams",
+    )
+
+
+def _taken_apart_table() -> Table:
+    alone, all_but = (Group(lines, "f", "dev", "all") for lines in (ALONE, ALL_BUT))
+    return Table(
+        "taken-apart",
+        "The settings of the recipe, each alone and all but each, no vectors",
+        (Group({**ALONE, **ALL_BUT}, "f", "dev", "all", "dev"),),
+        against(alone, next(iter(ALONE))) + against(all_but, next(iter(ALL_BUT))),
+        ("conll-es", "conll-nl", "wnut17", STAND_IN),
+        note="The first lines have a MultiHashEmbed, no averages, a dropout of 0.1 and no n-grams, "
+        "but for what they are named for.",
+        lines="settings",
     )
 
 

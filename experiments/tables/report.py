@@ -59,28 +59,6 @@ CANDIDATES = {
     "MultiWeightedHashEmbed, otherwise the report's": "weighted_near_zero",
     "MultiWeightedHashEmbed, averages, dropout 0.3": "averages_dropout_30_weighted",
 }
-# The regularized settings taken apart. The arms of the second half have all of them but one.
-UNK = "min_freq=1, unk_dropout"
-ALONE = {
-    f"{MULTI_HASH}, the report's": HASH_EMBED,
-    f"{MULTI} min_freq=1": "multi_embed_min1",
-    **{f"{MULTI} {UNK} 0.{n}": f"unk_{n}0" for n in (1, 3, 5)},
-    "averages": "averages",
-    "dropout 0.3": "dropout_30",
-    "true gradient, state_dropout 0.3": "batch_ner_state_dropout_0.3",
-}
-ALL = "all: regularized"
-ALL_BUT = {
-    ALL: REGULARIZED,
-    f"all but {MULTI}": "regularized_without_multi_embed",
-    "all but unk_dropout": "regularized_without_unk_dropout",
-    "all, unk_dropout 0.1": "regularized_unk_10",
-    "all, unk_dropout 0.5": "regularized_unk_50",
-    "all but averages": "regularized_without_averages",
-    "all but dropout 0.3": "regularized_without_dropout_30",
-    "all but true gradient, state_dropout 0.3": WITHOUT_BEST_NER,
-}
-
 _CONTRADICTION = "The report has two numbers for the same setting:"
 
 
@@ -258,19 +236,6 @@ def _table_dropout_table() -> Table:
     )
 
 
-def _taken_apart_table() -> Table:
-    lines = {**ALONE, **ALL_BUT}
-    alone, all_but = Group(ALONE, "f", "dev", "all"), Group(ALL_BUT, "f", "dev", "all")
-    return Table(
-        "taken-apart",
-        "The regularized settings, each alone and all but each, no vectors",
-        (Group(lines, "f", "dev", "all", "dev"),),
-        against(alone, next(iter(ALONE))) + against(all_but, ALL),
-        ("conll-es", "conll-nl", "wnut17", STAND_IN),
-        lines="settings",
-    )
-
-
 TABLES = {
     table.name: table
     for table in (
@@ -293,7 +258,6 @@ TABLES = {
         _taggers_table(),
         _tuning_table(),
         _regularized_table(),
-        _taken_apart_table(),
         _table_dropout_table(),
     )
 }

@@ -11,7 +11,18 @@ from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.util import load_model_from_config
 
-from experiments.arms.recipe import BASE, GROUPS, RECIPE, make_products, named, recipe_arm
+from experiments.arms.recipe import (
+    ALL_BUT,
+    ALONE,
+    APART,
+    BASE,
+    CHOSEN,
+    GROUPS,
+    RECIPE,
+    make_products,
+    named,
+    recipe_arm,
+)
 from experiments.arms.tasks import NER
 from experiments.runs.grid import Run, run_config, run_hash
 from tests.helpers.corpora import make_docs, write_corpus
@@ -47,6 +58,56 @@ def test_a_candidate_learns_from_a_corpus(arm: str, tmp_path: Path) -> None:
 def test_every_embedding_takes_all_features(embedding: str, features: str) -> None:
     config = run_config(Run("wnut17", named([embedding, features])))
     assert load_model_from_config(config, auto_fill=False).pipe_names == ["tagger_ner"]
+
+
+# The embedding, its unk_dropout, whether there are n-grams and averages, and the dropout.
+NONE, ALL = ("MultiHashEmbed", None, False, False, 0.1), ("MultiEmbed", 0.3, True, True, 0.3)
+TAKEN_APART = {
+    "none": NONE,
+    "MultiEmbed": ("MultiEmbed", 0.0, *NONE[2:]),
+    "MultiEmbed, unk_dropout 0.1": ("MultiEmbed", 0.1, *NONE[2:]),
+    "MultiEmbed, unk_dropout 0.3": ("MultiEmbed", 0.3, *NONE[2:]),
+    "MultiEmbed, unk_dropout 0.5": ("MultiEmbed", 0.5, *NONE[2:]),
+    "averages": (*NONE[:3], True, 0.1),
+    "dropout 0.3": (*NONE[:4], 0.3),
+    "n-grams": (*NONE[:2], True, *NONE[3:]),
+    "all": ALL,
+    "all but MultiEmbed": (*NONE[:2], *ALL[2:]),
+    "all but unk_dropout": ("MultiEmbed", 0.0, *ALL[2:]),
+    "all, unk_dropout 0.1": ("MultiEmbed", 0.1, *ALL[2:]),
+    "all, unk_dropout 0.5": ("MultiEmbed", 0.5, *ALL[2:]),
+    "all but averages": (*ALL[:3], False, 0.3),
+    "all but dropout 0.3": (*ALL[:4], 0.1),
+    "all but n-grams": (*ALL[:2], False, *ALL[3:]),
+}
+
+
+def test_arms_of_the_settings_taken_apart_are_what_their_lines_say() -> None:
+    rest = []
+    for line, arm in (ALONE | ALL_BUT).items():
+        config = run_config(Run("wnut17", arm))
+        embed = config["components"]["tagger_ner"]["model"]["tok2vec"].pop("embed")
+        found = (
+            embed["@architectures"].split(".")[1],
+            embed.get("unk_dropout"),
+            "LOWER{3,5}" in embed["attrs"],
+            config["training"]["optimizer"].pop("use_averages"),
+            config["training"].pop("dropout"),
+        )
+        assert found == TAKEN_APART[line], line
+        tables = config["initialize"].pop("before_init")
+        assert (tables is None) == (found[0] == "MultiHashEmbed")
+        assert tables is None or tables["min_freq"] == 1
+        config["training"].pop("logger")
+        rest.append(config.to_str(interpolate=False))
+    assert len({*rest}) == 1 and len(rest) == len(TAKEN_APART)
+    assert ALL_BUT["all"] == CHOSEN
+
+
+def test_settings_taken_apart_are_no_candidates_of_halving() -> None:
+    names = {name for group in APART.values() for name in group}
+    assert not names & {name for group in GROUPS.values() for name in group}
+    assert not {named([name]) for name in names} & set(RECIPE)
 
 
 def test_page_says_what_every_option_changes() -> None:
