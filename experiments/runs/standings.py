@@ -13,6 +13,7 @@ from experiments.arms.recipe import BASE, JOIN
 from experiments.arms.tasks import HASH_EMBED
 from experiments.runs.files import is_done, read_result, results_path
 from experiments.runs.grid import SEEDS, Run
+from experiments.runs.machine import machine_of, same_training
 from experiments.runs.scores import DEV
 
 HALVING = Path("results") / "halving.json"
@@ -100,13 +101,12 @@ def _f1(result: Mapping[str, Any], split: str) -> float:
 def _time(own: Results, report: Results) -> Optional[float]:
     """Divide the CPU time of training by that of the report's settings, where both are known.
 
-    Runs on different CPUs are not compared, and neither are those that do not say on which.
+    Runs are compared by the rule of the result tables: the same CPU and the same optimizer.
     """
     shares = []
     for dataset in dict.fromkeys(dataset for dataset, _ in own):
         ours, theirs = ([of[key] for key in of if key[0] == dataset] for of in (own, report))
-        cpus = {(result.get("record") or {}).get("cpu") for result in (*ours, *theirs)}
-        if ours and theirs and len(cpus) == 1 and None not in cpus:
+        if ours and theirs and same_training(map(machine_of, (*ours, *theirs))):
             shares.append(_cpu_seconds(ours) / _cpu_seconds(theirs))
     return fmean(shares) if shares else None
 

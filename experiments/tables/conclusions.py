@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from typing import Optional
 
 from experiments.arms.tasks import CRF
+from experiments.runs.machine import same_cpu, same_training
 from experiments.tables.bootstrap import Interval
 from experiments.tables.differences import Difference, difference, paired
-from experiments.tables.facts import same_machine, same_optimizer, same_recognizer
+from experiments.tables.facts import same_recognizer
 from experiments.tables.statistics import FACTORS, NUMBER, Results, Stat, number_key
 from experiments.tables.table import METRICS, SECONDS, Comparison, Group, Table
 from experiments.tables.verdicts import MACHINES, verdict
@@ -75,7 +76,8 @@ def compare(
         return Conclusion(None, report, None, None, verdict(None, report, metric.tie))
     if metric.timed:
         runs = [run for key in (first, second) if key for run in results.facts_of(key).values()]
-        if not (same_machine(runs) and (first[-1] != SECONDS or same_optimizer(runs))):
+        are_comparable = same_training if first[-1] == SECONDS else same_cpu
+        if not are_comparable([run.machine for run in runs]):
             return Conclusion(None, report, None, None, MACHINES)
     return Conclusion(
         ours,

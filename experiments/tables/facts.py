@@ -5,18 +5,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
-import srsly
-
-from experiments.arms.tasks import CRF
 from experiments.runs.counts import Counts, unpack
 from experiments.runs.grid import Run
+from experiments.runs.machine import Machine, machine_of
 from experiments.runs.record import CODE
 from experiments.runs.vector_files import NO_VECTORS
 
 # Stands between a data set and the name of a table that was made for it.
 MADE, VECTORS = "made", "vectors"
-# The module with our Adam, which takes less time than thinc's.
-OWN_ADAM = "spacy_multihash.compute.adam"
 
 
 class Found(NamedTuple):
@@ -39,19 +35,16 @@ class Facts:
     """What a run says besides its numbers.
 
     recorded (bool): Whether it has a record of its machine and its code.
-    cpu (Optional[str]): The model of the CPU, or None if it is unknown.
+    machine (Machine): What its times depend on.
     with_ner (Optional[bool]): Whether it was trained with `ner`, where the arm has `batch_ner` with
         spaCy's gradient by now. None for all other arms.
-    own_adam (Optional[bool]): Whether it was trained with our Adam, and not with thinc's. None if
-        its code is unknown, and for a CRF, which has neither.
     counts (Mapping[str, Counts]): True positives, false positives and false negatives of each
         sentence, by split, as far as they are kept. Shape: (sentences, 3).
     """
 
     recorded: bool = False
-    cpu: Optional[str] = None
+    machine: Machine = Machine()
     with_ner: Optional[bool] = None
-    own_adam: Optional[bool] = None
     counts: Mapping[str, Counts] = field(default_factory=dict)
 
 
@@ -77,33 +70,15 @@ def read_facts(found: Iterable[Found]) -> dict[tuple[str, ...], dict[int, Facts]
         with_ner = None
         if digests is not None and len(digests) > 1:
             with_ner = result["config_hash"] == digests[-1]
-        own_adam = None if run.arm == CRF else _has_own_adam(path, record)
-        of_run = Facts(bool(record), record.get("cpu") or None, with_ner, own_adam, counts)
+        codes = path.parents[4] / CODE.name  # beside runs/DATASET/ARM/VECTORS/seedN.json
+        of_run = Facts(bool(record), machine_of(result, codes), with_ner, counts)
         facts.setdefault((run.dataset, run.arm, run.vectors), {})[run.seed] = of_run
     return facts
-
-
-def same_machine(runs: Iterable[Facts]) -> bool:
-    """Return whether all runs were on CPUs of one model, as far as they say."""
-    models = {run.cpu for run in runs}
-    return len(models) == 1 and None not in models
-
-
-def same_optimizer(runs: Iterable[Facts]) -> bool:
-    """Return whether no run was trained with our Adam beside one that was not."""
-    return not {True, False} <= {run.own_adam for run in runs}
 
 
 def same_recognizer(one: Facts, other: Facts) -> bool:
     """Return whether two runs can be paired: not one with `ner` and one with `batch_ner`."""
     return {one.with_ner, other.with_ner} != {True, False}
-
-
-def _has_own_adam(path: Path, record: Mapping[str, Any]) -> Optional[bool]:
-    """Return whether a run was trained with our Adam, or None if the code of it is not kept."""
-    runs = path.parents[3]  # DATASET/ARM/VECTORS/seedN.json
-    code = runs.with_name(CODE.name) / f"{record.get('code')}.json"
-    return OWN_ADAM in srsly.read_json(code) if code.is_file() else None
 
 
 def _check(

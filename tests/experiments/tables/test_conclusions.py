@@ -11,6 +11,7 @@ import pytest
 from experiments.arms.tasks import CRF, HASH_EMBED
 from experiments.runs.counts import pack
 from experiments.runs.grid import Run, same_functions
+from experiments.runs.machine import OWN_ADAM
 from experiments.runs.record import CODE
 from spacy_multihash.common.files import write_json
 from tests.helpers.results import REPORT, write_result, write_results
@@ -21,7 +22,6 @@ pytest.importorskip("scipy", reason="scipy is not installed: pip install -e '.[p
 from experiments.tables.bootstrap import Interval
 from experiments.tables.conclusions import Conclusion, compare
 from experiments.tables.differences import Difference
-from experiments.tables.facts import OWN_ADAM
 from experiments.tables.statistics import load_results
 
 ONES, OTHERS = [0.70, 0.72, 0.77], [0.69, 0.70, 0.76, 0.9]

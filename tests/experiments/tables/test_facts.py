@@ -10,7 +10,7 @@ import srsly
 from experiments.arms.tasks import HASH_EMBED
 from experiments.runs.counts import pack
 from experiments.runs.grid import Run, same_functions
-from experiments.tables.facts import Facts, Found, read_facts, same_machine
+from experiments.tables.facts import Facts, Found, read_facts
 from tests.helpers.results import write_result
 
 ONE, OTHER = Run("anem", HASH_EMBED), Run("anem", "norm", seed=1)
@@ -34,8 +34,8 @@ def found(folder: Path, **values: Any) -> list[Found]:
 def test_facts_are_those_of_the_record(tmp_path: Path) -> None:
     facts = read_facts(found(tmp_path, config_hash=same_functions(OTHER)[1]))
     one, other = (facts["anem", run.arm, "no-vectors"][run.seed] for run in (ONE, OTHER))
-    assert (one.recorded, one.cpu, one.with_ner) == (True, "a CPU", False)
-    assert (other.recorded, other.cpu, other.with_ner) == (True, "a CPU", True)
+    assert (one.recorded, one.machine.cpu, one.with_ner) == (True, "a CPU", False)
+    assert (other.recorded, other.machine.cpu, other.with_ner) == (True, "a CPU", True)
     assert one.counts["dev"].tolist() == [[1, 1, 1]] * 5
 
 
@@ -104,10 +104,3 @@ def test_runs_of_different_numbers_of_sentences_are_refused(tmp_path: Path) -> N
 def test_malformed_counts_are_refused(tmp_path: Path, counts: object) -> None:
     with pytest.raises(ValueError, match=r"seed1\.json is not a complete result: its counts of"):
         read_facts(found(tmp_path, counts=counts))
-
-
-@pytest.mark.parametrize(
-    ("cpus", "same"), [(["a", "a"], True), (["a", "b"], False), (["a", None], False), ([], False)]
-)
-def test_machines_are_the_same_if_all_say_so(cpus: list[Any], same: bool) -> None:
-    assert same_machine([Facts(True, cpu) for cpu in cpus]) == same
