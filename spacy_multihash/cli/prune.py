@@ -52,8 +52,8 @@ def prune_cli(
     """Drop rows of MultiEmbed that matter little from a trained pipeline.
 
     Their symbols become unknown ones, with row 0. Give one of --threshold, --keep and --max-loss.
-    The score of a row is the mean log lambda of its entries for tables trained with ard, and the
-    logarithm of its mean square for others. --data shows F1 before and after.
+    The score of a row is the logarithm of its mean square: rows without use shrink in training with
+    ard. --data shows F1 before and after.
 
     DOCS: python -m pydoc spacy_multihash.tables.prune
     """

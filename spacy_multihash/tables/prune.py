@@ -12,8 +12,6 @@ from ..common.checks import check_number, is_number, refusal
 from ..common.registered import MULTI_EMBED
 from ..corpus.agreement import entities_kept
 from ..corpus.evaluation import predict, score
-from ..embed.ard_table_embed import NAME as ARD_TABLE_EMBED
-from ..embed.ard_table_embed import log_variances
 from ..embed.find import find_tables
 from ..embed.symbols import Symbols
 from ..embed.table_embed import table_of
@@ -184,14 +182,11 @@ class Pruning:
 
 
 def row_scores(weights: Model) -> numpy.ndarray:
-    """Tell how much the rows of a table weigh, (nV,) float64.
+    """Tell how much the rows of a table weigh: the log of the mean square of each, (nV,) float64.
 
-    The score is the mean of log lambda = log(mu**2 + sigma**2) over the entries of a row of an
-    ArdTableEmbed (Kodryan et al. 2019, equation 9). Without ARD, it is the logarithm of the mean
-    square of the row.
+    With ARD, an entry counts by its mean mu. Kodryan et al. 2019 (equation 9) drop single entries
+    by log lambda = log(mu**2 + sigma**2). Over a row, sigma would decide: most mu are smaller.
     """
-    if weights.name == ARD_TABLE_EMBED:
-        return to_numpy(log_variances(weights)).astype("float64").mean(axis=1)
     squares = to_numpy(table_of(weights)).astype("float64") ** 2
     return numpy.log(numpy.maximum(squares.mean(axis=1), numpy.finfo("float64").tiny))
 

@@ -42,11 +42,7 @@ def scores(nlp: Language, attr: str = "LOWER") -> dict[str, float]:
     """Score the symbols of a table, from the formula."""
     lookup, weights = tables_of(nlp)[attr]
     symbols, E = lookup.attrs["symbols"], to_numpy(weights.get_param("E")).astype("float64")
-    if weights.name == "ard_table_embed":
-        sigma = numpy.exp(to_numpy(weights.get_param("log_sigma")).astype("float64"))
-        each = numpy.log(E**2 + sigma**2).mean(axis=1)
-    else:
-        each = numpy.log((E**2).mean(axis=1))
+    each = numpy.log((E**2).mean(axis=1))
     assert_allclose(row_scores(weights), each, rtol=1e-5)
     return {
         nlp.vocab.strings[int(key)]: each[row]
@@ -70,6 +66,19 @@ def test_symbols_below_the_threshold_become_unknown_and_others_stay(nlp: Languag
     assert [(t.parameters, t.parameters_after) for t in tables] == [
         (per_row * t.rows, per_row * t.rows_after) for t in tables
     ]
+
+
+def test_rows_without_use_go_whatever_their_noise_is() -> None:
+    nlp = reload(_trained(0.1))
+    lookup, weights = tables_of(nlp)["LOWER"]
+    E = numpy.full((13, 8), 1e-3, dtype="float32")
+    E[1:7, 0] = 0.5  # one entry of use, and seven without
+    weights.set_param("E", E)
+    weights.set_param("log_sigma", numpy.where(E > 0.1, -9, -2).astype("float32"))
+    symbols = lookup.attrs["symbols"]
+    used = set(symbols.keys[numpy.isin(symbols.rows, range(1, 7))].tolist())
+    Pruning(nlp).prune(-7.0)
+    assert set(tables_of(nlp)["LOWER"][0].attrs["symbols"].keys.tolist()) == used
 
 
 def test_counts_stay_with_their_symbols() -> None:
