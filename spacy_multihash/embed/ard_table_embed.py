@@ -40,9 +40,8 @@ def ArdTableEmbed(
 
         KL = 1/2 sum log(1 + mu**2 / sigma**2)
 
-    so that entries without use shrink (equations 6 to 8). The prior of an entry then has the
-    variance lambda = mu**2 + sigma**2: where it is small, the entry may go. Predictions take mu, as
-    TableEmbed does.
+    so that entries without use shrink (equations 6 to 8). Predictions take mu, as TableEmbed does:
+    where all mu of a row are small, the row may go.
 
     rows (N, K) int32 -> vectors (N, nO) float32. E, which is mu, and log_sigma (nV, nO).
 
@@ -126,12 +125,6 @@ def init(
             f"{len(model.attrs['counts'])}. Set the tables of its lookup first, or attrs['counts']."
         )
     model.set_param("log_sigma", model.ops.xp.full_like(table_of(model), LOG_SIGMA))
-
-
-def log_variances(model: Model) -> Array:
-    """Give log lambda = log(mu**2 + sigma**2) of all entries, (nV, nO)."""
-    variance = table_of(model) ** 2 + model.ops.xp.exp(2 * table_of(model, "log_sigma"))
-    return cast(Any, model.ops.xp).log(variance)
 
 
 def _share(model: Model, ard: float, warmup: int, touched: Array) -> Array:
