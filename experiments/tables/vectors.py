@@ -200,11 +200,13 @@ VECTOR_TABLES = {
                     for count in MIN_FREQS
                     for line in (ALL_ROWS, ARD)
                 ),
+                (f"{ARD}, pruned to min_freq 10", "min_freq 5"),
             ],
             SMALL_SETS,
             "No static vectors. A pruned model has as many rows, of all tables together, as the "
             "model that is trained with that min_freq. That one needs no unk_dropout and has none: "
-            "the symbols that it leaves out train the row of unknown ones.",
+            "the symbols that it leaves out train the row of unknown ones. A row with ARD has its "
+            "noise as well, so twice the parameters, which the last comparison allows for.",
         ),
         _table(
             "vectors-fusion",
