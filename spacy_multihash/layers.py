@@ -13,7 +13,6 @@ from .embed.static_vectors import require_vectors
 from .embed.symbols import UNKNOWN_ROW, Symbols
 from .embed.table_embed import TableEmbed
 from .embed.token_types import distinct_rows
-from .embed.tucker_fusion import TuckerFusion
 from .embed.unit_importance import unit_importance
 from .embed.weighted_embed import weighted_embed
 from .embed.weighted_table_embed import Aggregate, WeightedTableEmbed, output_width
@@ -38,7 +37,6 @@ __all__ = [
     "Pinned",
     "Symbols",
     "TableEmbed",
-    "TuckerFusion",
     "WeightedTableEmbed",
     "begin_passes",
     "default_seed",

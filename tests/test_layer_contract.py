@@ -38,7 +38,6 @@ from spacy_multihash.layers import (
     MaxoutWindowEncoder,
     Symbols,
     TableEmbed,
-    TuckerFusion,
     WeightedTableEmbed,
     extract_ngrams,
     hash_rows,
@@ -201,7 +200,6 @@ CASES = {
     ),
     "TableEmbed": Case(lambda: TableEmbed(3, 5), rows),
     "ArdTableEmbed": Case(ard, rows, random=True),
-    "TuckerFusion": Case(lambda: TuckerFusion(3, [3, 1], [2, 1]), floats),
     "WeightedTableEmbed": Case(lambda: WeightedTableEmbed(3, 5, num_hashes=2), weighted_rows),
     "WeightedTableEmbed, concatenate": Case(
         lambda: WeightedTableEmbed(3, 5, num_hashes=2, aggregate="concatenate"), weighted_rows

@@ -118,12 +118,6 @@ NODE_NAMES: list[tuple[str, dict[str, Any], str, list[str]]] = [
     ),
     ("spacy-multihash.MultiHashEmbed.v1", {}, "multi_hash_embed", [*DOCS, *HASHED]),
     (
-        "spacy-multihash.MultiHashEmbed.v1",
-        {"tucker_ranks": [2, 2]},
-        "multi_hash_embed",
-        ["with_token_types", "tucker_fusion", "multi_embed", "dropout", *HASHED],
-    ),
-    (
         "spacy-multihash.MultiWeightedHashEmbed.v1",
         {},
         "multi_weighted_hash_embed",

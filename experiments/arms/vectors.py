@@ -88,6 +88,8 @@ class VectorArm:
     others (tuple[str, ...]): Further tables, those of them that the data set has.
     after (tuple[str, ...]): The evaluations after training.
     pretrained (bool): Whether its weights begin as those of pretraining.
+    last_commit (Optional[str]): The last commit that has its layer, where the layer was removed for
+        its results.
     """
 
     arm: Arm
@@ -95,6 +97,7 @@ class VectorArm:
     others: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     pretrained: bool = False
+    last_commit: Optional[str] = None
 
     @property
     def is_foreign(self) -> bool:
@@ -227,7 +230,9 @@ _ARMS = {
     # sizes
     **{f"min_freq_{count}": _min_freq(count) for count in MIN_FREQS},
     "ard": VectorArm(candidate(embed={"ard": 1.0, "ard_warmup": 1000}), after=PRUNED),
-    "tucker": VectorArm(candidate(embed={"tucker_ranks": [6, 6, 6, 5]})),
+    "tucker": VectorArm(
+        candidate(embed={"tucker_ranks": [6, 6, 6, 5]}), last_commit="80421894e6c1"
+    ),
     "noise": _noise(),
     # another language
     "shape": _one_table(OWN, attrs=("SHAPE",), after=FOREIGN_STEPS),

@@ -109,8 +109,10 @@ class Run:
 
 
 def lacks(run: Run) -> str:
-    """Return what a run lacks, its corpus or its vectors, or "" if it lacks nothing."""
+    """Return what a run lacks, such as its corpus or its vectors, or "" if it lacks nothing."""
     arm = VECTOR_ARMS.get(run.arm)
+    if arm and arm.last_commit:
+        return f"the layer of {run.arm}, which was removed (git checkout {arm.last_commit})"
     foreign = [FOREIGN[run.dataset]] if arm and arm.is_foreign else []
     for dataset in (run.dataset, *foreign):
         if not (CORPUS / dataset / "train.spacy").is_file():

@@ -24,7 +24,6 @@ from ..embed.feature_symbols import model_features
 from ..embed.hash_rows import NAME as HASH_ROWS
 from ..embed.read_vectors import NAME as READ_VECTORS
 from ..embed.table_embed import NAME as TABLE_EMBED
-from ..embed.tucker_fusion import NAME as TUCKER_FUSION
 from ..encode.architectures import build_maxout_window_encoder_v1
 from ..encode.maxout_window_encoder import NAME as MAXOUT_WINDOW_ENCODER
 
@@ -96,12 +95,6 @@ def embed_to_spacy(embed: EmbedModel) -> EmbedModel:
         raise ValueError(
             f"spacy.MultiHashEmbed.v2 embeds the static vectors of the vocab alone, but "
             f"'{embed.name}' has a MetaVectors of several tables. Train anew with vectors = null."
-        )
-    if find_nodes(embed, TUCKER_FUSION):
-        raise ValueError(
-            f"spacy.MultiHashEmbed.v2 mixes its attributes by maxout, but '{embed.name}' has "
-            f"tucker_ranks = {embed.attrs['tucker_ranks'].value}. Train anew with tucker_ranks = "
-            "null."
         )
     seeds = [node.attrs["seed"].value for node in hashes]
     num_hashes = [node.attrs["num_hashes"].value for node in hashes]

@@ -40,7 +40,6 @@ def build_multi_hash_embed_v1(
     reduce: Reduce = "sum",
     count_repeats: bool = True,
     vectors: Optional[Model[List[Doc], Ragged]] = None,
-    tucker_ranks: Optional[List[int]] = None,
 ) -> Model[List[Doc], List[Floats2d]]:
     """Embed tokens by several of their attributes, each hashed into a table of its own.
 
@@ -69,9 +68,6 @@ def build_multi_hash_embed_v1(
     count_repeats (bool): Whether a symbol counts as often as it occurs in a token, or once.
     vectors (Optional[Model[List[Doc], Ragged]]): A block of spacy-multihash.MetaVectors.v1, which
         embeds several tables of vectors at once, in the place of include_static_vectors.
-    tucker_ranks (Optional[List[int]]): Ranks of a Tucker fusion (Barezi & Fung 2019) in the place
-        of maxout: one for each attribute, then one for the vectors if there are any. Recommended
-        values are null, which takes maxout, and 4 to 6.
 
     Raises ValueError for an unknown attribute, for lists of unequal lengths, and for a number that
     is out of range.
@@ -92,7 +88,6 @@ def build_multi_hash_embed_v1(
         table_dropout=table_dropout,
         bags=Bags(reduce, count_repeats),
         vectors=vectors,
-        tucker_ranks=tucker_ranks,
     )
 
 
@@ -115,7 +110,6 @@ def build_multi_weighted_hash_embed_v1(
     reduce: Reduce = "sum",
     count_repeats: bool = True,
     vectors: Optional[Model[List[Doc], Ragged]] = None,
-    tucker_ranks: Optional[List[int]] = None,
 ) -> Model[List[Doc], List[Floats2d]]:
     """Embed tokens by several of their attributes, each by a weighted hash embedding.
 
@@ -159,9 +153,6 @@ def build_multi_weighted_hash_embed_v1(
     count_repeats (bool): Whether a symbol counts as often as it occurs in a token, or once.
     vectors (Optional[Model[List[Doc], Ragged]]): A block of spacy-multihash.MetaVectors.v1, which
         embeds several tables of vectors at once, in the place of include_static_vectors.
-    tucker_ranks (Optional[List[int]]): Ranks of a Tucker fusion (Barezi & Fung 2019) in the place
-        of maxout: one for each attribute, then one for the vectors if there are any. Recommended
-        values are null, which takes maxout, and 4 to 6.
 
     Raises ValueError for an unknown attribute, for lists of unequal lengths, and for a number that
     is out of range. At initialization, it raises ValueError if importance is looked up and there
@@ -202,7 +193,6 @@ def build_multi_weighted_hash_embed_v1(
         table_dropout=table_dropout,
         bags=Bags(reduce, count_repeats),
         vectors=vectors,
-        tucker_ranks=tucker_ranks,
     )
 
 
@@ -215,7 +205,6 @@ def build_multi_embed_v1(
     reduce: Reduce = "sum",
     count_repeats: bool = True,
     vectors: Optional[Model[List[Doc], Ragged]] = None,
-    tucker_ranks: Optional[List[int]] = None,
     ard: Optional[float] = None,
     ard_warmup: int = 1000,
 ) -> Model[List[Doc], List[Floats2d]]:
@@ -242,9 +231,6 @@ def build_multi_embed_v1(
     count_repeats (bool): Whether a symbol counts as often as it occurs in a token, or once.
     vectors (Optional[Model[List[Doc], Ragged]]): A block of spacy-multihash.MetaVectors.v1, which
         embeds several tables of vectors at once, in the place of include_static_vectors.
-    tucker_ranks (Optional[List[int]]): Ranks of a Tucker fusion (Barezi & Fung 2019) in the place
-        of maxout: one for each attribute, then one for the vectors if there are any. Recommended
-        values are null, which takes maxout, and 4 to 6.
     ard (Optional[float]): Weight of a loss term by which rows without use shrink, so that `prune`
         can drop them (Kodryan et al. 2019). Null is without. The recommended value is 1.
     ard_warmup (int): Number of updates until the loss term has its whole weight.
@@ -260,7 +246,6 @@ def build_multi_embed_v1(
         table_dropout=table_dropout,
         bags=Bags(reduce, count_repeats),
         vectors=vectors,
-        tucker_ranks=tucker_ranks,
         ard=ard,
         ard_warmup=ard_warmup,
     )

@@ -29,7 +29,6 @@ def embed_by_lookup(
     dropout: float = 0.0,
     maxout_pieces: int = 3,
     vectors: Optional[Model[list[Doc], Ragged]] = None,
-    tucker_ranks: Optional[list[int]] = None,
     ard: Optional[float] = None,
     ard_warmup: int = 1000,
 ) -> Model[list[Doc], list[Floats2d]]:
@@ -60,5 +59,4 @@ def embed_by_lookup(
         dropout=dropout,
         maxout_pieces=maxout_pieces,
         vectors=vectors,
-        tucker_ranks=tucker_ranks,
     )

@@ -22,11 +22,11 @@ from ..common.features import Feature, parse_feature
 from ..common.pinned import Pinned
 from ..common.registered import META_VECTORS
 from ..common.types import AttrLayer, DocLike, DocsLayer
+from ..compute.maxout_norm import MAX_PIECES, MaxoutNorm
 from .attributes import attr_id
 from .bags import Bags, embed_bags
 from .embed_columns import embed_columns
 from .feature_symbols import derived
-from .mix import VECTORS, build_mix
 from .multi_embed import multi_embed
 from .ragged_dropout import ragged_dropout
 from .read_vectors import NAME as READ_VECTORS
@@ -49,7 +49,6 @@ def embed_docs(
     dropout: float = 0.0,
     maxout_pieces: int = 3,
     vectors: Optional[Model[list[Doc], Ragged]] = None,
-    tucker_ranks: Optional[list[int]] = None,
 ) -> Model[list[Doc], list[Floats2d]]:
     """Build an embedding of docs from the layers that embed their attributes.
 
@@ -72,41 +71,32 @@ def embed_docs(
     maxout_pieces (int): Number of maxout pieces of the layer that mixes.
     vectors (Optional[Model[list[Doc], Ragged]]): A `read_vectors`: several tables of vectors in the
         place of the vocab's.
-    tucker_ranks (Optional[list[int]]): Ranks of a Tucker fusion in the place of maxout, one for
-        each attribute, then one for the vectors if there are any.
 
-    Raises ValueError for a width, pieces or ranks that are out of range, and for an
+    Raises ValueError for a width or a number of pieces that is out of range, and for an
     include_static_vectors or a table_dropout that is no bool, and for vectors that are no
     MetaVectors, or are asked for beside static ones.
     """
     where, advice = f"Embedding layer '{name}'", "Change it in the config. Recommended: 64 to 300."
     check_whole(where, "width", width, 1, MAX_SIZE, advice=advice)
+    check_whole(where, "maxout_pieces", maxout_pieces, 1, MAX_PIECES)
     check_flag(where, "include_static_vectors", include_static_vectors)
     check_flag(where, "table_dropout", table_dropout)
     keys = None if vectors is None else _check_vectors(where, vectors, include_static_vectors)
     read = _read_attrs(pinned["attrs"], bags)
-    ranks = {} if tucker_ranks is None else {"tucker_ranks": tucker_ranks}
-    pinned = {
-        **pinned,
-        **_pinned_bags(bags, read.with_bags),
-        **ranks,
-        **_pinned_vectors(vectors),
-    }
+    pinned = {**pinned, **_pinned_bags(bags, read.with_bags), **_pinned_vectors(vectors)}
     if include_static_vectors:
         static = require_vectors(cast(DocsLayer, StaticVectors(width, dropout=0.0)))
         vectors = cast(Model[list[Doc], Ragged], static)
     parts = _sum_bags(layers, read, bags)
-    in_parts = vectors is None and tucker_ranks is None
-    embed = _embed_attrs(parts, read, 0.0 if table_dropout else None, in_parts=in_parts)
-    views = list(read.names)
+    rate = 0.0 if table_dropout else None
+    embed = _embed_attrs(parts, read, rate, in_parts=vectors is None)
     if vectors is not None:
         embed = concatenate(embed, cast(DocsLayer, vectors))
-        parts, views = [*parts, vectors], [*views, VECTORS]
+        parts = [*parts, vectors]
     # The width of rows side by side is that of their tables, which are read at initialization.
-    widths = [part.get_dim("nO") if part.has_dim("nO") else None for part in parts]
-    mix = build_mix(
-        where, width, views, widths, maxout_pieces=maxout_pieces, tucker_ranks=tucker_ranks
-    )
+    is_known = all(part.has_dim("nO") for part in parts)
+    nI = sum(part.get_dim("nO") for part in parts) if is_known else None
+    mix = MaxoutNorm(width, nI, nP=maxout_pieces)
     model = chain(
         with_token_types(
             cast(DocsLayer, chain(embed, with_array(mix))),

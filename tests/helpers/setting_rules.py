@@ -120,7 +120,6 @@ _DOCS: dict[str, IsGood] = {
     "attrs": list_of(is_attr, 1),
     "include_static_vectors": is_flag,
     "table_dropout": is_flag,
-    "tucker_ranks": or_none(list_of(whole(1, LARGEST))),
 }
 _HASHED: dict[str, IsGood] = {
     "rows": list_of(whole(1, LARGEST)),
@@ -231,8 +230,6 @@ def offences(name: str, settings: Settings) -> list[Offence]:
     ]
     if "train_importance" in RULES[name] and not {"train_importance", "importance_by"} & set(bad):
         found += _useless(settings, bad)
-    if settings.get("tucker_ranks") is not None and not {"tucker_ranks", "width"} & set(bad):
-        found += _of_ranks(settings, bad)
     traits = getattr(settings.get("tok2vec", settings.get("model")), "traits", ())
     if "listener" in traits:
         found += [
@@ -260,31 +257,6 @@ def _differs_in_length(settings: Settings, key: str, bad: list[str]) -> bool:
     if "attrs" not in settings or {key, "attrs"} & set(bad):
         return False
     return type(settings.get(key)) is list and len(settings[key]) != len(settings["attrs"])
-
-
-def _of_ranks(settings: Settings, bad: list[str]) -> list[Offence]:
-    """List ranks that are not one for each view, and those above the width of all views."""
-    ranks, found = settings["tucker_ranks"], []
-    if not {"attrs", "include_static_vectors"} & set(bad):
-        views = len(settings["attrs"]) + settings["include_static_vectors"]
-        found = [("tucker_ranks", repr(ranks))] if len(ranks) != views else []
-    if not {"aggregate", "append_importance", "num_hashes", "attrs"} & set(bad):
-        widths = _widths(settings)
-        found += [("tucker_ranks", repr(r)) for r, w in zip(ranks, widths, strict=False) if r > w]
-    return found
-
-
-def _widths(settings: Settings) -> list[int]:
-    """List the widths of the views; those of static vectors and of plain sums are all the same."""
-    width, hashes = settings["width"], settings.get("num_hashes", 2)
-    each = hashes if type(hashes) is list else [hashes] * len(settings["attrs"])
-    if settings.get("aggregate") == "concatenate":
-        widths = [width * number for number in each]
-    else:
-        widths = [width] * len(each)
-    if settings.get("append_importance"):
-        widths = [one + number for one, number in zip(widths, each, strict=True)]
-    return [*widths, width]
 
 
 def _useless(settings: Settings, bad: list[str]) -> list[Offence]:

@@ -125,7 +125,6 @@ _GOOD_OF_BATCH_NER: dict[str, st.SearchStrategy[Any]] = {
     "temperature": st.sampled_from([0.1, 1, 1.0, 30.0]),
 }
 _ONE_EACH: dict[str, st.SearchStrategy[Any]] = {
-    "tucker_ranks": st.sampled_from([1, 1, 2]),
     "rows": _size(50, LARGEST // 10),
     "num_hashes": st.integers(1, 16),
     "seeds": st.integers(0, LARGEST_SEED),

@@ -6,6 +6,7 @@ from typing import Any
 import numpy
 import pytest
 import spacy
+import srsly
 from thinc.api import Config
 
 from experiments.arms.configs import make_config
@@ -28,7 +29,7 @@ from experiments.runs.plan import make_grid
 from experiments.runs.vector_files import VECTOR_SETS, sets_of
 from experiments.tables.vectors import VECTOR_TABLES
 from spacy_multihash.convert.model_layers import layers_of
-from spacy_multihash.embed.mix import build_mix
+from spacy_multihash.layers import MaxoutNorm
 from tests.helpers.paths import ROOT
 
 EMBED = "components.tagger_ner.model.tok2vec.embed"
@@ -118,23 +119,17 @@ def test_symbols_that_are_left_out_train_the_row_of_unknown_ones() -> None:
 
 
 def test_page_says_how_many_parameters_the_mixes_have() -> None:
-    sizes = []
-    for name in ("none", "tucker"):
-        embed = section(name, EMBED)
-        widths = [embed["width"]] * len(embed["attrs"])
-        ranks = embed.get("tucker_ranks")
-        layer = build_mix(
-            "MultiEmbed",
-            embed["width"],
-            embed["attrs"],
-            widths,
-            maxout_pieces=3,
-            tucker_ranks=ranks,
-        )
-        layer.initialize(X=numpy.zeros((1, sum(widths)), dtype="f"))
-        nodes = layer.walk()
-        sizes.append(sum(node.get_param(p).size for node in nodes for p in node.param_names))
+    results = ROOT / "results" / "runs" / "conll-es"
+    models = [
+        srsly.read_json(results / f"vectors_{name}" / "no-vectors" / "seed0.json")["parameters"]
+        for name in ("none", "tucker")
+    ]
+    embed = section("none", EMBED)
+    nI = embed["width"] * len(embed["attrs"])
+    mix = MaxoutNorm(embed["width"], nI, nP=3).initialize(X=numpy.zeros((1, nI), dtype="f"))
+    maxout = sum(mix.get_param(name).size for name in mix.param_names)
     note = VECTOR_TABLES["vectors-fusion"].note
+    sizes = [maxout, maxout - models[0] + models[1]]
     assert re.findall(r"\d+,\d+", note) == [f"{size:,}" for size in sizes]
 
 

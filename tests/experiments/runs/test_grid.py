@@ -9,6 +9,7 @@ import spacy
 from spacy.util import load_model_from_config
 
 from experiments.arms.tasks import AG_NEWS, CRF, HASH_EMBED, NER, ROW_SHARES, TEXTCAT, TOPICS
+from experiments.arms.vectors import VECTOR_ARMS
 from experiments.runs.grid import (
     Run,
     config_hash,
@@ -65,7 +66,10 @@ def test_a_name_that_is_no_run_is_refused(name: str, message: str) -> None:
         parse_run(name)
 
 
-@pytest.mark.parametrize("arm", NER.fixed_arms)
+REMOVED = {name for name, arm in VECTOR_ARMS.items() if arm.last_commit}
+
+
+@pytest.mark.parametrize("arm", [name for name in NER.fixed_arms if name not in REMOVED])
 def test_config_of_an_arm_is_complete(arm: str) -> None:
     dataset = "wnut17" if arm == "vectors_centre" else "conll-es"
     config = run_config(Run(dataset, arm))
@@ -165,3 +169,10 @@ def test_a_run_with_ner_is_the_same_function_as_one_with_its_gradient() -> None:
 def test_a_run_of_another_function_is_that_of_no_other_config(arm: str) -> None:
     run = Run("wnut17", arm)
     assert same_functions(run) == (run_hash(run),)
+
+
+def test_arms_whose_layer_was_removed_say_where_it_is() -> None:
+    run = Run("conll-es", "vectors_tucker")
+    assert lacks(run) == (
+        "the layer of vectors_tucker, which was removed (git checkout 80421894e6c1)"
+    )
