@@ -5,8 +5,10 @@ Each of them takes the model as it was trained.
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from statistics import mean
 from typing import Optional
 
+import numpy
 import spacy
 from spacy.attrs import IDS
 from spacy.language import Language
@@ -25,17 +27,16 @@ from experiments.arms.vectors import (
     ZERO_SHOT,
     table_after,
 )
-from experiments.runs.counts import Counts, entity_counts
+from experiments.runs.counts import pack_parts
 from experiments.runs.grid import Run
 from experiments.runs.record import made_digests
-from experiments.runs.scores import SPLITS, Scores, make_scorer, split_after
+from experiments.runs.scores import SPLITS, Judged, Scores, make_judge, split_after
 from experiments.runs.vector_files import FOREIGN, made_for_evaluations, made_path
 from spacy_multihash import count_symbols, make_tables
-from spacy_multihash.corpus.entities import known_entities
-from spacy_multihash.corpus.evaluation import Evaluation, predict
+from spacy_multihash.corpus.evaluation import predict
 from spacy_multihash.corpus.noise import CharNoise, read_alphabet
-from spacy_multihash.corpus.noisy_evaluation import evaluate_noise
-from spacy_multihash.corpus.read import model_docs, model_examples, read_docs
+from spacy_multihash.corpus.noisy_evaluation import predict_noisy
+from spacy_multihash.corpus.read import model_docs, model_examples
 from spacy_multihash.tables.extend import Source, extend_tables
 from spacy_multihash.tables.prune import Pruning
 from spacy_multihash.tables.words import by_frequency, count_texts
@@ -53,44 +54,52 @@ def made_after(run: Run) -> dict[str, str]:
     return made_digests(made_for_evaluations(run.dataset, arm)) if arm else {}
 
 
-def evaluate_after(run: Run) -> tuple[dict[str, dict[str, Scores]], dict[str, Counts]]:
+def evaluate_after(run: Run) -> tuple[dict[str, dict[str, Scores]], dict[str, str]]:
     """Make the evaluations after the training of a run, whose best model is on disk.
 
-    Returns the scores of dev and test by the name of the evaluation, and the counts of sentences by
-    the name that `split_after` gives.
+    Returns the scores of dev and test by the name of the evaluation, and the counts of sentences as
+    text. These have the name that `split_after` gives, and that of their part.
     """
     scores: dict[str, dict[str, Scores]] = {}
-    counts: dict[str, Counts] = {}
+    counts: dict[str, str] = {}
     for step in run.after:
         nlp = spacy.load(run.folder / "model-best")
-        if step in NOISE_LEVELS:
-            scores[step] = _with_noise(run, nlp, NOISE_LEVELS[step])
-            continue
-        CHANGES[step](run, nlp)
+        if step in CHANGES:
+            CHANGES[step](run, nlp)
         texts = Run(FOREIGN[run.dataset], run.arm) if step.startswith(ZERO_SHOT) else run
-        score = make_scorer(run, nlp.vocab)
+        judge = make_judge(run, nlp.vocab)
         scores[step] = {}
         for split in SPLITS:
             examples = list(model_examples(nlp, texts.corpus(split)))
-            predict(nlp, examples)
-            scores[step][split] = score(examples)
-            counts[split_after(split, step)] = entity_counts(examples)
+            drawn = _predictions(run, nlp, step, examples)
+            scores[step][split], of_parts = _pool([judge(each) for each in drawn])
+            counts |= pack_parts(split_after(split, step), of_parts)
     return scores, counts
 
 
-def _with_noise(run: Run, nlp: Language, level: float) -> dict[str, Scores]:
-    noise = CharNoise(level, read_alphabet(run.corpus("train")))
-    known = known_entities(read_docs(run.corpus("train"), nlp.vocab))
-    scores = {}
-    for split in SPLITS:
-        examples: Sequence[Example] = list(model_examples(nlp, run.corpus(split)))
-        scores[split] = _prf(evaluate_noise(nlp, examples, known, noise, NOISE_SEEDS).mean)
-    return scores
+def _predictions(
+    run: Run, nlp: Language, step: str, examples: list[Example]
+) -> list[Sequence[Example]]:
+    """Let a pipeline annotate the texts of a split, once for each draw of noise if it has noise."""
+    if step not in NOISE_LEVELS:
+        predict(nlp, examples)
+        return [examples]
+    noise = CharNoise(NOISE_LEVELS[step], read_alphabet(run.corpus("train")))
+    return [predict_noisy(nlp, examples, noise, seed) for seed in NOISE_SEEDS]
 
 
-def _prf(found: Evaluation) -> Scores:
-    parts = {"all": found.overall, **found.masked}
-    return {name: {key: getattr(part, key) for key in "prf"} for name, part in parts.items()}
+def _pool(draws: Sequence[Judged]) -> Judged:
+    """Return the means of scores, and the sums of counts, over draws of noise."""
+    scores, counts = zip(*draws, strict=True)
+    return (
+        {part: {key: _mean([s[part][key] for s in scores]) for key in "prf"} for part in scores[0]},
+        {part: numpy.sum([c[part] for c in counts], axis=0) for part in counts[0]},
+    )
+
+
+def _mean(values: Sequence[Optional[float]]) -> Optional[float]:
+    known = [value for value in values if value is not None]
+    return mean(known) if known else None
 
 
 def _extend(run: Run, nlp: Language, source: Source, min_freq: int) -> None:

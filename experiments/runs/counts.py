@@ -5,16 +5,20 @@ They are kept with the results of a run, as compressed text.
 
 import base64
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from spacy_multihash.corpus.entities import KnownEntities
+from spacy_multihash.corpus.evaluation import masked_parts
+
 # True positives, false positives and false negatives of each sentence or doc. Shape: (units, 3).
 Counts = numpy.ndarray[tuple[int, int], numpy.dtype[numpy.uint16]]
 COLUMNS = 3
 DTYPE = "<u2"
+ALL = "all"
 
 
 def entity_counts(examples: Sequence[Example]) -> Counts:
@@ -29,6 +33,25 @@ def entity_counts(examples: Sequence[Example]) -> Counts:
     """
     counts = [_of_doc(example) for example in examples if example.y.has_annotation("ENT_IOB")]
     return numpy.concatenate([numpy.zeros((0, COLUMNS), dtype=DTYPE), *counts])
+
+
+def part_counts(examples: Sequence[Example], known: KnownEntities) -> dict[str, Counts]:
+    """Count all, seen and unseen entities as `entity_counts` does, by the name of the part.
+
+    The entities of the other part are masked, as in the scores of parts.
+    """
+    parts = {ALL: examples, **masked_parts(examples, known)}
+    return {name: entity_counts(part) for name, part in parts.items()}
+
+
+def name_counts(split: str, part: str) -> str:
+    """Name the counts of a part of a split, as results and tables do."""
+    return split if part == ALL else f"{split}, {part}"
+
+
+def pack_parts(split: str, counts: Mapping[str, Counts]) -> dict[str, str]:
+    """Write the counts of the parts of a split as text, by their names."""
+    return {name_counts(split, part): pack(of_part) for part, of_part in counts.items()}
 
 
 def category_counts(examples: Sequence[Example]) -> Counts:

@@ -18,7 +18,7 @@ from spacy.training import Corpus, Example
 from wasabi import msg
 
 from experiments.arms.tasks import CRF, NER
-from experiments.runs.counts import category_counts, entity_counts, pack
+from experiments.runs.counts import pack_parts
 from experiments.runs.crf import predict_crf, train_crf
 from experiments.runs.files import FORMAT, read_result, results_path
 from experiments.runs.grid import Run, parse_run, run_config, run_hash
@@ -29,7 +29,7 @@ from experiments.runs.record import (
     read_sources,
     vectors_digest,
 )
-from experiments.runs.scores import SPLITS, TEST, Tagger, make_scorer, make_tagger, splits_of
+from experiments.runs.scores import SPLITS, TEST, Tagger, make_judge, make_tagger, splits_of
 from experiments.runs.state import runs_to_do
 from experiments.runs.training import MARKER, MODEL, train
 from spacy_multihash.common.files import write_json
@@ -97,7 +97,7 @@ def _run(run: Run) -> dict[str, Any]:
 
         facts["record"]["made"] = {**facts["record"]["made"], **made_after(run)}
         scores["after"], counts = evaluate_after(run)
-        scores["counts"] |= {name: pack(of_split) for name, of_split in counts.items()}
+        scores["counts"] |= counts
     facts["record"]["evaluation"] = evaluation_code(facts["record"]["code"], sources)
     result = {
         "format": FORMAT,
@@ -114,8 +114,7 @@ def _run(run: Run) -> dict[str, Any]:
 
 
 def _score(run: Run, nlp: Language, tagger: Tagger, splits: Sequence[str]) -> dict[str, Any]:
-    score_split = make_scorer(run, nlp.vocab)
-    count = entity_counts if run.task is NER else category_counts
+    judge = make_judge(run, nlp.vocab)
     scores: dict[str, Any] = {"counts": {}}
     for split in splits:
         golds = read_docs(run.corpus(split), nlp.vocab)
@@ -126,8 +125,8 @@ def _score(run: Run, nlp: Language, tagger: Tagger, splits: Sequence[str]) -> di
             scores["words_per_second"] = sum(len(e.x) for e in examples) / (
                 time.process_time() - start
             )
-        scores[split] = score_split(examples)
-        scores["counts"][split] = pack(count(examples))
+        scores[split], counts = judge(examples)
+        scores["counts"] |= pack_parts(split, counts)
     return scores
 
 

@@ -11,6 +11,7 @@ from spacy.vocab import Vocab
 
 from experiments.arms.recipe import recipe_arm
 from experiments.arms.tasks import NER
+from experiments.runs.counts import ALL, Counts, category_counts, part_counts
 from experiments.runs.grid import Run
 from spacy_multihash.corpus.entities import KnownEntities, known_entities
 from spacy_multihash.corpus.evaluation import annotate, predict, score, score_parts
@@ -20,6 +21,8 @@ from spacy_multihash.corpus.read import read_docs
 DEV, TEST = SPLITS = ("dev", "test")
 # The scores of a split, and of its parts.
 Scores = dict[str, dict[str, Optional[float]]]
+# Scores, and counts of each sentence by part.
+Judged = tuple[Scores, dict[str, Counts]]
 # A function that replaces the predicted docs of examples by annotated ones.
 Tagger = Callable[[list[Example]], None]
 
@@ -37,16 +40,16 @@ def make_tagger(run: Run, nlp: Language) -> Tagger:
     return partial(predict if run.task is NER else annotate, nlp)
 
 
-def make_scorer(run: Run, vocab: Vocab) -> Callable[[Sequence[Example]], Scores]:
-    """Return a function that scores the predicted docs of a split.
+def make_judge(run: Run, vocab: Vocab) -> Callable[[Sequence[Example]], Judged]:
+    """Return a function that scores the predicted docs of a split, and counts what is right.
 
     run (Run): The run. The entities of its training corpus are the known ones.
     vocab (Vocab): A vocab to read it with.
     """
-    if run.task is NER:
-        known = known_entities(read_docs(run.corpus("train"), vocab))
-        return partial(entity_scores, known=known)
-    return category_scores
+    if run.task is not NER:
+        return lambda examples: (category_scores(examples), {ALL: category_counts(examples)})
+    known = known_entities(read_docs(run.corpus("train"), vocab))
+    return lambda examples: (entity_scores(examples, known), part_counts(examples, known))
 
 
 def split_after(split: str, step: str) -> str:
@@ -59,7 +62,7 @@ def entity_scores(examples: Sequence[Example], known: KnownEntities) -> Scores:
 
     A part without gold entities has no scores.
     """
-    parts = {"all": score(examples), **score_parts(examples, known)}
+    parts = {ALL: score(examples), **score_parts(examples, known)}
     return {name: {key: getattr(part, key) for key in "prf"} for name, part in parts.items()}
 
 
@@ -68,4 +71,4 @@ def category_scores(examples: Sequence[Example]) -> Scores:
     labels = sorted({label for example in examples for label in example.reference.cats})
     scores: Any = Scorer.score_cats(examples, "cats", labels=labels, multi_label=False)
     # A wrong label is one false positive and one false negative, so micro F1 is the accuracy.
-    return {"all": {"accuracy": scores["cats_micro_f"], "macro_f": scores["cats_macro_f"]}}
+    return {ALL: {"accuracy": scores["cats_micro_f"], "macro_f": scores["cats_macro_f"]}}

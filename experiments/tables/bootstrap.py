@@ -4,7 +4,8 @@ The sentences are drawn again, with replacement, a thousand times. Each time, bo
 on the sentences that were drawn. The interval holds 95 % of the differences.
 """
 
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Optional
 
@@ -41,16 +42,19 @@ class Bootstrap:
     _scores: dict[tuple[str, ...], Scores] = field(default_factory=dict)
 
     def interval(
-        self, pairs: Sequence[tuple[tuple[str, ...], tuple[str, ...]]]
+        self,
+        pairs: Sequence[tuple[tuple[str, ...], tuple[str, ...]]],
+        difference: Callable[[Scores, Scores], Scores] = operator.sub,
     ) -> Optional[Interval]:
         """Return the interval of the mean difference of F1, or None if a run has no counts.
 
-        pairs (Sequence): The runs and splits to compare, as the keys of `counts`: the F1 of the
-            first minus the F1 of the second.
+        pairs (Sequence): The runs and splits to compare, as the keys of `counts`.
+        difference (Callable): What is computed of the F1 of a pair: that of the first minus that
+            of the second.
         """
         if not pairs or any(key not in self.counts for pair in pairs for key in pair):
             return None
-        differences = [self.scores(first) - self.scores(second) for first, second in pairs]
+        differences = [difference(self.scores(one), self.scores(other)) for one, other in pairs]
         low, high = numpy.percentile(numpy.mean(differences, axis=0), PERCENTILES)
         return Interval(float(low), float(high))
 
@@ -83,3 +87,8 @@ def f_scores(weights: Weights, counts: Counts) -> Scores:
     # Sums of whole numbers below 2^24 are exact in float32.
     right, made_up, missed = (weights @ counts.astype("f")).astype("d").T
     return 2 * right / numpy.maximum(2 * right + made_up + missed, 1)
+
+
+def error_increase(f: Scores, base: Scores) -> Scores:
+    """Return by how many percent errors of F1, 1 - F1, exceed those of a base."""
+    return 100 * ((1 - f) / (1 - base) - 1)

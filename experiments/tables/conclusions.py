@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Optional
 
-from experiments.arms.tasks import CRF
+from experiments.arms.tasks import CRF, HASH_EMBED
+from experiments.runs.counts import name_counts
 from experiments.runs.machine import same_cpu, same_training
-from experiments.tables.bootstrap import Interval
+from experiments.tables.bootstrap import Interval, error_increase
 from experiments.tables.differences import Difference, difference, paired
 from experiments.tables.facts import same_recognizer
 from experiments.tables.statistics import FACTORS, NUMBER, Results, Stat, number_key
@@ -83,7 +84,7 @@ def compare(
         ours,
         report,
         paired(_paired_differences(results, first, second)),
-        _sentences(results, first, second) if metric.counted and second else None,
+        _sentences(results, first, second) if metric.counted else None,
         verdict(ours, report, metric.tie),
     )
 
@@ -108,17 +109,19 @@ def _paired_differences(results: Results, first: Key, second: Optional[Key]) -> 
     ]
 
 
-def _sentences(results: Results, first: Key, second: Key) -> Optional[Interval]:
-    """Return the interval over sentences of runs with the same seed. A CRF has every seed."""
+def _sentences(results: Results, first: Key, second: Optional[Key]) -> Optional[Interval]:
+    """Return the interval over sentences of runs with the same seed. A CRF has every seed.
+
+    Without a second number, the first is an increase of the error of MultiHashEmbed.
+    """
+    if second is None:
+        base = (*first[:ARM], HASH_EMBED, *first[ARM + 1 :])
+        seeds = results.values.get(first, {})
+        pairs = [(_counts_key(first, seed), _counts_key(base, seed)) for seed in seeds]
+        return results.bootstrap.interval(pairs, error_increase)
     ones, others = (
-        {
-            seed: (*key[: len(FACTORS)], str(seed), key[len(FACTORS)])
-            for seed in results.facts_of(key)
-        }
-        for key in (first, second)
+        {seed: _counts_key(key, seed) for seed in results.facts_of(key)} for key in (first, second)
     )
-    if {key[PART] for key in (first, second)} != {"all"}:
-        return None
     if first[ARM] == CRF:
         ones = dict.fromkeys(others, next(iter(ones.values())))
     if second[ARM] == CRF:
@@ -126,6 +129,11 @@ def _sentences(results: Results, first: Key, second: Key) -> Optional[Interval]:
     return results.bootstrap.interval(
         [(ones[seed], others[seed]) for seed in ones if seed in others]
     )
+
+
+def _counts_key(key: Key, seed: int) -> Key:
+    """Return the key of the counts of a run that a number is of."""
+    return (*key[: len(FACTORS)], str(seed), name_counts(key[len(FACTORS)], key[PART]))
 
 
 def _is_noise(found: Difference) -> bool:

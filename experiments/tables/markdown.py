@@ -91,6 +91,7 @@ def with_note(body: str) -> str:
 
 
 def _interval(interval: Optional[Interval], spec: str) -> str:
+    spec = spec.lstrip("+")
     return NONE if interval is None else f"{interval.low:+{spec}} to {interval.high:+{spec}}"
 
 

@@ -12,7 +12,7 @@ from experiments.arms.tasks import CRF, HASH_EMBED, NER
 from experiments.runs.files import digests, is_of, read_result
 from experiments.runs.grid import Run, parse_run
 from experiments.runs.scores import SPLITS, split_after, splits_of
-from experiments.tables.bootstrap import Bootstrap
+from experiments.tables.bootstrap import Bootstrap, error_increase
 from experiments.tables.facts import Facts, Found, read_facts, same_recognizer
 from experiments.tables.report import TABLES
 from experiments.tables.table import METRICS, Group, Table, arm_and_step
@@ -172,7 +172,7 @@ def error_increases(
         for dataset, arm, vectors, seed in both[[*FACTORS, "seed"]].itertuples(index=False)
     ]
     both = both[numpy.array(alike, dtype=bool)]
-    increase = 100 * ((1 - both["value_x"]) / (1 - both["value_y"]) - 1)
+    increase = error_increase(both["value_x"], both["value_y"])
     both = both.assign(value=increase, metric="error_increase")
     return both.loc[both["value_y"] < 1, list(frame.columns)]
 

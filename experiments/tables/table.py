@@ -28,7 +28,7 @@ class Metric:
     tie (float): The unit of the last digit that the report prints. It cannot show smaller
         differences.
     timed (bool): Whether it depends on the machine.
-    counted (bool): Whether it is the F1 of what `counts` counts, of all entities of a split.
+    counted (bool): Whether it is computed of the F1 of what `counts` counts, of a part of a split.
     """
 
     header: str
@@ -44,7 +44,7 @@ METRICS = {
     "p": Metric("P"),
     "r": Metric("R"),
     "f": Metric("F1", counted=True),
-    "error_increase": Metric("%", "+.1f", "+.0f", 1.0),
+    "error_increase": Metric("%", "+.1f", "+.0f", 1.0, counted=True),
     "accuracy": Metric("accuracy", counted=True),  # each doc has one category
     "macro_f": Metric("macro F1"),
     "parameters": Metric("parameters", ",.0f"),

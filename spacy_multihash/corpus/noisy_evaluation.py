@@ -66,27 +66,29 @@ def evaluate_noise(
     """
     if not seeds:
         raise ValueError("Noise has to be drawn at least once, found no seeds. Give one or more.")
-    draws = [_evaluate_draw(nlp, examples, known, noise, seed) for seed in seeds]
+    draws = [evaluate_entities(predict_noisy(nlp, examples, noise, seed), known) for seed in seeds]
     return NoiseScores(
         noise.level, seeds, _combine(draws, mean, 1), _combine(draws, stdev, 2), draws
     )
 
 
-def _evaluate_draw(
-    nlp: Language,
-    examples: Sequence[Example],
-    known: KnownEntities,
-    noise: CharNoise,
-    seed: int,
-) -> Evaluation:
+def predict_noisy(
+    nlp: Language, examples: Sequence[Example], noise: CharNoise, seed: int
+) -> list[Example]:
+    """Let a pipeline annotate texts with noise, and give the texts without noise its entities.
+
+    nlp (Language): The pipeline.
+    examples (Sequence[Example]): Gold docs, and predicted docs without annotation, which stay so.
+    noise (CharNoise): The noise.
+    seed (int): The seed of its draw.
+    """
     generator = numpy.random.default_rng(seed)
     noisy = [Example(with_text(e.x, noise.change(e.x.text, generator)), e.y) for e in examples]
     annotate(nlp, noisy)
-    found = [
+    return [
         Example(with_text(each.x, example.x.text), example.y)
         for each, example in zip(noisy, examples, strict=True)
     ]
-    return evaluate_entities(found, known)
 
 
 def _combine(draws: Sequence[Evaluation], statistic: Statistic, least: int) -> Evaluation:

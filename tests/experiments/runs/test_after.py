@@ -65,7 +65,11 @@ def test_models_are_pruned_and_read_noise_after_training(monkeypatch: pytest.Mon
     assert result["record"]["made"] == {}
     counts = result["counts"]
     assert counts["dev after prune_5"] == counts["dev"]
-    assert [name for name in counts if "noise" in name] == []
+    for name in ("dev", "dev, seen", "dev, unseen"):
+        split, _, part = name.partition(", ")
+        noisy = unpack(counts[", ".join(filter(None, [f"{split} after noise_5", part]))])
+        assert noisy.tolist() == (3 * unpack(counts[name])).tolist()  # of three draws
+    assert unpack(counts["dev after noise_10"]).sum() > 0
 
 
 def test_pruning_leaves_the_rows_of_frequent_symbols() -> None:

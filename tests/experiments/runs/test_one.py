@@ -17,7 +17,7 @@ from thinc.api import Config
 
 from experiments.arms.tasks import CRF, HASH_EMBED
 from experiments.runs import grid, one, record, training
-from experiments.runs.counts import unpack
+from experiments.runs.counts import name_counts, unpack
 from experiments.runs.files import is_done, read_result, results_path
 from experiments.runs.grid import Run
 from experiments.runs.scores import Tagger, make_tagger
@@ -165,7 +165,7 @@ def test_a_candidate_is_scored_on_dev_alone(candidate: Run) -> None:
     assert "F1 0.4444 on dev" in said(result) and "on test" not in said(result)
     written = read_result(results_path(candidate))
     assert "dev" in written and "test" not in written
-    assert set(written["counts"]) == {"dev"}
+    assert set(written["counts"]) == {"dev", "dev, seen", "dev, unseen"}
     assert written["words_per_second"] == sum(map(len, make_docs())) / 2
     assert not any("test" in str(path) for path in candidate.folder.rglob("*"))
 
@@ -177,7 +177,8 @@ def test_a_candidate_is_scored_on_test_by_its_model(
     forbid_training(monkeypatch)
     after = one.score_test(candidate)
     assert after == read_result(results_path(candidate)) == one.run_one(candidate)
-    assert after["test"]["all"]["r"] == 1 / 2 and set(after["counts"]) == {"dev", "test"}
+    assert after["test"]["all"]["r"] == 1 / 2
+    assert set(after["counts"]) == {*before["counts"], "test", "test, seen", "test, unseen"}
     assert after["words_per_second"] == len(make_docs()[1]) / 2
     others = set(after) - {"test", "counts", "words_per_second"}
     assert {key: after[key] for key in others} == {key: before[key] for key in others}
@@ -246,10 +247,14 @@ def test_result_says_what_it_is_of_and_counts_the_entities_of_each_sentence() ->
         *("cpu", "threads", "commit", "date", "code", "corpus", "vectors", "made", "evaluation")
     }
     assert (found["vectors"], found["made"]) == (None, {})
-    for split in ("dev", "test"):
-        found, made_up, missed = unpack(result["counts"][split]).sum(0).tolist()
+    parts = [(split, part) for split in ("dev", "test") for part in ("all", "seen", "unseen")]
+    assert set(result["counts"]) == {name_counts(*names) for names in parts}
+    scored = [names for names in parts if result[names[0]][names[1]]["f"] is not None]
+    assert len(scored) > 2
+    for split, part in scored:
+        found, made_up, missed = unpack(result["counts"][name_counts(split, part)]).sum(0).tolist()
         f1 = 2 * found / (2 * found + made_up + missed)
-        assert result[split]["all"]["f"] == pytest.approx(f1)
+        assert result[split][part]["f"] == pytest.approx(f1)
 
 
 def test_a_training_by_other_code_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,6 +80,29 @@ def test_a_crf_has_no_pairs_but_all_seeds_of_sentences(tmp_path: Path) -> None:
     assert conclusion.sentences == results.bootstrap.interval([(crf, key) for key in others])
 
 
+def test_an_increase_of_the_error_has_an_interval_of_sentences(tmp_path: Path) -> None:
+    rng = numpy.random.default_rng(0)
+    for arm in (HASH_EMBED, "norm"):
+        for seed in (0, 1):
+            counts = {"dev": pack(rng.integers(1, 4, size=(50, 3)))}
+            write_result(tmp_path, Run("anem", arm, seed=seed), 0.5 + 0.1 * seed, counts=counts)
+    results = load_results(tmp_path, REPORT)
+    key = ("anem", "norm", "no-vectors", "dev", "all", "error_increase")
+    found = compare(results, key, None).sentences
+    f = {
+        (arm, seed): results.bootstrap.scores(("anem", arm, "no-vectors", seed, "dev"))
+        for arm in (HASH_EMBED, "norm")
+        for seed in ("0", "1")
+    }
+    errors = {names: 1 - scores for names, scores in f.items()}
+    means = numpy.mean(
+        [100 * errors["norm", seed] / errors[HASH_EMBED, seed] - 100 for seed in ("0", "1")], axis=0
+    )
+    low, high = numpy.percentile(means, [2.5, 97.5])
+    assert found is not None
+    assert (found.low, found.high) == (pytest.approx(low), pytest.approx(high))
+
+
 def test_counts_of_one_side_give_no_interval_of_sentences(tmp_path: Path) -> None:
     counts = {"test": pack(numpy.ones((5, 3)))}
     write_result(tmp_path, Run("anem", HASH_EMBED), 0.5, counts=counts)

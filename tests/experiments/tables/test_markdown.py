@@ -216,6 +216,13 @@ def test_counts_of_sentences_give_an_interval(tmp_path: Path) -> None:
     unseen = render_table(load_results(tmp_path, REPORT), TABLES["table-11"])
     (line,) = rows_of(unseen, "anem", "MultiHashEmbed – MultiEmbed")
     assert line[4] == "–"  # the counts are of all entities
+    for arm, counts in ((HASH_EMBED, [[3, 0, 0]] * 30), (MULTI_EMBED, [[1, 0, 2]] * 30)):
+        values = {"counts": {"test, unseen": pack(numpy.array(counts))}}
+        write_result(tmp_path, Run("anem", arm), 0.5, **values)
+        write_result(tmp_path, Run("anem", arm, seed=1), 0.5, **values)
+    unseen = render_table(load_results(tmp_path, REPORT), TABLES["table-11"])
+    (line,) = rows_of(unseen, "anem", "MultiHashEmbed – MultiEmbed")
+    assert line[4] == "+0.500 to +0.500"
 
 
 def test_empty_folder_makes_tables_in_which_all_is_missing(tmp_path: Path) -> None:
