@@ -35,6 +35,12 @@ def run_grid_cli(
         bool,
         typer.Option("--renew", help="Also unrecorded results, and those of older code or corpora"),
     ] = False,
+    unrecorded: Annotated[
+        bool,
+        typer.Option(
+            "--unrecorded", help="Also results that do not say of which machine and code they are"
+        ),
+    ] = False,
     list_only: Annotated[
         bool, typer.Option("--list", help="List the runs with their states and exit")
     ] = False,
@@ -42,8 +48,8 @@ def run_grid_cli(
     """Run the experiments that have no results yet, each in its own process with one thread.
 
     A run is done when its results are in results/runs/. You can interrupt the command at any time
-    and start it again: unfinished runs start anew. With --renew, older results stay until the new
-    ones are complete.
+    and start it again: unfinished runs start anew. With --renew or --unrecorded, older results stay
+    until the new ones are complete.
 
     DOCS: docs/results.md
     """
@@ -56,13 +62,15 @@ def run_grid_cli(
             for run, state in find_states(grid).items():
                 typer.echo(state.of(run))
             return
-        missing = runs_to_do(grid, renew=renew)
+        missing = runs_to_do(grid, renew=renew, unrecorded=unrecorded)
         needs = Counter(filter(None, map(lacks, missing)))
         for what, count in needs.items():
             msg.warn(f"{count} runs are left out: they need {what}")
         ready = [run for run in missing if not lacks(run)]
         with open_executor(workers, dask) as executor:
-            errors, skipped = run_with_progress(ready, executor, workers, budget, renew)
+            errors, skipped = run_with_progress(
+                ready, executor, workers, budget, renew or unrecorded
+            )
     except (OSError, ValueError) as error:
         msg.fail("Could not run the experiments", str(error), exits=1)
     done = len(ready) - len(errors) - skipped

@@ -62,12 +62,14 @@ def find_states(runs: Iterable[Run]) -> dict[Run, State]:
     return states
 
 
-def runs_to_do(runs: Iterable[Run], *, renew: bool) -> list[Run]:
+def runs_to_do(runs: Iterable[Run], *, renew: bool = False, unrecorded: bool = False) -> list[Run]:
     """Return the runs that are missing.
 
     renew (bool): Whether unrecorded results, and those of older code or of another corpus, are made
         again.
+    unrecorded (bool): Whether unrecorded results are made again.
     """
-    if renew:
-        return [run for run, state in find_states(runs).items() if state.name != DONE]
-    return [run for run in runs if not is_done(run)]
+    if not (renew or unrecorded):
+        return [run for run in runs if not is_done(run)]
+    asked = {MISSING, UNRECORDED, *((OLDER, OTHER_CORPUS) if renew else ())}
+    return [run for run, state in find_states(runs).items() if state.name in asked]

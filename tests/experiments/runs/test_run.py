@@ -177,6 +177,17 @@ def test_renewing_runs_again_what_is_older_or_unrecorded(monkeypatch: pytest.Mon
     assert Path("arguments").read_text() == "--renew"  # so run-one does not stop at the results
 
 
+def test_unrecorded_results_alone_are_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("experiments.runs.run.make_grid", lambda: RUNS)
+    monkeypatch.setattr("experiments.runs.state.is_done", lambda run: True)
+    monkeypatch.setattr("experiments.runs.state.changed_modules", lambda record: record["code"])
+    for run, code in zip(RUNS, (None, "ab", ""), strict=True):
+        write_result(run, **({} if code is None else {"record": {"code": code}}))
+    run_grid_cli(["*"], workers=1, budget=None, dask=None, unrecorded=True, list_only=False)
+    assert ran() == ["wnut17-multi_hash_embed-no-vectors-seed0"]
+    assert Path("arguments").read_text() == "--renew"
+
+
 def test_runs_whose_corpus_is_not_converted_are_left_out(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
