@@ -55,11 +55,12 @@ def _group(datasets: Iterable[str], *arms: str) -> tuple[tuple[str, ...], list[s
 VECTOR_GROUPS = (
     _group(SMALL_SETS, "none", "noise", "ard", *(f"min_freq_{n}" for n in MIN_FREQS), "tucker"),
     _group(FOREIGN, "shape_alone", "shape"),
-    _group(VECTOR_SETS, "none", OWN, "kpca", "kpca_rows"),
+    _group(VECTOR_SETS, "none", OWN),
+    _group(SMALL_SETS, "kpca", "kpca_rows"),
     _group(SMALL_SETS, "tuned", "unfrozen", "frozen"),
     _group(VECTOR_SETS, WORD2VEC, *MODES),
     _group(FOREIGN, OTHER),
-    _group(VECTOR_SETS, *(name for name in TRANSFORMS if name != CENTRE), *MERGES),
+    _group(SMALL_SETS, *(name for name in TRANSFORMS if name != CENTRE), *MERGES),
     _group(CENTRED_SETS, CENTRE),
 )
 

@@ -18,7 +18,7 @@ from experiments.arms.vectors import (
     WORD2VEC,
     ZERO_SHOT,
 )
-from experiments.runs.vector_files import CENTRED_SETS, FOREIGN, SMALL_SETS, VECTOR_SETS
+from experiments.runs.vector_files import CENTRED_SETS, FOREIGN, SMALL_SETS
 from experiments.tables.table import AFTER, ArmsT, Comparison, Group, Table
 
 NOTE = "[results.md](results.md#what-each-verdict-means) explains the verdicts."
@@ -165,9 +165,9 @@ VECTOR_TABLES = {
         ),
         _transforms_table(
             "vectors-transforms",
-            "Transforms of the table, two languages",
+            "Transforms of the table, Spanish",
             {line: arm for line, arm in _TRANSFORMED.items() if line != CENTRE},
-            tuple(name for name in VECTOR_SETS if name not in CENTRED_SETS),
+            tuple(name for name in SMALL_SETS if name not in CENTRED_SETS),
         ),
         _transforms_table(
             "vectors-transforms-tweets",
@@ -184,7 +184,7 @@ VECTOR_TABLES = {
                 (KPCA_ROWS, ONE),
                 *((_extended(line, step), line) for line in (ONE, KPCA_ROWS) for step in EXTENDED),
             ],
-            VECTOR_SETS,
+            SMALL_SETS,
             "All models have the table of the language. New rows are those of extend-tables: the "
             "trained model, without another training. The regression is fitted to rows of symbols "
             "with at least the count that is named.",

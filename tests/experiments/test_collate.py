@@ -73,7 +73,7 @@ def test_page_is_rebuilt_between_its_markers_with_the_same_bytes(
     assert "**Text classification, part of AG News.** 0 of " in weighted
     assert "(the paper's Table 1).** 2 of " in dilated
     assert "**batch_ner beside ner.** 2 of 45 runs." in batch
-    assert "**Transforms of the table, two languages.** 0 of 54 runs." in vectors
+    assert "**Transforms of the table, Spanish.** 0 of 27 runs." in vectors
     ner = (tmp_path / collate.NER_PAGE).read_text("utf8")
     for start in ("wnut17 | en_core_web_md | test", "all", "0.001"):
         assert f"\n| {start} | " in ner
