@@ -6,6 +6,8 @@ A comment has one of these forms:
 
     METRIC NUMBER               the mean over seeds
     METRIC NUMBER - NUMBER      a difference of means, with its 95 % interval
+    METRIC NUMBER - report TABLE LINE
+                                a difference from the report's mean in a line of a table of its
     METRIC NUMBER / NUMBER      a ratio of means
     spread METRIC NUMBER        the largest number of a seed minus the smallest
     mean METRIC NUMBER ...      the mean of several numbers, such as those of several data sets
@@ -61,6 +63,7 @@ SD, PAIRED, VALUE, BY, VERDICT = "sd", "paired", "value", "by", "verdict"
 BENCHMARK, TENTHS = "benchmark", "tenths"
 # What a benchmark says of a ratio.
 RATIO = "ratio"
+REPORT = "report"
 INTERVAL = ("median", "low", "high")
 
 
@@ -130,6 +133,8 @@ def evaluate(expression: str, results: Results, statistics: Statistics) -> str:
         return _format(fmean(numbers), spec or METRICS[metric].ours)
     if kind in METRICS and len(words) in (1, 3):
         return _metric(results, kind, words, spec)
+    if kind in METRICS and len(words) == 5 and words[1:3] == ["-", REPORT] and not spec:
+        return _from_report(results, _place(kind, words[0]), words[3], words[4])
     raise ValueError(f"{expression!r} is of no known form. See experiments/tables/prose.py")
 
 
@@ -163,6 +168,16 @@ def _metric(results: Results, metric: str, words: Sequence[str], spec: str) -> s
         raise ValueError(f"{first.text} is lower than {second.text}. Name it second")
     text = signed(found, default, with_margin=spec != VALUE)
     return text[1:] if spec == BY else text
+
+
+def _from_report(results: Results, place: Place, table: str, line: str) -> str:
+    dataset, *_, part, metric = place.key
+    reported = results.report.get((table, dataset, line, part, metric))
+    if reported is None:
+        raise ValueError(f"Table {table} of the report has no {line} for {place.text}")
+    found = difference(_stat(results, place), reported)
+    assert found is not None  # both numbers exist
+    return signed(found, METRICS[metric].ours, with_margin=True)
 
 
 def _place(metric: str, text: str) -> Place:
