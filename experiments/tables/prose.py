@@ -27,7 +27,8 @@ difference, "paired" is that of the seeds that both have, "value" leaves out the
 leaves out the sign, which must be +, and "verdict" is the verdict on it.
 
 In the files of benchmarks, a key with spaces is in quotes. The keys "results" and "ratio" may be
-left out, and a list of times counts as its median. A median with a format of Python's is shown
+left out. In a list of records, a key is a value of the record that is meant. A list of times counts
+as its median. A median with a format of Python's is shown
 without its interval. "tenths" shows both with one decimal.
 """
 
@@ -235,7 +236,7 @@ def _number(stats: Mapping[str, Any], path: str, name: str) -> float:
     """Return a number by its keys, with points between them."""
     found: Any = stats
     for key in path.split("."):
-        found = found.get(key) if isinstance(found, Mapping) else None
+        found = _get(found, key)
     if not isinstance(found, (int, float)):
         raise ValueError(f"the statistics of {name} have no number {path!r}")
     return found
@@ -269,18 +270,30 @@ def _result(files: Mapping[str, Mapping[str, Any]], keys: Sequence[str]) -> Mapp
     for key in keys:
         if isinstance(found, Mapping) and key not in found:
             found = found.get("results", found.get(RATIO))
-        found = found.get(key) if isinstance(found, Mapping) else None
+        found = _records(found, key) if isinstance(found, list) else _get(found, key)
         if found is None:
             raise ValueError(f"the benchmarks have no {key!r} of {' '.join(keys)}")
     if isinstance(found, Mapping):
         found = found.get(RATIO, found)
-    if isinstance(found, list) and found:
+    if isinstance(found, list) and found and not isinstance(found[0], Mapping):
         found = median(found)
     if isinstance(found, (int, float)):
         return {"median": found}
     if not isinstance(found, Mapping) or not set(INTERVAL) <= set(found):
         raise ValueError(f"{' '.join(keys)} of the benchmarks is no number, nor an interval")
     return found
+
+
+def _get(found: Any, key: str) -> Any:  # noqa: ANN401
+    return found.get(key) if isinstance(found, Mapping) else None
+
+
+def _records(found: Sequence[Any], key: str) -> Any:  # noqa: ANN401
+    """Return the record with a value of a list, several if there are more, or None."""
+    records = [
+        each for each in found if isinstance(each, Mapping) and key in map(str, each.values())
+    ]
+    return records[0] if len(records) == 1 else records or None
 
 
 def _format(value: float, spec: str) -> str:

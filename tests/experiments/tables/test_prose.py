@@ -29,7 +29,13 @@ STATISTICS = {
                 "parts": {"ratio": {"ours": {"low": 19.14, "median": 20.2, "high": 21.34}}},
             },
             "summary": {"exponent": 0.962},
-        }
+        },
+        "rows": {
+            "results": [
+                {"case": "table", "bits": 8, "time": {"low": 1.44, "median": 1.62, "high": 2.57}},
+                {"case": "table", "bits": 16, "time": {"low": 3.97, "median": 4.01, "high": 4.07}},
+            ],
+        },
     },
 }
 
@@ -93,6 +99,7 @@ def fill(text: str, results: Results) -> str:
         ),
         ('benchmark speed "embed/1 thread" times_ms spaCy / 1e3 : .3f', "0.008"),
         ("benchmark speed summary exponent", "0.962"),
+        ("benchmark rows table 16 time", "4.01 (3.97-4.07)"),
     ],
 )
 def test_number_is_that_of_its_comment(expression: str, expected: str, results: Results) -> None:
@@ -133,6 +140,8 @@ def test_number_is_that_of_its_comment(expression: str, expected: str, results: 
         ("benchmark speed parts theirs", "the benchmarks have no 'theirs' of speed parts theirs"),
         ("benchmark speed parts", "speed parts of the benchmarks is no number, nor an interval"),
         ("benchmark", "of the benchmarks is no number, nor an interval"),
+        ("benchmark rows table time", "the benchmarks have no 'time' of rows table time"),
+        ("benchmark rows table", "rows table of the benchmarks is no number, nor an interval"),
         ("benchmark speed parts ours /", "expected a number behind '/'"),
         ("benchmark speed parts ours / zero", "expected a number behind '/', found 'zero'"),
         ("benchmark speed parts ours / 0", "expected a number behind '/', found '0'"),
