@@ -6,6 +6,8 @@ A comment has one of these forms:
 
     METRIC NUMBER               the mean over seeds
     METRIC NUMBER - NUMBER      a difference of means, with its 95 % interval
+    METRIC NUMBER - report TABLE LINE
+                                a difference from the report's mean in a line of a table of its
     METRIC NUMBER / NUMBER      a ratio of means
     spread METRIC NUMBER        the largest number of a seed minus the smallest
     mean METRIC NUMBER ...      the mean of several numbers, such as those of several data sets
@@ -25,7 +27,8 @@ difference, "paired" is that of the seeds that both have, "value" leaves out the
 leaves out the sign, which must be +, and "verdict" is the verdict on it.
 
 In the files of benchmarks, a key with spaces is in quotes. The keys "results" and "ratio" may be
-left out, and a list of times counts as its median. A median with a format of Python's is shown
+left out. In a list of records, a key is a value of the record that is meant. A list of times counts
+as its median. A median with a format of Python's is shown
 without its interval. "tenths" shows both with one decimal.
 """
 
@@ -61,6 +64,7 @@ SD, PAIRED, VALUE, BY, VERDICT = "sd", "paired", "value", "by", "verdict"
 BENCHMARK, TENTHS = "benchmark", "tenths"
 # What a benchmark says of a ratio.
 RATIO = "ratio"
+REPORT = "report"
 INTERVAL = ("median", "low", "high")
 
 
@@ -130,6 +134,8 @@ def evaluate(expression: str, results: Results, statistics: Statistics) -> str:
         return _format(fmean(numbers), spec or METRICS[metric].ours)
     if kind in METRICS and len(words) in (1, 3):
         return _metric(results, kind, words, spec)
+    if kind in METRICS and len(words) == 5 and words[1:3] == ["-", REPORT] and not spec:
+        return _from_report(results, _place(kind, words[0]), words[3], words[4])
     raise ValueError(f"{expression!r} is of no known form. See experiments/tables/prose.py")
 
 
@@ -163,6 +169,16 @@ def _metric(results: Results, metric: str, words: Sequence[str], spec: str) -> s
         raise ValueError(f"{first.text} is lower than {second.text}. Name it second")
     text = signed(found, default, with_margin=spec != VALUE)
     return text[1:] if spec == BY else text
+
+
+def _from_report(results: Results, place: Place, table: str, line: str) -> str:
+    dataset, *_, part, metric = place.key
+    reported = results.report.get((table, dataset, line, part, metric))
+    if reported is None:
+        raise ValueError(f"Table {table} of the report has no {line} for {place.text}")
+    found = difference(_stat(results, place), reported)
+    assert found is not None  # both numbers exist
+    return signed(found, METRICS[metric].ours, with_margin=True)
 
 
 def _place(metric: str, text: str) -> Place:
@@ -220,7 +236,7 @@ def _number(stats: Mapping[str, Any], path: str, name: str) -> float:
     """Return a number by its keys, with points between them."""
     found: Any = stats
     for key in path.split("."):
-        found = found.get(key) if isinstance(found, Mapping) else None
+        found = _get(found, key)
     if not isinstance(found, (int, float)):
         raise ValueError(f"the statistics of {name} have no number {path!r}")
     return found
@@ -254,18 +270,30 @@ def _result(files: Mapping[str, Mapping[str, Any]], keys: Sequence[str]) -> Mapp
     for key in keys:
         if isinstance(found, Mapping) and key not in found:
             found = found.get("results", found.get(RATIO))
-        found = found.get(key) if isinstance(found, Mapping) else None
+        found = _records(found, key) if isinstance(found, list) else _get(found, key)
         if found is None:
             raise ValueError(f"the benchmarks have no {key!r} of {' '.join(keys)}")
     if isinstance(found, Mapping):
         found = found.get(RATIO, found)
-    if isinstance(found, list) and found:
+    if isinstance(found, list) and found and not isinstance(found[0], Mapping):
         found = median(found)
     if isinstance(found, (int, float)):
         return {"median": found}
     if not isinstance(found, Mapping) or not set(INTERVAL) <= set(found):
         raise ValueError(f"{' '.join(keys)} of the benchmarks is no number, nor an interval")
     return found
+
+
+def _get(found: Any, key: str) -> Any:  # noqa: ANN401
+    return found.get(key) if isinstance(found, Mapping) else None
+
+
+def _records(found: Sequence[Any], key: str) -> Any:  # noqa: ANN401
+    """Return the record with a value of a list, several if there are more, or None."""
+    records = [
+        each for each in found if isinstance(each, Mapping) and key in map(str, each.values())
+    ]
+    return records[0] if len(records) == 1 else records or None
 
 
 def _format(value: float, spec: str) -> str:

@@ -247,3 +247,57 @@ def test_numbers_of_hash_embeddings_are_as_printed(shared: Path) -> None:
     ):
         assert said.format(weighted.PAPER_PARAMETERS[model].replace(" ", "")) in text
     assert len(weighted.PAPER_PARAMETERS) == 3
+
+
+# Lines of the table in docs/vectors-results.md, and what the paper calls them.
+EMBEDDINGS = {
+    "English (two tables), Spanish": "EN + ES",
+    "English, Spanish, Catalan": "EN + ES + CA",
+    "English, Spanish, Portuguese": "EN + ES + PT",
+    "all five tables": "EN + ES + CA + PT",
+    "Catalan, Portuguese": "CA + PT",
+}
+
+
+def cells_of_winata(page: str) -> dict[str, list[str]]:
+    """Return the scores of each line of the table of Winata et al. 2019 in a page."""
+    _, names, rest = page.partition("| tables | `concat` | `linear` | `mme` |\n")
+    assert names, "no table of several tables"
+    lines = [line.strip("| ").split(" | ") for line in rest.partition("\n\n")[0].splitlines()[1:]]
+    return {name: scores for name, *scores in lines}
+
+
+def test_scores_of_several_tables_are_as_printed(shared: Path) -> None:
+    text = paper(shared, "004").partition("Wang et al. (2018) (Ensemble)\t")[2]
+    printed: dict[tuple[str, str], str] = {}
+    mode = ""
+    for line in text.partition("Table 2: Cross-lingual results")[0].splitlines():
+        name, *scores = line.rstrip("\t").split("\t")
+        if name.isupper() and not scores:
+            mode = name.lower()
+        elif scores and "Ensemble" not in name:
+            printed[mode, name.removesuffix(" (Single)")] = scores[0].partition(" ")[0]
+    page = (ROOT / "docs" / "vectors-results.md").read_text("utf8")
+    cells = cells_of_winata(page)
+    assert {*cells} == {*EMBEDDINGS}
+    for name, said in cells.items():
+        expected = [
+            printed.get((mode, EMBEDDINGS[name]), "–") for mode in ("concat", "linear", "mme")
+        ]
+        assert said == expected, name
+    alone = [printed["monolingual", language] for language in ("EN", "ES")]
+    assert "English alone has {}, and Spanish alone {}".format(*alone) in " ".join(page.split())
+
+
+def test_differences_of_several_tables_are_those_of_their_scores() -> None:
+    cells = cells_of_winata((ROOT / "docs" / "vectors-results.md").read_text("utf8"))
+    gains = [
+        f"{float(cells[name][2]) - float(cells[name][0]):.1f}"
+        for name in ("all five tables", "English (two tables), Spanish", "Catalan, Portuguese")
+    ]
+    text = " ".join((ROOT / "docs" / "vectors.md").read_text("utf8").split())
+    said = (
+        "`mme` is above `concat` by {} F1 with all five tables. The difference is {} with the "
+        "three tables of English and Spanish, and {} with those of Catalan and Portuguese"
+    )
+    assert said.format(*gains) in text

@@ -29,7 +29,13 @@ STATISTICS = {
                 "parts": {"ratio": {"ours": {"low": 19.14, "median": 20.2, "high": 21.34}}},
             },
             "summary": {"exponent": 0.962},
-        }
+        },
+        "rows": {
+            "results": [
+                {"case": "table", "bits": 8, "time": {"low": 1.44, "median": 1.62, "high": 2.57}},
+                {"case": "table", "bits": 16, "time": {"low": 3.97, "median": 4.01, "high": 4.07}},
+            ],
+        },
     },
 }
 
@@ -66,6 +72,8 @@ def fill(text: str, results: Results) -> str:
         ("f anem/multi_hash_embed/test - anem/multi_embed/test : paired", "+0.110 ± 0.025"),
         ("f anem/multi_hash_embed/test - anem/multi_embed/test : verdict", "higher"),
         ("f anem/multi_hash_embed/test - anem/norm/test", "+0.270"),
+        ("f anem/multi_hash_embed/test - report 9 MultiHashEmbed", "-0.020 ± 0.042"),
+        ("f anem/norm/test - report 9 MultiEmbed", "-0.190"),
         ("f anem/multi_hash_embed/test - anem/norm/test : verdict", "one seed"),
         ("f anem/multi_hash_embed/test@0 - anem/multi_embed/test@0", "+0.100"),
         ("f anem/multi_hash_embed/test / anem/norm/test", "2.1"),
@@ -91,6 +99,7 @@ def fill(text: str, results: Results) -> str:
         ),
         ('benchmark speed "embed/1 thread" times_ms spaCy / 1e3 : .3f', "0.008"),
         ("benchmark speed summary exponent", "0.962"),
+        ("benchmark rows table 16 time", "4.01 (3.97-4.07)"),
     ],
 )
 def test_number_is_that_of_its_comment(expression: str, expected: str, results: Results) -> None:
@@ -110,6 +119,9 @@ def test_number_is_that_of_its_comment(expression: str, expected: str, results: 
         ("f anem/norm/test@1", "no run has the F1 of anem/norm/test@1"),
         ("f anem/norm/test - anem/orth/test", "no run has the F1 of anem/orth/test"),
         ("f anem/norm/test + anem/norm/test", r"expected - or / between two numbers, found '\+'"),
+        ("f anem/norm/test - report 9 CRF", "Table 9 of the report has no CRF for anem/norm/test"),
+        ("f anem/orth/test - report 9 MultiEmbed", "no run has the F1 of anem/orth/test"),
+        ("f anem/norm/test - report 9 MultiEmbed : .2f", "is of no known form"),
         ("f anem/norm/test : .2x", "'.2x' is no format of this number"),
         ("f anem/norm/test - anem/multi_embed/test : by", "anem/norm/test is lower than anem/m"),
         ("f anem/norm/test - anem/multi_embed/test : paired", "have no two seeds to be paired"),
@@ -128,6 +140,8 @@ def test_number_is_that_of_its_comment(expression: str, expected: str, results: 
         ("benchmark speed parts theirs", "the benchmarks have no 'theirs' of speed parts theirs"),
         ("benchmark speed parts", "speed parts of the benchmarks is no number, nor an interval"),
         ("benchmark", "of the benchmarks is no number, nor an interval"),
+        ("benchmark rows table time", "the benchmarks have no 'time' of rows table time"),
+        ("benchmark rows table", "rows table of the benchmarks is no number, nor an interval"),
         ("benchmark speed parts ours /", "expected a number behind '/'"),
         ("benchmark speed parts ours / zero", "expected a number behind '/', found 'zero'"),
         ("benchmark speed parts ours / 0", "expected a number behind '/', found '0'"),
