@@ -23,7 +23,7 @@ from .compressed import KEYS, TABLE, is_compressed, read_keys, read_rows
 from .lookup import progress
 from .quantize import read_codes
 from .table import ORTH, CheckedRows, Kind, VectorTable, check_floret, check_table, chunks
-from .text import is_text, read_text, store_vectors, write_text
+from .text import ends_in_number, is_text, read_text, store_vectors, write_text
 from .vocab import find_package, word_keys, write_pipeline, write_vocab
 
 # The names of arrays that are saved beside tables.
@@ -127,7 +127,8 @@ def write_table(
 def text_words(table: VectorTable) -> list[str]:
     """Return the words of a table, or the numbers of floret's rows, to write one a line.
 
-    Raises ValueError if the text of a word is not known, or if it has a line feed.
+    Raises ValueError if the text of a word is not known, or if it has a line feed, or a blank and
+    a number at its end.
     """
     if table.floret is not None:
         return [str(row) for row in range(table.data.shape[0])]
@@ -141,6 +142,12 @@ def text_words(table: VectorTable) -> list[str]:
         raise ValueError(
             f"{table.name} has {len(cut):,} words with a line feed, such as {cut[0]!r}, but text "
             "has a line for each word. Write a folder instead of text, or prune these words."
+        )
+    if wide := [word for word in known if ends_in_number(word)]:
+        raise ValueError(
+            f"{table.name} has {len(wide):,} words with a number at their end, such as "
+            f"{wide[0]!r}, which text cannot tell from the numbers of the vector. Write a folder "
+            "instead of text, or prune these words."
         )
     return known
 
