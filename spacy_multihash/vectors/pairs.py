@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy
 
 from .held_out import number_vectors
-from .lookup import word_vectors
+from .lookup import values_of, word_vectors
 from .table import VectorTable, chunks, has_vector
+from .vocab import word_keys
 
 # Pairs of words that are written alike, at most, in the order of the first table.
 MOST_ALIKE = 100_000
@@ -92,7 +93,10 @@ def alike_vectors(one: VectorTable, other: VectorTable) -> tuple[numpy.ndarray, 
         known = (other if one.floret is not None else one).words
         words = [word for word in known if word][:MOST_ALIKE]
         return pair_vectors(one, other, [(word, word) for word in words])
-    places = other.find(one.keys)
+    keys = one.keys
+    if other.attr != one.attr:
+        keys = word_keys(values_of(other, [word or "" for word in one.words]))
+    places = other.find(keys)
     shared = numpy.flatnonzero(places >= 0)[:MOST_ALIKE]
     if not len(shared):
         raise ValueError(
