@@ -1,7 +1,6 @@
 """Parameters and codes in .npz files: named arrays, read back with numpy, and checked."""
 
 import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import IO, Literal, Optional, Union
@@ -65,17 +64,10 @@ def load_arrays(path: Path, kinds: Mapping[str, tuple[str, ...]]) -> dict[str, n
         # numpy leaves a file open that it opened itself, where it is damaged.
         with path.open("rb") as file_, numpy.load(file_, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
-    except (
-        AttributeError,
-        EOFError,
-        OSError,
-        TypeError,
-        ValueError,
-        zipfile.BadZipFile,
-        zlib.error,
-    ) as error:
+    except Exception as error:  # whatever a damaged file makes numpy or zipfile raise
         raise ValueError(
-            f"{path} is damaged, or no .npz file at all ({error}). Copy or make it again."
+            f"{path} is damaged, or no .npz file at all ({type(error).__name__}: {error}). Copy or "
+            "make it again."
         ) from error
     if str(arrays.get("format")) != FORMAT or str(arrays.get("version")) != str(VERSION):
         raise ValueError(

@@ -172,8 +172,10 @@ def _parsed(path: Path, read: Any) -> Any:  # noqa: ANN401 (whatever a file hold
     try:
         with keep_collector():
             return read(path)
-    except (EOFError, KeyError, OSError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} is damaged ({error}). Copy or make it again.") from error
+    except Exception as error:  # whatever a damaged file makes numpy or srsly raise
+        raise ValueError(
+            f"{path} is damaged ({type(error).__name__}: {error}). Copy or make it again."
+        ) from error
 
 
 def _read_vocab(

@@ -15,10 +15,10 @@ from spacy_multihash.vectors.files import open_table
 from spacy_multihash.vectors.lookup import stream_of, values_of, views_of, word_vectors
 from spacy_multihash.vectors.pairs import alike_vectors
 from spacy_multihash.vectors.table import VectorTable
+from tests.helpers import vectors as helpers
 from tests.helpers.cli import said
 from tests.helpers.corpora import write_corpus
 from tests.helpers.vectors import (
-    FLORET,
     WORDS,
     loaded,
     make_table,
@@ -28,6 +28,7 @@ from tests.helpers.vectors import (
 )
 
 X = random_vectors()
+FLORET = {"mode": "floret", **helpers.FLORET}
 UPPER = [word.upper() for word in WORDS]
 
 
