@@ -86,7 +86,7 @@ def quantize_cli(
     ):
         books = None
         if method.value == "pq" and codebooks is None:
-            books = make_codebooks(table, parts, centroids, seed=seed)
+            books = make_codebooks(table, parts, centroids, seed=seed, show_progress=True)
         elif method.value == "pq" and codebooks is not None:
             books = load_arrays(codebooks, {"pq": KINDS["pq"]})["codebooks"]
             check_array(codebooks, "codebooks", books, (None, None, None))

@@ -31,12 +31,19 @@ def write_rows(
         file_.write(numpy.ascontiguousarray(rows[chunk], dtype=dtype).tobytes())
 
 
-def save_arrays(path: Path, kind: str, arrays: Arrays) -> None:
+def save_arrays(
+    path: Path,
+    kind: str,
+    arrays: Arrays,
+    *,
+    show: Callable[[list[slice]], Iterable[slice]] = iter,
+) -> None:
     """Write arrays to an .npz file; the same arrays make the same bytes.
 
     path (Path): The file.
     kind (str): What the arrays are, for the reader.
     arrays (Arrays): The arrays by name. Rows that are no array are written in chunks.
+    show (Callable): Passes the chunks along, and may show progress.
     """
     head = {"format": numpy.array(FORMAT), "version": numpy.array(VERSION)}
     with zipfile.ZipFile(path, "w") as archive:
@@ -46,7 +53,7 @@ def save_arrays(path: Path, kind: str, arrays: Arrays) -> None:
                 if isinstance(value, numpy.ndarray):
                     numpy.lib.format.write_array(file_, value, allow_pickle=False)
                 else:
-                    write_rows(file_, value)
+                    write_rows(file_, value, show=show)
 
 
 def load_arrays(path: Path, kinds: Mapping[str, tuple[str, ...]]) -> dict[str, numpy.ndarray]:

@@ -5,7 +5,7 @@ as text, or codes. What is written is whole or not there, with further arrays be
 """
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -96,30 +96,30 @@ def write_table(
     """
     if output.exists() and not (output.is_file() or output.is_dir()):
         raise ValueError(f"OUT must be a file or a folder, was a device or pipe: {output}.")
+    show = partial(progress, title="Writing", show=show_progress)
     if output.suffix == ".npz":
         if "codes" not in (beside or {}):
             raise ValueError(f"{output} would be codes, which quantize writes. Give another OUT.")
         with replacing_file(output) as new:
-            save_arrays(new, *(beside or {})["codes"])
+            save_arrays(new, *(beside or {})["codes"], show=show)
         return
     where = f"The vectors computed for {output}"
     table = replace(table, data=CheckedRows(table.data, where, table.word_of, advice=_SCALE))
     if not is_text(output):
         with replacing_folder(output.resolve()) as new:
-            _write_folder(new, table, show_progress)
+            _write_folder(new, table, show)
             for name, (kind, arrays) in (beside or {}).items():
-                save_arrays(beside_path(new, name, table.kind), kind, arrays)
+                save_arrays(beside_path(new, name, table.kind), kind, arrays, show=show)
         return
     words = text_words(table)
     order = numpy.arange(len(words)) if table.floret is not None else table.rows
     with replacing_file(output) as new:
-        parts = progress(chunks(len(words)), "Writing", show_progress)
-        rows = (table.data[order[part]] for part in parts)
+        rows = (table.data[order[part]] for part in show(chunks(len(words))))
         packed = output.suffix.lower() == ".gz"
         write_text(new, words, rows, table.width, table.floret, packed=packed)
         for name, (kind, arrays) in (beside or {}).items():
             with replacing_file(beside_path(output, name)) as other:
-                save_arrays(other, kind, arrays)
+                save_arrays(other, kind, arrays, show=show)
     for name in set(BESIDE) - set(beside or {}):
         beside_path(output, name).unlink(missing_ok=True)
 
@@ -253,12 +253,14 @@ def _read_text(path: Path, folder: Path, lang: str, show_progress: bool) -> Vect
     return replace(empty, keys=word_keys(words), rows=numpy.arange(len(words)), words=words)
 
 
-def _write_folder(path: Path, table: VectorTable, show_progress: bool) -> None:
+def _write_folder(
+    path: Path, table: VectorTable, show: Callable[[list[slice]], Iterable[slice]]
+) -> None:
     """Write a pipeline without components, or a vocab: the rows first, then what maps them."""
     vocab_path = path if table.kind == "vocab" else path / "vocab"
     vocab_path.mkdir(parents=True)
     with (vocab_path / "vectors").open("wb") as file_:
-        write_rows(file_, table.data, show=lambda c: progress(c, "Writing", show_progress))
+        write_rows(file_, table.data, show=show)
     attr = {} if table.attr == ORTH else {"attr": table.attr}
     srsly.write_json(vocab_path / "vectors.cfg", dict(table.floret or {"mode": "default", **attr}))
     key2row = dict(zip(table.keys.tolist(), table.rows.tolist(), strict=True))

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy
 
 from .held_out import number_vectors
-from .lookup import values_of, word_vectors
+from .lookup import progress, values_of, word_vectors
 from .table import VectorTable, chunks, has_vector
 from .vocab import word_keys
 
@@ -76,7 +76,9 @@ def pair_vectors(
     return _once(Y[both], X[both])
 
 
-def alike_vectors(one: VectorTable, other: VectorTable) -> tuple[numpy.ndarray, numpy.ndarray]:
+def alike_vectors(
+    one: VectorTable, other: VectorTable, *, show_progress: bool = False
+) -> tuple[numpy.ndarray, numpy.ndarray]:
     """Look up the first 100,000 words that both tables have, written alike.
 
     Returns (n, width) float32 each, and each pair of vectors once, as `pair_vectors`.
@@ -103,8 +105,8 @@ def alike_vectors(one: VectorTable, other: VectorTable) -> tuple[numpy.ndarray, 
             f"{one.name} and {other.name} have no word that is written alike. Give a dictionary of "
             "pairs."
         )
-    Y = _rows(one, one.rows[shared])
-    X = _rows(other, other.rows[places[shared]])
+    Y = _rows(one, one.rows[shared], show_progress)
+    X = _rows(other, other.rows[places[shared]], show_progress)
     both = has_vector(Y) & has_vector(X)
     if not both.any():
         raise ValueError(
@@ -121,5 +123,6 @@ def _once(Y: numpy.ndarray, X: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndar
     return Y[first], X[first]
 
 
-def _rows(table: VectorTable, rows: numpy.ndarray) -> numpy.ndarray:
-    return numpy.concatenate([table.data[rows[chunk]] for chunk in chunks(len(rows))])
+def _rows(table: VectorTable, rows: numpy.ndarray, show_progress: bool) -> numpy.ndarray:
+    parts = progress(chunks(len(rows)), "Reading", show_progress)
+    return numpy.concatenate([table.data[rows[chunk]] for chunk in parts])

@@ -2,9 +2,11 @@
 
 import os
 from pathlib import Path
+from typing import cast
 
 import pytest
 import spacy
+from spacy.pipeline import TrainablePipe
 from typer.testing import CliRunner
 
 from spacy_multihash.cli._util import check_file_output, load_pipeline, load_vectors
@@ -94,7 +96,7 @@ def test_a_damaged_pipeline_is_named(name: str, error: str, tmp_path: Path) -> N
 
 def test_a_pipeline_with_a_damaged_component_is_named(tmp_path: Path) -> None:
     nlp = spacy.blank("xx")
-    nlp.add_pipe("tagger_ner").add_label("X")
+    cast(TrainablePipe, nlp.add_pipe("tagger_ner")).add_label("X")
     nlp.initialize()
     nlp.to_disk(tmp_path / "in")
     model = tmp_path / "in" / "tagger_ner" / "model"

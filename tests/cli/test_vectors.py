@@ -93,6 +93,30 @@ def unchanged(folder: Path) -> Path:
     return folder / "same.npz"
 
 
+@pytest.mark.parametrize(
+    ("args", "titles"),
+    [
+        (("align", "in", "in.txt", "out"), ["Reading", "Writing"]),
+        (("evaluate", "in", "--pairs", "pairs.txt"), ["Reading"]),
+        (("merge", "in", "in.txt", "out", "--width", 3), ["Reading", "Writing"]),
+        (("quantize", "in", "out.npz"), ["Writing"]),
+        (
+            ("quantize", "in", "out.npz", "-m", "pq", "--parts", 2, "--centroids", 4),
+            ["Centroids", "Writing"],
+        ),
+    ],
+)
+def test_progress_is_shown_of_all_chunks(
+    args: tuple[object, ...], titles: list[str], folder: Path
+) -> None:
+    (folder / "pairs.txt").write_text("word1 word2 3\nword3 word4 5\n")
+    result = vectors(*args)
+    assert result.exit_code == 0, result.output
+    # Text that is read shows lines, without a share.
+    found = [title for title in titles if f"{title}:   0%|" in result.stderr]
+    assert found == titles, result.stderr
+
+
 @pytest.mark.parametrize("command", ["centre", "drop-top", "morty", "pca", "z-norm"])
 def test_statistics_of_floret_are_those_of_words(command: str, folder: Path) -> None:
     args = [*MAPS[command], *(["--no-unit"] if command == "z-norm" else [])]
