@@ -69,7 +69,7 @@ def quantize_cli(
     codebooks: Optional[Path] = typer.Option(
         None, "--codebooks", help="Of pq: codes of another table, whose centroids are taken"
     ),
-    seed: int = typer.Option(0, "--seed", min=0, help="Of pq: where k-means begins"),
+    seed: int = typer.Option(0, "--seed", min=0, max=2**32 - 1, help="Of pq: where k-means begins"),
     lang: Optional[str] = LANG,
     force: bool = FORCE,
 ) -> None:

@@ -14,11 +14,14 @@ from .vocab import word_keys
 MOST_ALIKE = 100_000
 
 
-def read_columns(path: Path, number: int, what: str) -> list[tuple[int, list[str]]]:
+def read_columns(
+    path: Path, number: int, what: str, *, ordered: bool = True
+) -> list[tuple[int, list[str]]]:
     """Read lines of columns, with tabs or blanks between them. Empty lines are skipped.
 
     number (int): How many columns there are.
     what (str): What a line is, for the message.
+    ordered (bool): Whether a pair of words is another one in the other order.
 
     Returns number and columns of each line. Raises FileNotFoundError if there is no file, and
     ValueError if a line has other columns, or if two begin with the same pair of words.
@@ -26,7 +29,7 @@ def read_columns(path: Path, number: int, what: str) -> list[tuple[int, list[str
     if not path.is_file():
         raise FileNotFoundError(f"There is no file of pairs at {path}. Check the path.")
     try:
-        lines = path.read_text("utf8").split("\n")
+        lines = path.read_text("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} must be UTF-8: {error}. Convert the file.") from error
     found, seen = [], dict[tuple[str, str], int]()
@@ -40,11 +43,12 @@ def read_columns(path: Path, number: int, what: str) -> list[tuple[int, list[str
                 "Mend or remove the line."
             )
         pair = (parts[0], parts[1])
-        if pair in seen:
+        same = pair if ordered else (min(pair), max(pair))
+        if same in seen:
             raise ValueError(
-                f"{path}, line {i}: the pair {pair} is in line {seen[pair]} already. Remove one."
+                f"{path}, line {i}: the pair {pair} is in line {seen[same]} already. Remove one."
             )
-        seen[pair] = i
+        seen[same] = i
         found.append((i, parts))
     if not found:
         raise ValueError(f"{path} has no pairs. Write {what} on each line.")

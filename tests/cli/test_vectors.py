@@ -132,6 +132,9 @@ def test_words_of_a_corpus_are_estimated_on(folder: Path) -> None:
     (folder / "few.txt").write_text("\n".join(WORDS[:9]))
     ok("centre", "in", "out", "--words", "corpus.spacy")
     ok("centre", "in", "expected", "--words", "few.txt")
+    (folder / "marked.txt").write_text("\ufeff" + "\n".join(WORDS[:9]), "utf8")
+    ok("centre", "in", "marked", "--words", "marked.txt")
+    assert files(folder / "marked") == files(folder / "out")
     assert files(folder / "out") == files(folder / "expected")
     numpy.testing.assert_allclose(loaded(folder / "out")[:9].mean(axis=0), 0, atol=1e-4)
 
@@ -159,6 +162,13 @@ def test_bad_input_is_one_error_and_nothing_written(
     (folder / "other.txt").write_text("other\nothers")
     command, source, *options = args
     assert message in refused(command, source, "out", *options)
+
+
+def test_seed_of_k_means_has_a_limit(folder: Path) -> None:
+    result = vectors("quantize", "in", "out", "--method", "pq", "--seed", 2**32)
+    assert result.exit_code == 2
+    assert "--seed" in said(result) and "4294967295" in said(result)
+    assert not (folder / "out").exists()
 
 
 @pytest.fixture
