@@ -13,6 +13,7 @@ from spacy.vocab import Vocab
 
 from spacy_multihash.vectors.files import open_table
 from spacy_multihash.vectors.lookup import stream_of, values_of, views_of, word_vectors
+from spacy_multihash.vectors.neighbours import neighbours
 from spacy_multihash.vectors.pairs import alike_vectors
 from spacy_multihash.vectors.table import VectorTable
 from tests.helpers import vectors as helpers
@@ -72,6 +73,14 @@ def test_attribute_that_finds_no_words_is_refused() -> None:
 def test_stream_takes_words_of_one_value_once() -> None:
     chosen = stream_of(table_of(LOWER), ["Word2", "word2", "WORD5"])
     numpy.testing.assert_array_equal(numpy.concatenate(list(chosen())), X[[2, 5]])
+
+
+def test_neighbours_are_no_other_spellings_of_the_word() -> None:
+    lower, both = (
+        list(neighbours(table_of(LOWER), words))
+        for words in (WORDS, [*WORDS[:9], *UPPER[:9], *WORDS])
+    )
+    assert both == lower
 
 
 def test_words_that_are_alike_are_found_by_both_attributes() -> None:
