@@ -74,7 +74,7 @@ def load_pipeline(
     model (Union[str, Path]): Name of a package, or path of a pipeline.
     expected (str): What the command takes, for the message.
 
-    Raises ValueError if there is none.
+    Raises ValueError if there is none, or if it cannot be loaded.
     """
     if Path(model).is_file():
         raise ValueError(
@@ -82,10 +82,28 @@ def load_pipeline(
             "with: python -m spacy train CONFIG --output FOLDER"
         )
     try:
-        return spacy.load(model)
+        with _naming(f"the pipeline '{model}'"):
+            return spacy.load(model)
     except OSError as error:
         raise ValueError(
             f"There is no pipeline '{model}'. Expected {expected}. spaCy says: {error}"
+        ) from error
+
+
+@contextmanager
+def _naming(what: str) -> Iterator[None]:
+    """Name what is loaded in the message of any error, but of a missing file or package.
+
+    Errors of damaged files name neither the file nor the pipeline. Raises ValueError.
+    """
+    try:
+        yield
+    except (ImportError, OSError):
+        raise
+    except Exception as error:  # whatever a damaged file makes spaCy, srsly or numpy raise
+        raise ValueError(
+            f"Cannot load {what} ({type(error).__name__}: {str(error).strip()}). If a file of it "
+            "is damaged, copy or make it again."
         ) from error
 
 
@@ -105,10 +123,11 @@ def load_vectors(name: Union[str, Path], *, or_vocab: bool = True) -> Vocab:
             "init vectors"
         )
     try:
-        if is_vocab:
-            vocab = Vocab().from_disk(name, exclude=["lookups"])
-        else:
-            vocab = load_model(name).vocab
+        with _naming(f"the vectors of {name}"):
+            if is_vocab:
+                vocab = Vocab().from_disk(name, exclude=["lookups"])
+            else:
+                vocab = load_model(name).vocab
     except OSError as error:
         raise FileNotFoundError(
             f"Cannot load the vectors of {name}: expected {expected}. Check the name. {error}"

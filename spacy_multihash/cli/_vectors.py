@@ -138,7 +138,7 @@ def read_words(path: Optional[Path]) -> Optional[list[str]]:
         if not path.is_file():
             raise FileNotFoundError(f"There is no file of words, and no corpus, at {path}.")
         try:
-            lines = path.read_text("utf8").split("\n")
+            lines = path.read_text("utf-8-sig").split("\n")
         except UnicodeDecodeError as error:
             raise ValueError(f"{path} must be UTF-8, with one word a line: {error}") from error
         words = list(dict.fromkeys(filter(None, (line.rstrip("\r") for line in lines))))

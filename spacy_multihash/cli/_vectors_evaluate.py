@@ -68,7 +68,7 @@ def evaluate_vectors_cli(
             for table in tables:
                 part: dict[str, Any] = {}
                 if pairs is not None:
-                    scale = z_norm(moments(stream_of(table, listed)))
+                    scale = z_norm(moments(stream_of(table, listed, show_progress=True)))
                     part["similarity"] = similarity(table, scored, scale)
                 if corpora:
                     runs = probe(table, corpora[0], corpora[1], width=equal, seeds=seeds)

@@ -14,7 +14,7 @@ from ..vectors import merge as merging
 from ..vectors.affine import AffineMap
 from ..vectors.files import text_words, write_table
 from ..vectors.held_out import is_held_out, number_vectors
-from ..vectors.lookup import BATCH, views_of
+from ..vectors.lookup import BATCH, progress, views_of
 from ..vectors.pairs import alike_vectors, pair_vectors, read_pairs
 from ..vectors.table import VectorTable, chunks, need_words, used_rows
 from ..vectors.text import is_text
@@ -71,7 +71,7 @@ def align_cli(
         ),
     ):
         if dictionary is None:
-            Y, X = alike_vectors(table, other)
+            Y, X = alike_vectors(table, other, show_progress=True)
         else:
             Y, X = pair_vectors(table, other, read_pairs(dictionary))
         function = fit(Y, X)
@@ -127,8 +127,8 @@ def merge_cli(
                 raise ValueError("--width is missing. Give the number of columns, or --map.")
             else:
                 find = merging.gcca if method.value == "gcca" else merging.concat_pca
-                number = len(merged.keys)
-                function = find(lambda: map(look_up, chunks(number, BATCH)), width)
+                parts = chunks(len(merged.keys), BATCH)
+                function = find(lambda: map(look_up, progress(parts, "Reading", True)), width)
             widths = [len(mean) for mean in function.means]
             if widths != [table.width for table in tables]:
                 found = ", ".join(str(table.width) for table in tables)

@@ -7,14 +7,18 @@ from typing import Optional
 
 import typer
 
+from ..common.features import TEXT_ATTRS
+from ..embed.attributes import attr_id
 from ..vectors.arrays import check_array, load_arrays
 from ..vectors.files import write_table
+from ..vectors.lookup import values_of
 from ..vectors.prune import prune
 from ..vectors.quantize import KINDS, METHODS, describe, make_codebooks, quantize, widen
 from ..vectors.vocab import word_keys
 from ._vectors import FORCE, IN, LANG, OUT, failing, opened, read_words, say_written
 
 Method = Enum("Method", {name: name for name in METHODS}, type=str)  # type: ignore[misc]
+Attr = Enum("Attr", {name: name for name in TEXT_ATTRS}, type=str)  # type: ignore[misc]
 
 
 def prune_cli(
@@ -27,6 +31,12 @@ def prune_cli(
     ),
     first: int = typer.Option(
         0, "--first", min=0, help="Keep the first rows of IN besides, with all their words"
+    ),
+    attr: Optional[Attr] = typer.Option(
+        None,
+        "--attr",
+        help="By which attribute of the words vectors are kept, such as the key_attrs of "
+        "MetaVectors. Default: that of IN",
     ),
     lang: Optional[str] = LANG,
     force: bool = FORCE,
@@ -41,7 +51,9 @@ def prune_cli(
             table,
         ),
     ):
-        pruned = prune(table, word_keys(read_words(words) or []), first=first)
+        by = None if attr is None else attr_id(attr.value)
+        values = values_of(table, read_words(words) or [], by)
+        pruned = prune(table, word_keys(values), first=first)
         write_table(output, pruned, show_progress=True)
         say_written(output, pruned)
 
@@ -57,7 +69,7 @@ def quantize_cli(
     codebooks: Optional[Path] = typer.Option(
         None, "--codebooks", help="Of pq: codes of another table, whose centroids are taken"
     ),
-    seed: int = typer.Option(0, "--seed", min=0, help="Of pq: where k-means begins"),
+    seed: int = typer.Option(0, "--seed", min=0, max=2**32 - 1, help="Of pq: where k-means begins"),
     lang: Optional[str] = LANG,
     force: bool = FORCE,
 ) -> None:
@@ -74,7 +86,7 @@ def quantize_cli(
     ):
         books = None
         if method.value == "pq" and codebooks is None:
-            books = make_codebooks(table, parts, centroids, seed=seed)
+            books = make_codebooks(table, parts, centroids, seed=seed, show_progress=True)
         elif method.value == "pq" and codebooks is not None:
             books = load_arrays(codebooks, {"pq": KINDS["pq"]})["codebooks"]
             check_array(codebooks, "codebooks", books, (None, None, None))

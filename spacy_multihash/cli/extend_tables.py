@@ -20,9 +20,6 @@ from ._show import show_table
 from ._util import import_code, load_pipeline, print_json
 from ._vectors import read_words
 
-# Predictions that explain less than this share of the rows' spread are warned of.
-_LEAST_R2 = 0.01
-
 
 class Source(str, Enum):
     """What rows are predicted from."""
@@ -153,7 +150,7 @@ def _show(done: list[Extension]) -> None:
         "the mean: the same if the mean of the other rows is predicted."
     )
     for one in done:
-        if one.held_out.r2 < _LEAST_R2:
+        if one.held_out.is_hardly_better:
             msg.warn(
                 f"Predictions of {one.table} are hardly better than the mean of the trained rows. "
                 "Row 0, which new words had, may serve them better."

@@ -23,6 +23,7 @@ from ..embed.table_embed import table_of
 from ..vectors.from_spelling import fit_from_spelling
 from ..vectors.kernel_pca import SpellingSettings
 from ..vectors.ridge import HeldOut, choose_ridge
+from ..vectors.vocab import value_getter
 from .lookup_tables import find_lookup_tables, ordered_keys, params_of, replace_rows
 from .words import check_vectors, named_words, vectors_of
 
@@ -114,8 +115,7 @@ def extend_tables(
 
 def symbol_getter(vocab: Vocab, attr: str) -> Callable[[str], str]:
     """Return the function that gives a word's value of an attribute, as a lexeme has it."""
-    getters: dict[int, Callable[[str], str]] = vocab.lex_attr_getters  # type: ignore[attr-defined]
-    return str if attr == "ORTH" else getters[attr_id(attr)]
+    return value_getter(vocab, attr_id(attr))
 
 
 def _rows_to_fit(

@@ -1,6 +1,6 @@
 """Words that tables of vectors beside the vocab's own have: those that MetaVectors reads."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy
 from spacy.language import Language
@@ -11,6 +11,7 @@ from ..embed.read_vectors import NAME as READ_VECTORS
 from ..embed.read_vectors import keys_of
 from ..embed.vector_tables import find_rows, find_table, table_names
 from ..vectors.table import chunks
+from ..vectors.vocab import value_getter
 
 
 def in_no_other_table(nlp: Language, words: Sequence[str]) -> list[str]:
@@ -23,10 +24,9 @@ def in_no_other_table(nlp: Language, words: Sequence[str]) -> list[str]:
     Raises ValueError if a table is damaged.
     """
     vocab = nlp.vocab
-    getters: dict[int, Callable[[str], str]] = vocab.lex_attr_getters  # type: ignore[attr-defined]
     is_present = numpy.zeros(len(words), dtype=bool)
     for name, attr in _attrs_of_tables(nlp):
-        table, value_of = find_table(vocab, name), getters.get(attr, str)
+        table, value_of = find_table(vocab, name), value_getter(vocab, attr)
         ids = numpy.array([vocab.strings.add(value_of(word)) for word in words], dtype="uint64")
         for chunk in chunks(len(ids)):
             is_present[chunk] |= find_rows(vocab, name, table, table.data, ids[chunk])[1]

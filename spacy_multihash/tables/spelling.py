@@ -92,6 +92,14 @@ def make_kpca_vectors_v1(
             fitted.held_out.cosine_of_mean,
             fitted.held_out.r2,
         )
+        if fitted.held_out.is_hardly_better:
+            logger.warning(
+                "%s: the vectors that are predicted are hardly better than the mean of those of "
+                "the table (R2 %.3f). Words without a vector may do better without them: compare "
+                "both on dev.",
+                KPCA_VECTORS,
+                fitted.held_out.r2,
+            )
         return nlp
 
     return add_vectors

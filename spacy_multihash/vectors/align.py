@@ -4,12 +4,14 @@ from typing import Literal
 
 import numpy
 
+from ..common.checks import refusal
 from .affine import AffineMap, to_unit
 
 Method = Literal["procrustes", "cca"]
 METHODS: tuple[Method, ...] = ("procrustes", "cca")
 # Rows whose cosines with all others are there at a time.
 _BATCH = 512
+_MOST_RIDGE = 1_000_000
 
 
 def procrustes(Y: numpy.ndarray, X: numpy.ndarray, *, centre: bool = True) -> AffineMap:
@@ -37,9 +39,12 @@ def cca(Y: numpy.ndarray, X: numpy.ndarray, *, ridge: float = 1e-3) -> AffineMap
     Y, X (numpy.ndarray): Vectors of paired words, (pairs, width).
     ridge (float): Added to the variances, as a share of their mean.
 
-    Raises ValueError if the widths differ, if there are no more pairs than columns, or if there is
-    nothing left of a table without its mean.
+    Raises ValueError if the ridge is out of range, if the widths differ, if there are no more pairs
+    than columns, or if there is nothing left of a table without its mean.
     """
+    if not 0 <= ridge <= _MOST_RIDGE:
+        expected = f"a number from 0 to {_MOST_RIDGE:,}"
+        raise refusal("cca", "ridge", expected, ridge, "Give such a --ridge.")
     Y, X, means = _paired(Y, X, True)
     root_x, whiten_x = _roots(X.T @ X / len(X), ridge)
     _, whiten_y = _roots(Y.T @ Y / len(Y), ridge)

@@ -1,7 +1,6 @@
 """Parameters and codes in .npz files: named arrays, read back with numpy, and checked."""
 
 import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import IO, Literal, Optional, Union
@@ -32,12 +31,19 @@ def write_rows(
         file_.write(numpy.ascontiguousarray(rows[chunk], dtype=dtype).tobytes())
 
 
-def save_arrays(path: Path, kind: str, arrays: Arrays) -> None:
+def save_arrays(
+    path: Path,
+    kind: str,
+    arrays: Arrays,
+    *,
+    show: Callable[[list[slice]], Iterable[slice]] = iter,
+) -> None:
     """Write arrays to an .npz file; the same arrays make the same bytes.
 
     path (Path): The file.
     kind (str): What the arrays are, for the reader.
     arrays (Arrays): The arrays by name. Rows that are no array are written in chunks.
+    show (Callable): Passes the chunks along, and may show progress.
     """
     head = {"format": numpy.array(FORMAT), "version": numpy.array(VERSION)}
     with zipfile.ZipFile(path, "w") as archive:
@@ -47,7 +53,7 @@ def save_arrays(path: Path, kind: str, arrays: Arrays) -> None:
                 if isinstance(value, numpy.ndarray):
                     numpy.lib.format.write_array(file_, value, allow_pickle=False)
                 else:
-                    write_rows(file_, value)
+                    write_rows(file_, value, show=show)
 
 
 def load_arrays(path: Path, kinds: Mapping[str, tuple[str, ...]]) -> dict[str, numpy.ndarray]:
@@ -65,17 +71,10 @@ def load_arrays(path: Path, kinds: Mapping[str, tuple[str, ...]]) -> dict[str, n
         # numpy leaves a file open that it opened itself, where it is damaged.
         with path.open("rb") as file_, numpy.load(file_, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
-    except (
-        AttributeError,
-        EOFError,
-        OSError,
-        TypeError,
-        ValueError,
-        zipfile.BadZipFile,
-        zlib.error,
-    ) as error:
+    except Exception as error:  # whatever a damaged file makes numpy or zipfile raise
         raise ValueError(
-            f"{path} is damaged, or no .npz file at all ({error}). Copy or make it again."
+            f"{path} is damaged, or no .npz file at all ({type(error).__name__}: {error}). Copy or "
+            "make it again."
         ) from error
     if str(arrays.get("format")) != FORMAT or str(arrays.get("version")) != str(VERSION):
         raise ValueError(

@@ -20,14 +20,14 @@ def is_compressed(folder: Path) -> bool:
             version = numpy.lib.format.read_magic(file_)
             read = numpy.lib.format.read_array_header_1_0
             return version == (1, 0) and read(file_)[2].names is not None
-        except ValueError:  # who reads the table says what is wrong
+        except Exception:  # of a damaged file: who reads the table says what is wrong
             return False
 
 
 def read_rows(path: Path) -> numpy.ndarray:
     """Read rows of codes as numbers, (rows, width) float32.
 
-    Raises EOFError, KeyError, OSError or ValueError if the file is damaged.
+    Raises what numpy raises if the file is damaged.
     """
     with path.open("rb") as file_:
         records = numpy.load(file_, allow_pickle=False)[:, 0]
@@ -36,5 +36,5 @@ def read_rows(path: Path) -> numpy.ndarray:
 
 
 def read_keys(path: Path) -> SortedKeys:
-    """Read keys. Raises KeyError, TypeError or ValueError if the file is damaged."""
+    """Read keys. Raises what srsly or `unpack_keys` raise if the file is damaged."""
     return unpack_keys(srsly.read_msgpack(path))

@@ -5,7 +5,7 @@ as text, or codes. What is written is whole or not there, with further arrays be
 """
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -23,7 +23,7 @@ from .compressed import KEYS, TABLE, is_compressed, read_keys, read_rows
 from .lookup import progress
 from .quantize import read_codes
 from .table import ORTH, CheckedRows, Kind, VectorTable, check_floret, check_table, chunks
-from .text import is_text, read_text, store_vectors, write_text
+from .text import ends_in_number, is_text, read_text, store_vectors, write_text
 from .vocab import find_package, word_keys, write_pipeline, write_vocab
 
 # The names of arrays that are saved beside tables.
@@ -96,30 +96,30 @@ def write_table(
     """
     if output.exists() and not (output.is_file() or output.is_dir()):
         raise ValueError(f"OUT must be a file or a folder, was a device or pipe: {output}.")
+    show = partial(progress, title="Writing", show=show_progress)
     if output.suffix == ".npz":
         if "codes" not in (beside or {}):
             raise ValueError(f"{output} would be codes, which quantize writes. Give another OUT.")
         with replacing_file(output) as new:
-            save_arrays(new, *(beside or {})["codes"])
+            save_arrays(new, *(beside or {})["codes"], show=show)
         return
     where = f"The vectors computed for {output}"
     table = replace(table, data=CheckedRows(table.data, where, table.word_of, advice=_SCALE))
     if not is_text(output):
         with replacing_folder(output.resolve()) as new:
-            _write_folder(new, table, show_progress)
+            _write_folder(new, table, show)
             for name, (kind, arrays) in (beside or {}).items():
-                save_arrays(beside_path(new, name, table.kind), kind, arrays)
+                save_arrays(beside_path(new, name, table.kind), kind, arrays, show=show)
         return
     words = text_words(table)
     order = numpy.arange(len(words)) if table.floret is not None else table.rows
     with replacing_file(output) as new:
-        parts = progress(chunks(len(words)), "Writing", show_progress)
-        rows = (table.data[order[part]] for part in parts)
+        rows = (table.data[order[part]] for part in show(chunks(len(words))))
         packed = output.suffix.lower() == ".gz"
         write_text(new, words, rows, table.width, table.floret, packed=packed)
         for name, (kind, arrays) in (beside or {}).items():
             with replacing_file(beside_path(output, name)) as other:
-                save_arrays(other, kind, arrays)
+                save_arrays(other, kind, arrays, show=show)
     for name in set(BESIDE) - set(beside or {}):
         beside_path(output, name).unlink(missing_ok=True)
 
@@ -127,7 +127,8 @@ def write_table(
 def text_words(table: VectorTable) -> list[str]:
     """Return the words of a table, or the numbers of floret's rows, to write one a line.
 
-    Raises ValueError if the text of a word is not known, or if it has a line feed.
+    Raises ValueError if the text of a word is not known, or if it has a line feed, or a blank and
+    a number at its end.
     """
     if table.floret is not None:
         return [str(row) for row in range(table.data.shape[0])]
@@ -141,6 +142,12 @@ def text_words(table: VectorTable) -> list[str]:
         raise ValueError(
             f"{table.name} has {len(cut):,} words with a line feed, such as {cut[0]!r}, but text "
             "has a line for each word. Write a folder instead of text, or prune these words."
+        )
+    if wide := [word for word in known if ends_in_number(word)]:
+        raise ValueError(
+            f"{table.name} has {len(wide):,} words with a number at their end, such as "
+            f"{wide[0]!r}, which text cannot tell from the numbers of the vector. Write a folder "
+            "instead of text, or prune these words."
         )
     return known
 
@@ -165,8 +172,10 @@ def _parsed(path: Path, read: Any) -> Any:  # noqa: ANN401 (whatever a file hold
     try:
         with keep_collector():
             return read(path)
-    except (EOFError, KeyError, OSError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} is damaged ({error}). Copy or make it again.") from error
+    except Exception as error:  # whatever a damaged file makes numpy or srsly raise
+        raise ValueError(
+            f"{path} is damaged ({type(error).__name__}: {error}). Copy or make it again."
+        ) from error
 
 
 def _read_vocab(
@@ -244,12 +253,14 @@ def _read_text(path: Path, folder: Path, lang: str, show_progress: bool) -> Vect
     return replace(empty, keys=word_keys(words), rows=numpy.arange(len(words)), words=words)
 
 
-def _write_folder(path: Path, table: VectorTable, show_progress: bool) -> None:
+def _write_folder(
+    path: Path, table: VectorTable, show: Callable[[list[slice]], Iterable[slice]]
+) -> None:
     """Write a pipeline without components, or a vocab: the rows first, then what maps them."""
     vocab_path = path if table.kind == "vocab" else path / "vocab"
     vocab_path.mkdir(parents=True)
     with (vocab_path / "vectors").open("wb") as file_:
-        write_rows(file_, table.data, show=lambda c: progress(c, "Writing", show_progress))
+        write_rows(file_, table.data, show=show)
     attr = {} if table.attr == ORTH else {"attr": table.attr}
     srsly.write_json(vocab_path / "vectors.cfg", dict(table.floret or {"mode": "default", **attr}))
     key2row = dict(zip(table.keys.tolist(), table.rows.tolist(), strict=True))

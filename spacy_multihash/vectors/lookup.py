@@ -7,8 +7,18 @@ from typing import Optional, TypeVar
 import numpy
 from tqdm import tqdm
 
-from .table import CheckedRows, Index, Kind, Stream, VectorTable, chunks, has_vector, used_rows
-from .vocab import floret_vectors, word_keys
+from .table import (
+    ORTH,
+    CheckedRows,
+    Index,
+    Kind,
+    Stream,
+    VectorTable,
+    chunks,
+    has_vector,
+    used_rows,
+)
+from .vocab import ATTR_NAMES, blank_vocab, floret_vectors, value_getter, word_keys
 
 # Words that are looked up at a time.
 BATCH = 4096
@@ -20,13 +30,39 @@ def progress(items: Sequence[ItemT], title: str, show: bool) -> Iterable[ItemT]:
     return tqdm(items, desc=title, unit=" chunks", disable=not show, leave=False)
 
 
+def values_of(
+    table: VectorTable, words: Sequence[str], attr: Optional[int] = None
+) -> Sequence[str]:
+    """Return what a table finds words by: their values of its attribute, without a context.
+
+    attr (Optional[int]): Another attribute than that of the table.
+
+    Raises ValueError for an attribute by which no table finds words.
+    """
+    attr = table.attr if attr is None else attr
+    if attr not in ATTR_NAMES:
+        raise ValueError(
+            f"{table.name} must find words by {', '.join(ATTR_NAMES.values())}, but its "
+            f"vectors.cfg has the attribute {attr}. Make the table again."
+        )
+    if attr == ORTH:
+        return words
+    value_of = value_getter(blank_vocab(table.lang), attr)
+    return [value_of(word) for word in words]
+
+
 def word_vectors(table: VectorTable, words: Sequence[str]) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Look words up.
+    """Look words up, by their values of the table's attribute.
 
     Returns whether each is there, (n,) bool, and its vector, (n, width) float32, of zeros for words
     that are not. A word with a vector of zeros is not there: zeros stand for no vector. A floret
     table has all other words but the empty one.
     """
+    return _value_vectors(table, values_of(table, words))
+
+
+def _value_vectors(table: VectorTable, words: Sequence[str]) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Look up values of the table's attribute, as `word_vectors` does."""
     if table.floret is not None:
         there = numpy.array([bool(word) for word in words], dtype=bool)
         X = numpy.zeros((len(words), table.width), dtype="float32")
@@ -72,8 +108,8 @@ def stream_of(
                 yield X[has_vector(X)]
 
         return rows
-    words = list(dict.fromkeys(words))
-    if not any(word_vectors(table, words[chunk])[0].any() for chunk in chunks(len(words), BATCH)):
+    words = list(dict.fromkeys(values_of(table, words)))
+    if not any(_value_vectors(table, words[chunk])[0].any() for chunk in chunks(len(words), BATCH)):
         raise ValueError(
             f"{table.name} has none of the {len(words):,} words, such as {words[:1]}. Give words "
             "of the same language and spelling."
@@ -81,7 +117,7 @@ def stream_of(
 
     def looked_up() -> Iterator[numpy.ndarray]:
         for chunk in progress(chunks(len(words), BATCH), "Reading", show_progress):
-            there, X = word_vectors(table, words[chunk])
+            there, X = _value_vectors(table, words[chunk])
             yield X[there]
 
     return looked_up
@@ -93,12 +129,20 @@ def views_of(
     """Join the words of tables, those of the first one first, without their vectors.
 
     Returns a table of the words with empty rows, and a function that looks some of them up in each
-    table, as `word_vectors` does. Raises ValueError if all tables are of floret, or if one of them
-    is and the text of a word is not known.
+    table, as `word_vectors` does. Raises ValueError if all tables are of floret, if one of them is
+    and the text of a word is not known, or if the others find words by different attributes.
     """
     keyed = [table for table in tables if table.floret is None]
     if not keyed:
         raise ValueError("All tables are of floret, which have no words. Give one with words.")
+    for table in keyed[1:]:
+        if table.attr != keyed[0].attr:
+            ours, theirs = (ATTR_NAMES.get(t.attr, str(t.attr)) for t in (keyed[0], table))
+            raise ValueError(
+                f"The tables must find words by the same attribute, but {keyed[0].name} does by "
+                f"{ours} and {table.name} by {theirs}. Make one of them again, with the --attr of "
+                "the other: python -m spacy init vectors"
+            )
     keys, first = numpy.unique(numpy.concatenate([t.keys for t in keyed]), return_index=True)
     order = numpy.argsort(first)
     keys = keys[order]

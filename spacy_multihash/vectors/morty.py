@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 import numpy
 from thinc.api import Adam
 
+from ..common.memory import check_memory
 from .affine import AffineMap
 from .table import Stream
 
@@ -36,9 +37,10 @@ def morty(
     learn_rate (float): That of Adam.
     batch (int): Vectors of an update.
 
-    Raises ValueError if there are no vectors, or if the loss becomes infinite or NaN, be it after
-    the last update.
+    Raises ValueError if there are no vectors, if the weights are beyond the memory, or if the loss
+    becomes infinite or NaN, be it after the last update.
     """
+    check_memory("MoRTy", [(hidden, width), (width, hidden)], "Give a smaller --width.")
     parameters = dict(initial(width, hidden, seed))
     optimizer = Adam(learn_rate, L2=0, grad_clip=0)
     losses = []

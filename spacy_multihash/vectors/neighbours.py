@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy
 
 from .affine import to_unit
-from .lookup import word_vectors
+from .lookup import values_of, word_vectors
 from .table import VectorTable
 
 # Where bands of words end, by rank: the most frequent first.
@@ -33,13 +33,13 @@ def neighbours(
     """Find the neighbours of some words of each band of frequency, among all the words.
 
     words (Sequence[str]): The words, the most frequent first. The first 50,000 are looked at, and
-        those without a vector are left out.
+        those without a vector are left out. Words of one value of the table's attribute are one.
     of_band (int): How many words of a band, at equal distances.
     number (int): How many neighbours.
 
     Raises ValueError if the table has fewer than two of the words.
     """
-    words = words[: BANDS[-1]]
+    words = list(dict.fromkeys(values_of(table, words)))[: BANDS[-1]]
     there, X = word_vectors(table, words)
     X = to_unit(X)
     if there.sum() < 2:

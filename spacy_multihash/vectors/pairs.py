@@ -6,18 +6,22 @@ from pathlib import Path
 import numpy
 
 from .held_out import number_vectors
-from .lookup import word_vectors
+from .lookup import progress, values_of, word_vectors
 from .table import VectorTable, chunks, has_vector
+from .vocab import word_keys
 
 # Pairs of words that are written alike, at most, in the order of the first table.
 MOST_ALIKE = 100_000
 
 
-def read_columns(path: Path, number: int, what: str) -> list[tuple[int, list[str]]]:
+def read_columns(
+    path: Path, number: int, what: str, *, ordered: bool = True
+) -> list[tuple[int, list[str]]]:
     """Read lines of columns, with tabs or blanks between them. Empty lines are skipped.
 
     number (int): How many columns there are.
     what (str): What a line is, for the message.
+    ordered (bool): Whether a pair of words is another one in the other order.
 
     Returns number and columns of each line. Raises FileNotFoundError if there is no file, and
     ValueError if a line has other columns, or if two begin with the same pair of words.
@@ -25,7 +29,7 @@ def read_columns(path: Path, number: int, what: str) -> list[tuple[int, list[str
     if not path.is_file():
         raise FileNotFoundError(f"There is no file of pairs at {path}. Check the path.")
     try:
-        lines = path.read_text("utf8").split("\n")
+        lines = path.read_text("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} must be UTF-8: {error}. Convert the file.") from error
     found, seen = [], dict[tuple[str, str], int]()
@@ -39,11 +43,12 @@ def read_columns(path: Path, number: int, what: str) -> list[tuple[int, list[str
                 "Mend or remove the line."
             )
         pair = (parts[0], parts[1])
-        if pair in seen:
+        same = pair if ordered else (min(pair), max(pair))
+        if same in seen:
             raise ValueError(
-                f"{path}, line {i}: the pair {pair} is in line {seen[pair]} already. Remove one."
+                f"{path}, line {i}: the pair {pair} is in line {seen[same]} already. Remove one."
             )
-        seen[pair] = i
+        seen[same] = i
         found.append((i, parts))
     if not found:
         raise ValueError(f"{path} has no pairs. Write {what} on each line.")
@@ -75,7 +80,9 @@ def pair_vectors(
     return _once(Y[both], X[both])
 
 
-def alike_vectors(one: VectorTable, other: VectorTable) -> tuple[numpy.ndarray, numpy.ndarray]:
+def alike_vectors(
+    one: VectorTable, other: VectorTable, *, show_progress: bool = False
+) -> tuple[numpy.ndarray, numpy.ndarray]:
     """Look up the first 100,000 words that both tables have, written alike.
 
     Returns (n, width) float32 each, and each pair of vectors once, as `pair_vectors`.
@@ -92,15 +99,18 @@ def alike_vectors(one: VectorTable, other: VectorTable) -> tuple[numpy.ndarray, 
         known = (other if one.floret is not None else one).words
         words = [word for word in known if word][:MOST_ALIKE]
         return pair_vectors(one, other, [(word, word) for word in words])
-    places = other.find(one.keys)
+    keys = one.keys
+    if other.attr != one.attr:
+        keys = word_keys(values_of(other, [word or "" for word in one.words]))
+    places = other.find(keys)
     shared = numpy.flatnonzero(places >= 0)[:MOST_ALIKE]
     if not len(shared):
         raise ValueError(
             f"{one.name} and {other.name} have no word that is written alike. Give a dictionary of "
             "pairs."
         )
-    Y = _rows(one, one.rows[shared])
-    X = _rows(other, other.rows[places[shared]])
+    Y = _rows(one, one.rows[shared], show_progress)
+    X = _rows(other, other.rows[places[shared]], show_progress)
     both = has_vector(Y) & has_vector(X)
     if not both.any():
         raise ValueError(
@@ -117,5 +127,6 @@ def _once(Y: numpy.ndarray, X: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndar
     return Y[first], X[first]
 
 
-def _rows(table: VectorTable, rows: numpy.ndarray) -> numpy.ndarray:
-    return numpy.concatenate([table.data[rows[chunk]] for chunk in chunks(len(rows))])
+def _rows(table: VectorTable, rows: numpy.ndarray, show_progress: bool) -> numpy.ndarray:
+    parts = progress(chunks(len(rows)), "Reading", show_progress)
+    return numpy.concatenate([table.data[rows[chunk]] for chunk in parts])

@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from ..compute.quantization import scales_of, to_bytes, to_half
 from .arrays import Arrays, load_arrays
+from .lookup import progress
 from .table import (
     ORTH,
     CheckedRows,
@@ -107,7 +108,12 @@ def widen(arrays: Arrays) -> Rows:
 
 
 def make_codebooks(
-    table: VectorTable, parts: int, centroids: int = 256, *, seed: int = 0
+    table: VectorTable,
+    parts: int,
+    centroids: int = 256,
+    *,
+    seed: int = 0,
+    show_progress: bool = False,
 ) -> numpy.ndarray:
     """Find the centroids of each part of the columns, by k-means on at most 65,536 rows.
 
@@ -133,7 +139,7 @@ def make_codebooks(
         rows = numpy.sort(numpy.random.default_rng(seed).choice(rows, SAMPLE, replace=False))
     X = table.data[rows].reshape(len(rows), parts, table.width // parts)
     found = []
-    for part in range(parts):
+    for part in progress(range(parts), "Centroids", show_progress):
         P = numpy.ascontiguousarray(X[:, part])
         if (distinct := len(numpy.unique(P, axis=0))) < centroids:
             raise ValueError(

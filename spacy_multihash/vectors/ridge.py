@@ -11,6 +11,8 @@ from .held_out import EVERY, is_held_out
 
 # The strengths that are tried, as shares of the mean variance of the inputs.
 _STRENGTHS = 10.0 ** numpy.arange(-6, 3)
+# A smaller R2 is hardly better than that of the mean, which is 0.
+_LEAST_R2 = 0.01
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,11 @@ class HeldOut:
     cosine_of_mean: float
     r2: float
     strength: float
+
+    @property
+    def is_hardly_better(self) -> bool:
+        """Tell whether predictions are hardly better than the mean."""
+        return self.r2 < _LEAST_R2
 
 
 def fit_ridge(inputs: numpy.ndarray, outputs: numpy.ndarray, strength: float) -> AffineMap:

@@ -34,7 +34,8 @@ def read_scores(path: Path) -> list[tuple[str, str, float]]:
     Raises what `read_columns` raises, and ValueError, with the line, where there is no number.
     """
     found = []
-    for number, (one, other, score) in read_columns(path, 3, "two words and a number"):
+    lines = read_columns(path, 3, "two words and a number", ordered=False)
+    for number, (one, other, score) in lines:
         try:
             value = float(score)
         except ValueError:

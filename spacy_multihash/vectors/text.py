@@ -3,7 +3,9 @@
 Files are plain or .gz. The first file of a .zip, .tar.gz or .tgz is read, too.
 """
 
+import codecs
 import gzip
+import re
 import tarfile
 import zipfile
 import zlib
@@ -20,6 +22,8 @@ from .table import FLORET
 
 SUFFIXES = (".txt", ".vec", ".floret", ".gz")
 _MOST_QUOTED = 60  # characters
+# The end of a word that looks like one more number of its vector, as in "word0 -7.86".
+_NUMBER_AT_END = re.compile(r" [-+]?(?=\.?\d)(\d*\.\d*([eE][-+]?\d+)?|\d+[eE][-+]?\d+)$")
 _TARS = (".tar.gz", ".tgz")
 # Names of files that are not written, and that no folder should have.
 _NOT_WRITTEN = (*_TARS, ".zip", ".tar", ".bz2", ".xz", ".zst", ".7z", ".rar", ".bin")
@@ -47,6 +51,14 @@ class Header:
     floret: Optional[Mapping[str, Any]] = None
 
 
+def ends_in_number(word: str) -> bool:
+    """Tell whether a word ends in a blank and a number with a point or an exponent.
+
+    On a line of text, it would be taken for a shorter word with a wider vector.
+    """
+    return " " in word and _NUMBER_AT_END.search(word) is not None
+
+
 def is_text(path: Path) -> bool:
     """Tell whether a path has the name of a file of vectors as text."""
     return path.suffix.lower() in SUFFIXES
@@ -66,7 +78,8 @@ def read_text(path: Path) -> Iterator[tuple[Header, Iterator[tuple[str, numpy.nd
     """Open a file, for its header and its vectors: each word, and (width,) float32.
 
     The vectors raise ValueError, with the line, where a line has another width, no numbers, no
-    UTF-8, or where the file is damaged.
+    UTF-8, or where the file is damaged. A word may have blanks, but not end in a number with a
+    point or an exponent: that is a line with one number too many.
     """
     with closing(_lines(path)) as numbered:
         lines: Iterator[tuple[int, str]] = numbered
@@ -154,6 +167,8 @@ def _lines(path: Path) -> Generator[tuple[int, str], None, None]:
     try:
         with _unpacked(path) as file_:
             for number, line in enumerate(file_, start=1):
+                if number == 1:
+                    line = line.removeprefix(codecs.BOM_UTF8)
                 yield number, line.decode("utf8").rstrip(" \r\n")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}, line {number}: expected UTF-8. Convert the file.") from error
@@ -196,6 +211,12 @@ def _vectors(
             raise ValueError(
                 f"{path}, line {number}: expected a word and {header.width} numbers, was a word "
                 f"and {was}. Mend or remove the line."
+            )
+        if ends_in_number(word):
+            raise ValueError(
+                f"{path}, line {number}: expected a word and {header.width} numbers, as line 1 "
+                f"has it, was one number more: the word would be {_cut(word)!r}. Mend the line, or "
+                "line 1."
             )
         try:
             vector = numpy.array(parts, dtype="float32")

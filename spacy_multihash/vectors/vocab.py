@@ -1,22 +1,43 @@
 """What spaCy knows of vectors: hashes of words, n-grams of floret, packages, and its own files."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Optional
 
 import numpy
 import spacy
+from spacy.attrs import IDS
 from spacy.strings import get_string_id
-from spacy.util import get_model_meta, get_package_path, is_package
+from spacy.util import get_lang_class, get_model_meta, get_package_path, is_package
 from spacy.vectors import Vectors
-from spacy.vocab import Vocab
+from spacy.vocab import Vocab, create_vocab
 
+from ..common.features import TEXT_ATTRS
 from .table import Rows
+
+# The names of the attributes by which tables find words, by spaCy's numbers of them.
+ATTR_NAMES: Mapping[int, str] = {IDS[name]: name for name in TEXT_ATTRS}
 
 
 def word_keys(words: Iterable[str]) -> numpy.ndarray:
     """Return the hashes of words, (n,) uint64."""
     return numpy.array([get_string_id(word) for word in words], dtype="uint64")
+
+
+def value_getter(vocab: Vocab, attr: int) -> Callable[[str], str]:
+    """Return the function that gives a word's value of an attribute, as its lexeme has it.
+
+    The lemma of a word without context is taken for the word itself.
+    """
+    getters: dict[int, Callable[[str], str]] = vocab.lex_attr_getters  # type: ignore[attr-defined]
+    return getters.get(attr, str)
+
+
+@cache
+def blank_vocab(lang: str) -> Vocab:
+    """Return the vocab of a language, without words. Raises ImportError if spaCy has none."""
+    return create_vocab(lang, get_lang_class(lang).Defaults)
 
 
 def floret_vectors(data: Rows, settings: Mapping[str, Any], words: Sequence[str]) -> numpy.ndarray:

@@ -2,13 +2,17 @@
 
 import os
 from pathlib import Path
+from typing import cast
 
 import pytest
+import spacy
+from spacy.pipeline import TrainablePipe
 from typer.testing import CliRunner
 
-from spacy_multihash.cli._util import check_file_output
+from spacy_multihash.cli._util import check_file_output, load_pipeline, load_vectors
 from spacy_multihash.cli.group import multihash_cli
 from tests.helpers.cli import said
+from tests.helpers.vectors import random_vectors, write_pipeline
 
 
 def test_a_file_that_exists_is_refused_unless_it_may_be_replaced(tmp_path: Path) -> None:
@@ -67,3 +71,38 @@ def test_a_plot_in_the_folder_that_is_written_is_refused(
     assert result.exit_code == 1
     assert "out/x.png is read" not in said(result)
     assert "out/x.png would be in OUTPUT" in said(result)
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("meta.json", "ValueError"),
+        ("vocab/key2row", "ValueError"),
+        ("vocab/lookups.bin", "ValueError"),
+        ("vocab/strings.json", "ValueError"),
+        ("vocab/vectors", "EOFError"),
+        ("vocab/vectors.cfg", "ValueError"),
+    ],
+)
+def test_a_damaged_pipeline_is_named(name: str, error: str, tmp_path: Path) -> None:
+    path = write_pipeline(tmp_path / "in", random_vectors())
+    (path / name).write_bytes((path / name).read_bytes()[:0])
+    found = rf"in' \({error}: .*\)\. If a file of it is damaged, copy or make it again\.$"
+    with pytest.raises(ValueError, match=f"^Cannot load the pipeline '.*{found}"):
+        load_pipeline(path)
+    with pytest.raises(ValueError, match="^Cannot load the vectors of .*in "):
+        load_vectors(path)
+
+
+def test_a_pipeline_with_a_damaged_component_is_named(tmp_path: Path) -> None:
+    nlp = spacy.blank("xx")
+    cast(TrainablePipe, nlp.add_pipe("tagger_ner")).add_label("X")
+    nlp.initialize()
+    nlp.to_disk(tmp_path / "in")
+    model = tmp_path / "in" / "tagger_ner" / "model"
+    model.write_bytes(model.read_bytes()[:-3])
+    arguments = ["prune", str(tmp_path / "in"), str(tmp_path / "out"), "--threshold", "1"]
+    result = CliRunner().invoke(multihash_cli, arguments)
+    assert result.exit_code == 1, result.output
+    assert "in' (ValueError: Unpack failed: incomplete input). If a file" in said(result)
+    assert not (tmp_path / "out").exists()

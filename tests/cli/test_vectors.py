@@ -93,6 +93,30 @@ def unchanged(folder: Path) -> Path:
     return folder / "same.npz"
 
 
+@pytest.mark.parametrize(
+    ("args", "titles"),
+    [
+        (("align", "in", "in.txt", "out"), ["Reading", "Writing"]),
+        (("evaluate", "in", "--pairs", "pairs.txt"), ["Reading"]),
+        (("merge", "in", "in.txt", "out", "--width", 3), ["Reading", "Writing"]),
+        (("quantize", "in", "out.npz"), ["Writing"]),
+        (
+            ("quantize", "in", "out.npz", "-m", "pq", "--parts", 2, "--centroids", 4),
+            ["Centroids", "Writing"],
+        ),
+    ],
+)
+def test_progress_is_shown_of_all_chunks(
+    args: tuple[object, ...], titles: list[str], folder: Path
+) -> None:
+    (folder / "pairs.txt").write_text("word1 word2 3\nword3 word4 5\n")
+    result = vectors(*args)
+    assert result.exit_code == 0, result.output
+    # Text that is read shows lines, without a share.
+    found = [title for title in titles if f"{title}:   0%|" in result.stderr]
+    assert found == titles, result.stderr
+
+
 @pytest.mark.parametrize("command", ["centre", "drop-top", "morty", "pca", "z-norm"])
 def test_statistics_of_floret_are_those_of_words(command: str, folder: Path) -> None:
     args = [*MAPS[command], *(["--no-unit"] if command == "z-norm" else [])]
@@ -108,6 +132,9 @@ def test_words_of_a_corpus_are_estimated_on(folder: Path) -> None:
     (folder / "few.txt").write_text("\n".join(WORDS[:9]))
     ok("centre", "in", "out", "--words", "corpus.spacy")
     ok("centre", "in", "expected", "--words", "few.txt")
+    (folder / "marked.txt").write_text("\ufeff" + "\n".join(WORDS[:9]), "utf8")
+    ok("centre", "in", "marked", "--words", "marked.txt")
+    assert files(folder / "marked") == files(folder / "out")
     assert files(folder / "out") == files(folder / "expected")
     numpy.testing.assert_allclose(loaded(folder / "out")[:9].mean(axis=0), 0, atol=1e-4)
 
@@ -135,6 +162,13 @@ def test_bad_input_is_one_error_and_nothing_written(
     (folder / "other.txt").write_text("other\nothers")
     command, source, *options = args
     assert message in refused(command, source, "out", *options)
+
+
+def test_seed_of_k_means_has_a_limit(folder: Path) -> None:
+    result = vectors("quantize", "in", "out", "--method", "pq", "--seed", 2**32)
+    assert result.exit_code == 2
+    assert "--seed" in said(result) and "4294967295" in said(result)
+    assert not (folder / "out").exists()
 
 
 @pytest.fixture

@@ -10,8 +10,10 @@ from typing import Any
 import numpy
 import pytest
 import spacy
+import srsly
 from numpy.testing import assert_allclose, assert_array_equal
 from spacy.attrs import LOWER, ORTH
+from spacy.cli.package import package
 from spacy.lang.en import English
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -265,6 +267,21 @@ def test_a_saved_pipeline_has_each_table_once_and_works_elsewhere(tmp_path: Path
     whole = (tmp_path / "elsewhere" / "moved" / "vocab" / "lookups.bin").read_bytes()
     assert whole.count(data.tobytes()) == 1
     assert data.tobytes() not in reader(nlp).to_bytes()
+
+
+@pytest.mark.filterwarnings(
+    "ignore:unclosed file:ResourceWarning",  # `spacy package` leaves files to Python to close
+    "ignore:.*en_several-0.0.1.*:pytest.PytestUnraisableExceptionWarning",
+)
+def test_a_package_has_the_tables_and_finds_the_same(nlp: Language, tmp_path: Path) -> None:
+    nlp.to_disk(tmp_path / "nlp")
+    package(tmp_path / "nlp", tmp_path, name="several", version="0.0.1", create_sdist=False)
+    folder = tmp_path / "en_several-0.0.1"
+    (requirement,) = srsly.read_json(folder / "meta.json")["requirements"]
+    assert requirement.startswith("spacy-multihash>=")
+    loaded = spacy.load(folder / "en_several" / folder.name)
+    assert_array_equal(tensor_of(loaded), tensor_of(nlp))
+    assert_array_equal(find_table(loaded.vocab, "nl").data, find_table(nlp.vocab, "nl").data)
 
 
 def test_tables_are_in_the_bytes_of_a_pipeline_once(nlp: Language) -> None:

@@ -138,6 +138,18 @@ def test_other_corpora_can_be_given(corpus: Path, tmp_path: Path) -> None:
     assert len(nlp.vocab.vectors) == len(WORDS) + 1
 
 
+def test_predictions_are_warned_of_if_they_are_hardly_better_than_the_mean(
+    corpus: Path, messages: Callable[[], str]
+) -> None:
+    start(corpus)
+    assert "WARNING" not in messages()
+    generator = numpy.random.default_rng(0)
+    noise = {word: generator.normal(size=WIDTH).astype("f") for word in table()}
+    start(corpus, noise)
+    assert "WARNING" in messages()
+    assert "kpca_vectors.v1: the vectors that are predicted are hardly better than" in messages()
+
+
 def test_table_without_a_gap_stays(corpus: Path, messages: Callable[[], str]) -> None:
     nlp = start(corpus, vectors_of_endings())
     assert len(nlp.vocab.vectors) == len(WORDS)

@@ -114,15 +114,24 @@ def test_csls_is_that_of_its_definition() -> None:
     assert cosine_nearest(X, X).tolist() == list(range(30))
 
 
+@pytest.mark.parametrize("ridge", [-1e-3, numpy.nan, numpy.inf, 1e307])
+def test_ridge_out_of_range_is_refused(ridge: float) -> None:
+    X = random_vectors()
+    with pytest.raises(ValueError, match="cca: ridge must be a number from 0 to 1,000,000, was: "):
+        cca(X, X, ridge=ridge)
+
+
 # Pairs of words
 
 
 def test_pairs_are_read_with_tabs_or_blanks(tmp_path: Path) -> None:
-    (tmp_path / "pairs").write_text("huis\tcasa\n\nNew York\tNueva York\r\nhond  perro\n", "utf8")
+    text = "\ufeffhuis\tcasa\n\nNew York\tNueva York\r\nhond  perro\ncasa\thuis\n"
+    (tmp_path / "pairs").write_text(text, "utf8")
     assert read_pairs(tmp_path / "pairs") == [
         ("huis", "casa"),
         ("New York", "Nueva York"),
         ("hond", "perro"),
+        ("casa", "huis"),
     ]
 
 

@@ -48,10 +48,11 @@ def test_similarity_is_of_the_pairs_that_are_found() -> None:
 
 def test_lines_of_scores_are_checked(tmp_path: Path) -> None:
     path = tmp_path / "pairs"
-    path.write_text("a b 1\nNew York\tRome\t2.5\n")
+    path.write_text("\ufeffa b 1\nNew York\tRome\t2.5\n", "utf8")
     assert read_scores(path) == [("a", "b", 1.0), ("New York", "Rome", 2.5)]
     for text, message in (
         ("a b 1\na c\n", "pairs, line 2: expected two words and a number, with tabs"),
+        ("a b 3\nb a 9\n", r"pairs, line 2: the pair \('b', 'a'\) is in line 1 already"),
         ("a b high\n", "pairs, line 1: expected a number as the third column, was 'high'"),
         ("a b nan\n", "pairs, line 1: expected a number as the third column, was 'nan'"),
     ):
