@@ -37,10 +37,11 @@ import shlex
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
-from statistics import fmean, median
+from statistics import fmean
 from typing import Any, NamedTuple, Optional
 
 from experiments.runs.vector_files import NO_VECTORS, VECTORS
+from experiments.tables.benchmark_numbers import benchmark_number, format_number, get_key
 from experiments.tables.conclusions import Key, compare
 from experiments.tables.differences import difference
 from experiments.tables.markdown import signed
@@ -59,13 +60,8 @@ PLACE = re.compile(
     rf"(?P<dataset>[^/@]+)/(?P<arm>[^/@]+)(?:/(?P<vectors>{'|'.join(sorted(set(VECTORS.values())))}))?"
     r"(?:/(?P<split>dev|test)(?:/(?P<part>seen|unseen))?)?(?:@(?P<seed>\d+))?"
 )
-NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e\d+)?")
 SD, PAIRED, VALUE, BY, VERDICT = "sd", "paired", "value", "by", "verdict"
-BENCHMARK, TENTHS = "benchmark", "tenths"
-# What a benchmark says of a ratio.
-RATIO = "ratio"
-REPORT = "report"
-INTERVAL = ("median", "low", "high")
+BENCHMARK, REPORT = "benchmark", "report"
 
 
 class Place(NamedTuple):
@@ -123,7 +119,7 @@ def evaluate(expression: str, results: Results, statistics: Statistics) -> str:
     if kind == "runs" and len(words) == 1:
         return _runs(results, words[0], spec)
     if kind == BENCHMARK and kind in statistics:
-        return _benchmark(statistics[kind], shlex.split(body)[1:], spec)
+        return benchmark_number(statistics[kind], shlex.split(body)[1:], spec)
     if kind in statistics and words:
         return _statistic(kind, statistics[kind], words, spec)
     if kind == "spread" and len(words) == 2:
@@ -131,7 +127,7 @@ def evaluate(expression: str, results: Results, statistics: Statistics) -> str:
     if kind == "mean" and len(words) > 2:
         metric, *names = words
         numbers = (_stat(results, _place(metric, name)).mean for name in names)
-        return _format(fmean(numbers), spec or METRICS[metric].ours)
+        return format_number(fmean(numbers), spec or METRICS[metric].ours)
     if kind in METRICS and len(words) in (1, 3):
         return _metric(results, kind, words, spec)
     if kind in METRICS and len(words) == 5 and words[1:3] == ["-", REPORT] and not spec:
@@ -145,14 +141,18 @@ def _metric(results: Results, metric: str, words: Sequence[str], spec: str) -> s
     stat = _stat(results, first)
     if not others:
         sd = "" if stat.sd is None else f" ± {stat.sd:{default.lstrip('+')}}"
-        return f"{stat.mean:{default}}{sd}" if spec == SD else _format(stat.mean, spec or default)
+        return (
+            f"{stat.mean:{default}}{sd}"
+            if spec == SD
+            else format_number(stat.mean, spec or default)
+        )
     (second,) = others
     conclusion = compare(results, first.key, second.key)
     other = _stat(results, second)
     if conclusion.verdict == MACHINES:
         raise ValueError(f"{first.text} and {second.text} are {MACHINES}")
     if words[1] == "/":
-        return _format(stat.mean / other.mean, spec or ".1f")
+        return format_number(stat.mean / other.mean, spec or ".1f")
     if words[1] != "-":
         raise ValueError(f"expected - or / between two numbers, found {words[1]!r}")
     found = difference(stat, other)
@@ -208,14 +208,14 @@ def _spread(results: Results, metric: str, word: str, spec: str) -> str:
         raise ValueError(f"a spread is that of all seeds, not of {word}: leave @SEED out")
     _stat(results, place)
     values = results.values[place.key].values()
-    return _format(max(values) - min(values), spec or METRICS[metric].ours)
+    return format_number(max(values) - min(values), spec or METRICS[metric].ours)
 
 
 def _runs(results: Results, pattern: str, spec: str) -> str:
     count = sum(fnmatch(name, pattern) for name in results.runs)
     if not count:
         raise ValueError(f"no run matches {pattern}")
-    return _format(count, spec or ",")
+    return format_number(count, spec or ",")
 
 
 def _statistic(
@@ -226,9 +226,9 @@ def _statistic(
         raise ValueError(f"there are no statistics of the {kind} {name!r}")
     numbers = [_number(of_kind[name], path, name) for path in paths[::2]]
     if len(numbers) == 1 and len(paths) == 1:
-        return _format(numbers[0], spec or ",")
+        return format_number(numbers[0], spec or ",")
     if len(numbers) == 2 and paths[1] == "/":
-        return _format(numbers[0] / numbers[1], spec or ".2f")
+        return format_number(numbers[0] / numbers[1], spec or ".2f")
     raise ValueError(f"expected one path or two with / between them, found {' '.join(paths)!r}")
 
 
@@ -236,68 +236,7 @@ def _number(stats: Mapping[str, Any], path: str, name: str) -> float:
     """Return a number by its keys, with points between them."""
     found: Any = stats
     for key in path.split("."):
-        found = _get(found, key)
+        found = get_key(found, key)
     if not isinstance(found, (int, float)):
         raise ValueError(f"the statistics of {name} have no number {path!r}")
     return found
-
-
-def _benchmark(files: Mapping[str, Mapping[str, Any]], words: Sequence[str], spec: str) -> str:
-    """Return a result of a benchmark, or a ratio of two numbers."""
-    over = words.index("/") if "/" in words else len(words)
-    found = _result(files, words[:over])
-    if over < len(words):
-        return _format(found["median"] / _divisor(files, words[over + 1 :]), spec or ".1f")
-    if set(INTERVAL) <= set(found) and spec in ("", TENTHS):
-        digits = 1 if spec == TENTHS else 2
-        middle, low, high = (f"{found[name]:.{digits}f}" for name in INTERVAL)
-        return f"{middle} ({low}-{high})"
-    return _format(found["median"], spec or ",")
-
-
-def _divisor(files: Mapping[str, Mapping[str, Any]], words: Sequence[str]) -> float:
-    """Return a number that is written, or the median of a result."""
-    if len(words) > 1:
-        return _result(files, words)["median"]
-    if not words or not NUMBER.fullmatch(words[0]) or not float(words[0]):
-        raise ValueError(f"expected a number behind '/', found {' '.join(words)!r}")
-    return float(words[0])
-
-
-def _result(files: Mapping[str, Mapping[str, Any]], keys: Sequence[str]) -> Mapping[str, float]:
-    """Find a result by the name of its file and the keys in it, as a median."""
-    found: Any = files
-    for key in keys:
-        if isinstance(found, Mapping) and key not in found:
-            found = found.get("results", found.get(RATIO))
-        found = _records(found, key) if isinstance(found, list) else _get(found, key)
-        if found is None:
-            raise ValueError(f"the benchmarks have no {key!r} of {' '.join(keys)}")
-    if isinstance(found, Mapping):
-        found = found.get(RATIO, found)
-    if isinstance(found, list) and found and not isinstance(found[0], Mapping):
-        found = median(found)
-    if isinstance(found, (int, float)):
-        return {"median": found}
-    if not isinstance(found, Mapping) or not set(INTERVAL) <= set(found):
-        raise ValueError(f"{' '.join(keys)} of the benchmarks is no number, nor an interval")
-    return found
-
-
-def _get(found: Any, key: str) -> Any:  # noqa: ANN401
-    return found.get(key) if isinstance(found, Mapping) else None
-
-
-def _records(found: Sequence[Any], key: str) -> Any:  # noqa: ANN401
-    """Return the record with a value of a list, several if there are more, or None."""
-    records = [
-        each for each in found if isinstance(each, Mapping) and key in map(str, each.values())
-    ]
-    return records[0] if len(records) == 1 else records or None
-
-
-def _format(value: float, spec: str) -> str:
-    try:
-        return f"{value:{spec}}".replace("%", " %")
-    except ValueError as error:
-        raise ValueError(f"{spec!r} is no format of this number ({error})") from error
