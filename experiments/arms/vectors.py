@@ -231,7 +231,7 @@ _ARMS = {
     **{f"min_freq_{count}": _min_freq(count) for count in MIN_FREQS},
     "ard": VectorArm(candidate(embed={"ard": 1.0, "ard_warmup": 1000}), after=PRUNED),
     "tucker": VectorArm(
-        candidate(embed={"tucker_ranks": [6, 6, 6, 5]}), last_commit="80421894e6c1"
+        candidate(embed={"tucker_ranks": [6, 6, 6, 5]}), last_commit="b5604d85ed32"
     ),
     "noise": _noise(),
     # another language

@@ -64,7 +64,7 @@ def evaluate_after(run: Run) -> tuple[dict[str, dict[str, Scores]], dict[str, st
     counts: dict[str, str] = {}
     for step in run.after:
         nlp = spacy.load(run.folder / "model-best")
-        if step in CHANGES:
+        if step not in NOISE_LEVELS:
             CHANGES[step](run, nlp)
         texts = Run(FOREIGN[run.dataset], run.arm) if step.startswith(ZERO_SHOT) else run
         judge = make_judge(run, nlp.vocab)

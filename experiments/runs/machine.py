@@ -46,7 +46,7 @@ def same_cpu(machines: Iterable[Machine]) -> bool:
 
 
 def same_training(machines: Iterable[Machine]) -> bool:
-    """Tell whether times of training can be compared: no run has our Adam beside one without."""
+    """Tell whether times of training can be compared: the same CPU, and the same Adam if known."""
     machines = list(machines)
     adams = {machine.own_adam for machine in machines}
     return same_cpu(machines) and not {True, False} <= adams

@@ -28,8 +28,8 @@ leaves out the sign, which must be +, and "verdict" is the verdict on it.
 
 In the files of benchmarks, a key with spaces is in quotes. The keys "results" and "ratio" may be
 left out. In a list of records, a key is a value of the record that is meant. A list of times counts
-as its median. A median with a format of Python's is shown
-without its interval. "tenths" shows both with one decimal.
+as its median. A median with a format of Python's is shown without its interval. "tenths" shows both
+with one decimal.
 """
 
 import re
@@ -45,6 +45,7 @@ from experiments.tables.benchmark_numbers import benchmark_number, format_number
 from experiments.tables.conclusions import Key, compare
 from experiments.tables.differences import difference
 from experiments.tables.markdown import signed
+from experiments.tables.report import TABLES
 from experiments.tables.statistics import Results, Stat
 from experiments.tables.table import METRICS
 from experiments.tables.verdicts import MACHINES
@@ -172,10 +173,14 @@ def _metric(results: Results, metric: str, words: Sequence[str], spec: str) -> s
 
 
 def _from_report(results: Results, place: Place, table: str, line: str) -> str:
-    dataset, *_, part, metric = place.key
+    dataset, arm, _, split, part, metric = place.key
     reported = results.report.get((table, dataset, line, part, metric))
-    if reported is None:
+    groups = TABLES[f"table-{table}"].groups if reported else ()
+    if not any(
+        (g.split, g.part, g.arms.get(line)) == (split, part, arm) for g in groups if g.report
+    ):
         raise ValueError(f"Table {table} of the report has no {line} for {place.text}")
+    assert reported is not None  # it has a group
     found = difference(_stat(results, place), reported)
     assert found is not None  # both numbers exist
     return signed(found, METRICS[metric].ours, with_margin=True)

@@ -259,7 +259,7 @@ TABLES = {
         ),
         _dead_seed_table(
             "dead-seed-sets",
-            "The same with the default number of rows, on the sets with fewer norms",
+            "One and two hash functions with 5,000 rows of NORM, on sets with fewer norms",
             ("conll-es", "conll-nl", "anem"),
             5000,
         ),

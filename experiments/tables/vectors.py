@@ -206,7 +206,9 @@ VECTOR_TABLES = {
             "No static vectors. A pruned model has as many rows, of all tables together, as the "
             "model that is trained with that min_freq. That one needs no unk_dropout and has none: "
             "the symbols that it leaves out train the row of unknown ones. A row with ARD has its "
-            "noise as well, so twice the parameters, which the last comparison allows for.",
+            "noise as well, so twice the parameters. The last comparison is the nearest to equal "
+            "size: with noise, tables of the pruned model are 12 % larger on conll-es, and 19 % on "
+            "tweets.",
         ),
         _table(
             "vectors-fusion",
@@ -232,7 +234,12 @@ VECTOR_TABLES = {
             "vectors-foreign",
             "Another language without training texts",
             _FOREIGN,
-            [("not aligned", "SHAPE alone"), ("Procrustes", "not aligned"), ("CCA", "Procrustes")],
+            [
+                ("not aligned", "SHAPE alone"),
+                ("Procrustes", "SHAPE alone"),
+                ("Procrustes", "not aligned"),
+                ("CCA", "Procrustes"),
+            ],
             tuple(FOREIGN),
             "The data set is that of the training. Scores are of the other one's dev and test. The "
             "features are SHAPE and static vectors.",
@@ -241,7 +248,7 @@ VECTOR_TABLES = {
         ),
         _table(
             "vectors-features",
-            "The same features on the language of the training",
+            "SHAPE and vectors on the language of the training",
             _SAME,
             [("SHAPE and vectors", "SHAPE alone"), ("SHAPE and vectors", "all features")],
             tuple(FOREIGN),

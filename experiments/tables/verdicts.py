@@ -34,7 +34,7 @@ Both intervals are about other seeds on the same test set. The one of *sentences
 sentences with the same models: the sentences are drawn again 1,000 times, with replacement, and it
 holds 95 % of the differences of F1 (of accuracy, for texts). It needs the counts of each sentence.
 Results without a record (†) do not have them, and some older ones have none of unseen entities or
-of noise. The draws of noise are counted together.
+of noise. Under noise it is of the F1 of all draws together, where the mean is of the F1 of each.
 
 Means, sd (ddof 1) and n are over seeds. A CRF comes out the same with every seed, so its sd is 0.
 Missing runs are not filled in, and comparisons that lack one are only counted. The report's n is 3,

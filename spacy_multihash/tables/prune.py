@@ -185,7 +185,7 @@ def row_scores(weights: Model) -> numpy.ndarray:
     """Tell how much the rows of a table weigh: the log of the mean square of each, (nV,) float64.
 
     With ARD, an entry counts by its mean mu. Kodryan et al. 2019 (equation 9) drop single entries
-    by log lambda = log(mu**2 + sigma**2). Over a row, sigma would decide: most mu are smaller.
+    by log lambda = log(mu**2 + sigma**2). Its mean over a row would follow sigma.
     """
     squares = to_numpy(table_of(weights)).astype("float64") ** 2
     return numpy.log(numpy.maximum(squares.mean(axis=1), numpy.finfo("float64").tiny))

@@ -58,10 +58,10 @@ def word_vectors(table: VectorTable, words: Sequence[str]) -> tuple[numpy.ndarra
     that are not. A word with a vector of zeros is not there: zeros stand for no vector. A floret
     table has all other words but the empty one.
     """
-    return _value_vectors(table, values_of(table, words))
+    return value_vectors(table, values_of(table, words))
 
 
-def _value_vectors(table: VectorTable, words: Sequence[str]) -> tuple[numpy.ndarray, numpy.ndarray]:
+def value_vectors(table: VectorTable, words: Sequence[str]) -> tuple[numpy.ndarray, numpy.ndarray]:
     """Look up values of the table's attribute, as `word_vectors` does."""
     if table.floret is not None:
         there = numpy.array([bool(word) for word in words], dtype=bool)
@@ -109,7 +109,7 @@ def stream_of(
 
         return rows
     words = list(dict.fromkeys(values_of(table, words)))
-    if not any(_value_vectors(table, words[chunk])[0].any() for chunk in chunks(len(words), BATCH)):
+    if not any(value_vectors(table, words[chunk])[0].any() for chunk in chunks(len(words), BATCH)):
         raise ValueError(
             f"{table.name} has none of the {len(words):,} words, such as {words[:1]}. Give words "
             "of the same language and spelling."
@@ -117,7 +117,7 @@ def stream_of(
 
     def looked_up() -> Iterator[numpy.ndarray]:
         for chunk in progress(chunks(len(words), BATCH), "Reading", show_progress):
-            there, X = _value_vectors(table, words[chunk])
+            there, X = value_vectors(table, words[chunk])
             yield X[there]
 
     return looked_up

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy
 
 from .affine import to_unit
-from .lookup import values_of, word_vectors
+from .lookup import value_vectors, values_of
 from .table import VectorTable
 
 # Where bands of words end, by rank: the most frequent first.
@@ -40,7 +40,7 @@ def neighbours(
     Raises ValueError if the table has fewer than two of the words.
     """
     words = list(dict.fromkeys(values_of(table, words)))[: BANDS[-1]]
-    there, X = word_vectors(table, words)
+    there, X = value_vectors(table, words)
     X = to_unit(X)
     if there.sum() < 2:
         raise ValueError(

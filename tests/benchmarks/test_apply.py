@@ -5,7 +5,6 @@ import pytest
 
 from benchmarks import apply
 from benchmarks.common.text import Text
-from tests.helpers.paths import ROOT
 
 
 def test_apply_compares_one_worker_with_two(
@@ -23,14 +22,3 @@ def test_apply_compares_one_worker_with_two(
     for found in (one, two):
         assert len(found["times_ms"]) == 2 and found["tokens_per_second"] > 0
     assert 0 < two["ratio"]["low"] <= two["ratio"]["median"] <= two["ratio"]["high"]
-
-
-def test_page_has_the_figures_of_the_report() -> None:
-    one, two = json.loads((ROOT / "benchmarks" / "results" / "apply.json").read_text("utf8"))[
-        "results"
-    ]
-    page = (ROOT / "docs" / "large-corpora.md").read_text("utf8")
-    ratio = two["ratio"]
-    times = f"{ratio['median']:.2f} ({ratio['low']:.2f}–{ratio['high']:.2f})"
-    assert f"| 1 | {one['tokens_per_second']:,.0f} | 1 |" in page
-    assert f"| 2 | {two['tokens_per_second']:,.0f} | {times} |" in page

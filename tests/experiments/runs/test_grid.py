@@ -174,5 +174,5 @@ def test_a_run_of_another_function_is_that_of_no_other_config(arm: str) -> None:
 def test_arms_whose_layer_was_removed_say_where_it_is() -> None:
     run = Run("conll-es", "vectors_tucker")
     assert lacks(run) == (
-        "the layer of vectors_tucker, which was removed (git checkout 80421894e6c1)"
+        "the layer of vectors_tucker, which was removed (git checkout b5604d85ed32)"
     )

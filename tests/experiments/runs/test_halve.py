@@ -14,8 +14,11 @@ from experiments.runs import files, halve
 from experiments.runs.files import RESULTS, is_done, results_path
 from experiments.runs.grid import Run
 from experiments.runs.halve import ALL, MARGIN, MOST_TIME, PRODUCTS, ROUNDS, choose, halve_cli
+from experiments.runs.machine import OWN_ADAM
 from experiments.runs.one import locked
+from experiments.runs.record import CODE
 from experiments.runs.standings import HALVING, Rung, rank
+from spacy_multihash.common.files import write_json
 from tests.helpers import results
 from tests.helpers.cli import invoke_command, said
 from tests.helpers.results import write_result
@@ -225,6 +228,19 @@ def test_times_of_different_or_unknown_machines_are_not_compared(other: str | No
         values = {"record": {"cpu": cpu}, "train_cpu_seconds": seconds}
         write_result(RESULTS, Run(dataset, HASH_EMBED), 0.5, **values)
         write_result(RESULTS, Run(dataset, BASE), 0.5)
+    assert rank([BASE], BASE, Rung(RUNG.datasets, (0,)))[0].time == 2.0
+
+
+def test_times_of_our_adam_and_thincs_are_not_compared() -> None:
+    write_json(CODE / "ours.json", {OWN_ADAM: "1"})
+    write_json(CODE / "thincs.json", {})
+    for dataset, code, seconds in (("turku-one", "ours", 50.0), ("wnut17", "thincs", 10.0)):
+        record = {"cpu": "a CPU", "code": code}
+        write_result(
+            RESULTS, Run(dataset, HASH_EMBED), 0.5, record=record, train_cpu_seconds=seconds
+        )
+        record = {"cpu": "a CPU", "code": "ours"}
+        write_result(RESULTS, Run(dataset, BASE), 0.5, record=record)
     assert rank([BASE], BASE, Rung(RUNG.datasets, (0,)))[0].time == 2.0
 
 
