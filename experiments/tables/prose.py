@@ -173,14 +173,14 @@ def _metric(results: Results, metric: str, words: Sequence[str], spec: str) -> s
 
 
 def _from_report(results: Results, place: Place, table: str, line: str) -> str:
-    dataset, arm, _, split, part, metric = place.key
+    dataset, arm, vectors, split, part, metric = place.key
     reported = results.report.get((table, dataset, line, part, metric))
-    groups = TABLES[f"table-{table}"].groups if reported else ()
-    if not any(
-        (g.split, g.part, g.arms.get(line)) == (split, part, arm) for g in groups if g.report
-    ):
+    found_in = TABLES.get(f"table-{table}")
+    with_vectors = vectors != NO_VECTORS
+    groups = found_in.groups if found_in and found_in.vectors == with_vectors else ()
+    lines = {(g.split, g.part, g.arms.get(line)) for g in groups if g.report}
+    if reported is None or (split, part, arm) not in lines:
         raise ValueError(f"Table {table} of the report has no {line} for {place.text}")
-    assert reported is not None  # it has a group
     found = difference(_stat(results, place), reported)
     assert found is not None  # both numbers exist
     return signed(found, METRICS[metric].ours, with_margin=True)

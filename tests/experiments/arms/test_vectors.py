@@ -133,6 +133,24 @@ def test_page_says_how_many_parameters_the_mixes_have() -> None:
     assert re.findall(r"\d+,\d+", note) == [f"{size:,}" for size in sizes]
 
 
+@pytest.mark.parametrize(
+    ("dataset", "all_rows", "min_5", "min_10"),
+    [("conll-es", 28481, 7050, 3954), ("wnut17", 20903, 2763, 1647)],
+)
+def test_page_says_how_much_larger_tables_with_noise_are(
+    dataset: str, all_rows: int, min_5: int, min_10: int
+) -> None:
+    results = ROOT / "results" / "runs" / dataset
+    rows = {"none": all_rows, "min_freq_5": min_5, "min_freq_10": min_10}
+    others = {
+        srsly.read_json(results / f"vectors_{name}" / "no-vectors" / "seed0.json")["parameters"]
+        - 96 * number
+        for name, number in rows.items()
+    }
+    assert len(others) == 1  # the rest of the model is the same
+    assert f"{2 * min_10 / min_5 - 1:.0%}".replace("%", " %") in VECTOR_TABLES["vectors-sizes"].note
+
+
 def test_centring_is_tried_where_it_changes_the_table() -> None:
     assert sets_of(VECTOR_ARMS["vectors_centre"]) == ("wnut17",)
     assert sets_of(VECTOR_ARMS["vectors_unit"]) == VECTOR_SETS

@@ -119,6 +119,11 @@ def test_number_is_that_of_its_comment(expression: str, expected: str, results: 
         ("f anem/norm/test@1", "no run has the F1 of anem/norm/test@1"),
         ("f anem/norm/test - anem/orth/test", "no run has the F1 of anem/orth/test"),
         ("f anem/norm/test + anem/norm/test", r"expected - or / between two numbers, found '\+'"),
+        (
+            "f wnut17/multi_embed/en_core_web_md/test - report 9 MultiEmbed",
+            "9 of the report has no",
+        ),
+        ("f anem/multi_embed/test - report 99 MultiEmbed", "Table 99 of the report has no"),
         ("f anem/norm/test - report 9 CRF", "Table 9 of the report has no CRF for anem/norm/test"),
         ("f anem/norm/test - report 9 MultiEmbed", "Table 9 of the report has no MultiEmbed for"),
         (
