@@ -124,10 +124,11 @@ def _one_table(
     embed: Mapping[str, Any] | None = None,
     attrs: Sequence[str] = ATTRS,
     after: tuple[str, ...] = (),
+    **settings: Any,  # noqa: ANN401 (of a candidate)
 ) -> VectorArm:
     """Take the static vectors of the vocab, as spaCy does."""
     embed = {**(embed or {}), "include_static_vectors": True}
-    return VectorArm(candidate(attrs=attrs, embed=embed), table, after=after)
+    return VectorArm(candidate(attrs=attrs, embed=embed, **settings), table, after=after)
 
 
 def _several_tables(mode: str) -> VectorArm:
@@ -227,6 +228,7 @@ _ARMS = {
     # words that no table has
     "kpca": _from_spelling(_KPCA_VECTORS, TEXTS, after=()),
     "kpca_rows": _from_spelling(_KPCA_ROWS, after=EXTENDED),
+    "own_plain": _one_table(OWN, after=EXTENDED, unk=0.0),
     # sizes
     **{f"min_freq_{count}": _min_freq(count) for count in MIN_FREQS},
     "ard": VectorArm(candidate(embed={"ard": 1.0, "ard_warmup": 1000}), after=PRUNED),

@@ -26,6 +26,7 @@ NONE, ONE = "no table", "the table of the language"
 OTHER_LINE = "the table of another language"
 WORD2VEC_LINE = "word2vec of the training texts"
 KPCA, KPCA_ROWS = "vectors from spelling", "rows from spelling"
+PLAIN = "without unk_dropout"
 ALL_ROWS, ARD = "all rows", "ARD"
 CLEAN, NOISY = "trained without noise", "trained with noise"
 TUNED, UNFROZEN, FROZEN = "all layers at once", "one layer after the other", "output layer alone"
@@ -46,6 +47,8 @@ _TRANSFORMED |= {name.replace("_", "-"): _arm(name) for name in TRANSFORMS}
 _TRANSFORMED |= {f"{name.replace('_', ', ')}": _arm(name) for name in MERGES}
 _TRANSFORMED |= {name.replace("_", ", "): _arm(OWN, name) for name in QUANTIZED}
 _UNSEEN = {ONE: _arm(OWN), KPCA: _arm("kpca"), KPCA_ROWS: _arm("kpca_rows")}
+_UNSEEN[PLAIN] = _arm("own_plain")
+_EXTENDED_LINES = (ONE, KPCA_ROWS, PLAIN)
 
 
 def _extended(line: str, step: str) -> str:
@@ -55,7 +58,7 @@ def _extended(line: str, step: str) -> str:
 
 _UNSEEN |= {
     _extended(line, step): f"{_UNSEEN[line]}{AFTER}{step}"
-    for line in (ONE, KPCA_ROWS)
+    for line in _EXTENDED_LINES
     for step in EXTENDED
 }
 _SIZES = {ALL_ROWS: _arm("none"), ARD: _arm("ard")}
@@ -182,12 +185,15 @@ VECTOR_TABLES = {
             [
                 (KPCA, ONE),
                 (KPCA_ROWS, ONE),
-                *((_extended(line, step), line) for line in (ONE, KPCA_ROWS) for step in EXTENDED),
+                (PLAIN, ONE),
+                *((_extended(line, step), line) for line in _EXTENDED_LINES for step in EXTENDED),
+                *((_extended(PLAIN, step), ONE) for step in EXTENDED),
             ],
             SMALL_SETS,
             "All models have the table of the language. New rows are those of extend-tables: the "
             "trained model, without another training. The regression is fitted to rows of symbols "
-            "with at least the count that is named.",
+            "with at least the count that is named. Without unk_dropout, no training symbol trains "
+            "the row of unknown ones.",
         ),
         _table(
             "vectors-sizes",
