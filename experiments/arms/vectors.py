@@ -39,6 +39,8 @@ FITTED_FROM = (1, 5)
 SOURCES: tuple[Literal["vectors", "spelling"], ...] = ("vectors", "spelling")
 # A model's evaluations after its training, each of the model as it was trained.
 EXTENDED = tuple(f"extend_{source}_{n}" for source in SOURCES for n in FITTED_FROM)
+# The same for models without static vectors: "own" is by those of the language.
+EXTENDED_ALONE = tuple(name.replace("_vectors_", f"_{OWN}_") for name in EXTENDED)
 PRUNED = tuple(f"prune_{n}" for n in MIN_FREQS)
 NOISY = tuple(f"noise_{percent}" for percent in NOISE)
 ZERO_SHOT = "zero_shot"
@@ -103,6 +105,11 @@ class VectorArm:
     def is_foreign(self) -> bool:
         """Whether it is tried on another language after training."""
         return any(step.startswith(ZERO_SHOT) for step in self.after)
+
+    @property
+    def takes_own(self) -> bool:
+        """Whether it reads the table of the language, in training or after it."""
+        return self.table is not None or any(f"_{OWN}_" in step for step in self.after)
 
     @property
     def tables_after(self) -> tuple[str, ...]:
@@ -170,9 +177,8 @@ def _paths(*names: str) -> dict[str, dict[str, None]]:
     return {"paths": dict.fromkeys([*known, *names])}
 
 
-def _from_spelling(callback: Mapping[str, Any], *paths: str, after: tuple[str, ...]) -> VectorArm:
+def _from_spelling(arm: VectorArm, callback: Mapping[str, Any], *paths: str) -> VectorArm:
     """Call one of the callbacks of kernel PCA after initialization."""
-    arm = _one_table(OWN, after=after)
     spelling = {"anchors": 3000, "sigma": 0.5, "orders": [2, 3, 4]}
     sections = {"initialize.after_init": {**callback, **spelling}, **_paths(*paths)}
     return replace(arm, arm=_with(arm.arm, sections))
@@ -219,15 +225,16 @@ _KPCA_ROWS = {
 }
 _ARMS = {
     # one table against several
-    "none": VectorArm(candidate(), after=(*PRUNED, *NOISY)),
+    "none": VectorArm(candidate(), after=(*PRUNED, *NOISY, *EXTENDED_ALONE)),
     **{name: _one_table(name) for name in OTHERS},
     OWN: _one_table(OWN, after=(*EXTENDED, *QUANTIZED)),
     **{mode: _several_tables(mode) for mode in MODES},
     # transforms
     **{name: _one_table(name) for name in (*TRANSFORMS, *MERGES)},
     # words that no table has
-    "kpca": _from_spelling(_KPCA_VECTORS, TEXTS, after=()),
-    "kpca_rows": _from_spelling(_KPCA_ROWS, after=EXTENDED),
+    "kpca": _from_spelling(_one_table(OWN), _KPCA_VECTORS, TEXTS),
+    "kpca_rows": _from_spelling(_one_table(OWN, after=EXTENDED), _KPCA_ROWS),
+    "none_kpca_rows": _from_spelling(VectorArm(candidate(), after=EXTENDED_ALONE), _KPCA_ROWS),
     "own_plain": _one_table(OWN, after=EXTENDED, unk=0.0),
     # sizes
     **{f"min_freq_{count}": _min_freq(count) for count in MIN_FREQS},

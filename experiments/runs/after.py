@@ -13,6 +13,7 @@ import spacy
 from spacy.attrs import IDS
 from spacy.language import Language
 from spacy.training import Example
+from spacy.vectors import Vectors
 
 from experiments.arms.embeddings import ATTRS
 from experiments.arms.vectors import (
@@ -21,6 +22,7 @@ from experiments.arms.vectors import (
     FOREIGN_STEPS,
     MIN_FREQS,
     NOISE,
+    OWN,
     QUANTIZED,
     SOURCES,
     VECTOR_ARMS,
@@ -29,9 +31,15 @@ from experiments.arms.vectors import (
 )
 from experiments.runs.counts import pack_parts
 from experiments.runs.grid import Run
-from experiments.runs.record import made_digests
+from experiments.runs.record import digest, made_digests
 from experiments.runs.scores import SPLITS, Judged, Scores, make_judge, split_after
-from experiments.runs.vector_files import FOREIGN, made_for_evaluations, made_path
+from experiments.runs.vector_files import (
+    FOREIGN,
+    VECTORS,
+    made_for_evaluations,
+    made_path,
+    vectors_path,
+)
 from spacy_multihash import count_symbols, make_tables
 from spacy_multihash.corpus.evaluation import predict
 from spacy_multihash.corpus.noise import CharNoise, read_alphabet
@@ -51,7 +59,10 @@ Change = Callable[[Run, Language], None]
 def made_after(run: Run) -> dict[str, str]:
     """Digest the tables of the evaluations after the training of a run, by name."""
     arm = VECTOR_ARMS.get(run.arm)
-    return made_digests(made_for_evaluations(run.dataset, arm)) if arm else {}
+    if arm is None:
+        return {}
+    own = {OWN: digest(_own_table(run).to_bytes())} if arm.takes_own and arm.table is None else {}
+    return {**own, **made_digests(made_for_evaluations(run.dataset, arm))}
 
 
 def evaluate_after(run: Run) -> tuple[dict[str, dict[str, Scores]], dict[str, str]]:
@@ -114,6 +125,17 @@ def _extend(run: Run, nlp: Language, source: Source, min_freq: int) -> None:
     extend_tables(nlp, symbols, source=source, settings=settings, counts=counts, min_freq=min_freq)
 
 
+def _extend_by_own(run: Run, nlp: Language, min_freq: int) -> None:
+    """Do the same for a model without static vectors, by those of the table of the language."""
+    nlp.vocab.vectors = _own_table(run)
+    _extend(run, nlp, "vectors", min_freq)
+
+
+def _own_table(run: Run) -> Vectors:
+    vectors: Vectors = spacy.load(vectors_path(VECTORS[run.dataset])).vocab.vectors
+    return vectors
+
+
 def _prune(run: Run, nlp: Language, min_freq: int) -> None:
     """Keep as many rows, of all tables together, as there are symbols that are so frequent."""
     counts = count_symbols(
@@ -137,6 +159,7 @@ CHANGES: Mapping[str, Change] = {
         for source in SOURCES
         for count in FITTED_FROM
     },
+    **{f"extend_{OWN}_{count}": partial(_extend_by_own, min_freq=count) for count in FITTED_FROM},
     **{f"prune_{count}": partial(_prune, min_freq=count) for count in MIN_FREQS},
     **{
         step: partial(_change_vectors, table=table_after(step))

@@ -118,7 +118,7 @@ def lacks(run: Run) -> str:
         if not (CORPUS / dataset / "train.spacy").is_file():
             command = run.task.commands[dataset]
             return f"the corpus {dataset} (python -m spacy project run {command})"
-    vectors = VECTORS[run.dataset] if arm and arm.table else run.vectors
+    vectors = VECTORS[run.dataset] if arm and arm.takes_own else run.vectors
     if vectors != NO_VECTORS and not has_vectors(vectors):
         return f"the vectors {vectors} (a package, or a vocab at {VECTORS_FOLDER / vectors})"
     made = [f(run.dataset, arm) for f in (made_for_training, made_for_evaluations) if arm]

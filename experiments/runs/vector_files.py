@@ -56,7 +56,7 @@ VECTOR_GROUPS = (
     _group(SMALL_SETS, "none", "noise", "ard", *(f"min_freq_{n}" for n in MIN_FREQS), "tucker"),
     _group(FOREIGN, "shape_alone", "shape"),
     _group(VECTOR_SETS, "none", OWN),
-    _group(SMALL_SETS, "kpca", "kpca_rows", "own_plain"),
+    _group(SMALL_SETS, "kpca", "kpca_rows", "none_kpca_rows", "own_plain"),
     _group(SMALL_SETS, "tuned", "unfrozen", "frozen"),
     _group(VECTOR_SETS, WORD2VEC, *MODES),
     _group(FOREIGN, OTHER),

@@ -6,6 +6,7 @@ from experiments.arms.vectors import (
     ALONE,
     CENTRE,
     EXTENDED,
+    EXTENDED_ALONE,
     MERGES,
     MIN_FREQS,
     MODES,
@@ -25,8 +26,9 @@ NOTE = "[results.md](results.md#what-each-verdict-means) explains the verdicts."
 NONE, ONE = "no table", "the table of the language"
 OTHER_LINE = "the table of another language"
 WORD2VEC_LINE = "word2vec of the training texts"
-KPCA, KPCA_ROWS = "vectors from spelling", "rows from spelling"
-PLAIN = "without unk_dropout"
+KPCA = f"{ONE}, vectors from spelling"
+KPCA_ROWS, NONE_ROWS = (f"{line}, rows from spelling" for line in (ONE, NONE))
+PLAIN = f"{ONE}, without unk_dropout"
 ALL_ROWS, ARD = "all rows", "ARD"
 CLEAN, NOISY = "trained without noise", "trained with noise"
 TUNED, UNFROZEN, FROZEN = "all layers at once", "one layer after the other", "output layer alone"
@@ -47,19 +49,23 @@ _TRANSFORMED |= {name.replace("_", "-"): _arm(name) for name in TRANSFORMS}
 _TRANSFORMED |= {f"{name.replace('_', ', ')}": _arm(name) for name in MERGES}
 _TRANSFORMED |= {name.replace("_", ", "): _arm(OWN, name) for name in QUANTIZED}
 _UNSEEN = {ONE: _arm(OWN), KPCA: _arm("kpca"), KPCA_ROWS: _arm("kpca_rows")}
-_UNSEEN[PLAIN] = _arm("own_plain")
-_EXTENDED_LINES = (ONE, KPCA_ROWS, PLAIN)
+_UNSEEN |= {NONE: _arm("none"), NONE_ROWS: _arm("none_kpca_rows")}
+_NEW_ROWS = {line: _UNSEEN[line] for line in (NONE, NONE_ROWS, ONE, KPCA_ROWS)}
+_NEW_ROWS[PLAIN] = _arm("own_plain")
 
 
 def _extended(line: str, step: str) -> str:
     _, source, count = step.split("_")
-    return f"{line}, new rows from {source}, count {count}"
+    return f"{line}, new rows from {source.replace(OWN, 'vectors')}, count {count}"
 
 
-_UNSEEN |= {
-    _extended(line, step): f"{_UNSEEN[line]}{AFTER}{step}"
-    for line in _EXTENDED_LINES
-    for step in EXTENDED
+_EXTENSIONS = [
+    (line, step)
+    for line in _NEW_ROWS
+    for step in (EXTENDED_ALONE if line in (NONE, NONE_ROWS) else EXTENDED)
+]
+_NEW_ROWS |= {
+    _extended(line, step): f"{_NEW_ROWS[line]}{AFTER}{step}" for line, step in _EXTENSIONS
 }
 _SIZES = {ALL_ROWS: _arm("none"), ARD: _arm("ard")}
 _SIZES |= {f"min_freq {count}": _arm(f"min_freq_{count}") for count in MIN_FREQS}
@@ -182,18 +188,19 @@ VECTOR_TABLES = {
             "vectors-unseen",
             "Words that no table has",
             _UNSEEN,
-            [
-                (KPCA, ONE),
-                (KPCA_ROWS, ONE),
-                (PLAIN, ONE),
-                *((_extended(line, step), line) for line in _EXTENDED_LINES for step in EXTENDED),
-                *((_extended(PLAIN, step), ONE) for step in EXTENDED),
-            ],
+            [(KPCA, ONE), (KPCA_ROWS, ONE), (NONE_ROWS, NONE), (ONE, NONE)],
             SMALL_SETS,
-            "All models have the table of the language. New rows are those of extend-tables: the "
-            "trained model, without another training. The regression is fitted to rows of symbols "
-            "with at least the count that is named. Without unk_dropout, no training symbol trains "
-            "the row of unknown ones.",
+            "What a word without a vector gets before training.",
+        ),
+        _table(
+            "vectors-new-rows",
+            "New rows after training",
+            _NEW_ROWS,
+            [(_extended(line, step), line) for line, step in _EXTENSIONS],
+            SMALL_SETS,
+            "New rows are those of extend-tables: the trained model, without another training. The "
+            "regression is fitted to rows of symbols with at least the count that is named. The "
+            "vectors are those of the language, which a model may read as well, or not.",
         ),
         _table(
             "vectors-sizes",

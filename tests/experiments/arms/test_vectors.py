@@ -42,6 +42,7 @@ NAMED_FOR = {
     **dict.fromkeys(MODES, (f"{EMBED}.vectors", "paths")),
     "kpca": (*STATIC, "initialize.after_init", "paths"),
     "kpca_rows": (*STATIC, "initialize.after_init"),
+    "none_kpca_rows": ("initialize.after_init",),
     "own_plain": (*STATIC, f"{EMBED}.unk_dropout"),
     **dict.fromkeys(
         ("min_freq_5", "min_freq_10"),

@@ -1,6 +1,7 @@
 """Evaluations after a training, of tiny models."""
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Optional
@@ -10,7 +11,15 @@ import pytest
 import spacy
 from thinc.api import Config
 
-from experiments.arms.vectors import EXTENDED, QUANTIZED, VECTOR_ARMS, VectorArm
+from experiments.arms.vectors import (
+    EXTENDED,
+    EXTENDED_ALONE,
+    NOISY,
+    PRUNED,
+    QUANTIZED,
+    VECTOR_ARMS,
+    VectorArm,
+)
 from experiments.runs import after, grid, one, record, training
 from experiments.runs.after import evaluate_after
 from experiments.runs.counts import unpack
@@ -40,6 +49,10 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for module in (grid, one):
         monkeypatch.setattr(module, "run_config", small_run_config)
+    # the tiny corpora have no word that training never met
+    none = replace(VECTOR_ARMS["vectors_none"], after=(*PRUNED, *NOISY))
+    for module in (grid, after):
+        monkeypatch.setattr(module, "VECTOR_ARMS", {**VECTOR_ARMS, "vectors_none": none})
     for dataset, docs in {"conll-nl": make_docs(), "conll-es": make_docs()[1:2]}.items():
         folder = tmp_path / "corpus" / dataset
         folder.mkdir(parents=True)
@@ -125,17 +138,34 @@ def test_a_model_reads_another_language_with_other_vectors() -> None:
     assert lacks(run) == "what is made for conll-nl (python -m experiments make-vectors conll-nl)"
 
 
+@pytest.mark.parametrize(
+    ("arm", "steps"), [("vectors_own", EXTENDED), ("vectors_none", EXTENDED_ALONE)]
+)
 @pytest.mark.usefixtures("own_vectors")
-def test_new_words_get_rows_after_training() -> None:
-    run = Run("conll-nl", "vectors_own")
+def test_new_words_get_rows_after_training(arm: str, steps: Sequence[str]) -> None:
+    run = Run("conll-nl", arm)
     write_corpus(run.corpus("train"), 10 * make_docs()[1:])
     one.train(run, small_run_config(run), record.read_sources(run))
-    for step in EXTENDED:
+    for step in steps:
         nlp = spacy.load(run.folder / "model-best")
         table = next(table for table in find_tables(nlp) if table.attr == "NORM")
         before = table.weights.get_dim("nV")
         after.CHANGES[step](run, nlp)
         assert table.weights.get_dim("nV") == before + 2, step  # met, in
+
+
+@pytest.mark.usefixtures("own_vectors")
+def test_a_run_names_the_table_that_gives_new_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Run("conll-nl", "vectors_none_kpca_rows")
+    digests = []
+    for seed in (0, 0, 1):
+        small_pipeline(Path("assets/vectors/nl_e5_words"), seed)
+        digests.append(after.made_after(run))
+    assert list(digests[0]) == ["own"]
+    assert digests[0] == digests[1] != digests[2]
+    assert after.made_after(Run("conll-nl", "vectors_own_plain")) == {}  # as static vectors
+    shutil.rmtree("assets/vectors/nl_e5_words")
+    assert lacks(run).startswith("the vectors nl_e5_words")
 
 
 def test_other_arms_have_nothing_after_training(monkeypatch: pytest.MonkeyPatch) -> None:
