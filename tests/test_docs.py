@@ -347,6 +347,7 @@ def test_messages_of_troubleshooting_are_in_the_code() -> None:
     sources = [
         *(ROOT / "spacy_multihash").rglob("*.py"),
         *(Path(m.__file__) for m in (errors, model)),
+        *Path(inspect.getfile(Config)).parent.glob("*.py"),
     ]
     texts = "\n".join(text for path in sources for text in strings(path))
     parts = [part.strip() for message in messages for part in message.split("...")]

@@ -60,7 +60,12 @@ def prune_cli(
 
 def quantize_cli(
     source: str = IN,
-    output: Path = OUT,
+    output: Path = typer.Argument(
+        ...,
+        metavar="OUT",
+        help="File to write, if its name ends in .npz (the codes alone), .txt, .vec, .floret or "
+        ".gz, otherwise a folder",
+    ),
     method: Method = typer.Option("int8", "--method", "-m", help="What a number is kept in"),
     parts: int = typer.Option(30, "--parts", min=1, help="Of pq: parts of a vector, a byte each"),
     centroids: int = typer.Option(

@@ -36,7 +36,9 @@ class Prepared(NamedTuple):
 
 def apply_cli(
     model: str = typer.Argument(..., help="Trained pipeline: a package's name, or a path"),
-    shards: Path = typer.Argument(..., help="Folder of .spacy, .jsonl, .txt and .gz files"),
+    shards: Path = typer.Argument(
+        ..., help="Folder of .spacy, .jsonl, .txt and .gz files, or one such file"
+    ),
     output: Path = typer.Argument(..., help="Folder to write, with a file for each shard"),
     format: Literal["spacy", "jsonl"] = typer.Option(
         "spacy", "--format", help="What to write: .spacy files, or JSON lines of entities"

@@ -43,7 +43,9 @@ def compress_cli(
     report_path: Optional[Path] = typer.Option(
         None, "--report", help="JSON file to write all figures to"
     ),
-    force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT if it exists"),
+    force: bool = typer.Option(
+        False, "--force", "-f", help="Replace OUTPUT, and the file of --report, if they exist"
+    ),
     code: Optional[Path] = typer.Option(
         None, "--code", "-c", help="Python file with registered functions to import"
     ),

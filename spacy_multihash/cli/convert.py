@@ -88,7 +88,7 @@ def convert_cli(
     docs: Optional[DocsOf] = typer.Option(
         None,
         help="CoNLL: make a document of each sentence, or of what lies between lines -DOCSTART-. "
-        "Default: the latter if INPUT begins with such a line",
+        "Default: documents if INPUT begins with such a line, otherwise sentences",
     ),
     token_column: int = typer.Option(
         1, help="CoNLL: column of tokens, from 1, or from -1 at the end"

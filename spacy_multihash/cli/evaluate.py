@@ -75,7 +75,8 @@ def evaluate_cli(
     An entity is seen if its exact text is that of an entity of TRAIN. Seen and unseen entities are
     scored in two ways. In the report's way, the entities of the other part are masked as missing,
     and every other false positive counts in both parts. In the second way, each false positive
-    counts once, in the part that its own text belongs to.
+    counts once, in the part that its own text belongs to. Entities are also scored by how often
+    they occur in TRAIN.
 
     With --noise, the pipeline is scored on texts with masked or replaced characters as well.
 

@@ -33,7 +33,9 @@ def extend_tables_cli(
     output: Path = typer.Argument(..., help="Directory to write", file_okay=False),
     attr: str = typer.Option("NORM", "--attr", help="Attribute: NORM, LOWER or ORTH"),
     component: Optional[str] = typer.Option(
-        None, "--component", help="Component with a MultiEmbed. Default: all that have one"
+        None,
+        "--component",
+        help="Component with a MultiEmbed. Default: all that look the attribute up",
     ),
     source: Source = typer.Option(
         Source.vectors, "--from", help="What rows are predicted from: static vectors or spelling"
