@@ -1,6 +1,6 @@
 """One update of a model, with a learning rate of its own for each layer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, SupportsIndex, cast
@@ -27,11 +27,13 @@ class LayerRate:
     starts_late: bool
 
 
-# The rates of the models whose next update is scaled, by their id.
-_NEXT: dict[int, Sequence[LayerRate]] = {}
+RatesOf = Callable[[Model], Sequence[LayerRate]]
+# What gives the rates of the models whose next update is scaled. They go by the `id` of the object:
+# a new label may change `model.id`.
+_NEXT: dict[int, RatesOf] = {}
 
 
-def scale_next_update(model: Model, rates: Sequence[LayerRate]) -> None:
+def scale_next_update(model: Model, rates_of: RatesOf) -> None:
     """Let the next `finish_update` of a model have a learning rate for each layer.
 
     spaCy gives the optimizer to nothing but `finish_update`. Neither models nor spaCy's parsers can
@@ -43,9 +45,10 @@ def scale_next_update(model: Model, rates: Sequence[LayerRate]) -> None:
     `finish_update` of the model, whoever calls it, unless this function gives others before.
 
     model (Model): The model of a component.
-    rates (Sequence[LayerRate]): How its layers are updated. Other nodes are updated as they are.
+    rates_of (RatesOf): Tells how layers of the model are updated. It is called when they are: a new
+        label may replace nodes before. Other nodes are updated as they are.
     """
-    _NEXT[model.id] = rates
+    _NEXT[id(model)] = rates_of
     if not isinstance(model, _Scaled):
         model.__class__ = _scaled_class(type(model))  # type: ignore[arg-type]
 
@@ -60,10 +63,8 @@ class _Scaled:
 def _scaled_class(original: type) -> type:
     def finish_update(model: Model, optimizer: Optimizer) -> None:
         model.__class__ = original
-        rates = _NEXT.pop(model.id, None)
-        if rates is not None:  # a copy with the same id may have taken them
-            optimizer = cast(Optimizer, _ScaledOptimizer(optimizer, rates))
-        model.finish_update(optimizer)
+        scaled = _ScaledOptimizer(optimizer, _NEXT.pop(id(model))(model))
+        model.finish_update(cast(Optimizer, scaled))
 
     def reduce_ex(model: Model, protocol: SupportsIndex) -> tuple[Any, ...]:
         scaled, model.__class__ = model.__class__, original

@@ -1,6 +1,7 @@
 """The callback that unfreezes the layers of a component one after the other."""
 
 from collections.abc import Collection, Iterable, Mapping
+from functools import partial
 from typing import Any, Callable, Dict, List, Literal, Optional, Union
 
 from spacy.language import Language
@@ -69,13 +70,16 @@ def make_unfreeze_v1(
         models = {name: _find_model(nlp, name) for name in names}
         components = {name: layers_of(model) for name, model in models.items()}
         _check_layers(components, [*starts, *factors])
-        for name, layers in components.items():
-            rates = []
-            for place, (layer, nodes) in enumerate(layers.items()):
-                begin = starts.get(layer, start + place * every)
-                scale = factors.get(layer, factor**place)
-                rates.append(LayerRate(nodes, scale if args[unit] >= begin else 0, begin > 0))
-            scale_next_update(models[name], rates)
+        for model in models.values():
+            scale_next_update(model, partial(rates_of, now=args[unit]))
+
+    def rates_of(model: Model, now: int) -> list[LayerRate]:
+        rates = []
+        for place, (layer, nodes) in enumerate(layers_of(model).items()):
+            begin = starts.get(layer, start + place * every)
+            scale = factors.get(layer, factor**place)
+            rates.append(LayerRate(nodes, scale if now >= begin else 0, begin > 0))
+        return rates
 
     return before_update
 

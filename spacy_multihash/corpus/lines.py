@@ -9,6 +9,9 @@ from typing import Any
 
 import srsly
 
+# The most characters of a field of CSV. Python's own limit is below the length of many texts.
+_LONGEST_FIELD = 2**31 - 1
+
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the number and the text of each line of a UTF-8 file, reading one line at a time.
@@ -81,12 +84,15 @@ def read_csv_rows(path: Path, delimiter: str = ",") -> Iterator[tuple[int, list[
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
         number = reader.line_num + 1
+        limit = csv.field_size_limit(_LONGEST_FIELD)
         try:
             fields = next(reader, None)
         except csv.Error as error:
             raise ValueError(
                 f"{path}:{number}: expected CSV, found {error}. Correct the line."
             ) from error
+        finally:
+            csv.field_size_limit(limit)
         if fields is None:
             return
         yield number, fields

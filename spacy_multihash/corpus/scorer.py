@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Optional, Union
 
@@ -35,24 +36,34 @@ def make_seen_unseen_scorer_v1(
     Raises ValueError, when something is first scored, if the training corpus cannot be read or has
     no entities.
     """
-    matching = Matching(ignore_case, match_label)
-    known: list[Optional[KnownEntities]] = []
+    return SeenUnseenScorer(train, Matching(ignore_case, match_label))
 
-    def read() -> Optional[KnownEntities]:
-        try:
-            return read_known_entities(train, Vocab(), matching)
-        except FileNotFoundError as error:
-            warnings.warn(f"Seen and unseen entities are not scored: {error}", stacklevel=3)
-            return None
 
-    def score(examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:  # noqa: ANN401
+@dataclass
+class SeenUnseenScorer:
+    """Scores entities, and those of the training corpus and others apart.
+
+    Pipelines are pickled where processes are spawned, and so is this.
+
+    train (Union[str, Path]): The training corpus.
+    matching (Matching): Which entities count as one.
+    """
+
+    train: Union[str, Path]
+    matching: Matching
+    _known: Optional[KnownEntities] = field(default=None, init=False, repr=False)
+    _is_read: bool = field(default=False, init=False, repr=False)
+
+    def __call__(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:  # noqa: ANN401
+        """Score examples, with the arguments of spacy.ner_scorer.v1."""
         examples = list(examples)
         scores = ner_score(examples, **kwargs)
-        if not known:
-            known.append(read())
-        if known[0] is None:
+        if not self._is_read:
+            self._known = self._read()
+            self._is_read = True
+        if self._known is None:
             return scores
-        for name, part in score_parts(examples, known[0]).items():
+        for name, part in score_parts(examples, self._known).items():
             scores.update({f"ents_{name}_{key}": getattr(part, key) for key in "prf"})
             per_type = {
                 label: {k: getattr(s, k) for k in "prf"} for label, s in part.per_label.items()
@@ -60,4 +71,9 @@ def make_seen_unseen_scorer_v1(
             scores[f"ents_{name}_per_type"] = per_type or None
         return scores
 
-    return score
+    def _read(self) -> Optional[KnownEntities]:
+        try:
+            return read_known_entities(self.train, Vocab(), self.matching)
+        except FileNotFoundError as error:
+            warnings.warn(f"Seen and unseen entities are not scored: {error}", stacklevel=3)
+            return None

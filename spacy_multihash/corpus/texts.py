@@ -58,7 +58,7 @@ class CsvLayout:
     def find_delimiter(self, header: str) -> Optional[str]:
         """Return the delimiter with which a header has both columns, or None."""
         for delimiter in (self.delimiter,) if self.delimiter else DELIMITERS:
-            names = [name.strip().strip('"') for name in header.split(delimiter)]
+            names = _column_names(header.split(delimiter))
             if self.text_column in names and self.label_column in names:
                 return delimiter
         return None
@@ -103,7 +103,7 @@ def text_of(record: Mapping[str, Any], where: str) -> str:
 
     where (str): File and line, for the message.
 
-    Raises ValueError if it has none.
+    Raises ValueError if it has none, or one that UTF-8 cannot write.
     """
     text = record.get("text")
     if not isinstance(text, str):
@@ -111,6 +111,13 @@ def text_of(record: Mapping[str, Any], where: str) -> str:
             f'{where}: expected a string as "text", found {text!r} among the keys '
             f"{', '.join(map(repr, record))}. Correct the line."
         )
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f'{where}: expected as "text" what UTF-8 can write, found {text[error.start]!r} at '
+            f"position {error.start}, which is half of a character. Correct the line."
+        ) from error
     return text
 
 
@@ -166,6 +173,11 @@ def _span(item: Any, where: str) -> tuple[int, int, str]:  # noqa: ANN401 (any J
     )
 
 
+def _column_names(header: Sequence[str]) -> list[str]:
+    """List the names of columns. Blanks around them are left out, and quotes after a blank."""
+    return [name.strip().strip('"') for name in header]
+
+
 def read_csv(path: Path, layout: CsvLayout) -> Iterator[AnnotatedText]:
     """Yield the texts of a CSV file with a header.
 
@@ -184,7 +196,7 @@ def read_csv(path: Path, layout: CsvLayout) -> Iterator[AnnotatedText]:
             "columns and what stands between them."
         )
     rows = read_csv_rows(path, delimiter)
-    header = [name.strip() for name in next(rows)[1]]
+    header = _column_names(next(rows)[1])
     text_at, label_at = header.index(layout.text_column), header.index(layout.label_column)
     for number, row in rows:
         if not row:

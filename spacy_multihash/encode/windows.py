@@ -107,8 +107,8 @@ def _windows(
     reads = numpy.zeros((1 + len(centre), len(offsets)), dtype="int64")
     for column, offset in enumerate(offsets):
         numpy.add(centre, offset, out=reads[1:, column])
-    # Only windows near the ends of a segment can reach beyond it.
-    near = numpy.arange(window_size * (1 + dilation))[:, None]
+    # Only windows near the ends of a segment can reach beyond it. Rows of short segments repeat.
+    near = numpy.arange(min(window_size * (1 + dilation), int(new_sizes.max(initial=0))))[:, None]
     rows = numpy.concatenate(
         [numpy.minimum(new_first + near, new_last), numpy.maximum(new_last - near, new_first)]
     )

@@ -388,19 +388,31 @@ def test_copies_between_callback_and_update_are_updated_as_others_are(
     node.set_grad(name, numpy.ones_like(before))
     twin.finish_update(SGD(0.01, grad_clip=0.0))
     assert not numpy.array_equal(node.get_param(name), before)
-    assert model.id in scaled_update._NEXT
+    assert id(model) in scaled_update._NEXT
     scaled_update._NEXT.clear()
 
 
-def test_rates_that_an_update_of_the_same_id_has_taken_are_not_missed() -> None:
-    nlp = make_pipeline("tagger")
-    model = nlp.get_pipe("tagger_ner").model  # type: ignore[attr-defined]
-    twin = copy.deepcopy(model)
-    for each in (model, twin):
-        scaled_update.scale_next_update(each, [])
-    twin.finish_update(Adam(0.01))
-    nlp.update(make_examples(), sgd=Adam(0.01))
-    assert type(model) is type(twin) is Model
+@pytest.mark.parametrize("config", [{}, {"model": {"learn_transitions": True}}])
+@pytest.mark.parametrize("name", ["ner", "batch_ner", "tagger_ner"])
+def test_new_label_in_an_update_leaves_layers_that_are_frozen(
+    name: str, config: dict[str, Any]
+) -> None:
+    nlp = English()
+    nlp.add_pipe(name, config=config if name == "tagger_ner" else {})
+    old, new = (
+        Example.from_dict(nlp.make_doc("Ann went to Rome"), {"entities": [entity]})
+        for entity in ((0, 3, "PER"), (12, 16, "LOC"))
+    )
+    nlp.initialize(lambda: [old])
+    nlp.update([old], sgd=Adam(0.01))  # no row is of zeros then
+    before = weights_of(nlp, name)
+    make_unfreeze_v1(name, start=2)(nlp, {"step": 1, "epoch": 0})
+    nlp.update([new], sgd=Adam(0.01))
+    after = weights_of(nlp, name)
+    sizes = [sum(param.size for param in weights["output"]) for weights in (before, after)]
+    assert sizes[0] < sizes[1]
+    for layer, params in before.items():
+        assert all(map(numpy.all, map(numpy.isin, params, after[layer]))), layer
 
 
 def test_rates_of_an_update_that_failed_hold_for_the_next_one() -> None:

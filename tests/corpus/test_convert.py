@@ -1,5 +1,6 @@
 """Corpora of one's own: CoNLL, JSON lines and CSV as docs."""
 
+import csv
 import gzip
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -276,6 +277,7 @@ def test_labels_of_texts_are_in_every_doc(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
+        ('{"text": "hi \\ud83d"}', r"my\.jsonl:2: .* found '\\ud83d' at position 3, .* half of a"),
         ("{", r"my\.jsonl:2: expected a JSON object on each line, found '\{'"),
         ('[{"text": "a"}]', r":2: expected a JSON object on .* If the file is one JSON array"),
         ('{"words": ["a"]}', r""":2: expected a string as "text", found None among .*'words'"""),
@@ -319,12 +321,23 @@ def test_a_text_that_spacy_does_not_take_is_named(
         ('label;id;text\nA;1;"Oil, ""rises""\nagain"\nB;2;Rome\n', CsvLayout()),
         ('body\tkind\n"Oil, ""rises""\nagain"\tA\nRome\tB\n', CsvLayout("body", "kind")),
         ('text|label\n"Oil, ""rises""\nagain"|A\n\nRome|B\n', CsvLayout(delimiter="|")),
+        ('"text", "label"\n"Oil, ""rises""\nagain",A\nRome,B\n', CsvLayout()),
     ],
 )
 def test_csv_becomes_texts_with_labels(tmp_path: Path, content: str, layout: CsvLayout) -> None:
     docs = docs_of(read_texts(write(tmp_path, content, "my.csv"), layout))
     assert [doc.text for doc in docs] == ['Oil, "rises"\nagain', "Rome"]
     assert [doc.cats for doc in docs] == [{"A": 1.0, "B": 0.0}, {"A": 0.0, "B": 1.0}]
+
+
+def test_a_text_of_csv_may_be_longer_than_a_field_by_default(tmp_path: Path) -> None:
+    limit = csv.field_size_limit()
+    words = "word " * (limit // 5 + 1)
+    (doc,) = docs_of(
+        read_texts(write(tmp_path, f'text,label\n"{words}",A\n', "my.csv"), CsvLayout())
+    )
+    assert doc.text == words
+    assert csv.field_size_limit() == limit
 
 
 def test_a_field_may_hold_several_labels_or_none(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The scorer of seen and unseen entities, in a pipeline and in training."""
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,15 @@ def test_scorer_survives_the_pipeline_s_round_trip(tmp_path: Path) -> None:
     assert {k: v for k, v in after.items() if k != "speed"} == {
         k: v for k, v in before.items() if k != "speed"
     }
+
+
+def test_pipeline_with_the_scorer_can_be_pickled(tmp_path: Path) -> None:
+    path = write_corpus(tmp_path / "train.spacy", make_docs())
+    nlp = make_ner(path)
+    examples = list(Corpus(path)(nlp))
+    before = nlp.evaluate(examples)
+    after = pickle.loads(pickle.dumps(nlp)).evaluate(examples)
+    assert before["ents_seen_per_type"] == after["ents_seen_per_type"] is not None
 
 
 def test_training_logs_the_scores_that_the_config_weighs(tmp_path: Path) -> None:

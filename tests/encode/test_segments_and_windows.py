@@ -1,3 +1,4 @@
+import tracemalloc
 from collections.abc import Sequence
 
 import numpy
@@ -11,7 +12,7 @@ from spacy_multihash.compute import buffers
 from spacy_multihash.compute.buffers import take_rows
 from spacy_multihash.encode.dilated_layout import Field, lay_out_dilated
 from spacy_multihash.encode.segments import Chunk, Segment, add_rows, read_rows, split_docs
-from spacy_multihash.encode.windows import lay_out
+from spacy_multihash.encode.windows import dilated_windows, lay_out
 
 LENGTHS = st.lists(st.integers(0, 30), max_size=8)
 
@@ -127,6 +128,16 @@ def test_a_row_stands_at_most_once_in_each_column(
             for column in rows.T:
                 read = column[column > 0]
                 assert len(read) == len(set(read.tolist()))
+
+
+def test_a_wide_window_on_short_docs_takes_little_memory() -> None:
+    docs = numpy.zeros(30, "int64"), numpy.full(30, 20)
+    tracemalloc.start()
+    (reads,) = dilated_windows(docs, 1, [100_000])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1_000_000  # bytes
+    assert_array_equal(reads[1:], [[0, row, 0] for row in range(1, 601)])
 
 
 def test_layouts_that_are_kept_cannot_be_written_to() -> None:

@@ -268,7 +268,6 @@ class BatchEntityRecognizer(EntityRecognizer):
 
         asks (bool): Whether probabilities are asked for, which others than finite numbers have not.
         """
-        self._add_labels_of(docs)
         batch = self._compute(docs, asks=asks)
         if self.decoder == "best":
             return batch, find_best(batch, self.model.ops, self.temperature)
@@ -276,6 +275,7 @@ class BatchEntityRecognizer(EntityRecognizer):
 
     def _compute(self, docs: list[Doc], *, asks: bool = False) -> Batch:
         """Compute all that scores are made of."""
+        self._add_labels_of(docs)
         X = self.tok2vec.predict(docs)
         actions, weights = self._actions(), weights_of(self.model, X)
         if asks and not are_finite([X, *weights.arrays]):

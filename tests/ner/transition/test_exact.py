@@ -184,6 +184,18 @@ def test_probabilities_are_asked_for_of_any_entities() -> None:
     assert len(expected) > sum(len(doc.ents) for doc in annotated(ner, docs_of(nlp)))
 
 
+def test_probabilities_are_asked_for_beside_an_entity_with_another_label() -> None:
+    nlp, ner = build()
+    docs = [make_doc(nlp, Words("abca")) for _ in range(2)]
+    for doc in docs:
+        doc.set_ents([Span(doc, 0, 1, "C")], default="missing")
+    keys = [[(2, 3, "A")]]
+    before = ner.uncalibrated(docs[:1], keys).probabilities(1.0)
+    assert before > 0
+    ner.uncalibrated(docs[1:])  # finds entities
+    assert ner.uncalibrated(docs[:1], keys).probabilities(1.0) == before
+
+
 @pytest.mark.parametrize(
     ("key", "message"),
     [
