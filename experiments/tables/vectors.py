@@ -188,15 +188,18 @@ VECTOR_TABLES = {
             "vectors-unseen",
             "Words that no table has",
             _UNSEEN,
-            [(KPCA, ONE), (KPCA_ROWS, ONE), (NONE_ROWS, NONE), (ONE, NONE)],
+            [(KPCA, ONE), (KPCA_ROWS, ONE), (NONE_ROWS, NONE)],
             SMALL_SETS,
-            "What a word without a vector gets before training.",
+            "What words get before training.",
         ),
         _table(
             "vectors-new-rows",
             "New rows after training",
             _NEW_ROWS,
-            [(_extended(line, step), line) for line, step in _EXTENSIONS],
+            [
+                *((_extended(line, step), line) for line, step in _EXTENSIONS),
+                *((_extended(NONE_ROWS, step), NONE) for step in EXTENDED_ALONE),
+            ],
             SMALL_SETS,
             "New rows are those of extend-tables: the trained model, without another training. The "
             "regression is fitted to rows of symbols with at least the count that is named. The "
