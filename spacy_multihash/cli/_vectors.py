@@ -14,7 +14,7 @@ from ..corpus.read import read_docs
 from ..vectors.affine import KIND, AffineMap, map_table
 from ..vectors.files import BESIDE, beside_path, open_table, text_words, write_table
 from ..vectors.table import VectorTable
-from ..vectors.text import check_written, is_text
+from ..vectors.text import check_written, is_codes, is_text
 from ._messages import msg
 from ._pipelines import check_folders_apart, check_inputs_stay, check_pipeline_output
 from ._util import check_file_output
@@ -115,7 +115,7 @@ def check_output(
     tables = [Path(source) for source in sources if Path(source).exists()]
     for table in tables:
         check_folders_apart(table, output, "table")
-    if not (is_text(output) or output.suffix == ".npz"):
+    if not (is_text(output) or is_codes(output)):
         check_pipeline_output(output, force=force, inputs=inputs)
         return
     beside = [beside_path(output, name) for name in BESIDE] if is_text(output) else []
@@ -158,6 +158,6 @@ def say_written(output: Path, table: VectorTable, beside: Optional[str] = None) 
     """Say what was written, and where the arrays are that were saved beside it."""
     rows, width = table.data.shape
     msg.good(f"Wrote {rows:,} vectors of width {width} to {output}")
-    if beside is not None and output.suffix != ".npz":
+    if beside is not None and not is_codes(output):
         what = {"map": "parameters, for --map of apply", "codes": "codes"}[beside]
         msg.text(f"The {what}: {beside_path(output, beside, table.kind)}")

@@ -20,7 +20,7 @@ from ..vectors.scale import z_norm
 from ..vectors.similarity import Similarity, read_scores, similarity
 from ..vectors.table import VectorTable
 from ._messages import msg
-from ._show import show_table
+from ._show import show_table, visible
 from ._util import print_json
 from ._vectors import failing, opened, read_words
 
@@ -161,7 +161,11 @@ def _show_probes(parts: dict[str, list[Probe]], width: int) -> None:
 def _show_neighbours(parts: dict[str, list[Neighbours]]) -> None:
     for table, found in parts.items():
         rows = [
-            (one.band, one.word, ", ".join(f"{word} {cosine:.2f}" for word, cosine in one.nearest))
+            (
+                one.band,
+                visible(one.word),
+                ", ".join(f"{visible(w)} {c:.2f}" for w, c in one.nearest),
+            )
             for one in found
         ]
         show_table(f"Neighbours in {table}", ("ranks", "word", "nearest"), rows, aligns="lll")

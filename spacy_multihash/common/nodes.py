@@ -33,6 +33,15 @@ def find_nodes(model: Model, *names: str) -> list[Model]:
     return [node for node in model.walk() if node.name in names]
 
 
+def is_listener(node: Model) -> bool:
+    """Tell whether a node gives the vectors of another component.
+
+    Listeners of spaCy and of spacy-transformers name the component. Those of
+    spacy-curated-transformers have an attr as a mark.
+    """
+    return hasattr(node, "upstream_name") or "_TRANSFORMER_LISTENER" in node.attrs
+
+
 def is_residual(node: Model) -> bool:
     """Tell whether a node is thinc's residual connection around a layer."""
     return len(node.layers) == 1 and node.name.startswith(f"{RESIDUAL}(")

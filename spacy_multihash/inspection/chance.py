@@ -16,9 +16,15 @@ from ..embed.token_types import distinct_rows
 
 def unreached_by_chance(num_rows: int, num_draws: int) -> tuple[float, float]:
     """Return mean and standard deviation of the rows that no draw falls on."""
-    one = (1 - 1 / num_rows) ** num_draws  # a given row is not reached
-    two = (1 - 2 / num_rows) ** num_draws if num_rows > 1 else 0.0  # nor is another one
-    variance = num_rows * one * (1 - one) + num_rows * (num_rows - 1) * (two - one**2)
+    if num_rows == 1 or num_draws == 0:
+        return (0.0 if num_draws else float(num_rows)), 0.0
+    # Logarithms, as the terms of large tables differ in digits that a float does not have.
+    log_one = num_draws * log1p(-1 / num_rows)
+    one = exp(log_one)  # a given row is not reached
+    # Two rows depend on each other: (1 - 2 / n) / (1 - 1 / n)**2 = 1 - 1 / (n - 1)**2 a draw.
+    log_ratio = num_draws * log1p(-((num_rows - 1) ** -2)) if num_rows > 2 else -inf
+    covariance = one**2 * expm1(log_ratio)
+    variance = num_rows * (-one * expm1(log_one) + (num_rows - 1) * covariance)
     return num_rows * one, sqrt(max(variance, 0.0))
 
 

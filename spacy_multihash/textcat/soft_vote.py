@@ -6,7 +6,7 @@ from thinc.api import Model
 from thinc.types import Floats2d
 from thinc.util import ArrayInfo
 
-from ..common.nodes import ACTIVATIONS, LINEAR, SPARSE_LINEAR
+from ..common.nodes import ACTIVATIONS, LINEAR, SPARSE_LINEAR, is_listener
 from ..common.types import Classifier, DocLike
 
 NAME = "soft_vote"
@@ -52,11 +52,22 @@ def forward(model: Classifier, docs: list[DocLike], is_train: bool) -> tuple[Flo
 
     def backprop(d_mean: Floats2d) -> list[DocLike]:
         mean_info.check_consistency(d_mean)
-        for vote, callback in zip(votes, callbacks, strict=True):
-            callback((vote - mean + d_mean) * (d_mean != 0))
+        for number in _order_back(model):
+            callbacks[number]((votes[number] - mean + d_mean) * (d_mean != 0))
         return []
 
     return mean, backprop
+
+
+def _order_back(model: Classifier) -> list[int]:
+    """Order the members by the last listener of each in `model.walk()`, that without any first.
+
+    spaCy lists the listeners of a tok2vec in this order. The last one sends the gradients of all of
+    them on, so its member has to go back last.
+    """
+    places = {id(node): place for place, node in enumerate(model.walk()) if is_listener(node)}
+    last = [max(places.get(id(node), -1) for node in member.walk()) for member in model.layers]
+    return sorted(range(len(last)), key=last.__getitem__)
 
 
 def _check_output_layer(number: int, member: Classifier) -> None:

@@ -23,7 +23,7 @@ from .compressed import KEYS, TABLE, is_compressed, read_keys, read_rows
 from .lookup import progress
 from .quantize import read_codes
 from .table import ORTH, CheckedRows, Kind, VectorTable, check_floret, check_table, chunks
-from .text import ends_in_number, is_text, read_text, store_vectors, write_text
+from .text import ends_in_number, is_codes, is_text, read_text, store_vectors, write_text
 from .vocab import find_package, word_keys, write_pipeline, write_vocab
 
 # The names of arrays that are saved beside tables.
@@ -53,7 +53,7 @@ def open_table(
     Raises FileNotFoundError or ValueError if there is no table, or if it is damaged.
     """
     path = Path(source)
-    if path.suffix == ".npz":
+    if is_codes(path):
         yield check_table(read_codes(path))
         return
     if path.is_file():
@@ -97,7 +97,7 @@ def write_table(
     if output.exists() and not (output.is_file() or output.is_dir()):
         raise ValueError(f"OUT must be a file or a folder, was a device or pipe: {output}.")
     show = partial(progress, title="Writing", show=show_progress)
-    if output.suffix == ".npz":
+    if is_codes(output):
         if "codes" not in (beside or {}):
             raise ValueError(f"{output} would be codes, which quantize writes. Give another OUT.")
         with replacing_file(output) as new:
@@ -128,9 +128,15 @@ def text_words(table: VectorTable) -> list[str]:
     """Return the words of a table, or the numbers of floret's rows, to write one a line.
 
     Raises ValueError if the text of a word is not known, or if it has a line feed, or a blank and
-    a number at its end.
+    a number at its end. It raises ValueError if a sign of floret is empty, or has a blank.
     """
     if table.floret is not None:
+        for name in ("bow", "eow"):
+            if table.floret[name].split() != [table.floret[name]]:
+                raise ValueError(
+                    f"{table.name} has {name} = {table.floret[name]!r}, which the first line of a "
+                    "text cannot have: blanks part its fields. Write a folder instead of text."
+                )
         return [str(row) for row in range(table.data.shape[0])]
     known = [word for word in table.words if word]
     if len(known) < len(table.words):

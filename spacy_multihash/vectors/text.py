@@ -64,6 +64,11 @@ def is_text(path: Path) -> bool:
     return path.suffix.lower() in SUFFIXES
 
 
+def is_codes(path: Path) -> bool:
+    """Tell whether a path has the name of a file of codes."""
+    return path.suffix.lower() == ".npz"
+
+
 def check_written(path: Path) -> None:
     """Refuse the name of an archive, or of a binary file, as an output. Raises ValueError."""
     if path.name.lower().endswith(_NOT_WRITTEN):

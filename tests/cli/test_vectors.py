@@ -562,6 +562,19 @@ def corpora(folder: Path) -> None:
     (folder / "pairs").write_text("\n".join([*lines, "word1\tunknown\t3"]))
 
 
+def test_words_with_line_feeds_are_shown_on_one_line(folder: Path) -> None:
+    write_floret(folder / "floret", random_vectors())
+    write_corpus(folder / "words.spacy", [Doc(Vocab(), words=["word1", "\n", "word2"])])
+    said = ok("evaluate", "floret", "--words", "words.spacy")
+    assert "'\\n'" in said
+
+
+def test_codes_may_be_named_in_capitals(folder: Path) -> None:
+    ok("quantize", "in", "codes.NPZ", "--method", "int8")
+    assert (folder / "codes.NPZ").is_file()
+    ok("unit", "codes.NPZ", "out")
+
+
 @pytest.mark.usefixtures("corpora")
 def test_tables_are_compared_at_one_width(folder: Path) -> None:
     pytest.importorskip("sklearn")

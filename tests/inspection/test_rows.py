@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from decimal import Decimal, localcontext
 from itertools import product
 from pathlib import Path
 from statistics import mean, pstdev
@@ -198,6 +199,18 @@ def test_unreached_rows_by_chance_are_those_of_all_outcomes(num_rows: int, num_d
     unreached = [num_rows - len(set(outcome)) for outcome in outcomes]
     expected = pytest.approx((mean(unreached), pstdev(unreached)), abs=1e-7)
     assert unreached_by_chance(num_rows, num_draws) == expected
+
+
+@pytest.mark.parametrize("num_rows", [10**6, 10**7, 10**9])
+@pytest.mark.parametrize("num_draws", [0, 10**5, 10**6])
+def test_unreached_rows_by_chance_are_exact_in_large_tables(num_rows: int, num_draws: int) -> None:
+    with localcontext() as context:
+        context.prec = 60
+        n = Decimal(num_rows)
+        one, two = ((1 - k / n) ** num_draws for k in (1, 2))
+        variance = n * one * (1 - one) + n * (n - 1) * (two - one**2)
+        expected = float(n * one), float(variance.sqrt())
+    assert unreached_by_chance(num_rows, num_draws) == pytest.approx(expected, rel=1e-4)
 
 
 @pytest.mark.parametrize("num_hashes", [1, 3, 5])

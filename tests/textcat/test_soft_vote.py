@@ -1,6 +1,10 @@
+from typing import Any
+
 import numpy
 import pytest
+import spacy
 from numpy.testing import assert_allclose, assert_array_equal
+from spacy.training import Example
 from thinc.api import (
     HardSwishMobilenet,
     LayerNorm,
@@ -18,6 +22,66 @@ from spacy_multihash.textcat.soft_vote import soft_vote
 VOTES = numpy.array([[[0.2, 0.8], [1, 0]], [[0.6, 0.4], [1, 0]], [[0.1, 0.9], [1, 0]]], dtype="f")
 MEAN = numpy.array([[0.3, 0.7], [1, 0]], dtype="f")
 TRUTH = numpy.array([[0, 1], [1, 0]], dtype="f")
+
+
+LISTENER = {"@architectures": "spacy.Tok2VecListener.v1", "width": 8, "upstream": "*"}
+TOK2VEC = {
+    "@architectures": "spacy.HashEmbedCNN.v2",
+    "width": 8,
+    "depth": 1,
+    "embed_size": 50,
+    "window_size": 1,
+    "maxout_pieces": 2,
+    "subword_features": False,
+    "pretrained_vectors": None,
+}
+SHALLOW = {
+    "@architectures": "spacy.TextCatReduce.v1",
+    "exclusive_classes": True,
+    "tok2vec": LISTENER,
+    "use_reduce_first": False,
+    "use_reduce_last": False,
+    "use_reduce_max": False,
+    "use_reduce_mean": True,
+}
+BAG = {
+    "@architectures": "spacy.TextCatBOW.v3",
+    "exclusive_classes": True,
+    "ngram_size": 1,
+    "no_output_layer": False,
+    "length": 1024,
+}
+DEEP = {"@architectures": "spacy.TextCatEnsemble.v2", "tok2vec": LISTENER, "linear_model": BAG}
+
+
+def gradients_of_tok2vec(*members: dict[str, Any]) -> list[numpy.ndarray]:
+    """Train one step without the optimizer, with weights that the order does not change."""
+    nlp = spacy.blank("en")
+    tok2vec: Any = nlp.add_pipe("tok2vec", config={"model": TOK2VEC})
+    ensemble = {"@architectures": "spacy-multihash.TextCatEnsemble.v1"}
+    named = {f"model{number}": member for number, member in enumerate(members)}
+    textcat: Any = nlp.add_pipe("textcat", config={"model": {**ensemble, "*": named}})
+    examples = [
+        Example.from_dict(nlp.make_doc(text), {"cats": {"A": float(a), "B": 1.0 - a}})
+        for a, text in enumerate(["good day", "bad day"])
+    ]
+    nlp.initialize(lambda: examples)
+    rng = numpy.random.default_rng(0)
+    for model in [tok2vec.model, *sorted(textcat.model.layers, key=lambda member: member.name)]:
+        for node in model.walk():
+            for name in node.param_names:
+                shape = node.get_param(name).shape
+                node.set_param(name, rng.normal(size=shape).astype("float32"))
+    nlp.update(examples, drop=0.0, sgd=None)
+    nodes = tok2vec.model.walk()
+    return [node.get_grad(name) for node in nodes for name in node.param_names]
+
+
+def test_a_tok2vec_that_members_share_gets_the_gradients_of_all() -> None:
+    one, other = gradients_of_tok2vec(SHALLOW, DEEP), gradients_of_tok2vec(DEEP, SHALLOW)
+    assert any(gradient.any() for gradient in one)
+    for a, b in zip(one, other, strict=True):
+        assert_allclose(a, b, atol=1e-5)
 
 
 class Member:

@@ -110,6 +110,14 @@ def test_probes_cannot_tell_words_without_vectors_apart() -> None:
         assert {*one.accuracy} <= {0.25, 0.75}
 
 
+def test_sample_of_tokens_with_one_tag_is_refused() -> None:
+    pytest.importorskip("sklearn")
+    table, _ = separable()
+    tokens = Counter({(WORDS[0], "PER"): 1, **{(word, "O"): 1 for word in WORDS[1:9]}})
+    with pytest.raises(ValueError, match=r"A random 90% of the training tokens, that of seed"):
+        list(probe(table, tokens, tokens, width=5, seeds=50))
+
+
 def test_probes_leave_the_mean_where_it_is() -> None:
     """A word that the table lacks is as far from the others at a smaller width."""
     pytest.importorskip("sklearn")

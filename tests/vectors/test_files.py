@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import re
 import sys
 import tarfile
 import zipfile
@@ -184,6 +185,15 @@ def test_several_words_of_a_row_and_rows_of_no_word_stay(tmp_path: Path) -> None
     numpy.testing.assert_array_equal(rows, random_vectors(5)[[1, 3]])
     vectors = spacy.load(tmp_path / "out").vocab.vectors
     assert (vectors.shape, vectors.n_keys) == ((5, 8), 3)
+
+
+@pytest.mark.parametrize("sign", ["", " ", "a b", "<\n"])
+def test_floret_whose_signs_a_line_cannot_hold_is_no_text(tmp_path: Path, sign: str) -> None:
+    with open_table(write_floret(tmp_path / "in", random_vectors())) as table:
+        table = replace(table, floret={**table.floret, "eow": sign})
+        with pytest.raises(ValueError, match=re.escape(f"has eow = {sign!r}, which the f")):
+            write_table(tmp_path / "out.floret", table)
+    assert not (tmp_path / "out.floret").exists()
 
 
 def test_floret_is_read_and_written(tmp_path: Path) -> None:

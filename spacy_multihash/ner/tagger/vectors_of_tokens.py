@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from thinc.api import Model
 
 from ...common.checks import refusal
+from ...common.nodes import is_listener
 from ...common.types import DocLike, DocsEncoder
 from ...encode.iterated_dilated_encoder import NAME as DILATED
 from ...encode.maxout_window_encoder import NAME as WINDOWS
@@ -15,15 +16,8 @@ _TAKE_ARRAYS = ("with_array(", "with_padded(")
 
 
 def listens(model: Model) -> bool:
-    """Tell whether a model reads the vectors of another component.
-
-    Listeners of spaCy and of spacy-transformers name the component. Those of
-    spacy-curated-transformers have an attr as a mark.
-    """
-    return any(
-        hasattr(node, "upstream_name") or "_TRANSFORMER_LISTENER" in node.attrs
-        for node in model.walk()
-    )
+    """Tell whether a model reads the vectors of another component."""
+    return any(map(is_listener, model.walk()))
 
 
 def check_tok2vec(tok2vec: Model) -> None:
