@@ -113,10 +113,10 @@ def _run(
     X, tags, counts = _arrays(vectors, train.items())
     counts = numpy.random.default_rng(seed).binomial(counts, _PART)
     kept = counts > 0
-    if len(set(tags[kept])) == 1:
+    if len(set(tags[kept])) < 2:
         raise ValueError(
-            f"A random {_PART:.0%} of the training tokens, that of seed {seed}, has one tag alone: "
-            f"{tags[kept][0]}. A probe needs several, so give a larger training corpus."
+            f"A random {_PART:.0%} of the training tokens, that of seed {seed}, has less than two "
+            "tags, so that there is nothing to tell apart. Give a larger training corpus."
         )
     Z, expected, weights = _arrays(vectors, test.items())
     model = _model(classifier, seed)
