@@ -19,10 +19,13 @@ class Machine(NamedTuple):
     cpu (Optional[str]): The model of the CPU, or None if it is unknown.
     own_adam (Optional[bool]): Whether it was trained with our Adam, and not with thinc's. None if
         its code is unknown, and for a CRF, which has neither.
+    blas (Optional[str]): The CPUs that numpy's BLAS computed for, or None if they are unknown.
+        Virtual machines may call several generations of CPUs by one name.
     """
 
     cpu: Optional[str] = None
     own_adam: Optional[bool] = None
+    blas: Optional[str] = None
 
 
 def machine_of(result: Mapping[str, Any], codes: Path = CODE) -> Machine:
@@ -36,13 +39,16 @@ def machine_of(result: Mapping[str, Any], codes: Path = CODE) -> Machine:
     own_adam = None
     if result["arm"] != CRF and code.is_file():
         own_adam = OWN_ADAM in srsly.read_json(code)
-    return Machine(record.get("cpu") or None, own_adam)
+    return Machine(record.get("cpu") or None, own_adam, record.get("blas") or None)
 
 
 def same_cpu(machines: Iterable[Machine]) -> bool:
-    """Tell whether all runs were on CPUs of one model, as all of them say."""
-    models = {machine.cpu for machine in machines}
-    return len(models) == 1 and None not in models
+    """Tell whether all runs were on CPUs of one model, as all of them say.
+
+    Runs that name the CPUs of their BLAS are not compared with older ones, which do not.
+    """
+    models = {(machine.cpu, machine.blas) for machine in machines}
+    return len(models) == 1 and all(cpu is not None for cpu, _ in models)
 
 
 def same_training(machines: Iterable[Machine]) -> bool:

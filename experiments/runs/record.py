@@ -102,9 +102,12 @@ def make_record(sources: Sources) -> dict[str, Any]:
 
     sources (Sources): Code and corpus, as they were before it.
     """
+    pools = threadpool_info()
     return {
         "cpu": cpu_name(),
-        "threads": max((pool["num_threads"] for pool in threadpool_info()), default=1),
+        # the CPUs whose instructions it uses, such as Haswell or SkylakeX
+        "blas": ", ".join(sorted({pool.get("architecture", "") for pool in pools} - {""})),
+        "threads": max((pool["num_threads"] for pool in pools), default=1),
         "commit": commit(),
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "code": write_code(set(_loaded_modules()) - EVALUATING, sources.code),

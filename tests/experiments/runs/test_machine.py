@@ -28,6 +28,13 @@ def test_our_adam_is_not_compared_with_thincs(adams: list[Optional[bool]], same:
     assert same_cpu(machines)
 
 
+def test_cpus_of_one_name_are_told_apart_by_their_blas(tmp_path: Path) -> None:
+    ones = [{"cpu": "a"}, {"cpu": "a", "blas": "Haswell"}, {"cpu": "a", "blas": "SkylakeX"}]
+    machines = [machine_of({"arm": "norm", "record": one}, tmp_path) for one in ones]
+    assert [same_cpu([machine, machines[1]]) for machine in machines] == [False, True, False]
+    assert [same_training([machine, machines[1]]) for machine in machines] == [False, True, False]
+
+
 def test_optimizers_are_known_by_the_modules_of_a_run(tmp_path: Path) -> None:
     srsly.write_json(tmp_path / "1.json", {OWN_ADAM: "digest"})
     srsly.write_json(tmp_path / "2.json", {})

@@ -64,6 +64,13 @@ def test_record_names_machine_date_code_and_corpus() -> None:
     assert {s for s in made["corpus"] if made["corpus"][s] != again["corpus"][s]} == {"dev"}
 
 
+def test_record_names_the_cpus_of_blas(monkeypatch: pytest.MonkeyPatch) -> None:
+    pools = [{"num_threads": 2, "architecture": name} for name in ("Zen", "Haswell", "Zen")]
+    monkeypatch.setattr(record, "threadpool_info", lambda: [*pools, {"num_threads": 1}])
+    made = make_record(read_sources(RUN))
+    assert (made["blas"], made["threads"]) == ("Haswell, Zen", 2)
+
+
 def test_what_is_edited_while_a_run_goes_on_is_not_what_was_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
