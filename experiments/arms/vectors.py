@@ -20,6 +20,10 @@ OTHERS = (OTHER, WORD2VEC)
 ALONE = "alone"
 TEXTS = "texts"  # all splits, in [paths]
 MODES = ("concat", "linear", "mme", "scalar")
+# The same layer with fewer tables: that of the language alone, whose softmax would be 1, and those
+# of two languages. What each mode does is told apart from what each further table brings.
+LONE_MODES, PAIR_MODES = ("concat", "linear"), ("concat", "mme")
+LONE, PAIR = "lone_", "pair_"
 # The table of the language, transformed, or merged with the other tables.
 CENTRE = "centre"
 TRANSFORMS = (CENTRE, "drop_top", "pca", "ppa_pca_ppa", "z_norm", "unit", "morty")
@@ -138,16 +142,17 @@ def _one_table(
     return VectorArm(candidate(attrs=attrs, embed=embed, **settings), table, after=after)
 
 
-def _several_tables(mode: str) -> VectorArm:
+def _meta_vectors(mode: str, *others: str) -> VectorArm:
+    """Take the static vectors of the vocab and of other tables by MetaVectors."""
     block = {
         "@architectures": "spacy-multihash.MetaVectors.v1",
         "width": None if mode == "concat" else WIDTH,
-        "tables": {"vocab": None, **{name: f"${{paths.{name}}}" for name in OTHERS}},
+        "tables": {"vocab": None, **{name: f"${{paths.{name}}}" for name in others}},
         "mode": mode,
         "key_attrs": None,
     }
     arm = candidate(embed={"vectors": block})
-    return VectorArm(_with(arm, _paths(*OTHERS)), OWN, others=OTHERS)
+    return VectorArm(_with(arm, _paths(*others)) if others else arm, OWN, others=others)
 
 
 def _pretrained(**unfreeze: Any) -> VectorArm:  # noqa: ANN401 (settings of the callback)
@@ -228,7 +233,9 @@ _ARMS = {
     "none": VectorArm(candidate(), after=(*PRUNED, *NOISY, *EXTENDED_ALONE)),
     **{name: _one_table(name) for name in OTHERS},
     OWN: _one_table(OWN, after=(*EXTENDED, *QUANTIZED)),
-    **{mode: _several_tables(mode) for mode in MODES},
+    **{mode: _meta_vectors(mode, *OTHERS) for mode in MODES},
+    **{f"{LONE}{mode}": _meta_vectors(mode) for mode in LONE_MODES},
+    **{f"{PAIR}{mode}": _meta_vectors(mode, OTHER) for mode in PAIR_MODES},
     # transforms
     **{name: _one_table(name) for name in (*TRANSFORMS, *MERGES)},
     # words that no table has

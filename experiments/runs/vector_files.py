@@ -9,11 +9,15 @@ from spacy.util import is_package
 from experiments.arms.tasks import SENTENCES
 from experiments.arms.vectors import (
     CENTRE,
+    LONE,
+    LONE_MODES,
     MERGES,
     MIN_FREQS,
     MODES,
     OTHER,
     OWN,
+    PAIR,
+    PAIR_MODES,
     PREFIX,
     PRETRAINED,
     TEXTS,
@@ -59,7 +63,8 @@ VECTOR_GROUPS = (
     _group(SMALL_SETS, "kpca", "kpca_rows", "none_kpca_rows", "own_plain"),
     _group(SMALL_SETS, "tuned", "unfrozen", "frozen"),
     _group(VECTOR_SETS, WORD2VEC, *MODES),
-    _group(FOREIGN, OTHER),
+    _group(VECTOR_SETS, *(f"{LONE}{mode}" for mode in LONE_MODES)),
+    _group(FOREIGN, OTHER, *(f"{PAIR}{mode}" for mode in PAIR_MODES)),
     _group(SMALL_SETS, *(name for name in TRANSFORMS if name != CENTRE), *MERGES),
     _group(CENTRED_SETS, CENTRE),
 )
@@ -88,7 +93,8 @@ def sets_of(arm: VectorArm) -> tuple[str, ...]:
         return SMALL_SETS
     if arm.table == CENTRE:
         return CENTRED_SETS
-    return tuple(FOREIGN) if arm.is_foreign or arm.table == OTHER else VECTOR_SETS
+    is_of_two = arm.is_foreign or arm.table == OTHER or arm.others == (OTHER,)
+    return tuple(FOREIGN) if is_of_two else VECTOR_SETS
 
 
 def others_of(dataset: str, arm: VectorArm) -> tuple[str, ...]:

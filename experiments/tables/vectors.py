@@ -7,12 +7,16 @@ from experiments.arms.vectors import (
     CENTRE,
     EXTENDED,
     EXTENDED_ALONE,
+    LONE,
+    LONE_MODES,
     MERGES,
     MIN_FREQS,
     MODES,
     NOISE,
     OTHER,
     OWN,
+    PAIR,
+    PAIR_MODES,
     PREFIX,
     QUANTIZED,
     TRANSFORMS,
@@ -24,6 +28,7 @@ from experiments.tables.table import AFTER, ArmsT, Comparison, Group, Table
 
 NOTE = "[results.md](results.md#what-each-verdict-means) explains the verdicts."
 NONE, ONE = "no table", "the table of the language"
+TWO, ALL = "two languages", "all"
 OTHER_LINE = "the table of another language"
 WORD2VEC_LINE = "word2vec of the training texts"
 KPCA = f"{ONE}, vectors from spelling"
@@ -38,12 +43,15 @@ def _arm(name: str, step: str = "") -> str:
     return f"{PREFIX}{name}{AFTER if step else ''}{step}"
 
 
-def _mode(mode: str) -> str:
-    return f"all, {mode}"
+def _by(tables: str, mode: str) -> str:
+    return f"{tables}, {mode}"
 
 
 _TABLES = {NONE: _arm("none"), ONE: _arm(OWN), OTHER_LINE: _arm(OTHER)}
-_TABLES |= {WORD2VEC_LINE: _arm(WORD2VEC), **{_mode(mode): _arm(mode) for mode in MODES}}
+_TABLES[WORD2VEC_LINE] = _arm(WORD2VEC)
+_TABLES |= {_by(ONE, mode): _arm(f"{LONE}{mode}") for mode in LONE_MODES}
+_TABLES |= {_by(TWO, mode): _arm(f"{PAIR}{mode}") for mode in PAIR_MODES}
+_TABLES |= {_by(ALL, mode): _arm(mode) for mode in MODES}
 _TRANSFORMED = {"untouched": _arm(OWN)}
 _TRANSFORMED |= {name.replace("_", "-"): _arm(name) for name in TRANSFORMS}
 _TRANSFORMED |= {f"{name.replace('_', ', ')}": _arm(name) for name in MERGES}
@@ -133,7 +141,10 @@ def _pairs(arms: ArmsT, base: str) -> list[tuple[str, str]]:
 
 def _tables_table(name: str, title: str, arms: ArmsT, datasets: Sequence[str]) -> Table:
     pairs = [*_pairs(arms, ONE), (ONE, NONE), (WORD2VEC_LINE, NONE), (OTHER_LINE, NONE)]
-    pairs += [(_mode("mme"), _mode(mode)) for mode in MODES if mode != "mme"]
+    pairs += [(_by(ALL, "mme"), _by(ALL, mode)) for mode in MODES if mode != "mme"]
+    pairs += [(_by(several, "concat"), _by(ONE, "concat")) for several in (TWO, ALL)]
+    pairs += [(_by(several, "mme"), _by(ONE, "linear")) for several in (TWO, ALL)]
+    pairs += [(_by(ALL, mode), _by(TWO, mode)) for mode in PAIR_MODES]
     pairs = [pair for pair in pairs if pair != (NONE, ONE) and {*pair} <= {*arms}]
     return _table(
         name,
@@ -141,7 +152,8 @@ def _tables_table(name: str, title: str, arms: ArmsT, datasets: Sequence[str]) -
         arms,
         pairs,
         datasets,
-        "One table is embedded by StaticVectors, all tables by MetaVectors in one of its modes.",
+        "One table is embedded by StaticVectors, unless a mode is named. Several tables are "
+        "embedded by MetaVectors, and so is one table with a mode.",
         lines="tables",
     )
 
@@ -169,7 +181,7 @@ VECTOR_TABLES = {
         _tables_table(
             "vectors-tables-tweets",
             "One table or several, tweets",
-            {line: arm for line, arm in _TABLES.items() if line != OTHER_LINE},
+            {k: arm for k, arm in _TABLES.items() if k != OTHER_LINE and not k.startswith(TWO)},
             ("wnut17",),
         ),
         _transforms_table(

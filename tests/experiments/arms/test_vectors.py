@@ -13,10 +13,14 @@ from experiments.arms.configs import make_config
 from experiments.arms.recipe import BASE, RECIPE
 from experiments.arms.vectors import (
     LAYERS,
+    LONE,
+    LONE_MODES,
     MERGES,
     MODES,
     OTHER,
     OWN,
+    PAIR,
+    PAIR_MODES,
     PRETRAINING,
     QUANTIZED,
     TRANSFORMS,
@@ -39,7 +43,10 @@ PRETRAINED = ("pretraining", "training.before_update")
 NAMED_FOR = {
     "none": (),
     **dict.fromkeys((OWN, OTHER, WORD2VEC, *TRANSFORMS, *MERGES), STATIC),
-    **dict.fromkeys(MODES, (f"{EMBED}.vectors", "paths")),
+    **dict.fromkeys(
+        (*MODES, *(f"{PAIR}{mode}" for mode in PAIR_MODES)), (f"{EMBED}.vectors", "paths")
+    ),
+    **dict.fromkeys((f"{LONE}{mode}" for mode in LONE_MODES), (f"{EMBED}.vectors",)),
     "kpca": (*STATIC, "initialize.after_init", "paths"),
     "kpca_rows": (*STATIC, "initialize.after_init"),
     "none_kpca_rows": ("initialize.after_init",),
@@ -151,6 +158,14 @@ def test_page_says_how_much_larger_tables_with_noise_are(
     }
     assert len(others) == 1  # the rest of the model is the same
     assert f"{2 * min_10 / min_5 - 1:.0%}".replace("%", " %") in VECTOR_TABLES["vectors-sizes"].note
+
+
+def test_a_pair_of_languages_is_tried_where_there_are_two() -> None:
+    assert sets_of(VECTOR_ARMS["vectors_pair_mme"]) == ("conll-es", "conll-nl")
+    assert sets_of(VECTOR_ARMS["vectors_lone_linear"]) == VECTOR_SETS
+    tables = section("pair_mme", EMBED)["vectors"]["tables"]
+    assert tables == {"vocab": None, "other": "${paths.other}"}
+    assert section("lone_concat", EMBED)["vectors"]["tables"] == {"vocab": None}
 
 
 def test_centring_is_tried_where_it_changes_the_table() -> None:
