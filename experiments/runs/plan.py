@@ -18,18 +18,19 @@ from experiments.arms.tasks import (
     TOPICS,
 )
 from experiments.arms.textcat import BASIC
-from experiments.runs.grid import SEEDS, Run
+from experiments.runs.grid import Run, seeds_of
 from experiments.runs.vector_files import NO_VECTORS, VECTOR_GROUPS, VECTORS
 
 
 def _runs(datasets: Iterable[str], arms: Iterable[str], *, vectors: bool = False) -> list[Run]:
     """List the runs of a group, with every seed."""
-    return [
+    runs = [
         Run(dataset, arm, VECTORS[dataset] if vectors else NO_VECTORS, seed)
-        for seed in SEEDS
         for dataset in datasets
         for arm in arms
+        for seed in seeds_of(dataset, arm)
     ]
+    return sorted(runs, key=lambda run: run.seed)
 
 
 def make_grid() -> list[Run]:

@@ -68,6 +68,8 @@ VECTOR_GROUPS = (
     _group(SMALL_SETS, *(name for name in TRANSFORMS if name != CENTRE), *MERGES),
     _group(CENTRED_SETS, CENTRE),
 )
+# The data sets and arms whose differences three seeds leave open. What is compared has more seeds.
+OPEN = {("wnut17", f"{PREFIX}{arm}") for arm in (OWN, f"{LONE}concat", "concat", "scalar")}
 
 
 def vectors_path(name: str) -> str:

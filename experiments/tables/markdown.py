@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Optional
 
-from experiments.arms.tasks import CRF
-from experiments.runs.grid import SEEDS
+from experiments.runs.grid import seeds_of
 from experiments.tables.bootstrap import Interval
 from experiments.tables.conclusions import Conclusion, conclude
 from experiments.tables.differences import Difference, difference
@@ -29,7 +28,7 @@ def needed_runs(table: Table) -> set[str]:
         f"{dataset}/{arm}/{table.vectors_of(dataset)}/seed{seed}"
         for dataset in table.datasets
         for arm in arms
-        for seed in (SEEDS[:1] if arm == CRF else SEEDS)
+        for seed in seeds_of(dataset, arm)
     }
 
 

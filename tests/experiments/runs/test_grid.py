@@ -18,9 +18,10 @@ from experiments.runs.grid import (
     run_config,
     run_hash,
     same_functions,
+    seeds_of,
 )
 from experiments.runs.plan import make_grid
-from experiments.runs.vector_files import NO_VECTORS, vectors_path
+from experiments.runs.vector_files import NO_VECTORS, OPEN, vectors_path
 from tests.helpers.corpora import make_docs, write_corpus
 
 
@@ -34,8 +35,13 @@ def test_arms_of_the_grid_share_the_seeds() -> None:
     seeds: dict[tuple[str, str, str], list[int]] = {}
     for run in make_grid():
         seeds.setdefault((run.dataset, run.arm, run.vectors), []).append(run.seed)
-    for (_, arm, _), found in seeds.items():
-        assert found == ([0] if arm == CRF else [0, 1, 2])
+    more = set()
+    for (dataset, arm, _), found in seeds.items():
+        assert found == list(seeds_of(dataset, arm))
+        assert arm == CRF or found[:3] == [0, 1, 2]
+        more |= {(dataset, arm)} if len(found) > 3 else set()
+    assert more == OPEN
+    assert seeds_of("conll-es", CRF) == (0,)
 
 
 def test_folder_of_a_run_names_every_factor_the_seed_last() -> None:
