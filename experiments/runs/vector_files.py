@@ -69,9 +69,7 @@ VECTOR_GROUPS = (
     _group(CENTRED_SETS, CENTRE),
 )
 # The data sets and arms whose differences three seeds leave open. What is compared has more seeds.
-OPEN = {
-    ("wnut17", f"{PREFIX}{arm}") for arm in (OWN, f"{LONE}concat", "concat", "scalar", "kpca")
-}
+OPEN = {("wnut17", f"{PREFIX}{arm}") for arm in (OWN, f"{LONE}concat", "concat", "scalar", "kpca")}
 
 
 def vectors_path(name: str) -> str:
