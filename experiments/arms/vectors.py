@@ -152,7 +152,7 @@ def _meta_vectors(mode: str, *others: str) -> VectorArm:
         "key_attrs": None,
     }
     arm = candidate(embed={"vectors": block})
-    return VectorArm(_with(arm, _paths(*others)) if others else arm, OWN, others=others)
+    return VectorArm(_with(arm, _paths(*others)), OWN, others=others)
 
 
 def _pretrained(**unfreeze: Any) -> VectorArm:  # noqa: ANN401 (settings of the callback)

@@ -208,8 +208,8 @@ def test_less_is_left_out_by_a_lower_threshold_and_nothing_errs_by_more() -> Non
         of_doc = (entities.starts >= len(docs[0])).astype(int)
         assert (error <= pruned.left_out[of_doc] + 1e-6).all()
         assert (pruned.left_out <= before + 1e-6).all()
-        # the other doc is so short that a low threshold leaves out nothing
-        assert pruned.left_out[0] > 1e-6
+        # of the second doc, which is short, low thresholds leave out nothing
+        assert (pruned.left_out[: 2 if least > 0.001 else 1] > 1e-6).all()
         before = pruned.left_out
     assert before.max() < 1e-2
 
