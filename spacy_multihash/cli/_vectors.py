@@ -1,6 +1,6 @@
 """What the commands of the group `vectors` share: options, tables to open, outputs to check."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from ..corpus.read import read_docs
 from ..vectors.affine import KIND, AffineMap, map_table
 from ..vectors.files import BESIDE, beside_path, open_table, text_words, write_table
 from ..vectors.table import VectorTable
-from ..vectors.text import check_written, is_codes, is_text
+from ..vectors.text import check_no_codes, check_written, is_codes, is_text
 from ._messages import msg
 from ._pipelines import check_folders_apart, check_inputs_stay, check_pipeline_output
 from ._util import check_file_output
@@ -63,6 +63,7 @@ def opened(
     force: bool,
     inputs: Sequence[Optional[Path]] = (),
     keeps_words: bool = True,
+    makes_codes: bool = False,
 ) -> Iterator[list[VectorTable]]:
     """Check the output, and open tables, each given once.
 
@@ -70,18 +71,20 @@ def opened(
     inputs (Sequence[Optional[Path]]): What the command reads beside the tables.
     keeps_words (bool): Whether the output has the words of the first table, all of them and no
         other ones.
+    makes_codes (bool): Whether the output may be codes.
 
     Raises ValueError if one is given twice, or for an unknown language, and what `check_output` and
     `open_table` raise, and `text_words` if the output is text.
     """
-    paths = [(Path(source), source) for source in sources]
-    places = [str(path.resolve()) if path.exists() else source for path, source in paths]
+    places = [_place(source) for source in sources]
     for i, place in enumerate(places):
         if place in places[:i]:
             raise ValueError(f"The table {sources[i]} is given twice. Give each one once.")
     if lang is not None:
         check_language(lang)
     if output is not None:
+        if not makes_codes:
+            check_no_codes(output)
         check_output(sources, output, force=force, inputs=inputs)
     with ExitStack() as stack:
         tables = [open_table(source, lang=lang, show_progress=True) for source in sources]
@@ -89,6 +92,14 @@ def opened(
         if output is not None and is_text(output) and keeps_words:
             text_words(found[0])
         yield found if lang is None else [replace(table, lang=lang) for table in found]
+
+
+def _place(source: str) -> str:
+    """Name the place of a table. A pipeline's table is that of its vocab."""
+    path = Path(source)
+    if (path / "vocab").is_dir():
+        path = path / "vocab"
+    return str(path.resolve()) if path.exists() else source
 
 
 def check_language(lang: str) -> None:
@@ -124,6 +135,19 @@ def check_output(
         check_file_output(path, "OUT", force=force)
 
 
+def check_unused(options: Mapping[str, object], why: str) -> None:
+    """Refuse options that would do nothing.
+
+    options (Mapping[str, object]): Their values by names. None and False are those not given.
+    why (str): What makes them useless, such as "with --map".
+
+    Raises ValueError if one is given.
+    """
+    given = [name for name, value in options.items() if value is not None and value is not False]
+    if given:
+        raise ValueError(f"{' and '.join(given)} would do nothing {why}. Leave out what does not.")
+
+
 def read_words(path: Optional[Path]) -> Optional[list[str]]:
     """Read the distinct words of a file with one a line, or of a corpus, in their order.
 
@@ -154,10 +178,16 @@ def write_mapped(output: Path, table: VectorTable, function: AffineMap) -> None:
     say_written(output, mapped, "map")
 
 
-def say_written(output: Path, table: VectorTable, beside: Optional[str] = None) -> None:
-    """Say what was written, and where the arrays are that were saved beside it."""
+def say_written(
+    output: Path, table: VectorTable, beside: Optional[str] = None, *, taken_by: str = "apply"
+) -> None:
+    """Say what was written, and where the arrays are that were saved beside it.
+
+    beside (Optional[str]): The name of the arrays: "map" or "codes".
+    taken_by (str): The command that takes the parameters of a map.
+    """
     rows, width = table.data.shape
     msg.good(f"Wrote {rows:,} vectors of width {width} to {output}")
     if beside is not None and not is_codes(output):
-        what = {"map": "parameters, for --map of apply", "codes": "codes"}[beside]
+        what = {"map": f"parameters, for --map of {taken_by}", "codes": "codes"}[beside]
         msg.text(f"The {what}: {beside_path(output, beside, table.kind)}")

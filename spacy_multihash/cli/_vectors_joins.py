@@ -1,6 +1,7 @@
 """Commands of the group `vectors` that take several tables: align, merge."""
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
@@ -20,7 +21,16 @@ from ..vectors.table import VectorTable, chunks, need_words, used_rows
 from ..vectors.text import is_text
 from ._messages import msg
 from ._show import show_table
-from ._vectors import FORCE, LANG, OUT, failing, opened, say_written, write_mapped
+from ._vectors import (
+    FORCE,
+    LANG,
+    OUT,
+    check_unused,
+    failing,
+    opened,
+    say_written,
+    write_mapped,
+)
 
 AlignMethod = Enum("AlignMethod", {name: name for name in aligning.METHODS}, type=str)  # type: ignore[misc]
 MergeMethod = Enum("MergeMethod", {name: name for name in merging.METHODS}, type=str)  # type: ignore[misc]
@@ -28,6 +38,8 @@ MergeMethod = Enum("MergeMethod", {name: name for name in merging.METHODS}, type
 _LEAST = 50
 # The most words that are translated, and that they may be translated to.
 _MOST_TRIED, _MOST_CANDIDATES = 1_000, 20_000
+# What cca adds to the variances, and how many rows of each table a refinement looks at.
+_RIDGE, _FREQUENT = 1e-3, 10_000
 
 
 def align_cli(
@@ -40,15 +52,20 @@ def align_cli(
         "--dictionary",
         help="Pairs, a word of IN and one of TARGET a line. Default: words written alike in both",
     ),
-    ridge: float = typer.Option(1e-3, "--ridge", min=0, help="Of cca: added to the variances"),
+    ridge: Optional[float] = typer.Option(
+        None, "--ridge", min=0, help="Of cca: added to the variances. Default: 0.001"
+    ),
     no_centre: bool = typer.Option(
         False, "--no-centre", help="Of procrustes: leave the means of both tables as they are"
     ),
     refine: int = typer.Option(
         0, "--refine", min=0, help="Rounds in which mutual neighbours by CSLS are the pairs"
     ),
-    frequent: int = typer.Option(
-        10_000, "--frequent", min=1, help="Rows of each table that --refine looks at"
+    frequent: Optional[int] = typer.Option(
+        None,
+        "--frequent",
+        min=1,
+        help="Rows of each table that --refine looks at. Default: 10,000",
     ),
     lang: Optional[str] = LANG,
     force: bool = FORCE,
@@ -60,22 +77,23 @@ def align_cli(
 
     def fit(Y: numpy.ndarray, X: numpy.ndarray) -> AffineMap:
         if method.value == "cca":
-            return aligning.cca(Y, X, ridge=ridge)
+            return aligning.cca(Y, X, ridge=_RIDGE if ridge is None else ridge)
         return aligning.procrustes(Y, X, centre=not no_centre)
 
-    with (
-        failing("align the vectors"),
-        opened([source, target], output, lang=lang, force=force, inputs=[dictionary]) as (
-            table,
-            other,
-        ),
-    ):
+    unused = {"--no-centre": no_centre} if method.value == "cca" else {"--ridge": ridge}
+    with failing("align the vectors"), ExitStack() as stack:
+        check_unused(unused, f"with --method {method.value}")
+        if not refine:
+            check_unused({"--frequent": frequent}, "without --refine")
+        table, other = stack.enter_context(
+            opened([source, target], output, lang=lang, force=force, inputs=[dictionary])
+        )
         if dictionary is None:
             Y, X = alike_vectors(table, other, show_progress=True)
         else:
             Y, X = pair_vectors(table, other, read_pairs(dictionary))
         function = fit(Y, X)
-        rows = [_frequent(one, frequent) for one in (table, other)] if refine else []
+        rows = [_frequent(one, frequent or _FREQUENT) for one in (table, other)] if refine else []
         found = []
         for _ in range(refine):
             ours, theirs = aligning.mutual_pairs(function(rows[0]), rows[1])
@@ -101,7 +119,9 @@ def merge_cli(
     width: Optional[int] = typer.Option(
         None, "--width", "-w", min=1, help="Columns of the result. Required without --map"
     ),
-    method: MergeMethod = typer.Option("pca", "--method", "-m", help="How columns are found"),
+    method: Optional[MergeMethod] = typer.Option(
+        None, "--method", "-m", help="How columns are found. Default: pca"
+    ),
     map_path: Optional[Path] = typer.Option(
         None, "--map", help="Parameters of a former merge, for tables of new words"
     ),
@@ -114,7 +134,12 @@ def merge_cli(
     """
     with failing("merge the vectors"):
         if len(sources) < 2:
-            raise ValueError(f"Expected two or more tables to merge, was: {sources[0]}.")
+            raise ValueError(
+                f"Expected two or more tables to merge, was: {sources[0]}. Name the others before "
+                "OUT."
+            )
+        if map_path is not None:
+            check_unused({"--width": width, "--method": method}, "with --map")
         with opened(
             sources, output, lang=lang, force=force, inputs=[map_path], keeps_words=False
         ) as tables:
@@ -126,18 +151,22 @@ def merge_cli(
             elif width is None:
                 raise ValueError("--width is missing. Give the number of columns, or --map.")
             else:
-                find = merging.gcca if method.value == "gcca" else merging.concat_pca
+                gcca = method is not None and method.value == "gcca"
+                find = merging.gcca if gcca else merging.concat_pca
                 parts = chunks(len(merged.keys), BATCH)
                 function = find(lambda: map(look_up, progress(parts, "Reading", True)), width)
             widths = [len(mean) for mean in function.means]
             if widths != [table.width for table in tables]:
                 found = ", ".join(str(table.width) for table in tables)
-                raise ValueError(f"The tables must be of the widths {widths}, were: {found}.")
+                raise ValueError(
+                    f"The tables must be of the widths {widths}, as those of the former merge, "
+                    f"were: {found}. Give its tables, in their order, or others of such widths."
+                )
             rows = merging.MergedRows(len(merged.keys), look_up, function)
             merged = replace(merged, data=rows)
             beside = {"map": (merging.KIND, function.arrays())}
             write_table(output, merged, beside, show_progress=True)
-            say_written(output, merged, "map")
+            say_written(output, merged, "map", taken_by="merge")
 
 
 def _frequent(table: VectorTable, number: int) -> numpy.ndarray:

@@ -254,7 +254,7 @@ def build_multi_embed_v1(
 def build_meta_vectors_v1(
     width: Optional[int],
     tables: Dict[str, Optional[str]],
-    mode: Mode = "mme",
+    mode: Mode = "concat",
     key_attrs: Optional[Dict[str, str]] = None,
 ) -> Model[List[Doc], Ragged]:
     """Embed tokens by several tables of static vectors at once (Winata et al. 2019).
@@ -270,8 +270,8 @@ def build_meta_vectors_v1(
         table "vocab", which is that of the vocab, and for a table that the callback
         spacy-multihash.load_vectors.v1 reads.
     mode (str): How a token's vectors become one. "concat": side by side. "linear": each is
-        projected, and they are added up. "mme", which is recommended: each entry of the projected
-        vectors is weighted by attention. "scalar": each projected vector is weighted by one number.
+        projected, and they are added up. "mme": each entry of the projected vectors is weighted by
+        attention. "scalar": each projected vector is weighted by one number. Begin with "concat".
     key_attrs (Optional[Dict[str, str]]): For each table, the attribute by which it finds words:
         ORTH, LOWER, NORM or LEMMA. Tables that are not named take that of their file, often ORTH.
 

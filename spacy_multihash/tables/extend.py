@@ -159,7 +159,13 @@ def _predict_from_vectors(
             "vector, so there is nothing to learn from. Check the vectors of the pipeline, or take "
             "--from spelling."
         )
-    new = _lacking(vocab, table, [symbol for symbol in symbols if symbol in by_symbol])
+    with_vectors = [symbol for symbol in symbols if symbol in by_symbol]
+    if not with_vectors:
+        raise ValueError(
+            f"{_WHERE}: none of the {len(symbols)} symbols that are given has a static vector to "
+            "learn a row from. Give other words, or take --from spelling."
+        )
+    new = _lacking(vocab, table, with_vectors)
     E = to_numpy(table_of(table.weights))
     inputs = numpy.stack([by_key[key] for key in trained])
     ridge, held_out = choose_ridge(inputs, E[[fit_to[key] for key in trained]])
@@ -191,8 +197,7 @@ def _lacking(vocab: Vocab, table: EmbeddingTable, symbols: Sequence[str]) -> lis
     if not lacking:
         raise ValueError(
             f"{_WHERE}: {table.name} lacks none of the symbols that could be added: "
-            f"{len(symbols)} were given, or have static vectors. Give other words, by --words or "
-            "--data."
+            f"it has all {len(symbols)} already. Give other words, by --words or --data."
         )
     shape = (len(present) + len(lacking) + 1, table.weights.get_dim("nO"))
     check_memory(_WHERE, [shape] * len(table.weights.param_names), "Give fewer words.")

@@ -23,8 +23,16 @@ from .compressed import KEYS, TABLE, is_compressed, read_keys, read_rows
 from .lookup import progress
 from .quantize import read_codes
 from .table import ORTH, CheckedRows, Kind, VectorTable, check_floret, check_table, chunks
-from .text import ends_in_number, is_codes, is_text, read_text, store_vectors, write_text
-from .vocab import find_package, word_keys, write_pipeline, write_vocab
+from .text import (
+    check_no_codes,
+    ends_in_number,
+    is_codes,
+    is_text,
+    read_text,
+    store_vectors,
+    write_text,
+)
+from .vocab import ATTR_NAMES, find_package, word_keys, write_pipeline, write_vocab
 
 # The names of arrays that are saved beside tables.
 BESIDE = ("map", "codes")
@@ -97,9 +105,9 @@ def write_table(
     if output.exists() and not (output.is_file() or output.is_dir()):
         raise ValueError(f"OUT must be a file or a folder, was a device or pipe: {output}.")
     show = partial(progress, title="Writing", show=show_progress)
+    if "codes" not in (beside or {}):
+        check_no_codes(output)
     if is_codes(output):
-        if "codes" not in (beside or {}):
-            raise ValueError(f"{output} would be codes, which quantize writes. Give another OUT.")
         with replacing_file(output) as new:
             save_arrays(new, *(beside or {})["codes"], show=show)
         return
@@ -127,9 +135,16 @@ def write_table(
 def text_words(table: VectorTable) -> list[str]:
     """Return the words of a table, or the numbers of floret's rows, to write one a line.
 
-    Raises ValueError if the text of a word is not known, or if it has a line feed, or a blank and
-    a number at its end. It raises ValueError if a sign of floret is empty, or has a blank.
+    Raises ValueError if the table is not one by ORTH, which is all that text can say. It raises
+    ValueError if the text of a word is not known, or if it has a line feed, or a blank and a number
+    at its end. It raises ValueError if a sign of floret is empty, or has a blank.
     """
+    attr = table.attr if table.floret is None else table.floret["attr"]
+    if attr != ORTH:
+        raise ValueError(
+            f"{table.name} finds words by {ATTR_NAMES.get(attr, attr)}, and text has no place for "
+            "that: it would be read as a table by ORTH. Write a folder instead of text."
+        )
     if table.floret is not None:
         for name in ("bow", "eow"):
             if table.floret[name].split() != [table.floret[name]]:

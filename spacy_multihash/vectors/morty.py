@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 import numpy
 from thinc.api import Adam
 
+from ..common.checks import refusal
 from ..common.memory import check_memory
 from .affine import AffineMap
 from .table import Stream
@@ -37,9 +38,11 @@ def morty(
     learn_rate (float): That of Adam.
     batch (int): Vectors of an update.
 
-    Raises ValueError if there are no vectors, if the weights are beyond the memory, or if the loss
-    becomes infinite or NaN, be it after the last update.
+    Raises ValueError if the learning rate is not above 0, if there are no vectors, if the weights
+    are beyond the memory, or if the loss becomes infinite or NaN, be it after the last update.
     """
+    if not learn_rate > 0:
+        raise refusal("MoRTy", "learn_rate", "a number above 0", learn_rate, "Give such a number.")
     check_memory("MoRTy", [(hidden, width), (width, hidden)], "Give a smaller --width.")
     parameters = dict(initial(width, hidden, seed))
     optimizer = Adam(learn_rate, L2=0, grad_clip=0)

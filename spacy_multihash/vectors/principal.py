@@ -14,6 +14,8 @@ from .table import Stream
 
 # An axis whose variance is this share of the largest holds rounding errors alone.
 _EPSILON = 1e-10
+# A column whose deviation is this share of its mean is constant, but for rounding.
+_CONSTANT = 1e-6
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,12 @@ class Moments:
     count: int
     mean: numpy.ndarray
     covariance: numpy.ndarray
+
+    @property
+    def deviations(self) -> numpy.ndarray:
+        """The standard deviation of each column, (width,) float64: 0 if it is constant."""
+        deviation = numpy.sqrt(numpy.maximum(numpy.diag(self.covariance), 0))
+        return numpy.where(deviation <= _CONSTANT * numpy.abs(self.mean), 0, deviation)
 
     @property
     def axes(self) -> numpy.ndarray:
@@ -75,7 +83,8 @@ def moments(stream: Stream) -> Moments:
 
 
 def centre(found: Moments) -> AffineMap:
-    """Make the map that subtracts the mean."""
+    """Make the map that subtracts the mean. Raises ValueError if the vectors do not differ."""
+    check_differ(found)
     return AffineMap(found.mean.astype("float32"))
 
 
@@ -108,6 +117,15 @@ def pca(found: Moments, width: int, *, skip: int = 0, keep_origin: bool = False)
     _check_rank(found, width + skip, "axes")
     matrix = found.axes[:, skip : skip + width]
     return AffineMap(_origin(found, keep_origin), matrix.astype("float32"))
+
+
+def check_differ(found: Moments) -> None:
+    """Refuse vectors of which a map would leave zeros alone. Raises ValueError."""
+    if not found.deviations.any():
+        raise ValueError(
+            f"The {found.count:,} vectors do not differ, so that all would become zeros. Give a "
+            "table, or --words, with other vectors too."
+        )
 
 
 def _origin(found: Moments, keep_origin: bool) -> numpy.ndarray:

@@ -3,10 +3,7 @@
 import numpy
 
 from .affine import AffineMap
-from .principal import Moments
-
-# A column whose deviation is this share of its mean is constant, but for rounding.
-_EPSILON = 1e-6
+from .principal import Moments, check_differ
 
 
 def z_norm(found: Moments, *, unit: bool = True) -> AffineMap:
@@ -17,9 +14,12 @@ def z_norm(found: Moments, *, unit: bool = True) -> AffineMap:
 
     found (Moments): Mean and covariance of the vectors.
     unit (bool): Scale rows too, which a floret table cannot have.
+
+    Raises ValueError if the vectors do not differ.
     """
-    deviation = numpy.sqrt(numpy.maximum(numpy.diag(found.covariance), 0))
-    constant = deviation <= _EPSILON * numpy.abs(found.mean)
+    check_differ(found)
+    deviation = found.deviations
+    constant = deviation == 0
     scale = numpy.where(constant, 0, 1 / numpy.where(constant, 1, deviation))
     with numpy.errstate(over="ignore"):  # the rows are refused where they are computed
         matrix = numpy.diag(scale).astype("float32")

@@ -78,6 +78,12 @@ def check_written(path: Path) -> None:
         )
 
 
+def check_no_codes(path: Path) -> None:
+    """Refuse the name of a file of codes as an output. Raises ValueError."""
+    if is_codes(path):
+        raise ValueError(f"{path} would be codes, which quantize writes. Give another OUT.")
+
+
 @contextmanager
 def read_text(path: Path) -> Iterator[tuple[Header, Iterator[tuple[str, numpy.ndarray]]]]:
     """Open a file, for its header and its vectors: each word, and (width,) float32.

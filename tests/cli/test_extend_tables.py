@@ -282,7 +282,13 @@ def test_vectors_of_other_words_are_refused(trained: Path, out: Path, tmp_path: 
 def test_table_that_lacks_nothing_is_refused(trained: Path, out: Path, tmp_path: Path) -> None:
     (tmp_path / "known.txt").write_text("cantar\nhablo\n")
     message = fail(out, trained, out, "--words", tmp_path / "known.txt")
-    assert "tok2vec.NORM lacks none of the symbols that could be added: 2 were given" in message
+    assert "tok2vec.NORM lacks none of the symbols that could be added: it has all 2" in message
+
+
+def test_words_without_static_vectors_are_refused(trained: Path, out: Path, tmp_path: Path) -> None:
+    (tmp_path / "unheard.txt").write_text("unheard\nunseen\n")
+    message = fail(out, trained, out, "--words", tmp_path / "unheard.txt")
+    assert "none of the 2 symbols that are given has a static vector to learn a row" in message
 
 
 @pytest.mark.parametrize(

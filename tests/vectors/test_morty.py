@@ -74,3 +74,9 @@ def test_training_that_cannot_be_is_refused() -> None:
 def test_last_update_that_diverges_is_refused(rate: float) -> None:
     with pytest.raises(ValueError, match=r"Training diverged with the learning rate 1e\+\d"):
         morty(streaming(random_vectors()), 8, hidden=8, learn_rate=rate)
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0, float("nan")])
+def test_learn_rate_without_effect_is_refused(rate: float) -> None:
+    with pytest.raises(ValueError, match="MoRTy: learn_rate must be a number above 0, was: "):
+        morty(streaming(random_vectors()), 8, hidden=8, learn_rate=rate)
