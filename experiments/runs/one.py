@@ -3,8 +3,8 @@
 import fcntl
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from importlib.metadata import version
+from contextlib import contextmanager, suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from platform import python_version
 from typing import Annotated, Any
@@ -37,7 +37,8 @@ from spacy_multihash.corpus.read import read_docs
 from spacy_multihash.embed.find import component_models
 from spacy_multihash.inspection.sizes import model_size
 
-PACKAGES = ("spacy", "thinc", "numpy", "spacy-multihash")
+# What a run may depend on, as far as it is installed.
+PACKAGES = ("spacy", "thinc", "numpy", "spacy-multihash", "numba", "python-crfsuite")
 
 
 def run_one(run: Run, *, renew: bool = False) -> dict[str, Any]:
@@ -105,12 +106,20 @@ def _run(run: Run) -> dict[str, Any]:
         "arm": run.arm,
         "vectors": run.vectors,
         "seed": run.seed,
-        "versions": {"python": python_version(), **{name: version(name) for name in PACKAGES}},
+        "versions": {"python": python_version(), **_versions()},
         **facts,
         **scores,
     }
     write_json(results_path(run), result)
     return read_result(results_path(run))
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in PACKAGES:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 def _score(run: Run, nlp: Language, tagger: Tagger, splits: Sequence[str]) -> dict[str, Any]:

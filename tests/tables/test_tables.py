@@ -48,6 +48,12 @@ def one_table(counts: dict[int, int], min_freq: int = 0) -> Tables:
 # Counting
 
 
+def test_symbols_are_kept_from_ten_times_on_by_default() -> None:
+    tables = make_tables({"NORM": Counter({1: 9, 2: 10, 3: 11})})
+    assert as_lists(tables) == {"NORM": [(3, 11), (2, 10)]}
+    assert tables.min_freq == 10
+
+
 def test_counts_are_those_of_a_plain_loop(docs: list[Doc]) -> None:
     counts = count_symbols(docs, {"NORM": NORM, "LENGTH": LENGTH, "IS_ALPHA": IS_ALPHA})
     tokens = [token for doc in docs for token in doc]

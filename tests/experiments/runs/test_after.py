@@ -56,7 +56,9 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for dataset, docs in {"conll-nl": make_docs(), "conll-es": make_docs()[1:2]}.items():
         folder = tmp_path / "corpus" / dataset
         folder.mkdir(parents=True)
-        for split, of_split in (("train", 10 * make_docs()), ("dev", docs), ("test", docs)):
+        # test has a sentence twice, so that it is never taken for dev
+        splits = {"train": 10 * make_docs(), "dev": docs, "test": [docs[0], *docs]}
+        for split, of_split in splits.items():
             write_corpus(folder / f"{split}.spacy", of_split)
 
 
@@ -78,8 +80,10 @@ def test_models_are_pruned_and_read_noise_after_training(monkeypatch: pytest.Mon
     assert result["after"]["noise_10"]["dev"]["seen"]["r"] < result["dev"]["seen"]["r"]
     assert result["record"]["made"] == {}
     counts = result["counts"]
-    assert counts["dev after prune_5"] == counts["dev"]
-    for name in ("dev", "dev, seen", "dev, unseen"):
+    assert len(unpack(counts["test"])) == len(unpack(counts["dev"])) + 1
+    for split in ("dev", "test"):
+        assert counts[f"{split} after prune_5"] == counts[split]
+    for name in ("dev", "dev, seen", "dev, unseen", "test"):
         split, _, part = name.partition(", ")
         noisy = unpack(counts[", ".join(filter(None, [f"{split} after noise_5", part]))])
         assert noisy.tolist() == (3 * unpack(counts[name])).tolist()  # of three draws
@@ -130,6 +134,7 @@ def test_a_model_reads_another_language_with_other_vectors() -> None:
     # the other language's dev has one sentence
     sizes = {name: len(unpack(text)) for name, text in result["counts"].items()}
     assert (sizes["dev"], sizes["dev after zero_shot_cca"]) == (len(SENTENCES), 1)
+    assert (sizes["test"], sizes["test after zero_shot_cca"]) == (len(SENTENCES) + 1, 2)
     nlp = spacy.load(run.folder / "model-best")
     own = nlp.vocab.vectors.data.copy()
     after.CHANGES["zero_shot_cca"](run, nlp)

@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +13,7 @@ import pytest
 import spacy
 import srsly
 from spacy.language import Language
-from spacy.tokens import DocBin
+from spacy.tokens import Doc, DocBin
 from thinc.api import Config
 
 from experiments.arms.tasks import CRF, HASH_EMBED
@@ -356,6 +357,21 @@ def test_crf_is_run_by_the_same_command() -> None:
     assert (result["steps"], result["best_step"]) == (None, None)
     assert 0 < result["dev"]["seen"]["f"] <= 1
     assert result["model_bytes"] == (run.folder / "model.crfsuite").stat().st_size
+
+
+def test_crf_is_trained_on_the_training_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    trained_on: list[str] = []
+    train = one.train_crf
+
+    def watched(docs: Iterable[Doc], path: Path) -> Any:
+        docs = list(docs)
+        trained_on.extend(doc.text for doc in docs)
+        return train(docs, path)
+
+    monkeypatch.setattr(one, "train_crf", watched)
+    result = one.run_one(Run("wnut17", CRF))
+    assert trained_on == [doc.text for doc in 10 * make_docs()[1:2]]
+    assert set(result["versions"]) >= {"python", "spacy", "numpy", "python-crfsuite"}
 
 
 def test_cpu_seconds_of_a_crf_are_not_those_of_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:

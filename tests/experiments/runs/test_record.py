@@ -26,6 +26,7 @@ from experiments.runs.record import (
     vectors_digest,
     write_code,
 )
+from tests.helpers.paths import ROOT
 from tests.helpers.vectors import random_vectors, write_pipeline
 
 RUN = Run("wnut17", HASH_EMBED)
@@ -92,6 +93,18 @@ def test_all_modules_of_a_run_are_among_the_sources() -> None:
     names = read_sources(RUN).code
     assert set(record._loaded_modules()) <= set(names)
     assert None not in names.values()
+
+
+def test_all_rooms_but_those_that_decide_no_scores_are_among_the_sources() -> None:
+    rooms = {path.parent.name for path in (ROOT / "spacy_multihash").glob("*/__init__.py")}
+    assert rooms - set(record.ROOMS) == {"apply", "cli", "cluster", "inspection"}
+    # what is there besides orders runs, reads and writes their files, or compares them
+    others = """
+        calibration candidates compare_ner english files grid halve machine make_vectors plan pool
+        recommended record run show standings state vector_files
+    """.split()
+    found = {path.stem for path in (ROOT / "experiments/runs").glob("[!_]*.py")}
+    assert found - {name.split(".")[-1] for name in record.EXPERIMENTS} == set(others)
 
 
 def test_a_missing_corpus_is_named_with_the_command_that_makes_it() -> None:
