@@ -32,7 +32,7 @@ from experiments.tables.dilated import DILATED_TABLES
 from experiments.tables.gains import render_gains
 from experiments.tables.goals import render_goals
 from experiments.tables.markdown import markdown, render_summary, render_table
-from experiments.tables.prose import BENCHMARK, Statistics, fill_numbers
+from experiments.tables.prose import BENCHMARK, Statistics, fill_numbers, turned
 from experiments.tables.recipe import (
     recipe_tables,
     render_choice,
@@ -107,7 +107,7 @@ def collate(
     compressed: Path = COMPRESSED,
     halving: Path = HALVING,
     recommended: Path = RECOMMENDED,
-) -> Results:
+) -> tuple[Results, list[str]]:
     """Make the tables, figures and numbers of all pages. Nothing is written unless all can be made.
 
     folder (Path): The results of runs, as `read_results` reads them.
@@ -122,6 +122,8 @@ def collate(
     compressed (Path): The reports of compressed pipelines, as `read_reports` reads them.
     halving (Path): The standings of candidates for a recipe, as JSON, if they are there.
     recommended (Path): What `recommend` writes beside the recipe, as JSON, if it is there.
+
+    Returns the results, and the differences in prose on which the verdict is another one now.
     """
     for name in ALL_PAGES:
         if not (docs / name).is_file():
@@ -182,7 +184,10 @@ def collate(
         "compressed": reports,
         BENCHMARK: measured,
     }
-    texts = {path: fill_numbers(text, results, statistics, path) for path, text in texts.items()}
+    changes = []
+    for path, text in texts.items():
+        texts[path] = fill_numbers(text, results, statistics, path)
+        changes += turned(text, texts[path], path)
     figures = {
         **experiments.figures.report.make_figures(results),
         **experiments.figures.weighted.make_figures(results),
@@ -193,7 +198,7 @@ def collate(
         write_bytes(docs / "figures" / name, data)
     for path, text in texts.items():
         write_bytes(path, text.encode("utf8"))
-    return results
+    return results, changes
 
 
 def collate_cli(
@@ -231,7 +236,7 @@ def collate_cli(
     DOCS: docs/results.md
     """
     try:
-        results = collate(
+        results, changes = collate(
             folder,
             corpora,
             report,
@@ -248,6 +253,8 @@ def collate_cli(
         msg.fail("Could not make the results", f"{error}. {advice}", exits=1)
     except (OSError, ValueError) as error:
         msg.fail("Could not make the results", str(error), exits=1)
+    for change in changes:
+        msg.warn("The words of a difference have to be read again", change)
     pages = ", ".join(ALL_PAGES)
     msg.good(f"Put the tables of {len(results.runs)} runs into {pages} in {docs}")
     msg.text("Figure 7 is not made: it compares fastText's vectors, for which there are no runs.")

@@ -11,7 +11,7 @@ from experiments.tables.differences import Difference, difference, paired
 from experiments.tables.facts import same_recognizer
 from experiments.tables.statistics import FACTORS, NUMBER, Results, Stat, number_key
 from experiments.tables.table import METRICS, SECONDS, Comparison, Group, Table
-from experiments.tables.verdicts import MACHINES, verdict
+from experiments.tables.verdicts import MACHINES, NOISE, verdict
 
 # The data set, arm and vectors of a number, then its split, part and metric.
 Key = tuple[str, ...]
@@ -43,6 +43,22 @@ class Conclusion:
         if self.ours is None or self.ours.margin is None or self.paired is None:
             return False
         return _is_noise(self.ours) != _is_noise(self.paired)
+
+    @property
+    def in_words(self) -> str:
+        """The verdict, and which intervals hold 0 although it is none of noise."""
+        parts = {
+            "not seed by seed": self.disputed and self.verdict != NOISE,
+            "not over sentences": self.of_these_sentences,
+        }
+        return ", ".join([self.verdict, *(part for part, is_so in parts.items() if is_so)])
+
+    @property
+    def of_these_sentences(self) -> bool:
+        """Whether it is larger than noise, while the interval over sentences holds 0."""
+        if self.ours is None or self.ours.margin is None or self.sentences is None:
+            return False
+        return not _is_noise(self.ours) and self.sentences.low <= 0 <= self.sentences.high
 
 
 def conclude(results: Results, table: Table, dataset: str, comparison: Comparison) -> Conclusion:

@@ -35,6 +35,7 @@ class Facts:
     """What a run says besides its numbers.
 
     recorded (bool): Whether it has a record of its machine and its code.
+    code (Optional[str]): The digest of the modules that it was trained with.
     machine (Machine): What its times depend on.
     with_ner (Optional[bool]): Whether it was trained with `ner`, where the arm has `batch_ner` with
         spaCy's gradient by now. None for all other arms.
@@ -43,6 +44,7 @@ class Facts:
     """
 
     recorded: bool = False
+    code: Optional[str] = None
     machine: Machine = Machine()
     with_ner: Optional[bool] = None
     counts: Mapping[str, Counts] = field(default_factory=dict)
@@ -71,7 +73,8 @@ def read_facts(found: Iterable[Found]) -> dict[tuple[str, ...], dict[int, Facts]
         if digests is not None and len(digests) > 1:
             with_ner = result["config_hash"] == digests[-1]
         codes = path.parents[4] / CODE.name  # beside runs/DATASET/ARM/VECTORS/seedN.json
-        of_run = Facts(bool(record), machine_of(result, codes), with_ner, counts)
+        machine = machine_of(result, codes)
+        of_run = Facts(bool(record), record.get("code"), machine, with_ner, counts)
         facts.setdefault((run.dataset, run.arm, run.vectors), {})[run.seed] = of_run
     return facts
 

@@ -14,9 +14,11 @@ from experiments.tables.table import METRICS, STAND_IN, Comparison, Group, Table
 from experiments.tables.verdicts import MACHINES, MISSING, RULE, VERDICTS
 
 NONE = "–"
-UNRECORDED, DISPUTED = "†", "‡"
+UNRECORDED, MIXED, DISPUTED, OF_THESE = "†", "◊", "‡", "§"
 UNRECORDED_NOTE = f"{UNRECORDED} with runs that have no record of machine and code."
+MIXED_NOTE = f"{MIXED} with runs of different code: a module has changed between them."
 DISPUTED_NOTE = f"{DISPUTED} the paired interval would decide otherwise."
+OF_THESE_NOTE = f"{OF_THESE} the interval over sentences holds 0."
 INTERVALS = ("ours, 95 % interval", "paired, 95 %", "sentences, 95 %")
 
 
@@ -41,8 +43,9 @@ def render_table(results: Results, table: Table) -> str:
         f"**{number}{table.title}.** {count} {table.note}".rstrip(),
         _numbers_table(results, table),
     ]
-    if any(UNRECORDED in line for line in parts[-1].splitlines()):
-        parts.append(UNRECORDED_NOTE)
+    marks = {UNRECORDED: UNRECORDED_NOTE, MIXED: MIXED_NOTE}
+    if notes := [note for mark, note in marks.items() if mark in parts[-1]]:
+        parts.append("\n".join(notes))
     conclusions = [
         (dataset, comparison, conclude(results, table, dataset, comparison))
         for dataset in table.datasets
@@ -80,13 +83,16 @@ def _conclusions_table(table: Table, lines: Sequence[tuple[str, Comparison, Conc
 
 
 def marked(found: Conclusion) -> str:
-    """Return a verdict, with a mark where the paired interval would decide otherwise."""
-    return f"{found.verdict} {DISPUTED}" if found.disputed else found.verdict
+    """Return a verdict, with marks where another interval would decide otherwise."""
+    marks = {DISPUTED: found.disputed, OF_THESE: found.of_these_sentences}
+    return " ".join([found.verdict, *(mark for mark, is_so in marks.items() if is_so)])
 
 
 def with_note(body: str) -> str:
     """Add a note on the marks of a table, if it has some."""
-    return f"{body}\n\n{DISPUTED_NOTE}" if DISPUTED in body else body
+    notes = {DISPUTED: DISPUTED_NOTE, OF_THESE: OF_THESE_NOTE}
+    found = "\n".join(note for mark, note in notes.items() if mark in body)
+    return f"{body}\n\n{found}" if found else body
 
 
 def _interval(interval: Optional[Interval], spec: str) -> str:
@@ -135,11 +141,12 @@ def _numbers_table(results: Results, table: Table) -> str:
 
 
 def _count(results: Results, table: Table, group: Group, dataset: str, line: str) -> str:
-    """Return the number of runs, with a mark if some of them have no record."""
+    """Return the number of runs, with marks if some have no record, or other code than others."""
     ours = results.ours(table, group, dataset, line)
     runs = results.facts_of(number_key(table, group, dataset, line))
-    known = all(run.recorded for run in runs.values())
-    return f"{ours.n if ours else 0}{'' if known else UNRECORDED}"
+    unrecorded = "" if all(run.recorded for run in runs.values()) else UNRECORDED
+    mixed = MIXED if len({run.code for run in runs.values() if run.recorded}) > 1 else ""
+    return f"{ours.n if ours else 0}{unrecorded}{mixed}"
 
 
 def _with_counts(table: Table) -> Iterator[tuple[Group, bool]]:

@@ -24,7 +24,7 @@ METRIC is a key of `METRICS`. NUMBER is DATASET/ARM/SPLIT, then /PART unless tha
 DATASET/ARM for costs. Behind the arm, /VECTORS names static vectors. @SEED, last, takes one seed.
 A format may follow behind a colon, as in Python. "sd" is a mean with its standard deviation. Of a
 difference, "paired" is that of the seeds that both have, "value" leaves out the interval, "by"
-leaves out the sign, which must be +, and "verdict" is the verdict on it.
+leaves out the sign, which must be +, and "verdict" is the verdict on it, in words.
 
 In the files of benchmarks, a key with spaces is in quotes. The keys "results" and "ratio" may be
 left out. In a list of records, a key is a value of the record that is meant. A list of times counts
@@ -48,13 +48,15 @@ from experiments.tables.markdown import signed
 from experiments.tables.report import TABLES
 from experiments.tables.statistics import Results, Stat
 from experiments.tables.table import METRICS
-from experiments.tables.verdicts import MACHINES
+from experiments.tables.verdicts import HIGHER, LOWER, MACHINES, NOISE
 
 # The numbers that are not of runs, by "corpus", "calibration", "ner", "compressed" or
 # "benchmark", then by name.
 Statistics = Mapping[str, Mapping[str, Mapping[str, Any]]]
 MARKER = re.compile(r"<!-- = ([^\n]+?) -->([^\n]*?)<!-- / -->")
 HALF = re.compile(r"<!-- =|<!-- / -->")
+# A difference with its interval.
+INTERVAL = re.compile(r"([+-]?\d+\.\d+) ± (\d+\.\d+)")
 # A comment at the beginning of a line makes the line HTML, and its Markdown is not rendered.
 FIRST = re.compile(r"^\s*(?:[-*>]\s+|\d+\.\s+)*<!-- (?:=|/)")
 PLACE = re.compile(
@@ -106,6 +108,31 @@ def fill_numbers(page: str, results: Results, statistics: Statistics, path: Path
         except ValueError as error:
             raise ValueError(f"{path}, line {number}: {error}.") from error
     return "\n".join(lines)
+
+
+def turned(before: str, after: str, path: Path) -> list[str]:
+    """Name the differences in the prose of a page on which the verdict is another one now.
+
+    The words around a number are typed, so that they have to be read again.
+
+    before, after (str): The page before and after `fill_numbers`.
+    path (Path): The file, for the messages.
+    """
+    found = []
+    for old, new in zip(MARKER.finditer(before), MARKER.finditer(after), strict=True):
+        one, other = _direction(old[2]), _direction(new[2])
+        if None not in (one, other) and one != other:
+            line = after.count("\n", 0, new.start()) + 1
+            found.append(f"{path}, line {line}: {new[2]} is {other}, was {old[2]}, {one}")
+    return found
+
+
+def _direction(text: str) -> Optional[str]:
+    match = INTERVAL.fullmatch(text)
+    if match is None:
+        return None
+    value, margin = map(float, match.groups())
+    return NOISE if abs(value) <= margin else HIGHER if value > 0 else LOWER
 
 
 def evaluate(expression: str, results: Results, statistics: Statistics) -> str:
@@ -161,7 +188,7 @@ def _metric(results: Results, metric: str, words: Sequence[str], spec: str) -> s
     if spec in (VERDICT, PAIRED) and {first.seed, second.seed} != {None}:
         raise ValueError(f"what is {spec} is so of all seeds: leave @SEED out")
     if spec == VERDICT:
-        return conclusion.verdict
+        return conclusion.in_words
     if spec == PAIRED:
         if conclusion.paired is None:
             raise ValueError(f"{first.text} and {second.text} have no two seeds to be paired")

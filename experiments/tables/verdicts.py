@@ -28,18 +28,22 @@ that. It is the mean of the differences seed by seed, ± t sd/sqrt(n), with n - 
 and at least two seeds. A CRF has no such pairs. Some arms have older runs with `ner` in the place
 of `batch_ner`: these are paired with such runs only, and with the arm `ner`. So are the runs of an
 increase of an error. The verdict is that of the first interval. ‡ marks where the paired one would
-decide otherwise.
+decide otherwise; of a larger difference, prose says *not seed by seed*. Where one side has more
+seeds, the paired interval and that of sentences are of the common ones, and so have another centre.
 
 Both intervals are about other seeds on the same test set. The one of *sentences* is about other
 sentences with the same models: the sentences are drawn again 1,000 times, with replacement, and it
-holds 95 % of the differences of F1 (of accuracy, for texts). It needs the counts of each sentence.
+holds 95 % of the differences of F1 (of accuracy, for texts). § marks larger differences where it
+holds 0, and prose says *not over sentences*. It needs the counts of each sentence.
 Results without a record (†) do not have them, and some older ones have none of unseen entities or
 of noise. Under noise it is of the F1 of all draws together, where the mean is of the F1 of each.
 
 Means, sd (ddof 1) and n are over seeds. A CRF comes out the same with every seed, so its sd is 0.
-Missing runs are not filled in, and comparisons that lack one are only counted. The report's n is 3,
-and its numbers have two decimals. Its static vectors are spaCy's large ones; ours are named beside
-the data set. turku-one is another data set than the report's OntoNotes, and never compared with it.
+◊ at n says that a module which may decide scores has changed between the seeds, be it a comment of
+it. Lines of one table may differ in their code as well. Missing runs are not filled in, and
+comparisons that lack one are only counted. The report's n is 3, and its numbers have two decimals.
+Its static vectors are spaCy's large ones; ours are named beside the data set. turku-one is another
+data set than the report's OntoNotes, and never compared with it.
 """
 
 

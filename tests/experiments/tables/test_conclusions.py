@@ -22,6 +22,7 @@ pytest.importorskip("scipy", reason="scipy is not installed: pip install -e '.[p
 from experiments.tables.bootstrap import Interval
 from experiments.tables.conclusions import Conclusion, compare
 from experiments.tables.differences import Difference
+from experiments.tables.markdown import marked
 from experiments.tables.statistics import load_results
 
 ONES, OTHERS = [0.70, 0.72, 0.77], [0.69, 0.70, 0.76, 0.9]
@@ -127,6 +128,38 @@ def test_counts_of_one_side_give_no_interval_of_sentences(tmp_path: Path) -> Non
 def test_paired_interval_may_decide_otherwise(ours: Any, paired: Any, disputed: bool) -> None:
     one, other = (None if values is None else Difference(*values) for values in (ours, paired))
     assert Conclusion(one, None, other, None, "").disputed == disputed
+
+
+@pytest.mark.parametrize(
+    ("ours", "sentences", "of_these"),
+    [
+        ((0.02, 0.01), (0.0, 0.04), True),
+        ((-0.02, 0.01), (-0.04, 0.0), True),
+        ((0.02, 0.01), (0.001, 0.04), False),
+        ((0.02, 0.03), (-0.001, 0.04), False),
+        ((0.02, 0.03), (0.001, 0.04), False),
+        ((0.02, None), (-0.001, 0.04), False),
+        ((0.02, 0.01), None, False),
+        (None, (-0.001, 0.04), False),
+    ],
+)
+def test_interval_over_sentences_may_hold_0(ours: Any, sentences: Any, of_these: bool) -> None:
+    one = None if ours is None else Difference(*ours)
+    interval = None if sentences is None else Interval(*sentences)
+    conclusion = Conclusion(one, None, None, interval, "higher")
+    assert conclusion.of_these_sentences == of_these
+    assert marked(conclusion) == ("higher §" if of_these else "higher")
+    assert conclusion.in_words == ("higher, not over sentences" if of_these else "higher")
+
+
+def test_verdict_in_words_says_what_the_paired_interval_holds() -> None:
+    wide, narrow = Difference(0.02, 0.03), Difference(0.02, 0.01)
+    sentences = Interval(-0.01, 0.05)
+    found = Conclusion(narrow, None, wide, sentences, "higher")
+    assert found.in_words == "higher, not seed by seed, not over sentences"
+    assert marked(found) == "higher ‡ §"
+    found = Conclusion(wide, None, narrow, sentences, "within noise")
+    assert (found.in_words, marked(found)) == ("within noise", "within noise ‡")
 
 
 def test_seconds_of_trainings_with_another_adam_are_not_compared(tmp_path: Path) -> None:

@@ -175,6 +175,21 @@ def test_runs_without_a_record_are_marked(tmp_path: Path) -> None:
     assert text.count("\n\n† with runs that have no record of machine and code.\n\n") == 1
 
 
+def test_seeds_of_different_code_are_marked(tmp_path: Path) -> None:
+    def text() -> str:
+        return render_table(load_results(tmp_path, REPORT), TABLES["table-9"])
+
+    for seed, code in enumerate(("a", "a", "b")):
+        assert "◊" not in text()
+        record = {"cpu": "a CPU", "code": code, "corpus": {"train": "conll-es"}}
+        write_result(tmp_path, Run("conll-es", HASH_EMBED, seed=seed), 0.7, record=record)
+    assert rows_of(text(), "conll-es", "MultiHashEmbed")[0][2] == "3◊"
+    note = "\n\n◊ with runs of different code: a module has changed between them.\n\n"
+    assert text().count(note) == 1
+    write_result(tmp_path, Run("conll-es", HASH_EMBED, seed=0), 0.7, record=None)
+    assert rows_of(text(), "conll-es", "MultiHashEmbed")[0][2] == "3†◊"
+
+
 def test_costs_are_compared_on_one_known_machine_only(tmp_path: Path) -> None:
     def conclusions(record: Any) -> tuple[list[list[str]], str]:
         write_result(tmp_path, Run("anem", REGULARIZED, seed=1), 0.6, record=record)

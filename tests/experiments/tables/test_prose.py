@@ -11,7 +11,7 @@ from tests.helpers.results import REPORT, write_result, write_results
 pytest.importorskip("pandas", reason="pandas is not installed: pip install -e '.[plots]'")
 pytest.importorskip("scipy", reason="scipy is not installed: pip install -e '.[plots]'")
 
-from experiments.tables.prose import fill_numbers
+from experiments.tables.prose import fill_numbers, turned
 from experiments.tables.statistics import Results, load_results
 
 STATISTICS = {
@@ -178,3 +178,26 @@ def test_comments_have_two_ends_and_a_word_before(
 ) -> None:
     with pytest.raises(ValueError, match=rf"^page\.md, line 1: .*{message}"):
         fill(line, results)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "change"),
+    [
+        ("+0.010 ± 0.009", "+0.010 ± 0.011", "+0.010 ± 0.011 is within noise, was +0.010 ± 0.009,"),
+        ("0.010 ± 0.009", "-0.010 ± 0.009", "-0.010 ± 0.009 is lower, was 0.010 ± 0.009, higher"),
+        ("+0.010 ± 0.010", "+0.011 ± 0.010", "is higher, was +0.010 ± 0.010, within noise"),
+        ("+0.010 ± 0.009", "+0.020 ± 0.009", None),
+        ("+0.010 ± 0.011", "-0.010 ± 0.011", None),
+        ("0.5", "0.6", None),
+        ("", "+0.010 ± 0.009", None),
+        ("0.257 (0.250-0.264)", "0.157 (0.150-0.164)", None),
+    ],
+)
+def test_differences_whose_verdict_turns_are_named(old: str, new: str, change: str | None) -> None:
+    before, after = (
+        f"It\nis <!-- = f a -->1<!-- / --> and <!-- = f b -->{text}<!-- / -->."
+        for text in (old, new)
+    )
+    found = turned(before, after, Path("page.md"))
+    assert len(found) == (change is not None)
+    assert not change or (found[0].startswith("page.md, line 2: ") and change in found[0])
