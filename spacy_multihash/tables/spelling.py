@@ -69,17 +69,17 @@ def make_kpca_vectors_v1(
         counts = count_corpora(nlp, corpora, vector_attr(vectors), KPCA_VECTORS)
         words = by_frequency(counts)
         frequent = [word for word in words if counts[word] >= min_freq and word.strip()]
-        present = present_rows(nlp.vocab, frequent)
+        present = present_rows(nlp.vocab, words)
         lacking = in_no_other_table(nlp, [word for word in frequent if word not in present])
         if not lacking:
             logger.info("All words of the corpus have vectors")
             return nlp
-        known = named_words(nlp.vocab, words)[:_MOST_WORDS]
-        if not known:
+        if not present:
             raise ValueError(
                 f"{KPCA_VECTORS}: none of the {len(words)} words of the corpus has a vector in the "
                 "table, so there is nothing to learn from. Check [initialize] vectors."
             )
+        known = named_words(nlp.vocab, words)[:_MOST_WORDS]
         rows = rows_of(nlp.vocab, known)
         fitted = fit_from_spelling(known, vectors_of(nlp.vocab, known), settings, rows)
         append_vectors(nlp.vocab, lacking, fitted.predict(lacking))

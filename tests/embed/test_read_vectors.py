@@ -169,7 +169,7 @@ def test_key_attributes_are_those_of_the_config(
     nlp = spacy.blank("en")
     doc = Doc(nlp.vocab, words=["Rome", "met"], lemmas=["Rome", ""])
     nlp.vocab["met"].norm_ = "MET"
-    model = build_meta_vectors_v1(4, {"nl": paths["nl"]}, key_attrs={"nl": attr})
+    model = build_meta_vectors_v1(None, {"nl": paths["nl"]}, key_attrs={"nl": attr})
     model.initialize(X=[doc])
     assert find_weights(model, [doc])[1].tolist() == [[bool(has) for has in present]]
 
@@ -237,11 +237,11 @@ def test_a_table_without_the_words_is_warned_of(paths: dict[str, str]) -> None:
     nlp = spacy.blank("en")
     docs = [nlp.make_doc(text) for text in ("ROME ANNA", "", "ROME")]
     message = r"'own' has none of the 2 words .*, such as \['ANNA', 'ROME'\].* by ORTH. Check"
-    model = build_meta_vectors_v1(4, dict(paths), key_attrs={"nl": "LOWER"})
+    model = build_meta_vectors_v1(None, dict(paths), key_attrs={"nl": "LOWER"})
     with pytest.warns(UserWarning, match=message) as warned:
         model.initialize(X=docs)
     assert len(warned) == 1
-    build_meta_vectors_v1(4, {"own": paths["own"]}).initialize(X=docs[1:2])
+    build_meta_vectors_v1(None, {"own": paths["own"]}).initialize(X=docs[1:2])
 
 
 # Where the tables are

@@ -241,7 +241,11 @@ def test_empty_list_of_corpora_is_refused(name: str) -> None:
     ("vectors", "message"),
     [
         ({}, r"needs static vectors, but the pipeline has none: its table has the shape \(0, 6\)"),
-        ({"other": numpy.ones(WIDTH, "f")}, "needs 10 words or more.*was given 1"),
+        ({"cantar": numpy.ones(WIDTH, "f")}, "needs 10 words or more.*was given 1"),
+        (
+            {word.upper(): row for word, row in vectors_of_endings().items()},
+            "none of the 36 words of the corpus has a vector in the table, so .* Check .initialize",
+        ),
         ({"other": numpy.zeros(WIDTH, "f")}, "none of the 36 words of the corpus has a vector"),
         (
             table(viviendo=numpy.full(WIDTH, numpy.nan, "f")),
