@@ -169,7 +169,7 @@ def test_key_attributes_are_those_of_the_config(
     nlp = spacy.blank("en")
     doc = Doc(nlp.vocab, words=["Rome", "met"], lemmas=["Rome", ""])
     nlp.vocab["met"].norm_ = "MET"
-    model = build_meta_vectors_v1(None, {"nl": paths["nl"]}, key_attrs={"nl": attr})
+    model = build_meta_vectors_v1(4, {"nl": paths["nl"]}, "mme", key_attrs={"nl": attr})
     model.initialize(X=[doc])
     assert find_weights(model, [doc])[1].tolist() == [[bool(has) for has in present]]
 
