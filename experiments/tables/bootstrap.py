@@ -43,18 +43,18 @@ class Bootstrap:
 
     def interval(
         self,
-        pairs: Sequence[tuple[tuple[str, ...], tuple[str, ...]]],
-        difference: Callable[[Scores, Scores], Scores] = operator.sub,
+        compared: Sequence[tuple[tuple[str, ...], ...]],
+        difference: Callable[..., Scores] = operator.sub,
     ) -> Optional[Interval]:
         """Return the interval of the mean difference of F1, or None if a run has no counts.
 
-        pairs (Sequence): The runs and splits to compare, as the keys of `counts`.
-        difference (Callable): What is computed of the F1 of a pair: that of the first minus that
-            of the second.
+        compared (Sequence): The runs and splits to compare, as the keys of `counts`. Mostly pairs.
+        difference (Callable): What is computed of their F1: that of the first minus that of the
+            second.
         """
-        if not pairs or any(key not in self.counts for pair in pairs for key in pair):
+        if not compared or any(key not in self.counts for keys in compared for key in keys):
             return None
-        differences = [difference(self.scores(one), self.scores(other)) for one, other in pairs]
+        differences = [difference(*map(self.scores, keys)) for keys in compared]
         low, high = numpy.percentile(numpy.mean(differences, axis=0), PERCENTILES)
         return Interval(float(low), float(high))
 
@@ -92,3 +92,8 @@ def f_scores(weights: Weights, counts: Counts) -> Scores:
 def error_increase(f: Scores, base: Scores) -> Scores:
     """Return by how many percent errors of F1, 1 - F1, exceed those of a base."""
     return 100 * ((1 - f) / (1 - base) - 1)
+
+
+def more_increase(one: Scores, other: Scores, base: Scores) -> Scores:
+    """Return the error increase of one F1 minus that of another, over the same base."""
+    return error_increase(one, base) - error_increase(other, base)

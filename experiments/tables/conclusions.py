@@ -6,11 +6,11 @@ from typing import Optional
 from experiments.arms.tasks import CRF, HASH_EMBED
 from experiments.runs.counts import name_counts
 from experiments.runs.machine import same_cpu, same_training
-from experiments.tables.bootstrap import Interval, error_increase
+from experiments.tables.bootstrap import Interval, error_increase, more_increase
 from experiments.tables.differences import Difference, difference, paired
 from experiments.tables.facts import same_recognizer
 from experiments.tables.statistics import FACTORS, NUMBER, Results, Stat, number_key
-from experiments.tables.table import METRICS, SECONDS, Comparison, Group, Table
+from experiments.tables.table import INCREASE, METRICS, SECONDS, Comparison, Group, Table
 from experiments.tables.verdicts import MACHINES, NOISE, verdict
 
 # The data set, arm and vectors of a number, then its split, part and metric.
@@ -128,13 +128,17 @@ def _paired_differences(results: Results, first: Key, second: Optional[Key]) -> 
 def _sentences(results: Results, first: Key, second: Optional[Key]) -> Optional[Interval]:
     """Return the interval over sentences of runs with the same seed. A CRF has every seed.
 
-    Without a second number, the first is an increase of the error of MultiHashEmbed.
+    Increases of the error are those over the error of MultiHashEmbed.
     """
-    if second is None:
+    if first[-1] == INCREASE:
         base = (*first[:ARM], HASH_EMBED, *first[ARM + 1 :])
-        seeds = results.values.get(first, {})
-        pairs = [(_counts_key(first, seed), _counts_key(base, seed)) for seed in seeds]
-        return results.bootstrap.interval(pairs, error_increase)
+        keys = [first, base] if second is None else [first, second, base]
+        seeds = set.intersection(*(set(results.values.get(key, {})) for key in keys if key != base))
+        return results.bootstrap.interval(
+            [tuple(_counts_key(key, seed) for key in keys) for seed in sorted(seeds)],
+            error_increase if second is None else more_increase,
+        )
+    assert second is not None  # only an increase is a difference already
     ones, others = (
         {seed: _counts_key(key, seed) for seed in results.facts_of(key)} for key in (first, second)
     )

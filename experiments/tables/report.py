@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from experiments.arms.tasks import CRF, HASH_EMBED, REGULARIZED, ROW_SHARES
 from experiments.tables.table import (
     DATASETS,
+    INCREASE,
     STAND_IN,
     WITH_STAND_IN,
     ArmsT,
@@ -88,7 +89,7 @@ def _prf_table(number: int, part: str, arms: ArmsT, *, vectors: bool) -> Table:
 def _features_table(name: str, *datasets: str) -> Table:
     of_report = "" if name == "features" else "test"
     groups = tuple(
-        Group(FEATURES, "error_increase", split, part, f"{split} {part}", split == of_report)
+        Group(FEATURES, INCREASE, split, part, f"{split} {part}", split == of_report)
         for split in ("test", "dev")
         for part in ("all", "seen", "unseen")
     )

@@ -15,7 +15,7 @@ from experiments.runs.scores import SPLITS, split_after, splits_of
 from experiments.tables.bootstrap import Bootstrap, error_increase
 from experiments.tables.facts import Facts, Found, read_facts, same_recognizer
 from experiments.tables.report import TABLES
-from experiments.tables.table import METRICS, Group, Table, arm_and_step
+from experiments.tables.table import INCREASE, METRICS, Group, Table, arm_and_step
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -173,7 +173,7 @@ def error_increases(
     ]
     both = both[numpy.array(alike, dtype=bool)]
     increase = error_increase(both["value_x"], both["value_y"])
-    both = both.assign(value=increase, metric="error_increase")
+    both = both.assign(value=increase, metric=INCREASE)
     return both.loc[both["value_y"] < 1, list(frame.columns)]
 
 
@@ -229,7 +229,7 @@ def _report_numbers(value: Any, part: str) -> Iterator[tuple[str, str, Stat]]:  
     for name, number in value.items():
         mean, sd = number if isinstance(number, list) else (number, None)
         stat = Stat(mean, sd, REPORT_N)
-        yield (part, name, stat) if name in METRICS else (name, "error_increase", stat)
+        yield (part, name, stat) if name in METRICS else (name, INCREASE, stat)
 
 
 def load_results(folder: Path, report: Path) -> Results:

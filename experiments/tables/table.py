@@ -39,12 +39,12 @@ class Metric:
     counted: bool = False
 
 
-SECONDS = "train_cpu_seconds"
+SECONDS, INCREASE = "train_cpu_seconds", "error_increase"
 METRICS = {
     "p": Metric("P"),
     "r": Metric("R"),
     "f": Metric("F1", counted=True),
-    "error_increase": Metric("%", "+.1f", "+.0f", 1.0, counted=True),
+    INCREASE: Metric("%", "+.1f", "+.0f", 1.0, counted=True),
     "accuracy": Metric("accuracy", counted=True),  # each doc has one category
     "macro_f": Metric("macro F1"),
     "parameters": Metric("parameters", ",.0f"),

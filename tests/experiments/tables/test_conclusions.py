@@ -81,27 +81,38 @@ def test_a_crf_has_no_pairs_but_all_seeds_of_sentences(tmp_path: Path) -> None:
     assert conclusion.sentences == results.bootstrap.interval([(crf, key) for key in others])
 
 
-def test_an_increase_of_the_error_has_an_interval_of_sentences(tmp_path: Path) -> None:
+def test_increases_of_the_error_have_an_interval_of_sentences(tmp_path: Path) -> None:
     rng = numpy.random.default_rng(0)
-    for arm in (HASH_EMBED, "norm"):
+    arms = (HASH_EMBED, "norm", "orth")
+    for arm in arms:
         for seed in (0, 1):
             counts = {"dev": pack(rng.integers(1, 4, size=(50, 3)))}
             write_result(tmp_path, Run("anem", arm, seed=seed), 0.5 + 0.1 * seed, counts=counts)
     results = load_results(tmp_path, REPORT)
-    key = ("anem", "norm", "no-vectors", "dev", "all", "error_increase")
-    found = compare(results, key, None).sentences
     f = {
         (arm, seed): results.bootstrap.scores(("anem", arm, "no-vectors", seed, "dev"))
-        for arm in (HASH_EMBED, "norm")
+        for arm in arms
         for seed in ("0", "1")
     }
     errors = {names: 1 - scores for names, scores in f.items()}
-    means = numpy.mean(
-        [100 * errors["norm", seed] / errors[HASH_EMBED, seed] - 100 for seed in ("0", "1")], axis=0
+    norm, orth = (
+        numpy.mean(
+            [100 * errors[arm, seed] / errors[HASH_EMBED, seed] - 100 for seed in ("0", "1")],
+            axis=0,
+        )
+        for arm in ("norm", "orth")
     )
-    low, high = numpy.percentile(means, [2.5, 97.5])
-    assert found is not None
-    assert (found.low, found.high) == (pytest.approx(low), pytest.approx(high))
+    first, second = (
+        ("anem", arm, "no-vectors", "dev", "all", "error_increase") for arm in ("norm", "orth")
+    )
+    for found, expected in (
+        (compare(results, first, None), norm),
+        (compare(results, first, second), norm - orth),
+    ):
+        low, high = numpy.percentile(expected, [2.5, 97.5])
+        assert found.sentences is not None
+        assert found.sentences.low == pytest.approx(low)
+        assert found.sentences.high == pytest.approx(high)
 
 
 def test_counts_of_one_side_give_no_interval_of_sentences(tmp_path: Path) -> None:
