@@ -43,12 +43,12 @@ from typing import Any, NamedTuple, Optional
 from experiments.runs.vector_files import NO_VECTORS, VECTORS
 from experiments.tables.benchmark_numbers import benchmark_number, format_number, get_key
 from experiments.tables.conclusions import Key, compare
-from experiments.tables.differences import difference
+from experiments.tables.differences import Difference, difference
 from experiments.tables.markdown import signed
 from experiments.tables.report import TABLES
 from experiments.tables.statistics import Results, Stat
 from experiments.tables.table import METRICS
-from experiments.tables.verdicts import HIGHER, LOWER, MACHINES, NOISE
+from experiments.tables.verdicts import MACHINES, verdict
 
 # The numbers that are not of runs, by "corpus", "calibration", "ner", "compressed" or
 # "benchmark", then by name.
@@ -113,7 +113,8 @@ def fill_numbers(page: str, results: Results, statistics: Statistics, path: Path
 def turned(before: str, after: str, path: Path) -> list[str]:
     """Name the differences in the prose of a page on which the verdict is another one now.
 
-    The words around a number are typed, so that they have to be read again.
+    The words around a number are typed, so that they have to be read again. Both verdicts are on
+    differences as they are printed.
 
     before, after (str): The page before and after `fill_numbers`.
     path (Path): The file, for the messages.
@@ -131,8 +132,7 @@ def _direction(text: str) -> Optional[str]:
     match = INTERVAL.fullmatch(text)
     if match is None:
         return None
-    value, margin = map(float, match.groups())
-    return NOISE if abs(value) <= margin else HIGHER if value > 0 else LOWER
+    return verdict(Difference(*map(float, match.groups())), None, 0.0)
 
 
 def evaluate(expression: str, results: Results, statistics: Statistics) -> str:

@@ -1,6 +1,6 @@
 """What the commands of the group `vectors` share: options, tables to open, outputs to check."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -42,6 +42,8 @@ LANG = typer.Option(
     help="Language of the pipeline to write, that of the config which takes the vectors. Default: "
     "that of IN, and xx of text",
 )
+# What Click calls the source of a value that was not given.
+_NOT_GIVEN = "DEFAULT"
 FORCE = typer.Option(False, "--force", "-f", help="Replace OUT if it exists")
 
 
@@ -135,15 +137,20 @@ def check_output(
         check_file_output(path, "OUT", force=force)
 
 
-def check_unused(options: Mapping[str, object], why: str) -> None:
+def check_unused(ctx: typer.Context, names: Sequence[str], why: str) -> None:
     """Refuse options that would do nothing.
 
-    options (Mapping[str, object]): Their values by names. None and False are those not given.
+    ctx (typer.Context): That of the command, which knows what was given.
+    names (Sequence[str]): The parameters of the options.
     why (str): What makes them useless, such as "with --map".
 
-    Raises ValueError if one is given.
+    Raises ValueError if one is given, be it with its default.
     """
-    given = [name for name, value in options.items() if value is not None and value is not False]
+    options = {param.name: param.opts[0] for param in ctx.command.params}
+    sources = {name: ctx.get_parameter_source(name) for name in names}
+    given = [
+        options[name] for name, source in sources.items() if source and source.name != _NOT_GIVEN
+    ]
     if given:
         raise ValueError(f"{' and '.join(given)} would do nothing {why}. Leave out what does not.")
 

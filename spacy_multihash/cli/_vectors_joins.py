@@ -1,7 +1,6 @@
 """Commands of the group `vectors` that take several tables: align, merge."""
 
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
@@ -38,11 +37,10 @@ MergeMethod = Enum("MergeMethod", {name: name for name in merging.METHODS}, type
 _LEAST = 50
 # The most words that are translated, and that they may be translated to.
 _MOST_TRIED, _MOST_CANDIDATES = 1_000, 20_000
-# What cca adds to the variances, and how many rows of each table a refinement looks at.
-_RIDGE, _FREQUENT = 1e-3, 10_000
 
 
 def align_cli(
+    ctx: typer.Context,
     source: str = typer.Argument(..., metavar="IN", help="Table to map"),
     target: str = typer.Argument(..., metavar="TARGET", help="Table whose space IN is mapped into"),
     output: Path = OUT,
@@ -52,20 +50,15 @@ def align_cli(
         "--dictionary",
         help="Pairs, a word of IN and one of TARGET a line. Default: words written alike in both",
     ),
-    ridge: Optional[float] = typer.Option(
-        None, "--ridge", min=0, help="Of cca: added to the variances. Default: 0.001"
-    ),
+    ridge: float = typer.Option(1e-3, "--ridge", min=0, help="Of cca: added to the variances"),
     no_centre: bool = typer.Option(
         False, "--no-centre", help="Of procrustes: leave the means of both tables as they are"
     ),
     refine: int = typer.Option(
         0, "--refine", min=0, help="Rounds in which mutual neighbours by CSLS are the pairs"
     ),
-    frequent: Optional[int] = typer.Option(
-        None,
-        "--frequent",
-        min=1,
-        help="Rows of each table that --refine looks at. Default: 10,000",
+    frequent: int = typer.Option(
+        10_000, "--frequent", min=1, help="Rows of each table that --refine looks at"
     ),
     lang: Optional[str] = LANG,
     force: bool = FORCE,
@@ -77,23 +70,27 @@ def align_cli(
 
     def fit(Y: numpy.ndarray, X: numpy.ndarray) -> AffineMap:
         if method.value == "cca":
-            return aligning.cca(Y, X, ridge=_RIDGE if ridge is None else ridge)
+            return aligning.cca(Y, X, ridge=ridge)
         return aligning.procrustes(Y, X, centre=not no_centre)
 
-    unused = {"--no-centre": no_centre} if method.value == "cca" else {"--ridge": ridge}
-    with failing("align the vectors"), ExitStack() as stack:
-        check_unused(unused, f"with --method {method.value}")
+    with failing("align the vectors"):
+        unused = "no_centre" if method.value == "cca" else "ridge"
+        check_unused(ctx, [unused], f"with --method {method.value}")
         if not refine:
-            check_unused({"--frequent": frequent}, "without --refine")
-        table, other = stack.enter_context(
-            opened([source, target], output, lang=lang, force=force, inputs=[dictionary])
-        )
+            check_unused(ctx, ["frequent"], "without --refine")
+    with (
+        failing("align the vectors"),
+        opened([source, target], output, lang=lang, force=force, inputs=[dictionary]) as (
+            table,
+            other,
+        ),
+    ):
         if dictionary is None:
             Y, X = alike_vectors(table, other, show_progress=True)
         else:
             Y, X = pair_vectors(table, other, read_pairs(dictionary))
         function = fit(Y, X)
-        rows = [_frequent(one, frequent or _FREQUENT) for one in (table, other)] if refine else []
+        rows = [_frequent(one, frequent) for one in (table, other)] if refine else []
         found = []
         for _ in range(refine):
             ours, theirs = aligning.mutual_pairs(function(rows[0]), rows[1])
@@ -114,14 +111,13 @@ def align_cli(
 
 
 def merge_cli(
+    ctx: typer.Context,
     sources: list[str] = typer.Argument(..., metavar="IN...", help="Two or more tables"),
     output: Path = OUT,
     width: Optional[int] = typer.Option(
         None, "--width", "-w", min=1, help="Columns of the result. Required without --map"
     ),
-    method: Optional[MergeMethod] = typer.Option(
-        None, "--method", "-m", help="How columns are found. Default: pca"
-    ),
+    method: MergeMethod = typer.Option("pca", "--method", "-m", help="How columns are found"),
     map_path: Optional[Path] = typer.Option(
         None, "--map", help="Parameters of a former merge, for tables of new words"
     ),
@@ -139,7 +135,7 @@ def merge_cli(
                 "OUT."
             )
         if map_path is not None:
-            check_unused({"--width": width, "--method": method}, "with --map")
+            check_unused(ctx, ("width", "method"), "with --map")
         with opened(
             sources, output, lang=lang, force=force, inputs=[map_path], keeps_words=False
         ) as tables:
@@ -151,8 +147,7 @@ def merge_cli(
             elif width is None:
                 raise ValueError("--width is missing. Give the number of columns, or --map.")
             else:
-                gcca = method is not None and method.value == "gcca"
-                find = merging.gcca if gcca else merging.concat_pca
+                find = merging.gcca if method.value == "gcca" else merging.concat_pca
                 parts = chunks(len(merged.keys), BATCH)
                 function = find(lambda: map(look_up, progress(parts, "Reading", True)), width)
             widths = [len(mean) for mean in function.means]

@@ -1,6 +1,5 @@
 """Commands of the group `vectors` that make tables smaller: prune, quantize."""
 
-from contextlib import ExitStack
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
@@ -19,8 +18,6 @@ from ..vectors.vocab import word_keys
 from ._vectors import FORCE, IN, LANG, OUT, check_unused, failing, opened, read_words, say_written
 
 Method = Enum("Method", {name: name for name in METHODS}, type=str)  # type: ignore[misc]
-# The parts of a vector in pq, and the centroids of each.
-_PARTS, _CENTROIDS = 30, 256
 Attr = Enum("Attr", {name: name for name in TEXT_ATTRS}, type=str)  # type: ignore[misc]
 
 
@@ -62,6 +59,7 @@ def prune_cli(
 
 
 def quantize_cli(
+    ctx: typer.Context,
     source: str = IN,
     output: Path = typer.Argument(
         ...,
@@ -70,18 +68,14 @@ def quantize_cli(
         ".gz, otherwise a folder",
     ),
     method: Method = typer.Option("int8", "--method", "-m", help="What a number is kept in"),
-    parts: Optional[int] = typer.Option(
-        None, "--parts", min=1, help="Of pq: parts of a vector, a byte each. Default: 30"
-    ),
-    centroids: Optional[int] = typer.Option(
-        None, "--centroids", min=1, max=256, help="Of pq: centroids of each part. Default: 256"
+    parts: int = typer.Option(30, "--parts", min=1, help="Of pq: parts of a vector, a byte each"),
+    centroids: int = typer.Option(
+        256, "--centroids", min=1, max=256, help="Of pq: centroids of each part"
     ),
     codebooks: Optional[Path] = typer.Option(
         None, "--codebooks", help="Of pq: codes of another table, whose centroids are taken"
     ),
-    seed: Optional[int] = typer.Option(
-        None, "--seed", min=0, max=2**32 - 1, help="Of pq: where k-means begins. Default: 0"
-    ),
+    seed: int = typer.Option(0, "--seed", min=0, max=2**32 - 1, help="Of pq: where k-means begins"),
     lang: Optional[str] = LANG,
     force: bool = FORCE,
 ) -> None:
@@ -92,20 +86,21 @@ def quantize_cli(
 
     DOCS: python -m pydoc spacy_multihash.vectors.quantize
     """
-    found_by = {"--parts": parts, "--centroids": centroids, "--seed": seed}
-    with failing("quantize the vectors"), ExitStack() as stack:
+    with failing("quantize the vectors"):
         if method.value != "pq":
-            check_unused({**found_by, "--codebooks": codebooks}, f"with --method {method.value}")
+            names = ("parts", "centroids", "seed", "codebooks")
+            check_unused(ctx, names, f"with --method {method.value}")
         elif codebooks is not None:
-            check_unused(found_by, "with --codebooks")
-        inputs = [codebooks]
-        (table,) = stack.enter_context(
-            opened([source], output, lang=lang, force=force, inputs=inputs, makes_codes=True)
-        )
+            check_unused(ctx, ("parts", "centroids", "seed"), "with --codebooks")
+    with (
+        failing("quantize the vectors"),
+        opened([source], output, lang=lang, force=force, inputs=[codebooks], makes_codes=True) as (
+            table,
+        ),
+    ):
         books = None
         if method.value == "pq" and codebooks is None:
-            numbers = parts or _PARTS, centroids or _CENTROIDS
-            books = make_codebooks(table, *numbers, seed=seed or 0, show_progress=True)
+            books = make_codebooks(table, parts, centroids, seed=seed, show_progress=True)
         elif method.value == "pq" and codebooks is not None:
             books = load_arrays(codebooks, {"pq": KINDS["pq"]})["codebooks"]
             check_array(codebooks, "codebooks", books, (None, None, None))

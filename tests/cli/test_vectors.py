@@ -334,7 +334,7 @@ def test_table_by_another_attribute_is_refused_as_text_before_the_work(
 ) -> None:
     path = folder / source / "vocab/vectors.cfg"
     path.write_text(json.dumps({**json.loads(path.read_text()), "attr": LOWER}))
-    ok("unit", source, "folder") if source == "in" else ok("quantize", source, "folder")
+    ok("quantize", source, "folder")
     assert json.loads((folder / "folder/vocab/vectors.cfg").read_text())["attr"] == LOWER
     request.getfixturevalue("no_work")
     error = refused("quantize", source, "out.txt")

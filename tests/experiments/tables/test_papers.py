@@ -190,6 +190,15 @@ def test_text_of_the_results_has_the_numbers_of_the_report() -> None:
     dutch = [value("9", "conll-nl", line, "f") for line in both]
     unseen = [[value("11", name, line, "f") for line in both] for name in NUMBERS["11"]]
     ahead, tied = (sum(one > other for one, other in unseen), sum(a == b for a, b in unseen))
+    printed = re.sub(r"<!--.*?-->", "", text)
+    for label, line in {
+        "NORM, PREFIX, SUFFIX": "NORM+PREFIX+SUFFIX",
+        "NORM, PREFIX": "NORM+PREFIX",
+        "NORM": "NORM",
+        "ORTH": "ORTH",
+    }.items():
+        (found,) = re.findall(rf"\| {label} \| -?\d+ \| (\d+) \| -?\d+ \| (\d+) \|", printed)
+        assert found == tuple(str(NUMBERS[table][line]["all"]) for table in ("2", "3")), label
     numbers = {2: "two", 4: "four", 6: "six"}
     for said in (
         f"there MultiEmbed is ahead by {dutch[0] - dutch[1]:.2f} in the report",
