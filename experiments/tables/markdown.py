@@ -115,7 +115,9 @@ def render_summary(results: Results) -> str:
         title = f"{table.number} " if table.number else ""
         lines.append((title + table.title, runs, _count_verdicts(outcomes)))
     body = markdown(("table", "runs", "conclusions"), lines, left=(0, 2))
-    return f"{len(every & results.runs)} of {len(every)} runs have results.\n\n{RULE}\n{body}"
+    have = len(every & results.runs)
+    share = f"Of the {len(every)} runs that the tables of this page need, {have} have results."
+    return f"{share}\n\n{RULE}\n{body}"
 
 
 def _count_verdicts(outcomes: Iterable[str]) -> str:

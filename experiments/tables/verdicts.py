@@ -34,9 +34,10 @@ seeds, the paired interval and that of sentences are of the common ones, and so 
 Both intervals are about other seeds on the same test set. The one of *sentences* is about other
 sentences with the same models: the sentences are drawn again 1,000 times, with replacement, and it
 holds 95 % of the differences of F1 (of accuracy, for texts). § marks larger differences where it
-holds 0, and prose says *not over sentences*. It needs the counts of each sentence.
-Results without a record (†) do not have them, and some older ones have none of unseen entities or
-of noise. Under noise it is of the F1 of all draws together, where the mean is of the F1 of each.
+holds 0, and prose says *not over sentences*. This interval needs counts
+for each sentence. Results without a record (†) lack them, and some older results lack them for
+unseen entities or noise. Under noise, the interval is of the F1 of all draws together. The mean is
+the average of the F1 of each draw.
 
 Means, sd (ddof 1) and n are over seeds. A CRF comes out the same with every seed, so its sd is 0.
 ◊ at n says that a module which may decide scores has changed between the seeds, be it a comment of

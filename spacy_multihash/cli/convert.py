@@ -28,6 +28,7 @@ from ..corpus.splits import SPLITS, Counts, split_items
 from ..corpus.texts import CsvLayout
 from ._messages import msg
 from ._show import show_table
+from ._util import check_file_output
 
 SUFFIX = ".spacy"
 DEFAULT_LAYOUT = Layout()
@@ -223,8 +224,7 @@ def _check_output(output: Path, names: Optional[Sequence[str]], *, force: bool) 
                 f"Expected as OUTPUT the name of a {SUFFIX} file, was: {output}. To write a folder "
                 "with train, dev and test, give --split 0.8,0.1,0.1."
             )
-        if output.exists() and not force:
-            raise ValueError(f"{output} is there. Give another OUTPUT, or --force to replace it.")
+        check_file_output(output, "OUTPUT", force=force)
         return
     if output.suffix == SUFFIX or output.is_file():
         raise ValueError(f"Expected a folder as OUTPUT with --split, was: {output}.")

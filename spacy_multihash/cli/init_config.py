@@ -12,6 +12,7 @@ from thinc.api import Config
 
 from ..common.files import write_bytes
 from ._messages import msg
+from ._util import check_file_output
 
 TEMPLATES = Path(__file__).parent / "templates"
 STDOUT = Path("-")
@@ -64,8 +65,7 @@ def init_config_cli(
         if output == STDOUT:
             typer.echo(text, nl=False)
             return
-        if output.exists() and not force:
-            raise ValueError(f"{output} is there. Give another OUTPUT, or --force to replace it.")
+        check_file_output(output, "OUTPUT", force=force)
         write_bytes(output, text.encode("utf8"))
     except (ImportError, OSError, ValueError) as error:
         msg.fail("Cannot make the config", str(error), exits=1)

@@ -113,7 +113,7 @@ def test_what_is_there_is_replaced_only_by_force(tmp_path: Path) -> None:
     path, file_ = write(tmp_path, CONLL, "my.conll"), tmp_path / "my.spacy"
     file_.write_bytes(b"old")
     result = invoke(path, file_)
-    assert result.exit_code == 1 and "is there. Give another OUTPUT, or --force" in said(result)
+    assert result.exit_code == 1 and "exists. Give another OUTPUT, or --force" in said(result)
     assert file_.read_bytes() == b"old"
     assert invoke(path, file_, "--force").exit_code == 0
     assert len(read(file_)) == 1
