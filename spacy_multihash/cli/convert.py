@@ -104,7 +104,9 @@ def convert_cli(
         None, help="CSV: what stands between the labels of a text. Default: each text has one"
     ),
     strict: bool = typer.Option(
-        False, "--strict", help="Stop at what would be left out, and write nothing"
+        False,
+        "--strict",
+        help="Stop at what would be left out and at I- tags that continue nothing",
     ),
     force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT if it is there"),
 ) -> None:

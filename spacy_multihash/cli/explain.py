@@ -79,7 +79,8 @@ def explain_cli(
 
     The recognizer reads the whole text anew for each feature of each token around an entity. So the
     time grows with the length of the text times the number of entities, which --max-entities
-    bounds. A corpus is read twice for each feature, and once more.
+    bounds. A corpus is read twice for each feature (eight times where tables are hashed), and once
+    more.
 
     DOCS: python -m pydoc spacy_multihash.inspection.explain
     """

@@ -17,7 +17,7 @@ from ._vectors_sizes import prune_cli, quantize_cli
 
 HELP = """Change, join and compare tables of static vectors.
 
-Tables are packages, folders of pipelines or vocabs, and vectors as text.
+Tables are packages, folders of pipelines or vocabs, vectors as text, and codes of quantize.
 
 DOCS: python -m pydoc spacy_multihash.vectors
 """

@@ -23,7 +23,7 @@ class Pinned(Generic[T]):
     trained tables into noise, or quietly disagree with the config. A pinned attr is saved like any
     other, but loading only compares it, and raises ValueError if the saved value differs.
 
-    value: An int, a bool, a string, or a list of ints.
+    value: An int, a bool, a string, or a list of such values, in which None may stand.
     """
 
     value: T

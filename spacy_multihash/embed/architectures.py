@@ -220,8 +220,9 @@ def build_multi_embed_v1(
         "ORTH[:2]", "LOWER{3,5}", "MORPH[Case]" or "_.gazetteer" (docs/features.md). Recommended
         values are ["NORM", "PREFIX", "SUFFIX", "SHAPE"].
     include_static_vectors (bool): Whether to embed the static vectors of the vocab as well.
-    unk_dropout (float): In training, the share of distinct tokens of a batch whose attribute is
-        taken as unknown, 0 <= unk_dropout < 1. Recommended values are 0.0 for tables with
+    unk_dropout (float): In training, the share of symbols that are taken as unknown,
+        0 <= unk_dropout < 1, drawn for each distinct token of a batch, and for each n-gram of a
+        token by itself. Recommended values are 0.0 for tables with
         min_freq > 1, and 0.01 to 0.3 for tables of all symbols, whose row 0 is otherwise not
         trained.
     table_dropout (bool): Whether training's dropout also applies to the vectors of each table, by
