@@ -11,9 +11,9 @@ VERDICTS = (SAME, NOISE, DIFFERS, HIGHER, LOWER, ONE_SEED, MACHINES, MISSING)
 RULE = """\
 A difference is *within noise* if its 95 % interval holds 0. The interval reaches t standard errors
 to either side. The standard error is sqrt(sd²/n + sd²/n) for two means, and sd/sqrt(n) for the
-increase of an error. Student's t has the degrees of freedom of Welch's test. It is 4.3 for an
-increase of an error. For two means of three seeds each it is 2.8 to 4.3, larger the less alike
-their sd.
+increase of an error. Student's t has the degrees of freedom of Welch's test. For an
+increase of an error it is 4.3 with three seeds, and 12.7 with two. For two means of three seeds
+each it is 2.8 to 4.3, larger the less alike their sd.
 
 A larger difference has the *same ordering* as the report's if both have the same sign. The same
 holds if the report has a tie and ours would round to one (less than 0.01, or 1 %). Otherwise it

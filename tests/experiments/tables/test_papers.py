@@ -201,7 +201,7 @@ def test_text_of_the_results_has_the_numbers_of_the_report() -> None:
         assert found == tuple(str(NUMBERS[table][line]["all"]) for table in ("2", "3")), label
     numbers = {2: "two", 4: "four", 6: "six"}
     for said in (
-        f"there MultiEmbed is ahead by {dutch[0] - dutch[1]:.2f} in the report",
+        f"On conll-nl, the report has MultiEmbed ahead by {dutch[0] - dutch[1]:.2f} (",
         f"The report has it ahead on {numbers[ahead]} of {numbers[len(unseen)]}",
         f"ahead on {numbers[ahead]} of {numbers[len(unseen)]} sets, with ties on conll-nl and arch",
         f"(report: {anem[0]}). MultiEmbed, which",
