@@ -1,5 +1,6 @@
 """The command that writes complete configs."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -143,6 +144,12 @@ def test_vectors_of_a_package_in_another_language_are_refused(
     with pytest.raises(ValueError, match="--lang is nl, but the vectors of en_mine are of the"):
         init_config("ner", "nl", vectors="en_mine")
     sys.modules.pop("en_mine", None)
+
+
+def test_a_device_is_written_to_without_force() -> None:
+    result = invoke("ner", Path(os.devnull), "--lang", "en")
+    assert result.exit_code == 0, result.output
+    assert Path(os.devnull).is_char_device()
 
 
 def test_what_is_there_is_replaced_only_by_force(tmp_path: Path) -> None:
