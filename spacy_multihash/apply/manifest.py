@@ -87,6 +87,7 @@ def _read(output: Path) -> Optional[dict[str, Any]]:
     """Read the manifest of a folder, None if there is nothing in it. Raises ValueError."""
     path = output / NAME
     if not path.is_file():
+        remove_abandoned(output, NAME)
         if output.exists() and any(output.iterdir()):
             raise ValueError(
                 f"{output} is not empty, and has no {NAME}, which would say what made its files. "

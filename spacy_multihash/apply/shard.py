@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Optional, Union
 
-import srsly
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
 from ..cluster.source import Source
 from ..common.files import replacing_file
+from ..corpus.lines import write_json_lines
 from ..corpus.shards import DOCS, JSON_LINES, read_bare_shard
 from .probabilities import ask_probabilities, probabilities_of
 
@@ -92,7 +92,7 @@ def _apply_shard(application: Application, shard: Shard) -> Applied:
             _stored(docs, shard.source).to_disk(new)
         else:
             counted = _counted(pairs, counts)
-            srsly.write_jsonl(new, ({**_record_of(doc, keys), **rest} for doc, rest in counted))
+            write_json_lines(new, ({**_record_of(doc, keys), **rest} for doc, rest in counted))
         os.utime(new, ns=(changed, changed))
     return Applied(counts["docs"], counts["tokens"], counts["entities"])
 

@@ -76,7 +76,7 @@ def write_any_text() -> None:
 def _say(title: str, text: str = "", *, color: Optional[str] = None, err: bool = False) -> None:
     echo(wrap(title, WIDTH, indent=0), color=color, err=err)
     if text:
-        echo(wrap(text, WIDTH, indent=0), err=err)
+        echo("\n".join(wrap(line, WIDTH, indent=0) for line in text.split("\n")), err=err)
 
 
 def _with_icon(icon: str, plain: str, title: str, *, err: bool = False) -> str:

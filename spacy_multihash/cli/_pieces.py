@@ -132,7 +132,8 @@ def annotated_attrs(names: Iterable[str], vocab: Vocab) -> dict[str, Extractor]:
         feature = parse_feature(
             name, where="corpus-stats", setting="each of --attrs", advice="Correct the name."
         )
-        is_known = feature is not None or (name in IDS and has_strings(name))
+        # "" is among spaCy's ids
+        is_known = feature is not None or (name != "" and name in IDS and has_strings(name))
         if is_known and not is_word_attr(name, vocab):
             found[name if feature is None else feature.name] = feature
     return found

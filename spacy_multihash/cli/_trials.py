@@ -36,11 +36,24 @@ def check_trials(trials: int, budget: Optional[float], folder: Optional[Path]) -
             )
     if budget is not None and not 0 < budget < float("inf"):
         raise ValueError(f"Expected minutes above 0 as --budget, was: {budget:g}. Give more.")
-    if folder is not None:
-        if folder.exists() and not folder.is_dir():
-            raise ValueError(f"Expected a folder as --trials-dir, was a file: {folder}.")
-        check_parent(folder, "--trials-dir")
     return 60 * (DEFAULT_BUDGET if budget is None else budget) if trials else None
+
+
+def trials_folder(folder: Optional[Path], output: Path) -> Path:
+    """Return the folder of finished trials, beside the config if none is given.
+
+    folder (Optional[Path]): The folder that was given.
+    output (Path): The config to write.
+
+    Raises ValueError if it cannot be made.
+    """
+    folder = folder or output.with_name(f"{output.stem}-trials")
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(
+            f"Expected a folder as --trials-dir, was a file: {folder}. Give another --trials-dir."
+        )
+    check_parent(folder, "--trials-dir")
+    return folder
 
 
 def train_candidates(

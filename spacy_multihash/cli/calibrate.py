@@ -49,7 +49,8 @@ def calibrate_cli(
     DOCS: python -m pydoc spacy_multihash.ner.calibration
     """
     import_code(code)
-    plot = plot or output.with_name(f"{output.name}-reliability.png")
+    folder = output.resolve() if output == Path() else output  # "." has no name
+    plot = plot or folder.with_name(f"{folder.name}-reliability.png")
     try:
         check_pipeline_output(output, force=force, inputs=[data, code])
         check_file_output(plot, "--plot", force=force, inputs=[data, code], replaced=output)

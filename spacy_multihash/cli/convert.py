@@ -28,7 +28,7 @@ from ..corpus.splits import SPLITS, Counts, split_items
 from ..corpus.texts import CsvLayout
 from ._messages import msg
 from ._show import show_table
-from ._util import check_file_output
+from ._util import check_file_output, check_parent
 
 SUFFIX = ".spacy"
 DEFAULT_LAYOUT = Layout()
@@ -178,6 +178,11 @@ def convert(
     names = [output.stem] if shares is None else list(SPLITS[: len(shares)])
     folder = output.parent if shares is None else output
     _check_output(output, names if shares else None, force=force)
+    if input_path.exists() and not (input_path.is_file() or input_path.is_dir()):
+        raise ValueError(
+            f"Expected a file as INPUT, which is read more than once, was a pipe or a device: "
+            f"{input_path}. Save it to a file first."
+        )
     nlp = spacy.blank(lang)
     format = format or guess_format(input_path, csv_layout, layout)  # noqa: A001
     source: Source
@@ -230,6 +235,7 @@ def _check_output(output: Path, names: Optional[Sequence[str]], *, force: bool) 
         return
     if output.suffix == SUFFIX or output.is_file():
         raise ValueError(f"Expected a folder as OUTPUT with --split, was: {output}.")
+    check_parent(output / f"{names[0]}{SUFFIX}", "OUTPUT")
     there = [name for name in SPLITS if (output / f"{name}{SUFFIX}").exists()]
     if there and not force:
         files = ", ".join(f"{name}{SUFFIX}" for name in there)
@@ -254,7 +260,7 @@ def _show(done: Conversion, path: Path) -> None:
     ]
     for title, counters in (
         ("entities", [split.entities for split in splits]),
-        ("texts", [split.cats for split in splits]),
+        ("labels of texts", [split.cats for split in splits]),
     ):
         labels = sorted({label for counter in counters for label in counter})
         if labels:

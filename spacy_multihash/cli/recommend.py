@@ -23,7 +23,7 @@ from ..inspection.variations import conclude, make_candidates
 from ._messages import msg
 from ._recommended_config import base_width, commented, recommended_config
 from ._show import show_table
-from ._trials import check_trials, show_trials, train_candidates
+from ._trials import check_trials, show_trials, train_candidates, trials_folder
 from ._util import check_file_output, load_vectors, print_json
 from .init_config import STDOUT
 
@@ -99,18 +99,19 @@ def recommend_cli(
         seconds = check_trials(trials, budget, trials_dir)
         needs_folder = bool(seconds) and not trials_dir
         _check_output(output, [train, dev], force=force, as_json=as_json, needs_folder=needs_folder)
+        folder = trials_folder(trials_dir, output) if seconds else None
         request = make_request(
             train, dev, lang=lang, vectors=vectors, max_size=parse_size(max_size)
         )
         facts, recommendation = recommend_settings(request)
-        if seconds:
+        if seconds and folder:
             candidates = make_candidates(
                 recommendation.settings, facts, max_size=request.max_size, most=trials
             )
             done = train_candidates(
                 {name: make_config(request, each) for name, each in candidates.items()},
                 train,
-                trials_dir or output.with_name(f"{output.stem}-trials"),
+                folder,
                 num_docs=facts.train_docs,
                 digest=digest_inputs(train, dev, request.nlp.vocab.vectors if vectors else None),
                 seconds=seconds,

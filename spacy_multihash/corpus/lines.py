@@ -2,12 +2,12 @@
 
 import csv
 import gzip
+import json
+import math
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
-
-import srsly
 
 # The most characters of a field of CSV. Python's own limit is below the length of many texts.
 _LONGEST_FIELD = 2**31 - 1
@@ -57,12 +57,33 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if not line.strip():
             continue
         try:
-            value = srsly.json_loads(line)
-        except ValueError as error:
+            value = json.loads(line, parse_constant=_refuse, parse_float=_finite)
+        except (RecursionError, ValueError) as error:
             raise _no_object(path, number, line, f" ({error})") from error
         if not isinstance(value, dict):
             raise _no_object(path, number, line)
         yield number, value
+
+
+def write_json_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
+    """Write a JSON object a line, with numbers in full, and in ASCII.
+
+    srsly writes nine digits of a number, and fails at half of a character.
+    """
+    with path.open("w", encoding="ascii", newline="\n") as file_:
+        for record in records:
+            file_.write(f"{json.dumps(record, separators=(',', ':'))}\n")
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError(f"{digits} is too large a number")
+    return number
 
 
 def _no_object(path: Path, number: int, line: str, why: str = "") -> ValueError:

@@ -55,6 +55,14 @@ class CsvLayout:
     delimiter: Optional[str] = None
     label_separator: Optional[str] = None
 
+    def __post_init__(self) -> None:
+        """Refuse a delimiter that csv does not take."""
+        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
+            raise ValueError(
+                "Expected one character as the delimiter, which is no quote and no end of a line, "
+                f"was: {self.delimiter!r}."
+            )
+
     def find_delimiter(self, header: str) -> Optional[str]:
         """Return the delimiter with which a header has both columns, or None."""
         for delimiter in (self.delimiter,) if self.delimiter else DELIMITERS:
@@ -85,7 +93,7 @@ def read_jsonl(path: Path) -> Iterator[AnnotatedText]:
         for key in keys:
             value = record[key]
             if isinstance(value, dict) and key == "cats":
-                cats.update({label: _share(share, where) for label, share in value.items()})
+                cats.update({_writable(k, key, where): _share(v, where) for k, v in value.items()})
             elif isinstance(value, list) and key != "cats":
                 for item in value:
                     if isinstance(item, (dict, list)):
@@ -111,11 +119,15 @@ def text_of(record: Mapping[str, Any], where: str) -> str:
             f'{where}: expected a string as "text", found {text!r} among the keys '
             f"{', '.join(map(repr, record))}. Correct the line."
         )
+    return _writable(text, "text", where)
+
+
+def _writable(text: str, key: str, where: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise ValueError(
-            f'{where}: expected as "text" what UTF-8 can write, found {text[error.start]!r} at '
+            f'{where}: expected as "{key}" what UTF-8 can write, found {text[error.start]!r} at '
             f"position {error.start}, which is half of a character. Correct the line."
         ) from error
     return text
@@ -132,9 +144,16 @@ def _keys_of(record: Mapping[str, Any]) -> list[str]:
     keys = [key for key in _KEYS if record.get(key) is not None]
     if isinstance(record.get(_ACCEPTED), list):
         keys.append(_ACCEPTED)
-    if not keys and isinstance(record.get(_ENTITIES), list):
+    named = any(_names_entities(key, record[key]) for key in keys)
+    if not named and isinstance(record.get(_ENTITIES), list):
         keys.append(_ENTITIES)
     return keys
+
+
+def _names_entities(key: str, value: Any) -> bool:  # noqa: ANN401 (any JSON)
+    return key == "spans" or (
+        isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value)
+    )
 
 
 def _label(value: Any, where: str, key: str) -> str:  # noqa: ANN401 (any JSON)
@@ -142,7 +161,7 @@ def _label(value: Any, where: str, key: str) -> str:  # noqa: ANN401 (any JSON)
     if key in ("label", "labels", _ACCEPTED) and (
         is_number or (isinstance(value, str) and value.strip())
     ):
-        return str(value)
+        return _writable(str(value), key, where)
     raise ValueError(
         f'{where}: expected as "{key}" something like {_EXAMPLES}; found {value!r}. '
         "Correct the line."
@@ -166,7 +185,7 @@ def _span(item: Any, where: str) -> tuple[int, int, str]:  # noqa: ANN401 (any J
     if len(fields) == 3:
         start, end, label = fields
         if isinstance(start, int) and isinstance(end, int) and isinstance(label, str) and label:
-            return start, end, label
+            return start, end, _writable(label, "label", where)
     raise ValueError(
         f'{where}: expected an entity like {{"start": 0, "end": 4, "label": "X"}} or [0, 4, "X"], '
         f"found {item!r}. Correct the line."

@@ -24,6 +24,7 @@ from spacy_multihash.apply.run import Result as Applied
 from spacy_multihash.apply.shard import Shard, is_done
 from spacy_multihash.cli.apply import apply, prepare
 from spacy_multihash.cli.group import multihash_cli
+from spacy_multihash.corpus.lines import write_json_lines
 from tests.helpers.cli import said
 from tests.helpers.cluster import wait_for_workers, wait_until
 from tests.helpers.paths import ROOT
@@ -138,6 +139,13 @@ def test_lines_keep_what_is_no_annotation(model: Path, tmp_path: Path) -> None:
     assert [*first] == ["text", "entities", "id"] and first["id"] == 7
     assert [entity["label"] for entity in first["entities"]] == ["PER", "PER"]
     assert second["meta"] == {"page": 3}
+
+
+def test_lines_keep_long_numbers_and_half_characters(model: Path, tmp_path: Path) -> None:
+    rest = '"id":123456789012345678901,"meta":{"t":1700000000.123456,"x":1e-12,"y":"cut \\ud83d"}'
+    (tmp_path / "one.jsonl").write_text(f'{{"text":"rain",{rest}}}\n')
+    run(str(model), tmp_path / "one.jsonl", tmp_path / "out", format="jsonl")
+    assert (tmp_path / "out" / "one.jsonl").read_text().endswith(f",{rest}}}\n")
 
 
 def test_lines_have_labels_of_texts_and_entities_without_probabilities(tmp_path: Path) -> None:
@@ -279,7 +287,7 @@ def test_doc_whose_user_data_cannot_be_stored_is_named(tmp_path: Path) -> None:
 def test_full_disk_ends_the_command_and_leaves_nothing_half_written(
     model: Path, shards: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
-    write = srsly.write_jsonl
+    write = write_json_lines
     written: list[Path] = []
     failed: list[Path] = []
 
@@ -291,7 +299,7 @@ def test_full_disk_ends_the_command_and_leaves_nothing_half_written(
         write(path, records)
         written.append(path)
 
-    monkeypatch.setattr("srsly.write_jsonl", fill)
+    monkeypatch.setattr("spacy_multihash.apply.shard.write_json_lines", fill)
     args = [model, shards, tmp_path / "out", "--format", "jsonl"]
     result = invoke(*args)
     assert result.exit_code == 1
@@ -355,7 +363,7 @@ def test_shard_that_changes_while_it_is_read_is_done_again(
         path.write_text("Bob\n")
         new.write_text("\n".join(texts))
 
-    monkeypatch.setattr("srsly.write_jsonl", change)
+    monkeypatch.setattr("spacy_multihash.apply.shard.write_json_lines", change)
     run(str(model), path, tmp_path / "out", format="jsonl")
     monkeypatch.undo()
     assert len(run(str(model), path, tmp_path / "out", format="jsonl").done) == 1
@@ -502,8 +510,10 @@ def test_outputs_without_a_shard_are_named_and_removed_by_force(
     assert invoke(*args).exit_code == 0
     for name in NAMES[2:]:
         (shards / name).unlink()
-    warned = said(invoke(*args))
+    result = invoke(*args)
+    warned = said(result)
     assert "6 files in OUTPUT have no shard (any more)" in warned
+    assert "\nRemove them, or begin anew with --force.\n" in result.output  # a line of its own
     assert "out/b.spacy" in warned and "out/g.spacy" not in warned and "... Remove" in warned
     assert len(contents(tmp_path / "out")) == len(NAMES)
     assert "no shard" not in said(invoke(*args, "--force"))
@@ -549,6 +559,15 @@ def test_nothing_is_written_before_there_are_workers(
 
 
 MANIFEST = {"digest": "1", "code_digest": None, "format": "spacy", "shards": "a", "versions": []}
+
+
+def test_what_a_killed_command_left_is_no_content(
+    model: Path, shards: Path, tmp_path: Path
+) -> None:
+    staging = tmp_path / "out" / ".manifest.json.ab12cd.spacy-multihash"
+    staging.mkdir(parents=True)
+    run(str(model), shards, tmp_path / "out")
+    assert not staging.exists()
 
 
 def test_folder_of_something_else_is_refused(model: Path, shards: Path, tmp_path: Path) -> None:

@@ -98,6 +98,17 @@ def test_what_exists_is_refused_before_the_work(folder: Path) -> None:
     assert "out is read, and OUTPUT at" in said(invoke(folder, "--force", data="out"))
 
 
+def test_output_may_be_the_folder_that_one_is_in(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "here").mkdir()
+    monkeypatch.chdir(folder / "here")
+    result = CliRunner().invoke(multihash_cli, ["calibrate", "../model", "../dev.spacy", "."])
+    assert result.exit_code == 0, result.output
+    assert (folder / "here" / "meta.json").is_file()
+    assert (folder / "here-reliability.png").is_file()
+
+
 def test_pipeline_without_a_recognizer_of_ours_is_refused() -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("ner")

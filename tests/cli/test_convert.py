@@ -1,5 +1,6 @@
 """The command that converts a corpus of one's own."""
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -106,7 +107,7 @@ def test_columns_and_labels_of_csv_can_be_named(tmp_path: Path) -> None:
     options = ["--text-column", "body", "--label-column", "kinds", "--delimiter", "|"]
     result = invoke(path, tmp_path / "my.spacy", *options, "--label-separator", "/")
     assert result.exit_code == 0, result.output
-    assert "documents 2 tokens 2 texts 2 A 1 B 1" in said(result)
+    assert "documents 2 tokens 2 labels of texts 2 A 1 B 1" in said(result)
 
 
 def test_what_is_there_is_replaced_only_by_force(tmp_path: Path) -> None:
@@ -137,6 +138,7 @@ def test_a_folder_of_another_split_is_not_mixed_with_a_new_one(tmp_path: Path) -
     [
         ("out", [], r"Expected as OUTPUT the name of a .spacy file, was: "),
         ("x.spacy", ["--split", "0.8,0.2"], r"Expected a folder as OUTPUT with --split, was: "),
+        ("my.conll/out", ["--split", "0.8,0.2"], r"OUTPUT cannot be .*my\.conll is no folder"),
         ("out", ["--split", "0.8,rest"], r"Expected numbers with commas .* was: '0.8,rest'"),
         ("out", ["--split", "0.8,0.3"], r"Expected two or three shares above 0 that add up to 1"),
         ("x.spacy", ["--lang", "nolanguage"], r"Can't import language nolanguage"),
@@ -151,6 +153,14 @@ def test_a_bad_option_is_named_and_nothing_is_written(
     assert result.exit_code == 1
     assert re.search(message, said(result))
     assert [file_.name for file_ in tmp_path.iterdir()] == ["my.conll"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_is_refused_since_it_is_read_more_than_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "my.conll")
+    result = invoke(tmp_path / "my.conll", tmp_path / "my.spacy")
+    assert result.exit_code == 1
+    assert "was a pipe or a device: " in said(result) and "Save it to a file first." in said(result)
 
 
 def test_nothing_is_left_where_writing_fails(
@@ -171,7 +181,7 @@ def test_nothing_is_left_where_writing_fails(
     [
         ("conll", "conll", "documents 1 tokens 9 entities 3 LOC 1 PER 2"),
         ("json", "jsonl", "documents 3 tokens 12 entities 3 LOC 1 PER 2"),
-        ("csv", "csv", "documents 2 tokens 8 texts 2 money 1 sport 1"),
+        ("csv", "csv", "documents 2 tokens 8 labels of texts 2 money 1 sport 1"),
     ],
 )
 def test_examples_of_the_docs_are_converted(

@@ -28,3 +28,12 @@ def test_names_of_no_feature_are_refused_as_an_option(
     assert f"corpus-stats: each of --attrs must be {expected}" in said(result)
     assert f", was: {name}. Correct the name." in said(result)
     assert "config" not in said(result) and "Embedding layer" not in said(result)
+
+
+def test_an_empty_name_of_an_attribute_is_refused_before_the_corpus_is_read(
+    tmp_path: Path,
+) -> None:
+    train = write_corpus(tmp_path / "train.spacy", make_docs())
+    result = invoke_command(corpus_stats_cli, train, "--attrs", "NORM,")
+    assert result.exit_code == 1
+    assert "was: ''" in said(result) and "train.spacy" not in said(result)

@@ -264,6 +264,7 @@ def test_what_is_there_is_replaced_only_by_force(folder: Path) -> None:
         (("--trials-dir", "here"), "Expected --trials-dir only beside --trials"),
         (("--trials", 2, "--budget", 0), "Expected minutes above 0 as --budget, was: 0"),
         (("--trials", 2, "--trials-dir", "dev.spacy"), "a folder as --trials-dir, was a file: dev"),
+        (("--trials", 2, "--output", "dev.spacy/my.cfg"), "dev.spacy is no folder"),
         (("--trials", 2, "--output", "-"), "Name one with --trials-dir"),
         (("--json", "--output", "-"), "Expected one thing for standard output, were two"),
         (("--max-size", "5MB"), "such as 500K, 5M or 1G, was: '5MB'"),
@@ -278,6 +279,12 @@ def test_bad_options_are_refused(folder: Path, options: tuple[Any, ...], message
     assert re.search(message, said(result)), said(result)
     assert "Cannot recommend a config" in result.stderr and result.stdout == ""
     assert not (folder / "recommended.cfg").exists()
+
+
+def test_a_file_in_the_place_of_the_default_folder_of_trials_is_refused(folder: Path) -> None:
+    (folder / "recommended-trials").write_text("mine")
+    message = said(invoke("--trials", 2, expected=1))
+    assert "Expected a folder as --trials-dir, was a file: recommended-trials" in message
 
 
 def test_vectors_that_training_cannot_use_are_refused(folder: Path) -> None:

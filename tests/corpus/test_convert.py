@@ -288,12 +288,34 @@ def test_labels_of_texts_are_in_every_doc(tmp_path: Path) -> None:
         ('{"text": "a", "label": [[0, 1, 2]]}', r":2: expected an entity like .*found \[0, 1, 2\]"),
         ('{"text": "a", "spans": [{"start": 0}]}', r":2: expected an entity like .*\{'start': 0\}"),
         ('{"text": "a", "label": true}', r':2: expected as "label" something like .*found True'),
+        ('{"text": "a", "label": [[0, 1, "\\ud800"]]}', r':2: expected as "label" what UTF-8 can'),
+        ('{"text": "a", "label": "\\ud800"}', r':2: expected as "label" what UTF-8 can write'),
+        ('{"text": "a", "cats": {"\\ud800": 1}}', r':2: expected as "cats" what UTF-8 can write'),
+        ('{"text": "a", "id": NaN}', r":2: expected a JSON object .*\(NaN is no JSON\)"),
+        ('{"text": "a", "id": 1e999}', r":2: expected a JSON object .*\(1e999 is too large a num"),
+        ("[" * 100_000, r":2: expected a JSON object on each line"),
     ],
 )
 def test_a_line_of_json_that_is_wrong_is_named(tmp_path: Path, line: str, message: str) -> None:
     path = write(tmp_path, f'{{"text": "a", "label": "A"}}\n{line}\n', "my.jsonl")
     with pytest.raises(ValueError, match=message):
         read_texts(path)
+
+
+@pytest.mark.parametrize("labels", [{"cats": {"A": 1}}, {"label": "A"}, {"accept": ["A"]}])
+def test_entities_are_read_beside_labels_of_the_text(
+    tmp_path: Path, labels: dict[str, Any]
+) -> None:
+    named = [{"start": 0, "end": 4, "label": "PER"}]
+    source = read_json(tmp_path, {"text": "Anna met Bob.", "entities": named, **labels})
+    (doc,) = docs_of(source)
+    assert entities(doc) == [("Anna", "PER")] and doc.cats == {"A": 1.0}
+
+
+@pytest.mark.parametrize("delimiter", [";;", "", '"', "\n"])
+def test_a_delimiter_is_one_character(delimiter: str) -> None:
+    with pytest.raises(ValueError, match="Expected one character as the delimiter, .* was: "):
+        CsvLayout(delimiter=delimiter)
 
 
 def test_texts_without_any_annotation_are_refused(tmp_path: Path) -> None:
