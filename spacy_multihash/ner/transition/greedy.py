@@ -5,6 +5,7 @@ from functools import partial
 import numpy
 from thinc.api import Ops, get_array_module, to_numpy
 
+from ...compute.blas import single_threaded
 from ...compute.chunks import row_chunks
 from ...compute.threads import map_chunks
 from ..biluo import Entities
@@ -30,7 +31,8 @@ def find_entities(batch: Batch, ops: Ops) -> Entities:
             closes[both] = closes_first(scores, columns)
         return Decisions(closes, ~closes & ~goes_on)
 
-    path = follow(openings, batch.actions, batch.rules.ends, decide, each=partial(map_chunks, ops))
+    each = partial(map_chunks, ops)
+    path = single_threaded(follow, openings, batch.actions, batch.rules.ends, decide, 1, each)
     return path.entities
 
 

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 from spacy.attrs import ENT_IOB, ENT_TYPE, SENT_START
 from spacy.pipeline import EntityRecognizer
 from spacy.tokens import Doc
+from threadpoolctl import threadpool_limits
 
 from spacy_multihash import BatchEntityRecognizer
+from spacy_multihash.compute import blas
 from spacy_multihash.compute.chunks import CHUNK
-from spacy_multihash.ner.transition import greedy, path
+from spacy_multihash.ner.transition import greedy, path, scores
 from tests.helpers.transition import (
     SET,
     WORDS,
@@ -56,6 +58,21 @@ def random_docs(number: int, length: int, labels: Iterable[str], iob: list[int])
         ]
         for _ in range(number)
     ]
+
+
+def test_products_in_entities_have_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[int] = []
+
+    def watched(*args: Any) -> Any:
+        threads.extend(library.get_num_threads() for library in blas._libraries())
+        return scores.inside_scores(*args)
+
+    monkeypatch.setattr(greedy, "inside_scores", watched)
+    _, ours = both(Case())
+    docs = make_docs(ours.vocab, random_docs(20, 10, [], [0]))
+    with threadpool_limits(2):
+        ours.predict(docs)
+    assert set(threads) == {1}
 
 
 # Any model, any docs
