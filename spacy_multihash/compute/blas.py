@@ -139,7 +139,18 @@ def _library_threads() -> list[tuple[LibController, int]]:
 
 def _set_threads(numbers: Iterable[tuple[LibController, int]]) -> None:
     for library, n in numbers:
+        _let_go(library)
         library.set_num_threads(n)
+        _let_go(library)
+
+
+def _let_go(library: LibController) -> None:
+    """Let any thread of Python set the number of threads of OpenBLAS, which all of them share.
+
+    From 3.8 on, threadpoolctl does nothing in other threads than the first that has set it.
+    """
+    if hasattr(library, "clear_controlling_thread"):
+        library.clear_controlling_thread(force=True)
 
 
 def _wait_for_lock() -> None:

@@ -6,7 +6,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
 from types import CodeType, FrameType
@@ -129,6 +130,29 @@ def test_blas_gets_its_threads_back_after_the_last_call() -> None:
         with pytest.raises(KeyError):
             single_threaded({}.__getitem__, "missing")
         assert counts() == before
+
+
+def test_any_thread_can_limit_blas_and_give_its_threads_back() -> None:
+    def in_thread(function: Callable[[], Any]) -> Any:
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(function).result()
+
+    with threadpool_limits(2):  # this thread is the first that has set a number
+        two = counts()
+        one = [1] * len(two)
+        assert single_threaded(counts) == one
+        assert in_thread(lambda: single_threaded(counts)) == one
+        assert counts() == two
+        assert single_threaded(in_thread, lambda: single_threaded(counts)) == one
+        assert counts() == two
+
+    def of_users() -> list[int]:
+        with threadpool_limits(2):
+            return counts()
+
+    assert in_thread(lambda: single_threaded(counts)) == one
+    assert in_thread(of_users) == two  # another thread than the last one that we were called in
+    assert of_users() == two
 
 
 @cache
