@@ -6,6 +6,7 @@ import numpy
 from spacy.tokens import Doc
 
 from ...common.types import Array
+from ...compute.blas import single_threaded
 from ..biluo import Constraints, Entities
 from ..confidence import Confidences, confidences_of
 from ..docs import lengths_of, present_entities, without_entities
@@ -32,9 +33,8 @@ class WithConfidences(WithSettings, WithLabels):
         if transitions is not None:
             transitions = transitions / temperature
         scores, lengths = scores / temperature, lengths_of(docs)
-        return entity_probabilities(
-            self.confidence, scores, lengths, transitions, entities, constraints
-        )
+        asked = self.confidence, scores, lengths, transitions, entities, constraints
+        return single_threaded(entity_probabilities, *asked)
 
     def _confidences(
         self, docs: list[Doc], scores: Array, entities: Entities, constraints: Constraints

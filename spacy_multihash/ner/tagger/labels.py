@@ -1,6 +1,7 @@
 """The labels of `tagger_ner`, and whether its model has tags for them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Union
 
@@ -83,29 +84,38 @@ class WithLabels(TrainablePipe):
         Raises ValueError if labels and weights do not belong together.
         """
         exclude = tuple(exclude)
-        self._forget_labels(exclude)
-        super().from_disk(path, exclude=[*exclude, "model"])
-        if "model" not in exclude:
-            self._make_room()
-            super().from_disk(path, exclude=[*exclude, "cfg", "vocab"])
-            self._check_weights(f"the folder {path}")
+        with self._labels_anew(exclude):
+            super().from_disk(path, exclude=[*exclude, "model"])
+            if "model" not in exclude:
+                self._make_room()
+                super().from_disk(path, exclude=[*exclude, "cfg", "vocab"])
+                self._check_weights(f"the folder {path}")
         return self
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "WithLabels":
         """Load the component from what to_bytes gave; see `from_disk`."""
         exclude = tuple(exclude)
-        self._forget_labels(exclude)
-        super().from_bytes(bytes_data, exclude=[*exclude, "model"])
-        if "model" not in exclude:
-            self._make_room()
-            super().from_bytes(bytes_data, exclude=[*exclude, "cfg", "vocab"])
-            self._check_weights("the bytes")
+        with self._labels_anew(exclude):
+            super().from_bytes(bytes_data, exclude=[*exclude, "model"])
+            if "model" not in exclude:
+                self._make_room()
+                super().from_bytes(bytes_data, exclude=[*exclude, "cfg", "vocab"])
+                self._check_weights("the bytes")
         return self
 
-    def _forget_labels(self, exclude: Iterable[str]) -> None:
+    @contextmanager
+    def _labels_anew(self, exclude: Iterable[str]) -> Iterator[None]:
+        """Load into a cfg without labels; if that fails, the former one is there again."""
+        former = {name: list(labels) for name, labels in self.cfg.items()}
         if "cfg" not in exclude:
             self.cfg.clear()
             self.cfg["labels"] = []
+        try:
+            yield
+        except BaseException:
+            self.cfg.clear()
+            self.cfg.update(former)
+            raise
 
     def _make_room(self) -> None:
         """Let weights with more tags in, than the config or this model has."""

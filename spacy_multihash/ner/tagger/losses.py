@@ -9,6 +9,7 @@ import numpy
 from thinc.api import get_array_module
 
 from ...common.types import Array
+from ...compute.blas import single_threaded
 from ..biluo import MISSING, Entities
 from .crf import crf_loss
 from .wrong_entities import wrong_entity_loss
@@ -71,9 +72,8 @@ def crf_losses(
     See `crf.crf_loss`: d_scores (P, N, nO) and d_transitions (nO, nO), float32.
     """
     P, N, nO = scores.shape
-    loss, d_scores, d_transitions = crf_loss(
-        scores.reshape((P * N, nO)), numpy.tile(lengths, P), transitions, numpy.tile(gold, P)
-    )
+    passes = scores.reshape((P * N, nO)), numpy.tile(lengths, P), transitions, numpy.tile(gold, P)
+    loss, d_scores, d_transitions = single_threaded(crf_loss, *passes)
     return loss / P, d_scores.reshape(scores.shape) / P, d_transitions / P
 
 

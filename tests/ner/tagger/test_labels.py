@@ -12,6 +12,7 @@ from spacy.language import Language
 from spacy.training import Example
 from thinc.api import Adam, fix_random_seed
 
+from spacy_multihash import EntityTagger
 from spacy_multihash.ner.biluo import tag_names
 from tests.helpers.tagger_ner import (
     CRF,
@@ -202,3 +203,16 @@ def test_confidences_do_not_change_with_an_added_label() -> None:
     pipe_of(nlp).add_label("NEW")
     for doc, scores in zip(nlp.pipe(TEXTS), before, strict=True):
         assert_allclose(doc.spans["found"].attrs["scores"], scores, rtol=1e-6)
+
+
+def test_a_load_that_fails_leaves_labels_and_predictions(tmp_path: Path) -> None:
+    nlp = trained()
+    tagger = nlp.get_pipe("tagger_ner")
+    assert isinstance(tagger, EntityTagger)
+    labels, entities = tagger.labels, [(e.text, e.label_) for e in nlp(TEXTS[0]).ents]
+    with pytest.raises(ValueError, match="Can.t read file"):
+        tagger.from_disk(tmp_path / "nowhere")
+    with pytest.raises(ValueError, match="unpack|msgpack|Unpack|trailing|extra|bytes"):
+        tagger.from_bytes(b"garbage")
+    assert tagger.labels == labels and entities
+    assert [(e.text, e.label_) for e in nlp(TEXTS[0]).ents] == entities

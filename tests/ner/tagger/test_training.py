@@ -22,14 +22,17 @@ from spacy.training import Corpus, Example
 from spacy.training.initialize import init_nlp
 from spacy.util import load_model_from_config
 from thinc.api import Adam, Config, Model, fix_random_seed, set_dropout_rate
+from threadpoolctl import threadpool_limits
 
 from spacy_multihash.cli.evaluate import evaluate
 from spacy_multihash.cli.inspect_rows import inspect_rows
+from spacy_multihash.compute import blas
 from spacy_multihash.convert.pipeline import accelerate
 from spacy_multihash.corpus.entities import Matching
 from spacy_multihash.embed.find import find_weighted, rows_of
 from spacy_multihash.inspection.importance import Ranking, symbol_importance
 from spacy_multihash.ner.biluo import tag_names
+from spacy_multihash.ner.tagger import confidences, losses
 from tests.helpers.corpora import CALLBACK, LOOKUP, make_docs, write_corpus
 from tests.helpers.linear_chain import valid_sequences
 from tests.helpers.paths import ROOT
@@ -686,3 +689,24 @@ def test_layers_of_spacy_are_accelerated_inside_of_it(tmp_path: Path) -> None:
     assert entities_of(nlp.pipe(TEXTS)) == expected
     nlp.to_disk(tmp_path)
     assert entities_of(spacy.load(tmp_path).pipe(TEXTS)) == expected
+
+
+def test_crf_and_probabilities_have_one_thread_of_blas(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: dict[str, list[int]] = {}
+
+    def watch(module: Any, name: str) -> None:
+        function = getattr(module, name)
+
+        def watched(*args: Any) -> Any:
+            threads[name] = [library.get_num_threads() for library in blas._libraries()]
+            return function(*args)
+
+        monkeypatch.setattr(module, name, watched)
+
+    watch(losses, "crf_loss")
+    watch(confidences, "entity_probabilities")
+    with threadpool_limits(2):
+        nlp = trained(CRF, steps=1, spans_key="found")
+        nlp(TEXTS[0])
+    assert threads.keys() == {"crf_loss", "entity_probabilities"}
+    assert all(set(numbers) == {1} for numbers in threads.values())
