@@ -11,9 +11,9 @@ VERDICTS = (SAME, NOISE, DIFFERS, HIGHER, LOWER, ONE_SEED, MACHINES, MISSING)
 RULE = """\
 A difference is *within noise* if its 95 % interval holds 0. The interval reaches t standard errors
 to either side. The standard error is sqrt(sd²/n + sd²/n) for two means, and sd/sqrt(n) for the
-increase of an error. Student's t has the degrees of freedom of Welch's test. For an
-increase of an error it is 4.3 with three seeds, and 12.7 with two. For two means of three seeds
-each it is 2.8 to 4.3, larger the less alike their sd.
+increase of an error. Student's t has the degrees of freedom of Welch's test. For an increase of an
+error it is 4.3 with three seeds, and 12.7 with two. For two means of three seeds each it is 2.8 to
+4.3, larger the less alike their sd.
 
 A larger difference has the *same ordering* as the report's if both have the same sign. The same
 holds if the report has a tie and ours would round to one (less than 0.01, or 1 %). Otherwise it
@@ -34,10 +34,10 @@ seeds, the paired interval and that of sentences are of the common ones, and so 
 Both intervals are about other seeds on the same test set. The one of *sentences* is about other
 sentences with the same models: the sentences are drawn again 1,000 times, with replacement, and it
 holds 95 % of the differences of F1 (of accuracy, for texts). § marks larger differences where it
-holds 0, and prose says *not over sentences*. This interval needs counts
-for each sentence. Results without a record (†) lack them, and some older results lack them for
-unseen entities or noise. Under noise, the interval is of the F1 of all draws together. The mean is
-the average of the F1 of each draw.
+holds 0, and prose says *not over sentences*. This interval needs counts for each sentence. Results
+without a record (†) lack them, and some older results lack them for unseen entities or noise. Under
+noise, the interval is of the F1 of all draws together. The mean is the average of the F1 of each
+draw.
 
 Means, sd (ddof 1) and n are over seeds. A CRF comes out the same with every seed, so its sd is 0.
 ◊ at n says that a module which may decide scores has changed between the seeds, be it a comment of

@@ -222,9 +222,8 @@ def build_multi_embed_v1(
     include_static_vectors (bool): Whether to embed the static vectors of the vocab as well.
     unk_dropout (float): In training, the share of symbols that are taken as unknown,
         0 <= unk_dropout < 1, drawn for each distinct token of a batch, and for each n-gram of a
-        token by itself. Recommended values are 0.0 for tables with
-        min_freq > 1, and 0.01 to 0.3 for tables of all symbols, whose row 0 is otherwise not
-        trained.
+        token by itself. Recommended values are 0.0 for tables with min_freq > 1, and 0.01 to 0.3
+        for tables of all symbols, whose row 0 is otherwise not trained.
     table_dropout (bool): Whether training's dropout also applies to the vectors of each table, by
         one mask that all tokens of a batch share.
     reduce (str): Whether the vectors of several symbols of a token, such as its n-grams, are
