@@ -7,6 +7,7 @@ from thinc.api import Model, glorot_uniform_init
 from thinc.types import Floats2d
 from thinc.util import ArrayInfo
 
+from ..common.checks import MAX_SIZE, check_whole
 from ..common.memory import check_memory
 from ..common.types import Array
 from .chunks import row_chunks
@@ -40,9 +41,11 @@ def MaxoutNorm(nO: int, nI: Optional[int], *, nP: int = 3) -> Model[Floats2d, Fl
     nI (Optional[int]): Width of the input. None takes that of the sample at initialization.
     nP (int): Number of pieces, 1 to 256.
 
-    Raises ValueError for an input or a gradient of another width, and at initialization for weights
-    beyond the memory.
+    Raises ValueError for dimensions out of range, for an input or a gradient of another width, and
+    at initialization for weights beyond the memory.
     """
+    check_whole(f"Layer '{NAME}'", "nO", nO, 1, MAX_SIZE)
+    check_whole(f"Layer '{NAME}'", "nP", nP, 1, MAX_PIECES)
     return Model(
         NAME,
         forward,

@@ -39,12 +39,21 @@ def as_docs(component: str, docs: Union[Doc, Iterable[Doc]]) -> list[Doc]:
     return docs
 
 
-def other_docs() -> ValueError:
-    """Make the error for docs that a prediction does not fit."""
-    return ValueError(
-        "The prediction is of other docs. Give set_annotations the docs that predict was given, in "
-        "the same order."
-    )
+def check_same_docs(component: str, docs: Sequence[Doc], lengths: numpy.ndarray) -> None:
+    """Check that a prediction fits docs.
+
+    component (str): The name of the component, for the message.
+    lengths (D,) int64: The numbers of tokens of the docs that were predicted.
+
+    Raises ValueError if docs have other lengths.
+    """
+    given = lengths_of(docs)
+    if not numpy.array_equal(given, lengths):
+        raise ValueError(
+            f'Component "{component}": the prediction is of {len(lengths)} docs with '
+            f"{lengths.sum()} tokens, and does not fit these {len(given)} docs with {given.sum()} "
+            "tokens. Give set_annotations the docs that predict was given, in the same order."
+        )
 
 
 def constraints_of(docs: list[Doc]) -> Constraints:
@@ -84,17 +93,12 @@ def present_entities(docs: list[Doc], labels: Sequence[str]) -> Entities:
 def entity_keys(
     docs: Sequence[Doc], entities: Entities, labels: Sequence[str]
 ) -> list[tuple[int, EntityKey]]:
-    """Return the number of its doc, and its key in the doc, of each entity of the batch.
-
-    Raises ValueError for entities that are not in one of the docs.
-    """
+    """Return the number of its doc, and its key in the doc, of each entity of the batch."""
     if not len(entities.starts):
         return []
     lengths = lengths_of(docs)
     ends = lengths.cumsum()
     doc_of = numpy.searchsorted(ends, entities.starts, side="right")
-    if entities.starts.max() >= lengths.sum() or (entities.ends > ends[doc_of]).any():
-        raise other_docs()
     begins = (ends - lengths)[doc_of]
     starts, stops = entities.starts - begins, entities.ends - begins
     columns = (column.tolist() for column in (doc_of, starts, stops, entities.labels))

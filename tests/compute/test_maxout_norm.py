@@ -129,6 +129,19 @@ def test_other_floats_are_taken_as_float32(ops: Ops, kind: str) -> None:
     assert_array_equal(to_numpy(other_dX), to_numpy(dX))
 
 
+@pytest.mark.parametrize(
+    ("nO", "nP", "message"),
+    [
+        (0, 3, r"'maxout_norm': nO must be a whole number from 1 to"),
+        (4, 0, r"'maxout_norm': nP must be a whole number from 1 to 256, was: 0"),
+        (4, 257, r"'maxout_norm': nP must be a whole number from 1 to 256, was: 257"),
+    ],
+)
+def test_dimensions_out_of_range_are_refused(nO: int, nP: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        MaxoutNorm(nO, 6, nP=nP)
+
+
 @pytest.mark.parametrize("shape", [(5, 7), (5,), (1, 5, 6)])
 def test_an_input_of_another_shape_is_refused(shape: tuple[int, ...]) -> None:
     model = MaxoutNorm(4, 6).initialize()

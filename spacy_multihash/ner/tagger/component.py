@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from itertools import islice
-from typing import NamedTuple, Optional
+from typing import Optional, Union
 
 import numpy
 from spacy.errors import Errors
@@ -18,9 +18,11 @@ from ...common.registered import TOKEN_TAGGER
 from ...common.types import Array, Confidence, Decoder
 from ..biluo import Constraints, Entities, entities_of, tag_names
 from ..calibration import Uncalibrated
-from ..confidence import Confidences, set_confidences, split_by_confidence
+from ..confidence import set_confidences, split_by_confidence
 from ..docs import (
     KeysOfDocs,
+    as_docs,
+    check_same_docs,
     constraints_of,
     entities_at,
     entity_keys,
@@ -33,21 +35,10 @@ from ..gold import as_examples, gold_labels, gold_tags, wrong_entities
 from .confidences import WithConfidences
 from .decode import decode
 from .losses import expectation_linear_penalty, tagging_loss
+from .prediction import Prediction
 from .settings import Settings
 from .token_tagger import NAME as MODEL_NAME
 from .vectors_of_tokens import warn_of_unheard
-
-
-class Prediction(NamedTuple):
-    """The entities of a batch of docs.
-
-    entities: The new entities.
-    confidences: Of each doc, how sure the model is of the new entities, and of those with labels of
-        the component that are there already. None if nobody asked.
-    """
-
-    entities: Entities
-    confidences: Optional[list[Confidences]]
 
 
 class EntityTagger(WithConfidences):
@@ -164,31 +155,35 @@ class EntityTagger(WithConfidences):
         self.model.set_dim("nO", nO)
         self.model.initialize(X=sample)
 
-    def predict(self, docs: Iterable[Doc]) -> Prediction:
+    def predict(self, docs: Union[Doc, Iterable[Doc]]) -> Prediction:
         """Find the entities of docs, without setting them.
 
         Raises ValueError for weights that are not finite, and names them.
         """
-        docs = list(docs)
+        docs = as_docs(self.name, docs)
+        lengths = lengths_of(docs)
         asks = self.spans_key is not None or bool(self.threshold)
-        if not any(map(len, docs)):
+        if not lengths.any():
             nothing = numpy.zeros(0, dtype="int64")
-            return Prediction(Entities(nothing, nothing, nothing), [{} for _ in docs])
+            return Prediction(lengths, Entities(nothing, nothing, nothing), [{} for _ in docs])
         scores = self._scores(docs, reads_transitions=self.decoder == "crf" or asks)
         constraints = constraints_of(docs)
         entities = self._decode(docs, scores, constraints)
         if not asks:
-            return Prediction(entities, None)
-        return Prediction(entities, self._confidences(docs, scores, entities, constraints))
+            return Prediction(lengths, entities, None)
+        confidences = self._confidences(docs, scores, entities, constraints)
+        return Prediction(lengths, entities, confidences)
 
-    def uncalibrated(self, docs: Iterable[Doc], keys: Optional[KeysOfDocs] = None) -> Uncalibrated:
+    def uncalibrated(
+        self, docs: Union[Doc, Iterable[Doc]], keys: Optional[KeysOfDocs] = None
+    ) -> Uncalibrated:
         """Tell how the probabilities of entities of docs depend on the temperature.
 
         keys (Optional[KeysOfDocs]): Those of each doc. Null is for all found.
 
         Raises ValueError for a label that the component, or a token that a doc, does not have.
         """
-        docs = list(docs)
+        docs = as_docs(self.name, docs)
         if not any(map(len, docs)):
             return Uncalibrated.of(self.name, [], lambda temperature: numpy.zeros(0, "float32"))
         scores, constraints = self._scores(docs, reads_transitions=True), constraints_of(docs)
@@ -203,8 +198,12 @@ class EntityTagger(WithConfidences):
         return Uncalibrated.of(self.name, entity_keys(docs, entities, self.labels), probabilities)
 
     def set_annotations(self, docs: Iterable[Doc], prediction: Prediction) -> None:
-        """Set doc.ents, and doc.spans if there is a `spans_key`."""
+        """Set doc.ents, and doc.spans if there is a `spans_key`.
+
+        Raises ValueError if the prediction is of other docs.
+        """
         docs, labels = list(docs), set(self.labels)
+        check_same_docs(self.name, docs, prediction.lengths)
         confidences = prediction.confidences or [{} for _ in docs]
         found = spans_of(docs, prediction.entities, self.labels)
         for doc, spans, of_doc in zip(docs, found, confidences, strict=True):

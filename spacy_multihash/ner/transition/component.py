@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterable
 from typing import Optional, Union
 
 import numpy
-from spacy.attrs import ENT_TYPE
-from spacy.pipeline import EntityRecognizer
 from spacy.pipeline._parser_internals.transition_system import TransitionSystem
 from spacy.pipeline.ner import ner_score
 from spacy.tokens import Doc, Span
@@ -13,18 +11,26 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, set_dropout_rate
 
-from ...common.hashes import is_among
+from ...common.checks import check_whole
 from ...common.types import TransitionConfidence, TransitionDecoder
 from ..biluo import Entities
 from ..calibration import Uncalibrated
-from ..docs import KeysOfDocs, as_docs, entities_at, entity_keys, set_entities
+from ..docs import (
+    KeysOfDocs,
+    as_docs,
+    check_same_docs,
+    entities_at,
+    entity_keys,
+    lengths_of,
+    set_entities,
+)
 from ..finite import are_finite, not_finite
 from ..gold import as_examples
 from ..setting import Setting
-from .actions import Actions, read_actions
 from .best import find_best
 from .exact import exact_of, nothing_of, set_exact
 from .greedy import find_entities
+from .labels import WithActions
 from .lattice import entity_probabilities
 from .lesson import prepare
 from .prediction import Prediction
@@ -36,7 +42,7 @@ from .states import weights_of
 from .training import learn
 
 
-class BatchEntityRecognizer(EntityRecognizer):
+class BatchEntityRecognizer(WithActions):
     """Recognize entities as spaCy's EntityRecognizer does, all states of a batch at once.
 
     Its model, files, labels, and the entities that it finds are those of spaCy's ner, whose
@@ -104,6 +110,7 @@ class BatchEntityRecognizer(EntityRecognizer):
     ) -> None:
         """Check the settings, and keep them."""
         self.name = name
+        check_whole(f'Component "{name}"', "beam_width", beam_width, 1)
         self.settings = Settings(
             state_dropout,
             spacy_gradient,
@@ -113,7 +120,6 @@ class BatchEntityRecognizer(EntityRecognizer):
             candidates_above,
             temperature,
         )
-        self._read: Optional[tuple[object, Actions]] = None
         super().__init__(
             vocab,
             model,
@@ -158,7 +164,7 @@ class BatchEntityRecognizer(EntityRecognizer):
         if self.spans_key is not None:
             above = self.candidates_above
             exact = exact_of(docs, batch, self.model.ops, entities, self.temperature, above)
-        return Prediction(entities, batch.actions.labels, exact)
+        return Prediction(lengths_of(docs), entities, batch.actions.labels, exact)
 
     def uncalibrated(
         self, docs: Union[Doc, Iterable[Doc]], keys: Optional[KeysOfDocs] = None
@@ -203,6 +209,7 @@ class BatchEntityRecognizer(EntityRecognizer):
             if self.spans_key is not None:
                 set_exact(docs, nothing_of(docs), self.labels, self.spans_key)
             return
+        check_same_docs(self.name, docs, prediction.lengths)
         spans: list[list[Span]] = [[] for _ in docs]
         for i, (start, end, label) in entity_keys(docs, prediction.entities, prediction.labels):
             kb_id = docs[i][start].ent_kb_id
@@ -282,19 +289,3 @@ class BatchEntityRecognizer(EntityRecognizer):
             what = "the vectors of tokens, or the weights,"
             raise not_finite(self.name, self.model, what, "no entity has a probability")
         return Batch(X, weights, rules_of(docs, actions), actions)
-
-    def _add_labels_of(self, docs: list[Doc]) -> None:
-        """Add the labels of entities that docs have, as spaCy's ner does, if there are new ones."""
-        types = [found for doc in docs if (found := doc.to_array(ENT_TYPE)).any()]
-        if types:
-            found = numpy.unique(numpy.concatenate(types))
-            if not is_among(found[found != 0], self._actions().complete).all():
-                self._ensure_labels_are_added(docs)
-
-    def _actions(self) -> Actions:
-        """List the actions; keep the list until there are others."""
-        labels = self.moves.labels  # another object after all have been set anew
-        kept = self._read
-        if kept is None or kept[0] is not labels or kept[1].nO != self.moves.n_moves:
-            self._read = kept = (labels, read_actions(self.moves))
-        return kept[1]

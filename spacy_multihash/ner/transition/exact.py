@@ -9,7 +9,7 @@ from thinc.api import Ops
 
 from ..biluo import Entities
 from ..confidence import Confidences, confidences_of, set_confidences
-from ..docs import lengths_of, other_docs, spans_of
+from ..docs import lengths_of, spans_of
 from .lattice import build_lattice
 from .scores import Batch
 
@@ -64,11 +64,7 @@ def set_exact(docs: Sequence[Doc], exact: Exact, labels: Sequence[str], spans_ke
     Its attrs get "scores", (M,) float32, and "left_out", a float.
 
     labels (Sequence[str]): The labels of the recognizer.
-
-    Raises ValueError if the probabilities are of other docs.
     """
-    if len(exact.confidences) != len(docs):
-        raise other_docs()
     candidates = spans_of(docs, exact.candidates, labels)
     for i, doc in enumerate(docs):
         entities = {(ent.start, ent.end, ent.label) for ent in doc.ents}

@@ -2,7 +2,7 @@
 
 import pickle
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import numpy
 import pytest
@@ -533,6 +533,28 @@ def test_predicting_alone_leaves_docs_as_they_are(taggers: dict[str, Language]) 
     assert not any(doc.spans for doc in docs)
     pipe_of(nlp).set_annotations(docs, prediction)
     assert entities_of(docs) == entities_of(nlp.pipe(TEXTS))
+
+
+@pytest.mark.parametrize("spans_key", [None, "found"])
+def test_predictions_of_other_docs_are_refused(spans_key: Optional[str]) -> None:
+    nlp = randomized(spans_key=spans_key)
+    docs = [nlp.make_doc("one two three"), nlp.make_doc("four")]
+    prediction = pipe_of(nlp).predict(docs)
+    for texts in (["one two three"], ["one two", "three four"], ["one two three", "four", "five"]):
+        given = [nlp.make_doc(text) for text in texts]
+        with pytest.raises(ValueError, match=r"2 docs with 4 tokens.*Give set_annotations"):
+            pipe_of(nlp).set_annotations(given, prediction)
+        assert not any(doc.has_annotation("ENT_IOB") for doc in given)
+
+
+def test_one_doc_may_be_predicted_and_a_span_is_refused() -> None:
+    nlp = randomized()
+    doc, pipe = nlp.make_doc(TEXTS[0]), pipe_of(nlp)
+    assert_array_equal(pipe.predict(doc).entities, pipe.predict([doc]).entities)
+    assert pipe.uncalibrated(doc).keys == pipe.uncalibrated([doc]).keys
+    for method in (pipe.predict, pipe.uncalibrated):
+        with pytest.raises(TypeError, match=r"expected docs, was given a Span\..* span\.as_doc"):
+            method(doc[0:2])
 
 
 def test_displacy_renders_the_entities() -> None:

@@ -2,6 +2,7 @@
 
 import numpy
 import pytest
+import spacy
 from numpy.testing import assert_allclose
 
 from spacy_multihash import BatchEntityRecognizer
@@ -55,9 +56,20 @@ def test_predictions_of_other_docs_are_refused() -> None:
     prediction = ours.predict(docs)
     few = make_docs(ours.vocab, [[Token()] * 4])
     longer = make_docs(ours.vocab, [[Token()] * 9])
-    for others in (few, longer, [*docs, *few]):
-        with pytest.raises(ValueError, match=r"is of other docs\. Give set_annotations the docs"):
-            ours.set_annotations(others, prediction)
+    others = make_docs(ours.vocab, [[Token()] * 3, [Token()] * 5])
+    for key in (None, "found"):
+        ours.spans_key = key
+        for given in (few, longer, others, [*docs, *few]):
+            with pytest.raises(ValueError, match=r"2 docs with 8 tokens.*Give set_annotations"):
+                ours.set_annotations(given, prediction)
+            assert not any(doc.has_annotation("ENT_IOB") for doc in given)
+
+
+@pytest.mark.parametrize("beam_width", [0, -1])
+def test_no_beam_at_all_is_refused(beam_width: int) -> None:
+    expected = f'"batch_ner": beam_width must be a whole number from 1 on, was: {beam_width}'
+    with pytest.raises(ValueError, match=expected):
+        spacy.blank("en").add_pipe("batch_ner", config={"beam_width": beam_width})
 
 
 def test_no_examples_are_refused_as_spacy_does() -> None:
