@@ -154,9 +154,9 @@ def _let_go(library: LibController) -> None:
 
 
 def _wait_for_lock() -> None:
-    """Let no thread be inside a BLAS or the loader of libraries while the process is forked.
+    """Let no other thread look for libraries, or set their threads, while the process is forked.
 
-    Their locks would stay locked in the child, for ever.
+    A lock that it has then stays locked in the child, for ever.
     """
     _limit.lock.acquire()
 

@@ -1,7 +1,8 @@
 """The labels of `tagger_ner`, and whether its model has tags for them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Union
 
@@ -83,24 +84,20 @@ class WithLabels(TrainablePipe):
 
         Raises ValueError if labels and weights do not belong together.
         """
-        exclude = tuple(exclude)
-        with self._labels_anew(exclude):
-            super().from_disk(path, exclude=[*exclude, "model"])
-            if "model" not in exclude:
-                self._make_room()
-                super().from_disk(path, exclude=[*exclude, "cfg", "vocab"])
-                self._check_weights(f"the folder {path}")
-        return self
+        return self._load(partial(super().from_disk, path), f"the folder {path}", tuple(exclude))
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "WithLabels":
         """Load the component from what to_bytes gave; see `from_disk`."""
-        exclude = tuple(exclude)
+        return self._load(partial(super().from_bytes, bytes_data), "the bytes", tuple(exclude))
+
+    def _load(self, load: Callable, source: str, exclude: tuple[str, ...]) -> "WithLabels":
+        """Load the labels, then the weights, for which there are tags then."""
         with self._labels_anew(exclude):
-            super().from_bytes(bytes_data, exclude=[*exclude, "model"])
+            load(exclude=[*exclude, "model"])
             if "model" not in exclude:
                 self._make_room()
-                super().from_bytes(bytes_data, exclude=[*exclude, "cfg", "vocab"])
-                self._check_weights("the bytes")
+                load(exclude=[*exclude, "cfg", "vocab"])
+                self._check_weights(source)
         return self
 
     @contextmanager
