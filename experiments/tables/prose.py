@@ -19,6 +19,7 @@ A comment has one of these forms:
     corpus DATASET PATH / PATH  a ratio of two of them
     benchmark FILE KEY ...      a number of a benchmark, or a median with its 95 % interval
     benchmark ... / ...         a ratio of two of them, or of one and a number
+    range benchmark ...         the smallest and the largest of them, with * in a key for any text
 
 METRIC is a key of `METRICS`. NUMBER is DATASET/ARM/SPLIT, then /PART unless that is "all", or
 DATASET/ARM for costs. Behind the arm, /VECTORS names static vectors. @SEED, last, takes one seed.
@@ -41,7 +42,12 @@ from statistics import fmean
 from typing import Any, NamedTuple, Optional
 
 from experiments.runs.vector_files import NO_VECTORS, VECTORS
-from experiments.tables.benchmark_numbers import benchmark_number, format_number, get_key
+from experiments.tables.benchmark_numbers import (
+    benchmark_number,
+    benchmark_range,
+    format_number,
+    get_key,
+)
 from experiments.tables.conclusions import Key, compare
 from experiments.tables.differences import Difference, difference
 from experiments.tables.markdown import signed
@@ -148,6 +154,8 @@ def evaluate(expression: str, results: Results, statistics: Statistics) -> str:
         return _runs(results, words[0], spec)
     if kind == BENCHMARK and kind in statistics:
         return benchmark_number(statistics[kind], shlex.split(body)[1:], spec)
+    if kind == "range" and words[:1] == [BENCHMARK]:
+        return benchmark_range(statistics[BENCHMARK], shlex.split(body)[2:], spec)
     if kind in statistics and words:
         return _statistic(kind, statistics[kind], words, spec)
     if kind == "spread" and len(words) == 2:

@@ -280,10 +280,11 @@ def _warn_of(name: str, found: Suspicions) -> None:
             "the right column or field?"
         )
     if found.in_train:
-        share = _percent(found.in_train / found.sentences)
+        share, tokens = _percent(found.in_train / found.sentences), _percent(found.tokens_in_train)
         msg.warn(
             f"Sentences of {name} that stand in train word for word: {found.in_train:,} of "
-            f"{found.sentences:,} ({share} %). Scores on them say how much a model remembers."
+            f"{found.sentences:,} ({share} %), with {tokens} % of the tokens. Scores on them say "
+            "how much a model remembers."
         )
 
 

@@ -44,6 +44,8 @@ class Suspicions:
     sentences (int): Sentences. A doc without marks of sentences is one.
     in_train (Optional[int]): Those of them that stand in the training corpus, word for word. None
         for the training corpus itself.
+    tokens_in_train (Optional[float]): The share of tokens that are in such sentences, 0 to 1. None
+        without tokens, too.
     """
 
     docstart: int
@@ -52,6 +54,7 @@ class Suspicions:
     dominant: Optional[Dominant]
     sentences: int
     in_train: Optional[int]
+    tokens_in_train: Optional[float]
 
 
 @dataclass
@@ -64,6 +67,8 @@ class Suspect:
     entities, entity_tokens (Counter[str]): The entities of each label, and their tokens.
     cats (Counter[str]): The docs that have each label of whole texts.
     sentences (Counter[int]): The sentences that were asked for, by their keys of 64 bits.
+    sentence_tokens (Counter[int]): The tokens of these that are no whitespace, of all times that a
+        sentence occurs.
     """
 
     docstart: int = 0
@@ -76,6 +81,7 @@ class Suspect:
     entity_tokens: Counter[str] = field(default_factory=Counter)
     cats: Counter[str] = field(default_factory=Counter)
     sentences: Counter[int] = field(default_factory=Counter)
+    sentence_tokens: Counter[int] = field(default_factory=Counter)
 
     def __add__(self, other: "Suspect") -> "Suspect":
         """Add the counts of the docs that follow these."""
@@ -104,23 +110,30 @@ class Suspect:
                 self.num_sentences += 1
                 if asked is None or (asked and _key(ids) in asked):
                     self.sentences[_key(ids)] += 1
+                    self.sentence_tokens[_key(ids)] += len(ids)
 
     def suspicions(self, train: Optional["Suspect"] = None) -> Suspicions:
         """Tell what looks wrong with the docs that were counted.
 
         train (Optional[Suspect]): What was counted of the training corpus. None for that itself.
         """
-        known = None if train is None else train.sentences.keys()
+        in_train, tokens_in_train = (None, None) if train is None else self._in_train(train)
         return Suspicions(
             docstart=self.docstart,
             empty_docs=self.empty_docs,
             whitespace_entities=self.whitespace_entities,
             dominant=self._dominant(),
             sentences=self.num_sentences,
-            in_train=None
-            if known is None
-            else sum(count for key, count in self.sentences.items() if key in known),
+            in_train=in_train,
+            tokens_in_train=tokens_in_train,
         )
+
+    def _in_train(self, train: "Suspect") -> tuple[int, Optional[float]]:
+        """Count the sentences that the training corpus has too, and the share of their tokens."""
+        known = self.sentences.keys() & train.sentences.keys()
+        tokens = self.sentence_tokens.total()
+        share = sum(self.sentence_tokens[key] for key in known) / tokens if tokens else None
+        return sum(self.sentences[key] for key in known), share
 
     def _dominant(self) -> Optional[Dominant]:
         found = _most(self.entity_tokens, self.tokens, "tokens", TOKEN_SHARE)

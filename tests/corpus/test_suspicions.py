@@ -34,8 +34,8 @@ def suspect(vocab: Vocab, train: Sequence[Doc], dev: Sequence[Doc] = ()) -> list
 def test_nothing_is_suspicious_in_a_sound_corpus(vocab: Vocab) -> None:
     docs = [make_doc(vocab, "Anna met Bob", "B-PER", "O", "O"), make_doc(vocab, "so it is")]
     train, dev = suspect(vocab, docs, [make_doc(vocab, "Anna met Rome")])
-    assert train == Suspicions(0, 0, 0, None, sentences=2, in_train=None)
-    assert dev == Suspicions(0, 0, 0, None, sentences=1, in_train=0)
+    assert train == Suspicions(0, 0, 0, None, sentences=2, in_train=None, tokens_in_train=None)
+    assert dev == Suspicions(0, 0, 0, None, sentences=1, in_train=0, tokens_in_train=0.0)
 
 
 def test_traces_of_a_failed_conversion_are_counted(vocab: Vocab) -> None:
@@ -58,7 +58,11 @@ def test_sentences_that_stand_in_training_are_counted(vocab: Vocab) -> None:
         make_doc(vocab, "Anna met Bob . He left ."),
         make_doc(vocab, "b a"),
     ]
-    assert [(x.sentences, x.in_train) for x in suspect(vocab, train, dev)] == [(3, None), (5, 2)]
+    found = suspect(vocab, train, [*dev, *dev])
+    assert [(x.sentences, x.in_train) for x in found] == [(3, None), (10, 4)]
+    assert [x.tokens_in_train for x in found] == [None, (3 + 2) / (6 + 2 + 7 + 2)]
+    (_, nothing) = suspect(vocab, train)
+    assert (nothing.in_train, nothing.tokens_in_train) == (0, None)
 
 
 def test_a_label_on_nearly_all_tokens_is_found(vocab: Vocab) -> None:
@@ -99,7 +103,7 @@ def test_command_points_out_what_looks_wrong(tmp_path: Path, vocab: Vocab) -> No
     assert "multihash convert" in printed
     assert "Empty documents in dev, without words: 5" in printed
     assert "Entities in dev that begin or end with whitespace: 5." in printed
-    assert "Sentences of dev that stand in train word for word: 1 of 11 (9.1 %)" in printed
+    assert "Sentences of dev that stand in train word for word: 1 of 11 (9.1 %), with " in printed
     assert " in train:" not in printed
     write_corpus(test, bad[:1])
     printed = said(invoke_command(corpus_stats_cli, train, test))

@@ -26,6 +26,10 @@ STATISTICS = {
                     "times_ms": {"ours": [3.0, 9.0, 4.0], "spaCy": [8.0]},
                     "device": "CPU",
                 },
+                "embed/2 threads": {
+                    "ratio": {"low": 1.0, "median": 3.25, "high": 4.0},
+                    "times_ms": {"ours": [2.0], "spaCy": [7.0]},
+                },
                 "parts": {"ratio": {"ours": {"low": 19.14, "median": 20.2, "high": 21.34}}},
             },
             "summary": {"exponent": 0.962},
@@ -100,6 +104,13 @@ def fill(text: str, results: Results) -> str:
         ('benchmark speed "embed/1 thread" times_ms spaCy / 1e3 : .3f', "0.008"),
         ("benchmark speed summary exponent", "0.962"),
         ("benchmark rows table 16 time", "4.01 (3.97-4.07)"),
+        ('range benchmark speed "embed/*"', "2.6 to 3.2"),
+        ('range benchmark speed "embed/2*" : .2f', "3.25 to 3.25"),
+        (
+            'range benchmark speed "embed/*" times_ms spaCy / speed "embed/*" times_ms ours',
+            "2.0 to 3.5",
+        ),
+        ('range benchmark speed "embed/*" times_ms "*" : .0f', "2 to 8"),
     ],
 )
 def test_number_is_that_of_its_comment(expression: str, expected: str, results: Results) -> None:
@@ -155,6 +166,13 @@ def test_number_is_that_of_its_comment(expression: str, expected: str, results: 
         ("benchmark speed parts ours / zero", "expected a number behind '/', found 'zero'"),
         ("benchmark speed parts ours / 0", "expected a number behind '/', found '0'"),
         ('benchmark speed "parts ours', "No closing quotation"),
+        ('range benchmark speed "decode/*"', r"the benchmarks have none of speed decode/\*"),
+        ('range benchmark speed "embed/*" "*"', "embed/1 thread times_ms of the benchmarks is no"),
+        (
+            'range benchmark speed "embed/*" / speed "embed/2*"',
+            "2 numbers cannot be divided by 1",
+        ),
+        ("range f anem/norm/test", "is of no known form"),
     ],
 )
 def test_wrong_comments_are_errors_that_name_the_line(
