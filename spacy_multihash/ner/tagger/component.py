@@ -184,13 +184,11 @@ class EntityTagger(WithConfidences):
         Raises ValueError for a label that the component, or a token that a doc, does not have.
         """
         docs = as_docs(self.name, docs)
+        asked = None if keys is None else entities_at(docs, keys, self.labels)
         if not any(map(len, docs)):
             return Uncalibrated.of(self.name, [], lambda temperature: numpy.zeros(0, "float32"))
         scores, constraints = self._scores(docs, reads_transitions=True), constraints_of(docs)
-        if keys is None:
-            entities = self._decode(docs, scores, constraints)
-        else:
-            entities = entities_at(docs, keys, self.labels)
+        entities = self._decode(docs, scores, constraints) if asked is None else asked
 
         def probabilities(temperature: float) -> numpy.ndarray:
             return self._probabilities(docs, scores, entities, constraints, temperature)

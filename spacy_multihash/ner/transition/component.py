@@ -184,13 +184,14 @@ class BatchEntityRecognizer(WithActions):
                 f"{self.cfg['beam_width']}. A beam has no exact probabilities. "
                 f"{without_beam(self.name)}."
             )
+        self._add_labels_of(docs)
+        asked = None if keys is None else entities_at(docs, keys, self._actions().labels)
         if not any(map(len, docs)):
             return Uncalibrated.of(self.name, [], lambda temperature: numpy.zeros(0))
-        if keys is None:
+        if asked is None:
             batch, entities = self._find(docs, asks=True)
         else:
-            batch = self._compute(docs, asks=True)
-            entities = entities_at(docs, keys, batch.actions.labels)
+            batch, entities = self._compute(docs, asks=True), asked
 
         def probabilities(temperature: float) -> numpy.ndarray:
             return entity_probabilities(batch, self.model.ops, entities, temperature)

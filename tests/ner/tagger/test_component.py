@@ -557,6 +557,16 @@ def test_one_doc_may_be_predicted_and_a_span_is_refused() -> None:
             method(doc[0:2])
 
 
+def test_keys_are_checked_in_docs_without_tokens_too() -> None:
+    nlp = randomized()
+    pipe, docs = pipe_of(nlp), [nlp.make_doc("")]
+    assert pipe.uncalibrated(docs, [[]]).keys == []
+    with pytest.raises(ValueError, match="There is no label 'X'"):
+        pipe.uncalibrated(docs, [[(0, 1, "X")]])
+    with pytest.raises(ValueError, match=r"a doc with 0 tokens, was \[0, 1\)"):
+        pipe.uncalibrated(docs, [[(0, 1, "PER")]])
+
+
 def test_displacy_renders_the_entities() -> None:
     html = displacy.render(trained()(TEXTS[0]), style="ent", jupyter=False)
     assert html.count("<mark") == 3

@@ -49,6 +49,16 @@ def test_keys_of_other_docs_are_refused() -> None:
         ours.uncalibrated(docs, [[(0, 1, "A")]])
 
 
+def test_keys_are_checked_in_docs_without_tokens_too() -> None:
+    ours = tiny()
+    docs = make_docs(ours.vocab, [[]])
+    assert ours.uncalibrated(docs, [[]]).keys == []
+    with pytest.raises(ValueError, match="There is no label 'Z'"):
+        ours.uncalibrated(docs, [[(0, 1, "Z")]])
+    with pytest.raises(ValueError, match=r"a doc with 0 tokens, was \[0, 1\)"):
+        ours.uncalibrated(docs, [[(0, 1, "A")]])
+
+
 def test_predictions_of_other_docs_are_refused() -> None:
     ours = tiny()
     ours.spans_key = "found"
