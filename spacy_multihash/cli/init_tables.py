@@ -146,7 +146,7 @@ def init_tables(
 
     Raises ValueError, ImportError or OSError, and writes nothing, if the tables cannot be made.
     """
-    config = load_config(config_path, overrides=dict(overrides or {}), interpolate=False)
+    config = load_config(config_path, overrides=dict(overrides or {}), interpolate=True)
     callback = config.get("initialize", {}).get("before_init") or {}
     if callback.get("@callbacks") != INIT_TABLES:
         callback = {}

@@ -105,7 +105,7 @@ def _find_model(nlp: Language, name: str) -> Model:
             f"{UNFREEZE}: the pipeline has no component {name!r}; it has: "
             f"{', '.join(nlp.component_names) or 'none'}. {CHANGE_IT}"
         )
-    if name in nlp.config["training"].get("frozen_components", []):
+    if name in nlp.config.interpolate()["training"].get("frozen_components", []):
         raise ValueError(
             f"{UNFREEZE}: the component {name!r} is never updated, since [training] "
             "frozen_components has it. Remove it there, or from the callback."

@@ -41,7 +41,7 @@ def make_load_vectors_v1(tables: Dict[str, Path]) -> Callable[[Language], Langua
 
 def _would_lose_tables(nlp: Language) -> bool:
     """Tell whether the callback is before_init of a config that replaces the vocab's lookups."""
-    settings = nlp.config["initialize"]
+    settings = nlp.config.interpolate()["initialize"]
     before, lookups = settings["before_init"], settings["lookups"]
     if not isinstance(before, dict) or before.get("@callbacks") != LOAD_VECTORS:
         return False

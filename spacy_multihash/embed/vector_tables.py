@@ -155,7 +155,8 @@ def read_table(name: str, path: Path) -> KeptVectors:
 
     Raises ValueError if there is none, or if it is not as `check_vectors` says.
     """
-    folder = path / "vocab" if (path / "vocab").is_dir() else path
+    pipeline = path if path.exists() else find_package(str(path)) or path
+    folder = pipeline / "vocab" if (pipeline / "vocab").is_dir() else pipeline
     if (folder / "lookups.bin").is_file() and (kept := _in_lookups(name, folder)) is not None:
         check_vectors(name, kept)
         return kept

@@ -51,7 +51,7 @@ def count_corpora(
         for path in corpora:
             counts += count_texts(model_docs(nlp, path), attr)
         return counts
-    if nlp.config["training"]["max_epochs"] == -1:
+    if nlp.config.interpolate()["training"]["max_epochs"] == -1:
         raise ValueError(
             f"{where}: the training corpus is streamed ([training] max_epochs = -1), and may have "
             "no end. Give a sample of it as corpora, a list of .spacy files."

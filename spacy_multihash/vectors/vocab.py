@@ -52,10 +52,12 @@ def floret_vectors(data: Rows, settings: Mapping[str, Any], words: Sequence[str]
 
 
 def find_package(name: str) -> Optional[Path]:
-    """Return the folder of an installed package with its vocab, without loading the pipeline."""
+    """Return the folder of an installed pipeline, without loading it. None for other packages."""
     if not is_package(name):
         return None
     path = get_package_path(name)
+    if not (path / "meta.json").is_file():
+        return None
     meta = get_model_meta(path)
     return path / f"{meta['lang']}_{meta['name']}-{meta['version']}"
 

@@ -67,6 +67,19 @@ def test_number_of_rows_is_taken_from_the_callback_of_the_config(
     assert sizes(tmp_path / "out.tables") == {"NORM": 2, "SHAPE": 2}
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_callback_may_be_of_variables(whole: bool, config: Path, tmp_path: Path) -> None:
+    changed = Config().from_disk(config, interpolate=False)
+    callback = changed["initialize"]["before_init"]
+    changed["vars"] = {"min_freq": 3, "component": "tok2vec", "callback": callback}
+    callback.update(min_freq="${vars.min_freq}", component="${vars.component}", max_rows=None)
+    if whole:
+        changed["initialize"]["before_init"] = "${vars.callback}"
+        changed["vars"]["callback"] = {**callback, "min_freq": 3}
+    changed.to_disk(config, interpolate=False)
+    assert init_tables(config, tmp_path / "out.tables").min_freq == 3
+
+
 def test_given_cut_goes_before_that_of_the_config(config: Path, tmp_path: Path) -> None:
     result = invoke(config, tmp_path / "out.tables", "--min-freq", 2, "--max-rows", 3)
     assert result.exit_code == 0, result.output

@@ -515,8 +515,10 @@ def test_component_without_parameters_is_refused() -> None:
         first_step(nlp, component="entity_ruler")
 
 
-def test_component_that_is_not_updated_is_refused() -> None:
+@pytest.mark.parametrize("frozen", [["tok2vec"], "${vars.frozen}"])
+def test_component_that_is_not_updated_is_refused(frozen: Any) -> None:
     nlp = make_pipeline("listener")
-    nlp.config["training"]["frozen_components"] = ["tok2vec"]
+    nlp.config["vars"] = {"frozen": ["tok2vec"]}
+    nlp.config["training"]["frozen_components"] = frozen
     with pytest.raises(ValueError, match="'tok2vec' is never updated, since .* frozen_components"):
         first_step(nlp)

@@ -35,6 +35,7 @@ from spacy_multihash.embed.vector_tables import (
 from spacy_multihash.vectors.files import open_table, write_table
 from spacy_multihash.vectors.lookup import word_vectors
 from spacy_multihash.vectors.quantize import describe, quantize
+from tests.helpers.packages import installed
 from tests.helpers.several_vectors import (
     floret_of,
     meta_embed,
@@ -145,6 +146,29 @@ def test_a_pipeline_that_keeps_the_table_gives_it(nlp: Language, tmp_path: Path)
     assert read_table("other", tmp_path / "pipeline").data.shape == (1, 3)
 
 
+def test_an_installed_pipeline_that_keeps_the_table_gives_it(nlp: Language, tmp_path: Path) -> None:
+    load_tables(nlp.vocab, {"es": Path(save_words(tmp_path / "es", WORDS, 4))})
+    nlp.vocab.vectors = vectors_of(nlp, WORDS, 4, seed=1)
+    nlp.meta.update(name="pipeline", version="0.0.0")
+    nlp.to_disk(tmp_path / "pipeline")
+    with installed(tmp_path / "pipeline", "en_kept", tmp_path / "site") as folder:
+        for path in (Path("en_kept"), folder):
+            assert_array_equal(read_table("es", path).data, find_table(nlp.vocab, "es").data)
+            assert_array_equal(read_table("other", path).data, nlp.vocab.vectors.data)
+
+
+def test_a_path_that_is_gone_may_have_the_name_of_another_package(
+    nlp: Language, tmp_path: Path
+) -> None:
+    path = Path(save_words(tmp_path / "es", WORDS, 4))
+    load_tables(nlp.vocab, {"numpy": path})
+    data = find_table(nlp.vocab, "numpy").data
+    load_tables(nlp.vocab, {"numpy": Path("numpy")})
+    assert find_table(nlp.vocab, "numpy").data is data
+    with pytest.raises(ValueError, match="There are no vectors at numpy"):
+        load_tables(nlp.vocab, {"es": Path("numpy")})
+
+
 def test_a_table_is_in_memory_once(nlp: Language, tmp_path: Path) -> None:
     load_tables(nlp.vocab, {"es": Path(save_words(tmp_path / "es", WORDS, 4))})
     data = find_table(nlp.vocab, "es").data
@@ -201,6 +225,8 @@ def make_lookups(tables: list[str]) -> Lookups:
         ("before_init", [], False),
         ("before_init", None, False),
         ("after_init", ["lexeme_norm"], False),
+        ("${vars.callback}", ["lexeme_norm"], True),
+        ("${vars.callback}", None, False),
     ],
 )
 def test_tables_that_lookups_of_the_config_would_replace_are_refused(
@@ -208,9 +234,13 @@ def test_tables_that_lookups_of_the_config_would_replace_are_refused(
 ) -> None:
     settings = nlp.config["initialize"]
     path = save_words(tmp_path / "es", WORDS, 4)
-    settings[place] = {"@callbacks": "spacy-multihash.load_vectors.v1", "tables": {"es": path}}
-    if tables is not None:
-        settings["lookups"] = {"@misc": "tests.lookups.v1", "tables": tables}
+    callback = {"@callbacks": "spacy-multihash.load_vectors.v1", "tables": {"es": path}}
+    lookups = None if tables is None else {"@misc": "tests.lookups.v1", "tables": tables}
+    if place.startswith("$"):
+        nlp.config["vars"] = {"callback": callback, "lookups": lookups}
+        settings.update(before_init=place, lookups="${vars.lookups}")
+    else:
+        settings.update({place: callback, "lookups": lookups})
     if not is_refused:
         nlp.initialize()
         assert has_table(nlp.vocab, "es")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Union, cast
 
 import numpy
 import pytest
@@ -275,9 +275,11 @@ def test_table_of_ngrams_is_refused() -> None:
         add_vectors(nlp)
 
 
-def test_streamed_corpus_is_refused(corpus: Path) -> None:
+@pytest.mark.parametrize("max_epochs", [-1, "${vars.epochs}"])
+def test_streamed_corpus_is_refused(corpus: Path, max_epochs: Union[int, str]) -> None:
     nlp = with_vectors(table())
-    nlp.config["training"]["max_epochs"] = -1
+    nlp.config["vars"] = {"epochs": -1}
+    nlp.config["training"]["max_epochs"] = max_epochs
     with pytest.raises(ValueError, match=r"is streamed.*Give a sample of it as corpora"):
         callback("kpca_vectors")()(nlp)
 

@@ -3,7 +3,6 @@
 import gzip
 import io
 import re
-import sys
 import tarfile
 import zipfile
 from dataclasses import replace
@@ -28,6 +27,7 @@ from spacy_multihash.vectors.lookup import stream_of, word_vectors
 from spacy_multihash.vectors.quantize import describe, quantize
 from spacy_multihash.vectors.table import CHUNK
 from spacy_multihash.vectors.vocab import word_keys
+from tests.helpers.packages import installed
 from tests.helpers.vectors import (
     FLORET,
     WORDS,
@@ -158,19 +158,10 @@ def test_words_with_zeros_are_not_there() -> None:
 def test_package_is_read_without_loading_its_pipeline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path / "xx_some"
-    folder.mkdir()
-    write_pipeline(folder / "xx_pipeline-0.0.0", random_vectors())
-    (folder / "__init__.py").touch()
-    (folder / "meta.json").write_bytes((folder / "xx_pipeline-0.0.0" / "meta.json").read_bytes())
-    info = tmp_path / "xx_some-0.0.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: xx-some\nVersion: 0.0.0\n")
-    monkeypatch.syspath_prepend(tmp_path)
+    write_pipeline(tmp_path / "some", random_vectors())
     monkeypatch.chdir(tmp_path.parent)
-    with open_table("xx_some") as table:
+    with installed(tmp_path / "some", "xx_some", tmp_path), open_table("xx_some") as table:
         assert (table.lang, table.title, len(table.keys)) == ("xx", "some.vectors", 60)
-    sys.modules.pop("xx_some", None)
 
 
 def test_several_words_of_a_row_and_rows_of_no_word_stay(tmp_path: Path) -> None:
