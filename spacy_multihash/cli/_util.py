@@ -19,6 +19,7 @@ from spacy.util import import_file, load_model
 from spacy.vocab import Vocab
 
 from ..common.files import write_json
+from ..vectors.vocab import source_path
 from ._messages import echo, msg
 
 
@@ -164,6 +165,7 @@ def check_file_output(
     force: bool,
     inputs: Iterable[Optional[Path]] = (),
     replaced: Optional[Path] = None,
+    model: Union[str, Path, None] = None,
 ) -> None:
     """Refuse a file to write before the work, if it could not be written, or is there already.
 
@@ -172,6 +174,7 @@ def check_file_output(
     force (bool): Whether a file that is there is replaced.
     inputs (Iterable[Optional[Path]]): What the command reads, which is never replaced.
     replaced (Optional[Path]): OUTPUT, if that is a folder that the command replaces as a whole.
+    model (Union[str, Path, None]): The pipeline that the command reads, whose files stay.
 
     Raises ValueError.
     """
@@ -192,6 +195,8 @@ def check_file_output(
     if path.exists() and not path.is_file():
         return  # a device or a pipe, which is written to, and not replaced
     check_inputs_stay(inputs, path, name)
+    if model is not None and path.exists() and source_path(model).resolve() in target.parents:
+        raise ValueError(f"{path} is a file of the pipeline {model}. Give another {name}.")
     if path.exists() and not force:
         raise ValueError(f"{path} exists. Give another {name}, or --force to replace it.")
     check_parent(path, name)

@@ -15,6 +15,7 @@ from ..vectors.affine import KIND, AffineMap, map_table
 from ..vectors.files import BESIDE, beside_path, open_table, text_words, write_table
 from ..vectors.table import VectorTable
 from ..vectors.text import check_no_codes, check_written, is_codes, is_text
+from ..vectors.vocab import source_path
 from ._messages import msg
 from ._pipelines import check_folders_apart, check_inputs_stay, check_pipeline_output
 from ._util import check_file_output
@@ -98,7 +99,7 @@ def opened(
 
 def _place(source: str) -> str:
     """Name the place of a table. A pipeline's table is that of its vocab."""
-    path = Path(source)
+    path = source_path(source)
     if (path / "vocab").is_dir():
         path = path / "vocab"
     return str(path.resolve()) if path.exists() else source
@@ -125,7 +126,7 @@ def check_output(
     Raises ValueError.
     """
     check_written(output)
-    tables = [Path(source) for source in sources if Path(source).exists()]
+    tables = [path for path in map(source_path, sources) if path.exists()]
     for table in tables:
         check_folders_apart(table, output, "table")
     if not (is_text(output) or is_codes(output)):

@@ -46,7 +46,7 @@ def attention_cli(
     """
     import_code(code)
     try:
-        check_file_output(png, "--png", force=force, inputs=[data, train, code])
+        check_file_output(png, "--png", force=force, inputs=[data, train, code], model=model)
         found = attention(model, data, train=train, component=component, num_docs=docs)
         if png is not None:
             draw_attention(png, found)

@@ -53,7 +53,9 @@ def calibrate_cli(
     plot = plot or folder.with_name(f"{folder.name}-reliability.png")
     try:
         check_pipeline_output(output, force=force, inputs=[data, code])
-        check_file_output(plot, "--plot", force=force, inputs=[data, code], replaced=output)
+        check_file_output(
+            plot, "--plot", force=force, inputs=[data, code], replaced=output, model=model
+        )
         nlp = load_pipeline(model)
         check_apart(nlp, output)
         name = find_recognizer(nlp, component)

@@ -62,7 +62,12 @@ def compress_cli(
     precisions = Precisions(vectors.value, tables.value, weights.value)
     try:
         check_file_output(
-            report_path, "--report", force=force, inputs=[data, code], replaced=output
+            report_path,
+            "--report",
+            force=force,
+            inputs=[data, code],
+            replaced=output,
+            model=model,
         )
         report = compress_pipeline(
             model,
@@ -124,5 +129,5 @@ def compress_pipeline(
             tokens_per_second=speed,
             left_out=left_out,
             predictions=predictions,
-            kept_bytes=kept_bytes(new),
+            kept_bytes=kept_bytes(new, nlp.component_names),
         )

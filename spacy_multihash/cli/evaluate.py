@@ -87,7 +87,7 @@ def evaluate_cli(
     try:
         inputs = [data, train, code]
         parts = ("seen.spacy", "unseen.spacy")
-        check_file_output(output, "--output", force=force, inputs=inputs)
+        check_file_output(output, "--output", force=force, inputs=inputs, model=model)
         check_folder_output(masked, "--masked", parts, force=force, inputs=inputs)
         check_folder_output(displacy_path, "--displacy-path", ("entities.html",), force=force)
         if noise is None and noise_seeds is not None:

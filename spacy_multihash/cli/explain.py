@@ -98,8 +98,8 @@ def explain_cli(
             page=output,
         )
         inputs = [file, corpus, train, code]
-        check_file_output(output, "--output", force=force, inputs=inputs)
-        check_file_output(plot, "--plot", force=force, inputs=inputs)
+        check_file_output(output, "--output", force=force, inputs=inputs, model=model)
+        check_file_output(plot, "--plot", force=force, inputs=inputs, model=model)
         nlp = load_pipeline(model)
         name = find_recognizer(nlp, component)
         if corpus is not None:

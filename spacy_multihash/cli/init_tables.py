@@ -23,7 +23,13 @@ from ..tables.tables import Tables, add_tables, check_cut, cut_tables, merge_tab
 from ._messages import msg
 from ._pieces import Shards, check_workers
 from ._show import show_table
-from ._util import check_file_output, import_code, parse_overrides, show_validation_error
+from ._util import (
+    check_file_output,
+    check_inputs_stay,
+    import_code,
+    parse_overrides,
+    show_validation_error,
+)
 from ._workers import DASK, WORKERS, Source, open_pool, source_of
 
 
@@ -90,6 +96,7 @@ def init_tables_cli(
         inputs = [config, code, shards, *merge]
         check_file_output(output, "OUTPUT", force=force, inputs=inputs)
         with show_validation_error(config):
+            check_inputs_stay(_corpora(config, overrides), output)
             tables = init_tables(
                 config,
                 output,
@@ -177,6 +184,14 @@ def init_tables(
         check_tables(model, tables)
     write_tables(output, tables)
     return tables
+
+
+def _corpora(config_path: Path, overrides: Mapping[str, Any]) -> list[Path]:
+    """List the paths of a config's corpora."""
+    config = load_config(config_path, overrides=dict(overrides), interpolate=True)
+    corpora = config.get("corpora", {}).values()
+    paths = [corpus.get("path") for corpus in corpora if isinstance(corpus, dict)]
+    return [Path(path) for path in paths if isinstance(path, str)]
 
 
 def _training_docs(nlp: Language, show_progress: bool) -> Iterable[Doc]:

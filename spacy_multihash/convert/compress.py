@@ -60,7 +60,7 @@ def compress(
     with replacing_file(path) as new:
         srsly.write_json(new, kept)
     _write_config(folder / "config.cfg", precisions)
-    rows = compress_folder(folder, precisions, lossy=True)
+    rows = compress_folder(folder, nlp.component_names, precisions, lossy=True)
     return LeftOut(rows, len(strings) - len(kept), len(strings))
 
 

@@ -54,7 +54,7 @@ def save_compressed(
     exclude (Iterable[str]): What is left out, as in `Language.to_disk`.
     """
     type(nlp).to_disk(nlp, path, exclude=exclude)
-    compress_folder(Path(path), precisions, lossy=False)
+    compress_folder(Path(path), nlp.component_names, precisions, lossy=False)
 
 
 def load_compressed(

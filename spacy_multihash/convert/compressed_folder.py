@@ -3,7 +3,7 @@
 Weights stay in the files and under the names that thinc writes: only their arrays have fewer bits.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,17 +50,20 @@ class Precisions:
             check_choice(where, name, value, PRECISIONS, advice=advice)
 
 
-def compress_folder(folder: Path, precisions: Precisions, *, lossy: bool) -> int:
+def compress_folder(
+    folder: Path, components: Iterable[str], precisions: Precisions, *, lossy: bool
+) -> int:
     """Make the files of a saved pipeline small.
 
-    folder (Path): The pipeline, in spaCy's own form.
+    folder (Path): The pipeline, in spaCy's own form. It may have other folders beside.
+    components (Iterable[str]): The names of its components.
     precisions (Precisions): What numbers become.
     lossy (bool): Whether numbers may change. If not, only what was small before becomes small.
 
     Returns how many rows of vectors are left out, since no key has them. Raises ValueError, and
     leaves some files changed, for NaN, infinity, and numbers that float16 does not hold.
     """
-    for path in sorted(folder.rglob(_MODEL)):
+    for path in _models(folder, components):
         _compress_model(path, str(path.parent.relative_to(folder)), precisions, lossy=lossy)
     vocab = folder / "vocab"
     _compress_lookups(vocab / "lookups.bin", precisions.vectors, lossy=lossy)
@@ -70,18 +73,25 @@ def compress_folder(folder: Path, precisions: Precisions, *, lossy: bool) -> int
         return compress_vectors(vocab, precisions.vectors, lossy=lossy)
 
 
-def kept_bytes(folder: Path) -> dict[str, int]:
+def kept_bytes(folder: Path, components: Iterable[str]) -> dict[str, int]:
     """Return the bytes of weights of other frameworks, which stay as they are, by component.
 
-    folder (Path): The pipeline. Components without such weights are left out.
+    folder (Path): The pipeline.
+    components (Iterable[str]): The names of its components. Those without such weights are left
+        out.
     """
     sizes = {
         str(path.parent.relative_to(folder)): sum(
             len(shim) for shims in _read_model(path).get("shims", []) for shim in shims
         )
-        for path in sorted(folder.rglob(_MODEL))
+        for path in _models(folder, components)
     }
     return {component: size for component, size in sizes.items() if size}
+
+
+def _models(folder: Path, components: Iterable[str]) -> list[Path]:
+    """List the files of models that components have, in their folders or deeper."""
+    return sorted(path for name in components for path in (folder / name).rglob(_MODEL))
 
 
 def _compress_model(path: Path, component: str, precisions: Precisions, *, lossy: bool) -> None:

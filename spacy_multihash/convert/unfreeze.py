@@ -105,15 +105,27 @@ def _find_model(nlp: Language, name: str) -> Model:
             f"{UNFREEZE}: the pipeline has no component {name!r}; it has: "
             f"{', '.join(nlp.component_names) or 'none'}. {CHANGE_IT}"
         )
-    if name in nlp.config.interpolate()["training"].get("frozen_components", []):
+    if name in _frozen_components(nlp):
         raise ValueError(
             f"{UNFREEZE}: the component {name!r} is never updated, since [training] "
             "frozen_components has it. Remove it there, or from the callback."
+        )
+    if name in nlp.disabled:
+        raise ValueError(
+            f"{UNFREEZE}: the component {name!r} is never updated, since [nlp] disabled has it. "
+            "Remove it there, or from the callback."
         )
     model = getattr(nlp.get_pipe(name), "model", None)
     if not isinstance(model, Model):
         raise _nothing_to_train(name)
     return model
+
+
+def _frozen_components(nlp: Language) -> Collection[str]:
+    found: Any = nlp.config["training"].get("frozen_components", [])
+    if "${" in str(found):  # which takes time, and is asked in every step
+        found = nlp.config.interpolate()["training"]["frozen_components"]
+    return found or []
 
 
 def _check_layers(components: Mapping[str, Collection[str]], names: Iterable[str]) -> None:

@@ -28,7 +28,7 @@ from ..compute.chunks import on_cpu
 from ..vectors.files import open_table
 from ..vectors.sorted_keys import find_sorted
 from ..vectors.table import FLORET, CheckedRows, MappedRows, VectorTable, check_table, chunks
-from ..vectors.vocab import find_package
+from ..vectors.vocab import source_path
 
 VOCAB = "vocab"  # the name of the vocab's own table
 # Before the name of a table, in `vocab.lookups`.
@@ -155,7 +155,7 @@ def read_table(name: str, path: Path) -> KeptVectors:
 
     Raises ValueError if there is none, or if it is not as `check_vectors` says.
     """
-    pipeline = path if path.exists() else find_package(str(path)) or path
+    pipeline = source_path(path)
     folder = pipeline / "vocab" if (pipeline / "vocab").is_dir() else pipeline
     if (folder / "lookups.bin").is_file() and (kept := _in_lookups(name, folder)) is not None:
         check_vectors(name, kept)
@@ -246,7 +246,7 @@ def _in_lookups(name: str, folder: Path) -> Optional[KeptVectors]:
 
 def _is_gone(path: Path) -> bool:
     """Tell whether there is neither a file or folder nor a package of a name."""
-    return not path.exists() and find_package(str(path)) is None
+    return not source_path(path).exists()
 
 
 def _settings(cfg: Optional[Mapping[str, Any]]) -> Optional[dict[str, Any]]:

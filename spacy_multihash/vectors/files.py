@@ -14,6 +14,7 @@ from typing import Any, Optional, Union
 
 import numpy
 import srsly
+from spacy.symbols import IDS as SYMBOLS
 from tqdm import tqdm
 
 from ..common.files import replacing_file, replacing_folder
@@ -32,7 +33,7 @@ from .text import (
     store_vectors,
     write_text,
 )
-from .vocab import ATTR_NAMES, find_package, word_keys, write_pipeline, write_vocab
+from .vocab import ATTR_NAMES, source_path, word_keys, write_pipeline, write_vocab
 
 # The names of arrays that are saved beside tables.
 BESIDE = ("map", "codes")
@@ -68,8 +69,7 @@ def open_table(
         with tempfile.TemporaryDirectory(prefix="spacy-multihash-") as folder:
             yield check_table(_read_text(path, Path(folder), lang or "xx", show_progress))
         return
-    if not path.exists():
-        path = find_package(str(source)) or path
+    path = source_path(source)
     if (path / "vocab").is_dir():
         found = _read_vocab(path / "vocab", "pipeline", str(source), _meta(path), words=words)
         yield check_table(found)
@@ -248,9 +248,13 @@ def _read_keys(path: Path, compressed: bool) -> tuple[numpy.ndarray, numpy.ndarr
 
 
 def _words(keys: numpy.ndarray, strings: Sequence[str]) -> list[Optional[str]]:
-    """Return the text of each key, None where the strings lack it."""
+    """Return the text of each key, None where the strings lack it.
+
+    spaCy saves no strings that are names of its symbols, such as DATE and X.
+    """
     words: list[Optional[str]] = [None] * len(keys)
     place = {key: i for i, key in enumerate(keys.tolist())}
+    strings = [*filter(None, SYMBOLS), *strings]
     for string, key in zip(strings, word_keys(strings).tolist(), strict=True):
         if key in place:
             words[place[key]] = string

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 import numpy
 import spacy
@@ -60,6 +60,12 @@ def find_package(name: str) -> Optional[Path]:
         return None
     meta = get_model_meta(path)
     return path / f"{meta['lang']}_{meta['name']}-{meta['version']}"
+
+
+def source_path(source: Union[str, Path]) -> Path:
+    """Return the path that a source has: that of an installed pipeline if there is no other."""
+    path = Path(source)
+    return path if path.exists() else find_package(str(source)) or path
 
 
 def write_vocab(path: Path, words: Sequence[str]) -> None:

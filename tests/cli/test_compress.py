@@ -52,6 +52,17 @@ def invoke(trained: Path, output: Path, *args: Any) -> Result:
     return CliRunner().invoke(multihash_cli, [str(each) for each in arguments])
 
 
+def test_files_of_the_pipeline_are_not_replaced_by_the_report(
+    trained: Path, tmp_path: Path
+) -> None:
+    meta = trained / "model" / "meta.json"
+    before = meta.read_bytes()
+    for args in ([], ["--force"]):
+        result = invoke(trained, tmp_path / "out", "--report", meta, *args)
+        assert "meta.json is a file of the pipeline" in said(result)
+    assert meta.read_bytes() == before and not (tmp_path / "out").exists()
+
+
 def test_pipeline_and_report_are_written(in_processes: None, trained: Path, tmp_path: Path) -> None:
     output, path = tmp_path / "out", tmp_path / "report.json"
     result = invoke(trained, output, "--data", trained / "dev.spacy", "--report", path)

@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 from spacy_multihash import read_tables
 from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.cli.init_tables import init_tables
+from tests.helpers.cli import said
 from tests.helpers.corpora import CALLBACK, LOOKUP, make_docs, small_config, write_corpus
 
 
@@ -78,6 +79,15 @@ def test_callback_may_be_of_variables(whole: bool, config: Path, tmp_path: Path)
         changed["vars"]["callback"] = {**callback, "min_freq": 3}
     changed.to_disk(config, interpolate=False)
     assert init_tables(config, tmp_path / "out.tables").min_freq == 3
+
+
+def test_corpus_of_the_config_is_not_replaced(config: Path, tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus.spacy"
+    before = corpus.read_bytes()
+    for override in ([], ["--paths.train", str(corpus)]):
+        result = invoke(config, corpus, "--force", *override)
+        assert "corpus.spacy is read, and OUTPUT at" in said(result)
+    assert corpus.read_bytes() == before
 
 
 def test_given_cut_goes_before_that_of_the_config(config: Path, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from spacy_multihash.vectors.quantize import KINDS
 from spacy_multihash.vectors.table import CheckedRows
 from tests.helpers.cli import said
 from tests.helpers.corpora import write_corpus
+from tests.helpers.packages import installed
 from tests.helpers.vectors import (
     WORDS,
     files,
@@ -233,6 +234,15 @@ def test_output_that_is_there_is_refused_before_the_work(name: str, folder: Path
     source = "in.txt" if name.startswith("in.txt") else "in"
     error = refused("centre", source, name)
     assert "exists" in error or "must not be the same" in error
+
+
+def test_an_installed_pipeline_is_not_replaced(folder: Path) -> None:
+    with installed(folder / "in", "en_read", folder / "site") as data:
+        before = sorted(data.rglob("*"))
+        for output in (data, data / "vocab", folder / "site" / "en_read"):
+            assert "must not be the same directory" in refused("unit", "en_read", output, "--force")
+        assert sorted(data.rglob("*")) == before
+        assert "given twice" in refused("merge", "en_read", data, "out")
 
 
 @pytest.mark.parametrize("name", ["o.zip", "o.tar.gz", "o.tgz", "o.bin", "o.vec.BZ2"])

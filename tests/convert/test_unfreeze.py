@@ -515,6 +515,14 @@ def test_component_without_parameters_is_refused() -> None:
         first_step(nlp, component="entity_ruler")
 
 
+def test_component_that_is_disabled_is_refused() -> None:
+    nlp = make_pipeline("listener")
+    nlp.disable_pipe("ner")
+    with pytest.raises(ValueError, match=r"'ner' is never updated, since \[nlp\] disabled has it"):
+        first_step(nlp, component="ner")
+    assert type(nlp.get_pipe("ner").model) is Model  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize("frozen", [["tok2vec"], "${vars.frozen}"])
 def test_component_that_is_not_updated_is_refused(frozen: Any) -> None:
     nlp = make_pipeline("listener")

@@ -149,7 +149,6 @@ def test_a_pipeline_that_keeps_the_table_gives_it(nlp: Language, tmp_path: Path)
 def test_an_installed_pipeline_that_keeps_the_table_gives_it(nlp: Language, tmp_path: Path) -> None:
     load_tables(nlp.vocab, {"es": Path(save_words(tmp_path / "es", WORDS, 4))})
     nlp.vocab.vectors = vectors_of(nlp, WORDS, 4, seed=1)
-    nlp.meta.update(name="pipeline", version="0.0.0")
     nlp.to_disk(tmp_path / "pipeline")
     with installed(tmp_path / "pipeline", "en_kept", tmp_path / "site") as folder:
         for path in (Path("en_kept"), folder):

@@ -54,6 +54,12 @@ def test_text_is_read_as_it_was_written(name: str, tmp_path: Path) -> None:
         write_table(tmp_path / "folder", table)
     numpy.testing.assert_array_equal(loaded(tmp_path / "folder", ODD), X)
     assert spacy.load(tmp_path / "folder").lang == "de"
+    with open_table(tmp_path / "folder") as table:
+        assert list(table.words) == ODD
+        write_table(tmp_path / f"again_{name}", table)
+    with open_table(tmp_path / f"again_{name}") as table:
+        assert list(table.words) == ODD
+        numpy.testing.assert_array_equal(table.data[:8], X)
 
 
 def test_text_is_what_spacy_reads(tmp_path: Path) -> None:
