@@ -19,6 +19,8 @@ from spacy.util import import_file, load_model
 from spacy.vocab import Vocab
 
 from ..common.files import write_json
+from ..embed.compressed_vectors import CompressedVectors
+from ..vectors.compressed import is_compressed
 from ..vectors.vocab import source_path
 from ._messages import echo, msg
 
@@ -126,7 +128,10 @@ def load_vectors(name: Union[str, Path], *, or_vocab: bool = True) -> Vocab:
     try:
         with _naming(f"the vectors of {name}"):
             if is_vocab:
-                vocab = Vocab().from_disk(name, exclude=["lookups"])
+                vocab = Vocab()
+                if is_compressed(Path(name)):
+                    vocab.vectors = CompressedVectors(strings=vocab.strings)
+                vocab.from_disk(name, exclude=["lookups"])
             else:
                 vocab = load_model(name).vocab
     except OSError as error:

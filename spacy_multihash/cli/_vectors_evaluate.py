@@ -22,10 +22,11 @@ from ..vectors.table import VectorTable
 from ._messages import msg
 from ._show import show_table, visible
 from ._util import print_json
-from ._vectors import failing, opened, read_words
+from ._vectors import check_unused, failing, opened, read_words
 
 
 def evaluate_vectors_cli(
+    ctx: typer.Context,
     sources: list[str] = typer.Argument(..., metavar="IN...", help="Tables to compare"),
     pairs: Optional[Path] = typer.Option(
         None, "--pairs", help="Word similarity: two words and a number a line"
@@ -58,6 +59,10 @@ def evaluate_vectors_cli(
             raise ValueError("--train and --test belong together. Give both, or none.")
         if pairs is None and train is None and words is None:
             raise ValueError("Nothing to do. Give --pairs, --train and --test, or --words.")
+        if train is None:
+            check_unused(ctx, ("width", "seeds"), "without --train and --test")
+        if words is None:
+            check_unused(ctx, ("of_band",), "without --words")
         scored = read_scores(pairs) if pairs else []
         corpora = [read_tokens(path) for path in (train, test) if path is not None]
         listed = _by_frequency(words) if words else None
@@ -68,7 +73,8 @@ def evaluate_vectors_cli(
             for table in tables:
                 part: dict[str, Any] = {}
                 if pairs is not None:
-                    scale = z_norm(moments(stream_of(table, listed, show_progress=True)))
+                    some = listed if table.floret is not None else None
+                    scale = z_norm(moments(stream_of(table, some, show_progress=True)))
                     part["similarity"] = similarity(table, scored, scale)
                 if corpora:
                     runs = probe(table, corpora[0], corpora[1], width=equal, seeds=seeds)

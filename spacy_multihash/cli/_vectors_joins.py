@@ -14,9 +14,9 @@ from ..vectors import merge as merging
 from ..vectors.affine import AffineMap
 from ..vectors.files import text_words, write_table
 from ..vectors.held_out import is_held_out, number_vectors
-from ..vectors.lookup import BATCH, progress, views_of
+from ..vectors.lookup import BATCH, progress, stream_of, views_of
 from ..vectors.pairs import alike_vectors, pair_vectors, read_pairs
-from ..vectors.table import VectorTable, chunks, need_words, used_rows
+from ..vectors.table import VectorTable, chunks, need_words
 from ..vectors.text import is_text
 from ._messages import msg
 from ._show import show_table
@@ -165,8 +165,14 @@ def merge_cli(
 
 
 def _frequent(table: VectorTable, number: int) -> numpy.ndarray:
+    """Return the vectors of a table's first words that have one, (n, width), n <= number."""
     need_words(table, "--refine", "it has no list of words to pair")
-    return table.data[used_rows(table)[:number]]
+    found: list[numpy.ndarray] = []
+    for X in stream_of(table)():
+        found.append(X[: number - sum(map(len, found))])
+        if sum(map(len, found)) == number:
+            break
+    return numpy.concatenate(found)
 
 
 def _accuracy(

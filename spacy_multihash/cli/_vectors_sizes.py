@@ -14,7 +14,6 @@ from ..vectors.files import write_table
 from ..vectors.lookup import values_of
 from ..vectors.prune import prune
 from ..vectors.quantize import KINDS, METHODS, describe, make_codebooks, quantize, widen
-from ..vectors.vocab import word_keys
 from ._vectors import FORCE, IN, LANG, OUT, check_unused, failing, opened, read_words, say_written
 
 Method = Enum("Method", {name: name for name in METHODS}, type=str)  # type: ignore[misc]
@@ -53,7 +52,7 @@ def prune_cli(
     ):
         by = None if attr is None else attr_id(attr.value)
         values = values_of(table, read_words(words) or [], by)
-        pruned = prune(table, word_keys(values), first=first)
+        pruned = prune(table, values, first=first)
         write_table(output, pruned, show_progress=True)
         say_written(output, pruned)
 

@@ -215,6 +215,11 @@ def _own_table(vocab: Vocab) -> KeptVectors:
             f"{_where(VOCAB)}: the vocab has no vectors of its own. Name a pipeline or folder with "
             f"vectors in [initialize] vectors, or leave {VOCAB} out of the tables."
         )
+    if not vectors.n_keys:  # -1 for floret
+        raise ValueError(
+            f"{_where(VOCAB)}: the vocab has vectors, but no words. Give it others in [initialize] "
+            f"vectors, or leave {VOCAB} out of the tables."
+        )
     none = numpy.zeros(0, dtype="uint64")
     floret = {name: getattr(vectors, name) for name in FLORET}
     is_floret = vectors.mode == Mode.floret

@@ -72,7 +72,7 @@ def make_kpca_vectors_v1(
         present = present_rows(nlp.vocab, words)
         lacking = in_no_other_table(nlp, [word for word in frequent if word not in present])
         if not lacking:
-            logger.info("All words of the corpus have vectors")
+            logger.info("All words of the corpus that are frequent enough have vectors")
             return nlp
         if not present:
             raise ValueError(

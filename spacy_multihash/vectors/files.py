@@ -14,7 +14,6 @@ from typing import Any, Optional, Union
 
 import numpy
 import srsly
-from spacy.symbols import IDS as SYMBOLS
 from tqdm import tqdm
 
 from ..common.files import replacing_file, replacing_folder
@@ -33,7 +32,7 @@ from .text import (
     store_vectors,
     write_text,
 )
-from .vocab import ATTR_NAMES, source_path, word_keys, write_pipeline, write_vocab
+from .vocab import ATTR_NAMES, SYMBOLS, source_path, word_keys, write_pipeline, write_vocab
 
 # The names of arrays that are saved beside tables.
 BESIDE = ("map", "codes")
@@ -250,11 +249,11 @@ def _read_keys(path: Path, compressed: bool) -> tuple[numpy.ndarray, numpy.ndarr
 def _words(keys: numpy.ndarray, strings: Sequence[str]) -> list[Optional[str]]:
     """Return the text of each key, None where the strings lack it.
 
-    spaCy saves no strings that are names of its symbols, such as DATE and X.
+    spaCy does not save the names of its symbols.
     """
     words: list[Optional[str]] = [None] * len(keys)
     place = {key: i for i, key in enumerate(keys.tolist())}
-    strings = [*filter(None, SYMBOLS), *strings]
+    strings = [*SYMBOLS, *strings]
     for string, key in zip(strings, word_keys(strings).tolist(), strict=True):
         if key in place:
             words[place[key]] = string

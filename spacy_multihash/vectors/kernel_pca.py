@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy
 
-from ..common.checks import are_whole, check_whole, is_number, refusal
+from ..common.checks import are_whole, check_number, check_whole, refusal
 from ..common.memory import check_memory
 from .spelling import SpellingIndex
 
@@ -24,6 +24,8 @@ _LEAST = 1e-6
 # Further directions that are iterated, and how often, where there are many anchors.
 _SPARE, _ROUNDS = 50, 8
 _MOST_ANCHORS = 10_000
+# With a narrower kernel, no word is like another one.
+_LEAST_SIGMA = 0.001
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,8 @@ class SpellingSettings:
     anchors (int): The most words that others are compared with. Memory grows with its square, 400
         MB at 10,000, which is the most.
     rank (int): Width of the vectors.
-    sigma (float): Width of the Gaussian kernel: exp(-(1 - similarity)² / (2 sigma²)).
+    sigma (float): Width of the Gaussian kernel, from 0.001 on: exp(-(1 - similarity)² / (2
+        sigma²)).
     orders (Sequence[int]): Lengths of the n-grams, in characters.
 
     Raises ValueError for a setting that is out of range.
@@ -48,8 +51,7 @@ class SpellingSettings:
         """Check the settings."""
         check_whole(_WHERE, "anchors", self.anchors, 2, _MOST_ANCHORS)
         check_whole(_WHERE, "rank", self.rank, 1)
-        if not (is_number(self.sigma) and 0 < self.sigma < numpy.inf):
-            raise refusal(_WHERE, "sigma", "a number above 0", self.sigma)
+        check_number(_WHERE, "sigma", self.sigma, _LEAST_SIGMA)
         if not are_whole(self.orders, 1) or not self.orders:
             expected = "a list of whole numbers from 1 on, such as [2, 3, 4]"
             raise refusal(_WHERE, "orders", expected, self.orders)

@@ -140,8 +140,8 @@ def views_of(
             ours, theirs = (ATTR_NAMES.get(t.attr, str(t.attr)) for t in (keyed[0], table))
             raise ValueError(
                 f"The tables must find words by the same attribute, but {keyed[0].name} does by "
-                f"{ours} and {table.name} by {theirs}. Make one of them again, with the --attr of "
-                "the other: python -m spacy init vectors"
+                f"{ours} and {table.name} by {theirs}, as their vectors.cfg say. Make one of them "
+                "again by the attribute of the other."
             )
     keys, first = numpy.unique(numpy.concatenate([t.keys for t in keyed]), return_index=True)
     order = numpy.argsort(first)

@@ -1,23 +1,26 @@
 """Tables with fewer words."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy
 
 from .table import ChosenRows, VectorTable, need_words
+from .vocab import word_keys
 
 
-def prune(table: VectorTable, keys: numpy.ndarray, *, first: int = 0) -> VectorTable:
+def prune(table: VectorTable, words: Sequence[str], *, first: int = 0) -> VectorTable:
     """Keep the words that are given, with their rows, in the order of the table.
 
     table (VectorTable): The table, which stays as it is.
-    keys (numpy.ndarray): Hashes of the words to keep, (n,) uint64. Those that the table lacks are
-        left out.
+    words (Sequence[str]): The words to keep, as values of the attribute by which the table finds
+        them. Those that the table lacks are left out. Texts that the table lacks are theirs.
     first (int): How many of the table's first rows to keep besides, with all their words.
 
     Raises ValueError if the table is of floret, or has none of the words.
     """
     need_words(table, "prune", "none can be left out without changing the words that share it")
+    keys = word_keys(words)
     places = table.find(keys)
     keep = table.rows < first
     keep[places[places >= 0]] = True
@@ -27,6 +30,7 @@ def prune(table: VectorTable, keys: numpy.ndarray, *, first: int = 0) -> VectorT
             "language and spelling."
         )
     chosen, rows = numpy.unique(table.rows[keep], return_inverse=True)
-    words = [table.words[place] for place in numpy.flatnonzero(keep).tolist()]
+    texts = dict(zip(places.tolist(), words, strict=True))
+    kept = [table.words[place] or texts.get(place) for place in numpy.flatnonzero(keep).tolist()]
     data = ChosenRows(table.data, chosen)
-    return replace(table, data=data, keys=table.keys[keep], rows=rows, words=words)
+    return replace(table, data=data, keys=table.keys[keep], rows=rows, words=kept)

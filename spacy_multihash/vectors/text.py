@@ -230,7 +230,8 @@ def _vectors(
                 "line 1."
             )
         try:
-            vector = numpy.array(parts, dtype="float32")
+            with numpy.errstate(over="ignore"):  # which is refused below
+                vector = numpy.array(parts, dtype="float32")
         except ValueError as error:
             raise ValueError(
                 f"{path}, line {number}: {_cut(str(error))}. Mend the line."

@@ -9,6 +9,7 @@ import numpy
 import spacy
 from spacy.attrs import IDS
 from spacy.strings import get_string_id
+from spacy.symbols import IDS as SYMBOL_IDS
 from spacy.util import get_lang_class, get_model_meta, get_package_path, is_package
 from spacy.vectors import Vectors
 from spacy.vocab import Vocab, create_vocab
@@ -16,6 +17,8 @@ from spacy.vocab import Vocab, create_vocab
 from ..common.features import TEXT_ATTRS
 from .table import Rows
 
+# Strings that have small numbers of their own in the place of hashes, such as DATE and X.
+SYMBOLS: Sequence[str] = tuple(filter(None, SYMBOL_IDS))
 # The names of the attributes by which tables find words, by spaCy's numbers of them.
 ATTR_NAMES: Mapping[int, str] = {IDS[name]: name for name in TEXT_ATTRS}
 

@@ -318,7 +318,7 @@ def test_file_of_words_that_cannot_be_read_is_refused(
         (["--component", "ner"], "there is no component 'ner'"),
         (["--min-freq", 2], "needs the training corpus"),
         (["--min-freq", 0], "--min-freq must be a whole number from 1"),
-        (["--sigma", 0], "sigma must be a number above 0"),
+        (["--sigma", 0], "sigma must be a number from 0.001 on"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from spacy_multihash.cli._util import check_file_output, load_pipeline, load_vectors
 from spacy_multihash.cli.group import multihash_cli
+from spacy_multihash.embed.compressed_vectors import compress_vectors
 from tests.helpers.cli import said
 from tests.helpers.vectors import random_vectors, write_pipeline
 
@@ -92,6 +93,15 @@ def test_a_damaged_pipeline_is_named(name: str, error: str, tmp_path: Path) -> N
         load_pipeline(path)
     with pytest.raises(ValueError, match="^Cannot load the vectors of .*in "):
         load_vectors(path)
+
+
+def test_vectors_of_a_compressed_vocab_are_loaded(tmp_path: Path) -> None:
+    nlp = spacy.load(write_pipeline(tmp_path / "in", random_vectors()))
+    nlp.vocab.to_disk(tmp_path / "vocab")
+    expected = load_vectors(tmp_path / "vocab").vectors
+    compress_vectors(tmp_path / "vocab", "float32", lossy=True)
+    found = load_vectors(tmp_path / "vocab").vectors
+    assert found == expected and found.n_keys > 0
 
 
 def test_a_pipeline_with_a_damaged_component_is_named(tmp_path: Path) -> None:

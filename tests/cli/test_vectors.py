@@ -519,6 +519,21 @@ def test_pairs_of_a_dictionary_align_other_words(folder: Path) -> None:
     numpy.testing.assert_allclose(found, X, atol=1e-2)
 
 
+def test_words_without_a_vector_are_no_neighbours(folder: Path) -> None:
+    X = random_vectors()
+    zeros = numpy.zeros((3, X.shape[1]), dtype="float32")
+    for name, table in (("one", rotated(X)), ("other", X)):
+        write_lines(
+            folder / name, numpy.concatenate([zeros, table]), [f"{name}{i}" for i in range(63)]
+        )
+        (folder / name).rename(folder / f"{name}.txt")
+    lines = [f"one{i}\tother{i}\n" for i in range(3, 23)]
+    (folder / "pairs").write_text("".join(lines))
+    args = ["align", "one.txt", "other.txt", "out", "--dictionary", "pairs", "--no-centre"]
+    for frequent in ((), ("--frequent", 60)):
+        assert "Mutual neighbours: 60 pairs" in ok(*args, "--refine", 1, *frequent, "--force")
+
+
 def test_accuracy_is_of_the_map_before_refinement(folder: Path) -> None:
     write_pipeline(folder / "rotated", rotated(random_vectors()))
     said = ok("align", "rotated", "in", "out", "--refine", 1)
@@ -708,6 +723,17 @@ def test_tables_are_compared_at_one_width(folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("corpora")
+def test_words_for_neighbours_leave_the_similarity_as_it_is(folder: Path) -> None:
+    (folder / "few.txt").write_text("\n".join(WORDS[:20]))
+    plain, listed = (
+        json.loads(vectors("evaluate", "in", "--pairs", "pairs", "--json", *args).stdout)["in"]
+        for args in ((), ("--words", "few.txt"))
+    )
+    assert [*plain] == ["similarity"] and [*listed] == ["similarity", "neighbours"]
+    assert plain["similarity"] == listed["similarity"]
+
+
+@pytest.mark.usefixtures("corpora")
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -715,7 +741,18 @@ def test_tables_are_compared_at_one_width(folder: Path) -> None:
         (("in", "--train", "train.spacy"), "--train and --test belong together"),
         (("in", "--pairs", "bad"), "bad, line 1: expected two words and a number"),
         (("in", "./in", "--words", "words.txt"), "The table ./in is given twice"),
-        (("in", "--words", "words.txt", "--width", 9), "of in, was: 9. Give a smaller one, or"),
+        (
+            ("in", "--train", "train.spacy", "--test", "test.spacy", "--width", 9),
+            "of in, was: 9. Give a smaller one, or",
+        ),
+        (
+            ("in", "--words", "words.txt", "--width", 3, "--seeds", 9),
+            "--width and --seeds would do nothing without --train and --test",
+        ),
+        (
+            ("in", "--pairs", "pairs", "--of-band", 2),
+            "--of-band would do nothing without --words",
+        ),
         (("floret", "--pairs", "pairs"), "Give a file of words with --words"),
         (("in", "--train", "nowhere", "--test", "nowhere"), "There is no corpus at nowhere"),
         (("in", "--train", "train.spacy", "--test", "none.spacy"), "The test corpus has no tokens"),

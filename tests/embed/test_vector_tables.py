@@ -17,7 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from spacy.attrs import SHAPE
 from spacy.language import Language
 from spacy.lookups import Lookups
-from spacy.vectors import BaseVectors
+from spacy.vectors import BaseVectors, Vectors
 from spacy.vocab import Vocab
 from thinc.api import NumpyOps
 
@@ -333,6 +333,9 @@ def test_a_table_that_nobody_gave_is_refused(nlp: Language) -> None:
     with pytest.raises(ValueError, match="'es': the vocab .* no table but its own. Give .* path"):
         load_tables(nlp.vocab, {"es": None})
     with pytest.raises(ValueError, match=r"'vocab': .* no vectors of its own.*\[initialize\]"):
+        load_tables(nlp.vocab, {"vocab": None})
+    nlp.vocab.vectors = Vectors(data=numpy.ones((5, 6), dtype="float32"))
+    with pytest.raises(ValueError, match=r"'vocab': the vocab has vectors, but no words\."):
         load_tables(nlp.vocab, {"vocab": None})
     nlp.vocab.lookups.add_table(PREFIX + "es", {"data": 1})
     with pytest.raises(ValueError, match="kept as spacy-multihash.vectors.es is no table"):

@@ -153,7 +153,7 @@ def test_predictions_are_warned_of_if_they_are_hardly_better_than_the_mean(
 def test_table_without_a_gap_stays(corpus: Path, messages: Callable[[], str]) -> None:
     nlp = start(corpus, vectors_of_endings())
     assert len(nlp.vocab.vectors) == len(WORDS)
-    assert "All words of the corpus have vectors" in messages()
+    assert "All words of the corpus that are frequent enough have vectors" in messages()
 
 
 def test_predicted_vectors_are_the_same_each_time(corpus: Path) -> None:
@@ -227,7 +227,7 @@ def test_table_of_ngrams_beside_has_all_words(
     nlp = with_vectors(table())
     load_tables(nlp.vocab, {"nl": Path(save_floret(tmp_path / "nl", 4))})
     callback("kpca_vectors")(corpora=[corpus], rank=20)(nlp)
-    assert "All words of the corpus have vectors" in messages()
+    assert "All words of the corpus that are frequent enough have vectors" in messages()
 
 
 @pytest.mark.parametrize("name", ["kpca_vectors", "kpca_rows"])
@@ -403,7 +403,7 @@ def test_rows_that_cannot_be_drawn_are_refused(
     [
         ({"attr": "POS"}, "attr must be one of NORM, LOWER"),
         ({"whiten": 2}, "whiten must be true or false"),
-        ({"sigma": -1.0}, "sigma must be a number above 0"),
+        ({"sigma": -1.0}, "sigma must be a number from 0.001 on"),
     ],
 )
 def test_settings_of_rows_are_checked_when_they_are_read(

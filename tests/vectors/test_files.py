@@ -389,6 +389,7 @@ def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
         ("2 2\na 1 2\nb 1\n", "in.txt, line 3: expected a word and 2 numbers, was a word and 1"),
         ("2 2\na 1 2\nb 1 x\n", "in.txt, line 3: could not convert string to float: 'x'"),
         ("2 2\na 1 2\nb 1 nan\n", "in.txt, line 3: the vector of 'b' has NaN or infinity"),
+        ("2 2\na 1 2\nb 1 1e39\n", "in.txt, line 3: the vector of 'b' has NaN or infinity"),
         ("3 2\na 1 2\nb 1 2\n", "cut off: its first line says 3 vectors, but it has 2"),
         ("2 2\na 1 2\na 1 2\n", "in.txt has the word 'a' twice"),
         ("2 1 2 3 1 0 < >\n0 1\n2 1\n", "must number the rows of floret from 0 on"),

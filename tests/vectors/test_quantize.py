@@ -157,16 +157,22 @@ def test_pruned_table_has_the_words_and_their_rows() -> None:
     table = replace(
         make_table(X), keys=word_keys(words), rows=numpy.array([0, 1, 2, 3, 4, 5, 2]), words=words
     )
-    pruned = prune(table, word_keys(["e", "also c", "unknown"]))
+    pruned = prune(table, ["e", "also c", "unknown"])
     assert list(pruned.words) == ["e", "also c"]
     assert pruned.rows.tolist() == [1, 0]
     numpy.testing.assert_array_equal(pruned.data[slice(0, 2)], X[[2, 4]])
-    assert list(prune(table, word_keys(["e"]), first=3).words) == ["a", "b", "c", "e", "also c"]
+    assert list(prune(table, ["e"], first=3).words) == ["a", "b", "c", "e", "also c"]
+
+
+def test_pruned_words_have_the_texts_that_are_given() -> None:
+    table = replace(make_table(random_vectors(3)), words=[None, None, None])
+    names = make_table(random_vectors(3)).words
+    assert list(prune(table, [names[2], "unknown"], first=1).words) == [None, names[2]]
 
 
 def test_pruning_refuses_floret_and_other_words() -> None:
     table = make_table(random_vectors())
     with pytest.raises(ValueError, match="table has none of the 1 words to keep"):
-        prune(table, word_keys(["unknown"]))
+        prune(table, ["unknown"])
     with pytest.raises(ValueError, match="prune cannot take table, a floret table"):
-        prune(replace(table, floret=FLORET), table.keys)
+        prune(replace(table, floret=FLORET), ["a"])
