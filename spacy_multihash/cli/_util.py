@@ -18,7 +18,7 @@ from spacy.language import Language
 from spacy.util import import_file, load_model
 from spacy.vocab import Vocab
 
-from ..common.files import write_json
+from ..common.files import standard_stream, write_json
 from ..embed.compressed_vectors import CompressedVectors
 from ..vectors.compressed import is_compressed
 from ..vectors.vocab import source_path
@@ -197,8 +197,8 @@ def check_file_output(
         )
     if folder is not None and target in folder.parents:
         raise ValueError(f"OUTPUT would be inside of {path}. Give another {name}.")
-    if path.exists() and not path.is_file():
-        return  # a device or a pipe, which is written to, and not replaced
+    if path.exists() and (not path.is_file() or standard_stream(path) is not None):
+        return  # a device, a pipe or a stream, which is written to, and not replaced
     check_inputs_stay(inputs, path, name)
     if model is not None and path.exists() and source_path(model).resolve() in target.parents:
         raise ValueError(f"{path} is a file of the pipeline {model}. Give another {name}.")

@@ -10,7 +10,7 @@ import typer
 from spacy.util import get_package_path, is_package, load_config, load_model_from_config
 from thinc.api import Config
 
-from ..common.files import write_bytes
+from ..common.files import standard_stream, write_bytes
 from ._messages import msg
 from ._util import check_file_output
 
@@ -69,6 +69,8 @@ def init_config_cli(
         write_bytes(output, text.encode("utf8"))
     except (ImportError, OSError, ValueError) as error:
         msg.fail("Cannot make the config", str(error), exits=1)
+    if standard_stream(output) is not None:
+        return  # which holds the config
     msg.good(f"Wrote {output}")
     msg.command(
         "Train with:",

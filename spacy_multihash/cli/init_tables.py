@@ -12,6 +12,7 @@ from spacy.util import load_config, load_model_from_config
 from spacy.vocab import Vocab
 from tqdm import tqdm
 
+from ..common.files import standard_stream
 from ..common.registered import INIT_TABLES
 from ..corpus.shards import model_shard
 from ..corpus.training import shard_pipeline, training_docs
@@ -114,6 +115,8 @@ def init_tables_cli(
             )
     except (ImportError, OSError, ValueError) as error:
         msg.fail("Cannot make the tables", str(error))
+    if standard_stream(output) is not None:
+        return  # which holds the tables
     msg.good(f"Wrote the tables to {output}")
     msg.text(f"min_freq = {tables.min_freq}, max_rows = {tables.max_rows}")
     rows = [(name, f"{len(table) + 1:,}") for name, table in tables.tables.items()]

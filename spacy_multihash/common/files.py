@@ -30,7 +30,7 @@ def write_bytes(path: Path, data: bytes) -> None:
     A link stays a link, and the file that it leads to is written. Bytes for a device, a pipe or a
     stream of this process, such as /dev/stdout, are written to it.
     """
-    if (stream := _standard_stream(path)) is not None or _is_special(path):
+    if (stream := standard_stream(path)) is not None or _is_special(path):
         sys.stdout.flush()  # what was printed before comes first
         with open(path if stream is None else os.dup(stream), "wb") as file_:
             file_.write(data)
@@ -142,7 +142,7 @@ def _is_special(path: Path) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
-def _standard_stream(path: Path) -> Optional[int]:
+def standard_stream(path: Path) -> Optional[int]:
     """Return the number of this process's stream that a link leads to, None if it leads to none."""
     for number in (1, 2) if path.is_symlink() else ():
         with suppress(OSError):  # a stream that is closed, or a link that leads nowhere

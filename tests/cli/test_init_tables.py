@@ -253,5 +253,19 @@ def test_command_is_one_of_spacy(config: Path, tmp_path: Path) -> None:
     assert "Counting" not in done.stdout
 
 
+@pytest.mark.parametrize("into", ["file", "pipe"])
+def test_stdout_holds_the_tables_alone(into: str, config: Path, tmp_path: Path) -> None:
+    # As /dev/stdout is, but a link of this test's own.
+    link, out = tmp_path / "stdout", tmp_path / "out.tables"
+    link.symlink_to("/proc/self/fd/1")
+    command = [sys.executable, "-m", "spacy", "multihash", "init-tables", str(config), str(link)]
+    if into == "pipe":
+        out.write_bytes(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    else:
+        with out.open("wb") as file_:
+            subprocess.run(command, stdout=file_, check=True)
+    assert sizes(out) == {"NORM": 12, "SHAPE": 6}
+
+
 def test_group_is_added_to_spacy_once() -> None:
     assert sum(group.typer_instance is multihash_cli for group in app.registered_groups) == 1
