@@ -154,7 +154,7 @@ def evaluate(expression: str, results: Results, statistics: Statistics) -> str:
         return _runs(results, words[0], spec)
     if kind == BENCHMARK and kind in statistics:
         return benchmark_number(statistics[kind], shlex.split(body)[1:], spec)
-    if kind == "range" and words[:1] == [BENCHMARK]:
+    if kind == "range" and words[:1] == [BENCHMARK] and BENCHMARK in statistics:
         return benchmark_range(statistics[BENCHMARK], shlex.split(body)[2:], spec)
     if kind in statistics and words:
         return _statistic(kind, statistics[kind], words, spec)

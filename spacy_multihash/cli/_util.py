@@ -24,6 +24,9 @@ from ..vectors.compressed import is_compressed
 from ..vectors.vocab import source_path
 from ._messages import echo, msg
 
+# How the files of a corpus end.
+_CORPUS = ".spacy"
+
 
 def import_code(path: Optional[Path]) -> None:
     """Import a Python file with registered functions, or none. If it cannot be, say why, exit."""
@@ -150,16 +153,23 @@ def load_vectors(name: Union[str, Path], *, or_vocab: bool = True) -> Vocab:
 def check_inputs_stay(inputs: Iterable[Optional[Path]], output: Path, name: str = "OUTPUT") -> None:
     """Refuse a directory or file to write whose place an input has, or that an input is inside of.
 
+    A .spacy file in a folder that is read is refused too.
+
     inputs (Iterable[Optional[Path]]): What the command reads. None is fine.
     name (str): The option or argument of the output, for the message.
 
     Raises ValueError.
     """
     target = output.resolve()
-    for path in inputs:
-        if path is not None and target in (path.resolve(), *path.resolve().parents):
+    for path in filter(None, inputs):
+        where = path.resolve()
+        if target in (where, *where.parents):
             raise ValueError(
                 f"{path} is read, and {name} at {target} would take its place. Give another {name}."
+            )
+        if where in target.parents and target.suffix == _CORPUS and target.is_file():
+            raise ValueError(
+                f"{path} is read, and {name} at {target} is a file in it. Give another {name}."
             )
 
 

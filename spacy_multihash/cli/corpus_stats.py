@@ -87,15 +87,15 @@ def corpus_stats_cli(
     """
     import_code(code)
     try:
-        check_file_output(output, "--output", force=force, inputs=[train, dev, test, code])
+        inputs = [train, dev, test, code]
+        check_file_output(output, "--output", force=force, inputs=inputs, model=vectors)
         stats = corpus_stats(
             train,
             dev,
             test,
             lang=lang,
             vectors=vectors,
-            # Not at the comma within LOWER{3,5}.
-            attrs=[name.strip() for name in re.split(r",(?![^{,]*})", attrs)],
+            attrs=[name.strip() for name in re.split(r",(?![^{,]*})", attrs)],  # not in LOWER{3,5}
             matching=Matching(ignore_case, match_label),
             workers=workers,
             dask=dask,

@@ -65,7 +65,7 @@ def init_config_cli(
         if output == STDOUT:
             typer.echo(text, nl=False)
             return
-        check_file_output(output, "OUTPUT", force=force)
+        check_file_output(output, "OUTPUT", force=force, model=vectors)
         write_bytes(output, text.encode("utf8"))
     except (ImportError, OSError, ValueError) as error:
         msg.fail("Cannot make the config", str(error), exits=1)

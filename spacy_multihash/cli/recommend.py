@@ -98,7 +98,14 @@ def recommend_cli(
     try:
         seconds = check_trials(trials, budget, trials_dir)
         needs_folder = bool(seconds) and not trials_dir
-        _check_output(output, [train, dev], force=force, as_json=as_json, needs_folder=needs_folder)
+        _check_output(
+            output,
+            [train, dev],
+            vectors,
+            force=force,
+            as_json=as_json,
+            needs_folder=needs_folder,
+        )
         folder = trials_folder(trials_dir, output) if seconds else None
         request = make_request(
             train, dev, lang=lang, vectors=vectors, max_size=parse_size(max_size)
@@ -217,11 +224,17 @@ def show_choices(choices: Sequence[Choice]) -> None:
 
 
 def _check_output(
-    output: Path, inputs: list[Path], *, force: bool, as_json: bool, needs_folder: bool
+    output: Path,
+    inputs: list[Path],
+    vectors: Optional[str],
+    *,
+    force: bool,
+    as_json: bool,
+    needs_folder: bool,
 ) -> None:
     """Refuse an output before the work. Raises ValueError."""
     if output != STDOUT:
-        check_file_output(output, "--output", force=force, inputs=inputs)
+        check_file_output(output, "--output", force=force, inputs=inputs, model=vectors)
     elif as_json:
         raise ValueError(
             "Expected one thing for standard output, were two: the config, by --output -, and "

@@ -45,7 +45,7 @@ class Suspicions:
     in_train (Optional[int]): Those of them that stand in the training corpus, word for word. None
         for the training corpus itself.
     tokens_in_train (Optional[float]): The share of tokens that are in such sentences, 0 to 1. None
-        without tokens, too.
+        for the training corpus, and for a split without tokens.
     """
 
     docstart: int
@@ -108,9 +108,12 @@ class Suspect:
             ids = ids[are_spaces == 0]
             if len(ids):
                 self.num_sentences += 1
-                if asked is None or (asked and _key(ids) in asked):
-                    self.sentences[_key(ids)] += 1
-                    self.sentence_tokens[_key(ids)] += len(ids)
+                if asked is not None and not asked:
+                    continue
+                key = _key(ids)
+                if asked is None or key in asked:
+                    self.sentences[key] += 1
+                    self.sentence_tokens[key] += len(ids)
 
     def suspicions(self, train: Optional["Suspect"] = None) -> Suspicions:
         """Tell what looks wrong with the docs that were counted.

@@ -48,12 +48,16 @@ def check_same_docs(component: str, docs: Sequence[Doc], lengths: numpy.ndarray)
     Raises ValueError if docs have other lengths.
     """
     given = lengths_of(docs)
-    if not numpy.array_equal(given, lengths):
-        raise ValueError(
-            f'Component "{component}": the prediction is of {len(lengths)} docs with '
-            f"{lengths.sum()} tokens, and does not fit these {len(given)} docs with {given.sum()} "
-            "tokens. Give set_annotations the docs that predict was given, in the same order."
-        )
+    if numpy.array_equal(given, lengths):
+        return
+    found = f"Expected {len(lengths)} of them, found {len(given)}."
+    if len(given) == len(lengths):
+        i = int(numpy.flatnonzero(given != lengths)[0])
+        found = f"Expected {lengths[i]} tokens in doc {i}, found {given[i]}."
+    raise ValueError(
+        f'Component "{component}": the prediction is of other docs. {found} Give set_annotations '
+        "the docs that predict was given, in the same order."
+    )
 
 
 def constraints_of(docs: list[Doc]) -> Constraints:

@@ -14,7 +14,8 @@ def prune(table: VectorTable, words: Sequence[str], *, first: int = 0) -> Vector
 
     table (VectorTable): The table, which stays as it is.
     words (Sequence[str]): The words to keep, as values of the attribute by which the table finds
-        them. Those that the table lacks are left out. Texts that the table lacks are theirs.
+        them. Those that the table lacks are left out. A kept word whose text the table lacks gets
+        the text given here.
     first (int): How many of the table's first rows to keep besides, with all their words.
 
     Raises ValueError if the table is of floret, or has none of the words.

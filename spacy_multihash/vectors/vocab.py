@@ -58,7 +58,10 @@ def find_package(name: str) -> Optional[Path]:
     """Return the folder of an installed pipeline, without loading it. None for other packages."""
     if not is_package(name):
         return None
-    path = get_package_path(name)
+    try:
+        path = get_package_path(name)
+    except ImportError:  # one that is imported by another name
+        return None
     if not (path / "meta.json").is_file():
         return None
     meta = get_model_meta(path)

@@ -21,6 +21,7 @@ from spacy_multihash.cli.init_config import Pipeline, init_config
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.paths import ROOT
+from tests.helpers.streams import into, linux, run_into
 
 PIPELINES = [kind.value for kind in Pipeline]
 ENTITIES = ("ner", "batch_ner")
@@ -175,3 +176,12 @@ def test_a_pipeline_that_is_none_is_refused() -> None:
         init_config("parser", "en")
     result = invoke("parser", "-", "--lang", "en")
     assert result.exit_code == 2 and "textcat_multilabel" in result.output
+
+
+@linux
+@into
+def test_stdout_holds_the_config_alone(into: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "spacy", "multihash", "init-config", "--lang", "en", "ner"]
+    found = run_into(command, into, tmp_path).read_text("utf8")
+    assert found.endswith("\n") and "Wrote" not in found
+    assert Config().from_str(found, interpolate=False) == init_config("ner", "en")

@@ -14,6 +14,7 @@ from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.cli.init_tables import init_tables
 from tests.helpers.cli import said
 from tests.helpers.corpora import CALLBACK, LOOKUP, make_docs, small_config, write_corpus
+from tests.helpers.streams import into, linux, run_into
 
 
 @pytest.fixture
@@ -253,18 +254,11 @@ def test_command_is_one_of_spacy(config: Path, tmp_path: Path) -> None:
     assert "Counting" not in done.stdout
 
 
-@pytest.mark.parametrize("into", ["file", "pipe"])
+@linux
+@into
 def test_stdout_holds_the_tables_alone(into: str, config: Path, tmp_path: Path) -> None:
-    # As /dev/stdout is, but a link of this test's own.
-    link, out = tmp_path / "stdout", tmp_path / "out.tables"
-    link.symlink_to("/proc/self/fd/1")
-    command = [sys.executable, "-m", "spacy", "multihash", "init-tables", str(config), str(link)]
-    if into == "pipe":
-        out.write_bytes(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
-    else:
-        with out.open("wb") as file_:
-            subprocess.run(command, stdout=file_, check=True)
-    assert sizes(out) == {"NORM": 12, "SHAPE": 6}
+    command = [sys.executable, "-m", "spacy", "multihash", "init-tables", str(config)]
+    assert sizes(run_into(command, into, tmp_path)) == {"NORM": 12, "SHAPE": 6}
 
 
 def test_group_is_added_to_spacy_once() -> None:

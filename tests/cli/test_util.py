@@ -13,6 +13,7 @@ from spacy_multihash.cli._util import check_file_output, load_pipeline, load_vec
 from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.embed.compressed_vectors import compress_vectors
 from tests.helpers.cli import said
+from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.vectors import random_vectors, write_pipeline
 
 
@@ -93,6 +94,42 @@ def test_a_damaged_pipeline_is_named(name: str, error: str, tmp_path: Path) -> N
         load_pipeline(path)
     with pytest.raises(ValueError, match="^Cannot load the vectors of .*in "):
         load_vectors(path)
+
+
+def test_files_in_a_corpus_are_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "corpus").mkdir()
+    for name in ("one.spacy", "scores.json"):
+        (tmp_path / "corpus" / name).touch()
+    check_file_output(
+        tmp_path / "corpus" / "scores.json", "--output", force=True, inputs=[tmp_path / "corpus"]
+    )
+    with pytest.raises(ValueError, match=r"corpus is read, and --output at .*one\.spacy is a file"):
+        check_file_output(
+            tmp_path / "corpus" / "one.spacy", "--output", force=True, inputs=[tmp_path / "corpus"]
+        )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["init-config", "ner", "in/config.cfg", "--lang", "xx", "--vectors", "in"],
+        ["corpus-stats", "x.spacy", "--output", "in/meta.json", "--vectors", "in"],
+        ["recommend", "x.spacy", "y.spacy", "--output", "in/config.cfg", "--vectors", "in"],
+        ["evaluate", "in", "x.spacy", "--train", "y.spacy", "--output", "in/meta.json"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_files_of_a_pipeline_that_is_read_are_not_replaced(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_pipeline(tmp_path / "in", random_vectors())
+    for name in ("x.spacy", "y.spacy"):
+        write_corpus(tmp_path / name, make_docs())
+    before = {path: path.read_bytes() for path in Path("in").rglob("*") if path.is_file()}
+    result = CliRunner().invoke(multihash_cli, [*arguments, "--force"])
+    assert "is a file of the pipeline in. Give another" in said(result)
+    assert {path: path.read_bytes() for path in Path("in").rglob("*") if path.is_file()} == before
 
 
 def test_vectors_of_a_compressed_vocab_are_loaded(tmp_path: Path) -> None:

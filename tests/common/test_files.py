@@ -19,6 +19,7 @@ from spacy_multihash.common.files import (
 )
 from spacy_multihash.corpus.read import read_docs, write_corpora
 from tests.helpers.corpora import make_docs
+from tests.helpers.streams import into, linux, run_into
 
 
 def fail(*args: object) -> None:
@@ -131,22 +132,14 @@ def test_pipe_is_written_to(tmp_path: Path) -> None:
     assert pipe.is_fifo()
 
 
-@pytest.mark.parametrize("into", ["file", "pipe"])
+@linux
+@into
 def test_stream_is_written_to_behind_what_was_printed(into: str, tmp_path: Path) -> None:
-    # As /dev/stdout is, but a link of this test's own.
-    link, out = tmp_path / "stdout", tmp_path / "out"
-    link.symlink_to("/proc/self/fd/1")
     code = "import sys; from pathlib import Path\n"
     code += "from spacy_multihash.common.files import write_json\n"
     code += "print('before'); write_json(Path(sys.argv[1]), 1); print('after')"
-    command = [sys.executable, "-c", code, str(link)]
-    if into == "pipe":
-        out.write_bytes(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
-    else:
-        with out.open("wb") as file_:
-            subprocess.run(command, stdout=file_, check=True)
+    out = run_into([sys.executable, "-c", code], into, tmp_path)
     assert out.read_bytes() == b"before\n1\nafter\n"
-    assert link.is_symlink()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "stdout"]
 
 

@@ -142,6 +142,11 @@ def test_dimensions_out_of_range_are_refused(nO: int, nP: int, message: str) -> 
         MaxoutNorm(nO, 6, nP=nP)
 
 
+def test_an_input_without_width_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"'maxout_norm': nI must be a whole number from 1 to"):
+        MaxoutNorm(4, 0)
+
+
 @pytest.mark.parametrize("shape", [(5, 7), (5,), (1, 5, 6)])
 def test_an_input_of_another_shape_is_refused(shape: tuple[int, ...]) -> None:
     model = MaxoutNorm(4, 6).initialize()

@@ -159,13 +159,13 @@ def test_an_installed_pipeline_that_keeps_the_table_gives_it(nlp: Language, tmp_
 def test_a_path_that_is_gone_may_have_the_name_of_another_package(
     nlp: Language, tmp_path: Path
 ) -> None:
-    path = Path(save_words(tmp_path / "es", WORDS, 4))
-    load_tables(nlp.vocab, {"numpy": path})
-    data = find_table(nlp.vocab, "numpy").data
-    load_tables(nlp.vocab, {"numpy": Path("numpy")})
-    assert find_table(nlp.vocab, "numpy").data is data
-    with pytest.raises(ValueError, match="There are no vectors at numpy"):
-        load_tables(nlp.vocab, {"es": Path("numpy")})
+    load_tables(nlp.vocab, {"es": Path(save_words(tmp_path / "es", WORDS, 4))})
+    data = find_table(nlp.vocab, "es").data
+    for name in ("numpy", "typing-extensions", "pytest-xdist"):
+        load_tables(nlp.vocab, {"es": Path(name)})
+        assert find_table(nlp.vocab, "es").data is data
+        with pytest.raises(ValueError, match=f"There are no vectors at {name}"):
+            load_tables(nlp.vocab, {"nl": Path(name)})
 
 
 def test_a_table_is_in_memory_once(nlp: Language, tmp_path: Path) -> None:

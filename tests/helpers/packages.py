@@ -32,5 +32,7 @@ def installed(pipeline: Path, name: str, folder: Path) -> Iterator[Path]:
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
-        yield data
-        sys.modules.pop(name, None)
+        try:
+            yield data
+        finally:
+            sys.modules.pop(name, None)

@@ -195,12 +195,12 @@ class EntityTagger(WithConfidences):
 
         return Uncalibrated.of(self.name, entity_keys(docs, entities, self.labels), probabilities)
 
-    def set_annotations(self, docs: Iterable[Doc], prediction: Prediction) -> None:
+    def set_annotations(self, docs: Union[Doc, Iterable[Doc]], prediction: Prediction) -> None:
         """Set doc.ents, and doc.spans if there is a `spans_key`.
 
         Raises ValueError if the prediction is of other docs.
         """
-        docs, labels = list(docs), set(self.labels)
+        docs, labels = as_docs(self.name, docs), set(self.labels)
         check_same_docs(self.name, docs, prediction.lengths)
         confidences = prediction.confidences or [{} for _ in docs]
         found = spans_of(docs, prediction.entities, self.labels)

@@ -147,8 +147,7 @@ class BatchEntityRecognizer(WithActions):
     def predict(self, docs: Union[Doc, Iterable[Doc]]) -> Union[Prediction, list]:
         """Find the entities of docs, without setting them.
 
-        Returns a `Prediction`. With a beam, or if no doc has a token, it returns what spaCy's ner
-        does: beams or states.
+        Returns a `Prediction`, or with a beam what spaCy's ner does, beams.
 
         Raises ValueError, if probabilities are asked for, for weights that are not finite.
         """
@@ -156,15 +155,18 @@ class BatchEntityRecognizer(WithActions):
         if self.cfg["beam_width"] != 1:
             self.settings.check_beam(self.name, self.cfg["beam_width"])
             return super().predict(docs)
-        if not any(map(len, docs)):
-            return super().predict(docs)
+        lengths = lengths_of(docs)
+        if not lengths.any():
+            nothing = nothing_of(docs)
+            exact = None if self.spans_key is None else nothing
+            return Prediction(lengths, nothing.candidates, self.labels, exact)
         asks = self.spans_key is not None or self.decoder == "best"
         batch, entities = self._find(docs, asks=asks)
         exact = None
         if self.spans_key is not None:
             above = self.candidates_above
             exact = exact_of(docs, batch, self.model.ops, entities, self.temperature, above)
-        return Prediction(lengths_of(docs), entities, batch.actions.labels, exact)
+        return Prediction(lengths, entities, batch.actions.labels, exact)
 
     def uncalibrated(
         self, docs: Union[Doc, Iterable[Doc]], keys: Optional[KeysOfDocs] = None
@@ -199,16 +201,16 @@ class BatchEntityRecognizer(WithActions):
         found = entity_keys(docs, entities, batch.actions.labels)
         return Uncalibrated.of(self.name, found, probabilities)
 
-    def set_annotations(self, docs: Iterable[Doc], prediction: Union[Prediction, list]) -> None:
+    def set_annotations(
+        self, docs: Union[Doc, Iterable[Doc]], prediction: Union[Prediction, list]
+    ) -> None:
         """Set doc.ents, and doc.spans if there is a `spans_key`, from what `predict` returned.
 
-        Raises ValueError if that is of other docs.
+        Raises ValueError if that is a `Prediction` of other docs. Beams are not checked.
         """
-        docs = list(docs)
+        docs = as_docs(self.name, docs)
         if not isinstance(prediction, Prediction):
             super().set_annotations(docs, prediction)
-            if self.spans_key is not None:
-                set_exact(docs, nothing_of(docs), self.labels, self.spans_key)
             return
         check_same_docs(self.name, docs, prediction.lengths)
         spans: list[list[Span]] = [[] for _ in docs]

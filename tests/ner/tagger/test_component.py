@@ -542,7 +542,8 @@ def test_predictions_of_other_docs_are_refused(spans_key: Optional[str]) -> None
     prediction = pipe_of(nlp).predict(docs)
     for texts in (["one two three"], ["one two", "three four"], ["one two three", "four", "five"]):
         given = [nlp.make_doc(text) for text in texts]
-        with pytest.raises(ValueError, match=r"2 docs with 4 tokens.*Give set_annotations"):
+        expected = r"Expected (2 of them, found [13]|3 tokens in doc 0, found 2)\. Give set_ann"
+        with pytest.raises(ValueError, match=expected):
             pipe_of(nlp).set_annotations(given, prediction)
         assert not any(doc.has_annotation("ENT_IOB") for doc in given)
 

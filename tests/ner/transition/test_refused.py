@@ -69,10 +69,38 @@ def test_predictions_of_other_docs_are_refused() -> None:
     others = make_docs(ours.vocab, [[Token()] * 3, [Token()] * 5])
     for key in (None, "found"):
         ours.spans_key = key
-        for given in (few, longer, others, [*docs, *few]):
-            with pytest.raises(ValueError, match=r"2 docs with 8 tokens.*Give set_annotations"):
+        for given, found in (
+            (few, "2 of them, found 1"),
+            (longer, "2 of them, found 1"),
+            ([*docs, *few], "2 of them, found 3"),
+            (others, "4 tokens in doc 0, found 3"),
+        ):
+            with pytest.raises(ValueError, match=rf"Expected {found}\. Give set_annotations the"):
                 ours.set_annotations(given, prediction)
             assert not any(doc.has_annotation("ENT_IOB") for doc in given)
+
+
+def test_predictions_of_docs_without_tokens_fit_no_others() -> None:
+    ours = tiny()
+    for key in (None, "found"):
+        ours.spans_key = key
+        (empty,) = docs = make_docs(ours.vocab, [[]])
+        prediction = ours.predict(empty)
+        (full,) = make_docs(ours.vocab, [[Token()] * 4])
+        for others in (full, [empty, full], [empty, empty]):
+            with pytest.raises(ValueError, match=r"Expected (0 tokens in doc 0|1 of them), found"):
+                ours.set_annotations(others, prediction)
+        assert not full.has_annotation("ENT_IOB")
+        ours.set_annotations(docs, prediction)
+        assert [*empty.spans] == [*filter(None, [key])]
+
+
+def test_one_doc_may_be_set() -> None:
+    ours = tiny()
+    one, same = make_docs(ours.vocab, [[Token()] * 4] * 2)
+    ours.set_annotations(one, ours.predict(one))
+    ours.set_annotations([same], ours.predict([same]))
+    assert [ent.text for ent in one.ents] == [ent.text for ent in same.ents] != []
 
 
 @pytest.mark.parametrize("beam_width", [0, -1])
