@@ -47,7 +47,7 @@ def MaxoutNorm(nO: int, nI: Optional[int], *, nP: int = 3) -> Model[Floats2d, Fl
     check_whole(f"Layer '{NAME}'", "nO", nO, 1, MAX_SIZE)
     check_whole(f"Layer '{NAME}'", "nP", nP, 1, MAX_PIECES)
     if nI is not None:
-        check_whole(f"Layer '{NAME}'", "nI", nI, 1, MAX_SIZE)
+        check_whole(f"Layer '{NAME}'", "nI", nI, 1)
     return Model(
         NAME,
         forward,

@@ -143,7 +143,7 @@ def test_dimensions_out_of_range_are_refused(nO: int, nP: int, message: str) -> 
 
 
 def test_an_input_without_width_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"'maxout_norm': nI must be a whole number from 1 to"):
+    with pytest.raises(ValueError, match=r"'maxout_norm': nI must be a whole number from 1 on"):
         MaxoutNorm(4, 0)
 
 
