@@ -97,7 +97,6 @@ def init_tables_cli(
         inputs = [config, code, shards, *merge]
         check_file_output(output, "OUTPUT", force=force, inputs=inputs)
         with show_validation_error(config):
-            check_inputs_stay(_corpora(config, overrides), output)
             tables = init_tables(
                 config,
                 output,
@@ -157,6 +156,7 @@ def init_tables(
     Raises ValueError, ImportError or OSError, and writes nothing, if the tables cannot be made.
     """
     config = load_config(config_path, overrides=dict(overrides or {}), interpolate=True)
+    check_inputs_stay(_corpora(config), output)
     callback = config.get("initialize", {}).get("before_init") or {}
     if callback.get("@callbacks") != INIT_TABLES:
         callback = {}
@@ -189,9 +189,8 @@ def init_tables(
     return tables
 
 
-def _corpora(config_path: Path, overrides: Mapping[str, Any]) -> list[Path]:
-    """List the paths of a config's corpora."""
-    config = load_config(config_path, overrides=dict(overrides), interpolate=True)
+def _corpora(config: Mapping[str, Any]) -> list[Path]:
+    """List the paths of a config's corpora, which no tables replace."""
     corpora = config.get("corpora", {}).values()
     paths = [corpus.get("path") for corpus in corpora if isinstance(corpus, dict)]
     return [Path(path) for path in paths if isinstance(path, str)]
