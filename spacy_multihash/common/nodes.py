@@ -1,6 +1,6 @@
 """Nodes of models, found by name."""
 
-from thinc.api import Model
+from thinc.api import Model, noop
 
 # Names that thinc and spaCy give to their own nodes. Those of ours are in their layers' files.
 EXPAND_WINDOW = "expand_window"
@@ -50,3 +50,12 @@ def is_residual(node: Model) -> bool:
 def has_layers(node: Model, *names: str) -> bool:
     """Tell whether the layers of a node have these names, in this order, and are no more."""
     return tuple(layer.name for layer in node.layers) == names
+
+
+def renumber(node: Model) -> None:
+    """Give a node without weights the next free number, as if it were new.
+
+    Gradients, and what an optimizer keeps of weights, go by this number. Those of weights of
+    another shape do not fit.
+    """
+    node.id = noop().id

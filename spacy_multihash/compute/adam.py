@@ -64,7 +64,7 @@ class Adam(Optimizer):
 
     The results are the same to the last bit where the compiler of thinc does not fuse products and
     sums, as on x86-64. Arrays of a GPU, of another dtype than float32 or with gaps take thinc's own
-    steps, and so does a beta of 0.
+    steps, and so do arrays of other sizes than those of the steps before, and a beta of 0.
     """
 
     __slots__ = ()
@@ -83,7 +83,7 @@ class Adam(Optimizer):
         weights, gradient (FloatsXd): Arrays of any shape, the same for both.
         lr_scale (float): Factor of the learning rate.
         """
-        if not (self.b1 > 0.0 and self.b2 > 0.0 and _is_plain(weights) and _is_plain(gradient)):
+        if not (self.b1 > 0.0 and self.b2 > 0.0 and self._are_plain(key, weights, gradient)):
             return super().__call__(key, weights, gradient, lr_scale=lr_scale)
         if len(gradient) < 1:
             return weights, gradient
@@ -98,6 +98,12 @@ class Adam(Optimizer):
             gradient += self.L2 * weights
         self._step(key, weights, gradient, lr_scale)
         return weights, gradient
+
+    def _are_plain(self, key: tuple[int, str], weights: FloatsXd, gradient: FloatsXd) -> bool:
+        """Tell whether the kernel can take all arrays of a step; it does not check their sizes."""
+        known = (kept[key] for kept in (self.mom1, self.mom2, self.averages or {}) if key in kept)
+        sizes = {values.size for values in (weights, gradient, *known)}
+        return len(sizes) == 1 and _is_plain(weights) and _is_plain(gradient)
 
     def _step(self, key: tuple[int, str], weights: Array, gradient: Array, lr_scale: float) -> None:
         from .adam_kernel import adam_step  # numba compiles it in the first step

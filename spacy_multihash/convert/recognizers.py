@@ -9,6 +9,7 @@ from spacy.pipeline import EntityRecognizer
 from thinc.api import Config, Model, noop
 
 from ..ner.transition.component import BatchEntityRecognizer
+from ..ner.transition.states import NUM_FEATURES
 from .config import ARCHITECTURES, kind_of
 from .nodes import is_built_like
 from .report import Acceleration, Already, Left, Replaced
@@ -18,8 +19,6 @@ FACTORY = "batch_ner"
 FACTORY_PATH = "factory"
 _SPACYS = ("ner", "beam_ner")
 _MODELS = ("spacy.TransitionBasedParser.v1", "spacy.TransitionBasedParser.v2")
-# How many tokens a state is scored by: those of state_type = "ner".
-_FEATURES = (3, 6)
 
 
 class NewRecognizer(NamedTuple):
@@ -60,7 +59,7 @@ def find_hindrance(pipe: EntityRecognizer, config: dict[str, Any]) -> Optional[s
     if not _is_parser(pipe.model, settings):
         return "its model is not built as the config says"
     features = pipe.model.get_ref("lower").get_dim("nF")
-    if features not in _FEATURES:
+    if features not in NUM_FEATURES:
         return f"it scores states by {features} tokens, and batch_ner by 3 or 6 (state_type = ner)"
     return None
 

@@ -1,6 +1,7 @@
 """Copies of trained weights, from spaCy's layers to ours and back."""
 
 from collections.abc import Iterable, Iterator
+from typing import Any, Optional
 
 from spacy.ml.models.tok2vec import MaxoutWindowEncoder, MultiHashEmbed
 from spacy.tokens import Doc
@@ -16,6 +17,7 @@ from ..common.nodes import (
     MAXOUT,
     STATIC_VECTORS,
     find_nodes,
+    has_layers,
 )
 from ..compute.hashing import spacy_seeds
 from ..compute.maxout_norm import NAME as MAXOUT_NORM
@@ -26,6 +28,7 @@ from ..embed.read_vectors import NAME as READ_VECTORS
 from ..embed.table_embed import NAME as TABLE_EMBED
 from ..encode.architectures import build_maxout_window_encoder_v1
 from ..encode.maxout_window_encoder import NAME as MAXOUT_WINDOW_ENCODER
+from .nodes import is_built_like
 
 EmbedModel = Model[list[Doc], list[Floats2d]]
 EncoderModel = Model[list[Floats2d], list[Floats2d]]
@@ -52,21 +55,15 @@ def embed_from_spacy(embed: EmbedModel) -> EmbedModel:
     """
     check_type("embed_from_spacy", "embed", embed, Model, advice=_EMBED)
     hashes = find_nodes(embed, HASH_EMBED)
-    extractors = find_nodes(embed, EXTRACT_FEATURES)
-    if not hashes or len(extractors) != 1:
+    settings = _spacy_settings(embed, hashes)
+    if settings is None or not is_built_like(MultiHashEmbed(**settings), embed):
         raise ValueError(
-            f"Expected the model of a spacy.MultiHashEmbed.v2, was given '{embed.name}', which has "
-            f"{len(extractors)} extract_features and {len(hashes)} hashembed nodes. For a Tok2Vec "
-            'model, give its embed layer: model.get_ref("embed").'
+            f"Expected the model of a spacy.MultiHashEmbed.v2, was given '{embed.name}', which is "
+            f"built otherwise (it has {len(hashes)} hashembed nodes). For a Tok2Vec model, give "
+            'its embed layer: model.get_ref("embed").'
         )
-    ours = build_multi_hash_embed_v1(
-        width=hashes[0].get_dim("nO"),
-        attrs=extractors[0].attrs["columns"],
-        rows=[node.get_dim("nV") for node in hashes],
-        include_static_vectors=bool(find_nodes(embed, STATIC_VECTORS)),
-        seeds=[node.attrs["seed"] for node in hashes],
-        table_dropout=True,
-    )
+    seeds = [node.attrs["seed"] for node in hashes]
+    ours = build_multi_hash_embed_v1(**settings, seeds=seeds, table_dropout=True)
     _copy(_embed_pairs(embed, ours))
     return ours
 
@@ -103,6 +100,13 @@ def embed_to_spacy(embed: EmbedModel) -> EmbedModel:
             "spacy.MultiHashEmbed.v2 has 4 hashes and the seeds 8, 9, 10, ..., but "
             f"'{embed.name}' has num_hashes = {num_hashes} and seeds = {seeds}. "
             "Only a layer trained with spaCy's settings can be converted."
+        )
+    chains = [node for node in embed.walk() if has_layers(node, HASH_ROWS, TABLE_EMBED)]
+    if len(chains) != len(hashes) or len(find_nodes(embed, MAXOUT_NORM)) != 1:
+        raise ValueError(
+            f"Expected the model of a MultiHashEmbed.v1, was given '{embed.name}', which has other "
+            "layers. spaCy's layer sums the rows of each table, and mixes the sums by one maxout. "
+            + _EMBED
         )
     theirs = MultiHashEmbed(
         width=find_nodes(embed, TABLE_EMBED)[0].get_dim("nO"),
@@ -175,6 +179,19 @@ def encoder_to_spacy(encoder: EncoderModel) -> EncoderModel:
         for source, target, names in _maxout_pairs(theirs, encoder)
     )
     return theirs
+
+
+def _spacy_settings(embed: Model, hashes: list[Model]) -> Optional[dict[str, Any]]:
+    """Read with which settings spaCy's layer was built, or None if it has none of them."""
+    extractors = find_nodes(embed, EXTRACT_FEATURES)
+    if len(extractors) != 1 or len(extractors[0].attrs["columns"]) != len(hashes):
+        return None
+    return {
+        "width": hashes[0].get_dim("nO"),
+        "attrs": extractors[0].attrs["columns"],
+        "rows": [node.get_dim("nV") for node in hashes],
+        "include_static_vectors": bool(find_nodes(embed, STATIC_VECTORS)),
+    }
 
 
 # A node of spaCy's, a node of ours, and for each parameter its name in both.

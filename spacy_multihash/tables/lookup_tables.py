@@ -7,6 +7,7 @@ import numpy
 from spacy.language import Language
 from thinc.api import Model
 
+from ..common.nodes import renumber
 from ..embed.find import EmbeddingTable, find_tables
 from ..embed.symbols import Symbols
 from ..embed.table_embed import table_of
@@ -73,6 +74,7 @@ def replace_rows(
     lookup.attrs["symbols"] = symbols
     for name in params:
         weights.set_param(name, None)  # thinc keeps the size of what has weights
+    renumber(weights)
     weights.set_dim("nV", len(symbols) + 1, force=True)
     for name, param in params.items():
         weights.set_param(name, param)

@@ -6,6 +6,7 @@ from spacy.util import logger
 from thinc.api import Model
 
 from ..common.checks import check_type
+from ..common.nodes import renumber
 from ..embed.ard_table_embed import NAME as ARD_TABLE_EMBED
 from ..embed.find import lookup_chains, lookup_names, ngram_layers
 from ..embed.symbols import Symbols
@@ -70,6 +71,7 @@ def set_tables(model: Model, tables: Tables) -> None:
         lookup.attrs["symbols"] = symbols
         for param in table_embed.param_names:
             table_embed.set_param(param, None)  # rows of other symbols
+        renumber(table_embed)
         table_embed.set_dim("nV", len(symbols) + 1, force=True)
         if table_embed.name == ARD_TABLE_EMBED:
             counts = tables.tables[lookup.attrs["attr"].value].counts

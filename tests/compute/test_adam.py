@@ -134,6 +134,22 @@ def test_gaps_and_a_beta_of_0_take_the_steps_of_thinc() -> None:
     assert ours.nr_update[KEY] == 1
 
 
+@pytest.mark.parametrize("sizes", [(3, 50), (50, 3)])
+def test_arrays_of_other_sizes_are_refused_as_by_thinc(sizes: tuple[int, int]) -> None:
+    ours = make_adam_v1()
+    for optimizer in (ours, ThincAdam()):
+        for size, expected in zip(sizes, (None, "incompatible shapes"), strict=True):
+            weights, gradient = numpy.ones((2, size), dtype="float32")
+            if expected is None:
+                optimizer(KEY, weights, gradient)
+            else:
+                with pytest.raises(ValueError, match=expected):
+                    optimizer(KEY, weights, gradient)
+    other = numpy.ones(2, dtype="float32")
+    with pytest.raises(ValueError, match="incompatible shapes"):
+        ours((2, "E"), numpy.ones(3, dtype="float32"), other)
+
+
 def train(name: str, **settings: Any) -> tuple[bytes, bytes]:
     """Train an entity recognizer, and return its weights and their averages."""
     nlp = spacy.blank("en")

@@ -5,13 +5,23 @@ import pytest
 import spacy
 from numpy.testing import assert_allclose, assert_array_equal
 from spacy.language import Language
-from spacy.ml.models.tok2vec import MaxoutWindowEncoder, MishWindowEncoder, MultiHashEmbed
+from spacy.ml.models.tok2vec import (
+    CharacterEmbed,
+    MaxoutWindowEncoder,
+    MishWindowEncoder,
+    MultiHashEmbed,
+    build_hash_embed_cnn_tok2vec,
+    build_Tok2Vec_model,
+)
 from spacy.tokens import Doc
+from spacy.util import registry
+from spacy.vectors import Vectors
 from thinc.api import SGD, Model, fix_random_seed, set_dropout_rate
 
 from spacy_multihash import (
     build_maxout_window_encoder_v1,
     build_multi_hash_embed_v1,
+    build_multi_weighted_hash_embed_v1,
     embed_from_spacy,
     embed_to_spacy,
     encoder_from_spacy,
@@ -118,6 +128,51 @@ def test_settings_that_spacy_lacks_are_refused(settings: dict) -> None:
 def test_another_layer_is_refused(docs: list[Doc]) -> None:
     with pytest.raises(ValueError, match="Expected the model of a spacy.MultiHashEmbed.v2"):
         embed_from_spacy(build_multi_hash_embed_v1(8, ATTRS, [50, 20, 2], False))
+
+
+@pytest.mark.parametrize("initialized", [True, False])
+def test_other_embeddings_of_spacy_are_refused(initialized: bool, docs: list[Doc]) -> None:
+    vocab = docs[0].vocab
+    vocab.vectors = Vectors(strings=vocab.strings, data=random_vectors(2, 5), keys=["Anna", "Rome"])
+    embed_v1 = registry.get("architectures", "spacy.MultiHashEmbed.v1")
+    whole = build_hash_embed_cnn_tok2vec(
+        width=8, depth=1, embed_size=50, window_size=1, maxout_pieces=3, subword_features=True,
+        pretrained_vectors=None,
+    )  # fmt: skip
+    others = [
+        whole,
+        embed_v1(8, ATTRS, [50, 20, 2], True),
+        CharacterEmbed(width=8, rows=50, nM=4, nC=3, include_static_vectors=False),
+    ]
+    for other in others:
+        if initialized:
+            other.initialize(X=docs)
+        with pytest.raises(ValueError, match=r"Expected .* spacy.MultiHashEmbed.v2.*get_ref"):
+            embed_from_spacy(other)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"importance_by": "lookup"},
+        {"train_importance": False, "aggregate": "mean"},
+        {"train_importance": False, "aggregate": "concatenate"},
+        {"train_importance": False, "append_importance": True},
+    ],
+)
+def test_weighted_embeddings_are_refused(settings: dict) -> None:
+    weighted = build_multi_weighted_hash_embed_v1(
+        8, ["NORM", "SHAPE"], [50, 20], False, num_hashes=4, seeds=[8, 9], **settings
+    )
+    with pytest.raises(ValueError, match="Expected the model of a MultiHashEmbed.v1, was given"):
+        embed_to_spacy(weighted)
+
+
+def test_a_whole_tok2vec_is_refused(docs: list[Doc]) -> None:
+    embed = build_multi_hash_embed_v1(8, ATTRS, [50, 20, 2], False, seeds=[8, 9, 10])
+    whole = build_Tok2Vec_model(embed, build_maxout_window_encoder_v1(8, 1, 3, 2))
+    with pytest.raises(ValueError, match=r"a MultiHashEmbed.v1, was given .*get_ref\(\"embed\"\)"):
+        embed_to_spacy(whole)
 
 
 def test_encoder_weights_go_both_ways() -> None:

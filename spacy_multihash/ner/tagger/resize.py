@@ -3,8 +3,9 @@
 from typing import Any, Optional
 
 import numpy
-from thinc.api import Linear, Model, Ops, noop
+from thinc.api import Linear, Model, Ops
 
+from ...common.nodes import renumber
 from ...common.types import Array, TokenTagger
 from ..biluo import columns_after_adding
 
@@ -68,8 +69,7 @@ def _resize_transitions(model: TokenTagger, places: numpy.ndarray, new_nO: int) 
         gradient = _widen(model.ops, model.get_grad("transitions"), shape, pairs)
     model.set_param("transitions", None)  # otherwise nO cannot change
     model.set_dim("nO", new_nO, force=True)
-    # Optimizers keep moments by this number, in the shape that the parameter had
-    model.id = noop().id  # the next free one
+    renumber(model)
     model.set_param("transitions", transitions)
     if gradient is not None:
         model.set_grad("transitions", gradient)

@@ -38,7 +38,7 @@ from .rules import rules_of
 from .scores import Batch
 from .settings import Settings, without_beam
 from .starts import has_gold
-from .states import weights_of
+from .states import check_features, weights_of
 from .training import learn
 
 
@@ -75,7 +75,7 @@ class BatchEntityRecognizer(WithActions):
     temperature (float): Scores are divided by it before they become probabilities. It changes
         probabilities and "best", and not "greedy".
 
-    Raises ValueError for a setting out of range.
+    Raises ValueError for a setting out of range, and for a model whose state_type is not "ner".
     """
 
     decoder = Setting[TransitionDecoder]()
@@ -111,6 +111,7 @@ class BatchEntityRecognizer(WithActions):
         """Check the settings, and keep them."""
         self.name = name
         check_whole(f'Component "{name}"', "beam_width", beam_width, 1)
+        check_features(name, model)
         self.settings = Settings(
             state_dropout,
             spacy_gradient,

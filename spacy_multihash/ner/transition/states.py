@@ -22,6 +22,9 @@ from thinc.api import Model, get_array_module
 from ...common.types import Array
 from ...compute.matmul import matmul
 
+# How many tokens a state is scored by: those of state_type = "ner".
+NUM_FEATURES = (3, 6)
+
 
 class Weights(NamedTuple):
     """The parameters of spaCy's parser_model for nF features, nO hidden units of nP pieces.
@@ -51,6 +54,20 @@ class Weights(NamedTuple):
     def outside(self) -> Array:
         """What is added for all features of a state outside but the first, (nO * nP,)."""
         return self.b + self.pad[1:].sum(axis=0)
+
+
+def check_features(component: str, model: Model) -> None:
+    """Raise ValueError if a parser_model scores states by other tokens than those of `ner`.
+
+    component (str): The name of the component, for the message.
+    model (Model): A model of other kinds is not checked.
+    """
+    if model.has_ref("lower") and model.get_ref("lower").get_dim("nF") not in NUM_FEATURES:
+        raise ValueError(
+            f'Component "{component}": expected a model that scores states by 3 or 6 tokens, was '
+            f'one with {model.get_ref("lower").get_dim("nF")}. Set state_type to "ner" in '
+            f"[components.{component}.model], and train it anew, or take spaCy's ner."
+        )
 
 
 def weights_of(model: Model, like: Array) -> Weights:

@@ -103,6 +103,19 @@ def test_one_doc_may_be_set() -> None:
     assert [ent.text for ent in one.ents] == [ent.text for ent in same.ents] != []
 
 
+@pytest.mark.parametrize(("more", "features"), [(False, 8), (True, 13)])
+def test_states_of_a_parser_are_refused(more: bool, features: int) -> None:
+    nlp = spacy.blank("en")
+    config = nlp.get_factory_meta("batch_ner").default_config or {}
+    model = {**config["model"], "state_type": "parser", "extra_state_tokens": more}
+    expected = (
+        rf'Component "entities": expected a model that scores states by 3 or 6 tokens, was one '
+        rf'with {features}\. Set state_type to "ner" in \[components\.entities\.model\]'
+    )
+    with pytest.raises(ValueError, match=expected):
+        nlp.add_pipe("batch_ner", name="entities", config={"model": model})
+
+
 @pytest.mark.parametrize("beam_width", [0, -1])
 def test_no_beam_at_all_is_refused(beam_width: int) -> None:
     expected = f'"batch_ner": beam_width must be a whole number from 1 on, was: {beam_width}'
