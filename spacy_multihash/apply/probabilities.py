@@ -1,30 +1,45 @@
-"""The probabilities that recognizers give to entities, for the commands that show them."""
+"""The probabilities that recognizers give to entities, for the commands that show them.
+
+Each recognizer puts them into doc.spans, by tokens. Components after it may merge or split tokens,
+so they are noted right after the recognizer, by characters. What stands before it notes the
+entities that are there already: those of an `entity_ruler` have no probability.
+"""
 
 import math
-from collections.abc import Iterable
-from typing import Optional
+from functools import partial
+from typing import Callable, Optional
 
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..ner.docs import EntityKey
 from ..ner.tagger.component import EntityTagger
 from ..ner.transition.component import BatchEntityRecognizer
 
+# An entity of a doc: its first character, the one after its last, and its label.
+Place = tuple[int, int, str]
+
 # Where in doc.spans a recognizer puts its probabilities, if its config does not say it.
 _SPANS_KEY = "spacy_multihash_show_{}"
+# Where in doc.user_data the notes are, while the pipeline runs.
+_BEFORE, _KNOWN = "spacy_multihash_before", "spacy_multihash_probabilities"
+_NOTES = "spacy_multihash_notes"
 
 
-def ask_probabilities(nlp: Language, *, threshold: Optional[float] = None) -> list[str]:
-    """Let all components give probabilities that can, and list where in doc.spans they go.
+def ask_probabilities(nlp: Language, *, threshold: Optional[float] = None) -> None:
+    """Let all components give probabilities that can, and note them; once or again.
 
     threshold (Optional[float]): The one of components that have a threshold. None leaves theirs.
     """
-    keys = [_ask(name, pipe, threshold) for name, pipe in nlp.pipeline]
-    return [key for key in keys if key is not None]
+    for name, pipe in nlp.pipeline:
+        spans_key = _ask(name, pipe, threshold)
+        before, after = f"{_BEFORE}_{name}", f"{_KNOWN}_{name}"
+        if spans_key is not None and before not in nlp.component_names:
+            nlp.add_pipe(_NOTES, name=before, before=name)
+            nlp.add_pipe(_NOTES, name=after, after=name, config={"spans_key": spans_key})
 
 
 def _ask(name: str, pipe: object, threshold: Optional[float]) -> Optional[str]:
+    """Return where in doc.spans a component puts its probabilities, None if it has none."""
     if not isinstance(pipe, (EntityTagger, BatchEntityRecognizer)):
         return None
     if isinstance(pipe, BatchEntityRecognizer) and pipe.cfg["beam_width"] != 1:
@@ -36,14 +51,30 @@ def _ask(name: str, pipe: object, threshold: Optional[float]) -> Optional[str]:
     return pipe.spans_key
 
 
-def probabilities_of(doc: Doc, keys: Iterable[str]) -> dict[EntityKey, float]:
-    """Collect the probabilities that components have put into doc.spans.
+def probabilities_of(doc: Doc) -> dict[Place, float]:
+    """Take the probabilities of entities that were noted for a doc."""
+    doc.user_data.pop(_BEFORE, None)
+    return doc.user_data.pop(_KNOWN, {})
 
-    keys (Iterable[str]): Where they are.
-    """
-    known = {}
-    for group in (doc.spans[key] for key in keys if key in doc.spans):
-        for span, score in zip(group, group.attrs.get("scores", []), strict=False):
-            if not math.isnan(score):
-                known[span.start, span.end, span.label_] = float(score)
-    return known
+
+@Language.factory(_NOTES)
+def _make_notes(nlp: Language, name: str, spans_key: Optional[str] = None) -> Callable[[Doc], Doc]:
+    """Make what notes the probabilities of doc.spans[spans_key], or the entities without a key."""
+    return _note_entities if spans_key is None else partial(_note_probabilities, spans_key)
+
+
+def _note_entities(doc: Doc) -> Doc:
+    places = {(ent.start_char, ent.end_char, ent.label_) for ent in doc.ents}
+    doc.user_data[_BEFORE] = places
+    return doc
+
+
+def _note_probabilities(spans_key: str, doc: Doc) -> Doc:
+    before, known = doc.user_data[_BEFORE], doc.user_data.setdefault(_KNOWN, {})
+    group = doc.spans[spans_key] if spans_key in doc.spans else ()
+    scores = group.attrs.get("scores", []) if group else []
+    for span, score in zip(group, scores, strict=False):
+        place = span.start_char, span.end_char, span.label_
+        if not math.isnan(score) and place not in before:
+            known[place] = float(score)
+    return doc

@@ -3,7 +3,7 @@
 import errno
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Optional, Union
@@ -79,8 +79,9 @@ def apply_shard(application: Application, shard: Shard) -> Union[Applied, OSErro
 
 def _apply_shard(application: Application, shard: Shard) -> Applied:
     nlp = application.source.loaded_for_shard()
-    # A .spacy file has the probabilities that the pipeline's own settings ask for.
-    keys = ask_probabilities(nlp) if application.format == "jsonl" else []
+    if application.format == "jsonl":
+        # A .spacy file has the probabilities that the pipeline's own settings ask for.
+        ask_probabilities(nlp)
     pairs = nlp.pipe(
         read_bare_shard(shard.source, nlp), as_tuples=True, batch_size=application.batch_size
     )
@@ -92,7 +93,7 @@ def _apply_shard(application: Application, shard: Shard) -> Applied:
             _stored(docs, shard.source).to_disk(new)
         else:
             counted = _counted(pairs, counts)
-            write_json_lines(new, ({**_record_of(doc, keys), **rest} for doc, rest in counted))
+            write_json_lines(new, ({**_record_of(doc), **rest} for doc, rest in counted))
         os.utime(new, ns=(changed, changed))
     return Applied(counts["docs"], counts["tokens"], counts["entities"])
 
@@ -129,13 +130,13 @@ def _counted(
         yield doc, rest
 
 
-def _record_of(doc: Doc, keys: Sequence[str]) -> dict[str, Any]:
-    """Make what a line of JSON has of a doc; keys as in `probabilities_of`."""
-    known = probabilities_of(doc, keys)
+def _record_of(doc: Doc) -> dict[str, Any]:
+    """Make what a line of JSON has of a doc."""
+    known = probabilities_of(doc)
     entities = []
     for ent in doc.ents:
         entity = {"start": ent.start_char, "end": ent.end_char, "label": ent.label_}
-        if (probability := known.get((ent.start, ent.end, ent.label_))) is not None:
+        if (probability := known.get((ent.start_char, ent.end_char, ent.label_))) is not None:
             entity["probability"] = round(probability, DIGITS)
         entities.append(entity)
     record: dict[str, Any] = {"text": doc.text, "entities": entities}

@@ -12,7 +12,7 @@ from ..inspection.trials import Trials, run_trials
 from ..inspection.variations import RECOMMENDED
 from ._messages import msg
 from ._show import show_table
-from ._util import check_parent
+from ._util import check_folder
 
 DEFAULT_BUDGET = 30.0  # minutes
 INTERRUPTED = 130  # what shells make of Ctrl-C
@@ -52,7 +52,7 @@ def trials_folder(folder: Optional[Path], output: Path) -> Path:
         raise ValueError(
             f"Expected a folder as --trials-dir, was a file: {folder}. Give another --trials-dir."
         )
-    check_parent(folder, "--trials-dir")
+    check_folder(folder, "--trials-dir")
     return folder
 
 

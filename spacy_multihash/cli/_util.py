@@ -6,6 +6,7 @@ No other module imports the private module of spaCy's command line.
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from configparser import InterpolationError
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any, Optional, Union
@@ -17,6 +18,7 @@ from spacy.cli import _util as spacy_cli
 from spacy.language import Language
 from spacy.util import import_file, load_model
 from spacy.vocab import Vocab
+from thinc.config import ConfigValidationError
 
 from ..common.files import standard_stream, write_json
 from ..embed.compressed_vectors import CompressedVectors
@@ -66,10 +68,15 @@ def parse_overrides(ctx: typer.Context) -> dict[str, Any]:
 
 
 @contextmanager
-def show_validation_error(path: Path, *, hint_fill: bool = True) -> Iterator[None]:
-    """Print on stderr what is wrong with a config, and exit."""
-    with redirect_stdout(sys.stderr), spacy_cli.show_validation_error(path, hint_fill=hint_fill):
+def naming_config(path: Path) -> Iterator[None]:
+    """Raise a ValueError with the path of a config for what is wrong with it."""
+    try:
         yield
+    except ConfigValidationError as error:
+        found = ConfigValidationError.from_error(error, title="", show_config=False)
+        raise ValueError(f"{path}: {found.text.strip()}") from error
+    except InterpolationError as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
 def load_pipeline(
@@ -167,9 +174,9 @@ def check_inputs_stay(inputs: Iterable[Optional[Path]], output: Path, name: str 
             raise ValueError(
                 f"{path} is read, and {name} at {target} would take its place. Give another {name}."
             )
-        if where in target.parents and target.suffix == _CORPUS and target.is_file():
+        if where in target.parents and target.suffix == _CORPUS:
             raise ValueError(
-                f"{path} is read, and {name} at {target} is a file in it. Give another {name}."
+                f"{path} is read, and {name} at {target} would be a part of it. Give another one."
             )
 
 
@@ -232,6 +239,14 @@ def check_folder_output(
         raise ValueError(f"Expected a folder as {name}, was a file: {path}. Give another one.")
     for file_ in files:
         check_file_output(path / file_, name, force=force, inputs=inputs)
+
+
+def check_folder(path: Path, name: str) -> None:
+    """Refuse a folder that cannot be made, or not be written to. Raises ValueError."""
+    if not path.is_dir():
+        check_parent(path, name)
+    elif not os.access(path, os.W_OK | os.X_OK):
+        raise ValueError(f"{name} cannot be {path}: nothing can be written to it.")
 
 
 def check_parent(path: Path, name: str) -> None:

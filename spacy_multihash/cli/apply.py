@@ -14,7 +14,7 @@ from ..cluster.workers import open_workers
 from ..corpus.shards import ending_of, split_shards
 from ._messages import echo, msg
 from ._pipelines import check_folders_apart, check_inputs_stay
-from ._util import check_folder_output, check_parent, import_code, load_pipeline
+from ._util import check_folder, check_folder_output, import_code, load_pipeline
 from ._workers import DASK, WORKERS, source_of
 
 # Of files without a shard, in a message.
@@ -96,7 +96,7 @@ def prepare(
     check_folders_apart(shards, output, "corpus")
     check_inputs_stay([code], output)
     check_folder_output(output, "OUTPUT", [], force=force)
-    check_parent(output, "OUTPUT")
+    check_folder(output, "OUTPUT")
     listed, left_out = split_shards(shards)
     planned = plan_shards(shards, listed, output, format)
     source = source_of(load_pipeline, model, code)

@@ -96,7 +96,7 @@ def _show(found: Sequence[Attention]) -> None:
             f"Mean weights of tables: {each.component}, {each.mode}",
             ("tokens of", "tokens", *map(unbroken, each.tables)),
             [
-                (group.group, f"{group.tokens:,}", *(f"{weight:.3f}" for weight in group.weights))
+                (group.group, f"{group.tokens:,}", *map(_weight, group.weights))
                 for group in each.groups
             ],
         )
@@ -105,7 +105,7 @@ def _show(found: Sequence[Attention]) -> None:
                 f"Doc {number}: {each.component}",
                 ("token", *map(unbroken, each.tables)),
                 [
-                    (word, *(_weight(*pair) for pair in zip(weights, present, strict=True)))
+                    (word, *map(_weight, weights, present))
                     for word, weights, present in zip(
                         map(visible, doc.words), doc.weights, doc.present, strict=True
                     )
@@ -113,9 +113,9 @@ def _show(found: Sequence[Attention]) -> None:
             )
     msg.text(
         "The weights of a token add up to 1. Means are over the tokens that some table has. "
-        "-: the table does not have the token."
+        "-: the table does not have the token, or no table has any of them."
     )
 
 
-def _weight(weight: float, present: bool) -> str:
-    return f"{weight:.3f}" if present else "-"
+def _weight(weight: Optional[float], present: bool = True) -> str:
+    return "-" if weight is None or not present else f"{weight:.3f}"

@@ -86,7 +86,7 @@ def calibrate_cli(
 
 
 def find_recognizer(nlp: Language, component: Optional[str]) -> str:
-    """Find the component to calibrate.
+    """Find the component that gives the probabilities.
 
     component (Optional[str]): Its name. Null is for the only one that there is.
 
@@ -95,17 +95,22 @@ def find_recognizer(nlp: Language, component: Optional[str]) -> str:
     names = [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in _FACTORIES]
     if component is not None and component not in names:
         raise ValueError(
-            f"--component must be one of {', '.join(names) or 'none'}, was: {component}. Only the "
-            f"components of {' and '.join(_FACTORIES)} have a temperature."
+            f"--component must be one of {', '.join(names) or 'none'}, was: {component}. Only "
+            f"components of {' and '.join(_FACTORIES)} that are not disabled give probabilities."
         )
     if component is None and len(names) > 1:
-        raise ValueError(f"Several components have a temperature. Give --component {names[0]}.")
+        raise ValueError(f"Several components give probabilities. Give --component {names[0]}.")
     if not names:
         raise ValueError(
             f"The pipeline has no component of {' or '.join(_FACTORIES)}; it has: "
-            f"{', '.join(nlp.pipe_names) or 'none'}. accelerate makes a batch_ner of spaCy's ner."
+            f"{', '.join(nlp.pipe_names) or 'none'}{_disabled(nlp)}. accelerate makes a batch_ner "
+            "of spaCy's ner."
         )
     return component or names[0]
+
+
+def _disabled(nlp: Language) -> str:
+    return f" (disabled: {', '.join(nlp.disabled)})" if nlp.disabled else ""
 
 
 def calibrate(

@@ -36,6 +36,8 @@ from ._util import (
 
 # How often noise is drawn.
 NOISE_SEEDS = 5
+# How many documents a page shows.
+DISPLACY_LIMIT = 25
 _HEADER = ("", "gold", "P", "R", "F1")
 
 
@@ -56,8 +58,12 @@ def evaluate_cli(
     displacy_path: Optional[Path] = typer.Option(
         None, "--displacy-path", "-dp", help="Folder to write entities.html to, found entities"
     ),
-    displacy_limit: int = typer.Option(
-        25, "--displacy-limit", "-dl", min=1, help="How many documents entities.html shows"
+    displacy_limit: Optional[int] = typer.Option(
+        None,
+        "--displacy-limit",
+        "-dl",
+        min=1,
+        help=f"With --displacy-path: how many documents to show. Default: {DISPLACY_LIMIT}",
     ),
     noise: Optional[float] = typer.Option(
         None, min=0, max=1, help="Score under noise too: the share of characters to change"
@@ -92,6 +98,10 @@ def evaluate_cli(
         check_folder_output(displacy_path, "--displacy-path", ("entities.html",), force=force)
         if noise is None and noise_seeds is not None:
             raise ValueError("--noise-seeds is for noise. Give --noise, or leave it out.")
+        if displacy_path is None and displacy_limit is not None:
+            raise ValueError(
+                "--displacy-limit is for a page. Give --displacy-path, or leave it out."
+            )
         evaluation = evaluate(
             model,
             data,
@@ -99,7 +109,7 @@ def evaluate_cli(
             matching=matching,
             masked=masked,
             displacy_path=displacy_path,
-            displacy_limit=displacy_limit,
+            displacy_limit=displacy_limit or DISPLACY_LIMIT,
             noise=noise,
             noise_seeds=noise_seeds or NOISE_SEEDS,
             gpu_id=gpu_id,
@@ -126,7 +136,7 @@ def evaluate(
     matching: Matching,
     masked: Optional[Path] = None,
     displacy_path: Optional[Path] = None,
-    displacy_limit: int = 25,
+    displacy_limit: int = DISPLACY_LIMIT,
     noise: Optional[float] = None,
     noise_seeds: int = NOISE_SEEDS,
     gpu_id: int = -1,

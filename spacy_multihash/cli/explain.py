@@ -1,8 +1,10 @@
 """`python -m spacy multihash explain`: what makes a pipeline find an entity."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Optional
 
@@ -191,7 +193,7 @@ def explain_text(
     explained = prepare(nlp, name)
     ((doc, _),) = annotate_before(nlp, name, [(nlp.make_doc(text), None)])
     labels = nlp.get_pipe(name).labels  # type: ignore[attr-defined]
-    found = [(ent.start, ent.end, ent.label_) for ent in nlp(text).ents if ent.label_ in labels]
+    found = _found(doc, [ent for ent in nlp(text).ents if ent.label_ in labels])
     wanted = [key for span in spans for key in _find_span(doc, span)] if spans else found
     keys = [(key, key in found) for key in wanted[:max_entities]]
     if len(keys) < len(wanted):
@@ -226,8 +228,19 @@ def corpus_effects(
     if train is not None:
         known = known_entities(read_docs(train, nlp.vocab))
     disable = None if show_progress is None else not show_progress
-    docs = tqdm(_gold(nlp, name, corpus), "Explaining", unit=" docs", disable=disable)
-    return explain_corpus(prepare(nlp, name), docs, known)
+    explained, gold = prepare(nlp, name), _Gold(nlp, name)
+    docs = iter(tqdm(gold.read(corpus), "Explaining", unit=" docs", disable=disable))
+    first = next(docs, None)
+    if first is None:
+        raise ValueError(gold.nothing_to_explain())
+    effects = explain_corpus(explained, chain([first], docs), known)
+    if gold.others:
+        msg.warn(
+            f"{sum(gold.others.values()):,} gold entities are left out: {name} does not know their "
+            f"labels, {', '.join(sorted(gold.others))}",
+            err=True,
+        )
+    return effects
 
 
 def as_dict(found: Explanation | Effect) -> dict[str, Any]:
@@ -242,17 +255,43 @@ def as_dict(found: Explanation | Effect) -> dict[str, Any]:
     return {**values, "completeness": found.completeness}
 
 
-def _gold(nlp: Language, name: str, corpus: Path) -> Iterator[tuple[Doc, list[Key]]]:
-    """Yield docs with what comes before the recognizer, and their gold entities."""
-    labels = set(nlp.get_pipe(name).labels)  # type: ignore[attr-defined]
-    examples = model_examples(nlp, corpus)
-    for batch in minibatch(examples, _BATCH):
-        pairs = [(example.predicted, example) for example in batch]
-        for doc, example in annotate_before(nlp, name, pairs):
-            spans = example.get_aligned_spans_y2x(example.reference.ents)
-            keys = [(ent.start, ent.end, ent.label_) for ent in spans if ent.label_ in labels]
-            if keys:
-                yield doc, keys
+class _Gold:
+    """The gold entities of a corpus that have labels of a recognizer, and the labels of others."""
+
+    def __init__(self, nlp: Language, name: str) -> None:
+        self.nlp, self.name = nlp, name
+        self.labels: tuple[str, ...] = nlp.get_pipe(name).labels  # type: ignore[attr-defined]
+        self.others = Counter[str]()
+
+    def read(self, corpus: Path) -> Iterator[tuple[Doc, list[Key]]]:
+        """Yield docs with what comes before the recognizer, and their gold entities."""
+        for batch in minibatch(model_examples(self.nlp, corpus), _BATCH):
+            pairs = [(example.predicted, example) for example in batch]
+            for doc, example in annotate_before(self.nlp, self.name, pairs):
+                spans = example.get_aligned_spans_y2x(example.reference.ents)
+                self.others.update(ent.label_ for ent in spans if ent.label_ not in self.labels)
+                keys = [
+                    (ent.start, ent.end, ent.label_) for ent in spans if ent.label_ in self.labels
+                ]
+                if keys:
+                    yield doc, keys
+
+    def nothing_to_explain(self) -> str:
+        """Say why there was no gold entity, when all of the corpus is read."""
+        if not self.others:
+            return "The corpus has no gold entities to explain. Give one that has some."
+        return (
+            f"None of the {sum(self.others.values()):,} gold entities has a label of "
+            f'"{self.name}", which has {", ".join(self.labels) or "none"}. Theirs are '
+            f"{', '.join(sorted(self.others))}. Give a corpus with labels of the component."
+        )
+
+
+def _found(doc: Doc, entities: Sequence[Span]) -> list[Key]:
+    """Find entities in a doc of the same text, whose tokens a later component may have changed."""
+    spans = [doc.char_span(ent.start_char, ent.end_char) for ent in entities]
+    pairs = zip(spans, entities, strict=True)
+    return [(span.start, span.end, ent.label_) for span, ent in pairs if span is not None]
 
 
 def _find_span(doc: Doc, wanted: str) -> list[Key]:

@@ -28,8 +28,8 @@ from ._util import (
     check_file_output,
     check_inputs_stay,
     import_code,
+    naming_config,
     parse_overrides,
-    show_validation_error,
 )
 from ._workers import DASK, WORKERS, Source, open_pool, source_of
 
@@ -96,7 +96,7 @@ def init_tables_cli(
     try:
         inputs = [config, code, shards, *merge]
         check_file_output(output, "OUTPUT", force=force, inputs=inputs)
-        with show_validation_error(config):
+        with naming_config(config):
             tables = init_tables(
                 config,
                 output,

@@ -39,7 +39,10 @@ def prune_cli(
         None, "--keep", help="Keep this share of all rows, 0 < share <= 1"
     ),
     max_loss: Optional[float] = typer.Option(
-        None, "--max-loss", help="Drop as many rows as lower F1 on --data by no more, such as 0.002"
+        None,
+        "--max-loss",
+        help="Drop as many rows as lower F1 on --data by no more: 0.002 is 0.2 points of the F1 "
+        "that is shown",
     ),
     data: Optional[Path] = typer.Option(
         None, "--data", help="Dev corpus: a .spacy file, or a folder"

@@ -103,10 +103,10 @@ def show(model: Union[str, Path], text: str, *, threshold: Optional[float] = Non
     Raises ValueError if there is no such pipeline.
     """
     nlp = load_pipeline(model)
-    keys = ask_probabilities(nlp, threshold=threshold)
+    ask_probabilities(nlp, threshold=threshold)
     doc = nlp(text)
-    known = probabilities_of(doc, keys)
-    found = [(ent, known.get((ent.start, ent.end, ent.label_))) for ent in doc.ents]
+    known = probabilities_of(doc)
+    found = [(ent, known.get((ent.start_char, ent.end_char, ent.label_))) for ent in doc.ents]
     if threshold is not None:
         found = [(ent, p) for ent, p in found if p is None or p >= threshold]
         doc.set_ents([ent for ent, _ in found])

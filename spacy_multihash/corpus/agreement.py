@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Optional
 
-from spacy.attrs import DEP, HEAD, LEMMA, MORPH, POS, SENT_START, TAG
+import numpy
+from spacy.attrs import DEP, HEAD, IDX, LEMMA, LENGTH, MORPH, POS, SENT_START, TAG
 from spacy.tokens import Doc, Span
 
 # What tokens have, by the names that spaCy's attributes have.
@@ -16,6 +17,8 @@ _ATTRS = {
     "HEAD": HEAD,
     "SENT_START": SENT_START,
 }
+# Where tokens begin, and how many characters they have.
+_CUT = [IDX, LENGTH]
 
 
 def entities_kept(before: Sequence[Doc], after: Sequence[Doc]) -> Optional[float]:
@@ -50,7 +53,7 @@ def spans_kept(before: Sequence[Doc], after: Sequence[Doc]) -> dict[str, float]:
 def attributes_kept(before: Sequence[Doc], after: Sequence[Doc]) -> dict[str, float]:
     """Return the share of tokens that have the same value as before, by attribute.
 
-    Attributes that no doc has are left out.
+    Attributes that no doc has are left out. A token that is cut otherwise has not kept its values.
 
     before, after (Sequence[Doc]): The same docs, annotated by two pipelines.
     """
@@ -59,7 +62,7 @@ def attributes_kept(before: Sequence[Doc], after: Sequence[Doc]) -> dict[str, fl
     for name, attr in _ATTRS.items():
         if any(doc.has_annotation(name) for doc in before if len(doc)):
             pairs = zip(before, after, strict=True)
-            same = sum(int((one.to_array(attr) == two.to_array(attr)).sum()) for one, two in pairs)
+            same = sum(_same_values(one, two, attr) for one, two in pairs)
             kept[name] = same / num_tokens
     return kept
 
@@ -74,14 +77,24 @@ def largest_change(before: Sequence[Doc], after: Sequence[Doc]) -> Optional[floa
     return max(changes, default=None)
 
 
+def _same_values(one: Doc, two: Doc, attr: int) -> int:
+    """Count the tokens of a doc that another one has too, with the same value."""
+    values, others = one.to_array(attr), two.to_array(attr)
+    if numpy.array_equal(one.to_array(_CUT), two.to_array(_CUT)):
+        return int((values == others).sum())
+    places = {(token.idx, len(token)): token.i for token in two}
+    pairs = [(token.i, places.get((token.idx, len(token)))) for token in one]
+    return sum(values[i] == others[j] for i, j in pairs if j is not None)
+
+
 def _entities(docs: Sequence[Doc]) -> set[tuple[int, int, int, str]]:
     return _spans(doc.ents for doc in docs)
 
 
 def _spans(groups: Iterable[Iterable[Span]]) -> set[tuple[int, int, int, str]]:
-    """Return all spans as number of the doc, start, end and label."""
+    """Return all spans as number of the doc, first character, end and label."""
     return {
-        (number, span.start, span.end, span.label_)
+        (number, span.start_char, span.end_char, span.label_)
         for number, spans in enumerate(groups)
         for span in spans
     }

@@ -67,7 +67,8 @@ class Record:
 def read_conll(path: Path, layout: Layout, *, documents: Optional[bool] = None) -> Iterator[Record]:
     """Yield the documents of a file, their tags as they stand there.
 
-    Lines that begin with "# " ahead of a sentence, and have no tag, are comments.
+    Lines ahead of a sentence that begin with # and a space or a tab, or are # alone, are comments
+    if they have no tag.
 
     path (Path): A file with a token a line, and blank lines between sentences.
     layout (Layout): Where a line has what.
@@ -80,6 +81,11 @@ def read_conll(path: Path, layout: Layout, *, documents: Optional[bool] = None) 
     in_document = sentence_open = False
     for number, line in read_lines(path):
         where = f"{path}:{number}"
+        if "\r" in line:
+            raise ValueError(
+                f"{where}: expected lines that end with a line feed, found a carriage return "
+                "within one. Convert the line ends, for example with: tr '\\r' '\\n'"
+            )
         is_blank = not line.strip(" \t")
         fields = layout.split(line)
         if is_blank or fields[0] == DOCSTART:
@@ -108,9 +114,16 @@ def read_conll(path: Path, layout: Layout, *, documents: Optional[bool] = None) 
 
 
 def _is_comment(fields: Sequence[str], line: str, layout: Layout) -> bool:
-    if not line.startswith("# ") or layout.columns is not None:
+    if not is_comment(line) or layout.columns is not None:
         return False
-    return not layout.is_tag(fields[-1])
+    column = layout.tag_column
+    has_tag = -len(fields) <= column < len(fields) and layout.is_tag(fields[column])
+    return not has_tag
+
+
+def is_comment(line: str) -> bool:
+    """Tell whether a line begins as a comment does. A token # begins so too."""
+    return line == "#" or line.startswith(("# ", "#\t"))
 
 
 def parse_line(line: str, layout: Layout, where: str, columns: int) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.util import filter_spans
 
-from .conll import DOCSTART, Layout, Record, read_conll, tagged_doc
+from .conll import DOCSTART, Layout, Record, is_comment, read_conll, tagged_doc
 from .lines import read_lines
 from .tags import Scheme, find_scheme, iob2_tags
 from .texts import ACCEPT, AnnotatedText, CsvLayout, read_csv, read_jsonl
@@ -23,8 +23,11 @@ _SUFFIXES: dict[str, Format] = {
     ".csv": "csv",
 }
 
+_INDEX = re.compile(r"[0-9]+([-.][0-9]+)?")
+
 NO_WORDS = "text without words"
 NOT_ACCEPTED = f'text whose "answer" is not "{ACCEPT}"'
+NO_TEXT = "entity that does not end after its beginning"
 OUT_OF_TEXT = "entity that reaches beyond the text"
 NOT_ALIGNED = "entity that does not align with tokens"
 SPACE = "entity that begins or ends with whitespace"
@@ -135,7 +138,7 @@ class AnnotatedTexts(Source):
         for start, end, label in item.spans:
             if not 0 <= start < end <= len(item.text):
                 detail = f"{label} ({start} to {end} of {len(item.text)} characters)"
-                self.note(item.line, OUT_OF_TEXT, detail)
+                self.note(item.line, OUT_OF_TEXT if start < end else NO_TEXT, detail)
                 continue
             detail = f"{label} {item.text[start:end]!r} ({start} to {end})"
             span = doc.char_span(start, end, label=label)
@@ -167,7 +170,7 @@ def guess_format(path: Path, csv_layout: CsvLayout, layout: Layout) -> Format:
     if suffix in _SUFFIXES:
         return _SUFFIXES[suffix]
     for _, line in read_lines(path):
-        if not line.strip() or line.startswith("# "):
+        if not line.strip() or is_comment(line):
             continue
         if re.match(r'\s*\{\s*"', line):
             return "jsonl"
@@ -213,9 +216,12 @@ def read_tagged(
 
 
 def _reads_index(path: Path, layout: Layout, records: Sequence[Record]) -> bool:
-    """Tell whether the first column numbers the tokens, which another column has."""
+    """Tell whether the first column numbers the tokens, which another column has.
+
+    As in CoNLL-U, 3-4 stands for two tokens, and 5.1 for one between two others.
+    """
     words = (word for record in records for word in record.words)
-    if layout.token_column != 0 or not all(map(str.isdigit, words)):
+    if layout.token_column != 0 or not all(map(_INDEX.fullmatch, words)):
         return False
     line = next(line for number, line in read_lines(path) if number == records[0].lines[0])
     return len(layout.split(line)) > 2

@@ -2,15 +2,17 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from pathlib import Path
 from typing import Callable, cast
 
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
+from spacy.training.corpus import walk_corpus
 from spacy.util import dot_to_object, load_model_from_config, registry
 from thinc.api import Config
 
-from .read import tokens_of
+from .read import open_doc_bin, tokens_of
 
 CORPUS = "spacy.Corpus.v1"
 
@@ -41,11 +43,15 @@ def training_docs(nlp: Language) -> Iterator[Doc]:
         )
     corpus = _resolve_corpus(config, name)
     scratch = _make_scratch(nlp)
-    scratch.initialize(lambda: islice(corpus(scratch), 10))
     empty = True
-    for doc in tokens_of(corpus(scratch)):
-        empty = False
-        yield doc
+    try:
+        scratch.initialize(lambda: islice(corpus(scratch), 10))
+        for doc in tokens_of(corpus(scratch)):
+            empty = False
+            yield doc
+    except (KeyError, TypeError, ValueError):
+        _check_files(config, name)
+        raise
     if empty:
         raise ValueError(
             f"The tables cannot be counted: the corpus [{name}] has no documents. Check its path."
@@ -82,6 +88,17 @@ def _resolve_corpus(config: Config, name: str) -> Callable[[Language], Iterable[
         corpus = {**corpus, "augmenter": None}
     # No other corpus is resolved, since another may have no path.
     return registry.resolve({"corpus": corpus})["corpus"]
+
+
+def _check_files(config: Config, name: str) -> None:
+    """Raise ValueError with the name of the first damaged file, if spaCy's reader met one."""
+    if registry.is_promise(config[name.split(".")[0]]):
+        return  # a single function makes all corpora
+    reader = dot_to_object(config, name)
+    is_corpus = registry.is_promise(reader) and reader.get("@readers") == CORPUS
+    if is_corpus and reader["path"] is not None:
+        for path in walk_corpus(reader["path"], ".spacy"):
+            open_doc_bin(Path(path))
 
 
 def _make_scratch(nlp: Language) -> Language:

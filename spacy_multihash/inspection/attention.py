@@ -31,12 +31,13 @@ class MeanWeights:
     group (str): Which tokens: "all tokens", "seen", "unseen", or the tables that have them, as in
         "es + nl".
     tokens (int): How many tokens there are.
-    weights (tuple[float, ...]): The mean weight of each table, over the tokens that some table has.
+    weights (tuple[Optional[float], ...]): The mean weight of each table, over the tokens that some
+        table has. None if there are no such tokens.
     """
 
     group: str
     tokens: int
-    weights: tuple[float, ...]
+    weights: tuple[Optional[float], ...]
 
 
 @dataclass(frozen=True)
@@ -87,8 +88,9 @@ class _Sums:
 
     def mean(self, group: str) -> MeanWeights:
         """Give the mean weights of a group."""
-        means = self.sums[group] / max(self.having[group], 1)
-        return MeanWeights(group, self.tokens[group], tuple(means.tolist()))
+        sums, having = self.sums[group].tolist(), self.having[group]
+        means = tuple(each / having if having else None for each in sums)
+        return MeanWeights(group, self.tokens[group], means)
 
 
 def find_attention(nlp: Language, component: Optional[str] = None) -> list[tuple[str, Model]]:

@@ -8,7 +8,7 @@ from spacy.language import Language
 from spacy.training import Example
 from thinc.api import Model, to_numpy
 
-from ..common.checks import check_number, is_number, refusal
+from ..common.checks import check_unit, is_number, refusal
 from ..common.registered import MULTI_EMBED
 from ..corpus.agreement import entities_kept
 from ..corpus.evaluation import predict, score
@@ -145,7 +145,7 @@ class Pruning:
 
         Raises ValueError for a max_loss that is out of range, and for a corpus without entities.
         """
-        check_number(_WHERE, "max_loss", max_loss, 0, advice="Give another one.")
+        check_unit(_WHERE, "max_loss", max_loss, advice="Give another one.")
         self._restore()
         before = score(self._annotate(examples)).f if _has_entities(examples) else None
         if before is None:

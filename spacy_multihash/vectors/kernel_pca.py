@@ -17,6 +17,7 @@ from ..common.memory import check_memory
 from .spelling import SpellingIndex
 
 _WHERE = "Vectors from spelling"
+_ADVICE = "Change it."  # in a config, or on the command line
 # Up to this number of anchors all eigenpairs are computed, which takes seconds.
 _FEW = 1500
 # Eigenvalues below this share of the largest one are rounding errors.
@@ -49,12 +50,12 @@ class SpellingSettings:
 
     def __post_init__(self) -> None:
         """Check the settings."""
-        check_whole(_WHERE, "anchors", self.anchors, 2, _MOST_ANCHORS)
-        check_whole(_WHERE, "rank", self.rank, 1)
-        check_number(_WHERE, "sigma", self.sigma, _LEAST_SIGMA)
+        check_whole(_WHERE, "anchors", self.anchors, 2, _MOST_ANCHORS, advice=_ADVICE)
+        check_whole(_WHERE, "rank", self.rank, 1, advice=_ADVICE)
+        check_number(_WHERE, "sigma", self.sigma, _LEAST_SIGMA, advice=_ADVICE)
         if not are_whole(self.orders, 1) or not self.orders:
             expected = "a list of whole numbers from 1 on, such as [2, 3, 4]"
-            raise refusal(_WHERE, "orders", expected, self.orders)
+            raise refusal(_WHERE, "orders", expected, self.orders, _ADVICE)
 
 
 @dataclass(frozen=True)

@@ -128,6 +128,15 @@ def test_lines_have_entities_with_probabilities(model: Path, shards: Path, tmp_p
     assert "cats" not in first
 
 
+def test_lines_have_probabilities_when_tokens_are_merged(
+    model: Path, shards: Path, tmp_path: Path
+) -> None:
+    merging = add_pipe(model, tmp_path / "merging", "merge_entities")
+    for name, path in (("one", model), ("two", merging)):
+        run(str(path), shards, tmp_path / name, format="jsonl")
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+
+
 def test_lines_keep_what_is_no_annotation(model: Path, tmp_path: Path) -> None:
     lines = [
         {"id": 7, "text": "Anna met Bob", "entities": [[0, 1, "X"]], "cats": {"X": 1}},

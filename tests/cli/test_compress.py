@@ -19,7 +19,7 @@ from spacy_multihash.cli.compress import compress_pipeline
 from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.convert.compress import LeftOut
 from spacy_multihash.convert.compressed_folder import Precisions
-from spacy_multihash.corpus.agreement import spans_kept
+from spacy_multihash.corpus.agreement import attributes_kept, entities_kept, spans_kept
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.lookup_ner import trained_lookup
@@ -150,6 +150,25 @@ def test_span_groups_are_compared(trained: Path, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "spans of rules 100.00" in said(result)
     assert srsly.read_json(tmp_path / "report.json")["predictions"]["spans_kept"] == {"rules": 1}
+
+
+def test_pipeline_that_merges_tokens_is_compared(trained: Path, tmp_path: Path) -> None:
+    nlp = spacy.load(trained / "model")
+    nlp.add_pipe("merge_entities")
+    nlp.to_disk(tmp_path / "model")
+    result = invoke(tmp_path, tmp_path / "out", "--data", trained / "dev.spacy")
+    assert result.exit_code == 0, result.output
+
+
+def test_tokens_that_are_cut_otherwise_have_not_kept_their_values() -> None:
+    vocab = spacy.blank("en").vocab
+    one = Doc(vocab, words=["a", "b", "c", "d"], tags=["A", "B", "C", "D"])
+    two = Doc(vocab, words=["a", "b c", "d"], tags=["A", "B", "E"])
+    assert attributes_kept([one], [two])["TAG"] == 1 / 4
+    assert attributes_kept([two], [one])["TAG"] == 1 / 3
+    one.set_ents([Span(one, 1, 3, "X")])
+    two.set_ents([Span(two, 1, 2, "X")])
+    assert entities_kept([one], [two]) == 1
 
 
 def test_spans_kept_is_the_share_with_extent_and_label_by_group() -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from shutil import copyfile
 from typing import Any
 
 import pytest
@@ -112,6 +113,26 @@ def test_entities_that_are_found_are_shown_as_html(folder: Path) -> None:
     args = ["--displacy-path", folder, "--displacy-limit", 1, "--json"]
     assert json.loads(invoke(folder, *args).output)["overall"]["entities"] == 7
     assert 0 < (folder / "entities.html").read_text("utf8").count("<mark") < 4
+
+
+@pytest.mark.parametrize("name", ["corpus", "corpus/deeper", "train"])
+def test_masked_corpora_do_not_go_into_a_corpus(folder: Path, name: str) -> None:
+    for corpus in ("corpus", "train"):
+        (folder / corpus).mkdir()
+    copyfile(folder / "dev.spacy", folder / "corpus" / "dev.spacy")
+    copyfile(folder / "train.spacy", folder / "train" / "train.spacy")
+    args = [folder / "model", folder / "corpus", "--train", folder / "train"]
+    result = CliRunner().invoke(
+        multihash_cli, ["evaluate", *map(str, [*args, "--masked", folder / name])]
+    )
+    assert result.exit_code == 1
+    assert "is read, and --masked at" in said(result) and "would be a part of it" in said(result)
+    assert not list(folder.rglob("seen.spacy"))
+
+
+def test_limit_without_a_page_is_refused(folder: Path) -> None:
+    result = invoke(folder, "--displacy-limit", 3)
+    assert result.exit_code == 1 and "--displacy-limit is for a page" in said(result)
 
 
 def test_html_that_cannot_be_written_is_an_error(folder: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import spacy
+from spacy.tokens import Span
 from spacy.training import Example
 from spacy.vectors import Vectors
 from thinc.api import Config
@@ -76,6 +77,32 @@ def test_a_span_is_explained_whether_it_is_found_or_not(model: Path) -> None:
     assert found[0]["probability"] < 0.5 < found[1]["probability"]
     assert "Anna, GPE: 0.0" in said(invoke(model, TEXT, "--span", "Anna=GPE"))
     assert ", not found" in said(invoke(model, TEXT, "--span", "Anna=GPE"))
+
+
+def test_entities_whose_tokens_are_split_later_are_explained(model: Path, tmp_path: Path) -> None:
+    nlp = spacy.load(model)
+    nlp.add_pipe("token_splitter", config={"min_length": 4, "split_length": 2})
+    nlp.to_disk(tmp_path)
+    whole, split = (json.loads(invoke(path, TEXT, "--json").output) for path in (model, tmp_path))
+    assert len(nlp(TEXT)) > len(nlp.make_doc(TEXT))
+    assert split == whole != []
+
+
+def test_corpus_with_other_labels_is_refused_and_labels_left_out_are_named(
+    model: Path, tmp_path: Path
+) -> None:
+    docs = [doc.copy() for doc in make_docs()[:3]]
+    for doc in docs:
+        doc.set_ents([Span(doc, 0, 1, label="person")])
+    dev = write_corpus(tmp_path / "dev.spacy", docs)
+    message = said(invoke(model, "--corpus", dev))
+    assert "None of the 3 gold entities has a label of" in message
+    assert "which has GPE, PER. Theirs are person." in message
+    docs[0].set_ents([Span(docs[0], 0, 1, label="PER")])
+    result = invoke(model, "--corpus", write_corpus(tmp_path / "dev.spacy", docs), "--json")
+    assert result.exit_code == 0, result.output
+    assert {effect["entities"] for effect in json.loads(result.stdout)} == {1}
+    assert "2 gold entities are left out" in said(result) and "labels, person" in said(result)
 
 
 def test_no_more_entities_are_explained_than_asked_for(model: Path) -> None:

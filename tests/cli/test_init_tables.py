@@ -1,5 +1,6 @@
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -225,6 +226,20 @@ def test_config_without_a_corpus_path_is_refused(config: Path, tmp_path: Path) -
     assert "Corpus path can't be None" in refused(
         config, tmp_path / "out.tables", "--paths.train", "null"
     )
+
+
+@pytest.mark.parametrize("content", [b"", b"no corpus", zlib.compress(b"\x80")])
+def test_damaged_corpus_is_named(config: Path, tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "bad.spacy").write_bytes(content)
+    said = refused(config, tmp_path / "out.tables", "--paths.train", tmp_path / "bad.spacy")
+    assert "bad.spacy is cut off, or no .spacy file at all" in said
+
+
+def test_what_is_no_config_is_named_without_colours(tmp_path: Path) -> None:
+    (tmp_path / "no.cfg").write_text("hello\n")
+    result = invoke(tmp_path / "no.cfg", tmp_path / "out.tables")
+    assert result.exit_code == 1 and "\x1b" not in result.output
+    assert "no.cfg: Make sure the sections and values are formatted correctly" in said(result)
 
 
 def test_damaged_part_is_refused(config: Path, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The command that recommends a config for a corpus."""
 
 import json
+import os
 import re
 from functools import partial
 from pathlib import Path
@@ -285,6 +286,20 @@ def test_a_file_in_the_place_of_the_default_folder_of_trials_is_refused(folder: 
     (folder / "recommended-trials").write_text("mine")
     message = said(invoke("--trials", 2, expected=1))
     assert "Expected a folder as --trials-dir, was a file: recommended-trials" in message
+
+
+def test_a_folder_of_trials_that_cannot_be_written_to_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "mine").mkdir()
+    access = os.access
+
+    def refuse(path: Any, mode: int) -> bool:  # root may write anywhere
+        return access(path, mode) and not (path == Path("mine") and mode & os.W_OK)
+
+    monkeypatch.setattr(os, "access", refuse)
+    message = said(invoke("--trials", 2, "--trials-dir", "mine", expected=1))
+    assert "--trials-dir cannot be mine: nothing can be written to it" in message
 
 
 def test_vectors_that_training_cannot_use_are_refused(folder: Path) -> None:

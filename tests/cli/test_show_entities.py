@@ -223,6 +223,37 @@ def test_entities_of_rules_have_no_probability(tmp_path: Path) -> None:
     assert ["met", "MET", "-"] in rows(invoke(tmp_path, TEXT))
 
 
+def test_entities_of_rules_before_a_recognizer_have_no_probability(
+    model: Path, tmp_path: Path
+) -> None:
+    nlp = spacy.load(model)
+    ruler: Any = nlp.add_pipe("entity_ruler", before=nlp.pipe_names[-1])
+    ruler.add_patterns([{"label": "PER", "pattern": "Bob"}, {"label": "MET", "pattern": "met"}])
+    nlp.to_disk(tmp_path)
+    for args in ([], ["--threshold", 1]):
+        found = rows(invoke(tmp_path, TEXT, *args))
+        assert ["met", "MET", "-"] in found and ["Bob", "PER", "-"] in found
+    found = rows(invoke(tmp_path, TEXT))
+    assert [row[1] for row in found if row[2] != "-"] == ["PER", "GPE"]
+
+
+@pytest.mark.parametrize("later", ["merge_entities", "token_splitter"])
+def test_probabilities_stay_when_tokens_are_merged_or_split(
+    later: str, model: Path, tmp_path: Path
+) -> None:
+    nlp = spacy.load(model)
+    config = {"min_length": 3, "split_length": 2} if later == "token_splitter" else {}
+    nlp.add_pipe(later, config=config)
+    nlp.to_disk(tmp_path)
+    before, after = show(model, TEXT), show(tmp_path, TEXT)
+    assert len(after.doc) != len(before.doc)
+    assert after.probabilities == before.probabilities
+    assert [(ent.text, ent.label_) for ent in after.doc.ents] == [
+        (ent.text, ent.label_) for ent in before.doc.ents
+    ]
+    assert None not in after.probabilities and not after.doc.user_data
+
+
 def test_two_recognizers_do_not_overwrite_each_other(tmp_path: Path) -> None:
     nlp = trained()
     second: Any = nlp.add_pipe("tagger_ner", name="second", config={"model": tagger()})

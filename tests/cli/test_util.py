@@ -96,16 +96,16 @@ def test_a_damaged_pipeline_is_named(name: str, error: str, tmp_path: Path) -> N
         load_vectors(path)
 
 
-def test_files_in_a_corpus_are_not_replaced(tmp_path: Path) -> None:
+def test_files_in_a_corpus_are_neither_replaced_nor_added(tmp_path: Path) -> None:
     (tmp_path / "corpus").mkdir()
     for name in ("one.spacy", "scores.json"):
         (tmp_path / "corpus" / name).touch()
     check_file_output(
         tmp_path / "corpus" / "scores.json", "--output", force=True, inputs=[tmp_path / "corpus"]
     )
-    with pytest.raises(ValueError, match=r"corpus is read, and --output at .*one\.spacy is a file"):
+    with pytest.raises(ValueError, match=r"corpus is read, and --output at .*two\.spacy would"):
         check_file_output(
-            tmp_path / "corpus" / "one.spacy", "--output", force=True, inputs=[tmp_path / "corpus"]
+            tmp_path / "corpus" / "two.spacy", "--output", force=True, inputs=[tmp_path / "corpus"]
         )
 
 

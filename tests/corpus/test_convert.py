@@ -16,6 +16,7 @@ from spacy.training import iob_to_biluo
 
 from spacy_multihash.corpus.conll import Layout
 from spacy_multihash.corpus.convert import (
+    NO_TEXT,
     NO_WORDS,
     NOT_ACCEPTED,
     NOT_ALIGNED,
@@ -107,6 +108,21 @@ def test_comments_ahead_of_sentences_are_no_tokens(tmp_path: Path) -> None:
     assert [words(doc) for doc in docs] == [["EU", "#"], ["#"]]
 
 
+@pytest.mark.parametrize("comment", ["#", "#\thttp://x [2009]", "# a b", "#\ta\tb\tc"])
+def test_comments_are_a_mark_alone_or_with_a_space_or_tab(tmp_path: Path, comment: str) -> None:
+    path = write(tmp_path, f"{comment}\n1\tEU\tB-ORG\tO\n2\t#\tO\tO\n")
+    layout = Layout(token_column=1, tag_column=2)
+    assert guess_format(path, CsvLayout(), layout) == "conll"
+    (doc,) = docs_of(read_tagged(path, layout))
+    assert words(doc) == ["EU", "#"] and entities(doc) == [("EU", "ORG")]
+
+
+def test_lines_that_end_with_a_carriage_return_alone_are_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, "Anna B-PER\rPaz I-PER\r\rx O\r")
+    with pytest.raises(ValueError, match=r":1: expected lines that end with a line feed"):
+        read_tagged(path, Layout())
+
+
 @pytest.mark.parametrize(
     ("tags", "scheme", "expected"),
     [
@@ -172,6 +188,13 @@ def test_an_index_of_tokens_is_not_taken_for_tokens(tmp_path: Path) -> None:
     assert [token.text for token in doc] == ["Anna", "met"]
 
 
+@pytest.mark.parametrize("odd", ["1-2", "1.1"])
+def test_an_index_may_have_ranges(tmp_path: Path, odd: str) -> None:
+    path = write(tmp_path, f"{odd}\tIm\tO\n1\tIn\tO\n2\tdem\tO\n")
+    with pytest.raises(ValueError, match=rf"numbers alone, '{odd}' and others. Name the column"):
+        read_tagged(path, Layout())
+
+
 def test_a_column_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r":1: expected a tag in column 4, but there are only 2"):
         read_tagged(write(tmp_path, CONLL), Layout(tag_column=3))
@@ -215,7 +238,7 @@ def test_entities_that_cannot_be_are_left_out_and_shown(tmp_path: Path) -> None:
         [
             (2, NOT_ALIGNED, "X 'Ann' (0 to 3), in 'Anna'"),
             (2, NOT_ALIGNED, "X ' Paz ' (4 to 9), in 'Paz'"),
-            (2, OUT_OF_TEXT, "X (5 to 5 of 19 characters)"),
+            (2, NO_TEXT, "X (5 to 5 of 19 characters)"),
             (2, OUT_OF_TEXT, "X (9 to 99 of 19 characters)"),
             (2, OUT_OF_TEXT, "X (-1 to 4 of 19 characters)"),
             (2, OVERLAP, "X 'Anna' (0 to 4)"),

@@ -161,7 +161,8 @@ def test_search_drops_most_rows_that_f1_allows(nlp: Language) -> None:
         (lambda p: p.threshold_of(0), "keep must be a share, 0 < keep <= 1, was: 0"),
         (lambda p: p.threshold_of(1.5), "keep must be a share, 0 < keep <= 1, was: 1.5"),
         (lambda p: p.search([], 0.1), "no gold entities, so that no F1 tells how many rows may go"),
-        (lambda p: p.search([], -0.1), "max_loss must be a number from 0 on, was: -0.1"),
+        (lambda p: p.search([], -0.1), "max_loss must be a number from 0 to 1, was: -0.1"),
+        (lambda p: p.search([], 2), "max_loss must be a number from 0 to 1, was: 2"),
     ],
 )
 def test_settings_out_of_range_are_refused(call: Any, message: str) -> None:
