@@ -1,7 +1,6 @@
 """`python -m spacy multihash explain`: what makes a pipeline find an entity."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain
@@ -11,12 +10,11 @@ from typing import Any, Optional
 import typer
 from spacy.language import Language
 from spacy.tokens import Doc, Span
-from spacy.util import minibatch
 from tqdm import tqdm
 
 from ..common.files import write_bytes
 from ..corpus.entities import KnownEntities, known_entities
-from ..corpus.read import model_examples, read_docs
+from ..corpus.read import read_docs
 from ..embed.find import hashes_symbols
 from ..embed.unknown import features_of
 from ..inspection.explain import (
@@ -31,6 +29,7 @@ from ..ner.asked import annotate_before, ask, heard_by
 from ._draw import draw_effects
 from ._explain_page import render_explanations
 from ._explain_tables import show_effects, show_explanations
+from ._gold_entities import GoldEntities
 from ._messages import msg
 from ._util import check_file_output, import_code, load_pipeline, print_json
 from .calibrate import find_recognizer
@@ -38,8 +37,6 @@ from .show import read_text
 
 # Unknown symbols that are tried where tables are hashed.
 _DRAWS = 4
-# Docs that the components before the recognizer annotate at once.
-_BATCH = 256
 # How far from an entity, and how many entities of a text, are looked at.
 WINDOW, MAX_ENTITIES = 3, 20
 _EXTRA = "--plot needs matplotlib: python -m pip install 'spacy-multihash[plots]'"
@@ -228,7 +225,7 @@ def corpus_effects(
     if train is not None:
         known = known_entities(read_docs(train, nlp.vocab))
     disable = None if show_progress is None else not show_progress
-    explained, gold = prepare(nlp, name), _Gold(nlp, name)
+    explained, gold = prepare(nlp, name), GoldEntities(nlp, name)
     docs = iter(tqdm(gold.read(corpus), "Explaining", unit=" docs", disable=disable))
     first = next(docs, None)
     if first is None:
@@ -253,38 +250,6 @@ def as_dict(found: Explanation | Effect) -> dict[str, Any]:
     values = asdict(replace(found, texts=()))
     del values["texts"]
     return {**values, "completeness": found.completeness}
-
-
-class _Gold:
-    """The gold entities of a corpus that have labels of a recognizer, and the labels of others."""
-
-    def __init__(self, nlp: Language, name: str) -> None:
-        self.nlp, self.name = nlp, name
-        self.labels: tuple[str, ...] = nlp.get_pipe(name).labels  # type: ignore[attr-defined]
-        self.others = Counter[str]()
-
-    def read(self, corpus: Path) -> Iterator[tuple[Doc, list[Key]]]:
-        """Yield docs with what comes before the recognizer, and their gold entities."""
-        for batch in minibatch(model_examples(self.nlp, corpus), _BATCH):
-            pairs = [(example.predicted, example) for example in batch]
-            for doc, example in annotate_before(self.nlp, self.name, pairs):
-                spans = example.get_aligned_spans_y2x(example.reference.ents)
-                self.others.update(ent.label_ for ent in spans if ent.label_ not in self.labels)
-                keys = [
-                    (ent.start, ent.end, ent.label_) for ent in spans if ent.label_ in self.labels
-                ]
-                if keys:
-                    yield doc, keys
-
-    def nothing_to_explain(self) -> str:
-        """Say why there was no gold entity, when all of the corpus is read."""
-        if not self.others:
-            return "The corpus has no gold entities to explain. Give one that has some."
-        return (
-            f"None of the {sum(self.others.values()):,} gold entities has a label of "
-            f'"{self.name}", which has {", ".join(self.labels) or "none"}. Theirs are '
-            f"{', '.join(sorted(self.others))}. Give a corpus with labels of the component."
-        )
 
 
 def _found(doc: Doc, entities: Sequence[Span]) -> list[Key]:
