@@ -53,8 +53,8 @@ def _ask(name: str, pipe: object, threshold: Optional[float]) -> Optional[str]:
 
 def probabilities_of(doc: Doc) -> dict[Place, float]:
     """Take the probabilities of entities that were noted for a doc."""
-    doc.user_data.pop(_BEFORE, None)
-    return doc.user_data.pop(_KNOWN, {})
+    noted = doc.user_data.pop(_KNOWN, [])
+    return {(start, end, label): score for start, end, label, score in noted}
 
 
 @Language.factory(_NOTES)
@@ -63,18 +63,20 @@ def _make_notes(nlp: Language, name: str, spans_key: Optional[str] = None) -> Ca
     return _note_entities if spans_key is None else partial(_note_probabilities, spans_key)
 
 
+# Notes are lists, since later components may store a doc with its user_data.
+
+
 def _note_entities(doc: Doc) -> Doc:
-    places = {(ent.start_char, ent.end_char, ent.label_) for ent in doc.ents}
-    doc.user_data[_BEFORE] = places
+    doc.user_data[_BEFORE] = [[ent.start_char, ent.end_char, ent.label_] for ent in doc.ents]
     return doc
 
 
 def _note_probabilities(spans_key: str, doc: Doc) -> Doc:
-    before, known = doc.user_data[_BEFORE], doc.user_data.setdefault(_KNOWN, {})
+    before, known = doc.user_data.pop(_BEFORE), doc.user_data.setdefault(_KNOWN, [])
     group = doc.spans[spans_key] if spans_key in doc.spans else ()
     scores = group.attrs.get("scores", []) if group else []
     for span, score in zip(group, scores, strict=False):
-        place = span.start_char, span.end_char, span.label_
+        place = [span.start_char, span.end_char, span.label_]
         if not math.isnan(score) and place not in before:
-            known[place] = float(score)
+            known.append([*place, float(score)])
     return doc

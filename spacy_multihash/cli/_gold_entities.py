@@ -17,32 +17,35 @@ _BATCH = 256
 
 
 class GoldEntities:
-    """The gold entities of a corpus that have labels of a recognizer, and the labels of others."""
+    """The gold entities of a corpus that a recognizer can find, and how many others there are."""
 
     def __init__(self, nlp: Language, name: str) -> None:
         self.nlp, self.name = nlp, name
         self.labels: tuple[str, ...] = nlp.get_pipe(name).labels  # type: ignore[attr-defined]
-        self.others = Counter[str]()
+        self.unknown = Counter[str]()
+        self.unaligned = 0
 
     def read(self, corpus: Path) -> Iterator[tuple[Doc, list[Key]]]:
         """Yield docs with what comes before the recognizer, and their gold entities."""
         for batch in minibatch(model_examples(self.nlp, corpus), _BATCH):
             pairs = [(example.predicted, example) for example in batch]
             for doc, example in annotate_before(self.nlp, self.name, pairs):
-                spans = example.get_aligned_spans_y2x(example.reference.ents)
-                self.others.update(ent.label_ for ent in spans if ent.label_ not in self.labels)
-                keys = [
-                    (ent.start, ent.end, ent.label_) for ent in spans if ent.label_ in self.labels
-                ]
-                if keys:
-                    yield doc, keys
+                gold = [ent for ent in example.reference.ents if ent.label_ in self.labels]
+                spans = example.get_aligned_spans_y2x(gold)
+                labels = (ent.label_ for ent in example.reference.ents)
+                self.unknown.update(label for label in labels if label not in self.labels)
+                self.unaligned += len(gold) - len(spans)
+                if spans:
+                    yield doc, [(span.start, span.end, span.label_) for span in spans]
 
-    def nothing_to_explain(self) -> str:
-        """Say why there was no gold entity, when all of the corpus is read."""
-        if not self.others:
-            return "The corpus has no gold entities to explain. Give one that has some."
-        return (
-            f"None of the {sum(self.others.values()):,} gold entities has a label of "
-            f'"{self.name}", which has {", ".join(self.labels) or "none"}. Theirs are '
-            f"{', '.join(sorted(self.others))}. Give a corpus with labels of the component."
-        )
+    def left_out(self) -> str:
+        """Say which gold entities were left out of what was read; nothing if there are none."""
+        reasons = []
+        if self.unknown:
+            reasons.append(
+                f"{sum(self.unknown.values()):,} have labels that {self.name} does not know "
+                f"({', '.join(sorted(self.unknown))}; it knows {', '.join(self.labels) or 'none'})"
+            )
+        if self.unaligned:
+            reasons.append(f"{self.unaligned:,} do not align with the pipeline's tokens")
+        return ", and ".join(reasons)

@@ -176,7 +176,8 @@ def check_inputs_stay(inputs: Iterable[Optional[Path]], output: Path, name: str 
             )
         if where in target.parents and target.suffix == _CORPUS:
             raise ValueError(
-                f"{path} is read, and {name} at {target} would be a part of it. Give another one."
+                f"{path} is read, and {name} at {target} would be a part of it. Give another "
+                f"{name}."
             )
 
 
@@ -242,7 +243,7 @@ def check_folder_output(
 
 
 def check_folder(path: Path, name: str) -> None:
-    """Refuse a folder that cannot be made, or not be written to. Raises ValueError."""
+    """Refuse a folder that cannot be made, or that cannot be written to. Raises ValueError."""
     if not path.is_dir():
         check_parent(path, name)
     elif not os.access(path, os.W_OK | os.X_OK):

@@ -113,7 +113,7 @@ def _show(found: Sequence[Attention]) -> None:
             )
     msg.text(
         "The weights of a token add up to 1. Means are over the tokens that some table has. "
-        "-: the table does not have the token, or no table has any of them."
+        "-: the table does not have the token, or for a mean, no table has any of these tokens."
     )
 
 

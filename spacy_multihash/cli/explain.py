@@ -229,14 +229,13 @@ def corpus_effects(
     docs = iter(tqdm(gold.read(corpus), "Explaining", unit=" docs", disable=disable))
     first = next(docs, None)
     if first is None:
-        raise ValueError(gold.nothing_to_explain())
-    effects = explain_corpus(explained, chain([first], docs), known)
-    if gold.others:
-        msg.warn(
-            f"{sum(gold.others.values()):,} gold entities are left out: {name} does not know their "
-            f"labels, {', '.join(sorted(gold.others))}",
-            err=True,
+        raise ValueError(
+            "The corpus has no gold entities to explain. Give one that has some."
+            + f" Of those it has, {gold.left_out()}." * bool(gold.left_out())
         )
+    effects = explain_corpus(explained, chain([first], docs), known)
+    if gold.left_out():
+        msg.warn(f"Gold entities are left out: {gold.left_out()}", err=True)
     return effects
 
 

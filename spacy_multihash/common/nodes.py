@@ -52,10 +52,14 @@ def has_layers(node: Model, *names: str) -> bool:
     return tuple(layer.name for layer in node.layers) == names
 
 
-def renumber(node: Model) -> None:
-    """Give a node without weights the next free number, as if it were new.
+def start_anew(node: Model) -> None:
+    """Take the weights and gradients of a node away, and give it a number of its own.
 
-    Gradients, and what an optimizer keeps of weights, go by this number. Those of weights of
-    another shape do not fit.
+    What an optimizer keeps of weights goes by this number. It would not fit those of another shape.
     """
+    for name in node.param_names:
+        empty = node.ops.alloc1f(0)  # thinc keeps what is unset, until something takes its place
+        node.set_param(name, empty)
+        node.set_grad(name, empty)
+        node.set_param(name, None)
     node.id = noop().id

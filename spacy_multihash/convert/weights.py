@@ -17,7 +17,6 @@ from ..common.nodes import (
     MAXOUT,
     STATIC_VECTORS,
     find_nodes,
-    has_layers,
 )
 from ..compute.hashing import spacy_seeds
 from ..compute.maxout_norm import NAME as MAXOUT_NORM
@@ -51,18 +50,18 @@ def embed_from_spacy(embed: EmbedModel) -> EmbedModel:
     RETURNS (EmbedModel): The new layer.
 
     Raises TypeError for anything but a Model.
-    Raises ValueError if it is not a spacy.MultiHashEmbed.v2.
+    Raises ValueError if it is not a spacy.MultiHashEmbed.v2, or another layer of spaCy's that
+    computes the same function.
     """
     check_type("embed_from_spacy", "embed", embed, Model, advice=_EMBED)
     hashes = find_nodes(embed, HASH_EMBED)
     settings = _spacy_settings(embed, hashes)
     if settings is None or not is_built_like(MultiHashEmbed(**settings), embed):
         raise ValueError(
-            f"Expected the model of a spacy.MultiHashEmbed.v2, was given '{embed.name}', which is "
-            f"built otherwise (it has {len(hashes)} hashembed nodes). For a Tok2Vec model, give "
-            'its embed layer: model.get_ref("embed").'
+            f"Expected the model of a spacy.MultiHashEmbed.v2, was given '{embed.name}', which has "
+            f"other layers, sizes or settings. {_EMBED}"
         )
-    seeds = [node.attrs["seed"] for node in hashes]
+    seeds = spacy_seeds(len(hashes))
     ours = build_multi_hash_embed_v1(**settings, seeds=seeds, table_dropout=True)
     _copy(_embed_pairs(embed, ours))
     return ours
@@ -101,19 +100,18 @@ def embed_to_spacy(embed: EmbedModel) -> EmbedModel:
             f"'{embed.name}' has num_hashes = {num_hashes} and seeds = {seeds}. "
             "Only a layer trained with spaCy's settings can be converted."
         )
-    chains = [node for node in embed.walk() if has_layers(node, HASH_ROWS, TABLE_EMBED)]
-    if len(chains) != len(hashes) or len(find_nodes(embed, MAXOUT_NORM)) != 1:
+    settings: dict[str, Any] = {
+        "width": next((node.get_dim("nO") for node in find_nodes(embed, TABLE_EMBED)), 1),
+        "attrs": [node.attrs["attr"].value for node in hashes],
+        "rows": [node.attrs["nV"].value for node in hashes],
+        "include_static_vectors": bool(find_nodes(embed, STATIC_VECTORS)),
+    }
+    if _parts(build_multi_hash_embed_v1(**settings, seeds=seeds)) != _parts(embed):
         raise ValueError(
             f"Expected the model of a MultiHashEmbed.v1, was given '{embed.name}', which has other "
-            "layers. spaCy's layer sums the rows of each table, and mixes the sums by one maxout. "
-            + _EMBED
+            f"layers. {_EMBED}"
         )
-    theirs = MultiHashEmbed(
-        width=find_nodes(embed, TABLE_EMBED)[0].get_dim("nO"),
-        attrs=[node.attrs["attr"].value for node in hashes],
-        rows=[node.attrs["nV"].value for node in hashes],
-        include_static_vectors=bool(find_nodes(embed, STATIC_VECTORS)),
-    )
+    theirs = MultiHashEmbed(**settings)
     _copy(
         (target, source, _inverse(names)) for source, target, names in _embed_pairs(theirs, embed)
     )
@@ -181,10 +179,15 @@ def encoder_to_spacy(encoder: EncoderModel) -> EncoderModel:
     return theirs
 
 
+def _parts(model: Model) -> list[str]:
+    """Name the nodes in a model, but the model itself."""
+    return [node.name for node in model.walk()][1:]
+
+
 def _spacy_settings(embed: Model, hashes: list[Model]) -> Optional[dict[str, Any]]:
     """Read with which settings spaCy's layer was built, or None if it has none of them."""
     extractors = find_nodes(embed, EXTRACT_FEATURES)
-    if len(extractors) != 1 or len(extractors[0].attrs["columns"]) != len(hashes):
+    if not hashes or len(extractors) != 1 or len(extractors[0].attrs["columns"]) != len(hashes):
         return None
     return {
         "width": hashes[0].get_dim("nO"),

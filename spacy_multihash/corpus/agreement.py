@@ -83,8 +83,10 @@ def _same_values(one: Doc, two: Doc, attr: int) -> int:
     if numpy.array_equal(one.to_array(_CUT), two.to_array(_CUT)):
         return int((values == others).sum())
     places = {(token.idx, len(token)): token.i for token in two}
-    pairs = [(token.i, places.get((token.idx, len(token)))) for token in one]
-    return sum(values[i] == others[j] for i, j in pairs if j is not None)
+    pairs = [(token, places.get((token.idx, len(token)))) for token in one]
+    if attr == HEAD:  # heads are numbered from the token on, over tokens that are cut otherwise
+        return sum(token.head.idx == two[i].head.idx for token, i in pairs if i is not None)
+    return sum(bool(values[token.i] == others[i]) for token, i in pairs if i is not None)
 
 
 def _entities(docs: Sequence[Doc]) -> set[tuple[int, int, int, str]]:

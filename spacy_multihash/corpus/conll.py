@@ -68,7 +68,7 @@ def read_conll(path: Path, layout: Layout, *, documents: Optional[bool] = None) 
     """Yield the documents of a file, their tags as they stand there.
 
     Lines ahead of a sentence that begin with # and a space or a tab, or are # alone, are comments
-    if they have no tag.
+    if they have no tag in its column. With tabs, they have other columns than the tokens before.
 
     path (Path): A file with a token a line, and blank lines between sentences.
     layout (Layout): Where a line has what.
@@ -96,7 +96,7 @@ def read_conll(path: Path, layout: Layout, *, documents: Optional[bool] = None) 
                     yield record
                 record = Record()
             continue
-        if _is_comment(fields, line, layout) and not sentence_open:
+        if not sentence_open and _is_comment(fields, line, layout, columns):
             continue
         documents = in_document if documents is None else documents
         if documents and not in_document:
@@ -113,9 +113,11 @@ def read_conll(path: Path, layout: Layout, *, documents: Optional[bool] = None) 
         yield record
 
 
-def _is_comment(fields: Sequence[str], line: str, layout: Layout) -> bool:
+def _is_comment(fields: Sequence[str], line: str, layout: Layout, columns: Optional[int]) -> bool:
     if not is_comment(line) or layout.columns is not None:
         return False
+    if "\t" in line and len(fields) == columns:
+        return False  # a token # whose tag is wrong
     column = layout.tag_column
     has_tag = -len(fields) <= column < len(fields) and layout.is_tag(fields[column])
     return not has_tag

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Callable, cast
+from typing import Any, Callable, cast
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -84,21 +84,24 @@ def _resolve_corpus(config: Config, name: str) -> Callable[[Language], Iterable[
         ) from None
     if corpora is not config:
         return corpus
-    if registry.is_promise(corpus) and corpus.get("@readers") == CORPUS:
+    if _is_spacys(corpus):
         corpus = {**corpus, "augmenter": None}
     # No other corpus is resolved, since another may have no path.
     return registry.resolve({"corpus": corpus})["corpus"]
 
 
 def _check_files(config: Config, name: str) -> None:
-    """Raise ValueError with the name of the first damaged file, if spaCy's reader met one."""
+    """Raise ValueError with the name of the first damaged file of a corpus of spaCy's reader."""
     if registry.is_promise(config[name.split(".")[0]]):
         return  # a single function makes all corpora
-    reader = dot_to_object(config, name)
-    is_corpus = registry.is_promise(reader) and reader.get("@readers") == CORPUS
-    if is_corpus and reader["path"] is not None:
-        for path in walk_corpus(reader["path"], ".spacy"):
+    corpus = dot_to_object(config, name)
+    if _is_spacys(corpus) and corpus["path"] is not None:
+        for path in walk_corpus(corpus["path"], ".spacy"):
             open_doc_bin(Path(path))
+
+
+def _is_spacys(corpus: Any) -> bool:  # noqa: ANN401 (whatever a config holds)
+    return registry.is_promise(corpus) and corpus.get("@readers") == CORPUS
 
 
 def _make_scratch(nlp: Language) -> Language:

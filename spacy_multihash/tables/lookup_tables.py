@@ -7,7 +7,7 @@ import numpy
 from spacy.language import Language
 from thinc.api import Model
 
-from ..common.nodes import renumber
+from ..common.nodes import start_anew
 from ..embed.find import EmbeddingTable, find_tables
 from ..embed.symbols import Symbols
 from ..embed.table_embed import table_of
@@ -72,9 +72,7 @@ def replace_rows(
         a table without ARD.
     """
     lookup.attrs["symbols"] = symbols
-    for name in params:
-        weights.set_param(name, None)  # thinc keeps the size of what has weights
-    renumber(weights)
+    start_anew(weights)  # thinc keeps the size of what has weights
     weights.set_dim("nV", len(symbols) + 1, force=True)
     for name, param in params.items():
         weights.set_param(name, param)

@@ -6,7 +6,7 @@ from spacy.util import logger
 from thinc.api import Model
 
 from ..common.checks import check_type
-from ..common.nodes import renumber
+from ..common.nodes import start_anew
 from ..embed.ard_table_embed import NAME as ARD_TABLE_EMBED
 from ..embed.find import lookup_chains, lookup_names, ngram_layers
 from ..embed.symbols import Symbols
@@ -69,9 +69,7 @@ def set_tables(model: Model, tables: Tables) -> None:
     for lookup, table_embed in (chain.layers for chain in lookup_chains(model)):
         symbols = symbols_of[lookup.attrs["attr"].value]
         lookup.attrs["symbols"] = symbols
-        for param in table_embed.param_names:
-            table_embed.set_param(param, None)  # rows of other symbols
-        renumber(table_embed)
+        start_anew(table_embed)  # its rows are those of other symbols
         table_embed.set_dim("nV", len(symbols) + 1, force=True)
         if table_embed.name == ARD_TABLE_EMBED:
             counts = tables.tables[lookup.attrs["attr"].value].counts

@@ -152,20 +152,15 @@ def test_span_groups_are_compared(trained: Path, tmp_path: Path) -> None:
     assert srsly.read_json(tmp_path / "report.json")["predictions"]["spans_kept"] == {"rules": 1}
 
 
-def test_pipeline_that_merges_tokens_is_compared(trained: Path, tmp_path: Path) -> None:
-    nlp = spacy.load(trained / "model")
-    nlp.add_pipe("merge_entities")
-    nlp.to_disk(tmp_path / "model")
-    result = invoke(tmp_path, tmp_path / "out", "--data", trained / "dev.spacy")
-    assert result.exit_code == 0, result.output
-
-
 def test_tokens_that_are_cut_otherwise_have_not_kept_their_values() -> None:
     vocab = spacy.blank("en").vocab
     one = Doc(vocab, words=["a", "b", "c", "d"], tags=["A", "B", "C", "D"])
     two = Doc(vocab, words=["a", "b c", "d"], tags=["A", "B", "E"])
     assert attributes_kept([one], [two])["TAG"] == 1 / 4
     assert attributes_kept([two], [one])["TAG"] == 1 / 3
+    heads = Doc(vocab, words=["a", "b", "c", "d"], heads=[3, 3, 3, 3], deps=["x"] * 4)
+    merged = Doc(vocab, words=["a", "b c", "d"], heads=[2, 2, 2], deps=["x"] * 3)
+    assert attributes_kept([heads], [merged])["HEAD"] == 2 / 4
     one.set_ents([Span(one, 1, 3, "X")])
     two.set_ents([Span(two, 1, 2, "X")])
     assert entities_kept([one], [two]) == 1

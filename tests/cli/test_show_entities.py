@@ -254,6 +254,24 @@ def test_probabilities_stay_when_tokens_are_merged_or_split(
     assert None not in after.probabilities and not after.doc.user_data
 
 
+STORED: list[bytes] = []
+
+
+@Language.component("stores_docs_for_tests")
+def store(doc: Doc) -> Doc:
+    STORED.append(doc.to_bytes())
+    return doc
+
+
+def test_later_components_may_store_the_doc(model: Path, tmp_path: Path) -> None:
+    STORED.clear()
+    nlp = spacy.load(model)
+    nlp.add_pipe("stores_docs_for_tests")
+    nlp.to_disk(tmp_path)
+    assert show(tmp_path, TEXT).probabilities == show(model, TEXT).probabilities
+    assert len(STORED) == 1
+
+
 def test_two_recognizers_do_not_overwrite_each_other(tmp_path: Path) -> None:
     nlp = trained()
     second: Any = nlp.add_pipe("tagger_ner", name="second", config={"model": tagger()})

@@ -16,7 +16,7 @@ from spacy.ml.models.tok2vec import (
 from spacy.tokens import Doc
 from spacy.util import registry
 from spacy.vectors import Vectors
-from thinc.api import SGD, Model, fix_random_seed, set_dropout_rate
+from thinc.api import SGD, Model, Softmax, chain, fix_random_seed, set_dropout_rate, with_array
 
 from spacy_multihash import (
     build_maxout_window_encoder_v1,
@@ -168,11 +168,30 @@ def test_weighted_embeddings_are_refused(settings: dict) -> None:
         embed_to_spacy(weighted)
 
 
-def test_a_whole_tok2vec_is_refused(docs: list[Doc]) -> None:
+@pytest.mark.parametrize(
+    "encoder",
+    [
+        build_maxout_window_encoder_v1(8, 1, 3, 2),
+        MaxoutWindowEncoder(8, 1, 3, 2),
+        MishWindowEncoder(8, 1, 2),
+    ],
+    ids=["ours", "maxout", "mish"],
+)
+def test_a_whole_tok2vec_is_refused(encoder: Model) -> None:
     embed = build_multi_hash_embed_v1(8, ATTRS, [50, 20, 2], False, seeds=[8, 9, 10])
-    whole = build_Tok2Vec_model(embed, build_maxout_window_encoder_v1(8, 1, 3, 2))
-    with pytest.raises(ValueError, match=r"a MultiHashEmbed.v1, was given .*get_ref\(\"embed\"\)"):
-        embed_to_spacy(whole)
+    for whole in (build_Tok2Vec_model(embed, encoder), chain(embed, with_array(Softmax(2, 8)))):
+        with pytest.raises(
+            ValueError, match=r"a MultiHashEmbed.v1, was given .*get_ref\(.embed.\)"
+        ):
+            embed_to_spacy(whole)
+
+
+def test_weights_without_importance_go_to_spacy(docs: list[Doc]) -> None:
+    settings = {"num_hashes": 4, "seeds": [8, 9], "train_importance": False}
+    weighted = build_multi_weighted_hash_embed_v1(
+        8, ["NORM", "SHAPE"], [50, 20], False, **settings
+    ).initialize(X=docs)
+    assert_equal_predictions(embed_to_spacy(weighted), weighted, docs)
 
 
 def test_encoder_weights_go_both_ways() -> None:

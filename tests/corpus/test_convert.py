@@ -117,6 +117,18 @@ def test_comments_are_a_mark_alone_or_with_a_space_or_tab(tmp_path: Path, commen
     assert words(doc) == ["EU", "#"] and entities(doc) == [("EU", "ORG")]
 
 
+def test_a_token_like_a_comment_with_a_wrong_tag_is_an_error(tmp_path: Path) -> None:
+    path = write(tmp_path, "Anna\tNNP\tB-PER\n\n#\tNN\tX\nfoo\tNN\tO\n")
+    with pytest.raises(ValueError, match=r":3: expected the tag O, or one of .*found 'X'"):
+        read_tagged(path, Layout())
+
+
+@pytest.mark.parametrize("header", ["#\ttext\tlabel", "# ,text,label"])
+def test_a_header_may_begin_as_a_comment(tmp_path: Path, header: str) -> None:
+    (tmp_path / "texts").write_text(f"{header}\n")
+    assert guess_format(tmp_path / "texts", CsvLayout(), Layout()) == "csv"
+
+
 def test_lines_that_end_with_a_carriage_return_alone_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path, "Anna B-PER\rPaz I-PER\r\rx O\r")
     with pytest.raises(ValueError, match=r":1: expected lines that end with a line feed"):

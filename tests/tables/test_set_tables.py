@@ -1,5 +1,7 @@
 """New tables for a model that was trained: nothing is kept of the former ones."""
 
+import pickle
+
 import pytest
 import spacy
 from numpy.testing import assert_array_equal
@@ -60,6 +62,14 @@ def test_an_optimizer_does_not_use_what_it_knows_of_former_tables() -> None:
         assert len(model.predict([words(SIZES[-1])])[0]) == SIZES[-1]
     (chain,) = lookup_chains(model)
     assert chain.layers[1].get_param("E").shape == (SIZES[-1] + 1, 8)
+
+
+def test_former_tables_take_no_memory() -> None:
+    model, sizes = embed(None), []
+    for _ in range(3):
+        train(model, words(2000), Adam(0.01))
+        sizes.append(len(pickle.dumps(model)))
+    assert sizes[0] == pytest.approx(sizes[1], rel=0.01) == pytest.approx(sizes[2], rel=0.01)
 
 
 @pytest.mark.parametrize("ard", [None, 0.1])

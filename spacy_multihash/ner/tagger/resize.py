@@ -5,7 +5,7 @@ from typing import Any, Optional
 import numpy
 from thinc.api import Linear, Model, Ops
 
-from ...common.nodes import renumber
+from ...common.nodes import start_anew
 from ...common.types import Array, TokenTagger
 from ..biluo import columns_after_adding
 
@@ -67,9 +67,8 @@ def _resize_transitions(model: TokenTagger, places: numpy.ndarray, new_nO: int) 
     gradient: Optional[Array] = None
     if model.has_grad("transitions"):
         gradient = _widen(model.ops, model.get_grad("transitions"), shape, pairs)
-    model.set_param("transitions", None)  # otherwise nO cannot change
+    start_anew(model)  # otherwise nO cannot change
     model.set_dim("nO", new_nO, force=True)
-    renumber(model)
     model.set_param("transitions", transitions)
     if gradient is not None:
         model.set_grad("transitions", gradient)
