@@ -18,7 +18,7 @@ from spacy.cli import _util as spacy_cli
 from spacy.language import Language
 from spacy.util import import_file, load_model
 from spacy.vocab import Vocab
-from thinc.config import ConfigValidationError
+from thinc.api import ConfigValidationError
 
 from ..common.files import standard_stream, write_json
 from ..embed.compressed_vectors import CompressedVectors
