@@ -75,7 +75,8 @@ class BatchEntityRecognizer(WithActions):
     temperature (float): Scores are divided by it before they become probabilities. It changes
         probabilities and "best", and not "greedy".
 
-    Raises ValueError for a setting out of range, and for a model whose state_type is not "ner".
+    Raises ValueError for a setting out of range. The first prediction or update raises it for a
+    model whose state_type is not "ner".
     """
 
     decoder = Setting[TransitionDecoder]()
@@ -111,7 +112,6 @@ class BatchEntityRecognizer(WithActions):
         """Check the settings, and keep them."""
         self.name = name
         check_whole(f'Component "{name}"', "beam_width", beam_width, 1)
-        check_features(name, model)
         self.settings = Settings(
             state_dropout,
             spacy_gradient,
@@ -259,6 +259,7 @@ class BatchEntityRecognizer(WithActions):
                 beam_density=self.cfg["beam_density"],
             )
             return losses
+        check_features(self.name, self.model)
         cut_size = self.cfg["update_with_oracle_cut_size"]
         lesson = prepare(examples, self._actions(), key, cut_size)
         if len(lesson.parts.begins):
@@ -286,6 +287,7 @@ class BatchEntityRecognizer(WithActions):
 
     def _compute(self, docs: list[Doc], *, asks: bool = False) -> Batch:
         """Compute all that scores are made of."""
+        check_features(self.name, self.model)
         self._add_labels_of(docs)
         X = self.tok2vec.predict(docs)
         actions, weights = self._actions(), weights_of(self.model, X)

@@ -60,9 +60,8 @@ def check_features(component: str, model: Model) -> None:
     """Raise ValueError if a parser_model scores states by other tokens than those of `ner`.
 
     component (str): The name of the component, for the message.
-    model (Model): A model of other kinds is not checked.
     """
-    if model.has_ref("lower") and model.get_ref("lower").get_dim("nF") not in NUM_FEATURES:
+    if model.get_ref("lower").get_dim("nF") not in NUM_FEATURES:
         raise ValueError(
             f'Component "{component}": expected a model that scores states by 3 or 6 tokens, was '
             f'one with {model.get_ref("lower").get_dim("nF")}. Set state_type to "ner" in '

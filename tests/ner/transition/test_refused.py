@@ -1,9 +1,12 @@
 """What batch_ner is given wrongly is refused, with what to do."""
 
+from typing import Any
+
 import numpy
 import pytest
 import spacy
 from numpy.testing import assert_allclose
+from spacy.training import Example
 
 from spacy_multihash import BatchEntityRecognizer
 from tests.helpers.transition import Case, Token, both, make_docs, recognizer
@@ -112,8 +115,16 @@ def test_states_of_a_parser_are_refused(more: bool, features: int) -> None:
         rf'Component "entities": expected a model that scores states by 3 or 6 tokens, was one '
         rf'with {features}\. Set state_type to "ner" in \[components\.entities\.model\]'
     )
+    pipe: Any = nlp.add_pipe("batch_ner", name="entities", config={"model": model})
+    doc = nlp.make_doc("Anna met Bob")
+    example = Example.from_dict(doc, {"entities": [(0, 4, "PER")]})
+    pipe.initialize(lambda: [example], nlp=nlp)
     with pytest.raises(ValueError, match=expected):
-        nlp.add_pipe("batch_ner", name="entities", config={"model": model})
+        nlp("Anna met Bob")
+    with pytest.raises(ValueError, match=expected):
+        nlp.update([example])
+    pipe.cfg["beam_width"] = 2  # the beam is spaCy's own
+    assert nlp("Anna met Bob").has_annotation("ENT_IOB")
 
 
 @pytest.mark.parametrize("beam_width", [0, -1])
