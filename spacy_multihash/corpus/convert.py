@@ -170,12 +170,12 @@ def guess_format(path: Path, csv_layout: CsvLayout, layout: Layout) -> Format:
     if suffix in _SUFFIXES:
         return _SUFFIXES[suffix]
     for _, line in read_lines(path):
+        if re.match(r'\s*\{\s*"', line):
+            return "jsonl"
         if csv_layout.find_delimiter(line):
             return "csv"
         if not line.strip() or is_comment(line):
             continue
-        if re.match(r'\s*\{\s*"', line):
-            return "jsonl"
         fields = layout.split(line)
         if fields[0] == DOCSTART or any(map(layout.is_tag, fields[1:])):
             return "conll"
