@@ -32,7 +32,7 @@ from experiments.tables.dilated import DILATED_TABLES
 from experiments.tables.gains import render_gains
 from experiments.tables.goals import render_goals
 from experiments.tables.markdown import markdown, render_summary, render_table
-from experiments.tables.prose import BENCHMARK, Statistics, fill_numbers, turned
+from experiments.tables.prose import BENCHMARK, Statistics, fill_numbers, find_verdicts, turned
 from experiments.tables.recipe import (
     recipe_tables,
     render_choice,
@@ -46,7 +46,7 @@ from experiments.tables.statistics import Results, load_results, read_report
 from experiments.tables.table import Table
 from experiments.tables.vectors import VECTOR_TABLES
 from experiments.tables.weighted import TEXTS, WEIGHTED_TABLES, with_speeds
-from spacy_multihash.common.files import write_bytes
+from spacy_multihash.common.files import write_bytes, write_json
 
 REPORT = Path("results") / "report_tables.json"
 CORPORA = Path("results") / "corpora"
@@ -64,6 +64,8 @@ PAGE = "results.md"
 NER_PAGE, COMPRESS_PAGE = "ner.md", "smaller-pipelines.md"
 # The page of what was chosen by halving, whose tables depend on it.
 RECIPE_PAGE = "recipe-results.md"
+# The verdicts that the words of pages rest on, beside them.
+VERDICTS = "verdicts.json"
 ALL_PAGES = (PAGE, *PAGES, NER_PAGE, COMPRESS_PAGE, RECIPE_PAGE)
 
 
@@ -115,7 +117,7 @@ def collate(
     report (Path): The report's tables as data.
     docs (Path): The folder of the pages, with two markers for each table, and around the numbers
         of prose that `fill_numbers` puts in. Figures go to figures/ in it. README.md beside the
-        folder has numbers as well.
+        folder has numbers as well. The verdicts on differences of prose go to verdicts.json.
     calibrations (Path): The results of calibration, as `read_calibrations` reads them.
     benchmarks (Path): The results of benchmarks, as JSON.
     ner (Path): What `batch_ner` was compared with, as JSON.
@@ -184,10 +186,11 @@ def collate(
         "compressed": reports,
         BENCHMARK: measured,
     }
-    changes = []
-    for path, text in texts.items():
-        texts[path] = fill_numbers(text, results, statistics, path)
-        changes += turned(text, texts[path], path)
+    texts = {p: fill_numbers(text, results, statistics, p) for p, text in texts.items()}
+    kept = docs / VERDICTS
+    before = read_json(kept, "collate again") if kept.is_file() else {}
+    verdicts = find_verdicts(texts.values(), results)
+    changes = [change for p, text in texts.items() for change in turned(text, before, verdicts, p)]
     figures = {
         **experiments.figures.report.make_figures(results),
         **experiments.figures.weighted.make_figures(results),
@@ -198,6 +201,7 @@ def collate(
         write_bytes(docs / "figures" / name, data)
     for path, text in texts.items():
         write_bytes(path, text.encode("utf8"))
+    write_json(kept, verdicts)
     return results, changes
 
 

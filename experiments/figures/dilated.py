@@ -15,7 +15,7 @@ from experiments.figures.drawing import (
     save_figure,
 )
 from experiments.figures.points import Model, point_figure
-from experiments.tables.dilated import DATASETS, DILATED_TABLES, MODELS, NER, TAGGER
+from experiments.tables.dilated import BATCH_NER, DATASETS, DILATED_TABLES, MODELS, TAGGER
 from spacy_multihash import effective_input_width
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _PASSES = 2
 _COLORS = (SKY, BLUE, GREEN)
 _REST = "#bbbbbb"
 # By recognizer: the part of a model's name before the first comma.
-LOOKS = {NER.partition(",")[0]: Series(ORANGE, marker="s"), TAGGER: Series(BLUE)}
+LOOKS = {BATCH_NER: Series(ORANGE, marker="s"), TAGGER: Series(BLUE)}
 
 
 def _draw_field(ax: "Axes", dilations: list[int], colors: list[str], reach: int) -> None:

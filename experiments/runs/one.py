@@ -23,6 +23,7 @@ from experiments.runs.crf import predict_crf, train_crf
 from experiments.runs.files import FORMAT, read_result, results_path
 from experiments.runs.grid import Run, parse_run, run_config, run_hash
 from experiments.runs.record import (
+    TEST_EVALUATION,
     Sources,
     evaluation_code,
     make_record,
@@ -91,7 +92,7 @@ def _run(run: Run) -> dict[str, Any]:
     _check_corpus(run)
     sources = read_sources(run)
     nlp, tagger, facts = (_run_crf if run.arm == CRF else _run_spacy)(run, sources)
-    scores = _score(run, nlp, tagger, splits_of(run))
+    scores = _score(run, nlp, tagger, _splits_to_score(run))
     if run.after:
         # what is imported before the training counts as its code
         from experiments.runs.after import evaluate_after, made_after
@@ -114,6 +115,13 @@ def _run(run: Run) -> dict[str, Any]:
     return read_result(results_path(run))
 
 
+def _splits_to_score(run: Run) -> list[str]:
+    """List the splits of a training, and what earlier results of the run have besides them."""
+    path = results_path(run)
+    earlier = read_result(path) if path.is_file() else {}
+    return [split for split in SPLITS if split in splits_of(run) or split in earlier]
+
+
 def _versions() -> dict[str, str]:
     found = {}
     for name in PACKAGES:
@@ -125,12 +133,13 @@ def _versions() -> dict[str, str]:
 def _score(run: Run, nlp: Language, tagger: Tagger, splits: Sequence[str]) -> dict[str, Any]:
     judge = make_judge(run, nlp.vocab)
     scores: dict[str, Any] = {"counts": {}}
+    timed = splits_of(run)[-1] if run.task is NER else None
     for split in splits:
         golds = read_docs(run.corpus(split), nlp.vocab)
         examples = list(Corpus(run.corpus(split)).make_examples(nlp, golds))
         start = time.process_time()
         tagger(examples)
-        if run.task is NER:  # kept of the last split
+        if split == timed:
             scores["words_per_second"] = sum(len(e.x) for e in examples) / (
                 time.process_time() - start
             )
@@ -160,6 +169,8 @@ def trained_model(run: Run, result: Mapping[str, Any]) -> Path:
 def score_test(run: Run) -> dict[str, Any]:
     """Score the trained model of a run on test, unless its results have test, and return them.
 
+    Its record then says which code scored test. Its words per second stay those of dev.
+
     run (Run): The run, which has results.
 
     Raises FileNotFoundError without the model that the results are of. Raises ValueError for
@@ -169,9 +180,12 @@ def score_test(run: Run) -> dict[str, Any]:
         result = read_result(results_path(run))
         if TEST in result:
             return result
+        sources = read_sources(run)
         nlp = spacy.load(trained_model(run, result))
         scores = _score(run, nlp, make_tagger(run, nlp), (TEST,))
         scores["counts"] = result["counts"] | scores["counts"]
+        code = evaluation_code(result["record"]["code"], sources)
+        scores["record"] = {**result["record"], TEST_EVALUATION: code}
         write_json(results_path(run), result | scores)
         return read_result(results_path(run))
 

@@ -26,6 +26,9 @@ from spacy_multihash.common.machine import cpu_name
 
 CODE = Path("results") / "code"
 SPLITS = ("train", "dev", "test")
+# The lists of code in a record: of the training, of what scored it, and of what scored test later.
+TEST_EVALUATION = "test_evaluation"
+CODES = ("code", "evaluation", TEST_EVALUATION)
 # The rooms of the package whose code decides scores, as far as a run imports it.
 ROOMS = (
     "common",
@@ -177,9 +180,11 @@ def changed_modules(record: Mapping[str, Any]) -> list[str]:
 
     Raises FileNotFoundError if the digests of its modules are not kept.
     """
-    names = [record[key] for key in ("code", "evaluation") if key in record]
-    digests = {module: known for name in names for module, known in _modules_of(name).items()}
-    return [module for module, known in digests.items() if module_digest(module) != known]
+    names = [record[key] for key in CODES if key in record]
+    digests = [item for name in names for item in _modules_of(name).items()]
+    # What scored test later may be of other code than what scored dev.
+    changed = (module for module, known in digests if module_digest(module) != known)
+    return list(dict.fromkeys(changed))
 
 
 def _modules_of(code: str) -> Mapping[str, str]:

@@ -6,7 +6,7 @@ from typing import Optional
 
 from experiments.runs.files import is_done, read_result, results_path
 from experiments.runs.grid import Run
-from experiments.runs.record import SPLITS, changed_modules, corpus_digests
+from experiments.runs.record import CODES, SPLITS, changed_modules, corpus_digests
 
 MISSING, DONE, OLDER, UNRECORDED = "missing", "done", "older code", "unrecorded"
 OTHER_CORPUS = "other corpus"
@@ -54,7 +54,7 @@ def find_states(runs: Iterable[Run]) -> dict[Run, State]:
         if corpora[run.dataset] not in (None, record.get("corpus")):
             states[run] = State(OTHER_CORPUS)
             continue
-        code = (record["code"], record.get("evaluation", ""))
+        code = tuple(record.get(key, "") for key in CODES)
         if code not in changed:
             changed[code] = len(changed_modules(record))
         count = changed[code]

@@ -134,21 +134,23 @@ def _numbers_table(results: Results, table: Table) -> str:
         for line in table.groups[0].arms:
             facts = [column.get(line, NONE) for column in table.facts.values()]
             cells = [_dataset_label(table, dataset), line, *facts]
+            n = 0
             for group, counted in _with_counts(table):
                 ours = results.ours(table, group, dataset, line)
-                cells += [_count(results, table, group, dataset, line)] if counted else []
-                cells += _cells(ours, results.reported(table, group, dataset, line), group)
+                if counted:
+                    n = ours.n if ours else 0
+                    cells.append(f"{n}{_marks(results, table, group, dataset, line)}")
+                cells += _cells(ours, results.reported(table, group, dataset, line), group, n)
             lines.append(cells)
     return markdown(header, lines, left=(0, 1))
 
 
-def _count(results: Results, table: Table, group: Group, dataset: str, line: str) -> str:
-    """Return the number of runs, with marks if some have no record, or other code than others."""
-    ours = results.ours(table, group, dataset, line)
+def _marks(results: Results, table: Table, group: Group, dataset: str, line: str) -> str:
+    """Return marks if some runs have no record, or other code than others."""
     runs = results.facts_of(number_key(table, group, dataset, line))
     unrecorded = "" if all(run.recorded for run in runs.values()) else UNRECORDED
     mixed = MIXED if len({run.code for run in runs.values() if run.recorded}) > 1 else ""
-    return f"{ours.n if ours else 0}{unrecorded}{mixed}"
+    return unrecorded + mixed
 
 
 def _with_counts(table: Table) -> Iterator[tuple[Group, bool]]:
@@ -159,9 +161,12 @@ def _with_counts(table: Table) -> Iterator[tuple[Group, bool]]:
         before = group
 
 
-def _cells(ours: Optional[Stat], report: Optional[Stat], group: Group) -> list[str]:
+def _cells(ours: Optional[Stat], report: Optional[Stat], group: Group, n: int) -> list[str]:
+    """Return our number, with its own n if that is another than n, and those of the report."""
     metric = METRICS[group.metric]
     cells = [_stat(ours, metric.ours, MISSING)]
+    if ours and ours.n not in (1, n):  # a single run is marked already
+        cells[0] += f" (n={ours.n})"
     if group.report:
         cells += [
             _stat(report, metric.report, NONE),

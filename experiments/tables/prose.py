@@ -35,7 +35,7 @@ with one decimal.
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from statistics import fmean
@@ -61,8 +61,6 @@ from experiments.tables.verdicts import MACHINES, verdict
 Statistics = Mapping[str, Mapping[str, Mapping[str, Any]]]
 MARKER = re.compile(r"<!-- = ([^\n]+?) -->([^\n]*?)<!-- / -->")
 HALF = re.compile(r"<!-- =|<!-- / -->")
-# A difference with its interval.
-INTERVAL = re.compile(r"([+-]?\d+\.\d+) ± (\d+\.\d+)")
 # A comment at the beginning of a line makes the line HTML, and its Markdown is not rendered.
 FIRST = re.compile(r"^\s*(?:[-*>]\s+|\d+\.\s+)*<!-- (?:=|/)")
 PLACE = re.compile(
@@ -116,29 +114,47 @@ def fill_numbers(page: str, results: Results, statistics: Statistics, path: Path
     return "\n".join(lines)
 
 
-def turned(before: str, after: str, path: Path) -> list[str]:
-    """Name the differences in the prose of a page on which the verdict is another one now.
+def find_verdicts(pages: Iterable[str], results: Results) -> dict[str, str]:
+    """Return the verdicts in words on the differences of pages, by how the pages name them.
 
-    The words around a number are typed, so that they have to be read again. Both verdicts are on
-    differences as they are printed.
+    pages (Iterable[str]): Pages with numbers that `fill_numbers` has put in.
+    """
+    found = {}
+    for match in (match for page in pages for match in MARKER.finditer(page)):
+        metric, *words = _difference_name(match).split()
+        if words[1:2] != ["-"] or "@" in match[1]:
+            continue
+        first = _place(metric, words[0])
+        found[_difference_name(match)] = (
+            verdict(_from_report(results, first, *words[3:]), None, 0.0)
+            if words[2] == REPORT
+            else compare(results, first.key, _place(metric, words[2]).key).in_words
+        )
+    return dict(sorted(found.items()))
 
-    before, after (str): The page before and after `fill_numbers`.
+
+def turned(page: str, before: Mapping[str, str], after: Mapping[str, str], path: Path) -> list[str]:
+    """Name the differences of a page on which the verdict is another one now.
+
+    The words around a number are typed, so that they have to be read again.
+
+    page (str): The page.
+    before, after (Mapping[str, str]): The verdicts, as `find_verdicts` returns them.
     path (Path): The file, for the messages.
     """
     found = []
-    for old, new in zip(MARKER.finditer(before), MARKER.finditer(after), strict=True):
-        one, other = _direction(old[2]), _direction(new[2])
-        if None not in (one, other) and one != other:
-            line = after.count("\n", 0, new.start()) + 1
-            found.append(f"{path}, line {line}: {new[2]} is {other}, was {old[2]}, {one}")
+    for match in MARKER.finditer(page):
+        name = _difference_name(match)
+        one, other = before.get(name), after.get(name)
+        if one and other and one != other:
+            line = page.count("\n", 0, match.start()) + 1
+            found.append(f"{path}, line {line}: {name} is {other}, was {one}")
     return found
 
 
-def _direction(text: str) -> Optional[str]:
-    match = INTERVAL.fullmatch(text)
-    if match is None:
-        return None
-    return verdict(Difference(*map(float, match.groups())), None, 0.0)
+def _difference_name(match: "re.Match[str]") -> str:
+    """Return what a comment says, without the format."""
+    return match[1].partition(" : ")[0].strip()
 
 
 def evaluate(expression: str, results: Results, statistics: Statistics) -> str:
@@ -167,7 +183,8 @@ def evaluate(expression: str, results: Results, statistics: Statistics) -> str:
     if kind in METRICS and len(words) in (1, 3):
         return _metric(results, kind, words, spec)
     if kind in METRICS and len(words) == 5 and words[1:3] == ["-", REPORT] and not spec:
-        return _from_report(results, _place(kind, words[0]), words[3], words[4])
+        found = _from_report(results, _place(kind, words[0]), words[3], words[4])
+        return signed(found, METRICS[kind].ours, with_margin=True)
     raise ValueError(f"{expression!r} is of no known form. See experiments/tables/prose.py")
 
 
@@ -207,7 +224,7 @@ def _metric(results: Results, metric: str, words: Sequence[str], spec: str) -> s
     return text[1:] if spec == BY else text
 
 
-def _from_report(results: Results, place: Place, table: str, line: str) -> str:
+def _from_report(results: Results, place: Place, table: str, line: str) -> Difference:
     dataset, arm, vectors, split, part, metric = place.key
     reported = results.report.get((table, dataset, line, part, metric))
     found_in = TABLES.get(f"table-{table}")
@@ -218,7 +235,7 @@ def _from_report(results: Results, place: Place, table: str, line: str) -> str:
         raise ValueError(f"Table {table} of the report has no {line} for {place.text}")
     found = difference(_stat(results, place), reported)
     assert found is not None  # both numbers exist
-    return signed(found, METRICS[metric].ours, with_margin=True)
+    return found
 
 
 def _place(metric: str, text: str) -> Place:

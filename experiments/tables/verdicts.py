@@ -39,7 +39,8 @@ without a record (†) lack them, and some older results lack them for unseen en
 noise, the interval is of the F1 of all draws together. The mean is the average of the F1 of each
 draw.
 
-Means, sd (ddof 1) and n are over seeds. A CRF comes out the same with every seed, so its sd is 0.
+Means, sd (ddof 1) and n are over seeds. A CRF comes out the same with every seed, so the sd of its
+scores is 0. Its times are of one run.
 ◊ at n says that a module which may decide scores has changed between the seeds, be it a comment of
 it. Lines of one table may differ in their code as well. Missing runs are not filled in, and
 comparisons that lack one are only counted. The report's n is 3, and its numbers have two decimals.

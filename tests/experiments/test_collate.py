@@ -97,7 +97,7 @@ def test_pages_of_docs_are_those_of_the_results(
     runs = ROOT / "results" / "runs"
     of_runs = (CALIBRATIONS, BENCHMARKS, NER, COMPRESSED, HALVING, RECOMMENDED)
     collate.collate(runs, CORPORA, REPORT, docs, *of_runs)
-    for name in pages:
+    for name in [*pages, f"docs/{collate.VERDICTS}"]:
         made, kept = ((folder / name).read_text("utf8") for folder in (tmp_path, ROOT))
         lines = zip(made.splitlines(), kept.splitlines(), strict=False)
         differ = next((pair for pair in lines if pair[0] != pair[1]), None)
@@ -146,6 +146,15 @@ def test_numbers_of_prose_are_put_into_all_pages(
     collate.collate(tmp_path / "runs", CORPORA, REPORT, tmp_path, CALIBRATIONS)
     assert guide.read_text("utf8") == comment.format("0.770")
     assert results.read_text("utf8").startswith(comment.format("0.770"))
+    name = "f conll-es/multi_hash_embed/test - conll-es/multi_embed/test"
+    guide.write_text(f"a <!-- = {name} --><!-- / -->")
+    for scores, turns in (
+        ([0.60, 0.61], []),
+        ([0.90, 0.91], [f"{guide}, line 1: {name} is lower, was higher"]),
+    ):
+        write_results(tmp_path / "runs", "conll-es", "multi_embed", scores)
+        found = collate.collate(tmp_path / "runs", CORPORA, REPORT, tmp_path, CALIBRATIONS)
+        assert found[1] == turns
     guide.write_text("a\n" + comment.format("0.1").replace("conll-es", "anem"))
     with pytest.raises(ValueError, match=r"guide\.md, line 2: no run has the F1 of anem/multi_"):
         collate.collate(tmp_path / "runs", CORPORA, REPORT, tmp_path, CALIBRATIONS)

@@ -74,7 +74,7 @@ def check_scores(figure: Any) -> None:
         "F1 on the test set by the speed of the whole pipeline\n"
         "Error bars: ± sd over seeds. No error bar: one seed."
     )
-    present = ("ner, maxout windows", "tagger_ner, dilated")
+    present = ("batch_ner, maxout windows", "tagger_ner, dilated")
     assert legend_of(figure) == [
         f"{number}  {model}{' (missing)' * (model not in present)}"
         for number, model in enumerate(MODELS, start=1)

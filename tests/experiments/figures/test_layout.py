@@ -61,7 +61,7 @@ def test_only_figures_with_error_bars_speak_of_sd(figures: dict[str, Any], name:
     assert ("sd" in figure.get_suptitle()) == has_bars
     labels = [label for ax in figure.axes for label in (ax.get_xlabel(), ax.get_ylabel())]
     assert "sd" not in " ".join(labels).split()
-    assert has_bars == (name not in ("dead-seed", "receptive-field", "calibration"))
+    assert has_bars == (name not in ("receptive-field", "calibration"))
 
 
 def test_most_of_the_places_for_bars_have_one(figures: dict[str, Any]) -> None:

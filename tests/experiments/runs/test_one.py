@@ -21,6 +21,7 @@ from experiments.runs import grid, one, record, training
 from experiments.runs.counts import name_counts, unpack
 from experiments.runs.files import is_done, read_result, results_path
 from experiments.runs.grid import Run
+from experiments.runs.record import CODE, TEST_EVALUATION
 from experiments.runs.scores import Tagger, make_tagger
 from spacy_multihash.cli.evaluate import evaluate
 from spacy_multihash.corpus.entities import Matching
@@ -180,11 +181,23 @@ def test_a_candidate_is_scored_on_test_by_its_model(
     assert after == read_result(results_path(candidate)) == one.run_one(candidate)
     assert after["test"]["all"]["r"] == 1 / 2
     assert set(after["counts"]) == {*before["counts"], "test", "test, seen", "test, unseen"}
-    assert after["words_per_second"] == len(make_docs()[1]) / 2
-    others = set(after) - {"test", "counts", "words_per_second"}
+    code = after["record"].pop(TEST_EVALUATION)
+    assert "experiments.runs.one" in srsly.read_json(CODE / f"{code}.json")
+    others = set(after) - {"test", "counts"}
     assert {key: after[key] for key in others} == {key: before[key] for key in others}
     shutil.rmtree(candidate.folder)
-    assert one.score_test(candidate) == after  # once
+    assert one.score_test(candidate)["test"] == after["test"]  # once
+
+
+def test_a_candidate_that_is_trained_anew_is_scored_on_test_again(candidate: Run) -> None:
+    one.run_one(candidate)
+    before = one.score_test(candidate)
+    srsly.write_json(results_path(candidate), {**before, "record": None})
+    shutil.rmtree(candidate.folder)
+    after = one.run_one(candidate, renew=True)
+    assert after["test"] == before["test"] and after["counts"] == before["counts"]
+    assert after["words_per_second"] == before["words_per_second"]  # of dev
+    assert TEST_EVALUATION not in after["record"]
 
 
 def test_test_is_not_scored_by_another_model(candidate: Run) -> None:

@@ -65,8 +65,16 @@ def test_results_of_another_config_are_none() -> None:
     assert runs_to_do([RUN], renew=False) == runs_to_do([RUN], renew=True) == [RUN]
 
 
-def test_changes_in_what_evaluates_count_as_well() -> None:
-    write_result(record={"code": "now", "evaluation": "lately"})
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"evaluation": "lately"},
+        {"test_evaluation": "lately"},
+        {"evaluation": "lately", "test_evaluation": "now"},
+    ],
+)
+def test_changes_in_what_evaluates_count_as_well(parts: dict[str, str]) -> None:
+    write_result(record={"code": "now", **parts})
     other = Run("anem", CRF)
     write_result(other, record={"code": "now"})
     states = {RUN: State("older code", 1), other: State("done")}

@@ -13,6 +13,8 @@ import srsly
 from experiments.arms.tasks import CRF, HASH_EMBED, REGULARIZED
 from experiments.runs.counts import pack
 from experiments.runs.grid import Run
+from experiments.tables.dilated import DILATED_TABLES
+from experiments.tables.recipe import recipe_tables
 from experiments.tables.report import TABLES
 from experiments.tables.table import STAND_IN
 from tests.helpers.paths import ROOT
@@ -173,6 +175,27 @@ def test_runs_without_a_record_are_marked(tmp_path: Path) -> None:
     assert rows_of(text, "conll-es", "MultiHashEmbed")[0][2] == "3†"
     assert rows_of(text, "conll-es", "MultiEmbed")[0][2] == "0"
     assert text.count("\n\n† with runs that have no record of machine and code.\n\n") == 1
+
+
+def test_a_number_that_fewer_runs_have_says_so(tmp_path: Path) -> None:
+    write_results(tmp_path, "conll-es", HASH_EMBED, [0.76, 0.78, 0.77])
+    part = {"p": 0.5, "r": 0.5, "f": None}
+    scores = {"all": {"p": 0.5, "r": 0.5, "f": 0.75}, "seen": part, "unseen": part}
+    write_result(tmp_path, Run("conll-es", HASH_EMBED, seed=2), 0.77, test=scores)
+    text = render_table(load_results(tmp_path, REPORT), DILATED_TABLES["dilated-models"])
+    (line,) = rows_of(text, "conll-es", "batch_ner, maxout windows")
+    assert line[3:5] == ["3", "0.770 ± 0.010"]
+    assert line[5] == "0.763 ± 0.015" and line[7] == "0.385 ± 0.007 (n=2)"
+
+
+def test_a_crf_measured_once_has_exact_scores_and_no_exact_time(tmp_path: Path) -> None:
+    write_results(tmp_path, "conll-es", HASH_EMBED, [0.76, 0.78, 0.77])
+    write_result(tmp_path, Run("conll-es", CRF), 0.7, train_cpu_seconds=20.0)
+    text = render_table(load_results(tmp_path, REPORT), recipe_tables(None)["recipe"])
+    (line,) = rows_of(text, "conll-es", "test: CRF – MultiHashEmbed")
+    assert line[2].startswith("-0.070 ± ") and line[-1] == "lower"
+    (line,) = rows_of(text, "conll-es", "training, CPU s: CRF – MultiHashEmbed")
+    assert (line[2], line[-1]) == ("-80", "one seed")
 
 
 def test_seeds_of_different_code_are_marked(tmp_path: Path) -> None:

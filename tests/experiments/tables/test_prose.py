@@ -11,7 +11,7 @@ from tests.helpers.results import REPORT, write_result, write_results
 pytest.importorskip("pandas", reason="pandas is not installed: pip install -e '.[plots]'")
 pytest.importorskip("scipy", reason="scipy is not installed: pip install -e '.[plots]'")
 
-from experiments.tables.prose import fill_numbers, turned
+from experiments.tables.prose import fill_numbers, find_verdicts, turned
 from experiments.tables.statistics import Results, load_results
 
 STATISTICS = {
@@ -198,24 +198,31 @@ def test_comments_have_two_ends_and_a_word_before(
         fill(line, results)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "change"),
-    [
-        ("+0.010 ± 0.009", "+0.010 ± 0.011", "+0.010 ± 0.011 is within noise, was +0.010 ± 0.009,"),
-        ("0.010 ± 0.009", "-0.010 ± 0.009", "-0.010 ± 0.009 is lower, was 0.010 ± 0.009, higher"),
-        ("+0.010 ± 0.010", "+0.011 ± 0.010", "is higher, was +0.010 ± 0.010, within noise"),
-        ("+0.010 ± 0.009", "+0.020 ± 0.009", None),
-        ("+0.010 ± 0.011", "-0.010 ± 0.011", None),
-        ("0.5", "0.6", None),
-        ("", "+0.010 ± 0.009", None),
-        ("0.257 (0.250-0.264)", "0.157 (0.150-0.164)", None),
-    ],
-)
-def test_differences_whose_verdict_turns_are_named(old: str, new: str, change: str | None) -> None:
-    before, after = (
-        f"It\nis <!-- = f a -->1<!-- / --> and <!-- = f b -->{text}<!-- / -->."
-        for text in (old, new)
-    )
-    found = turned(before, after, Path("page.md"))
-    assert len(found) == (change is not None)
-    assert not change or (found[0].startswith("page.md, line 2: ") and change in found[0])
+def test_differences_of_pages_have_verdicts(results: Results) -> None:
+    marker = "<!-- = {} -->0<!-- / -->"
+    names = [
+        "f anem/multi_hash_embed/test - anem/multi_embed/test",
+        "f anem/multi_hash_embed/dev - anem/norm/dev",
+        "f anem/multi_hash_embed/test - report 9 MultiHashEmbed",
+    ]
+    others = [
+        "f anem/multi_hash_embed/test",
+        "f anem/multi_hash_embed/test / anem/multi_embed/test",
+        "f anem/multi_hash_embed/test@0 - anem/multi_embed/test@0",
+        "runs anem/*",
+        "benchmark speed 'embed/1 thread'",
+    ]
+    page = " ".join(map(marker.format, [*names, *others, f"{names[0]} : by"]))
+    verdicts = find_verdicts([page, page], results)
+    assert list(verdicts) == sorted(names)
+    assert [verdicts[name] for name in names] == ["higher", "one seed", "within noise"]
+
+
+@pytest.mark.parametrize("format", ["", " : by", " : paired", " : verdict"])
+def test_differences_whose_verdict_turns_are_named(format: str) -> None:
+    page = f"It\nis <!-- = f a - b{format} -->1<!-- / --> and <!-- = f c -->2<!-- / -->."
+    name, path = "f a - b", Path("page.md")
+    found = turned(page, {name: "higher"}, {name: "higher, not seed by seed"}, path)
+    assert found == ["page.md, line 2: f a - b is higher, not seed by seed, was higher"]
+    assert turned(page, {name: "higher"}, {name: "higher"}, path) == []
+    assert turned(page, {}, {name: "higher"}, path) == []  # a new one
