@@ -1,16 +1,17 @@
 """The probabilities that a pipeline gives to any entities of docs."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
 
 import numpy
 from spacy.language import Language
 from spacy.pipeline import Tok2Vec
 from spacy.tokens import Doc
+from spacy.training import Example
 
+from ..common.contexts import with_contexts
 from .docs import KeysOfDocs
-
-ContextT = TypeVar("ContextT")
 
 
 def heard_by(nlp: Language, name: str) -> list[Any]:
@@ -44,11 +45,18 @@ def ask(nlp: Language, name: str, docs: Sequence[Doc], keys: KeysOfDocs) -> nump
 
 
 def annotate_before(
-    nlp: Language, name: str, pairs: Iterable[tuple[Doc, ContextT]]
-) -> list[tuple[Doc, ContextT]]:
-    """Let the components before a recognizer annotate docs, each with what belongs to it.
+    nlp: Language, name: str, examples: Sequence[Example]
+) -> list[tuple[Doc, Example]]:
+    """Let the components before a recognizer annotate the predicted docs of examples.
 
-    A doc that one of them fails at may be left out, as the pipeline's error handler decides.
+    A doc that one of them fails at may be left out, as the pipeline's error handler decides. A
+    component may return another doc, which becomes the predicted one.
+
+    Raises ValueError if one does and docs are left out, since nothing tells which ones.
     """
     with nlp.select_pipes(enable=list(nlp.pipe_names[: nlp.pipe_names.index(name)])):
-        return list(nlp.pipe(pairs, as_tuples=True))
+        pairs = nlp.pipe(((each.predicted, each) for each in examples), as_tuples=True)
+        found = list(with_contexts(pairs, deque(examples), f'What is before component "{name}"'))
+    for doc, example in found:
+        example.predicted = doc
+    return found

@@ -55,7 +55,7 @@ def judge_entities(
     labels: list[str] = []
     parts: list[tuple[Uncalibrated, list[int]]] = []
     for batch in minibatch(examples, _BATCH):
-        pairs = annotate_before(nlp, name, [(example.predicted, example) for example in batch])
+        pairs = annotate_before(nlp, name, batch)
         docs, batch = [doc for doc, _ in pairs], [example for _, example in pairs]
         found = recognizer.uncalibrated(docs)
         present = [{(span.start, span.end, span.label_) for span in doc.ents} for doc in docs]

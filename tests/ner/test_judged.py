@@ -8,6 +8,7 @@ from spacy.training import Example
 
 from spacy_multihash.ner.calibration import Calibration
 from spacy_multihash.ner.judged import Judged, best_temperature, compare, judge_entities
+from tests.helpers import worker_pipes  # noqa: F401 (it registers components)
 from tests.helpers.corpora import make_docs
 from tests.helpers.recognizers import CONFIGS, trained, wrong_docs
 
@@ -85,3 +86,25 @@ def test_no_temperature_is_best_where_all_are_right_or_none(right: bool, many: s
     judged = Judged("x", 1.0, numpy.full(3, right), numpy.full(3, "PER"), lambda _: numpy.ones(3))
     with pytest.raises(ValueError, match=f'"x": {many} of the 3 .* right, .* a larger dev corpus'):
         best_temperature(judged)
+
+
+def with_spaces(nlp: Language) -> list[Example]:
+    docs = make_docs()
+    texts = [f"  {doc.text}" for doc in docs]
+    return [Example(nlp.make_doc(text), doc) for text, doc in zip(texts, docs, strict=True)]
+
+
+def test_docs_that_a_component_made_are_judged() -> None:
+    nlp = trained("tagger_ner")
+    nlp.add_pipe("strips_spaces_for_tests", first=True)
+    found = judge_entities(nlp, "tagger_ner", with_spaces(nlp))
+    assert len(found.right) == 7 and found.right.all()
+
+
+def test_docs_that_a_component_made_beside_left_out_ones_are_refused() -> None:
+    nlp = trained("tagger_ner")
+    nlp.add_pipe("fails_at_bob_for_tests", first=True)
+    nlp.add_pipe("strips_spaces_for_tests", first=True)
+    nlp.set_error_handler(lambda *error: None)
+    with pytest.raises(ValueError, match="another doc than it was given, and left out were [1-9]"):
+        judge_entities(nlp, "tagger_ner", with_spaces(nlp))

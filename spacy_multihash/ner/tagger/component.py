@@ -128,15 +128,12 @@ class EntityTagger(WithConfidences):
         labels (Optional[list[str]]): The labels, as `spacy init labels` saves them. Null takes
             those of the examples.
 
-        Raises ValueError if there are no labels. Warns of a component that shares its vectors of
-        tokens, and to which nobody listens.
+        Raises ValueError if there are none, or if they are no list of strings. Warns of a component
+        that shares its vectors of tokens, and to which nobody listens.
         """
         validate_get_examples(get_examples, "EntityTagger.initialize")
         check_lexeme_norms(self.vocab, "tagger_ner")
-        if labels is None:
-            labels = gold_labels(get_examples())
-        for label in labels:
-            self.add_label(label)
+        self._add_labels(gold_labels(get_examples()) if labels is None else labels)
         if not self.labels:
             raise ValueError(
                 f"{Errors.E143.format(name=self.name)} No example has an entity. Check that the "

@@ -14,6 +14,20 @@ from .labels import WithLabels
 from .marginals import entity_probabilities
 from .settings import WithSettings
 
+# What scores are at most apart after the division, so that the sum of many is a float32 too.
+_MOST_APART = 1e30
+
+
+def _less_largest(scores: Array, axis: Optional[int] = None) -> Array:
+    """Subtract the largest score, which changes no probability."""
+    return scores.astype("float64") - scores.max(axis=axis, keepdims=True)
+
+
+def _apart(less: Array) -> float:
+    """Tell how far scores are from the largest. Labels that no example had yet have -inf."""
+    finite = less[less > -numpy.inf]
+    return -float(finite.min()) if finite.size else 0.0
+
 
 class WithConfidences(WithSettings, WithLabels):
     """Asks the model of a component how sure it is."""
@@ -29,10 +43,14 @@ class WithConfidences(WithSettings, WithLabels):
         constraints: Constraints,
         temperature: float,
     ) -> numpy.ndarray:
-        transitions = self._transitions()
+        transitions, lengths = self._transitions(), lengths_of(docs)
+        parts = [_less_largest(scores, axis=-1)]
         if transitions is not None:
-            transitions = transitions / temperature
-        scores, lengths = scores / temperature, lengths_of(docs)
+            parts.append(_less_largest(transitions))
+        # At lower temperatures, the best entities are as certain.
+        divisor = max(temperature, *(_apart(part) / _MOST_APART for part in parts))
+        scores, *rest = ((part / divisor).astype("float32") for part in parts)
+        transitions = rest[0] if rest else None
         asked = self.confidence, scores, lengths, transitions, entities, constraints
         return single_threaded(entity_probabilities, *asked)
 

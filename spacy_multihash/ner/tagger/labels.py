@@ -1,6 +1,6 @@
 """The labels of `tagger_ner`, and whether its model has tags for them."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -10,6 +10,7 @@ import numpy
 from spacy.errors import Errors
 from spacy.pipeline import TrainablePipe
 
+from ...common.checks import refusal
 from ...common.types import Array
 from ..biluo import num_labels, tag_columns, tag_names
 from .resize import resize_output
@@ -52,6 +53,16 @@ class WithLabels(TrainablePipe):
             resize_output(self.model, len(tag_names(self.labels)))
             self.cfg.setdefault(_UNSEEN, []).append(label)
         return 1
+
+    def _add_labels(self, labels: Iterable[str]) -> None:
+        """Add labels, all or none. Raises ValueError if they are no list of strings."""
+        given = None if isinstance(labels, (str, Mapping)) else list(labels)
+        if given is None or not all(isinstance(label, str) for label in given):
+            expected = "a list of strings, as spacy init labels saves those of tagger_ner"
+            advice = "Give the labels in a list."
+            raise refusal(f'Component "{self.name}"', "labels", expected, labels, advice)
+        for label in given:
+            self.add_label(label)
 
     def has_weights(self) -> bool:
         """Tell whether the model is initialized."""

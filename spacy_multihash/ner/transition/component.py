@@ -155,6 +155,7 @@ class BatchEntityRecognizer(WithActions):
         docs = as_docs(self.name, docs)
         if self.cfg["beam_width"] != 1:
             self.settings.check_beam(self.name, self.cfg["beam_width"])
+            self._keep_labels()
             return super().predict(docs)
         lengths = lengths_of(docs)
         if not lengths.any():

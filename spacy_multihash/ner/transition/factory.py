@@ -8,6 +8,7 @@ from typing import Callable, Optional
 
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
+from spacy.pipeline._parser_internals.transition_system import TransitionSystem
 from thinc.api import Config, Model
 
 from ...common.types import TransitionConfidence, TransitionDecoder
@@ -60,7 +61,7 @@ def make_batch_ner(
     nlp: Language,
     name: str,
     model: Model,
-    moves: Optional[object],
+    moves: Optional[TransitionSystem],
     update_with_oracle_cut_size: int,
     incorrect_spans_key: Optional[str],
     scorer: Optional[Callable],
@@ -75,9 +76,18 @@ def make_batch_ner(
     candidates_above: Optional[float],
     temperature: float,
 ) -> TrainablePipe:
-    """Build the component; see `BatchEntityRecognizer`."""
+    """Build the component; see `BatchEntityRecognizer`.
+
+    Raises ValueError for a model of another architecture.
+    """
     from .component import BatchEntityRecognizer
 
+    if "has_upper" not in model.attrs:
+        raise ValueError(
+            f'Component "{name}": expected a model of the architecture '
+            f"spacy.TransitionBasedParser.v2, was given another, '{model.name}'. Set it in "
+            f"[components.{name}.model]."
+        )
     return BatchEntityRecognizer(
         nlp.vocab,
         model,

@@ -216,3 +216,28 @@ def test_a_load_that_fails_leaves_labels_and_predictions(tmp_path: Path) -> None
         tagger.from_bytes(b"garbage")
     assert tagger.labels == labels and entities
     assert [(e.text, e.label_) for e in nlp(TEXTS[0]).ents] == entities
+
+
+@pytest.mark.parametrize("labels", ["PERSON", {"0": {}, "1": {"PERSON": 1}}, ["PERSON", 3]])
+def test_labels_that_are_no_list_of_strings_are_refused(labels: Any) -> None:
+    nlp = blank()
+    tagger = pipe_of(nlp)
+    with pytest.raises(ValueError, match="labels must be a list of strings, as spacy init labels"):
+        tagger.initialize(lambda: examples_of(nlp), nlp=nlp, labels=labels)
+    assert tagger.labels == ()
+    tagger.initialize(lambda: examples_of(nlp), nlp=nlp, labels=iter(["PERSON", "GPE"]))
+    assert tagger.labels == ("PERSON", "GPE")
+
+
+@pytest.mark.parametrize("model", [None, CRF])
+def test_no_temperature_is_too_extreme(model: Any) -> None:
+    nlp = randomized(model, spans_key="found")
+    tagger = pipe_of(nlp)
+
+    def scores(temperature: float) -> numpy.ndarray:
+        tagger.temperature = temperature
+        return numpy.concatenate([d.spans["found"].attrs["scores"] for d in nlp.pipe(TEXTS)])
+
+    for temperature in (5e-324, 1e-39, 1e-31):
+        assert_allclose(scores(temperature), scores(1e-6), atol=1e-6)
+    assert_allclose(scores(1e300), scores(1e30), rtol=1e-5)

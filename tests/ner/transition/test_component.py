@@ -18,7 +18,7 @@ from spacy.cli.evaluate import evaluate
 from spacy.cli.package import package
 from spacy.language import Language
 from spacy.pipeline import EntityRecognizer
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 from spacy.training import Example
 from spacy.util import load_model_from_config
 from thinc.api import ConfigValidationError, fix_random_seed
@@ -346,3 +346,20 @@ def test_spans_are_no_docs() -> None:
     recognizer = nlp.add_pipe("batch_ner")
     with pytest.raises(TypeError, match=r'"batch_ner": expected docs, was given a Span.*as_doc'):
         recognizer.predict([nlp.make_doc("Anna left")[0:1]])  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("factory", "beam"), [("ner", 1), ("batch_ner", 1), ("batch_ner", 4)])
+def test_labels_of_docs_outlive_their_memory_zone(factory: str, beam: int) -> None:
+    @Language.component("sets_label_of_text")
+    def set_label(doc: Doc) -> Doc:
+        spans = [Span(doc, t.i, t.i + 1, label=t.text) for t in doc if t.text.isupper()]
+        doc.set_ents(spans, default="missing")
+        return doc
+
+    nlp = trained(factory, steps=0)
+    nlp.get_pipe("ner").cfg["beam_width"] = beam  # type: ignore[attr-defined]
+    nlp.add_pipe("sets_label_of_text", first=True)
+    for text in ("call PHONE now", "call me now", "", "mail EMAIL", "", "Anna lives PHONE"):
+        with nlp.memory_zone():
+            labels = {ent.label_ for ent in nlp(text).ents}
+        assert labels >= {word for word in text.split() if word.isupper()}

@@ -7,8 +7,10 @@ import pytest
 import spacy
 from numpy.testing import assert_allclose
 from spacy.training import Example
+from thinc.api import ConfigValidationError
 
 from spacy_multihash import BatchEntityRecognizer
+from tests.helpers.spacy_pipelines import CNN
 from tests.helpers.transition import Case, Token, both, make_docs, recognizer
 
 
@@ -139,3 +141,26 @@ def test_no_examples_are_refused_as_spacy_does() -> None:
         with pytest.raises(TypeError, match="E978"):
             pipe.update(None)
         assert pipe.update(example for example in ()) == {pipe.name: 0.0}
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        {"@architectures": "spacy.Tagger.v2", "tok2vec": CNN},
+        {"@architectures": "spacy-multihash.TokenTagger.v1", "tok2vec": CNN},
+        {
+            "@architectures": "spacy.TextCatBOW.v3",
+            "exclusive_classes": True,
+            "ngram_size": 1,
+            "no_output_layer": False,
+        },
+    ],
+)
+def test_models_of_other_architectures_are_refused(model: Any) -> None:
+    with pytest.raises(ValueError, match=r"architecture spacy.TransitionBasedParser.v2, was given"):
+        spacy.blank("en").add_pipe("batch_ner", config={"model": model})
+
+
+def test_moves_of_another_type_are_refused() -> None:
+    with pytest.raises(ConfigValidationError, match="moves"):
+        spacy.blank("en").add_pipe("batch_ner", config={"moves": 5})
