@@ -2,21 +2,23 @@
 
 import errno
 import os
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Optional, Union
+from typing import Any, NamedTuple, Optional, TypeVar, Union
 
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
 from ..cluster.source import Source
+from ..common.contexts import remembered, with_contexts
 from ..common.files import replacing_file
 from ..corpus.lines import write_json_lines
 from ..corpus.shards import DOCS, JSON_LINES, read_bare_shard
 from .probabilities import ask_probabilities, probabilities_of
 
+ContextT = TypeVar("ContextT")
 # The ending of an output shard, by its format.
 ENDINGS = {"spacy": DOCS, "jsonl": JSON_LINES}
 # A full disk, or a full share of it: no other shard could be written either.
@@ -82,9 +84,9 @@ def _apply_shard(application: Application, shard: Shard) -> Applied:
     if application.format == "jsonl":
         # A .spacy file has the probabilities that the pipeline's own settings ask for.
         ask_probabilities(nlp)
-    pairs = nlp.pipe(
-        read_bare_shard(shard.source, nlp), as_tuples=True, batch_size=application.batch_size
-    )
+    contexts = deque[Mapping[str, Any]]()
+    asked = remembered(read_bare_shard(shard.source, nlp), contexts)
+    pairs = nlp.pipe(asked, as_tuples=True, batch_size=application.batch_size)
     counts = Counter[str]()
     changed = shard.source.stat().st_mtime_ns  # a change from here on is noticed by `is_done`
     with replacing_file(shard.target, tidy=False) as new:  # `Output.tidy` does it for all
@@ -92,7 +94,7 @@ def _apply_shard(application: Application, shard: Shard) -> Applied:
             docs = (doc for doc, _ in _counted(pairs, counts))
             _stored(docs, shard.source).to_disk(new)
         else:
-            counted = _counted(pairs, counts)
+            counted = _counted(with_contexts(pairs, contexts, str(shard.source)), counts)
             write_json_lines(new, ({**_record_of(doc), **rest} for doc, rest in counted))
         os.utime(new, ns=(changed, changed))
     return Applied(counts["docs"], counts["tokens"], counts["entities"])
@@ -123,8 +125,8 @@ def _stored(docs: Iterable[Doc], source: Path) -> DocBin:
 
 
 def _counted(
-    pairs: Iterable[tuple[Doc, Mapping[str, Any]]], counts: Counter[str]
-) -> Iterator[tuple[Doc, Mapping[str, Any]]]:
+    pairs: Iterable[tuple[Doc, ContextT]], counts: Counter[str]
+) -> Iterator[tuple[Doc, ContextT]]:
     for doc, rest in pairs:
         counts.update(docs=1, tokens=len(doc), entities=len(doc.ents))
         yield doc, rest

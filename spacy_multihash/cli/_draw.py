@@ -43,7 +43,7 @@ def draw_effects(path: Path, effects: Sequence[Effect]) -> None:
         list(dict.fromkeys(getattr(each, name) for each in shown))
         for name in ("part", "label", "feature")
     )
-    labels.sort(key=lambda label: label != "all")
+    labels.sort(key=lambda label: label is not None)
     means = {(each.part, each.label, each.feature): each.mean for each in shown}
     largest = max(map(abs, means.values())) or 1.0
     figure = _new_figure(1.2 + 0.32 * len(labels))
@@ -63,7 +63,8 @@ def draw_effects(path: Path, effects: Sequence[Effect]) -> None:
         axes.set_xticks(
             range(len(features)), [*map(_plain, features)], rotation=45, ha="right", fontsize=7
         )
-        axes.set_yticks(range(len(labels)), [*map(_plain, labels)], fontsize=7)
+        names = [_plain(label or "all") for label in labels]
+        axes.set_yticks(range(len(labels)), names, fontsize=7)
         axes.tick_params(length=0)
     title = "By how much the probability of gold entities falls if a feature is unknown everywhere"
     figure.suptitle(title, fontsize=10)

@@ -1,6 +1,7 @@
 """The tables of `explain` on the terminal."""
 
 from collections.abc import Sequence
+from typing import Optional
 
 from ..inspection.explain import EVERYWHERE, Effect, Explanation
 from ._explain_page import completeness_text
@@ -40,7 +41,7 @@ def show_explanations(explanations: Sequence[Explanation]) -> None:
 
 def show_effects(effects: Sequence[Effect]) -> None:
     """Print a table of features, by label and part."""
-    rows: dict[tuple[str, str, str], dict[str, str]] = {}
+    rows: dict[tuple[Optional[str], str, str], dict[str, str]] = {}
     for each in effects:
         row = rows.setdefault((each.label, each.part, each.feature), {"n": f"{each.entities:,}"})
         error = "-" if each.error is None else f"{each.error:.3f}"
@@ -49,7 +50,7 @@ def show_effects(effects: Sequence[Effect]) -> None:
         "By how much the probability of gold entities falls",
         ("label", "entities", "number", "unknown feature", "everywhere", "in the entity"),
         [
-            (label, part, row["n"], feature, row[EVERYWHERE], row["in the entity"])
+            (label or "all", part, row["n"], feature, row[EVERYWHERE], row["in the entity"])
             for (label, part, feature), row in rows.items()
         ],
         aligns="llrlrr",

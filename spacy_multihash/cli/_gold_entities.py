@@ -28,8 +28,7 @@ class GoldEntities:
     def read(self, corpus: Path) -> Iterator[tuple[Doc, list[Key]]]:
         """Yield docs with what comes before the recognizer, and their gold entities."""
         for batch in minibatch(model_examples(self.nlp, corpus), _BATCH):
-            pairs = [(example.predicted, example) for example in batch]
-            for doc, example in annotate_before(self.nlp, self.name, pairs):
+            for doc, example in annotate_before(self.nlp, self.name, batch):
                 gold = [ent for ent in example.reference.ents if ent.label_ in self.labels]
                 spans = example.get_aligned_spans_y2x(gold)
                 labels = (ent.label_ for ent in example.reference.ents)

@@ -10,6 +10,7 @@ from typing import Any, Optional
 import typer
 from spacy.language import Language
 from spacy.tokens import Doc, Span
+from spacy.training import Example
 from tqdm import tqdm
 
 from ..common.files import write_bytes
@@ -188,7 +189,8 @@ def explain_text(
     Raises ValueError for a span that the text does not have.
     """
     explained = prepare(nlp, name)
-    ((doc, _),) = annotate_before(nlp, name, [(nlp.make_doc(text), None)])
+    doc = nlp.make_doc(text)
+    ((doc, _),) = annotate_before(nlp, name, [Example(doc, doc)])
     labels = nlp.get_pipe(name).labels  # type: ignore[attr-defined]
     found = _found(doc, [ent for ent in nlp(text).ents if ent.label_ in labels])
     wanted = [key for span in spans for key in _find_span(doc, span)] if spans else found

@@ -7,7 +7,7 @@ of the table is their mean.
 
 from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
-from typing import Optional
+from typing import NamedTuple, Optional
 
 import numpy
 from spacy.language import Language
@@ -30,12 +30,14 @@ class MeanWeights:
 
     group (str): Which tokens: "all tokens", "seen", "unseen", or the tables that have them, as in
         "es + nl".
+    by_tables (bool): Whether they are the tokens that these tables have, and no others.
     tokens (int): How many tokens there are.
     weights (tuple[Optional[float], ...]): The mean weight of each table, over the tokens that some
         table has. None if there are no such tokens.
     """
 
     group: str
+    by_tables: bool
     tokens: int
     weights: tuple[Optional[float], ...]
 
@@ -72,25 +74,32 @@ class Attention:
     docs: tuple[DocAttention, ...]
 
 
+class _Group(NamedTuple):
+    """Some of the tokens. A table may have the name of another group, such as "seen"."""
+
+    name: str
+    by_tables: bool = False
+
+
 @dataclass
 class _Sums:
-    """What adds up over a corpus."""
+    """What adds up over a corpus, by group of tokens."""
 
-    sums: dict[str, numpy.ndarray] = field(default_factory=dict)
-    tokens: dict[str, int] = field(default_factory=dict)
-    having: dict[str, int] = field(default_factory=dict)
+    sums: dict[_Group, numpy.ndarray] = field(default_factory=dict)
+    tokens: dict[_Group, int] = field(default_factory=dict)
+    having: dict[_Group, int] = field(default_factory=dict)
 
-    def add(self, group: str, weights: numpy.ndarray, present: numpy.ndarray) -> None:
+    def add(self, group: _Group, weights: numpy.ndarray, present: numpy.ndarray) -> None:
         """Add the weights of tokens (n, T), and whether each table has them."""
         self.sums[group] = self.sums.get(group, 0) + weights.sum(axis=1, dtype="float64")
         self.tokens[group] = self.tokens.get(group, 0) + weights.shape[1]
         self.having[group] = self.having.get(group, 0) + int(present.any(axis=0).sum())
 
-    def mean(self, group: str) -> MeanWeights:
+    def mean(self, group: _Group) -> MeanWeights:
         """Give the mean weights of a group."""
         sums, having = self.sums[group].tolist(), self.having[group]
         means = tuple(each / having if having else None for each in sums)
-        return MeanWeights(group, self.tokens[group], means)
+        return MeanWeights(*group, self.tokens[group], means)
 
 
 def find_attention(nlp: Language, component: Optional[str] = None) -> list[tuple[str, Model]]:
@@ -184,14 +193,14 @@ def _add(
     present: numpy.ndarray,
     known: Optional[numpy.ndarray],
 ) -> None:
-    sums.add("all tokens", weights, present)
+    sums.add(_Group("all tokens"), weights, present)
     if known is not None:
         for group, mask in (("seen", known), ("unseen", ~known)):
-            sums.add(group, weights[:, mask], present[:, mask])
+            sums.add(_Group(group), weights[:, mask], present[:, mask])
     for having in sorted({tuple(column) for column in present.T.tolist()}, key=sum, reverse=True):
         mask = (present.T == having).all(axis=1)
         group = " + ".join(name for name, has in zip(names, having, strict=True) if has)
-        sums.add(group or "no table", weights[:, mask], present[:, mask])
+        sums.add(_Group(group or "no table", by_tables=True), weights[:, mask], present[:, mask])
 
 
 def _of_doc(doc: Doc, weights: numpy.ndarray, present: numpy.ndarray) -> DocAttention:

@@ -91,7 +91,7 @@ class Explanation:
 class Effect:
     """How much a feature counts for the gold entities of a corpus.
 
-    label (str): Their label, or "all".
+    label (Optional[str]): Their label, or None for all labels.
     part (str): "all" entities, those "seen" in training, or "unseen" ones.
     feature (str): The feature.
     where (Where): Where it is taken as unknown: in all tokens, or in those of entities alone.
@@ -100,7 +100,7 @@ class Effect:
     entities (int): How many there are.
     """
 
-    label: str
+    label: Optional[str]
     part: str
     feature: str
     where: Where
@@ -174,7 +174,7 @@ def explain_corpus(
 
     Raises ValueError if there are no entities.
     """
-    falls: dict[tuple[str, str], list[numpy.ndarray]] = defaultdict(list)
+    falls: dict[tuple[Optional[str], str], list[numpy.ndarray]] = defaultdict(list)
     wheres = (EVERYWHERE, IN_ENTITY)
     for batch in minibatch(examples, max(1, _BATCH // (1 + 2 * len(explained.features)))):
         for (doc, keys), values in zip(batch, _effects(explained, batch), strict=True):
@@ -183,12 +183,13 @@ def explain_corpus(
                 if known is not None:
                     parts.append("seen" if known.has_seen(doc[start:end]) else "unseen")
                 for part in parts:
-                    for group in (label, "all"):
+                    for group in (label, None):
                         falls[group, part].append(of_entity[0] - of_entity[1:])
     if not falls:
         raise ValueError("The corpus has no gold entities to explain. Give one that has some.")
     effects = []
-    for (label, part), rows in sorted(falls.items()):
+    for label, part in sorted(falls, key=lambda key: (key[0] or "all", key[0] or "", key[1])):
+        rows = falls[label, part]
         values = numpy.array(rows).reshape(len(rows), len(explained.features), len(wheres))
         effects += [
             Effect(label, part, feature, where, float(each.mean()), _error(each), len(rows))

@@ -12,6 +12,7 @@ from spacy.vocab import Vocab
 
 from ..common.features import parse_feature
 from ..common.hashes import is_among
+from ..corpus.static_vectors import has_vectors
 from ..corpus.symbols import count_symbols
 from ..embed.attributes import attr_id
 from ..embed.feature_symbols import derived
@@ -174,5 +175,7 @@ def _shaped_share(shapes: Table, vocab: Vocab) -> float:
 def _vector_facts(dev: ExampleReader, vocab: Vocab) -> VectorFacts:
     vectors = vocab.vectors
     counts = count_symbols((each.x for each in dev()), {"key": vectors.attr})["key"]
-    known = [count for key, count in counts.items() if key in vectors]
-    return VectorFacts(len(known) / len(counts), sum(known) / counts.total())
+    keys = numpy.fromiter(counts, dtype="uint64", count=len(counts))
+    known = has_vectors(vectors, keys)
+    tokens = numpy.fromiter(counts.values(), dtype="int64", count=len(counts))
+    return VectorFacts(float(known.mean()), float(tokens[known].sum() / tokens.sum()))

@@ -26,7 +26,7 @@ from spacy_multihash.cli.apply import apply, prepare
 from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.corpus.lines import write_json_lines
 from tests.helpers.cli import said
-from tests.helpers.cluster import wait_for_workers, wait_until
+from tests.helpers.cluster import wait_for_workers, wait_until, wait_until_idle
 from tests.helpers.paths import ROOT
 from tests.helpers.pipelines import TEXTCAT, textcat_pipeline
 from tests.helpers.tagger_ner import TEXTS, trained
@@ -116,6 +116,36 @@ def test_docs_have_what_the_pipeline_finds(model: Path, shards: Path, tmp_path: 
         for doc in docs:
             assert [*map(str, doc.ents)] == [*map(str, nlp(doc.text).ents)]
     assert any(doc.ents for doc in docs)
+
+
+def test_lines_keep_their_keys_if_a_component_returns_other_docs(
+    model: Path, tmp_path: Path
+) -> None:
+    stripping = add_pipe(model, tmp_path / "stripping", "strips_spaces_for_tests")
+    lines = [{"text": f"  {text}", "id": number} for number, text in enumerate(LINES)]
+    srsly.write_jsonl(tmp_path / "in.jsonl", lines)
+    args = (stripping, tmp_path / "in.jsonl", tmp_path / "out", "--code", WORKER_PIPES)
+    result = invoke(*args, "--format", "jsonl")
+    assert result.exit_code == 0, result.output
+    found = lines_of(tmp_path / "out" / "in.jsonl")
+    assert [(line["id"], line["text"]) for line in found] == [*enumerate(LINES)]
+
+
+def test_docs_that_are_left_out_beside_other_docs_are_an_error(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stripping = add_pipe(model, tmp_path / "stripping", "strips_spaces_for_tests")
+    failing = add_pipe(stripping, tmp_path / "failing", "fails_at_bob_for_tests")
+    monkeypatch.setattr("spacy.language.raise_error", lambda *error: None)
+    srsly.write_jsonl(tmp_path / "in.jsonl", [{"text": text} for text in LINES])
+    args = (failing, tmp_path / "in.jsonl", tmp_path / "out", "--code", WORKER_PIPES)
+    result = invoke(*args, "--format", "jsonl")
+    assert result.exit_code == 1
+    number = sum("Bob" in text for text in LINES)
+    message = f"returned another doc than it was given, and left out were {number}, so that"
+    assert message in said(result)
+    args = (failing, tmp_path / "in.jsonl", tmp_path / "docs", "--code", WORKER_PIPES)
+    assert invoke(*args).exit_code == 0  # .spacy files have nothing else of the lines
 
 
 def test_lines_have_entities_with_probabilities(model: Path, shards: Path, tmp_path: Path) -> None:
@@ -338,7 +368,7 @@ def test_full_disk_of_workers_ends_the_command_and_leaves_nothing_half_written(
     assert re.search(rf"{failed} failed: \[Errno {errno.ENOSPC}\] No space left", said(result))
     assert re.search(r"[0-7] shards were written. Make room, and start", said(result))
     # Workers of a cluster finish the shards that they have.
-    wait_until(lambda: not any(".spacy-multihash" in n for n in contents(tmp_path / "two")))
+    wait_until_idle(scheduler)
     left = contents(tmp_path / "two")
     assert left and left.items() <= whole.items() and "d.jsonl" not in left
     room.touch()

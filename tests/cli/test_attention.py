@@ -107,3 +107,19 @@ def test_docs_without_tokens_are_refused(folder: Path) -> None:
         vector_attention(nlp, [Doc(nlp.vocab)])
     with pytest.raises(ValueError, match="num_docs must be a whole number from 0 on, was: -1"):
         vector_attention(nlp, [], num_docs=-1)
+
+
+def test_tables_may_have_the_names_of_groups(tmp_path: Path) -> None:
+    own = save_words(tmp_path / "own", ["Rome", "Anna"], 6)
+    paths = {"seen": save_words(tmp_path / "nl", ["Rome", "met"], 5, seed=1), "vocab": None}
+    nlp = trained(meta_pipeline(meta_embed(paths, "mme"), own))
+    docs = [Doc(nlp.vocab, words=["Rome", "met", "Anna"])]
+    (found,) = vector_attention(nlp, docs, seen={nlp.vocab.strings["Anna"]})
+    assert [(group.group, group.by_tables, group.tokens) for group in found.groups] == [
+        ("all tokens", False, 3),
+        ("seen", False, 1),
+        ("unseen", False, 2),
+        ("seen + vocab", True, 1),
+        ("seen", True, 1),
+        ("vocab", True, 1),
+    ]

@@ -31,3 +31,19 @@ def make_needing_room(nlp: Language, name: str, room: str) -> Callable[[Doc], Do
         return doc
 
     return check
+
+
+@Language.component("strips_spaces_for_tests")
+def strip_spaces(doc: Doc) -> Doc:
+    """Return another doc, as components may, without tokens of whitespace."""
+    kept = [token for token in doc if not token.is_space]
+    spaces = [bool(token.whitespace_) for token in kept]
+    return Doc(doc.vocab, words=[token.text for token in kept], spaces=spaces)
+
+
+@Language.component("fails_at_bob_for_tests")
+def fail_at_bob(doc: Doc) -> Doc:
+    """Fail at texts with Bob."""
+    if "Bob" in doc.text:
+        raise ValueError("no")
+    return doc

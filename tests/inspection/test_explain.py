@@ -1,7 +1,7 @@
 """Explanations, of a recognizer whose probabilities are known sums."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Optional
 
 import numpy
 import pytest
@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from spacy.attrs import NORM, SHAPE
 from spacy.tokens import Doc
 
+from spacy_multihash.cli._explain_tables import show_effects
 from spacy_multihash.corpus.entities import known_entities
 from spacy_multihash.inspection.explain import (
     EVERYWHERE,
@@ -25,6 +26,7 @@ from tests.helpers.corpora import make_docs
 NLP = spacy.blank("en")
 FEATURES = {"NORM": NORM, "SHAPE": SHAPE}
 KEY = (2, 3, "GPE")
+LABELS = ["GPE", "all"]
 WORDS = ["in", "old", "Rome", "and", "Paris", "."]
 
 
@@ -124,7 +126,7 @@ def gold(docs: list[Doc]) -> list[tuple[Doc, list[Key]]]:
     return [(doc, [(e.start, e.end, e.label_) for e in doc.ents]) for doc in docs if doc.ents]
 
 
-def effects(known: Any = None) -> dict[tuple[str, str, str, str], Effect]:
+def effects(known: Any = None) -> dict[tuple[Optional[str], str, str, str], Effect]:
     found = explain_corpus(SUM, gold(make_docs()), known)
     keyed = {(each.label, each.part, each.feature, each.where): each for each in found}
     assert len(keyed) == len(found)
@@ -133,7 +135,7 @@ def effects(known: Any = None) -> dict[tuple[str, str, str, str], Effect]:
 
 def test_effects_are_means_over_the_entities_of_a_label() -> None:
     found = effects()
-    assert {key[:2] for key in found} == {("GPE", "all"), ("PER", "all"), ("all", "all")}
+    assert {key[:2] for key in found} == {("GPE", "all"), ("PER", "all"), (None, "all")}
     docs = make_docs()
     for feature, attr in FEATURES.items():
         falls = {
@@ -160,7 +162,7 @@ def test_seen_and_unseen_entities_make_up_all() -> None:
     found = effects(known_entities(make_docs()[1:2]))  # Bob and Rome
     for where in (EVERYWHERE, IN_ENTITY):
         seen, unseen, both = (
-            found["all", part, "NORM", where] for part in ("seen", "unseen", "all")
+            found[None, part, "NORM", where] for part in ("seen", "unseen", "all")
         )
         assert (seen.entities, unseen.entities, both.entities) == (4, 3, 7)
         assert both.mean == pytest.approx((4 * seen.mean + 3 * unseen.mean) / 7)
@@ -203,3 +205,16 @@ def test_entities_are_explained_one_after_the_other() -> None:
     found = explain(SUM, make_doc(), [(KEY, True), ((4, 5, "GPE"), False)], window=1)
     assert next(found).text == "Rome"
     assert next(found).text == "Paris"
+
+
+def test_a_label_may_be_named_all(capsys: pytest.CaptureFixture[str]) -> None:
+    docs = [Doc(NLP.vocab, words=WORDS, ents=["O", "O", f"B-{x}", "O", "O", "O"]) for x in LABELS]
+    found = explain_corpus(SUM, gold(docs))
+    parts = {each.label: each.entities for each in found if each.where == IN_ENTITY}
+    assert parts == {None: 2, "all": 1, "GPE": 1}
+    show_effects(found)
+    lines = capsys.readouterr().out.splitlines()
+    counts = [
+        line.split()[2] for line in lines if line.strip().startswith("all") and "NORM" in line
+    ]
+    assert sorted(counts) == ["1", "2"]

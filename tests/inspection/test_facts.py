@@ -49,14 +49,15 @@ def test_what_train_lacks_of_dev_is_counted() -> None:
 
 def test_words_with_vectors_are_counted() -> None:
     vocab = spacy.blank("en").vocab
-    keys = [vocab.strings.add(word) for word in ("Anna", "in")]
-    vocab.vectors = Vectors(strings=vocab.strings, data=numpy.ones((2, 3), "float32"), keys=keys)
+    keys = [vocab.strings.add(word) for word in ("Anna", "Oslo")]
+    data = numpy.array([[1, 0, 0], [0, 0, 0]], dtype="float32")  # zeros stand for no vector
+    vocab.vectors = Vectors(strings=vocab.strings, data=data, keys=keys)
 
     def dev() -> Iterable[Example]:
-        doc = Doc(vocab, words=["Anna", "Anna", "Berg"], ents=["B-PER", "O", "O"])
+        doc = Doc(vocab, words=["Anna", "Anna", "Berg", "Oslo"], ents=["B-PER", "O", "O", "O"])
         yield Example(doc, doc)
 
-    assert count_facts(dev, dev, ATTRS, vocab).vectors == VectorFacts(1 / 2, 2 / 3)
+    assert count_facts(dev, dev, ATTRS, vocab).vectors == VectorFacts(1 / 3, 2 / 4)
 
 
 @pytest.mark.parametrize(
