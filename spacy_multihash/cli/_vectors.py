@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Optional
 
+import spacy
 import typer
 from spacy.util import get_lang_class
 from spacy.vocab import Vocab
@@ -77,7 +78,8 @@ def opened(
     makes_codes (bool): Whether the output may be codes.
 
     Raises ValueError if one is given twice, or for an unknown language, and what `check_output` and
-    `open_table` raise, and `text_words` if the output is text.
+    `open_table` raise, and `text_words` if the output is text. Raises ImportError if the output is
+    a pipeline of a language whose tokenizer needs a package that is missing.
     """
     places = [_place(source) for source in sources]
     for i, place in enumerate(places):
@@ -89,11 +91,16 @@ def opened(
         if not makes_codes:
             check_no_codes(output)
         check_output(sources, output, force=force, inputs=inputs)
+    writes_pipeline = output is not None and not is_text(output) and not is_codes(output)
+    if writes_pipeline and lang is not None and is_text(Path(sources[0])):
+        spacy.blank(lang)  # whose tokenizer may need a package
     with ExitStack() as stack:
         tables = [open_table(source, lang=lang, show_progress=True) for source in sources]
         found = [stack.enter_context(table) for table in tables]
         if output is not None and is_text(output) and keeps_words:
             text_words(found[0])
+        if writes_pipeline and found[0].kind != "vocab":
+            spacy.blank(lang or found[0].lang)
         yield found if lang is None else [replace(table, lang=lang) for table in found]
 
 

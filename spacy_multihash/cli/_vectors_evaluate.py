@@ -93,10 +93,12 @@ def evaluate_vectors_cli(
 def read_tokens(path: Path) -> Tokens:
     """Count how often each word of a corpus has each label of an entity, "O" outside of them.
 
+    Tokens whose annotation is missing are left out.
+
     Raises what `read_docs` raises.
     """
-    docs = read_docs(path, Vocab())
-    return Counter((token.text, token.ent_type_ or OUTSIDE) for doc in docs for token in doc)
+    tokens = (token for doc in read_docs(path, Vocab()) for token in doc if token.ent_iob)
+    return Counter((token.text, token.ent_type_ or OUTSIDE) for token in tokens)
 
 
 def _by_frequency(path: Path) -> list[str]:

@@ -105,7 +105,8 @@ def init_config(pipeline: str, lang: str, *, vectors: Optional[str] = None) -> C
     # As spacy init fill-config does.
     config = load_model_from_config(config, auto_fill=True).config
     if vectors is not None:
-        _check_language(lang, vectors)
+        check_vectors_language(lang, vectors)
+        check_no_variable(vectors)
         config["paths"]["vectors"] = vectors
         section: Any = config
         for name in _EMBED[kind].split("."):
@@ -114,8 +115,11 @@ def init_config(pipeline: str, lang: str, *, vectors: Optional[str] = None) -> C
     return config
 
 
-def _check_language(lang: str, vectors: str) -> None:
-    """Raise ValueError if vectors are of another language, which spaCy refuses in training."""
+def check_vectors_language(lang: str, vectors: str) -> None:
+    """Refuse vectors of another language, as spaCy does in training. Their meta.json is read.
+
+    Raises ValueError.
+    """
     path = Path(vectors)
     if not path.exists() and is_package(vectors):
         path = get_package_path(vectors)
@@ -125,6 +129,15 @@ def _check_language(lang: str, vectors: str) -> None:
             f"--lang is {lang}, but the vectors of {vectors} are of the language {found}, and "
             "spaCy takes those of the same one alone. Give other vectors, or write these again "
             f"with: python -m spacy multihash vectors COMMAND {vectors} OUT --lang {lang}"
+        )
+
+
+def check_no_variable(path: str) -> None:
+    """Refuse a path with a $, which configs take for a variable. Raises ValueError."""
+    if "$" in path:
+        raise ValueError(
+            f"A config cannot name {path}, since a $ in it stands for a variable. Give the file "
+            "or folder a name without a $."
         )
 
 

@@ -25,7 +25,7 @@ from ._recommended_config import base_width, commented, recommended_config
 from ._show import show_table
 from ._trials import check_trials, show_trials, train_candidates, trials_folder
 from ._util import check_file_output, load_vectors, print_json
-from .init_config import STDOUT
+from .init_config import STDOUT, check_no_variable, check_vectors_language
 
 _SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)([KMG]?)", re.IGNORECASE)
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
@@ -161,12 +161,15 @@ def make_request(
     The arguments are those of `Request`. Without a language, it is that of the vectors, or "xx".
 
     Raises ImportError for an unknown language, and FileNotFoundError or ValueError for vectors that
-    cannot be used.
+    cannot be used, and for paths that a config cannot name.
     """
+    for path in (train, dev, *([] if vectors is None else [vectors])):
+        check_no_variable(str(path))
     source = None if vectors is None else load_vectors(vectors, or_vocab=False)
     lang = lang or (source.lang if source else "xx")
     nlp = spacy.blank(lang)
-    if source is not None:
+    if source is not None and vectors is not None:
+        check_vectors_language(lang, vectors)
         nlp.vocab.vectors = source.vectors
     return Request(train, dev, lang, nlp, vectors, max_size)
 

@@ -62,6 +62,14 @@ def is_exact(X: numpy.ndarray, found: Codes) -> bool:
     return bool(numpy.array_equal(widen(*found), X))
 
 
+def is_rounded(X: numpy.ndarray, Y: numpy.ndarray, precision: Precision) -> bool:
+    """Tell whether an array is what codes of another one stand for."""
+    try:
+        return is_exact(X, narrow(Y, precision))
+    except ValueError:  # numbers that float16 does not hold
+        return False
+
+
 def narrow_exactly(X: numpy.ndarray, precision: Precision) -> Optional[Codes]:
     """Give an array fewer bits if these stand for it bit by bit. Return None if they do not."""
     try:

@@ -16,6 +16,7 @@ from spacy.vocab import Vocab
 from ..common.features import Feature, parse_feature
 from .entities import VERBATIM, Matching
 from .split_counts import SplitCounts, asked_sentences, count_split
+from .static_vectors import has_vectors
 from .suspicions import Suspicions
 from .symbols import count_symbols
 
@@ -265,10 +266,11 @@ def _count_values(words: Doc, attrs: Mapping[str, WordAttr]) -> dict[str, int]:
 
 
 def _unknown(words: Doc, counts: Mapping[str, int]) -> Unknown:
-    """Count the words, and their tokens, without a row in the vocab's vectors."""
+    """Count the words, and their tokens, without one of the vocab's vectors."""
     vectors = words.vocab.vectors
-    keys = words.to_array(vectors.attr).tolist()  # ORTH, unless the vectors have another key
-    lacking = [n for key, n in zip(keys, counts.values(), strict=True) if key not in vectors]
+    keys = words.to_array(vectors.attr)  # ORTH, unless the vectors have another key
+    known = has_vectors(vectors, keys)
+    lacking = [n for has, n in zip(known, counts.values(), strict=True) if not has]
     return Unknown(
         words=len(lacking),
         word_share=_ratio(len(lacking), len(words)),

@@ -25,6 +25,7 @@ from ..common.messages import keep_collector
 from ..common.registered import LOAD_VECTORS
 from ..common.types import Array
 from ..compute.chunks import on_cpu
+from ..compute.quantization import PRECISIONS, is_rounded
 from ..vectors.files import open_table
 from ..vectors.sorted_keys import find_sorted
 from ..vectors.table import FLORET, CheckedRows, MappedRows, VectorTable, check_table, chunks
@@ -42,7 +43,7 @@ _MOST_BYTES = 2**32 - 1  # of an array in lookups.bin, which is msgpack
 class KeptVectors(NamedTuple):
     """A table of vectors as a vocab keeps it, with its words or the settings of floret.
 
-    data (numpy.ndarray): (V, l) float32.
+    data (numpy.ndarray): (V, l) float32. The vocab's own table may have other floats.
     keys (numpy.ndarray): (K,) uint64, the ids of words in ascending order. Empty for floret.
     rows (numpy.ndarray): (K,) int32, the row of each word.
     floret (Optional[dict[str, Any]]): The settings of a floret table. None for a table of words.
@@ -59,8 +60,9 @@ class KeptVectors(NamedTuple):
 def load_tables(vocab: Vocab, paths: Mapping[str, Optional[Path]]) -> None:
     """Read tables and keep them in a vocab: all of them, or none if one cannot be used.
 
-    A table that the vocab has already is kept, and its path is read to compare them. If there is
-    nothing at the path any more, as with a pipeline that was saved and moved, nothing is compared.
+    A table that the vocab has already is kept, and its path is read to compare them. They may
+    differ by the rounding of a compressed pipeline. If there is nothing at the path any more, as
+    with a pipeline that was saved and moved, nothing is compared.
 
     paths (Mapping[str, Optional[Path]]): The folder, file or package of each table. None for a
         table that the vocab has to have already.
@@ -132,7 +134,8 @@ def find_rows(
         at, present = find_sorted(table.keys, ids)
         rows = table.rows[at]
     xp = get_array_module(data)
-    vectors = data[xp.asarray(numpy.where(present, rows, 0))] * xp.asarray(present)[:, None]
+    vectors = data[xp.asarray(numpy.where(present, rows, 0))].astype("float32", copy=False)
+    vectors *= xp.asarray(present)[:, None]
     return vectors, to_numpy(vectors.any(axis=1))
 
 
@@ -195,6 +198,8 @@ def _check_kind(name: str, table: KeptVectors) -> None:
     data, found = table.data, None
     if data.ndim != 2 or data.dtype.kind != "f":
         found = f"is an array of shape {data.shape} and of {data.dtype}, and no table of floats"
+    elif table.floret is not None and data.dtype == numpy.float16:
+        found = "has n-grams (floret) of float16, which spaCy reads as float32 alone"
     elif name != VOCAB and table.attr not in map(IDS.get, TEXT_ATTRS):
         found = f"finds words by another attribute than {', '.join(TEXT_ATTRS)}"
     elif name != VOCAB and data.nbytes > _MOST_BYTES:
@@ -276,14 +281,19 @@ def _check_same(vocab: Vocab, name: str, table: KeptVectors) -> None:
     if not has_table(vocab, name):
         return
     kept = find_table(vocab, name)
-    same = kept.floret == table.floret and kept.attr == table.attr
-    arrays = zip(kept[:3], table[:3], strict=True)
-    if not same or not all(numpy.array_equal(one, other) for one, other in arrays):
+    same = kept[3:] == table[3:] and kept.data.shape == table.data.shape
+    same = same and all(map(numpy.array_equal, kept[1:3], table[1:3]))
+    if not same or not _is_same(kept.data, table.data):
         raise ValueError(
             f"{_where(name)}: there are two tables of this name, one in the vocab and another at "
             f"the path in the config. Give one of them another name. To replace the vocab's: "
             f"nlp.vocab.lookups.remove_table({PREFIX + name!r})"
         )
+
+
+def _is_same(kept: numpy.ndarray, data: numpy.ndarray) -> bool:
+    """Tell whether what is kept is the data, or what a compressed pipeline rounded it to."""
+    return any(all(is_rounded(kept[c], data[c], p) for c in chunks(len(data))) for p in PRECISIONS)
 
 
 def _where(name: str) -> str:

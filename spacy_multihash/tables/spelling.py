@@ -1,5 +1,6 @@
 """The callbacks that make vectors of how words are spelled."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any, Callable, List, Optional, cast
 
@@ -14,15 +15,18 @@ from ..common.registered import KPCA_ROWS, KPCA_VECTORS
 from ..embed.attributes import attr_id
 from ..embed.find import EmbeddingTable
 from ..embed.table_embed import table_of
+from ..embed.vector_tables import VOCAB
 from ..vectors.from_spelling import fit_from_spelling
 from ..vectors.kernel_pca import SpellingSettings, fit_kernel_pca
 from .lookup_tables import find_lookup_tables, ordered_keys
-from .other_tables import in_no_other_table
+from .other_tables import attrs_of_table, in_no_other_table
 from .words import (
     by_frequency,
     check_corpora,
     check_vectors,
-    count_corpora,
+    count_keys,
+    count_texts,
+    docs_of_corpora,
     named_words,
     present_rows,
     rows_of,
@@ -49,7 +53,9 @@ def make_kpca_vectors_v1(
     Such words have no vector, or one of zeros, in the vocab's own table, and none in any other
     table of vectors that the vocab keeps for MetaVectors. Their vectors are predicted from
     spelling: ridge regression from kernel PCA of character n-grams to the vectors of the vocab's
-    own table. The predictions become rows of this table, which is saved with the pipeline.
+    own table. The predictions become rows of this table, which is saved with the pipeline. Words
+    are the values of the attribute by which the layers find them in this table: that of the table,
+    or another one in `key_attrs` of MetaVectors.
 
     corpora (Optional[List[Path]]): Corpora whose words get vectors, .spacy files or folders. Null
         is the training corpus.
@@ -66,11 +72,18 @@ def make_kpca_vectors_v1(
 
     def add_vectors(nlp: Language) -> Language:
         vectors = check_vectors(nlp.vocab, KPCA_VECTORS)
-        counts = count_corpora(nlp, corpora, vector_attr(vectors), KPCA_VECTORS)
+        docs = docs_of_corpora(nlp, corpora, KPCA_VECTORS)
+        keys = count_keys(docs, attrs_of_table(nlp, VOCAB, vector_attr(vectors)))
+        counts: Counter[str] = Counter()
+        for (word, _), count in keys.items():
+            counts[word] += count
         words = by_frequency(counts)
-        frequent = [word for word in words if counts[word] >= min_freq and word.strip()]
         present = present_rows(nlp.vocab, words)
-        lacking = in_no_other_table(nlp, [word for word in frequent if word not in present])
+        # A word of this table may stand for several of another one, such as in lower case.
+        absent = [(word, other) for word, other in keys if word not in present]
+        others = set(in_no_other_table(nlp, [other for _, other in absent]))
+        asked = {word for word, other in absent if other in others and word.strip()}
+        lacking = [word for word in words if counts[word] >= min_freq and word in asked]
         if not lacking:
             logger.info("All words of the corpus that are frequent enough have vectors")
             return nlp
@@ -150,7 +163,7 @@ def make_kpca_rows_v1(
         if component not in nlp.pipe_names:
             logger.info("MultiEmbed of '%s' is not initialized, and keeps its rows", component)
             return nlp
-        texts = count_corpora(nlp, corpora, attr_id(attr), KPCA_ROWS)
+        texts = count_texts(docs_of_corpora(nlp, corpora, KPCA_ROWS), attr_id(attr))
         drawn = []
         for table in tables:
             width = table_of(table.weights).shape[1]

@@ -1,7 +1,8 @@
 """Words with their texts: those of a corpus, and those of a table of static vectors."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import List, Optional
 
@@ -15,6 +16,7 @@ from thinc.api import to_numpy
 
 from ..common.checks import refusal
 from ..corpus.read import model_docs
+from ..corpus.static_vectors import has_vectors
 from ..corpus.training import training_docs
 
 
@@ -37,26 +39,43 @@ def check_corpora(corpora: Optional[Sequence[Path]], where: str) -> None:
         raise refusal(where, "corpora", expected, corpora)
 
 
-def count_corpora(
-    nlp: Language, corpora: Optional[Sequence[Path]], attr: int, where: str
-) -> Counter[str]:
-    """Count the values of an attribute in corpora, or without any in the training corpus.
+def count_keys(docs: Iterable[Doc], attrs: Sequence[int]) -> Counter[tuple[str, str]]:
+    """Count tokens by what finds them in a table of vectors, and by their words.
+
+    A token without a value, such as one without a lemma, is found by its word.
+
+    attrs (Sequence[int]): Attributes whose values are strings. A token counts for each different
+        value of them.
+    """
+    counts: Counter[tuple[str, str]] = Counter()
+    for doc in docs:
+        ids = doc.to_array([ORTH, *attrs])
+        words, keys = ids[:, 0], numpy.where(ids[:, 1:] == 0, ids[:, :1], ids[:, 1:])
+        found: Counter[tuple[int, int]] = Counter()
+        for column in range(keys.shape[1]):
+            is_new = (keys[:, :column] != keys[:, column : column + 1]).all(axis=1)
+            found.update(zip(keys[is_new, column].tolist(), words[is_new].tolist(), strict=True))
+        strings = doc.vocab.strings
+        for (key, word), count in found.items():
+            counts[strings[key], strings[word]] += count
+    return counts
+
+
+def docs_of_corpora(nlp: Language, corpora: Optional[Sequence[Path]], where: str) -> Iterator[Doc]:
+    """Stream the docs of corpora, or without any those of the training corpus.
 
     where (str): The callback, for messages.
 
     Raises ValueError if a corpus cannot be read to its end.
     """
     if corpora is not None:
-        counts: Counter[str] = Counter()
-        for path in corpora:
-            counts += count_texts(model_docs(nlp, path), attr)
-        return counts
+        return chain.from_iterable(model_docs(nlp, path) for path in corpora)
     if nlp.config.interpolate()["training"]["max_epochs"] == -1:
         raise ValueError(
             f"{where}: the training corpus is streamed ([training] max_epochs = -1), and may have "
             "no end. Give a sample of it as corpora, a list of .spacy files."
         )
-    return count_texts(training_docs(nlp), attr)
+    return training_docs(nlp)
 
 
 def by_frequency(counts: Counter[str]) -> List[str]:
@@ -107,10 +126,12 @@ def present_rows(vocab: Vocab, words: Iterable[str]) -> dict[str, int]:
 
     Words that the table lacks are left out, and those whose vector is zero, which stands for none.
     """
-    key2row, strings = vocab.vectors.key2row, vocab.strings
-    is_zero = to_numpy(~vocab.vectors.data.any(axis=1))
-    rows = {word: key2row.get(strings[word], -1) for word in words}
-    return {word: row for word, row in rows.items() if row >= 0 and not is_zero[row]}
+    keys = {word: vocab.strings[word] for word in words}
+    present = has_vectors(vocab.vectors, numpy.array([*keys.values()], dtype="uint64"))
+    key2row = vocab.vectors.key2row
+    return {
+        word: key2row[key] for (word, key), has in zip(keys.items(), present, strict=True) if has
+    }
 
 
 def rows_of(vocab: Vocab, words: Sequence[str]) -> numpy.ndarray:

@@ -59,7 +59,9 @@ def probe(
     """
     for name, tokens in (("training", train), ("test", test)):
         if not tokens:
-            raise ValueError(f"The {name} corpus has no tokens. Give one with entities.")
+            raise ValueError(
+                f"The {name} corpus has no tokens with annotation of entities. Give one that has."
+            )
     words = list(dict.fromkeys(word for word, _ in [*train, *test]))
     known = {word for word, _ in train}
     there, X = word_vectors(table, words)

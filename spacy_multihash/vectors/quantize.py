@@ -38,6 +38,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "pq": (*_TABLE, "codebooks", "zeros"),
 }
 _EXTRA = "pq needs scikit-learn: python -m pip install 'spacy-multihash[vectors]'"
+_LEAST_HALF = 2.0**-25  # half of the least number of float16
 # Rows that centroids are estimated on.
 SAMPLE = 2**16
 
@@ -77,7 +78,7 @@ def quantize(table: VectorTable, method: Method, codebooks: Optional[numpy.ndarr
     """
     data, (_, width) = table.data, table.data.shape
     if method == "float16":
-        return {"codes": MappedRows(data, to_half, width, dtype="<f2")}
+        return {"codes": MappedRows(data, _half_rows, width, dtype="<f2")}
     if method == "int8":
         codes = MappedRows(data, lambda X: to_bytes(X, scales_of(X)), width, dtype="|i1")
         return {"codes": codes, "scales": RowValues(data, scales_of, "<f4")}
@@ -92,6 +93,17 @@ def quantize(table: VectorTable, method: Method, codebooks: Optional[numpy.ndarr
     codes = MappedRows(data, lambda X: encode(X, codebooks), parts, dtype="|u1")
     zeros = RowValues(data, lambda X: ~has_vector(X), "|b1")
     return {"codes": codes, "codebooks": codebooks, "zeros": zeros}
+
+
+def _half_rows(X: numpy.ndarray) -> numpy.ndarray:
+    half = to_half(X)
+    if lost := int((has_vector(X) & ~has_vector(half)).sum()):
+        raise ValueError(
+            f"float16 makes zeros of numbers up to {_LEAST_HALF:.0e}: {lost:,} or more vectors "
+            "would become zeros, which stand for no vector. Scale them first, such as with unit, "
+            "or take int8."
+        )
+    return half
 
 
 def widen(arrays: Arrays) -> Rows:

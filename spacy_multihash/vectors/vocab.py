@@ -51,7 +51,7 @@ def floret_vectors(data: Rows, settings: Mapping[str, Any], words: Sequence[str]
     words (Sequence[str]): The words, none of them empty.
     """
     rows = data if isinstance(data, numpy.ndarray) else data[slice(0, data.shape[0])]
-    return Vectors(data=numpy.asarray(rows), **settings).get_batch(words)
+    return Vectors(data=numpy.asarray(rows, dtype="float32"), **settings).get_batch(words)
 
 
 def find_package(name: str) -> Optional[Path]:

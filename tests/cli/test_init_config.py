@@ -185,3 +185,8 @@ def test_stdout_holds_the_config_alone(into: str, tmp_path: Path) -> None:
     found = run_into(command, into, tmp_path).read_text("utf8")
     assert found.endswith("\n") and "Wrote" not in found
     assert Config().from_str(found, interpolate=False) == init_config("ner", "en")
+
+
+def test_vectors_that_a_config_cannot_name_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"A config cannot name my\$, since a \$ in it stands"):
+        init_config("ner", "en", vectors="my$")

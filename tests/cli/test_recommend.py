@@ -321,3 +321,20 @@ def test_bad_corpora_are_refused(folder: Path) -> None:
         assert message in said(invoke(expected=1))
     (folder / "dev.spacy").write_bytes(b"damaged")
     assert "dev.spacy is cut off, or no .spacy file at all" in said(invoke(expected=1))
+
+
+def test_vectors_of_another_language_are_refused(folder: Path) -> None:
+    write_vectors("model", ["Anna"])
+    message = said(invoke("--vectors", "model", "--lang", "de", expected=1))
+    assert "--lang is de, but the vectors of model are of the language en" in message
+    assert not (folder / "recommended.cfg").exists()
+
+
+def test_paths_that_a_config_cannot_name_are_refused(folder: Path) -> None:
+    write_vectors("mod$el", ["Anna"])
+    message = said(invoke("--vectors", "mod$el", expected=1))
+    assert "A config cannot name mod$el, since a $ in it stands for a variable." in message
+    (folder / "dev.spacy").rename(folder / "de${v}.spacy")
+    words = ["recommend", "train.spacy", "de${v}.spacy"]
+    result = CliRunner().invoke(multihash_cli, words)
+    assert result.exit_code == 1 and "A config cannot name de${v}.spacy" in said(result)

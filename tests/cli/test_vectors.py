@@ -1,6 +1,7 @@
 """The commands of the group `vectors`: what they write, and what they refuse."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from spacy.training.initialize import load_vectors_into_model
 from spacy.vectors import Vectors
 from spacy.vocab import Vocab
 
+from spacy_multihash.cli._vectors_evaluate import read_tokens
 from spacy_multihash.vectors.arrays import load_arrays, save_arrays
 from spacy_multihash.vectors.quantize import KINDS
 from spacy_multihash.vectors.table import CheckedRows
@@ -765,3 +767,21 @@ def test_bad_evaluations_are_one_error(args: tuple[str, ...], message: str, fold
     write_corpus(folder / "none.spacy", [Doc(Vocab(), words=[])])
     write_corpus(folder / "no.spacy", [Doc(Vocab(), words=WORDS[:3], ents=["O"] * 3)])
     assert message in refused("evaluate", *args)
+
+
+def test_probes_count_no_token_whose_annotation_is_missing(tmp_path: Path) -> None:
+    docs = [Doc(Vocab(), words=["Anna", "ran"], ents=["B-PER", "O"])]
+    docs += [Doc(Vocab(), words=["Anna", "fell"]) for _ in range(3)]
+    path = write_corpus(tmp_path / "half.spacy", docs)
+    assert read_tokens(path) == {("Anna", "PER"): 1, ("ran", "O"): 1}
+
+
+def test_a_tokenizer_whose_package_is_missing_is_named_before_the_work(
+    folder: Path, no_work: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("sudachipy", "sudachidict_core"):
+        monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setattr("spacy_multihash.vectors.files.read_text", None)
+    for source in ("in", "in.txt"):
+        error = refused("unit", source, "out", "--lang", "ja")
+        assert "Japanese support requires SudachiPy" in error

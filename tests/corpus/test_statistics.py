@@ -136,6 +136,9 @@ def test_words_without_a_vector_are_unknown(vocab: Vocab) -> None:
     stats = describe(vocab, [make_doc(vocab, "Anna met Anna in Rome")], make_doc(vocab, "Rome"))
     assert stats.splits["train"].unknown == Unknown(2, 0.5, 3, 0.6)  # Anna, in
     assert stats.splits["dev"].unknown == Unknown(0, 0.0, 0, 0.0)
+    vocab.vectors.data[0] = 0  # of Rome: zeros stand for no vector
+    stats = describe(vocab, [make_doc(vocab, "Anna met Anna in Rome")], make_doc(vocab, "Rome"))
+    assert stats.splits["train"].unknown == Unknown(3, 0.75, 4, 0.8)
 
 
 def test_words_are_looked_up_by_the_key_of_the_vectors(vocab: Vocab) -> None:

@@ -21,6 +21,7 @@ from spacy.vectors import BaseVectors, Vectors
 from spacy.vocab import Vocab
 from thinc.api import NumpyOps
 
+from spacy_multihash.compute.quantization import narrow, widen
 from spacy_multihash.embed.compressed_vectors import compress_vectors
 from spacy_multihash.embed.load_vectors import make_load_vectors_v1
 from spacy_multihash.embed.vector_tables import (
@@ -393,3 +394,45 @@ def test_a_vector_of_zeros_is_none(nlp: Language, tmp_path: Path) -> None:
     vectors, present = found_in(nlp.vocab, "zeros", "Rome", "Anna", "xyz")
     assert present == [False, True, False]
     assert vectors.any(axis=1).tolist() == present
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64"])
+def test_the_vocabs_own_table_may_have_other_floats(nlp: Language, dtype: str) -> None:
+    nlp.vocab.vectors = vectors_of(nlp, WORDS, 4)
+    expected = nlp.vocab.vectors.data[0].astype(dtype)
+    keys = [nlp.vocab.strings[word] for word in WORDS]
+    data = nlp.vocab.vectors.data.astype(dtype)
+    nlp.vocab.vectors = Vectors(strings=nlp.vocab.strings, data=data, keys=keys)
+    load_tables(nlp.vocab, {"vocab": None})
+    vectors, present = found_in(nlp.vocab, "vocab", WORDS[0], "xyz")
+    assert vectors.dtype == "float32" and present == [True, False]
+    assert_allclose(vectors[0], expected, rtol=1e-6)
+
+
+def test_ngrams_of_float16_in_the_vocab_are_refused(nlp: Language) -> None:
+    data = numpy.ones((10, 3), dtype="float16")
+    nlp.vocab.vectors = Vectors(data=data, mode="floret", minn=2, maxn=3, hash_count=1)
+    with pytest.raises(
+        ValueError, match=r"Vectors 'vocab': .*n-grams \(floret\) of float16, which"
+    ):
+        load_tables(nlp.vocab, {"vocab": None})
+
+
+@pytest.mark.parametrize(("precision", "size"), [("int8", 1), ("int8", 1e6), ("float16", 1)])
+def test_a_table_that_compress_rounded_is_the_same(
+    nlp: Language, tmp_path: Path, precision: Any, size: float
+) -> None:
+    path = Path(save_words(tmp_path / "es", WORDS, 40))
+    table = tmp_path / "es" / "vocab" / "vectors"
+    numpy.save(table, numpy.load(table) * numpy.float32(size))
+    (tmp_path / "es" / "vocab" / "vectors.npy").replace(table)
+    load_tables(nlp.vocab, {"es": path})
+    kept = find_table(nlp.vocab, "es")
+    rounded = widen(*narrow(kept.data, precision))
+    assert not numpy.array_equal(kept.data, rounded)
+    kept.data[:] = rounded
+    load_tables(nlp.vocab, {"es": path})
+    assert_array_equal(find_table(nlp.vocab, "es").data, rounded)
+    numpy.multiply(kept.data, 1.003, out=kept.data)
+    with pytest.raises(ValueError, match="two tables of this name"):
+        load_tables(nlp.vocab, {"es": path})

@@ -9,6 +9,7 @@ import pytest
 import spacy
 from numpy.testing import assert_allclose, assert_array_equal
 from spacy.language import Language
+from spacy.ml.staticvectors import StaticVectors
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.training.initialize import init_nlp
@@ -219,6 +220,61 @@ def test_other_tables_find_words_as_in_the_model(corpus: Path, tmp_path: Path) -
         callback("kpca_vectors")(corpora=[other], rank=15)(nlp)
         has_vector[attr] = nlp.vocab.has_vector("SALTO")
     assert has_vector == {"ORTH": True, "LOWER": False}
+
+
+def test_words_are_those_that_the_layers_look_up(corpus: Path, tmp_path: Path) -> None:
+    docs = [Doc(Vocab(), words=["SALTO", "Comaba", *WORDS[:20]])]
+    other = write_corpus(tmp_path / "other.spacy", docs)
+    nl = {"nl": save_words(tmp_path / "nl", ["Rome"], 4)}
+    for attrs, expected in (
+        ({"vocab": "LOWER"}, {"salto", "comaba"}),
+        ({"nl": "LOWER"}, {"SALTO", "Comaba", "comaba"}),
+    ):
+        nlp = meta_pipeline(meta_embed({"vocab": None, **nl}, key_attrs=attrs))
+        nlp.vocab.vectors = with_vectors(table()).vocab.vectors
+        load_tables(nlp.vocab, {"nl": Path(nl["nl"])})
+        known = set(nlp.vocab.vectors.key2row)
+        callback("kpca_vectors")(corpora=[other], rank=15)(nlp)
+        added = set(nlp.vocab.vectors.key2row) - known
+        assert {nlp.vocab.strings[key] for key in added} == expected
+
+
+@pytest.mark.parametrize("lemmas", [None, ["saltix", "Bebo", *WORDS[:20]]])
+def test_words_without_a_lemma_are_their_own(
+    corpus: Path, tmp_path: Path, lemmas: list[str] | None
+) -> None:
+    docs = [Doc(Vocab(), words=["SALTO", "Bebo", *WORDS[:20]], lemmas=lemmas)]
+    other = write_corpus(tmp_path / "other.spacy", docs)
+    nlp = meta_pipeline(meta_embed({"vocab": None}, key_attrs={"vocab": "LEMMA"}))
+    nlp.vocab.vectors = with_vectors(table()).vocab.vectors
+    callback("kpca_vectors")(corpora=[other], rank=15)(nlp)
+    has = [nlp.vocab.has_vector(word) for word in ("SALTO", "saltix", "Bebo")]
+    assert has == [lemmas is None, lemmas is not None, True]
+
+
+def test_words_in_lower_case_whose_forms_another_table_has_get_none(
+    corpus: Path, tmp_path: Path
+) -> None:
+    docs = [Doc(Vocab(), words=["SALTO", "Bebo", "BEBO", *WORDS[:20]])]
+    other = write_corpus(tmp_path / "other.spacy", docs)
+    nl = save_words(tmp_path / "nl", ["SALTO", "Bebo"], 4)
+    embed = meta_embed({"vocab": None, "nl": nl}, key_attrs={"vocab": "LOWER"})
+    nlp = meta_pipeline(embed)
+    nlp.vocab.vectors = with_vectors(table()).vocab.vectors
+    load_tables(nlp.vocab, {"nl": Path(nl)})
+    callback("kpca_vectors")(corpora=[other], rank=15)(nlp)
+    assert [nlp.vocab.has_vector(word) for word in ("salto", "bebo")] == [False, True]
+
+
+def test_words_are_those_of_all_layers_that_read_the_table(corpus: Path, tmp_path: Path) -> None:
+    docs = [Doc(Vocab(), words=["SALTO", "SALTO", "Salto", *WORDS[:20]])]
+    other = write_corpus(tmp_path / "other.spacy", docs)
+    nlp = meta_pipeline(meta_embed({"vocab": None}, key_attrs={"vocab": "LOWER"}))
+    nlp.get_pipe("tok2vec").model.layers.append(StaticVectors(4))  # type: ignore[attr-defined]
+    nlp.vocab.vectors = with_vectors(table()).vocab.vectors
+    callback("kpca_vectors")(corpora=[other], rank=15, min_freq=2)(nlp)
+    has = {word: nlp.vocab.has_vector(word) for word in ("SALTO", "salto", "Salto")}
+    assert has == {"SALTO": True, "salto": True, "Salto": False}
 
 
 def test_table_of_ngrams_beside_has_all_words(

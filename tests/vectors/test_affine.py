@@ -137,3 +137,11 @@ def test_map_that_is_not_finite_is_refused(name: str, wrong: float, tmp_path: Pa
     save_arrays(tmp_path / "map.npz", "affine", {**some_map().arrays(), name: array})
     with pytest.raises(ValueError, match=f"map.npz cannot be used: {name} has NaN, infinity, or a"):
         load_map(tmp_path / "map.npz")
+
+
+def test_floret_of_float16_is_mapped() -> None:
+    X = random_vectors().astype("float16")
+    table = replace(make_table(X), floret={"mode": "floret", **FLORET}, keys=word_keys_none())
+    wide = replace(table, data=CheckedRows(X.astype("float32"), "table"))
+    found, expected = (word_vectors(each, WORDS)[1] for each in (table, wide))
+    numpy.testing.assert_array_equal(found, expected)

@@ -144,9 +144,9 @@ def test_corpora_that_cannot_be_probed_are_refused() -> None:
         next(probe(table, Counter({("unknown", "O"): 1}), tokens, width=5))
     with pytest.raises(ValueError, match="The training corpus has one tag alone"):
         next(probe(table, Counter({("word1", "O"): 1}), tokens, width=5))
-    with pytest.raises(ValueError, match="The training corpus has no tokens. Give one with ent"):
+    with pytest.raises(ValueError, match="The training corpus has no tokens with annotation"):
         next(probe(table, Counter(), tokens, width=5))
-    with pytest.raises(ValueError, match="The test corpus has no tokens. Give one with entities"):
+    with pytest.raises(ValueError, match="The test corpus has no tokens with annotation of"):
         next(probe(table, tokens, Counter(), width=5))
     with pytest.raises(ValueError, match="The test corpus has no entities, so that there is no F1"):
         next(probe(table, tokens, Counter({("word1", "O"): 1}), width=5))

@@ -49,6 +49,17 @@ def test_float16_is_numpys() -> None:
     numpy.testing.assert_array_equal(widened(X, "float16"), expected)
 
 
+def test_vectors_that_float16_would_make_zeros_are_refused() -> None:
+    X = random_vectors()
+    X[4], X[5] = 2.0**-25, 0
+    with pytest.raises(
+        ValueError, match="numbers up to 3e-08: 1 or more vectors would become zeros, which"
+    ):
+        widened(X, "float16")
+    X[4, 0] = 2.0**-24
+    assert widened(X, "float16")[4].any()
+
+
 def test_number_beyond_float16_is_refused() -> None:
     X = random_vectors()
     X[4, 4] = 7e4
