@@ -8,6 +8,10 @@ A comment has one of these forms:
     METRIC NUMBER - NUMBER      a difference of means, with its 95 % interval
     METRIC NUMBER - report TABLE LINE
                                 a difference from the report's mean in a line of a table of its
+    report METRIC TABLE DATASET LINE
+                                the report's mean in a line of a table of its
+    report METRIC TABLE DATASET LINE - LINE
+                                a difference of two of them
     METRIC NUMBER / NUMBER      a ratio of means
     spread METRIC NUMBER        the largest number of a seed minus the smallest
     mean METRIC NUMBER ...      the mean of several numbers, such as those of several data sets
@@ -27,10 +31,10 @@ A format may follow behind a colon, as in Python. "sd" is a mean with its standa
 difference, "paired" is that of the seeds that both have, "value" leaves out the interval, "by"
 leaves out the sign, which must be +, and "verdict" is the verdict on it, in words.
 
-In the files of benchmarks, a key with spaces is in quotes. The keys "results" and "ratio" may be
-left out. In a list of records, a key is a value of the record that is meant. A list of times counts
-as its median. A median with a format of Python's is shown without its interval. "tenths" shows both
-with one decimal.
+A key of a benchmark, or a line of the report, is in quotes if it has spaces. The keys "results" and
+"ratio" of benchmarks may be left out. In a list of records, a key is a value of the record that is
+meant. A list of times counts as its median. A median with a format of Python's is shown without its
+interval. "tenths" shows both with one decimal.
 """
 
 import re
@@ -168,6 +172,8 @@ def evaluate(expression: str, results: Results, statistics: Statistics) -> str:
     kind, *words = body.split()
     if kind == "runs" and len(words) == 1:
         return _runs(results, words[0], spec)
+    if kind == REPORT:
+        return _of_report(results, shlex.split(body)[1:], spec)
     if kind == BENCHMARK and kind in statistics:
         return benchmark_number(statistics[kind], shlex.split(body)[1:], spec)
     if kind == "range" and words[:1] == [BENCHMARK] and BENCHMARK in statistics:
@@ -236,6 +242,27 @@ def _from_report(results: Results, place: Place, table: str, line: str) -> Diffe
     found = difference(_stat(results, place), reported)
     assert found is not None  # both numbers exist
     return found
+
+
+def _of_report(results: Results, words: Sequence[str], spec: str) -> str:
+    """Return a mean that the report prints, or the difference of two means of one table."""
+    if len(words) not in (4, 6) or words[4:5] not in ([], ["-"]) or words[0] not in METRICS:
+        raise ValueError(f"expected METRIC TABLE DATASET LINE [- LINE], found {' '.join(words)!r}")
+    metric, table, dataset, *lines = (*words[:4], *words[5:])
+    means = []
+    for line in lines:
+        # Some tables are of unseen entities alone.
+        keys = [(table, dataset, line, part, metric) for part in ("all", "unseen")]
+        stat = next((results.report[key] for key in keys if key in results.report), None)
+        if stat is None:
+            raise ValueError(
+                f"Table {table} of the report has no {METRICS[metric].header} of {dataset}, {line}"
+            )
+        means.append(stat.mean)
+    default = METRICS[metric].report
+    if len(means) == 1:
+        return format_number(means[0], spec or default)
+    return format_number(means[0] - means[1], spec or f"+{default.lstrip('+')}")
 
 
 def _place(metric: str, text: str) -> Place:

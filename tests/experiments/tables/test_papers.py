@@ -177,36 +177,17 @@ def test_contradictions_of_the_report_are_as_its_tables_have_them() -> None:
     tweets = value("15", "wnut17", "MultiHashEmbed"), value("13", "wnut17", "4")
     said = "{} for MultiHashEmbed on wnut17, {} in Table 13.".format(*tweets)
     assert TABLES["table-15"].note.endswith(said)
-    text = (ROOT / "docs" / "results.md").read_text("utf8")
-    assert f"dev set of conll-es | {rows} in Table 1, {hashes} in Tables 13 and 15 |" in text
-    assert "dev set of wnut17 | {} in Table 15, {} in Table 13 |".format(*tweets) in text
 
 
 def test_text_of_the_results_has_the_numbers_of_the_report() -> None:
     text = " ".join((ROOT / "docs" / "results.md").read_text("utf8").split())
-    anem = [value("9", "anem", line, "f") for line in ("MultiHashEmbed", "MultiEmbed")]
-    vectors = value("7", "wnut17", "MultiHashEmbed", "f")
     both = ("MultiEmbed", "MultiHashEmbed")
-    dutch = [value("9", "conll-nl", line, "f") for line in both]
     unseen = [[value("11", name, line, "f") for line in both] for name in NUMBERS["11"]]
     ahead, tied = (sum(one > other for one, other in unseen), sum(a == b for a, b in unseen))
-    printed = re.sub(r"<!--.*?-->", "", text)
-    for label, line in {
-        "NORM, PREFIX, SUFFIX": "NORM+PREFIX+SUFFIX",
-        "NORM, PREFIX": "NORM+PREFIX",
-        "NORM": "NORM",
-        "ORTH": "ORTH",
-    }.items():
-        (found,) = re.findall(rf"\| {label} \| -?\d+ \| (\d+) \| -?\d+ \| (\d+) \|", printed)
-        assert found == tuple(str(NUMBERS[table][line]["all"]) for table in ("2", "3")), label
     numbers = {2: "two", 4: "four", 6: "six"}
     for said in (
-        f"On conll-nl, the report has MultiEmbed ahead by {dutch[0] - dutch[1]:.2f} (",
-        f"The report has it ahead on {numbers[ahead]} of {numbers[len(unseen)]}",
-        f"ahead on {numbers[ahead]} of {numbers[len(unseen)]} sets, with ties on conll-nl and arch",
-        f"(report: {anem[0]}). MultiEmbed, which",
-        f"(report: {anem[1]}). Rare words",
-        f"the report's larger vectors reached {vectors}.",
+        f"The report has it ahead on {numbers[ahead]} of {numbers[len(unseen)]} sets, with ties on "
+        "conll-nl and archaeology",
         f"{value('5', 'ontonotes', 'docs'):,} documents) is not published",
         f"its own vocabulary, {value('4', 'conll-es', 'NORM'):,};",
     ):
