@@ -50,12 +50,13 @@ from experiments.tables.benchmark_numbers import (
     benchmark_number,
     benchmark_range,
     format_number,
-    get_key,
 )
 from experiments.tables.conclusions import Key, compare
 from experiments.tables.differences import Difference, difference
 from experiments.tables.markdown import signed
 from experiments.tables.report import TABLES
+from experiments.tables.report_numbers import report_number
+from experiments.tables.statistic_numbers import statistic_number
 from experiments.tables.statistics import Results, Stat
 from experiments.tables.table import METRICS
 from experiments.tables.verdicts import MACHINES, verdict
@@ -173,13 +174,13 @@ def evaluate(expression: str, results: Results, statistics: Statistics) -> str:
     if kind == "runs" and len(words) == 1:
         return _runs(results, words[0], spec)
     if kind == REPORT:
-        return _of_report(results, shlex.split(body)[1:], spec)
+        return report_number(results.report, shlex.split(body)[1:], spec)
     if kind == BENCHMARK and kind in statistics:
         return benchmark_number(statistics[kind], shlex.split(body)[1:], spec)
     if kind == "range" and words[:1] == [BENCHMARK] and BENCHMARK in statistics:
         return benchmark_range(statistics[BENCHMARK], shlex.split(body)[2:], spec)
     if kind in statistics and words:
-        return _statistic(kind, statistics[kind], words, spec)
+        return statistic_number(kind, statistics[kind], words, spec)
     if kind == "spread" and len(words) == 2:
         return _spread(results, words[0], words[1], spec)
     if kind == "mean" and len(words) > 2:
@@ -244,27 +245,6 @@ def _from_report(results: Results, place: Place, table: str, line: str) -> Diffe
     return found
 
 
-def _of_report(results: Results, words: Sequence[str], spec: str) -> str:
-    """Return a mean that the report prints, or the difference of two means of one table."""
-    if len(words) not in (4, 6) or words[4:5] not in ([], ["-"]) or words[0] not in METRICS:
-        raise ValueError(f"expected METRIC TABLE DATASET LINE [- LINE], found {' '.join(words)!r}")
-    metric, table, dataset, *lines = (*words[:4], *words[5:])
-    means = []
-    for line in lines:
-        # Some tables are of unseen entities alone.
-        keys = [(table, dataset, line, part, metric) for part in ("all", "unseen")]
-        stat = next((results.report[key] for key in keys if key in results.report), None)
-        if stat is None:
-            raise ValueError(
-                f"Table {table} of the report has no {METRICS[metric].header} of {dataset}, {line}"
-            )
-        means.append(stat.mean)
-    default = METRICS[metric].report
-    if len(means) == 1:
-        return format_number(means[0], spec or default)
-    return format_number(means[0] - means[1], spec or f"+{default.lstrip('+')}")
-
-
 def _place(metric: str, text: str) -> Place:
     """Read the name of a number: DATASET/ARM[/VECTORS][/SPLIT[/PART]][@SEED]."""
     match = PLACE.fullmatch(text)
@@ -300,27 +280,3 @@ def _runs(results: Results, pattern: str, spec: str) -> str:
     if not count:
         raise ValueError(f"no run matches {pattern}")
     return format_number(count, spec or ",")
-
-
-def _statistic(
-    kind: str, of_kind: Mapping[str, Mapping[str, Any]], words: Sequence[str], spec: str
-) -> str:
-    name, *paths = words
-    if name not in of_kind:
-        raise ValueError(f"there are no statistics of the {kind} {name!r}")
-    numbers = [_number(of_kind[name], path, name) for path in paths[::2]]
-    if len(numbers) == 1 and len(paths) == 1:
-        return format_number(numbers[0], spec or ",")
-    if len(numbers) == 2 and paths[1] == "/":
-        return format_number(numbers[0] / numbers[1], spec or ".2f")
-    raise ValueError(f"expected one path or two with / between them, found {' '.join(paths)!r}")
-
-
-def _number(stats: Mapping[str, Any], path: str, name: str) -> float:
-    """Return a number by its keys, with points between them."""
-    found: Any = stats
-    for key in path.split("."):
-        found = get_key(found, key)
-    if not isinstance(found, (int, float)):
-        raise ValueError(f"the statistics of {name} have no number {path!r}")
-    return found
