@@ -255,7 +255,7 @@ def test_tables_that_are_set_after_training_need_new_weights(docs: list[Doc]) ->
     tables = symbols_of(docs, "NORM", "SHAPE")
     model = initialized(build_lookup(), docs, tables)
     set_tables(model, tables)
-    with pytest.raises(ValueError, match="'table_embed' has no weights: initialize it"):
+    with pytest.raises(ValueError, match="^Layer 'table_embed' has no weights: initialize it"):
         model.predict(docs)
 
 
@@ -280,6 +280,13 @@ def make_nlp(kind: str, docs: Sequence[Doc]) -> Language:
         set_tables(tok2vec.model, symbols_of(docs, "NORM", "SHAPE"))  # type: ignore[attr-defined]
     nlp.initialize()
     return nlp
+
+
+def test_component_that_is_not_initialized_is_named(docs: list[Doc]) -> None:
+    nlp = spacy.util.load_model_from_config(make_nlp("hash", docs).config)
+    with pytest.raises(ValueError, match=r"\[E109\] Component 'tok2vec' could not be run") as error:
+        nlp("Rome")
+    assert str(error.value.__cause__).startswith("Layer 'table_embed' has no weights: initialize")
 
 
 @pytest.mark.parametrize("kind", ["hash", "lookup"])

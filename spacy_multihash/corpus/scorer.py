@@ -15,7 +15,7 @@ from .evaluation import read_known_entities, score_parts
 
 
 def make_seen_unseen_scorer_v1(
-    train: Union[str, Path], ignore_case: bool = False, match_label: bool = False
+    train: Optional[Union[str, Path]], ignore_case: bool = False, match_label: bool = False
 ) -> Callable[..., dict[str, Any]]:
     """Make the scorer that adds scores of seen and unseen entities to those of spacy.ner_scorer.v1.
 
@@ -27,9 +27,10 @@ def make_seen_unseen_scorer_v1(
     "unseen". They are None where the corpus has no such entities. spacy train logs the scores that
     [training.score_weights] names, with a weight of 0.0 or more.
 
-    train (Union[str, Path]): The training corpus: a .spacy file, or a folder of them. It is read
-        when something is first scored. If it is missing, as on a machine that only uses the trained
-        pipeline, there is a warning, and the scores are those of spacy.ner_scorer.v1 alone.
+    train (Optional[Union[str, Path]]): The training corpus: a .spacy file, or a folder of them. It
+        is read when something is first scored. If it is null or missing, as on a machine that only
+        uses the trained pipeline, there is a warning, and the scores are those of
+        spacy.ner_scorer.v1 alone.
     ignore_case (bool): Compare texts in lower case.
     match_label (bool): An entity with another label than in the training corpus is unseen.
 
@@ -45,11 +46,11 @@ class SeenUnseenScorer:
 
     Pipelines are pickled where processes are spawned, and so is this.
 
-    train (Union[str, Path]): The training corpus.
+    train (Optional[Union[str, Path]]): The training corpus. None scores no parts.
     matching (Matching): Which entities count as one.
     """
 
-    train: Union[str, Path]
+    train: Optional[Union[str, Path]]
     matching: Matching
     _known: Optional[KnownEntities] = field(default=None, init=False, repr=False)
     _is_read: bool = field(default=False, init=False, repr=False)
@@ -72,8 +73,12 @@ class SeenUnseenScorer:
         return scores
 
     def _read(self) -> Optional[KnownEntities]:
-        try:
-            return read_known_entities(self.train, Vocab(), self.matching)
-        except FileNotFoundError as error:
-            warnings.warn(f"Seen and unseen entities are not scored: {error}", stacklevel=3)
-            return None
+        if self.train is None:  # as of pipelines whose paths were set to null before publishing
+            why = "The scorer's training corpus is null. Set it, such as with --paths.train FILE."
+        else:
+            try:
+                return read_known_entities(self.train, Vocab(), self.matching)
+            except FileNotFoundError as error:
+                why = str(error)
+        warnings.warn(f"Seen and unseen entities are not scored: {why}", stacklevel=3)
+        return None

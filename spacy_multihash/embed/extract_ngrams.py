@@ -44,7 +44,9 @@ def forward(model: NgramLayer, docs: list[DocLike], is_train: bool) -> tuple[Rag
     """Put the attribute's ids of all docs in one array, and hash the n-grams."""
     attr = model.attrs["attr_id"].value
     none = numpy.zeros(0, dtype="uint64")  # for a batch without docs
-    ids: Array = numpy.concatenate([none, *(doc.to_array(attr) for doc in docs)])  # (N,)
+    # A list of one attribute gives (n,) for a doc, and (n, 1) for a span.
+    columns = [doc.to_array([attr]).reshape(-1) for doc in docs]
+    ids: Array = numpy.concatenate([none, *columns])  # (N,)
     lengths = numpy.array([len(doc) for doc in docs], dtype="int32")
     ngrams, counts = hash_ngrams(model.ops.asarray(ids), lengths, model.attrs["orders"].value)
 

@@ -92,10 +92,16 @@ def fill_table(initializer: Callable, model: Model, width: int) -> None:
     model.set_param("E", initializer(model.ops, shape))
 
 
+class NoWeightsError(KeyError, ValueError):
+    """A layer has no weights. spaCy names the component where it meets a KeyError."""
+
+    __str__ = Exception.__str__  # not in quotes, as that of a KeyError is
+
+
 def table_of(model: Model, name: str = "E") -> Floats2d:
-    """Get the table E (nV, nO), or another of its shape. Raise ValueError if there is none."""
+    """Get the table E (nV, nO), or another of its shape. Raise NoWeightsError without it."""
     if not model.has_param(name):  # get_param would give the table from before it was unset
-        raise ValueError(
+        raise NoWeightsError(
             f"Layer '{model.name}' has no weights: initialize it, or load weights, before using "
             "it. Setting the tables of a lookup takes the weights of its old tables away."
         )

@@ -67,6 +67,19 @@ def test_missing_training_corpus_leaves_the_scores_of_spacy(tmp_path: Path) -> N
     nlp.evaluate(examples)  # warns once
 
 
+def test_null_as_training_corpus_leaves_the_scores_of_spacy(tmp_path: Path) -> None:
+    path = write_corpus(tmp_path / "train.spacy", make_docs())
+    config = small_config(path, dict[str, Any](HASH))
+    config["components"]["ner"]["scorer"] = {"@scorers": SCORER, "train": "${paths.train}"}
+    init_nlp(config).to_disk(tmp_path / "model")
+    published = {"paths": {"train": None, "dev": None}}
+    nlp = spacy.load(tmp_path / "model", config=published)
+    assert nlp.config.interpolate()["components"]["ner"]["scorer"]["train"] is None
+    with pytest.warns(UserWarning, match=r"not scored: The scorer's training corpus is null\. Set"):
+        scores = nlp.evaluate(list(Corpus(path)(nlp)))
+    assert "ents_f" in scores and "ents_seen_f" not in scores
+
+
 def test_damaged_training_corpus_is_an_error(tmp_path: Path) -> None:
     nlp = make_ner(write_corpus(tmp_path / "train.spacy", make_docs()))
     examples = list(Corpus(tmp_path / "train.spacy")(nlp))

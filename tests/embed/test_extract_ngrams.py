@@ -1,5 +1,7 @@
 import numpy
 import pytest
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
 from thinc.api import Model, Ops, to_numpy
 
 from spacy_multihash.compute.hashing import hash_ngrams
@@ -19,8 +21,8 @@ class Tokens:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def to_array(self, attr: int, /) -> numpy.ndarray:
-        assert attr == self.attr
+    def to_array(self, attrs: list[int], /) -> numpy.ndarray:
+        assert attrs == [self.attr]
         return numpy.array(self.ids, dtype="uint64")
 
 
@@ -43,6 +45,13 @@ def test_batch_equals_one_by_one() -> None:
     model = make(2, 3)
     alone = [model.predict([doc]).dataXd.tolist() for doc in docs]
     assert model.predict(docs).dataXd.tolist() == sum(alone, [])
+
+
+def test_spans_have_the_ngrams_of_their_tokens() -> None:
+    doc = Doc(Vocab(), words=["one", "apple", "two", "apple"])
+    of_span, of_doc = (make(1, 2).predict([each]) for each in (doc[1:4], doc[1:4].as_doc()))
+    assert of_span.lengths.tolist() == of_doc.lengths.tolist() == [5]
+    assert of_span.dataXd.tolist() == of_doc.dataXd.tolist()
 
 
 def test_orders_are_taken_in_any_order() -> None:
