@@ -10,6 +10,7 @@ from wasabi import msg
 
 import experiments.figures.calibration
 import experiments.figures.dilated
+import experiments.figures.recipe
 import experiments.figures.report
 import experiments.figures.weighted
 from experiments.runs.files import (
@@ -31,7 +32,7 @@ from experiments.tables.corpora import corpus_tables, read_corpora
 from experiments.tables.dilated import DILATED_TABLES
 from experiments.tables.gains import render_gains
 from experiments.tables.goals import render_goals
-from experiments.tables.markdown import markdown, render_summary, render_table
+from experiments.tables.markdown import markdown, render_agreement, render_summary, render_table
 from experiments.tables.prose import BENCHMARK, Statistics, fill_numbers, find_verdicts, turned
 from experiments.tables.recipe import (
     recipe_tables,
@@ -133,7 +134,7 @@ def collate(
                 f"There is no page {docs / name}. Create it, with two markers for each table."
             )
     results = load_results(folder, report)
-    blocks = {"summary": render_summary(results)}
+    blocks = {"summary": render_summary(results), "agreement": render_agreement(results)}
     blocks |= {name: render_table(results, table) for name, table in TABLES.items()}
     counted = read_corpora(corpora)
     for name, lines in corpus_tables(counted, read_report(report)).items():
@@ -195,6 +196,7 @@ def collate(
         **experiments.figures.report.make_figures(results),
         **experiments.figures.weighted.make_figures(results),
         **experiments.figures.dilated.make_figures(results),
+        **experiments.figures.recipe.make_figures(results),
         **experiments.figures.calibration.make_figures(calibrated),
     }
     for name, data in figures.items():

@@ -1,23 +1,25 @@
 """What is concluded from two numbers: their difference, its intervals, and the verdict."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Optional
 
 from experiments.arms.tasks import CRF, HASH_EMBED
 from experiments.runs.counts import name_counts
 from experiments.runs.machine import same_cpu, same_training
 from experiments.tables.bootstrap import Interval, error_increase, more_increase
-from experiments.tables.differences import Difference, difference, paired
-from experiments.tables.facts import same_recognizer
+from experiments.tables.differences import Difference, difference, mean_difference, paired
 from experiments.tables.statistics import FACTORS, NUMBER, Results, Stat, number_key
 from experiments.tables.table import INCREASE, METRICS, SECONDS, Comparison, Group, Table
-from experiments.tables.verdicts import MACHINES, NOISE, verdict
+from experiments.tables.verdicts import HIGHER, LOWER, MACHINES, NOISE, verdict
 
 # The data set, arm and vectors of a number, then its split, part and metric.
 Key = tuple[str, ...]
 ARM = FACTORS.index("arm")
 PART = len(FACTORS) + NUMBER.index("part")
 NOTHING = Stat(0.0, 0.0, 1)
+TINY = 1e-9  # what a sum of floats may be off
+# Two numbers, either of which may be missing.
+PairT = tuple[Optional[Stat], Optional[Stat]]
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,8 @@ class Conclusion:
     paired (Optional[Difference]): The mean difference of runs with the same seed.
     sentences (Optional[Interval]): The interval over sentences, or None without their counts.
     verdict (str): One of `VERDICTS`.
+    apart (Optional[Difference]): Our difference minus the report's, with the interval of both. It
+        is that of ours alone where the report has no deviations. What the report rounds is added.
     """
 
     ours: Optional[Difference]
@@ -36,6 +40,12 @@ class Conclusion:
     paired: Optional[Difference]
     sentences: Optional[Interval]
     verdict: str
+    apart: Optional[Difference] = None
+
+    @property
+    def misses_report(self) -> bool:
+        """Whether it is apart from the report's difference by more than noise."""
+        return self.apart is not None and not _is_noise(self.apart)
 
     @property
     def disputed(self) -> bool:
@@ -46,9 +56,12 @@ class Conclusion:
 
     @property
     def in_words(self) -> str:
-        """The verdict, and which intervals hold 0 although it is none of noise."""
+        """The verdict, and which intervals would decide otherwise."""
+        is_noise = self.verdict == NOISE
+        sign = HIGHER if self.paired is not None and self.paired.value > 0 else LOWER
         parts = {
-            "not seed by seed": self.disputed and self.verdict != NOISE,
+            f"but {sign} seed by seed": self.disputed and is_noise,
+            "not seed by seed": self.disputed and not is_noise,
             "not over sentences": self.of_these_sentences,
         }
         return ", ".join([self.verdict, *(part for part, is_so in parts.items() if is_so)])
@@ -64,15 +77,39 @@ class Conclusion:
 def conclude(results: Results, table: Table, dataset: str, comparison: Comparison) -> Conclusion:
     """Compare two numbers of a table, and their difference with the report's."""
     first, second = (
-        side and results.reported(table, side[0], dataset, side[1])
+        NOTHING if side is None else results.reported(table, side[0], dataset, side[1])
         for side in (comparison.first, comparison.second)
     )
-    return compare(
+    found = compare(
         results,
         number_key(table, *_place(comparison.first, dataset)),
         comparison.second and number_key(table, *_place(comparison.second, dataset)),
-        difference(first, NOTHING if comparison.second is None else second),
+        difference(first, second),
     )
+    if found.ours is None or found.ours.margin is None or found.report is None:
+        return found
+    one, other = (
+        NOTHING if side is None else results.ours(table, side[0], dataset, side[1])
+        for side in (comparison.first, comparison.second)
+    )
+    rounding = METRICS[comparison.first[0].metric].tie
+    apart = _apart((one, other), (first, second), found.ours.margin, rounding)
+    return replace(found, apart=apart)
+
+
+def _apart(ours: PairT, report: PairT, margin: float, rounding: float) -> Optional[Difference]:
+    """Return our difference minus the report's, or None if a number is missing.
+
+    ours, report (PairT): The numbers that are compared.
+    margin (float): The margin of our difference.
+    rounding (float): By how much two rounded numbers of the report may be off together.
+    """
+    # The mean of two differences is half of their sum, and so is its interval.
+    half = mean_difference([ours, report[::-1]])
+    if half is None:
+        return None
+    of_both = margin if half.margin is None else 2 * half.margin
+    return Difference(2 * half.value, of_both + rounding + TINY)
 
 
 def compare(
@@ -117,12 +154,7 @@ def _paired_differences(results: Results, first: Key, second: Optional[Key]) -> 
     others = results.values.get(second, {})
     if CRF in (first[ARM], second[ARM]):
         return []
-    facts = [results.facts_of(key) for key in (first, second)]
-    return [
-        ones[seed] - others[seed]
-        for seed in sorted(ones.keys() & others.keys())
-        if same_recognizer(*(runs[seed] for runs in facts))
-    ]
+    return [ones[seed] - others[seed] for seed in sorted(ones.keys() & others.keys())]
 
 
 def _sentences(results: Results, first: Key, second: Optional[Key]) -> Optional[Interval]:

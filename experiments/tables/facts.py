@@ -1,4 +1,4 @@
-"""What runs say of themselves: the machine, the recognizer, and which predictions are right."""
+"""What runs say of themselves: the machine, the code, and which predictions are right."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -21,13 +21,11 @@ class Found(NamedTuple):
     path (Path): The file.
     run (Run): The run that it is of.
     result (Mapping[str, Any]): What it holds.
-    digests (Optional[tuple[str, ...]]): The digests that it may have, as `digests` returns them.
     """
 
     path: Path
     run: Run
     result: Mapping[str, Any]
-    digests: Optional[tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -37,8 +35,6 @@ class Facts:
     recorded (bool): Whether it has a record of its machine and its code.
     code (Optional[str]): The digest of the modules that it was trained with.
     machine (Machine): What its times depend on.
-    with_ner (Optional[bool]): Whether it was trained with `ner`, where the arm has `batch_ner` with
-        spaCy's gradient by now. None for all other arms.
     counts (Mapping[str, Counts]): True positives, false positives and false negatives of each
         sentence, by split, as far as they are kept. Shape: (sentences, 3).
     """
@@ -46,7 +42,6 @@ class Facts:
     recorded: bool = False
     code: Optional[str] = None
     machine: Machine = Machine()
-    with_ner: Optional[bool] = None
     counts: Mapping[str, Counts] = field(default_factory=dict)
 
 
@@ -58,7 +53,7 @@ def read_facts(found: Iterable[Found]) -> dict[tuple[str, ...], dict[int, Facts]
     """
     facts: dict[tuple[str, ...], dict[int, Facts]] = {}
     known: dict[tuple[str, ...], tuple[Path, Any]] = {}
-    for path, run, result, digests in found:
+    for path, run, result in found:
         record = result.get("record") or {}
         counts = _counts(path, result)
         if "corpus" in record:
@@ -69,19 +64,11 @@ def read_facts(found: Iterable[Found]) -> dict[tuple[str, ...], dict[int, Facts]
             _check(known, (run.dataset, MADE, name), path, digest)
         if run.vectors != NO_VECTORS and record.get("vectors"):
             _check(known, (run.dataset, VECTORS, run.vectors), path, record["vectors"])
-        with_ner = None
-        if digests is not None and len(digests) > 1:
-            with_ner = result["config_hash"] == digests[-1]
         codes = path.parents[4] / CODE.name  # beside runs/DATASET/ARM/VECTORS/seedN.json
         machine = machine_of(result, codes)
-        of_run = Facts(bool(record), record.get("code"), machine, with_ner, counts)
+        of_run = Facts(bool(record), record.get("code"), machine, counts)
         facts.setdefault((run.dataset, run.arm, run.vectors), {})[run.seed] = of_run
     return facts
-
-
-def same_recognizer(one: Facts, other: Facts) -> bool:
-    """Return whether two runs can be paired: not one with `ner` and one with `batch_ner`."""
-    return {one.with_ner, other.with_ner} != {True, False}
 
 
 def _check(

@@ -11,14 +11,15 @@ from experiments.tables.differences import Difference, difference
 from experiments.tables.report import TABLES
 from experiments.tables.statistics import Results, Stat, number_key
 from experiments.tables.table import METRICS, STAND_IN, Comparison, Group, Table, arm_and_step
-from experiments.tables.verdicts import MACHINES, MISSING, RULE, VERDICTS
+from experiments.tables.verdicts import DIFFERS, MACHINES, MISSING, NOISE, RULE, SAME, VERDICTS
 
 NONE = "–"
-UNRECORDED, MIXED, DISPUTED, OF_THESE = "†", "◊", "‡", "§"
+UNRECORDED, MIXED, DISPUTED, OF_THESE, MISSES = "†", "◊", "‡", "§", "¶"
 UNRECORDED_NOTE = f"{UNRECORDED} with runs that have no record of machine and code."
 MIXED_NOTE = f"{MIXED} with runs of different code: a module has changed between them."
 DISPUTED_NOTE = f"{DISPUTED} the paired interval would decide otherwise."
 OF_THESE_NOTE = f"{OF_THESE} the interval over sentences holds 0."
+MISSES_NOTE = f"{MISSES} the report's difference is another one, by more than noise."
 INTERVALS = ("ours, 95 % interval", "paired, 95 %", "sentences, 95 %")
 
 
@@ -83,14 +84,18 @@ def _conclusions_table(table: Table, lines: Sequence[tuple[str, Comparison, Conc
 
 
 def marked(found: Conclusion) -> str:
-    """Return a verdict, with marks where another interval would decide otherwise."""
-    marks = {DISPUTED: found.disputed, OF_THESE: found.of_these_sentences}
+    """Return a verdict, with marks of what the verdict alone does not say."""
+    marks = {
+        DISPUTED: found.disputed,
+        OF_THESE: found.of_these_sentences,
+        MISSES: found.misses_report,
+    }
     return " ".join([found.verdict, *(mark for mark, is_so in marks.items() if is_so)])
 
 
 def with_note(body: str) -> str:
     """Add a note on the marks of a table, if it has some."""
-    notes = {DISPUTED: DISPUTED_NOTE, OF_THESE: OF_THESE_NOTE}
+    notes = {DISPUTED: DISPUTED_NOTE, OF_THESE: OF_THESE_NOTE, MISSES: MISSES_NOTE}
     found = "\n".join(note for mark, note in notes.items() if mark in body)
     return f"{body}\n\n{found}" if found else body
 
@@ -118,6 +123,26 @@ def render_summary(results: Results) -> str:
     have = len(every & results.runs)
     share = f"Of the {len(every)} runs that the tables of this page need, {have} have results."
     return f"{share}\n\n{RULE}\n{body}"
+
+
+def render_agreement(results: Results) -> str:
+    """Say in two sentences how many differences have the report's ordering."""
+    found = [
+        one
+        for table in TABLES.values()
+        for dataset in table.datasets
+        for comparison in table.comparisons
+        if (one := conclude(results, table, dataset, comparison)).report
+        and one.verdict in (SAME, NOISE, DIFFERS)
+    ]
+    counts = Counter(one.verdict for one in found)
+    missed = Counter(one.verdict for one in found if one.misses_report)
+    return (
+        f"Of {len(found)} differences that the report has too, and of which we have several seeds, "
+        f"{counts[SAME]} have its ordering, {counts[NOISE]} are within noise, and "
+        f"{counts[DIFFERS]} differ. Of these three groups, {missed[SAME]}, {missed[NOISE]} and "
+        f"{missed[DIFFERS]} are apart from the report's number by more than noise ({MISSES})."
+    )
 
 
 def _count_verdicts(outcomes: Iterable[str]) -> str:

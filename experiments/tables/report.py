@@ -102,10 +102,7 @@ def _features_table(name: str, *datasets: str) -> Table:
         Comparison((group, "NORM"), (group, "ORTH"), f"{group.part}: NORM – ORTH")
         for group in groups[:3]
     )
-    note = (
-        "Each increase is relative to all four features with the same seed. Runs with spaCy's "
-        "`ner` have none where those of all four features have `batch_ner`."
-    )
+    note = "Each increase is relative to all four features with the same seed."
     if of_report:
         note += (
             " The report does not say which set its numbers come from; they stand beside those of "

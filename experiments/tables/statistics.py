@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional
 
-import numpy
 import srsly
 
 from experiments.arms.tasks import CRF, HASH_EMBED, NER
@@ -13,7 +12,7 @@ from experiments.runs.files import digests, is_of, read_result
 from experiments.runs.grid import Run, parse_run
 from experiments.runs.scores import SPLITS, split_after, splits_of
 from experiments.tables.bootstrap import Bootstrap, error_increase
-from experiments.tables.facts import Facts, Found, read_facts, same_recognizer
+from experiments.tables.facts import Facts, Found, read_facts
 from experiments.tables.report import TABLES
 from experiments.tables.table import INCREASE, METRICS, Group, Table, arm_and_step
 
@@ -103,7 +102,7 @@ def make_frame(found: Iterable[Found]) -> "pd.DataFrame":
     import pandas as pd
 
     lines: list[tuple[Any, ...]] = []
-    for path, run, result, _ in found:
+    for path, run, result in found:
         try:
             numbers = list(_numbers(run, result))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -130,13 +129,12 @@ def _check_run(folder: Path, path: Path, result: Mapping[str, Any]) -> Found:
         run = parse_run(claimed)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
-    known = digests(run)
-    if not is_of(known, result):
+    if not is_of(digests(run), result):
         raise ValueError(
             f"{path} was made with another config than the run has now. Delete it, or run it "
             f"again: python -m experiments run-one {run.name}"
         )
-    return Found(path, run, result, known)
+    return Found(path, run, result)
 
 
 def _numbers(run: Run, result: Mapping[str, Any]) -> Iterator[tuple[str, str, str, float]]:
@@ -155,23 +153,15 @@ def _numbers(run: Run, result: Mapping[str, Any]) -> Iterator[tuple[str, str, st
     yield "", "", "model_mb", result["model_bytes"] / 1e6
 
 
-def error_increases(
-    frame: "pd.DataFrame", facts: Mapping[tuple[str, ...], Mapping[int, Facts]]
-) -> "pd.DataFrame":
+def error_increases(frame: "pd.DataFrame") -> "pd.DataFrame":
     """Compute by how many percent the F1 error, 1 - F1, exceeds that of MultiHashEmbed.
 
     frame (pd.DataFrame): Results as `read_results` returns them. A run is compared with that of
-        the same seed, and left out if there is none, or one with the other recognizer.
-    facts (Mapping): What each run says of itself, as `read_facts` returns it.
+        the same seed, and left out if there is none.
     """
     scores = frame[frame["metric"] == "f"]
     base = scores[scores["arm"] == HASH_EMBED].drop(columns=["arm", "metric"])
     both = scores.merge(base, on=["dataset", "vectors", "seed", "split", "part"])
-    alike = [
-        same_recognizer(*(facts[dataset, one, vectors][seed] for one in (arm, HASH_EMBED)))
-        for dataset, arm, vectors, seed in both[[*FACTORS, "seed"]].itertuples(index=False)
-    ]
-    both = both[numpy.array(alike, dtype=bool)]
     increase = error_increase(both["value_x"], both["value_y"])
     both = both.assign(value=increase, metric=INCREASE)
     return both.loc[both["value_y"] < 1, list(frame.columns)]
@@ -242,7 +232,7 @@ def load_results(folder: Path, report: Path) -> Results:
     found = list(read_runs(folder))
     frame = make_frame(found)
     facts = read_facts(found)
-    frame = pd.concat([frame, error_increases(frame, facts)])
+    frame = pd.concat([frame, error_increases(frame)])
     counts = {
         (*factors, str(seed), split): array
         for factors, seeds in facts.items()

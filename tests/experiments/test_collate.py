@@ -44,16 +44,19 @@ def make_pages(folder: Path) -> Path:
     return make_page(folder / collate.PAGE)
 
 
+# The modules with figures, which have tests of their own.
+FIGURES = ("report", "weighted", "dilated", "recipe", "calibration")
+
+
 def _names() -> list[str]:
-    return ["summary", *TABLES, "table-4", "table-5", "table-6"]
+    return ["summary", "agreement", *TABLES, "table-4", "table-5", "table-6"]
 
 
 def test_page_is_rebuilt_between_its_markers_with_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # the figures have tests of their own
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-    for module in ("report", "weighted", "dilated", "calibration"):
+    for module in FIGURES:
         figures: Any = lambda _, name=module: {f"{name}.png": name.encode()}  # noqa: E731
         monkeypatch.setattr(f"experiments.figures.{module}.make_figures", figures)
     write_results(tmp_path / "runs", "conll-es", HASH_EMBED, [0.76, 0.78])
@@ -67,7 +70,7 @@ def test_page_is_rebuilt_between_its_markers_with_the_same_bytes(
     assert written[0] == written[1]
     text = page.read_text("utf8")
     outside = re.sub(r"(?s)<!-- begin: (\S+) -->.*?<!-- end: \1 -->", "", text).split()
-    assert outside == ["#", "Results", "Before.", *["Between."] * (len(TABLES) + 3), "After."]
+    assert outside == ["#", "Results", "Before.", *["Between."] * (len(TABLES) + 4), "After."]
     assert "old" not in text.split() and "**Table 9. " in text
     weighted, dilated, batch, vectors = (path.read_text("utf8") for path in others)
     assert "**Text classification, part of AG News.** 0 of " in weighted
@@ -85,7 +88,7 @@ def test_pages_of_docs_are_those_of_the_results(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # figures differ between versions of matplotlib
-    for module in ("report", "weighted", "dilated", "calibration"):
+    for module in FIGURES:
         monkeypatch.setattr(f"experiments.figures.{module}.make_figures", lambda _: {})
     # in a folder without corpora, which nothing then depends on
     monkeypatch.chdir(tmp_path)
@@ -136,7 +139,7 @@ def test_page_with_wrong_markers_is_refused_and_left(
 def test_numbers_of_prose_are_put_into_all_pages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("report", "weighted", "dilated", "calibration"):
+    for module in FIGURES:
         monkeypatch.setattr(f"experiments.figures.{module}.make_figures", lambda _: {})
     write_results(tmp_path / "runs", "conll-es", HASH_EMBED, [0.76, 0.78])
     comment = "a <!-- = f conll-es/multi_hash_embed/test -->{}<!-- / -->\n"

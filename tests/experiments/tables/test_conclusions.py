@@ -19,10 +19,13 @@ from tests.helpers.results import REPORT, write_result, write_results
 pytest.importorskip("pandas", reason="pandas is not installed: pip install -e '.[plots]'")
 pytest.importorskip("scipy", reason="scipy is not installed: pip install -e '.[plots]'")
 
+from scipy.stats import t
+
 from experiments.tables.bootstrap import Interval
-from experiments.tables.conclusions import Conclusion, compare
+from experiments.tables.conclusions import Conclusion, compare, conclude
 from experiments.tables.differences import Difference
 from experiments.tables.markdown import marked
+from experiments.tables.report import TABLES
 from experiments.tables.statistics import load_results
 
 ONES, OTHERS = [0.70, 0.72, 0.77], [0.69, 0.70, 0.76, 0.9]
@@ -50,20 +53,15 @@ def test_one_pair_has_no_interval(tmp_path: Path) -> None:
     assert found(tmp_path, HASH_EMBED, "multi_embed").paired is None
 
 
-def test_runs_with_ner_are_paired_with_such_runs_only(tmp_path: Path) -> None:
+def test_runs_with_ner_are_paired_with_those_of_the_same_function(tmp_path: Path) -> None:
     write_results(tmp_path, "anem", HASH_EMBED, ONES)
-    write_results(tmp_path, "anem", "ner", ONES)
     for seed, f in enumerate(OTHERS[:3]):
         run = Run("anem", "multi_embed", seed=seed)
         new, with_ner = same_functions(run)
-        digest = with_ner if seed == 1 else new
-        write_result(tmp_path, run, f, config_hash=digest)
+        write_result(tmp_path, run, f, config_hash=with_ner if seed == 1 else new)
     paired = found(tmp_path, HASH_EMBED, "multi_embed").paired
     assert paired is not None
-    assert paired.value == pytest.approx(mean([0.01, 0.01]))  # of the seeds 0 and 2
-    paired = found(tmp_path, "ner", "multi_embed").paired
-    assert paired is not None
-    assert paired.value == pytest.approx(mean([0.01, 0.02, 0.01]))  # of an arm with `ner`
+    assert paired.value == pytest.approx(mean([0.01, 0.02, 0.01]))
 
 
 def test_a_crf_has_no_pairs_but_all_seeds_of_sentences(tmp_path: Path) -> None:
@@ -163,6 +161,55 @@ def test_interval_over_sentences_may_hold_0(ours: Any, sentences: Any, of_these:
     assert conclusion.in_words == ("higher, not over sentences" if of_these else "higher")
 
 
+def table_9(folder: Path, ones: list[float], others: list[float], dataset: str) -> Conclusion:
+    """Return MultiHashEmbed minus MultiEmbed, as the report's Table 9 has it."""
+    write_results(folder, dataset, HASH_EMBED, ones)
+    write_results(folder, dataset, "multi_embed", others)
+    table = TABLES["table-9"]
+    (comparison,) = table.comparisons
+    return conclude(load_results(folder, REPORT), table, dataset, comparison)
+
+
+def test_report_is_apart_by_more_than_both_intervals_and_rounding(tmp_path: Path) -> None:
+    # The report has 0.73 and 0.75, whose sd are 0.01 and 0.00.
+    ours, other = [0.750, 0.751, 0.752], [0.700, 0.701, 0.702]
+    conclusion = table_9(tmp_path, ours, other, "conll-nl")
+    margin = t.ppf(0.975, _freedom(0.001, 0.001, 0.01)) * sqrt((2e-6 + 1e-4) / 3)
+    assert conclusion.apart is not None and conclusion.misses_report
+    assert conclusion.apart.value == pytest.approx(0.05 + 0.02)
+    assert conclusion.apart.margin == pytest.approx(margin + 0.01)
+    assert (conclusion.in_words, marked(conclusion)) == ("differs", "differs ¶")
+    # Less apart than the margin.
+    near = table_9(tmp_path, ours, [0.745, 0.746, 0.747], "conll-nl")
+    assert near.apart is not None and near.apart.value < margin + 0.01
+    assert not near.misses_report and marked(near) == "differs"
+
+
+def _freedom(*deviations: float) -> float:
+    """Return Welch's and Satterthwaite's degrees of freedom, with three seeds each."""
+    squares = [sd**2 / 3 for sd in deviations]
+    return sum(squares) ** 2 / sum(square**2 / 2 for square in squares)
+
+
+def test_without_deviations_of_the_report_ours_decide_alone(tmp_path: Path) -> None:
+    write_results(tmp_path, "conll-nl", "multi_embed", [0.70, 0.71, 0.72])
+    write_results(tmp_path, "conll-nl", "multi_embed_min1", [0.70, 0.71, 0.72])
+    table = TABLES["table-15"]
+    (comparison,) = (
+        one for one in table.comparisons if one.label.endswith("=1 – MultiEmbed min_freq=10")
+    )
+    conclusion = conclude(load_results(tmp_path, REPORT), table, "conll-nl", comparison)
+    assert conclusion.ours is not None and conclusion.ours.margin is not None
+    assert conclusion.apart is not None and conclusion.report is not None
+    assert conclusion.report.value == pytest.approx(0.03)
+    assert conclusion.apart.margin == pytest.approx(conclusion.ours.margin + 0.01)
+
+
+def test_one_seed_is_not_apart_from_the_report(tmp_path: Path) -> None:
+    conclusion = table_9(tmp_path, [0.9], [0.1], "conll-nl")
+    assert conclusion.apart is None and not conclusion.misses_report
+
+
 def test_verdict_in_words_says_what_the_paired_interval_holds() -> None:
     wide, narrow = Difference(0.02, 0.03), Difference(0.02, 0.01)
     sentences = Interval(-0.01, 0.05)
@@ -170,7 +217,11 @@ def test_verdict_in_words_says_what_the_paired_interval_holds() -> None:
     assert found.in_words == "higher, not seed by seed, not over sentences"
     assert marked(found) == "higher ‡ §"
     found = Conclusion(wide, None, narrow, sentences, "within noise")
-    assert (found.in_words, marked(found)) == ("within noise", "within noise ‡")
+    assert found.in_words == "within noise, but higher seed by seed"
+    assert marked(found) == "within noise ‡"
+    below = Difference(-0.02, 0.01)
+    found = Conclusion(Difference(-0.02, 0.03), None, below, sentences, "within noise")
+    assert found.in_words == "within noise, but lower seed by seed"
 
 
 def test_seconds_of_trainings_with_another_adam_are_not_compared(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import srsly
 
 from experiments.arms.tasks import HASH_EMBED
 from experiments.runs.counts import pack
-from experiments.runs.grid import Run, same_functions
+from experiments.runs.grid import Run
 from experiments.tables.facts import Facts, Found, read_facts
 from tests.helpers.results import write_result
 
@@ -26,16 +26,16 @@ def found(folder: Path, **values: Any) -> list[Found]:
         write_result(folder, OTHER, 0.5, **values),
     ]
     return [
-        Found(path, run, srsly.read_json(path), same_functions(run))
+        Found(path, run, srsly.read_json(path))
         for path, run in zip(paths, (ONE, OTHER), strict=True)
     ]
 
 
 def test_facts_are_those_of_the_record(tmp_path: Path) -> None:
-    facts = read_facts(found(tmp_path, config_hash=same_functions(OTHER)[1]))
+    facts = read_facts(found(tmp_path))
     one, other = (facts["anem", run.arm, "no-vectors"][run.seed] for run in (ONE, OTHER))
-    assert (one.recorded, one.machine.cpu, one.with_ner) == (True, "a CPU", False)
-    assert (other.recorded, other.machine.cpu, other.with_ner) == (True, "a CPU", True)
+    assert (one.recorded, one.machine.cpu) == (True, "a CPU")
+    assert (other.recorded, other.machine.cpu) == (True, "a CPU")
     assert one.counts["dev"].tolist() == [[1, 1, 1]] * 5
 
 
@@ -43,7 +43,7 @@ def test_results_without_a_record_are_known_as_such(tmp_path: Path) -> None:
     (_, one) = found(tmp_path)
     older = {key: one.result[key] for key in one.result if key not in ("record", "counts")}
     assert read_facts([one._replace(result=older)]) == {
-        ("anem", "norm", "no-vectors"): {1: Facts(with_ner=False)}
+        ("anem", "norm", "no-vectors"): {1: Facts()}
     }
 
 
@@ -63,8 +63,7 @@ def test_runs_of_different_tables_of_one_name_are_refused(tmp_path: Path) -> Non
         pairs = list(zip(runs, records, strict=False))
         paths = [write_result(tmp_path, run, 0.5, record=record) for run, record in pairs]
         read_facts(
-            Found(path, run, srsly.read_json(path), None)
-            for path, run in zip(paths, runs, strict=False)
+            Found(path, run, srsly.read_json(path)) for path, run in zip(paths, runs, strict=False)
         )
 
     read({"pca": "1"}, {"pca": "1", "other": "2"}, {})
@@ -85,8 +84,7 @@ def test_runs_of_different_vectors_of_one_name_are_refused(tmp_path: Path) -> No
             for run, digest in zip(runs, digests, strict=True)
         ]
         read_facts(
-            Found(path, run, srsly.read_json(path), None)
-            for path, run in zip(paths, runs, strict=True)
+            Found(path, run, srsly.read_json(path)) for path, run in zip(paths, runs, strict=True)
         )
 
     read("1", "1")

@@ -23,8 +23,14 @@ from tests.helpers.results import ALL_TABLES, REPORT, write_result, write_result
 pytest.importorskip("pandas", reason="pandas is not installed: pip install -e '.[plots]'")
 pytest.importorskip("scipy", reason="scipy is not installed: pip install -e '.[plots]'")
 
+from experiments.tables.conclusions import conclude
 from experiments.tables.gains import render_gains
-from experiments.tables.markdown import render_summary, render_table
+from experiments.tables.markdown import (
+    marked,
+    render_agreement,
+    render_summary,
+    render_table,
+)
 from experiments.tables.statistics import load_results
 from experiments.tables.weighted import TEXTS, WEIGHTED_TABLES, with_speeds
 
@@ -74,7 +80,7 @@ def test_conclusions_follow_the_numbers_of_the_tables(tmp_path: Path) -> None:
     results = load_results(tmp_path, REPORT)
     text = render_table(results, TABLES["table-9"])
     assert rows_of(text, "anem", "MultiHashEmbed – MultiEmbed")[0][-1] == "same ordering"
-    assert rows_of(text, "wnut17", "MultiHashEmbed – MultiEmbed")[0][-1] == "differs"
+    assert rows_of(text, "wnut17", "MultiHashEmbed – MultiEmbed")[0][-1] == "differs ¶"
     assert "Conclusions: 1 same ordering, 1 differs, 5 missing" in text
     assert not rows_of(text, "archaeo", "MultiHashEmbed – MultiEmbed")  # missing ones are counted
     other = render_table(results, TABLES["other-taggers"])
@@ -261,6 +267,39 @@ def test_counts_of_sentences_give_an_interval(tmp_path: Path) -> None:
     unseen = render_table(load_results(tmp_path, REPORT), TABLES["table-11"])
     (line,) = rows_of(unseen, "anem", "MultiHashEmbed – MultiEmbed")
     assert line[4] == "+0.500 to +0.500"
+
+
+def test_differences_that_the_report_has_are_counted(tmp_path: Path) -> None:
+    write_results(tmp_path, "anem", HASH_EMBED, [0.50, 0.52])
+    write_results(tmp_path, "anem", MULTI_EMBED, [0.40, 0.41])  # the report: +0.10
+    write_results(tmp_path, "conll-nl", HASH_EMBED, [0.700, 0.702])
+    write_results(tmp_path, "conll-nl", MULTI_EMBED, [0.700, 0.702])
+    write_results(tmp_path, "conll-es", HASH_EMBED, [0.7])  # one seed decides nothing
+    write_results(tmp_path, "conll-es", MULTI_EMBED, [0.6])
+    results = load_results(tmp_path, REPORT)
+    verdicts = [
+        marked(conclude(results, table, dataset, comparison))
+        for table in TABLES.values()
+        for dataset in table.datasets
+        for comparison in table.comparisons
+        if comparison.first[0].report
+    ]
+    same, noise, differ = (
+        [name for name in verdicts if name.startswith(start)]
+        for start in ("same ordering", "within noise", "differs")
+    )
+    missed = [sum("¶" in name for name in names) for names in (same, noise, differ)]
+    assert same and len(noise) > missed[1] > 0
+    assert render_agreement(results) == (
+        f"Of {len(same + noise + differ)} differences that the report has too, and of which we "
+        f"have several seeds, {len(same)} have its ordering, {len(noise)} are within noise, and "
+        f"{len(differ)} differ. Of these three groups, {missed[0]}, {missed[1]} and {missed[2]} "
+        "are apart from the report's number by more than noise (¶)."
+    )
+    text = render_table(results, TABLES["table-15"])  # the report: +0.03, without deviations
+    (line,) = rows_of(text, "conll-nl", "MultiEmbed min_freq=10 – MultiHashEmbed")
+    assert line[-1] == "within noise ¶"
+    assert "¶ the report's difference is another one, by more than noise." in text
 
 
 def test_empty_folder_makes_tables_in_which_all_is_missing(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.arms.tasks import HASH_EMBED
-from experiments.runs.grid import Run, same_functions
+from experiments.runs.grid import Run
 from tests.helpers.results import REPORT, write_result, write_results
 
 pytest.importorskip("pandas", reason="pandas is not installed: pip install -e '.[plots]'")
@@ -61,17 +61,6 @@ def test_increase_of_the_error_is_against_the_same_seed(tmp_path: Path) -> None:
     assert (found.mean, found.n) == (pytest.approx(sum(expected) / 2), 2)
     assert found.sd == pytest.approx(abs(expected[0] - expected[1]) / sqrt(2))
     assert stats.pop(("conll-nl", HASH_EMBED, *key)).mean == 0.0
-
-
-def test_increase_of_the_error_is_not_against_the_other_recognizer(tmp_path: Path) -> None:
-    write_results(tmp_path, "conll-nl", HASH_EMBED, [0.7, 0.8])
-    write_results(tmp_path, "conll-nl", "norm", [0.6, 0.7])
-    older = Run("conll-nl", "norm", seed=1)
-    write_result(tmp_path, older, 0.7, config_hash=same_functions(older)[1])
-    stats = load_results(tmp_path, REPORT).stats
-    found = stats["conll-nl", "norm", "no-vectors", "test", "all", "error_increase"]
-    assert (found.mean, found.n) == (pytest.approx(100 * (0.4 / 0.3 - 1)), 1)
-    assert stats["conll-nl", "norm", "no-vectors", "test", "all", "f"].n == 2
 
 
 def test_increase_of_an_error_of_zero_is_left_out(tmp_path: Path) -> None:
