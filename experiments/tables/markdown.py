@@ -40,13 +40,15 @@ def render_table(results: Results, table: Table) -> str:
     number = f"Table {table.number}. " if table.number else ""
     needed = needed_runs(table)
     count = f"{len(needed & results.runs)} of {len(needed)} runs."
-    parts = [
-        f"**{number}{table.title}.** {count} {table.note}".rstrip(),
-        _numbers_table(results, table),
-    ]
+    parts = [f"**{number}{table.title}.** {count} {table.note}".rstrip()]
+    present = [dataset for dataset in table.datasets if _has_runs(results, table, dataset)]
+    if present:
+        parts.append(_numbers_table(results, table, present))
     marks = {UNRECORDED: UNRECORDED_NOTE, MIXED: MIXED_NOTE}
     if notes := [note for mark, note in marks.items() if mark in parts[-1]]:
         parts.append("\n".join(notes))
+    if absent := [dataset for dataset in table.datasets if dataset not in present]:
+        parts.append(f"All runs of {', '.join(absent)} are missing.")
     conclusions = [
         (dataset, comparison, conclude(results, table, dataset, comparison))
         for dataset in table.datasets
@@ -62,6 +64,12 @@ def render_table(results: Results, table: Table) -> str:
             else f"Conclusions: {counts}."
         )
     return "\n\n".join(parts)
+
+
+def _has_runs(results: Results, table: Table, dataset: str) -> bool:
+    return any(
+        results.ours(table, group, dataset, line) for group in table.groups for line in group.arms
+    )
 
 
 def _conclusions_table(table: Table, lines: Sequence[tuple[str, Comparison, Conclusion]]) -> str:
@@ -150,12 +158,12 @@ def _count_verdicts(outcomes: Iterable[str]) -> str:
     return ", ".join(f"{counts[name]} {name}" for name in VERDICTS if counts[name]) or NONE
 
 
-def _numbers_table(results: Results, table: Table) -> str:
+def _numbers_table(results: Results, table: Table, datasets: Sequence[str]) -> str:
     header, lines = ["data set", table.lines, *table.facts], []
     for group, counted in _with_counts(table):
         report = ["report", "difference"] if group.report else []
         header += [*(["n"] if counted else []), group.header, *report]
-    for dataset in table.datasets:
+    for dataset in datasets:
         for line in table.groups[0].arms:
             facts = [column.get(line, NONE) for column in table.facts.values()]
             cells = [_dataset_label(table, dataset), line, *facts]

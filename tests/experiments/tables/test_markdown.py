@@ -46,14 +46,18 @@ def rows_of(markdown: str, *cells: str) -> list[list[str]]:
 def test_table_shows_ours_beside_the_report_s_and_what_is_missing(tmp_path: Path) -> None:
     write_results(tmp_path, "conll-es", HASH_EMBED, [0.76, 0.78, 0.77])
     write_results(tmp_path, "conll-es", MULTI_EMBED, [0.70])
+    write_results(tmp_path, "anem", HASH_EMBED, [0.50])
     text = render_table(load_results(tmp_path, REPORT), TABLES["table-9"])
-    assert text.startswith("**Table 9. Test, no vectors, default rows.** 4 of 42 runs.")
+    assert text.startswith("**Table 9. Test, no vectors, default rows.** 5 of 42 runs.")
     (hash_embed,) = rows_of(text, "conll-es", "MultiHashEmbed")
     assert hash_embed[2:6] == ["3", "0.770 ± 0.010", "0.77 ± 0.01", "+0.000"]
     (multi,) = rows_of(text, "conll-es", "MultiEmbed")
     assert multi[2:6] == ["1", "0.700 (n=1)", "0.77 ± 0.01", "-0.070"]
     (missing,) = rows_of(text, "anem", "MultiEmbed")
     assert missing[2:6] == ["0", "missing", "0.56 ± 0.02", "–"]
+    assert rows_of(text, "conll-nl") == []
+    absent = "conll-nl, wnut17, archaeo, ontonotes, turku-one"
+    assert f"\n\nAll runs of {absent} are missing.\n\n" in text
     (conclusion,) = rows_of(text, "conll-es", "MultiHashEmbed – MultiEmbed")
     assert conclusion[2:] == ["+0.070", "–", "–", "+0.00", "one seed"]
 
