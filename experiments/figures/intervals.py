@@ -1,7 +1,7 @@
 """Figures of differences with their 95 % intervals, line by line."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Optional
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Optional
 
 from experiments.figures.drawing import (
     BLACK,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 CLEAR, NOISE = "larger than noise", "within noise, or of one seed"
 LOOKS = {CLEAR: Series(BLUE, line="none"), NOISE: Series(BLUE, line="none", hollow=True)}
 BARS = "Error bars: 95 % intervals. No error bar: one seed."
-LEFT_OUT = "Data sets without runs for both rows are left out."
+LEFT_OUT = "Where nothing can be compared yet, there is no panel."
 # The differences of each line, by its name. None is a missing one.
 DifferencesT = Mapping[str, Optional["Difference"]]
 
@@ -56,34 +56,50 @@ def interval_figure(
     name (str): The name of the files.
     title (str): The subject of the figure.
     xlabel (str): The label of the x axes.
-    rows (Mapping): The differences of each data set, by the label of the row's y axis. A data set
-        without any in a row is left out.
+    rows (Mapping): The differences of each data set, by the label of the row's y axis. A panel
+        without any is left out.
     """
     datasets = list(dict.fromkeys(dataset for row in rows.values() for dataset in row))
     shown = [
-        dataset for dataset in datasets if all(_has_any(row[dataset]) for row in rows.values())
+        dataset for dataset in datasets if any(_has_any(row[dataset]) for row in rows.values())
     ]
+    panels = [[_has_any(row[dataset]) for dataset in shown] for row in rows.values()]
     heights = [max(len(of) for of in row.values()) for row in rows.values()]
     with new_figure(0.2 * sum(heights) + 1.6) as figure:
-        notes = [LEFT_OUT * (len(shown) < len(datasets)), BARS] if shown else [NO_RUNS]
+        is_complete = len(shown) == len(datasets) and all(map(all, panels))
+        notes = ["" if is_complete else LEFT_OUT, BARS] if shown else [NO_RUNS]
         draw_title(figure, title, *notes)
         if shown:
+            shape: Any = {"nrows": len(rows), "ncols": len(shown)}
             grid = {"height_ratios": heights}
-            shape = (len(rows), len(shown))
             axes = figure.subplots(
-                *shape, sharex=True, sharey="row", squeeze=False, gridspec_kw=grid
+                **shape, sharex=True, sharey="row", squeeze=False, gridspec_kw=grid
             )
-            for line, (label, row) in zip(axes, rows.items(), strict=True):
-                for ax, dataset in zip(line, shown, strict=True):
-                    draw_differences(ax, row[dataset])
-                line[0].set_ylabel(label)
-            for ax, dataset in zip(axes[0], shown, strict=True):
-                ax.set_title(dataset)
-            for ax in axes[-1]:
-                ax.set_xlabel(xlabel)
-                ax.locator_params(axis="x", nbins=4)
+            for line, label, row, has in zip(axes, rows, rows.values(), panels, strict=True):
+                _draw_row(line, label, [row[dataset] for dataset in shown], has)
+            for column, dataset in zip(axes.T, shown, strict=True):
+                kept = [ax for ax in column if ax.figure is not None]
+                kept[0].set_title(dataset)
+                kept[-1].set_xlabel(xlabel)
+                kept[-1].tick_params(labelbottom=True)
+                kept[-1].locator_params(axis="x", nbins=3, steps=[1, 2, 5, 10])
         draw_legend(figure, LOOKS, bars=False)
         return save_figure(figure, name)
+
+
+def _draw_row(
+    axes: Sequence["Axes"], label: str, panels: Sequence[DifferencesT], has_any: Sequence[bool]
+) -> None:
+    """Draw the panels of a row that have differences, and remove the others."""
+    for ax, differences, is_drawn in zip(axes, panels, has_any, strict=True):
+        if is_drawn:
+            draw_differences(ax, differences)
+        else:
+            ax.remove()
+    if any(has_any):
+        first = axes[list(has_any).index(True)]
+        first.set_ylabel(label)
+        first.tick_params(labelleft=True)
 
 
 def _has_any(differences: DifferencesT) -> bool:

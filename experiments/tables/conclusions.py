@@ -32,7 +32,7 @@ class Conclusion:
     sentences (Optional[Interval]): The interval over sentences, or None without their counts.
     verdict (str): One of `VERDICTS`.
     apart (Optional[Difference]): Our difference minus the report's, with the interval of both. It
-        is that of ours alone where the report has no deviations. What the report rounds is added.
+        is that of ours alone where the report has no deviations. Its rounding is added.
     """
 
     ours: Optional[Difference]
@@ -44,7 +44,7 @@ class Conclusion:
 
     @property
     def misses_report(self) -> bool:
-        """Whether it is apart from the report's difference by more than noise."""
+        """Whether the report's difference is outside of the interval of `apart`."""
         return self.apart is not None and not _is_noise(self.apart)
 
     @property
@@ -92,7 +92,8 @@ def conclude(results: Results, table: Table, dataset: str, comparison: Compariso
         NOTHING if side is None else results.ours(table, side[0], dataset, side[1])
         for side in (comparison.first, comparison.second)
     )
-    rounding = METRICS[comparison.first[0].metric].tie
+    rounded = 1 if comparison.second is None else 2
+    rounding = rounded * METRICS[comparison.first[0].metric].tie / 2
     apart = _apart((one, other), (first, second), found.ours.margin, rounding)
     return replace(found, apart=apart)
 
@@ -102,7 +103,7 @@ def _apart(ours: PairT, report: PairT, margin: float, rounding: float) -> Option
 
     ours, report (PairT): The numbers that are compared.
     margin (float): The margin of our difference.
-    rounding (float): By how much two rounded numbers of the report may be off together.
+    rounding (float): By how much rounded numbers of the report may be off together.
     """
     # The mean of two differences is half of their sum, and so is its interval.
     half = mean_difference([ours, report[::-1]])

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from textwrap import fill
 from typing import Optional
 
 from experiments.runs.grid import seeds_of
@@ -19,7 +20,10 @@ UNRECORDED_NOTE = f"{UNRECORDED} with runs that have no record of machine and co
 MIXED_NOTE = f"{MIXED} with runs of different code: a module has changed between them."
 DISPUTED_NOTE = f"{DISPUTED} the paired interval would decide otherwise."
 OF_THESE_NOTE = f"{OF_THESE} the interval over sentences holds 0."
-MISSES_NOTE = f"{MISSES} the report's difference is another one, by more than noise."
+MISSES_NOTE = (
+    f"{MISSES} the report's difference is outside our interval, widened by its rounding, and by "
+    "its deviations where it prints them."
+)
 INTERVALS = ("ours, 95 % interval", "paired, 95 %", "sentences, 95 %")
 
 
@@ -41,14 +45,14 @@ def render_table(results: Results, table: Table) -> str:
     needed = needed_runs(table)
     count = f"{len(needed & results.runs)} of {len(needed)} runs."
     parts = [f"**{number}{table.title}.** {count} {table.note}".rstrip()]
-    present = [dataset for dataset in table.datasets if _has_runs(results, table, dataset)]
+    present = [dataset for dataset in table.datasets if _has_numbers(results, table, dataset)]
     if present:
         parts.append(_numbers_table(results, table, present))
     marks = {UNRECORDED: UNRECORDED_NOTE, MIXED: MIXED_NOTE}
     if notes := [note for mark, note in marks.items() if mark in parts[-1]]:
         parts.append("\n".join(notes))
     if absent := [dataset for dataset in table.datasets if dataset not in present]:
-        parts.append(f"All runs of {', '.join(absent)} are missing.")
+        parts.append(f"Numbers of {', '.join(absent)} are missing.")
     conclusions = [
         (dataset, comparison, conclude(results, table, dataset, comparison))
         for dataset in table.datasets
@@ -66,7 +70,7 @@ def render_table(results: Results, table: Table) -> str:
     return "\n\n".join(parts)
 
 
-def _has_runs(results: Results, table: Table, dataset: str) -> bool:
+def _has_numbers(results: Results, table: Table, dataset: str) -> bool:
     return any(
         results.ours(table, group, dataset, line) for group in table.groups for line in group.arms
     )
@@ -144,13 +148,19 @@ def render_agreement(results: Results) -> str:
         and one.verdict in (SAME, NOISE, DIFFERS)
     ]
     counts = Counter(one.verdict for one in found)
-    missed = Counter(one.verdict for one in found if one.misses_report)
-    return (
+    missed = [one for one in found if one.misses_report]
+    of_verdict = Counter(one.verdict for one in missed)
+    alone = sum(one.report is not None and one.report.margin is None for one in missed)
+    lines = (
         f"Of {len(found)} differences that the report has too, and of which we have several seeds, "
-        f"{counts[SAME]} have its ordering, {counts[NOISE]} are within noise, and "
-        f"{counts[DIFFERS]} differ. Of these three groups, {missed[SAME]}, {missed[NOISE]} and "
-        f"{missed[DIFFERS]} are apart from the report's number by more than noise ({MISSES})."
+        f"{counts[SAME]} have its ordering, {counts[NOISE]} are within noise, and the ordering of "
+        f"{counts[DIFFERS]} is another.",
+        f"Of these three groups, {of_verdict[SAME]}, {of_verdict[NOISE]} and "
+        f"{of_verdict[DIFFERS]} have the report's number outside our interval ({MISSES}).",
+        f"For {alone} of these {len(missed)}, the report prints no deviations, so that its own "
+        "noise is left out.",
     )
+    return fill(" ".join(lines), 100)
 
 
 def _count_verdicts(outcomes: Iterable[str]) -> str:

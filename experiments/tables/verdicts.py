@@ -17,24 +17,25 @@ error it is 4.3 with three seeds, and 12.7 with two. For two means of three seed
 
 A larger difference has the *same ordering* as the report's if both have the same sign. The same
 holds if the report has a tie and ours would round to one (less than 0.01, or 1 %). Otherwise it
-*differs*. Where the report has no number, the first is *higher* or *lower*. ¶ marks where our
-difference and the report's are apart by more than noise: by more than the interval of both, as
-Welch's test has it, and rounding (0.01, or 1 %). The report's deviations are taken as printed.
-Where it has none, the interval is that of ours alone.
+*differs*. Where the report has no number, the first is *higher* or *lower*. ¶ marks where the
+report's difference is outside our interval. The interval is that of both differences, as Welch's
+test has it, plus rounding: 0.005 or 0.5 % for each number of the report. The report's deviations
+are taken as printed. Where it has none, the interval is that of ours alone, and its noise is left
+out.
 
 With 95 % intervals, about one in twenty differences that do not exist is reported as one. With *one
 seed* (n = 1) we conclude nothing. CPU seconds and words per second are compared where all runs of
 both sides have a record of the same CPU. Seconds are not compared if one side has our Adam and the
 other thinc's, which takes more time. Otherwise they are *not comparable*.
 
-Runs with the same seed see the same data in the same order. The *paired* interval makes use of
-that. It is the mean of the differences seed by seed, ± t sd/sqrt(n), with n - 1 degrees of freedom
-and at least two seeds. A CRF has no such pairs. The verdict is that of the first interval. ‡ marks
-where the paired one would decide otherwise. Prose then says *not seed by seed* of a larger
-difference, and *but higher seed by seed*, or lower, of noise. Between steps after one training, the
-paired interval is the one that counts: the seeds differ more than the steps. Where one side has
-more seeds, the paired interval and that of sentences are of the common ones, and so have another
-centre.
+Runs with the same seed and recognizer see the same data in the same order; another recognizer draws
+other random numbers after the first epoch. The *paired* interval makes use of that. It is the mean
+of the differences seed by seed, ± t sd/sqrt(n), with n - 1 degrees of freedom and at least two
+seeds. A CRF has no such pairs. The verdict is that of the first interval. ‡ marks where the paired
+one would decide otherwise. Prose then says *not seed by seed* of a larger difference, and *but
+higher seed by seed*, or lower, of noise. Between steps after one training, the paired interval is
+the one that counts: the seeds differ more than the steps. Where one side has more seeds, the paired
+interval and that of sentences are of the common ones, and so have another centre.
 
 Both intervals are about other seeds on the same test set. The one of *sentences* is about other
 sentences with the same models: the sentences are drawn again 1,000 times, with replacement, and it

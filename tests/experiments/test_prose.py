@@ -24,11 +24,13 @@ SCORE = re.compile(
     rf"\b0\.\d{{3}}\b|±|[+–-]0\.0\d|\d %|{NAMED}.*{TWO_DECIMALS}|{TWO_DECIMALS}.*{NAMED}"
 )
 # Guides have settings, shares of symbols and examples as well, so only what is said of F1 counts.
-SCORE_OF_A_GUIDE = re.compile(r"[+–-]0\.0\d|\bF1 (?:by|of|from|is) 0\.\d|\b0\.\d+ of (?:its )?F1")
+SCORE_OF_A_GUIDE = re.compile(
+    rf"[+–-]0\.[0-3]\d|{NAMED}[^.|]{{0,40}}\b0\.\d|\b0\.\d+ of (?:its )?{NAMED}"
+)
 # In a row by hand there is no room for words, so that two decimals are enough.
 SCORE_OF_A_ROW = re.compile(rf"{SCORE.pattern}|{TWO_DECIMALS}|\b0\.\d{{4}}\b")
-# A row of a cited paper has the paper's numbers, and none of ours.
-PAPER = re.compile(r"\| [^|]*\b(?:et al\.|and [A-Z]\w+) (?:19|20)\d\d \|")
+# The table with the numbers of cited papers, which have a test of their own.
+PAPERS = "| here | paper |"
 # What looks like a score, and is a setting, a definition or a number of a cited paper.
 ALLOWED = (
     "30 % of a batch's distinct tokens",
@@ -36,9 +38,10 @@ ALLOWED = (
     "± is its 95 %",
     "95 % interval",
     "differences up to 0.009",  # 1.96 standard errors of an accuracy of 0.914, on 7,600 texts
-    "In the report, static vectors raised F1 by 0.05 or more",  # tables 7 and 9
     "can be more than 0.002 of its F1",  # an order of magnitude
     "at an F1 at most 0.01 below",  # a target
+    "higher by 0.01 or more after the last round",  # a setting
+    "0.8 percentage points above that of the base",  # a setting
     "dropout penalty of 0.001",
     "the learning rate, which is 0.001",
     "in at least 2 % of DEV's tokens",
@@ -62,9 +65,21 @@ def is_row(line: str) -> bool:
 
 
 def prose(text: str) -> list[tuple[int, str]]:
-    """Return the lines of a page, numbered, without tables, code and numbers that collate makes."""
-    lines = enumerate(by_hand(text), start=1)
-    return [(number, line) for number, line in lines if not is_row(line)]
+    """Return the paragraphs of a page by their first lines' numbers, each as one line.
+
+    Tables, code and numbers that collate makes are left out.
+    """
+    found: list[tuple[int, str]] = []
+    is_open = False
+    for number, line in enumerate(by_hand(text), start=1):
+        has_words = bool(line.strip()) and not is_row(line)
+        if has_words and is_open:
+            first, words = found[-1]
+            found[-1] = (first, f"{words} {line.strip()}")
+        elif has_words:
+            found.append((number, line.strip()))
+        is_open = has_words
+    return found
 
 
 def rows(text: str, *, of_scores: bool = False) -> list[tuple[int, str]]:
@@ -76,7 +91,7 @@ def rows(text: str, *, of_scores: bool = False) -> list[tuple[int, str]]:
     found, header = [], ""
     for number, line in enumerate(by_hand(text), start=1):
         header = (header or line) if is_row(line) else ""
-        if header and not PAPER.search(line):
+        if header and not header.startswith(PAPERS):
             if not of_scores or re.search(NAMED, f"{header} {line}"):
                 found.append((number, line))
     return found
@@ -105,7 +120,8 @@ def typed_rows(page: Path, *, of_scores: bool) -> list[str]:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_numbers_of_prose_are_made_by_collate(page: str) -> None:
-    found = typed(ROOT / "docs" / page, SCORE)
+    path = ROOT / "docs" / page
+    found = [*typed(path, SCORE), *typed(path, SCORE_OF_A_GUIDE)]
     assert not found, "\n".join(["Put comments of collate around these numbers:", *found])
 
 
@@ -118,7 +134,17 @@ def test_scores_in_guides_are_made_by_collate() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["It cost 0.11 of F1.", "F1 is 0.8.", "+0.02", "lower by 0.01–0.03", "raised F1 by 0.1"]
+    "line",
+    [
+        *("It cost 0.11 of F1.", "F1 is 0.8.", "+0.02", "lower by 0.01–0.03", "raised F1 by 0.1"),
+        *(
+            "F1 was 0.774.",
+            "F1 on dev is 0.774.",
+            "F1 falls from 0.77.",
+            "+0.207",
+            "Recall is 0.7.",
+        ),
+    ],
 )
 def test_scores_in_guides_are_found(line: str, tmp_path: Path) -> None:
     page = tmp_path / "guide.md"
@@ -146,11 +172,11 @@ def test_scores_in_rows_of_guides_are_made_by_collate() -> None:
 @pytest.mark.parametrize("header", ["| model | F1 on test |", "| model | recall |"])
 def test_scores_in_rows_are_found(row: str, header: str, tmp_path: Path) -> None:
     page = tmp_path / "guide.md"
-    paper = "| ours | Kamath et al. 2019 | accuracy 0.53 |"
+    papers = f"{PAPERS} found |\n|---|---|---|\n| ours | Kamath et al. 2019 | accuracy 0.53 |\n"
     made = "| made | <!-- = f wnut17/ner/test -->0.162<!-- / --> |"
-    page.write_text(f"{header}\n|---|--:|\n{paper}\n{made}\n{row}\n", encoding="utf8")
+    page.write_text(f"{papers}\n{header}\n|---|--:|\n{made}\n{row}\n", encoding="utf8")
     for of_scores in (False, True):
-        assert typed_rows(page, of_scores=of_scores) == [f"guide.md, line 5: {row}"]
+        assert typed_rows(page, of_scores=of_scores) == [f"guide.md, line 8: {row}"]
 
 
 def test_rows_without_scores_may_have_settings(tmp_path: Path) -> None:
@@ -160,11 +186,13 @@ def test_rows_without_scores_may_have_settings(tmp_path: Path) -> None:
     assert typed_rows(page, of_scores=False)
 
 
-@pytest.mark.parametrize("line", ["F1 is now 0.77.", "Of 0.62 in recall", "F1 was 0.774."])
+@pytest.mark.parametrize(
+    "line", ["F1 is now 0.77.", "Of 0.62 in recall", "F1 was 0.774.", "F1 fell\nthere to 0.75."]
+)
 def test_scores_in_prose_are_found(line: str, tmp_path: Path) -> None:
     page = tmp_path / "results.md"
     page.write_text(f"The rate is 0.05.\n\n{line}\n", encoding="utf8")
-    assert typed(page, SCORE) == [f"results.md, line 3: {line}"]
+    assert typed(page, SCORE) == [f"results.md, line 3: {' '.join(line.split())}"]
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/*.md"])

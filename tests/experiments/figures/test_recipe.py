@@ -61,9 +61,9 @@ def test_settings_are_drawn_minus_none_and_minus_all(tmp_path: Path) -> None:
     assert sorted(first) == ["taken-apart.png", "taken-apart.svg"]
     figure: Any = figures[0]
     assert figure.get_suptitle().split("\n")[1:] == [LEFT_OUT, BARS]
-    assert panels_of(figure) == ["conll-nl"]
+    assert panels_of(figure) == ["conll-nl", "wnut17"]
     assert legend_of(figure) == list(LOOKS)
-    alone, but = figure.axes
+    alone, but, other = figure.axes  # wnut17 has no panel of settings alone
     assert [ax.get_ylabel() for ax in (alone, but)] == ["each alone, minus none", "minus all"]
     assert ticks_of(alone.yaxis) == [line for line in ALONE if line != "none"]
     assert ticks_of(but.yaxis) == [line for line in ALL_BUT if line != "all"]
@@ -75,7 +75,10 @@ def test_settings_are_drawn_minus_none_and_minus_all(tmp_path: Path) -> None:
     ((point,),) = points_of(but)
     place = ticks_of(but.yaxis).index("all but averages")
     assert point == approx((-0.02, place, -0.02, -0.02))
-    assert alone.get_xlim() == but.get_xlim()
+    ((point,),) = points_of(other)
+    assert point == approx((-0.1, place, -0.1, -0.1))
+    assert other.get_title(loc="left") == "wnut17"
+    assert alone.get_xlim() == but.get_xlim() == other.get_xlim()
     check_layout(figure)
 
 

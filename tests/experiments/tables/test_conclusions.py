@@ -205,6 +205,19 @@ def test_without_deviations_of_the_report_ours_decide_alone(tmp_path: Path) -> N
     assert conclusion.apart.margin == pytest.approx(conclusion.ours.margin + 0.01)
 
 
+def test_an_increase_is_apart_by_more_than_the_rounding_of_one_number(tmp_path: Path) -> None:
+    write_results(tmp_path, "conll-nl", HASH_EMBED, [0.7, 0.7])
+    write_results(tmp_path, "conll-nl", "norm", [0.61, 0.60])
+    table = TABLES["table-2"]
+    (comparison,) = (one for one in table.comparisons if one.label == "all: NORM")
+    conclusion = conclude(load_results(tmp_path, REPORT), table, "conll-nl", comparison)
+    assert comparison.second is None
+    assert conclusion.ours is not None and conclusion.ours.margin is not None
+    assert conclusion.apart is not None and conclusion.report is not None
+    assert conclusion.apart.value == pytest.approx(conclusion.ours.value - conclusion.report.value)
+    assert conclusion.apart.margin == pytest.approx(conclusion.ours.margin + 0.5)
+
+
 def test_one_seed_is_not_apart_from_the_report(tmp_path: Path) -> None:
     conclusion = table_9(tmp_path, [0.9], [0.1], "conll-nl")
     assert conclusion.apart is None and not conclusion.misses_report

@@ -57,7 +57,7 @@ def test_table_shows_ours_beside_the_report_s_and_what_is_missing(tmp_path: Path
     assert missing[2:6] == ["0", "missing", "0.56 ± 0.02", "–"]
     assert rows_of(text, "conll-nl") == []
     absent = "conll-nl, wnut17, archaeo, ontonotes, turku-one"
-    assert f"\n\nAll runs of {absent} are missing.\n\n" in text
+    assert f"\n\nNumbers of {absent} are missing.\n\n" in text
     (conclusion,) = rows_of(text, "conll-es", "MultiHashEmbed – MultiEmbed")
     assert conclusion[2:] == ["+0.070", "–", "–", "+0.00", "one seed"]
 
@@ -281,29 +281,45 @@ def test_differences_that_the_report_has_are_counted(tmp_path: Path) -> None:
     write_results(tmp_path, "conll-es", HASH_EMBED, [0.7])  # one seed decides nothing
     write_results(tmp_path, "conll-es", MULTI_EMBED, [0.6])
     results = load_results(tmp_path, REPORT)
-    verdicts = [
-        marked(conclude(results, table, dataset, comparison))
+    by_table = {
+        table.name: [
+            marked(conclude(results, table, dataset, comparison))
+            for dataset in table.datasets
+            for comparison in table.comparisons
+            if comparison.first[0].report
+        ]
         for table in TABLES.values()
-        for dataset in table.datasets
-        for comparison in table.comparisons
-        if comparison.first[0].report
-    ]
+    }
+    verdicts = [name for names in by_table.values() for name in names]
     same, noise, differ = (
         [name for name in verdicts if name.startswith(start)]
         for start in ("same ordering", "within noise", "differs")
     )
     missed = [sum("¶" in name for name in names) for names in (same, noise, differ)]
     assert same and len(noise) > missed[1] > 0
-    assert render_agreement(results) == (
+    text = render_agreement(results)
+    assert max(map(len, text.split("\n"))) <= 100
+    alone = sum("¶" in name for name in by_table["table-15"])  # which has no deviations
+    assert 0 < alone < sum(missed)
+    assert text.replace("\n", " ") == (
         f"Of {len(same + noise + differ)} differences that the report has too, and of which we "
         f"have several seeds, {len(same)} have its ordering, {len(noise)} are within noise, and "
-        f"{len(differ)} differ. Of these three groups, {missed[0]}, {missed[1]} and {missed[2]} "
-        "are apart from the report's number by more than noise (¶)."
+        f"the ordering of {len(differ)} is another. Of these three groups, {missed[0]}, "
+        f"{missed[1]} and {missed[2]} have the report's number outside our interval (¶). For "
+        f"{alone} of these {sum(missed)}, the report prints no deviations, so that its own "
+        "noise is left out."
     )
     text = render_table(results, TABLES["table-15"])  # the report: +0.03, without deviations
     (line,) = rows_of(text, "conll-nl", "MultiEmbed min_freq=10 – MultiHashEmbed")
     assert line[-1] == "within noise ¶"
-    assert "¶ the report's difference is another one, by more than noise." in text
+    assert "¶ the report's difference is outside our interval, widened by" in text
+
+
+def test_runs_without_those_that_they_are_compared_with_give_no_numbers(tmp_path: Path) -> None:
+    write_results(tmp_path, "conll-nl", "norm", [0.6, 0.7])
+    text = render_table(load_results(tmp_path, REPORT), TABLES["table-2"])
+    assert text.splitlines()[0].startswith("**Table 2. ") and " 2 of 15 runs." in text
+    assert "\n\nNumbers of conll-nl are missing.\n\n" in text
 
 
 def test_empty_folder_makes_tables_in_which_all_is_missing(tmp_path: Path) -> None:
