@@ -1,7 +1,7 @@
 """Figures of differences with their 95 % intervals, line by line."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Optional
 
 from experiments.figures.drawing import (
     BLACK,
@@ -60,25 +60,29 @@ def interval_figure(
         without any is left out.
     """
     datasets = list(dict.fromkeys(dataset for row in rows.values() for dataset in row))
+    present = [[_has_any(row[dataset]) for dataset in datasets] for row in rows.values()]
     shown = [
-        dataset for dataset in datasets if any(_has_any(row[dataset]) for row in rows.values())
+        dataset
+        for dataset, column in zip(datasets, zip(*present, strict=True), strict=True)
+        if any(column)
     ]
-    panels = [[_has_any(row[dataset]) for dataset in shown] for row in rows.values()]
     heights = [max(len(of) for of in row.values()) for row in rows.values()]
     with new_figure(0.2 * sum(heights) + 1.6) as figure:
-        is_complete = len(shown) == len(datasets) and all(map(all, panels))
-        notes = ["" if is_complete else LEFT_OUT, BARS] if shown else [NO_RUNS]
+        notes = ["" if all(map(all, present)) else LEFT_OUT, BARS] if shown else [NO_RUNS]
         draw_title(figure, title, *notes)
         if shown:
-            shape: Any = {"nrows": len(rows), "ncols": len(shown)}
-            grid = {"height_ratios": heights}
             axes = figure.subplots(
-                **shape, sharex=True, sharey="row", squeeze=False, gridspec_kw=grid
+                len(rows),
+                len(shown),
+                sharex=True,
+                sharey="row",
+                squeeze=False,
+                gridspec_kw={"height_ratios": heights},
             )
-            for line, label, row, has in zip(axes, rows, rows.values(), panels, strict=True):
-                _draw_row(line, label, [row[dataset] for dataset in shown], has)
+            for line, (label, row) in zip(axes, rows.items(), strict=True):
+                _draw_row(line, label, [row[dataset] for dataset in shown])
             for column, dataset in zip(axes.T, shown, strict=True):
-                kept = [ax for ax in column if ax.figure is not None]
+                kept = [ax for ax in column if ax in figure.axes]
                 kept[0].set_title(dataset)
                 kept[-1].set_xlabel(xlabel)
                 kept[-1].tick_params(labelbottom=True)
@@ -87,19 +91,18 @@ def interval_figure(
         return save_figure(figure, name)
 
 
-def _draw_row(
-    axes: Sequence["Axes"], label: str, panels: Sequence[DifferencesT], has_any: Sequence[bool]
-) -> None:
+def _draw_row(axes: Sequence["Axes"], label: str, panels: Sequence[DifferencesT]) -> None:
     """Draw the panels of a row that have differences, and remove the others."""
-    for ax, differences, is_drawn in zip(axes, panels, has_any, strict=True):
-        if is_drawn:
+    drawn = []
+    for ax, differences in zip(axes, panels, strict=True):
+        if _has_any(differences):
             draw_differences(ax, differences)
+            drawn.append(ax)
         else:
             ax.remove()
-    if any(has_any):
-        first = axes[list(has_any).index(True)]
-        first.set_ylabel(label)
-        first.tick_params(labelleft=True)
+    for ax in drawn[:1]:
+        ax.set_ylabel(label)
+        ax.tick_params(labelleft=True)
 
 
 def _has_any(differences: DifferencesT) -> bool:

@@ -86,7 +86,7 @@ def conclude(results: Results, table: Table, dataset: str, comparison: Compariso
         comparison.second and number_key(table, *_place(comparison.second, dataset)),
         difference(first, second),
     )
-    if found.ours is None or found.ours.margin is None or found.report is None:
+    if found.ours is None or found.ours.margin is None:
         return found
     one, other = (
         NOTHING if side is None else results.ours(table, side[0], dataset, side[1])

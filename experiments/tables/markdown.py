@@ -53,11 +53,7 @@ def render_table(results: Results, table: Table) -> str:
         parts.append("\n".join(notes))
     if absent := [dataset for dataset in table.datasets if dataset not in present]:
         parts.append(f"Numbers of {', '.join(absent)} are missing.")
-    conclusions = [
-        (dataset, comparison, conclude(results, table, dataset, comparison))
-        for dataset in table.datasets
-        for comparison in table.comparisons
-    ]
+    conclusions = list(_conclude_all(results, table))
     if conclusions:
         counts = _count_verdicts(found.verdict for *_, found in conclusions)
         compared = [line for line in conclusions if line[-1].verdict not in (MISSING, MACHINES)]
@@ -68,6 +64,13 @@ def render_table(results: Results, table: Table) -> str:
             else f"Conclusions: {counts}."
         )
     return "\n\n".join(parts)
+
+
+def _conclude_all(results: Results, table: Table) -> Iterator[tuple[str, Comparison, Conclusion]]:
+    """Yield each data set, comparison and conclusion of a table."""
+    for dataset in table.datasets:
+        for comparison in table.comparisons:
+            yield dataset, comparison, conclude(results, table, dataset, comparison)
 
 
 def _has_numbers(results: Results, table: Table, dataset: str) -> bool:
@@ -123,11 +126,7 @@ def render_summary(results: Results) -> str:
     every = set().union(*needed.values())
     lines = []
     for table in TABLES.values():
-        outcomes = (
-            conclude(results, table, dataset, comparison).verdict
-            for dataset in table.datasets
-            for comparison in table.comparisons
-        )
+        outcomes = (found.verdict for *_, found in _conclude_all(results, table))
         runs = f"{len(needed[table.name] & results.runs)} of {len(needed[table.name])}"
         title = f"{table.number} " if table.number else ""
         lines.append((title + table.title, runs, _count_verdicts(outcomes)))
@@ -138,14 +137,12 @@ def render_summary(results: Results) -> str:
 
 
 def render_agreement(results: Results) -> str:
-    """Say in two sentences how many differences have the report's ordering."""
+    """Say in three sentences how many differences have the report's ordering."""
     found = [
         one
         for table in TABLES.values()
-        for dataset in table.datasets
-        for comparison in table.comparisons
-        if (one := conclude(results, table, dataset, comparison)).report
-        and one.verdict in (SAME, NOISE, DIFFERS)
+        for *_, one in _conclude_all(results, table)
+        if one.report and one.verdict in (SAME, NOISE, DIFFERS)
     ]
     counts = Counter(one.verdict for one in found)
     missed = [one for one in found if one.misses_report]

@@ -56,8 +56,8 @@ class EntityTagger(WithConfidences):
         model has them, otherwise "constrained".
     dropout_penalty (float): Weight of a penalty in training, the squared distance of scores with
         dropout from those without (expectation-linear dropout, Ma et al. 2017). It is summed over
-        tokens and tags, and averaged over passes. 0 is for none; with it, updates take twice the
-        time.
+        tokens and tags, and averaged over passes. 0 is for none; with it, each update runs the
+        model once more, without dropout.
     spans_key (Optional[str]): Where in doc.spans to put the entities of the component's labels as
         well, with `attrs["scores"]`, how sure the model is of each, (number of entities,) float32.
         Of entities that were there already, the model is asked as if it did not know of them. Of
