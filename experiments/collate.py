@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -27,13 +28,21 @@ from experiments.runs.files import (
 from experiments.runs.standings import HALVING
 from experiments.tables.batch_ner import BATCH_NER_TABLES
 from experiments.tables.calibration import read_calibrations, render_calibration
+from experiments.tables.claims import table_verdicts
 from experiments.tables.compressed import read_reports, render_compressed
 from experiments.tables.corpora import corpus_tables, read_corpora
 from experiments.tables.dilated import DILATED_TABLES
 from experiments.tables.gains import render_gains
 from experiments.tables.goals import render_goals
 from experiments.tables.markdown import markdown, render_agreement, render_summary, render_table
-from experiments.tables.prose import BENCHMARK, Statistics, fill_numbers, find_verdicts, turned
+from experiments.tables.prose import (
+    BENCHMARK,
+    TABLE_VERDICTS,
+    Statistics,
+    fill_numbers,
+    find_verdicts,
+    turned,
+)
 from experiments.tables.recipe import (
     recipe_tables,
     render_choice,
@@ -165,16 +174,14 @@ def collate(
     pages[COMPRESS_PAGE] = {"compressed": render_compressed(reports)}
     standings = read_json(halving, "choose again") if halving.is_file() else {}
     compared = read_json(recommended, "compare again") if recommended.is_file() else {}
+    of_recipe = recipe_tables(standings.get("winner"))
     pages[RECIPE_PAGE] = {
         "rounds": render_rounds(standings),
         "chosen": render_choice(standings),
         "losses": render_losses(standings),
         "goals": render_goals(results, standings.get("winner")),
         "recommend": render_recommended(compared),
-        **{
-            name: render_table(results, table)
-            for name, table in recipe_tables(standings.get("winner")).items()
-        },
+        **{name: render_table(results, table) for name, table in of_recipe.items()},
     }
     paths = (*sorted(docs.glob("*.md")), docs.parent / "README.md")
     texts = {path: path.read_text(encoding="utf8") for path in paths if path.is_file()}
@@ -186,6 +193,10 @@ def collate(
         "ner": of_ner,
         "compressed": reports,
         BENCHMARK: measured,
+        TABLE_VERDICTS: table_verdicts(
+            results,
+            chain.from_iterable(of.values() for of in (TABLES, *PAGES.values(), of_recipe)),
+        ),
     }
     texts = {p: fill_numbers(text, results, statistics, p) for p, text in texts.items()}
     kept = docs / VERDICTS

@@ -1,5 +1,6 @@
 """What is concluded from two numbers: their difference, its intervals, and the verdict."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Optional
 
@@ -96,6 +97,13 @@ def conclude(results: Results, table: Table, dataset: str, comparison: Compariso
     rounding = rounded * METRICS[comparison.first[0].metric].tie / 2
     apart = _apart((one, other), (first, second), found.ours.margin, rounding)
     return replace(found, apart=apart)
+
+
+def conclude_all(results: Results, table: Table) -> Iterator[tuple[str, Comparison, Conclusion]]:
+    """Yield each data set, comparison and conclusion of a table."""
+    for dataset in table.datasets:
+        for comparison in table.comparisons:
+            yield dataset, comparison, conclude(results, table, dataset, comparison)
 
 
 def _apart(ours: PairT, report: PairT, margin: float, rounding: float) -> Optional[Difference]:

@@ -7,7 +7,7 @@ from typing import Optional
 
 from experiments.runs.grid import seeds_of
 from experiments.tables.bootstrap import Interval
-from experiments.tables.conclusions import Conclusion, conclude
+from experiments.tables.conclusions import Conclusion, conclude_all
 from experiments.tables.differences import Difference, difference
 from experiments.tables.report import TABLES
 from experiments.tables.statistics import Results, Stat, number_key
@@ -53,7 +53,7 @@ def render_table(results: Results, table: Table) -> str:
         parts.append("\n".join(notes))
     if absent := [dataset for dataset in table.datasets if dataset not in present]:
         parts.append(f"Numbers of {', '.join(absent)} are missing.")
-    conclusions = list(_conclude_all(results, table))
+    conclusions = list(conclude_all(results, table))
     if conclusions:
         counts = _count_verdicts(found.verdict for *_, found in conclusions)
         compared = [line for line in conclusions if line[-1].verdict not in (MISSING, MACHINES)]
@@ -64,13 +64,6 @@ def render_table(results: Results, table: Table) -> str:
             else f"Conclusions: {counts}."
         )
     return "\n\n".join(parts)
-
-
-def _conclude_all(results: Results, table: Table) -> Iterator[tuple[str, Comparison, Conclusion]]:
-    """Yield each data set, comparison and conclusion of a table."""
-    for dataset in table.datasets:
-        for comparison in table.comparisons:
-            yield dataset, comparison, conclude(results, table, dataset, comparison)
 
 
 def _has_numbers(results: Results, table: Table, dataset: str) -> bool:
@@ -126,7 +119,7 @@ def render_summary(results: Results) -> str:
     every = set().union(*needed.values())
     lines = []
     for table in TABLES.values():
-        outcomes = (found.verdict for *_, found in _conclude_all(results, table))
+        outcomes = (found.verdict for *_, found in conclude_all(results, table))
         runs = f"{len(needed[table.name] & results.runs)} of {len(needed[table.name])}"
         title = f"{table.number} " if table.number else ""
         lines.append((title + table.title, runs, _count_verdicts(outcomes)))
@@ -141,7 +134,7 @@ def render_agreement(results: Results) -> str:
     found = [
         one
         for table in TABLES.values()
-        for *_, one in _conclude_all(results, table)
+        for *_, one in conclude_all(results, table)
         if one.report and one.verdict in (SAME, NOISE, DIFFERS)
     ]
     counts = Counter(one.verdict for one in found)

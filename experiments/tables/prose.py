@@ -16,6 +16,10 @@ A comment has one of these forms:
     spread METRIC NUMBER        the largest number of a seed minus the smallest
     mean METRIC NUMBER ...      the mean of several numbers, such as those of several data sets
     runs PATTERN                the number of runs with results
+    count TABLE DATASET COMPARISONS VERDICT ...
+                                how many comparisons of a table have one of these verdicts
+    every TABLE DATASET COMPARISONS VERDICT ... : WORDS
+                                the words, if all of them have
     corpus DATASET PATH         a number of the statistics of a corpus, by its keys
     calibration MODEL PATH      a number of a calibrated model, by its keys
     ner NAME PATH               a number of what batch_ner was compared with, by its keys
@@ -26,15 +30,17 @@ A comment has one of these forms:
     range benchmark ...         the smallest and the largest of them, with * in a key for any text
 
 METRIC is a key of `METRICS`. NUMBER is DATASET/ARM/SPLIT, then /PART unless that is "all", or
-DATASET/ARM for costs. Behind the arm, /VECTORS names static vectors. @SEED, last, takes one seed.
-A format may follow behind a colon, as in Python. "sd" is a mean with its standard deviation. Of a
+DATASET/ARM for costs. Behind the arm, /VECTORS names static vectors. @SEED, last, takes one seed. A
+format may follow behind a colon, as in Python. "sd" is a mean with its standard deviation. Of a
 difference, "paired" is that of the seeds that both have, "value" leaves out the interval, "by"
 leaves out the sign, which must be +, and "verdict" is the verdict on it, in words.
 
-A key of a benchmark, or a line of the report, is in quotes if it has spaces. The keys "results" and
-"ratio" of benchmarks may be left out. In a list of records, a key is a value of the record that is
-meant. A list of times counts as its median. A median with a format of Python's is shown without its
-interval. "tenths" shows both with one decimal.
+What has spaces is in quotes. The keys "results" and "ratio" of benchmarks may be left out. In a
+list of records, a key is a value of the record that is meant. A list of times counts as its median.
+A median with a format of Python's is shown without its interval. "tenths" shows both with one
+decimal. In the names and verdicts of comparisons, * stands for any text. Verdicts are those in
+words, such as "lower, not seed by seed". Numbers up to twelve are in words, unless a format
+follows.
 """
 
 import re
@@ -51,6 +57,7 @@ from experiments.tables.benchmark_numbers import (
     benchmark_range,
     format_number,
 )
+from experiments.tables.claims import COUNT, EVERY, claim
 from experiments.tables.conclusions import Key, compare
 from experiments.tables.differences import Difference, difference
 from experiments.tables.markdown import signed
@@ -62,7 +69,7 @@ from experiments.tables.table import METRICS
 from experiments.tables.verdicts import MACHINES, verdict
 
 # The numbers that are not of runs, by "corpus", "calibration", "ner", "compressed" or
-# "benchmark", then by name.
+# "benchmark", then by name. The verdicts of tables are there by "verdicts".
 Statistics = Mapping[str, Mapping[str, Mapping[str, Any]]]
 MARKER = re.compile(r"<!-- = ([^\n]+?) -->([^\n]*?)<!-- / -->")
 HALF = re.compile(r"<!-- =|<!-- / -->")
@@ -73,7 +80,7 @@ PLACE = re.compile(
     r"(?:/(?P<split>dev|test)(?:/(?P<part>seen|unseen))?)?(?:@(?P<seed>\d+))?"
 )
 SD, PAIRED, VALUE, BY, VERDICT = "sd", "paired", "value", "by", "verdict"
-BENCHMARK, REPORT = "benchmark", "report"
+BENCHMARK, REPORT, TABLE_VERDICTS = "benchmark", "report", "verdicts"
 
 
 class Place(NamedTuple):
@@ -170,17 +177,11 @@ def evaluate(expression: str, results: Results, statistics: Statistics) -> str:
     Raises ValueError for another form, and for a number that does not exist.
     """
     body, _, spec = (part.strip() for part in expression.partition(" : "))
-    kind, *words = body.split()
+    kind, *words = shlex.split(body)
     if kind == "runs" and len(words) == 1:
         return _runs(results, words[0], spec)
     if kind == REPORT:
-        return report_number(results.report, shlex.split(body)[1:], spec)
-    if kind == BENCHMARK and kind in statistics:
-        return benchmark_number(statistics[kind], shlex.split(body)[1:], spec)
-    if kind == "range" and words[:1] == [BENCHMARK] and BENCHMARK in statistics:
-        return benchmark_range(statistics[BENCHMARK], shlex.split(body)[2:], spec)
-    if kind in statistics and words:
-        return statistic_number(kind, statistics[kind], words, spec)
+        return report_number(results.report, words, spec)
     if kind == "spread" and len(words) == 2:
         return _spread(results, words[0], words[1], spec)
     if kind == "mean" and len(words) > 2:
@@ -192,7 +193,20 @@ def evaluate(expression: str, results: Results, statistics: Statistics) -> str:
     if kind in METRICS and len(words) == 5 and words[1:3] == ["-", REPORT] and not spec:
         found = _from_report(results, _place(kind, words[0]), words[3], words[4])
         return signed(found, METRICS[kind].ours, with_margin=True)
-    raise ValueError(f"{expression!r} is of no known form. See experiments/tables/prose.py")
+    return _of_statistics(statistics, kind, words, spec)
+
+
+def _of_statistics(statistics: Statistics, kind: str, words: Sequence[str], spec: str) -> str:
+    if kind == BENCHMARK and kind in statistics:
+        return benchmark_number(statistics[kind], words, spec)
+    if kind == "range" and words[:1] == [BENCHMARK] and BENCHMARK in statistics:
+        return benchmark_range(statistics[BENCHMARK], words[1:], spec)
+    if kind in (COUNT, EVERY) and TABLE_VERDICTS in statistics:
+        return claim(statistics[TABLE_VERDICTS], [kind, *words], spec)
+    if kind in statistics and words:
+        return statistic_number(kind, statistics[kind], words, spec)
+    form = " ".join([kind, *words])
+    raise ValueError(f"{form!r} is of no known form. See experiments/tables/prose.py")
 
 
 def _metric(results: Results, metric: str, words: Sequence[str], spec: str) -> str:

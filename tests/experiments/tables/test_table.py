@@ -26,6 +26,12 @@ def test_every_run_that_a_table_needs_is_in_the_grid() -> None:
         assert needed_runs(table) <= planned, table.name
 
 
+def test_comparisons_of_a_table_have_labels_of_their_own() -> None:
+    for table in ALL_TABLES:
+        labels = [comparison.label for comparison in table.comparisons]
+        assert len({*labels}) == len(labels), table.name
+
+
 def test_facts_of_a_table_are_of_its_lines() -> None:
     for table in ALL_TABLES:
         for column in table.facts.values():
