@@ -51,7 +51,7 @@ from experiments.tables.recipe import (
     render_rounds,
 )
 from experiments.tables.recognizer import render_candidates, render_equality
-from experiments.tables.report import TABLES
+from experiments.tables.results_page import TABLES
 from experiments.tables.statistics import Results, load_results, read_report
 from experiments.tables.table import Table
 from experiments.tables.vectors import VECTOR_TABLES

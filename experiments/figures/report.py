@@ -14,7 +14,8 @@ from experiments.figures.drawing import (
     Series,
 )
 from experiments.figures.lines import Panel, line_figure
-from experiments.tables.report import MULTI, MULTI_HASH, TABLES
+from experiments.tables.report import MULTI, MULTI_HASH
+from experiments.tables.results_page import TABLES
 from experiments.tables.table import STAND_IN, WITH_STAND_IN, Group, Table
 
 if TYPE_CHECKING:

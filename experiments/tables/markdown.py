@@ -9,7 +9,7 @@ from experiments.runs.grid import seeds_of
 from experiments.tables.bootstrap import Interval
 from experiments.tables.conclusions import Conclusion, conclude_all
 from experiments.tables.differences import Difference, difference
-from experiments.tables.report import TABLES
+from experiments.tables.results_page import TABLES
 from experiments.tables.statistics import Results, Stat, number_key
 from experiments.tables.table import METRICS, STAND_IN, Comparison, Group, Table, arm_and_step
 from experiments.tables.verdicts import DIFFERS, MACHINES, MISSING, NOISE, RULE, SAME, VERDICTS

@@ -61,7 +61,7 @@ from experiments.tables.claims import COUNT, EVERY, claim
 from experiments.tables.conclusions import Key, compare
 from experiments.tables.differences import Difference, difference
 from experiments.tables.markdown import signed
-from experiments.tables.report import TABLES
+from experiments.tables.report import REPORT_TABLES
 from experiments.tables.report_numbers import report_number
 from experiments.tables.statistic_numbers import statistic_number
 from experiments.tables.statistics import Results, Stat
@@ -248,7 +248,7 @@ def _metric(results: Results, metric: str, words: Sequence[str], spec: str) -> s
 def _from_report(results: Results, place: Place, table: str, line: str) -> Difference:
     dataset, arm, vectors, split, part, metric = place.key
     reported = results.report.get((table, dataset, line, part, metric))
-    found_in = TABLES.get(f"table-{table}")
+    found_in = REPORT_TABLES.get(f"table-{table}")
     with_vectors = vectors != NO_VECTORS
     groups = found_in.groups if found_in and found_in.vectors == with_vectors else ()
     lines = {(g.split, g.part, g.arms.get(line)) for g in groups if g.report}

@@ -1,12 +1,9 @@
-"""The report's tables, and ours on the same page: which runs and numbers each of them shows."""
+"""The report's tables: which runs and numbers each of them shows."""
 
-from collections.abc import Sequence
-
-from experiments.arms.tasks import CRF, HASH_EMBED, REGULARIZED, ROW_SHARES
+from experiments.arms.tasks import HASH_EMBED, ROW_SHARES
 from experiments.tables.table import (
     DATASETS,
     INCREASE,
-    STAND_IN,
     WITH_STAND_IN,
     ArmsT,
     Comparison,
@@ -37,44 +34,7 @@ FEATURES = {
 }
 OURS = "ours, named on the left"
 FASTTEXT = {"fastText": None, "spaCy lg": None, OURS: HASH_EMBED}
-TAGGERS = {
-    "CRF": CRF,
-    "spaCy's own layers": "spacy_multi_hash_embed",
-    MULTI_HASH: HASH_EMBED,
-    "regularized": REGULARIZED,
-}
-SETTINGS = {MULTI_HASH: HASH_EMBED, "regularized": REGULARIZED}
-WITHOUT_BEST_NER = "regularized_without_best_ner"
-CANDIDATES = {
-    f"{MULTI_HASH}, the report's": HASH_EMBED,
-    f"{MULTI}, the report's": "multi_embed",
-    f"{MULTI} min_freq=1, otherwise the report's": "multi_embed_min1",
-    f"{MULTI_HASH}, averages": "averages",
-    f"{MULTI_HASH}, averages, dropout 0.2": "averages_dropout_20",
-    f"{MULTI_HASH}, averages, dropout 0.3": "averages_dropout_30",
-    f"{MULTI_HASH}, averages, dropout 0.4": "averages_dropout_40",
-    f"{MULTI_HASH}, averages, dropout 0.3, batches to 500 words": "averages_dropout_30_batch_500",
-    f"{MULTI_HASH}, averages, dropout 0.3, batches to 2000 words": "averages_dropout_30_batch_2000",
-    f"{MULTI} min_freq=1, averages, dropout 0.3, unk_dropout 0.1": "averages_dropout_30_unk_10",
-    f"{MULTI} min_freq=1, averages, dropout 0.3, unk_dropout 0.3": WITHOUT_BEST_NER,
-    "the same, true gradient, state_dropout 0.3 (regularized)": REGULARIZED,
-    f"{MULTI} min_freq=1, averages, dropout 0.3, unk_dropout 0.5": "averages_dropout_30_unk_50",
-    "MultiWeightedHashEmbed, otherwise the report's": "weighted_near_zero",
-    "MultiWeightedHashEmbed, averages, dropout 0.3": "averages_dropout_30_weighted",
-}
 _CONTRADICTION = "The report has two numbers for the same setting:"
-
-
-# The rows of NORM, and how arms name them.
-_NORM_ROWS = {5000: "", 2500: "_rows_2500", 1000: "_rows_1000"}
-
-
-def _dead_seed(prefix: str, rows: Sequence[int]) -> dict[str, str]:
-    return {
-        f"k={k}, {number} rows": f"{prefix}hashes_{k}{_NORM_ROWS[number]}"
-        for k in (1, 2)
-        for number in rows
-    }
 
 
 def _prf_table(number: int, part: str, arms: ArmsT, *, vectors: bool) -> Table:
@@ -86,7 +46,12 @@ def _prf_table(number: int, part: str, arms: ArmsT, *, vectors: bool) -> Table:
     return Table(f"table-{number}", title, (p, r, f), against(f, MULTI), datasets, vectors)
 
 
-def _features_table(name: str, *datasets: str) -> Table:
+def features_table(name: str, *datasets: str) -> Table:
+    """Make a table of the increase of the error without some of the features.
+
+    name (str): Its name. Those that the report has too are "table-2" and "table-3".
+    datasets (str): Its data sets.
+    """
     of_report = "" if name == "features" else "test"
     groups = tuple(
         Group(FEATURES, INCREASE, split, part, f"{split} {part}", split == of_report)
@@ -165,82 +130,12 @@ def _fasttext_table() -> Table:
     )
 
 
-def _dead_seed_table(name: str, title: str, datasets: tuple[str, ...], *rows: int) -> Table:
-    own_seeds, spacy_seeds = _dead_seed("", rows), _dead_seed("spacy_seeds_", rows)
-    pairs = [
-        (
-            Group(own_seeds, "f", split, "all", f"{split}, our seeds"),
-            Group(spacy_seeds, "f", split, "all", f"{split}, spaCy's seeds"),
-        )
-        for split in ("dev", "test")
-    ]
-    comparisons = tuple(
-        Comparison((own, line), (spacy, line), f"{own.split}, {line}: our seeds – spaCy's")
-        for own, spacy in pairs
-        for line in own_seeds
-    )
-    groups = tuple(group for pair in pairs for group in pair)
-    return Table(name, title, groups, comparisons, datasets, lines="hashes, rows")
-
-
-def _taggers_table() -> Table:
-    test = Group(TAGGERS, "f", "test", "all", "test")
-    costs = ("train_cpu_seconds", "model_mb", "words_per_second")
-    groups = (test, *(Group(TAGGERS, name) for name in costs))
-    regularized = ((test, "regularized"), (test, "CRF"))
-    comparisons = (
-        *against(test, MULTI_HASH),
-        Comparison(*regularized, "test: regularized – CRF"),
-    )
-    note = "words/s are words per second of CPU time in prediction, with one thread."
-    title = "Other taggers, no vectors"
-    return Table(
-        "other-taggers", title, groups, comparisons, WITH_STAND_IN, note=note, lines="tagger"
-    )
-
-
-def _regularized_table() -> Table:
-    scores = [Group(SETTINGS, "f", split, "all", split) for split in ("dev", "test")]
-    time = Group(SETTINGS, "train_cpu_seconds")
-    comparisons = sum((against(group, MULTI_HASH) for group in (*scores, time)), ())
-    title = "The regularized settings against the report's, no vectors"
-    return Table(
-        "regularized", title, (*scores, time), comparisons, WITH_STAND_IN, lines="settings"
-    )
-
-
-def _tuning_table() -> Table:
-    group = Group(CANDIDATES, "f", "dev", "all", "dev")
-    time = Group(CANDIDATES, "train_cpu_seconds")
-    return Table(
-        "tuning",
-        "Candidates for the regularized settings, on the two dev sets used to choose them",
-        (group, time),
-        against(group, next(iter(CANDIDATES))),
-        ("conll-es", "wnut17"),
-        lines="settings",
-    )
-
-
-def _table_dropout_table() -> Table:
-    lines = {MULTI_HASH: HASH_EMBED, f"{MULTI_HASH}, table_dropout": "table_dropout"}
-    groups = tuple(Group(lines, "f", split, "all", split) for split in ("dev", "test"))
-    return Table(
-        "dropout-of-tables",
-        "The report's settings without and with dropout of tables, no vectors",
-        groups,
-        sum((against(group, MULTI_HASH) for group in groups), ()),
-        ("conll-es", "wnut17", STAND_IN),
-    )
-
-
-TABLES = {
+REPORT_TABLES = {
     table.name: table
     for table in (
         _rows_table(),
-        _features_table("table-2", "conll-nl"),
-        _features_table("table-3", "anem"),
-        _features_table("features", "conll-es", STAND_IN),
+        features_table("table-2", "conll-nl"),
+        features_table("table-3", "anem"),
         _prf_table(7, "all", BOTH, vectors=True),
         _prf_table(8, "all", ADJUSTED, vectors=True),
         _prf_table(9, "all", BOTH, vectors=False),
@@ -252,21 +147,5 @@ TABLES = {
         _min_freq_table(15, vectors=False),
         _min_freq_table(16, vectors=True),
         _fasttext_table(),
-        _dead_seed_table(
-            "dead-seed",
-            "One and two hash functions by rows of NORM, to which spaCy gives the dead seed",
-            (STAND_IN,),
-            *_NORM_ROWS,
-        ),
-        _dead_seed_table(
-            "dead-seed-sets",
-            "One and two hash functions with 5,000 rows of NORM, on sets with fewer norms",
-            ("conll-es", "conll-nl", "anem"),
-            5000,
-        ),
-        _taggers_table(),
-        _tuning_table(),
-        _regularized_table(),
-        _table_dropout_table(),
     )
 }

@@ -13,7 +13,7 @@ from experiments.runs.grid import Run, parse_run
 from experiments.runs.scores import SPLITS, split_after, splits_of
 from experiments.tables.bootstrap import Bootstrap, error_increase
 from experiments.tables.facts import Facts, Found, read_facts
-from experiments.tables.report import TABLES
+from experiments.tables.report import REPORT_TABLES
 from experiments.tables.table import INCREASE, METRICS, Group, Table, arm_and_step
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FACTORS = ["dataset", "arm", "vectors"]
 NUMBER = ["split", "part", "metric"]
-REPORT_TABLES = 17
+LAST_TABLE = 17
 REPORT_N = 3  # "the average F1-score across three random seeds"
 
 
@@ -193,7 +193,7 @@ def read_report(path: Path) -> dict[str, Any]:
         contents = {key.split()[0]: table for key, table in srsly.read_json(path).items()}
     except (AttributeError, ValueError) as error:
         raise ValueError(f"{path} holds no tables as JSON ({error}). Restore it.") from error
-    for number in map(str, range(1, REPORT_TABLES + 1)):
+    for number in map(str, range(1, LAST_TABLE + 1)):
         if number not in contents:
             raise ValueError(f"{path} has no Table {number}. Restore it.")
     return contents
@@ -205,7 +205,7 @@ def report_stats(contents: Mapping[str, Any]) -> dict[tuple[str, ...], Stat]:
     contents (Mapping[str, Any]): The report's tables by number.
     """
     stats: dict[tuple[str, ...], Stat] = {}
-    for table in filter(lambda table: table.number, TABLES.values()):
+    for table in REPORT_TABLES.values():
         numbers = contents[table.number]
         by_dataset = {table.datasets[0]: numbers} if len(table.datasets) == 1 else numbers
         for dataset, lines in by_dataset.items():

@@ -8,7 +8,7 @@ import pytest
 
 from experiments.arms.tasks import HASH_EMBED
 from experiments.tables.recipe import recipe_tables
-from experiments.tables.report import TABLES
+from experiments.tables.results_page import TABLES
 from tests.helpers.paths import ROOT
 from tests.helpers.results import REPORT, write_results
 

@@ -9,7 +9,7 @@ from experiments.arms.tasks import NER, TEXTCAT
 from experiments.runs.grid import Run, run_hash
 from experiments.tables.batch_ner import BATCH_NER_TABLES
 from experiments.tables.dilated import DILATED_TABLES
-from experiments.tables.report import TABLES
+from experiments.tables.results_page import TABLES
 from experiments.tables.vectors import VECTOR_TABLES
 from experiments.tables.weighted import WEIGHTED_TABLES
 from tests.helpers.paths import ROOT

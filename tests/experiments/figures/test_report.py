@@ -47,7 +47,8 @@ from experiments.figures.report import (
     dead_seed_figure,
     make_figures,
 )
-from experiments.tables.report import MULTI, MULTI_HASH, TABLES
+from experiments.tables.report import MULTI, MULTI_HASH
+from experiments.tables.results_page import TABLES
 from experiments.tables.statistics import Results, Stat, load_results, read_report, report_stats
 from tests.helpers.results import REPORT, write_results
 

@@ -13,7 +13,7 @@ pytest.importorskip("scipy", reason="scipy is not installed: pip install -e '.[p
 
 from experiments.tables.claims import claim, table_verdicts
 from experiments.tables.prose import fill_numbers
-from experiments.tables.report import TABLES
+from experiments.tables.results_page import TABLES
 from experiments.tables.statistics import load_results
 
 TWICE = "higher, not seed by seed"

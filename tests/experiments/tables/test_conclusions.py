@@ -25,7 +25,7 @@ from experiments.tables.bootstrap import Interval
 from experiments.tables.conclusions import Conclusion, compare, conclude
 from experiments.tables.differences import Difference
 from experiments.tables.markdown import marked
-from experiments.tables.report import TABLES
+from experiments.tables.results_page import TABLES
 from experiments.tables.statistics import load_results
 
 ONES, OTHERS = [0.70, 0.72, 0.77], [0.69, 0.70, 0.76, 0.9]

@@ -15,7 +15,7 @@ from experiments.runs.counts import pack
 from experiments.runs.grid import Run
 from experiments.tables.dilated import DILATED_TABLES
 from experiments.tables.recipe import recipe_tables
-from experiments.tables.report import TABLES
+from experiments.tables.results_page import TABLES
 from experiments.tables.table import STAND_IN
 from tests.helpers.paths import ROOT
 from tests.helpers.results import ALL_TABLES, REPORT, write_result, write_results

@@ -10,7 +10,7 @@ from zlib import crc32
 import pytest
 
 from experiments.tables import dilated, weighted
-from experiments.tables.report import TABLES
+from experiments.tables.results_page import TABLES
 from tests.helpers.paths import ROOT
 from tests.helpers.results import REPORT
 

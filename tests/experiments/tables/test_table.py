@@ -6,7 +6,8 @@ from experiments.arms.tasks import CRF, TASKS
 from experiments.runs.grid import Run, run_config
 from experiments.runs.plan import make_grid
 from experiments.tables.markdown import needed_runs
-from experiments.tables.report import OURS, TABLES
+from experiments.tables.report import OURS
+from experiments.tables.results_page import TABLES
 from experiments.tables.statistics import Results, Stat, read_report, report_stats
 from experiments.tables.table import DATASETS, STAND_IN, arm_and_step
 from tests.helpers.results import ALL_TABLES, REPORT
