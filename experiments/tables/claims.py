@@ -12,6 +12,7 @@ from experiments.tables.verdicts import MACHINES, MISSING, ONE_SEED
 # The verdicts in words, by the names of tables, data sets and comparisons.
 Verdicts = Mapping[str, Mapping[str, Mapping[str, str]]]
 COUNT, EVERY = "count", "every"
+# Verdicts from which nothing is concluded. Such comparisons are not counted.
 OPEN = (MISSING, ONE_SEED, MACHINES)
 NUMBERS = "no one two three four five six seven eight nine ten eleven twelve".split()
 
@@ -67,9 +68,8 @@ def claim(verdicts: Verdicts, words: Sequence[str], spec: str) -> str:
     others = [one for one in named if not any(fnmatchcase(one.verdict, each) for each in wanted)]
     if kind == COUNT:
         number = sum(one.verdict not in OPEN and one not in others for one in named)
-        return (
-            NUMBERS[number] if not spec and number < len(NUMBERS) else format(number, spec or ",")
-        )
+        text = format(number, spec or ",")
+        return text if spec or number >= len(NUMBERS) else NUMBERS[number]
     if not spec:
         raise ValueError("expected the words of the page behind a colon, found none")
     if others:

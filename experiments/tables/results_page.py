@@ -13,14 +13,7 @@ from experiments.tables.report import (
     SPACY_HASHES,
     features_table,
 )
-from experiments.tables.table import (
-    STAND_IN,
-    WITH_STAND_IN,
-    Comparison,
-    Group,
-    Table,
-    against,
-)
+from experiments.tables.table import STAND_IN, WITH_STAND_IN, Comparison, Group, Table, against
 
 TAGGERS = {
     "CRF": CRF,
