@@ -83,7 +83,7 @@ def _table(
         for part in ("all", "seen", "unseen")
     )
     costs = (Group(arms, cost) for cost in ("train_cpu_seconds", "words_per_second"))
-    comparisons: tuple[Comparison, ...] = against(dev, base) + against(test, base)
+    comparisons: tuple[Comparison, ...] = against(base, dev, test)
     comparisons += tuple(
         Comparison((split, one), (split, other), f"{split.split}: {one} – {other}")
         for split in (dev, test)

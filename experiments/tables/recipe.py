@@ -17,7 +17,7 @@ from experiments.arms.tasks import CRF, HASH_EMBED, REGULARIZED
 from experiments.runs.vector_files import VECTOR_SETS
 from experiments.tables.markdown import NONE, markdown
 from experiments.tables.report import MULTI_HASH
-from experiments.tables.table import STAND_IN, Comparison, Group, Table, against
+from experiments.tables.table import STAND_IN, Comparison, Group, Table, against, on_dev_and_test
 
 # The sets on which a recipe is judged at the end.
 DATASETS = ("conll-es", "conll-nl", "wnut17", "anem", "archaeo", STAND_IN)
@@ -116,7 +116,7 @@ def _chosen(winner: Optional[str]) -> dict[str, str]:
 
 def _recipe_table(winner: Optional[str]) -> Table:
     lines = {MULTI_HASH: HASH_EMBED, "CRF": CRF, "regularized": REGULARIZED, **_chosen(winner)}
-    dev, test = (Group(lines, "f", split, "all", split) for split in ("dev", "test"))
+    dev, test = on_dev_and_test(lines)
     time = Group(lines, "train_cpu_seconds")
     last = [*lines][-1]
     return Table(
@@ -124,9 +124,9 @@ def _recipe_table(winner: Optional[str]) -> Table:
         "What was chosen, beside the report's settings and a CRF, no vectors",
         (dev, test, time),
         (
-            *against(test, MULTI_HASH),
+            *against(MULTI_HASH, test),
             Comparison((test, last), (test, "CRF"), f"test: {last} – CRF"),
-            *against(time, MULTI_HASH),
+            *against(MULTI_HASH, time),
         ),
         DATASETS,
         note=f"{MULTI_HASH} has the report's settings.",
@@ -136,12 +136,12 @@ def _recipe_table(winner: Optional[str]) -> Table:
 
 def _vectors_table(winner: Optional[str]) -> Table:
     lines = {MULTI_HASH: HASH_EMBED, **({} if winner is None else {CHOSEN_LINE: winner})}
-    groups = tuple(Group(lines, "f", split, "all", split) for split in ("dev", "test"))
+    groups = on_dev_and_test(lines)
     return Table(
         "recipe-vectors",
         "What was chosen, beside the report's settings, static vectors",
         groups,
-        sum((against(group, MULTI_HASH) for group in groups), ()),
+        against(MULTI_HASH, *groups),
         VECTOR_SETS,
         vectors=True,
         lines="settings",
@@ -156,7 +156,7 @@ def _ngrams_table() -> Table:
         "ngrams",
         "Vectors of n-grams summed or averaged, each as often as it occurs in the word or once",
         (group,),
-        against(group, NGRAM_LINES[0]),
+        against(NGRAM_LINES[0], group),
         NGRAM_DATASETS,
         note="The base has no n-grams. The others have `LOWER{3,5}`, and at most "
         f"{MAX_NGRAM_ROWS:,} rows in each table.",
@@ -170,7 +170,7 @@ def _taken_apart_table() -> Table:
         "taken-apart",
         "The settings of the recipe, each alone and all but each, no vectors",
         (Group({**ALONE, **ALL_BUT}, "f", "dev", "all", "dev"),),
-        against(alone, next(iter(ALONE))) + against(all_but, next(iter(ALL_BUT))),
+        against(next(iter(ALONE)), alone) + against(next(iter(ALL_BUT)), all_but),
         ("conll-es", "conll-nl", "wnut17", STAND_IN),
         note="The first lines have a MultiHashEmbed, no averages, a dropout of 0.1 and no n-grams, "
         "but for what they are named for.",

@@ -13,7 +13,15 @@ from experiments.tables.report import (
     SPACY_HASHES,
     features_table,
 )
-from experiments.tables.table import STAND_IN, WITH_STAND_IN, Comparison, Group, Table, against
+from experiments.tables.table import (
+    STAND_IN,
+    WITH_STAND_IN,
+    Comparison,
+    Group,
+    Table,
+    against,
+    on_dev_and_test,
+)
 
 TAGGERS = {
     "CRF": CRF,
@@ -61,7 +69,7 @@ def _hashes_of_test_table() -> Table:
         "hashes-of-test",
         "Test by number of hash functions, no vectors",
         groups,
-        sum((against(group, "4") for group in groups), ()),
+        against("4", *groups),
         WITH_STAND_IN,
         lines="hash functions",
     )
@@ -69,12 +77,12 @@ def _hashes_of_test_table() -> Table:
 
 def _adjusted_rows_table() -> Table:
     lines = {"default": HASH_EMBED, "==MultiEmbed": ADJUSTED[MULTI_HASH]}
-    groups = tuple(Group(lines, "f", split, "all", split) for split in ("dev", "test"))
+    groups = on_dev_and_test(lines)
     return Table(
         "adjusted-rows",
         "As many rows as MultiEmbed has, no vectors",
         groups,
-        sum((against(group, "default") for group in groups), ()),
+        against("default", *groups),
         WITH_STAND_IN,
         lines="rows",
     )
@@ -90,7 +98,7 @@ def _min_freq_of_test_table() -> Table:
         "min-freq-of-test",
         "Test by min_freq, no vectors",
         groups,
-        sum((against(group, next(iter(lines))) for group in groups), ()),
+        against(next(iter(lines)), *groups),
         WITH_STAND_IN,
     )
 
@@ -119,7 +127,7 @@ def _taggers_table() -> Table:
     groups = (test, *(Group(TAGGERS, name) for name in costs))
     regularized = ((test, "regularized"), (test, "CRF"))
     comparisons = (
-        *against(test, MULTI_HASH),
+        *against(MULTI_HASH, test),
         Comparison(*regularized, "test: regularized – CRF"),
     )
     note = "words/s are words per second of CPU time in prediction, with one thread."
@@ -130,9 +138,9 @@ def _taggers_table() -> Table:
 
 
 def _regularized_table() -> Table:
-    scores = [Group(SETTINGS, "f", split, "all", split) for split in ("dev", "test")]
+    scores = on_dev_and_test(SETTINGS)
     time = Group(SETTINGS, "train_cpu_seconds")
-    comparisons = sum((against(group, MULTI_HASH) for group in (*scores, time)), ())
+    comparisons = against(MULTI_HASH, *scores, time)
     title = "The regularized settings against the report's, no vectors"
     return Table(
         "regularized", title, (*scores, time), comparisons, WITH_STAND_IN, lines="settings"
@@ -146,7 +154,7 @@ def _tuning_table() -> Table:
         "tuning",
         "Candidates for the regularized settings, on the two dev sets used to choose them",
         (group, time),
-        against(group, next(iter(CANDIDATES))),
+        against(next(iter(CANDIDATES)), group),
         ("conll-es", "wnut17"),
         lines="settings",
     )
@@ -154,12 +162,12 @@ def _tuning_table() -> Table:
 
 def _table_dropout_table() -> Table:
     lines = {MULTI_HASH: HASH_EMBED, f"{MULTI_HASH}, table_dropout": "table_dropout"}
-    groups = tuple(Group(lines, "f", split, "all", split) for split in ("dev", "test"))
+    groups = on_dev_and_test(lines)
     return Table(
         "dropout-of-tables",
         "The report's settings without and with dropout of tables, no vectors",
         groups,
-        sum((against(group, MULTI_HASH) for group in groups), ()),
+        against(MULTI_HASH, *groups),
         ("conll-es", "wnut17", STAND_IN),
     )
 

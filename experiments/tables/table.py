@@ -135,10 +135,16 @@ def arm_and_step(name: Optional[str]) -> tuple[str, str]:
     return arm, step
 
 
-def against(group: Group, base: str) -> tuple[Comparison, ...]:
-    """Compare each line of a group with one of its lines, the base."""
+def on_dev_and_test(arms: ArmsT) -> tuple[Group, Group]:
+    """Return the groups of F1 of all entities on dev and on test."""
+    return Group(arms, "f", "dev", "all", "dev"), Group(arms, "f", "test", "all", "test")
+
+
+def against(base: str, *groups: Group) -> tuple[Comparison, ...]:
+    """Compare each line of groups with one of their lines, the base."""
     return tuple(
         Comparison((group, line), (group, base), _label(group, f"{line} – {base}"))
+        for group in groups
         for line in group.arms
         if line != base and group.arms[line]
     )

@@ -14,7 +14,7 @@ from experiments.arms.embeddings import (
 from experiments.arms.tasks import AG_NEWS, HASH_EMBED, TOPICS
 from experiments.arms.textcat import BASIC
 from experiments.tables.report import MULTI_HASH
-from experiments.tables.table import Comparison, Group, Table, against
+from experiments.tables.table import Comparison, Group, Table, against, on_dev_and_test
 
 TEXTS = "text-classification"
 BUDGET_DATASETS = ("wnut17", "conll-es")
@@ -106,7 +106,7 @@ def _budget_table() -> Table:
             lines[line] = arms[share]
             count = weighted if embedding.startswith(MULTI_WEIGHTED) else plain
             parameters[line] = f"{count:,}"
-    groups = tuple(Group(lines, "f", split, "all", split) for split in ("dev", "test"))
+    groups = on_dev_and_test(lines)
     return Table(
         "budgets",
         "Entities: importance parameters or more rows, with equally many parameters",
@@ -133,12 +133,12 @@ def _budget_table() -> Table:
 
 
 def _starts_table() -> Table:
-    dev, test = (Group(STARTS, "f", split, "all", split) for split in ("dev", "test"))
+    dev, test = on_dev_and_test(STARTS)
     return Table(
         "starts",
         "Entities: importance parameters or a start near zero",
         (dev, test),
-        against(dev, NEAR_ZERO) + against(test, NEAR_ZERO),
+        against(NEAR_ZERO, dev, test),
         STARTS_DATASETS,
         note="All have equally many parameters, and no static vectors. What starts near zero is "
         "drawn from N(0, 0.0005), as importance is in the authors' code. All other tables are "
@@ -174,7 +174,7 @@ def _textcat_table(
         Group(models, "macro_f", "test", "all", "test"),
         *(Group(models, cost) for cost in ("parameters", "model_mb", "train_cpu_seconds")),
     )
-    comparisons = against(dev, HASH) + against(test, HASH)
+    comparisons = against(HASH, dev, test)
     return Table(name, title, groups, comparisons, (dataset,), False, note, "model", facts)
 
 

@@ -16,11 +16,11 @@ from experiments.tables.prose import fill_numbers
 from experiments.tables.results_page import TABLES
 from experiments.tables.statistics import load_results
 
-TWICE = "higher, not seed by seed"
+DISPUTED = "higher, not seed by seed"
 VERDICTS = {
     "sizes": {
         "anem": {"dev: small – all": "lower", "test: small – all": "within noise"},
-        "wnut17": {"dev: small – all": TWICE, "test: small – all": "one seed"},
+        "wnut17": {"dev: small – all": DISPUTED, "test: small – all": "one seed"},
     },
     "starts": {"anem": {"dev: zero – one": "higher", "dev: two – one": "missing"}},
     "many": {"anem": {f"dev: {number} – one": "higher" for number in range(1013)}},
