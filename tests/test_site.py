@@ -43,14 +43,6 @@ def test_every_page_is_in_the_navigation_once() -> None:
     assert sorted(leaves(CONFIG["nav"])) == sorted(pages)
 
 
-def test_first_page_lists_all_others_in_the_order_of_the_navigation() -> None:
-    text = (ROOT / "docs" / "index.md").read_text("utf8").partition("## Where to read on")[2]
-    listed = re.findall(r"^\| \[[^\]]+\]\((\S+?)\) \|", text, re.M)
-    first, *others = leaves(CONFIG["nav"])
-    assert first == "index.md"
-    assert listed == [ELSEWHERE.get(page, page) for page in others]
-
-
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if missing := [name for name in NEEDED if find_spec(name) is None]:
@@ -123,12 +115,6 @@ def test_reference_has_every_public_name_and_its_arguments(pages: dict[Path, Pag
     assert [
         name for name in {*names} - components if f"spacy_multihash.{name}" not in api.ids
     ] == []
-
-
-def test_marks_of_collate_are_not_in_the_site(site: Path) -> None:
-    assert "<!-- = benchmark" in (ROOT / "docs" / "performance.md").read_text("utf8")
-    for path in site.glob("*.html"):
-        assert re.findall(r"<!-- (?:=|/|begin:|end:)", path.read_text("utf8")) == [], path.name
 
 
 def test_command_that_makes_the_site_depends_on_all_files_in_it(site: Path) -> None:
