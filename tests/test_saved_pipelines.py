@@ -31,6 +31,7 @@ KINDS_OF_0_1_0 = {
     "weighted",
     "weighted_lookup",
 }
+KINDS_AFTER_0_1_0 = {"batch_ner", "batch_ner_best", "compressed", "meta_vectors", "recommended"}
 # Another library of matrix products rounds otherwise, and so do batches of other sizes.
 TOLERANCE = 1e-4
 
@@ -50,15 +51,18 @@ def saved(folder: Path) -> dict[str, Any]:
 def assert_same(found: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:
     for one, other in zip(found, expected, strict=True):
         assert one.keys() == other.keys()
-        assert (one["text"], one["ents"]) == (other["text"], other["ents"])
+        for name in ("text", "ents", "spans"):
+            assert one.get(name) == other.get(name)
         assert one["cats"] == pytest.approx(other["cats"], abs=TOLERANCE)
-        for name in other.keys() - {"text", "ents", "cats"}:
+        for name in other.keys() - {"text", "ents", "spans", "cats"}:
             assert_allclose(one[name], other[name], atol=TOLERANCE, rtol=TOLERANCE)
 
 
-def test_all_kinds_of_0_1_0_are_there() -> None:
-    found = {folder.name for folder in FOLDERS if folder.parent.name == "0.1.0"}
-    assert found == KINDS_OF_0_1_0
+@pytest.mark.parametrize(
+    ("version", "kinds"), [("0.1.0", KINDS_OF_0_1_0), ("after_0.1.0", KINDS_AFTER_0_1_0)]
+)
+def test_all_kinds_are_there(version: str, kinds: set[str]) -> None:
+    assert {folder.name for folder in FOLDERS if folder.parent.name == version} == kinds
 
 
 def test_texts_have_predictions(folder: Path) -> None:

@@ -7,6 +7,8 @@ these kinds:
 
     python -m tests.data.make_pipelines tests/data/VERSION [KIND ...]
 
+The folder after_0.1.0 has kinds that no release had yet.
+
 Each pipeline is saved as spaCy writes it, with a file predictions.json beside. The file has two
 entries. "docs" describes what the pipeline predicts for each text. "nodes" lists the names of the
 nodes of each component's model, built from the config without weights. The names belong to the
@@ -33,6 +35,8 @@ from thinc.api import Config, Model, to_numpy
 from wasabi import msg
 
 from spacy_multihash import accelerate
+from spacy_multihash.convert.compress import compress
+from spacy_multihash.convert.compressed_folder import Precisions
 from tests.helpers.corpora import small_config, write_corpus
 
 PREDICTIONS = "predictions.json"
@@ -112,6 +116,9 @@ DEEP_TEXTCAT = {
     "hidden": [8],
     "input_dropout": [3, 10],
 }
+FEATURES = ["NORM", "PREFIX", "SUFFIX", "SHAPE", "ORTH[:2]", "LOWER{3,4}"]
+# Entities that are there before a recognizer runs, one of them of words that it would split.
+RULES = [{"label": "DATE", "pattern": "12 days"}, {"label": "LAW", "pattern": "in Rome"}]
 INIT_TABLES = {"@callbacks": "spacy-multihash.init_tables.v1", "min_freq": 1}
 
 
@@ -122,12 +129,14 @@ class Kind(NamedTuple):
     before_init (Optional[dict[str, Any]]): The callback before initialization.
     has_vectors (bool): Whether the vocab has static vectors.
     is_accelerated (bool): Whether spaCy's layers are replaced after training.
+    precisions (Optional[Precisions]): The numbers of a compressed pipeline.
     """
 
     components: dict[str, Any]
     before_init: Optional[dict[str, Any]] = None
     has_vectors: bool = False
     is_accelerated: bool = False
+    precisions: Optional[Precisions] = None
 
 
 def _tok2vec(embed: dict[str, Any], encode: dict[str, Any] = MAXOUT) -> dict[str, Any]:
@@ -164,6 +173,40 @@ def _tagger_ner() -> dict[str, dict[str, Any]]:
     }
     settings = {"decoder": "crf", "spans_key": SPANS_KEY, "model": model}
     return {"tagger_ner": {"factory": "tagger_ner", **settings}}
+
+
+def _batch_ner(embed: dict[str, Any], **settings: Any) -> dict[str, dict[str, Any]]:
+    """Return the sections of a tok2vec, of rules, and of batch_ner after them."""
+    sections = _ner(embed, factory="batch_ner", state_dropout=0.1, **settings)
+    ruler = {"factory": "entity_ruler"}
+    return {"tok2vec": sections["tok2vec"], "entity_ruler": ruler, "batch_ner": sections["ner"]}
+
+
+def _recommended() -> dict[str, dict[str, Any]]:
+    embed = {
+        **EMBED,
+        "@architectures": "spacy-multihash.MultiEmbed.v1",
+        "attrs": FEATURES,
+        "unk_dropout": 0.1,
+    }
+    encode = {**DILATED, "residual": True, "normalize": True}
+    model = {
+        "@architectures": "spacy-multihash.TokenTagger.v1",
+        "tok2vec": _tok2vec(embed, encode),
+    }
+    return {"tagger_ner": {"factory": "tagger_ner", "spans_key": SPANS_KEY, "model": model}}
+
+
+def _meta_vectors() -> dict[str, dict[str, Any]]:
+    tables = {"vocab": None, "second": "${paths.vectors}"}
+    vectors = {
+        "@architectures": "spacy-multihash.MetaVectors.v1",
+        "width": None,
+        "tables": tables,
+        "mode": "concat",
+        "key_attrs": {"second": "LOWER"},
+    }
+    return _ner({**MULTI_HASH, "vectors": vectors})
 
 
 def _textcat(model: dict[str, Any], factory: str = "textcat") -> dict[str, dict[str, Any]]:
@@ -228,6 +271,29 @@ KINDS = {
         INIT_TABLES,
         has_vectors=True,
     ),
+    "batch_ner": Kind(_batch_ner({**MULTI_HASH, "attrs": FEATURES, "rows": [30] * 6})),
+    "batch_ner_best": Kind(
+        _batch_ner(
+            {
+                **MULTI_HASH,
+                "attrs": FEATURES,
+                "rows": [30] * 6,
+                "reduce": "mean",
+                "count_repeats": False,
+            },
+            decoder="best",
+            spans_key=SPANS_KEY,
+            candidates_above=0.05,
+            temperature=1.5,
+        )
+    ),
+    "recommended": Kind(_recommended(), {**INIT_TABLES, "component": "tagger_ner", "max_rows": 99}),
+    "meta_vectors": Kind(_meta_vectors(), has_vectors=True),
+    "compressed": Kind(
+        _ner({**MULTI_HASH, "include_static_vectors": True}),
+        has_vectors=True,
+        precisions=Precisions(),
+    ),
     "report_hash": Kind(
         _ner({**HASHED, "@architectures": "spacy.MultiFewerHashEmbed.v1", "num_hashes": 2})
     ),
@@ -258,6 +324,10 @@ def describe(nlp: Language, doc: Doc) -> dict[str, Any]:
     tokens = slice(None, None, 1 + len(doc) // 10)
     if nlp.has_pipe("tok2vec"):
         described["vectors"] = _rounded(doc.tensor[tokens])
+    if nlp.has_pipe("batch_ner") and SPANS_KEY in doc.spans:
+        spans = doc.spans[SPANS_KEY]
+        described["spans"] = [[span.start, span.end, span.label_] for span in spans]
+        described["confidences"] = _rounded(spans.attrs["scores"])
     if nlp.has_pipe("tagger_ner"):
         # The model gives the scores after each pass. The last ones decide.
         scores = nlp.get_pipe("tagger_ner").model.predict([doc])[-1]  # type: ignore[attr-defined]
@@ -277,8 +347,13 @@ def make_pipelines(
     output.mkdir(parents=True)
     kinds = kinds or list(KINDS)
     for name in kinds:
-        nlp = _train(KINDS[name])
-        nlp.to_disk(output / name)
+        kind = KINDS[name]
+        nlp = _train(kind)
+        if kind.precisions is None:
+            nlp.to_disk(output / name)
+        else:
+            compress(nlp, output / name, kind.precisions)
+        nlp = spacy.load(output / name)  # without what is not saved, such as unseen classes
         descriptions = [describe(nlp, nlp(text)) for text in TEXTS]
         _check(name, spacy.load(output / name), descriptions)
         _write(output / name / PREDICTIONS, node_names(nlp.config), descriptions)
@@ -309,6 +384,8 @@ def _config(kind: Kind, folder: Path) -> Config:
     config = small_config(corpus, {}, **(kind.before_init or {}))
     config["nlp"].update(lang="xx", pipeline=list(kind.components))
     config["components"] = kind.components
+    if "entity_ruler" in kind.components:
+        config["initialize"]["components"]["entity_ruler"] = {"patterns": RULES}
     config["training"].update(patience=0, max_steps=120, eval_frequency=120, score_weights={})
     config["training"]["batcher"] = {"@batchers": "spacy.batch_by_sequence.v1", "size": 9}
     config["training"]["optimizer"]["learn_rate"] = 0.01
@@ -339,15 +416,15 @@ def _check(name: str, nlp: Language, descriptions: list[dict[str, Any]]) -> None
         raise ValueError(f"{name}: there are too few entities.")
     for _ in _disturb(nlp):
         for found in descriptions:
-            doc = nlp(found["text"])
-            if [[ent.start, ent.end, ent.label_] for ent in doc.ents] != found["ents"]:
+            now = describe(nlp, nlp(found["text"]))
+            if (now["ents"], now.get("spans")) != (found["ents"], found.get("spans")):
                 raise ValueError(f"{name}: small changes of the weights change {found['text']!r}.")
 
 
 def _disturb(nlp: Language) -> Iterator[int]:
     """Change all weights by about one part in a thousand, each time from what they were."""
     rng = numpy.random.default_rng(0)
-    models = [pipe.model for _, pipe in nlp.components]  # type: ignore[attr-defined]
+    models = [pipe.model for _, pipe in nlp.components if hasattr(pipe, "model")]
     weights = {
         (node, name): node.get_param(name).copy()
         for model in models
