@@ -6,6 +6,8 @@ from functools import wraps
 from inspect import Parameter, Signature, signature
 from typing import Any, NamedTuple, TypeVar, cast
 
+from .registered import KPCA_ROWS, KPCA_VECTORS, TEXTCAT_ENSEMBLE, TEXTCAT_HASH_EMBED, UNFREEZE
+
 FunctionT = TypeVar("FunctionT", bound=Callable)
 
 
@@ -44,21 +46,17 @@ class RemovedSetting(NamedTuple):
     in_training_only: bool = False
 
 
-TEXTCAT_ENSEMBLE = RemovedPart(
-    "spacy-multihash.TextCatEnsemble.v1",
-    "Train a single spacy-multihash.TextCatHashEmbed.v1.",
-)
-UNFREEZE = RemovedPart(
-    "spacy-multihash.unfreeze.v1",
+textcat_ensemble_v1 = RemovedPart(TEXTCAT_ENSEMBLE, f"Train a single {TEXTCAT_HASH_EMBED}.")
+unfreeze_v1 = RemovedPart(
+    UNFREEZE,
     "Name the components in frozen_components of [training], or train them from the start.",
 )
-KPCA_ROWS = RemovedPart(
-    "spacy-multihash.kpca_rows.v1",
+kpca_rows_v1 = RemovedPart(
+    KPCA_ROWS,
     "For unknown words, set unk_dropout in MultiEmbed, and add n-grams such as LOWER{3,5} to attrs.",
 )
-KPCA_VECTORS = RemovedPart(
-    "spacy-multihash.kpca_vectors.v1",
-    "For words without vectors, add n-grams such as LOWER{3,5} to attrs.",
+kpca_vectors_v1 = RemovedPart(
+    KPCA_VECTORS, "For words without vectors, add n-grams such as LOWER{3,5} to attrs."
 )
 
 

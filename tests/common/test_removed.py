@@ -42,7 +42,7 @@ def test_removed_part_raises_whatever_its_settings_are(name: str, do: Any) -> No
 
 def test_removed_part_raises_when_called() -> None:
     with pytest.raises(ValueError, match="was removed"):
-        removed.UNFREEZE()
+        removed.unfreeze_v1()
 
 
 def test_removed_settings_may_be_left_out_or_off(part: Any) -> None:
