@@ -1,0 +1,202 @@
+"""Results in a file, as a table, and as the figure of the docs."""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy
+
+from benchmarks.pipelines import OPENBLAS, OUR_ADAM, OURS, SPACY
+from benchmarks.timing import Ratio, ratio_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+PAGE = ROOT / "docs" / "performance.md"
+FIGURE = ROOT / "docs" / "figures" / "growth.svg"
+STYLE = ROOT / "docs" / "figures.mplstyle"
+BEGIN, END = "<!-- begin: benchmarks -->\n", "<!-- end: benchmarks -->\n"
+RATIOS = (OPENBLAS, OURS, OUR_ADAM)
+PACKAGES = ("spacy-multihash", "spacy", "thinc", "numpy", "blis")
+
+
+class Row(TypedDict):
+    """A case in the results.
+
+    values: The median of each arm, in the unit.
+    ratios: spaCy's values divided by those of another arm, in the same rounds.
+    """
+
+    label: str
+    unit: str
+    threads: int
+    rounds: int
+    values: dict[str, float]
+    ratios: dict[str, Ratio]
+
+
+# The facts of the run, and the rows by the names of their cases.
+Results = dict[str, Any]
+
+
+def make_row(label: str, unit: str, threads: int, values: Mapping[str, Sequence[float]]) -> Row:
+    """Summarize the values of a case."""
+    others = [arm for arm in values if arm != SPACY] if SPACY in values else []
+    return Row(
+        label=label,
+        unit=unit,
+        threads=threads,
+        rounds=max(map(len, values.values())),
+        values={arm: float(f"{median(rounds):.5g}") for arm, rounds in values.items()},
+        ratios={arm: ratio_of(values[SPACY], values[arm]) for arm in others},
+    )
+
+
+def describe_run(corpus: str) -> Results:
+    """Describe the machine, the versions, and which kernels run."""
+    version = [sys.executable, "-m", "spacy", "multihash", "--version"]
+    blas = numpy.show_config(mode="dicts")["Build Dependencies"]["blas"]
+    prefix = "SPACY_MULTIHASH_"
+    return {
+        "cpu": cpu_name(),
+        "cores": os.cpu_count(),
+        "system": platform.system(),
+        "python": platform.python_version(),
+        **{name: metadata.version(name) for name in PACKAGES},
+        "numpy_blas": f"{blas['name']} {blas['version']}",
+        "kernels": subprocess.run(version, capture_output=True, text=True).stdout.strip(),
+        "environment": {k: v for k, v in os.environ.items() if k.startswith(prefix)},
+        "corpus": corpus,
+    }
+
+
+def cpu_name() -> str:
+    """Return the model of the CPU, or its architecture if the system doesn't tell the model."""
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text("utf8").splitlines() if path.is_file() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return next(iter(names), platform.processor() or platform.machine())
+
+
+def write_results(path: Path, results: Results) -> None:
+    """Write results to a JSON file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(results, indent=1) + "\n", "utf8")
+
+
+def show_row(row: Row) -> str:
+    """Write a row for the terminal."""
+    values = f"{row['values'][SPACY]:,.4g}" if SPACY in row["values"] else "-"
+    ratios = "  ".join(f"{arm}: {show_ratio(ratio)}" for arm, ratio in row["ratios"].items())
+    if not ratios:
+        ratios = "  ".join(f"{arm}: {value:,.4g}" for arm, value in row["values"].items())
+    return f"{row['label']}  {values} {row['unit']}  {ratios}"
+
+
+def show_ratio(ratio: Ratio) -> str:
+    """Write a ratio with its range, which one round alone doesn't have."""
+    shown = f"{ratio['median']:.2f}"
+    if ratio["low"] == ratio["high"]:
+        return shown
+    return f"{shown} ({ratio['low']:.2f}-{ratio['high']:.2f})"
+
+
+def make_table(every: Sequence[Results]) -> str:
+    """Make a table in Markdown of the rows of one or several results, without growth.
+
+    Results of several versions of Python stand side by side.
+    """
+    header = [""]
+    for results in every:
+        python = f"Python {results['python'].rpartition('.')[0]}"
+        header += [f"spaCy, {python}", *(f"{arm}, {python}" for arm in RATIOS)]
+    names = dict.fromkeys(n for results in every for n in results["rows"] if "growth" not in n)
+    lines = [header, ["---", *["--:"] * (len(header) - 1)]]
+    for name in names:
+        rows = [results["rows"].get(name) for results in every]
+        label = next(row["label"] for row in rows if row)
+        lines.append([label, *(cell for row in rows for cell in make_cells(row))])
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def make_cells(row: Row | None) -> Iterator[str]:
+    """Yield the cells of a row: spaCy's value, and the ratios of the other arms.
+
+    If spaCy's was left out, our value stands in the place of its ratio.
+    """
+    value = row["values"].get(SPACY) if row else None
+    yield f"{value:,.3g} {row['unit']}" if row and value else ""
+    for arm in RATIOS:
+        if row and arm in row["ratios"]:
+            yield show_ratio(row["ratios"][arm])
+        else:
+            yield f"{row['values'][arm]:,.4g} {row['unit']}" if row and arm in row["values"] else ""
+
+
+def describe_results(every: Sequence[Results]) -> str:
+    """Say in a sentence for each of the results where they are from."""
+    return "\n".join(
+        f"Python {r['python']}, {r['cpu']} ({r['cores']} cores), spaCy {r['spacy']}, "
+        f"{r['numpy_blas']}, {r['kernels']}, texts of {r['corpus']}.\n"
+        for r in every
+    )
+
+
+def report(paths: Sequence[Path]) -> None:
+    """Put the table of results into the docs, and draw their figure."""
+    every = [json.loads(path.read_text("utf8")) for path in paths]
+    text = PAGE.read_text("utf8")
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"{PAGE} must have the lines {BEGIN.strip()} and {END.strip()}.")
+    block = f"{make_table(every)}\n{describe_results(every)}"
+    PAGE.write_text(before + begin + block + end + after, "utf8")
+    draw_growth(FIGURE, every[0])
+
+
+def draw_growth(path: Path, results: Results) -> None:
+    """Draw how the time of tok2vec grows with tokens, width, rows and hashes."""
+    from matplotlib import style
+    from matplotlib.figure import Figure
+
+    curves: dict[str, dict[int, dict[str, float]]] = {}
+    for name, row in results["rows"].items():
+        if name.startswith("growth/"):
+            _, what, size = name.split("/")
+            curves.setdefault(what, {})[int(size)] = row["values"]
+    with style.context(["default", STYLE]):  # and not the user's settings
+        figure = Figure(figsize=(8, 2.6))
+        panels = figure.subplots(1, len(curves), squeeze=False)[0]
+        for ax, (what, points) in zip(panels, curves.items(), strict=True):
+            draw_curve(ax, what, points)
+        panels[0].set_ylabel("µs a token")
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, metadata={"Date": None})
+
+
+def draw_curve(ax: "Axes", what: str, points: Mapping[int, Mapping[str, float]]) -> None:
+    """Draw the values of the arms over the sizes, on logarithmic axes."""
+    from matplotlib.ticker import EngFormatter
+
+    for arm, color, marker in ((SPACY, "C1", "s"), (OURS, "C0", "o")):
+        sizes = [size for size, values in points.items() if arm in values]
+        ax.plot(sizes, [points[n][arm] for n in sizes], color=color, marker=marker, label=arm)
+    ax.set(title=what, xscale="log", yscale="log")
+    ax.set_xticks([], minor=True)
+    ax.set_xticks(list(points), [EngFormatter(sep="")(size) for size in points])
+    ax.yaxis.set_major_formatter("{x:g}")
+    ax.yaxis.set_minor_formatter("{x:g}")
+    ax.minorticks_off() if len(points) < 2 else ax.tick_params(
+        axis="x", which="minor", bottom=False
+    )

@@ -1,0 +1,61 @@
+"""Times that are taken in turns, and their ratios."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from statistics import median, quantiles
+from typing import TypedDict
+
+Step = Callable[[], object]
+WARM_UP = 2
+MIN_ROUNDS = 5
+MAX_ROUNDS = 200
+
+
+class Ratio(TypedDict):
+    """The median of ratios, and the range of the middle 80 %."""
+
+    low: float
+    median: float
+    high: float
+
+
+def time_arms(
+    arms: Mapping[str, Step],
+    seconds: float,
+    *,
+    warm_up: int = WARM_UP,
+    max_rounds: int = MAX_ROUNDS,
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[str, list[float]]:
+    """Time the arms in turns, in rounds, until a time budget is used up.
+
+    Every second round goes through the arms in reverse order. At least 5 rounds are timed, unless
+    `max_rounds` is lower.
+
+    arms (Mapping[str, Step]): What to time, by name.
+    seconds (float): The time budget, in which `warm_up` untimed rounds don't count.
+    RETURNS (dict[str, list[float]]): Seconds of each round, by name.
+    """
+    for _ in range(warm_up):
+        for step in arms.values():
+            step()
+    times: dict[str, list[float]] = {name: [] for name in arms}
+    end = clock() + seconds
+    for number in range(max_rounds):
+        if number >= MIN_ROUNDS and clock() >= end:
+            break
+        for name in list(arms)[:: -1 if number % 2 else 1]:
+            start = clock()
+            arms[name]()
+            times[name].append(clock() - start)
+    return times
+
+
+def ratio_of(base: Sequence[float], values: Sequence[float]) -> Ratio:
+    """Divide the values of the same rounds, and describe the quotients."""
+    ratios = [b / v for b, v in zip(base, values, strict=True)]
+    low, high = ratios[0], ratios[0]
+    if len(ratios) > 1:
+        deciles = quantiles(ratios, n=10, method="inclusive")
+        low, high = deciles[0], deciles[-1]
+    return Ratio(low=low, median=median(ratios), high=high)

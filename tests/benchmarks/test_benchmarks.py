@@ -1,0 +1,128 @@
+"""The benchmarks' command on tiny inputs, its clock and its table."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import spacy
+
+from benchmarks import report
+from benchmarks.pipelines import OURS, SPACY, check_same_entities
+from benchmarks.report import Results, describe_run, make_row, make_table, write_results
+from benchmarks.timing import ratio_of, time_arms
+from tests.helpers.paths import ROOT
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sample")
+    command = [sys.executable, "-m", "experiments", "make-sample", str(folder)]
+    subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
+    return folder
+
+
+def test_command_measures_equal_pipelines_and_writes_a_file(corpus: Path, tmp_path: Path) -> None:
+    names = ["text/5", "training", "recommended/text", "growth/hashes/2"]
+    output = tmp_path / "results.json"
+    options = ["--quick", "--seconds", "0", "--corpus", str(corpus), "--output", str(output)]
+    command = [sys.executable, "-m", "benchmarks", *names, *options]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    results = json.loads(output.read_text("utf8"))
+    assert list(results["rows"]) == names
+    assert results["corpus"] == corpus.name and results["spacy"] and results["cpu"]
+    row = results["rows"]["text/5"]
+    assert row["unit"] == "us a token" and row["rounds"] >= 5
+    spacys, ours = row["values"][SPACY], row["values"][OURS]
+    assert row["ratios"][OURS]["low"] <= row["ratios"][OURS]["median"]
+    assert 0.2 < row["ratios"][OURS]["median"] / (spacys / ours) < 5
+    assert list(results["rows"]["growth/hashes/2"]["values"]) == [OURS]
+
+
+def test_unknown_case_ends_the_command() -> None:
+    command = [sys.executable, "-m", "benchmarks", "speed"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "text/5" in done.stdout + done.stderr
+
+
+def test_arms_take_turns_until_the_budget_is_used_up() -> None:
+    now = [0.0]
+    calls = []
+
+    def work(name: str, seconds: float) -> None:
+        calls.append(name)
+        now[0] += seconds
+
+    arms = {"a": lambda: work("a", 2.0), "b": lambda: work("b", 0.5)}
+    times = time_arms(arms, 20.0, warm_up=1, clock=lambda: now[0])
+    assert calls[:8] == ["a", "b", "a", "b", "b", "a", "a", "b"]
+    assert times == {"a": [2.0] * 8, "b": [0.5] * 8}  # 8 rounds of 2.5 seconds
+    assert len(time_arms(arms, 0.0, clock=lambda: now[0])["a"]) == 5
+    assert len(time_arms(arms, 20.0, max_rounds=3, clock=lambda: now[0])["a"]) == 3
+
+
+def test_ratios_are_of_the_same_rounds() -> None:
+    # A machine that slows down in the last rounds slows both.
+    base, values = [2.0, 4.0, 20.0, 40.0], [1.0, 2.0, 5.0, 10.0]
+    assert ratio_of(base, values) == {"low": 2.0, "median": 3.0, "high": 4.0}
+    assert ratio_of([3.0], [2.0]) == {"low": 1.5, "median": 1.5, "high": 1.5}
+
+
+def test_other_entities_than_spacys_are_an_error() -> None:
+    arms = {}
+    for arm, name in ((SPACY, "Rome"), (OURS, "Bob")):
+        arms[arm] = spacy.blank("en")
+        ruler = arms[arm].add_pipe("entity_ruler")
+        ruler.add_patterns([{"label": "NAME", "pattern": name}])  # type: ignore[attr-defined]
+    check_same_entities({SPACY: arms[SPACY], OURS: arms[SPACY]}, ["Rome and Bob"])
+    with pytest.raises(RuntimeError, match=r"ours: \[\(2, 3, 'NAME'\)\] instead of \[\(0, 1, "):
+        check_same_entities(arms, ["Rome and Bob"])
+    with pytest.raises(RuntimeError, match="no entities"):
+        check_same_entities(arms, ["Anna"])
+
+
+def test_table_has_results_side_by_side() -> None:
+    values = {SPACY: [3.0, 3.0], OURS: [1.0, 2.0]}
+    full: Results = {
+        "python": "3.11.7",
+        "rows": {
+            "text/5": make_row("one text", "us a token", 1, values),
+            "memory/1": make_row("memory", "MB", 1, {OURS: [1234.0]}),
+            "growth/hashes/1": make_row("growth", "us a token", 1, {OURS: [1.0]}),
+        },
+    }
+    part = {"python": "3.13.0", "rows": {"text/5": full["rows"]["text/5"]}}
+    lines = make_table([full, part]).splitlines()
+    assert lines[0].count("Python 3.11") == 4 and lines[0].count("Python 3.13") == 4
+    half = "3 us a token |  | 2.25 (1.65-2.85) |  |"
+    assert lines[2] == f"| one text | {half} {half}"
+    assert lines[3] == "| memory |  |  | 1,234 MB |  |  |  |  |  |"
+    assert len(lines) == 4
+
+
+def test_report_fills_the_page_and_draws_growth(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = {SPACY: [3.0, 3.0], OURS: [1.0, 2.0]}
+    rows = {
+        "text/5": make_row("one text", "us a token", 1, values),
+        "growth/width/64": make_row("width 64", "us a token", 1, values),
+        "growth/hashes/1": make_row("one hash", "us a token", 1, {OURS: [1.0]}),
+    }
+    file, page, figure = tmp_path / "3.json", tmp_path / "page.md", tmp_path / "growth.svg"
+    write_results(file, {**describe_run("a sample"), "rows": rows})
+    monkeypatch.setattr(report, "PAGE", page)
+    monkeypatch.setattr(report, "FIGURE", figure)
+    page.write_text(f"Before.\n{report.BEGIN}old\n{report.END}After.\n", "utf8")
+    report.report([file])
+    text = page.read_text("utf8")
+    assert text.startswith(f"Before.\n{report.BEGIN}| ") and text.endswith(f"{report.END}After.\n")
+    assert "| one text | 3 us a token |" in text and "texts of a sample" in text
+    assert "old" not in text and "width 64" not in text
+    assert "<svg" in figure.read_text("utf8")
+    page.write_text("Without a place.\n", "utf8")
+    with pytest.raises(ValueError, match="must have the lines <!-- begin: benchmarks -->"):
+        report.report([file])
