@@ -15,8 +15,6 @@ from spacy_multihash.common import registered
 from tests.helpers.imports import imports, is_package, module_of, modules, project_imports, tree
 from tests.helpers.paths import ROOT
 
-LONGEST = 300
-
 # What each part of the package may import, besides itself and `common`.
 PARTS: dict[str, tuple[str, ...]] = {
     "common": (),
@@ -39,7 +37,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "layers": ("compute", "embed", "encode", "ner", "ner.tagger", "textcat"),
 }
 PARTS["cli"] = tuple(set(PARTS) - {"compat", "layers"})
-# The same for the experiments, which may import the package as well, and for the benchmarks.
+# The same for the experiments, which may import the package as well.
 EXPERIMENTS: dict[str, tuple[str, ...]] = {
     "corpora": (),
     "arms": (),
@@ -96,11 +94,6 @@ def test_parts_of_the_experiments_import_no_others_than_they_may() -> None:
     )
 
 
-def test_what_benchmarks_share_imports_no_benchmark() -> None:
-    found = [imported for _, imported, part, _ in inside("benchmarks") if part == "common"]
-    none(imported for imported in found if part_of(imported) != "common")
-
-
 def test_nobody_imports_the_command_line() -> None:
     pairs = [(part_of(importer), imported) for importer, imported in project_imports()]
     none(
@@ -155,11 +148,6 @@ def test_init_of_a_package_is_a_docstring() -> None:
     for package in packages:
         assert ast.get_docstring(tree(package)), package
         assert len(tree(package).body) == 1, package
-
-
-def test_no_module_is_too_long() -> None:
-    lengths = {name: len(path.read_text("utf8").splitlines()) for name, path in modules().items()}
-    none(f"{name} has {length} lines" for name, length in lengths.items() if length > LONGEST)
 
 
 def test_registered_architectures_are_built_in_architectures() -> None:

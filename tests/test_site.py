@@ -21,7 +21,6 @@ from tests.helpers.paths import ROOT
 CONFIG = srsly.yaml_loads((ROOT / "mkdocs.yml").read_text("utf8"))
 # Pages that are files elsewhere in the repository, as docs/site/hooks.py has them.
 ELSEWHERE = {
-    "benchmarks.md": "../benchmarks/README.md",
     "changelog.md": "../CHANGELOG.md",
     "contributing.md": "../CONTRIBUTING.md",
 }

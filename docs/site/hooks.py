@@ -12,7 +12,6 @@ from pymdownx.slugs import slugify
 ROOT = Path(__file__).resolve().parents[2]
 # Pages of the site that are files elsewhere in the repository.
 PAGES = {
-    "benchmarks.md": "benchmarks/README.md",
     "changelog.md": "CHANGELOG.md",
     "contributing.md": "CONTRIBUTING.md",
 }

@@ -17,8 +17,8 @@ it does not use its thread pool. GFLOP/s of (N, 288) @ (288, 288), measured on t
 OpenBLAS's threads wait for each other in every product. Two of them are less than twice as fast as
 one at most of the sizes above, and come to a standstill when another process takes one of the
 cores. So a product has one thread, and the chunks of a batch go to threads of our own
-(`threads.py`), which wait for each other only at the end. `python -m benchmarks.speed` measures
-both on your machine.
+(`threads.py`), which wait for each other only at the end. `python -m benchmarks` measures
+spaCy with either on your machine.
 """
 
 import multiprocessing
