@@ -309,7 +309,7 @@ CASES: dict[str, Case] = {
         "`import spacy` and `spacy.blank`, without and with the plugin", SECONDS, imports
     ),
     **{
-        f"growth/{what}/{n}": Case(f"tok2vec, {n:,} {what}", TOKEN, partial(growth, **{what: n}))
+        f"growth/{what}/{n}": Case(f"tok2vec, {what}: {n:,}", TOKEN, partial(growth, **{what: n}))
         for what, sizes in {
             "tokens": (100, 1000, 10_000, 100_000),
             "width": (32, 64, 128, 256),

@@ -59,8 +59,9 @@ def predict_peak(folder: str, arm: str, corpus: str, tokens: str, docs: str) -> 
     from benchmarks.pipelines import make_arm, take_words
 
     nlp = make_arm(spacy.load(folder), arm)
-    words = take_words(Path(corpus), int(tokens))
-    batch = [Doc(nlp.vocab, words=words) for _ in range(int(docs))]
+    size = int(tokens)
+    words = take_words(Path(corpus), size * int(docs))
+    batch = [Doc(nlp.vocab, words=words[i : i + size]) for i in range(0, len(words), size)]
     for _ in nlp.pipe([Doc(nlp.vocab, words=words[:100])]):
         pass
 

@@ -95,11 +95,17 @@ def write_results(path: Path, results: Results) -> None:
 
 def show_row(row: Row) -> str:
     """Write a row for the terminal."""
-    values = f"{row['values'][SPACY]:,.4g}" if SPACY in row["values"] else "-"
-    ratios = "  ".join(f"{arm}: {show_ratio(ratio)}" for arm, ratio in row["ratios"].items())
-    if not ratios:
-        ratios = "  ".join(f"{arm}: {value:,.4g}" for arm, value in row["values"].items())
-    return f"{row['label']}  {values} {row['unit']}  {ratios}"
+    parts = [row["label"]]
+    for arm, value in row["values"].items():
+        ratio = row["ratios"].get(arm)
+        shown = show_ratio(ratio) if ratio else show_value(value, row["unit"])
+        parts.append(f"{arm}: {shown}")
+    return "  ".join(parts)
+
+
+def show_value(value: float, unit: str) -> str:
+    """Write a value with its unit, with three digits or all before the point."""
+    return f"{value:,.0f} {unit}" if value >= 100 else f"{value:.3g} {unit}"
 
 
 def show_ratio(ratio: Ratio) -> str:
@@ -134,19 +140,21 @@ def make_cells(row: Row | None) -> Iterator[str]:
     If spaCy's was left out, our value stands in the place of its ratio.
     """
     value = row["values"].get(SPACY) if row else None
-    yield f"{value:,.3g} {row['unit']}" if row and value else ""
+    yield show_value(value, row["unit"]) if row and value else ""
     for arm in RATIOS:
         if row and arm in row["ratios"]:
             yield show_ratio(row["ratios"][arm])
         else:
-            yield f"{row['values'][arm]:,.4g} {row['unit']}" if row and arm in row["values"] else ""
+            yield (
+                show_value(row["values"][arm], row["unit"]) if row and arm in row["values"] else ""
+            )
 
 
 def describe_results(every: Sequence[Results]) -> str:
     """Say in a sentence for each of the results where they are from."""
     return "\n".join(
         f"Python {r['python']}, {r['cpu']} ({r['cores']} cores), spaCy {r['spacy']}, "
-        f"{r['numpy_blas']}, {r['kernels']}, texts of {r['corpus']}.\n"
+        f"{r['numpy_blas']}, {r['kernels']}, texts of {r['corpus']}, {r['seconds']:g} s a case.\n"
         for r in every
     )
 
@@ -176,7 +184,7 @@ def draw_growth(path: Path, results: Results) -> None:
             curves.setdefault(what, {})[int(size)] = row["values"]
     with style.context(["default", STYLE]):  # and not the user's settings
         figure = Figure(figsize=(8, 2.6))
-        panels = figure.subplots(1, len(curves), squeeze=False)[0]
+        panels = figure.subplots(1, len(curves), squeeze=False, sharey=True)[0]
         for ax, (what, points) in zip(panels, curves.items(), strict=True):
             draw_curve(ax, what, points)
         panels[0].set_ylabel("µs a token")
@@ -195,8 +203,8 @@ def draw_curve(ax: "Axes", what: str, points: Mapping[int, Mapping[str, float]])
     ax.set(title=what, xscale="log", yscale="log")
     ax.set_xticks([], minor=True)
     ax.set_xticks(list(points), [EngFormatter(sep="")(size) for size in points])
-    ax.yaxis.set_major_formatter("{x:g}")
-    ax.yaxis.set_minor_formatter("{x:g}")
+    ax.set_yticks([], minor=True)
+    ax.set_yticks([1, 3, 10, 30, 100, 300], ["1", "3", "10", "30", "100", "300"])
     ax.minorticks_off() if len(points) < 2 else ax.tick_params(
         axis="x", which="minor", bottom=False
     )

@@ -113,7 +113,7 @@ def test_report_fills_the_page_and_draws_growth(
         "growth/hashes/1": make_row("one hash", "us a token", 1, {OURS: [1.0]}),
     }
     file, page, figure = tmp_path / "3.json", tmp_path / "page.md", tmp_path / "growth.svg"
-    write_results(file, {**describe_run("a sample"), "rows": rows})
+    write_results(file, {**describe_run("a sample"), "seconds": 1, "rows": rows})
     monkeypatch.setattr(report, "PAGE", page)
     monkeypatch.setattr(report, "FIGURE", figure)
     page.write_text(f"Before.\n{report.BEGIN}old\n{report.END}After.\n", "utf8")
