@@ -11,7 +11,7 @@ from hypothesis import settings
 from spacy.lang.en import EnglishDefaults
 from spacy.lang.nl import DutchDefaults
 from spacy.language import Language
-from thinc.api import Ops, fix_random_seed, get_current_ops, prefer_gpu, set_current_ops
+from thinc.api import Ops, fix_random_seed, get_current_ops, require_gpu, set_current_ops
 from thinc.util import has_cupy_gpu
 
 from spacy_multihash.compute.buffers import VARIABLE, check_buffers
@@ -76,10 +76,17 @@ def english(shared: Path) -> Language:
 def ops(request: pytest.FixtureRequest) -> Iterator[Ops]:
     """Run a test on the CPU, and again with CuPy where there is a CUDA device."""
     before = get_current_ops()
-    if request.param == "gpu":
-        if not has_cupy_gpu:
-            pytest.skip("no CUDA device with CuPy")
-        prefer_gpu()
+    yield request.getfixturevalue("gpu") if request.param == "gpu" else before
+    set_current_ops(before)
+
+
+@pytest.fixture
+def gpu() -> Iterator[Ops]:
+    """Run a test with CuPy. Without a CUDA device, it is skipped."""
+    if not has_cupy_gpu:
+        pytest.skip("no CUDA device with CuPy")
+    before = get_current_ops()
+    require_gpu()
     yield get_current_ops()
     set_current_ops(before)
 

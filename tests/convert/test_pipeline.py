@@ -771,12 +771,15 @@ def test_nothing_replaced_means_nothing_changed() -> None:
 
 def test_pipeline_on_a_device_stays_there(ops: Ops) -> None:
     nlp = build(with_listener(ner=ner(CNN)))
+    upper: Any = nlp.get_pipe("ner").model.get_ref("upper")  # type: ignore[attr-defined]
     expected = [doc.tensor for doc in nlp.pipe(TEXTS)]
     accelerate(nlp)
     for node in walk(nlp):
-        assert isinstance(node.ops, type(ops))
+        # spaCy keeps the scores of actions on the CPU
+        own = NumpyOps() if node in upper.walk() else ops
+        assert isinstance(node.ops, type(own))
         for name in node.param_names:
-            assert isinstance(node.get_param(name), ops.xp.ndarray)
+            assert isinstance(node.get_param(name), own.xp.ndarray)
     for doc, tensor in zip(nlp.pipe(TEXTS), expected, strict=True):
         assert_allclose(nlp_array(doc.tensor), nlp_array(tensor), atol=1e-4)
 

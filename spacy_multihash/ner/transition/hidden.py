@@ -41,7 +41,7 @@ class Mask(NamedTuple):
 
 def pack_mask(mask: Array) -> Mask:
     """Pack a mask (R, nO) float32."""
-    return Mask(mask > 0, float(mask.max(initial=0)))
+    return Mask(mask > 0, float(mask.max()) if mask.size else 0.0)
 
 
 def unpack_mask(
