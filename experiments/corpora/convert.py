@@ -79,6 +79,7 @@ DATASETS = {
     "turku-one": DatasetSpec("fi", TURKU_FILES, columns=2, tag_column=1, sep="\t"),
 }
 ONTONOTES = "ontonotes"
+ALL = "all"  # free data sets, each to a folder of its own
 NAMES = (*DATASETS, ONTONOTES)
 # This seed gives the report's random splits: the counts are those of its Tables 5 and 6.
 SPLIT_SEED = 42
@@ -196,7 +197,9 @@ def convert(dataset: str, assets: Path, output: Path) -> list[SplitSummary]:
 
 
 def convert_cli(
-    dataset: Annotated[str, typer.Argument(help=f"The data set: {', '.join(NAMES)}")],
+    dataset: Annotated[
+        str, typer.Argument(help=f"The data set: {', '.join(NAMES)}, or {ALL} free ones")
+    ],
     assets: Annotated[
         Path, typer.Argument(help="Folder of the published files, or of your copy of OntoNotes")
     ],
@@ -209,11 +212,13 @@ def convert_cli(
 
     DOCS: https://spacy.io/api/docbin
     """
-    try:
-        summaries = convert(dataset, assets, output)
-    except (OSError, ValueError) as error:
-        msg.fail(f"Could not convert {dataset}", error, exits=1)
-    msg.good(f"Converted {dataset}", output)
-    header = ("split", "docs", "tokens", "entities", "opened by I-", "unprintable tokens")
-    rows = [(row[0], *(f"{n:,}" for n in row[1:])) for row in map(astuple, summaries)]
-    msg.table(rows, header=header, divider=True, aligns=("l", *"rrrrr"))
+    folders = {name: output / name for name in DATASETS} if dataset == ALL else {dataset: output}
+    for name, folder in folders.items():
+        try:
+            summaries = convert(name, assets, folder)
+        except (OSError, ValueError) as error:
+            msg.fail(f"Could not convert {name}", error, exits=1)
+        msg.good(f"Converted {name}", folder)
+        header = ("split", "docs", "tokens", "entities", "opened by I-", "unprintable tokens")
+        rows = [(row[0], *(f"{n:,}" for n in row[1:])) for row in map(astuple, summaries)]
+        msg.table(rows, header=header, divider=True, aligns=("l", *"rrrrr"))

@@ -124,7 +124,7 @@ def convert_textcat_cli(
 ) -> None:
     """Convert AG News to spaCy's binary format. 5 % of its training texts become dev.
 
-    DOCS: docs/weighted-results.md
+    DOCS: docs/text-classification.md
     """
     try:
         summaries = convert_textcat(assets, output)

@@ -145,7 +145,7 @@ def build_multi_weighted_hash_embed_v1(
     importance_init (Optional[Callable]): Initializer of importance parameters. Null takes a normal
         distribution with a standard deviation of 0.0005, as the authors' code does. A symbol then
         counts for nothing until training finds that it matters. With 1, training begins as that of
-        MultiHashEmbed does, and scores were lower (docs/weighted-results.md).
+        MultiHashEmbed does, and scores were lower (docs/results.md).
     table_dropout (bool): Whether training's dropout also applies to the vectors of each attribute,
         with the importance that is put beside them, by one mask that all tokens of a batch share.
     reduce (str): Whether the vectors of several symbols of a token, such as its n-grams, are

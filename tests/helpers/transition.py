@@ -16,8 +16,8 @@ from spacy.vocab import Vocab, create_vocab
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from experiments.runs.compare_ner import SET, find_differences, find_entities
 from spacy_multihash import BatchEntityRecognizer
+from tests.helpers.compare_ner import SET, find_differences, find_entities
 
 WORDS = ["Anna", "met", "Bob", "in", "New", "York", ".", " ", "\n\n"]
 WIDTH = 5

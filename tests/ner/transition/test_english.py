@@ -6,9 +6,8 @@ import pytest
 import spacy
 from spacy.pipeline import EntityRecognizer
 
-from experiments.runs.compare_ner import DATASETS, compare, read_texts
-from experiments.runs.english import load_english
 from spacy_multihash import BatchEntityRecognizer
+from tests.helpers.compare_ner import DATASETS, compare, load_english, read_texts
 from tests.helpers.paths import SHARED
 
 # Docs of each data set: all of them take a quarter of an hour

@@ -1,0 +1,373 @@
+"""The arms of the experiments: a config of configs/, and what is changed in it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import ceil
+from pathlib import Path
+from typing import Any, Optional
+
+from spacy.attrs import IDS
+from spacy.util import load_config, load_model_from_config
+from thinc.api import Config
+
+from spacy_multihash import count_symbols, make_tables
+from spacy_multihash.corpus.training import training_docs
+
+CONFIGS = Path("configs")
+CRF = "crf"
+EMBED = "components.tok2vec.model.embed"
+ENCODE = "components.tok2vec.model.encode"
+TAGGER = "components.tagger_ner"
+TAGGER_ENCODE = f"{TAGGER}.model.tok2vec.encode"
+BEFORE_INIT = "initialize.before_init"
+ATTRS = ("NORM", "PREFIX", "SUFFIX", "SHAPE")
+WIDTH = 96
+
+# The languages of the data sets, for configs that are for any corpus.
+LANGS = {
+    "conll-es": "es",
+    "conll-nl": "nl",
+    "conll-nl-sentences": "nl",
+    "wnut17": "en",
+    "anem": "en",
+    "archaeo": "nl",
+    "turku-one": "fi",
+    "ontonotes": "en",
+    "ag-news": "en",
+    "topics": "en",
+}
+
+
+@dataclass(frozen=True)
+class Arm:
+    """Settings to train with.
+
+    config (str): A file of configs/ without its ending, or the path of a config.
+    overrides (Mapping[str, Any]): New values by dotted path. A value may be a whole section.
+    rows_share (Optional[float]): The rows of MultiHashEmbed, as a share of the rows that MultiEmbed
+        has with min_freq 10.
+    """
+
+    config: str = "conll-es"
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    rows_share: Optional[float] = None
+
+
+def _embed(**values: Any) -> Arm:  # noqa: ANN401 (values of a config)
+    return Arm(overrides={f"{EMBED}.{name}": value for name, value in values.items()})
+
+
+def _batch_ner(**values: Any) -> Arm:  # noqa: ANN401
+    values = {"spacy_gradient": False, **values}
+    return Arm(overrides={f"components.ner.{name}": value for name, value in values.items()})
+
+
+def _dilated(**values: Any) -> Arm:  # noqa: ANN401
+    return Arm("dilated", {f"{ENCODE}.{name}": value for name, value in values.items()})
+
+
+def _tagger(encode: Mapping[str, Any], **values: Any) -> Arm:  # noqa: ANN401
+    encoder = {f"{TAGGER_ENCODE}.{name}": value for name, value in encode.items()}
+    return Arm(
+        "tagger_ner",
+        encoder | {f"{TAGGER}.{name.replace('__', '.')}": v for name, v in values.items()},
+    )
+
+
+def _textcat(**values: Any) -> Arm:  # noqa: ANN401
+    overrides = {f"components.textcat.model.{name}": value for name, value in values.items()}
+    return Arm("textcat/hash_embed", overrides)
+
+
+def _weighted(rows: list[int]) -> Arm:
+    return Arm("ablation/weighted", {f"{EMBED}.rows": rows})
+
+
+SPACY_SEEDS = [8, 9, 10, 11]
+MAXOUT = {
+    "@architectures": "spacy-multihash.MaxoutWindowEncoder.v1",
+    "width": WIDTH,
+    "depth": 8,
+    "window_size": 1,
+    "maxout_pieces": 3,
+}
+SPACY_NER = {
+    "factory": "ner",
+    "incorrect_spans_key": None,
+    "moves": None,
+    "update_with_oracle_cut_size": 100,
+    "scorer": {"@scorers": "spacy.ner_scorer.v1"},
+}
+TENTH, HUNDREDTH = [500, 250, 250, 250], [50, 25, 25, 25]
+PLAIN = {"training.dropout": 0.1, "training.optimizer.use_averages": False}
+HASHING_TRICK = {"num_hashes": 1, "importance_rows": None, "train_importance": False}
+
+_ARMS: dict[str, Arm] = {
+    "multi_hash_embed": Arm(),
+    # features, hash functions, rows
+    **{name: Arm(f"ablation/{name}") for name in ("orth", "norm", "norm_prefix")},
+    "norm_prefix_suffix": Arm("ablation/norm_prefix_suffix"),
+    **{f"hashes_{k}": _embed(num_hashes=k) for k in (1, 2, 3)},
+    **{f"spacy_seeds_hashes_{k}": _embed(num_hashes=k, seeds=SPACY_SEEDS) for k in (1, 2, 3, 4)},
+    **{
+        f"{name}hashes_{k}_rows_{rows}": _embed(
+            num_hashes=k, seeds=seeds, rows=[rows, 2500, 2500, 2500]
+        )
+        for name, seeds in (("", None), ("spacy_seeds_", SPACY_SEEDS))
+        for k in (1, 2)
+        for rows in (2500, 1000)
+    },
+    "rows_as_multi_embed": Arm(rows_share=1.0),
+    "rows_20_percent": Arm(rows_share=0.2),
+    "rows_10_percent": Arm(rows_share=0.1),
+    "budget_10_percent": _embed(rows=TENTH),
+    "budget_1_percent": _embed(rows=HUNDREDTH),
+    "budget_10_percent_hashes_2": _embed(rows=TENTH, num_hashes=2),
+    "budget_1_percent_hashes_2": _embed(rows=HUNDREDTH, num_hashes=2),
+    "table_dropout": _embed(table_dropout=True),
+    # kinds of embeddings. Weighted ones have as many parameters as the rows of the same name.
+    "multi_embed": Arm("ablation/multi_embed"),
+    "multi_embed_min5": Arm("ablation/multi_embed_min5"),
+    "multi_embed_min1": Arm("ablation/multi_embed_min1"),
+    "spacy_multi_hash_embed": Arm("ablation/spacy_multi_hash_embed"),
+    "weighted_near_zero": Arm("ablation/weighted"),
+    "weighted_near_zero_budget_10_percent": _weighted([413, 206, 206, 206]),
+    "weighted_near_zero_budget_1_percent": _weighted([41, 20, 20, 20]),
+    # training and recognizers
+    "regularized": Arm("training/regularized"),
+    "regularized_without_best_ner": Arm(
+        "training/regularized",
+        {"components.ner.spacy_gradient": True, "components.ner.state_dropout": 0.1},
+    ),
+    "ner": Arm(overrides={"components.ner": SPACY_NER}),
+    "batch_ner": _batch_ner(),
+    "batch_ner_state_dropout_0": _batch_ner(state_dropout=0.0),
+    "batch_ner_state_dropout_0.3": _batch_ner(state_dropout=0.3),
+    "dilated": _dilated(residual=False, normalize=False),
+    "dilated_residual": _dilated(normalize=False),
+    "dilated_normalized": _dilated(residual=False),
+    "dilated_residual_normalized": _dilated(),
+    "tagger": _tagger({}),
+    "tagger_greedy": _tagger({}, decoder="greedy"),
+    "tagger_crf": _tagger({}, model__learn_transitions=True),
+    "tagger_plain": _tagger({"residual": False, "normalize": False}),
+    "tagger_normalized": _tagger({"residual": False}),
+    "tagger_unshared": _tagger({"share": False}),
+    "tagger_last_pass": _tagger({}, model__train_passes="last"),
+    "tagger_maxout": _tagger({}, model__tok2vec__encode=MAXOUT),
+    "tagger_maxout_crf": _tagger({}, model__tok2vec__encode=MAXOUT, model__learn_transitions=True),
+    # text classification
+    "hash_embed": _textcat(),
+    "hash_embed_large": _textcat(rows=500_000, importance_rows=5_000_000),
+    "hashing_trick": _textcat(**HASHING_TRICK, rows=1_000_000),
+    "hashing_trick_equal": _textcat(**HASHING_TRICK, rows=200_000),
+    "hashing_trick_large": _textcat(**HASHING_TRICK, rows=5_000_000),
+    "bow": Arm("textcat/bow"),
+    "cnn": Arm(
+        "textcat/bow",
+        {
+            "components.textcat.model": {
+                "@architectures": "spacy.TextCatReduce.v1",
+                "exclusive_classes": True,
+                "nO": None,
+                "use_reduce_first": False,
+                "use_reduce_last": False,
+                "use_reduce_max": False,
+                "use_reduce_mean": True,
+                "tok2vec": {
+                    "@architectures": "spacy.HashEmbedCNN.v2",
+                    "width": WIDTH,
+                    "depth": 4,
+                    "embed_size": 2000,
+                    "window_size": 1,
+                    "maxout_pieces": 3,
+                    "subword_features": True,
+                    "pretrained_vectors": None,
+                },
+            }
+        },
+    ),
+}
+
+# Arms whose name begins with "recipe": tagger_ner, and options joined by hyphens.
+RECIPE = "recipe"
+NGRAMS = (*ATTRS, "LOWER{3,5}")
+SLICES = ("ORTH[:2]", "ORTH[:3]", "ORTH[-2:]", "ORTH[-4:]")
+LOWER_SLICES = tuple(name.replace("ORTH", "LOWER") for name in SLICES)
+ALL_SLICES = tuple(f"ORTH[{cut}]" for n in range(1, 6) for cut in (f":{n}", f"-{n}:"))
+ROWS = {"NORM": 5000, "ORTH": 5000, "LOWER": 5000, "LOWER{3,5}": 20_000}
+MAX_NGRAM_ROWS = 30_000
+OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "hash": {"kind": "MultiHashEmbed"},
+    "hash_rows_half": {"kind": "MultiHashEmbed", "rows": 0.5},
+    "hash_rows_4": {"kind": "MultiHashEmbed", "rows": 4.0},
+    "weighted": {"kind": "MultiWeightedHashEmbed"},
+    **{f"unk_{percent}": {"unk": percent / 100} for percent in (0, 10, 50)},
+    "slices": {"attrs": (*ATTRS, *SLICES)},
+    "lower_slices": {"attrs": (*ATTRS, *LOWER_SLICES)},
+    "all_slices": {"attrs": ("NORM", "SHAPE", *ALL_SLICES)},
+    "ngrams": {"attrs": NGRAMS, "embed": {"reduce": "mean"}},
+    "ngrams_once": {"attrs": NGRAMS, "embed": {"reduce": "mean", "count_repeats": False}},
+    "ngrams_sum": {"attrs": NGRAMS},
+    "ngrams_sum_once": {"attrs": NGRAMS, "embed": {"count_repeats": False}},
+    "slices_ngrams": {"attrs": (*ATTRS, *SLICES, NGRAMS[-1]), "embed": {"reduce": "mean"}},
+    "plain": PLAIN,
+    "no_averages": {"training.optimizer.use_averages": False},
+    "dropout_10": {"training.dropout": 0.1},
+    "dropout_40": {"training.dropout": 0.4},
+    "batch_500": {"training.batcher.size.stop": 500},
+    "batch_2000": {"training.batcher.size.stop": 2000},
+    "rate_0.0005": {"training.optimizer.learn_rate": 0.0005},
+    "rate_0.002": {"training.optimizer.learn_rate": 0.002},
+    "width_64": {"width": 64},
+    "width_128": {"width": 128},
+    "repeats_2": {f"{TAGGER_ENCODE}.repeats": 2},
+    "maxout_4": {TAGGER_ENCODE: {**MAXOUT, "depth": 4}},
+    "transitions": {f"{TAGGER}.model.learn_transitions": True},
+}
+
+
+def recipe(
+    *,
+    kind: str = "MultiEmbed",
+    attrs: tuple[str, ...] = ATTRS,
+    rows: float = 1.0,
+    unk: float = 0.3,
+    min_freq: int = 1,
+    width: int = WIDTH,
+    embed: Mapping[str, Any] | None = None,
+    **values: Any,  # noqa: ANN401 (values of a config, by dotted path)
+) -> Arm:
+    """Change the recommended settings.
+
+    kind (str): The embedding.
+    rows (float): The rows of hashed tables, as a multiple of the usual ones.
+    unk, min_freq (float, int): Settings of MultiEmbed.
+    embed (Mapping[str, Any]): Further settings of the embedding.
+    """
+    section: dict[str, Any] = {
+        "@architectures": f"spacy-multihash.{kind}.v1",
+        "width": width,
+        "attrs": list(attrs),
+        "include_static_vectors": False,
+    }
+    before_init: Optional[dict[str, Any]] = None
+    if kind == "MultiEmbed":
+        section["unk_dropout"] = unk
+        before_init = {
+            "@callbacks": "spacy-multihash.init_tables.v1",
+            "path": None,
+            "min_freq": min_freq,
+            "component": "tagger_ner",
+            "max_rows": MAX_NGRAM_ROWS if NGRAMS[-1] in attrs else None,
+        }
+    else:
+        section["rows"] = [round(rows * ROWS.get(attr, 2500)) for attr in attrs]
+    return Arm(
+        "recommended",
+        {
+            f"{TAGGER}.model.tok2vec.embed": section | dict(embed or {}),
+            f"{TAGGER_ENCODE}.width": width,
+            BEFORE_INIT: before_init,
+            **values,
+        },
+    )
+
+
+def _meta_vectors(mode: str, *others: str) -> Arm:
+    """Take the vectors of the vocab and of further tables, whose paths are set in [paths]."""
+    block = {
+        "@architectures": "spacy-multihash.MetaVectors.v1",
+        "width": None if mode == "concat" else WIDTH,
+        "tables": {"vocab": None, **{name: f"${{paths.{name}}}" for name in others}},
+        "mode": mode,
+    }
+    return recipe(embed={"vectors": block}, **{f"paths.{name}": None for name in others})
+
+
+_NOISE = {
+    "@augmenters": "spacy-multihash.char_noise.v1",
+    "alphabet": None,
+    "corpus": "${paths.train}",
+    "level": 0.1,
+    "mask_share": 0.2,
+    "mask": "¶",
+    "share_of_docs": 1.0,
+    "copies": 1,
+    "keep_original": True,
+}
+_ARMS |= {
+    "vectors_none": recipe(),
+    "vectors_pair_concat": _meta_vectors("concat", "other"),
+    "vectors_pair_mme": _meta_vectors("mme", "other"),
+    "vectors_concat": _meta_vectors("concat", "other", "word2vec"),
+    "vectors_mme": _meta_vectors("mme", "other", "word2vec"),
+    "vectors_min_freq_5": recipe(unk=0.0, min_freq=5),
+    "vectors_min_freq_10": recipe(unk=0.0, min_freq=10),
+    "vectors_noise": recipe(**{"corpora.train.augmenter": _NOISE}),
+}
+ARMS: Mapping[str, Arm] = _ARMS
+
+
+def find_arm(name: str, file: Optional[Path] = None) -> Arm:
+    """Return the arm of a name.
+
+    name (str): An arm, a recipe with options such as "recipe-slices-dropout_40", the name of a
+        file in configs/, or the path of a config.
+    file (Optional[Path]): A JSON file with further arms, as {NAME: {"config": ..., "overrides":
+        {...}}}.
+
+    Raises ValueError for a name of nothing.
+    """
+    further = json.loads(file.read_text("utf8")) if file else {}
+    if name in further:
+        return Arm(**further[name])
+    if name in ARMS:
+        return ARMS[name]
+    base, *options = name.split("-")
+    if base == RECIPE and OPTIONS.keys() >= {*options}:
+        merged: dict[str, Any] = {}
+        for option in options:
+            merged |= OPTIONS[option]
+        return recipe(**merged)
+    if config_path(name).is_file():
+        return Arm(name)
+    raise ValueError(
+        f"Unknown arm {name!r}. Choose one of {', '.join(ARMS)}; {RECIPE}-OPTION-... with options "
+        f"of {', '.join(OPTIONS)}; or a config of {CONFIGS}/."
+    )
+
+
+def config_path(name: str) -> Path:
+    """Return the path of a config: of a file in configs/, or as it is given."""
+    return Path(name) if name.endswith(".cfg") else CONFIGS / f"{name}.cfg"
+
+
+def arm_config(arm: Arm) -> Config:
+    """Read the config of an arm, with what the arm changes.
+
+    Raises KeyError for a path whose section isn't in the config.
+    """
+    config = load_config(config_path(arm.config))
+    for path, value in arm.overrides.items():
+        section: Any = config
+        *parents, last = path.split(".")
+        for name in parents:
+            if not isinstance(section.get(name), dict):
+                raise KeyError(f"{arm.config} has no section for {path}")
+            section = section[name]
+        if path == "components.ner":  # another factory with the same model
+            value = {**value, "model": section[last]["model"]}
+        section[last] = dict(value) if isinstance(value, Mapping) else value
+    return config
+
+
+def rows_like_multi_embed(config: Config, share: float) -> list[int]:
+    """Return a share of the rows that MultiEmbed has at min_freq 10, for each attribute.
+
+    config (Config): A config with the path and the language of the training corpus.
+    """
+    docs = training_docs(load_model_from_config(config, auto_fill=True))
+    tables = make_tables(count_symbols(docs, {name: IDS[name] for name in ATTRS}), min_freq=10)
+    return [ceil(share * (len(tables.tables[name]) + 1)) for name in ATTRS]

@@ -1,1 +1,0 @@
-"""What is compared: arms, tasks, and the configs of arms."""

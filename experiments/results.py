@@ -1,0 +1,181 @@
+"""The results of runs: a table with a row a run, and a file with the counts of each sentence."""
+
+import csv
+import fcntl
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from spacy_multihash.common.files import replacing_file, write_bytes
+
+if TYPE_CHECKING:
+    import pandas
+
+RESULTS = Path("results")
+RUNS, COUNTS = "runs.csv", "counts.npz"
+SPLITS, PARTS = ("dev", "test"), ("all", "seen", "unseen")
+KEYS = ("dataset", "arm", "vectors", "seed", "after")
+# True positives, false positives and gold entities of each sentence.
+TRUE, FALSE, GOLD = range(3)
+Counts = numpy.ndarray[tuple[int, int], numpy.dtype[numpy.uint8]]
+
+
+def column(split: str, metric: str, part: str = "all") -> str:
+    """Name the column of a score."""
+    return f"{split}_{metric}" if part == "all" else f"{split}_{part}_{metric}"
+
+
+COLUMNS = (
+    *KEYS,
+    *(column(split, m, part) for split in SPLITS for part in PARTS for m in "prf"),
+    *(column(split, metric) for split in SPLITS for metric in ("accuracy", "macro_f")),
+    *("steps", "best_step", "seconds", "cpu_seconds", "words_per_second", "parameters", "bytes"),
+    *("cpu", "threads", "date", "commit"),
+)
+
+
+def read_rows(folder: Path = RESULTS) -> list[dict[str, str]]:
+    """Read the rows of runs as text. Returns none if there is no file yet."""
+    path = folder / RUNS
+    if not path.is_file():
+        return []
+    with path.open(encoding="utf8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def read_runs(folder: Path = RESULTS) -> "pandas.DataFrame":
+    """Read the rows of runs as a table."""
+    import pandas
+
+    text = {name: str for name in (*KEYS[:3], "after", "cpu", "date", "commit")}
+    frame = pandas.read_csv(folder / RUNS, dtype=text)
+    return frame.fillna({name: "" for name in text})
+
+
+def add_run(
+    row: Mapping[str, Any], counts: Mapping[tuple[str, str], Counts], folder: Path = RESULTS
+) -> None:
+    """Add a run to the results, or replace it. Several processes may do so at once.
+
+    row (Mapping[str, Any]): Its values by column.
+    counts (Mapping[tuple[str, str], Counts]): The counts of sentences, by split and part.
+
+    Raises ValueError if the gold entities aren't those of earlier runs on the data set.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with _locked(folder):
+        arrays = read_counts(folder)
+        name = f"{row['arm']}/{row['vectors']}/{row['seed']}"
+        for (split, part), of_part in counts.items():
+            _add_counts(arrays, f"{row['dataset']}/{split}/{part}", name, of_part)
+        new = {c: _text(row.get(c, "")) for c in COLUMNS}
+        rows = {_key(r): r for r in (*read_rows(folder), new)}
+        output = StringIO()
+        writer = csv.DictWriter(output, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows[key] for key in sorted(rows))
+        if counts:
+            with replacing_file(folder / COUNTS) as path, path.open("wb") as file:
+                numpy.savez_compressed(file, **{key: arrays[key] for key in sorted(arrays)})
+        write_bytes(folder / RUNS, output.getvalue().encode("utf8"))
+
+
+def _key(row: Mapping[str, str]) -> tuple[Any, ...]:
+    return tuple(int(row[name]) if name == "seed" else row[name] for name in KEYS)
+
+
+def _text(value: Any) -> str:  # noqa: ANN401 (of a table)
+    if value is None:
+        return ""
+    return repr(round(value, 10)) if isinstance(value, float) else str(value)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def read_counts(folder: Path = RESULTS) -> dict[str, numpy.ndarray]:
+    """Read the counts of sentences: of DATASET/SPLIT/PART the names of runs, gold and counts."""
+    path = folder / COUNTS
+    if not path.is_file():
+        return {}
+    with numpy.load(path) as arrays:
+        return dict(arrays)
+
+
+def _add_counts(arrays: dict[str, numpy.ndarray], stem: str, name: str, new: Counts) -> None:
+    runs, gold, counts = (f"{stem}/{key}" for key in ("runs", "gold", "counts"))
+    if runs not in arrays:
+        arrays[runs], arrays[gold] = numpy.array([], dtype="U1"), new[:, GOLD]
+        arrays[counts] = numpy.zeros((2, len(new), 0), dtype="uint8")
+    if not numpy.array_equal(arrays[gold], new[:, GOLD]):
+        raise ValueError(
+            f"The gold entities of {stem} aren't those of earlier runs. Give another corpus "
+            "another name."
+        )
+    others = arrays[runs] != name
+    names = numpy.append(arrays[runs][others], name)
+    order = numpy.argsort(names)
+    together = numpy.dstack([arrays[counts][:, :, others], new[:, [TRUE, FALSE]].T[:, :, None]])
+    arrays[runs], arrays[counts] = names[order], together[:, :, order]
+
+
+def entity_counts(examples: Sequence[Example]) -> Counts:
+    """Count the true positives, false positives and gold entities of each gold sentence.
+
+    An entity belongs to the sentence of its first token. A doc without sentences is one sentence.
+    Docs, and entities with tokens, that lack gold annotation do not count, as in spaCy's scores.
+
+    Returns counts of shape (sentences, 3).
+    """
+    counts = [_count_doc(example) for example in examples if example.y.has_annotation("ENT_IOB")]
+    return numpy.concatenate([numpy.zeros((0, 3), dtype="uint8"), *counts])
+
+
+def _count_doc(example: Example) -> Counts:
+    gold = example.y
+    starts = [token.is_sent_start is True for token in gold]
+    sentence = numpy.cumsum([0, *starts[1:]]) if len(gold) else numpy.zeros(0, dtype="i")
+    golds = {(ent.label_, ent.start, ent.end) for ent in gold.ents}
+    predicted = _aligned_entities(example)
+    counts = numpy.zeros((len(gold) and int(sentence[-1]) + 1, 3), dtype="uint8")
+    for index, entities in ((TRUE, predicted & golds), (FALSE, predicted - golds), (GOLD, golds)):
+        for _, start, _ in entities:
+            counts[sentence[start], index] += 1
+    return counts
+
+
+def _aligned_entities(example: Example) -> set[tuple[str, int, int]]:
+    """Return the label, the start and the end of predicted entities, in tokens of the gold doc."""
+    entities = set()
+    for ent in example.x.ents:
+        covered = example.alignment.x2y[ent.start : ent.end]
+        if len(covered) and all(t.ent_iob for t in example.y[covered[0] : covered[-1] + 1]):
+            entities.add((ent.label_, int(covered[0]), int(covered[-1]) + 1))
+    return entities
+
+
+def label_counts(docs: Sequence[tuple[Doc, Doc]]) -> Counts:
+    """Count whether the label of each doc is right: a sentence of `entity_counts` each.
+
+    docs (Sequence[tuple[Doc, Doc]]): Predicted and gold docs with one label each.
+    """
+    right = [_label(predicted) == _label(gold) for predicted, gold in docs]
+    return numpy.array([(r, not r, 1) for r in right], dtype="uint8").reshape(-1, 3)
+
+
+def _label(doc: Doc) -> str:
+    return max(doc.cats, key=lambda label: doc.cats[label])

@@ -1,0 +1,414 @@
+"""Train and score runs: one of them, or all that are missing."""
+
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from types import FrameType
+from typing import Any, Optional
+
+import spacy
+import srsly
+from spacy.cli.train import train as spacy_train
+from spacy.language import Language
+from spacy.scorer import Scorer
+from spacy.training import Corpus, Example
+from thinc.api import Config
+
+from experiments.arms import CRF, LANGS, Arm, arm_config, find_arm, rows_like_multi_embed
+from experiments.crf import predict_crf, train_crf
+from experiments.results import (
+    RESULTS,
+    SPLITS,
+    Counts,
+    add_run,
+    column,
+    entity_counts,
+    label_counts,
+    read_rows,
+)
+from spacy_multihash.corpus.entities import known_entities
+from spacy_multihash.corpus.evaluation import annotate, masked_parts, predict, score, score_parts
+from spacy_multihash.corpus.read import read_docs
+from spacy_multihash.embed.find import component_models
+from spacy_multihash.inspection.sizes import model_size
+
+TRAINING = Path("training")
+MODEL = "model-best"
+CRF_MODEL = "model.crfsuite"
+SKIPPED = "skipped"
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+DEV, TEST = SPLITS
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training.
+
+    corpus (Path): The folder of train.spacy, dev.spacy and test.spacy. Its name is the data set's.
+    arm (str): The name of the arm, as `find_arm` takes it.
+    seed (int): The seed of weights and batches.
+    vectors (str): The path or the package of static vectors, or "".
+    lang (str): The code of the language, or "" for the data set's, or else the config's.
+    arms (Optional[Path]): A file with further arms.
+    name (str): Another name for an arm with overrides.
+    overrides (Mapping[str, Any]): Settings to change in the arm, by dotted path.
+    """
+
+    corpus: Path
+    arm: str
+    seed: int = 0
+    vectors: str = ""
+    lang: str = ""
+    arms: Optional[Path] = None
+    name: str = ""
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> dict[str, Any]:
+        """What names the run in the table of runs."""
+        return {
+            "dataset": self.corpus.name,
+            "arm": self.name or self.arm.removesuffix(".cfg").replace("/", "-"),
+            "vectors": Path(self.vectors).name,
+            "seed": self.seed,
+            "after": "",
+        }
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the run's config, log and model."""
+        key = self.key
+        return (
+            TRAINING
+            / key["dataset"]
+            / key["arm"]
+            / (key["vectors"] or "no-vectors")
+            / str(self.seed)
+        )
+
+    def file(self, split: str) -> Path:
+        """Return the file of a split."""
+        return self.corpus / f"{split}.spacy"
+
+
+def earlier_row(run: Run, results: Path = RESULTS) -> Optional[dict[str, str]]:
+    """Return the row of a run, or None if it has none yet."""
+    key = {name: str(value) for name, value in run.key.items()}
+    return next((row for row in read_rows(results) if key.items() <= row.items()), None)
+
+
+def is_done(row: Optional[Mapping[str, str]], *, test: bool) -> bool:
+    """Tell whether a run needs nothing more.
+
+    test (bool): Whether its test scores are wanted.
+    """
+    return row is not None and not (test and not (row["test_f"] or row["test_accuracy"]))
+
+
+def train_and_score(run: Run, *, test: bool = True, results: Path = RESULTS) -> dict[str, Any]:
+    """Train a run, score it and add it to the results, and return its row.
+
+    A run that has results is not trained again. If only its test scores are missing, then its model
+    is scored on test.
+
+    test (bool): Whether to score test besides dev.
+
+    Raises ValueError for an unknown arm, and for other gold entities than those of earlier runs.
+    Raises FileNotFoundError without the corpus, or without the model of an earlier run.
+    """
+    row = earlier_row(run, results)
+    if row is not None and is_done(row, test=test):
+        return dict(row)
+    for split in ("train", *(SPLITS if test else SPLITS[:1])):
+        if not run.file(split).is_file():
+            raise FileNotFoundError(f"There is no file {run.file(split)}.")
+    if row is None:
+        new, splits = (_train_crf if run.arm == CRF else _train)(run), SPLITS if test else (DEV,)
+    else:
+        new, splits = dict(row), (TEST,)
+    counts: dict[tuple[str, str], Counts] = {}
+    nlp = _load(run)
+    for split in splits:
+        scores, of_split = _score(run, nlp, split)
+        new |= scores
+        counts |= {(split, part): array for part, array in of_split.items()}
+    add_run(new, counts, results)
+    return new
+
+
+def _load(run: Run) -> Language:
+    model = run.folder / MODEL
+    if run.arm == CRF:
+        return spacy.blank(run.lang or LANGS[run.corpus.name])
+    if not model.is_dir():
+        raise FileNotFoundError(
+            f"There is no model {model} to score on test. Delete the run's row in results/runs.csv "
+            "to train it again."
+        )
+    return spacy.load(model)
+
+
+def run_config(run: Run) -> Config:
+    """Make the config of a run."""
+    arm = find_arm(run.arm, run.arms)
+    config = arm_config(Arm(arm.config, {**arm.overrides, **run.overrides}))
+    lang = run.lang or LANGS.get(run.corpus.name)
+    if lang:
+        config["nlp"]["lang"] = lang
+    config["system"]["seed"] = run.seed
+    config["paths"].update({split: str(run.file(split)) for split in ("train", "dev")})
+    config["training"]["logger"] = {
+        "@loggers": "spacy.ConsoleLogger.v3",
+        "progress_bar": None,
+        "console_output": True,
+        "output_file": str(run.folder / "log.jsonl"),
+    }
+    if run.vectors:
+        config["paths"]["vectors"] = run.vectors
+        for component in config["components"].values():
+            tok2vec = component.get("model", {})
+            embed = tok2vec.get("tok2vec", tok2vec).get("embed", {})
+            if "include_static_vectors" in embed:
+                embed["include_static_vectors"] = True
+    if arm.rows_share is not None:
+        rows = rows_like_multi_embed(config, arm.rows_share)
+        config["components"]["tok2vec"]["model"]["embed"]["rows"] = rows
+    return config
+
+
+def _facts(run: Run, seconds: float, cpu_seconds: float) -> dict[str, Any]:
+    return {
+        **run.key,
+        "seconds": seconds,
+        "cpu_seconds": cpu_seconds,
+        "cpu": cpu_name(),
+        "threads": int(os.environ.get("OPENBLAS_NUM_THREADS", 0)) or os.cpu_count(),
+        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "commit": commit(),
+    }
+
+
+def cpu_name() -> str:
+    """Return the model of the CPU."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text("utf8").splitlines() if info.is_file() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
+
+
+def commit() -> str:
+    """Return the commit that is checked out, or "" outside of a repository."""
+    command = ["git", "rev-parse", "--short=12", "HEAD"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+    except OSError:
+        return ""
+
+
+def _train(run: Run) -> dict[str, Any]:
+    config = run_config(run)
+    shutil.rmtree(run.folder, ignore_errors=True)  # of an interrupted training
+    run.folder.mkdir(parents=True)
+    config.to_disk(run.folder / "config.cfg", interpolate=False)
+    start, cpu_start = time.perf_counter(), time.process_time()
+    spacy_train(run.folder / "config.cfg", run.folder)
+    facts = _facts(run, time.perf_counter() - start, time.process_time() - cpu_start)
+    shutil.rmtree(run.folder / "model-last")
+    model = run.folder / MODEL
+    size = model_size(*component_models(spacy.load(model)).values())
+    log = list(srsly.read_jsonl(run.folder / "log.jsonl"))
+    return facts | {
+        "steps": log[-1]["step"],
+        # spaCy keeps the last of equally good models
+        "best_step": max(log, key=lambda line: (line["score"], line["step"]))["step"],
+        "parameters": size and size.parameters,
+        "bytes": sum(path.stat().st_size for path in model.rglob("*") if path.is_file()),
+    }
+
+
+def _train_crf(run: Run) -> dict[str, Any]:
+    docs = read_docs(run.file("train"), spacy.blank(LANGS.get(run.corpus.name, "xx")).vocab)
+    path = run.folder / CRF_MODEL
+    training = train_crf(docs, path)
+    return _facts(run, training.seconds, training.cpu_seconds) | {
+        "parameters": training.features,
+        "bytes": path.stat().st_size,
+    }
+
+
+def _score(run: Run, nlp: Language, split: str) -> tuple[dict[str, Any], dict[str, Counts]]:
+    """Score a model on a split: its scores by column, and the counts of sentences by part."""
+    golds = read_docs(run.file(split), nlp.vocab)
+    examples = list(Corpus(run.file(split)).make_examples(nlp, golds))
+    has_labels = any(example.reference.cats for example in examples)
+    start = time.process_time()
+    if run.arm == CRF:
+        docs = predict_crf(run.folder / CRF_MODEL, (example.reference for example in examples))
+        for example, doc in zip(examples, docs, strict=True):
+            example.predicted = doc
+    else:
+        (annotate if has_labels else predict)(nlp, examples)
+    speed = sum(len(e.x) for e in examples) / (time.process_time() - start)
+    if has_labels:
+        return _label_scores(split, examples)
+    known = known_entities(read_docs(run.file("train"), nlp.vocab))
+    parts = {"all": score(examples), **score_parts(examples, known)}
+    scores: dict[str, Any] = {
+        column(split, metric, part): getattr(of_part, metric)
+        for part, of_part in parts.items()
+        for metric in "prf"
+    }
+    masked = {"all": examples, **masked_parts(examples, known)}
+    counts = {part: entity_counts(of_part) for part, of_part in masked.items()}
+    return scores | {"words_per_second": speed}, counts
+
+
+def _label_scores(
+    split: str, examples: Sequence[Example]
+) -> tuple[dict[str, Any], dict[str, Counts]]:
+    labels = sorted({label for example in examples for label in example.reference.cats})
+    found: Any = Scorer.score_cats(examples, "cats", labels=labels, multi_label=False)
+    # A wrong label is one false positive and one false negative, so micro F1 is the accuracy.
+    scores = {"accuracy": found["cats_micro_f"], "macro_f": found["cats_macro_f"]}
+    counts = label_counts([(example.predicted, example.reference) for example in examples])
+    return {column(split, name): value for name, value in scores.items()}, {"all": counts}
+
+
+# --- all that are missing
+
+
+def missing(runs: Iterable[Run], *, test: bool, results: Path = RESULTS) -> list[Run]:
+    """Return the runs that have no results yet."""
+    rows = {
+        tuple(row[name] for name in ("dataset", "arm", "vectors", "seed")): row
+        for row in read_rows(results)
+        if not row["after"]
+    }
+    found = []
+    for run in runs:
+        key = tuple(str(run.key[name]) for name in ("dataset", "arm", "vectors", "seed"))
+        if not is_done(rows.get(key), test=test):
+            found.append(run)
+    return found
+
+
+def command_of(run: Run, *, test: bool, results: Path) -> list[str]:
+    """Return the command that trains and scores a run."""
+    options: dict[str, Any] = {
+        "--seed": run.seed,
+        "--vectors": run.vectors,
+        "--lang": run.lang,
+        "--arms": run.arms,
+        "--name": run.name,
+        "--results": results,
+    }
+    command = [sys.executable, "-m", "experiments", "run", run.arm, str(run.corpus)]
+    command += [str(part) for pair in options.items() if pair[1] not in ("", None) for part in pair]
+    command += [] if test else ["--no-test"]
+    for name, value in run.overrides.items():
+        command += [f"--{name}", value if isinstance(value, str) else srsly.json_dumps(value)]
+    return command
+
+
+# The child processes of this process. Workers on other machines have their own.
+_RUNNING: set[subprocess.Popen[bytes]] = set()
+
+
+def execute(command: Sequence[str], folder: Path, log: Path, latest_start: float) -> str:
+    """Run a command, unless it is too late, and return how it ended: "", "skipped" or an error.
+
+    folder (Path): The folder to run it in.
+    log (Path): The file for its output, relative to the folder.
+    latest_start (float): The time after which it is skipped, as `time.time` returns it.
+    """
+    if time.time() > latest_start:
+        return SKIPPED
+    (folder / log).parent.mkdir(parents=True, exist_ok=True)
+    with (folder / log).open("ab") as output:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=os.environ | ONE_THREAD,
+        )
+        _RUNNING.add(process)
+        try:
+            status = process.wait()
+        finally:
+            _RUNNING.discard(process)
+    return "" if status == 0 else f"exit status {status}, see {log}"
+
+
+def run_grid(
+    runs: Sequence[Run],
+    executor: Executor,
+    *,
+    test: bool = True,
+    results: Path = RESULTS,
+    minutes: float = float("inf"),
+) -> Iterator[tuple[Run, str]]:
+    """Yield each run when it ended, with what `execute` returned.
+
+    executor (Executor): Threads of this process, or workers on machines that share the folder. It
+        decides how many runs go on at once.
+    minutes (float): The time in which runs are started.
+    """
+    latest_start = time.time() + 60 * minutes
+    futures: dict[Future[str], Run] = {}
+    with _children_end_with_us():
+        try:
+            for run in runs:
+                command = command_of(run, test=test, results=results)
+                log = run.folder.with_suffix(".log")
+                futures[executor.submit(execute, command, Path.cwd(), log, latest_start)] = run
+            for future in as_completed(futures):
+                error = future.exception()
+                yield futures[future], future.result() if error is None else repr(error)
+        finally:
+            for future in futures:
+                future.cancel()
+
+
+@contextmanager
+def _children_end_with_us() -> Iterator[None]:
+    """End the child processes on SIGTERM, and if the caller stops."""
+
+    def interrupt(number: int, frame: Optional[FrameType]) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        for process in list(_RUNNING):
+            process.terminate()
+
+
+@contextmanager
+def open_executor(workers: int, dask: Optional[str]) -> Iterator[Executor]:
+    """Yield threads that wait for one process each, or the workers of a Dask cluster.
+
+    dask (Optional[str]): The address of a Dask scheduler. Its workers see this folder under the
+        same path, and have the same environment.
+    """
+    if dask is None:
+        with ThreadPoolExecutor(workers) as threads:
+            yield threads
+        return
+    from distributed import Client
+
+    with Client(dask) as client:
+        yield client.get_executor(pure=False)

@@ -1,1 +1,0 @@
-"""The grid of runs: planned, run, and kept."""

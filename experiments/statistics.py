@@ -1,0 +1,205 @@
+"""Means and differences of runs, each with its 95 % interval."""
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple, Optional
+
+import numpy
+import pandas
+from scipy import stats
+
+from experiments.arms import CRF
+from experiments.results import RESULTS, TRUE, read_counts, read_runs
+
+RESAMPLES = 1_000
+CONFIDENCE = 0.95
+PERCENTILES = (2.5, 97.5)
+F = "f"
+Array = numpy.ndarray
+
+
+class Estimate(NamedTuple):
+    """A mean with its interval, of n seeds. An interval that is unknown is None.
+
+    over_sentences (bool): Whether the interval is over sentences and seeds, and not over seeds
+        alone.
+    """
+
+    mean: float
+    low: Optional[float]
+    high: Optional[float]
+    n: int
+    over_sentences: bool = False
+
+
+class Cell(NamedTuple):
+    """A score of an arm on a data set.
+
+    arm, vectors, after (str): As in the table of runs.
+    score (str): The column of the score.
+    """
+
+    dataset: str
+    arm: str
+    score: str
+    vectors: str = ""
+    after: str = ""
+
+
+@dataclass
+class Runs:
+    """The results of all runs.
+
+    frame (pandas.DataFrame): The table of runs.
+    counts (dict[str, Array]): The counts of sentences, as `read_counts` returns them.
+    """
+
+    frame: pandas.DataFrame
+    counts: dict[str, Array]
+    _draws: dict[int, Array] = field(default_factory=dict)
+    _groups: dict[tuple[str, ...], pandas.DataFrame] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, folder: Path = RESULTS) -> "Runs":
+        """Read the results in a folder."""
+        return cls(read_runs(folder), read_counts(folder))
+
+    def __post_init__(self) -> None:
+        """Group the runs by all but their seeds."""
+        keys = ["dataset", "arm", "vectors", "after"]
+        for key, group in self.frame.groupby(keys):
+            self._groups[key] = group.set_index("seed")
+
+    def values(self, cell: Cell) -> dict[int, float]:
+        """Return a score by seed."""
+        group = self._groups.get((cell.dataset, cell.arm, cell.vectors, cell.after))
+        return {} if group is None else group[cell.score].dropna().to_dict()
+
+    def pairs(self, one: Cell, other: Cell) -> list[tuple[int, int]]:
+        """Return the seeds of the runs to compare. A CRF is the same with every seed."""
+        first, second = self.values(one), self.values(other)
+        if other.arm == CRF:
+            return [(seed, of_crf) for seed in sorted(first) for of_crf in list(second)[:1]]
+        if one.arm == CRF:
+            return [(of_crf, seed) for seed in sorted(second) for of_crf in list(first)[:1]]
+        return [(seed, seed) for seed in sorted(first.keys() & second.keys())]
+
+    def mean(self, cell: Cell) -> Optional[Estimate]:
+        """Return the mean of a score over seeds, with Student's interval, or None without runs."""
+        values = list(self.values(cell).values())
+        return interval_over_seeds(values) if values else None
+
+    def difference(
+        self,
+        one: Cell,
+        other: Cell,
+        operation: Callable[[Array, Array], Array] = operator.sub,
+    ) -> Optional[Estimate]:
+        """Return the mean difference of two scores over the seeds that both have, or None.
+
+        Its interval is a paired bootstrap over the sentences of the set, and over seeds, where the
+        runs have counts of sentences. Otherwise it is Student's, over seeds.
+
+        operation (Callable): What to compute of both scores.
+        """
+        first, second, pairs = self.values(one), self.values(other), self.pairs(one, other)
+        if not pairs:
+            return None
+        scores = numpy.array([(first[a], second[b]) for a, b in pairs]).T
+        values = operation(*scores)
+        resampled = self.resample(one, other, operation)
+        if resampled is None:
+            return interval_over_seeds(values)
+        low, high = numpy.percentile(resampled, PERCENTILES)
+        return Estimate(float(numpy.mean(values)), float(low), float(high), len(pairs), True)
+
+    def mean_difference(self, pairs: Sequence[tuple[Cell, Cell]]) -> Optional[Estimate]:
+        """Return the mean of differences over data sets, which are fixed, or None if any lacks.
+
+        Its interval is known if all of the differences have one over sentences.
+        """
+        differences = [self.difference(*pair) for pair in pairs]
+        known = [d for d in differences if d is not None]
+        if len(known) < len(pairs) or not pairs:
+            return None
+        mean, n = float(numpy.mean([d.mean for d in known])), min(d.n for d in known)
+        if not all(d.over_sentences for d in known):
+            return Estimate(mean, None, None, n)
+        resampled = [self.resample(*pair, operator.sub) for pair in pairs]
+        low, high = numpy.percentile(numpy.mean(resampled, axis=0), PERCENTILES)
+        return Estimate(mean, float(low), float(high), n, True)
+
+    def resample(
+        self, one: Cell, other: Cell, operation: Callable[[Array, Array], Array]
+    ) -> Optional[Array]:
+        """Draw sentences and seeds again, and return the mean difference of each resample.
+
+        Shape: (resamples,). None if a run has no counts of sentences.
+        """
+        differences = []
+        for seed, other_seed in self.pairs(one, other):
+            a, b = self._scores(one, seed), self._scores(other, other_seed)
+            if a is None or b is None:
+                return None
+            differences.append(operation(a, b))
+        by_seed = numpy.stack(differences)  # (seeds, resamples)
+        drawn = numpy.random.default_rng(len(by_seed)).integers(len(by_seed), size=by_seed.shape)
+        return numpy.take_along_axis(by_seed, drawn, axis=0).mean(axis=0)
+
+    def _scores(self, cell: Cell, seed: int) -> Optional[Array]:
+        """Return the F1 of a run in each resample of sentences, or None without counts."""
+        split, *part, metric = cell.score.split("_")
+        stem = f"{cell.dataset}/{split}/{part[0] if part else 'all'}"
+        names = self.counts.get(f"{stem}/runs", numpy.array([]))
+        (index,) = numpy.nonzero(names == f"{cell.arm}/{cell.vectors}/{seed}")
+        if metric != F or cell.after or not len(index):
+            return None
+        counts, gold = self.counts[f"{stem}/counts"][:, :, index[0]], self.counts[f"{stem}/gold"]
+        return f_scores(self._draw(len(gold)), counts, gold)
+
+    def _draw(self, sentences: int) -> Array:
+        if sentences not in self._draws:
+            self._draws[sentences] = draw(sentences)
+        return self._draws[sentences]
+
+
+def interval_over_seeds(values: Sequence[float] | Array) -> Estimate:
+    """Return the mean of values with Student's interval, which a single value does not have."""
+    mean, n = float(numpy.mean(values)), len(values)
+    if n == 1:
+        return Estimate(mean, None, None, n)
+    error = float(stats.sem(values))
+    if error == 0:
+        return Estimate(mean, mean, mean, n)
+    low, high = stats.t.interval(CONFIDENCE, n - 1, loc=mean, scale=error)
+    return Estimate(mean, float(low), float(high), n)
+
+
+def draw(sentences: int) -> Array:
+    """Draw as many sentences as there are, with replacement, in each resample.
+
+    Returns how often each of them is drawn. Shape: (resamples, sentences).
+    """
+    shares = numpy.full(sentences, 1 / max(sentences, 1))
+    rng = numpy.random.default_rng(0)
+    return rng.multinomial(sentences, shares, size=RESAMPLES).astype("f")
+
+
+def f_scores(draws: Array, counts: Array, gold: Array) -> Array:
+    """Return the F1 in each resample, 0 where there is no entity. Shape: (resamples,).
+
+    draws (Array): How often each sentence is drawn. Shape: (resamples, sentences).
+    counts (Array): True and false positives. Shape: (2, sentences).
+    gold (Array): Gold entities. Shape: (sentences,).
+    """
+    columns = numpy.stack([counts[TRUE], counts.sum(axis=0), gold], axis=1).astype("f")
+    # Sums of whole numbers below 2^24 are exact in float32.
+    right, predicted, wanted = (draws @ columns).astype("d").T
+    return 2 * right / numpy.maximum(predicted + wanted, 1)
+
+
+def error_increase(f: Array, base: Array) -> Array:
+    """Return by how many percent the error of an F1, 1 - F1, exceeds that of a base."""
+    return 100 * ((1 - f) / (1 - base) - 1)

@@ -1,1 +1,0 @@
-"""The tables of docs/, and the statistics in them."""

@@ -1,0 +1,252 @@
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pycrfsuite
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.tokens import Doc, Span
+from spacy.vocab import Vocab
+
+from experiments.crf import (
+    crf_cli,
+    features,
+    gold_tags,
+    predict_crf,
+    repair,
+    sentences,
+    train_crf,
+)
+from tests.helpers.corpora import SENTENCES, make_docs, write_corpus
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("crf") / "model"
+    train_crf(make_docs(5), path)
+    return path
+
+
+def entities(doc: Doc) -> list[tuple[int, int, str]]:
+    return [(ent.start, ent.end, ent.label_) for ent in doc.ents]
+
+
+def write_other_crf(path: Path, tag: str) -> Path:
+    trainer = pycrfsuite.Trainer(verbose=False)
+    trainer.append(features(["a", "b"]), [tag, tag])
+    trainer.train(str(path))
+    return path
+
+
+# Features
+
+
+def test_features_of_a_token_are_those_of_the_window() -> None:
+    rows = features(["The", "old", "Anna", "ran", "home", "fast"])
+    near = [
+        ("-1", "old", "old", "xxx", ["o", "ol", "old"], ["ld", "old"]),
+        ("0", "Anna", "anna", "Xxxx", ["A", "An", "Ann"], ["na", "nna"]),
+        ("1", "ran", "ran", "xxx", ["r", "ra", "ran"], ["an", "ran"]),
+    ]
+    far = [("-2", "The", "the", "Xxx", [], []), ("2", "home", "home", "xxxx", [], [])]
+    expected = {"bias", "shapes-=xxx|Xxxx", "shapes+=Xxxx|xxx", "shapes=xxx|Xxxx|xxx"}
+    for offset, word, lower, shape, prefixes, suffixes in near + far:
+        expected |= {f"{offset}:word={word}", f"{offset}:lower={lower}", f"{offset}:shape={shape}"}
+        expected |= {f"{offset}:prefix{len(prefix)}={prefix}" for prefix in prefixes}
+        expected |= {f"{offset}:suffix{len(suffix)}={suffix}" for suffix in suffixes}
+    assert set(rows[2]) == expected
+    assert len(rows[2]) == len(expected)
+
+
+def test_features_tell_where_a_sentence_begins_and_ends() -> None:
+    rows = features(["Anna", "met", "Bob"])
+    assert [("first" in row, "last" in row) for row in rows] == [
+        (True, False),
+        (False, False),
+        (False, True),
+    ]
+    assert {"first", "last"} <= set(features(["Anna"])[0])
+
+
+def test_features_of_no_words_are_none() -> None:
+    assert features([]) == []
+
+
+@given(st.lists(st.text(min_size=1), min_size=1), st.data())
+def test_features_see_two_words_to_each_side(words: list[str], data: st.DataObject) -> None:
+    changed = data.draw(st.integers(0, len(words) - 1))
+    others = [*words[:changed], "Ünlikely42", *words[changed + 1 :]]
+    for i, (row, other) in enumerate(zip(features(words), features(others), strict=True)):
+        if abs(i - changed) > 2:
+            assert row == other
+        elif words[changed] != "Ünlikely42":
+            assert row != other
+
+
+# Tags
+
+
+def test_sentences_are_those_of_the_doc_or_the_whole_doc() -> None:
+    words = ["Anna", "left", "Bob", "stayed"]
+    known = Doc(Vocab(), words=words, sent_starts=[True, False, True, False])
+    assert [(s.start, s.end) for s in sentences(known)] == [(0, 2), (2, 4)]
+    assert [(s.start, s.end) for s in sentences(Doc(Vocab(), words=words))] == [(0, 4)]
+
+
+def test_gold_tags_part_neighbours_and_open_anew_in_a_sentence() -> None:
+    doc = Doc(
+        Vocab(),
+        words=list("abcdef"),
+        ents=["B-X", "B-X", "I-X", "I-X", "O", "B-Y"],
+        sent_starts=[True, False, False, True, False, False],
+    )
+    assert [gold_tags(sentence) for sentence in sentences(doc)] == [
+        ["B-X", "B-X", "I-X"],
+        ["B-X", "O", "B-Y"],
+    ]
+
+
+def test_gold_tags_of_tokens_that_no_entity_may_have_are_o() -> None:
+    doc = Doc(Vocab(), words=["a", "b"])
+    doc.set_ents([], blocked=[Span(doc, 0, 1)], default="outside")
+    assert gold_tags(doc[:]) == ["O", "O"]
+
+
+@given(st.lists(st.sampled_from(["O", "B-X", "I-X", "B-Y", "I-Y"])))
+def test_repair_opens_an_entity_at_each_i_that_continues_none(tags: list[str]) -> None:
+    before = "O"
+    for tag, repaired in zip(tags, repair(tags), strict=True):
+        continues = tag[0] == "I" and before[2:] == tag[2:]
+        assert repaired == (tag if tag[0] != "I" or continues else f"B-{tag[2:]}")
+        before = tag
+
+
+# Training
+
+
+def test_train_crf_learns_its_sentences(model: Path) -> None:
+    docs = make_docs()
+    assert list(map(entities, predict_crf(model, docs))) == list(map(entities, docs))
+
+
+def test_train_crf_gives_the_same_bytes_again(model: Path, tmp_path: Path) -> None:
+    train_crf(make_docs(5), tmp_path / "model")
+    assert (tmp_path / "model").read_bytes() == model.read_bytes()
+
+
+def test_train_crf_leaves_out_sentences_with_missing_annotation(
+    model: Path, tmp_path: Path
+) -> None:
+    partly = Doc(Vocab(), words=["Cleo", "left"], ents=["B-PER", ""])
+    train_crf([*make_docs(5), partly, Doc(Vocab(), words=["Rome"])], tmp_path / "model")
+    assert (tmp_path / "model").read_bytes() == model.read_bytes()
+
+
+def test_train_crf_keeps_the_annotated_sentences_of_a_doc(tmp_path: Path) -> None:
+    words, tags = SENTENCES[0]
+    doc = Doc(
+        Vocab(),
+        words=[*words, "Rome", "?"],
+        ents=[*tags, "", ""],
+        sent_starts=[i in (0, len(words)) for i in range(len(words) + 2)],
+    )
+    train_crf([doc], tmp_path / "partly")
+    train_crf(make_docs()[:1], tmp_path / "whole")
+    assert (tmp_path / "partly").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("docs", "tokens"),
+    [
+        ([], 0),
+        ([Doc(Vocab())], 0),
+        ([Doc(Vocab(), words=["Anna", "left"])], 0),
+        ([Doc(Vocab(), words=["They", "left"], ents=["O", "O"])], 2),
+    ],
+    ids=["no docs", "no tokens", "missing", "outside"],
+)
+def test_train_crf_without_entities_is_refused(
+    docs: Sequence[Doc], tokens: int, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=f"none among {tokens} annotated tokens"):
+        train_crf(docs, tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+
+
+# Prediction
+
+
+def test_predict_crf_leaves_the_docs_as_they_were(model: Path) -> None:
+    doc = Doc(Vocab(), words=["Anna", "likes", "Oslo", "."], ents=["O", "B-GPE", "O", "O"])
+    (predicted,) = predict_crf(model, [doc])
+    assert entities(predicted) == [(0, 1, "PER"), (2, 3, "GPE")]
+    assert entities(doc) == [(1, 2, "GPE")]
+
+
+def test_predict_crf_streams(model: Path) -> None:
+    def endless() -> Iterator[Doc]:
+        while True:
+            yield from make_docs()
+
+    assert len(next(predict_crf(model, endless())).ents) == 3
+
+
+def test_predict_crf_takes_sentences_one_by_one(model: Path) -> None:
+    docs = make_docs()
+    words = [token.text for doc in docs for token in doc]
+    starts = [token.i == 0 for doc in docs for token in doc]
+    (together,) = predict_crf(model, [Doc(Vocab(), words=words, sent_starts=starts)])
+    offsets = [sum(map(len, docs[:i])) for i in range(len(docs))]
+    assert entities(together) == [
+        (start + offset, end + offset, label)
+        for doc, offset in zip(predict_crf(model, docs), offsets, strict=True)
+        for start, end, label in entities(doc)
+    ]
+
+
+@given(words=st.lists(st.text(min_size=1), max_size=5))
+def test_predict_crf_takes_any_words(model: Path, words: list[str]) -> None:
+    (doc,) = predict_crf(model, [Doc(Vocab(), words=words)])
+    assert [token.text for token in doc] == words
+
+
+def test_predict_crf_without_a_file_is_refused_before_the_first_doc(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="There is no CRF at .*nothing"):
+        predict_crf(tmp_path / "nothing", [])
+
+
+# The command
+
+
+def test_crf_cli_trains_evaluates_and_shows_the_scores(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    corpus = write_corpus(tmp_path / "corpus.spacy", make_docs(5))
+    crf_cli(corpus, corpus, tmp_path / "model", lang="en")
+    output = capfd.readouterr().out
+    rows = dict(line.rsplit(maxsplit=1) for line in output.splitlines() if "   " in line)
+    assert {key: rows[key] for key in "PRF"} == dict.fromkeys("PRF", "100.00")
+    assert rows["bytes"] == f"{(tmp_path / 'model').stat().st_size:,}"
+    assert {"seconds", "features", "words/s"} <= set(rows)
+    assert "L-BFGS" not in output
+
+
+@pytest.mark.parametrize(
+    ("lang", "docs", "error"),
+    [
+        ("qqq", make_docs(), "qqq"),
+        ("en", [Doc(Vocab(), words=["Anna"])], "found none among 0 annotated"),
+        ("en", [Doc(Vocab(), words=["rain"], ents=["O"])], "found none among 1 annotated"),
+    ],
+    ids=["language", "missing", "outside"],
+)
+def test_crf_cli_exits_with_1_and_tells_why(
+    lang: str, docs: list[Doc], error: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus = write_corpus(tmp_path / "corpus.spacy", docs)
+    with pytest.raises(SystemExit, match="1"):
+        crf_cli(corpus, corpus, tmp_path / "model", lang=lang)
+    output = " ".join(capsys.readouterr().out.split())
+    assert f"Could not train a CRF on {corpus}" in output
+    assert error in output
+    assert not (tmp_path / "model").exists()

@@ -1,0 +1,173 @@
+"""Runs from end to end: trained, scored, recorded, resumed."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy
+import pytest
+import srsly
+from spacy.tokens import Doc, DocBin
+from typer.testing import CliRunner
+
+from experiments.__main__ import app
+from experiments.results import GOLD, TRUE, add_run, read_counts, read_rows, read_runs
+from experiments.runs import Run, missing, run_config, train_and_score
+from experiments.statistics import Cell, Runs
+from tests.helpers.corpora import make_docs
+from tests.helpers.paths import ROOT
+
+STEPS = {"training.max_steps": 20, "training.eval_frequency": 10}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a corpus, the configs, and two fast arms."""
+    for name in ("configs", "experiments"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    corpus = tmp_path / "corpus" / "small"
+    corpus.mkdir(parents=True)
+    for split, repeats in (("train", 3), ("dev", 1), ("test", 2)):
+        DocBin(docs=make_docs(repeats)).to_disk(corpus / f"{split}.spacy")
+    arms = {
+        "fast": {"config": "recommended", "overrides": STEPS},
+        "faster": {"config": "tagger_ner", "overrides": STEPS},
+    }
+    srsly.write_json(tmp_path / "arms.json", arms)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def small(arm: str = "faster", seed: int = 0) -> Run:
+    return Run(Path("corpus/small"), arm, seed, lang="en", arms=Path("arms.json"))
+
+
+GRID = ["grid", "--arms", "arms.json", "--corpus", "corpus/small=en", "--seeds", "2"]
+
+
+def test_grid_is_interrupted_and_goes_on(project: Path) -> None:
+    command = [sys.executable, "-m", "experiments", *GRID]
+    first = subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    end = time.time() + 120
+    while not (project / "results" / "runs.csv").is_file() and time.time() < end:
+        time.sleep(0.1)
+    first.send_signal(signal.SIGTERM)
+    first.communicate(timeout=60)
+    done = read_rows()
+    assert 1 <= len(done) < 4
+    result = CliRunner().invoke(app, [*GRID, "--workers", "2"])
+    assert result.exit_code == 0, result.output
+    assert "4 of 4 runs have results" in result.output
+    rows = read_rows()
+    assert [row for row in rows if row in done] == done  # not trained again
+    assert [(row["arm"], row["seed"]) for row in rows] == [
+        (arm, seed) for arm in ("fast", "faster") for seed in "01"
+    ]
+    assert all(float(row["test_f"]) >= 0 and row["date"] and row["cpu"] for row in rows)
+    runs = Runs.read(Path("results"))
+    found = runs.difference(Cell("small", "fast", "test_f"), Cell("small", "faster", "test_f"))
+    assert found is not None and found.n == 2 and found.over_sentences
+    again = CliRunner().invoke(app, [*GRID, "--list"])
+    assert again.output == ""
+
+
+def test_scores_are_those_of_the_counts(project: Path) -> None:
+    row = train_and_score(small())
+    counts = read_counts()
+    gold, (right, made_up) = counts["small/test/all/gold"], counts["small/test/all/counts"][..., 0]
+    f = 2 * right.sum() / max(right.sum() + made_up.sum() + gold.sum(), 1)
+    assert row["test_f"] == pytest.approx(f)
+    assert gold.sum() == 14 and len(gold) == 8
+    # all entities of dev are in train
+    assert counts["small/dev/seen/gold"].sum() == 7
+    assert counts["small/dev/unseen/gold"].sum() == 0
+    assert row["steps"] == 20 and row["parameters"] > 1000 and row["bytes"] > 1000
+
+
+def test_test_is_scored_later_with_the_same_model(project: Path) -> None:
+    run = small()
+    assert missing([run], test=False) == [run]
+    train_and_score(run, test=False)
+    (row,) = read_rows()
+    assert row["dev_f"] and not row["test_f"]
+    assert missing([run], test=False) == [] and missing([run], test=True) == [run]
+    train_and_score(run)
+    (later,) = read_rows()
+    assert later["test_f"] and later["date"] == row["date"]
+    assert {key.split("/")[1] for key in read_counts()} == {"dev", "test"}
+    assert missing([run], test=True) == []
+
+
+def test_settings_are_overridden_under_another_name(project: Path) -> None:
+    options = ["run", "faster", "corpus/small", "--lang", "en", "--arms", "arms.json", "--no-test"]
+    refused = CliRunner().invoke(app, [*options, "--training.dropout", "0.5"])
+    assert refused.exit_code == 1
+    result = CliRunner().invoke(app, [*options, "--training.dropout", "0.5", "--name", "mine"])
+    assert result.exit_code == 0, result.output
+    (row,) = read_rows()
+    assert row["arm"] == "mine"
+    config = (project / "training/small/mine/no-vectors/0/config.cfg").read_text("utf8")
+    assert "dropout = 0.5" in config
+
+
+def test_failed_run_is_named(project: Path) -> None:
+    (project / "corpus/small/dev.spacy").unlink()
+    result = CliRunner().invoke(app, [*GRID[:-1], "1", "--arm", "faster"])
+    assert result.exit_code == 1
+    assert "failed" in result.output and "0 of 1 runs have results" in result.output
+
+
+def test_crf_and_classifiers_are_runs_too(project: Path) -> None:
+    pytest.importorskip("pycrfsuite")
+    row = train_and_score(Run(Path("corpus/small"), "crf", lang="en"))
+    assert row["test_f"] > 0.5
+    docs = [Doc(doc.vocab, words=[token.text for token in doc]) for doc in make_docs()]
+    for i, doc in enumerate(docs):
+        doc.cats = {"A": float(i % 2), "B": float(not i % 2)}
+    texts = project / "corpus" / "texts"
+    texts.mkdir()
+    for split in ("train", "dev", "test"):
+        DocBin(docs=docs, store_user_data=True).to_disk(texts / f"{split}.spacy")
+    row = train_and_score(Run(texts, "textcat/bow", lang="en", name="bow", overrides=STEPS))
+    assert 0 <= row["test_accuracy"] <= 1 and "test_f" not in row
+    assert read_counts()["texts/test/all/gold"].tolist() == [1, 1, 1, 1]
+
+
+def test_rows_may_be_counted_in_the_corpus(project: Path) -> None:
+    run = Run(Path("corpus/small"), "rows_as_multi_embed", lang="en")
+    rows = run_config(run)["components"]["tok2vec"]["model"]["embed"]["rows"]
+    assert len(rows) == 4 and all(1 <= number < 20 for number in rows)
+
+
+def test_runs_are_added_by_several_processes_at_once(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; import numpy; from experiments.results import *;"
+        "counts = numpy.ones((3, 3), dtype='uint8');"
+        "[add_run({'dataset': 'd', 'arm': sys.argv[1], 'vectors': '', 'seed': seed, 'after': '',"
+        "'dev_f': 1 / 3}, {('dev', 'all'): counts}, Path(sys.argv[2])) for seed in range(5)]"
+    )
+    processes = [
+        subprocess.Popen([sys.executable, "-c", code, arm, tmp_path], cwd=ROOT) for arm in "ab"
+    ]
+    assert [process.wait(60) for process in processes] == [0, 0]
+    frame = read_runs(tmp_path)
+    assert len(frame) == 10 and (frame["dev_f"] == 0.3333333333).all()
+    counts = read_counts(tmp_path)
+    assert counts["d/dev/all/runs"].tolist() == sorted(f"{a}//{n}" for a in "ab" for n in range(5))
+    assert counts["d/dev/all/counts"].shape == (2, 3, 10)
+
+
+def test_other_gold_entities_under_the_same_name_are_refused(tmp_path: Path) -> None:
+    row = {"dataset": "d", "arm": "a", "vectors": "", "seed": 0, "after": ""}
+    counts = numpy.ones((3, 3), dtype="uint8")
+    add_run(row, {("dev", "all"): counts}, tmp_path)
+    other = counts.copy()
+    other[0, GOLD] = 2
+    with pytest.raises(ValueError, match="another name"):
+        add_run({**row, "seed": 1}, {("dev", "all"): other}, tmp_path)
+    better = counts.copy()
+    better[0, TRUE] = 0
+    add_run(row, {("dev", "all"): better}, tmp_path)
+    assert read_counts(tmp_path)["d/dev/all/counts"][TRUE].ravel().tolist() == [0, 1, 1]

@@ -1,0 +1,120 @@
+"""Means and differences of runs, beside scipy's."""
+
+import numpy
+import pandas
+import pytest
+from numpy.testing import assert_allclose
+from scipy import stats
+
+from experiments.arms import CRF
+from experiments.results import COLUMNS
+from experiments.statistics import Cell, Runs, draw, error_increase, f_scores, interval_over_seeds
+
+ONE, OTHER = Cell("d", "one", "dev_f"), Cell("d", "other", "dev_f")
+
+
+def runs_of(scores: dict[str, list[float]], counts: dict[str, numpy.ndarray] | None = None) -> Runs:
+    rows = [
+        {"dataset": "d", "arm": arm, "vectors": "", "after": "", "seed": seed, "dev_f": f}
+        for arm, of_arm in scores.items()
+        for seed, f in enumerate(of_arm)
+    ]
+    return Runs(pandas.DataFrame(rows, columns=list(COLUMNS)), counts or {})
+
+
+def f_of(counts: numpy.ndarray, gold: numpy.ndarray) -> float:
+    right, made_up = counts.sum(axis=1)
+    return float(2 * right / (right + made_up + gold.sum()))
+
+
+def sentences(runs: int = 6, n: int = 300, seed: int = 0) -> dict[str, numpy.ndarray]:
+    """Draw counts of sentences of two arms with as many seeds each."""
+    rng = numpy.random.default_rng(seed)
+    gold = rng.integers(0, 4, size=n)
+    right = rng.binomial(gold[:, None], rng.uniform(0.5, 0.8, size=runs))
+    counts = numpy.stack([right, rng.integers(0, 2, size=(n, runs))]).astype("uint8")
+    names = [f"{arm}//{seed}" for arm in ("one", "other") for seed in range(runs // 2)]
+    stem = "d/dev/all"
+    return {
+        f"{stem}/runs": numpy.array(names),
+        f"{stem}/gold": gold.astype("uint8"),
+        f"{stem}/counts": counts,
+    }
+
+
+def test_interval_of_a_mean_is_that_of_a_t_test() -> None:
+    values = [0.71, 0.74, 0.72]
+    expected = stats.ttest_1samp(values, 0).confidence_interval(0.95)
+    mean, low, high, n, _ = interval_over_seeds(values)
+    assert_allclose([mean, low, high], [numpy.mean(values), expected.low, expected.high])
+    assert n == 3
+    assert interval_over_seeds([0.5]) == (0.5, None, None, 1, False)
+
+
+def test_difference_over_seeds_is_that_of_a_paired_t_test() -> None:
+    one, other = [0.71, 0.74, 0.72, 0.9], [0.70, 0.70, 0.71]
+    found = runs_of({"one": one, "other": other}).difference(ONE, OTHER)
+    expected = stats.ttest_rel(one[:3], other).confidence_interval(0.95)
+    assert found is not None and found.n == 3 and not found.over_sentences
+    assert_allclose([found.low, found.high], [expected.low, expected.high])
+
+
+def test_difference_over_sentences_is_a_bootstrap_of_both() -> None:
+    counts = sentences(runs=2)
+    gold, pairs = counts["d/dev/all/gold"], counts["d/dev/all/counts"]
+    scores = [f_of(pairs[:, :, run], gold) for run in (0, 1)]
+    runs = runs_of({"one": scores[:1], "other": scores[1:]}, counts)
+    found = runs.difference(ONE, OTHER)
+
+    def statistic(index: numpy.ndarray) -> float:
+        drawn = index.astype(int)
+        first, second = (f_of(pairs[:, drawn, run], gold[drawn]) for run in (0, 1))
+        return first - second
+
+    expected = stats.bootstrap(
+        (numpy.arange(len(gold)),), statistic, method="percentile", vectorized=False, rng=0
+    ).confidence_interval
+    assert found is not None and found.over_sentences
+    assert found.mean == pytest.approx(scores[0] - scores[1])
+    assert_allclose([found.low, found.high], [expected.low, expected.high], atol=0.008)
+
+
+def test_seeds_that_differ_widen_the_interval() -> None:
+    counts = sentences(runs=6)
+    gold, pairs = counts["d/dev/all/gold"], counts["d/dev/all/counts"]
+    f = [f_of(pairs[:, :, run], gold) for run in range(6)]
+    several = runs_of({"one": f[:3], "other": f[3:]}, counts).difference(ONE, OTHER)
+    single = runs_of({"one": f[:1], "other": f[3:4]}, counts).difference(ONE, OTHER)
+    assert several is not None and single is not None
+    assert several.low is not None and several.high is not None
+    assert single.low is not None and single.high is not None
+    assert several.low < several.mean < several.high
+    assert several.high - several.low > (single.high - single.low) / 2
+
+
+def test_f1_of_whole_sets_is_among_the_resamples() -> None:
+    counts = sentences(runs=2)
+    gold, pairs = counts["d/dev/all/gold"], counts["d/dev/all/counts"][:, :, 0]
+    everything = numpy.ones((1, len(gold)), dtype="f")
+    assert f_scores(everything, pairs, gold)[0] == pytest.approx(f_of(pairs, gold))
+    drawn = draw(len(gold))
+    assert (drawn.sum(axis=1) == len(gold)).all()
+    assert f_scores(drawn, pairs, gold).mean() == pytest.approx(f_of(pairs, gold), abs=0.005)
+    assert f_scores(drawn, 0 * pairs, 0 * gold).max() == 0
+
+
+def test_mean_difference_is_over_data_sets_that_all_have_runs() -> None:
+    runs = runs_of({"one": [0.5, 0.6], "other": [0.4, 0.45]})
+    found = runs.mean_difference([(ONE, OTHER), (OTHER, ONE)])
+    assert found is not None and found.mean == pytest.approx(0) and found.low is None
+    assert runs.mean_difference([(ONE, OTHER), (ONE, Cell("d", "none", "dev_f"))]) is None
+
+
+def test_crf_is_compared_with_each_seed() -> None:
+    found = runs_of({"one": [0.5, 0.6, 0.7], CRF: [0.4]}).difference(ONE, Cell("d", CRF, "dev_f"))
+    assert found is not None and found.n == 3 and found.mean == pytest.approx(0.2)
+
+
+def test_error_increase_is_in_percent_of_the_error() -> None:
+    f, base = numpy.array([0.7, 0.9]), numpy.array([0.8, 0.8])
+    assert_allclose(error_increase(f, base), [50, -50])
