@@ -1,7 +1,6 @@
 """Code blocks of pages, run in order as a reader would run them."""
 
 import contextlib
-import doctest
 import io
 import re
 import runpy
@@ -9,14 +8,14 @@ import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 import pytest
 import spacy
 from thinc.api import Config
 
-# What needs a network, half an hour or an environment of its own.
-NOT_RUN = re.compile(r"python -m (venv|pip|build|spacy (download|project))\b|mkdir |.* --trials ")
+# What needs a network or an environment of its own.
+NOT_RUN = re.compile(r"python -m (venv|pip|build|spacy (download|project))\b|mkdir ")
 STEPS = ["--training.max_steps", "2", "--training.eval_frequency", "1"]
 FENCED = r"^```(?P<kind>\w*)\n(?P<fenced>.*?)^```$"
 INDENTED = r"(?<=\n\n)(?P<indented>    \S[^\n]*\n(?:    [^\n]*\n|\n(?=    ))*)"
@@ -49,29 +48,26 @@ def commands(block: Block) -> Iterator[list[str]]:
                     yield shlex.split(line)
 
 
-def run_page(
-    page: str, monkeypatch: pytest.MonkeyPatch, names: Optional[Mapping[str, Any]] = None
-) -> int:
-    """Run the commands, the Python and the configs of a page, and return how many there were.
+def run_page(page: str, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Run the commands, the Python and the configs of a page, and count its blocks.
 
-    page: Its text.
-    names: What its Python takes for given.
+    A block of text that follows a block of Python is what the Python prints.
     """
-    names = {"__name__": "page", **(names or {})}
-    number = 0
+    names: dict[str, Any] = {"__name__": "page"}
+    number, printed = 0, ""
     for block in blocks(page):
+        if block.kind == "text" and printed:
+            assert printed == block.text
+        printed = ""
         if block.kind == "python":
-            with contextlib.redirect_stdout(io.StringIO()):
+            with contextlib.redirect_stdout(io.StringIO()) as out:
                 exec(compile(block.text, "page", "exec"), names)
+            printed = out.getvalue()
         elif is_excerpt(block):
-            resolve(block.text)
-        elif block.text.startswith(">>> "):
-            test = doctest.DocTestParser().get_doctest(block.text, names, "page", None, None)
-            assert doctest.DocTestRunner().run(test, clear_globs=False).failed == 0
-            names.update(test.globs)
-        elif list(commands(block)):
-            for arguments in commands(block):
-                run(arguments, monkeypatch)
+            build(read_excerpt(block.text))
+        elif arguments := list(commands(block)):
+            for line in arguments:
+                run(line, monkeypatch)
         else:
             continue
         number += 1
@@ -81,11 +77,6 @@ def run_page(
 def is_excerpt(block: Block) -> bool:
     """Tell whether a block has sections of a config."""
     return re.match(r"\[[\w.]+\]\n", block.text) is not None
-
-
-def resolve(excerpt: str) -> None:
-    """Build what an excerpt of a config names: registered functions, and components."""
-    build(read_excerpt(excerpt))
 
 
 def read_excerpt(excerpt: str) -> Config:
