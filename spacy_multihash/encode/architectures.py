@@ -70,7 +70,7 @@ def build_iterated_dilated_encoder_v1(
         value is 1.
     share (bool): Whether all passes have the same parameters. Recommended value is true.
     residual (bool): Whether each convolution of the stack adds its result to its input. It is for
-        listeners of components that train better so (docs/dilated.md).
+        listeners of components that train better so (docs/entity-recognition.md).
     normalize (bool): Whether the result of each convolution gets layer normalization. It is for the
         same components.
     RETURNS (Model): (len(doc), nI) float32 of each doc to (len(doc), width).

@@ -14,8 +14,8 @@ import pytest
 import spacy
 from thinc.api import Config
 
-# What needs a network or an environment of its own.
-NOT_RUN = re.compile(r"python -m (venv|pip|build|spacy (download|project))\b|mkdir ")
+# What needs a network, half an hour, or an environment of its own.
+NOT_RUN = re.compile(r"python -m (venv|pip|build|benchmarks|spacy (download|project))\b|mkdir ")
 STEPS = ["--training.max_steps", "2", "--training.eval_frequency", "1"]
 FENCED = r"^```(?P<kind>\w*)\n(?P<fenced>.*?)^```$"
 INDENTED = r"(?<=\n\n)(?P<indented>    \S[^\n]*\n(?:    [^\n]*\n|\n(?=    ))*)"

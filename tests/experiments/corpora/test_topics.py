@@ -1,8 +1,6 @@
 """The generated corpus of topics."""
 
 import random
-import re
-from ast import literal_eval
 from collections import Counter
 from pathlib import Path
 
@@ -19,7 +17,6 @@ from experiments.corpora.topics import (
     make_topics_cli,
     make_words,
 )
-from tests.helpers.paths import ROOT
 
 
 @pytest.fixture(scope="module")
@@ -70,17 +67,6 @@ def test_the_same_seed_makes_the_same_texts_and_another_one_others(
         make_topics(tmp_path, seed)
         texts[seed] = [doc.text for doc in read_docs(tmp_path / "dev.spacy")]
     assert texts[0] == [doc.text for doc in read_docs(folder / "dev.spacy")] != texts[1]
-
-
-def test_text_that_a_page_classifies_is_the_first_of_test(folder: Path) -> None:
-    page = (ROOT / "docs" / "text-classification.md").read_text("utf8")
-    lines = page.partition("\ntext = (\n")[2].partition("\n)\n")[0].split("\n")
-    first = read_docs(folder / "test.spacy")[0]
-    assert "".join(literal_eval(line.strip()) for line in lines if line) == first.text
-    label = max(first.cats, key=lambda label: first.cats[label])
-    assert f"It prints `{label} " in page
-    (word,) = re.findall(r"Words such as \*(\w+)\*", page)
-    assert word in first.text and word in make_words(random.Random(0))[label]
 
 
 def test_command_shows_the_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

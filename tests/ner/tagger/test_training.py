@@ -1,9 +1,7 @@
 """The component tagger_ner in training, in pipelines with other components, and in tools."""
 
-import re
 from collections.abc import Callable
 from pathlib import Path
-from textwrap import dedent
 from typing import Any
 
 import numpy
@@ -35,7 +33,6 @@ from spacy_multihash.ner.biluo import tag_names
 from spacy_multihash.ner.tagger import confidences, losses
 from tests.helpers.corpora import CALLBACK, LOOKUP, make_docs, write_corpus
 from tests.helpers.linear_chain import valid_sequences
-from tests.helpers.paths import ROOT
 from tests.helpers.tagger_ner import (
     CRF,
     EMBED,
@@ -534,9 +531,16 @@ def test_package_of_the_pipeline_requires_this_one() -> None:
 
 # Configs
 
-# As the docs have it, indented.
-DOCS = (ROOT / "docs" / "dilated.md").read_text("utf8")
-MINIMAL = dedent(re.findall(r"\n\n(    \[nlp\]\n.*?)\n\n\S", DOCS, re.S)[0])
+MINIMAL = """
+[nlp]
+lang = "en"
+pipeline = ["tagger_ner"]
+
+[components]
+
+[components.tagger_ner]
+factory = "tagger_ner"
+"""
 
 
 def test_minimal_config_is_filled_with_the_defaults(tmp_path: Path) -> None:
