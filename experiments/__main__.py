@@ -134,8 +134,8 @@ def grid_cli(
 def collate_cli(results: Results = Path("results"), docs: Path = Path("docs")) -> None:
     """Make the tables of results/tables, and the figures of docs/figures, of results/.
 
-    Blocks of docs/results.md between <!-- begin: NAME --> and <!-- end: NAME --> get the table of
-    that name.
+    Blocks of docs/results.md between <!-- begin: NAME 1 --> and <!-- end: NAME 1 --> get the first
+    table of that name.
     """
     from experiments.collate import collate
 

@@ -48,7 +48,11 @@ def collate(results: Path, docs: Path) -> list[Path]:
 
 
 def fill(text: str, name: str, body: str) -> str:
-    """Put a table between its marks in a page, if the page has them."""
-    begin, end = f"<!-- begin: {name} -->", f"<!-- end: {name} -->"
-    pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.S)
-    return pattern.sub(lambda _: f"{begin}\n\n{body}\n\n{end}", text)
+    """Put tables between their marks in a page; `begin: NAME 2` is for the second of a body."""
+    tables = [part.strip() for part in body.split("\n\n") if part.startswith("|")]
+    return re.sub(
+        rf"(<!-- begin: {name} (\d+) -->).*?(<!-- end: {name} \2 -->)",
+        lambda marks: f"{marks[1]}\n\n{tables[int(marks[2]) - 1]}\n\n{marks[3]}",
+        text,
+        flags=re.S,
+    )

@@ -6,12 +6,10 @@ import sys
 from html.parser import HTMLParser
 from importlib.util import find_spec
 from pathlib import Path
-from posixpath import normpath
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
-import srsly
 
 import spacy_multihash
 from spacy_multihash import layers
@@ -98,12 +96,3 @@ def test_lists_and_tables_are_read_as_such(site: Path) -> None:
         article = path.read_text("utf8").partition("<article")[2].partition("</article")[0]
         text = re.sub(r"<(pre|code)\b.*?</\1>", "", article, flags=re.S)
         assert re.findall(r"^\s*\|.*\|$|<p>[^<]*\n- ", text, re.M) == [], path.name
-
-
-def test_command_that_makes_the_site_depends_on_all_files_in_it(site: Path) -> None:
-    project = srsly.yaml_loads((ROOT / "project.yml").read_text("utf8"))
-    (deps,) = (command["deps"] for command in project["commands"] if command["name"] == "docs")
-    folder = site / "repository"
-    copies = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
-    needed = [*copies, *(Path(normpath(name)) for name in ("CHANGELOG.md", "CONTRIBUTING.md"))]
-    assert [path for path in needed if not any(path.is_relative_to(dep) for dep in deps)] == []

@@ -88,7 +88,7 @@ def make_topics_cli(
 
     It needs no download, and the same seed gives the same texts.
 
-    DOCS: docs/weighted.md
+    DOCS: docs/text-classification.md
     """
     try:
         summaries = make_topics(output, seed)

@@ -39,10 +39,10 @@ def test_tables_of_the_past_are_deleted(folder: Path) -> None:
 
 
 def test_table_is_put_between_its_marks() -> None:
-    page = "a\n<!-- begin: x -->\nold\n<!-- end: x -->\nb <!-- begin: y --><!-- end: y -->"
-    expected = page.replace("\nold\n", "\n\nnew \\1\n\n")
-    assert fill(page, "x", "new \\1") == expected
-    assert fill(page, "z", "new") == page
+    page = "a\n<!-- begin: x 2 -->\nold\n<!-- end: x 2 -->\nb"
+    body = "Words.\n\n| first |\n\n| second \\1 |"
+    assert fill(page, "x", body) == page.replace("\nold\n", "\n\n| second \\1 |\n\n")
+    assert fill(page, "z", body) == page
 
 
 def test_lines_of_tables_have_runs() -> None:
