@@ -3,7 +3,6 @@
 from .common.pinned import Pinned
 from .compute.hashing import default_seed, default_seeds, importance_seed, spacy_seeds
 from .compute.maxout_norm import MaxoutNorm
-from .embed.ard_table_embed import ArdTableEmbed
 from .embed.extract_ngrams import extract_ngrams, ngram_name
 from .embed.hash_rows import MAX_ROWS, hash_rows
 from .embed.known_ngrams import known_ngrams
@@ -30,7 +29,6 @@ __all__ = [
     "MAX_ROWS",
     "UNKNOWN_ROW",
     "Aggregate",
-    "ArdTableEmbed",
     "IteratedDilatedEncoder",
     "MaxoutNorm",
     "MaxoutWindowEncoder",

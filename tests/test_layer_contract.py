@@ -32,7 +32,6 @@ from thinc.util import DATA_VALIDATION, get_width
 
 from spacy_multihash import layers, use_product_ops
 from spacy_multihash.layers import (
-    ArdTableEmbed,
     IteratedDilatedEncoder,
     MaxoutNorm,
     MaxoutWindowEncoder,
@@ -134,12 +133,6 @@ def hashed(seed: int = 1, num_hashes: int = 2, **settings: Any) -> Model:
     return hash_rows(5, attr="NORM", num_hashes=num_hashes, seed=seed, **settings)
 
 
-def ard() -> Model:
-    model = ArdTableEmbed(3, 5, warmup=0)  # each update is like the others
-    model.attrs["counts"] = numpy.arange(1, 6, dtype="float32")
-    return model
-
-
 def embedded() -> Model:
     return multi_embed(*[chain(hashed(seed), TableEmbed(3, 5)) for seed in (1, 2)])
 
@@ -199,7 +192,6 @@ CASES = {
         arrays,
     ),
     "TableEmbed": Case(lambda: TableEmbed(3, 5), rows),
-    "ArdTableEmbed": Case(ard, rows, random=True),
     "WeightedTableEmbed": Case(lambda: WeightedTableEmbed(3, 5, num_hashes=2), weighted_rows),
     "WeightedTableEmbed, concatenate": Case(
         lambda: WeightedTableEmbed(3, 5, num_hashes=2, aggregate="concatenate"), weighted_rows

@@ -8,14 +8,10 @@ from typing import TYPE_CHECKING
 import numpy
 
 from ..common.files import write_bytes
-from ..inspection.attention import Attention
 from ..inspection.explain import EVERYWHERE, Effect
 from ..ner.calibration import Calibration
 from ..ner.diagram import draw_diagram
 from ._show import signed
-
-# Tokens in a row of a heat map, and its rows.
-_TOKENS, _ROWS = 30, 20
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,55 +63,6 @@ def draw_effects(path: Path, effects: Sequence[Effect]) -> None:
         axes.set_yticks(range(len(labels)), names, fontsize=7)
         axes.tick_params(length=0)
     title = "By how much the probability of gold entities falls if a feature is unknown everywhere"
-    figure.suptitle(title, fontsize=10)
-    _save(figure, path)
-
-
-def draw_attention(path: Path, found: Sequence[Attention]) -> None:
-    """Draw the weight of each table for the tokens of docs. Long docs are broken into rows.
-
-    The first 20 rows are drawn, of up to 30 tokens each.
-
-    path (Path): The PNG file.
-
-    Raises ValueError if there are no docs to draw.
-    """
-    panels = [
-        (f"{each.component}, doc {number}", each.tables, doc, start)
-        for each in found
-        for number, doc in enumerate(each.docs, start=1)
-        for start in range(0, len(doc.words), _TOKENS)
-    ]
-    panels = panels[:_ROWS]
-    if not panels:
-        raise ValueError("There is no doc to draw. Give --docs 1 or more.")
-    from matplotlib import colormaps
-
-    colours = colormaps["viridis"].with_extremes(bad="0.88")
-    heights = [1.1 + 0.22 * len(tables) for _, tables, _, _ in panels]
-    figure = _new_figure(0.8 + sum(heights))
-    grid = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
-    for axes, (title, tables, doc, start) in zip(grid, panels, strict=True):
-        part = slice(start, start + _TOKENS)
-        weights = numpy.array(doc.weights[part]).T
-        present = numpy.array(doc.present[part]).T
-        shown = numpy.ma.masked_array(weights, ~present)
-        image = axes.imshow(shown, cmap=colours, vmin=0, vmax=1, aspect="auto")
-        for row, column in numpy.argwhere(present):
-            weight = weights[row, column]
-            colour = "black" if weight > 0.6 else "white"
-            text = f"{100 * weight:.0f}"
-            axes.text(column, row, text, ha="center", va="center", fontsize=6, color=colour)
-        words = [_plain(word if word.strip() else repr(word)) for word in doc.words[part]]
-        axes.set_xticks(range(len(words)), words, rotation=45, ha="right", fontsize=7)
-        axes.set_yticks(range(len(tables)), [*map(_plain, tables)], fontsize=7)
-        axes.set_xlim(-0.5, _TOKENS - 0.5)
-        axes.tick_params(length=0)
-        axes.spines[:].set_visible(False)
-        title = _plain(title if start == 0 else f"{title}, continued")
-        axes.set_title(title, fontsize=8, loc="left")
-    figure.colorbar(image, ax=list(grid), fraction=0.03, pad=0.01, label="weight")
-    title = "Weight of each table, in percent. Grey: the table does not have the token."
     figure.suptitle(title, fontsize=10)
     _save(figure, path)
 

@@ -28,7 +28,6 @@ COMMANDS = {
         "accelerate", "Put our faster layers and recognizer into a trained pipeline."
     ),
     "apply": _command("apply", "Apply a pipeline to a large corpus, in a folder of shards."),
-    "attention": _command("attention", "Show which table of vectors each token leans on."),
     "calibrate": _command("calibrate", "Make the probabilities of a recognizer truer."),
     "compress": _command("compress", "Make the files of a trained pipeline small."),
     "convert": _command(
@@ -39,9 +38,6 @@ COMMANDS = {
     ),
     "evaluate": _command("evaluate", "Score an entity recognizer on seen and unseen entities."),
     "explain": _command("explain", "Show what made a pipeline find an entity."),
-    "extend-tables": _command(
-        "extend_tables", "Give a trained MultiEmbed rows for words that training never met."
-    ),
     "importance": _command(
         "importance", "Show the most and the least important tokens or n-grams."
     ),
@@ -54,16 +50,13 @@ COMMANDS = {
     "inspect-rows": _command(
         "inspect_rows", "Show the rows of words, and how full the tables are."
     ),
-    "prune": _command(
-        "prune", "Drop rows of MultiEmbed that matter little from a trained pipeline."
-    ),
     "recommend": _command(
         "recommend", "Write a config for a corpus with entities, and a reason for each choice."
     ),
     "show": _command(
         "show", "Show the entities that a pipeline finds in a text, with their probabilities."
     ),
-    "vectors": _command("vectors", "Change, join and compare tables of static vectors."),
+    "vectors": _command("vectors", "Align, merge, shorten, prune and quantize static vectors."),
 }
 
 multihash_cli = typer.Typer(

@@ -7,8 +7,7 @@ from thinc.api import Model, chain
 from thinc.types import Floats2d, Ragged
 
 from ..common.checks import check_length, refusal
-from ..vectors.fuse import Mode
-from ..vectors.meta_vectors import MetaVectors
+from ..vectors.meta_vectors import MetaVectors, Mode
 from .attributes import Attrs, attr_names
 from .bags import Bags, Reduce
 from .embed_by_lookup import embed_by_lookup
@@ -205,8 +204,6 @@ def build_multi_embed_v1(
     reduce: Reduce = "sum",
     count_repeats: bool = True,
     vectors: Optional[Model[List[Doc], Ragged]] = None,
-    ard: Optional[float] = None,
-    ard_warmup: int = 1000,
 ) -> Model[List[Doc], List[Floats2d]]:
     """Embed tokens by several of their attributes, each looked up in a table of its own.
 
@@ -231,9 +228,6 @@ def build_multi_embed_v1(
     count_repeats (bool): Whether a symbol counts as often as it occurs in a token, or once.
     vectors (Optional[Model[List[Doc], Ragged]]): A block of spacy-multihash.MetaVectors.v1, which
         embeds several tables of vectors at once, in the place of include_static_vectors.
-    ard (Optional[float]): Weight of a loss term by which rows without use shrink, so that `prune`
-        can drop them (Kodryan et al. 2019). Null is without. The recommended value is 1.
-    ard_warmup (int): Number of updates until the loss term has its whole weight.
 
     Raises ValueError for an unknown attribute, and at initialization if there are no tables.
     """
@@ -246,8 +240,6 @@ def build_multi_embed_v1(
         table_dropout=table_dropout,
         bags=Bags(reduce, count_repeats),
         vectors=vectors,
-        ard=ard,
-        ard_warmup=ard_warmup,
     )
 
 
@@ -269,9 +261,8 @@ def build_meta_vectors_v1(
         or of vectors, a package's name, or a file of vectors as text or codes. Null is for the
         table "vocab", which is that of the vocab, and for a table that the callback
         spacy-multihash.load_vectors.v1 reads.
-    mode (str): How a token's vectors become one. "concat": side by side. "linear": each is
-        projected, and they are added up. "mme": each entry of the projected vectors is weighted by
-        attention. "scalar": each projected vector is weighted by one number. Begin with "concat".
+    mode (str): How a token's vectors become one. "concat", which is recommended: side by side.
+        "mme": they are projected, and each entry is weighted by attention over the tables.
     key_attrs (Optional[Dict[str, str]]): For each table, the attribute by which it finds words:
         ORTH, LOWER, NORM or LEMMA. Tables that are not named take that of their file, often ORTH.
 

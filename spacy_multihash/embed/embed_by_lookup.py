@@ -6,9 +6,6 @@ from spacy.tokens import Doc
 from thinc.api import Model, chain
 from thinc.types import Floats2d, Ragged
 
-from ..common.checks import check_number, check_whole
-from ..common.types import TableLayer
-from .ard_table_embed import ArdTableEmbed
 from .attributes import Attrs, attr_names
 from .bags import Bags
 from .embed_docs import embed_docs
@@ -29,25 +26,15 @@ def embed_by_lookup(
     dropout: float = 0.0,
     maxout_pieces: int = 3,
     vectors: Optional[Model[list[Doc], Ragged]] = None,
-    ard: Optional[float] = None,
-    ard_warmup: int = 1000,
 ) -> Model[list[Doc], list[Floats2d]]:
     """Build MultiEmbed under any name, and with settings that only the report's configs have.
 
     The arguments are those of `build_multi_embed_v1` and of `embed_docs`.
     """
     names = attr_names(attrs)
-    where = f"Embedding layer '{name}'"
-    check_whole(where, "ard_warmup", ard_warmup, 0)
-    if ard is not None:
-        check_number(where, "ard", ard, 0)
-
-    def table() -> TableLayer:
-        return (
-            TableEmbed(width) if ard is None else ArdTableEmbed(width, ard=ard, warmup=ard_warmup)
-        )
-
-    layers = [chain(lookup_rows(attr=attr, unk_dropout=unk_dropout), table()) for attr in names]
+    layers = [
+        chain(lookup_rows(attr=attr, unk_dropout=unk_dropout), TableEmbed(width)) for attr in names
+    ]
     return embed_docs(
         name,
         layers,

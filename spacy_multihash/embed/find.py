@@ -14,7 +14,6 @@ from ..common.nodes import EXTRACT_FEATURES, HASH_EMBED, find_nodes, has_layers
 from ..common.registered import INIT_TABLES
 from ..common.types import AttrLayer, NgramLayer, RowLayer
 from .architectures import MULTI_WEIGHTED_HASH_EMBED
-from .ard_table_embed import NAME as ARD_TABLE_EMBED
 from .attributes import attr_names
 from .extract_ngrams import is_extract_ngrams, ngram_name
 from .feature_symbols import model_features
@@ -277,8 +276,7 @@ def _is_hash_chain(node: Model) -> bool:
 
 
 def _is_lookup_chain(node: Model) -> bool:
-    tables = (TABLE_EMBED, ARD_TABLE_EMBED)
-    return any(has_layers(node, LOOKUP_ROWS, table) for table in tables)
+    return has_layers(node, LOOKUP_ROWS, TABLE_EMBED)
 
 
 def hashes_symbols(model: Model) -> bool:

@@ -16,8 +16,7 @@ from ..common.checks import CHANGE_IT, check_choice, refusal
 from ..common.features import TEXT_ATTRS
 from ..common.pinned import Pinned
 from ..common.types import DocLike, DocsLayer
-from ..vectors.fuse import ATTENTION
-from ..vectors.meta_vectors import RowsLayer, TableRows, mean_weights
+from ..vectors.meta_vectors import RowsLayer, TableRows
 from .attributes import attr_id, attr_name
 from .vector_tables import VOCAB, find_rows, find_table, has_table, load_tables, on_device
 
@@ -95,7 +94,7 @@ def forward(model: DocsLayer, docs: list[DocLike], is_train: bool) -> tuple[Ragg
     lengths = model.ops.asarray1i([len(doc) for doc in docs])
     if not any(len(doc) for doc in docs):
         return Ragged(model.ops.alloc2f(0, model.layers[0].get_dim("nO")), lengths), lambda dY: []
-    vectors, backprop_vectors = model.layers[0](_rows_of(model, docs), is_train)
+    vectors, backprop_vectors = model.layers[0](find_table_rows(model, docs), is_train)
 
     def backprop(d_tokens: Ragged) -> list[DocLike]:
         backprop_vectors(d_tokens.dataXd)
@@ -116,7 +115,7 @@ def init(
     """
     if X:
         load_tables(X[0].vocab, paths)
-        rows = _rows_of(model, X)
+        rows = find_table_rows(model, X)
         _warn_of_other_words(model, X, to_numpy(rows.present))
         model.layers[0].initialize(X=rows)
     else:
@@ -159,28 +158,6 @@ def keys_of(model: DocsLayer) -> TableKeys:
     return TableKeys.of(model.attrs["tables"].value, model.attrs["key_attrs"].value)
 
 
-def mode_of(model: DocsLayer) -> str:
-    """Give the mode of a node `read_vectors`."""
-    return model.layers[0].attrs["mode"].value
-
-
-def has_attention(model: DocsLayer) -> bool:
-    """Tell whether the weights of the tables of a node `read_vectors` depend on the token."""
-    return mode_of(model) in ATTENTION
-
-
-def find_weights(model: DocsLayer, docs: Sequence[DocLike]) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Give the weight of each table for all N tokens, and whether the table has the token.
-
-    Returns weights (n, N) float32, and (n, N) bool.
-
-    model (DocsLayer): A node `read_vectors` with attention.
-    docs (Sequence[DocLike]): One or more docs.
-    """
-    X = _rows_of(model, docs)
-    return to_numpy(mean_weights(model.layers[0], X)), to_numpy(X.present)
-
-
 def _warn_of_other_words(model: DocsLayer, docs: Sequence[DocLike], present: numpy.ndarray) -> None:
     """Warn of each table that has none of the N tokens; present is (n, N) bool."""
     vocab: Any = docs[0].vocab
@@ -200,8 +177,8 @@ def _warn_of_other_words(model: DocsLayer, docs: Sequence[DocLike], present: num
         )
 
 
-def _rows_of(model: DocsLayer, docs: Sequence[DocLike]) -> TableRows:
-    """Look up the rows of all tokens in each table."""
+def find_table_rows(model: DocsLayer, docs: Sequence[DocLike]) -> TableRows:
+    """Look up the vectors of all tokens in each table that a node `read_vectors` reads."""
     vocab: Any = docs[0].vocab
     keys = keys_of(model)
     rows, present = [], []

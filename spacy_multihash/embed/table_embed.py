@@ -98,25 +98,25 @@ class NoWeightsError(KeyError, ValueError):
     __str__ = Exception.__str__  # not in quotes, as that of a KeyError is
 
 
-def table_of(model: Model, name: str = "E") -> Floats2d:
-    """Get the table E (nV, nO), or another of its shape. Raise NoWeightsError without it."""
-    if not model.has_param(name):  # get_param would give the table from before it was unset
+def table_of(model: Model) -> Floats2d:
+    """Get the table E (nV, nO). Raise NoWeightsError without it."""
+    if not model.has_param("E"):  # get_param would give the table from before it was unset
         raise NoWeightsError(
             f"Layer '{model.name}' has no weights: initialize it, or load weights, before using "
             "it. Setting the tables of a lookup takes the weights of its old tables away."
         )
-    return cast(Floats2d, model.get_param(name))
+    return cast(Floats2d, model.get_param("E"))
 
 
-def gradient_of(model: Model, name: str = "E") -> Floats2d:
-    """Get the gradient of the table, (nV, nO), or of another, to add to in place.
+def gradient_of(model: Model) -> Floats2d:
+    """Get the gradient of the table, (nV, nO), to add to in place.
 
     Filling a second array, and adding it to this one, would take more time than the rest of
     backpropagation.
     """
-    if not model.has_grad(name):
-        model.set_grad(name, model.ops.alloc2f(*table_of(model, name).shape))
-    return cast(Floats2d, model.get_grad(name))
+    if not model.has_grad("E"):
+        model.set_grad("E", model.ops.alloc2f(*table_of(model).shape))
+    return cast(Floats2d, model.get_grad("E"))
 
 
 def check_rows(model: Model, rows: Ints2d) -> None:

@@ -1,13 +1,11 @@
 """The models that look symbols up: found in a pipeline, and given their tables."""
 
-import numpy
 from spacy.language import Language
 from spacy.util import logger
 from thinc.api import Model
 
 from ..common.checks import check_type
 from ..common.nodes import start_anew
-from ..embed.ard_table_embed import NAME as ARD_TABLE_EMBED
 from ..embed.find import lookup_chains, lookup_names, ngram_layers
 from ..embed.symbols import Symbols
 from .tables import Tables
@@ -55,8 +53,7 @@ def set_tables(model: Model, tables: Tables) -> None:
     tables (Tables): The tables of all that is embedded. Others are ignored.
 
     Raises TypeError for other types, and ValueError if the model has no MultiEmbed or other lookup,
-    or if a table is missing, has no symbols, or has a symbol twice, or if one for `ard` lacks
-    counts. Neither changes anything.
+    or if a table is missing, has no symbols, or has a symbol twice. Neither changes anything.
     """
     advice = "Give a component's model, nlp.get_pipe(NAME).model."
     check_type("set_tables", "model", model, Model, advice=advice)
@@ -71,11 +68,6 @@ def set_tables(model: Model, tables: Tables) -> None:
         lookup.attrs["symbols"] = symbols
         start_anew(table_embed)  # its rows are those of other symbols
         table_embed.set_dim("nV", len(symbols) + 1, force=True)
-        if table_embed.name == ARD_TABLE_EMBED:
-            counts = tables.tables[lookup.attrs["attr"].value].counts
-            # Row 0 of unknown symbols is not to go.
-            table_embed.attrs["counts"] = numpy.append(numpy.inf, counts).astype("float32")
-            table_embed.attrs["updates"] = 0
 
 
 def check_tables(model: Model, tables: Tables) -> None:
@@ -101,14 +93,6 @@ def check_tables(model: Model, tables: Tables) -> None:
             raise ValueError(
                 f"The table of {name} has no symbols: none occurs at least {tables.min_freq} "
                 f"times. Lower min_freq, or {advice}."
-            )
-    for lookup, table_embed in (chain.layers for chain in lookup_chains(model)):
-        name = lookup.attrs["attr"].value
-        if table_embed.name == ARD_TABLE_EMBED and not tables.tables[name].counts.all():
-            raise ValueError(
-                f"The table of {name} has symbols with a count of 0, but ard weights each symbol "
-                "by its count. Count the symbols, with: python -m spacy multihash init-tables, or "
-                "set ard = null."
             )
 
 

@@ -1,10 +1,10 @@
-"""The layer that fuses the vectors of several tables."""
+"""The layer that makes one vector of the vectors that a token has in several tables."""
 
 from collections.abc import Callable
 from math import sqrt
-from typing import NamedTuple, Optional, cast
+from typing import Literal, NamedTuple, Optional, cast, get_args
 
-from thinc.api import Model, uniform_init
+from thinc.api import Model, get_array_module, uniform_init
 from thinc.types import Floats2d
 from thinc.util import ArrayInfo
 
@@ -12,11 +12,13 @@ from ..common.checks import MAX_SIZE, check_choice, check_whole, refusal
 from ..common.memory import check_memory
 from ..common.pinned import Pinned
 from ..common.types import Array
-from .fuse import MODES, Fused, fuse, fuse_backward
 
 NAME = "meta_vectors"
+Mode = Literal["concat", "mme"]
 
 _WHERE = f"Layer '{NAME}'"
+# The score of a table without the token. Infinity would give NaN where no table has it.
+_ABSENT = -1e30
 
 
 class TableRows(NamedTuple):
@@ -34,75 +36,96 @@ RowsLayer = Model[TableRows, Floats2d]
 
 
 def MetaVectors(nO: Optional[int], tables: list[str], mode: str) -> RowsLayer:
-    """Fuse the vectors that a token has in several frozen tables (Winata et al. 2019).
+    """Make one vector of those that a token has in several frozen tables (Winata et al. 2019).
 
-    Each table j has a linear function, P_j = E_j W_j^T + b_j. "linear" adds the P_j up. "mme"
-    weights each entry of them by the softmax of its tanh over the tables, without further
-    parameters. "scalar" weights each P_j by one number, the softmax of a . P_j over the tables.
-    "concat" has no parameters: the rows stand side by side. A table without a token has no say.
+    "concat" puts the rows side by side, and has no parameters. "mme" projects the rows of each
+    table j, P_j = E_j W_j^T + b_j, and weights each entry by the softmax of its tanh over the
+    tables that have the token. A token that no table has gets zeros.
 
-    n tables of (U, l_j) float32 -> vectors (U, nO) float32. W_j (nO, l_j), b_j (nO,), a (nO,).
+    n tables of (U, l_j) float32 -> vectors (U, nO) float32. W_j (nO, l_j), b_j (nO,).
 
     In training, the entries of all vectors of a batch are dropped by one mask (nO,), at the rate
     that spaCy sets, as in its StaticVectors.
 
     nO (Optional[int]): Width of the result. For "concat" the sum of the tables' widths, or None.
     tables (list[str]): Names of the tables, for the parameters and for messages.
-    mode (str): "concat", "linear", "mme" or "scalar".
+    mode (str): "concat" or "mme".
 
     Raises ValueError for settings that are out of range, for rows of another width than those of
     the initialization, and at initialization for weights beyond the memory.
     """
-    check_choice(_WHERE, "mode", mode, MODES)
+    check_choice(_WHERE, "mode", mode, get_args(Mode))
     if nO is not None:
         check_whole(_WHERE, "width", nO, 1, MAX_SIZE)
-    elif mode != "concat":
-        raise refusal(_WHERE, "width", f'a whole number for mode = "{mode}"', nO)
-    params: dict[str, None] = {}
-    if mode != "concat":
-        params = {f"{param}_{name}": None for name in tables for param in ("W", "b")}
-    if mode == "scalar":
-        params["a"] = None
+    elif mode == "mme":
+        raise refusal(_WHERE, "width", 'a whole number for mode = "mme"', nO)
+    params = {f"{param}_{name}": None for name in tables for param in ("W", "b")}
     return Model(
         NAME,
         forward,
         init=init,
         dims={"nO": nO, **{f"nI_{name}": None for name in tables}},
-        params=cast(dict, params),
+        params=cast(dict, params if mode == "mme" else {}),
         attrs={"mode": Pinned(mode), "tables": Pinned(list(tables)), "dropout_rate": 0.0},
     )
 
 
 def forward(model: RowsLayer, X: TableRows, is_train: bool) -> tuple[Floats2d, Callable]:
-    """Project, fuse and drop."""
-    _check_widths(model, X)
-    Y, backprop_fused = _concatenate(model, X) if _mode(model) == "concat" else _attend(model, X)
+    """Put the rows side by side, or project and weight them; then drop."""
+    tables, ops = model.attrs["tables"].value, model.ops
+    for name, rows in zip(tables, X.rows, strict=True):
+        expected = model.get_dim(f"nI_{name}")
+        if rows.shape[1] != expected:
+            raise ValueError(
+                f"{_WHERE} was trained with a table '{name}' of width {expected}, was given one "
+                f"of width {rows.shape[1]}. Give the table that it was trained with, or train anew."
+            )
+    is_concat = model.attrs["mode"].value == "concat"
+    if is_concat:
+        Y = ops.xp.hstack(X.rows)
+    else:
+        projected = ops.xp.stack(
+            [
+                ops.gemm(rows, cast(Floats2d, model.get_param(f"W_{name}")), trans2=True)
+                + model.get_param(f"b_{name}")
+                for name, rows in zip(tables, X.rows, strict=True)
+            ]
+        )
+        Y, weights = weight(projected, X.present)
     rate = model.attrs["dropout_rate"]
-    mask = model.ops.get_dropout_mask((Y.shape[1],), rate) if is_train and rate else None
-    if mask is not None:
-        Y = Y * mask
-    Y_info = ArrayInfo.from_array(Y)
+    mask = ops.get_dropout_mask((Y.shape[1],), rate) if is_train and rate else None
+    dropped = Y if mask is None else Y * mask
+    Y_info = ArrayInfo.from_array(dropped)
 
     def backprop(dY: Floats2d) -> TableRows:
         Y_info.check_consistency(dY)
-        backprop_fused(dY if mask is None else dY * mask)
+        if not is_concat:
+            d_projected = weight_backward(dY if mask is None else dY * mask, projected, Y, weights)
+            for name, rows, dP in zip(tables, X.rows, d_projected, strict=True):
+                model.inc_grad(f"W_{name}", ops.gemm(dP, rows, trans1=True))
+                model.inc_grad(f"b_{name}", dP.sum(axis=0))
         return X  # the tables are frozen: there is no gradient
 
-    return Y, backprop
+    return dropped, backprop
 
 
 def init(model: RowsLayer, X: Optional[TableRows] = None, Y: Optional[Floats2d] = None) -> None:
-    """Draw all parameters of table j uniform in [-1, 1] / sqrt(l_j), and a in [-1, 1] / sqrt(nO).
-
-    The authors' code does the same with W and b.
-    """
-    mode = _mode(model)
+    """Draw the parameters of table j uniform in [-1, 1] / sqrt(l_j), as the authors' code does."""
+    tables = model.attrs["tables"].value
     if X is not None:
-        for name, rows in zip(_tables(model), X.rows, strict=True):
+        for name, rows in zip(tables, X.rows, strict=True):
             model.set_dim(f"nI_{name}", rows.shape[1], force=True)
-    widths = {name: model.get_dim(f"nI_{name}") for name in _tables(model)}
-    if mode == "concat":
-        _set_sum(model, widths)
+    widths = {name: model.get_dim(f"nI_{name}") for name in tables}
+    if model.attrs["mode"].value == "concat":
+        total = sum(widths.values())
+        if model.has_dim("nO") and model.get_dim("nO") != total:
+            summands = " + ".join(f"{width} ({name})" for name, width in widths.items())
+            raise ValueError(
+                f'{_WHERE}: mode = "concat" puts the rows side by side, which are {summands} = '
+                f"{total} wide, but width = {model.get_dim('nO')}. Set width = null, or another "
+                "mode."
+            )
+        model.set_dim("nO", total)
         return
     nO = model.get_dim("nO")
     advice = "Take a smaller width in the config."
@@ -111,83 +134,27 @@ def init(model: RowsLayer, X: Optional[TableRows] = None, Y: Optional[Floats2d] 
         end = 1 / sqrt(nI)
         for param, shape in ((f"W_{name}", (nO, nI)), (f"b_{name}", (nO,))):
             model.set_param(param, uniform_init(model.ops, shape, lo=-end, hi=end))
-    if mode == "scalar":
-        end = 1 / sqrt(nO)
-        model.set_param("a", uniform_init(model.ops, (nO,), lo=-end, hi=end))
 
 
-def mean_weights(model: RowsLayer, X: TableRows) -> Array:
-    """Give the weight of each table for each token, (n, U) float32: the mean of its entries.
+def weight(projected: Array, present: Array) -> tuple[Array, Array]:
+    """Weight the projected vectors P (n, U, d) of n tables, and add them up.
 
-    With attention, the weights of a token that a table has add up to 1.
+    Y = sum_j A_j * P_j, where A is the softmax of tanh(P) over the tables that have the token.
 
-    Raises ValueError for mode = "concat", which weights nothing.
+    present: Which table has which token, (n, U) bool.
+
+    Returns Y (U, d) and A (n, U, d).
     """
-    if _mode(model) == "concat":
-        raise ValueError(f'{_WHERE}: mode = "concat" has no weights. Ask a layer of another mode.')
-    _check_widths(model, X)
-    return _fuse(model, X)[1].weights.mean(axis=2)
+    xp = get_array_module(projected)
+    mask = present[:, :, None]
+    scores = xp.where(mask, xp.tanh(projected), xp.asarray(_ABSENT, dtype=projected.dtype))
+    exponentials = xp.exp(scores - scores.max(axis=0)) * mask
+    totals = exponentials.sum(axis=0)
+    weights = exponentials / xp.where(totals > 0, totals, xp.ones_like(totals))
+    return (weights * projected).sum(axis=0), weights
 
 
-def _concatenate(model: RowsLayer, X: TableRows) -> tuple[Floats2d, Callable[[Floats2d], None]]:
-    return cast(Floats2d, model.ops.xp.hstack(X.rows)), lambda dY: None
-
-
-def _attend(model: RowsLayer, X: TableRows) -> tuple[Floats2d, Callable[[Floats2d], None]]:
-    projected, fused = _fuse(model, X)
-
-    def backprop(dY: Floats2d) -> None:
-        gradients = fuse_backward(_mode(model), dY, projected, fused, _attention(model))
-        d_projected, d_attention = gradients
-        for name, E, dP in zip(_tables(model), X.rows, d_projected, strict=True):
-            model.inc_grad(f"W_{name}", model.ops.gemm(dP, E, trans1=True))
-            model.inc_grad(f"b_{name}", dP.sum(axis=0))
-        if d_attention is not None:
-            model.inc_grad("a", d_attention)
-
-    return cast(Floats2d, fused.vectors), backprop
-
-
-def _fuse(model: RowsLayer, X: TableRows) -> tuple[Array, Fused]:
-    """Project the rows of each table, (n, U, nO), and fuse them."""
-    projected = [
-        model.ops.gemm(E, cast(Floats2d, model.get_param(f"W_{name}")), trans2=True)
-        + model.get_param(f"b_{name}")
-        for name, E in zip(_tables(model), X.rows, strict=True)
-    ]
-    stacked = model.ops.xp.stack(projected)
-    return stacked, fuse(_mode(model), stacked, X.present, _attention(model))
-
-
-def _attention(model: RowsLayer) -> Optional[Array]:
-    return model.get_param("a") if _mode(model) == "scalar" else None
-
-
-def _mode(model: RowsLayer) -> str:
-    return model.attrs["mode"].value
-
-
-def _tables(model: RowsLayer) -> list[str]:
-    return model.attrs["tables"].value
-
-
-def _set_sum(model: RowsLayer, widths: dict[str, int]) -> None:
-    """Set the width of rows side by side, or check it where the config has set it."""
-    total = sum(widths.values())
-    if model.has_dim("nO") and model.get_dim("nO") != total:
-        raise ValueError(
-            f'{_WHERE}: mode = "concat" puts the rows side by side, which are '
-            f"{' + '.join(f'{width} ({name})' for name, width in widths.items())} = {total} wide, "
-            f"but width = {model.get_dim('nO')}. Set width = null, or another mode."
-        )
-    model.set_dim("nO", total)
-
-
-def _check_widths(model: RowsLayer, X: TableRows) -> None:
-    for name, rows in zip(_tables(model), X.rows, strict=True):
-        expected = model.get_dim(f"nI_{name}")
-        if rows.shape[1] != expected:
-            raise ValueError(
-                f"{_WHERE} was trained with a table '{name}' of width {expected}, was given one "
-                f"of width {rows.shape[1]}. Give the table that it was trained with, or train anew."
-            )
+def weight_backward(dY: Array, projected: Array, Y: Array, weights: Array) -> Array:
+    """Give the gradient of P (n, U, d): dP_j = dY * A_j * (1 + (P_j - Y) * (1 - tanh(P_j)**2))."""
+    xp = get_array_module(projected)
+    return dY * weights * (1 + (projected - Y) * (1 - xp.tanh(projected) ** 2))

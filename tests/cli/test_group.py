@@ -26,7 +26,6 @@ from tests.helpers.corpora import write_corpus
 OF_VECTORS = [f"vectors {command.name}" for command in vectors_cli.registered_commands]
 # Arguments of each command with --json that lead to an error.
 BAD = {
-    "attention": ("nowhere", "corpus.spacy"),
     "corpus-stats": ("corpus.spacy", "--attrs", "NOTHING"),
     "evaluate": ("nowhere", "corpus.spacy", "--train", "corpus.spacy"),
     "importance": ("nowhere", "--data", "corpus.spacy"),

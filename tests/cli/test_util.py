@@ -40,7 +40,6 @@ def test_a_pipe_is_written_to_without_force(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["attention", "x", "in.spacy", "--png", "in.spacy"],
         ["calibrate", "x", "in.spacy", "out", "--plot", "in.spacy"],
         ["compress", "x", "out", "--data", "in.spacy", "--report", "in.spacy"],
         ["corpus-stats", "in.spacy", "--output", "in.spacy"],

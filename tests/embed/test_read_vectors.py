@@ -23,7 +23,7 @@ from spacy_multihash import make_tables, set_tables
 from spacy_multihash.common.nodes import find_nodes
 from spacy_multihash.convert.weights import embed_to_spacy
 from spacy_multihash.embed.architectures import build_meta_vectors_v1, build_multi_hash_embed_v1
-from spacy_multihash.embed.read_vectors import NAME, find_weights
+from spacy_multihash.embed.read_vectors import NAME, find_table_rows
 from spacy_multihash.embed.unknown import UnknownSymbols, features_of
 from spacy_multihash.embed.vector_tables import PREFIX, find_table
 from tests.helpers.gradients import check_param_gradients
@@ -40,7 +40,7 @@ from tests.helpers.several_vectors import (
     vectors_of,
 )
 
-MODES = ("concat", "linear", "mme", "scalar")
+MODES = ("concat", "mme")
 
 
 def save_tables(folder: Path) -> dict[str, str]:
@@ -82,13 +82,12 @@ def reader(nlp: Language) -> Model:
 
 
 def test_tables_find_words_by_their_attributes(nlp: Language) -> None:
-    weights, present = find_weights(reader(nlp), [nlp.make_doc(TEXT)])
+    present = find_table_rows(reader(nlp), [nlp.make_doc(TEXT)]).present
     # The tables are in the order of their names: nl, vocab.
     assert present.tolist() == [
         [False, True, True, False, False],
         [True, False, False, False, True],
     ]
-    assert_allclose(weights, present)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -120,10 +119,8 @@ def test_vectors_are_those_of_the_tables(mode: str, paths: dict[str, str]) -> No
         ]
         P = [each for each, has in zip(P, having, strict=True) if has]
         scores = [numpy.tanh(each) for each in P]
-        if mode == "scalar":
-            scores = [each @ layer.get_param("a") for each in P]
-        total = 1.0 if mode == "linear" else sum(numpy.exp(score) for score in scores)
-        shares = [1.0 if mode == "linear" else numpy.exp(score) / total for score in scores]
+        total = sum(numpy.exp(score) for score in scores)
+        shares = [numpy.exp(score) / total for score in scores]
         expected.append(sum(share * each for share, each in zip(shares, P, strict=True)))
     assert_allclose(model.predict([doc]).dataXd, expected, atol=1e-5)
 
@@ -139,15 +136,14 @@ def test_pipelines_learn_in_each_mode(mode: str, paths: dict[str, str]) -> None:
         nlp.update(examples_of(nlp), sgd=sgd)
     assert [(ent.text, ent.label_) for ent in nlp("Anna met Rome").ents] == [("Anna", "PER")]
     layer = reader(nlp).layers[0]
-    assert {"concat": 0, "linear": 4, "mme": 4, "scalar": 5}[mode] == len(layer.param_names)
+    assert {"concat": 0, "mme": 4}[mode] == len(layer.param_names)
 
 
-@pytest.mark.parametrize("mode", ["linear", "mme", "scalar"])
-def test_gradients_reach_the_projections_through_types(mode: str, paths: dict[str, str]) -> None:
+def test_gradients_reach_the_projections_through_types(paths: dict[str, str]) -> None:
     fix_random_seed(3)
     blank = spacy.blank("en")
     docs = [Doc(blank.vocab, words=words) for words in (["met", "Anna", "met"], [], ["rome"])]
-    model = build_meta_vectors_v1(3, {"nl": paths["nl"], "own": paths["own"]}, mode)
+    model = build_meta_vectors_v1(3, {"nl": paths["nl"], "own": paths["own"]}, "mme")
     model.initialize(X=docs)
     check_param_gradients(
         model,
@@ -171,7 +167,7 @@ def test_key_attributes_are_those_of_the_config(
     nlp.vocab["met"].norm_ = "MET"
     model = build_meta_vectors_v1(4, {"nl": paths["nl"]}, "mme", key_attrs={"nl": attr})
     model.initialize(X=[doc])
-    assert find_weights(model, [doc])[1].tolist() == [[bool(has) for has in present]]
+    assert find_table_rows(model, [doc]).present.tolist() == [[bool(has) for has in present]]
 
 
 BUILDERS: dict[str, dict[str, Any]] = {
@@ -355,7 +351,7 @@ def test_weights_of_other_tables_or_modes_are_refused(paths: dict[str, str]) -> 
     other = {"nl": paths["nl"], "other": paths["own"]}
     for model, error in (
         (build(other), r"vectors = \['nl', 'other'\], .* with vectors = \['nl', 'own'\]"),
-        (build({"nl": None, "own": None}, mode="scalar"), "vectors_mode = .'scalar'.*'mme'"),
+        (build({"nl": None, "own": None}, mode="concat"), "vectors_mode = .'concat'.*'mme'"),
         (build({"nl": None, "own": None}, key_attrs={"nl": "LOWER"}), "vectors_key_attrs = "),
     ):
         with pytest.raises(ValueError, match=f"'multi_hash_embed'.*{error}"):
@@ -422,7 +418,7 @@ def test_features_are_the_attributes_of_the_tables(nlp: Language) -> None:
     assert features == {"vector[LOWER]": LOWER, "vector[ORTH]": ORTH}
     doc = nlp.make_doc("Anna met")
     unknown = UnknownSymbols(doc, {LOWER: numpy.array([1]), ORTH: numpy.array([0])})
-    assert not find_weights(reader(nlp), [unknown])[1].any()
+    assert not find_table_rows(reader(nlp), [unknown]).present.any()
     one = build_multi_hash_embed_v1(
         8, ["NORM"], [5], False, vectors=build_meta_vectors_v1(8, {"vocab": None})
     )

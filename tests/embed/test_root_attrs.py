@@ -151,10 +151,10 @@ def test_root_keeps_values_of_its_own() -> None:
 
 
 def test_root_keeps_the_settings_of_several_tables() -> None:
-    vectors = build_meta_vectors_v1(8, {"vocab": None, "nl": "x"}, "scalar", {"nl": "LOWER"})
+    vectors = build_meta_vectors_v1(8, {"vocab": None, "nl": "x"}, "mme", {"nl": "LOWER"})
     model = build_multi_hash_embed_v1(8, ["NORM"], [50], False, vectors=vectors)
     assert attrs_of(model)[-3:] == [
         ("vectors", ["nl", "vocab"]),
-        ("vectors_mode", ["scalar"]),
+        ("vectors_mode", ["mme"]),
         ("vectors_key_attrs", ["LOWER", ""]),
     ]

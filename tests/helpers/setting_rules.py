@@ -23,7 +23,7 @@ CHOICES = {
     "train_passes": ["all", "last"],
     "decoder": ["greedy", "constrained", "crf"],
     "confidence": ["marginal", "product"],
-    "mode": ["concat", "linear", "mme", "scalar"],
+    "mode": ["concat", "mme"],
 }
 
 
@@ -158,12 +158,7 @@ RULES: dict[str, dict[str, IsGood]] = {
         "mode": is_choice("mode"),
         "key_attrs": or_none(are_key_attrs),
     },
-    f"{PREFIX}MultiEmbed.v1": {
-        **_DOCS,
-        "unk_dropout": is_share,
-        "ard": or_none(is_penalty),
-        "ard_warmup": lambda value: type(value) is int and value >= 0,
-    },
+    f"{PREFIX}MultiEmbed.v1": {**_DOCS, "unk_dropout": is_share},
     f"{PREFIX}MultiHashEmbed.v1": {**_DOCS, **_HASHED},
     f"{PREFIX}MultiWeightedHashEmbed.v1": {
         **_DOCS,

@@ -84,8 +84,6 @@ _GOOD: dict[str, st.SearchStrategy[Any]] = {
     "width": _size(20, LARGEST),
     "include_static_vectors": _FLAG,
     "table_dropout": _FLAG,
-    "ard": st.sampled_from([None, 0, 0.5, 1, 1.0]),
-    "ard_warmup": st.sampled_from([0, 1, 1000]),
     "unk_dropout": st.sampled_from([0, 0.0, 0.1, 0.999]),
     "word_dropout": st.sampled_from([0, 0.0, 0.1, 0.999]),
     "dropout_penalty": st.sampled_from([0, 0.0, 1, 0.5, 7.0]),

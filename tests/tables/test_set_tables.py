@@ -6,16 +6,11 @@ import pytest
 import spacy
 from numpy.testing import assert_array_equal
 from spacy.attrs import NORM
-from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.training import Example
 from thinc.api import Adam, Model, Optimizer, fix_random_seed
 
 from spacy_multihash import build_multi_embed_v1, count_symbols, make_tables, set_tables
 from spacy_multihash.embed.find import lookup_chains
-from spacy_multihash.tables.extend import extend_tables
-from spacy_multihash.vectors.kernel_pca import SpellingSettings
-from tests.helpers.lookup_ner import trained_lookup
 
 NLP = spacy.blank("en")
 SIZES = (50, 4, 80)
@@ -37,24 +32,22 @@ def train(model: Model, doc: Doc, optimizer: Optimizer) -> Model:
     return model
 
 
-def embed(ard: float | None) -> Model:
-    settings = {"ard": ard} if ard else {}
-    return build_multi_embed_v1(8, ["NORM"], False, **settings)
+def embed() -> Model:
+    return build_multi_embed_v1(8, ["NORM"], False)
 
 
-@pytest.mark.parametrize("ard", [None, 1.0])
-def test_a_trained_model_learns_with_new_tables_as_a_new_one_does(ard: float | None) -> None:
-    again = embed(ard)
+def test_a_trained_model_learns_with_new_tables_as_a_new_one_does() -> None:
+    again = embed()
     for size in SIZES:
         train(again, words(size), Adam(0.01))
-        new = train(embed(ard), words(size), Adam(0.01))
+        new = train(embed(), words(size), Adam(0.01))
         for one, other in zip(again.walk(), new.walk(), strict=True):
             for name in one.param_names:
                 assert_array_equal(one.get_param(name), other.get_param(name))
 
 
 def test_an_optimizer_does_not_use_what_it_knows_of_former_tables() -> None:
-    model, optimizer = embed(None), Adam(0.01)
+    model, optimizer = embed(), Adam(0.01)
     for size in SIZES:
         train(model, words(size), optimizer)
     assert optimizer.averages
@@ -65,26 +58,8 @@ def test_an_optimizer_does_not_use_what_it_knows_of_former_tables() -> None:
 
 
 def test_former_tables_take_no_memory() -> None:
-    model, sizes = embed(None), []
+    model, sizes = embed(), []
     for _ in range(3):
         train(model, words(2000), Adam(0.01))
         sizes.append(len(pickle.dumps(model)))
     assert sizes[0] == pytest.approx(sizes[1], rel=0.01) == pytest.approx(sizes[2], rel=0.01)
-
-
-@pytest.mark.parametrize("ard", [None, 0.1])
-@pytest.mark.parametrize("resume", [True, False])
-def test_training_goes_on_after_tables_are_extended(ard: float | None, resume: bool) -> None:
-    nlp = trained_lookup(ard)
-    optimizer = update(nlp, nlp.resume_training())
-    extend_tables(
-        nlp, ["annas", "osloan"], attr="LOWER", source="spelling", settings=SpellingSettings(rank=5)
-    )
-    update(nlp, nlp.resume_training() if resume else optimizer)
-    assert nlp("annas met bob in oslo .").has_annotation("ENT_IOB")
-
-
-def update(nlp: Language, optimizer: Optimizer) -> Optimizer:
-    doc = nlp.make_doc("Annas met Bob in Osloan .")
-    nlp.update([Example.from_dict(doc, {"entities": [(0, 5, "PERSON")]})], sgd=optimizer)
-    return optimizer

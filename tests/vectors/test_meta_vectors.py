@@ -1,6 +1,6 @@
-"""Several tables of vectors, fused: against a loop in float64, and by central differences."""
+"""Several tables of vectors, made one: against a loop in float64, and by central differences."""
 
-from typing import Any, Optional
+from typing import Any
 
 import numpy
 import pytest
@@ -10,85 +10,47 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import fix_random_seed, set_dropout_rate
 
-from spacy_multihash.vectors.fuse import ATTENTION, MODES, fuse, fuse_backward
-from spacy_multihash.vectors.meta_vectors import MetaVectors, TableRows, mean_weights
+from spacy_multihash.vectors.meta_vectors import MetaVectors, TableRows, weight, weight_backward
 from tests.helpers.gradients import check_param_gradients, slopes
 
-FUSED = [mode for mode in MODES if mode != "concat"]
+MODES = ("concat", "mme")
 
 
-def reference(
-    mode: str, P: numpy.ndarray, present: numpy.ndarray, a: Optional[numpy.ndarray]
-) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Fuse token by token and entry by entry; give the weights too."""
+def reference(P: numpy.ndarray, present: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Weight token by token and entry by entry; give the weights too."""
     n, U, d = P.shape
     Y, A = numpy.zeros((U, d)), numpy.zeros((n, U, d))
-    for u in range(U):
+    for u, i in numpy.ndindex(U, d):
         having = [j for j in range(n) if present[j, u]]
-        for i in range(d):
-            if mode == "linear":
-                scores = {j: 0.0 for j in having}
-                share = float(len(having))
-            else:
-                scores = {
-                    j: numpy.tanh(P[j, u, i]) if mode == "mme" else sum(a * P[j, u]) for j in having
-                }
-                share = 1.0
-            highest = max(scores.values(), default=0.0)
-            total = sum(numpy.exp(score - highest) for score in scores.values())
-            for j in having:
-                A[j, u, i] = share * numpy.exp(scores[j] - highest) / total
-                Y[u, i] += A[j, u, i] * P[j, u, i]
+        total = sum(numpy.exp(numpy.tanh(P[j, u, i])) for j in having)
+        for j in having:
+            A[j, u, i] = numpy.exp(numpy.tanh(P[j, u, i])) / total
+            Y[u, i] += A[j, u, i] * P[j, u, i]
     return Y, A
 
 
 @st.composite
-def problems(draw: st.DrawFn) -> dict[str, Any]:
+def problems(draw: st.DrawFn) -> tuple[numpy.ndarray, numpy.ndarray]:
     n, U, d = draw(st.integers(1, 4)), draw(st.integers(0, 4)), draw(st.integers(1, 3))
-    entries = st.floats(-3, 3, width=32)
-    mode = draw(st.sampled_from(FUSED))
-    return {
-        "mode": mode,
-        "projected": draw(arrays("float64", (n, U, d), elements=entries)),
-        "present": draw(arrays(bool, (n, U))),
-        "attention": draw(arrays("float64", (d,), elements=entries)) if mode == "scalar" else None,
-    }
+    P = draw(arrays("float64", (n, U, d), elements=st.floats(-3, 3, width=32)))
+    return P, draw(arrays(bool, (n, U)))
 
 
 @settings(max_examples=60, deadline=None)
 @given(problem=problems())
-def test_fused_vectors_and_gradients_are_those_of_a_loop(problem: dict[str, Any]) -> None:
-    fused = fuse(**problem)
-    mode, P, present, a = problem.values()
-    Y, A = reference(mode, P, present, a)
-    assert_allclose(fused.vectors, Y, atol=1e-12)
-    assert_allclose(numpy.broadcast_to(fused.weights, P.shape), A, atol=1e-12)
-    assert not fused.vectors[~present.any(axis=0)].any()
+def test_vectors_and_gradients_are_those_of_a_loop(
+    problem: tuple[numpy.ndarray, numpy.ndarray],
+) -> None:
+    P, present = problem
+    vectors, weights = weight(P, present)
+    Y, A = reference(P, present)
+    assert_allclose(vectors, Y, atol=1e-12)
+    assert_allclose(weights, A, atol=1e-12)
+    assert not vectors[~present.any(axis=0)].any()
     dY = numpy.random.default_rng(0).normal(size=Y.shape)
-    d_projected, d_attention = fuse_backward(mode, dY, P, fused, a)
-
-    def loss() -> float:
-        return float((reference(mode, P, present, a)[0] * dY).sum())
-
-    assert_allclose(d_projected, slopes(loss, P), atol=1e-6)
-    assert not d_projected[~present].any()
-    if a is not None:
-        assert_allclose(d_attention, slopes(loss, a), atol=1e-6)
-
-
-def test_gradient_of_mme_is_that_of_the_formula() -> None:
-    rng = numpy.random.default_rng(1)
-    P, dY = rng.normal(size=(3, 5, 4)), rng.normal(size=(5, 4))
-    fused = fuse("mme", P, numpy.ones((3, 5), dtype=bool))
-    expected = dY * fused.weights * (1 + (P - fused.vectors) * (1 - numpy.tanh(P) ** 2))
-    assert_allclose(fuse_backward("mme", dY, P, fused)[0], expected)
-
-
-def test_large_scores_overflow_nowhere() -> None:
-    P = numpy.array([[[3e4, 0]], [[-3e4, 0]], [[9e4, 0]]], dtype="float32")
-    present = numpy.array([[True], [True], [False]])
-    fused = fuse("scalar", P, present, numpy.array([100, 0], dtype="float32"))
-    assert fused.weights[:, 0, 0].tolist() == [1, 0, 0]
+    dP = weight_backward(dY, P, vectors, weights)
+    assert_allclose(dP, slopes(lambda: float((reference(P, present)[0] * dY).sum()), P), atol=1e-6)
+    assert not dP[~present].any()
 
 
 def table_rows(*widths: int, tokens: int = 4) -> TableRows:
@@ -107,11 +69,10 @@ def table_rows(*widths: int, tokens: int = 4) -> TableRows:
 NAMES = ["es", "nl", "vocab"]
 
 
-@pytest.mark.parametrize("mode", FUSED)
-def test_gradients_are_those_of_central_differences(mode: str) -> None:
+def test_gradients_are_those_of_central_differences() -> None:
     fix_random_seed(1)
     X = table_rows(5, 3, 4)
-    model = MetaVectors(6, NAMES, mode).initialize(X=X)
+    model = MetaVectors(6, NAMES, "mme").initialize(X=X)
     check_param_gradients(model, X, lambda Y: Y, eps=1e-2, atol=1e-2)
 
 
@@ -123,10 +84,9 @@ def test_a_token_that_no_table_has_gets_zeros(mode: str) -> None:
     assert not vectors[-1].any() and vectors[:-1].any(axis=1).all()
 
 
-@pytest.mark.parametrize("mode", FUSED)
-def test_one_table_alone_is_a_linear_layer(mode: str) -> None:
+def test_one_table_alone_is_a_linear_layer() -> None:
     X = TableRows([numpy.ones((2, 3), dtype="f")], numpy.ones((1, 2), dtype=bool))
-    model = MetaVectors(4, ["es"], mode).initialize(X=X)
+    model = MetaVectors(4, ["es"], "mme").initialize(X=X)
     expected = X.rows[0] @ model.get_param("W_es").T + model.get_param("b_es")
     assert_allclose(model.predict(X), expected, rtol=1e-5)
 
@@ -164,29 +124,12 @@ def test_training_drops_entries_by_one_mask(mode: str) -> None:
     backprop(given)
     assert (given == 1).all()
     for name in model.param_names:
-        if name != "a":
-            assert not model.get_grad(name)[~kept].any()
-
-
-@pytest.mark.parametrize("mode", ATTENTION)
-def test_weights_of_tables_add_up_to_one_where_a_table_has_the_token(mode: str) -> None:
-    X = table_rows(5, 3, 4)
-    model = MetaVectors(6, NAMES, mode).initialize(X=X)
-    weights = mean_weights(model, X)
-    assert weights.shape == (3, 4) and not weights[~X.present].any()
-    assert_allclose(weights.sum(axis=0), [1, 1, 1, 0], rtol=1e-5)
-
-
-def test_rows_side_by_side_have_no_weights() -> None:
-    X = table_rows(5, 3)
-    model = MetaVectors(None, ["es", "nl"], "concat").initialize(X=X)
-    with pytest.raises(ValueError, match='mode = "concat" has no weights. Ask a layer of another'):
-        mean_weights(model, X)
+        assert not model.get_grad(name)[~kept].any()
 
 
 def test_initial_weights_are_those_of_the_authors_code() -> None:
-    model = MetaVectors(40, ["es", "nl"], "scalar").initialize(X=table_rows(4, 100))
-    for name, end in (("W_es", 0.5), ("b_es", 0.5), ("W_nl", 0.1), ("a", 40**-0.5)):
+    model = MetaVectors(40, ["es", "nl"], "mme").initialize(X=table_rows(4, 100))
+    for name, end in (("W_es", 0.5), ("b_es", 0.5), ("W_nl", 0.1)):
         largest = abs(model.get_param(name)).max()
         assert 0.8 * end < largest <= end
 
@@ -201,8 +144,8 @@ def test_layer_survives_saving(mode: str) -> None:
 
 def test_weights_of_another_mode_are_refused() -> None:
     model = MetaVectors(6, ["es", "nl"], "mme").initialize(X=table_rows(5, 3))
-    with pytest.raises(ValueError, match="mode = 'linear', .* trained with mode = 'mme'"):
-        MetaVectors(6, ["es", "nl"], "linear").from_bytes(model.to_bytes())
+    with pytest.raises(ValueError, match="mode = 'concat', .* trained with mode = 'mme'"):
+        MetaVectors(6, ["es", "nl"], "concat").from_bytes(model.to_bytes())
 
 
 def test_rows_of_another_width_are_refused() -> None:
@@ -214,10 +157,10 @@ def test_rows_of_another_width_are_refused() -> None:
 @pytest.mark.parametrize(
     ("width", "mode", "message"),
     [
-        (6, "max", "mode must be one of concat, linear, mme, scalar, was: 'max'"),
+        (6, "max", "mode must be one of concat, mme, was: 'max'"),
         (None, "mme", 'width must be a whole number for mode = "mme", was: None'),
         (0, "concat", "width must be a whole number from 1 .*, was: 0"),
-        (True, "linear", "width must be a whole number from 1 .*, was: True"),
+        (True, "mme", "width must be a whole number from 1 .*, was: True"),
     ],
 )
 def test_settings_that_are_out_of_range_are_refused(width: Any, mode: str, message: str) -> None:
