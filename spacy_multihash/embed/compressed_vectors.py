@@ -20,8 +20,15 @@ from thinc.api import get_array_module, get_current_ops, to_numpy
 from ..common.files import replacing_file
 from ..common.messages import keep_collector
 from ..compute.quantization import Codes, Precision, narrow, narrow_exactly
-from ..vectors.compressed import KEYS, TABLE, is_compressed, read_keys, read_rows
-from ..vectors.sorted_keys import SortedKeys, pack_keys
+from ..vectors.compressed import (
+    KEYS,
+    TABLE,
+    SortedKeys,
+    is_compressed,
+    pack_keys,
+    read_keys,
+    read_rows,
+)
 
 SPACY_KEYS = "key2row"
 

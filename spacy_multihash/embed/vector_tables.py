@@ -26,8 +26,8 @@ from ..common.registered import LOAD_VECTORS
 from ..common.types import Array
 from ..compute.chunks import on_cpu
 from ..compute.quantization import PRECISIONS, is_rounded
+from ..vectors.compressed import find_sorted
 from ..vectors.files import open_table
-from ..vectors.sorted_keys import find_sorted
 from ..vectors.table import FLORET, CheckedRows, MappedRows, VectorTable, check_table, chunks
 from ..vectors.vocab import source_path
 

@@ -1,151 +1,194 @@
-"""Maps of one table into the space of another, from pairs of words: Procrustes, CCA and CSLS."""
+"""A table mapped into the space of another one, by pairs of words: Procrustes."""
 
-from typing import Literal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, Optional
 
 import numpy
 
-from ..common.checks import refusal
-from .affine import AffineMap, to_unit
+from .reduce import AffineMap
+from .table import VectorTable, chunks, has_vector, progress
+from .vocab import word_keys
 
-Method = Literal["procrustes", "cca"]
-METHODS: tuple[Method, ...] = ("procrustes", "cca")
-# Rows whose cosines with all others are there at a time.
-_BATCH = 512
-_MOST_RIDGE = 1_000_000
+# Pairs of words that are written alike, at most, in the order of the first table.
+MAX_ALIKE = 100_000
+# Every tenth vector is held out, if there are enough pairs, to see how good the map of others is.
+_EVERY, _MIN_PAIRS = 10, 50
+_MAX_TRANSLATED, _MAX_CANDIDATES = 1_000, 20_000
 
 
-def procrustes(Y: numpy.ndarray, X: numpy.ndarray, *, centre: bool = True) -> AffineMap:
+class Accuracy(NamedTuple):
+    """How many words that were held out have their translation as the nearest of the candidates."""
+
+    share: float
+    words: int
+    candidates: int
+
+
+def procrustes(Y: numpy.ndarray, X: numpy.ndarray) -> AffineMap:
     """Find the rotation, perhaps with a reflection, of Y that comes nearest to X.
 
     W = U V' minimizes |Y W - X| among orthogonal matrices, where U S V' = Y' X (Schönemann, 1966).
+    The mean of Y is subtracted first, and the mean of X added last.
 
     Y, X (numpy.ndarray): Vectors of paired words, (pairs, width).
-    centre (bool): Subtract the mean of Y first, and add that of X last.
 
-    Raises ValueError if the widths differ, if there are no more pairs than columns, or if there is
-    nothing left of a table without its mean.
+    Raises ValueError if the widths differ, if there are no more pairs than columns, or if all
+    vectors of a table are equal.
     """
-    Y, X, means = _paired(Y, X, centre)
-    U, _, Vt = numpy.linalg.svd(Y.T @ X)
-    return _map(means, U @ Vt)
-
-
-def cca(Y: numpy.ndarray, X: numpy.ndarray, *, ridge: float = 1e-3) -> AffineMap:
-    """Find the map of Y into the space of X through their canonical axes.
-
-    With the covariances C, C_xx^-1/2 C_xy C_yy^-1/2 = U S V'. The canonical axes are
-    A = C_xx^-1/2 U and B = C_yy^-1/2 V, and y maps to (y - mean) B A^-1 + the mean of X.
-
-    Y, X (numpy.ndarray): Vectors of paired words, (pairs, width).
-    ridge (float): Added to the variances, as a share of their mean.
-
-    Raises ValueError if the ridge is out of range, if the widths differ, if there are no more pairs
-    than columns, or if there is nothing left of a table without its mean.
-    """
-    if not 0 <= ridge <= _MOST_RIDGE:
-        expected = f"a number from 0 to {_MOST_RIDGE:,}"
-        raise refusal("cca", "ridge", expected, ridge, "Give such a --ridge.")
-    Y, X, means = _paired(Y, X, True)
-    root_x, whiten_x = _roots(X.T @ X / len(X), ridge)
-    _, whiten_y = _roots(Y.T @ Y / len(Y), ridge)
-    U, _, Vt = numpy.linalg.svd(whiten_x @ (X.T @ Y / len(X)) @ whiten_y)
-    # The inverse of A = C_xx^-1/2 U is U' C_xx^1/2.
-    return _map(means, whiten_y @ Vt.T @ U.T @ root_x)
-
-
-def has_enough(X: numpy.ndarray) -> bool:
-    """Tell whether there are enough pairs (pairs, width) to find a map: more than columns."""
-    return len(X) > X.shape[1]
-
-
-def csls_nearest(
-    Y: numpy.ndarray, X: numpy.ndarray, *, neighbours: int = 10
-) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Find the row of X that is nearest to each row of Y, and the reverse, by CSLS.
-
-    CSLS(y, x) = 2 cos(y, x) - r(y) - r(x), with the mean cosine r of the K nearest neighbours in
-    the other set (Conneau et al., 2018). It keeps hubs from being everybody's neighbour.
-
-    Y, X (numpy.ndarray): Vectors, (n, width) and (m, width).
-    neighbours (int): K, at most as many as there are rows.
-
-    Returns (n,) and (m,) int64.
-    """
-    Y, X = to_unit(Y.astype("float32")), to_unit(X.astype("float32"))
-    near_y, near_x = _nearness(Y, X, neighbours), _nearness(X, Y, neighbours)
-    return _best(Y, X, near_x), _best(X, Y, near_y)
-
-
-def cosine_nearest(Y: numpy.ndarray, X: numpy.ndarray) -> numpy.ndarray:
-    """Find the row of X that has the largest cosine with each row of Y, (n,) int64."""
-    Y, X = to_unit(Y.astype("float32")), to_unit(X.astype("float32"))
-    return _best(Y, X, numpy.zeros(len(X), dtype="float32"))
-
-
-def mutual_pairs(
-    Y: numpy.ndarray, X: numpy.ndarray, *, neighbours: int = 10
-) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Return the rows of Y and of X that are each other's nearest by CSLS, (pairs,) each."""
-    of_y, of_x = csls_nearest(Y, X, neighbours=neighbours)
-    rows = numpy.arange(len(Y))
-    mutual = of_x[of_y] == rows
-    return rows[mutual], of_y[mutual]
-
-
-def _batches(Y: numpy.ndarray) -> list[slice]:
-    return [slice(start, start + _BATCH) for start in range(0, len(Y), _BATCH)]
-
-
-def _nearness(Y: numpy.ndarray, X: numpy.ndarray, neighbours: int) -> numpy.ndarray:
-    """Return the mean cosine of each row of Y with its nearest rows of X, (n,)."""
-    number = min(neighbours, len(X))
-    found = [
-        numpy.partition(Y[batch] @ X.T, -number, axis=1)[:, -number:].mean(axis=1)
-        for batch in _batches(Y)
-    ]
-    return numpy.concatenate(found)
-
-
-def _best(Y: numpy.ndarray, X: numpy.ndarray, near_x: numpy.ndarray) -> numpy.ndarray:
-    return numpy.concatenate(
-        [(2 * Y[batch] @ X.T - near_x).argmax(axis=1) for batch in _batches(Y)]
-    )
-
-
-def _paired(
-    Y: numpy.ndarray, X: numpy.ndarray, centre: bool
-) -> tuple[numpy.ndarray, numpy.ndarray, tuple[numpy.ndarray, numpy.ndarray]]:
-    """Check paired vectors, and return them in float64, less their means, with the means."""
     if Y.shape != X.shape:
         raise ValueError(
             f"Both tables must have the same width to be aligned, were: {Y.shape[1]} and "
             f"{X.shape[1]}. Reduce the wider one first, with pca."
         )
-    if not has_enough(X):
+    if len(X) <= X.shape[1]:
         raise ValueError(
             f"Aligning {X.shape[1]} columns needs more pairs than columns, was given {len(X)}: "
             "directions that no pair has would be turned at random. Give more pairs, or reduce "
             "both tables, with pca."
         )
     for name, Z in (("table to map", Y), ("target", X)):
-        if centre and (Z == Z[0]).all():
+        if (Z == Z[0]).all():
             raise ValueError(
                 f"The vectors of the {name} must differ, to be aligned, but those of all "
                 f"{len(Z):,} pairs are equal. Give other pairs, or mend the table."
             )
     Y, X = Y.astype("float64"), X.astype("float64")
-    means = (Y.mean(axis=0), X.mean(axis=0)) if centre else (numpy.zeros(Y.shape[1]),) * 2
-    return Y - means[0], X - means[1], (means[0], means[1])
+    means = Y.mean(axis=0), X.mean(axis=0)
+    U, _, Vt = numpy.linalg.svd((Y - means[0]).T @ (X - means[1]))
+    mean, matrix, offset = (array.astype("float32") for array in (means[0], U @ Vt, means[1]))
+    return AffineMap(mean, matrix, offset)
 
 
-def _roots(C: numpy.ndarray, ridge: float) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Return the square root of a covariance with a ridge, and the inverse of the root."""
-    C = C + ridge * numpy.trace(C) / len(C) * numpy.eye(len(C))
-    values, axes = numpy.linalg.eigh(C)
-    roots = numpy.sqrt(numpy.maximum(values, 1e-12 * max(values[-1], 1e-300)))
-    return (axes * roots) @ axes.T, (axes / roots) @ axes.T
+def accuracy(Y: numpy.ndarray, X: numpy.ndarray) -> Optional[Accuracy]:
+    """Tell how many vectors of Y (pairs, width) a map of the others takes nearest to theirs in X.
+
+    Pairs of the same vector of Y are held out together. None if there are too few pairs.
+    """
+    numbers = _number_vectors(Y)
+    is_held_out = numbers % _EVERY == _EVERY - 1
+    if len(Y) < _MIN_PAIRS or not is_held_out.any() or (~is_held_out).sum() <= Y.shape[1]:
+        return None
+    held_out = numpy.flatnonzero(is_held_out)[:_MAX_TRANSLATED]
+    mapped = procrustes(Y[~is_held_out], X[~is_held_out])(Y[held_out])
+    others = numpy.delete(X, held_out, axis=0)[: _MAX_CANDIDATES - len(held_out)]
+    candidates = numpy.unique(numpy.concatenate([X[held_out], others]), axis=0)
+    lengths = numpy.linalg.norm(candidates.astype("float64"), axis=1)
+    nearest = [
+        (candidates[((y @ candidates.T) / lengths).argmax()] == x).all()
+        for y, x in zip(mapped, X[held_out], strict=True)
+    ]
+    return Accuracy(float(numpy.mean(nearest)), len(held_out), len(candidates))
 
 
-def _map(means: tuple[numpy.ndarray, numpy.ndarray], W: numpy.ndarray) -> AffineMap:
-    mean, offset = (part.astype("float32") for part in means)
-    return AffineMap(mean, W.astype("float32"), offset)
+def read_pairs(path: Path) -> list[tuple[str, str]]:
+    """Read pairs of words, one a line, with tabs or blanks between them. Empty lines are skipped.
+
+    Raises FileNotFoundError if there is no file, and ValueError if a line has another number of
+    words, or if two have the same pair.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no file of pairs at {path}. Check the path.")
+    try:
+        lines = path.read_text("utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} must be UTF-8: {error}. Convert the file.") from error
+    line_of: dict[tuple[str, str], int] = {}
+    for number, line in enumerate(lines, start=1):
+        words = [word.strip() for word in (line.split("\t") if "\t" in line else line.split())]
+        if not any(words):
+            continue
+        if len(words) != 2 or not all(words):
+            raise ValueError(
+                f"{path}, line {number}: expected two words, with tabs between them, was "
+                f"{line[:40]!r}. Mend or remove the line."
+            )
+        pair = (words[0], words[1])
+        if pair in line_of:
+            raise ValueError(
+                f"{path}, line {number}: the pair {pair} is in line {line_of[pair]} already. "
+                "Remove one."
+            )
+        line_of[pair] = number
+    if not line_of:
+        raise ValueError(f"{path} has no pairs. Write two words on each line.")
+    return list(line_of)
+
+
+def pair_vectors(
+    table: VectorTable, target: VectorTable, pairs: Sequence[tuple[str, str]]
+) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Look up the pairs that both tables have a vector of, (n, width) float32 each.
+
+    Pairs of the same two vectors, as of spellings that share a row, count as one.
+
+    Raises ValueError if there are none.
+    """
+    has_first, Y = table.look_up([pair[0] for pair in pairs])
+    has_second, X = target.look_up([pair[1] for pair in pairs])
+    both = has_first & has_second
+    if not both.any():
+        raise ValueError(
+            f"None of the {len(pairs):,} pairs is in both {table.name} and {target.name}. Check "
+            "that the first word is of the first table, and the second of the other."
+        )
+    return _distinct(Y[both], X[both])
+
+
+def alike_vectors(
+    table: VectorTable, target: VectorTable, *, show_progress: bool = False
+) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Look up the first 100,000 words that both tables have, written alike.
+
+    Returns (n, width) float32 each, and each pair of vectors once, as `pair_vectors`.
+
+    Raises ValueError if there are none, if all of them have vectors of zeros in one table, or if
+    both tables are of floret.
+    """
+    if table.floret is not None and target.floret is not None:
+        raise ValueError(
+            f"{table.name} and {target.name} are floret tables, which have no list of words. Give "
+            "a dictionary of pairs."
+        )
+    if table.floret is not None or target.floret is not None:
+        texts = (target if table.floret is not None else table).words
+        words = [word for word in texts if word][:MAX_ALIKE]
+        return pair_vectors(table, target, [(word, word) for word in words])
+    keys = table.keys
+    if target.attr != table.attr:
+        keys = word_keys(target.values([word or "" for word in table.words]))
+    places = target.find(keys)
+    shared = numpy.flatnonzero(places >= 0)[:MAX_ALIKE]
+    if not len(shared):
+        raise ValueError(
+            f"{table.name} and {target.name} have no word that is written alike. Give a dictionary "
+            "of pairs."
+        )
+    Y, X = (
+        numpy.concatenate(
+            [t.data[rows[c]] for c in progress(chunks(len(rows)), "Reading", show_progress)]
+        )
+        for t, rows in ((table, table.rows[shared]), (target, target.rows[places[shared]]))
+    )
+    both = has_vector(Y) & has_vector(X)
+    if not both.any():
+        raise ValueError(
+            f"The {len(shared):,} words that are written alike in {table.name} and {target.name} "
+            "have vectors of zeros, which stand for no vector. Give a dictionary of other pairs."
+        )
+    return _distinct(Y[both], X[both])
+
+
+def _number_vectors(X: numpy.ndarray) -> numpy.ndarray:
+    """Number the different vectors among (n, width) in the order in which they come, (n,) int64."""
+    numbers: dict[bytes, int] = {}
+    return numpy.array(
+        [numbers.setdefault(row.tobytes(), len(numbers)) for row in X], dtype="int64"
+    )
+
+
+def _distinct(Y: numpy.ndarray, X: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Return each pair of vectors once, in the order in which they come."""
+    pairs = _number_vectors(Y) * len(X) + _number_vectors(X)
+    first = numpy.sort(numpy.unique(pairs, return_index=True)[1])
+    return Y[first], X[first]

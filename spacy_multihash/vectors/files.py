@@ -1,16 +1,17 @@
-"""Tables of vectors in spaCy's files, read and written in chunks.
+"""Tables of vectors in files, read and written in chunks.
 
 A table is read from a package, the folder of a pipeline, compressed or not, or of a vocab, vectors
-as text, or codes. What is written is whole or not there, with further arrays beside it.
+as text, or a file of codes (.npz). What is written is whole or not there.
 """
 
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Optional, Union
+from typing import IO, Any, Optional, Union
 
 import numpy
 import srsly
@@ -18,28 +19,32 @@ from tqdm import tqdm
 
 from ..common.files import replacing_file, replacing_folder
 from ..common.messages import keep_collector
-from .arrays import Arrays, save_arrays, write_rows
+from ..compute.quantization import widen
 from .compressed import KEYS, TABLE, is_compressed, read_keys, read_rows
-from .lookup import progress
-from .quantize import read_codes
-from .table import ORTH, CheckedRows, Kind, VectorTable, check_floret, check_table, chunks
-from .text import (
-    check_no_codes,
-    ends_in_number,
-    is_codes,
-    is_text,
-    read_text,
-    store_vectors,
-    write_text,
+from .reduce import Method, quantize
+from .table import (
+    ORTH,
+    CheckedRows,
+    Kind,
+    MappedRows,
+    Rows,
+    VectorTable,
+    check_floret,
+    check_table,
+    chunks,
+    progress,
 )
+from .text import ends_in_number, is_codes, is_text, read_text, store_vectors, write_text
 from .vocab import ATTR_NAMES, SYMBOLS, source_path, word_keys, write_pipeline, write_vocab
 
-# The names of arrays that are saved beside tables.
-BESIDE = ("map", "codes")
-_SCALE = (
-    "The rows that were read are finite: scale them first, such as with unit, or give other "
-    "settings."
-)
+# Of a file of codes.
+FORMAT, VERSION = "spacy-multihash.vectors", 1
+ARRAYS: Mapping[str, set[str]] = {
+    "float16": {"codes", "keys", "rows", "head"},
+    "int8": {"codes", "keys", "rows", "head", "scales"},
+}
+# Passes chunks along, and may show progress.
+Show = Callable[[list[slice]], Iterable[slice]]
 
 
 @contextmanager
@@ -62,7 +67,7 @@ def open_table(
     """
     path = Path(source)
     if is_codes(path):
-        yield check_table(read_codes(path))
+        yield check_table(_read_codes(path))
         return
     if path.is_file():
         with tempfile.TemporaryDirectory(prefix="spacy-multihash-") as folder:
@@ -70,8 +75,8 @@ def open_table(
         return
     path = source_path(source)
     if (path / "vocab").is_dir():
-        found = _read_vocab(path / "vocab", "pipeline", str(source), _meta(path), words=words)
-        yield check_table(found)
+        table = _read_vocab(path / "vocab", "pipeline", str(source), _meta(path), words=words)
+        yield check_table(table)
     elif (path / TABLE).is_file():
         yield check_table(_read_vocab(path, "vocab", str(source), {}, words=words))
     else:
@@ -81,54 +86,66 @@ def open_table(
         )
 
 
-def write_table(
-    output: Path,
-    table: VectorTable,
-    beside: Optional[Mapping[str, tuple[str, Arrays]]] = None,
-    *,
-    show_progress: bool = False,
-) -> None:
+def write_table(output: Path, table: VectorTable, *, show_progress: bool = False) -> None:
     """Write a table: as text if the name of the output says so, otherwise as it was read.
 
     A table that was read from a folder of a vocab is written as one, and any other as a pipeline
-    without components. A file .npz has the codes of a table alone.
-
-    output (Path): The file or folder.
-    table (VectorTable): The table. Its rows are computed while they are written.
-    beside (Optional[Mapping]): Arrays to save beside the table, with their kind, by the name that
-        `beside_path` takes. Those of a former table that stood beside text are removed.
+    without components. Its rows are computed while they are written.
 
     Raises ValueError, and writes nothing, if a row cannot be computed or is not finite, and what
     `text_words` raises if the output is text.
     """
-    if output.exists() and not (output.is_file() or output.is_dir()):
-        raise ValueError(f"OUT must be a file or a folder, was a device or pipe: {output}.")
     show = partial(progress, title="Writing", show=show_progress)
-    if "codes" not in (beside or {}):
-        check_no_codes(output)
-    if is_codes(output):
-        with replacing_file(output) as new:
-            save_arrays(new, *(beside or {})["codes"], show=show)
-        return
-    where = f"The vectors computed for {output}"
-    table = replace(table, data=CheckedRows(table.data, where, table.word_of, advice=_SCALE))
+    where, advice = f"The vectors computed for {output}", "Scale the vectors that were read first."
+    table = replace(table, data=CheckedRows(table.data, where, table.word_of, advice=advice))
     if not is_text(output):
         with replacing_folder(output.resolve()) as new:
             _write_folder(new, table, show)
-            for name, (kind, arrays) in (beside or {}).items():
-                save_arrays(beside_path(new, name, table.kind), kind, arrays, show=show)
         return
     words = text_words(table)
     order = numpy.arange(len(words)) if table.floret is not None else table.rows
     with replacing_file(output) as new:
-        rows = (table.data[order[part]] for part in show(chunks(len(words))))
+        rows = (table.data[order[chunk]] for chunk in show(chunks(len(words))))
         packed = output.suffix.lower() == ".gz"
         write_text(new, words, rows, table.width, table.floret, packed=packed)
-        for name, (kind, arrays) in (beside or {}).items():
-            with replacing_file(beside_path(output, name)) as other:
-                save_arrays(other, kind, arrays, show=show)
-    for name in set(BESIDE) - set(beside or {}):
-        beside_path(output, name).unlink(missing_ok=True)
+
+
+def write_codes(
+    output: Path, table: VectorTable, method: Method, *, show_progress: bool = False
+) -> None:
+    """Write the codes of a table, which are read as a table; the same table makes the same bytes.
+
+    Raises ValueError, and writes nothing, if float16 cannot hold the vectors.
+    """
+    head = {
+        "words": list(table.words),
+        "floret": table.floret,
+        "lang": table.lang,
+        "title": table.title,
+        "attr": table.attr,
+    }
+    codes, scales = quantize(table, method)
+    arrays: dict[str, Any] = {
+        "format": numpy.array(FORMAT),
+        "version": numpy.array(VERSION),
+        "kind": numpy.array(method),
+        "codes": codes,
+        "scales": scales,
+        "keys": table.keys,
+        "rows": table.rows,
+        "head": numpy.frombuffer(srsly.json_dumps(head).encode("utf8"), dtype="uint8"),
+    }
+    show = partial(progress, title="Writing", show=show_progress)
+    with replacing_file(output) as new, zipfile.ZipFile(new, "w") as archive:
+        for name, array in arrays.items():
+            if array is None:
+                continue
+            # A ZipInfo of its own has a fixed date.
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as file_:
+                if isinstance(array, numpy.ndarray):
+                    numpy.lib.format.write_array(file_, array, allow_pickle=False)
+                else:
+                    _write_rows(file_, array, show)
 
 
 def text_words(table: VectorTable) -> list[str]:
@@ -172,13 +189,6 @@ def text_words(table: VectorTable) -> list[str]:
     return known
 
 
-def beside_path(output: Path, name: str, kind: Kind = "pipeline") -> Path:
-    """Return where arrays of a name are saved beside a table."""
-    if is_text(output):
-        return output.with_name(f"{output.name}.{name}.npz")
-    return (output if kind == "vocab" else output / "vocab") / f"multihash_{name}.npz"
-
-
 def _meta(path: Path) -> Mapping[str, Any]:
     found = _parsed(path / "meta.json", srsly.read_json) if (path / "meta.json").is_file() else {}
     return found if isinstance(found, dict) else {}
@@ -196,6 +206,48 @@ def _parsed(path: Path, read: Any) -> Any:  # noqa: ANN401 (whatever a file hold
         raise ValueError(
             f"{path} is damaged ({type(error).__name__}: {error}). Copy or make it again."
         ) from error
+
+
+def _read_codes(path: Path) -> VectorTable:
+    """Read what `write_codes` wrote."""
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no file {path}: expected codes that quantize wrote.")
+    try:
+        # numpy leaves a file open that it opened itself, where it is damaged.
+        with path.open("rb") as file_, numpy.load(file_, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+    except Exception as error:  # whatever a damaged file makes numpy or zipfile raise
+        raise ValueError(
+            f"{path} is damaged, or no .npz file at all ({type(error).__name__}: {error}). Copy or "
+            "make it again."
+        ) from error
+    kind = str(arrays.get("kind"))
+    if (
+        (str(arrays.get("format")), str(arrays.get("version"))) != (FORMAT, str(VERSION))
+        or kind not in ARRAYS
+        or not ARRAYS[kind] <= arrays.keys()
+    ):
+        raise ValueError(
+            f"{path} must have the codes of float16 or int8 that quantize writes (format {FORMAT}, "
+            f"version {VERSION}), was: {kind}. Give another file."
+        )
+    codes, scales = arrays["codes"], arrays.get("scales")
+
+    def widened(rows: numpy.ndarray) -> numpy.ndarray:
+        return widen(codes[rows], None if scales is None else scales[rows])
+
+    try:
+        head: Any = srsly.json_loads(arrays["head"].tobytes().decode("utf8"))
+        mapped = MappedRows(numpy.arange(len(codes)), widened, codes.shape[1])
+        data, lang, title = CheckedRows(mapped, str(path)), head["lang"], head["title"]
+        keys, rows, words, attr = arrays["keys"], arrays["rows"], head["words"], head.get("attr")
+        data[slice(0, 1)]
+        table = VectorTable(str(path), data, keys, rows, words, head["floret"], lang=lang)
+        if not len(keys) == len(rows) == len(words):
+            raise ValueError(f"{len(keys)} keys, {len(rows)} rows and {len(words)} words")
+    except (IndexError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} is damaged ({error}). Make it again.") from error
+    return replace(table, title=title, attr=ORTH if attr is None else attr)
 
 
 def _read_vocab(
@@ -277,14 +329,12 @@ def _read_text(path: Path, folder: Path, lang: str, show_progress: bool) -> Vect
     return replace(empty, keys=word_keys(words), rows=numpy.arange(len(words)), words=words)
 
 
-def _write_folder(
-    path: Path, table: VectorTable, show: Callable[[list[slice]], Iterable[slice]]
-) -> None:
+def _write_folder(path: Path, table: VectorTable, show: Show) -> None:
     """Write a pipeline without components, or a vocab: the rows first, then what maps them."""
     vocab_path = path if table.kind == "vocab" else path / "vocab"
     vocab_path.mkdir(parents=True)
     with (vocab_path / "vectors").open("wb") as file_:
-        write_rows(file_, table.data, show=show)
+        _write_rows(file_, table.data, show)
     attr = {} if table.attr == ORTH else {"attr": table.attr}
     srsly.write_json(vocab_path / "vectors.cfg", dict(table.floret or {"mode": "default", **attr}))
     key2row = dict(zip(table.keys.tolist(), table.rows.tolist(), strict=True))
@@ -296,3 +346,12 @@ def _write_folder(
         # The rows are not loaded: spaCy only wants to know how many there are.
         data = numpy.load(vocab_path / "vectors", mmap_mode="r")
         write_pipeline(path, words, data, key2row, table.floret, lang=table.lang, name=table.title)
+
+
+def _write_rows(file_: IO[bytes], rows: Rows, show: Show) -> None:
+    """Write rows as an .npy file, chunk by chunk: of their dtype, or of float32 without one."""
+    dtype = getattr(rows, "dtype", "<f4")
+    header = {"descr": dtype, "fortran_order": False, "shape": rows.shape}
+    numpy.lib.format.write_array_header_1_0(file_, header)
+    for chunk in show(chunks(rows.shape[0])):
+        file_.write(numpy.ascontiguousarray(rows[chunk], dtype=dtype).tobytes())

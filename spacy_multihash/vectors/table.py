@@ -1,27 +1,31 @@
 """A table of vectors as a plain value: keys of words, rows, and numbers that are read in chunks."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, Optional, Protocol, Union
+from typing import Any, Literal, Optional, Protocol, TypeVar, Union
 
 import numpy
+from tqdm import tqdm
 
 from ..common.checks import check_whole, refusal
-from .sorted_keys import find_sorted
+from .compressed import find_sorted
+from .vocab import ATTR_NAMES, floret_vectors, word_keys, word_values
 
-# Rows that are read, mapped and written at a time: 20 MB of 300 floats.
-CHUNK = 2**14
-
+CHUNK_ROWS = 2**14  # read, mapped and written at a time: 20 MB of 300 floats
+WORD_BATCH = 4096  # words that are looked up at a time
 ORTH = 65  # spaCy's number of the attribute
 # The settings of floret, by their names in vectors.cfg.
 FLORET = ("minn", "maxn", "hash_count", "hash_seed", "bow", "eow")
-_LARGEST = 2**32 - 1  # spaCy keeps those that are numbers in 32 bits
+_LARGEST = 2**32 - 1  # spaCy keeps settings that are numbers in 32 bits
 
 Kind = Literal["pipeline", "vocab", "text"]
 Index = Union[slice, numpy.ndarray]
 # Vectors to estimate something on, in chunks of (n, width) float32, as often as they are asked for.
 Stream = Callable[[], Iterator[numpy.ndarray]]
+# Whether a table has words, (n,) bool, and their vectors, (n, width) float32, zeros for others.
+View = tuple[numpy.ndarray, numpy.ndarray]
+ItemT = TypeVar("ItemT")
 
 
 class Rows(Protocol):
@@ -36,7 +40,7 @@ class Rows(Protocol):
 
 
 class CheckedRows:
-    """Rows of floats, as float32, that are refused where they are not finite."""
+    """Rows of floats, as float32, that raise ValueError where they are not finite."""
 
     def __init__(
         self,
@@ -65,8 +69,7 @@ class CheckedRows:
 
     def __getitem__(self, index: Index) -> numpy.ndarray:
         """Return some rows, (n, width) float32. Raises ValueError if one is not finite."""
-        # What float32 cannot hold, and what is computed from it, is refused below.
-        with numpy.errstate(over="ignore", invalid="ignore"):
+        with numpy.errstate(over="ignore", invalid="ignore"):  # raised below
             rows = numpy.array(self.data[index], dtype="float32")
         wrong = ~numpy.isfinite(rows).all(axis=1)
         if wrong.any():
@@ -88,65 +91,24 @@ class MappedRows:
         self,
         rows: Rows,
         function: Callable[[numpy.ndarray], numpy.ndarray],
-        width: int,
+        width: Optional[int] = None,
         *,
         dtype: str = "<f4",
     ) -> None:
         """Wrap rows.
 
-        rows (Rows): The rows, (n, I).
-        function (Callable): Makes (m, width) of (m, I).
-        width (int): The width of the result.
+        rows (Rows): Rows (n, I), or numbers of rows (n,).
+        function (Callable): Makes (m, width) of some of them, or (m,) without a width.
         dtype (str): The type of its numbers, in numpy's notation.
         """
         self.rows = rows
         self.function = function
         self.dtype = dtype
-        self.shape: tuple[int, ...] = (rows.shape[0], width)
+        self.shape: tuple[int, ...] = (rows.shape[0],) if width is None else (rows.shape[0], width)
 
     def __getitem__(self, index: Index) -> numpy.ndarray:
         """Return some rows, (n, width)."""
         return self.function(self.rows[index]).astype(self.dtype, copy=False)
-
-
-class RowValues:
-    """A value of each row, computed when it is asked for."""
-
-    def __init__(
-        self, rows: Rows, function: Callable[[numpy.ndarray], numpy.ndarray], dtype: str
-    ) -> None:
-        """Wrap rows.
-
-        rows (Rows): The rows, (n, width).
-        function (Callable): Makes (m,) of (m, width).
-        dtype (str): The type of the values, in numpy's notation.
-        """
-        self.rows = rows
-        self.function = function
-        self.dtype = dtype
-        self.shape: tuple[int, ...] = (rows.shape[0],)
-
-    def __getitem__(self, index: Index) -> numpy.ndarray:
-        """Return some values, (n,)."""
-        return self.function(self.rows[index]).astype(self.dtype, copy=False)
-
-
-class ChosenRows:
-    """Some rows of others, in the order that is given."""
-
-    def __init__(self, rows: Rows, chosen: numpy.ndarray) -> None:
-        """Wrap rows.
-
-        rows (Rows): The rows, (n, width).
-        chosen (numpy.ndarray): The numbers of the rows to take, (m,).
-        """
-        self.rows = rows
-        self.chosen = chosen
-        self.shape: tuple[int, ...] = (len(chosen), *rows.shape[1:])
-
-    def __getitem__(self, index: Index) -> numpy.ndarray:
-        """Return some rows, (n, width)."""
-        return self.rows[self.chosen[index]]
 
 
 @dataclass(frozen=True)
@@ -203,6 +165,53 @@ class VectorTable:
         at, present = find_sorted(ascending, keys)
         return numpy.where(present, order[at], -1)
 
+    def values(self, words: Sequence[str], attr: Optional[int] = None) -> Sequence[str]:
+        """Return what the table finds words by: their values of its attribute, without a context.
+
+        attr (Optional[int]): Another attribute than that of the table.
+
+        Raises ValueError for an attribute by which no table finds words.
+        """
+        attr = self.attr if attr is None else attr
+        if attr not in ATTR_NAMES:
+            raise ValueError(
+                f"{self.name} must find words by {', '.join(ATTR_NAMES.values())}, but its "
+                f"vectors.cfg has the attribute {attr}. Make the table again."
+            )
+        if attr == ORTH:
+            return words
+        return word_values(words, self.lang, attr)
+
+    def look_up(self, words: Sequence[str]) -> View:
+        """Look words up by their values of the table's attribute.
+
+        A word with a vector of zeros is not there: zeros stand for no vector. A floret table has
+        all other words but the empty one.
+        """
+        return self.look_up_values(self.values(words))
+
+    def look_up_values(self, values: Sequence[str]) -> View:
+        """Look up values of the table's attribute, as `look_up` does."""
+        if self.floret is None:
+            return self.look_up_keys(word_keys(values))
+        there = numpy.array([bool(value) for value in values], dtype=bool)
+        X = numpy.zeros((len(values), self.width), dtype="float32")
+        if there.any():
+            data = self.data.data if isinstance(self.data, CheckedRows) else self.data
+            rows = data if isinstance(data, numpy.ndarray) else data[slice(0, data.shape[0])]
+            X[there] = floret_vectors(rows, self.floret, [value for value in values if value])
+            if not numpy.isfinite(X).all():
+                raise ValueError(f"{self.name} has NaN or infinity in a row. Mend the table.")
+        return has_vector(X), X
+
+    def look_up_keys(self, keys: numpy.ndarray) -> View:
+        """Look hashes of words up, (n,) uint64, as `look_up` does."""
+        places = self.find(keys)
+        present = places >= 0
+        X = numpy.zeros((len(keys), self.width), dtype="float32")
+        X[present] = self.data[self.rows[places[present]]]
+        return has_vector(X), X
+
 
 def check_table(table: VectorTable) -> VectorTable:
     """Return a table that is as it should be.
@@ -240,16 +249,16 @@ def check_floret(where: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
 
     Raises ValueError if one is missing, of another type, or out of range.
     """
-    found = {name: settings.get(name) for name in FLORET}
+    settings = {name: settings.get(name) for name in FLORET}
     advice = "Copy or make it again."
-    check_whole(where, "minn", found["minn"], 0, _LARGEST, advice=advice)
-    check_whole(where, "maxn", found["maxn"], int(settings["minn"]), _LARGEST, advice=advice)
-    check_whole(where, "hash_count", found["hash_count"], 1, 4, advice=advice)
-    check_whole(where, "hash_seed", found["hash_seed"], 0, _LARGEST, advice=advice)
+    check_whole(where, "minn", settings["minn"], 0, _LARGEST, advice=advice)
+    check_whole(where, "maxn", settings["maxn"], int(settings["minn"]), _LARGEST, advice=advice)
+    check_whole(where, "hash_count", settings["hash_count"], 1, 4, advice=advice)
+    check_whole(where, "hash_seed", settings["hash_seed"], 0, _LARGEST, advice=advice)
     for name in ("bow", "eow"):
-        if not isinstance(found[name], str):
-            raise refusal(where, name, "a string", found[name], advice)
-    return found
+        if not isinstance(settings[name], str):
+            raise refusal(where, name, "a string", settings[name], advice)
+    return settings
 
 
 def has_vector(X: numpy.ndarray) -> numpy.ndarray:
@@ -257,22 +266,100 @@ def has_vector(X: numpy.ndarray) -> numpy.ndarray:
     return numpy.asarray(X.any(axis=1))
 
 
-def chunks(number: int, size: int = CHUNK) -> list[slice]:
+def chunks(number: int, size: int = CHUNK_ROWS) -> list[slice]:
     """Cut a number of rows into chunks."""
     return [slice(start, min(start + size, number)) for start in range(0, number, size)]
 
 
-def need_words(table: VectorTable, method: str, why: str) -> None:
-    """Raise ValueError if a method cannot be applied to a floret table, with the reason."""
-    if table.floret is not None:
+def progress(items: Sequence[ItemT], title: str, show: bool) -> Iterable[ItemT]:
+    """Pass chunks along, and show a progress bar on stderr."""
+    return tqdm(items, desc=title, unit=" chunks", disable=not show, leave=False)
+
+
+def stream_of(
+    table: VectorTable, words: Optional[Sequence[str]] = None, *, show_progress: bool = False
+) -> Stream:
+    """Make a stream of a table's vectors, to estimate something on.
+
+    words (Optional[Sequence[str]]): Their vectors, each once. None takes all rows that words have,
+        each once, but for rows of zeros, which stand for no vector.
+
+    Raises ValueError if none of the words is in the table, or for a floret table without words.
+    """
+    if words is None:
+        if table.floret is not None:
+            raise ValueError(
+                f"{table.name} is a floret table, which has rows of n-grams and no words. Give a "
+                "file of words with --words, to estimate on their vectors."
+            )
+        used = numpy.unique(table.rows)
+
+        def rows() -> Iterator[numpy.ndarray]:
+            for chunk in progress(chunks(len(used)), "Reading", show_progress):
+                X = table.data[used[chunk]]
+                yield X[has_vector(X)]
+
+        return rows
+    values = list(dict.fromkeys(table.values(words)))
+    batches = [values[chunk] for chunk in chunks(len(values), WORD_BATCH)]
+    if not any(table.look_up_values(batch)[0].any() for batch in batches):
         raise ValueError(
-            f"{method} cannot take {table.name}, a floret table, whose rows are n-grams' and no "
-            f"words': {why}. Give a table of words."
+            f"{table.name} has none of the {len(values):,} words, such as {values[:1]}. Give words "
+            "of the same language and spelling."
         )
 
+    def looked_up() -> Iterator[numpy.ndarray]:
+        for batch in progress(batches, "Reading", show_progress):
+            there, X = table.look_up_values(batch)
+            yield X[there]
 
-def used_rows(table: VectorTable) -> numpy.ndarray:
-    """Return the numbers of the rows that words have, in order, each once."""
-    mask = numpy.zeros(table.data.shape[0], dtype=bool)
-    mask[table.rows] = True
-    return numpy.flatnonzero(mask)
+    return looked_up
+
+
+def join_words(
+    tables: Sequence[VectorTable],
+) -> tuple[VectorTable, Callable[[Index], list[View]]]:
+    """Join the words of tables, those of the first one first, without their vectors.
+
+    Returns a table of the words with the rows 0, 1, ..., and a function that looks some of these
+    rows up in each table. Raises ValueError if all tables are of floret, if one of them is and the
+    text of a word is not known, or if the others find words by different attributes.
+    """
+    keyed = [table for table in tables if table.floret is None]
+    if not keyed:
+        raise ValueError("All tables are of floret, which have no words. Give one with words.")
+    for table in keyed[1:]:
+        if table.attr != keyed[0].attr:
+            ours, theirs = (ATTR_NAMES.get(t.attr, str(t.attr)) for t in (keyed[0], table))
+            raise ValueError(
+                f"The tables must find words by the same attribute, but {keyed[0].name} does by "
+                f"{ours} and {table.name} by {theirs}, as their vectors.cfg say. Make one of them "
+                "again by the attribute of the other."
+            )
+    keys, first = numpy.unique(numpy.concatenate([t.keys for t in keyed]), return_index=True)
+    keys = keys[numpy.argsort(first)]
+    texts = {
+        key: word
+        for table in reversed(keyed)
+        for key, word in zip(table.keys.tolist(), table.words, strict=True)
+        if word is not None
+    }
+    words = [texts.get(key) for key in keys.tolist()]
+    if len(keyed) < len(tables) and None in words:
+        raise ValueError(
+            "The text of all words must be known for a floret table, but strings of the others "
+            "lack some. Leave the floret table out."
+        )
+
+    def look_up(rows: Index) -> list[View]:
+        places = numpy.arange(len(keys))[rows].tolist()
+        return [
+            table.look_up_keys(keys[rows])
+            if table.floret is None
+            else table.look_up([words[place] or "" for place in places])
+            for table in tables
+        ]
+
+    kind: Kind = "vocab" if tables[0].kind == "vocab" else "pipeline"
+    joined = replace(keyed[0], keys=keys, rows=numpy.arange(len(keys)), words=words, kind=kind)
+    return replace(joined, lang=tables[0].lang), look_up

@@ -21,12 +21,10 @@ import numpy
 from .table import FLORET
 
 SUFFIXES = (".txt", ".vec", ".floret", ".gz")
-_MOST_QUOTED = 60  # characters
+_MAX_QUOTED = 60  # characters
 # The end of a word that looks like one more number of its vector, as in "word0 -7.86".
 _NUMBER_AT_END = re.compile(r" [-+]?(?=\.?\d)(\d*\.\d*([eE][-+]?\d+)?|\d+[eE][-+]?\d+)$")
 _TARS = (".tar.gz", ".tgz")
-# Names of files that are not written, and that no folder should have.
-_NOT_WRITTEN = (*_TARS, ".zip", ".tar", ".bz2", ".xz", ".zst", ".7z", ".rar", ".bin")
 _DAMAGED = (
     EOFError,
     NotImplementedError,  # an archive that is packed in a way that Python lacks
@@ -67,21 +65,6 @@ def is_text(path: Path) -> bool:
 def is_codes(path: Path) -> bool:
     """Tell whether a path has the name of a file of codes."""
     return path.suffix.lower() == ".npz"
-
-
-def check_written(path: Path) -> None:
-    """Refuse the name of an archive, or of a binary file, as an output. Raises ValueError."""
-    if path.name.lower().endswith(_NOT_WRITTEN):
-        raise ValueError(
-            f"OUT must be a folder, or a file that ends in {', '.join(SUFFIXES)} or .npz, was: "
-            f"{path}. Archives and binary files are not written: give another name."
-        )
-
-
-def check_no_codes(path: Path) -> None:
-    """Refuse the name of a file of codes as an output. Raises ValueError."""
-    if is_codes(path):
-        raise ValueError(f"{path} would be codes, which quantize writes. Give another OUT.")
 
 
 @contextmanager
@@ -252,4 +235,4 @@ def _vectors(
 
 def _cut(text: str) -> str:
     """Cut what a message quotes, so that a line of binary data does not fill the screen."""
-    return text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]} ..."
+    return text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]} ..."

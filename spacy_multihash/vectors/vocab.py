@@ -15,7 +15,6 @@ from spacy.vectors import Vectors
 from spacy.vocab import Vocab, create_vocab
 
 from ..common.features import TEXT_ATTRS
-from .table import Rows
 
 # Strings that have small numbers of their own in the place of hashes, such as DATE and X.
 SYMBOLS: Sequence[str] = tuple(filter(None, SYMBOL_IDS))
@@ -28,29 +27,30 @@ def word_keys(words: Iterable[str]) -> numpy.ndarray:
     return numpy.array([get_string_id(word) for word in words], dtype="uint64")
 
 
-def value_getter(vocab: Vocab, attr: int) -> Callable[[str], str]:
-    """Return the function that gives a word's value of an attribute, as its lexeme has it.
+def word_values(words: Sequence[str], lang: str, attr: int) -> list[str]:
+    """Return the words' values of an attribute, as their lexemes have them.
 
-    The lemma of a word without context is taken for the word itself.
+    The lemma of a word without context is the word itself. Raises ImportError if spaCy lacks the
+    language.
     """
-    getters: dict[int, Callable[[str], str]] = vocab.lex_attr_getters  # type: ignore[attr-defined]
-    return getters.get(attr, str)
+    getters: dict[int, Callable] = _blank_vocab(lang).lex_attr_getters  # type: ignore[attr-defined]
+    return [getters.get(attr, str)(word) for word in words]
 
 
 @cache
-def blank_vocab(lang: str) -> Vocab:
-    """Return the vocab of a language, without words. Raises ImportError if spaCy has none."""
+def _blank_vocab(lang: str) -> Vocab:
     return create_vocab(lang, get_lang_class(lang).Defaults)
 
 
-def floret_vectors(data: Rows, settings: Mapping[str, Any], words: Sequence[str]) -> numpy.ndarray:
+def floret_vectors(
+    rows: numpy.ndarray, settings: Mapping[str, Any], words: Sequence[str]
+) -> numpy.ndarray:
     """Return the vectors of words, (n, width), the means of their n-grams' rows.
 
-    data (Rows): The rows of a floret table, an array or what gives one.
+    rows (numpy.ndarray): All rows of a floret table.
     settings (Mapping[str, Any]): What its vectors.cfg says.
     words (Sequence[str]): The words, none of them empty.
     """
-    rows = data if isinstance(data, numpy.ndarray) else data[slice(0, data.shape[0])]
     return Vectors(data=numpy.asarray(rows, dtype="float32"), **settings).get_batch(words)
 
 

@@ -147,7 +147,7 @@ def test_a_pipeline_with_a_damaged_component_is_named(tmp_path: Path) -> None:
     nlp.to_disk(tmp_path / "in")
     model = tmp_path / "in" / "tagger_ner" / "model"
     model.write_bytes(model.read_bytes()[:-3])
-    arguments = ["prune", str(tmp_path / "in"), str(tmp_path / "out"), "--threshold", "1"]
+    arguments = ["compress", str(tmp_path / "in"), str(tmp_path / "out")]
     result = CliRunner().invoke(multihash_cli, arguments)
     assert result.exit_code == 1, result.output
     assert "in' (ValueError: Unpack failed: incomplete input). If a file" in said(result)

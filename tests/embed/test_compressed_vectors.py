@@ -18,8 +18,8 @@ from spacy_multihash.embed.compressed_vectors import (
     is_compressed,
 )
 from spacy_multihash.embed.vector_tables import read_table
+from spacy_multihash.vectors.compressed import SortedKeys, pack_keys, unpack_keys
 from spacy_multihash.vectors.files import open_table, write_table
-from spacy_multihash.vectors.sorted_keys import SortedKeys, pack_keys, unpack_keys
 from tests.helpers.several_vectors import save_floret, save_words
 
 WORDS = ["Anna", "met", "Rome", "fell", "rain"]

@@ -33,9 +33,7 @@ from spacy_multihash.embed.vector_tables import (
     on_device,
     read_table,
 )
-from spacy_multihash.vectors.files import open_table, write_table
-from spacy_multihash.vectors.lookup import word_vectors
-from spacy_multihash.vectors.quantize import describe, quantize
+from spacy_multihash.vectors.files import open_table, write_codes, write_table
 from tests.helpers.packages import installed
 from tests.helpers.several_vectors import (
     floret_of,
@@ -114,15 +112,14 @@ def test_what_the_commands_read_metavectors_read(
         write_table(tmp_path / "in.txt", table)
         write_table(tmp_path / "in.txt.gz", table)
         write_table(tmp_path / "floret.vec", floret)
-        codes = {**quantize(table, "float16", None), **describe(table)}
-        write_table(tmp_path / "codes.npz", table, {"codes": ("float16", codes)})
+        write_codes(tmp_path / "codes.npz", table, "float16")
     with zipfile.ZipFile("in.zip", "w") as archive:
         archive.write("in.txt")
     load_tables(nlp.vocab, {"es": Path(name)})
     words = ["Anna", "zyx", "fell", "Rome"]
     vectors, present = found_in(nlp.vocab, "es", *words)
     with open_table(name) as table:
-        there, expected = word_vectors(table, words)
+        there, expected = table.look_up(words)
     assert present == there.tolist()
     assert_allclose(vectors, expected, rtol=1e-6)
 

@@ -17,19 +17,14 @@ from spacy.attrs import LOWER
 from spacy.vectors import Vectors
 from spacy.vocab import Vocab
 
-from spacy_multihash.vectors.affine import AffineMap, identity, map_table
-from spacy_multihash.vectors.files import (
-    beside_path,
-    open_table,
-    write_table,
-)
-from spacy_multihash.vectors.lookup import stream_of, word_vectors
-from spacy_multihash.vectors.quantize import describe, quantize
-from spacy_multihash.vectors.table import CHUNK
+from spacy_multihash.embed.vector_tables import load_tables
+from spacy_multihash.vectors.compressed import is_compressed
+from spacy_multihash.vectors.files import open_table, text_words, write_codes, write_table
+from spacy_multihash.vectors.reduce import AffineMap, Method, map_table, rounded
+from spacy_multihash.vectors.table import CHUNK_ROWS, stream_of
 from spacy_multihash.vectors.vocab import word_keys
 from tests.helpers.packages import installed
 from tests.helpers.vectors import (
-    FLORET,
     WORDS,
     files,
     loaded,
@@ -148,19 +143,6 @@ def test_bytes_of_rows_and_keys_are_spacys(tmp_path: Path) -> None:
         assert after[name] == before[name]
 
 
-def test_words_with_zeros_are_not_there() -> None:
-    X = random_vectors()
-    X[3] = 0
-    table = make_table(X)
-    there, found = word_vectors(table, ["word2", "word3", "unknown"])
-    assert there.tolist() == [True, False, False]
-    numpy.testing.assert_array_equal(found, [X[2], X[3], X[3]])
-    floret = replace(make_table(0 * X), floret=FLORET)
-    assert not word_vectors(floret, ["word2", ""])[0].any()
-    with pytest.raises(ValueError, match="table has none of the 1 words, such as"):
-        stream_of(table, ["word3"])
-
-
 def test_package_is_read_without_loading_its_pipeline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -198,26 +180,14 @@ def test_floret_is_read_and_written(tmp_path: Path) -> None:
     with open_table(source) as table:
         write_table(tmp_path / "out", table)
         write_table(tmp_path / "out.floret", table)
-        there, X = word_vectors(table, [*WORDS, ""])
+        there, X = table.look_up([*WORDS, ""])
     assert there.tolist() == [True] * 60 + [False]
     numpy.testing.assert_allclose(X[:60], loaded(source))
     numpy.testing.assert_array_equal(loaded(tmp_path / "out"), loaded(source))
     with open_table(tmp_path / "out.floret") as table:
-        numpy.testing.assert_array_equal(word_vectors(table, WORDS)[1], X[:60])
+        numpy.testing.assert_array_equal(table.look_up(WORDS)[1], X[:60])
         write_table(tmp_path / "again", table)
     numpy.testing.assert_array_equal(loaded(tmp_path / "again"), loaded(source))
-
-
-def test_stream_takes_given_words_or_all_but_zeros() -> None:
-    X = random_vectors()
-    X[3] = 0
-    table = make_table(X)
-    assert sum(map(len, stream_of(table)())) == 59
-    chosen = stream_of(table, ["word2", "word3", "missing", "word2"])
-    for _ in range(2):
-        numpy.testing.assert_array_equal(numpy.concatenate(list(chosen())), X[2:3])
-    with pytest.raises(ValueError, match=r"table has none of the 1 words, such as \['missing'\]"):
-        stream_of(table, ["missing"])
 
 
 class CountedRows:
@@ -235,14 +205,14 @@ class CountedRows:
 
 @pytest.mark.parametrize("name", ["out", "out.txt"])
 def test_rows_are_written_a_chunk_at_a_time(name: str, tmp_path: Path) -> None:
-    rows, words = CountedRows(3 * CHUNK), [f"w{i}" for i in range(3 * CHUNK)]
+    rows, words = CountedRows(3 * CHUNK_ROWS), [f"w{i}" for i in range(3 * CHUNK_ROWS)]
     table = replace(make_table(numpy.zeros((1, 2)), ["w"]), data=rows, words=words)
     table = replace(table, keys=word_keys(words), rows=numpy.arange(len(words)))
-    mapped = map_table(table, identity(2))
+    mapped = map_table(table, AffineMap(numpy.zeros(2, "f"), numpy.eye(2, dtype="f")))
     if name == "out.txt":
         mapped = replace(mapped, data=Sliced(mapped.data))
     write_table(tmp_path / name, mapped)
-    assert rows.most == CHUNK
+    assert rows.most == CHUNK_ROWS
 
 
 class Sliced:
@@ -254,6 +224,68 @@ class Sliced:
 
     def __getitem__(self, index: numpy.ndarray) -> numpy.ndarray:
         return self.rows[slice(index[0], index[-1] + 1)]
+
+
+# Genuine words with blanks: of GloVe, of tables of phrases, and of numbers.
+BLANKS = [
+    "New York",
+    ". . .",
+    "at name@domain.com",
+    "3.5 mm",
+    "1 . 5",
+    "Apollo 11",
+    "4.5",
+    "a 1.5.2",
+]
+
+
+def test_mark_of_utf_8_at_the_beginning_is_no_part_of_the_text(tmp_path: Path) -> None:
+    X = random_vectors()
+    path = write_lines(tmp_path / "in.txt", X)
+    head, _, rest = path.read_bytes().partition(b"\n")
+    for data in (head + b"\n" + rest, rest):
+        path.write_bytes(b"\xef\xbb\xbf" + data)
+        with open_table(path) as table:
+            assert (table.words[0], table.data.shape) == ("word0", (60, 8))
+            numpy.testing.assert_array_equal(table.data[:60], X)
+
+
+def test_words_with_blanks_are_read(tmp_path: Path) -> None:
+    X = random_vectors(len(BLANKS))
+    with open_table(write_lines(tmp_path / "in.txt", X, BLANKS)) as table:
+        assert table.words == BLANKS
+        numpy.testing.assert_array_equal(table.data[: len(X)], X)
+
+
+@pytest.mark.parametrize("number", ["-7.86", ".5", "1e-05", "+2.", "1.5E+3"])
+def test_lines_that_are_wider_than_line_1_says_are_refused(number: str, tmp_path: Path) -> None:
+    lines = write_lines(tmp_path / "in.txt", random_vectors(5)).read_text().splitlines()
+
+    def wider(line: int) -> str:
+        word, _, vector = lines[line - 1].partition(" ")
+        return f"{word} {number} {vector}"
+
+    one = [*lines[:3], wider(4), *lines[4:]]
+    files = {
+        "all.txt": (2, [lines[0], *map(wider, range(2, 7))]),
+        "one.txt": (4, one),
+        "no_header.txt": (3, one[1:]),
+        "narrow.txt": (2, [lines[1], *map(wider, range(3, 7))]),  # without a header
+    }
+    for name, (line, written) in files.items():
+        (tmp_path / name).write_text("\n".join(written))
+        match = (
+            rf"{name}, line {line}: expected a word and 8 numbers, .*would be 'word\d {number[:1]}"
+        )
+        with pytest.raises(ValueError, match=match.replace("+", r"\+")):
+            with open_table(tmp_path / name):
+                pass
+
+
+def test_words_that_could_not_be_read_again_are_not_written() -> None:
+    table = make_table(random_vectors(3), ["a", "$ 3.5", "b 5"])
+    with pytest.raises(ValueError, match=r"table has 1 words with a number .*such as '\$ 3.5'"):
+        text_words(table)
 
 
 # Bad input
@@ -322,7 +354,7 @@ def test_settings_that_floret_has_not_are_left_out(tmp_path: Path) -> None:
     path = write_floret(tmp_path / "in", random_vectors()) / "vocab" / "vectors.cfg"
     srsly.write_json(path, {**srsly.read_json(path), "further": 1})
     with open_table(tmp_path / "in") as table:
-        there, _ = word_vectors(table, WORDS)
+        there, _ = table.look_up(WORDS)
     assert there.all()
 
 
@@ -349,8 +381,7 @@ def test_attribute_of_the_words_is_kept(tmp_path: Path) -> None:
     path = write_pipeline(tmp_path / "in", random_vectors()) / "vocab" / "vectors.cfg"
     srsly.write_json(path, {"mode": "default", "attr": LOWER})
     with open_table(tmp_path / "in") as table:
-        codes = {**quantize(table, "int8", None), **describe(table)}
-        write_table(tmp_path / "codes.npz", table, {"codes": ("int8", codes)})
+        write_codes(tmp_path / "codes.npz", table, "int8")
     with open_table(tmp_path / "codes.npz") as table:
         write_table(tmp_path / "out", table)
     assert Vectors().from_disk(tmp_path / "out" / "vocab").attr == LOWER
@@ -443,8 +474,8 @@ def test_computed_row_that_is_not_finite_is_refused_and_nothing_written(
 ) -> None:
     X = random_vectors()
     X[7] = 3e38
-    mapped = map_table(make_table(X), AffineMap(numpy.full(8, -3e38, "f")))
-    with pytest.raises(ValueError, match=f"computed for .*{name} must .* row 7 .*'word7' .* scale"):
+    mapped = map_table(make_table(X), AffineMap(numpy.full(8, -3e38, "f"), numpy.eye(8, dtype="f")))
+    with pytest.raises(ValueError, match=f"computed for .*{name} must .* row 7 .*'word7' .* Scale"):
         write_table(tmp_path / name, mapped)
     assert not [*tmp_path.iterdir()]
 
@@ -477,9 +508,94 @@ def test_row_that_no_word_has_is_refused_by_its_number(tmp_path: Path) -> None:
             write_table(tmp_path / "out", table)
 
 
-def test_arrays_are_saved_beside_the_table(tmp_path: Path) -> None:
-    table = make_table(random_vectors())
-    for name in ("out", "out.txt"):
-        write_table(tmp_path / name, table, {"map": ("some", {"a": numpy.arange(3)})})
-        assert beside_path(tmp_path / name, "map").is_file()
-    assert {path.name for path in tmp_path.iterdir()} == {"out", "out.txt", "out.txt.map.npz"}
+@pytest.fixture
+def unclosed(tmp_path: Path) -> Path:
+    """Write a pipeline whose table has a header that never ends."""
+    path = write_pipeline(tmp_path / "in", random_vectors()) / "vocab" / "vectors"
+    path.write_bytes(path.read_bytes().replace(b"}", b"(", 1))
+    return tmp_path / "in"
+
+
+def test_damaged_header_of_a_table_is_refused(unclosed: Path) -> None:
+    assert not is_compressed(unclosed / "vocab")
+    with pytest.raises(ValueError, match=r"vocab/vectors is damaged \(TokenError: .*Copy or make"):
+        with open_table(unclosed):
+            pass
+
+
+def test_damaged_header_of_a_table_for_meta_vectors_is_refused(unclosed: Path) -> None:
+    vocab = Vocab()
+    with pytest.raises(ValueError, match=r"Vectors 'nl': .*vocab/vectors is damaged \(TokenError"):
+        load_tables(vocab, {"nl": unclosed})
+    assert not len(vocab.lookups)
+
+
+@pytest.mark.parametrize(
+    ("local", "central", "value", "error"),
+    [
+        (6, 8, 1, "RuntimeError: .* encrypted"),
+        (4, 6, 99, "NotImplementedError: zip file version 9.9"),
+        (8, 10, 77, "NotImplementedError: That compression method"),
+    ],
+)
+def test_archives_that_python_cannot_read_are_refused(
+    local: int, central: int, value: int, error: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "codes.npz"
+    write_codes(path, make_table(random_vectors()), "int8")
+    data = bytearray(path.read_bytes())
+    for mark, offset in ((b"PK\x03\x04", local), (b"PK\x01\x02", central)):
+        for found in re.finditer(mark, bytes(data)):
+            data[found.start() + offset] = value
+    path.write_bytes(data)
+    assert zipfile.is_zipfile(path)
+    with pytest.raises(ValueError, match=rf"codes.npz is damaged, or no .npz .*\({error}"):
+        with open_table(path):
+            pass
+
+
+# Codes
+
+
+@pytest.mark.parametrize("method", ["float16", "int8"])
+def test_file_of_codes_is_a_table_of_what_they_stand_for(method: Method, tmp_path: Path) -> None:
+    table = replace(make_table(random_vectors()), lang="de", title="some")
+    for name in ("codes.npz", "again.npz"):
+        write_codes(tmp_path / name, table, method)
+    assert (tmp_path / "codes.npz").read_bytes() == (tmp_path / "again.npz").read_bytes()
+    with open_table(tmp_path / "codes.npz") as read:
+        expected = rounded(table, method).data[slice(0, 60)]
+        numpy.testing.assert_array_equal(read.data[slice(0, 60)], expected)
+        assert (list(read.words), read.lang, read.title) == (WORDS, "de", "some")
+        numpy.testing.assert_array_equal(read.keys, table.keys)
+
+
+def test_damaged_codes_are_refused(tmp_path: Path) -> None:
+    table, path = make_table(random_vectors()), tmp_path / "codes.npz"
+    write_codes(path, table, "int8")
+    whole = path.read_bytes()
+    with numpy.load(path) as archive:
+        arrays = dict(archive)
+    for changed, message in (
+        ({"head": numpy.zeros(3, dtype="uint8")}, "is damaged"),
+        ({"keys": table.keys[:5]}, r"is damaged \(5 keys, 60 rows and 60 words\)"),
+        ({"rows": table.rows + 1}, "a word has row 60, but the rows are 0 to 59"),
+        ({"scales": numpy.full(60, numpy.nan, dtype="float32")}, "row 0 has NaN"),
+        ({"kind": numpy.array("pq")}, "must have the codes of float16 or int8 .*, was: pq"),
+        ({"version": numpy.array(2)}, "must have the codes of float16 or int8"),
+    ):
+        numpy.savez(path, **{**arrays, **changed})
+        with pytest.raises(ValueError, match=message), open_table(path) as read:
+            read.data[slice(0, 60)]
+    del arrays["scales"]
+    numpy.savez(path, **arrays)
+    with pytest.raises(ValueError, match="must have the codes of"), open_table(path):
+        pass
+    for size in (0, 10, len(whole) // 2):
+        path.write_bytes(whole[:size])
+        with pytest.raises(ValueError, match=r"is damaged, or no .npz file"), open_table(path):
+            pass
+    path.unlink()
+    with pytest.raises(FileNotFoundError, match="expected codes that quantize wrote"):
+        with open_table(path):
+            pass
