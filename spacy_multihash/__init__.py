@@ -38,9 +38,16 @@ _NAMES = {
     "ner.tagger.architectures": ["build_token_tagger_v1"],
     "ner.tagger.component": ["EntityTagger"],
     "ner.transition.component": ["BatchEntityRecognizer"],
-    "tables.file": ["read_tables", "write_tables"],
     "tables.set_tables": ["set_tables"],
-    "tables.tables": ["Table", "Tables", "cut_tables", "make_tables", "merge_tables"],
+    "tables.tables": [
+        "Table",
+        "Tables",
+        "cut_tables",
+        "make_tables",
+        "merge_tables",
+        "read_tables",
+        "write_tables",
+    ],
     "textcat.architectures": ["build_textcat_ensemble_v1", "build_textcat_hash_embed_v1"],
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}

@@ -46,14 +46,14 @@ from .inspection.sizes import model_size as model_size
 from .ner.tagger.architectures import build_token_tagger_v1 as build_token_tagger_v1
 from .ner.tagger.component import EntityTagger as EntityTagger
 from .ner.transition.component import BatchEntityRecognizer as BatchEntityRecognizer
-from .tables.file import read_tables as read_tables
-from .tables.file import write_tables as write_tables
 from .tables.set_tables import set_tables as set_tables
 from .tables.tables import Table as Table
 from .tables.tables import Tables as Tables
 from .tables.tables import cut_tables as cut_tables
 from .tables.tables import make_tables as make_tables
 from .tables.tables import merge_tables as merge_tables
+from .tables.tables import read_tables as read_tables
+from .tables.tables import write_tables as write_tables
 from .textcat.architectures import build_textcat_ensemble_v1 as build_textcat_ensemble_v1
 from .textcat.architectures import build_textcat_hash_embed_v1 as build_textcat_hash_embed_v1
 

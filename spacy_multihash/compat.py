@@ -20,9 +20,8 @@ from .compute.hashing import spacy_seeds
 from .embed.architectures import build_multi_hash_embed_v1
 from .embed.attributes import Attrs
 from .embed.embed_by_lookup import embed_by_lookup
-from .tables.file import parse_tables, read_message
 from .tables.set_tables import find_multi_embed, keeps_tables, set_tables
-from .tables.tables import Table, Tables, table_from_rows
+from .tables.tables import Table, Tables, parse_tables, read_message, table_from_rows
 
 LAYER = "multiembed"
 

@@ -21,7 +21,7 @@ from spacy_multihash.compat import (
     make_set_attr,
 )
 from spacy_multihash.corpus.symbols import count_symbols
-from spacy_multihash.tables.file import read_tables
+from spacy_multihash.tables.tables import read_tables
 from tests.helpers.corpora import CALLBACK, LOOKUP, build, make_docs, small_config, write_corpus
 
 # Miranda et al. 2022, Appendix C, listing 1, without its line numbers.

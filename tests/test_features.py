@@ -38,7 +38,7 @@ from spacy_multihash.cli.inspect_rows import inspect_rows
 from spacy_multihash.corpus.read import model_docs
 from spacy_multihash.inspection.importance import Ranking
 from spacy_multihash.inspection.symbols import DocSymbols
-from spacy_multihash.tables.count import count_tables
+from spacy_multihash.tables.set_tables import count_tables
 from tests.helpers.cli import invoke_command, said
 from tests.helpers.corpora import CALLBACK, small_config
 from tests.helpers.features import ngrams

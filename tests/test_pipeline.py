@@ -35,7 +35,7 @@ from spacy_multihash import (
     set_tables,
     spacy_seeds,
 )
-from spacy_multihash.tables.count import count_tables
+from spacy_multihash.tables.set_tables import count_tables
 from tests.helpers.corpora import CALLBACK, small_config, write_corpus
 
 WIDTH = 16

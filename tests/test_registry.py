@@ -255,7 +255,7 @@ def test_importing_the_package_prints_and_loads_nothing() -> None:
 
 def test_layers_and_tables_know_nothing_of_spacy() -> None:
     code = (
-        "import sys, spacy_multihash.layers, spacy_multihash.tables.file; "
+        "import sys, spacy_multihash.layers, spacy_multihash.tables.tables; "
         "print([m for m in ('spacy', 'cupy', 'pandas') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

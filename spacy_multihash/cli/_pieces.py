@@ -21,7 +21,7 @@ from ..corpus.split_counts import SplitCounts, count_split
 from ..corpus.statistics import is_word_attr
 from ..embed.find import EmbeddingTable
 from ..inspection.symbols import count_for_tables, find_texts, has_strings, known_counts
-from ..tables.count import Extractor, count_corpus
+from ..tables.set_tables import Extractor, count_corpus
 from ..tables.tables import Table, Tables, add_tables
 from ._messages import msg
 from ._workers import Source

@@ -16,11 +16,16 @@ from ..common.files import standard_stream
 from ..common.registered import INIT_TABLES
 from ..corpus.shards import model_shard
 from ..corpus.training import shard_pipeline, training_docs
-from ..tables.count import count_tables
-from ..tables.file import read_tables, write_tables
-from ..tables.init_tables import component_names
-from ..tables.set_tables import check_tables, find_multi_embed
-from ..tables.tables import Tables, add_tables, check_cut, cut_tables, merge_tables
+from ..tables.set_tables import check_tables, component_names, count_tables, find_multi_embed
+from ..tables.tables import (
+    Tables,
+    add_tables,
+    check_cut,
+    cut_tables,
+    merge_tables,
+    read_tables,
+    write_tables,
+)
 from ._messages import msg
 from ._pieces import Shards, check_workers
 from ._show import show_table
@@ -89,7 +94,7 @@ def init_tables_cli(
     when all shards are counted, and not before. Pieces that are in different places are counted
     with --uncut each, and added up with --merge.
 
-    DOCS: python -m pydoc spacy_multihash.tables.init_tables
+    DOCS: python -m pydoc spacy_multihash.tables.set_tables
     """
     overrides = parse_overrides(ctx)
     import_code(code)

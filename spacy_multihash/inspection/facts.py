@@ -17,7 +17,7 @@ from ..corpus.symbols import count_symbols
 from ..embed.attributes import attr_id
 from ..embed.feature_symbols import derived
 from ..embed.token_types import find_types
-from ..tables.count import DOC_BATCH, count_corpus
+from ..tables.set_tables import DOC_BATCH, count_corpus
 from ..tables.tables import Table
 
 # Reads the examples of a corpus from the first one on, each time it is called.

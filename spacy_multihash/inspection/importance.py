@@ -21,7 +21,7 @@ from ..embed.find import (
 )
 from ..embed.symbols import UNKNOWN_ROW
 from ..embed.weighted_table_embed import output_width
-from ..tables.count import DocReader
+from ..tables.set_tables import DocReader
 from ..tables.tables import Table
 from .advice import NEAR_ZERO, advise_rows
 from .collisions import inspect_collisions

@@ -17,7 +17,7 @@ from ..embed.attributes import attr_id
 from ..embed.feature_symbols import feature_texts
 from ..embed.find import EmbeddingTable, rows_of
 from ..embed.weighted_table_embed import table_width
-from ..tables.count import ngram_ids
+from ..tables.set_tables import ngram_ids
 from .chance import colliding_pairs, count_indistinguishable, pairs_by_chance, unreached_by_chance
 from .reports import Count, Sharing, TableReport, TableUse, WordRows, full_name
 from .sizes import SYMBOL_BYTES, table_size

@@ -18,7 +18,7 @@ from ..common.types import NgramLayer
 from ..embed.feature_symbols import feature_texts
 from ..embed.find import EmbeddingTable, rows_of
 from ..embed.symbols import UNKNOWN_ROW
-from ..tables.count import DOC_BATCH, DocReader, Extractor, count_corpus, ngram_ids
+from ..tables.set_tables import DOC_BATCH, DocReader, Extractor, count_corpus, ngram_ids
 from ..tables.tables import Table, Tables
 
 

@@ -1,14 +1,76 @@
-"""The models that look symbols up: found in a pipeline, and given their tables."""
+"""Models that look symbols up: their symbols counted, and their tables set."""
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import List, Optional, Union
+
+import numpy
 from spacy.language import Language
-from spacy.util import logger
-from thinc.api import Model
+from spacy.tokens import Doc
+from spacy.util import logger, minibatch
+from thinc.api import Model, to_numpy
 
 from ..common.checks import check_type
+from ..common.features import Feature
 from ..common.nodes import start_anew
+from ..common.types import NgramLayer
+from ..corpus.training import training_docs
+from ..embed.attributes import attr_id
+from ..embed.feature_symbols import feature_ids, model_features
 from ..embed.find import lookup_chains, lookup_names, ngram_layers
 from ..embed.symbols import Symbols
-from .tables import Tables
+from .tables import IdCounter, Table, Tables, check_cut, cut_tables, read_tables
+
+DOC_BATCH = 256  # docs whose symbols are found at a time
+
+# Reads the docs of a corpus from the first one on, each time it is called.
+DocReader = Callable[[], Iterable[Doc]]
+# What finds symbols: a feature, a layer of n-grams of tokens, or None for an attribute.
+Extractor = Union[Feature, NgramLayer, None]
+
+
+def count_corpus(docs: Iterable[Doc], extractors: Mapping[str, Extractor]) -> dict[str, Table]:
+    """Count the symbols of each attribute and feature, and of each kind of n-grams of tokens.
+
+    docs (Iterable[Doc]): The docs, which are read once and not kept.
+    extractors (Mapping[str, Extractor]): For each name, what finds its symbols.
+    """
+    attrs = {name: attr_id(name) for name, found in extractors.items() if found is None}
+    features = {n: found for n, found in extractors.items() if isinstance(found, Feature)}
+    layers = {name: found for name, found in extractors.items() if isinstance(found, Model)}
+    counters = {name: IdCounter() for name in extractors}
+    for batch in minibatch(docs, DOC_BATCH) if extractors else ():
+        found = [(name, ngram_ids(layer, batch)) for name, layer in layers.items()]
+        if attrs:
+            found += zip(attrs, _attr_ids(batch, list(attrs.values())), strict=True)
+        if features:
+            found += zip(features, feature_ids(batch, list(features.values())), strict=True)
+        for name, ids in found:
+            counters[name].add(ids)
+    return {name: counter.table() for name, counter in counters.items()}
+
+
+def _attr_ids(docs: Sequence[Doc], attrs: list[Union[int, str]]) -> numpy.ndarray:
+    """List the symbols of all tokens, for each attribute: (A, N) uint64."""
+    return numpy.concatenate([doc.to_array(attrs).reshape((-1, len(attrs))) for doc in docs]).T
+
+
+def ngram_ids(ngrams: NgramLayer, docs: Sequence[Doc]) -> numpy.ndarray:
+    """Extract the ids (M,) uint64 of the n-grams of docs, with the layer that the model uses."""
+    return to_numpy(ngrams.predict(list(docs)).dataXd)
+
+
+def count_tables(models: Sequence[Model], docs: Iterable[Doc]) -> Tables:
+    """Count all symbols that models look up, without a cut.
+
+    models (Sequence[Model]): Models that hold a MultiEmbed, or another embedding by lookup.
+    docs (Iterable[Doc]): The docs, which are read once and not kept.
+    """
+    extractors: dict[str, Extractor] = {}
+    for model in models:
+        extractors |= {**model_features(model), **ngram_layers(model)}
+    names = lookup_names(*models)
+    return Tables(count_corpus(docs, {name: extractors.get(name) for name in names}))
 
 
 def find_multi_embed(nlp: Language, component: str) -> Model:
@@ -98,3 +160,48 @@ def check_tables(model: Model, tables: Tables) -> None:
 
 def _has_tables(model: Model) -> bool:
     return all(len(chain.layers[0].attrs["symbols"]) for chain in lookup_chains(model))
+
+
+def make_init_tables_v1(
+    path: Optional[Path] = None,
+    min_freq: int = 10,
+    component: Union[str, List[str]] = "tok2vec",
+    max_rows: Optional[int] = None,
+) -> Callable[[Language], Language]:
+    """Make the callback for [initialize.before_init] that sets the tables of MultiEmbed.
+
+    The tables are counted from the training corpus, or read from a file. A component that will not
+    be initialized (frozen, or sourced and trained further) keeps the tables that it has.
+
+    path (Optional[Path]): File that `spacy multihash init-tables` wrote. Null counts the corpus.
+    min_freq (int): A symbol gets a row if it occurs at least this often. Recommended values are
+        between 1 and 10.
+    component (Union[str, List[str]]): Name of the component that holds MultiEmbed, or of several.
+    max_rows (Optional[int]): The most rows that a table may have, row 0 included. Null sets no
+        limit.
+    """
+    check_cut(min_freq, max_rows)
+
+    def init_tables(nlp: Language) -> Language:
+        models = {name: find_multi_embed(nlp, name) for name in component_names(component)}
+        models = {name: m for name, m in models.items() if not keeps_tables(nlp, name, m)}
+        if not models:
+            return nlp
+        if path is None:
+            logger.info("Counting the symbols of the training corpus for %s", list(models))
+            tables = count_tables(list(models.values()), training_docs(nlp))
+        else:
+            tables = read_tables(path)
+        tables = cut_tables(tables, min_freq=min_freq, max_rows=max_rows)
+        for name, model in models.items():
+            set_tables(model, tables)
+            rows = {symbols: len(tables.tables[symbols]) + 1 for symbols in lookup_names(model)}
+            logger.info("Set the tables of '%s', with rows: %s", name, rows)
+        return nlp
+
+    return init_tables
+
+
+def component_names(component: Union[str, list[str]]) -> list[str]:
+    """List the names that a setting gives: one, or several."""
+    return [component] if isinstance(component, str) else component

@@ -2,7 +2,6 @@
 
 from collections import Counter
 
-import spacy
 from spacy.attrs import LOWER, SHAPE
 from spacy.language import Language
 from spacy.training import Example

@@ -9,7 +9,7 @@ from spacy.tokens import Doc
 from spacy_multihash import Tables, count_symbols, cut_tables, make_tables, set_tables
 from spacy_multihash.embed.attributes import attr_id
 from spacy_multihash.embed.find import ngram_layers
-from spacy_multihash.tables.count import count_corpus
+from spacy_multihash.tables.set_tables import count_corpus
 from tests.helpers.corpora import make_docs
 
 WEIGHTED = {

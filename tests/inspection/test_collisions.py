@@ -25,7 +25,7 @@ from spacy_multihash.inspection.reports import Collisions
 from spacy_multihash.inspection.rows import inspect_table, inspect_word, list_suspicions, symbols_of
 from spacy_multihash.inspection.symbols import find_ngram_texts
 from spacy_multihash.layers import importance_seed
-from spacy_multihash.tables.count import ngram_ids
+from spacy_multihash.tables.set_tables import ngram_ids
 from tests.helpers.cli import invoke_command, said
 from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.ngrams import ngrams_by_loop

@@ -12,7 +12,7 @@ from spacy.vocab import create_vocab
 
 from spacy_multihash.common.features import parse_feature
 from spacy_multihash.embed.find import component_models, ngram_layers
-from spacy_multihash.tables.count import count_corpus
+from spacy_multihash.tables.set_tables import count_corpus
 from spacy_multihash.tables.tables import Tables, add_tables
 from tests.helpers.pieces import TEXTS, cut, merged
 from tests.helpers.pipelines import TEXTCAT, textcat_pipeline

@@ -10,7 +10,7 @@ import pytest
 import srsly
 
 from spacy_multihash import Table, Tables, read_tables, write_tables
-from spacy_multihash.tables.file import FORMAT, VERSION
+from spacy_multihash.tables.tables import FORMAT, VERSION
 
 
 def u8(*numbers: int) -> bytes:

@@ -29,8 +29,7 @@ from spacy_multihash import (
 )
 from spacy_multihash.compute.matmul import ProductOps
 from spacy_multihash.corpus.training import training_docs
-from spacy_multihash.tables.init_tables import make_init_tables_v1
-from spacy_multihash.tables.set_tables import find_multi_embed
+from spacy_multihash.tables.set_tables import find_multi_embed, make_init_tables_v1
 from tests.helpers.corpora import (
     CALLBACK,
     HASH,
