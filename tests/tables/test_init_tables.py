@@ -29,7 +29,7 @@ from spacy_multihash import (
 )
 from spacy_multihash.compute.matmul import ProductOps
 from spacy_multihash.corpus.training import training_docs
-from spacy_multihash.tables.set_tables import find_multi_embed, make_init_tables_v1
+from spacy_multihash.tables.set_tables import make_init_tables_v1
 from tests.helpers.corpora import (
     CALLBACK,
     HASH,
@@ -308,59 +308,37 @@ def test_model_without_a_multi_embed_is_refused() -> None:
         set_tables(model, make_tables({"NORM": Counter({1: 1})}, min_freq=0))
 
 
-def test_component_that_is_not_there_is_refused(corpus: Path) -> None:
-    message = r"no component 'tagger' in the pipeline. It has: \['tok2vec', 'ner'\]"
+@pytest.mark.parametrize(
+    ("embed", "callback", "settings", "message"),
+    [
+        (LOOKUP, {"component": "tagger"}, {}, r"no component 'tagger' .*: \['tok2vec', 'ner'\]"),
+        (LOOKUP, {"component": "ner"}, {}, "component 'ner' holds no MultiEmbed"),
+        (HASH, {}, {}, "component 'tok2vec' holds no MultiEmbed"),
+        (LOOKUP, {"min_freq": 99}, {}, "NORM has no symbols: none occurs at least 99 times"),
+        (LOOKUP, {}, {"training.max_epochs": -1}, "init-tables, with --training.max_epochs 0"),
+        (LOOKUP, {}, {"paths.train": None}, "Corpus path can't be None"),
+        (LOOKUP, None, {}, "'lookup_rows' of NORM has no table of symbols. Add the callback"),
+    ],
+)
+def test_configs_without_what_tables_need_are_refused(
+    embed: Any, callback: Any, settings: Any, message: str, corpus: Path
+) -> None:
+    config = small_config(corpus, embed, **({} if callback is None else CALLBACK | callback))
+    for name, value in settings.items():
+        section, _, key = name.partition(".")
+        config[section][key] = value
     with pytest.raises(ValueError, match=message):
-        start(config_of(corpus, component="tagger"))
+        build(config).initialize()
 
 
-def test_component_without_a_multi_embed_is_refused(corpus: Path) -> None:
-    with pytest.raises(ValueError, match="component 'ner' holds no MultiEmbed"):
-        start(config_of(corpus, component="ner"))
-
-
-def test_pipeline_with_another_embedding_is_refused(corpus: Path) -> None:
-    with pytest.raises(ValueError, match="component 'tok2vec' holds no MultiEmbed"):
-        start(small_config(corpus, HASH, **CALLBACK))
-
-
-def test_component_without_a_model_is_refused() -> None:
-    nlp = spacy.blank("en")
-    nlp.add_pipe("sentencizer")
-    with pytest.raises(ValueError, match="component 'sentencizer' holds no MultiEmbed"):
-        find_multi_embed(nlp, "sentencizer")
-
-
-def test_corpus_without_documents_is_refused(corpus: Path) -> None:
-    nlp = build(config_of(write_corpus(corpus, [])))
-    with pytest.raises(ValueError, match=r"the corpus \[corpora.train\] has no documents"):
-        nlp.initialize()
-
-
-def test_corpus_that_is_not_in_the_config_is_refused(corpus: Path) -> None:
+def test_corpora_without_docs_are_refused(corpus: Path) -> None:
     nlp = build(config_of(corpus))
     del nlp.config["corpora"]["train"]
     with pytest.raises(ValueError, match=r"the config has no \[corpora.train\]"):
         nlp.initialize()
-
-
-def test_corpus_without_a_path_is_refused(corpus: Path) -> None:
-    config = config_of(corpus)
-    config["paths"]["train"] = None
-    with pytest.raises(ValueError, match="Corpus path can't be None"):
-        build(config).initialize()
-
-
-def test_corpus_without_an_end_is_refused(corpus: Path) -> None:
-    config = config_of(corpus)
-    config["training"]["max_epochs"] = -1
-    with pytest.raises(ValueError, match=r"\[training\] max_epochs = -1\) and may have no end"):
-        start(config)
-
-
-def test_symbols_that_are_all_rare_are_refused(corpus: Path) -> None:
-    with pytest.raises(ValueError, match="NORM has no symbols: none occurs at least 99 times"):
-        start(config_of(corpus, min_freq=99))
+    nlp = build(config_of(write_corpus(corpus, [])))
+    with pytest.raises(ValueError, match=r"the corpus \[corpora.train\] has no documents"):
+        nlp.initialize()
 
 
 def test_tables_without_an_attribute_change_nothing() -> None:
@@ -389,23 +367,10 @@ def test_cut_out_of_range_is_refused_when_the_config_is_read(
         make_init_tables_v1(**setting)
 
 
-def test_streamed_corpus_can_be_counted_as_the_message_says(corpus: Path) -> None:
-    config = config_of(corpus)
-    config["training"]["max_epochs"] = -1
-    with pytest.raises(ValueError, match="init-tables, with --training.max_epochs 0"):
-        start(config)
-
-
 def test_multi_embed_without_tables_is_refused_in_use() -> None:
     model = build_multi_embed_v1(8, ["NORM"], False)
     with pytest.raises(ValueError, match="NORM has no table of symbols. Add the callback"):
         model.predict(make_docs())
-
-
-def test_multi_embed_without_the_callback_is_refused_at_initialization(corpus: Path) -> None:
-    message = "'lookup_rows' of NORM has no table of symbols. Add the callback"
-    with pytest.raises(ValueError, match=message):
-        start(small_config(corpus, LOOKUP))
 
 
 def test_all_layers_of_a_pipeline_get_the_products(tmp_path: Path) -> None:
