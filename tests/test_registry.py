@@ -34,6 +34,8 @@ ENTRY_POINTS = {
         "set_attr",
         "spacy-multihash.init_tables.v1",
         "spacy-multihash.keep_compressed.v1",
+        "spacy-multihash.kpca_rows.v1",
+        "spacy-multihash.kpca_vectors.v1",
         "spacy-multihash.load_vectors.v1",
         "spacy-multihash.unfreeze.v1",
         "spacy-multihash.use_product_ops.v1",
@@ -185,18 +187,41 @@ def test_architecture_refuses_arguments_of_a_wrong_type(name: str) -> None:
         spacy.registry.resolve(config)
 
 
-@pytest.mark.parametrize("name", ENTRY_POINTS["spacy_callbacks"])
+@pytest.mark.parametrize("name", CALLBACKS)
 def test_callback_resolves_from_a_config(name: str) -> None:
     config = {"callback": {"@callbacks": name, **CALLBACKS[name]}}
     assert callable(spacy.registry.resolve(config)["callback"])
 
 
-@pytest.mark.parametrize("name", ENTRY_POINTS["spacy_callbacks"])
+@pytest.mark.parametrize("name", CALLBACKS)
 def test_callback_refuses_arguments_of_a_wrong_type(name: str) -> None:
     config = {"callback": {"@callbacks": name, **CALLBACKS[name], "component": {"a": 1}}}
     # The name of the argument, whether it is of a wrong type or none of the callback's.
     with pytest.raises(ValueError, match="component"):
         spacy.registry.resolve(config)
+
+
+REMOVED = {
+    "spacy-multihash.kpca_rows.v1": ("callbacks", {}, "was removed. For unknown words, set unk_dr"),
+    "spacy-multihash.kpca_vectors.v1": ("callbacks", {}, "was removed. For words without vectors"),
+    "spacy-multihash.MultiEmbed.v1": (
+        "architectures",
+        {**EMBED, "ard": 1.0},
+        "MultiEmbed: ard was removed, was: 1.0. Leave it out, and set min_freq or max_rows of the",
+    ),
+    "spacy-multihash.MetaVectors.v1": (
+        "architectures",
+        {**META, "mode": "scalar"},
+        'mode = "scalar" was removed. Train with "concat" or "mme".',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REMOVED)
+def test_removed_parts_and_settings_say_what_to_use(name: str) -> None:
+    registry, settings, message = REMOVED[name]
+    with pytest.raises(ValueError, match=message):
+        spacy.registry.resolve({"part": {f"@{registry}": name, **settings}})
 
 
 def test_scorer_resolves_from_a_config_and_refuses_arguments_of_a_wrong_type() -> None:

@@ -21,6 +21,8 @@ COMPRESSED_VECTORS = "spacy-multihash.CompressedVectors.v1"
 
 INIT_TABLES = "spacy-multihash.init_tables.v1"
 KEEP_COMPRESSED = "spacy-multihash.keep_compressed.v1"
+KPCA_ROWS = "spacy-multihash.kpca_rows.v1"
+KPCA_VECTORS = "spacy-multihash.kpca_vectors.v1"
 LOAD_VECTORS = "spacy-multihash.load_vectors.v1"
 UNFREEZE = "spacy-multihash.unfreeze.v1"
 USE_PRODUCT_OPS = "spacy-multihash.use_product_ops.v1"

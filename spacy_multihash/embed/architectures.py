@@ -7,7 +7,8 @@ from thinc.api import Model, chain
 from thinc.types import Floats2d, Ragged
 
 from ..common.checks import check_length, refusal
-from ..vectors.meta_vectors import MetaVectors, Mode
+from ..common.removed import RemovedSetting, with_removed_settings
+from ..vectors.meta_vectors import MetaVectors
 from .attributes import Attrs, attr_names
 from .bags import Bags, Reduce
 from .embed_by_lookup import embed_by_lookup
@@ -195,6 +196,11 @@ def build_multi_weighted_hash_embed_v1(
     )
 
 
+@with_removed_settings(
+    "MultiEmbed",
+    ard=RemovedSetting(None, "Leave it out, and set min_freq or max_rows of the tables."),
+    ard_warmup=RemovedSetting(1000, "Leave it out.", in_training_only=True),
+)
 def build_multi_embed_v1(
     width: int,
     attrs: Attrs,
@@ -246,7 +252,7 @@ def build_multi_embed_v1(
 def build_meta_vectors_v1(
     width: Optional[int],
     tables: Dict[str, Optional[str]],
-    mode: Mode = "concat",
+    mode: str = "concat",
     key_attrs: Optional[Dict[str, str]] = None,
 ) -> Model[List[Doc], Ragged]:
     """Embed tokens by several tables of static vectors at once (Winata et al. 2019).

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from math import sqrt
-from typing import Literal, NamedTuple, Optional, cast, get_args
+from typing import NamedTuple, Optional, cast
 
 from thinc.api import Model, get_array_module, uniform_init
 from thinc.types import Floats2d
@@ -14,9 +14,10 @@ from ..common.pinned import Pinned
 from ..common.types import Array
 
 NAME = "meta_vectors"
-Mode = Literal["concat", "mme"]
+MODES = ("concat", "mme")
 
 _WHERE = f"Layer '{NAME}'"
+_REMOVED_MODES = ("linear", "scalar")
 # The score of a table without the token. Infinity would give NaN where no table has it.
 _ABSENT = -1e30
 
@@ -54,7 +55,9 @@ def MetaVectors(nO: Optional[int], tables: list[str], mode: str) -> RowsLayer:
     Raises ValueError for settings that are out of range, for rows of another width than those of
     the initialization, and at initialization for weights beyond the memory.
     """
-    check_choice(_WHERE, "mode", mode, get_args(Mode))
+    if mode in _REMOVED_MODES:
+        raise ValueError(f'{_WHERE}: mode = "{mode}" was removed. Train with "concat" or "mme".')
+    check_choice(_WHERE, "mode", mode, MODES)
     if nO is not None:
         check_whole(_WHERE, "width", nO, 1, MAX_SIZE)
     elif mode == "mme":

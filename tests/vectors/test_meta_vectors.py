@@ -157,6 +157,7 @@ def test_rows_of_another_width_are_refused() -> None:
 @pytest.mark.parametrize(
     ("width", "mode", "message"),
     [
+        (6, "scalar", 'mode = "scalar" was removed. Train with "concat" or "mme".'),
         (6, "max", "mode must be one of concat, mme, was: 'max'"),
         (None, "mme", 'width must be a whole number for mode = "mme", was: None'),
         (0, "concat", "width must be a whole number from 1 .*, was: 0"),
