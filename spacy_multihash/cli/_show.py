@@ -8,7 +8,7 @@ from textwrap import TextWrapper, wrap
 from wasabi import table
 
 from ..embed.find import embedding_name
-from ..inspection.reports import Collisions
+from ..inspection.rows import Collisions
 from ._messages import WIDTH, echo, msg
 
 # Blanks between two columns, and where there is no room for them.

@@ -11,8 +11,13 @@ import typer
 from spacy.language import Language
 
 from ..embed.find import EmbeddingTable, embedding_name
-from ..inspection.importance import Ranking, find_trained, rank_symbols
-from ..inspection.reports import EmbeddingImportance, SymbolImportance
+from ..inspection.importance import (
+    EmbeddingImportance,
+    Ranking,
+    SymbolImportance,
+    find_trained,
+    rank_symbols,
+)
 from ._messages import WIDTH, msg
 from ._pieces import Shards, ShardSymbols
 from ._show import LEAST, NARROW, show_collisions, show_table, unbroken
@@ -57,7 +62,7 @@ def importance_cli(
     is shown as well. Symbols that share a row of parameters have the same importance. Rare symbols
     are left out: they hardly move from their initial importance, which is near 0 by default.
 
-    DOCS: python -m pydoc spacy_multihash.inspection.reports
+    DOCS: python -m pydoc spacy_multihash.inspection.rows
     """
     import_code(code)
     try:

@@ -14,15 +14,20 @@ from spacy.vocab import Vocab
 
 from ..common.registered import INIT_TABLES, SET_ATTR
 from ..embed.find import EmbeddingTable, component_models, find_tables, find_weighted
-from ..inspection.collisions import inspect_collisions
-from ..inspection.reports import Collisions, Count, Size, TableReport, TableUse, WordRows, full_name
 from ..inspection.rows import (
+    Collisions,
+    Count,
+    TableReport,
+    TableUse,
+    WordRows,
     embeds_word,
+    full_name,
+    inspect_collisions,
     inspect_symbols,
     inspect_table,
     list_suspicions,
 )
-from ..inspection.sizes import input_width, model_size
+from ..inspection.sizes import Size, input_width, model_size
 from ..inspection.symbols import Symbols, missing_symbols
 from ._messages import msg
 from ._pieces import Shards, ShardSymbols, check_workers
@@ -92,7 +97,7 @@ def inspect_rows_cli(
     A config's model is not initialized, so that only the sizes of its tables are known. A
     MultiEmbed in it needs a file of tables, as path in [initialize.before_init].
 
-    DOCS: python -m pydoc spacy_multihash.inspection.reports
+    DOCS: python -m pydoc spacy_multihash.inspection.rows
     """
     import_code(code)
     try:

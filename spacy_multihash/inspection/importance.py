@@ -1,6 +1,7 @@
 """Which symbols a trained weighted hash embedding finds important. Nothing is printed."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import ceil, log10
 from typing import Literal, NamedTuple, Optional, cast
 
 import numpy
@@ -21,17 +22,106 @@ from ..embed.find import (
 )
 from ..embed.symbols import UNKNOWN_ROW
 from ..embed.weighted_table_embed import output_width
-from ..tables.set_tables import DocReader
 from ..tables.tables import Table
-from .advice import NEAR_ZERO, advise_rows
-from .collisions import inspect_collisions
-from .reports import EmbeddingImportance, SymbolImportance
-from .symbols import DocSymbols, Symbols, missing_symbols
+from .rows import Collisions, inspect_collisions
+from .symbols import DocReader, DocSymbols, Symbols, missing_symbols
 
 SortBy = Literal["importance", "norm"]
 
-# Symbols that are embedded at a time.
-_BATCH = 2**14
+# Frequent symbols times hashes, divided by rows.
+LOAD = 2
+# Rows of importance parameters for each frequent symbol. By chance, about one symbol in ten then
+# shares its row with another frequent one.
+IMPORTANCE_ROWS = 10
+# An importance that training has hardly changed. Where it starts near zero, the standard deviation
+# is a tenth of this.
+NEAR_ZERO = 0.005
+_BATCH = 2**14  # symbols that are embedded at a time
+
+
+@dataclass(frozen=True)
+class SymbolImportance:
+    """How important a symbol is.
+
+    text (str): The symbol, or the symbols of an n-gram's tokens with blanks between them.
+    freq (int): How often it occurs.
+    parameters (list[float]): Its k importance parameters.
+    importance (float): The mean of the absolute values of its parameters. It depends on the scale
+        of the components: with half of it, and components twice as long, vectors are the same.
+    norm (float): The Euclidean norm of its vector, the weighted components put together.
+    sharing (int): The other symbols of the corpus that have its row of importance parameters.
+    labels (dict[str, float]): How much an n-gram speaks for each label, where a text classifier is
+        linear: what the n-gram adds to the score of a label, before the softmax or the logistic
+        function. If the model averages the vectors of n-grams, that is divided by their number.
+        Where labels exclude each other, only differences between them matter: the mean over all
+        labels is subtracted. Empty for other models.
+    """
+
+    text: str
+    freq: int
+    parameters: list[float]
+    importance: float
+    norm: float
+    sharing: int
+    labels: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RowAdvice:
+    """The rows of a weighted hash embedding, and a rule of thumb for them.
+
+    rows, importance_rows (int): The rows that it has, of component vectors and of importance.
+    advised (int): Rows for two frequent symbols each: symbols times hashes, divided by 2.
+    advised_importance (Optional[int]): Ten rows of importance for each frequent symbol. By chance,
+        about one symbol in ten then shares its row with another frequent one. None where importance
+        is looked up.
+    """
+
+    rows: int
+    advised: int
+    importance_rows: int
+    advised_importance: Optional[int]
+
+
+@dataclass(frozen=True)
+class EmbeddingImportance:
+    """What is important to an embedding.
+
+    component (str): Name of the component that it is in.
+    member (str): Number of its model in an ensemble, from 0; "" outside of ensembles.
+    attr (str): Name of the attribute, or of its n-grams.
+    seed (int): Hash seed of the component vectors.
+    num_symbols (int): The distinct symbols of the corpus, without n-grams that a dictionary leaves
+        out.
+    num_sharing (int): The symbols that share their row of importance parameters with another.
+    num_frequent (int): The symbols that occur at least min_freq times. All that follows is limited
+        to them. Where importance is looked up, symbols that the table does not have are left out,
+        since they have the one row of unknown symbols.
+    rows (RowAdvice): The rows of the embedding, and how many the frequent symbols call for.
+    mean_importance (float): The mean importance of the frequent symbols.
+    num_near_zero (int): The frequent symbols whose importance is below 0.005. If it started near
+        zero, training has hardly changed it.
+    num_important (int): The important symbols, |T_imp| of the paper. Their importance is at least
+        the given share of the mean.
+    collisions (Collisions): The important symbols that are in collision.
+    largest, smallest (list[SymbolImportance]): The symbols with the largest and the smallest
+        importance, or norm. Of equal ones, the most frequent comes first.
+    """
+
+    component: str
+    member: str
+    attr: str
+    seed: int
+    num_symbols: int
+    num_sharing: int
+    num_frequent: int
+    rows: RowAdvice
+    mean_importance: float
+    num_near_zero: int
+    num_important: int
+    collisions: Collisions
+    largest: list[SymbolImportance]
+    smallest: list[SymbolImportance]
 
 
 @dataclass(frozen=True)
@@ -267,6 +357,34 @@ def _describe(
         largest=describe(ranked.largest),
         smallest=describe(ranked.smallest),
     )
+
+
+def advise_rows(embedding: WeightedEmbedding, num_frequent: int) -> RowAdvice:
+    """Give the sizes of an embedding's tables, and a rule of thumb for them.
+
+    Only frequent symbols count: the importance of others stays small, and so does what they change
+    in the rows that they share.
+
+    embedding (WeightedEmbedding): The embedding, with trained importance.
+    num_frequent (int): The number of frequent symbols of a corpus.
+    """
+    components, importance, _ = embedding
+    importance = cast(EmbeddingTable, importance)
+    num_hashes = components.layer.attrs["num_hashes"].value
+    return RowAdvice(
+        rows=components.layer.attrs["nV"].value,
+        advised=_round_up(num_frequent * num_hashes / LOAD),
+        importance_rows=importance.weights.get_dim("nV"),
+        advised_importance=(
+            _round_up(num_frequent * IMPORTANCE_ROWS) if importance.is_hashed else None
+        ),
+    )
+
+
+def _round_up(number: float) -> int:
+    """Round up to 1, 2 or 5 times a power of ten: 10, 20, 50, 100, ..."""
+    power = 10 ** max(ceil(log10(number)) - 1, 1) if number > 10 else 1
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= number)
 
 
 def _own_rows(

@@ -1,12 +1,13 @@
-"""Which rows the symbols of a corpus fall on, and how full the tables are. Nothing is printed.
+"""Which rows the symbols of a corpus fall on, how full tables are, and which symbols collide.
 
 chance.py says when two symbols collide, and what is expected by chance.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Optional
+from math import sqrt
+from typing import Literal, Optional, Union
 
 import numpy
 from spacy.tokens import Doc
@@ -15,18 +16,179 @@ from spacy.vocab import Vocab
 from ..common.types import NgramLayer, RowLayer
 from ..embed.attributes import attr_id
 from ..embed.feature_symbols import feature_texts
-from ..embed.find import EmbeddingTable, rows_of
+from ..embed.find import EmbeddingTable, Part, WeightedEmbedding, embedding_name, rows_of
 from ..embed.weighted_table_embed import table_width
 from ..tables.set_tables import ngram_ids
-from .chance import colliding_pairs, count_indistinguishable, pairs_by_chance, unreached_by_chance
-from .reports import Count, Sharing, TableReport, TableUse, WordRows, full_name
-from .sizes import SYMBOL_BYTES, table_size
+from .chance import (
+    colliding_pairs,
+    count_in_collision,
+    count_indistinguishable,
+    in_collision_by_chance,
+    joint_range,
+    pairs_by_chance,
+    unreached_by_chance,
+)
+from .sizes import SYMBOL_BYTES, Size, table_size
 from .symbols import count_for_tables, find_ngram_texts, is_known, known_counts, symbol_text
 
-EXAMPLES = 5
+MAX_EXAMPLES = 5  # of the symbols that share rows with a word
+# A count is suspicious if it differs from its mean by more than MAX_SDS standard deviations plus
+# SLACK. Where the mean is next to 0, so is the standard deviation.
+MAX_SDS = 5
+SLACK = 3
 
 # From the ids of symbols to their texts.
 WriteSymbols = Callable[[Sequence[int]], list[str]]
+
+
+@dataclass(frozen=True)
+class Count:
+    """A count, with its mean and standard deviation by chance. None where rows are looked up.
+
+    actual (int): The number that was counted.
+    mean, sd (Optional[float]): Its mean and standard deviation by chance.
+    """
+
+    actual: int
+    mean: Optional[float] = None
+    sd: Optional[float] = None
+
+    @property
+    def is_suspicious(self) -> bool:
+        """Tell whether chance would hardly ever lead so far from the mean."""
+        if self.mean is None or self.sd is None:
+            return False
+        return abs(self.actual - self.mean) > MAX_SDS * self.sd + SLACK
+
+
+@dataclass(frozen=True)
+class TableUse:
+    """How a corpus uses a table.
+
+    num_symbols (int): The distinct symbols of the attribute, V.
+    load_factor (float): V * k / n, the number of symbols that a row has to serve on average.
+    unreached (Count): The rows that no symbol falls on. By chance n * (1 - 1/n) ** (V * k).
+    unreached_by_hash (list[Count]): For each hash function, the rows that it takes no symbol to.
+    colliding_pairs (list[Count]): For j = 1, ..., k, the pairs of symbols that collide in exactly j
+        hashes. By chance C(V, 2) * C(k, j) * (1/n) ** j * (1 - 1/n) ** (k - j).
+    indistinguishable (int): The symbols whose k rows are, in some order, those of another symbol.
+        The model cannot tell them apart by this attribute.
+    lookup_size (Size): The size of a lookup table, with a row for each symbol and one for unknown
+        symbols.
+    """
+
+    num_symbols: int
+    load_factor: float
+    unreached: Count
+    unreached_by_hash: list[Count]
+    colliding_pairs: list[Count]
+    indistinguishable: int
+    lookup_size: Size
+
+
+@dataclass(frozen=True)
+class TableReport:
+    """The table of an attribute.
+
+    component (str): Name of the component that it is in.
+    attr (str): Name of the attribute.
+    rows_by (str): Whether rows are found by "hash", or by "lookup".
+    num_rows, width, num_hashes (int): The sizes n, W and k.
+    seed (Optional[int]): The hash seed. None for a lookup.
+    size (Size): The size of the table, n * W float32.
+    use (Optional[TableUse]): How a corpus uses the table. None without a corpus.
+    part (Part): What its rows are. A weighted hash embedding has a table of B "components" of width
+        d, and one of K rows of "importance" parameters of width k. Other rows are "vectors".
+    member (str): Number of its model in an ensemble, from 0; "" outside of ensembles.
+    """
+
+    component: str
+    attr: str
+    rows_by: Literal["hash", "lookup"]
+    num_rows: int
+    width: int
+    num_hashes: int
+    seed: Optional[int]
+    size: Size
+    use: Optional[TableUse] = None
+    part: Part = "vectors"
+    member: str = ""
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """How many other symbols collide with a word's in exactly `hashes` hashes, and some of them.
+
+    hashes (int): The number of hash functions in which they collide.
+    count (int): How many symbols do.
+    examples (list[str]): Some of them.
+    """
+
+    hashes: int
+    count: int
+    examples: list[str]
+
+
+@dataclass(frozen=True)
+class WordRows:
+    """The rows of one attribute of a word, and the symbols that share them.
+
+    word (str): The word.
+    component (str): Name of the component that has the table.
+    attr (str): Name of the attribute, or of its n-grams.
+    symbol (str): The value of the attribute, as a string.
+    rows (list[int]): The row that each hash function takes the symbol to.
+    sharing (Optional[list[Sharing]]): The symbols that share rows. None without a corpus.
+    part (Part), member (str): What the rows are, and of which model, as in TableReport.
+    """
+
+    word: str
+    component: str
+    attr: str
+    symbol: str
+    rows: list[int]
+    sharing: Optional[list[Sharing]] = None
+    part: Part = "vectors"
+    member: str = ""
+
+
+@dataclass(frozen=True)
+class Collisions:
+    """How many symbols are in collision: another one has the same rows, in all hashes.
+
+    Chance is that of Svenstrup et al. 2017, section 4; see chance.py.
+
+    component (str): Name of the component that the embedding is in.
+    member (str): Number of the model in an ensemble, from 0; "" outside of ensembles.
+    attr (str): Name of the attribute, or of its n-grams.
+    seed (int): Hash seed of the component vectors.
+    num_symbols (int): The distinct symbols, |T|.
+    components (Count): The symbols whose k component vectors are, in order, those of another. By
+        chance |T| * (1 - (1 - 1/B ** k) ** (|T| - 1)).
+    importance (Optional[Count]): The symbols that share their row of importance parameters. By
+        chance the same, with K in the place of B ** k. None if the importance is fixed at 1.
+    both (Optional[Count]): The symbols that share both. To the model they are the same. By chance
+        as above, with K * B ** k if both are hashed independently.
+    probability (Optional[float]): The probability by chance that a given symbol is one of `both`,
+        or of `components` if importance is fixed: p_col of equation (1). None where rows are looked
+        up and nothing is left to chance.
+    """
+
+    component: str
+    member: str
+    attr: str
+    seed: int
+    num_symbols: int
+    components: Count
+    importance: Optional[Count] = None
+    both: Optional[Count] = None
+    probability: Optional[float] = None
+
+
+def full_name(part: Union[TableReport, WordRows]) -> str:
+    """Name a table by its embedding, and by its part of a weighted one."""
+    suffix = "" if part.part == "vectors" else f" {part.part}"
+    return embedding_name(part.component, part.member, part.attr) + suffix
 
 
 def symbols_of(
@@ -173,6 +335,38 @@ def list_suspicions(report: TableReport) -> list[str]:
     ]
 
 
+def inspect_collisions(embedding: WeightedEmbedding, symbols: numpy.ndarray) -> Collisions:
+    """Count the symbols (V,) uint64, all of them different, that are in collision.
+
+    Where rows of importance are looked up, or are hashed to components, only the hash functions
+    behind them are left to chance. Which symbols share a row of importance is then taken as given.
+    """
+    table, importance, _ = embedding
+    num_symbols, rows = len(symbols), rows_of(table.layer, symbols)  # (V, k)
+    num_rows, num_hashes = (table.layer.attrs[key].value for key in ("nV", "num_hashes"))
+    outcomes = joint_range(num_rows, num_hashes)
+    groups = group_sizes(table.layer, symbols)
+    by_chance = in_collision_by_chance(num_symbols, outcomes, group_sizes=groups)
+    components = Count(count_in_collision(rows), *by_chance)
+    seed = table.layer.attrs["seed"].value
+    found = Collisions(table.component, table.member, table.attr, seed, num_symbols, components)
+    if importance is None:
+        return _with_probability(found, components)
+    own_rows = rows_of(importance.layer, symbols)  # (V, 1)
+    actual = count_in_collision(numpy.hstack([rows, own_rows]))
+    independent = not table.layer.layers
+    by_importance = Count(count_in_collision(own_rows))
+    if importance.is_hashed:
+        K = importance.layer.attrs["nV"].value
+        alone = in_collision_by_chance(num_symbols, joint_range(K))
+        by_importance = Count(by_importance.actual, *alone)
+        outcomes = joint_range(num_rows, num_hashes, importance_rows=K, independent=independent)
+        both = Count(actual, *in_collision_by_chance(num_symbols, outcomes))
+    else:
+        both = Count(actual, *_within_rows(own_rows, outcomes)) if independent else Count(actual)
+    return _with_probability(replace(found, importance=by_importance, both=both), both)
+
+
 def group_sizes(layer: RowLayer, symbols: numpy.ndarray) -> numpy.ndarray:
     """Count the symbols (V,) uint64 in each group that a layer hashes as one: (G,) int64."""
     if not layer.layers:
@@ -218,7 +412,7 @@ def _find_sharing(
     """Find the symbols (V,) uint64 that share rows (K,) with another: in 1, 2, ... K hashes."""
     shared = (rows_of(layer, others) == rows).sum(axis=1)  # (V,) hashes, of each symbol
     alike = {hashes: others[shared == hashes] for hashes in range(1, len(rows) + 1)}
-    examples = {hashes: ids[:EXAMPLES].tolist() for hashes, ids in alike.items()}
+    examples = {hashes: ids[:MAX_EXAMPLES].tolist() for hashes, ids in alike.items()}
     # All at once: the texts of n-grams are read from the corpus.
     ids = [id_ for few in examples.values() for id_ in few]
     text_of = dict(zip(ids, texts(ids), strict=True))
@@ -281,3 +475,16 @@ def _use(
         indistinguishable=count_indistinguishable(rows),
         lookup_size=table_size(num_symbols + 1, width, SYMBOL_BYTES * num_symbols),
     )
+
+
+def _with_probability(found: Collisions, count: Count) -> Collisions:
+    if count.mean is None:
+        return found
+    return replace(found, probability=count.mean / max(found.num_symbols, 1))
+
+
+def _within_rows(rows: numpy.ndarray, outcomes: float) -> tuple[float, float]:
+    """Return mean and standard deviation of the symbols in collision with one of the same row."""
+    sizes = numpy.unique(rows, return_counts=True)[1]
+    parts = [in_collision_by_chance(size, outcomes) for size in sizes[sizes > 1].tolist()]
+    return sum(mean for mean, _ in parts), sqrt(sum(sd**2 for _, sd in parts))

@@ -6,9 +6,9 @@ from math import factorial
 from typing import Optional
 
 from ..common.features import parse_feature
-from .advice import LOAD
 from .chance import collision_probability, joint_range
 from .facts import FeatureFacts
+from .importance import LOAD
 
 # Of symbols that are hashed, at most this share may by chance be one with another.
 IN_COLLISION = 0.01

@@ -1,5 +1,6 @@
 """How large models and tables are, and how many tokens an encoder sees."""
 
+from dataclasses import dataclass
 from typing import Optional
 
 from thinc.api import Model
@@ -8,10 +9,21 @@ from ..common.nodes import find_nodes
 from ..encode.iterated_dilated_encoder import NAME as DILATED
 from ..encode.iterated_dilated_encoder import field_of
 from ..encode.maxout_window_encoder import NAME as MAXOUT
-from .reports import Size
 
 FLOAT_BYTES = 4
 SYMBOL_BYTES = 8 + 4  # of a key and of its row, as MultiEmbed keeps them
+
+
+@dataclass(frozen=True)
+class Size:
+    """Number of parameters, and bytes of all arrays.
+
+    parameters (int): Number of parameters.
+    bytes (int): Bytes of all arrays.
+    """
+
+    parameters: int
+    bytes: int
 
 
 def model_size(*models: Model) -> Optional[Size]:

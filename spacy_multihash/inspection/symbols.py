@@ -3,7 +3,7 @@
 A symbol is a value of an attribute of tokens, or an n-gram.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,8 +18,11 @@ from ..common.types import NgramLayer
 from ..embed.feature_symbols import feature_texts
 from ..embed.find import EmbeddingTable, rows_of
 from ..embed.symbols import UNKNOWN_ROW
-from ..tables.set_tables import DOC_BATCH, DocReader, Extractor, count_corpus, ngram_ids
+from ..tables.set_tables import DOC_BATCH, Extractor, count_corpus, ngram_ids
 from ..tables.tables import Table, Tables
+
+# Reads the docs of a corpus from the first one on, each time it is called.
+DocReader = Callable[[], Iterable[Doc]]
 
 
 class Symbols(Protocol):

@@ -23,8 +23,6 @@ from .tables import IdCounter, Table, Tables, check_cut, cut_tables, read_tables
 
 DOC_BATCH = 256  # docs whose symbols are found at a time
 
-# Reads the docs of a corpus from the first one on, each time it is called.
-DocReader = Callable[[], Iterable[Doc]]
 # What finds symbols: a feature, a layer of n-grams of tokens, or None for an attribute.
 Extractor = Union[Feature, NgramLayer, None]
 

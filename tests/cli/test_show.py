@@ -5,7 +5,7 @@ import re
 import pytest
 
 from spacy_multihash.cli._show import show_collisions, show_table, unbroken
-from spacy_multihash.inspection.reports import Collisions, Count
+from spacy_multihash.inspection.rows import Collisions, Count
 
 LONG = " ".join(f"number{i}" for i in range(9))
 

@@ -7,9 +7,7 @@ import pytest
 
 from spacy_multihash.cli.importance import importance_cli
 from spacy_multihash.embed.find import find_weighted
-from spacy_multihash.inspection.advice import advise_rows
-from spacy_multihash.inspection.importance import Ranking, symbol_importance
-from spacy_multihash.inspection.reports import RowAdvice
+from spacy_multihash.inspection.importance import Ranking, RowAdvice, advise_rows, symbol_importance
 from tests.helpers.cli import invoke_command
 from tests.helpers.corpora import write_corpus
 from tests.helpers.pipelines import DICTIONARY, TEXTCAT, textcat_pipeline, token_docs

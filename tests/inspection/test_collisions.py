@@ -19,10 +19,15 @@ from spacy_multihash.common.types import NgramLayer
 from spacy_multihash.corpus.shards import model_shard
 from spacy_multihash.embed.find import EmbeddingTable, find_tables, find_weighted, rows_of
 from spacy_multihash.inspection.chance import in_collision_by_chance
-from spacy_multihash.inspection.collisions import inspect_collisions
 from spacy_multihash.inspection.importance import symbol_importance
-from spacy_multihash.inspection.reports import Collisions
-from spacy_multihash.inspection.rows import inspect_table, inspect_word, list_suspicions, symbols_of
+from spacy_multihash.inspection.rows import (
+    Collisions,
+    inspect_collisions,
+    inspect_table,
+    inspect_word,
+    list_suspicions,
+    symbols_of,
+)
 from spacy_multihash.inspection.symbols import find_ngram_texts
 from spacy_multihash.layers import importance_seed
 from spacy_multihash.tables.set_tables import ngram_ids

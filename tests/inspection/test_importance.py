@@ -17,9 +17,8 @@ from typer.testing import Result
 from spacy_multihash.cli.importance import importance, importance_cli
 from spacy_multihash.corpus.read import model_docs
 from spacy_multihash.embed.find import WeightedEmbedding, find_weighted, rows_of
-from spacy_multihash.inspection.collisions import inspect_collisions
-from spacy_multihash.inspection.importance import Ranking, symbol_importance
-from spacy_multihash.inspection.reports import EmbeddingImportance
+from spacy_multihash.inspection.importance import EmbeddingImportance, Ranking, symbol_importance
+from spacy_multihash.inspection.rows import inspect_collisions
 from tests.helpers.cli import invoke_command
 from tests.helpers.corpora import HASH, SENTENCES, write_corpus
 from tests.helpers.ngrams import ngrams_by_loop

@@ -11,8 +11,7 @@ from spacy.tokens import Doc
 
 from spacy_multihash.cli.importance import importance_cli
 from spacy_multihash.embed.find import find_weighted
-from spacy_multihash.inspection.importance import Ranking, symbol_importance
-from spacy_multihash.inspection.reports import SymbolImportance
+from spacy_multihash.inspection.importance import Ranking, SymbolImportance, symbol_importance
 from tests.helpers.cli import invoke_command
 from tests.helpers.corpora import write_corpus
 from tests.helpers.pipelines import (

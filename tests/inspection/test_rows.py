@@ -29,9 +29,8 @@ from spacy_multihash.inspection.chance import (
     pairs_by_chance,
     unreached_by_chance,
 )
-from spacy_multihash.inspection.reports import Size
 from spacy_multihash.inspection.rows import inspect_table, inspect_word, list_suspicions, symbols_of
-from spacy_multihash.inspection.sizes import input_width, model_size
+from spacy_multihash.inspection.sizes import Size, input_width, model_size
 from spacy_multihash.inspection.symbols import symbol_text
 from tests.helpers.cli import invoke_command, said
 from tests.helpers.corpora import (
