@@ -1,8 +1,10 @@
 """`python -m spacy multihash explain`: what makes a pipeline find an entity."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from html import escape
 from itertools import chain
 from pathlib import Path
 from typing import Any, Optional
@@ -11,14 +13,17 @@ import typer
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.training import Example
+from spacy.util import minibatch
 from tqdm import tqdm
 
 from ..common.files import write_bytes
 from ..corpus.entities import KnownEntities, known_entities
-from ..corpus.read import read_docs
+from ..corpus.read import model_examples, read_docs
 from ..embed.find import hashes_symbols
 from ..embed.unknown import features_of
 from ..inspection.explain import (
+    EVERYWHERE,
+    IN_ENTITY,
     Effect,
     Explained,
     Explanation,
@@ -28,10 +33,8 @@ from ..inspection.explain import (
 )
 from ..ner.asked import annotate_before, ask, heard_by
 from ._draw import draw_effects
-from ._explain_page import render_explanations
-from ._explain_tables import show_effects, show_explanations
-from ._gold_entities import GoldEntities
 from ._messages import msg
+from ._show import show_table, signed, visible
 from ._util import check_file_output, import_code, load_pipeline, print_json
 from .calibrate import find_recognizer
 from .show import read_text
@@ -40,6 +43,25 @@ from .show import read_text
 _DRAWS = 4
 # How far from an entity, and how many entities of a text, are looked at.
 WINDOW, MAX_ENTITIES = 3, 20
+_DOC_BATCH = 256  # docs that the components before the recognizer annotate at once
+# Of what speaks for an entity, and against it.
+_FOR, _AGAINST = "0, 114, 178", "230, 159, 0"
+# Tokens of the text that are shown on each side of those that were looked at.
+TOKENS_AROUND = 300
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 60em; margin: 2em auto;
+       padding: 0 1em; }
+h2 { margin-top: 2.5em; font-size: 1.2em; }
+.text { white-space: pre-wrap; }
+.token { display: inline-flex; flex-direction: column; align-items: center; margin: .1em 0;
+         padding: .1em .3em; border-radius: .3em; border: 2px solid transparent; }
+.own { border-color: #222; }
+.number { font-size: .75em; font-variant-numeric: tabular-nums; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: .2em .7em; text-align: right; border-bottom: 1px solid #ddd; }
+th:first-child { text-align: left; }
+"""
 _EXTRA = "--plot needs matplotlib: python -m pip install 'spacy-multihash[plots]'"
 
 
@@ -275,3 +297,168 @@ def _find_span(doc: Doc, wanted: str) -> list[Key]:
         why = "stands within a token" if found else "is not in the text"
         raise ValueError(f"--span {wanted}: {text!r} {why}. Give whole tokens of the text.")
     return keys
+
+
+class GoldEntities:
+    """The gold entities of a corpus that a recognizer can find, and how many others there are."""
+
+    def __init__(self, nlp: Language, name: str) -> None:
+        """Keep the recognizer."""
+        self.nlp, self.name = nlp, name
+        self.labels: tuple[str, ...] = nlp.get_pipe(name).labels  # type: ignore[attr-defined]
+        self.unknown = Counter[str]()
+        self.unaligned = 0
+
+    def read(self, corpus: Path) -> Iterator[tuple[Doc, list[Key]]]:
+        """Yield docs with what comes before the recognizer, and their gold entities."""
+        for batch in minibatch(model_examples(self.nlp, corpus), _DOC_BATCH):
+            for doc, example in annotate_before(self.nlp, self.name, batch):
+                gold = [ent for ent in example.reference.ents if ent.label_ in self.labels]
+                spans = example.get_aligned_spans_y2x(gold)
+                labels = (ent.label_ for ent in example.reference.ents)
+                self.unknown.update(label for label in labels if label not in self.labels)
+                self.unaligned += len(gold) - len(spans)
+                if spans:
+                    yield doc, [(span.start, span.end, span.label_) for span in spans]
+
+    def left_out(self) -> str:
+        """Say which gold entities were left out of what was read; nothing if there are none."""
+        reasons = []
+        if self.unknown:
+            reasons.append(
+                f"{sum(self.unknown.values()):,} have labels that {self.name} does not know "
+                f"({', '.join(sorted(self.unknown))}; it knows {', '.join(self.labels) or 'none'})"
+            )
+        if self.unaligned:
+            reasons.append(f"{self.unaligned:,} do not align with the pipeline's tokens")
+        return ", and ".join(reasons)
+
+
+def show_explanations(explanations: Sequence[Explanation]) -> None:
+    """Print a table for each entity."""
+    if not explanations:
+        msg.warn("No entities were found", "Name one to explain: --span TEXT=LABEL")
+    for each in explanations:
+        found = "" if each.found else ", not found"
+        rows = [
+            (
+                f"[{word}]" if each.start <= token < each.end else word,
+                *map(signed, by),
+                signed(of),
+            )
+            for token, word, by, of in zip(
+                each.tokens, map(visible, each.words), each.by_feature, each.by_token, strict=True
+            )
+        ]
+        show_table(
+            f"{visible(each.text)}, {each.label}: {each.probability:.3f}{found}",
+            ("token", *each.features, "all"),
+            rows,
+            aligns="L",
+        )
+        msg.text(completeness_text(each))
+    if explanations:
+        msg.text(
+            "Numbers are by how much the probability of the entity falls if the feature of the "
+            "token is unknown. Those in brackets are the entity's own tokens."
+        )
+
+
+def show_effects(effects: Sequence[Effect]) -> None:
+    """Print a table of features, by label and part."""
+    rows: dict[tuple[Optional[str], str, str], dict[str, str]] = {}
+    for each in effects:
+        row = rows.setdefault((each.label, each.part, each.feature), {"n": f"{each.entities:,}"})
+        error = "-" if each.error is None else f"{each.error:.3f}"
+        row[each.where] = f"{signed(each.mean)} ± {error}"
+    show_table(
+        "By how much the probability of gold entities falls",
+        ("label", "entities", "number", "unknown feature", "everywhere", "in the entity"),
+        [
+            (label or "all", part, row["n"], feature, row[EVERYWHERE], row[IN_ENTITY])
+            for (label, part, feature), row in rows.items()
+        ],
+        aligns="llrlrr",
+    )
+    msg.text("Each mean stands with its standard error, which one entity does not have.")
+
+
+def render_explanations(explanations: Sequence[Explanation]) -> bytes:
+    """Render explanations as an HTML page.
+
+    Letters beyond ASCII are written as references, which browsers read in any encoding.
+    """
+    sections = "".join(map(_section, explanations)) or "<p>No entities were found.</p>"
+    page = (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>Explained entities</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+        "<h1>What made the model find these entities</h1>\n"
+        "<p>The text is shown anew for each entity, which is framed. Below each token around it "
+        "stands by how much the probability of the entity falls if the token is unknown. A blue "
+        "token with + speaks for the entity, an orange one with - against it. The number "
+        "farthest from 0 has the strongest colour. Tokens without a number were not looked at."
+        f"</p>\n{sections}</body>\n</html>\n"
+    )
+    return page.encode("ascii", "xmlcharrefreplace")
+
+
+def completeness_text(each: Explanation) -> str:
+    """Say how much of the fall all tokens explain together."""
+    verb = "rises" if signed(each.together).startswith("-") else "falls"
+    text = (
+        f"With all of these unknown, the probability {verb} by {abs(each.together):.3f}. The "
+        f"tokens, unknown one at a time, add up to {signed(sum(each.by_token))}"
+    )
+    share = each.completeness
+    return f"{text}." if share is None else f"{text}, {share:.0%} of it."
+
+
+def _section(each: Explanation) -> str:
+    numbers = [*each.by_token, *(value for row in each.by_feature for value in row)]
+    scale = max(map(abs, numbers), default=0.0) or 1.0
+    words = [escape(visible(word)) for word in each.words]
+    head = "".join(f"<th>{escape(name)}</th>" for name in ("token", *each.features, "all"))
+    rows = "".join(
+        f"<tr><th>{word}</th>"
+        + "".join(f'<td style="{_colour(v, scale)}">{signed(v)}</td>' for v in (*row, of_token))
+        + "</tr>\n"
+        for word, row, of_token in zip(words, each.by_feature, each.by_token, strict=True)
+    )
+    found = "" if each.found else ", not found"
+    return (
+        f"<h2>{escape(each.text)}: {escape(each.label)}, "
+        f"probability {each.probability:.3f}{found}</h2>\n"
+        f'<p class="text">{_text_of(each, words, scale)}</p>\n'
+        f'<div class="scroll"><table>\n<tr>{head}</tr>\n{rows}</table></div>\n'
+        f"<p>{completeness_text(each)}</p>\n"
+    )
+
+
+def _text_of(each: Explanation, words: Sequence[str], scale: float) -> str:
+    """Write the text of the doc, with the numbers of the tokens that were looked at.
+
+    words (Sequence[str]): Their texts, escaped.
+    """
+    first, behind = each.tokens[0], each.tokens[-1] + 1
+    before, after = (
+        each.texts[max(first - TOKENS_AROUND, 0) : first],
+        each.texts[behind:][:TOKENS_AROUND],
+    )
+    tokens = "".join(
+        f'<span class="token{" own" if each.start <= token < each.end else ""}" '
+        f'style="{_colour(value, scale)}">{word}'
+        f'<span class="number">{signed(value)}</span></span>'
+        f"{escape(each.texts[token].removeprefix(raw))}"
+        for token, raw, word, value in zip(
+            each.tokens, each.words, words, each.by_token, strict=True
+        )
+    )
+    return (
+        f"{'… ' if first > TOKENS_AROUND else ''}{escape(''.join(before))}{tokens}"
+        f"{escape(''.join(after))}{'…' if len(each.texts) > behind + TOKENS_AROUND else ''}"
+    )
+
+
+def _colour(value: float, scale: float) -> str:
+    return f"background: rgba({_FOR if value >= 0 else _AGAINST}, {0.7 * abs(value) / scale:.2f})"

@@ -5,7 +5,6 @@ chance.py says when two symbols collide, and what is expected by chance.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from math import sqrt
 from typing import Literal, Optional, Union
 
@@ -298,20 +297,10 @@ def inspect_symbols(
         rows = rows_of(table.layer, numpy.array([id_], dtype="uint64"))[0]  # (K,)
         sharing = None
         if symbols is not None:
-            write = texts or partial(_strings, vocab, table.attr)
+            write = texts or (lambda ids: [symbol_text(vocab, table.attr, id_) for id_ in ids])
             sharing = _find_sharing(table.layer, rows, symbols[symbols != id_], write)
-        inspected.append(
-            WordRows(
-                word,
-                table.component,
-                table.attr,
-                text,
-                rows.tolist(),
-                sharing,
-                table.part,
-                table.member,
-            )
-        )
+        place = (table.component, table.attr, text, rows.tolist())
+        inspected.append(WordRows(word, *place, sharing, table.part, table.member))
     return inspected
 
 
@@ -379,7 +368,7 @@ def embeds_word(table: EmbeddingTable, word: str, vocab: Vocab) -> bool:
     """Tell whether a table has rows for a word, or for an n-gram with blanks between its tokens."""
     if table.ngrams is None:
         return True
-    if not _has_order(table.ngrams, word):
+    if len(word.split()) not in table.ngrams.attrs["orders"].value:
         return False
     id_, _ = _find_ngram(table.ngrams, word, vocab)
     return _is_embedded(table, id_)
@@ -389,13 +378,9 @@ def _find_symbols(table: EmbeddingTable, word: str, vocab: Vocab) -> list[tuple[
     """Find the ids of a word's symbols in a table, and their texts."""
     if table.feature is not None:
         return list(feature_texts([Doc(vocab, words=[word])], table.feature).items())
-    return [_find_symbol(table, word, vocab)]
-
-
-def _find_symbol(table: EmbeddingTable, word: str, vocab: Vocab) -> tuple[int, str]:
     if table.ngrams is None:
         id_ = int(Doc(vocab, words=[word]).to_array([attr_id(table.attr)]).item())
-        return id_, symbol_text(vocab, table.attr, id_)
+        return [(id_, symbol_text(vocab, table.attr, id_))]
     id_, text = _find_ngram(table.ngrams, word, vocab)
     if not _is_embedded(table, id_):
         raise ValueError(
@@ -403,7 +388,7 @@ def _find_symbol(table: EmbeddingTable, word: str, vocab: Vocab) -> tuple[int, s
             "it has no rows. Give an n-gram that occurs in the training corpus as often as the "
             "dictionary asks for."
         )
-    return id_, text
+    return [(id_, text)]
 
 
 def _find_sharing(
@@ -422,22 +407,14 @@ def _find_sharing(
     ]
 
 
-def _strings(vocab: Vocab, attr: str, ids: Sequence[int]) -> list[str]:
-    return [symbol_text(vocab, attr, id_) for id_ in ids]
-
-
 def _is_embedded(table: EmbeddingTable, id_: int) -> bool:
     return bool(is_known(table, numpy.array([id_], dtype="uint64")).all())
-
-
-def _has_order(ngrams: NgramLayer, word: str) -> bool:
-    return len(word.split()) in ngrams.attrs["orders"].value
 
 
 def _find_ngram(ngrams: NgramLayer, word: str, vocab: Vocab) -> tuple[int, str]:
     """Find the id of an n-gram, and its text."""
     doc, orders = Doc(vocab, words=word.split()), ngrams.attrs["orders"].value
-    if not _has_order(ngrams, word):
+    if len(doc) not in orders:
         raise ValueError(
             f"The n-grams of {ngrams.attrs['attr'].value} to inspect have orders {orders}, but "
             f"{word!r} has {len(doc)} words. Give n-grams of these orders, each in quotes and with "

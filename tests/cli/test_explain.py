@@ -15,9 +15,15 @@ from thinc.api import Config
 from typer.testing import CliRunner, Result
 
 from spacy_multihash.cli._draw import draw_effects
-from spacy_multihash.cli._explain_page import AROUND, completeness_text, render_explanations
-from spacy_multihash.cli._explain_tables import show_effects
-from spacy_multihash.cli.explain import corpus_effects, explain_text, prepare
+from spacy_multihash.cli.explain import (
+    TOKENS_AROUND,
+    completeness_text,
+    corpus_effects,
+    explain_text,
+    prepare,
+    render_explanations,
+    show_effects,
+)
 from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.inspection.explain import EVERYWHERE, IN_ENTITY, Effect, Explanation
 from tests.helpers.cli import said
@@ -304,10 +310,10 @@ def test_page_shows_the_whole_text(model: Path) -> None:
 
 def test_page_cuts_long_texts_around_the_entity(model: Path) -> None:
     nlp = spacy.load(model)
-    rain = "rain " * (AROUND + 50)
+    rain = "rain " * (TOKENS_AROUND + 50)
     (anna,) = explain_text(nlp, nlp.pipe_names[0], f"{rain}Anna {rain}", ["Anna=PER"], window=0)
     (text,) = paragraphs(render_explanations([anna]))
-    kept = "rain " * AROUND
+    kept = "rain " * TOKENS_AROUND
     assert re.sub(r"\[.+?\]", "", text) == f"… {kept}Anna {kept}…"
     (anna,) = explain_text(nlp, nlp.pipe_names[0], f"{kept}Anna {kept}", ["Anna=PER"], window=0)
     assert "…" not in paragraphs(render_explanations([anna]))[0]

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from spacy.attrs import NORM, SHAPE
 from spacy.tokens import Doc
 
-from spacy_multihash.cli._explain_tables import show_effects
+from spacy_multihash.cli.explain import show_effects
 from spacy_multihash.corpus.entities import known_entities
 from spacy_multihash.inspection.explain import (
     EVERYWHERE,
