@@ -1,7 +1,6 @@
 """Tables of vectors beside the vocab's own: read, refused, kept once and found again."""
 
 import gc
-import json
 import shutil
 import weakref
 import zipfile
@@ -12,9 +11,7 @@ from typing import Any, Optional
 import numpy
 import pytest
 import spacy
-import srsly
 from numpy.testing import assert_allclose, assert_array_equal
-from spacy.attrs import SHAPE
 from spacy.language import Language
 from spacy.lookups import Lookups
 from spacy.vectors import BaseVectors, Vectors
@@ -23,13 +20,13 @@ from thinc.api import NumpyOps
 
 from spacy_multihash.compute.quantization import narrow, widen
 from spacy_multihash.embed.compressed_vectors import compress_vectors
-from spacy_multihash.embed.load_vectors import make_load_vectors_v1
 from spacy_multihash.embed.vector_tables import (
     PREFIX,
     find_rows,
     find_table,
     has_table,
     load_tables,
+    make_load_vectors_v1,
     on_device,
     read_table,
 )
@@ -89,12 +86,6 @@ def test_floret_tables_have_the_vectors_of_spacy(nlp: Language, tmp_path: Path) 
     unknown = numpy.array([12345], dtype="uint64")  # of no string
     table = find_table(nlp.vocab, "es")
     assert not find_rows(nlp.vocab, "es", table, table.data, unknown)[1].any()
-
-
-def test_vectors_can_be_saved_without_a_pipeline(nlp: Language, tmp_path: Path) -> None:
-    vectors_of(nlp, WORDS, 4).to_disk(tmp_path)
-    load_tables(nlp.vocab, {"es": tmp_path})
-    assert found_in(nlp.vocab, "es", "Rome", "Nobody")[1] == [True, False]
 
 
 SOURCES = ["in", "in/vocab", "in.txt", "in.txt.gz", "in.zip", "codes.npz", "small", "floret.vec"]
@@ -186,27 +177,6 @@ def test_a_saved_pipeline_is_initialized_again_without_the_originals(
     assert f"nothing at {path}: kept the vocab's table of vectors 'es'" in messages()
 
 
-def test_a_table_of_the_vocab_without_its_original_is_checked(
-    nlp: Language, tmp_path: Path
-) -> None:
-    path = Path(save_words(tmp_path / "es", WORDS, 4))
-    load_tables(nlp.vocab, {"es": path})
-    shutil.rmtree(path)
-    find_table(nlp.vocab, "es").data[0] = numpy.nan
-    with pytest.raises(ValueError, match="'es' must have finite numbers, but row 0 has"):
-        load_tables(nlp.vocab, {"es": path})
-
-
-def test_a_folder_that_lost_its_vectors_is_refused_though_the_vocab_has_them(
-    nlp: Language, tmp_path: Path
-) -> None:
-    path = Path(save_words(tmp_path / "es", WORDS, 4))
-    load_tables(nlp.vocab, {"es": path})
-    shutil.rmtree(path / "vocab")
-    with pytest.raises(ValueError, match="'es': There are no vectors at"):
-        load_tables(nlp.vocab, {"es": path})
-
-
 @spacy.registry.misc("tests.lookups.v1")
 def make_lookups(tables: list[str]) -> Lookups:
     lookups = Lookups()
@@ -248,7 +218,7 @@ def test_tables_that_lookups_of_the_config_would_replace_are_refused(
     assert not nlp.vocab.lookups.tables
 
 
-def break_vectors(change: Callable[[numpy.ndarray], numpy.ndarray]) -> Callable[[Path], None]:
+def change_rows(change: Callable[[numpy.ndarray], Any]) -> Callable[[Path], None]:
     def apply(folder: Path) -> None:
         numpy.save(folder / "v.npy", change(numpy.load(folder / "vectors")))
         (folder / "v.npy").replace(folder / "vectors")
@@ -256,41 +226,14 @@ def break_vectors(change: Callable[[numpy.ndarray], numpy.ndarray]) -> Callable[
     return apply
 
 
-def put(value: float) -> Callable[[numpy.ndarray], numpy.ndarray]:
-    def apply(data: numpy.ndarray) -> numpy.ndarray:
-        data[1, 2] = value
-        return data
-
-    return apply
+def write(name: str, data: bytes) -> Callable[[Path], Any]:
+    return lambda folder: (folder / name).write_bytes(data)
 
 
-def write(name: str, data: bytes) -> Callable[[Path], None]:
-    return lambda folder: void((folder / name).write_bytes(data))
-
-
-def void(_: Any) -> None:
-    return None
-
-
-def cut(folder: Path) -> None:
-    whole = (folder / "vectors").read_bytes()
-    (folder / "vectors").write_bytes(whole[:-7])
-
-
-DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
-    "nan": (break_vectors(put(numpy.nan)), "finite numbers, but row 1 has NaN, infinity"),
-    "infinite": (break_vectors(put(-numpy.inf)), "finite numbers, but row 1 has NaN, infinity"),
-    "too large": (break_vectors(lambda data: data.astype("f8") * 1e300), "float32 cannot hold"),
-    "no rows": (break_vectors(lambda data: data[:0]), "has no vectors: .* of shape 0 x 4"),
-    "no columns": (break_vectors(lambda data: data[:, :0]), "has no vectors: .* of shape 3 x 0"),
-    "a row": (break_vectors(lambda data: data[0]), "has no vectors: .* of shape 4"),
-    "integers": (break_vectors(lambda data: data.astype("int8")), "damaged: expected a table of"),
-    "fewer rows": (break_vectors(lambda data: data[:2]), "word has row 2, but the rows are 0 to 1"),
-    "cut off": (cut, "vocab/vectors is damaged"),
-    "empty file": (write("vectors", b""), "vocab/vectors is damaged"),
-    "keys": (write("key2row", b"\xc1"), "vocab/key2row is damaged"),
-    "no map": (write("key2row", b"\x93\x01\x02\x03"), "vocab/key2row is damaged: expected rows"),
-    "settings": (write("vectors.cfg", b"{"), "vocab/vectors.cfg is damaged"),
+# Files of vocabs that are damaged in other ways are in tests/vectors/test_files.py.
+DAMAGES: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "nan": (change_rows(lambda data: data * numpy.nan), "finite numbers, but row 0 has NaN"),
+    "no rows": (change_rows(lambda data: data[:0]), "has no vectors: .* of shape 0 x 4"),
     "lookups": (write("lookups.bin", b"\x81"), "vocab/lookups.bin cannot be read, it is damaged"),
     "no words": (write("key2row", b"\x80"), "has vectors, but no words"),
     "no file": (shutil.rmtree, "There are no vectors at"),
@@ -307,14 +250,6 @@ def test_a_table_that_cannot_be_used_is_refused_and_none_is_kept(
     with pytest.raises(ValueError, match=f"Vectors 'nl': .*{message}"):
         load_tables(nlp.vocab, {"es": Path(good), "nl": Path(bad)})
     assert not nlp.vocab.lookups.tables
-
-
-def test_a_table_by_another_attribute_is_refused(nlp: Language, tmp_path: Path) -> None:
-    save_floret(tmp_path, 4)
-    path = tmp_path / "vocab" / "vectors.cfg"
-    path.write_text(json.dumps({**srsly.read_json(path), "attr": SHAPE}), "utf8")
-    with pytest.raises(ValueError, match="by another attribute than ORTH, LOWER, NORM, LEMMA"):
-        load_tables(nlp.vocab, {"es": tmp_path})
 
 
 def test_two_tables_of_one_name_are_refused(nlp: Language, tmp_path: Path) -> None:
