@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import srsly
 from spacy.cli._util import app
 from thinc.api import Config
 from typer.testing import CliRunner, Result
@@ -42,11 +41,6 @@ def test_tables_are_written_and_returned(config: Path, tmp_path: Path) -> None:
         "NORM": [4, 2, 2, 2],
         "SHAPE": [6, 4, 4, 2],
     }
-
-
-def test_cut_is_taken_from_the_callback_of_the_config(config: Path, tmp_path: Path) -> None:
-    tables = init_tables(config, tmp_path / "out.tables")
-    assert (tables.min_freq, tables.max_rows) == (1, None)
 
 
 @pytest.mark.parametrize("callback", [None, {"@callbacks": CALLBACK["@callbacks"]}])
@@ -123,14 +117,6 @@ def test_merged_parts_are_the_whole(config: Path, tmp_path: Path) -> None:
     assert merged.read_bytes() == whole.read_bytes()
 
 
-@pytest.mark.parametrize("option", ["--min-freq", "--max-rows"])
-def test_all_symbols_are_not_kept_and_cut_at_once(
-    config: Path, tmp_path: Path, option: str
-) -> None:
-    said = refused(config, tmp_path / "out.tables", "--uncut", option, 3)
-    assert f"Expected --uncut without {option}, which cuts tables, was: {option} 3." in said
-
-
 def refused(config: Path, output: Path, *args: Any) -> str:
     """Run a command that must fail without a file, and give what it says on one line."""
     result = invoke(config, output, *args)
@@ -140,35 +126,42 @@ def refused(config: Path, output: Path, *args: Any) -> str:
     return " ".join(result.output.split())
 
 
-def test_parts_that_were_cut_are_refused(config: Path, tmp_path: Path) -> None:
-    assert invoke(config, tmp_path / "part.tables", "--min-freq", 2).exit_code == 0
-    said = refused(config, tmp_path / "out.tables", "--merge", tmp_path / "part.tables")
-    assert "Cannot merge tables that were cut: part 1 has min_freq = 2" in said
+EMBED = "--components.tok2vec.model.embed"
 
 
-def test_parts_without_an_attribute_of_the_config_are_refused(config: Path, tmp_path: Path) -> None:
-    assert invoke(config, tmp_path / "part.tables").exit_code == 0
-    other = Config().from_disk(config, interpolate=False)
-    other["components"]["tok2vec"]["model"]["embed"]["attrs"] = ["NORM", "PREFIX"]
-    other.to_disk(config)
-    said = refused(config, tmp_path / "out.tables", "--merge", tmp_path / "part.tables")
-    assert "The tables of MultiEmbed lack PREFIX" in said
-
-
-def test_component_without_a_multi_embed_is_refused(config: Path, tmp_path: Path) -> None:
-    said = refused(config, tmp_path / "out.tables", "--component", "ner")
-    assert "component 'ner' holds no MultiEmbed" in said
-
-
-def test_negative_cut_is_refused(config: Path, tmp_path: Path) -> None:
-    assert "min_freq must be a whole number from 0 on, was: -1" in refused(
-        config, tmp_path / "out.tables", "--min-freq", -1
-    )
-
-
-def test_symbols_that_are_all_rare_are_refused(config: Path, tmp_path: Path) -> None:
-    said = refused(config, tmp_path / "out.tables", "--min-freq", 99)
-    assert "The table of NORM has no symbols: none occurs at least 99 times" in said
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("--uncut", "--min-freq", 3), "Expected --uncut without --min-freq, which cuts tables"),
+        (("--uncut", "--max-rows", 3), "Expected --uncut without --max-rows, which cuts tables"),
+        (("--merge", "cut.tables"), "Cannot merge tables that were cut: part 1 has min_freq = 2"),
+        (("--merge", "part.tables", f"{EMBED}.attrs", '["PREFIX"]'), "MultiEmbed lack PREFIX"),
+        (("--merge", "bad.spacy"), "bad.spacy"),
+        (("--component", "ner"), "component 'ner' holds no MultiEmbed"),
+        (("--min-freq", -1), "min_freq must be a whole number from 0 on, was: -1"),
+        (("--min-freq", 99), "The table of NORM has no symbols: none occurs at least 99 times"),
+        (("word",), "a config override's name should start with --"),
+        (("--no.such", 1), "not a section value that can be overridden"),
+        ((f"{EMBED}.width", "wide"), "wide"),
+        (("--paths.train", "none.spacy"), "none.spacy"),
+        (("--paths.train", "null"), "Corpus path can't be None"),
+        (("--paths.train", "bad.spacy"), "bad.spacy is cut off, or no .spacy file at all"),
+    ],
+    ids=lambda args: " ".join(map(str, args)) if isinstance(args, tuple) else "",
+)
+def test_bad_input_is_one_error(
+    args: tuple[Any, ...],
+    message: str,
+    config: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if "--merge" in args:
+        assert invoke(config, "part.tables").exit_code == 0
+        assert invoke(config, "cut.tables", "--min-freq", 2).exit_code == 0
+    Path("bad.spacy").write_bytes(zlib.compress(b"\x80"))
+    assert message in refused(config, tmp_path / "out.tables", *args)
 
 
 def test_failure_leaves_the_old_file_alone(config: Path, tmp_path: Path) -> None:
@@ -188,21 +181,6 @@ def test_streamed_corpus_is_counted_once_it_has_an_end(config: Path, tmp_path: P
     assert invoke(config, tmp_path / "out.tables", "--training.max_epochs", 0).exit_code == 0
 
 
-@pytest.mark.parametrize(
-    ("override", "message"),
-    [
-        (["word"], "a config override's name should start with --"),
-        (["--no.such", "1"], "not a section value that can be overridden"),
-        (["--components.tok2vec.model.embed.width", "wide"], "wide"),
-    ],
-    ids=["no option", "unknown", "wrong type"],
-)
-def test_override_that_does_not_fit_is_refused(
-    override: list[str], message: str, config: Path, tmp_path: Path
-) -> None:
-    assert message in refused(config, tmp_path / "out.tables", *override)
-
-
 def test_code_is_imported_before_the_config_is_read(config: Path, tmp_path: Path) -> None:
     (tmp_path / "reader.py").write_text(
         "import spacy\n"
@@ -217,46 +195,11 @@ def test_code_is_imported_before_the_config_is_read(config: Path, tmp_path: Path
     assert result.exit_code == 0, result.output
 
 
-def test_corpus_that_is_not_there_is_refused(config: Path, tmp_path: Path) -> None:
-    said = refused(config, tmp_path / "out.tables", "--paths.train", tmp_path / "none.spacy")
-    assert "none.spacy" in said
-
-
-def test_config_without_a_corpus_path_is_refused(config: Path, tmp_path: Path) -> None:
-    assert "Corpus path can't be None" in refused(
-        config, tmp_path / "out.tables", "--paths.train", "null"
-    )
-
-
-@pytest.mark.parametrize("content", [b"", b"no corpus", zlib.compress(b"\x80")])
-def test_damaged_corpus_is_named(config: Path, tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "bad.spacy").write_bytes(content)
-    said = refused(config, tmp_path / "out.tables", "--paths.train", tmp_path / "bad.spacy")
-    assert "bad.spacy is cut off, or no .spacy file at all" in said
-
-
 def test_what_is_no_config_is_named_without_colours(tmp_path: Path) -> None:
     (tmp_path / "no.cfg").write_text("hello\n")
     result = invoke(tmp_path / "no.cfg", tmp_path / "out.tables")
     assert result.exit_code == 1 and "\x1b" not in result.output
     assert "no.cfg: Make sure the sections and values are formatted correctly" in said(result)
-
-
-def test_damaged_part_is_refused(config: Path, tmp_path: Path) -> None:
-    srsly.write_json(tmp_path / "part.json", {})
-    said = refused(config, tmp_path / "out.tables", "--merge", tmp_path / "part.json")
-    assert "part.json" in said
-
-
-def test_help_of_the_group_names_the_command() -> None:
-    result = CliRunner().invoke(multihash_cli, ["--help"])
-    assert "init-tables" in result.output
-
-
-def test_help_of_the_command_explains_the_arguments() -> None:
-    said = " ".join(invoke("--help").output.split())
-    assert "Write the tables of a config's MultiEmbed to a file" in said
-    assert "Keep the symbols that occur at least this often" in said
 
 
 def test_command_is_one_of_spacy(config: Path, tmp_path: Path) -> None:
