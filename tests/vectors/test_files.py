@@ -17,7 +17,6 @@ from spacy.attrs import LOWER
 from spacy.vectors import Vectors
 from spacy.vocab import Vocab
 
-from spacy_multihash.embed.vector_tables import load_tables
 from spacy_multihash.vectors.compressed import is_compressed
 from spacy_multihash.vectors.files import open_table, text_words, write_codes, write_table
 from spacy_multihash.vectors.reduce import AffineMap, Method, map_table, rounded
@@ -65,14 +64,6 @@ def test_text_is_what_spacy_reads(tmp_path: Path) -> None:
     data, keys, _ = read_vectors(tmp_path / "out.txt.gz", 0)
     assert keys == WORDS
     numpy.testing.assert_array_equal(data, X)
-
-
-def test_text_without_a_header_is_read(tmp_path: Path) -> None:
-    path = write_lines(tmp_path / "in.txt", random_vectors())
-    path.write_text(path.read_text().partition("\n")[2])
-    with open_table(path) as table:
-        assert table.data.shape == (60, 8)
-        assert list(table.words) == WORDS
 
 
 def pack(folder: Path, name: str, members: dict[str, bytes]) -> Path:
@@ -239,15 +230,18 @@ BLANKS = [
 ]
 
 
-def test_mark_of_utf_8_at_the_beginning_is_no_part_of_the_text(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("has_header", [True, False])
+def test_text_may_lack_a_header_and_begin_with_a_mark(
+    mark: bytes, has_header: bool, tmp_path: Path
+) -> None:
     X = random_vectors()
     path = write_lines(tmp_path / "in.txt", X)
-    head, _, rest = path.read_bytes().partition(b"\n")
-    for data in (head + b"\n" + rest, rest):
-        path.write_bytes(b"\xef\xbb\xbf" + data)
-        with open_table(path) as table:
-            assert (table.words[0], table.data.shape) == ("word0", (60, 8))
-            numpy.testing.assert_array_equal(table.data[:60], X)
+    data = path.read_bytes()
+    path.write_bytes(mark + (data if has_header else data.partition(b"\n")[2]))
+    with open_table(path) as table:
+        assert list(table.words) == WORDS
+        numpy.testing.assert_array_equal(table.data[:60], X)
 
 
 def test_words_with_blanks_are_read(tmp_path: Path) -> None:
@@ -350,33 +344,6 @@ def test_other_settings_of_floret_are_refused(
             pass
 
 
-def test_settings_that_floret_has_not_are_left_out(tmp_path: Path) -> None:
-    path = write_floret(tmp_path / "in", random_vectors()) / "vocab" / "vectors.cfg"
-    srsly.write_json(path, {**srsly.read_json(path), "further": 1})
-    with open_table(tmp_path / "in") as table:
-        there, _ = table.look_up(WORDS)
-    assert there.all()
-
-
-def test_words_of_no_row_are_left_out(tmp_path: Path) -> None:
-    path = write_pipeline(tmp_path / "in", random_vectors())
-    key2row = srsly.read_msgpack(path / "vocab" / "key2row")
-    srsly.write_msgpack(path / "vocab" / "key2row", key2row | {next(iter(key2row)): -1})
-    with open_table(path) as table:
-        assert table.words == WORDS[1:]
-        assert table.rows.tolist() == [*range(1, 60)]
-
-
-def test_strings_are_read_where_they_are_needed_alone(tmp_path: Path) -> None:
-    path = write_pipeline(tmp_path / "in", random_vectors())
-    (path / "vocab" / "strings.json").unlink()
-    with open_table(path, words=False) as table:
-        assert (table.words, len(table.keys)) == ([None] * 60, 60)
-    with pytest.raises(FileNotFoundError, match="There is no file .*strings.json"):
-        with open_table(path):
-            pass
-
-
 def test_attribute_of_the_words_is_kept(tmp_path: Path) -> None:
     path = write_pipeline(tmp_path / "in", random_vectors()) / "vocab" / "vectors.cfg"
     srsly.write_json(path, {"mode": "default", "attr": LOWER})
@@ -388,6 +355,21 @@ def test_attribute_of_the_words_is_kept(tmp_path: Path) -> None:
     srsly.write_json(path, {"mode": "default", "attr": "LOWER"})
     with pytest.raises(ValueError, match="expected the number of an attribute .*, was: 'LOWER'"):
         with open_table(tmp_path / "in"):
+            pass
+
+
+def test_words_of_no_row_and_texts_that_are_not_needed_are_left_out(tmp_path: Path) -> None:
+    path = write_pipeline(tmp_path / "in", random_vectors())
+    key2row = srsly.read_msgpack(path / "vocab" / "key2row")
+    srsly.write_msgpack(path / "vocab" / "key2row", key2row | {next(iter(key2row)): -1})
+    with open_table(path) as table:
+        assert table.words == WORDS[1:]
+        assert table.rows.tolist() == [*range(1, 60)]
+    (path / "vocab" / "strings.json").unlink()
+    with open_table(path, words=False) as table:
+        assert (table.words, len(table.keys)) == ([None] * 59, 59)
+    with pytest.raises(FileNotFoundError, match="There is no file .*strings.json"):
+        with open_table(path):
             pass
 
 
@@ -415,6 +397,7 @@ def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("", "in.txt is empty"),
+        ("x" * 999 + "\n", r"line 1: .*, was: 'x{60} \.\.\.'. Give"),
         ("hello\n", "in.txt, line 1: expected the numbers of words and of columns"),
         ("0 3\n", "in.txt has no vectors: its first line says '0 3'. Give a file with"),
         ("2 2\na 1 2\nb 1\n", "in.txt, line 3: expected a word and 2 numbers, was a word and 1"),
@@ -445,48 +428,23 @@ def test_text_that_is_damaged_is_refused(tmp_path: Path) -> None:
             pass
 
 
-def test_lines_of_other_data_are_cut_in_messages(tmp_path: Path) -> None:
-    long = b"x" * 999
-    for number, data in enumerate(
-        (long, b"2 1\na " + long, b"1 1\n" + long + b" nan", b"0" * 999 + b" 1")
-    ):
-        path = tmp_path / f"{number}.txt"
-        path.write_bytes(data + b"\n")
-        with pytest.raises(ValueError) as caught, open_table(path):
-            pass
-        assert " ..." in str(caught.value) and len(str(caught.value)) < len(str(path)) + 250
-
-
-def test_row_that_is_not_finite_is_refused_and_nothing_written(tmp_path: Path) -> None:
-    X = random_vectors()
-    X[7, 3] = numpy.nan
-    source = write_pipeline(tmp_path / "in", X)
-    for name in ("out", "out.txt", "out.txt.gz"):
-        with open_table(source) as table:
-            with pytest.raises(ValueError, match="but row 7 of the word 'word7' has NaN"):
-                write_table(tmp_path / name, table)
-    assert [path.name for path in tmp_path.iterdir()] == ["in"]
-
-
 @pytest.mark.parametrize("name", ["out", "out.txt", "out.txt.gz"])
-def test_computed_row_that_is_not_finite_is_refused_and_nothing_written(
+def test_rows_that_are_not_finite_are_refused_and_nothing_written(
     name: str, tmp_path: Path
 ) -> None:
     X = random_vectors()
-    X[7] = 3e38
-    mapped = map_table(make_table(X), AffineMap(numpy.full(8, -3e38, "f"), numpy.eye(8, dtype="f")))
-    with pytest.raises(ValueError, match=f"computed for .*{name} must .* row 7 .*'word7' .* Scale"):
-        write_table(tmp_path / name, mapped)
+    X[7, 3] = numpy.nan
+    beyond = make_table(random_vectors().astype("float64") * 1e300)
+    computed = AffineMap(numpy.full(8, -3e38, "f"), numpy.eye(8, dtype="f"))
+    mapped = map_table(make_table(numpy.full((60, 8), 3e38, "f")), computed)
+    for table, message in (
+        (make_table(X), "but row 7 has NaN"),
+        (beyond, "but row 0 has NaN, infinity, or a number that float32 cannot hold"),
+        (mapped, f"computed for .*{name} must .* row 0 of the word 'word0' .* Scale the vec"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            write_table(tmp_path / name, table)
     assert not [*tmp_path.iterdir()]
-
-
-def test_numbers_beyond_float32_are_refused_without_a_warning(tmp_path: Path) -> None:
-    source = write_pipeline(tmp_path / "in", random_vectors())
-    with (source / "vocab" / "vectors").open("wb") as file_:
-        numpy.save(file_, random_vectors().astype("float64") * 1e300)
-    with open_table(source) as table:
-        with pytest.raises(ValueError, match="'word0' has NaN, infinity, or a number that float32"):
-            write_table(tmp_path / "out", table)
 
 
 def test_words_whose_text_is_unknown_are_not_written_as_text(tmp_path: Path) -> None:
@@ -498,14 +456,6 @@ def test_words_whose_text_is_unknown_are_not_written_as_text(tmp_path: Path) -> 
             write_table(tmp_path / "out.txt", table)
         write_table(tmp_path / "out", table)
     numpy.testing.assert_array_equal(loaded(tmp_path / "out"), random_vectors())
-
-
-def test_row_that_no_word_has_is_refused_by_its_number(tmp_path: Path) -> None:
-    X = random_vectors(3)
-    X[2] = numpy.nan
-    with open_table(write_pipeline(tmp_path / "in", X, WORDS[:2])) as table:
-        with pytest.raises(ValueError, match="but row 2 has NaN"):
-            write_table(tmp_path / "out", table)
 
 
 @pytest.fixture
@@ -521,13 +471,6 @@ def test_damaged_header_of_a_table_is_refused(unclosed: Path) -> None:
     with pytest.raises(ValueError, match=r"vocab/vectors is damaged \(TokenError: .*Copy or make"):
         with open_table(unclosed):
             pass
-
-
-def test_damaged_header_of_a_table_for_meta_vectors_is_refused(unclosed: Path) -> None:
-    vocab = Vocab()
-    with pytest.raises(ValueError, match=r"Vectors 'nl': .*vocab/vectors is damaged \(TokenError"):
-        load_tables(vocab, {"nl": unclosed})
-    assert not len(vocab.lookups)
 
 
 @pytest.mark.parametrize(
