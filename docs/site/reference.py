@@ -42,7 +42,7 @@ def commands() -> str:
 def describe(path: list[str]) -> list[str]:
     """Describe a command, and those of a group."""
     runner = CliRunner(env={"NO_COLOR": "1"})
-    width = {"terminal_width": WIDE, "max_content_width": WIDE}
+    width: dict[str, Any] = {"terminal_width": WIDE, "max_content_width": WIDE}
     text = runner.invoke(multihash_cli, [*path, "--help"], prog_name=PROGRAM, **width).output
     usage, _, rest = text.partition("\n\n")
     parts = dict(re.findall(r"^(\w+):\n(.*?)(?=^\w+:\n|\Z)", f"Help:\n{rest}", re.M | re.S))
@@ -95,14 +95,14 @@ def component(name: str) -> str:
     """Describe a component: its class, and the settings that spaCy fills in."""
     owner = type(spacy.blank("xx").add_pipe(name)).__name__
     meta = Language.get_factory_meta(name)
-    default = Config({"components": {name: {"factory": name, **meta.default_config}}})
+    default = Config({"components": {name: {"factory": name, **(meta.default_config or {})}}})
     text = default.to_str().partition("[components]")[2].strip()
     return f"[{owner}](api.md#{owner.lower()}) explains the settings.\n\n```ini\n{text}\n```\n"
 
 
 def api() -> str:
     """Describe each public name, and the classes that public functions take or return."""
-    public = {name: getattr(spacy_multihash, name) for name in spacy_multihash.__all__}
+    public = {name: getattr(spacy_multihash, name) for name in vars(spacy_multihash)["__all__"]}
     homes: dict[str, list[str]] = {}
     for name, value in public.items():
         homes.setdefault(home(value), []).append(name)
