@@ -53,7 +53,7 @@ unfreeze_v1 = RemovedPart(
 )
 kpca_rows_v1 = RemovedPart(
     KPCA_ROWS,
-    "For unknown words, set unk_dropout in MultiEmbed, and add n-grams such as LOWER{3,5} to attrs.",
+    "For unknown words, set unk_dropout in MultiEmbed, and add n-grams, LOWER{3,5}, to attrs.",
 )
 kpca_vectors_v1 = RemovedPart(
     KPCA_VECTORS, "For words without vectors, add n-grams such as LOWER{3,5} to attrs."
