@@ -92,8 +92,10 @@ def grid_cli(
     """Run what is missing, of all given arms on all given corpora. It can be interrupted.
 
     --arm and --corpus may be given several times. Without --arm, the arms of --arms are taken.
-    Without both, the runs of the tables are: those of corpora that corpus/ has.
+    Without both, missing seeds of the runs in the results are, on the corpora that corpus/ has.
     """
+    from experiments.arms import is_arm
+    from experiments.results import read_rows
     from experiments.runs import SKIPPED, Run, missing, open_executor, run_grid
 
     if arm or arms:
@@ -106,11 +108,14 @@ def grid_cli(
             for each in named
         ]
     else:
-        from experiments.tables import planned
-
-        pairs = [(Path("corpus") / dataset, name) for dataset, name in planned()]
-        pairs = [(folder, name) for folder, name in pairs if folder.is_dir()]
-        runs = [Run(folder, name, seed) for seed in range(seeds) for folder, name in pairs]
+        runs = [
+            Run(Path("corpus") / dataset, name, seed)
+            for seed in range(seeds)
+            for dataset, name in sorted(
+                {(row["dataset"], row["arm"]) for row in read_rows(results)}
+            )
+            if (Path("corpus") / dataset).is_dir() and is_arm(name)
+        ]
     todo = missing(runs, test=not no_test, results=results)
     if dry:
         for run in todo:

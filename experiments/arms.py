@@ -33,7 +33,6 @@ LANGS = {
     "anem": "en",
     "archaeo": "nl",
     "turku-one": "fi",
-    "ontonotes": "en",
     "ag-news": "en",
     "topics": "en",
 }
@@ -237,7 +236,7 @@ def recipe(
     min_freq: int = 1,
     width: int = WIDTH,
     embed: Mapping[str, Any] | None = None,
-    **values: Any,  # noqa: ANN401 (values of a config, by dotted path)
+    values: Mapping[str, Any] | None = None,
 ) -> Arm:
     """Change the recommended settings.
 
@@ -245,6 +244,7 @@ def recipe(
     rows (float): The rows of hashed tables, as a multiple of the usual ones.
     unk, min_freq (float, int): Settings of MultiEmbed.
     embed (Mapping[str, Any]): Further settings of the embedding.
+    values (Mapping[str, Any]): Other settings of the config, by dotted path.
     """
     section: dict[str, Any] = {
         "@architectures": f"spacy-multihash.{kind}.v1",
@@ -270,7 +270,7 @@ def recipe(
             f"{TAGGER}.model.tok2vec.embed": section | dict(embed or {}),
             f"{TAGGER_ENCODE}.width": width,
             BEFORE_INIT: before_init,
-            **values,
+            **(values or {}),
         },
     )
 
@@ -283,7 +283,7 @@ def _meta_vectors(mode: str, *others: str) -> Arm:
         "tables": {"vocab": None, **{name: f"${{paths.{name}}}" for name in others}},
         "mode": mode,
     }
-    return recipe(embed={"vectors": block}, **{f"paths.{name}": None for name in others})
+    return recipe(embed={"vectors": block}, values={f"paths.{name}": None for name in others})
 
 
 _NOISE = {
@@ -305,7 +305,7 @@ _ARMS |= {
     "vectors_mme": _meta_vectors("mme", "other", "word2vec"),
     "vectors_min_freq_5": recipe(unk=0.0, min_freq=5),
     "vectors_min_freq_10": recipe(unk=0.0, min_freq=10),
-    "vectors_noise": recipe(**{"corpora.train.augmenter": _NOISE}),
+    "vectors_noise": recipe(values={"corpora.train.augmenter": _NOISE}),
 }
 ARMS: Mapping[str, Arm] = _ARMS
 
@@ -327,16 +327,23 @@ def find_arm(name: str, file: Optional[Path] = None) -> Arm:
         return ARMS[name]
     base, *options = name.split("-")
     if base == RECIPE and OPTIONS.keys() >= {*options}:
-        merged: dict[str, Any] = {}
-        for option in options:
-            merged |= OPTIONS[option]
-        return recipe(**merged)
+        merged = {key: value for name in options for key, value in OPTIONS[name].items()}
+        values = {key: merged.pop(key) for key in list(merged) if "." in key}
+        return recipe(**merged, values=values)
     if config_path(name).is_file():
         return Arm(name)
     raise ValueError(
         f"Unknown arm {name!r}. Choose one of {', '.join(ARMS)}; {RECIPE}-OPTION-... with options "
         f"of {', '.join(OPTIONS)}; or a config of {CONFIGS}/."
     )
+
+
+def is_arm(name: str) -> bool:
+    """Tell whether an arm can be run: parts of some arms were removed."""
+    try:
+        return name == CRF or bool(find_arm(name))
+    except ValueError:
+        return False
 
 
 def config_path(name: str) -> Path:

@@ -83,7 +83,7 @@ def add_run(
         writer.writerows(rows[key] for key in sorted(rows))
         if counts:
             with replacing_file(folder / COUNTS) as path, path.open("wb") as file:
-                numpy.savez_compressed(file, **{key: arrays[key] for key in sorted(arrays)})
+                numpy.savez_compressed(file, allow_pickle=False, **dict(sorted(arrays.items())))
         write_bytes(folder / RUNS, output.getvalue().encode("utf8"))
 
 

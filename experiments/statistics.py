@@ -125,10 +125,10 @@ class Runs:
         if len(known) < len(pairs) or not pairs:
             return None
         mean, n = float(numpy.mean([d.mean for d in known])), min(d.n for d in known)
-        if not all(d.over_sentences for d in known):
-            return Estimate(mean, None, None, n)
         resampled = [self.resample(*pair, operator.sub) for pair in pairs]
-        low, high = numpy.percentile(numpy.mean(resampled, axis=0), PERCENTILES)
+        if any(differences is None for differences in resampled):
+            return Estimate(mean, None, None, n)
+        low, high = numpy.percentile(numpy.mean(numpy.array(resampled), axis=0), PERCENTILES)
         return Estimate(mean, float(low), float(high), n, True)
 
     def resample(

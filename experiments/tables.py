@@ -1,7 +1,8 @@
 """The tables of results/tables: which runs each of them shows, and how it's written."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Optional
@@ -40,7 +41,6 @@ class Table:
         several.
     report_lines (Mapping[str, str]): The report's names of the lines.
     vectors (Mapping[str, str]): The static vectors of each data set.
-    planned (bool): Whether what's missing of it is to be run.
     """
 
     title: str
@@ -52,7 +52,6 @@ class Table:
     report: str = ""
     report_lines: Mapping[str, str] = field(default_factory=dict)
     vectors: Mapping[str, str] = field(default_factory=dict)
-    planned: bool = True
 
     def cell(self, line: str, dataset: str, score: str) -> Cell:
         """Return the cell of a line."""
@@ -131,13 +130,6 @@ ALL_BUT = {
     "all but dropout 0.3": "recipe-ngrams_sum-dropout_10",
     "all but n-grams": "recipe",
 }
-NGRAM_WAYS = {
-    "no n-grams": "recipe",
-    "averaged": "recipe-ngrams",
-    "averaged, each once": "recipe-ngrams_once",
-    "summed": CHOSEN,
-    "summed, each once": "recipe-ngrams_sum_once",
-}
 DILATED = {
     "batch_ner, maxout windows": HASH,
     "batch_ner, dilated, as in the paper": "dilated",
@@ -176,13 +168,6 @@ STATIC = {
     "two languages, mme": "vectors_pair_mme",
     "all three, concat": "vectors_concat",
     "all three, mme": "vectors_mme",
-}
-STATIC_SIZES = {
-    "every row": "vectors_none",
-    "min_freq 5": "vectors_min_freq_5",
-    "min_freq 10": "vectors_min_freq_10",
-    "pruned to min_freq 5": "vectors_none after prune_5",
-    "pruned to min_freq 10": "vectors_none after prune_10",
 }
 STATIC_PREPARED = {
     "untouched": "vectors_own",
@@ -269,7 +254,6 @@ TABLES: Mapping[str, Table] = {
         "shares of MultiEmbed's rows (the report's Table 1).",
         "1",
         {"default": "default", "as MultiEmbed": "==MultiEmbed", "20 %": "20%", "10 %": "10%"},
-        planned=False,
     ),
     "norm-rows": Table(
         "Fewer rows for NORM, by hash functions and seeds",
@@ -298,7 +282,6 @@ TABLES: Mapping[str, Table] = {
         against("the report's", RECOMMENDED),
         "The dev sets of these corpora chose the recommended settings, and nothing was chosen for "
         "the others. A CRF comes out the same with every seed.",
-        planned=False,
     ),
     "recommended-crf": Table(
         "The recommended settings beside a CRF",
@@ -314,7 +297,6 @@ TABLES: Mapping[str, Table] = {
         ("test_f", "dev_f"),
         {"recommended": "the report's"},
         vectors=VECTORS,
-        planned=False,
     ),
     "taken-apart": Table(
         "The recommended settings, each alone and all but each",
@@ -325,13 +307,6 @@ TABLES: Mapping[str, Table] = {
         "The first lines have tagger_ner, dilated convolutions and MultiHashEmbed, with what the "
         "line names.",
     ),
-    "ngrams": Table(
-        "How the vectors of n-grams are put together",
-        NGRAM_WAYS,
-        (ES, ANEM),
-        ("dev_f",),
-        against("no n-grams", NGRAM_WAYS),
-    ),
     "dilated": Table(
         "Dilated convolutions and tagger_ner",
         DILATED,
@@ -340,7 +315,6 @@ TABLES: Mapping[str, Table] = {
         against("batch_ner, maxout windows", DILATED),
         "Both: residual connections and normalization. conll-nl is made of documents, "
         "conll-nl-sentences of the same text cut into sentences.",
-        planned=False,
     ),
     "weighted": Table(
         "Importance parameters or more rows, with as many parameters",
@@ -354,7 +328,6 @@ TABLES: Mapping[str, Table] = {
             if "Weighted" in line
         },
         "Percentages are shares of the default rows.",
-        planned=False,
     ),
     "static-vectors": Table(
         "One table of static vectors, or several",
@@ -363,7 +336,6 @@ TABLES: Mapping[str, Table] = {
         ("dev_f", "test_f"),
         against("no table", STATIC),
         "The recommended settings without n-grams. wnut17 has no second language.",
-        planned=False,
     ),
     "static-vectors-prepared": Table(
         "Static vectors, prepared",
@@ -371,15 +343,6 @@ TABLES: Mapping[str, Table] = {
         (ES, WNUT),
         ("dev_f",),
         against("untouched", STATIC_PREPARED),
-        planned=False,
-    ),
-    "lookup-sizes": Table(
-        "Smaller tables of MultiEmbed",
-        STATIC_SIZES,
-        (ES, WNUT),
-        ("dev_f", "test_f"),
-        against("every row", STATIC_SIZES),
-        planned=False,
     ),
     "noise": Table(
         "Training with noise",
@@ -391,7 +354,6 @@ TABLES: Mapping[str, Table] = {
             for line in NOISE
             if "with " in line
         },
-        planned=False,
     ),
     "batch-ner": Table(
         "batch_ner and spaCy's ner",
@@ -408,21 +370,8 @@ TABLES: Mapping[str, Table] = {
         ("test_accuracy", "dev_accuracy"),
         against("hash embedding", CLASSIFIERS),
         "ag-news is a part of AG News: 47,171 of its 120,000 training texts. topics is generated.",
-        planned=False,
     ),
 }
-
-
-def planned() -> list[tuple[str, str]]:
-    """List the data sets and arms of the tables that are to be complete."""
-    pairs = {
-        (dataset, arm): None
-        for table in TABLES.values()
-        if table.planned
-        for dataset in table.datasets
-        for arm in table.lines.values()
-    }
-    return list(pairs)
 
 
 # --- writing
@@ -609,29 +558,6 @@ def render_costs(runs: Runs) -> str:
     return f"{note}\n\n{markdown(header, rows, left=2)}"
 
 
-def render_calibration(folder: Path) -> str:
-    """Write how true probabilities are on test, before and after calibration."""
-    frame = pandas.read_csv(folder / "calibration.csv")
-    rows = [
-        [
-            f"{row.model}, {row.dataset}",
-            row.component,
-            f"{row.entities:,}",
-            f"{row.share:.1%}",
-            f"{row.temperature:.2f}",
-            f"{row.error_before:.1%}",
-            f"{row.error_after:.1%}",
-        ]
-        for row in frame[frame["split"] == "test"].itertuples()
-    ]
-    note = (
-        "The entities that a model found on test, how many are right, and the expected calibration "
-        "error with the default temperature, 1, and with the one fitted on dev."
-    )
-    header = ["model", "component", "entities", "right", "temperature", "error before", "after"]
-    return f"{note}\n\n{markdown(header, rows, left=2)}"
-
-
 def render_corpora(folder: Path, report: Mapping[str, Any]) -> str:
     """Write what the training sets hold, beside the report's counts (Tables 4 and 5)."""
     frame = pandas.read_csv(folder / "corpora.csv")
@@ -675,26 +601,38 @@ def render_corpora(folder: Path, report: Mapping[str, Any]) -> str:
     return f"{note}\n\n{markdown(header, rows)}\n\n{second}"
 
 
-def render_compressed(folder: Path) -> str:
-    """Write what compressing pipelines does to them."""
-    rows = []
-    for row in pandas.read_csv(folder / "compressed.csv").itertuples():
-        f = f"{row.f_before:.4f} → {row.f_after:.4f}" if row.f_before > 0 else ""
-        heads = "" if pandas.isna(row.HEAD_kept) else f"{row.HEAD_kept:.2%}"
-        cells = [
-            f"{b / 1e6:.1f} → {a / 1e6:.1f}"
-            for b, a in ((row.bytes_before, row.bytes_after), (row.memory_before, row.memory_after))
-        ]
-        rows.append([row.pipeline, *cells, f"{row.entities_kept:.2%}", heads, f])
-    header = ["pipeline", "MB on disk", "MB in memory", "entities kept", "heads kept", "F1"]
-    return markdown(header, rows)
-
-
 def render_csv(folder: Path, name: str, note: str) -> str:
-    """Write a small table as it is."""
+    """Write a small table as it is, with numbers of at most four digits after the point."""
     frame = pandas.read_csv(folder / f"{name}.csv", dtype=str).fillna("")
-    header = [column.replace("_", " ") for column in frame]
-    return f"{note}\n\n{markdown(header, frame.to_numpy().tolist())}"
+    rows = [[_rounded(value) for value in row] for row in frame.to_numpy()]
+    return f"{note}\n\n{markdown([column.replace('_', ' ') for column in frame], rows)}"
+
+
+def _rounded(text: str) -> str:
+    if text.isdecimal():
+        return f"{int(text):,}"
+    return f"{float(text):,.4g}" if re.fullmatch(r"\d+\.\d+", text) else text
+
+
+SMALL = {
+    "calibration": (
+        "Calibrated probabilities",
+        "How true the probabilities of entities are: the share of entities that are right, the "
+        "expected calibration error and the log loss, with the temperature 1 and with the one that "
+        "was fitted on dev.",
+    ),
+    "compressed": ("Compressed pipelines", "Pipelines before and after `compress`."),
+    "equality": (
+        "The entities of batch_ner and ner",
+        "`en_core_web_md` with `ner` and with `batch_ner` finds the same entities, free and with "
+        "entities set before.",
+    ),
+    "candidates": (
+        "Candidates below the best entities",
+        "`en_core_web_md` on WNUT 2017 dev: spans that are at least as probable as "
+        "`candidates_above`, and gold boundaries among them.",
+    ),
+}
 
 
 def all_tables(folder: Path, runs: Runs) -> Iterator[tuple[str, str, str]]:
@@ -702,34 +640,9 @@ def all_tables(folder: Path, runs: Runs) -> Iterator[tuple[str, str, str]]:
     report = read_report(folder)
     for name, table in TABLES.items():
         yield name, table.title, render(table, runs, report)
-    others: dict[str, tuple[str, Callable[[], str]]] = {
-        "error-increase": (
-            "Errors without some features",
-            lambda: render_increases(runs, report),
-        ),
-        "retired": ("What was removed", lambda: render_retired(folder, runs)),
-        "costs": ("Sizes and times", lambda: render_costs(runs)),
-        "calibration": ("Calibrated probabilities", lambda: render_calibration(folder)),
-        "corpora": ("The corpora", lambda: render_corpora(folder, report)),
-        "compressed": ("Compressed pipelines", lambda: render_compressed(folder)),
-        "equality": (
-            "The entities of batch_ner and ner",
-            lambda: render_csv(
-                folder,
-                "equality",
-                "`en_core_web_md` with `ner` and with `batch_ner` finds the same entities on all "
-                "tokens, free and with entities set before.",
-            ),
-        ),
-        "candidates": (
-            "Candidates below the best entities",
-            lambda: render_csv(
-                folder,
-                "candidates",
-                "`en_core_web_md` on the dev set of wnut17: spans that are at least as probable as "
-                "`candidates_above`, and gold boundaries among them.",
-            ),
-        ),
-    }
-    for name, (title, make) in others.items():
-        yield name, title, make()
+    yield "error-increase", "Errors without some features", render_increases(runs, report)
+    yield "retired", "What was removed", render_retired(folder, runs)
+    yield "costs", "Sizes and times", render_costs(runs)
+    yield "corpora", "The corpora", render_corpora(folder, report)
+    for name, (title, note) in SMALL.items():
+        yield name, title, render_csv(folder, name, note)

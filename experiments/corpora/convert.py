@@ -12,7 +12,6 @@ from spacy.tokens import DocBin
 from spacy.vocab import Vocab
 from wasabi import msg
 
-from experiments.corpora import ontonotes
 from spacy_multihash.corpus.conll import Layout, Record, read_conll, tagged_doc
 from spacy_multihash.corpus.read import write_corpora
 from spacy_multihash.corpus.splits import cut_items
@@ -78,9 +77,7 @@ DATASETS = {
     ),
     "turku-one": DatasetSpec("fi", TURKU_FILES, columns=2, tag_column=1, sep="\t"),
 }
-ONTONOTES = "ontonotes"
 ALL = "all"  # free data sets, each to a folder of its own
-NAMES = (*DATASETS, ONTONOTES)
 # This seed gives the report's random splits: the counts are those of its Tables 5 and 6.
 SPLIT_SEED = 42
 
@@ -159,9 +156,6 @@ def read_splits(dataset: str, assets: Path) -> Iterator[tuple[str, Path, Iterabl
 
     Raises FileNotFoundError for a missing file.
     """
-    if dataset == ONTONOTES:
-        yield from ontonotes.read_splits(assets)
-        return
     spec = DATASETS[dataset]
     for name in spec.files.values():
         if not (assets / name).is_file():
@@ -181,13 +175,13 @@ def read_splits(dataset: str, assets: Path) -> Iterator[tuple[str, Path, Iterabl
 def convert(dataset: str, assets: Path, output: Path) -> list[SplitSummary]:
     """Convert a data set. Nothing is written unless every split can be read.
 
-    dataset (str): A name in `DATASETS`, or "ontonotes".
-    assets (Path): The folder of the published files, or of the licensed copy of OntoNotes.
+    dataset (str): A name in `DATASETS`.
+    assets (Path): The folder of the published files.
     output (Path): The folder that gets train.spacy, dev.spacy and test.spacy.
     """
-    if dataset not in NAMES:
-        raise ValueError(f"Unknown data set {dataset!r}. Choose one of: {', '.join(NAMES)}.")
-    vocab = spacy.blank("en" if dataset == ONTONOTES else DATASETS[dataset].lang).vocab
+    if dataset not in DATASETS:
+        raise ValueError(f"Unknown data set {dataset!r}. Choose one of: {', '.join(DATASETS)}.")
+    vocab = spacy.blank(DATASETS[dataset].lang).vocab
     results = {
         split: read_split(path, records, vocab, split)
         for split, path, records in read_splits(dataset, assets)
@@ -198,11 +192,9 @@ def convert(dataset: str, assets: Path, output: Path) -> list[SplitSummary]:
 
 def convert_cli(
     dataset: Annotated[
-        str, typer.Argument(help=f"The data set: {', '.join(NAMES)}, or {ALL} free ones")
+        str, typer.Argument(help=f"The data set: {', '.join(DATASETS)}, or {ALL} free ones")
     ],
-    assets: Annotated[
-        Path, typer.Argument(help="Folder of the published files, or of your copy of OntoNotes")
-    ],
+    assets: Annotated[Path, typer.Argument(help="Folder of the published files")],
     output: Annotated[Path, typer.Argument(help="Folder for train, dev and test.spacy")],
 ) -> None:
     """Convert a published data set to spaCy's binary format.

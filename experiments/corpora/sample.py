@@ -5,8 +5,6 @@ are made of syllables, and each split has names that no other split has.
 """
 
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -33,17 +31,6 @@ class Sentence(NamedTuple):
 
     words: list[str]
     tags: list[str]
-
-
-@dataclass(frozen=True)
-class SampleSummary:
-    """The counts of a split. An entity is unseen if no entity of train has its exact text."""
-
-    split: str
-    sentences: int
-    tokens: int
-    entities: int
-    unseen: int
 
 
 class Namer:
@@ -190,30 +177,7 @@ def make_sentences(seed: int) -> dict[str, list[Sentence]]:
     return splits
 
 
-def entity_texts(sentence: Sentence) -> list[str]:
-    """Return the text of each entity of a sentence, its tokens joined by spaces."""
-    entities: list[list[str]] = []
-    for word, tag in zip(sentence.words, sentence.tags, strict=True):
-        if tag[0] == "B":
-            entities.append([word])
-        elif tag[0] == "I":
-            entities[-1].append(word)
-    return [" ".join(words) for words in entities]
-
-
-def summarise(splits: Mapping[str, Sequence[Sentence]]) -> list[SampleSummary]:
-    """Return the counts of each split."""
-    in_train = {text for sentence in splits["train"] for text in entity_texts(sentence)}
-    summaries = []
-    for split, sentences in splits.items():
-        texts = [text for sentence in sentences for text in entity_texts(sentence)]
-        tokens = sum(len(sentence.words) for sentence in sentences)
-        unseen = sum(text not in in_train for text in texts)
-        summaries.append(SampleSummary(split, len(sentences), tokens, len(texts), unseen))
-    return summaries
-
-
-def make_sample(output: Path, seed: int = 0) -> list[SampleSummary]:
+def make_sample(output: Path, seed: int = 0) -> None:
     """Make the sample corpus. The same seed gives the same bytes.
 
     output (Path): The folder that gets train.spacy, dev.spacy and test.spacy.
@@ -226,7 +190,6 @@ def make_sample(output: Path, seed: int = 0) -> list[SampleSummary]:
         for split, sentences in splits.items()
     }
     write_corpora(output, doc_bins)
-    return summarise(splits)
 
 
 def make_sample_cli(
@@ -240,10 +203,7 @@ def make_sample_cli(
     DOCS: https://spacy.io/api/docbin
     """
     try:
-        summaries = make_sample(output, seed)
+        make_sample(output, seed)
     except OSError as error:
         msg.fail(f"Could not write to {output}", error, exits=1)
     msg.good(f"Made the sample with seed {seed}", output)
-    header = ("split", "sentences", "tokens", "entities", "unseen in train")
-    rows = [(row[0], *(f"{n:,}" for n in row[1:])) for row in map(astuple, summaries)]
-    msg.table(rows, header=header, divider=True, aligns=("l", "r", "r", "r", "r"))

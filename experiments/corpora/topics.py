@@ -15,7 +15,7 @@ import typer
 from spacy.tokens import DocBin
 from wasabi import msg
 
-from experiments.corpora.docs import LabelSummary, add_labelled, show_summaries
+from experiments.corpora.docs import labelled
 from experiments.corpora.sample import make_sentences
 from experiments.corpora.sample_words import MIDDLES, ROOTS
 from spacy_multihash.corpus.read import write_corpora
@@ -61,7 +61,7 @@ def make_text(
     return " ".join(text)
 
 
-def make_topics(output: Path, seed: int = 0) -> list[LabelSummary]:
+def make_topics(output: Path, seed: int = 0) -> None:
     """Make the corpus. The same seed gives the same texts.
 
     output (Path): The folder that gets train.spacy, dev.spacy and test.spacy.
@@ -69,15 +69,14 @@ def make_topics(output: Path, seed: int = 0) -> list[LabelSummary]:
     """
     rng, nlp = random.Random(seed), spacy.blank("en")
     words = make_words(rng)
-    splits = {split: (DocBin(attrs=[]), LabelSummary(split)) for split in SIZES}
+    splits = {split: DocBin(attrs=[]) for split in SIZES}
     for split, made in make_sentences(seed).items():
         sentences = [sentence.words for sentence in made]
         for i in range(SIZES[split]):
             topic = TOPICS[i % len(TOPICS)]
             text = make_text(rng, topic, words, sentences)
-            add_labelled(*splits[split], nlp, text, topic, TOPICS)
-    write_corpora(output, {split: doc_bin for split, (doc_bin, _) in splits.items()})
-    return [summary for _, summary in splits.values()]
+            splits[split].add(labelled(nlp, text, topic, TOPICS))
+    write_corpora(output, splits)
 
 
 def make_topics_cli(
@@ -91,8 +90,7 @@ def make_topics_cli(
     DOCS: docs/text-classification.md
     """
     try:
-        summaries = make_topics(output, seed)
+        make_topics(output, seed)
     except OSError as error:
         msg.fail(f"Could not write to {output}", error, exits=1)
     msg.good(f"Made the topics with seed {seed}", output)
-    show_summaries(summaries)

@@ -2,13 +2,11 @@
 
 import gzip
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 import spacy
 import srsly
-from hypothesis import given
-from hypothesis import strategies as st
+from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Corpus
 
@@ -21,7 +19,6 @@ from experiments.corpora.convert_textcat import (
     convert_textcat_cli,
     read_texts,
 )
-from experiments.corpora.docs import LabelSummary
 
 TEXTS = [
     ("Oil rises  again.", "Business"),
@@ -98,39 +95,15 @@ def test_dev_is_a_small_part_of_training_and_the_same_each_time(tmp_path: Path) 
 
 def test_convert_counts_what_it_wrote(tmp_path: Path) -> None:
     write_assets(tmp_path, lines_of(TEXTS * 30), lines_of(TEXTS))
-    train, dev, test = convert_textcat(tmp_path, tmp_path / "out")
-    assert train.docs + dev.docs == 120 and dev.docs > 0
-    tokens = sum(len(doc) for doc in read_docs(tmp_path / "out" / "test.spacy"))
-    assert test == LabelSummary("test", docs=4, tokens=tokens)
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("{", r"train_part\.jsonl\.gz:2: expected a JSON object on each line, found '\{'"),
-        ("[1]", r"train_part\.jsonl\.gz:2: expected a JSON object on each line, found '\[1\]'"),
-        ('{"label": "World"}', r':2: expected words as "text", found None'),
-        ('{"label": "World", "text": " "}', r':2: expected words as "text", found \' \''),
-        ('{"label": "World", "text": 3}', r':2: expected words as "text", found 3'),
-        ('{"text": "a"}', r':2: expected as "label" one of Business, .*; found None'),
-        ('{"label": "world", "text": "a"}', r"World; found 'world'. Correct the line"),
-        ('{"label": ["World"], "text": "a"}', r"World; found \['World'\]"),
-        ('"a"', r":2: expected a JSON object on each line, found '\"a\"'"),
-    ],
-)
-def test_a_malformed_line_is_named_and_nothing_is_written(
-    tmp_path: Path, line: str, message: str
-) -> None:
-    write_assets(tmp_path, lines_of(TEXTS[:1]) + line + "\n", lines_of(TEXTS))
-    with pytest.raises(ValueError, match=message):
-        convert_textcat(tmp_path, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
+    counts = convert_textcat(tmp_path, tmp_path / "out")
+    assert counts["train"] + counts["dev"] == 120 and counts["dev"] > 0
+    assert counts["test"] == len(list(read_docs(tmp_path / "out" / "test.spacy"))) == 4
 
 
 def test_official_files_give_the_same_labels_and_title_and_description(tmp_path: Path) -> None:
     write_csv(tmp_path, CSV_TEST * 30)
-    train, dev, test = convert_textcat(tmp_path, tmp_path / "out")
-    assert train.docs + dev.docs == 120 and dev.docs > 0 and test.docs == 4
+    counts = convert_textcat(tmp_path, tmp_path / "out")
+    assert counts["train"] + counts["dev"] == 120 and counts["dev"] > 0 and counts["test"] == 4
     docs = read_docs(tmp_path / "out" / "test.spacy")
     found = [(doc.text, [name for name, value in doc.cats.items() if value]) for doc in docs]
     assert found == [
@@ -145,32 +118,9 @@ def test_official_files_give_the_same_labels_and_title_and_description(tmp_path:
 def test_lines_of_json_go_before_csv_if_both_are_whole(tmp_path: Path) -> None:
     write_csv(tmp_path, CSV_TEST * 30)
     (tmp_path / JSON_FILES.train).touch()  # half of the form counts for nothing
-    assert convert_textcat(tmp_path, tmp_path / "out")[2].docs == 4
+    assert convert_textcat(tmp_path, tmp_path / "out")["test"] == 4
     write_assets(tmp_path, lines_of(TEXTS * 30), lines_of(TEXTS[:1]))
-    assert convert_textcat(tmp_path, tmp_path / "out")[2].docs == 1
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        (
-            '"1","a"',
-            r"train\.csv:2: expected a class from 1 to 4, a title and .*found \['1', 'a'\]",
-        ),
-        ('"5","a","b"', r"train\.csv:2: expected a class from 1 to 4.*found \['5', 'a', 'b'\]"),
-        ('"1"," ",""', r"train\.csv:2: expected a class .* Correct the line, or use"),
-        ("", r"train\.csv:2: expected a class .*found \[\]"),
-        ('"1","a","b', r"train\.csv:2: expected CSV, found unexpected end of data\. Correct"),
-        ('"1","a"b,"c"', r"train\.csv:2: expected CSV, found '"),
-    ],
-)
-def test_a_malformed_line_of_csv_is_named_and_nothing_is_written(
-    tmp_path: Path, line: str, message: str
-) -> None:
-    write_csv(tmp_path, f'"1","a","b"\n{line}\n')
-    with pytest.raises(ValueError, match=message):
-        convert_textcat(tmp_path, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
+    assert convert_textcat(tmp_path, tmp_path / "out")["test"] == 1
 
 
 def test_a_title_or_a_description_alone_is_a_text(tmp_path: Path) -> None:
@@ -179,42 +129,11 @@ def test_a_title_or_a_description_alone_is_a_text(tmp_path: Path) -> None:
     assert list(read_texts(path)) == [(" b", "World"), ("a ", "Sports")]
 
 
-@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
-def test_a_file_without_lines_is_refused(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"texts.{suffix}"
-    path.touch()
-    with pytest.raises(ValueError, match=rf"texts\.{suffix}: expected texts, found none\. Use"):
-        list(read_texts(path))
-
-
-@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
-@given(line=st.text(max_size=40))
-def test_any_line_is_read_or_refused_with_its_place(suffix: str, line: str) -> None:
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / f"texts.{suffix}"
-        path.write_bytes(line.encode("utf8", errors="surrogatepass"))
-        with pytest.raises(ValueError, match=rf"texts\.{suffix}:"):
-            list(read_texts(path))
-
-
-def test_a_file_that_is_cut_off_is_named_with_the_line(tmp_path: Path) -> None:
-    write_assets(tmp_path, lines_of(TEXTS * 500), lines_of(TEXTS))
-    path = tmp_path / JSON_FILES.train
-    path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(ValueError, match=r"gz is cut off or damaged after line \d+ .*Copy it"):
-        convert_textcat(tmp_path, tmp_path / "out")
-    path.write_bytes(b"no gzip")
-    with pytest.raises(ValueError, match=r"gz is cut off or damaged after line 0 "):
-        convert_textcat(tmp_path, tmp_path / "out")
-
-
 def test_missing_files_lead_to_the_generated_corpus(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / CSV_FILES.train).touch()
-    message = (
-        r"Expected ag_news_.*gz and .*, or train\.csv and test\.csv, in .* assets.*make-topics"
-    )
+    message = r"Expected ag_news_.*gz and .*, or train\.csv and test\.csv, in "
     with pytest.raises(FileNotFoundError, match=message):
         convert_textcat(tmp_path, tmp_path / "out")
     with pytest.raises(SystemExit, match="1"):
@@ -227,22 +146,19 @@ def test_command_shows_the_counts(tmp_path: Path, capsys: pytest.CaptureFixture[
     convert_textcat_cli(tmp_path, tmp_path / "out")
     out = capsys.readouterr().out
     assert "Converted AG News" in out
-    (line,) = [line for line in out.splitlines() if line.startswith("train")]
-    assert line.split()[1].startswith("1,1")
+    assert "'test': 4" in out
 
 
 def test_real_texts_are_all_split(
     shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def count(_: DocBin, summary: LabelSummary, *others: object) -> None:
-        summary.docs += 1
+    def empty(nlp: Language, *others: object) -> Doc:
+        return Doc(nlp.vocab)
 
     # tokens take long, and do not decide where a text goes
-    monkeypatch.setattr("experiments.corpora.convert_textcat.add_labelled", count)
-    summaries = convert_textcat(shared / "datasets" / "textcat", tmp_path)
-    splits = {summary.split: summary.docs for summary in summaries}
+    monkeypatch.setattr("experiments.corpora.convert_textcat.labelled", empty)
+    splits = convert_textcat(shared / "datasets" / "textcat", tmp_path)
     assert splits == {"train": 44_830, "dev": 2341, "test": 7600}
-    assert splits["train"] == 44830
 
 
 def test_real_texts_are_all_read_and_converted(shared: Path, tmp_path: Path) -> None:
@@ -252,8 +168,7 @@ def test_real_texts_are_all_read_and_converted(shared: Path, tmp_path: Path) -> 
     # all texts of the test set, and as many of the training set as are converted soon
     (tmp_path / JSON_FILES.test).symlink_to(published / JSON_FILES.test)
     (tmp_path / JSON_FILES.train).write_bytes(gzip.compress(lines_of(train[:1000]).encode("utf8")))
-    summaries = convert_textcat(tmp_path, tmp_path)
-    splits = {summary.split: summary.docs for summary in summaries}
+    splits = convert_textcat(tmp_path, tmp_path)
     assert splits["train"] + splits["dev"] == 1000 and splits["test"] == 7600
     counts = {
         label: sum(doc.cats[label] == 1.0 for doc in read_docs(tmp_path / "test.spacy"))
