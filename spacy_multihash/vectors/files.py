@@ -140,8 +140,7 @@ def write_codes(
         for name, array in arrays.items():
             if array is None:
                 continue
-            # A ZipInfo of its own has a fixed date.
-            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as file_:
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file_:
                 if isinstance(array, numpy.ndarray):
                     numpy.lib.format.write_array(file_, array, allow_pickle=False)
                 else:

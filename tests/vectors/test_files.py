@@ -506,6 +506,8 @@ def test_file_of_codes_is_a_table_of_what_they_stand_for(method: Method, tmp_pat
     for name in ("codes.npz", "again.npz"):
         write_codes(tmp_path / name, table, method)
     assert (tmp_path / "codes.npz").read_bytes() == (tmp_path / "again.npz").read_bytes()
+    with zipfile.ZipFile(tmp_path / "codes.npz") as archive:
+        assert {info.date_time[0] for info in archive.infolist()} == {1980}  # no date of today
     with open_table(tmp_path / "codes.npz") as read:
         expected = rounded(table, method).data[slice(0, 60)]
         numpy.testing.assert_array_equal(read.data[slice(0, 60)], expected)
