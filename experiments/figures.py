@@ -5,41 +5,21 @@ from io import BytesIO
 from pathlib import Path
 from typing import Optional
 
-from experiments.statistics import Cell, Estimate, Runs, error_increase
-from experiments.tables import ANEM, ES, FEATURES, HASH, NL, TABLES, TURKU, Table
+from experiments.statistics import Estimate, Runs
+from experiments.tables import TABLES, Table
 
 STYLE = Path(__file__).resolve().parents[1] / "docs" / "figures.mplstyle"
 WIDTH = 8.0  # inches, as wide as a page
 # The tables that are drawn, and the score of each.
-DRAWN = {
-    "hashes": "dev_f",
-    "rows": "dev_f",
-    "recommended": "test_f",
-    "taken-apart": "dev_f",
-    "dilated": "test_f",
-}
+DRAWN = {"recommended": "test_f", "taken-apart": "dev_f"}
 Panels = Mapping[str, Mapping[str, Optional[Estimate]]]
 
 
 def all_figures(runs: Runs) -> Iterator[tuple[str, bytes]]:
     """Yield the name and the SVG of each figure."""
-    yield "features", draw_panels(feature_panels(runs), "error increase in %")
     for name, score in DRAWN.items():
         axis = "difference of F1 on " + score.partition("_")[0]
         yield name, draw_panels(table_panels(TABLES[name], runs, score), axis)
-
-
-def feature_panels(runs: Runs) -> dict[str, dict[str, Optional[Estimate]]]:
-    """Compute how errors increase without some features: the report's figures 3 to 6."""
-    return {
-        dataset: {
-            line: runs.difference(
-                Cell(dataset, arm, "test_f"), Cell(dataset, HASH, "test_f"), error_increase
-            )
-            for line, arm in list(FEATURES.items())[1:]
-        }
-        for dataset in (ES, NL, ANEM, TURKU)
-    }
 
 
 def table_panels(table: Table, runs: Runs, score: str) -> dict[str, dict[str, Optional[Estimate]]]:
