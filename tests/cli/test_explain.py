@@ -14,10 +14,8 @@ from spacy.vectors import Vectors
 from thinc.api import Config
 from typer.testing import CliRunner, Result
 
-from spacy_multihash.cli._draw import draw_effects
 from spacy_multihash.cli.explain import (
     TOKENS_AROUND,
-    completeness_text,
     corpus_effects,
     explain_text,
     prepare,
@@ -166,13 +164,6 @@ def test_options_that_do_not_go_together_are_refused(
     assert message in said(result)
 
 
-@pytest.mark.parametrize("option", ["--window", "--max-entities"])
-def test_options_of_a_text_are_refused_for_a_corpus(model: Path, option: str) -> None:
-    result = invoke(model, "--corpus", "x.spacy", option, "5")
-    assert result.exit_code == 1
-    assert f"{option} is for a text. Leave it out, or --corpus" in said(result)
-
-
 def test_without_a_text_there_is_nothing_to_explain(model: Path) -> None:
     assert "Expected either TEXT or --file" in said(invoke(model))
     result = invoke(model, "They like rain .")
@@ -204,17 +195,6 @@ def test_features_beyond_attributes_are_explained() -> None:
     assert anna.features == ("ORTH[:2]", "LOWER{3,4}", "MORPH[Case]", "SHAPE")
     assert all(value != 0 for value in anna.by_feature[0])
     assert anna.together > 0.3
-
-
-@pytest.mark.parametrize("num_features", [7, 8])
-def test_words_stand_on_one_line_beside_many_features(tmp_path: Path, num_features: int) -> None:
-    attrs = [f"ORTH[{start}]" for start in (":1", ":2", ":3", ":4", "-2:", "-3:", "-4:", "-5:")]
-    embed = {"attrs": attrs[:num_features], "rows": [50] * num_features}
-    trained("tagger_ner", {"model": {"tok2vec": {"embed": embed}}}).to_disk(tmp_path)
-    lines = invoke(tmp_path, TEXT, "--window", 0).output.splitlines()
-    for name in ("Anna", "Bob", "Rome"):
-        (row,) = [line.split() for line in lines if line.startswith(f"[{name}]")]
-        assert len(row) == 1 + num_features + 1
 
 
 def test_entities_of_rules_in_front_are_not_explained() -> None:
@@ -265,20 +245,6 @@ def explanation(name: str, together: float) -> Explanation:
     )
 
 
-@pytest.mark.parametrize(
-    ("together", "expected"),
-    [
-        (0.25, "falls by 0.250. The tokens, unknown one at a time, add up to +0.250, 100% of it."),
-        (-0.25, "rises by 0.250. The tokens, unknown one at a time, add up to -0.250, 100% of it."),
-        (-1e-5, "falls by 0.000. The tokens, unknown one at a time, add up to 0.000."),
-    ],
-)
-def test_falls_and_rises_are_told_apart(together: float, expected: str) -> None:
-    text = f"With all of these unknown, the probability {expected}"
-    assert completeness_text(explanation("Anna", together)) == text
-    assert f"<p>{text}</p>" in render_explanations([explanation("Anna", together)]).decode("ascii")
-
-
 def test_page_escapes_words_labels_and_features() -> None:
     name = "<b>&ü"
     each = explanation(name, 0.25)
@@ -317,11 +283,6 @@ def test_page_cuts_long_texts_around_the_entity(model: Path) -> None:
     assert re.sub(r"\[.+?\]", "", text) == f"… {kept}Anna {kept}…"
     (anna,) = explain_text(nlp, nlp.pipe_names[0], f"{kept}Anna {kept}", ["Anna=PER"], window=0)
     assert "…" not in paragraphs(render_explanations([anna]))[0]
-
-
-def test_json_has_no_copy_of_the_text_for_each_entity(model: Path) -> None:
-    for each in json.loads(invoke(model, TEXT, "--json").output):
-        assert "texts" not in each
 
 
 def test_line_feeds_and_tabs_are_visible_in_tables(model: Path) -> None:
@@ -378,16 +339,3 @@ def test_effects_of_a_corpus_are_shown_and_drawn(model: Path, tmp_path: Path) ->
     assert by_part[None, "seen"] == 12 and by_part[None, "unseen"] == 2  # Oslo
     assert {each["feature"] for each in found} == {"NORM", "PREFIX", "SUFFIX", "SHAPE"}
     assert max(each["mean"] for each in found) > 0.05
-
-
-def test_labels_with_dollars_are_drawn_as_they_are(tmp_path: Path) -> None:
-    png = tmp_path / "effects.png"
-    draw_effects(png, [Effect("$a^$", "all", "NORM", EVERYWHERE, 0.5, 0.1, 3)])
-    assert png.read_bytes().startswith(b"\x89PNG")
-
-
-def test_a_corpus_without_entities_is_refused(model: Path, tmp_path: Path) -> None:
-    dev = write_corpus(tmp_path / "dev.spacy", make_docs()[3:])
-    result = invoke(model, "--corpus", dev)
-    assert result.exit_code == 1
-    assert "The corpus has no gold entities to explain" in said(result)

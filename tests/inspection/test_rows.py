@@ -258,17 +258,6 @@ def test_the_dead_seed_leaves_half_of_the_rows_unreached() -> None:
     assert list_suspicions(inspect_table(alive, KEYS)) == []
 
 
-def test_the_dead_seed_shows_with_four_hashes_too() -> None:
-    dead = hash_tables(rows=[5000, 100], seeds=[8, 9])[0]
-    assert any(
-        "rows never reached by hash 1," in s for s in list_suspicions(inspect_table(dead, KEYS))
-    )
-
-
-def test_nothing_is_suspicious_without_a_corpus() -> None:
-    assert list_suspicions(inspect_table(hash_tables(seeds=[8, 9])[0])) == []
-
-
 def test_lookup_is_not_compared_with_chance(tmp_path: Path) -> None:
     nlp = make_pipeline(tmp_path, LOOKUP, **{**CALLBACK, "min_freq": 2})
     table = find_tables(nlp)[0]  # anna, bob, rome and "."
@@ -365,15 +354,6 @@ def test_symbols_that_share_rows_with_a_word_are_those_of_a_loop(attr: str) -> N
     ]
 
 
-def test_a_word_shares_no_rows_with_itself() -> None:
-    vocab = spacy.blank("en").vocab
-    table = hash_tables()[0]
-    symbols = symbols_of([Doc(vocab, words=["Anna"])], [table])[table]
-    sharing = inspect_word(table, "Anna", vocab, symbols).sharing
-    assert sharing is not None
-    assert [s.count for s in sharing] == [0, 0, 0, 0]
-
-
 # A config
 
 
@@ -456,18 +436,6 @@ def test_command_prints_nothing_but_json(folder: Path) -> None:
     assert printed["components"]["tok2vec"]["bytes"] == 4 * 5120
     assert len(printed["warnings"]) == 2
     assert set(printed) == set(Inspection.__dataclass_fields__)
-
-
-def test_command_takes_a_pipeline_without_words_and_data(folder: Path) -> None:
-    result = invoke(folder / "model")
-    assert result.exit_code == 0, result.output
-    assert "Tables" in result.output
-    assert not re.search("Symbols|Words|Pairs|never", result.output)
-
-
-def test_command_shows_what_a_config_does_not_know_as_a_dash(tmp_path: Path) -> None:
-    result = invoke(write_config(tmp_path, HASH))
-    assert re.search("whole pipeline - -", said(result))
 
 
 def no_embedding(folder: Path) -> list[Any]:
