@@ -22,9 +22,9 @@ from spacy.training import Example, biluo_tags_to_spans, iob_to_biluo
 from wasabi import msg
 
 from spacy_multihash.common.files import write_bytes
+from spacy_multihash.corpus.conll import to_iob2
 from spacy_multihash.corpus.evaluation import score
 from spacy_multihash.corpus.read import read_docs
-from spacy_multihash.corpus.tags import to_iob2
 
 if TYPE_CHECKING:
     import pycrfsuite

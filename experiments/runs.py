@@ -36,8 +36,14 @@ from experiments.results import (
     label_counts,
     read_rows,
 )
-from spacy_multihash.corpus.entities import known_entities
-from spacy_multihash.corpus.evaluation import annotate, masked_parts, predict, score, score_parts
+from spacy_multihash.corpus.evaluation import (
+    annotate,
+    known_entities,
+    masked_parts,
+    predict,
+    score,
+    score_parts,
+)
 from spacy_multihash.corpus.read import read_docs
 from spacy_multihash.embed.find import component_models
 from spacy_multihash.inspection.sizes import model_size

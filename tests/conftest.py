@@ -97,12 +97,15 @@ def scheduler() -> Iterator[str]:
     distributed = pytest.importorskip("distributed", reason="there is no Dask: extra dask")
     import dask
 
-    from spacy_multihash.cluster.over_dask import SETTINGS
-
     settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
-    # One lost worker is not enough to give an item up, and two are. Dask's profiler, which our own
-    # workers lack, keeps arrays alive, and the check of buffers takes that for their use.
-    config = {**SETTINGS, "distributed.scheduler.allowed-failures": 1}
+    config = {
+        # One lost worker is not enough to give an item up, and two are.
+        "distributed.scheduler.allowed-failures": 1,
+        # Dask's profiler keeps arrays alive, and the check of buffers takes that for their use.
+        "distributed.worker.profile.enabled": False,
+        # By default, a busy machine may have no time to start a worker again.
+        "distributed.deploy.lost-worker-timeout": "10 minutes",
+    }
     with dask.config.set(config):
         with distributed.LocalCluster(**settings, silence_logs=50) as cluster:
             yield cluster.scheduler_address

@@ -20,7 +20,7 @@ from spacy_multihash.compat import (
     build_report_multi_fewer_hash_embed_v1,
     make_set_attr,
 )
-from spacy_multihash.corpus.symbols import count_symbols
+from spacy_multihash.corpus.statistics import count_symbols
 from spacy_multihash.tables.tables import read_tables
 from tests.helpers.corpora import CALLBACK, LOOKUP, build, make_docs, small_config, write_corpus
 

@@ -18,8 +18,7 @@ from tests.helpers.paths import ROOT
 # What each part of the package may import, besides itself and `common`.
 PARTS: dict[str, tuple[str, ...]] = {
     "common": (),
-    "cluster": (),
-    "apply": ("cluster", "corpus", "ner", "ner.tagger", "ner.transition"),
+    "scale": ("corpus", "ner", "ner.tagger", "ner.transition"),
     "compute": (),
     "corpus": (),
     "embed": ("compute", "vectors"),

@@ -12,10 +12,9 @@ from spacy.tokens import DocBin
 from spacy.vocab import Vocab
 from wasabi import msg
 
-from spacy_multihash.corpus.conll import Layout, Record, read_conll, tagged_doc
+from spacy_multihash.corpus.conll import Layout, Record, read_conll, tagged_doc, to_iob2
+from spacy_multihash.corpus.convert import cut_items
 from spacy_multihash.corpus.read import write_corpora
-from spacy_multihash.corpus.splits import cut_items
-from spacy_multihash.corpus.tags import to_iob2
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from spacy.tokens import DocBin
 from wasabi import msg
 
 from experiments.corpora.docs import labelled
-from spacy_multihash.corpus.lines import read_csv_rows, read_json_lines
 from spacy_multihash.corpus.read import write_corpora
+from spacy_multihash.corpus.texts import read_csv_rows, read_json_lines
 
 LABELS = ("Business", "Sci/Tech", "Sports", "World")
 # The labels of the classes in CSV files.

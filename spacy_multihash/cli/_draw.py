@@ -1,31 +1,12 @@
-"""Diagrams that commands draw. matplotlib, an extra, is imported when it is needed."""
+"""The diagram that `explain` draws."""
 
 from collections.abc import Sequence
-from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy
 
-from ..common.files import write_bytes
 from ..inspection.explain import EVERYWHERE, Effect
-from ..ner.calibration import Calibration
-from ..ner.diagram import draw_diagram
-from ._show import signed
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-
-def draw_reliability(path: Path, found: Calibration) -> None:
-    """Draw how many entities are right at each probability, before and after calibration.
-
-    path (Path): The PNG file.
-    """
-    figure = _new_figure(4.2)
-    draw_diagram(figure, found)
-    figure.suptitle("Reliability of probabilities. Larger dots are more entities.", fontsize=10)
-    _save(figure, path)
+from ._util import new_figure, save_figure, signed
 
 
 def draw_effects(path: Path, effects: Sequence[Effect]) -> None:
@@ -42,7 +23,7 @@ def draw_effects(path: Path, effects: Sequence[Effect]) -> None:
     labels.sort(key=lambda label: label is not None)
     means = {(each.part, each.label, each.feature): each.mean for each in shown}
     largest = max(map(abs, means.values())) or 1.0
-    figure = _new_figure(1.2 + 0.32 * len(labels))
+    figure = new_figure(1.2 + 0.32 * len(labels))
     panels = figure.subplots(1, len(parts), sharey=True, squeeze=False)[0]
     for axes, part in zip(panels, parts, strict=True):
         values = numpy.array(
@@ -64,24 +45,9 @@ def draw_effects(path: Path, effects: Sequence[Effect]) -> None:
         axes.tick_params(length=0)
     title = "By how much the probability of gold entities falls if a feature is unknown everywhere"
     figure.suptitle(title, fontsize=10)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def _plain(text: str) -> str:
     """Mark a text as no formula."""
     return text.replace("$", r"\$")
-
-
-def _new_figure(height: float) -> "Figure":
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, height), dpi=150, layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
-
-
-def _save(figure: "Figure", path: Path) -> None:
-    data = BytesIO()
-    figure.savefig(data, format="png")
-    write_bytes(path, data.getvalue())

@@ -1,4 +1,4 @@
-"""What the commands share: spaCy's own command line, pipelines to load and files to write.
+"""What the commands share: messages and tables, pipelines to load, files to write, workers.
 
 No other module imports the private module of spaCy's command line.
 """
@@ -8,8 +8,9 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from configparser import InterpolationError
 from contextlib import contextmanager, redirect_stdout
+from io import BytesIO
 from pathlib import Path
-from typing import Any, Optional, Union
+from typing import TYPE_CHECKING, Any, NoReturn, Optional, Union
 
 import spacy
 import srsly
@@ -19,15 +20,164 @@ from spacy.language import Language
 from spacy.util import import_file, load_model
 from spacy.vocab import Vocab
 from thinc.api import ConfigValidationError
+from threadpoolctl import threadpool_limits
+from wasabi import Printer
 
-from ..common.files import standard_stream, write_json
+from ..common.files import (
+    recover_folder,
+    replacing_folder,
+    standard_stream,
+    write_bytes,
+    write_json,
+)
 from ..embed.compressed_vectors import CompressedVectors
+from ..embed.find import embedding_name
+from ..inspection.rows import Collisions
+from ..scale.opening import open_workers
+from ..scale.workers import ItemError, Workers
 from ..vectors.compressed import is_compressed
 from ..vectors.vocab import source_path
-from ._messages import echo, msg
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+WORKERS = typer.Option(
+    None, "--workers", min=1, help="Number of processes, with a thread each. Default: 1"
+)
+DASK = typer.Option(None, "--dask", help="Address of a Dask scheduler, whose workers are used")
 # How the files of a corpus end.
 _CORPUS = ".spacy"
+# The files of a folder that a command may replace: a pipeline, or a vocab with vectors.
+_OURS = (("meta.json", "config.cfg"), ("vectors", "strings.json"))
+
+
+class Messages(Printer):
+    """Messages as spaCy's commands print them, with errors on stderr.
+
+    Only terminals get colours, and none if NO_COLOR is set (https://no-color.org).
+    """
+
+    def __init__(self) -> None:
+        """Print to what is stdout at the time."""
+        # wasabi cannot print its icons with other encodings.
+        super().__init__(pretty=(sys.stdout.encoding or "").lower().replace("-", "") == "utf8")
+        self.show_color &= sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+    def fail(self, title: str = "", text: str = "", **settings: Any) -> NoReturn:  # type: ignore[override]  # noqa: ANN401
+        """Print an error on stderr, and exit."""
+        with redirect_stdout(sys.stderr):
+            super().fail(title, text, exits=1)
+        raise AssertionError("wasabi exits")
+
+    def warn(self, title: str = "", text: str = "", *, err: bool = False, **settings: Any) -> None:  # type: ignore[override]  # noqa: ANN401
+        """Print a warning, on stderr if stdout has to be JSON."""
+        with redirect_stdout(sys.stderr if err else sys.stdout):
+            super().warn(title, text)
+
+    def command(self, intro: str, command: str) -> None:
+        """Print a command to copy, on a line of its own that isn't wrapped."""
+        self.text(intro)
+        typer.echo(f"    {command}")
+
+
+msg = Messages()
+
+
+def show_table(
+    title: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, aligns: str = "l"
+) -> None:
+    """Print a table, if it has rows.
+
+    aligns (str): "l" or "r" for each column. Further columns are of numbers, on the right.
+    """
+    if rows:
+        typer.echo(f"\n{f' {title} ':=^{msg.line_max}}")  # a divider of wasabi is always bold
+        sides = aligns.lower().ljust(len(header), "r")[: len(header)]
+        msg.table(rows, header=header, divider=True, aligns=[*sides])
+
+
+def show_collisions(title: str, collisions: Sequence[Collisions]) -> None:
+    """Print a table of the symbols that embeddings cannot tell apart.
+
+    It has a row for each kind of rows that symbols may share: all components, the row of
+    importance, and both. An embedding with fixed importance has components alone.
+    """
+    rows = [row for found in collisions for row in _collision_rows(found)]
+    header = ("embedding", "symbols", "rows of", "in collision", "by chance", "p_col")
+    show_table(title, header, rows, aligns="lrl")
+    if rows:
+        msg.text(
+            "In collision: symbols that have these rows in common with another one. p_col: the "
+            "probability of that by chance."
+        )
+
+
+def _collision_rows(found: Collisions) -> list[list[str]]:
+    name = embedding_name(found.component, found.member, found.attr)
+    counts = {"components": found.components, "importance": found.importance, "both": found.both}
+    rows = []
+    for kind, count in counts.items():
+        if count is not None:
+            mean = "-" if count.mean is None else f"{count.mean:,.3g}"
+            rows.append([name, f"{found.num_symbols:,}", kind, f"{count.actual:,}", mean, ""])
+    # The probability is that of the last kind.
+    rows[-1][-1] = "-" if found.probability is None else f"{found.probability:.3g}"
+    return rows
+
+
+def signed(value: float, digits: int = 3) -> str:
+    """Format a number with its sign, and without one if it's rounded to 0."""
+    return f"{value:+.{digits}f}" if round(value, digits) else f"{0:.{digits}f}"
+
+
+def visible(word: str) -> str:
+    """Return a word as it is, or its repr if it's blank or not printable."""
+    return word if word.strip() and word.isprintable() else repr(word)
+
+
+def print_json(value: Any) -> None:  # noqa: ANN401 (any JSON)
+    """Print JSON."""
+    typer.echo(srsly.json_dumps(value, indent=2))
+
+
+def save_json(path: Path, value: Any, *, quiet: bool) -> None:  # noqa: ANN401 (any JSON)
+    """Write a JSON file, and say so unless quiet. If it cannot be written, say why, and exit."""
+    try:
+        write_json(path, value)
+    except OSError as error:
+        msg.fail(f"Cannot write {path}", str(error))
+    if not quiet:
+        msg.good(f"Wrote {path}")
+
+
+def new_figure(height: float) -> "Figure":
+    """Make a figure of 8 inches times a height. matplotlib, an extra, is imported when needed."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, height), dpi=150, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def save_figure(figure: "Figure", path: Path) -> None:
+    """Write a figure as PNG, whole or not at all."""
+    data = BytesIO()
+    figure.savefig(data, format="png")
+    write_bytes(path, data.getvalue())
+
+
+@contextmanager
+def open_pool(workers: Optional[int], dask: Optional[str]) -> Iterator[Workers]:
+    """Open workers as `open_workers` does, while this process computes in one thread as they do.
+
+    Raises what `open_workers` raises, and ValueError for a shard that cannot be counted.
+    """
+    try:
+        with open_workers(workers, dask) as pool, threadpool_limits(1):
+            yield pool
+    except ItemError as error:
+        raise ValueError(str(error)) from error
 
 
 def import_code(path: Optional[Path]) -> None:
@@ -259,16 +409,62 @@ def check_parent(path: Path, name: str) -> None:
         raise ValueError(f"{name} cannot be {path}: nothing can be written to {parent}.")
 
 
-def print_json(value: Any) -> None:  # noqa: ANN401 (any JSON)
-    """Print JSON."""
-    echo(srsly.json_dumps(value, indent=2))
+def check_pipeline_output(
+    output: Path, *, force: bool, inputs: Iterable[Optional[Path]] = ()
+) -> None:
+    """Refuse a directory to write before the work, if it is there already.
+
+    If a command was killed while it replaced the directory, the former one is put back first.
+
+    force (bool): Whether a pipeline or a vocab that is there is replaced.
+    inputs (Iterable[Optional[Path]]): What the command reads beside a pipeline. None is fine.
+
+    Raises ValueError, also if an input is in the directory, or if force would replace a directory
+    that is something else.
+    """
+    check_inputs_stay(inputs, output)
+    target = output.resolve()
+    recover_folder(target)
+    if target.exists() and not target.is_dir():
+        raise ValueError(f"{output} exists, and is not an empty directory. Give another OUTPUT.")
+    full = target.exists() and any(target.iterdir())
+    if full and not force:
+        raise ValueError(
+            f"{output} exists, and is not an empty directory. Give another OUTPUT, or --force to "
+            "replace it."
+        )
+    if full and not any(all((target / name).is_file() for name in names) for names in _OURS):
+        raise ValueError(
+            f"{output} is neither a pipeline (meta.json, config.cfg) nor a vocab (vectors, "
+            "strings.json): --force replaces no other directory. Give another OUTPUT, or empty it."
+        )
+    check_parent(output, "OUTPUT")
 
 
-def save_json(path: Path, value: Any, *, quiet: bool) -> None:  # noqa: ANN401 (any JSON)
-    """Write a JSON file, and say so unless quiet. If it cannot be written, say why, and exit."""
-    try:
-        write_json(path, value)
-    except OSError as error:
-        msg.fail(f"Cannot write {path}", str(error))
-    if not quiet:
-        msg.good(f"Wrote {path}")
+def check_apart(nlp: Language, output: Path) -> None:
+    """Refuse a directory that is the pipeline's own, inside of it, or around it.
+
+    Raises ValueError.
+    """
+    check_folders_apart(Path(nlp.path), output, "pipeline")
+
+
+def check_folders_apart(source: Path, output: Path, what: str) -> None:
+    """Refuse a directory or file to write that is a source, inside of it, or around it.
+
+    what (str): What the source is, for the message.
+
+    Raises ValueError.
+    """
+    source, target = source.resolve(), output.resolve()
+    if source == target or source in target.parents or target in source.parents:
+        raise ValueError(
+            f"The {what} at {source} and OUTPUT at {target} must not be the same directory, and "
+            "neither may be inside of the other. Give another OUTPUT."
+        )
+
+
+def write_pipeline(nlp: Language, output: Path) -> None:
+    """Write a pipeline. A directory that is there stays whole until the new one takes its place."""
+    with replacing_folder(output.resolve()) as new:
+        nlp.to_disk(new)

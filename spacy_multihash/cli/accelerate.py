@@ -7,10 +7,16 @@ import typer
 
 from ..convert.pipeline import accelerate
 from ..convert.report import Acceleration
-from ._messages import msg
-from ._pipelines import check_apart, check_inputs_stay, check_pipeline_output, write_pipeline
-from ._show import show_table
-from ._util import import_code, load_pipeline
+from ._util import (
+    check_apart,
+    check_inputs_stay,
+    check_pipeline_output,
+    import_code,
+    load_pipeline,
+    msg,
+    show_table,
+    write_pipeline,
+)
 
 
 def accelerate_cli(

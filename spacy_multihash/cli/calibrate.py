@@ -10,12 +10,21 @@ from spacy.training import Example
 
 from ..corpus.read import model_examples
 from ..ner.calibration import HIGHEST, LOWEST, Calibration, Quality, is_at_edge
+from ..ner.diagram import draw_diagram
 from ..ner.judged import best_temperature, compare, judge_entities
-from ._draw import draw_reliability
-from ._messages import msg
-from ._pipelines import check_apart, check_pipeline_output, write_pipeline
-from ._show import show_table
-from ._util import check_file_output, import_code, load_pipeline, print_json
+from ._util import (
+    check_apart,
+    check_file_output,
+    check_pipeline_output,
+    import_code,
+    load_pipeline,
+    msg,
+    new_figure,
+    print_json,
+    save_figure,
+    show_table,
+    write_pipeline,
+)
 
 _FACTORIES = ("batch_ner", "tagger_ner")
 _EXTRA = "calibrate needs scipy and matplotlib: python -m pip install 'spacy-multihash[plots]'"
@@ -83,6 +92,14 @@ def calibrate_cli(
     temperature = f"temperature = {found.temperature:.3f}, of {found.before.entities:,} entities"
     msg.good(f"Wrote the pipeline with {temperature}, to {output}")
     msg.good(f"Drew the reliability diagram to {plot}")
+
+
+def draw_reliability(path: Path, found: Calibration) -> None:
+    """Draw the share of entities that are right by probability, before and after, as PNG."""
+    figure = new_figure(4.2)
+    draw_diagram(figure, found)
+    figure.suptitle("Reliability of probabilities. Larger dots are more entities.", fontsize=10)
+    save_figure(figure, path)
 
 
 def find_recognizer(nlp: Language, component: Optional[str]) -> str:

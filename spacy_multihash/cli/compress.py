@@ -1,25 +1,127 @@
 """`python -m spacy multihash compress`: make the files of a trained pipeline small."""
 
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
 from enum import Enum
+from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import Optional, Union
+from statistics import median
+from time import perf_counter
+from typing import Any, Optional, Union
 
+import numpy
 import spacy
 import typer
-from spacy.util import is_package
+from spacy.attrs import DEP, HEAD, IDX, LEMMA, LENGTH, MORPH, POS, SENT_START, TAG
+from spacy.language import Language
+from spacy.tokens import Doc, Span
+from spacy.training import Example
+from spacy.util import import_file, is_package
 
 from ..common.files import replacing_folder
+from ..common.memory import resident_memory
 from ..compute.quantization import PRECISIONS
-from ..convert.compress import check_compressible, compress
+from ..convert.compress import LeftOut, check_compressible, compress
 from ..convert.compressed_folder import Precisions, kept_bytes
+from ..corpus.evaluation import annotate, score
 from ..corpus.read import model_examples
-from ._compress_report import Change, Report, compare, measure_files, measure_speed, show_report
-from ._messages import msg
-from ._pipelines import check_apart, check_pipeline_output
-from ._util import check_file_output, import_code, load_pipeline, save_json
+from ..scale.workers import ItemError, Processes
+from ._util import (
+    check_apart,
+    check_file_output,
+    check_pipeline_output,
+    import_code,
+    load_pipeline,
+    msg,
+    save_json,
+    show_table,
+)
 
 PrecisionName = Enum("PrecisionName", {name: name for name in PRECISIONS}, type=str)  # type: ignore[misc]
 _DEFAULTS = {name: PrecisionName(value) for name, value in vars(Precisions()).items()}
+# How often each pipeline is loaded, and annotates texts of so many tokens.
+ROUNDS, SPEED_TOKENS = 3, 10_000
+_MEGA = 10**6
+# What tokens have, by the names that spaCy's attributes have.
+_ATTRS = {
+    "TAG": TAG,
+    "POS": POS,
+    "MORPH": MORPH,
+    "LEMMA": LEMMA,
+    "DEP": DEP,
+    "HEAD": HEAD,
+    "SENT_START": SENT_START,
+}
+# Where tokens begin, and how many characters they have.
+_CUT = [IDX, LENGTH]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A measure before and after. None where it cannot be measured."""
+
+    before: Optional[float]
+    after: Optional[float]
+
+    @property
+    def ratio(self) -> Optional[float]:
+        """After divided by before."""
+        return self.after / self.before if self.before and self.after is not None else None
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What the compressed pipeline finds, beside what the other one found.
+
+    entities (int): Entities found before.
+    entities_kept (Optional[float]): The share of them that are found again, with extent and label.
+    f (Change): F1 of entities, 0 to 1. None without gold entities.
+    spans_kept (Mapping[str, float]): The share of spans that are found again, by span group.
+    attributes_kept (Mapping[str, float]): The share of tokens with the same value, by attribute.
+    largest_change (Optional[float]): Of the score of a text's class. None without classes.
+    """
+
+    entities: int
+    entities_kept: Optional[float]
+    f: Change
+    spans_kept: Mapping[str, float]
+    attributes_kept: Mapping[str, float]
+    largest_change: Optional[float]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What compressing brought and cost.
+
+    bytes (Change): Of all files.
+    memory (Change): Bytes by which a process grows as it loads the pipeline.
+    load_seconds (Change): Time to load it, in a process of its own.
+    tokens_per_second (Change): The speed on texts of the corpus.
+    left_out (LeftOut): Rows of vectors, and strings.
+    predictions (Optional[Predictions]): None without a corpus.
+    kept_bytes (Mapping[str, int]): Bytes of weights of other frameworks, by component.
+    """
+
+    bytes: Change
+    memory: Change
+    load_seconds: Change
+    tokens_per_second: Change
+    left_out: LeftOut
+    predictions: Optional[Predictions]
+    kept_bytes: Mapping[str, int]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all figures, with ratios."""
+        changes = {name: value for name, value in vars(self).items() if isinstance(value, Change)}
+        found = {name: _json(change) for name, change in changes.items()}
+        predictions = self.predictions and {
+            **vars(self.predictions),
+            "f": _json(self.predictions.f),
+        }
+        left_out, kept = self.left_out._asdict(), dict(self.kept_bytes)
+        return {**found, "left_out": left_out, "predictions": predictions, "kept_bytes": kept}
 
 
 def compress_cli(
@@ -131,3 +233,227 @@ def compress_pipeline(
             predictions=predictions,
             kept_bytes=kept_bytes(new, nlp.component_names),
         )
+
+
+def measure_files(
+    before: Path, after: Path, code: Optional[Path], package: Optional[str]
+) -> dict[str, Change]:
+    """Measure the size of two pipelines, and what it takes to load them.
+
+    before, after (Path): Their folders.
+    code (Optional[Path]): The Python file that they need.
+    package (Optional[str]): The package that they need, since the first one is of it.
+
+    Raises ValueError if one cannot be loaded in a process of its own.
+    """
+    paths = (before, after)
+    loads: tuple[list[Any], list[Any]] = ([], [])
+    for _ in range(ROUNDS):
+        for path, found in zip(paths, loads, strict=True):
+            found.append(_measure_load(path, code, package))
+    memory, seconds = (
+        Change(*(_median(each[key] for each in found) for found in loads))
+        for key in ("memory", "seconds")
+    )
+    sizes = Change(
+        *(sum(f.stat().st_size for f in path.rglob("*") if f.is_file()) for path in paths)
+    )
+    return {"bytes": sizes, "memory": memory, "load_seconds": seconds}
+
+
+def measure_speed(before: Language, after: Language, texts: Sequence[str]) -> Change:
+    """Let two pipelines annotate some texts in turns, and return the tokens a second of each."""
+    some, num_tokens = [], 0
+    for text in texts:
+        if num_tokens < SPEED_TOKENS:
+            some.append(text)
+            num_tokens += len(before.make_doc(text))
+    seconds: tuple[list[float], list[float]] = ([], [])
+    for _ in range(ROUNDS):
+        for nlp, found in zip((before, after), seconds, strict=True):
+            start = perf_counter()
+            for _ in nlp.pipe(some):
+                pass
+            found.append(perf_counter() - start)
+    return Change(*(num_tokens / median(found) if num_tokens else None for found in seconds))
+
+
+def compare(before: Language, after: Language, examples: Sequence[Example]) -> Predictions:
+    """Compare what two pipelines find in the docs of a corpus, which are not annotated yet."""
+    arms = []
+    for nlp in (before, after):
+        words = [([t.text for t in e.x], [bool(t.whitespace_) for t in e.x]) for e in examples]
+        docs = [Doc(nlp.vocab, *each) for each in words]
+        arms.append([Example(doc, e.reference) for doc, e in zip(docs, examples, strict=True)])
+        annotate(nlp, arms[-1])
+    has_gold = any(example.reference.ents for example in examples)
+    f = Change(*(score(arm).f if has_gold else None for arm in arms))
+    one, two = ([example.predicted for example in arm] for arm in arms)
+    return Predictions(
+        sum(len(doc.ents) for doc in one),
+        entities_kept(one, two),
+        f,
+        spans_kept(one, two),
+        attributes_kept(one, two),
+        largest_change(one, two),
+    )
+
+
+def show_report(report: Report) -> None:
+    """Print the figures in two tables."""
+    changes = {
+        "MB on disk": _scaled(report.bytes, 1 / _MEGA),
+        "MB of memory": _scaled(report.memory, 1 / _MEGA),
+        "seconds to load": report.load_seconds,
+        "tokens a second": report.tokens_per_second,
+    }
+    predictions = report.predictions
+    if predictions is not None:
+        changes["F1 of entities"] = _scaled(predictions.f, 100)
+    rows = [
+        (
+            name,
+            *(f"{value:,.2f}" for value in (change.before, change.after)),
+            "-" if change.ratio is None else f"{change.ratio:.3f}",
+        )
+        for name, change in changes.items()
+        if change.before is not None and change.after is not None
+    ]
+    show_table("Before and after", ("", "before", "after", "after / before"), rows)
+    if predictions is not None:
+        spans = {f"spans of {key}": share for key, share in predictions.spans_kept.items()}
+        kept = {
+            "entities": predictions.entities_kept,
+            **spans,
+            **predictions.attributes_kept,
+        }
+        rows = [(name, f"{100 * share:.2f}") for name, share in kept.items() if share is not None]
+        show_table("Predictions that stay the same", ("", "%"), rows)
+        if predictions.largest_change is not None:
+            msg.text(f"Scores of classes change by up to {predictions.largest_change:.4f}.")
+    for component, size in report.kept_bytes.items():
+        msg.warn(
+            f"{component}: {size / _MEGA:,.1f} MB of weights are of another framework, such as "
+            "PyTorch, and stay as they are."
+        )
+    left = report.left_out
+    msg.text(
+        f"Left out: {left.strings:,} of {left.strings_before:,} strings, which no component needs, "
+        f"and {left.rows:,} rows of vectors, which no word has."
+    )
+
+
+def _measure_load(path: Path, code: Optional[Path], package: Optional[str]) -> dict[str, Any]:
+    """Measure in a process of its own what it takes to load a pipeline. Raises ValueError."""
+    load = partial(_load, code=code, package=package)
+    try:
+        with closing(Processes(1)) as processes:
+            return dict(processes.imap(load, [path], names=[f"Loading {path}"]))[0]
+    except ItemError as error:
+        raise ValueError(f"{error}. Pipelines that need code of their own need --code.") from error
+
+
+def _load(path: Path, code: Optional[Path], package: Optional[str]) -> dict[str, Any]:
+    if code is not None:
+        import_file("python_code", code)
+    if package is not None:
+        import_module(package)
+    before, start = resident_memory(), perf_counter()
+    spacy.load(path)
+    seconds, after = perf_counter() - start, resident_memory()
+    memory = None if before is None or after is None else after - before
+    return {"seconds": seconds, "memory": memory}
+
+
+def _median(values: Iterable[Optional[float]]) -> Optional[float]:
+    found = [value for value in values if value is not None]
+    return median(found) if found else None
+
+
+def _scaled(change: Change, factor: float) -> Change:
+    return Change(*(value and value * factor for value in (change.before, change.after)))
+
+
+def _json(change: Change) -> dict[str, Optional[float]]:
+    return {**vars(change), "ratio": change.ratio}
+
+
+def entities_kept(before: Sequence[Doc], after: Sequence[Doc]) -> Optional[float]:
+    """Return the share of entities that are found again, with the same extent and label.
+
+    before, after (Sequence[Doc]): The same docs, annotated by two pipelines.
+
+    Returns None if no entities were found before.
+    """
+    found, still = _entities(before), _entities(after)
+    return len(found & still) / len(found) if found else None
+
+
+def spans_kept(before: Sequence[Doc], after: Sequence[Doc]) -> dict[str, float]:
+    """Return the share of spans that are found again, with extent and label, by group.
+
+    Groups without spans before are left out.
+
+    before, after (Sequence[Doc]): The same docs, annotated by two pipelines.
+    """
+    kept = {}
+    for key in dict.fromkeys(key for doc in before for key in doc.spans):
+        found, still = (
+            _spans(doc.spans[key] if key in doc.spans else () for doc in docs)
+            for docs in (before, after)
+        )
+        if found:
+            kept[key] = len(found & still) / len(found)
+    return kept
+
+
+def attributes_kept(before: Sequence[Doc], after: Sequence[Doc]) -> dict[str, float]:
+    """Return the share of tokens that have the same value as before, by attribute.
+
+    Attributes that no doc has are left out. A token that is cut otherwise has not kept its values.
+
+    before, after (Sequence[Doc]): The same docs, annotated by two pipelines.
+    """
+    num_tokens = sum(map(len, before))
+    kept = {}
+    for name, attr in _ATTRS.items():
+        if any(doc.has_annotation(name) for doc in before if len(doc)):
+            pairs = zip(before, after, strict=True)
+            same = sum(_same_values(one, two, attr) for one, two in pairs)
+            kept[name] = same / num_tokens
+    return kept
+
+
+def largest_change(before: Sequence[Doc], after: Sequence[Doc]) -> Optional[float]:
+    """Return by how much the score of a text's class changed at most; None without classes."""
+    changes = [
+        abs(two.cats[label] - score)
+        for one, two in zip(before, after, strict=True)
+        for label, score in one.cats.items()
+    ]
+    return max(changes, default=None)
+
+
+def _same_values(one: Doc, two: Doc, attr: int) -> int:
+    """Count the tokens of a doc that another one has too, with the same value."""
+    values, others = one.to_array(attr), two.to_array(attr)
+    if numpy.array_equal(one.to_array(_CUT), two.to_array(_CUT)):
+        return int((values == others).sum())
+    places = {(token.idx, len(token)): token.i for token in two}
+    pairs = [(token, places.get((token.idx, len(token)))) for token in one]
+    if attr == HEAD:  # heads are numbered from the token on, over tokens that are cut otherwise
+        return sum(token.head.idx == two[i].head.idx for token, i in pairs if i is not None)
+    return sum(bool(values[token.i] == others[i]) for token, i in pairs if i is not None)
+
+
+def _entities(docs: Sequence[Doc]) -> set[tuple[int, int, int, str]]:
+    return _spans(doc.ents for doc in docs)
+
+
+def _spans(groups: Iterable[Iterable[Span]]) -> set[tuple[int, int, int, str]]:
+    """Return all spans as number of the doc, first character, end and label."""
+    return {
+        (number, span.start_char, span.end_char, span.label_)
+        for number, spans in enumerate(groups)
+        for span in spans
+    }

@@ -15,6 +15,8 @@ from tqdm import tqdm
 from ..corpus.conll import Layout
 from ..corpus.convert import (
     ODD_TAG,
+    SPLITS,
+    Counts,
     Format,
     Problem,
     Source,
@@ -22,13 +24,11 @@ from ..corpus.convert import (
     guess_format,
     read_tagged,
     read_texts,
+    split_items,
 )
 from ..corpus.read import write_corpora
-from ..corpus.splits import SPLITS, Counts, split_items
 from ..corpus.texts import CsvLayout
-from ._messages import msg
-from ._show import show_table
-from ._util import check_file_output, check_parent
+from ._util import check_file_output, check_parent, msg, show_table
 
 SUFFIX = ".spacy"
 DEFAULT_LAYOUT = Layout()

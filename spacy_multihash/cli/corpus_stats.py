@@ -1,25 +1,53 @@
 """`python -m spacy multihash corpus-stats`: what is in a corpus."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict
 from functools import partial
+from operator import add
 from pathlib import Path
 from typing import Optional, Union
 
 import spacy
 import typer
+from spacy.attrs import IDS
+from spacy.language import Language
+from spacy.vocab import Vocab
 
+from ..common.features import parse_feature
 from ..corpus.conll import DOCSTART
-from ..corpus.entities import VERBATIM, Matching
-from ..corpus.split_counts import asked_sentences
-from ..corpus.statistics import DEFAULT_ATTRS, CorpusStats, SplitStats, describe_counts, word_attrs
-from ..corpus.suspicions import Suspicions
-from ._messages import msg
-from ._pieces import Shards, annotated_attrs, count_annotated_shards, count_split_shards
-from ._show import show_table
-from ._util import check_file_output, import_code, load_vectors, print_json, save_json
-from ._workers import DASK, WORKERS, open_pool, source_without_files
+from ..corpus.evaluation import VERBATIM, Matching
+from ..corpus.shards import read_shard
+from ..corpus.statistics import (
+    DEFAULT_ATTRS,
+    CorpusStats,
+    SplitCounts,
+    SplitStats,
+    count_split,
+    describe_counts,
+    is_word_attr,
+    sentences_of,
+    word_attrs,
+)
+from ..inspection.symbols import has_strings
+from ..scale.source import Source, source_without_files
+from ..scale.workers import Workers
+from ..tables.set_tables import Extractor, count_corpus
+from ..tables.tables import Tables, add_tables
+from ._shards import Shards
+from ._util import (
+    DASK,
+    WORKERS,
+    check_file_output,
+    import_code,
+    load_vectors,
+    msg,
+    open_pool,
+    print_json,
+    save_json,
+    show_table,
+)
 
 # Rows that say nothing of texts that nobody annotated with entities.
 _OF_ENTITIES = (
@@ -159,13 +187,68 @@ def corpus_stats(
     with open_pool(workers, dask) as pool:
         count = partial(count_split_shards, pool, source, matching)
         counted = {name: count(shards[name]) for name in shards if name != "train"}
-        counts = count(shards["train"], asked_sentences(counted.values()))
+        counts = count(shards["train"], sentences_of(counted.values()))
         values = {
             name: count_annotated_shards(pool, source, annotated, found)
             for name, found in shards.items()
             if annotated
         }
     return describe_counts(counts, counted, vocab, attrs=attrs, matching=matching, annotated=values)
+
+
+def count_split_shards(
+    workers: Workers,
+    source: Source[Language],
+    matching: Matching,
+    shards: Shards,
+    wanted: Optional[AbstractSet[int]] = None,
+) -> SplitCounts:
+    """Count the split that shards make, as `count_split` does. Raises ValueError without docs."""
+    count = partial(_count_split_shard, source, matching, wanted)
+    counts = shards.merged(workers, count, add)
+    if not counts.doc_lens:
+        raise ValueError(f"The corpus at {shards.path} has no documents. Check the path.")
+    return counts
+
+
+def _count_split_shard(
+    source: Source[Language], matching: Matching, wanted: Optional[AbstractSet[int]], path: Path
+) -> SplitCounts:
+    nlp = source.loaded_for_shard()
+    return count_split(read_shard(path, nlp), nlp.vocab, matching, wanted)
+
+
+def annotated_attrs(names: Iterable[str], vocab: Vocab) -> dict[str, Extractor]:
+    """Map the names of attributes and features that annotation gives to what finds their symbols.
+
+    Names of attributes that depend on a word alone are left out, and so are unknown ones.
+
+    Raises ValueError for a name that is no feature's, but looks so.
+    """
+    found: dict[str, Extractor] = {}
+    for name in names:
+        feature = parse_feature(
+            name, where="corpus-stats", setting="each of --attrs", advice="Correct the name."
+        )
+        # "" is among spaCy's ids
+        is_known = feature is not None or (name != "" and name in IDS and has_strings(name))
+        if is_known and not is_word_attr(name, vocab):
+            found[name if feature is None else feature.name] = feature
+    return found
+
+
+def count_annotated_shards(
+    workers: Workers, source: Source[Language], attrs: Mapping[str, Extractor], shards: Shards
+) -> dict[str, int]:
+    """Count the distinct values of what annotation gives."""
+    counted = shards.merged(workers, partial(_count_annotated, source, attrs), add_tables)
+    return {name: len(table) for name, table in counted.tables.items()}
+
+
+def _count_annotated(
+    source: Source[Language], attrs: Mapping[str, Extractor], path: Path
+) -> Tables:
+    return Tables(count_corpus(read_shard(path, source.loaded_for_shard()), attrs))
 
 
 def _show_splits(stats: CorpusStats, vectors: Optional[str]) -> None:
@@ -235,57 +318,32 @@ def _is_of_texts(split: SplitStats) -> bool:
 
 
 def _warn(stats: CorpusStats) -> None:
-    """Say what may be wrong with the corpus."""
+    """Point out what may be wrong with the corpus, beyond what `spacy debug data` says."""
     splits = stats.splits.items()
     if bare := [name for name, split in splits if _is_of_texts(split) and not split.cats]:
         msg.warn(
-            f"No annotations in {', '.join(bare)}: texts alone are counted. What .jsonl, .csv and "
-            "CoNLL files have besides is kept by: python -m spacy multihash convert"
+            f"No annotations in {', '.join(bare)}: only texts are counted. To keep annotations of "
+            ".jsonl, .csv and CoNLL files, use: python -m spacy multihash convert"
         )
     for name, split in splits:
-        if _is_of_texts(split):
-            continue
-        if not split.entities:
-            msg.warn(f"No entities in {name}")
-        if split.missing:
+        if split.docstart:
+            msg.warn(
+                f"Tokens {DOCSTART} in {name}: {split.docstart:,}. They separate documents and are "
+                "no words. Convert the file with: python -m spacy multihash convert"
+            )
+        if split.missing and not _is_of_texts(split):
             msg.warn(
                 f"Missing annotation of entities in {name}: {split.missing:,} of {split.tokens:,} "
-                "tokens. They count as tokens, but as part of no entity."
+                "tokens. They count as tokens outside of entities."
             )
     for name, seen in stats.seen.items():
-        if seen.new_labels:
-            msg.warn(f"Labels of {name} that training lacks: {', '.join(seen.new_labels)}")
-    for name, suspicions in stats.suspicions.items():
-        _warn_of(name, suspicions)
-
-
-def _warn_of(name: str, found: Suspicions) -> None:
-    """Say what may be wrong with a split."""
-    if found.docstart:
-        msg.warn(
-            f"Tokens {DOCSTART} in {name}: {found.docstart:,}. They part documents and are no "
-            "words. Convert the file with: python -m spacy multihash convert"
-        )
-    if found.empty_docs:
-        msg.warn(f"Empty documents in {name}, without words: {found.empty_docs:,}")
-    if found.whitespace_entities:
-        msg.warn(
-            f"Entities in {name} that begin or end with whitespace: {found.whitespace_entities:,}. "
-            "spaCy cannot learn them."
-        )
-    if found.dominant:
-        label, share = found.dominant.label, _percent(found.dominant.share)
-        msg.warn(
-            f"{label} is on nearly everything in {name}: {share} % of {found.dominant.of}. Is it "
-            "the right column or field?"
-        )
-    if found.in_train:
-        share, tokens = _percent(found.in_train / found.sentences), _percent(found.tokens_in_train)
-        msg.warn(
-            f"Sentences of {name} that stand in train word for word: {found.in_train:,} of "
-            f"{found.sentences:,} ({share} %), with {tokens} % of the tokens. Scores on them say "
-            "how much a model remembers."
-        )
+        if seen.sentences_in_train:
+            share = _percent(seen.sentences_in_train / seen.sentences)
+            msg.warn(
+                f"Sentences of {name} that are in train word for word: "
+                f"{seen.sentences_in_train:,} of {seen.sentences:,} ({share} %), with "
+                f"{_percent(seen.tokens_in_train)} % of the tokens. Models may memorize them."
+            )
 
 
 def _count(value: Optional[int]) -> str:

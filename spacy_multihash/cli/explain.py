@@ -17,7 +17,7 @@ from spacy.util import minibatch
 from tqdm import tqdm
 
 from ..common.files import write_bytes
-from ..corpus.entities import KnownEntities, known_entities
+from ..corpus.evaluation import KnownEntities, known_entities
 from ..corpus.read import model_examples, read_docs
 from ..embed.find import hashes_symbols
 from ..embed.unknown import features_of
@@ -33,9 +33,16 @@ from ..inspection.explain import (
 )
 from ..ner.asked import annotate_before, ask, heard_by
 from ._draw import draw_effects
-from ._messages import msg
-from ._show import show_table, signed, visible
-from ._util import check_file_output, import_code, load_pipeline, print_json
+from ._util import (
+    check_file_output,
+    import_code,
+    load_pipeline,
+    msg,
+    print_json,
+    show_table,
+    signed,
+    visible,
+)
 from .calibrate import find_recognizer
 from .show import read_text
 

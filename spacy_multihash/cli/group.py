@@ -3,13 +3,15 @@
 spaCy imports this module whenever its command line starts. So it imports none of the commands.
 """
 
-from importlib import metadata
+import sys
+from importlib import import_module, metadata
+from io import TextIOWrapper
+from typing import Any, NamedTuple, Optional
 
 import typer
 from spacy.cli._util import app
-
-from ..common.lazy_commands import LazyCommand, lazy_group
-from ._messages import echo, write_any_text
+from typer.core import TyperGroup
+from typer.main import get_command
 
 HELP = """Multi hash and multi lookup embeddings.
 
@@ -19,8 +21,31 @@ DOCS: python -m pydoc spacy_multihash
 OVERRIDES = {"context_settings": {"allow_extra_args": True, "ignore_unknown_options": True}}
 
 
-def _command(module: str, summary: str, **settings: dict) -> LazyCommand:
-    return LazyCommand(f"spacy_multihash.cli.{module}", summary, settings)
+class Command(NamedTuple):
+    """A command, before it's imported.
+
+    module: The module of its function or group, whose name is the command's with _cli.
+    summary: The first line of its help.
+    settings: Further arguments of `typer.Typer.command`.
+    """
+
+    module: str
+    summary: str
+    settings: dict[str, Any]
+
+    def load(self, name: str) -> Any:  # noqa: ANN401 (click's Command)
+        """Import the command."""
+        cli = getattr(import_module(self.module), f"{name.replace('-', '_')}_cli")
+        if not isinstance(cli, typer.Typer):
+            function, cli = cli, typer.Typer(add_completion=False, rich_markup_mode=None)
+            cli.command(name, **self.settings)(function)
+        command = get_command(cli)
+        command.name = name
+        return command
+
+
+def _command(module: str, summary: str, **settings: dict) -> Command:
+    return Command(f"spacy_multihash.cli.{module}", summary, settings)
 
 
 COMMANDS = {
@@ -50,18 +75,33 @@ COMMANDS = {
     "inspect-rows": _command(
         "inspect_rows", "Show the rows of words, and how full the tables are."
     ),
-    "recommend": _command(
-        "recommend", "Write a config for a corpus with entities, and a reason for each choice."
-    ),
     "show": _command(
         "show", "Show the entities that a pipeline finds in a text, with their probabilities."
     ),
     "vectors": _command("vectors", "Align, merge, shorten, prune and quantize static vectors."),
 }
 
+
+class LazyGroup(TyperGroup):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 (click's Context)
+        """List the names of the commands."""
+        return [*COMMANDS]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Optional[Any]:  # noqa: ANN401
+        """Import a command. Return None if there's no such command."""
+        return COMMANDS[cmd_name].load(cmd_name) if cmd_name in COMMANDS else None
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
+        """List the commands with their summaries."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.summary) for name, command in COMMANDS.items()])
+
+
 multihash_cli = typer.Typer(
     name="multihash",
-    cls=lazy_group(COMMANDS),
+    cls=LazyGroup,
     help=HELP,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -70,7 +110,7 @@ multihash_cli = typer.Typer(
 
 def _show_version(value: bool) -> None:
     if value:
-        echo(f"spacy-multihash {metadata.version('spacy-multihash')}")
+        typer.echo(f"spacy-multihash {metadata.version('spacy-multihash')}")
         raise typer.Exit
 
 
@@ -80,7 +120,10 @@ def _group(
         False, "--version", help="Show the version and exit.", is_eager=True, callback=_show_version
     ),
 ) -> None:
-    write_any_text()
+    # Characters that the encoding of a terminal lacks are escaped.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 app.add_typer(multihash_cli)

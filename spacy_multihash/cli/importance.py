@@ -18,11 +18,19 @@ from ..inspection.importance import (
     find_trained,
     rank_symbols,
 )
-from ._messages import WIDTH, msg
-from ._pieces import Shards, ShardSymbols
-from ._show import LEAST, NARROW, show_collisions, show_table, unbroken
-from ._util import import_code, load_pipeline, print_json
-from ._workers import DASK, WORKERS, open_pool, source_of
+from ..scale.source import source_of
+from ._shards import Shards, ShardSymbols
+from ._util import (
+    DASK,
+    WORKERS,
+    import_code,
+    load_pipeline,
+    msg,
+    open_pool,
+    print_json,
+    show_collisions,
+    show_table,
+)
 
 # Letters of a label's score, such as -0.00123.
 _SCORE = 9
@@ -149,9 +157,9 @@ def _show_labels(title: str, symbols: Sequence[SymbolImportance]) -> None:
     if not names:
         return
     explanation = "Above 0: the n-gram speaks for the label. Below 0: against it."
-    if sum(max(len(name), _SCORE) + NARROW for name in names) <= WIDTH - LEAST:
+    if sum(max(len(name), _SCORE) + 2 for name in names) <= 70:
         rows = [(_text(s), *(f"{s.labels[name]:+.3g}" for name in names)) for s in symbols]
-        show_table(title, ("symbol", *map(unbroken, names)), rows)
+        show_table(title, ("symbol", *names), rows)
     else:
         ranked = [(s, sorted(names, key=s.labels.__getitem__)) for s in symbols]
         rows = [(_text(s), *_score(s, order[-1]), *_score(s, order[0])) for s, order in ranked]
@@ -194,7 +202,7 @@ def _symbol(symbol: SymbolImportance) -> tuple[str, ...]:
 
 
 def _text(symbol: SymbolImportance) -> str:
-    return unbroken(repr(symbol.text))
+    return repr(symbol.text)
 
 
 def _name(found: EmbeddingImportance) -> str:

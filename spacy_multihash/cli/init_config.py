@@ -1,21 +1,30 @@
 """`python -m spacy multihash init-config`: a complete config, ready to train."""
 
+import re
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import Any, Optional
 
+import spacy
 import srsly
 import typer
 from spacy.util import get_package_path, is_package, load_config, load_model_from_config
 from thinc.api import Config
 
 from ..common.files import standard_stream, write_bytes
-from ._messages import msg
-from ._util import check_file_output
+from ..common.registered import MULTI_HASH_EMBED
+from ..corpus.read import model_examples
+from ..inspection.facts import count_facts
+from ..inspection.recommend import CANDIDATES, Settings, recommend
+from ._util import check_file_output, load_vectors, msg
 
 TEMPLATES = Path(__file__).parent / "templates"
 STDOUT = Path("-")
+MAX_SIZE = "10M"
+_SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)([KMG]?)", re.IGNORECASE)
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
 
 
 class Pipeline(str, Enum):
@@ -47,35 +56,63 @@ def init_config_cli(
         ..., help="Config to write, or - for standard output", allow_dash=True, dir_okay=False
     ),
     lang: str = typer.Option(..., "--lang", "-l", help="Language, such as en, or xx for any"),
+    train: Optional[Path] = typer.Option(
+        None, help="ner: training corpus to choose settings by, a .spacy file or a folder of them"
+    ),
+    dev: Optional[Path] = typer.Option(None, help="ner: development corpus, needed with --train"),
     vectors: Optional[str] = typer.Option(
         None, help="Static vectors to use: a package's name, or the path of a pipeline"
+    ),
+    max_size: Optional[str] = typer.Option(
+        None,
+        help="With --train: the most parameters of the embedding's tables, e.g. 500K or 5M. "
+        f"Default: {MAX_SIZE}",
     ),
     force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT if it is there"),
 ) -> None:
     """Write a complete config with our layers, for entities or texts.
 
-    Train with it as it is: the paths of the corpora are given to spacy train. With --vectors, the
-    classifiers of texts are another model, since hash embeddings of n-grams use no vectors.
+    With --train and --dev, features, rows, hashes, static vectors and the batch size are chosen by
+    what the corpora contain, and each reason is printed. With --vectors, the classifiers of texts
+    are another model, since hash embeddings of n-grams use no vectors.
 
     DOCS: python -m pydoc spacy_multihash.cli.init_config
     """
     try:
-        config = init_config(pipeline.value, lang, vectors=vectors)
-        text = f"{_header(pipeline.value, lang, vectors)}{config.to_str(interpolate=False)}\n"
+        if output != STDOUT:
+            inputs = [train, dev]
+            check_file_output(output, "OUTPUT", force=force, inputs=inputs, model=vectors)
+        reasons: list[str] = []
+        if train is None or dev is None:
+            if not (train is None and dev is None and max_size is None):
+                raise ValueError("--train, --dev and --max-size need --train and --dev.")
+            config = init_config(pipeline.value, lang, vectors=vectors)
+        elif pipeline != Pipeline.ner:
+            raise ValueError(f"--train and --dev are for ner only, got {pipeline.value}.")
+        else:
+            config, reasons = recommend_config(
+                lang, train, dev, vectors=vectors, max_size=parse_size(max_size or MAX_SIZE)
+            )
+        options = {"lang": lang, "train": train, "dev": dev, "vectors": vectors}
+        options["max-size"] = max_size
+        given = [f"--{name} {quote(str(value))}" for name, value in options.items() if value]
+        command = f"python -m spacy multihash init-config {pipeline.value} {' '.join(given)}"
+        header = "".join(f"# {line}\n" for line in (f"Made by: {command}", *reasons))
+        text = f"{header}\n{config.to_str(interpolate=False)}\n"
         if output == STDOUT:
             typer.echo(text, nl=False)
             return
-        check_file_output(output, "OUTPUT", force=force, model=vectors)
         write_bytes(output, text.encode("utf8"))
     except (ImportError, OSError, ValueError) as error:
-        msg.fail("Cannot make the config", str(error), exits=1)
+        msg.fail("Cannot make the config", str(error))
     if standard_stream(output) is not None:
         return  # which holds the config
+    for reason in reasons:
+        typer.echo(reason)
     msg.good(f"Wrote {output}")
+    paths = "" if train else " --paths.train train.spacy --paths.dev dev.spacy"
     msg.command(
-        "Train with:",
-        f"python -m spacy train {quote(str(output))} --output training --paths.train train.spacy "
-        "--paths.dev dev.spacy",
+        "Train with:", f"python -m spacy train {quote(str(output))} --output training{paths}"
     )
 
 
@@ -84,15 +121,15 @@ def init_config(pipeline: str, lang: str, *, vectors: Optional[str] = None) -> C
 
     pipeline (str): "ner", "batch_ner", "textcat" or "textcat_multilabel".
     lang (str): The language.
-    vectors (Optional[str]): Static vectors to use: a package's name, or the path of a pipeline.
-        They are not loaded, and only their meta.json is read, if it is there.
+    vectors (str): Static vectors to use: a package's name, or the path of a pipeline. Only their
+        meta.json is read, if there is one.
 
     Raises ValueError for another pipeline, or for vectors of another language, and ImportError for
     an unknown language.
     """
     names = [kind.value for kind in Pipeline]
     if pipeline not in names:
-        raise ValueError(f"Expected a pipeline of {', '.join(names)}, was: {pipeline!r}.")
+        raise ValueError(f"pipeline must be one of {', '.join(names)}, got {pipeline!r}.")
     kind = Pipeline(pipeline)
     template = "textcat" if kind == Pipeline.textcat_multilabel else kind.value
     if vectors is not None and template == "textcat":
@@ -115,32 +152,88 @@ def init_config(pipeline: str, lang: str, *, vectors: Optional[str] = None) -> C
     return config
 
 
-def check_vectors_language(lang: str, vectors: str) -> None:
-    """Refuse vectors of another language, as spaCy does in training. Their meta.json is read.
+def recommend_config(
+    lang: str, train: Path, dev: Path, *, vectors: Optional[str] = None, max_size: int = 10**7
+) -> tuple[Config, list[str]]:
+    """Make a complete config for the entities of a corpus, with a reason for each choice.
 
-    Raises ValueError.
+    lang (str): The language.
+    train, dev (Path): The corpora: .spacy files, or folders of them.
+    vectors (str): Static vectors to use if they help: a package's name, or the path of a pipeline.
+    max_size (int): The most parameters that the tables of the embedding may have together.
+
+    Raises ImportError for an unknown language, ValueError or FileNotFoundError for corpora without
+    entities, vectors that cannot be used, and tables that are too large.
     """
+    for path in (train, dev, vectors or ""):
+        check_no_variable(str(path))
+    nlp = spacy.blank(lang)
+    if vectors is not None:
+        check_vectors_language(lang, vectors)
+        nlp.vocab.vectors = load_vectors(vectors, or_vocab=False).vectors
+    corpora = (partial(model_examples, nlp, path) for path in (train, dev))
+    facts = count_facts(*corpora, CANDIDATES, nlp.vocab)
+    config = init_config(Pipeline.ner.value, lang)
+    width = _tok2vec(config)["embed"]["width"]
+    settings, reasons = recommend(facts, width=width, max_size=max_size, vectors=vectors)
+    config = apply_settings(config, settings)
+    config["paths"].update(train=str(train), dev=str(dev))
+    config["paths"]["vectors"] = vectors if settings.vectors else None
+    return config, reasons
+
+
+def apply_settings(config: Config, settings: Settings) -> Config:
+    """Return a config of `init-config ner` with other settings."""
+    config = config.copy()
+    embed, size = _tok2vec(config)["embed"], config["training"]["batcher"]["size"]
+    embed["attrs"] = list(settings.attrs)
+    embed["include_static_vectors"] = settings.vectors
+    size.update(start=min(size["start"], settings.batch_words), stop=settings.batch_words)
+    if settings.rows is None:
+        config["initialize"]["before_init"]["max_rows"] = settings.max_rows
+        return config
+    _tok2vec(config)["embed"] = {
+        "@architectures": MULTI_HASH_EMBED,
+        "width": embed["width"],
+        "attrs": embed["attrs"],
+        "rows": list(settings.rows),
+        "num_hashes": list(settings.num_hashes or ()),
+        "include_static_vectors": settings.vectors,
+    }
+    config["initialize"]["before_init"] = None  # it counts the symbols of tables
+    return load_model_from_config(config, auto_fill=True).config
+
+
+def check_vectors_language(lang: str, vectors: str) -> None:
+    """Raise ValueError for vectors of another language, as spaCy does in training."""
     path = Path(vectors)
     if not path.exists() and is_package(vectors):
         path = get_package_path(vectors)
     meta = srsly.read_json(path / "meta.json") if (path / "meta.json").is_file() else {}
     if (found := meta.get("lang", lang)) != lang:
         raise ValueError(
-            f"--lang is {lang}, but the vectors of {vectors} are of the language {found}, and "
-            "spaCy takes those of the same one alone. Give other vectors, or write these again "
-            f"with: python -m spacy multihash vectors COMMAND {vectors} OUT --lang {lang}"
+            f"--lang is {lang}, but the vectors of {vectors} are of the language {found}, which "
+            "spaCy refuses. Give other vectors, or write them again with: python -m spacy "
+            f"multihash vectors COMMAND {vectors} OUT --lang {lang}"
         )
 
 
 def check_no_variable(path: str) -> None:
-    """Refuse a path with a $, which configs take for a variable. Raises ValueError."""
+    """Raise ValueError for a path with a $, which starts a variable in configs."""
     if "$" in path:
         raise ValueError(
-            f"A config cannot name {path}, since a $ in it stands for a variable. Give the file "
-            "or folder a name without a $."
+            f"{path} cannot be in a config, because a $ starts a variable there. Rename it."
         )
 
 
-def _header(pipeline: str, lang: str, vectors: Optional[str]) -> str:
-    option = "" if vectors is None else f" --vectors {quote(vectors)}"
-    return f"# Made by: python -m spacy multihash init-config {pipeline} --lang {lang}{option}\n\n"
+def parse_size(text: str) -> int:
+    """Read a number of parameters, such as 5M. Raises ValueError for anything else."""
+    match = _SIZE.fullmatch(text.strip())
+    size = int(float(match[1]) * _UNITS[match[2].upper()]) if match else 0
+    if size < 1:
+        raise ValueError(f"--max-size must be like 500K, 5M or 1G, got {text!r}.")
+    return size
+
+
+def _tok2vec(config: Config) -> Any:  # noqa: ANN401 (a section of a config)
+    return config["components"]["tagger_ner"]["model"]["tok2vec"]

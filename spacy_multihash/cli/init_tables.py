@@ -16,6 +16,7 @@ from ..common.files import standard_stream
 from ..common.registered import INIT_TABLES
 from ..corpus.shards import model_shard
 from ..corpus.training import shard_pipeline, training_docs
+from ..scale.source import Source, source_of
 from ..tables.set_tables import check_tables, component_names, count_tables, find_multi_embed
 from ..tables.tables import (
     Tables,
@@ -26,17 +27,19 @@ from ..tables.tables import (
     read_tables,
     write_tables,
 )
-from ._messages import msg
-from ._pieces import Shards, check_workers
-from ._show import show_table
+from ._shards import Shards, check_workers
 from ._util import (
+    DASK,
+    WORKERS,
     check_file_output,
     check_inputs_stay,
     import_code,
+    msg,
     naming_config,
+    open_pool,
     parse_overrides,
+    show_table,
 )
-from ._workers import DASK, WORKERS, Source, open_pool, source_of
 
 
 def init_tables_cli(

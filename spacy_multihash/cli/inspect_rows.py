@@ -29,11 +29,19 @@ from ..inspection.rows import (
 )
 from ..inspection.sizes import Size, input_width, model_size
 from ..inspection.symbols import Symbols, missing_symbols
-from ._messages import msg
-from ._pieces import Shards, ShardSymbols, check_workers
-from ._show import show_collisions, show_table, unbroken
-from ._util import import_code, load_pipeline, print_json
-from ._workers import DASK, WORKERS, open_pool, source_of
+from ..scale.source import source_of
+from ._shards import Shards, ShardSymbols, check_workers
+from ._util import (
+    DASK,
+    WORKERS,
+    import_code,
+    load_pipeline,
+    msg,
+    open_pool,
+    print_json,
+    show_collisions,
+    show_table,
+)
 
 # Callbacks that may set the tables of MultiEmbed from a file.
 _SET_TABLES = (INIT_TABLES, SET_ATTR)
@@ -278,7 +286,7 @@ def _size(size: Optional[Size]) -> tuple[str, ...]:
 
 
 def _quote(symbol: str) -> str:
-    return unbroken(repr(symbol))
+    return repr(symbol)
 
 
 def _text(number: int) -> str:

@@ -1,22 +1,22 @@
 """`python -m spacy multihash show`: the entities of a text, and how sure a pipeline is of them."""
 
+import warnings
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Optional, Union
 
 import typer
+from spacy import displacy
 from spacy.language import Language
 from spacy.pipeline import EntityRecognizer
 from spacy.tokens import Doc
 
-from ..apply.probabilities import ask_probabilities, probabilities_of
 from ..common.files import write_bytes
 from ..convert.recognizers import find_hindrance
-from ..corpus.lines import read_lines
-from ._displacy import render_page
-from ._messages import msg
-from ._show import show_table
-from ._util import check_file_output, import_code, load_pipeline
+from ..corpus.texts import read_lines
+from ..scale.probabilities import ask_probabilities, probabilities_of
+from ._util import check_file_output, import_code, load_pipeline, msg, show_table
 
 STDIN = "-"
 
@@ -60,7 +60,7 @@ def show_cli(
         check_file_output(output, "--output", force=force, inputs=[file, code], model=model)
         shown = show(model, read_text(text, file), threshold=threshold)
         if output is not None:
-            write_bytes(output, render_page([shown.doc], [_captions(shown)]))
+            write_bytes(output, render_page(shown))
     except (ImportError, OSError, ValueError) as error:
         msg.fail("Cannot show the entities", str(error))
     _show(shown)
@@ -123,12 +123,23 @@ def _accelerable(nlp: Language) -> list[str]:
     ]
 
 
-def _captions(shown: Shown) -> list[str]:
-    """Write what stands beside each entity, with a blank at which browsers break no line."""
-    return [
-        ent.label_ if p is None else f"{ent.label_}\u00a0{p:.2f}"
-        for ent, p in zip(shown.doc.ents, shown.probabilities, strict=True)
-    ]
+def render_page(shown: Shown) -> bytes:
+    """Render entities and their probabilities as an HTML page.
+
+    displaCy escapes texts, but not labels and links. Its page names no encoding, so it's written in
+    ASCII, with references for other characters.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"\[W006\]")  # no entities
+        page = displacy.parse_ents(shown.doc)
+    for ent, probability in zip(page["ents"], shown.probabilities, strict=True):
+        # browsers don't break lines at \u00a0
+        caption = ent["label"] if probability is None else f"{ent['label']}\u00a0{probability:.2f}"
+        ent["params"] = {"label": escape(caption)}
+        ent["kb_id"] = escape(ent["kb_id"])
+    page["title"] = escape(page["title"] or "")
+    html = displacy.render(page, style="ent", page=True, manual=True, jupyter=False)
+    return html.encode("ascii", "xmlcharrefreplace")
 
 
 def _show(shown: Shown) -> None:

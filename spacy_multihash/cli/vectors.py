@@ -29,9 +29,13 @@ from ..vectors.table import (
 )
 from ..vectors.text import SUFFIXES, is_codes, is_text
 from ..vectors.vocab import source_path
-from ._messages import msg
-from ._pipelines import check_folders_apart, check_inputs_stay, check_pipeline_output
-from ._util import check_file_output
+from ._util import (
+    check_file_output,
+    check_folders_apart,
+    check_inputs_stay,
+    check_pipeline_output,
+    msg,
+)
 
 HELP = """Align, merge, shorten, prune and quantize static vectors.
 

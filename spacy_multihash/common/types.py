@@ -1,5 +1,6 @@
 """Names for the generics that the layers pass along, each written once."""
 
+from collections import Counter
 from typing import Any, Literal, Protocol, Union, runtime_checkable
 
 import numpy
@@ -21,6 +22,9 @@ class DocLike(Protocol):
     def to_array(self, attrs: Any, /) -> numpy.ndarray:  # noqa: ANN401 (an id, or a list of ids)
         """(len(self), len(attrs)) uint64 attribute ids; (len(self),) for a single attribute."""
 
+
+# Attribute name -> symbol id -> how often it was seen.
+Counts = dict[str, Counter[int]]
 
 # Inside the kernels: an array of numpy or CuPy. mypy cannot tell: thinc's types of arrays lack the
 # methods and arguments of numpy's, numpy's are no thinc types, and CuPy has none.

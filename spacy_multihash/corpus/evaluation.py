@@ -1,18 +1,19 @@
 """Scores of an entity recognizer on entities that were seen in training, and on unseen ones."""
 
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Callable, Optional, Union
+from typing import Any, Callable, Optional, Union
 
 from spacy.language import Language
+from spacy.pipeline.ner import ner_score
 from spacy.scorer import get_ner_prf
-from spacy.tokens import Span
+from spacy.tokens import Doc, Span
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from .entities import VERBATIM, KnownEntities, Matching, keep_entities, known_entities
 from .read import read_docs
 
 # Bands of how often an entity occurs in the training corpus: the name and the largest count of
@@ -24,6 +25,82 @@ FREQUENCY_BANDS: Sequence[tuple[str, Optional[int]]] = (
     ("6-20", 20),
     ("more", None),
 )
+
+
+@dataclass(frozen=True)
+class Matching:
+    """What makes an entity the same as one of the training corpus.
+
+    The report "Multi hash embeddings in spaCy" (section 4.2) counts a span as seen if it appears
+    verbatim as an entity of the training set, whatever its label there: the default.
+
+    ignore_case (bool): Compare the texts in lower case.
+    match_label (bool): The label must be the same as well.
+    """
+
+    ignore_case: bool = False
+    match_label: bool = False
+
+    def key(self, span: Span) -> tuple[str, str]:
+        """Return what is compared: the text of an entity, and its label or nothing."""
+        text = span.text.lower() if self.ignore_case else span.text
+        return text, span.label_ if self.match_label else ""
+
+
+VERBATIM = Matching()
+
+
+@dataclass(frozen=True)
+class KnownEntities:
+    """The entities of a training corpus, by how often they occur there.
+
+    counts (Counter[tuple[str, str]]): The count of each key that `matching` makes.
+    matching (Matching): What makes two entities the same.
+    """
+
+    counts: Counter[tuple[str, str]]
+    matching: Matching = VERBATIM
+
+    def count(self, span: Span) -> int:
+        """Count how often a span occurs as an entity in the training corpus."""
+        return self.counts[self.matching.key(span)]
+
+    def has_seen(self, span: Span) -> bool:
+        """Tell whether a span occurs as an entity in the training corpus."""
+        return self.count(span) > 0
+
+
+def known_entities(docs: Iterable[Doc], matching: Matching = VERBATIM) -> KnownEntities:
+    """Count the entities of a training corpus, whose docs are read once and not kept.
+
+    docs (Iterable[Doc]): The docs, with gold entities.
+    matching (Matching): What makes two entities the same.
+    RETURNS (KnownEntities): The entities and their counts.
+    """
+    counts = Counter(matching.key(ent) for doc in docs for ent in doc.ents)
+    return KnownEntities(counts, matching)
+
+
+def keep_entities(doc: Doc, is_kept: Callable[[Span], bool], *, mask: bool) -> Doc:
+    """Return a doc with only some of its entities. It is a copy, unless all are kept.
+
+    doc (Doc): The doc. Tokens whose annotation is missing stay so.
+    is_kept (Callable[[Span], bool]): Whether an entity is kept.
+    mask (bool): Whether the tokens of the other entities count as tokens without annotation, so
+        that no score counts what is predicted there. Otherwise they are outside of entities.
+    RETURNS (Doc): A copy, or the doc itself if all entities are kept.
+    """
+    kept, missing = [], [(t.i, t.i + 1) for t in doc if t.ent_iob == 0]
+    for ent in doc.ents:
+        if is_kept(ent):
+            kept.append((ent.start, ent.end, ent.label))
+        elif mask:
+            missing.append((ent.start, ent.end))
+    if len(kept) == len(doc.ents):
+        return doc
+    copy = doc.copy()
+    copy.set_ents([Span(copy, *ent) for ent in kept], missing=[Span(copy, *m) for m in missing])
+    return copy
 
 
 @dataclass(frozen=True)
@@ -211,3 +288,73 @@ def _band(known: KnownEntities, name: str) -> Callable[[Span], bool]:
         return name == next(b for b, last in FREQUENCY_BANDS if last is None or count <= last)
 
     return is_in_band
+
+
+def make_seen_unseen_scorer_v1(
+    train: Optional[Union[str, Path]], ignore_case: bool = False, match_label: bool = False
+) -> Callable[..., dict[str, Any]]:
+    """Make the scorer that adds scores of seen and unseen entities to those of spacy.ner_scorer.v1.
+
+    An entity is seen if its text is that of an entity of the training corpus. The entities of the
+    other part count as missing annotation, as in the report "Multi hash embeddings in spaCy"
+    (section 4.2), so that a false positive counts in both parts.
+
+    The scores are ents_seen_p, ents_seen_r, ents_seen_f, ents_seen_per_type and the same with
+    "unseen". They are None where the corpus has no such entities. spacy train logs the scores that
+    [training.score_weights] names, with a weight of 0.0 or more.
+
+    train (Optional[Union[str, Path]]): The training corpus: a .spacy file, or a folder of them. It
+        is read when something is first scored. If it is null or missing, as on a machine that only
+        uses the trained pipeline, there is a warning, and the scores are those of
+        spacy.ner_scorer.v1 alone.
+    ignore_case (bool): Compare texts in lower case.
+    match_label (bool): An entity with another label than in the training corpus is unseen.
+
+    Raises ValueError, when something is first scored, if the training corpus cannot be read or has
+    no entities.
+    """
+    return SeenUnseenScorer(train, Matching(ignore_case, match_label))
+
+
+@dataclass
+class SeenUnseenScorer:
+    """Scores entities, and those of the training corpus and others apart.
+
+    Pipelines are pickled where processes are spawned, and so is this.
+
+    train (Optional[Union[str, Path]]): The training corpus. None scores no parts.
+    matching (Matching): Which entities count as one.
+    """
+
+    train: Optional[Union[str, Path]]
+    matching: Matching
+    _known: Optional[KnownEntities] = field(default=None, init=False, repr=False)
+    _is_read: bool = field(default=False, init=False, repr=False)
+
+    def __call__(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:  # noqa: ANN401
+        """Score examples, with the arguments of spacy.ner_scorer.v1."""
+        examples = list(examples)
+        scores = ner_score(examples, **kwargs)
+        if not self._is_read:
+            self._known = self._read()
+            self._is_read = True
+        if self._known is None:
+            return scores
+        for name, part in score_parts(examples, self._known).items():
+            scores.update({f"ents_{name}_{key}": getattr(part, key) for key in "prf"})
+            per_type = {
+                label: {k: getattr(s, k) for k in "prf"} for label, s in part.per_label.items()
+            }
+            scores[f"ents_{name}_per_type"] = per_type or None
+        return scores
+
+    def _read(self) -> Optional[KnownEntities]:
+        if self.train is None:  # as of pipelines whose paths were set to null before publishing
+            why = "The scorer's training corpus is null. Set it, such as with --paths.train FILE."
+        else:
+            try:
+                return read_known_entities(self.train, Vocab(), self.matching)
+            except FileNotFoundError as error:
+                why = str(error)
+        warnings.warn(f"Seen and unseen entities are not scored: {why}", stacklevel=3)
+        return None

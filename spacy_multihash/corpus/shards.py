@@ -10,9 +10,8 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Corpus
 
-from .lines import read_json_lines, read_lines
 from .read import open_doc_bin, tokens_of
-from .texts import other_keys, text_of
+from .texts import other_keys, read_json_lines, read_lines, text_of
 
 DOCS = ".spacy"
 JSON_LINES = ".jsonl"

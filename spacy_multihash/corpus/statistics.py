@@ -6,21 +6,156 @@ entities. Table 6 counts the entities that were seen in training, and the unseen
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, fields
+from hashlib import blake2b
 from typing import NamedTuple, Optional
 
-from spacy.attrs import IDS, ORTH
+import numpy
+from spacy.attrs import ENT_IOB, IDS, IS_SPACE, ORTH, SENT_START
 from spacy.tokens import Doc
+from spacy.vectors import Mode, Vectors
 from spacy.vocab import Vocab
+from thinc.api import get_array_module, to_numpy
 
 from ..common.features import Feature, parse_feature
-from .entities import VERBATIM, Matching
-from .split_counts import SplitCounts, asked_sentences, count_split
-from .static_vectors import has_vectors
-from .suspicions import Suspicions
-from .symbols import count_symbols
+from ..common.types import Counts, DocLike
+from .conll import DOCSTART
+from .evaluation import VERBATIM, Matching
 
 DEFAULT_ATTRS = ("NORM", "PREFIX", "SUFFIX", "SHAPE")
+_BATCH = 2**14  # rows of vectors that are copied at a time
+
+
+def count_symbols(docs: Iterable[DocLike], attrs: Mapping[str, int]) -> Counts:
+    """Count the symbols of docs, which are read once and not kept.
+
+    docs (Iterable[DocLike]): The docs.
+    attrs (Mapping[str, int]): Name and id of each attribute.
+    RETURNS (Counts): How often each id occurs, for each attribute.
+    """
+    counts: Counts = {name: Counter() for name in attrs}
+    columns = list(attrs.values())
+    for doc in docs if columns else ():
+        ids = doc.to_array(columns).reshape((-1, len(columns)))  # (N, A) uint64
+        for name, column in zip(attrs, ids.T, strict=True):
+            counts[name].update(column.tolist())
+    return counts
+
+
+def has_vectors(vectors: Vectors, keys: numpy.ndarray) -> numpy.ndarray:
+    """Tell which words have a vector, by their hashes: (n,) uint64 -> (n,) bool.
+
+    A vector of zeros stands for none. A table of n-grams (floret) has all words.
+    """
+    if vectors.mode == Mode.floret:
+        return numpy.ones(len(keys), dtype=bool)
+    rows = to_numpy(vectors.find(keys=keys))
+    found = rows >= 0
+    places = rows[found]
+    xp = get_array_module(vectors.data)
+    there = [
+        to_numpy(vectors.data[xp.asarray(places[start : start + _BATCH])].any(axis=1))
+        for start in range(0, len(places), _BATCH)
+    ]
+    found[found] = numpy.concatenate([numpy.zeros(0, dtype=bool), *there])
+    return found
+
+
+@dataclass
+class SplitCounts:
+    """How often each length, label, word and entity occurs in the docs of a split.
+
+    Counts of shards add up. Words and entities are strings, since ids mean nothing in another
+    process.
+
+    doc_lens, ent_lens (Counter[int]): The lengths of docs and entities, in tokens.
+    labels (Counter[str]): The labels of entities.
+    words (Counter[str]): The words, ORTH.
+    entities (Counter[tuple[str, str]]): The entities, by the key of their matching.
+    cats (Counter[str]): The docs that have each label of whole texts.
+    missing (int): Tokens whose annotation of entities is missing.
+    docstart (int): Tokens -DOCSTART-.
+    sentences (Counter[int]): The sentences, by a hash of 64 bits.
+    sentence_tokens (Counter[int]): The tokens of all times that a sentence occurs.
+    num_sentences (int): The number of sentences.
+    """
+
+    doc_lens: Counter[int] = field(default_factory=Counter)
+    ent_lens: Counter[int] = field(default_factory=Counter)
+    labels: Counter[str] = field(default_factory=Counter)
+    words: Counter[str] = field(default_factory=Counter)
+    entities: Counter[tuple[str, str]] = field(default_factory=Counter)
+    cats: Counter[str] = field(default_factory=Counter)
+    missing: int = 0
+    docstart: int = 0
+    sentences: Counter[int] = field(default_factory=Counter)
+    sentence_tokens: Counter[int] = field(default_factory=Counter)
+    num_sentences: int = 0
+
+    def __add__(self, other: "SplitCounts") -> "SplitCounts":
+        """Add the counts of other docs."""
+        names = [each.name for each in fields(self)]
+        return SplitCounts(*(getattr(self, name) + getattr(other, name) for name in names))
+
+    def count_sentences(self, doc: Doc, wanted: Optional[AbstractSet[int]]) -> None:
+        """Count the sentences of a doc, or those whose hashes are wanted."""
+        words, spaces, marks = doc.to_array([ORTH, IS_SPACE, SENT_START]).T  # (N,) each
+        self.docstart += int((words == doc.vocab.strings[DOCSTART]).sum())
+        starts = numpy.flatnonzero(marks[1:] == 1) + 1
+        for ids, are_spaces in zip(
+            numpy.split(words, starts), numpy.split(spaces, starts), strict=True
+        ):
+            ids = ids[are_spaces == 0]
+            if not len(ids):
+                continue
+            self.num_sentences += 1
+            if wanted is None or wanted:
+                digest = blake2b(ids.tobytes(), digest_size=8).digest()
+                key = int.from_bytes(digest, "little")
+                if wanted is None or key in wanted:
+                    self.sentences[key] += 1
+                    self.sentence_tokens[key] += len(ids)
+
+
+def count_split(
+    docs: Iterable[Doc],
+    vocab: Vocab,
+    matching: Matching,
+    wanted: Optional[AbstractSet[int]] = None,
+) -> SplitCounts:
+    """Count the docs of a split, or of a shard of it, which are read once and not kept.
+
+    docs (Iterable[Doc]): The docs, with gold entities.
+    vocab (Vocab): The vocab that the docs were read with.
+    matching (Matching): What makes two entities the same.
+    wanted (Set[int]): The sentences to count, as `sentences_of` lists them. None for all.
+
+    Raises ValueError for a doc of another vocab.
+    """
+    counts, words = SplitCounts(), Counter[int]()
+    for doc in docs:
+        if doc.vocab is not vocab:
+            raise ValueError(
+                "The docs of a corpus must share the vocab that computes their attributes, but "
+                f"one has another vocab: {doc!r:.50}. Read them with read_docs(path, vocab)."
+            )
+        ents = doc.ents
+        counts.doc_lens[len(doc)] += 1
+        counts.ent_lens.update(map(len, ents))
+        counts.labels.update(ent.label_ for ent in ents)
+        counts.entities.update(map(matching.key, ents))
+        counts.cats.update(label for label, share in doc.cats.items() if share >= 0.5)
+        words.update(count_symbols([doc], {"ORTH": ORTH})["ORTH"])
+        counts.missing += int((doc.to_array(ENT_IOB) == 0).sum())
+        counts.count_sentences(doc, wanted)
+    counts.words.update({vocab.strings[word]: count for word, count in words.items()})
+    return counts
+
+
+def sentences_of(splits: Iterable[SplitCounts]) -> frozenset[int]:
+    """List the sentences of splits, by their hashes, to look for them in the training corpus."""
+    return frozenset(key for split in splits for key in split.sentences)
 
 
 @dataclass(frozen=True)
@@ -53,6 +188,7 @@ class SplitStats:
     attrs (Mapping[str, int]): The number of distinct values of each attribute.
     missing (int): Tokens whose annotation of entities is missing. They are part of no entity.
     cats (Mapping[str, int]): The number of docs that have each label of whole texts.
+    docstart (int): Tokens -DOCSTART-, which separate documents and are no words.
     """
 
     docs: int
@@ -69,22 +205,28 @@ class SplitStats:
     attrs: Mapping[str, int]
     missing: int
     cats: Mapping[str, int]
+    docstart: int
 
 
 @dataclass(frozen=True)
 class SeenStats:
-    """The entities of a split, compared with those of the training corpus.
+    """The entities and sentences of a split, compared with the training corpus.
 
     seen, unseen (int): Entities that occur in the training corpus, and those that do not. Each
         mention counts.
     seen_share (Optional[float]): The share of seen entities, 0 to 1. None without entities.
-    new_labels (Sequence[str]): Labels that the training corpus lacks.
+    sentences (int): Sentences. A doc without sentence boundaries is one.
+    sentences_in_train (int): Those that are in the training corpus word for word.
+    tokens_in_train (Optional[float]): The share of tokens in such sentences, 0 to 1. None without
+        tokens.
     """
 
     seen: int
     unseen: int
     seen_share: Optional[float]
-    new_labels: Sequence[str]
+    sentences: int
+    sentences_in_train: int
+    tokens_in_train: Optional[float]
 
 
 @dataclass(frozen=True)
@@ -95,14 +237,12 @@ class CorpusStats:
     seen (Mapping[str, SeenStats]): The other splits, compared with "train".
     matching (Matching): What makes two entities the same.
     lang (str): The language of the vocab that computed the attributes.
-    suspicions (Mapping[str, Suspicions]): What looks wrong with each split.
     """
 
     splits: Mapping[str, SplitStats]
     seen: Mapping[str, SeenStats]
     matching: Matching
     lang: str
-    suspicions: Mapping[str, Suspicions]
 
 
 def describe_corpus(
@@ -131,7 +271,7 @@ def describe_corpus(
     """
     attrs = list(word_attrs(attrs, vocab))  # refuses wrong names before the corpus is read
     counted = {name: count_split(docs, vocab, matching) for name, docs in others.items()}
-    counts = count_split(train, vocab, matching, asked_sentences(counted.values()))
+    counts = count_split(train, vocab, matching, sentences_of(counted.values()))
     return describe_counts(counts, counted, vocab, attrs=attrs, matching=matching)
 
 
@@ -160,19 +300,24 @@ def describe_counts(
             "The training corpus has no documents. Give the docs that a pipeline is trained on."
         )
     splits = {"train": _split_stats(train, vocab, found, annotated.get("train", {}))}
-    suspicions = {"train": train.suspect.suspicions()}
-    seen = {}
+    seen = {name: _seen_stats(counts, train) for name, counts in others.items()}
     for name, counts in others.items():
         splits[name] = _split_stats(counts, vocab, found, annotated.get(name, {}))
-        suspicions[name] = counts.suspect.suspicions(train.suspect)
-        num_seen = sum(n for entity, n in counts.entities.items() if entity in train.entities)
-        seen[name] = SeenStats(
-            seen=num_seen,
-            unseen=counts.entities.total() - num_seen,
-            seen_share=_ratio(num_seen, counts.entities.total()),
-            new_labels=sorted(set(counts.labels) - set(train.labels)),
-        )
-    return CorpusStats(splits, seen, matching, vocab.lang, suspicions)
+    return CorpusStats(splits, seen, matching, vocab.lang)
+
+
+def _seen_stats(counts: SplitCounts, train: SplitCounts) -> SeenStats:
+    num_seen = sum(n for entity, n in counts.entities.items() if entity in train.entities)
+    known = counts.sentences.keys() & train.sentences.keys()
+    known_tokens = sum(counts.sentence_tokens[key] for key in known)
+    return SeenStats(
+        seen=num_seen,
+        unseen=counts.entities.total() - num_seen,
+        seen_share=_ratio(num_seen, counts.entities.total()),
+        sentences=counts.num_sentences,
+        sentences_in_train=sum(counts.sentences[key] for key in known),
+        tokens_in_train=_ratio(known_tokens, counts.sentence_tokens.total()),
+    )
 
 
 class WordAttr(NamedTuple):
@@ -248,7 +393,8 @@ def _split_stats(
         unknown=_unknown(words, counts.words) if len(vocab.vectors) else None,
         attrs={**_count_values(words, attrs), **annotated},
         missing=counts.missing,
-        cats=dict(sorted(counts.suspect.cats.items())),
+        cats=dict(sorted(counts.cats.items())),
+        docstart=counts.docstart,
     )
 
 

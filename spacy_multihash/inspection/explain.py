@@ -17,7 +17,7 @@ from spacy.training.batchers import minibatch_by_words
 from spacy.util import minibatch
 
 from ..common.checks import check_whole
-from ..corpus.entities import KnownEntities
+from ..corpus.evaluation import KnownEntities
 from ..embed.token_types import Column
 from ..embed.unknown import UnknownSymbols
 

@@ -12,8 +12,7 @@ from spacy.vocab import Vocab
 
 from ..common.features import parse_feature
 from ..common.hashes import is_among
-from ..corpus.static_vectors import has_vectors
-from ..corpus.symbols import count_symbols
+from ..corpus.statistics import count_symbols, has_vectors
 from ..embed.attributes import attr_id
 from ..embed.feature_symbols import derived
 from ..embed.token_types import find_types

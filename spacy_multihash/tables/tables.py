@@ -26,7 +26,7 @@ import srsly
 from ..common.checks import check_whole
 from ..common.files import write_bytes
 from ..common.messages import unpack
-from ..corpus.symbols import Counts
+from ..common.types import Counts
 
 FORMAT = "spacy-multihash.tables"
 VERSION = 1

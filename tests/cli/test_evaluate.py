@@ -102,19 +102,6 @@ def test_masked_corpora_are_written(folder: Path) -> None:
     assert seen[0][0].ent_iob_ == "" and unseen[0][0].ent_iob_ == "B"
 
 
-def test_entities_that_are_found_are_shown_as_html(folder: Path) -> None:
-    """Whatever component finds them. spaCy's own command asks for a factory called ner."""
-    result = invoke(folder, "--displacy-path", folder / "new" / "html")
-    assert result.exit_code == 0, result.output
-    assert "Wrote entities.html to" in said(result)
-    html = (folder / "new" / "html" / "entities.html").read_text("utf8")
-    assert html.startswith("<!DOCTYPE html>")
-    assert (html.count("<mark"), html.count("Anna"), html.count("Oslo")) == (4, 2, 1)
-    args = ["--displacy-path", folder, "--displacy-limit", 1, "--json"]
-    assert json.loads(invoke(folder, *args).output)["overall"]["entities"] == 7
-    assert 0 < (folder / "entities.html").read_text("utf8").count("<mark") < 4
-
-
 @pytest.mark.parametrize("name", ["corpus", "corpus/deeper", "train"])
 def test_masked_corpora_do_not_go_into_a_corpus(folder: Path, name: str) -> None:
     for corpus in ("corpus", "train"):
@@ -128,63 +115,6 @@ def test_masked_corpora_do_not_go_into_a_corpus(folder: Path, name: str) -> None
     assert result.exit_code == 1
     assert "is read, and --masked at" in said(result) and "would be a part of it" in said(result)
     assert not list(folder.rglob("seen.spacy"))
-
-
-def test_limit_without_a_page_is_refused(folder: Path) -> None:
-    result = invoke(folder, "--displacy-limit", 3)
-    assert result.exit_code == 1 and "--displacy-limit is for a page" in said(result)
-
-
-def test_html_that_cannot_be_written_is_an_error(folder: Path) -> None:
-    result = invoke(folder, "--displacy-path", folder / "dev.spacy")
-    assert result.exit_code == 1
-    assert "Cannot evaluate the pipeline" in said(result) and "dev.spacy" in said(result)
-
-
-def test_scores_under_noise_are_shown_beside_those_without(folder: Path) -> None:
-    result = invoke(folder, "--noise", 0.3, "--noise-seeds", 3)
-    assert result.exit_code == 0, result.output
-    table = result.output.partition("Entities under noise of 0.3")[2].partition("Labels")[0]
-    (line,) = re.findall(r"^all .*", table, re.M)
-    assert re.fullmatch(r"all +7 +[\d.]+ +[\d.]+ +[\d.]+ ± [\d.]+ +72.73", line), line
-    assert re.search(r"^in training: more +0 +- +- +- +-$", table, re.M)
-    assert "Means of 3 draws of noise; F1 with its standard deviation." in table
-    assert all(len(line.rstrip()) <= 80 for line in table.splitlines())
-
-
-def test_json_has_the_scores_of_each_draw_of_noise(folder: Path) -> None:
-    result = invoke(folder, "--noise", 0.3, "--noise-seeds", 3, "--json")
-    clean, printed = json.loads(invoke(folder, "--json").output), json.loads(result.output)
-    noise = printed.pop("noise")
-    assert printed == clean
-    assert (noise["level"], noise["seeds"], len(noise["draws"])) == (0.3, [0, 1, 2], 3)
-    scores = [draw["overall"]["r"] for draw in noise["draws"]]
-    assert len({*scores}) > 1 and max(scores) <= clean["overall"]["r"]
-    assert noise["mean"]["overall"]["r"] == pytest.approx(sum(scores) / 3)
-    assert noise["sd"]["overall"]["r"] > 0
-    again = invoke(folder, "--noise", 0.3, "--noise-seeds", 3, "--json")
-    assert again.output == result.output
-
-
-def test_noise_of_a_single_draw_has_no_deviation(folder: Path) -> None:
-    result = invoke(folder, "--noise", 0, "--noise-seeds", 1)
-    assert re.search(r"^all +7 +100.00 +57.14 +72.73 +72.73$", result.output, re.M)
-    assert "Noise was drawn once, so that there is no standard deviation." in result.output
-
-
-def test_draws_of_no_noise_are_refused(folder: Path) -> None:
-    result = invoke(folder, "--noise-seeds", 3)
-    assert result.exit_code == 1
-    assert "--noise-seeds is for noise. Give --noise, or leave it out" in said(result)
-
-
-@pytest.mark.parametrize(
-    "options", [["--noise", "1.5"], ["--noise", "-0.1"], ["--noise", "0.1", "--noise-seeds", "0"]]
-)
-def test_noise_out_of_range_is_refused(folder: Path, options: list[str]) -> None:
-    result = invoke(folder, *options)
-    assert result.exit_code == 2
-    assert f"Invalid value for '{options[-2]}'" in said(result)
 
 
 def test_missing_annotation_counts_nowhere(folder: Path) -> None:

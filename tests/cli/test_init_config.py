@@ -17,7 +17,7 @@ from thinc.api import Config
 from typer.testing import CliRunner, Result
 
 from spacy_multihash.cli.group import multihash_cli
-from spacy_multihash.cli.init_config import Pipeline, init_config
+from spacy_multihash.cli.init_config import Pipeline, init_config, parse_size
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.paths import ROOT
@@ -46,6 +46,19 @@ def make_vectors(folder: Path) -> Path:
     nlp.vocab.vectors = Vectors(strings=nlp.vocab.strings, data=data, keys=keys)
     nlp.to_disk(folder / "vectors")
     return folder / "vectors"
+
+
+@pytest.fixture
+def corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write corpora with entities, and go there."""
+    write_corpus(tmp_path / "train.spacy", make_docs(3))
+    write_corpus(tmp_path / "dev.spacy", make_docs())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def invoke_on(*options: Any, train: str = "train.spacy", dev: str = "dev.spacy") -> Result:
+    return invoke("ner", "my.cfg", "--train", train, "--dev", dev, *options)
 
 
 def make_texts() -> list[Doc]:
@@ -128,7 +141,7 @@ def test_dash_prints_the_config_and_nothing_else() -> None:
 def test_vectors_of_another_language_are_refused(tmp_path: Path) -> None:
     vectors = make_vectors(tmp_path)
     result = invoke("ner", tmp_path / "my.cfg", "--lang", "nl", "--vectors", vectors)
-    assert result.exit_code == 1 and "are of the language en, and spaCy takes" in said(result)
+    assert result.exit_code == 1 and "are of the language en, which spaCy refuses" in said(result)
     assert not (tmp_path / "my.cfg").exists()
 
 
@@ -172,7 +185,7 @@ def test_a_language_that_is_none_is_named(tmp_path: Path) -> None:
 
 
 def test_a_pipeline_that_is_none_is_refused() -> None:
-    with pytest.raises(ValueError, match="Expected a pipeline of ner, .*, was: 'parser'"):
+    with pytest.raises(ValueError, match="pipeline must be one of ner, .*, got 'parser'"):
         init_config("parser", "en")
     result = invoke("parser", "-", "--lang", "en")
     assert result.exit_code == 2 and "textcat_multilabel" in result.output
@@ -188,5 +201,109 @@ def test_stdout_holds_the_config_alone(into: str, tmp_path: Path) -> None:
 
 
 def test_vectors_that_a_config_cannot_name_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"A config cannot name my\$, since a \$ in it stands"):
+    with pytest.raises(
+        ValueError, match=r"my\$ cannot be in a config, because a \$ starts a variable"
+    ):
         init_config("ner", "en", vectors="my$")
+
+
+# With corpora
+
+
+def test_config_for_a_corpus_differs_where_the_corpus_says_so(corpora: Path) -> None:
+    result = invoke_on("--lang", "en")
+    assert result.exit_code == 0, result.output
+    config = load_config("my.cfg")
+    assert config["paths"]["train"] == "train.spacy" and config["paths"]["dev"] == "dev.spacy"
+    config["paths"].update(train=None, dev=None)
+    expected = init_config("ner", "en")
+    embed = expected["components"]["tagger_ner"]["model"]["tok2vec"]["embed"]
+    # No word of dev is unknown. In 54 tokens of short words, suffixes are words, and larger
+    # batches would be few.
+    embed["attrs"] = ["NORM", "PREFIX", "SHAPE"]
+    expected["initialize"]["before_init"]["max_rows"] = None
+    expected["training"]["batcher"]["size"]["stop"] = 100
+    assert config == expected
+    assert "python -m spacy train my.cfg --output training\n" in result.output
+    reason = "no SUFFIX: its 12 values add nothing to NORM's 12"
+    assert reason in result.output.splitlines()
+    lines = Path("my.cfg").read_text("utf8").splitlines()
+    options = "--lang en --train train.spacy --dev dev.spacy"
+    assert lines[0] == f"# Made by: python -m spacy multihash init-config ner {options}"
+    assert f"# {reason}" in lines
+
+
+@pytest.mark.parametrize("options", [("--max-size", "2.8K"), ("--vectors", "vectors"), ()])
+def test_config_for_a_corpus_trains_as_it_is(corpora: Path, options: tuple[str, ...]) -> None:
+    make_vectors(corpora)
+    words, ents = ["Zoë", "left", "Rome", "."], ["B-PER", "O", "B-GPE", "O"]
+    write_corpus(corpora / "dev.spacy", [Doc(spacy.blank("en").vocab, words=words, ents=ents)])
+    assert invoke_on("--lang", "en", *options).exit_code == 0
+    config = load_config("my.cfg")
+    load_model_from_config(config, auto_fill=False, validate=True)
+    _, filled = fill_config(corpora / "filled.cfg", corpora / "my.cfg", silent=True)
+    assert filled == config
+    embed = config["components"]["tagger_ner"]["model"]["tok2vec"]["embed"]
+    is_hashed = "--max-size" in options
+    assert embed["@architectures"].endswith("MultiHashEmbed.v1" if is_hashed else "MultiEmbed.v1")
+    assert ("LOWER{3,5}" in embed["attrs"]) is not is_hashed  # Zoë is unknown
+    assert embed["include_static_vectors"] is ("--vectors" in options)
+    assert config["paths"]["vectors"] == ("vectors" if "--vectors" in options else None)
+    overrides = {"training.max_steps": 2, "training.eval_frequency": 2}
+    train(corpora / "my.cfg", corpora / "out", overrides=overrides)
+    nlp = spacy.load(corpora / "out" / "model-last")
+    assert nlp("Anna left Rome .").has_annotation("ENT_IOB")
+    assert (nlp.vocab.vectors_length == 8) is ("--vectors" in options)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("5M", 5_000_000), ("1.5k", 1500), ("300", 300), (" 2G ", 2 * 10**9)]
+)
+def test_sizes_are_read(text: str, size: int) -> None:
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--max-size", "5MB"), "--max-size must be like 500K, 5M or 1G, got '5MB'"),
+        (("--max-size", "0"), "got '0'"),
+        (("--max-size", "1K"), "--max-size must be at least 2,688 parameters, got 1,000"),
+        (("--vectors", "nowhere"), "Cannot load the vectors of nowhere: expected a pipeline"),
+        (("--vectors", "empty"), "empty has no vectors: its table is empty"),
+        (("--vectors", "vectors/vocab"), "vectors/vocab is the folder of a vocab: expected a pip"),
+        (("--vectors", "vectors", "--lang", "de"), "are of the language en, which spaCy refuses"),
+        (("--lang", "nolanguage"), "Can't import language nolanguage"),
+        (("--train", "no.spacy"), "There is no corpus at no.spacy"),
+        (("--dev", "none.spacy"), "The corpus at none.spacy has no documents"),
+        (("--dev", "plain.spacy"), "a corpus with entities as DEV, but it has none"),
+        (("--dev", "damaged.spacy"), "damaged.spacy is cut off, or no .spacy file at all"),
+        (("--dev", "de${v}.spacy"), "de${v}.spacy cannot be in a config"),
+    ],
+)
+def test_what_a_corpus_does_not_allow_is_refused(
+    corpora: Path, options: tuple[str, ...], message: str
+) -> None:
+    make_vectors(corpora)
+    spacy.blank("en").to_disk("empty")
+    plain = Doc(spacy.blank("en").vocab, words=["rain"], ents=["O"])
+    write_corpus(corpora / "plain.spacy", [plain])
+    write_corpus(corpora / "none.spacy", [])
+    (corpora / "damaged.spacy").write_bytes(b"damaged")
+    result = invoke_on("--lang", "en", *options)
+    assert result.exit_code == 1 and result.stdout == ""
+    assert message in said(result)
+    assert not (corpora / "my.cfg").exists()
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("ner", "--train", "train.spacy"),
+        ("ner", "--max-size", "5M"),
+        ("textcat", "--train", "train.spacy", "--dev", "dev.spacy"),
+    ],
+)
+def test_options_that_need_others_are_refused(corpora: Path, args: tuple[str, ...]) -> None:
+    result = invoke(args[0], "my.cfg", "--lang", "en", *args[1:])
+    assert result.exit_code == 1 and "--train" in said(result)

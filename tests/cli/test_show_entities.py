@@ -12,9 +12,8 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span
 from typer.testing import CliRunner, Result
 
-from spacy_multihash.cli._displacy import labels_of, render_page
 from spacy_multihash.cli.group import multihash_cli
-from spacy_multihash.cli.show import show
+from spacy_multihash.cli.show import Shown, render_page, show
 from tests.helpers.cli import said
 from tests.helpers.spacy_pipelines import CNN, build, ner
 from tests.helpers.tagger_ner import examples_of, fit, randomize, tagger, trained
@@ -302,15 +301,15 @@ def test_page_has_no_tags_of_texts_labels_links_or_titles() -> None:
     evil = "<script>alert('&')</script>"
     doc = entity_doc(spacy.blank("en"), evil, evil, label=evil, kb_id=evil)
     doc.user_data["title"] = evil
-    page = Page(render_page([doc], [[f"{evil} 0.97"]]))
+    page = Page(render_page(Shown(doc, [0.97], [])))
     assert "script" not in page.tags
-    assert page.captions[0] == f"{evil} 0.97"
+    assert page.captions[0] == f"{evil}\u00a00.97"
     assert evil in page.text
 
 
 def test_page_is_read_in_any_encoding() -> None:
     doc = entity_doc(spacy.blank("en"), "Zoë", "東京", "🙂", label="ÜBEL")
-    html = render_page([doc], [labels_of(doc)])
+    html = render_page(Shown(doc, [None], []))
     page = Page(html)
     assert words(page.text) == "Zoë東京🙂"
     assert page.captions == ["ÜBEL"]
@@ -318,7 +317,7 @@ def test_page_is_read_in_any_encoding() -> None:
 
 def test_page_has_the_direction_and_language_of_the_pipeline() -> None:
     doc = entity_doc(spacy.blank("he"), "תל", label="GPE")
-    html = render_page([doc], [["GPE 1.00"]]).decode("ascii")
+    html = render_page(Shown(doc, [1.0], [])).decode("ascii")
     assert '<html lang="he">' in html
     assert "direction: rtl" in html
 
@@ -326,7 +325,7 @@ def test_page_has_the_direction_and_language_of_the_pipeline() -> None:
 def test_lines_of_the_text_are_lines_of_the_page() -> None:
     nlp = spacy.blank("en")
     doc = nlp("Anna\nleft\n\nRome")
-    page = Page(render_page([doc], [[]]))
+    page = Page(render_page(Shown(doc, [], [])))
     assert page.tags.count("br") == 3
 
 
@@ -334,5 +333,5 @@ def test_colors_are_those_of_labels() -> None:
     nlp = spacy.blank("en")
     doc = nlp("Anna Rome Bob")
     doc.ents = [Span(doc, 0, 1, "PERSON"), Span(doc, 1, 2, "GPE"), Span(doc, 2, 3, "PERSON")]
-    page = Page(render_page([doc], [["PERSON 0.97", "GPE 0.50", "PERSON 0.12"]]))
+    page = Page(render_page(Shown(doc, [0.97, 0.5, 0.12], [])))
     assert page.colors == ["#aa9cfc", "#feca74", "#aa9cfc"]

@@ -46,7 +46,7 @@ def test_a_pipe_is_written_to_without_force(tmp_path: Path) -> None:
         ["evaluate", "x", "in.spacy", "--train", "y", "--output", "in.spacy"],
         ["explain", "x", "--corpus", "in.spacy", "--plot", "in.spacy"],
         ["init-tables", "in.spacy", "in.spacy"],
-        ["recommend", "in.spacy", "in.spacy", "--output", "in.spacy"],
+        ["init-config", "ner", "in.spacy", "-l", "xx", "--train", "in.spacy", "--dev", "in.spacy"],
         ["show", "x", "--file", "in.spacy", "--output", "in.spacy"],
     ],
     ids=lambda arguments: arguments[0],
@@ -113,7 +113,6 @@ def test_files_in_a_corpus_are_neither_replaced_nor_added(tmp_path: Path) -> Non
     [
         ["init-config", "ner", "in/config.cfg", "--lang", "xx", "--vectors", "in"],
         ["corpus-stats", "x.spacy", "--output", "in/meta.json", "--vectors", "in"],
-        ["recommend", "x.spacy", "y.spacy", "--output", "in/config.cfg", "--vectors", "in"],
         ["evaluate", "in", "x.spacy", "--train", "y.spacy", "--output", "in/meta.json"],
     ],
     ids=lambda arguments: arguments[0],

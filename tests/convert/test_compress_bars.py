@@ -11,10 +11,9 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from experiments.corpora.sample import make_sample
-from spacy_multihash.cli._compress_report import compare
+from spacy_multihash.cli.compress import compare, entities_kept
 from spacy_multihash.convert.compress import compress
 from spacy_multihash.convert.compressed_folder import Precisions
-from spacy_multihash.corpus.agreement import entities_kept
 from spacy_multihash.corpus.read import model_examples
 from tests.helpers.paths import ROOT
 

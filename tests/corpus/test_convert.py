@@ -24,12 +24,14 @@ from spacy_multihash.corpus.convert import (
     OUT_OF_TEXT,
     OVERLAP,
     SPACE,
+    Counts,
     Source,
+    cut_items,
     guess_format,
     read_tagged,
     read_texts,
+    split_items,
 )
-from spacy_multihash.corpus.splits import Counts, cut_items, split_items
 from spacy_multihash.corpus.texts import CsvLayout
 
 NLP = spacy.blank("en")

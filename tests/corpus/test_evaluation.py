@@ -12,11 +12,14 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from spacy_multihash.corpus.entities import KnownEntities, Matching, keep_entities, known_entities
 from spacy_multihash.corpus.evaluation import (
     FREQUENCY_BANDS,
+    KnownEntities,
+    Matching,
     Scores,
     evaluate_entities,
+    keep_entities,
+    known_entities,
     masked_parts,
     predict,
     score,

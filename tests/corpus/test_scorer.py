@@ -13,9 +13,11 @@ from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from thinc.api import Config
 
-from spacy_multihash.corpus.entities import known_entities
-from spacy_multihash.corpus.evaluation import evaluate_entities
-from spacy_multihash.corpus.scorer import make_seen_unseen_scorer_v1
+from spacy_multihash.corpus.evaluation import (
+    evaluate_entities,
+    known_entities,
+    make_seen_unseen_scorer_v1,
+)
 from tests.helpers.corpora import HASH, make_docs, small_config, write_corpus
 
 SCORER = "spacy-multihash.seen_unseen_scorer.v1"

@@ -18,7 +18,7 @@ from spacy.vocab import Vocab
 from typer.testing import Result
 
 from spacy_multihash.cli.corpus_stats import corpus_stats, corpus_stats_cli
-from spacy_multihash.corpus.entities import Matching
+from spacy_multihash.corpus.evaluation import Matching
 from spacy_multihash.corpus.statistics import CorpusStats, SeenStats, Unknown, describe_corpus
 from tests.helpers.cli import invoke_command, said
 from tests.helpers.corpora import make_docs, write_corpus
@@ -164,9 +164,9 @@ def test_seen_entities_follow_the_matching(vocab: Vocab) -> None:
     def seen(**matching: bool) -> SeenStats:
         return describe(vocab, [train], dev, matching=Matching(**matching)).seen["dev"]
 
-    assert seen() == SeenStats(2, 2, 0.5, ["PER"])
-    assert seen(ignore_case=True) == SeenStats(3, 1, 0.75, ["PER"])
-    assert seen(match_label=True) == SeenStats(1, 3, 0.25, ["PER"])
+    assert seen() == SeenStats(2, 2, 0.5, 1, 0, 0.0)
+    assert seen(ignore_case=True) == SeenStats(3, 1, 0.75, 1, 0, 0.0)
+    assert seen(match_label=True) == SeenStats(1, 3, 0.25, 1, 0, 0.0)
 
 
 def test_corpus_without_entities_has_no_means(vocab: Vocab) -> None:
@@ -174,7 +174,7 @@ def test_corpus_without_entities_has_no_means(vocab: Vocab) -> None:
     train = stats.splits["train"]
     assert (train.entities, train.labels, train.ents_per_doc) == (0, {}, 0.0)
     assert (train.mean_ent_len, train.max_ent_len) == (None, None)
-    assert stats.seen["dev"] == SeenStats(0, 0, None, [])
+    assert stats.seen["dev"] == SeenStats(0, 0, None, 1, 1, 1.0)
 
 
 def test_split_without_docs_or_words_has_no_shares(vocab: Vocab) -> None:
@@ -207,7 +207,7 @@ def test_tables_show_all_splits(folder: Path) -> None:
     assert "in the same case, whatever its label." in said(result)
     assert "unknown" not in result.output
     (warning,) = re.findall("⚠ (.*)", result.output)  # train is a part of test
-    assert warning.startswith("Sentences of test that stand in train")
+    assert warning.startswith("Sentences of test that are in train")
 
 
 def test_training_corpus_alone_has_no_seen_entities(folder: Path) -> None:
@@ -261,24 +261,15 @@ def test_vectors_of_a_pipeline_or_a_vocab_are_used(folder: Path, part: str) -> N
     assert "the language 'nl'" in result.output
 
 
-def test_labels_that_training_lacks_are_named(folder: Path, vocab: Vocab) -> None:
-    write_corpus(folder / "dev.spacy", [make_doc(vocab, "EU UN", "B-ORG", "B-MISC")])
-    result = invoke(*paths(folder, "train", "dev", "test"))
-    assert "Labels of dev that training lacks: MISC, ORG" in said(result)
-    assert "Labels of test" not in result.output
-
-
-def test_missing_annotation_and_entities_are_named(folder: Path, vocab: Vocab) -> None:
+def test_missing_annotation_is_named(folder: Path, vocab: Vocab) -> None:
     docs = [Doc(vocab, words=["Anna", "met"]), make_doc(vocab, "They met")]
     write_corpus(folder / "train.spacy", docs)
     result = invoke(*paths(folder, "train", "dev"))
     assert result.exit_code == 0
-    assert "No entities in train" in result.output
     assert "Missing annotation of entities in train: 2 of 4 tokens" in said(result)
-    assert "No entities in dev" not in result.output
     write_corpus(folder / "train.spacy", docs[:1])
     result = invoke(*paths(folder, "train", "dev"))
-    assert "No annotations in train: texts alone are counted." in said(result)
+    assert "No annotations in train: only texts are counted." in said(result)
     assert "entities in train" not in said(result)
 
 
@@ -329,3 +320,44 @@ def test_pipeline_without_vectors_is_refused(folder: Path, part: str) -> None:
     spacy.blank("en").to_disk(folder / "pipeline")
     with pytest.raises(ValueError, match=r"pipeline.* has no vectors: its table is empty"):
         corpus_stats(folder / "train.spacy", vectors=folder / "pipeline" / part)
+
+
+def sentences(vocab: Vocab, text: str, *starts: int) -> Doc:
+    words = text.split(" ")
+    return Doc(vocab, words=words, sent_starts=[i in starts for i in range(len(words))])
+
+
+def test_sentences_that_are_in_training_are_counted(vocab: Vocab) -> None:
+    train = [sentences(vocab, "Anna met Bob . He left .", 0, 4), make_doc(vocab, "a b")]
+    dev = [
+        sentences(vocab, "He left . Anna stayed .", 0, 3),
+        Doc(vocab, words=["a", "\n", "b"]),  # whitespace makes no difference
+        make_doc(vocab, "Anna met Bob . He left ."),
+        make_doc(vocab, "b a"),
+    ]
+    seen = describe(vocab, train, *dev, *dev).seen["dev"]
+    assert (seen.sentences, seen.sentences_in_train) == (10, 4)
+    assert seen.tokens_in_train == (3 + 2) / (6 + 2 + 7 + 2)
+    assert describe(vocab, train).seen["dev"].tokens_in_train is None
+
+
+def test_command_warns_of_document_marks_and_leaks(tmp_path: Path, vocab: Vocab) -> None:
+    train = write_corpus(tmp_path / "train.spacy", make_docs())
+    marks = [make_doc(vocab, "-DOCSTART-", "B-X")] * 5
+    test = write_corpus(tmp_path / "test.spacy", [*marks, *make_docs()[:1]])
+    printed = said(invoke(train, test))
+    assert "Tokens -DOCSTART- in dev: 5." in printed and "-DOCSTART- in train" not in printed
+    assert "Sentences of dev that are in train word for word: 1 of 6 (16.7 %), with " in printed
+
+
+def test_texts_with_labels_are_shown_and_need_no_entities(tmp_path: Path, vocab: Vocab) -> None:
+    docs = [Doc(vocab, words=["a", str(i)]) for i in range(4)]
+    for i, doc in enumerate(docs):
+        doc.cats = {"A": float(i % 2), "B": float(not i % 2)}
+    result = invoke(write_corpus(tmp_path / "train.spacy", docs))
+    assert "Texts that have each label" in result.output and "A 2 B 2" in said(result)
+    assert "⚠" not in result.output and "entit" not in result.output
+    assert "documents 4 tokens 8 mean document length 2.00" in said(result)
+    dev = write_corpus(tmp_path / "dev.spacy", make_docs())
+    result = invoke(tmp_path / "train.spacy", dev)
+    assert "entities per document" in result.output and "Seen and unseen" in result.output

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy
-from threadpoolctl import threadpool_info, threadpool_limits
+import numpy  # noqa: F401 (a BLAS, whose threads are counted)
+from threadpoolctl import threadpool_info
 
 if TYPE_CHECKING:
     from distributed import Worker
@@ -51,21 +51,6 @@ def halve(number: int) -> float:
     return number / 2
 
 
-def as_text(number: int) -> str:
-    """Write a number, unless it is negative."""
-    return f"{halve(number):g}"
-
-
-def in_brackets(one: str, other: str) -> str:
-    """Show what is merged with what."""
-    return f"({one} {other})"
-
-
-def small_float(number: int) -> numpy.float32:
-    """A number of which a sum depends on its order."""
-    return numpy.float32(1 / (number + 1))
-
-
 def process_of(item: object) -> int:
     """Tell which process does an item."""
     return os.getpid()
@@ -74,11 +59,6 @@ def process_of(item: object) -> int:
 def ignores_interrupts(item: object) -> bool:
     """Tell whether a process ignores Ctrl-C."""
     return signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-
-
-def allow_two_threads(item: object) -> None:
-    """Let each library of this process have two threads."""
-    threadpool_limits(2)
 
 
 def blas_threads(item: object) -> list[int]:
@@ -102,12 +82,6 @@ def die_first(path: Path) -> int:
     return os.getpid()
 
 
-def name_unless_first(path: Path) -> str:
-    """Return a file's name, or kill this process if it is the first one."""
-    die_first(path)
-    return path.name
-
-
 def die(item: object) -> None:
     """Kill this process."""
     os.kill(os.getpid(), signal.SIGKILL)
@@ -118,41 +92,3 @@ def die_if_negative(number: int) -> float:
     if number < 0:
         die(number)
     return halve(number)
-
-
-class Unportable(Exception):
-    """An error that cannot travel between processes."""
-
-    def __init__(self) -> None:
-        """Take no arguments, but have one."""
-        super().__init__("held here")
-        self.held = lambda: None
-
-
-def fail_unportably(item: object) -> None:
-    """Raise an error that cannot travel."""
-    raise Unportable
-
-
-_held: list[bytes] = []
-
-
-def hold(size: int) -> int:
-    """Hold as many bytes in this process for good, and tell which process that is."""
-    _held.append(b"x" * size)
-    time.sleep(0.1)  # in which Dask notices it
-    return os.getpid()
-
-
-def hold_for_a_while(size: int) -> None:
-    """Hold as many bytes in this process for three seconds."""
-    held = b"x" * size
-    time.sleep(3)
-    del held
-
-
-def pausing(item: object) -> object:
-    """Tell at which share of its memory this worker pauses, or False."""
-    import dask
-
-    return dask.config.get("distributed.worker.memory.pause")

@@ -385,12 +385,9 @@ def test_command_shows_both_tables_and_their_collisions(folder: Path) -> None:
     result = invoke(folder / "model", "it", "what a", "--data", folder / "docs.spacy")
     assert result.exit_code == 0, result.output
     lines = [" ".join(line.split()) for line in result.output.splitlines()]
-    first = lines.index("tok2vec.NORM 30 16 2 5 480 1,920")
-    assert lines[first + 1 : first + 4] == [
-        "components",
-        f"tok2vec.NORM 200 2 1 {importance_seed(5)} 400 1,600",
-        "importance",
-    ]
+    first = lines.index("tok2vec.NORM components 30 16 2 5 480 1,920")
+    seed = importance_seed(5)
+    assert lines[first + 1] == f"tok2vec.NORM importance 200 2 1 {seed} 400 1,600"
     found = inspect_rows(folder / "model", data=folder / "docs.spacy").collisions
     assert [(c.component, c.attr) for c in found] == [
         ("textcat", "LOWER[1,2]"),
@@ -432,17 +429,6 @@ def test_command_tells_the_models_of_an_ensemble_apart(tmp_path: Path) -> None:
     assert [collisions.member for collisions in found.collisions] == ["0.0", "0.1", "1"]
 
 
-def test_a_long_name_is_broken_and_fits_the_terminal(tmp_path: Path) -> None:
-    textcat_pipeline({**TEXTCAT, "ngram_orders": list(range(1, 10))}).to_disk(tmp_path / "model")
-    lines = invoke(tmp_path / "model").output.splitlines()
-    first = next(i for i, line in enumerate(lines) if line.startswith("table "))
-    header, rule, *rows = lines[first : first + 5]
-    name = "textcat.LOWER[1,2,3,4,5,6,7,8,9]"
-    width = rule.index(" ")
-    assert "".join(row[:width].strip() for row in rows) == f"{name}components"
-    assert {len(line) for line in (header, rule, *rows)} == {len(rule)} <= set(range(81))
-
-
 def test_a_phrase_is_an_ngram_and_no_token(folder: Path) -> None:
     words = inspect_rows(folder / "model", ["what a", "it"]).words
     places = [(word.word, word.component) for word in words]
@@ -460,7 +446,7 @@ def test_a_corpus_is_read_once_for_the_symbols_beside_a_word(
         reads.append(path)
         return model_shard(path, nlp)
 
-    monkeypatch.setattr("spacy_multihash.cli._pieces.model_shard", counting)
+    monkeypatch.setattr("spacy_multihash.cli._shards.model_shard", counting)
     inspect_rows(folder / "model", data=folder / "docs.spacy")
     assert len(reads) == 1
     inspect_rows(folder / "model", ["it"], data=folder / "docs.spacy")

@@ -11,7 +11,7 @@ from spacy.attrs import NORM, SHAPE
 from spacy.tokens import Doc
 
 from spacy_multihash.cli.explain import show_effects
-from spacy_multihash.corpus.entities import known_entities
+from spacy_multihash.corpus.evaluation import known_entities
 from spacy_multihash.inspection.explain import (
     EVERYWHERE,
     IN_ENTITY,

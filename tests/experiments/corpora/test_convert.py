@@ -17,8 +17,7 @@ from experiments.corpora.convert import (
     read_records,
     read_split,
 )
-from spacy_multihash.corpus.conll import Record
-from spacy_multihash.corpus.tags import to_iob2
+from spacy_multihash.corpus.conll import Record, to_iob2
 
 ES = "Ana NP B-PER\nvive V O\nen SP O\nLa DA B-LOC\nPaz NP I-LOC\n\nEFE NC I-ORG\n. Fp O\n\n"
 NL = (

@@ -26,7 +26,7 @@ from spacy_multihash.cli.evaluate import evaluate
 from spacy_multihash.cli.inspect_rows import inspect_rows
 from spacy_multihash.compute import blas
 from spacy_multihash.convert.pipeline import accelerate
-from spacy_multihash.corpus.entities import Matching
+from spacy_multihash.corpus.evaluation import Matching
 from spacy_multihash.embed.find import find_weighted, rows_of
 from spacy_multihash.inspection.importance import Ranking, symbol_importance
 from spacy_multihash.ner.biluo import tag_names

@@ -20,11 +20,11 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from typer.testing import CliRunner, Result
 
-from spacy_multihash.apply.run import Result as Applied
-from spacy_multihash.apply.shard import Shard, is_done
 from spacy_multihash.cli.apply import apply, prepare
 from spacy_multihash.cli.group import multihash_cli
-from spacy_multihash.corpus.lines import write_json_lines
+from spacy_multihash.corpus.texts import write_json_lines
+from spacy_multihash.scale.apply import Result as Applied
+from spacy_multihash.scale.apply import Shard, is_done
 from tests.helpers.cli import said
 from tests.helpers.cluster import wait_for_workers, wait_until, wait_until_idle
 from tests.helpers.paths import ROOT
@@ -288,10 +288,9 @@ def test_shard_that_cannot_be_read_is_named_and_the_others_are_done(
     options = ["--dask", request.getfixturevalue("scheduler")] if on_workers else []
     result = invoke(model, shards, tmp_path / "out", *options)
     assert result.exit_code == 1
-    where = "on worker tcp://" if on_workers else "in this process: ValueError"
-    assert f"{damaged} failed {where}" in said(result)
+    assert f"{damaged} failed: ValueError: " in said(result)
     assert f"{damaged}:2: expected a JSON object on each line" in said(result)
-    assert f"Shards that failed: {damaged} ✘ 1 of {len(NAMES)} shards failed" in said(result)
+    assert f"1 of {len(NAMES)} shards failed {damaged}" in said(result)
     assert len(contents(tmp_path / "out")) == len(NAMES) - 1
     damaged.write_bytes(whole)
     result = invoke(model, shards, tmp_path / "out", *options)
@@ -314,9 +313,8 @@ def test_doc_whose_user_data_cannot_be_stored_is_named(tmp_path: Path) -> None:
     result = invoke(tmp_path / "model", tmp_path / "one.txt", tmp_path / "out")
     assert result.exit_code == 1
     assert (
-        f"{tmp_path / 'one.txt'}: document 1 cannot be stored: its user_data, which has custom "
-        "attributes too, must be values that MessagePack knows (can not serialize 'set' object). "
-        "Use --format jsonl, which stores none of it."
+        f"{tmp_path / 'one.txt'}: document 1 cannot be stored, because MessagePack cannot write "
+        "its user_data and custom attributes (can not serialize 'set' object). Use --format jsonl."
     ) in said(result)
     result = invoke(tmp_path / "model", tmp_path / "one.txt", tmp_path / "o", "--format", "jsonl")
     assert result.exit_code == 0
@@ -338,7 +336,7 @@ def test_full_disk_ends_the_command_and_leaves_nothing_half_written(
         write(path, records)
         written.append(path)
 
-    monkeypatch.setattr("spacy_multihash.apply.shard.write_json_lines", fill)
+    monkeypatch.setattr("spacy_multihash.scale.apply.write_json_lines", fill)
     args = [model, shards, tmp_path / "out", "--format", "jsonl"]
     result = invoke(*args)
     assert result.exit_code == 1
@@ -402,7 +400,7 @@ def test_shard_that_changes_while_it_is_read_is_done_again(
         path.write_text("Bob\n")
         new.write_text("\n".join(texts))
 
-    monkeypatch.setattr("spacy_multihash.apply.shard.write_json_lines", change)
+    monkeypatch.setattr("spacy_multihash.scale.apply.write_json_lines", change)
     run(str(model), path, tmp_path / "out", format="jsonl")
     monkeypatch.undo()
     assert len(run(str(model), path, tmp_path / "out", format="jsonl").done) == 1
@@ -422,31 +420,14 @@ def test_file_system_with_coarse_times_is_fine(tmp_path: Path, tick: int) -> Non
     assert not is_done(shard)
 
 
-def test_other_settings_are_refused_unless_forced(
-    model: Path, slow: Path, shards: Path, tmp_path: Path
-) -> None:
-    output = tmp_path / "out"
-    run(str(model), shards, output)
-    with pytest.raises(ValueError, match="begun with another format: spacy, and not jsonl. Give"):
-        run(str(model), shards, output, format="jsonl")
-    with pytest.raises(ValueError, match="begun with another pipeline: .*tagger_ner .*slow"):
-        run(str(slow), shards, output)
-    with pytest.raises(ValueError, match="begun with another folder of shards: .*shards, and not"):
-        run(str(model), shards / "a", output)
-    result = run(str(model), shards, output, format="jsonl", force=True)
-    assert (result.before, len(result.done)) == (0, len(NAMES))
-    assert {Path(name).suffix for name in contents(output)} == {".jsonl"}
-
-
 def test_worker_that_finds_another_pipeline_says_so(
     model: Path, slow: Path, shards: Path, tmp_path: Path
 ) -> None:
     prepared = prepare(str(model), shards / "c.txt", tmp_path / "out")
-    application = prepared.plan.application
     changes = {"place": str(slow), "home": "elsewhere", "run": "elsewhere"}
-    source = dataclasses.replace(application.source, **changes)
-    plan = prepared.plan._replace(application=dataclasses.replace(application, source=source))
-    (error,) = apply(prepared._replace(plan=plan)).errors
+    source = dataclasses.replace(prepared.application.source, **changes)
+    application = dataclasses.replace(prepared.application, source=source)
+    (error,) = apply(prepared._replace(application=application)).errors
     assert f"{slow} has other files here than where the command was started" in str(error)
 
 
@@ -488,7 +469,7 @@ def test_pipeline_that_is_loaded_anew_writes_the_same_bytes(
     notes.unlink()
     run(str(noting), shards, tmp_path / "once", format=format)
     assert len(notes.read_text().splitlines()) == 1
-    monkeypatch.setattr("spacy_multihash.cluster.source.MOST_GROWTH", -1)
+    monkeypatch.setattr("spacy_multihash.scale.source.MAX_GROWTH", -1)
     run(str(noting), shards, tmp_path / "anew", format=format)
     assert len(notes.read_text().splitlines()) == 1 + 1 + len(NAMES)
     assert contents(tmp_path / "once") == contents(tmp_path / "anew")
@@ -518,76 +499,14 @@ def test_progress_is_shown_on_terminals(
     assert f"{len(NAMES)}/{len(NAMES)} [" in resumed and "shards" in resumed
 
 
-def test_other_code_is_refused(model: Path, shards: Path, tmp_path: Path) -> None:
-    code = tmp_path / "code.py"
-    code.write_text("one = 1")
-    run(str(model), shards / "c.txt", tmp_path / "out", code=code)
-    code.write_text("one = 2")
-    with pytest.raises(ValueError, match=r"another file of --code: .*code\.py \(SHA-256 "):
-        run(str(model), shards / "c.txt", tmp_path / "out", code=code)
-    with pytest.raises(ValueError, match=r"another file of --code: .*code\.py .*, and not None"):
-        run(str(model), shards / "c.txt", tmp_path / "out")
-
-
-def test_force_replaces_no_files_of_others(model: Path, shards: Path, tmp_path: Path) -> None:
-    output = tmp_path / "out"
-    output.mkdir()
-    (output / "c.jsonl").write_text("mine")
-    for manifest in (None, '{"format": "jsonl"}', "{"):
-        if manifest is not None:
-            (output / "manifest.json").write_text(manifest)
-        with pytest.raises(ValueError, match="--force replaces no other folder. Give another"):
-            run(str(model), shards, output, force=True)
-    assert (output / "c.jsonl").read_text() == "mine"
-
-
-def test_outputs_without_a_shard_are_named_and_removed_by_force(
-    model: Path, shards: Path, tmp_path: Path
-) -> None:
-    args = (model, shards, tmp_path / "out")
-    (tmp_path / "out").mkdir()
-    assert invoke(*args).exit_code == 0
-    for name in NAMES[2:]:
-        (shards / name).unlink()
-    result = invoke(*args)
-    warned = said(result)
-    assert "6 files in OUTPUT have no shard (any more)" in warned
-    assert "\nRemove them, or begin anew with --force.\n" in result.output  # a line of its own
-    assert "out/b.spacy" in warned and "out/g.spacy" not in warned and "... Remove" in warned
-    assert len(contents(tmp_path / "out")) == len(NAMES)
-    assert "no shard" not in said(invoke(*args, "--force"))
-    assert [*contents(tmp_path / "out")] == ["a/0.spacy", "a/1.spacy"]
-
-
-def test_other_versions_are_kept_and_warned_of(model: Path, shards: Path, tmp_path: Path) -> None:
-    args = (model, shards / "c.txt", tmp_path / "out")
-    assert invoke(*args).exit_code == 0
-    path = tmp_path / "out" / "manifest.json"
-    manifest = srsly.read_json(path)
-    ours = manifest["versions"]
-    assert [sorted(one) for one in ours] == [["spacy", "spacy-multihash"]]
-    former = {"spacy-multihash": "0.0.1", "spacy": "3.8.1"}
-    srsly.write_json(path, {**manifest, "versions": [former]})
-    assert "files of other versions: spacy-multihash 0.0.1, spacy 3.8.1" in said(invoke(*args))
-    assert srsly.read_json(path)["versions"] == [former]  # nothing was written
-    os.utime(shards / "c.txt", (1, 1))
-    assert invoke(*args).exit_code == 0
-    assert srsly.read_json(path)["versions"] == [former, *ours]
-    assert "other versions" not in said(invoke(*args, "--force"))
-    assert srsly.read_json(path)["versions"] == ours
-
-
-def test_files_that_are_no_shards_are_named_by_ending(
+def test_files_that_are_no_shards_are_counted_by_suffix(
     model: Path, shards: Path, tmp_path: Path
 ) -> None:
     for name in ("UP.TXT", "a.md", "b.md", "none"):
         (shards / name).touch()
     result = invoke(model, shards, tmp_path / "out")
     assert result.exit_code == 0
-    expected = (
-        "4 files of the corpus are no shards, and left out 1 with no ending, 1 with .TXT, 2 with"
-    )
-    assert expected in said(result)
+    assert "1 with none, 1 with .TXT, 2 with .md" in said(result)
 
 
 def test_nothing_is_written_before_there_are_workers(
@@ -595,9 +514,6 @@ def test_nothing_is_written_before_there_are_workers(
 ) -> None:
     assert invoke(model, shards, tmp_path / "out", "--dask", "nonsense").exit_code == 1
     assert not (tmp_path / "out").exists()
-
-
-MANIFEST = {"digest": "1", "code_digest": None, "format": "spacy", "shards": "a", "versions": []}
 
 
 def test_what_a_killed_command_left_is_no_content(
@@ -609,39 +525,65 @@ def test_what_a_killed_command_left_is_no_content(
     assert not staging.exists()
 
 
-def test_folder_of_something_else_is_refused(model: Path, shards: Path, tmp_path: Path) -> None:
+def test_other_work_is_refused_unless_forced(
+    model: Path, slow: Path, shards: Path, tmp_path: Path
+) -> None:
+    output, code = tmp_path / "out", tmp_path / "code.py"
+    code.write_text("one = 1")
+    run(str(model), shards, output)
+    for args, settings, name in (
+        ((model, shards), {"format": "jsonl"}, "'format': 'spacy'"),
+        ((slow, shards), {}, "'model': .*tagger_ner"),
+        ((model, shards / "a"), {}, "'shards': "),
+        ((model, shards), {"code": code}, "'code_digest': ''"),
+    ):
+        with pytest.raises(ValueError, match=f"out was started with .*{name}.*--force"):
+            run(str(args[0]), args[1], output, **settings)
+    manifest = srsly.read_json(output / "manifest.json")
+    srsly.write_json(output / "manifest.json", manifest | {"spacy": "3.0.0"})
+    with pytest.raises(ValueError, match="was started with {'spacy': '3.0.0'}"):
+        run(str(model), shards, output)
+    (shards / "c.txt").unlink()
+    result = run(str(model), shards, output, format="jsonl", force=True)
+    assert (result.before, len(result.done)) == (0, len(NAMES) - 1)
+    assert {Path(name).suffix for name in contents(output)} == {".jsonl"}
+
+
+@pytest.mark.parametrize("manifest", [None, '{"format": "jsonl"}', "{", "[1]", "null"])
+def test_folder_of_something_else_is_never_replaced(
+    model: Path, shards: Path, tmp_path: Path, manifest: str | None
+) -> None:
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "notes.txt").write_text("mine")
-    with pytest.raises(ValueError, match="is not empty, and has no manifest.json"):
-        run(str(model), shards, tmp_path / "out")
-    for damaged, expected in {
-        "[1]": r"must have a JSON object with .*, was: \[1\]",
-        "null": "must have a JSON object with",
-        "{": "is no JSON",
-        **{
-            json.dumps({**MANIFEST, key: value}): "must have a JSON object with"
-            for key, value in (("versions", "x"), ("versions", ["x"]), ("format", ["spacy"]))
-        },
-    }.items():
-        (tmp_path / "out" / "manifest.json").write_text(damaged)
-        with pytest.raises(ValueError, match=expected):
-            run(str(model), shards, tmp_path / "out")
-    with pytest.raises(ValueError, match="Expected a folder as OUTPUT, was a file"):
-        run(str(model), shards, tmp_path / "out" / "notes.txt")
-    with pytest.raises(ValueError, match="neither may be inside of the other"):
-        run(str(model), shards, shards / "out")
+    (tmp_path / "out" / "c.jsonl").write_text("mine")
+    if manifest is not None:
+        (tmp_path / "out" / "manifest.json").write_text(manifest)
+    for force in (False, True):
+        with pytest.raises(ValueError, match="Give another OUTPUT, or empty it"):
+            run(str(model), shards, tmp_path / "out", force=force)
+    assert (tmp_path / "out" / "c.jsonl").read_text() == "mine"
 
 
-def test_shards_of_the_same_name_are_refused(model: Path, shards: Path, tmp_path: Path) -> None:
-    (shards / "c.jsonl").write_text('{"text": "Anna"}\n')
-    expected = "c.jsonl and .*c.txt would both be written to .*c.spacy. Rename one of them"
-    with pytest.raises(ValueError, match=expected):
-        run(str(model), shards, tmp_path / "out")
-
-
-def test_what_is_missing_is_told(model: Path, shards: Path, tmp_path: Path) -> None:
-    assert "There is no pipeline 'nowhere'" in said(invoke("nowhere", shards, tmp_path / "out"))
-    assert "There are no shards at" in said(invoke(model, tmp_path / "none", tmp_path / "out"))
-    result = invoke(model, shards, tmp_path / "out", "--workers", 2, "--dask", "tcp://x:1")
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("nowhere", "shards", "out"), "There is no pipeline 'nowhere'"),
+        (("model", "none", "out"), "There are no shards at"),
+        (("model", "shards", "shards/out"), "neither may be inside of the other"),
+        (("model", "shards", "shards/c.txt"), "neither may be inside of the other"),
+        (("model", "shards", "file"), "was a file"),
+        (("model", "shards", "out", "--workers", 2, "--dask", "tcp://x:1"), "Give either a number"),
+        (("model", "twins", "out"), "c.jsonl and .*c.txt would both be written to .*c.spacy"),
+    ],
+)
+def test_what_is_wrong_is_refused(
+    model: Path, shards: Path, tmp_path: Path, args: tuple[Any, ...], message: str
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "twins").mkdir()
+    for name in ("c.txt", "c.jsonl"):
+        (tmp_path / "twins" / name).touch()
+    places = (model if args[0] == "model" else args[0], *(tmp_path / name for name in args[1:3]))
+    result = invoke(*places, *args[3:])
     assert result.exit_code == 1
-    assert "either a number of workers or the address of a Dask scheduler" in said(result)
+    assert re.search(message, said(result)), said(result)
+    assert not (tmp_path / "out").exists()

@@ -10,7 +10,7 @@ import pytest
 import spacy
 from spacy.language import Language
 
-from spacy_multihash.cli._workers import Source, source_of
+from spacy_multihash.scale.source import Source, source_of
 
 LoadedT = TypeVar("LoadedT")
 
@@ -31,7 +31,7 @@ def elsewhere(source: Source[LoadedT]) -> Source[LoadedT]:
 def test_pipeline_is_loaded_anew_when_its_vocab_has_grown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spacy_multihash.cluster.source.MOST_GROWTH", 100)
+    monkeypatch.setattr("spacy_multihash.scale.source.MAX_GROWTH", 100)
     (tmp_path / "model").touch()
     source = source_of(blank, tmp_path / "model", None)
     nlp = source.loaded()
@@ -58,7 +58,7 @@ def test_pipeline_that_changed_is_not_loaded_anew(
     source.loaded()
     (tmp_path / "model").write_text("other")
     assert source.loaded_for_shard() is source.loaded()
-    monkeypatch.setattr("spacy_multihash.cluster.source.MOST_GROWTH", -1)
+    monkeypatch.setattr("spacy_multihash.scale.source.MAX_GROWTH", -1)
     with pytest.raises(ValueError, match="model has other files here than where the command was"):
         source.loaded_for_shard()
 
@@ -96,7 +96,7 @@ def test_other_code_than_the_command_has_is_refused(tmp_path: Path) -> None:
         (tmp_path / name).write_text("one = 1")
     source = elsewhere(source_of(read, tmp_path / "model", tmp_path / "code.py"))
     (tmp_path / "code.py").write_text("one = 2")
-    with pytest.raises(ValueError, match=r"code\.py has other files here than where the command"):
+    with pytest.raises(ValueError, match=r"code\.py differs from the file where the command"):
         source.loaded()
 
 

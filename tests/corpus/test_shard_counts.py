@@ -12,9 +12,15 @@ from spacy.lang.en import English
 from spacy.tokens import Doc
 from spacy.vocab import Vocab, create_vocab
 
-from spacy_multihash.corpus.entities import Matching
-from spacy_multihash.corpus.split_counts import SplitCounts, asked_sentences, count_split
-from spacy_multihash.corpus.statistics import CorpusStats, describe_corpus, describe_counts
+from spacy_multihash.corpus.evaluation import Matching
+from spacy_multihash.corpus.statistics import (
+    CorpusStats,
+    SplitCounts,
+    count_split,
+    describe_corpus,
+    describe_counts,
+    sentences_of,
+)
 from tests.helpers.pieces import TEXTS, cut, merged
 
 Words = list[str]
@@ -35,11 +41,11 @@ def make(vocab: Vocab, texts: Sequence[Words]) -> list[Doc]:
 
 
 def count(
-    texts: Sequence[Words], matching: Matching, asked: frozenset[int] | None = None
+    texts: Sequence[Words], matching: Matching, wanted: frozenset[int] | None = None
 ) -> SplitCounts:
     """Count docs that are made with a vocab of their own, as in another process."""
     vocab = create_vocab("en", English.Defaults)
-    return count_split(make(vocab, texts), vocab, matching, asked)
+    return count_split(make(vocab, texts), vocab, matching, wanted)
 
 
 def as_json(stats: CorpusStats) -> str:
@@ -53,8 +59,8 @@ def test_pieces_have_the_statistics_of_the_whole(
 ) -> None:
     parts = [count(piece, matching) for piece in cut(dev, data)]
     of_dev = merged(parts, add, data)
-    asked = asked_sentences([of_dev])
-    parts = [count(piece, matching, asked) for piece in cut(train, data)]
+    wanted = sentences_of([of_dev])
+    parts = [count(piece, matching, wanted) for piece in cut(train, data)]
     vocab = create_vocab("en", English.Defaults)
     stats = describe_counts(merged(parts, add, data), {"dev": of_dev}, vocab, matching=matching)
     docs = make(vocab, train)
@@ -78,15 +84,15 @@ def test_what_was_counted_travels_and_does_not_grow_with_the_corpus() -> None:
     assert pickle.loads(few) == count(texts * 10, Matching())
 
 
-def test_sentences_that_nobody_asks_for_are_not_kept() -> None:
+def test_sentences_that_nobody_wants_are_not_kept() -> None:
     texts = [[one, other] for one in "abcdefghij" for other in "abcdefghij"]
-    asked = asked_sentences([count(texts[:3], Matching())])
-    counts = count(texts, Matching(), asked)
-    assert counts.suspect.num_sentences == 100
-    assert counts.suspect.sentences.keys() == asked and len(asked) == 3
-    assert not count(texts, Matching(), asked_sentences([])).suspect.sentences
+    wanted = sentences_of([count(texts[:3], Matching())])
+    counts = count(texts, Matching(), wanted)
+    assert counts.num_sentences == 100
+    assert counts.sentences.keys() == wanted and len(wanted) == 3
+    assert not count(texts, Matching(), sentences_of([])).sentences
 
 
 def test_keys_of_sentences_are_the_same_in_every_process() -> None:
     counts = count([["Anna", "met", "Bob"]], Matching())
-    assert counts.suspect.sentences == {12108454575228462155: 1}
+    assert counts.sentences == {12108454575228462155: 1}

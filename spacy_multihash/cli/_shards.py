@@ -1,30 +1,21 @@
 """What commands count of a corpus in shards: each worker a shard at a time, with one result."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from operator import add
 from pathlib import Path
 from typing import Optional, TypeVar
 
-from spacy.attrs import IDS
 from spacy.language import Language
-from spacy.vocab import Vocab
 from tqdm import tqdm
 
-from ..cluster.workers import Workers
-from ..common.features import parse_feature
-from ..corpus.entities import Matching
-from ..corpus.shards import DOCS, ending_of, list_shards, model_shard, read_shard
-from ..corpus.split_counts import SplitCounts, count_split
-from ..corpus.statistics import is_word_attr
+from ..corpus.shards import DOCS, ending_of, list_shards, model_shard
 from ..embed.find import EmbeddingTable
-from ..inspection.symbols import count_for_tables, find_texts, has_strings, known_counts
-from ..tables.set_tables import Extractor, count_corpus
+from ..inspection.symbols import count_for_tables, find_texts, known_counts
+from ..scale.source import Source
+from ..scale.workers import Workers
 from ..tables.tables import Table, Tables, add_tables
-from ._messages import msg
-from ._workers import Source
+from ._util import msg
 
 # Finds tables in a pipeline. It travels between processes.
 FindTables = Callable[[Language], Sequence[EmbeddingTable]]
@@ -70,9 +61,7 @@ class Shards:
         disable = None if show_progress is None else not show_progress
         total = len(self.paths)
         with tqdm(total=total, desc="Counting", unit=" shards", disable=disable) as bar:
-            return workers.merge_tree(
-                count, self.paths, merge, names=self.names, on_done=bar.update
-            )
+            return workers.merge(count, self.paths, merge, names=self.names, on_done=bar.update)
 
 
 def _one_kind(shards: list[Path]) -> list[Path]:
@@ -96,61 +85,6 @@ def check_workers(
             f"--workers and --dask count shards: give the folder that has them with {option}. "
             "Without it, this process does all."
         )
-
-
-def count_split_shards(
-    workers: Workers,
-    source: Source[Language],
-    matching: Matching,
-    shards: Shards,
-    asked: Optional[AbstractSet[int]] = None,
-) -> SplitCounts:
-    """Count the split that shards make, as `count_split` does. Raises ValueError without docs."""
-    count = partial(_count_split_shard, source, matching, asked)
-    counts = shards.merged(workers, count, add)
-    if not counts.doc_lens:
-        raise ValueError(f"The corpus at {shards.path} has no documents. Check the path.")
-    return counts
-
-
-def _count_split_shard(
-    source: Source[Language], matching: Matching, asked: Optional[AbstractSet[int]], path: Path
-) -> SplitCounts:
-    nlp = source.loaded_for_shard()
-    return count_split(read_shard(path, nlp), nlp.vocab, matching, asked)
-
-
-def annotated_attrs(names: Iterable[str], vocab: Vocab) -> dict[str, Extractor]:
-    """Map the names of attributes and features that annotation gives to what finds their symbols.
-
-    Names of attributes that depend on a word alone are left out, and so are unknown ones.
-
-    Raises ValueError for a name that is no feature's, but looks so.
-    """
-    found: dict[str, Extractor] = {}
-    for name in names:
-        feature = parse_feature(
-            name, where="corpus-stats", setting="each of --attrs", advice="Correct the name."
-        )
-        # "" is among spaCy's ids
-        is_known = feature is not None or (name != "" and name in IDS and has_strings(name))
-        if is_known and not is_word_attr(name, vocab):
-            found[name if feature is None else feature.name] = feature
-    return found
-
-
-def count_annotated_shards(
-    workers: Workers, source: Source[Language], attrs: Mapping[str, Extractor], shards: Shards
-) -> dict[str, int]:
-    """Count the distinct values of what annotation gives."""
-    counted = shards.merged(workers, partial(_count_annotated, source, attrs), add_tables)
-    return {name: len(table) for name, table in counted.tables.items()}
-
-
-def _count_annotated(
-    source: Source[Language], attrs: Mapping[str, Extractor], path: Path
-) -> Tables:
-    return Tables(count_corpus(read_shard(path, source.loaded_for_shard()), attrs))
 
 
 @dataclass(frozen=True)

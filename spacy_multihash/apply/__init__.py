@@ -1,1 +1,0 @@
-"""A pipeline applied to the shards of a large corpus."""

@@ -1,0 +1,285 @@
+"""Apply a pipeline to the shards of a corpus, each of which gives a file in a folder.
+
+Each file is written whole or not at all, so the work can be resumed after any interruption.
+`manifest.json` in the folder says what made its files.
+"""
+
+import errno
+import os
+import sys
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NamedTuple, Optional, TypeVar, Union
+
+import srsly
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
+from tqdm import tqdm
+
+from ..common.contexts import remembered, with_contexts
+from ..common.files import remove_abandoned, replacing_file, write_json
+from ..corpus.shards import DOCS, JSON_LINES, ending_of, read_bare_shard
+from ..corpus.texts import write_json_lines
+from .probabilities import ask_probabilities, probabilities_of
+from .source import Source
+from .workers import ItemError, Workers
+
+ContextT = TypeVar("ContextT")
+MANIFEST = "manifest.json"
+# The suffix of an output file, by its format.
+SUFFIXES = {"spacy": DOCS, "jsonl": JSON_LINES}
+# A full disk, or a full quota: no other shard could be written either.
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+# Decimal places of probabilities in JSON lines.
+DIGITS = 6
+# File systems keep modification times in whole numbers of so many nanoseconds.
+_TICKS = (1, 100, 1_000, 1_000_000_000)
+
+
+class Shard(NamedTuple):
+    """A shard to read, and the file to write."""
+
+    source: Path
+    target: Path
+
+
+class Applied(NamedTuple):
+    """What was written: the number of docs, tokens and entities."""
+
+    docs: int
+    tokens: int
+    entities: int
+
+
+class Result(NamedTuple):
+    """The results of a corpus.
+
+    before: The number of shards that were done before.
+    done: What was written now, by shard.
+    errors: The shards that failed.
+    """
+
+    before: int
+    done: list[Applied]
+    errors: list[ItemError]
+
+
+@dataclass(frozen=True)
+class Application:
+    """A pipeline to apply to shards.
+
+    source: The trained pipeline.
+    shards: The folder of shards, or one shard.
+    output: The folder to write.
+    format: "spacy" or "jsonl".
+    batch_size: Docs that the pipeline takes at once. None is its own number.
+    """
+
+    source: Source[Language]
+    shards: Path
+    output: Path
+    format: str
+    batch_size: Optional[int] = None
+
+    def manifest(self) -> dict[str, Optional[str]]:
+        """Return what must stay the same for the work to be resumed."""
+        return {
+            "model": self.source.place,
+            "model_digest": self.source.digest,
+            "code_digest": self.source.code_digest,
+            "format": self.format,
+            "shards": str(self.shards),
+            **{name: metadata.version(name) for name in ("spacy", "spacy-multihash")},
+        }
+
+    def plan(self, files: Sequence[Path]) -> list[Shard]:
+        """Return each file with the one to write: the same name with another suffix.
+
+        Raises ValueError if two of them would write the same file.
+        """
+        root = self.shards if self.shards.is_dir() else self.shards.parent
+        planned: dict[Path, Path] = {}
+        for path in files:
+            name = path.relative_to(root).as_posix().removesuffix(ending_of(path))
+            target = self.output / f"{name}{SUFFIXES[self.format]}"
+            other = planned.setdefault(target, path)
+            if other is not path:
+                raise ValueError(
+                    f"{other} and {path} would both be written to {target}. Rename one of them."
+                )
+        return [Shard(source, target) for target, source in planned.items()]
+
+    def check_output(self, *, force: bool) -> list[Path]:
+        """Check that the output is new, empty, or was started with the same pipeline and settings.
+
+        force (bool): Whether to start anew.
+
+        Returns the files of earlier work to remove. Raises ValueError.
+        """
+        path = self.output / MANIFEST
+        if not path.is_file():
+            remove_abandoned(self.output, MANIFEST)
+            if self.output.exists() and any(self.output.iterdir()):
+                raise ValueError(
+                    f"{self.output} is not empty, and has no {MANIFEST} that says what made its "
+                    "files. Give another OUTPUT, or empty it."
+                )
+            return []
+        manifest = self.manifest()
+        try:
+            former = srsly.read_json(path)
+            if former.keys() != manifest.keys() or former["format"] not in SUFFIXES:
+                raise ValueError("it has other keys or another format than apply writes")
+        except (AttributeError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{path} wasn't written by apply, or is damaged ({error}). Give another OUTPUT, or "
+                "empty it."
+            ) from error
+        if force:
+            return _list_written(self.output, former["format"])
+        changed = [name for name, value in manifest.items() if former[name] != value]
+        if changed:
+            before, now = ({name: m[name] for name in changed} for m in (former, manifest))
+            raise ValueError(
+                f"{self.output} was started with {before}, now it is {now}. Give another OUTPUT, "
+                "or --force to start anew."
+            )
+        return []
+
+    def run(self, workers: Workers, todo: Sequence[Shard], *, before: int = 0) -> Result:
+        """Apply the pipeline to shards.
+
+        todo (Sequence[Shard]): The shards that aren't done.
+        before (int): How many are.
+
+        Raises OSError if the disk is full, and what `Workers.imap` raises.
+        """
+        result = Result(before, [], [])
+        write_json(self.output / MANIFEST, self.manifest())
+        with tqdm(
+            total=before + len(todo), initial=before, unit=" shards", disable=None
+        ) as progress:
+
+            def note(error: ItemError) -> None:
+                result.errors.append(error)
+                progress.write(str(error), file=sys.stderr)
+                progress.update()
+
+            for i, applied in workers.imap(
+                partial(apply_to_shard, self),
+                todo,
+                names=[str(shard.source) for shard in todo],
+                on_error=note,
+            ):
+                if isinstance(applied, OSError):
+                    raise OSError(
+                        f"{todo[i].source} failed: {applied}. {len(result.done):,} shards were "
+                        "written. Make room, and start the command again: it goes on from there."
+                    ) from applied
+                result.done.append(applied)
+                progress.update()
+        return result
+
+    def tidy(self) -> None:
+        """Remove what was half written when workers were killed."""
+        for folder, _, _ in os.walk(self.output):
+            remove_abandoned(Path(folder))
+
+
+def is_done(shard: Shard) -> bool:
+    """Tell whether a shard was written, and hasn't changed since it was read."""
+    try:
+        time = shard.target.stat().st_mtime_ns
+        changed = shard.source.stat().st_mtime_ns
+    except FileNotFoundError:
+        return False
+    return any(time == changed // tick * tick for tick in _TICKS)
+
+
+def apply_to_shard(application: Application, shard: Shard) -> Union[Applied, OSError]:
+    """Apply a pipeline to a shard on a worker.
+
+    The file that is written gets the modification time of the shard, which `is_done` compares.
+    Existing annotation of a .spacy file is ignored.
+
+    Returns the error of a full disk instead of raising it: another try wouldn't help. Raises
+    ValueError for a damaged shard and for docs that can't be stored.
+    """
+    try:
+        return _apply_to_shard(application, shard)
+    except OSError as error:
+        if error.errno in _FULL:
+            return error
+        raise
+
+
+def _apply_to_shard(application: Application, shard: Shard) -> Applied:
+    nlp = application.source.loaded_for_shard()
+    if application.format == "jsonl":
+        # A .spacy file has the probabilities that the pipeline's own settings ask for.
+        ask_probabilities(nlp)
+    contexts = deque[Mapping[str, Any]]()
+    texts = remembered(read_bare_shard(shard.source, nlp), contexts)
+    pairs = nlp.pipe(texts, as_tuples=True, batch_size=application.batch_size)
+    counts = Counter[str]()
+    changed = shard.source.stat().st_mtime_ns
+    with replacing_file(shard.target, tidy=False) as new:
+        if application.format == "spacy":
+            docs = (doc for doc, _ in _counted(pairs, counts))
+            _stored(docs, shard.source).to_disk(new)
+        else:
+            counted = _counted(with_contexts(pairs, contexts, str(shard.source)), counts)
+            write_json_lines(new, ({**_record(doc), **rest} for doc, rest in counted))
+        os.utime(new, ns=(changed, changed))
+    return Applied(counts["docs"], counts["tokens"], counts["entities"])
+
+
+def _stored(docs: Iterable[Doc], source: Path) -> DocBin:
+    doc_bin = DocBin(store_user_data=True)
+    for number, doc in enumerate(docs, start=1):
+        try:
+            doc_bin.add(doc)
+        except (OverflowError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{source}: document {number} cannot be stored, because MessagePack cannot write "
+                f"its user_data and custom attributes ({error}). Use --format jsonl."
+            ) from error
+    return doc_bin
+
+
+def _counted(
+    pairs: Iterable[tuple[Doc, ContextT]], counts: Counter[str]
+) -> Iterator[tuple[Doc, ContextT]]:
+    for doc, rest in pairs:
+        counts.update(docs=1, tokens=len(doc), entities=len(doc.ents))
+        yield doc, rest
+
+
+def _record(doc: Doc) -> dict[str, Any]:
+    """Return the JSON of a doc."""
+    probabilities = probabilities_of(doc)
+    entities = []
+    for ent in doc.ents:
+        entity = {"start": ent.start_char, "end": ent.end_char, "label": ent.label_}
+        probability = probabilities.get((ent.start_char, ent.end_char, ent.label_))
+        if probability is not None:
+            entity["probability"] = round(probability, DIGITS)
+        entities.append(entity)
+    record: dict[str, Any] = {"text": doc.text, "entities": entities}
+    if doc.cats:
+        record["cats"] = {label: round(score, DIGITS) for label, score in doc.cats.items()}
+    return record
+
+
+def _list_written(output: Path, format: str) -> list[Path]:
+    """List the files that apply wrote. Hidden ones are half written, or not its own."""
+    written = []
+    for where, folders, files in os.walk(output):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        names = (name for name in files if not name.startswith("."))
+        written += [Path(where, name) for name in names if name.endswith(SUFFIXES[format])]
+    return written

@@ -1,0 +1,153 @@
+"""The workers of a Dask scheduler."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import closing, contextmanager
+from functools import partial
+from itertools import islice
+from typing import Any, TypeVar
+
+from distributed import Client, Future, KilledWorker, as_completed, get_worker
+
+from .workers import TRIES, OnError, Workers, attempt, fail
+
+# Items submitted for each worker: one that it works on, and one that waits for it.
+AHEAD = 2
+PACKAGES = ("spacy_multihash", "spacy")
+# Seconds until the scheduler must answer, and until it must have a worker.
+CONNECT_TIMEOUT = 15.0
+WORKER_TIMEOUT = 60.0
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+# A worker with several threads works on one item at a time all the same.
+_lock = threading.Lock()
+
+
+@contextmanager
+def open_cluster(address: str) -> Iterator[Workers]:
+    """Use the workers of a scheduler, which aren't stopped.
+
+    address (str): The scheduler, e.g. tcp://host:8786.
+
+    Raises ConnectionError if there's no scheduler, or if it has no workers.
+    """
+    try:
+        client = Client(address, timeout=CONNECT_TIMEOUT, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ConnectionError(
+            f"There is no Dask scheduler at {address} ({error}). Expected an address such as "
+            "tcp://host:8786. Start one with: dask scheduler"
+        ) from error
+    with closing(client):
+        try:
+            client.wait_for_workers(1, timeout=WORKER_TIMEOUT)
+        except (TimeoutError, asyncio.TimeoutError) as error:  # one class from Python 3.11 on
+            raise ConnectionError(
+                f"The Dask scheduler at {address} has no workers after {WORKER_TIMEOUT:.0f} "
+                f"seconds. Start some with: dask worker {address} --nthreads 1"
+            ) from error
+        check_versions(client)
+        yield Cluster(client)
+
+
+def check_versions(client: Client) -> None:
+    """Check that the scheduler and all workers have our versions of spaCy and of this package.
+
+    Raises ImportError.
+    """
+    found = client.get_versions(packages=PACKAGES)
+    ours = found["client"]["packages"]
+    places = {f"scheduler {client.scheduler.address}": found["scheduler"]}
+    places |= {f"worker {address}": theirs for address, theirs in found["workers"].items()}
+    for place, theirs in places.items():
+        for name in PACKAGES:
+            version = theirs["packages"][name]
+            if version != ours[name]:
+                raise ImportError(
+                    f"{place} has {name} {version}, but this process has {ours[name]}. Install "
+                    "the same version on both."
+                )
+
+
+class Cluster(Workers):
+    """The workers of a Dask scheduler."""
+
+    def __init__(self, client: Client) -> None:
+        """Use the workers of a client's scheduler."""
+        self._client = client
+
+    def imap(
+        self,
+        function: Callable[[T], R],
+        items: Sequence[T],
+        *,
+        names: Sequence[str],
+        on_error: OnError = None,
+    ) -> Iterator[tuple[int, R]]:
+        """Yield results, see `Workers.imap`.
+
+        Dask gives up an item, and those that wait on the same worker, if too many workers died with
+        it. To tell which one is to blame, these are tried again, one at a time.
+        """
+        todo = iter([i for i, _ in enumerate(zip(items, names, strict=True))])
+        suspects: list[int] = []
+        running: dict[Future, int] = {}
+        completed = as_completed(loop=self._client.loop)
+
+        def submit(numbers: Iterable[int]) -> None:
+            for i in numbers:
+                # Dask would look for futures within arguments.
+                call = partial(_call, function, items[i])
+                future = self._client.submit(call, pure=False, retries=TRIES - 1)
+                running[future] = i
+                completed.add(future)
+
+        try:
+            while True:
+                if not suspects:
+                    submit(islice(todo, max(AHEAD * self._count() - len(running), 0)))
+                elif not running:
+                    submit([suspects.pop()])
+                if not running:
+                    return
+                is_alone = len(running) == 1
+                future = next(completed)
+                i = running.pop(future)
+                succeeded, result = _result(future)
+                if succeeded:
+                    yield i, result
+                elif isinstance(result, KilledWorker) and not is_alone:
+                    suspects.append(i)
+                else:
+                    fail(names[i], str(result), on_error)
+        finally:
+            if running and self._client.status == "running":
+                self._client.cancel([*running])
+
+    def _count(self) -> int:
+        return len(self._client.nthreads()) or 1  # one may come
+
+
+def _result(future: Future) -> tuple[bool, Any]:
+    """Return whether a call succeeded, and its result or error."""
+    try:
+        return True, future.result()
+    except (KilledWorker, RuntimeError) as error:
+        return False, error
+    except CancelledError as error:
+        raise ConnectionError(
+            "The Dask scheduler was lost. Start it, and then this command again."
+        ) from error
+
+
+def _call(function: Callable[[T], R], item: T) -> R:
+    """Call a function on a worker. Raises RuntimeError, which can always be pickled."""
+    with _lock:
+        succeeded, result = attempt(function, item)
+    if not succeeded:
+        raise RuntimeError(f"{result} (worker {get_worker().address})")
+    return result

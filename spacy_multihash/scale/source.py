@@ -1,0 +1,161 @@
+"""What workers load, once in each process: the same files as where the command was started."""
+
+import gc
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Generic, Optional, TypeVar, Union
+from uuid import uuid4
+
+from spacy.util import get_package_path, import_file, is_package
+from spacy.vocab import Vocab
+
+# Strings and lexemes that a vocab may gain from shards before it's loaded again. At a quarter of a
+# kilobyte each, they take a quarter of a gigabyte.
+MAX_GROWTH = 1_000_000
+# Tells this process from all others.
+_HERE = uuid4().hex
+# Compiled Python files, which contain the times of their sources.
+_COMPILED = "__pycache__"
+
+T = TypeVar("T")
+
+
+@dataclass
+class _Loaded:
+    """The source that this process has loaded, and the size of its vocab at first."""
+
+    run: str
+    value: Any
+    size: Optional[int] = None
+
+
+_loaded: Optional[_Loaded] = None
+# The digests of the Python files that this process has imported.
+_imported: dict[Path, str] = {}
+
+
+@dataclass(frozen=True)
+class Source(Generic[T]):
+    """What a command needs in each process that works for it, and loads there once.
+
+    load (Callable[[], T]): Loads it. Must be picklable.
+    place (str): The package, folder or file that is loaded. None if there are no files.
+    digest (str): The digest of these files, "" if there are none. A process raises ValueError if
+        its files have another one.
+    code (Path): Python file to import first, in other processes than this one.
+    code_digest (str): Its digest.
+    """
+
+    load: Callable[[], T]
+    place: Optional[str] = None
+    digest: str = ""
+    code: Optional[Path] = None
+    code_digest: str = ""
+    home: str = _HERE
+    run: str = field(default_factory=lambda: uuid4().hex)  # a command has a source of its own
+
+    def loaded(self) -> T:
+        """Return it, loaded unless this process has it already. Raises ValueError."""
+        global _loaded  # noqa: PLW0603 (each process keeps the last source)
+        if _loaded is None or _loaded.run != self.run:
+            _loaded = None
+            if self.home != _HERE:
+                self._check_files()
+                self._import_code()
+            _loaded = _Loaded(self.run, self.load())
+        return _loaded.value
+
+    def loaded_for_shard(self) -> T:
+        """Return it, loaded again if its vocab has grown too much.
+
+        So memory stays bounded, however many shards a process works on. Results must not depend on
+        what the pipeline remembers of other shards.
+        """
+        global _loaded  # noqa: PLW0603
+        size = _size(self.loaded())
+        if _loaded is not None:
+            _loaded.size = size if _loaded.size is None else _loaded.size
+            if size - _loaded.size > MAX_GROWTH:
+                _loaded = None
+                gc.collect()  # the old one must be gone before the new one takes memory
+                self._check_files()
+        return self.loaded()
+
+    def _check_files(self) -> None:
+        if self.place is not None and digest_of(folder_of(self.place)) != self.digest:
+            raise ValueError(
+                f"{self.place} has other files here than where the command was started. Copy or "
+                "install the same ones."
+            )
+
+    def _import_code(self) -> None:
+        if self.code is None:
+            return
+        if digest_of(self.code) != self.code_digest:
+            raise ValueError(
+                f"{self.code} differs from the file where the command was started. Copy the same "
+                "one."
+            )
+        if self.code not in _imported:
+            import_file("python_code", self.code)
+            _imported[self.code] = self.code_digest
+        elif _imported[self.code] != self.code_digest:
+            raise ValueError(
+                f"{self.code} was changed after this process had imported it. Start the worker "
+                "again."
+            )
+
+
+def source_of(
+    load: Callable[[str], T], model: Union[str, Path], code: Optional[Path] = None
+) -> Source[T]:
+    """Make a source for processes that may run in other folders.
+
+    load (Callable[[str], T]): Loads the model.
+    model (Union[str, Path]): A package's name, or the path of a pipeline or a config.
+    code (Path): Python file to import first.
+    """
+    is_path = not is_package(str(model)) and Path(model).exists()
+    place = str(Path(model).absolute() if is_path else model)
+    code = None if code is None else code.absolute()
+    return Source(
+        partial(load, place),
+        place,
+        digest_of(folder_of(place)),
+        code,
+        "" if code is None else digest_of(code),
+    )
+
+
+def source_without_files(load: Callable[[], T], code: Optional[Path] = None) -> Source[T]:
+    """Make a source that has no files. The arguments are those of `source_of`."""
+    code = None if code is None else code.absolute()
+    return Source(load, code=code, code_digest="" if code is None else digest_of(code))
+
+
+def folder_of(place: str) -> Path:
+    """Return where the files of a package or a path are."""
+    return get_package_path(place) if is_package(place) else Path(place)
+
+
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file, or of the names and bytes of a folder's files, "" of none."""
+    if path.is_file():
+        return sha256(path.read_bytes()).hexdigest()
+    digest = sha256()
+    files = [file_ for file_ in sorted(path.rglob("*")) if file_.is_file()]
+    for file_ in files:
+        inside = file_.relative_to(path)
+        if _COMPILED not in inside.parts:
+            data = file_.read_bytes()
+            digest.update(f"{inside.as_posix()}\0{len(data)}\0".encode())
+            digest.update(data)
+    return digest.hexdigest() if files else ""
+
+
+def _size(loaded: Any) -> int:  # noqa: ANN401 (whatever has a vocab)
+    vocab: Vocab = loaded.vocab
+    return len(vocab.strings) + len(vocab)

@@ -1,0 +1,247 @@
+"""Call a function on many items: in this process, in processes of this machine, or on Dask.
+
+The same function and the same items give the same results wherever they run, in any order.
+"""
+
+import pickle
+import signal
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from typing import Any, Optional, TypeVar
+
+from threadpoolctl import threadpool_limits
+
+# How often an item is tried in all, if it fails.
+TRIES = 3
+
+T = TypeVar("T")
+R = TypeVar("R")
+OnError = Optional[Callable[["ItemError"], None]]
+
+
+class ItemError(RuntimeError):
+    """An item failed on every try: its name, and the error of the last one."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        """Keep the name and the reason."""
+        super().__init__(name, reason)
+        self.name, self.reason = name, reason
+
+    def __str__(self) -> str:
+        """Name the item and the reason."""
+        return f"{self.name} failed: {self.reason}"
+
+
+class Workers(ABC):
+    """Processes that work on one item at a time each, in one thread.
+
+    Functions, items and results are pickled, so functions must belong to a module, or be a
+    `functools.partial` of one that does. An item that fails is tried again twice.
+    """
+
+    @abstractmethod
+    def imap(
+        self,
+        function: Callable[[T], R],
+        items: Sequence[T],
+        *,
+        names: Sequence[str],
+        on_error: OnError = None,
+    ) -> Iterator[tuple[int, R]]:
+        """Yield the index of each item and its result, in the order in which they finish.
+
+        Only a few items are started ahead of what the caller has consumed.
+
+        function (Callable): Called with each item.
+        items (Sequence): The items.
+        names (Sequence[str]): The name of each item, for error messages.
+        on_error (Callable): Called with the error of each item that failed; the others go on.
+
+        Raises ItemError for the first item that failed, if there is no on_error, and
+        ConnectionError if the Dask scheduler is lost.
+        """
+
+    def merge(
+        self,
+        function: Callable[[T], R],
+        items: Sequence[T],
+        merge: Callable[[R, R], R],
+        *,
+        names: Sequence[str],
+        on_done: Optional[Callable[[], object]] = None,
+    ) -> R:
+        """Return the merged results of one or more items.
+
+        Results are merged as they arrive, so memory holds the logarithm of their number. The order
+        must not matter, as with sums of counts.
+
+        merge (Callable): Returns two results merged.
+        on_done (Callable): Called after each item.
+        """
+
+        def results() -> Iterator[R]:
+            for _, result in self.imap(function, items, names=names):
+                if on_done is not None:
+                    on_done()
+                yield result
+
+        return _fold(results(), merge)
+
+
+def _fold(results: Iterable[R], merge: Callable[[R, R], R]) -> R:
+    """Merge results of equal size, like the bits of a counter: each is merged few times."""
+    stack: list[tuple[int, R]] = []
+    for result in results:
+        size = 1
+        while stack and stack[-1][0] == size:
+            result = merge(stack.pop()[1], result)
+            size *= 2
+        stack.append((size, result))
+    _, merged = stack.pop()
+    while stack:
+        merged = merge(stack.pop()[1], merged)
+    return merged
+
+
+def attempt(function: Callable[[T], R], item: T) -> tuple[bool, Any]:
+    """Call a function in one thread, and return whether it succeeded, and its result or error."""
+    with threadpool_limits(1):
+        try:
+            return True, function(item)
+        except Exception as error:
+            return False, f"{type(error).__name__}: {error}"
+
+
+def fail(name: str, reason: str, on_error: OnError) -> None:
+    """Report an item that failed on every try, or raise ItemError."""
+    error = ItemError(name, reason)
+    if on_error is None:
+        raise error
+    on_error(error)
+
+
+class Here(Workers):
+    """This process, which works on one item after the other."""
+
+    def imap(
+        self,
+        function: Callable[[T], R],
+        items: Sequence[T],
+        *,
+        names: Sequence[str],
+        on_error: OnError = None,
+    ) -> Iterator[tuple[int, R]]:
+        """Yield results, see `Workers.imap`."""
+        for i, (item, name) in enumerate(zip(items, names, strict=True)):
+            for _ in range(TRIES):
+                succeeded, result = attempt(function, item)
+                if succeeded:
+                    yield i, result
+                    break
+            else:
+                fail(name, result, on_error)
+
+
+class Processes(Workers):
+    """Processes of this machine. A process that was killed is replaced, and its item is retried."""
+
+    def __init__(self, count: int) -> None:
+        """Start no process yet.
+
+        count (int): The number of processes.
+        """
+        self._count = count
+        self._idle: list[_Process] = []
+
+    def imap(
+        self,
+        function: Callable[[T], R],
+        items: Sequence[T],
+        *,
+        names: Sequence[str],
+        on_error: OnError = None,
+    ) -> Iterator[tuple[int, R]]:
+        """Yield results, see `Workers.imap`."""
+        todo = deque((i, 1) for i, _ in enumerate(zip(items, names, strict=True)))
+        running: dict[Connection, tuple[_Process, int, int]] = {}
+        try:
+            while todo or running:
+                while todo and len(running) < self._count:
+                    process = self._idle.pop() if self._idle else _Process()
+                    i, tries = todo.popleft()
+                    running[process.connection] = process, i, tries
+                    process.send(function, items[i])
+                for connection in wait([*running]):
+                    process, i, tries = running.pop(connection)  # type: ignore[index]
+                    succeeded, result = process.receive()
+                    if process.is_alive:
+                        self._idle.append(process)
+                    if succeeded:
+                        yield i, result
+                    elif tries < TRIES:
+                        todo.append((i, tries + 1))
+                    else:
+                        fail(names[i], result, on_error)
+        finally:
+            for process, _, _ in running.values():
+                process.stop()
+
+    def close(self) -> None:
+        """Stop all processes."""
+        while self._idle:
+            self._idle.pop().stop()
+
+
+class _Process:
+    """A process that receives functions with an item, and sends results back."""
+
+    def __init__(self) -> None:
+        # Processes that are forked could inherit locks of threads that they don't have.
+        context = get_context("spawn")
+        self.connection, theirs = context.Pipe()
+        self.is_alive = True
+        self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        self._process.start()
+        theirs.close()  # so that the connection ends with the process
+
+    def send(self, function: Callable, item: object) -> None:
+        try:
+            self.connection.send_bytes(pickle.dumps((function, item)))
+        except ConnectionError:
+            pass  # it was killed, which `receive` tells
+
+    def receive(self) -> tuple[bool, Any]:
+        """Return whether a call succeeded, and its result or error."""
+        try:
+            return pickle.loads(self.connection.recv_bytes())
+        except (EOFError, ConnectionError):
+            self.stop()
+            code = self._process.exitcode
+            return False, f"the process was killed (exit code {code}), maybe for lack of memory"
+
+    def stop(self) -> None:
+        self.is_alive = False
+        self._process.terminate()
+        self._process.join()
+        self.connection.close()
+
+
+def _serve(connection: Connection) -> None:
+    """Work on items until the other end of the connection is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
+    while True:
+        try:
+            message = connection.recv_bytes()
+        except (EOFError, OSError):
+            return
+        connection.send_bytes(_answer(message))
+
+
+def _answer(message: bytes) -> bytes:
+    try:
+        return pickle.dumps(attempt(*pickle.loads(message)))
+    except Exception as error:  # of a function, item or result that can't be pickled
+        return pickle.dumps((False, f"{type(error).__name__}: {error}"))

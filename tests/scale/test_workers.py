@@ -1,0 +1,166 @@
+"""Items in this process, in two processes, and on two workers of Dask."""
+
+import os
+import signal
+import subprocess
+import sys
+from functools import partial
+from operator import add
+from pathlib import Path
+
+import pytest
+from threadpoolctl import threadpool_limits
+
+from spacy_multihash.scale.opening import open_workers
+from spacy_multihash.scale.workers import ItemError, Workers
+from tests.helpers.cluster import (
+    blas_threads,
+    die,
+    die_first,
+    die_if_negative,
+    fail_first,
+    halve,
+    ignores_interrupts,
+    process_of,
+)
+
+
+def named(count: int) -> list[str]:
+    return [f"item {i}" for i in range(count)]
+
+
+def test_each_item_has_its_result(workers: Workers) -> None:
+    assert dict(workers.imap(halve, range(20), names=named(20))) == {i: i / 2 for i in range(20)}
+    assert list(workers.imap(halve, [], names=[])) == []
+
+
+def test_items_and_names_are_as_many(workers: Workers) -> None:
+    with pytest.raises(ValueError, match="zip"):
+        list(workers.imap(halve, [1, 2], names=["one"]))
+
+
+def test_no_more_items_are_begun_than_are_taken(two: Workers, tmp_path: Path) -> None:
+    paths = [tmp_path / str(i) for i in range(50)]
+    for path in paths:
+        path.touch()
+    results = two.imap(Path.unlink, paths, names=named(50))
+    next(results)
+    assert len(list(tmp_path.iterdir())) >= 50 - 2 * 2 - 1
+    results.close()  # type: ignore[attr-defined]
+    assert dict(two.imap(halve, [4], names=["one"])) == {0: 2.0}  # no leftovers
+
+
+def test_two_workers_are_two_processes(two: Workers) -> None:
+    found = {process for _, process in two.imap(process_of, range(20), names=named(20))}
+    assert len(found) == 2 and os.getpid() not in found
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 8, 21])
+def test_results_are_merged(workers: Workers, count: int) -> None:
+    done: list[int] = []
+    merged = workers.merge(
+        halve, range(count), add, names=named(count), on_done=partial(done.append, 1)
+    )
+    assert merged == sum(range(count)) / 2
+    assert len(done) == count
+
+
+def test_item_that_fails_is_named_with_its_error(workers: Workers) -> None:
+    for run in (
+        lambda: list(workers.imap(halve, [1, -3, 2], names=named(3))),
+        lambda: workers.merge(halve, [1, -3, 2], add, names=named(3)),
+    ):
+        with pytest.raises(ItemError, match="^item 1 failed: .*ValueError: -3 is negative"):
+            run()
+
+
+def test_other_items_go_on_where_one_fails(workers: Workers) -> None:
+    errors: list[ItemError] = []
+    items = [1, -3, 2, -4]
+    found = dict(workers.imap(halve, items, names=named(4), on_error=errors.append))
+    assert found == {0: 0.5, 2: 1.0}
+    assert sorted(error.name for error in errors) == ["item 1", "item 3"]
+
+
+def test_item_that_fails_once_is_tried_again(workers: Workers, tmp_path: Path) -> None:
+    assert list(workers.imap(fail_first, [tmp_path / "first"], names=["one"]))
+
+
+def test_item_of_a_killed_worker_is_done_by_another(two: Workers, tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in "abc"]
+    for path in paths[1:]:
+        path.touch()
+    found = dict(two.imap(die_first, paths, names=named(3)))
+    assert sorted(found) == [0, 1, 2]
+    assert found[0] != int(paths[0].read_text())
+
+
+def test_processes_that_were_killed_while_idle_are_replaced() -> None:
+    with open_workers(2) as workers:
+        killed = {process for _, process in workers.imap(process_of, range(9), names=named(9))}
+        for process in killed:
+            os.kill(process, signal.SIGKILL)
+        found = {process for _, process in workers.imap(process_of, range(9), names=named(9))}
+    assert found and not found & killed
+
+
+def test_item_that_kills_workers_takes_no_other_with_it(two: Workers) -> None:
+    errors: list[ItemError] = []
+    items = [-1, *range(7)]
+    found = dict(two.imap(die_if_negative, items, names=named(8), on_error=errors.append))
+    assert [error.name for error in errors] == ["item 0"]
+    assert found == {i: (i - 1) / 2 for i in range(1, 8)}
+    with pytest.raises(ItemError, match="^killer failed: .*[Kk]illed"):
+        list(two.imap(die, [1], names=["killer"]))
+
+
+def test_result_that_cannot_be_pickled_is_an_error(processes: Workers) -> None:
+    with pytest.raises(ItemError, match="^one failed: .*pickle"):
+        list(processes.imap(open, [os.devnull], names=["one"]))
+
+
+def test_each_worker_has_one_thread(workers: Workers) -> None:
+    with threadpool_limits(2):
+        assert blas_threads(0) == [2]
+        ((_, threads),) = workers.imap(blas_threads, [0], names=["one"])
+    assert threads == [1]
+
+
+def test_processes_end_with_the_command_and_ignore_interrupts() -> None:
+    with open_workers(2) as workers:
+        found = {process for _, process in workers.imap(process_of, range(9), names=named(9))}
+        assert dict(workers.imap(ignores_interrupts, [0], names=["a"])) == {0: True}
+    for process in found:
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)
+
+
+def test_processes_need_no_dask() -> None:
+    code = (
+        "import sys; from spacy_multihash.scale.opening import open_workers\n"
+        "if __name__ == '__main__':\n"
+        "    with open_workers(2) as workers: print(list(workers.imap(abs, [-2], names=['x'])))\n"
+        "    assert not {'dask', 'distributed'} & {*sys.modules}"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[(0, 2)]\n"
+
+
+def test_missing_dask_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "spacy_multihash.scale.cluster", None)
+    with pytest.raises(ImportError, match=r"pip install 'spacy-multihash\[dask\]'"):
+        with open_workers(dask="tcp://127.0.0.1:8786"):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("workers", "dask", "message"),
+    [
+        (0, None, "workers must be a"),
+        (2, "tcp://127.0.0.1:8786", "either a number of workers or the address"),
+    ],
+)
+def test_wrong_workers_are_refused(workers: int, dask: str | None, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        with open_workers(workers, dask):
+            pass
