@@ -20,7 +20,6 @@ from .encode.dilated_layout import effective_input_width
 from .encode.iterated_dilated_encoder import IteratedDilatedEncoder, begin_passes
 from .encode.maxout_window_encoder import MaxoutWindowEncoder
 from .ner.tagger.token_tagger import token_tagger
-from .ner.tagger.word_dropout import drop_words
 from .textcat.random_run import random_run
 from .textcat.reduce_ngrams import reduce_ngrams
 from .textcat.soft_vote import soft_vote
@@ -40,7 +39,6 @@ __all__ = [
     "default_seed",
     "default_seeds",
     "distinct_rows",
-    "drop_words",
     "effective_input_width",
     "extract_ngrams",
     "hash_rows",

@@ -36,7 +36,10 @@ KINDS_AFTER_0_1_0 = {"batch_ner", "batch_ner_best", "compressed", "meta_vectors"
 TOLERANCE = 1e-4
 
 # The pipelines name the version of spaCy that trained them. spaCy warns where it is another one.
-pytestmark = pytest.mark.filterwarnings(r"ignore:\[W095\]:UserWarning")
+pytestmark = [
+    pytest.mark.filterwarnings(r"ignore:\[W095\]:UserWarning"),
+    pytest.mark.filterwarnings("ignore:TokenTagger. word_dropout = 0.05 is ignored:UserWarning"),
+]
 
 
 @pytest.fixture(params=FOLDERS, ids=lambda path: f"{path.parent.name}/{path.name}")

@@ -57,9 +57,8 @@ DocsLayer = Model[list[DocLike], Ragged]
 DocsEncoder = Model[list[DocLike], list[Floats2d]]
 # Docs with N tokens in all -> scores of tags (P, N, nO) float32, after each of P passes.
 TokenTagger = Model[list[DocLike], Floats3d]
-# Settings of tagger_ner: from scores to tags, and what a probability of an entity is.
+# Settings of tagger_ner: from scores to tags.
 Decoder = Literal["greedy", "constrained", "crf"]
-Confidence = Literal["marginal", "product"]
 # Settings of batch_ner: which sequence of actions, and what a probability of an entity is.
 TransitionDecoder = Literal["greedy", "best"]
 TransitionConfidence = Literal["exact"]

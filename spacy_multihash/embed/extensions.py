@@ -45,15 +45,10 @@ def extension_texts(doc: Any, feature: Feature) -> Iterator[list[str]]:  # noqa:
     """Yield the symbols of each token as texts; errors are those of `read_extension`.
 
     Two values are one symbol if they are of one type and print the same. So True, 1 and 1.0 differ,
-    and NaN is a symbol like any other. A token that word dropout has made unknown has the symbol
-    of the empty string.
+    and NaN is a symbol like any other.
     """
     name = feature.base.removeprefix(EXTENSION)
-    tokens = doc.known_tokens() if hasattr(doc, "known_tokens") else doc
-    for i, token in enumerate(tokens):
-        if token is None:
-            yield [""]
-            continue
+    for i, token in enumerate(doc):
         if not token.has_extension(name):
             raise ValueError(
                 f"Extension attribute {feature.name} of token {i}, {token.text!r}, is not "

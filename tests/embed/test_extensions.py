@@ -13,7 +13,6 @@ from spacy.vocab import Vocab
 
 from spacy_multihash.common.features import parse_feature
 from spacy_multihash.embed.extensions import extension_texts, read_extension
-from spacy_multihash.ner.tagger.word_dropout import MaskedDoc
 
 NAME = "a_value"
 
@@ -162,10 +161,3 @@ def test_an_attribute_that_is_not_registered_is_refused() -> None:
     message = r"attribute _\.missing of token 0, 'word0', is not registered. Call Token\.set_ext"
     with pytest.raises(ValueError, match=message):
         read_extension([doc_of(["a"])], feature, spacy.blank("en").vocab.strings)
-
-
-def test_unknown_tokens_have_the_symbol_of_no_string() -> None:
-    feature = parse_feature(f"_.{NAME}")
-    assert feature is not None
-    masked = MaskedDoc(doc_of(["a", object()]), numpy.array([False, True]))
-    assert list(extension_texts(masked, feature)) == [["a"], [""]]

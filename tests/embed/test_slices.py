@@ -20,7 +20,6 @@ from spacy_multihash import (
     build_multi_weighted_hash_embed_v1,
     spacy_seeds,
 )
-from spacy_multihash.ner.tagger.word_dropout import MaskedDoc
 from tests.helpers.features import ids_of, reference_vectors
 from tests.helpers.gradients import check_param_gradients
 
@@ -174,16 +173,6 @@ def test_docs_of_several_vocabs_in_a_batch_are_refused() -> None:
     model = build(["ORTH[:2]"]).initialize(X=docs[:1])
     with pytest.raises(ValueError, match="The vocab of a batch has no string .* of one vocab"):
         model.predict(docs)
-
-
-def test_unknown_tokens_have_the_slices_of_the_empty_string() -> None:
-    doc = make_doc()
-    model = build(["LEMMA[:2]", "MORPH[Case]"]).initialize(X=[doc])
-    unknown = numpy.arange(len(doc)) == 0
-    (vectors,) = model.predict([MaskedDoc(doc, unknown)])
-    (plain,) = model.predict([doc])
-    assert_allclose(vectors[0], plain[2], atol=1e-6)  # the empty lemma
-    assert_allclose(vectors[1:], plain[1:], atol=1e-6)
 
 
 @pytest.mark.parametrize("texts", [[""], ["", ""], []])

@@ -22,7 +22,6 @@ CHOICES = {
     "reduce": ["sum", "mean"],
     "train_passes": ["all", "last"],
     "decoder": ["greedy", "constrained", "crf"],
-    "confidence": ["marginal", "product"],
     "mode": ["concat", "mme"],
 }
 
@@ -187,7 +186,6 @@ RULES: dict[str, dict[str, IsGood]] = {
         "tok2vec": is_part,
         "train_passes": is_choice("train_passes"),
         "learn_transitions": is_flag,
-        "word_dropout": is_share,
     },
     # Its model and other settings are checked by spaCy's ner, which it is.
     "batch_ner": {
@@ -202,11 +200,8 @@ RULES: dict[str, dict[str, IsGood]] = {
     "tagger_ner": {
         "model": lambda value: is_part(value) and "other" not in value.traits,
         "decoder": or_none(is_choice("decoder")),
-        "dropout_penalty": is_penalty,
         "spans_key": or_none(is_string),
         "threshold": is_probability,
-        "incorrect_spans_key": or_none(is_string),
-        "confidence": is_choice("confidence"),
         "scorer": or_none(is_part),
     },
 }
@@ -226,12 +221,6 @@ def offences(name: str, settings: Settings) -> list[Offence]:
     if "train_importance" in RULES[name] and not {"train_importance", "importance_by"} & set(bad):
         found += _useless(settings, bad)
     traits = getattr(settings.get("tok2vec", settings.get("model")), "traits", ())
-    if "listener" in traits:
-        found += [
-            (key, repr(settings[key]))
-            for key in ("word_dropout", "dropout_penalty")
-            if key not in bad and settings.get(key)
-        ]
     if name.endswith("MetaVectors.v1") and settings["width"] is None and "mode" not in bad:
         found += [("width", "None")] if settings.get("mode") != "concat" else []
     above = settings.get("candidates_above")

@@ -6,21 +6,27 @@ from spacy.tokens import Doc
 from thinc.api import Linear, Model
 from thinc.types import Floats2d
 
-from ...common.checks import MAX_SIZE, check_choice, check_flag, check_share, check_whole
+from ...common.checks import MAX_SIZE, check_choice, check_flag, check_whole
+from ...common.removed import RemovedSetting, with_removed_settings
 from ...common.types import DocsEncoder, TokenTagger
 from ...compute.matmul import use_product_ops
 from .token_tagger import token_tagger
-from .vectors_of_tokens import check_tok2vec, listens
+from .vectors_of_tokens import check_tok2vec
 
 _WHERE = "TokenTagger"  # in messages
 Passes = Literal["all", "last"]
 
 
+@with_removed_settings(
+    _WHERE,
+    word_dropout=RemovedSetting(
+        0.0, "Set unk_dropout in MultiEmbed, or dropout in [training].", in_training_only=True
+    ),
+)
 def build_token_tagger_v1(
     tok2vec: Model[List[Doc], List[Floats2d]],
     train_passes: Passes = "all",
     learn_transitions: bool = False,
-    word_dropout: float = 0.0,
     nO: Optional[int] = None,
 ) -> TokenTagger:
     """Score the BILUO tags of all tokens at once, by an affine function of their vectors.
@@ -36,28 +42,18 @@ def build_token_tagger_v1(
     learn_transitions (bool): Whether to learn scores of tags that follow each other. Then the model
         is a linear-chain CRF (equation 2), and tagger_ner trains and decodes it as one. Otherwise
         tags are independent of each other, given the vectors (equation 1), which is faster.
-    word_dropout (float): The share of tokens whose features are all taken as unknown in training,
-        0 <= word_dropout < 1, so that the model learns from their context. It acts only while there
-        is dropout, and needs a tok2vec of its own. Recommended values are between 0.0 and 0.15.
     nO (Optional[int]): Number of tags. Null, which is recommended, leaves it to the component.
     RETURNS (TokenTagger): Docs of N tokens to scores (P, N, nO) float32. P is 1 in prediction.
 
-    Raises ValueError for a setting that is out of range or of another type, for word dropout with a
-    listener, and for an encoder in the place of tok2vec.
+    Raises ValueError for a setting that is out of range or of another type, and for an encoder in
+    the place of tok2vec.
     """
     check_tok2vec(tok2vec)
     check_choice(_WHERE, "train_passes", train_passes, get_args(Passes))
     check_flag(_WHERE, "learn_transitions", learn_transitions)
-    check_share(_WHERE, "word_dropout", word_dropout)
     if nO is not None:
         advice = "Set nO = null: the component counts the tags."
         check_whole(_WHERE, "nO", nO, 1, MAX_SIZE, advice=advice)
-    if word_dropout and listens(tok2vec):
-        raise ValueError(
-            f"TokenTagger: word_dropout = {word_dropout} needs a tok2vec of its own, but "
-            "model.tok2vec is a listener, whose docs other components read as well. Put "
-            "spacy.Tok2Vec.v2 in its place, or set word_dropout = 0.0."
-        )
     output = Linear(nO)
     use_product_ops(output)
     return token_tagger(
@@ -65,5 +61,4 @@ def build_token_tagger_v1(
         output,
         every_pass=train_passes == "all",
         transitions=learn_transitions,
-        word_dropout=word_dropout,
     )

@@ -15,7 +15,7 @@ from thinc.api import Model, Optimizer, set_dropout_rate
 
 from ...common.checks import check_function
 from ...common.registered import TOKEN_TAGGER
-from ...common.types import Array, Confidence, Decoder
+from ...common.types import Array, Decoder
 from ..biluo import Constraints, Entities, entities_of, tag_names
 from ..calibration import Uncalibrated
 from ..confidence import set_confidences, split_by_confidence
@@ -31,10 +31,10 @@ from ..docs import (
     spans_of,
 )
 from ..finite import are_finite, cause_of_not_finite, not_finite
-from ..gold import as_examples, gold_labels, gold_tags, wrong_entities
+from ..gold import as_examples, gold_labels, gold_tags
 from .confidences import WithConfidences
 from .decode import decode
-from .losses import expectation_linear_penalty, tagging_loss
+from .losses import tagging_loss
 from .prediction import Prediction
 from .settings import Settings
 from .token_tagger import NAME as MODEL_NAME
@@ -54,21 +54,12 @@ class EntityTagger(WithConfidences):
         leaves out entities that are not whole. "constrained" takes the best sequence of tags that
         may follow each other. "crf" does the same with learned transitions. Null is "crf" if the
         model has them, otherwise "constrained".
-    dropout_penalty (float): Weight of a penalty in training, the squared distance of scores with
-        dropout from those without (expectation-linear dropout, Ma et al. 2017). It is summed over
-        tokens and tags, and averaged over passes. 0 is for none; with it, each update runs the
-        model once more, without dropout.
     spans_key (Optional[str]): Where in doc.spans to put the entities of the component's labels as
         well, with `attrs["scores"]`, how sure the model is of each, (number of entities,) float32.
         Of entities that were there already, the model is asked as if it did not know of them. Of
         new ones it is asked given those. Null is for not at all.
-    confidence (str): Which probability of an entity. "marginal" is its share of all valid sequences
-        of tags; "product" is the product of the probabilities of its tags, each taken alone.
     threshold (float): New entities whose confidence is below it, 0 to 1, are not set in doc.ents.
         With a `spans_key` they are among its spans, with their scores. 0 sets all.
-    incorrect_spans_key (Optional[str]): Where in reference.spans examples have entities that are
-        known to be wrong. Updates make them less probable; see `wrong_entity_loss`. Null is for
-        nowhere.
     temperature (float): Scores and transitions are divided by it before they become probabilities.
     scorer (Optional[Callable]): Scores a list of examples.
 
@@ -82,11 +73,8 @@ class EntityTagger(WithConfidences):
         name: str = "tagger_ner",
         *,
         decoder: Optional[Decoder] = None,
-        dropout_penalty: float = 0.0,
         spans_key: Optional[str] = None,
-        confidence: Confidence = "marginal",
         threshold: float = 0.0,
-        incorrect_spans_key: Optional[str] = None,
         temperature: float = 1.0,
         scorer: Optional[Callable] = None,
     ) -> None:
@@ -106,11 +94,8 @@ class EntityTagger(WithConfidences):
         self.scorer = scorer
         self.settings = Settings(
             decoder,
-            dropout_penalty,
             spans_key,
-            confidence,
             threshold,
-            incorrect_spans_key,
             temperature,
         )
 
@@ -238,13 +223,6 @@ class EntityTagger(WithConfidences):
         loss, d_scores, d_transitions = self._loss(examples, scores, gold)
         if d_transitions is not None:
             self.model.inc_grad("transitions", d_transitions)
-        if self.dropout_penalty and drop:
-            set_dropout_rate(self.model, 0.0)
-            plain, backprop_plain = self.model.begin_update(docs)
-            penalty, d_penalty = expectation_linear_penalty(scores, plain, gold)
-            loss += self.dropout_penalty * penalty
-            d_scores += self.dropout_penalty * d_penalty
-            backprop_plain(-self.dropout_penalty * d_penalty)
         backprop(d_scores)
         if sgd not in (None, False):
             self.finish_update(sgd)
@@ -252,7 +230,7 @@ class EntityTagger(WithConfidences):
         return losses
 
     def get_loss(self, examples: Iterable[Example], scores: Array) -> tuple[float, Array]:
-        """Return the loss of scores (P, N, nO) without the penalty, and its gradient.
+        """Return the loss of scores (P, N, nO), and its gradient.
 
         Raises ValueError for labels that the component does not have, and for scores that are not
         finite; it names the weights that are not.
@@ -265,11 +243,7 @@ class EntityTagger(WithConfidences):
         self, examples: list[Example], scores: Array, gold: numpy.ndarray
     ) -> tuple[float, Array, Optional[Array]]:
         lengths = lengths_of([eg.predicted for eg in examples])
-        key = self.incorrect_spans_key
-        wrong = None if key is None else wrong_entities(examples, self.labels, key)
-        loss, d_scores, d_transitions = tagging_loss(
-            scores, lengths, self._transitions(), gold, wrong
-        )
+        loss, d_scores, d_transitions = tagging_loss(scores, lengths, self._transitions(), gold)
         if not numpy.isfinite(loss):
             cause = cause_of_not_finite(self.model)
             raise ValueError(f"{Errors.E910.format(name=self.name)} {cause}")

@@ -11,7 +11,7 @@ from ..biluo import Constraints, Entities
 from ..confidence import Confidences, confidences_of
 from ..docs import lengths_of, present_entities, without_entities
 from .labels import WithLabels
-from .marginals import entity_probabilities
+from .marginals import entity_marginals
 from .settings import WithSettings
 
 # What scores are at most apart after the division, so that the sum of many is a float32 too.
@@ -51,8 +51,9 @@ class WithConfidences(WithSettings, WithLabels):
         divisor = max(temperature, *(_apart(part) / _MOST_APART for part in parts))
         scores, *rest = ((part / divisor).astype("float32") for part in parts)
         transitions = rest[0] if rest else None
-        asked = self.confidence, scores, lengths, transitions, entities, constraints
-        return single_threaded(entity_probabilities, *asked)
+        return single_threaded(
+            entity_marginals, scores, lengths, transitions, entities, constraints
+        )
 
     def _confidences(
         self, docs: list[Doc], scores: Array, entities: Entities, constraints: Constraints

@@ -5,7 +5,7 @@ proportional to the exponential of the sum of the tokens' scores and of the tran
 consecutive tags (equation 2 of Strubell et al. 2017). All other sequences of tags have none.
 """
 
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import numpy
 from thinc.api import get_array_module, to_numpy
@@ -74,20 +74,10 @@ def crf_loss(
     return loss, d_scores, (free.transitions - held.transitions).astype(transitions.dtype)
 
 
-def expect(
-    sums: Sums, packed: Packed, transitions: SplitTransitions, weights: Optional[Array] = None
-) -> Expected:
-    """Return what is expected of all paths that are summed over.
-
-    weights (N,) float64: How often to count what each token has, and its transition from the token
-        before, by token in packed order. None is for once. It is 0 where a doc has no path. `total`
-        does not depend on them.
-    """
+def expect(sums: Sums, packed: Packed, transitions: SplitTransitions) -> Expected:
+    """Return what is expected of all paths that are summed over."""
     xp = get_array_module(sums.before)
     totals = sums.totals
-    if weights is not None:
-        counted = weights > 0
-        totals = xp.where(counted, totals - xp.log(xp.where(counted, weights, 1)), xp.inf)
     tags = xp.exp(sums.before + sums.after - totals[:, None])
     earlier, later = _pairs(packed)
     before = sums.before[xp.asarray(earlier)]

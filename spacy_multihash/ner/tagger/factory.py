@@ -11,24 +11,21 @@ from spacy.pipeline import TrainablePipe
 from thinc.api import Config, Model
 
 from ...common.registered import ITERATED_DILATED_ENCODER, MULTI_HASH_EMBED, TOKEN_TAGGER
-from ...common.types import Confidence, Decoder
+from ...common.removed import RemovedSetting, with_removed_settings
+from ...common.types import Decoder
 
 DEFAULT_CONFIG = f"""
 [tagger_ner]
 decoder = null
-dropout_penalty = 0.0
 spans_key = null
-confidence = "marginal"
 threshold = 0.0
 temperature = 1.0
-incorrect_spans_key = null
 scorer = {{"@scorers":"spacy.ner_scorer.v1"}}
 
 [tagger_ner.model]
 @architectures = "{TOKEN_TAGGER}"
 train_passes = "all"
 learn_transitions = false
-word_dropout = 0.0
 nO = null
 
 [tagger_ner.model.tok2vec]
@@ -54,6 +51,8 @@ residual = true
 normalize = true
 """
 
+_NO_STATES = "Delete it: only spaCy's ner goes through states one by one."
+
 
 @Language.factory(
     "tagger_ner",
@@ -61,41 +60,36 @@ normalize = true
     default_config=Config().from_str(DEFAULT_CONFIG)["tagger_ner"],
     default_score_weights={"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None},
 )
+@with_removed_settings(
+    "tagger_ner",
+    dropout_penalty=RemovedSetting(0.0, "Set dropout in [training].", in_training_only=True),
+    confidence=RemovedSetting("marginal", 'Set confidence = "marginal".'),
+    incorrect_spans_key=RemovedSetting(
+        None, "The component batch_ner learns from incorrect spans.", in_training_only=True
+    ),
+    moves=RemovedSetting(None, _NO_STATES),
+    update_with_oracle_cut_size=RemovedSetting(None, _NO_STATES),
+)
 def make_tagger_ner(
     nlp: Language,
     name: str,
     model: Model,
-    decoder: Optional[Decoder],
-    dropout_penalty: float,
-    spans_key: Optional[str],
-    confidence: Confidence,
     scorer: Optional[Callable],
-    threshold: float = 0.0,
-    incorrect_spans_key: Optional[str] = None,
-    temperature: float = 1.0,
-    moves: object = None,
-    update_with_oracle_cut_size: Optional[int] = None,
+    decoder: Optional[Decoder],
+    spans_key: Optional[str],
+    threshold: float,
+    temperature: float,
 ) -> TrainablePipe:
-    """Build the component; see `EntityTagger`.
-
-    moves, update_with_oracle_cut_size: Settings of spaCy's ner, which are refused.
-    """
+    """Build the component; see `EntityTagger`."""
     from .component import EntityTagger
-    from .settings import refuse_settings_of_ner
 
-    refuse_settings_of_ner(
-        name, moves=moves, update_with_oracle_cut_size=update_with_oracle_cut_size
-    )
     return EntityTagger(
         nlp.vocab,
         model,
         name,
         decoder=decoder,
-        dropout_penalty=dropout_penalty,
         spans_key=spans_key,
-        confidence=confidence,
         scorer=scorer,
         threshold=threshold,
-        incorrect_spans_key=incorrect_spans_key,
         temperature=temperature,
     )

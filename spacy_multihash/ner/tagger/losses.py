@@ -10,9 +10,8 @@ from thinc.api import get_array_module
 
 from ...common.types import Array
 from ...compute.blas import single_threaded
-from ..biluo import MISSING, Entities
+from ..biluo import MISSING
 from .crf import crf_loss
-from .wrong_entities import wrong_entity_loss
 
 
 def tagging_loss(
@@ -20,24 +19,15 @@ def tagging_loss(
     lengths: numpy.ndarray,
     transitions: Optional[Array],
     gold: numpy.ndarray,
-    wrong: Optional[Entities] = None,
 ) -> tuple[float, Array, Optional[Array]]:
     """Return the loss that fits the model, and its gradients.
 
     With transitions it is `crf_losses`, otherwise `cross_entropy`, which has no gradient of
-    transitions. The `wrong_entity_loss` of entities that are known to be wrong is added.
+    transitions.
     """
-    loss, d_scores, d_transitions = (
-        (*cross_entropy(scores, gold), None)
-        if transitions is None
-        else crf_losses(scores, lengths, transitions, gold)
-    )
-    if wrong is not None and len(wrong.starts):
-        more, d_more, d_more_transitions = wrong_entity_loss(scores, lengths, transitions, wrong)
-        loss, d_scores = loss + more, d_scores + d_more
-        if d_transitions is not None:
-            d_transitions = d_transitions + d_more_transitions
-    return loss, d_scores, d_transitions
+    if transitions is None:
+        return *cross_entropy(scores, gold), None
+    return crf_losses(scores, lengths, transitions, gold)
 
 
 def cross_entropy(scores: Array, gold: numpy.ndarray) -> tuple[float, Array]:
@@ -75,20 +65,3 @@ def crf_losses(
     passes = scores.reshape((P * N, nO)), numpy.tile(lengths, P), transitions, numpy.tile(gold, P)
     loss, d_scores, d_transitions = single_threaded(crf_loss, *passes)
     return loss / P, d_scores.reshape(scores.shape) / P, d_transitions / P
-
-
-def expectation_linear_penalty(
-    dropped: Array, plain: Array, gold: numpy.ndarray
-) -> tuple[float, Array]:
-    """Return the squared distance of scores with dropout from those without, and its gradient.
-
-    This is expectation-linear dropout (Ma et al. 2017) with a single sample of dropout, summed over
-    tokens and tags. The gradient is that of `dropped`; the gradient of `plain` is its negative.
-
-    dropped, plain (P, N, nO) float32: Scores of the same tokens.
-    gold (N,) int64: Their tags. Where they are `biluo.MISSING` there is no penalty.
-    """
-    difference = dropped - plain
-    difference[:, get_array_module(plain).asarray(gold == MISSING)] = 0
-    P = len(difference)
-    return float((difference**2).sum(dtype="float64")) / P, 2 * difference / P

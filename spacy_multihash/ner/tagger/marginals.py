@@ -8,9 +8,9 @@ from typing import NamedTuple, Optional
 import numpy
 from thinc.api import get_array_module, to_numpy
 
-from ...common.types import Array, Confidence
+from ...common.types import Array
 from ..biluo import Constraints, Entities, allowed_tags, tag_columns
-from .forward_backward import forward_backward, log_sum, split_transitions
+from .forward_backward import forward_backward, split_transitions
 from .packing import pack
 
 
@@ -25,25 +25,6 @@ class Spelled(NamedTuple):
     tags: numpy.ndarray
     firsts: numpy.ndarray
     lasts: numpy.ndarray
-
-
-def entity_probabilities(
-    confidence: Confidence,
-    scores: Array,
-    lengths: numpy.ndarray,
-    transitions: Optional[Array],
-    entities: Entities,
-    constraints: Constraints,
-) -> numpy.ndarray:
-    """Return the probability of each entity that the setting `confidence` asks for.
-
-    See `entity_marginals` and `entity_products`.
-    """
-    if not len(entities.starts):
-        return numpy.zeros(0, dtype="float32")
-    if confidence == "product":
-        return entity_products(scores, entities)
-    return entity_marginals(scores, lengths, transitions, entities, constraints)
 
 
 def entity_marginals(
@@ -65,6 +46,8 @@ def entity_marginals(
 
     Returns (M,) float32 in [0, 1], on the host.
     """
+    if not len(entities.starts):
+        return numpy.zeros(0, dtype="float32")
     xp = get_array_module(scores)
     nO = scores.shape[1]
     if transitions is None:
@@ -85,24 +68,8 @@ def entity_marginals(
     logs[spelled.firsts] = _pick(sums.before, rows, tags)[spelled.firsts]
     ends = sums.after - sums.totals[:, None]
     logs[spelled.lasts] += _pick(ends, rows, tags)[spelled.lasts]
-    return _multiply(logs, spelled.firsts)
-
-
-def entity_products(scores: Array, entities: Entities) -> numpy.ndarray:
-    """Return the product of the probabilities of each entity's tags, of independent tokens.
-
-    Each token has a softmax of its own (equation 1 of the paper), whether or not the tags of
-    consecutive tokens may follow each other.
-
-    scores (N, nO) float32: Scores of the tags of all tokens.
-    entities (Entities): M entities, on the host.
-
-    Returns (M,) float32 in [0, 1], on the host.
-    """
-    spelled = spell_out(entities, scores.shape[1])
-    logs = scores.astype("float64")
-    logs -= log_sum(logs)[:, None]
-    return _multiply(_pick(logs, spelled.positions, spelled.tags), spelled.firsts)
+    probabilities = numpy.exp(numpy.add.reduceat(logs, spelled.firsts))
+    return numpy.minimum(probabilities, 1).astype("float32")
 
 
 def spell_out(entities: Entities, nO: int) -> Spelled:
@@ -121,9 +88,3 @@ def spell_out(entities: Entities, nO: int) -> Spelled:
 def _pick(values: Array, rows: numpy.ndarray, columns: numpy.ndarray) -> numpy.ndarray:
     xp = get_array_module(values)
     return to_numpy(values[xp.asarray(rows), xp.asarray(columns)])
-
-
-def _multiply(logs: numpy.ndarray, firsts: numpy.ndarray) -> numpy.ndarray:
-    """Multiply the probabilities of each entity's tokens, given their logarithms."""
-    products = numpy.exp(numpy.add.reduceat(logs, firsts))
-    return numpy.minimum(products, 1).astype("float32")

@@ -16,7 +16,6 @@ from ...encode.iterated_dilated_encoder import begin_passes
 from ...encode.segments import split_rows
 from .resize import resize_output
 from .vectors_of_tokens import check_vectors
-from .word_dropout import drop_words
 
 NAME = "token_tagger"
 
@@ -30,7 +29,6 @@ def token_tagger(
     *,
     every_pass: bool,
     transitions: bool,
-    word_dropout: float = 0.0,
 ) -> TokenTagger:
     """Score the tags of all tokens at once: an affine function of each token's vector.
 
@@ -46,13 +44,11 @@ def token_tagger(
     transitions (bool): Whether there are scores of tags that follow each other, the parameter
         `transitions` (nO, nO), from the row's tag to the column's. Loss and decoding use it, not
         this layer.
-    word_dropout (float): The share of tokens that are taken as unknown in training, as long as
-        there is any dropout.
     """
-    # Settings of training are not attrs, as thinc would replace them by those of loaded weights.
+    # A setting of training is no attr, as thinc would replace it by that of loaded weights.
     return Model(
         NAME,
-        bound(forward, every_pass, word_dropout),
+        bound(forward, every_pass),
         init=init,
         layers=[tok2vec, output],
         refs={"tok2vec": tok2vec, "output_layer": output},
@@ -60,7 +56,6 @@ def token_tagger(
         params={"transitions": None} if transitions else {},
         attrs={
             "transitions": Pinned(int(transitions)),
-            "dropout_rate": 0.0,
             "resize_output": resize_output,
         },
     )
@@ -68,7 +63,6 @@ def token_tagger(
 
 def forward(
     every_pass: bool,
-    word_dropout: float,
     model: TokenTagger,
     docs: list[DocLike],
     is_train: bool,
@@ -79,9 +73,8 @@ def forward(
     if not is_train:
         vectors = _join(model, tok2vec.predict(docs))
     else:
-        seen = drop_words(docs, word_dropout if model.attrs["dropout_rate"] else 0.0)
         begin = _begin_passes if every_pass and _has_passes(tok2vec) else _begin_result
-        vectors, backprop_vectors = begin(model, seen)
+        vectors, backprop_vectors = begin(model, docs)
     P, N, W = vectors.shape
     nO = output.get_dim("nO")
     scores, backprop_scores = output(model.ops.reshape2f(vectors, P * N, W), is_train)

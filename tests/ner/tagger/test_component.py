@@ -16,20 +16,18 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 from spacy.util import load_model_from_config
 from spacy.vocab import Vocab
-from thinc.api import Config, Linear, Model, chain, fix_random_seed
+from thinc.api import Config, Linear, fix_random_seed
 from thinc.config import ConfigValidationError
 
 from spacy_multihash import build_token_tagger_v1
 from spacy_multihash.ner.biluo import Entities, tag_names
 from spacy_multihash.ner.docs import EntityKey, constraints_of
 from spacy_multihash.ner.tagger.component import EntityTagger
-from spacy_multihash.ner.tagger.factory import make_tagger_ner
 from spacy_multihash.ner.tagger.marginals import entity_marginals
 from tests.helpers.tagger_ner import (
     CRF,
     DECODERS,
     ITERATED,
-    LISTENER,
     MAXOUT,
     TEXTS,
     Found,
@@ -64,23 +62,6 @@ def test_decoder_with_transitions_that_are_not_there_is_refused() -> None:
         blank(decoder="crf")
 
 
-@pytest.mark.parametrize("penalty", [-0.5, -7.0, "0.5"])
-def test_penalty_below_0_is_refused(penalty: Any) -> None:
-    with pytest.raises(ValueError, match="dropout_penalty must be a number from 0 on, was: "):
-        blank(dropout_penalty=penalty)
-
-
-def test_penalty_is_refused_where_another_component_has_the_dropout() -> None:
-    with pytest.raises(ValueError, match=r"where model\.tok2vec is a listener, .*was: 0\.5"):
-        blank(tagger(LISTENER), dropout_penalty=0.5)
-
-
-@pytest.mark.parametrize("rate", [-0.1, 1.0, 7.0, "0.1"])
-def test_word_dropout_out_of_range_is_refused(rate: Any) -> None:
-    with pytest.raises(ValueError, match="word_dropout must be a share, .*was: "):
-        blank(tagger(word_dropout=rate))
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -106,47 +87,15 @@ def test_model_and_scorer_of_another_kind_are_refused() -> None:
         EntityTagger(Vocab(), build_token_tagger_v1(Linear()), scorer=scorer)
 
 
-def test_word_dropout_is_refused_where_others_read_the_docs_as_well() -> None:
-    with pytest.raises(ValueError, match=r"word_dropout = 0\.1 needs a tok2vec of its own"):
-        blank(tagger(LISTENER, word_dropout=0.1))
-
-
-class NamesUpstream(Model):
-    """A listener as in spacy-transformers: no Tok2VecListener, but it names a component."""
-
-    upstream_name = "transformer"
-
-
-def listen_to_a_transformer(marked: bool) -> Model:
-    """Build what stands for a listener of spacy-transformers, or of spacy-curated-transformers."""
-    if marked:
-        return Model("listener", lambda: None, attrs={"_TRANSFORMER_LISTENER": True})
-    return NamesUpstream("listener", lambda: None)
-
-
-@pytest.mark.parametrize("marked", [False, True])
-def test_listeners_to_transformers_are_known_as_such(marked: bool) -> None:
-    listener = chain(listen_to_a_transformer(marked), Linear())
-    with pytest.raises(ValueError, match=r"word_dropout = 0\.1 needs a tok2vec of its own"):
-        build_token_tagger_v1(listener, word_dropout=0.1)
-    model = build_token_tagger_v1(listener)
-    with pytest.raises(ValueError, match=r"where model\.tok2vec is a listener"):
-        EntityTagger(Vocab(), model, dropout_penalty=0.1)
-
-
 @pytest.mark.parametrize(
     "config",
     [
         {"decoder": "viterbi"},
-        {"confidence": "certain"},
         {"spans_key": 3.5},
-        {"incorrect_spans_key": 3.5},
         {"threshold": "high"},
-        {"dropout_penalty": "much"},
         {"typo": 1},
         {"model": tagger(train_passes="first")},
         {"model": tagger(learn_transitions="some")},
-        {"model": tagger(word_dropout="some")},
         {"model": tagger(typo=1)},
     ],
     ids=str,
@@ -160,30 +109,6 @@ def test_config_is_validated(config: dict[str, Any]) -> None:
 def test_threshold_that_is_no_probability_is_refused(threshold: float) -> None:
     with pytest.raises(ValueError, match="threshold must be a probability, from 0 to 1, was: "):
         blank(threshold=threshold)
-
-
-def test_settings_of_ner_without_a_meaning_are_refused_by_name() -> None:
-    blank(moves=None, update_with_oracle_cut_size=None, incorrect_spans_key=None)
-    match = (
-        r'"tagger_ner": update_with_oracle_cut_size must not be set, .* '
-        r"Delete update_with_oracle_cut_size from \[components\.tagger_ner\]"
-    )
-    with pytest.raises(ValueError, match=match):
-        blank(update_with_oracle_cut_size=100)
-    match = "Delete moves and update_with_oracle_cut_size from"
-    with pytest.raises(ValueError, match=match):
-        make_tagger_ner(
-            spacy.blank("en"),
-            "tagger_ner",
-            pipe_of(blank()).model,
-            None,
-            0.0,
-            None,
-            "marginal",
-            None,
-            moves=object(),
-            update_with_oracle_cut_size=100,
-        )
 
 
 def test_component_is_found_in_a_pipeline_of_any_language() -> None:
@@ -283,33 +208,22 @@ def test_other_settings_of_a_trained_component_are_refused() -> None:
     pipe = pipe_of(randomized())
     with pytest.raises(ValueError, match="decoder must be one of .*constrained.*, was: 'bogus'"):
         pipe.decoder = "bogus"  # type: ignore[assignment]
-    with pytest.raises(ValueError, match="confidence must be one of marginal, product, was: 'x'"):
-        pipe.confidence = "x"  # type: ignore[assignment]
     with pytest.raises(ValueError, match='decoder = "crf" needs learned transitions'):
         pipe.decoder = "crf"
-    with pytest.raises(ValueError, match=r"dropout_penalty must be a number from 0 on, was: -1"):
-        pipe.dropout_penalty = -1.0
     with pytest.raises(ValueError, match=r"threshold must be a probability, .* was: 2"):
         pipe.threshold = 2
     with pytest.raises(ValueError, match=r"threshold must be a probability, .* was: nan"):
         pipe.threshold = numpy.nan
     with pytest.raises(ValueError, match=r"spans_key must be a string, or null, was: 3\.5"):
         pipe.spans_key = 3.5  # type: ignore[assignment]
-    with pytest.raises(ValueError, match="incorrect_spans_key must be a string, or null, was: 3"):
-        pipe.incorrect_spans_key = 3  # type: ignore[assignment]
-    assert (pipe.decoder, pipe.confidence) == ("constrained", "marginal")
-    assert (pipe.threshold, pipe.incorrect_spans_key) == (0.0, None)
-    assert (pipe.dropout_penalty, pipe.spans_key) == (0.0, None)
+    assert (pipe.decoder, pipe.threshold, pipe.spans_key) == ("constrained", 0.0, None)
 
 
-def test_spans_and_penalty_of_a_trained_component_can_be_changed() -> None:
+def test_spans_key_of_a_trained_component_can_be_changed() -> None:
     nlp = randomized()
     pipe = pipe_of(nlp)
     pipe.spans_key = "found"
     assert list(nlp(TEXTS[0]).spans) == ["found"]
-    without = pipe.update(examples_of(nlp), drop=0.5)["tagger_ner"]
-    pipe.dropout_penalty = 1000.0
-    assert pipe.update(examples_of(nlp), drop=0.5)["tagger_ner"] > 2 * without
 
 
 def test_a_model_of_another_architecture_is_refused() -> None:
@@ -577,13 +491,10 @@ def test_displacy_renders_the_entities() -> None:
 # Confidence
 
 
-@pytest.mark.parametrize("confidence", ["marginal", "product"])
 @pytest.mark.parametrize("name", DECODERS)
-def test_confidences_are_aligned_with_entities_and_survive_being_written(
-    name: str, confidence: str
-) -> None:
+def test_confidences_are_aligned_with_entities_and_survive_being_written(name: str) -> None:
     model, decoder = DECODERS[name]
-    nlp = randomized(model, decoder=decoder, spans_key="found", confidence=confidence)
+    nlp = randomized(model, decoder=decoder, spans_key="found")
     docs = list(nlp.pipe(TEXTS))
     binary = DocBin().from_bytes(DocBin(docs=docs).to_bytes())
     for doc, stored in zip(docs, binary.get_docs(nlp.vocab), strict=True):
@@ -645,24 +556,6 @@ def probabilities(nlp: Language, doc: Doc) -> numpy.ndarray:
     return scores / scores.sum(axis=1, keepdims=True)
 
 
-def tags_of(ent: Span) -> list[str]:
-    if len(ent) == 1:
-        return [f"U-{ent.label_}"]
-    return [f"B-{ent.label_}", *[f"I-{ent.label_}"] * (len(ent) - 2), f"L-{ent.label_}"]
-
-
-def test_confidence_may_be_the_product_of_the_probabilities_of_tags() -> None:
-    nlp = randomized(spans_key="found", confidence="product")
-    for doc in nlp.pipe(TEXTS):
-        table = probabilities(nlp, doc)
-        names = tag_names(pipe_of(nlp).labels)
-        expected = [
-            numpy.prod([table[e.start + i, names.index(t)] for i, t in enumerate(tags_of(e))])
-            for e in doc.ents
-        ]
-        assert_allclose(doc.spans["found"].attrs["scores"], expected, rtol=1e-4)
-
-
 @pytest.mark.parametrize("name", DECODERS)
 def test_probabilities_are_asked_for_of_any_entities(name: str) -> None:
     model, decoder = DECODERS[name]
@@ -706,13 +599,10 @@ def test_no_spans_unless_asked_for() -> None:
 # Threshold
 
 
-@pytest.mark.parametrize("confidence", ["marginal", "product"])
 @pytest.mark.parametrize("name", DECODERS)
-def test_entities_below_the_threshold_are_left_out_and_their_scores_stay(
-    name: str, confidence: str
-) -> None:
+def test_entities_below_the_threshold_are_left_out_and_their_scores_stay(name: str) -> None:
     model, decoder = DECODERS[name]
-    nlp = randomized(model, decoder=decoder, confidence=confidence)
+    nlp = randomized(model, decoder=decoder)
     pipe = pipe_of(nlp)
     pipe.spans_key = "found"
     docs = list(nlp.pipe(TEXTS))
@@ -738,9 +628,8 @@ def test_threshold_leaves_entities_that_are_there_already() -> None:
 
 
 def test_threshold_is_saved(tmp_path: Path) -> None:
-    randomized(threshold=0.25, incorrect_spans_key="wrong").to_disk(tmp_path)
-    pipe = pipe_of(spacy.load(tmp_path))
-    assert (pipe.threshold, pipe.incorrect_spans_key) == (0.25, "wrong")
+    randomized(threshold=0.25).to_disk(tmp_path)
+    assert pipe_of(spacy.load(tmp_path)).threshold == 0.25
 
 
 # Loss
@@ -776,12 +665,6 @@ def test_watching_a_loss_changes_no_gradient() -> None:
     nlp = randomized(CRF)
     loss_of(nlp, examples_of(nlp))
     assert not pipe_of(nlp).model.has_grad("transitions")
-
-
-def test_penalty_is_of_tokens_with_annotation_only() -> None:
-    nlp = randomized(dropout_penalty=0.5)
-    examples = partly_annotated(nlp)[::2]
-    assert pipe_of(nlp).update(examples, drop=0.3)["tagger_ner"] == 0
 
 
 @pytest.mark.parametrize("model", [tagger(), CRF], ids=["independent", "crf"])

@@ -11,7 +11,7 @@ from thinc.api import Ops, to_numpy
 
 from spacy_multihash.ner.biluo import MISSING
 from spacy_multihash.ner.tagger.crf import crf_loss
-from spacy_multihash.ner.tagger.losses import crf_losses, cross_entropy, expectation_linear_penalty
+from spacy_multihash.ner.tagger.losses import crf_losses, cross_entropy
 
 LENGTHS = numpy.array([3, 0, 1, 2])
 # Of 9 tags, those of 2 labels: B-0 I-0 L-0, U-1, O U-0
@@ -171,43 +171,6 @@ def test_crf_losses_take_no_tokens() -> None:
     assert_array_equal(d_transitions, transitions)
 
 
-# Dropout
-
-
-def test_expectation_linear_penalty_is_the_squared_distance() -> None:
-    dropped = numpy.array([[[1, 2, 3], [4, 5, 6]], [[0, 0, 0], [1, 0, 0]]], dtype="float32")
-    plain = numpy.array([[[1, 2, 1], [3, 5, 6]], [[0, 3, 0], [1, 0, 0]]], dtype="float32")
-    penalty, d_dropped = expectation_linear_penalty(dropped, plain, numpy.array([0, 2]))
-    assert penalty == ((2**2 + 1**2) + 3**2) / 2
-    assert d_dropped.dtype == "float32"
-    assert_array_equal(d_dropped, [[[0, 0, 2], [1, 0, 0]], [[0, -3, 0], [0, 0, 0]]])
-
-
-@pytest.mark.parametrize("passes", [1, 3])
-def test_expectation_linear_penalty_has_the_gradients_of_central_differences(passes: int) -> None:
-    dropped, plain = random_scores(passes), random_scores(passes, seed=1)
-    gold = without(GOLD, 1)
-    _, d_dropped = expectation_linear_penalty(dropped, plain, gold)
-    assert not d_dropped[:, gold == MISSING].any() and d_dropped[:, gold != MISSING].all()
-    for values, gradient in ((dropped, d_dropped), (plain, -d_dropped)):
-        expected = differences(lambda: expectation_linear_penalty(dropped, plain, gold)[0], values)
-        assert_allclose(gradient, expected, atol=1e-8)
-
-
-def test_expectation_linear_penalty_of_the_same_scores_is_0() -> None:
-    scores = random_scores(2)
-    penalty, d_scores = expectation_linear_penalty(scores, scores.copy(), GOLD)
-    assert penalty == 0
-    assert not d_scores.any()
-
-
-def test_expectation_linear_penalty_takes_no_tokens() -> None:
-    none = numpy.zeros((2, 0, 9), dtype="float32")
-    penalty, d_scores = expectation_linear_penalty(none, none, GOLD[:0])
-    assert penalty == 0
-    assert d_scores.shape == (2, 0, 9)
-
-
 # All of them
 
 
@@ -219,7 +182,6 @@ def test_losses_write_to_nothing_passed_in() -> None:
     results = (
         *cross_entropy(scores, gold)[1:],
         *crf_losses(scores, lengths, transitions, gold)[1:],
-        *expectation_linear_penalty(scores, scores, gold)[1:],
     )
     for gradient in results:  # no view of what was passed in
         gradient += 1
@@ -234,10 +196,6 @@ def test_losses_are_the_same_on_all_devices(ops: Ops) -> None:
         (
             crf_losses(there, LENGTHS, transitions_there, gold),
             crf_losses(scores, LENGTHS, transitions, gold),
-        ),
-        (
-            expectation_linear_penalty(there, there, gold),
-            expectation_linear_penalty(scores, scores, gold),
         ),
     ):
         assert_allclose(results[0], expected[0])

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from thinc.api import Ops
 
 from spacy_multihash.ner.biluo import MISSING, Constraints, Entities, tag_names
-from spacy_multihash.ner.tagger.marginals import entity_marginals, entity_products
+from spacy_multihash.ner.tagger.marginals import entity_marginals
 from tests.helpers.linear_chain import Batch, batches, log_total, probabilities, valid_sequences
 
 
@@ -72,21 +72,6 @@ def test_entity_marginals_are_sums_over_all_sequences(batch: Batch, learned: boo
     assert marginals.dtype == "float32"
     assert ((marginals >= 0) & (marginals <= 1)).all()
     assert_allclose(marginals, brute_force_marginals(batch, transitions, entities), atol=1e-6)
-
-
-def test_entity_products_are_those_of_softmax_probabilities() -> None:
-    batch = Batch([4, 3])
-    softmax = numpy.exp(batch.scores) / numpy.exp(batch.scores).sum(axis=1, keepdims=True)
-    # O, then B, I, L and U of the labels 0 and 1
-    expected = [
-        softmax[0, 2] * softmax[1, 4] * softmax[2, 4] * softmax[3, 6],
-        softmax[4, 1] * softmax[5, 5],
-        softmax[6, 8],
-    ]
-    entities = Entities(*numpy.array([[0, 4, 6], [4, 6, 7], [1, 0, 1]]))
-    products = entity_products(batch.scores, entities)
-    assert products.dtype == "float32"
-    assert_allclose(products, expected, rtol=1e-5)
 
 
 def test_entity_marginals_of_a_batch_are_those_of_its_docs_one_by_one() -> None:
@@ -181,18 +166,10 @@ def test_entity_marginals_are_at_most_1_where_sums_of_scores_are_rounded() -> No
     assert marginals.max() == 1
 
 
-def test_entity_products_take_large_scores() -> None:
-    scores = numpy.zeros((2, 5), dtype="float32")
-    scores[0, 4], scores[1, 4] = 1e4, -1e4
-    entities = Entities(*numpy.array([[0, 1], [1, 2], [0, 0]]))
-    assert_allclose(entity_products(scores, entities), [1, 0], atol=1e-6)
-
-
 @pytest.mark.parametrize("lengths", [[], [0], [0, 0], [3]])
 def test_confidences_take_no_entities(lengths: list[int]) -> None:
     batch = Batch(lengths)
     none = Entities(*numpy.zeros((3, 0), dtype="int64"))
-    assert entity_products(batch.scores, none).shape == (0,)
     marginals = entity_marginals(
         batch.scores, batch.lengths, batch.transitions, none, batch.constraints
     )
@@ -207,7 +184,6 @@ def test_confidences_write_to_nothing_passed_in() -> None:
         array.setflags(write=False)
     arguments = (batch.lengths, batch.transitions, entities, batch.constraints)
     assert len(entity_marginals(batch.scores, *arguments)) == len(entities.starts)
-    assert len(entity_products(batch.scores, entities)) == len(entities.starts)
 
 
 def test_confidences_are_the_same_on_all_devices(ops: Ops) -> None:
@@ -218,5 +194,3 @@ def test_confidences_are_the_same_on_all_devices(ops: Ops) -> None:
     arguments = (batch.lengths, batch.transitions, entities, batch.constraints)
     marginals = entity_marginals(scores, batch.lengths, transitions, entities, batch.constraints)
     assert_allclose(marginals, entity_marginals(batch.scores, *arguments), atol=1e-6)
-    products = entity_products(scores, entities)
-    assert_allclose(products, entity_products(batch.scores, entities), atol=1e-6)

@@ -77,14 +77,12 @@ def build(
     *,
     every_pass: bool = True,
     transitions: bool = False,
-    word_dropout: float = 0.0,
 ) -> Model:
     model = token_tagger(
         build_Tok2Vec_model(embed_symbols(), encode),
         Linear(),
         every_pass=every_pass,
         transitions=transitions,
-        word_dropout=word_dropout,
     )
     model.set_dim("nO", TAGS)
     model.initialize(X=make_docs([4]))
@@ -232,50 +230,13 @@ def test_prediction_has_no_way_back() -> None:
 @pytest.mark.parametrize("every_pass", [False, True])
 @pytest.mark.parametrize("lengths", [[], [0], [0, 0]])
 def test_no_tokens_are_legal(ops: Ops, encode: Any, every_pass: bool, lengths: list[int]) -> None:
-    model = build(encode(), every_pass=every_pass, word_dropout=0.5)
+    model = build(encode(), every_pass=every_pass)
     set_dropout_rate(model, 0.5)
     docs = make_docs(lengths)
     assert model.predict(docs).shape == (1, 0, TAGS)
     scores, backprop = model.begin_update(docs)
     assert scores.shape == (REPEATS if every_pass and encode is dilated else 1, 0, TAGS)
     assert backprop(scores) == []
-
-
-@pytest.mark.parametrize("every_pass", [False, True])
-def test_words_are_dropped_in_training_and_only_while_there_is_dropout(every_pass: bool) -> None:
-    model = build(dilated(), every_pass=every_pass, word_dropout=0.4)
-    docs = make_docs([300, 0, 200])
-    whole = symbols_of(docs)
-    model.begin_update(docs)
-    assert seen(model) == whole
-    set_dropout_rate(model, 0.2)
-    model.predict(docs)
-    assert seen(model) == whole
-    model.begin_update(docs)
-    pairs = [
-        pair for two in zip(whole, seen(model), strict=True) for pair in zip(*two, strict=True)
-    ]
-    dropped = [after == 0 for _, after in pairs]
-    assert 0.3 < numpy.mean(dropped) < 0.5
-    assert all(after in (0, before) for before, after in pairs)
-    assert symbols_of(docs) == whole
-
-
-def test_no_words_are_dropped_unless_asked_for() -> None:
-    model = build(dilated())
-    set_dropout_rate(model, 0.9)
-    docs = make_docs([50])
-    model.begin_update(docs)
-    assert seen(model) == symbols_of(docs)
-
-
-def test_gradients_of_dropped_words_go_to_the_unknown_symbol() -> None:
-    model = build(windows(), word_dropout=0.5)
-    model.attrs["dropout_rate"] = 0.1  # and no other dropout
-    scores, backprop = model.begin_update(make_docs([40]))
-    backprop(numpy.ones_like(scores))
-    dE = to_numpy(model.get_ref("tok2vec").get_ref("embed").get_grad("E"))
-    assert dE.any(axis=1).all()
 
 
 def test_transitions_start_as_zeros_and_are_there_only_if_asked_for() -> None:

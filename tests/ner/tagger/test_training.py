@@ -19,7 +19,7 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Corpus, Example
 from spacy.training.initialize import init_nlp
 from spacy.util import load_model_from_config
-from thinc.api import Adam, Config, Model, fix_random_seed, set_dropout_rate
+from thinc.api import Adam, Config, Model, fix_random_seed
 from threadpoolctl import threadpool_limits
 
 from spacy_multihash.cli.evaluate import evaluate
@@ -85,7 +85,6 @@ WEIGHTED = {
     "rows": [50, 20],
     "include_static_vectors": False,
 }
-
 MODELS: dict[str, dict[str, Any]] = {
     "all passes": tagger(),
     "last pass": tagger(train_passes="last"),
@@ -98,7 +97,6 @@ MODELS: dict[str, dict[str, Any]] = {
     ),
     "spaCy's": tagger(SPACY_CNN),
     "characters": tagger(tok2vec(embed=CHARACTERS)),
-    "word dropout": tagger(word_dropout=0.1),
 }
 SOME = {name: MODELS[name] for name in ("all passes", "last pass", "crf", "maxout, crf")}
 
@@ -137,43 +135,6 @@ def test_transitions_are_learnt() -> None:
         assert after[row, column] > others.max() + 0.05, (first, second)
 
 
-@pytest.mark.parametrize("embed", [EMBED, SPACY_EMBED, WEIGHTED], ids=lambda e: e["@architectures"])
-def test_words_are_dropped_whatever_embeds_them(
-    embed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    nlp = initialized(tagger(tok2vec(embed=embed), word_dropout=0.5))
-    layer = pipe_of(nlp).model.get_ref("tok2vec").get_ref("embed")
-    forward, given = layer._func, []
-
-    def watched(model: Model, docs: list[Any], is_train: bool) -> Any:
-        given.append(docs)
-        return forward(model, docs, is_train)
-
-    monkeypatch.setattr(layer, "_func", watched)
-    examples = examples_of(nlp)
-    pipe_of(nlp).update(examples, drop=0.1)
-    (seen,) = given
-    unknown = numpy.concatenate([doc.to_array("NORM") == 0 for doc in seen])
-    plain = numpy.concatenate(layer.predict([example.predicted for example in examples]))
-    vectors = numpy.concatenate(layer.predict(seen))
-    assert 0.2 < unknown.mean() < 0.8
-    assert_allclose(vectors[~unknown], plain[~unknown], atol=1e-5)
-    assert_allclose(vectors[unknown], vectors[unknown][:1].repeat(unknown.sum(), axis=0), atol=1e-5)
-    assert (abs(vectors - plain)[unknown].max(axis=1) > 0.01).all()
-
-
-def test_word_dropout_is_refused_by_embeddings_of_characters() -> None:
-    nlp = initialized(tagger(tok2vec(embed=CHARACTERS), word_dropout=0.5))
-    with pytest.raises(AttributeError, match=r"asked for 'to_utf8_array'\. Set word_dropout = 0"):
-        nlp.update(examples_of(nlp), drop=0.1)
-
-
-def test_words_are_not_dropped_without_dropout() -> None:
-    nlp = initialized(tagger(word_dropout=0.9))
-    losses = {pipe_of(nlp).update(examples_of(nlp), drop=0.0)["tagger_ner"] for _ in range(3)}
-    assert len(losses) == 1
-
-
 def test_partial_annotation_is_learnt_from() -> None:
     nlp = blank(CRF)
     words = TEXTS[0].split()
@@ -188,8 +149,7 @@ def test_partial_annotation_is_learnt_from() -> None:
 
 @pytest.mark.parametrize("name", SOME)
 def test_same_seed_same_weights(name: str) -> None:
-    settings = {"dropout_penalty": 0.1} if name == "all passes" else {}
-    one, other = (trained(SOME[name], 3, **settings) for _ in range(2))
+    one, other = (trained(SOME[name], 3) for _ in range(2))
     assert_same_weights(one, other)
 
 
@@ -307,47 +267,9 @@ def test_examples_may_come_one_by_one() -> None:
     assert pipe_of(nlp).update(iter(examples_of(nlp))) == expected != {"tagger_ner": 0.0}
 
 
-# The penalty for what dropout changes
-
-
 @pytest.mark.parametrize("name", SOME)
-def test_penalty_adds_to_the_loss_of_dropout_only(name: str) -> None:
-    plain, penalized = (trained(SOME[name], 5, dropout_penalty=p) for p in (0.0, 0.5))
-    pipe_of(penalized).model.from_bytes(pipe_of(plain).model.to_bytes())
-
-    def loss(nlp: Language, drop: float) -> float:
-        fix_random_seed(1)
-        return pipe_of(nlp).update(examples_of(nlp), drop=drop)["tagger_ner"]
-
-    assert loss(penalized, 0.3) > loss(plain, 0.3)
-    assert loss(penalized, 0.0) == loss(plain, 0.0)
-
-
-@pytest.mark.parametrize("name", SOME)
-def test_penalty_is_the_squared_distance_of_scores_without_dropout(name: str) -> None:
-    nlp = randomized(SOME[name], dropout_penalty=0.25)
-    pipe, examples = pipe_of(nlp), examples_of(nlp)
-    docs = [eg.predicted for eg in examples]
-    plain, _ = pipe.model.begin_update(docs)
-    fix_random_seed(2)
-    set_dropout_rate(pipe.model, 0.3)
-    dropped, _ = pipe.model.begin_update(docs)
-    loss, _ = pipe.get_loss(examples, dropped)
-    distances = [((a - b) ** 2).sum() for a, b in zip(dropped, plain, strict=True)]
-    fix_random_seed(2)
-    expected = loss + 0.25 * numpy.mean(distances)
-    assert pipe.update(examples, drop=0.3)["tagger_ner"] == pytest.approx(expected, rel=1e-4)
-
-
-def test_penalty_does_not_keep_the_model_from_learning() -> None:
-    nlp = trained(steps=60, dropout_penalty=0.05)
-    assert entities_of(nlp.pipe(TEXTS[:4])) == gold()
-
-
-@pytest.mark.parametrize("penalty", [0.0, 0.5])
-@pytest.mark.parametrize("name", [*SOME, "word dropout"])
-def test_gradients_are_those_of_the_loss_that_is_reported(name: str, penalty: float) -> None:
-    nlp = randomized(MODELS[name], dropout_penalty=penalty)
+def test_gradients_are_those_of_the_loss_that_is_reported(name: str) -> None:
+    nlp = randomized(MODELS[name])
     model = pipe_of(nlp).model
 
     def loss() -> float:
@@ -621,7 +543,7 @@ class _Context:
 
 def test_tables_of_the_component_are_made_from_the_corpus(corpus: Path) -> None:
     callback = {**CALLBACK, "component": "tagger_ner"}
-    model = tagger(tok2vec(embed={**LOOKUP, "width": 16}), word_dropout=0.1)
+    model = tagger(tok2vec(embed={**LOOKUP, "width": 16}))
     nlp = init_nlp(training_config(corpus, model, initialize={"before_init": callback}))
     tables = [n.get_dim("nV") for n in pipe_of(nlp).model.walk() if n.name == "table_embed"]
     words = {token.norm_ for doc in make_docs() for token in doc}
@@ -708,9 +630,9 @@ def test_crf_and_probabilities_have_one_thread_of_blas(monkeypatch: pytest.Monke
         monkeypatch.setattr(module, name, watched)
 
     watch(losses, "crf_loss")
-    watch(confidences, "entity_probabilities")
+    watch(confidences, "entity_marginals")
     with threadpool_limits(2):
         nlp = trained(CRF, steps=1, spans_key="found")
         nlp(TEXTS[0])
-    assert threads.keys() == {"crf_loss", "entity_probabilities"}
+    assert threads.keys() == {"crf_loss", "entity_marginals"}
     assert all(set(numbers) == {1} for numbers in threads.values())
