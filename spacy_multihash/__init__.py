@@ -55,7 +55,7 @@ _NAMES = {
         "read_tables",
         "write_tables",
     ],
-    "textcat.architectures": ["build_textcat_ensemble_v1", "build_textcat_hash_embed_v1"],
+    "textcat.architectures": ["build_textcat_hash_embed_v1"],
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
 

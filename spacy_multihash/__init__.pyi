@@ -54,7 +54,6 @@ from .tables.tables import make_tables as make_tables
 from .tables.tables import merge_tables as merge_tables
 from .tables.tables import read_tables as read_tables
 from .tables.tables import write_tables as write_tables
-from .textcat.architectures import build_textcat_ensemble_v1 as build_textcat_ensemble_v1
 from .textcat.architectures import build_textcat_hash_embed_v1 as build_textcat_hash_embed_v1
 
 __version__: str

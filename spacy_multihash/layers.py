@@ -5,29 +5,23 @@ from .compute.hashing import default_seed, default_seeds, importance_seed, spacy
 from .compute.maxout_norm import MaxoutNorm
 from .embed.extract_ngrams import extract_ngrams, ngram_name
 from .embed.hash_rows import MAX_ROWS, hash_rows
-from .embed.known_ngrams import known_ngrams
 from .embed.lookup_rows import lookup_rows
 from .embed.multi_embed import multi_embed
 from .embed.static_vectors import require_vectors
 from .embed.symbols import UNKNOWN_ROW, Symbols
 from .embed.table_embed import TableEmbed
 from .embed.token_types import distinct_rows
-from .embed.unit_importance import unit_importance
-from .embed.weighted_embed import weighted_embed
-from .embed.weighted_table_embed import Aggregate, WeightedTableEmbed, output_width
+from .embed.weighted_embed import WeightedTableEmbed, unit_importance, weighted_embed
 from .embed.with_token_types import with_token_types
 from .encode.dilated_layout import effective_input_width
 from .encode.iterated_dilated_encoder import IteratedDilatedEncoder, begin_passes
 from .encode.maxout_window_encoder import MaxoutWindowEncoder
 from .ner.tagger.token_tagger import token_tagger
-from .textcat.random_run import random_run
 from .textcat.reduce_ngrams import reduce_ngrams
-from .textcat.soft_vote import soft_vote
 
 __all__ = [
     "MAX_ROWS",
     "UNKNOWN_ROW",
-    "Aggregate",
     "IteratedDilatedEncoder",
     "MaxoutNorm",
     "MaxoutWindowEncoder",
@@ -43,15 +37,11 @@ __all__ = [
     "extract_ngrams",
     "hash_rows",
     "importance_seed",
-    "known_ngrams",
     "lookup_rows",
     "multi_embed",
     "ngram_name",
-    "output_width",
-    "random_run",
     "reduce_ngrams",
     "require_vectors",
-    "soft_vote",
     "spacy_seeds",
     "token_tagger",
     "unit_importance",

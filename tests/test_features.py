@@ -63,7 +63,6 @@ EMBED: dict[str, dict[str, Any]] = {
         "@architectures": "spacy-multihash.MultiWeightedHashEmbed.v1",
         "rows": [50] * len(ATTRS),
         "reduce": "mean",
-        "importance_init": {"@initializers": "uniform_init.v1", "lo": 0.5, "hi": 1.5},
     },
     "lookup": {
         "@architectures": "spacy-multihash.MultiEmbed.v1",

@@ -18,6 +18,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from spacy.vocab import Vocab
 
+from spacy_multihash.common import removed as removed_parts
+from spacy_multihash.common.removed import RemovedPart
 from spacy_multihash.ner.tagger.component import EntityTagger
 from spacy_multihash.ner.transition.component import BatchEntityRecognizer
 from tests.helpers.setting_rules import PREFIX, RULES, Offence, Settings, offences
@@ -28,10 +30,12 @@ NLP = spacy.blank("en")
 
 
 def test_there_are_rules_for_all_registered_parts() -> None:
-    ours = importlib.metadata.distribution("spacy-multihash").entry_points
-    architectures = {each.name for each in ours if each.group == "spacy_architectures"}
-    factories = {each.name for each in ours if each.group == "spacy_factories"}
-    assert set(RULES) == {name for name in architectures if name.startswith(PREFIX)} | factories
+    entry_points = importlib.metadata.distribution("spacy-multihash").entry_points
+    architectures = {each.name for each in entry_points if each.group == "spacy_architectures"}
+    factories = {each.name for each in entry_points if each.group == "spacy_factories"}
+    removed = {part.name for part in vars(removed_parts).values() if isinstance(part, RemovedPart)}
+    ours = {name for name in architectures - removed if name.startswith(PREFIX)}
+    assert set(RULES) == ours | factories
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -66,9 +70,7 @@ def refusal_of(build: Callable[[], Any]) -> Optional[str]:
 def call(name: str, settings: Settings) -> None:
     """Call the function without a config."""
     arguments = {key: resolve(value) for key, value in settings.items()}
-    if "models" in arguments:
-        spacy.registry.architectures.get(name)(*arguments["models"])
-    elif name == "tagger_ner":
+    if name == "tagger_ner":
         EntityTagger(Vocab(), arguments.pop("model"), **arguments)
     elif name == "batch_ner":
         BatchEntityRecognizer(Vocab(), resolve(PARSER), **arguments)
@@ -79,8 +81,6 @@ def call(name: str, settings: Settings) -> None:
 def build_from_config(name: str, settings: Settings) -> None:
     """Let spaCy read a config, check it, and call the function."""
     config = {key: section(value) for key, value in settings.items()}
-    if "models" in config:
-        config = {"*": {f"member{i}": member for i, member in enumerate(config["models"])}}
     if name == "batch_ner":
         config["model"] = PARSER.section
     if name in COMPONENTS:

@@ -17,7 +17,6 @@ from thinc.api import (
     Linear,
     Model,
     Ops,
-    Softmax,
     chain,
     fix_random_seed,
     list2ragged,
@@ -40,13 +39,10 @@ from spacy_multihash.layers import (
     WeightedTableEmbed,
     extract_ngrams,
     hash_rows,
-    known_ngrams,
     lookup_rows,
     multi_embed,
-    random_run,
     reduce_ngrams,
     require_vectors,
-    soft_vote,
     token_tagger,
     unit_importance,
     weighted_embed,
@@ -57,18 +53,15 @@ from spacy_multihash.layers import (
 NO_LAYERS = {
     "MAX_ROWS",
     "UNKNOWN_ROW",
-    "Aggregate",
     "Pinned",
     "Symbols",
     "begin_passes",
     "default_seed",
     "default_seeds",
     "distinct_rows",
-    "drop_words",
     "effective_input_width",
     "importance_seed",
     "ngram_name",
-    "output_width",
     "spacy_seeds",
 }
 KEYS = numpy.array([3, 2**53, 2**53 + 1, 2**64 - 1, 5], dtype="uint64")
@@ -137,11 +130,10 @@ def embedded() -> Model:
     return multi_embed(*[chain(hashed(seed), TableEmbed(3, 5)) for seed in (1, 2)])
 
 
-def weighted(*, through: bool = False) -> Model:
-    to_row = hashed(seed=3, num_hashes=1)
+def weighted() -> Model:
     return weighted_embed(
-        hashed(through=to_row if through else None),
-        chain(to_row, TableEmbed(2, 5)),
+        hashed(),
+        chain(hashed(seed=3, num_hashes=1), TableEmbed(2, 5)),
         WeightedTableEmbed(WIDTH, 5, num_hashes=2),
     )
 
@@ -163,10 +155,6 @@ def tagger() -> Model:
     model.layers[0].set_dim("nO", WIDTH)
     model.set_dim("nO", 5)
     return model
-
-
-def classifier() -> Model:
-    return chain(of_types(), reduce_ngrams(reduce_sum(), 6), Softmax(3, 6))
 
 
 class Case(NamedTuple):
@@ -193,18 +181,11 @@ CASES = {
     ),
     "TableEmbed": Case(lambda: TableEmbed(3, 5), rows),
     "WeightedTableEmbed": Case(lambda: WeightedTableEmbed(3, 5, num_hashes=2), weighted_rows),
-    "WeightedTableEmbed, concatenate": Case(
-        lambda: WeightedTableEmbed(3, 5, num_hashes=2, aggregate="concatenate"), weighted_rows
-    ),
     "hash_rows": Case(hashed, ids, trains=False),
-    "hash_rows, through": Case(
-        lambda: hashed(through=hashed(seed=2, num_hashes=1)), ids, trains=False
-    ),
     "lookup_rows": Case(lookup, ids, trains=False),
     "multi_embed": Case(embedded, columns),
     "unit_importance": Case(lambda: unit_importance(2), ids, trains=False),
     "weighted_embed": Case(weighted, ids),
-    "weighted_embed, through": Case(lambda: weighted(through=True), ids),
     "with_token_types": Case(of_types, docs),
     "require_vectors": Case(
         lambda: require_vectors(StaticVectors(3, dropout=0.0)), docs, of_spacy=True
@@ -213,13 +194,10 @@ CASES = {
     "extract_ngrams": Case(
         lambda: extract_ngrams(LOWER, [1, 2], attr_name="LOWER"), docs, trains=False
     ),
-    "known_ngrams": Case(lambda: known_ngrams(lookup()), ragged(ids), trains=False),
-    "random_run": Case(lambda: random_run(1, 2), ragged(ids), trains=False, random=True),
     "reduce_ngrams": Case(lambda: reduce_ngrams(reduce_sum(), WIDTH), ragged(floats), trains=False),
     "reduce_ngrams, mean": Case(
         lambda: reduce_ngrams(reduce_mean(), WIDTH), ragged(floats), trains=False
     ),
-    "soft_vote": Case(lambda: soft_vote(classifier(), classifier()), docs),
 }
 
 

@@ -62,9 +62,6 @@ ARCHITECTURES = {
     "spacy-multihash.MultiEmbed.v1": EMBED,
     "spacy-multihash.MultiHashEmbed.v1": {**EMBED, "rows": [5, 5]},
     "spacy-multihash.MultiWeightedHashEmbed.v1": {**EMBED, "rows": [5, 5]},
-    "spacy-multihash.TextCatEnsemble.v1": {
-        "*": {"first": {"@architectures": "spacy-multihash.TextCatHashEmbed.v1", **TEXTCAT}}
-    },
     "spacy-multihash.TextCatHashEmbed.v1": TEXTCAT,
     "spacy-multihash.TokenTagger.v1": {
         "tok2vec": {"@architectures": "spacy.Tok2VecListener.v1", "width": 8, "upstream": "*"},
@@ -78,9 +75,12 @@ CALLBACKS = {
     "spacy-multihash.init_tables.v1": {},
     "spacy-multihash.keep_compressed.v1": {},
     "spacy-multihash.load_vectors.v1": {"tables": {"nl": "x"}},
-    "spacy-multihash.unfreeze.v1": {},
     "spacy-multihash.use_product_ops.v1": {},
 }
+REMOVED = [
+    ("architectures", "spacy-multihash.TextCatEnsemble.v1"),
+    ("callbacks", "spacy-multihash.unfreeze.v1"),
+]
 # The stub gives type checkers each name, and so no list of them.
 PUBLIC: list[str] = spacy_multihash.__all__  # type: ignore[attr-defined]
 
@@ -117,24 +117,11 @@ NODE_NAMES: list[tuple[str, dict[str, Any], str, list[str]]] = [
     ),
     (
         "spacy-multihash.MultiWeightedHashEmbed.v1",
-        {"importance_by": "lookup"},
-        "multi_weighted_hash_embed",
-        [*DOCS, *WEIGHTED, "lookup_rows"],
-    ),
-    (
-        "spacy-multihash.MultiWeightedHashEmbed.v1",
-        {"train_importance": False, "aggregate": "mean"},
+        {"train_importance": False, "append_importance": True},
         "multi_weighted_hash_embed",
         [*DOCS, "weighted_embed", "hash_rows", "unit_importance", "weighted_table_embed"],
     ),
-    ("spacy-multihash.TextCatEnsemble.v1", {}, "textcat_ensemble", [*NGRAMS, *WEIGHTED]),
     ("spacy-multihash.TextCatHashEmbed.v1", {}, "textcat_hash_embed", [*NGRAMS, *WEIGHTED]),
-    (
-        "spacy-multihash.TextCatHashEmbed.v1",
-        {"importance_by": "lookup", "input_dropout": [4, 100]},
-        "textcat_hash_embed",
-        [*NGRAMS, *WEIGHTED, "lookup_rows", "known_ngrams", "random_run"],
-    ),
     ("spacy-multihash.TokenTagger.v1", {}, "token_tagger", []),
     ("spacy.MultiEmbed.v1", {}, "multiembed", [*DOCS, *LOOKED_UP]),
     ("spacy.MultiFewerHashEmbed.v1", {}, "multi_hash_embed", [*DOCS, *HASHED]),
@@ -158,7 +145,21 @@ def test_registered_names_are_those_of_the_entry_points() -> None:
     assert {name for name in names if not name.startswith(registered.PREFIX)} == theirs
 
 
-@pytest.mark.parametrize("name", ENTRY_POINTS["spacy_architectures"])
+@pytest.mark.parametrize(("kind", "name"), REMOVED)
+def test_removed_part_says_so(kind: str, name: str) -> None:
+    with pytest.raises(ValueError, match=f"^{name} was removed. [A-Z]"):
+        spacy.registry.resolve({"part": {f"@{kind}": name, "any": 1}})
+
+
+def test_all_registered_parts_are_here() -> None:
+    removed = {name for _, name in REMOVED}
+    assert {*ARCHITECTURES, *CALLBACKS, *removed} == {
+        *ENTRY_POINTS["spacy_architectures"],
+        *ENTRY_POINTS["spacy_callbacks"],
+    }
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
 def test_architecture_resolves_from_a_config(name: str) -> None:
     config = {"model": {"@architectures": name, **ARCHITECTURES[name]}}
     assert spacy.registry.resolve(config)["model"].get_dim("nO") == 8
@@ -175,10 +176,10 @@ def test_node_names_are_the_golden_list(
 
 
 def test_golden_list_of_node_names_has_all_architectures() -> None:
-    assert {name for name, *_ in NODE_NAMES} == set(ENTRY_POINTS["spacy_architectures"])
+    assert {name for name, *_ in NODE_NAMES} == set(ARCHITECTURES)
 
 
-@pytest.mark.parametrize("name", ENTRY_POINTS["spacy_architectures"])
+@pytest.mark.parametrize("name", ARCHITECTURES)
 def test_architecture_refuses_arguments_of_a_wrong_type(name: str) -> None:
     # One name that cannot be imported at run time would switch validation off altogether.
     number = "nO" if "Tagger" in name else "width"

@@ -20,6 +20,7 @@ class RemovedPart:
 
     def __init__(self, name: str, advice: str) -> None:
         """Keep the message."""
+        self.name = name
         self.message = f"{name} was removed. {advice}"
 
     @property

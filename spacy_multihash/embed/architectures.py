@@ -1,6 +1,6 @@
 """The registered architectures of embeddings: wiring only."""
 
-from typing import Callable, Dict, List, Optional, Union, cast
+from typing import Dict, List, Optional, Union, cast
 
 from spacy.tokens import Doc
 from thinc.api import Model, chain
@@ -17,9 +17,7 @@ from .hash_rows import hash_rows
 from .pinned_settings import per_attribute, pinned_hashing, pinned_weighting
 from .read_vectors import check_settings, read_vectors
 from .table_embed import TableEmbed
-from .weighted_layer import weighted_layer
-from .weighted_table_embed import Aggregate
-from .weighting import RowsBy, Weighting
+from .weighted_embed import REMOVED_SETTINGS, Weighting, weighted_layer
 
 _WHERE = "Embedding layer"  # in messages
 
@@ -91,6 +89,7 @@ def build_multi_hash_embed_v1(
     )
 
 
+@with_removed_settings("MultiWeightedHashEmbed", **REMOVED_SETTINGS)
 def build_multi_weighted_hash_embed_v1(
     width: int,
     attrs: Attrs,
@@ -99,13 +98,8 @@ def build_multi_weighted_hash_embed_v1(
     num_hashes: Union[int, List[int]] = 2,
     importance_rows: Optional[List[int]] = None,
     append_importance: bool = False,
-    aggregate: Aggregate = "sum",
     train_importance: bool = True,
-    importance_by: RowsBy = "hash",
-    independent: bool = True,
     seeds: Optional[List[int]] = None,
-    embed_init: Optional[Callable] = None,
-    importance_init: Optional[Callable] = None,
     table_dropout: bool = False,
     reduce: Reduce = "sum",
     count_repeats: bool = True,
@@ -128,24 +122,12 @@ def build_multi_weighted_hash_embed_v1(
         attributes or for each, k in the paper. The recommended value is 2.
     importance_rows (Optional[List[int]]): Number of rows of importance parameters of each
         attribute, K in the paper. Null, which is recommended, takes ten times its `rows`. Leave it
-        null where importance is looked up, or is not trained.
+        null where importance is not trained.
     append_importance (bool): Whether to put the importance parameters beside the vector.
-    aggregate (str): "sum" of the weighted component vectors, "mean", or "concatenate".
     train_importance (bool): Whether to train the importance. Otherwise it is fixed at 1.
-    importance_by (str): How symbols find their importance parameters: by "hash", or by "lookup" in
-        a table that the callback spacy-multihash.init_tables.v1 makes. Symbols that the table does
-        not have share one row.
-    independent (bool): Whether component vectors are found by hashing the symbol itself. Otherwise
-        its row of importance parameters is hashed: symbols that share a row then have one vector.
     seeds (Optional[List[int]]): Hash seed of each attribute, 0 <= seed < 2**32. The seed of its
         importance is derived from it. Null, which is recommended, takes the default seeds of this
         package.
-    embed_init (Optional[Callable]): Initializer of component vectors. Null takes uniform in
-        [-0.1, 0.1).
-    importance_init (Optional[Callable]): Initializer of importance parameters. Null takes a normal
-        distribution with a standard deviation of 0.0005, as the authors' code does. A symbol then
-        counts for nothing until training finds that it matters. With 1, training begins as that of
-        MultiHashEmbed does, and scores were lower (docs/results.md).
     table_dropout (bool): Whether training's dropout also applies to the vectors of each attribute,
         with the importance that is put beside them, by one mask that all tokens of a batch share.
     reduce (str): Whether the vectors of several symbols of a token, such as its n-grams, are
@@ -155,8 +137,7 @@ def build_multi_weighted_hash_embed_v1(
         embeds several tables of vectors at once, in the place of include_static_vectors.
 
     Raises ValueError for an unknown attribute, for lists of unequal lengths, and for a number that
-    is out of range. At initialization, it raises ValueError if importance is looked up and there
-    are no tables.
+    is out of range.
     """
     names = attr_names(attrs)
     num_hashes, seeds = per_attribute(names, rows, num_hashes, seeds)
@@ -173,13 +154,8 @@ def build_multi_weighted_hash_embed_v1(
             seed=seeds[a],
             num_hashes=num_hashes[a],
             importance_rows=None if importance_rows is None else importance_rows[a],
-            importance_by=importance_by,
-            independent=independent,
-            aggregate=aggregate,
             append_importance=append_importance,
             train_importance=train_importance,
-            embed_init=embed_init,
-            importance_init=importance_init,
         )
         for a, name in enumerate(names)
     ]

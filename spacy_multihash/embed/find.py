@@ -19,7 +19,6 @@ from .extract_ngrams import is_extract_ngrams, ngram_name
 from .feature_symbols import model_features
 from .hash_rows import NAME as HASH_ROWS
 from .hash_rows import hash_rows
-from .known_ngrams import NAME as KNOWN_NGRAMS
 from .lookup_rows import NAME as LOOKUP_ROWS
 from .table_embed import NAME as TABLE_EMBED
 from .weighted_embed import NAME as WEIGHTED_EMBED
@@ -28,9 +27,8 @@ from .weighted_embed import NAME as WEIGHTED_EMBED
 # importance parameters.
 Part = Literal["vectors", "components", "importance"]
 
-# Node names of a text classifier, and of an ensemble, whose layers are classifiers.
+# Node name of a text classifier.
 TEXTCAT_HASH_EMBED = "textcat_hash_embed"
-ENSEMBLE = "textcat_ensemble"
 
 _LOAD = "Load the pipeline first: spacy.load(...)."
 
@@ -119,7 +117,7 @@ def find_tables(nlp: Language) -> list[EmbeddingTable]:
 
 
 def find_weighted(nlp: Language) -> list[WeightedEmbedding]:
-    """Find the weighted hash embeddings of a pipeline, in each member of an ensemble too.
+    """Find the weighted hash embeddings of a pipeline.
 
     nlp (Language): The pipeline. Its disabled components are searched too.
     RETURNS (list[WeightedEmbedding]): The embeddings, none in a pipeline without any.
@@ -131,15 +129,12 @@ def find_weighted(nlp: Language) -> list[WeightedEmbedding]:
 def linear_output(nlp: Language, embedding: WeightedEmbedding) -> Optional[Model]:
     """Return the layer that turns the vectors of n-grams, summed or averaged, into labels' scores.
 
-    It holds "W" (number of labels, width) float32. None where a text classifier has hidden layers,
-    and for embeddings of tokens.
+    It holds "W" (number of labels, width) float32. None for embeddings of tokens.
     """
     for place in _places(nlp):
-        model = place.model
-        if model.name != TEXTCAT_HASH_EMBED or model.attrs["hidden"].value:
-            continue
-        if any(node is embedding.layer for node in model.walk()):
-            return model.get_ref("output_layer")
+        nodes = place.model.walk() if place.model.name == TEXTCAT_HASH_EMBED else ()
+        if any(node is embedding.layer for node in nodes):
+            return place.model.get_ref("output_layer")
     return None
 
 
@@ -198,16 +193,7 @@ class _Place(NamedTuple):
 
 def _places(nlp: Language) -> list[_Place]:
     models = component_models(nlp).items()
-    return [place for name, model in models for place in _members(_Place(name, "", model))]
-
-
-def _members(place: _Place) -> Iterator[_Place]:
-    component, number, model = place
-    if model.name != ENSEMBLE:
-        yield place
-        return
-    for i, member in enumerate(model.layers):
-        yield from _members(_Place(component, f"{number}.{i}".lstrip("."), member))
+    return [_Place(name, "", model) for name, model in models]
 
 
 def _tables_in(place: _Place) -> Iterator[EmbeddingTable]:
@@ -226,13 +212,10 @@ def _tables_in(place: _Place) -> Iterator[EmbeddingTable]:
 def _weighted_in(place: _Place) -> Iterator[WeightedEmbedding]:
     for node in find_nodes(place.model, WEIGHTED_EMBED):
         rows, parameters, vectors = node.layers
-        importance = dictionary = None
+        importance = None
         if parameters.layers:
-            dictionary = _dictionary(place.model, parameters.layers[0])
-            importance = _table(place, *parameters.layers)
-            importance = importance._replace(part="importance", dictionary=dictionary)
-        components = _table(place, rows, vectors)
-        components = components._replace(part="components", dictionary=dictionary)
+            importance = _table(place, *parameters.layers)._replace(part="importance")
+        components = _table(place, rows, vectors)._replace(part="components")
         yield WeightedEmbedding(components, importance, node)
 
 
@@ -247,12 +230,6 @@ def _table(place: _Place, layer: RowLayer, weights: Model) -> EmbeddingTable:
         member=place.member,
         feature=model_features(place.model).get(name),
     )
-
-
-def _dictionary(model: Model, to_importance: RowLayer) -> Optional[RowLayer]:
-    """Return the layer if n-grams without a row in it are left out; None if all are embedded."""
-    lookups = [node.layers[0] for node in find_nodes(model, KNOWN_NGRAMS)]
-    return to_importance if any(lookup is to_importance for lookup in lookups) else None
 
 
 def _spacy_tables(place: _Place, node: Model) -> Iterator[EmbeddingTable]:

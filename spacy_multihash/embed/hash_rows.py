@@ -1,6 +1,6 @@
 """From attribute ids to rows, by hashing."""
 
-from typing import Callable, Optional
+from typing import Callable
 
 from thinc.api import Model
 from thinc.types import Ints1d, Ints2d
@@ -14,9 +14,7 @@ NAME = "hash_rows"
 MAX_ROWS = MAX_SIZE
 
 
-def hash_rows(
-    nV: int, *, attr: str, num_hashes: int, seed: int, through: Optional[RowLayer] = None
-) -> RowLayer:
+def hash_rows(nV: int, *, attr: str, num_hashes: int, seed: int) -> RowLayer:
     """Map each id to `num_hashes` rows of a table by hashing, as thinc's HashEmbed does.
 
     Hash function i is word i of MurmurHash3 x64 128-bit of the 8 bytes of the id, modulo nV
@@ -29,8 +27,6 @@ def hash_rows(
     attr (str): Name of the attribute, for messages.
     num_hashes (int): Number of hash functions, 1 to 16.
     seed (int): Seed of the first word group, 0 <= seed < 2**32.
-    through (RowLayer or None): A layer that maps each id to a row, which is hashed in its place: D1
-        of Svenstrup et al. 2017, section 3, where this layer is D2. None hashes the id.
 
     Raises ValueError for a number that is out of range.
     """
@@ -40,7 +36,6 @@ def hash_rows(
     return Model(
         NAME,
         forward,
-        layers=[] if through is None else [through],
         attrs={
             "attr": Pinned(attr),
             "rows_by": Pinned("hash"),
@@ -55,8 +50,6 @@ def forward(model: RowLayer, ids: Ints1d, is_train: bool) -> tuple[Ints2d, Calla
     """Hash the ids group by group of words, and reduce the words to rows."""
     xp = model.ops.xp
     num_hashes = model.attrs["num_hashes"].value
-    for through in model.layers:
-        ids = through(ids, is_train)[0].reshape(-1)
     ids = model.ops.as_contig(ids, dtype="uint64")
     groups = [model.ops.hash(ids, seed) for seed in seeds_of(model)]  # each (N, 4) uint32
     words = groups[0] if len(groups) == 1 else xp.hstack(groups)

@@ -161,7 +161,6 @@ def _are_hashed(layers: Sequence[AttrLayer]) -> bool:
     """Tell whether all columns are hashed as they are, into tables of one width."""
     return (
         all(has_layers(layer, HASH_ROWS, TABLE_EMBED) for layer in layers)
-        and not any(layer.layers[0].layers for layer in layers)  # hashed through another layer
         and len({layer.layers[1].get_dim("nO") for layer in layers}) == 1
     )
 

@@ -8,7 +8,7 @@ from typing import Optional, Union
 
 from ..common.checks import check_length
 from ..compute.hashing import default_seeds, importance_seed
-from .weighting import Weighting
+from .weighted_embed import Weighting
 
 _WHERE = "Embedding layer"  # in messages
 
@@ -37,16 +37,11 @@ def pinned_weighting(weightings: list[Weighting]) -> dict[str, list]:
     rows, num_hashes = [w.rows for w in weightings], [w.num_hashes for w in weightings]
     seeds = [w.seed for w in weightings]
     pinned = pinned_hashing(names, rows, num_hashes, seeds)
-    first = weightings[0]  # attributes differ in numbers and seeds only
-    if not first.is_plain_sum:
-        pinned = {"independent": [w.independent for w in weightings], **pinned}
-    if not first.train_importance:
+    if not weightings[0].train_importance:  # attributes differ in numbers and seeds only
         return pinned
-    importance = pinned_lookup(names)
-    if first.hashes_importance:
-        rows = [w.num_importance_rows for w in weightings]
-        seeds = [importance_seed(seed) for seed in seeds]
-        importance = pinned_hashing(names, rows, [1] * len(names), seeds)
+    rows = [w.num_importance_rows for w in weightings]
+    seeds = [importance_seed(seed) for seed in seeds]
+    importance = pinned_hashing(names, rows, [1] * len(names), seeds)
     return pinned | {f"importance_{setting}": values for setting, values in importance.items()}
 
 

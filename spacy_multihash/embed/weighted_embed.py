@@ -1,17 +1,136 @@
-"""Hash embeddings: from symbols to vectors, by hashing and by importance parameters."""
+"""Hash embeddings with importance: each symbol weights the rows that it is hashed to.
 
-from typing import Callable, Optional
+The hash embedding of Svenstrup et al. 2017, section 3. A symbol's vector is the sum over k hash
+functions of p_i * E[row_i]. The rows E[row_i] are component vectors, which symbols share. The
+importance parameters p_1 to p_k are a row of a second, larger table.
+"""
 
-from thinc.api import Model
-from thinc.types import Floats2d, Ints1d
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Callable, Optional, cast
+
+import numpy
+from thinc.api import Model, Ops, chain, uniform_init
+from thinc.types import Floats2d, FloatsXd, Ints1d, Ints2d
 from thinc.util import ArrayInfo
 
 from ..common.bound import bound
+from ..common.checks import MAX_SIZE, check_flag, check_whole
 from ..common.pinned import Pinned
-from ..common.types import AttrLayer, RowLayer, WeightedTableLayer
-from .weighted_table_embed import output_width
+from ..common.removed import RemovedSetting
+from ..common.types import AttrLayer, RowLayer, WeightedRows, WeightedTableLayer
+from ..compute.buffers import take_rows
+from ..compute.chunks import row_chunks
+from ..compute.hashing import MAX_HASHES, importance_seed
+from .hash_rows import hash_rows
+from .table_embed import TableEmbed, check_rows, fill_table, gradient_of, table_of
 
+# Node names, a file format.
 NAME = "weighted_embed"
+TABLE_NAME = "weighted_table_embed"
+UNIT_NAME = "unit_importance"
+# "We typically ... choose K and B s.t. K > 10 B" (section 3).
+IMPORTANCE_ROWS = 10
+IMPORTANCE_SD = 0.0005  # the authors' code
+
+# Settings that the architectures with weights had in version 0.1.0.
+REMOVED_SETTINGS = {
+    "aggregate": RemovedSetting("sum", "Weighted component vectors are summed."),
+    "importance_by": RemovedSetting("hash", "Symbols are hashed to their importance."),
+    "independent": RemovedSetting(True, "Symbols are hashed to component vectors themselves."),
+    "embed_init": RemovedSetting(
+        None, "Component vectors begin as uniform in [-0.1, 0.1).", in_training_only=True
+    ),
+    "importance_init": RemovedSetting(None, "Importance begins near 0.", in_training_only=True),
+}
+
+
+@dataclass(frozen=True)
+class Weighting:
+    """The settings of the weighted hash embedding of one kind of symbols.
+
+    attr (str): Name of the symbols, for messages.
+    width (int): Width of the component vectors, d in the paper.
+    rows (int): Number of component vectors, B in the paper.
+    seed (int): Hash seed, 0 <= seed < 2**32. The seed of the importance is derived from it.
+    num_hashes (int): Number of component vectors of a symbol, 1 to 16, k in the paper.
+    importance_rows (Optional[int]): Number of rows of importance parameters, K in the paper. None
+        takes ten times `rows`.
+    append_importance (bool): Whether to put the importance parameters beside the vector.
+    train_importance (bool): Whether to train the importance. Otherwise it is fixed at 1.
+
+    Raises ValueError for a setting that is out of range or of another type, and for one without
+    effect.
+    """
+
+    attr: str
+    width: int
+    rows: int
+    _: KW_ONLY
+    seed: int
+    num_hashes: int = 2
+    importance_rows: Optional[int] = None
+    append_importance: bool = False
+    train_importance: bool = True
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        where = f"Weighted embedding of {self.attr}"
+        check_whole(where, "width", self.width, 1, MAX_SIZE)
+        check_whole(where, "rows", self.rows, 1, MAX_SIZE)
+        check_whole(where, "num_hashes", self.num_hashes, 1, MAX_HASHES)
+        check_whole(where, "seeds", self.seed, 0, 2**32 - 1)
+        check_flag(where, "append_importance", self.append_importance)
+        check_flag(where, "train_importance", self.train_importance)
+        advice = f"Set it in the config; null takes {IMPORTANCE_ROWS} times the rows."
+        if self.importance_rows is not None or self.train_importance:
+            number = self.num_importance_rows
+            check_whole(where, "importance_rows", number, 1, MAX_SIZE, advice=advice)
+        if self.importance_rows is not None and not self.train_importance:
+            raise ValueError(
+                f"{where}: importance_rows = {self.importance_rows} has no effect with "
+                "train_importance = false. Set importance_rows = null, or train_importance = true."
+            )
+
+    @property
+    def num_importance_rows(self) -> int:
+        """Number of rows of importance parameters, if they are trained."""
+        return IMPORTANCE_ROWS * self.rows if self.importance_rows is None else self.importance_rows
+
+    @property
+    def is_plain_sum(self) -> bool:
+        """Whether a vector is nothing but the sum of its component vectors."""
+        return not (self.train_importance or self.append_importance)
+
+
+def weighted_layer(weighting: Weighting) -> AttrLayer:
+    """Build the weighted hash embedding of one kind of symbols.
+
+    A vector that is a plain sum of rows is computed by TableEmbed, in less time.
+
+    ids (U,) uint64 -> vectors (U, nO) float32.
+    """
+    w = weighting
+    to_rows = hash_rows(w.rows, attr=w.attr, num_hashes=w.num_hashes, seed=w.seed)
+    if w.is_plain_sum:
+        return chain(to_rows, TableEmbed(w.width, w.rows))
+    importance = unit_importance(w.num_hashes)
+    if w.train_importance:
+        nV = w.num_importance_rows
+        importance = chain(
+            hash_rows(nV, attr=w.attr, num_hashes=1, seed=importance_seed(w.seed)),
+            TableEmbed(w.num_hashes, nV, initializer=near_zero_init),
+        )
+    table = WeightedTableEmbed(w.width, w.rows, num_hashes=w.num_hashes)
+    return weighted_embed(to_rows, importance, table, append_importance=w.append_importance)
+
+
+def near_zero_init(ops: Ops, shape: tuple[int, ...]) -> FloatsXd:
+    """Draw importance parameters near zero, so that a symbol counts only once it is trained.
+
+    The vector of a symbol that training never meets is then close to zero, and not noise.
+    """
+    drawn = numpy.random.normal(0, IMPORTANCE_SD, shape)
+    return cast(FloatsXd, ops.asarray(cast(Any, drawn), dtype="float32"))
 
 
 def weighted_embed(
@@ -21,27 +140,23 @@ def weighted_embed(
     *,
     append_importance: bool = False,
 ) -> AttrLayer:
-    """Embed each symbol by component vectors from a pool, weighted by its own parameters.
-
-    This is the hash embedding of Svenstrup et al. 2017, section 3. There `rows` is D2, which picks
-    k component vectors, `importance` gives the symbol's row of P, and `table` is E.
+    """Embed each symbol by component vectors, weighted by its own importance parameters.
 
     ids (N,) uint64 -> vectors (N, nO) float32.
 
     rows (RowLayer): (N,) uint64 -> (N, k) int32, rows of component vectors.
     importance (AttrLayer): (N,) uint64 -> (N, k) float32, the importance parameters.
-    table (WeightedTableLayer): Both -> (N, nO) float32.
+    table (WeightedTableLayer): Both -> (N, width) float32.
     append_importance (bool): Whether to put the importance parameters beside the vector, which is
         optional in the paper.
     """
+    num_hashes = table.attrs["num_hashes"].value
     return Model(
         NAME,
         bound(forward, append_importance),
         init=init,
         layers=[rows, importance, table],
-        dims={"nO": output_width(table) + append_importance * table.attrs["num_hashes"].value},
-        # The nodes do not show it: a layer that rows and importance share is one node.
-        attrs={"independent": Pinned(not rows.layers)},
+        dims={"nO": table.get_dim("nO") + append_importance * num_hashes},
     )
 
 
@@ -73,3 +188,99 @@ def init(model: AttrLayer, X: Optional[Ints1d] = None, Y: Optional[Floats2d] = N
     to_rows.initialize(X=X)
     table.initialize()
     importance.initialize(X=X)
+
+
+def unit_importance(nO: int) -> AttrLayer:
+    """Give each symbol importance parameters of 1, which are not trained.
+
+    ids (N,) uint64 -> weights (N, nO) float32.
+
+    nO (int): Number of importance parameters, one per component vector.
+    """
+    return Model(UNIT_NAME, forward_unit, dims={"nO": nO})
+
+
+def forward_unit(model: AttrLayer, ids: Ints1d, is_train: bool) -> tuple[Floats2d, Callable]:
+    """Fill with ones."""
+    weights = model.ops.alloc2f(len(ids), model.get_dim("nO"))
+    weights += 1
+
+    def backprop(d_weights: Floats2d) -> Ints1d:
+        return model.ops.alloc1i(len(ids))  # integers have no gradient
+
+    return weights, backprop
+
+
+def WeightedTableEmbed(nO: int, nV: int, *, num_hashes: int) -> WeightedTableLayer:
+    """Weight the rows of a table that each symbol is mapped to, and sum them.
+
+    rows (N, K) int32, weights (N, K) float32 -> vectors (N, nO) float32.
+
+    nO (int): Width of the vectors, d in the paper.
+    nV (int): Number of rows, B in the paper.
+    num_hashes (int): Number of rows of a symbol, K.
+
+    Raises IndexError for a row that the table does not have, and ValueError at initialization for a
+    table beyond the memory.
+    """
+    return Model(
+        TABLE_NAME,
+        forward_table,
+        init=init_table,
+        dims={"nO": nO, "nV": nV},
+        params={"E": None},
+        attrs={"num_hashes": Pinned(num_hashes)},
+    )
+
+
+def forward_table(
+    model: WeightedTableLayer, X: WeightedRows, is_train: bool
+) -> tuple[Floats2d, Callable]:
+    """Gather, weight and add in chunks that stay in the cache, in both directions."""
+    rows, weights = X
+    E = table_of(model)
+    check_rows(model, rows)  # also on a GPU: CuPy takes a row beyond the table from its start
+    _check_shapes(model, rows, weights)
+    columns = model.ops.as_contig(rows.T)  # (K, N)
+    vectors = model.ops.alloc2f(len(rows), model.get_dim("nO"))
+    for chunk in row_chunks(rows):
+        for k, column in enumerate(columns):
+            component = take_rows("component", E, column[chunk])
+            component *= weights[chunk, k : k + 1]
+            vectors[chunk] += component
+            del component  # the next one takes the memory again
+    vectors_info = ArrayInfo.from_array(vectors)
+
+    def backprop(d_vectors: Floats2d) -> WeightedRows:
+        vectors_info.check_consistency(d_vectors)
+        dE = gradient_of(model)
+        d_weights = model.ops.alloc2f(*weights.shape)
+        for chunk in row_chunks(rows):
+            for k, column in enumerate(columns):
+                component = take_rows("component", E, column[chunk])
+                d_weights[chunk, k] = model.ops.xp.einsum("nd,nd->n", component, d_vectors[chunk])
+                d_component = model.ops.xp.multiply(
+                    d_vectors[chunk], weights[chunk, k : k + 1], out=component
+                )
+                model.ops.scatter_add(dE, column[chunk], d_component)
+                del component, d_component
+        return model.ops.alloc2i(*rows.shape), d_weights  # integers have no gradient
+
+    return vectors, backprop
+
+
+def init_table(
+    model: WeightedTableLayer, X: Optional[WeightedRows] = None, Y: Optional[Floats2d] = None
+) -> None:
+    """Fill the table as TableEmbed does."""
+    fill_table(uniform_init, model, model.get_dim("nO"))
+
+
+def _check_shapes(model: WeightedTableLayer, rows: Ints2d, weights: Floats2d) -> None:
+    expected = (len(rows), model.attrs["num_hashes"].value)
+    if rows.shape != expected or weights.shape != expected:
+        raise ValueError(
+            f"Layer '{model.name}' has {expected[1]} hash functions, and expects as many rows and "
+            f"weights for each symbol; was given rows of shape {rows.shape} and weights of shape "
+            f"{weights.shape}. Build it and the layers before it with one num_hashes."
+        )

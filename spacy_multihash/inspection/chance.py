@@ -67,23 +67,18 @@ def joint_range(
     num_hashes: int = 1,
     *,
     importance_rows: Optional[int] = None,
-    independent: bool = True,
 ) -> float:
     """Return the number of outcomes of all hash functions of a symbol together.
 
     In Svenstrup et al. 2017, section 4, k hash functions of range B make one of range B ** k. The
     row of importance parameters multiplies it by K if another hash function finds that row (section
-    6). If it is that row which is hashed to components (their single D1), symbols of one row are
-    the same, and all others differ in importance. The range is then K, whatever B and k.
+    6).
 
     num_rows (int): Number of component vectors, B.
     num_hashes (int): Number of hash functions, k.
     importance_rows (Optional[int]): Number of rows of importance parameters, K. None if there are
         no importance parameters.
-    independent (bool): Whether components are found by hashing the symbol itself.
     """
-    if importance_rows is not None and not independent:
-        return float(importance_rows)
     return float(num_rows) ** num_hashes * (importance_rows or 1)
 
 

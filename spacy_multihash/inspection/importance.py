@@ -21,7 +21,6 @@ from ..embed.find import (
     rows_of,
 )
 from ..embed.symbols import UNKNOWN_ROW
-from ..embed.weighted_table_embed import output_width
 from ..tables.tables import Table
 from .rows import Collisions, inspect_collisions
 from .symbols import DocReader, DocSymbols, Symbols, missing_symbols
@@ -405,7 +404,7 @@ def _measure(
 ) -> tuple[numpy.ndarray, numpy.ndarray]:
     """Embed symbols (V,): importance parameters (V, k), and norms of vectors (V,), float32."""
     _, parameters, table = embedding.layer.layers
-    width = output_width(table)  # there may be parameters behind the vector
+    width = table.get_dim("nO")  # there may be parameters behind the vector
     parts = []
     for start in range(0, len(ids), _BATCH):
         chunk = cast(Ints1d, ids[start : start + _BATCH])

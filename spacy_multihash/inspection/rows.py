@@ -16,7 +16,6 @@ from ..common.types import NgramLayer, RowLayer
 from ..embed.attributes import attr_id
 from ..embed.feature_symbols import feature_texts
 from ..embed.find import EmbeddingTable, Part, WeightedEmbedding, embedding_name, rows_of
-from ..embed.weighted_table_embed import table_width
 from ..tables.set_tables import ngram_ids
 from .chance import (
     colliding_pairs,
@@ -222,7 +221,7 @@ def inspect_table(table: EmbeddingTable, symbols: Optional[numpy.ndarray] = None
     RETURNS (TableReport): The table, and its use by the symbols.
     """
     attrs, weights = table.layer.attrs, table.weights
-    num_rows, width = weights.get_dim("nV"), table_width(weights)
+    num_rows, width = weights.get_dim("nV"), weights.get_dim("nO")
     is_hash = table.is_hashed
     report = TableReport(
         component=table.component,

@@ -18,7 +18,7 @@ from spacy_multihash.cli.init_tables import init_tables, init_tables_cli
 from spacy_multihash.cli.inspect_rows import inspect_rows_cli
 from tests.helpers.cli import invoke_command, said
 from tests.helpers.corpora import CALLBACK, HASH, LOOKUP, make_docs, small_config, write_corpus
-from tests.helpers.pipelines import ENSEMBLE, TEXTCAT, TEXTS, add_embedding, textcat_pipeline
+from tests.helpers.pipelines import TEXTCAT, TEXTS, add_embedding, textcat_pipeline, two_textcats
 
 CODE = """
 from spacy.util import registry
@@ -33,7 +33,7 @@ def make():
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write a model, a config, and a corpus: in shards with gold entities, and of all kinds."""
     folder = tmp_path_factory.mktemp("pieces")
-    nlp = textcat_pipeline(ENSEMBLE)
+    nlp = two_textcats()
     embed: dict[str, Any] = {**HASH, "attrs": ["NORM", "LOWER{2,3}"]}
     add_embedding(nlp, "tok2vec", embed | {"width": 16})
     nlp.initialize()

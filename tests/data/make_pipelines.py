@@ -103,19 +103,6 @@ TEXTCAT = {
     "rows": 40,
     "importance_rows": 60,
 }
-# N-grams of a dictionary, a hidden layer, and training on parts of texts.
-DEEP_TEXTCAT = {
-    **TEXTCAT,
-    "seed": 1,
-    "ngram_orders": [1, 2, 3],
-    "importance_rows": None,
-    "importance_by": "lookup",
-    "aggregate": "concatenate",
-    "append_importance": True,
-    "reduce": "mean",
-    "hidden": [8],
-    "input_dropout": [3, 10],
-}
 FEATURES = ["NORM", "PREFIX", "SUFFIX", "SHAPE", "ORTH[:2]", "LOWER{3,4}"]
 # Entities that are there before a recognizer runs, one of them of words that it would split.
 RULES = [{"label": "DATE", "pattern": "12 days"}, {"label": "LAW", "pattern": "in Rome"}]
@@ -166,7 +153,6 @@ def _tagger_ner() -> dict[str, dict[str, Any]]:
     model = {
         "@architectures": "spacy-multihash.TokenTagger.v1",
         "learn_transitions": True,
-        "word_dropout": 0.05,
         "tok2vec": _tok2vec(
             MULTI_HASH, {**DILATED, "share": False, "residual": True, "normalize": True}
         ),
@@ -214,25 +200,9 @@ def _textcat(model: dict[str, Any], factory: str = "textcat") -> dict[str, dict[
 
 
 SCORER = {"@scorers": "spacy-multihash.seen_unseen_scorer.v1", "train": "${paths.train}"}
-ENSEMBLE = {
-    "@architectures": "spacy-multihash.TextCatEnsemble.v1",
-    "*": {"shallow": TEXTCAT, "deep": DEEP_TEXTCAT},
-}
 KINDS = {
     "hash": Kind(_ner({**MULTI_HASH, "num_hashes": [1, 2, 4, 6]}, scorer=SCORER)),
     "weighted": Kind(_ner({**WEIGHTED, "importance_rows": [60, 40]})),
-    "weighted_lookup": Kind(
-        _ner(
-            {
-                **WEIGHTED,
-                "importance_by": "lookup",
-                "independent": False,
-                "aggregate": "concatenate",
-                "append_importance": True,
-            }
-        ),
-        INIT_TABLES,
-    ),
     "lookup": Kind(
         _ner(
             {
@@ -250,7 +220,6 @@ KINDS = {
     "textcat_multilabel": Kind(
         _textcat({**TEXTCAT, "exclusive_classes": False}, "textcat_multilabel")
     ),
-    "ensemble": Kind(_textcat(ENSEMBLE), {**INIT_TABLES, "component": "textcat"}),
     "accelerated": Kind(
         _ner(
             {**HASHED, "@architectures": "spacy.MultiHashEmbed.v2"},

@@ -10,8 +10,7 @@ from thinc.api import Model, Ops, chain, to_numpy
 from thinc.types import Ragged
 
 from spacy_multihash.embed.bags import Bags, embed_bags
-from spacy_multihash.embed.weighted_layer import weighted_layer
-from spacy_multihash.embed.weighting import Weighting
+from spacy_multihash.embed.weighted_embed import Weighting, weighted_layer
 from spacy_multihash.layers import Symbols, TableEmbed, hash_rows, lookup_rows
 from tests.helpers.gradients import check_param_gradients
 
@@ -47,7 +46,7 @@ LAYERS: dict[str, Any] = {
     "looked up": looked_up,
     "weighted": weighted,
     "appended": lambda: weighted(append_importance=True),
-    "side by side": lambda: weighted(aggregate="concatenate"),
+    "side by side": lambda: weighted(append_importance=True),
     "plain": lambda: weighted(train_importance=False),
 }
 

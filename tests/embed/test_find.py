@@ -10,7 +10,6 @@ from spacy_multihash.cli.init_tables import init_tables
 from spacy_multihash.cli.inspect_rows import inspect_rows
 from spacy_multihash.embed.find import lookup_names, ngram_layers
 from tests.helpers.corpora import HASH, LOOKUP, build, make_docs, small_config, write_corpus
-from tests.helpers.pipelines import DICTIONARY, ENSEMBLE
 
 BOW = {
     "@architectures": "spacy.TextCatBOW.v3",
@@ -42,17 +41,10 @@ def spacy_ensemble(embed: dict[str, Any]) -> dict[str, Any]:
 
 
 CASES = {
-    "spaCy's ensemble, lookup": (spacy_ensemble(LOOKUP), ["NORM", "SHAPE"], []),
-    "spaCy's ensemble, hash": (spacy_ensemble(HASH), [], []),
-    "our ensemble, bag of words and lookup": (
-        {**ENSEMBLE, "*": {"bow": BOW, "known": DICTIONARY}},
-        ["LOWER[1,2]"],
-        ["LOWER[1,2]"],
-    ),
+    "lookup": (spacy_ensemble(LOOKUP), ["NORM", "SHAPE"]),
+    "hash": (spacy_ensemble(HASH), []),
 }
-every_case = pytest.mark.parametrize(
-    ("model", "looked_up", "ngrams"), list(CASES.values()), ids=list(CASES)
-)
+every_case = pytest.mark.parametrize(("model", "looked_up"), list(CASES.values()), ids=list(CASES))
 
 
 def write_config(folder: Path, model: dict[str, Any]) -> Path:
@@ -77,17 +69,17 @@ def textcat(config: Path) -> Model:
 
 @every_case
 def test_layers_that_extract_ngrams_are_ours(
-    model: dict[str, Any], looked_up: list[str], ngrams: list[str], tmp_path: Path
+    model: dict[str, Any], looked_up: list[str], tmp_path: Path
 ) -> None:
     found = textcat(write_config(tmp_path, model))
-    assert sum(node.name == "extract_ngrams" for node in found.walk()) > len(ngrams)
-    assert list(ngram_layers(found)) == ngrams
+    assert any(node.name == "extract_ngrams" for node in found.walk())
+    assert list(ngram_layers(found)) == []
     assert lookup_names(found) == looked_up
 
 
 @every_case
 def test_tables_are_made_and_inspected_beside_layers_of_spacy(
-    model: dict[str, Any], looked_up: list[str], ngrams: list[str], tmp_path: Path
+    model: dict[str, Any], looked_up: list[str], tmp_path: Path
 ) -> None:
     config = write_config(tmp_path, model)
     if looked_up:

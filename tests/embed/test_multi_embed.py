@@ -6,7 +6,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import Model, Ops, chain, fix_random_seed, set_dropout_rate, to_numpy
 
-from spacy_multihash.embed import multi_embed as embed_layer
 from spacy_multihash.layers import TableEmbed, hash_rows, multi_embed
 from tests.helpers.gradients import check_param_gradients
 
@@ -134,20 +133,3 @@ def test_ids_with_another_number_of_columns_are_refused(shape: tuple[int, ...]) 
     model = multi_embed(attr_layer(1), attr_layer(2)).initialize()
     with pytest.raises(ValueError, match=r"shape \(N, 2\), one column per attribute, was given"):
         model.predict(numpy.zeros(shape, dtype="uint64"))
-
-
-def test_hashing_through_another_layer_is_not_taken_for_plain_hashing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    through = hash_rows(3, attr="NORM", num_hashes=1, seed=4)
-    rows = hash_rows(5, attr="NORM", num_hashes=2, seed=1, through=through)
-    model = multi_embed(attr_layer(1), chain(rows, TableEmbed(2, 5))).initialize()
-    X = numpy.random.default_rng(0).integers(0, 2**64, (7, 2), dtype="uint64")
-    expected = model.predict(X)
-
-    def refuse(*_: object) -> None:
-        raise AssertionError("the ids would be hashed without the layer that they go through")
-
-    monkeypatch.setattr(embed_layer, "on_cpu", lambda ops: False)
-    monkeypatch.setattr(embed_layer.gpu, "hash_embed", refuse)
-    assert_allclose(model.predict(X), expected)

@@ -35,7 +35,6 @@ HASHED = {
 }
 LOOKED_UP = {"attrs": ["NORM", "SHAPE"], "rows_by": ["lookup", "lookup"]}
 FIXED = HASHED | {"num_hashes": [2, 2]}
-INDEPENDENT = {"independent": [True, True], **FIXED}
 BY_HASH = {
     "importance_attrs": ["NORM", "SHAPE"],
     "importance_rows_by": ["hash", "hash"],
@@ -43,11 +42,6 @@ BY_HASH = {
     "importance_num_hashes": [1, 1],
     "importance_seeds": [3051791205, 1411259678],
 }
-BY_LOOKUP = {
-    "importance_attrs": ["NORM", "SHAPE"],
-    "importance_rows_by": ["lookup", "lookup"],
-}
-
 MULTI_HASH: Cases = [
     ({}, HASHED),
     ({"width": 4, "include_static_vectors": True}, HASHED),
@@ -68,33 +62,23 @@ MULTI_HASH: Cases = [
     ),
 ]
 MULTI_WEIGHTED: Cases = [
-    ({}, INDEPENDENT | BY_HASH),
-    ({"width": 4, "include_static_vectors": True}, INDEPENDENT | BY_HASH),
-    ({"attrs": ["norm", SHAPE]}, INDEPENDENT | BY_HASH),
+    ({}, FIXED | BY_HASH),
+    ({"width": 4, "include_static_vectors": True}, FIXED | BY_HASH),
+    ({"attrs": ["norm", SHAPE]}, FIXED | BY_HASH),
     (
         {"rows": [1, 3]},
-        INDEPENDENT | {"rows": [1, 3]} | BY_HASH | {"importance_rows": [10, 30]},
+        FIXED | {"rows": [1, 3]} | BY_HASH | {"importance_rows": [10, 30]},
     ),
-    ({"num_hashes": 16}, INDEPENDENT | {"num_hashes": [16, 16]} | BY_HASH),
-    ({"num_hashes": [1, 5]}, INDEPENDENT | {"num_hashes": [1, 5]} | BY_HASH),
-    ({"importance_rows": [7, 5]}, INDEPENDENT | BY_HASH | {"importance_rows": [7, 5]}),
+    ({"num_hashes": 16}, FIXED | {"num_hashes": [16, 16]} | BY_HASH),
+    ({"num_hashes": [1, 5]}, FIXED | {"num_hashes": [1, 5]} | BY_HASH),
+    ({"importance_rows": [7, 5]}, FIXED | BY_HASH | {"importance_rows": [7, 5]}),
     (
         {"seeds": [0, 7]},
-        INDEPENDENT | {"seeds": [0, 7]} | BY_HASH | {"importance_seeds": [397355436, 397355443]},
+        FIXED | {"seeds": [0, 7]} | BY_HASH | {"importance_seeds": [397355436, 397355443]},
     ),
-    ({"independent": False}, {"independent": [False, False]} | FIXED | BY_HASH),
-    ({"append_importance": True}, INDEPENDENT | BY_HASH),
-    ({"aggregate": "mean"}, INDEPENDENT | BY_HASH),
-    ({"aggregate": "concatenate"}, INDEPENDENT | BY_HASH),
-    ({"importance_by": "lookup"}, INDEPENDENT | BY_LOOKUP),
-    (
-        {"importance_by": "lookup", "independent": False},
-        {"independent": [False, False]} | FIXED | BY_LOOKUP,
-    ),
+    ({"append_importance": True}, FIXED | BY_HASH),
     ({"train_importance": False}, FIXED),
-    ({"train_importance": False, "append_importance": True}, INDEPENDENT),
-    ({"train_importance": False, "aggregate": "mean"}, INDEPENDENT),
-    ({"train_importance": False, "aggregate": "concatenate"}, INDEPENDENT),
+    ({"train_importance": False, "append_importance": True}, FIXED),
 ]
 MULTI: Cases = [
     ({}, LOOKED_UP),

@@ -28,7 +28,7 @@ Settings = dict[str, Any]
 TEXTS = ["Anna met Anna in Rome .", "One", "The shares of Xerox Corp. rose 12 % in 1998 ."]
 DOCS: Settings = {"width": 8, "attrs": ["NORM", "SHAPE"], "include_static_vectors": False}
 HASHED: Settings = {**DOCS, "rows": [20, 10]}
-BESIDE = {"aggregate": "concatenate", "append_importance": True}
+BESIDE = {"append_importance": True}
 SYMBOLS = {"NORM": NORM, "SHAPE": SHAPE}
 KINDS: dict[str, tuple[Any, Settings]] = {
     "hash": (build_multi_hash_embed_v1, HASHED),

@@ -1,29 +1,36 @@
-"""Hash embeddings against a plain loop, and against the embeddings that they generalize."""
+"""Hash embeddings with importance, against a loop, and against the embeddings they generalize."""
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
 import numpy
 import pytest
+import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from thinc.api import Model, Ops, chain, fix_random_seed, to_numpy
+from spacy.tokens import Doc
+from spacy.training import Example
+from thinc.api import Model, NumpyOps, Ops, chain, fix_random_seed, set_current_ops, to_numpy
 
+from spacy_multihash import build_multi_hash_embed_v1, build_multi_weighted_hash_embed_v1
+from spacy_multihash.embed.weighted_embed import Weighting, weighted_layer
 from spacy_multihash.layers import (
     Symbols,
     TableEmbed,
     WeightedTableEmbed,
     hash_rows,
     lookup_rows,
-    output_width,
     unit_importance,
     weighted_embed,
 )
 from tests.helpers.gradients import check_param_gradients
 
-AGGREGATES = ["sum", "mean", "concatenate"]
 K, WIDTH, ROWS = 3, 4, 7
+
+
+# The layer
 
 
 def ids_of(ops: Ops, n: int = 9, *, distinct: int = 5) -> numpy.ndarray:
@@ -36,14 +43,17 @@ def uniform(ops: Ops, shape: tuple[int, ...]) -> numpy.ndarray:
     return ops.asarray(numpy.random.uniform(-1, 1, shape).astype("float32"))
 
 
-def build(*, append_importance: bool = False, **settings: Any) -> Model:
+def build(*, append_importance: bool = False) -> Model:
     """Build a hash embedding with k = 3 and random importance parameters."""
     rows = hash_rows(ROWS, attr="NORM", num_hashes=K, seed=1)
     importance = chain(
         hash_rows(11, attr="NORM", num_hashes=1, seed=2), TableEmbed(K, 11, initializer=uniform)
     )
-    table = WeightedTableEmbed(WIDTH, ROWS, num_hashes=K, initializer=uniform, **settings)
-    return weighted_embed(rows, importance, table, append_importance=append_importance)
+    table = WeightedTableEmbed(WIDTH, ROWS, num_hashes=K)
+    model = weighted_embed(rows, importance, table, append_importance=append_importance)
+    model.initialize()
+    table.set_param("E", uniform(table.ops, (ROWS, WIDTH)))
+    return model
 
 
 def reference(model: Model, ids: numpy.ndarray, *, append_importance: bool) -> numpy.ndarray:
@@ -51,26 +61,19 @@ def reference(model: Model, ids: numpy.ndarray, *, append_importance: bool) -> n
     rows, importance, table = model.layers
     E = to_numpy(table.get_param("E"))
     P = to_numpy(importance.layers[1].get_param("E"))
-    aggregate = table.attrs["aggregate"].value
     vectors = []
     component_rows = to_numpy(rows.predict(ids))
     importance_rows = to_numpy(importance.layers[0].predict(ids))
     for i in range(len(ids)):
         p = P[importance_rows[i, 0]]
-        weighted = [p[k] * E[component_rows[i, k]] for k in range(K)]
-        if aggregate == "concatenate":
-            vector = [value for component in weighted for value in component]
-        else:
-            vector = [sum(c[w] for c in weighted) for w in range(WIDTH)]
-            vector = [v / K for v in vector] if aggregate == "mean" else vector
+        vector = [sum(p[k] * E[component_rows[i, k], w] for k in range(K)) for w in range(WIDTH)]
         vectors.append(vector + (list(p) if append_importance else []))
     return numpy.array(vectors)
 
 
 @pytest.mark.parametrize("append_importance", [False, True])
-@pytest.mark.parametrize("aggregate", AGGREGATES)
-def test_vectors_are_those_of_the_paper(ops: Ops, aggregate: str, append_importance: bool) -> None:
-    model = build(aggregate=aggregate, append_importance=append_importance).initialize()
+def test_vectors_are_those_of_the_paper(ops: Ops, append_importance: bool) -> None:
+    model = build(append_importance=append_importance)
     ids = ids_of(ops)
     vectors = to_numpy(model.predict(ids))
     assert vectors.shape == (len(ids), model.get_dim("nO"))
@@ -79,18 +82,15 @@ def test_vectors_are_those_of_the_paper(ops: Ops, aggregate: str, append_importa
 
 
 @pytest.mark.parametrize("append_importance", [False, True])
-@pytest.mark.parametrize("aggregate", AGGREGATES)
-def test_gradients_equal_central_differences(
-    ops: Ops, aggregate: str, append_importance: bool
-) -> None:
-    model = build(aggregate=aggregate, append_importance=append_importance).initialize()
+def test_gradients_equal_central_differences(ops: Ops, append_importance: bool) -> None:
+    model = build(append_importance=append_importance)
     check_param_gradients(model, ids_of(ops), lambda Y: Y, eps=1e-2, atol=1e-4)
 
 
 @given(n=st.integers(1, 40), distinct=st.integers(1, 6), seed=st.integers(0, 5))
 def test_gradients_of_a_symbol_are_the_sums_over_its_uses(n: int, distinct: int, seed: int) -> None:
     fix_random_seed(seed)
-    model = build().initialize()
+    model = build()
     ids = ids_of(model.ops, n, distinct=distinct)
     vectors, backprop = model.begin_update(ids)
     d_vectors = numpy.random.normal(size=vectors.shape).astype("float32")
@@ -107,9 +107,8 @@ def test_gradients_of_a_symbol_are_the_sums_over_its_uses(n: int, distinct: int,
     assert_allclose(importance.layers[1].get_grad("E"), dP, atol=1e-4)
 
 
-@pytest.mark.parametrize("aggregate", AGGREGATES)
-def test_many_symbols_are_as_few_at_a_time(ops: Ops, aggregate: str) -> None:
-    model = build(aggregate=aggregate).initialize()
+def test_many_symbols_are_as_few_at_a_time(ops: Ops) -> None:
+    model = build()
     ids = ids_of(ops, 5000, distinct=3000)
     few = [to_numpy(model.predict(ids[start : start + 100])) for start in range(0, 5000, 100)]
     assert_allclose(to_numpy(model.predict(ids)), numpy.vstack(few), atol=1e-6)
@@ -126,7 +125,7 @@ def compare(model: Model, other: Model, ids: numpy.ndarray, dE: Callable[[Model]
 
 
 @pytest.mark.parametrize("num_hashes", [1, 2, 4])
-def test_fixed_importance_and_sum_are_a_multi_hash_embedding(ops: Ops, num_hashes: int) -> None:
+def test_fixed_importance_is_a_multi_hash_embedding(ops: Ops, num_hashes: int) -> None:
     # One hash function: the hashing trick.
     rows = hash_rows(ROWS, attr="NORM", num_hashes=num_hashes, seed=1)
     table = WeightedTableEmbed(WIDTH, ROWS, num_hashes=num_hashes)
@@ -149,9 +148,8 @@ def test_a_row_for_each_symbol_is_a_lookup(ops: Ops) -> None:
     compare(model, plain, ids, lambda model: model.layers[2].get_grad("E"))
 
 
-@pytest.mark.parametrize("aggregate", AGGREGATES)
-def test_no_symbols_leave_gradients_of_zeros(ops: Ops, aggregate: str) -> None:
-    model = build(aggregate=aggregate, append_importance=True).initialize()
+def test_no_symbols_leave_gradients_of_zeros(ops: Ops) -> None:
+    model = build(append_importance=True)
     vectors, backprop = model.begin_update(ids_of(ops, 0))
     assert vectors.shape == (0, model.get_dim("nO"))
     assert backprop(vectors).shape == (0,)
@@ -160,26 +158,16 @@ def test_no_symbols_leave_gradients_of_zeros(ops: Ops, aggregate: str) -> None:
 
 @pytest.mark.parametrize("append_importance", [False, True])
 def test_gradient_that_is_passed_in_is_not_written_to(ops: Ops, append_importance: bool) -> None:
-    model = build(append_importance=append_importance).initialize()
-    vectors, backprop = model.begin_update(ids_of(ops))
+    vectors, backprop = build(append_importance=append_importance).begin_update(ids_of(ops))
     d_vectors = ops.xp.ones_like(vectors)
     backprop(d_vectors)
     assert (d_vectors == 1).all()
 
 
 def test_gradient_of_another_shape_is_refused(ops: Ops) -> None:
-    _, backprop = build().initialize().begin_update(ids_of(ops))
+    _, backprop = build().begin_update(ids_of(ops))
     with pytest.raises(ValueError, match="Shape mismatch in backprop"):
         backprop(ops.alloc2f(9, WIDTH + 1))
-
-
-def test_rows_through_another_layer_are_those_of_its_rows(ops: Ops) -> None:
-    through = hash_rows(11, attr="NORM", num_hashes=1, seed=2)
-    rows = hash_rows(ROWS, attr="NORM", num_hashes=K, seed=1, through=through)
-    direct = hash_rows(ROWS, attr="NORM", num_hashes=K, seed=1)
-    ids = ids_of(ops)
-    buckets = through.predict(ids)[:, 0].astype("uint64")
-    assert_array_equal(to_numpy(rows.predict(ids)), to_numpy(direct.predict(buckets)))
 
 
 @pytest.mark.parametrize("shape", [(2, 2), (2, 4), (1, 3)])
@@ -203,35 +191,305 @@ def test_table_without_weights_is_refused() -> None:
         table.predict((numpy.zeros((1, 1), dtype="int32"), numpy.ones((1, 1), dtype="float32")))
 
 
-def test_weights_of_another_aggregate_are_refused() -> None:
-    trained = build().initialize()
-    with pytest.raises(ValueError, match="Cannot load weights .* built with aggregate = 'mean'"):
-        build(aggregate="mean").from_bytes(trained.to_bytes())
+# Settings
 
 
-@pytest.mark.parametrize("aggregate", AGGREGATES)
-def test_width_of_the_table_layer_is_that_of_its_vectors(aggregate: Any) -> None:
-    table = WeightedTableEmbed(WIDTH, ROWS, num_hashes=K, aggregate=aggregate).initialize()
-    X = numpy.zeros((2, K), dtype="int32"), numpy.ones((2, K), dtype="float32")
-    assert table.predict(X).shape == (2, table.get_dim("nO"))
-    assert table.get_param("E").shape == (ROWS, WIDTH)
-    assert output_width(table) == table.get_dim("nO")
+def make(**settings: Any) -> Weighting:
+    return Weighting(**({"attr": "NORM", "width": 4, "rows": 50, "seed": 7} | settings))
 
 
-@pytest.mark.parametrize("aggregate", AGGREGATES)
-def test_weights_of_0_1_0_are_loaded(aggregate: Any) -> None:
-    # They name the width of the table, which was nO for each way to put rows together
-    trained = build(aggregate=aggregate).initialize()
-    saved = trained.to_dict()
-    (place,) = [i for i, node in enumerate(trained.walk()) if node is trained.layers[2]]
-    saved["nodes"][place]["dims"]["nO"] = WIDTH
-    loaded = build(aggregate=aggregate).from_dict(saved)
-    ids = numpy.arange(9, dtype="uint64")
-    assert_array_equal(loaded.predict(ids), trained.predict(ids))
-    assert loaded.layers[2].get_dim("nO") == trained.layers[2].get_dim("nO")
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [({}, 500), ({"rows": 3}, 30), ({"importance_rows": 3}, 3)],
+    ids=str,
+)
+def test_importance_has_ten_rows_for_each_component_vector(
+    settings: dict[str, Any], expected: int
+) -> None:
+    assert make(**settings).num_importance_rows == expected
 
 
-def test_another_width_cannot_be_loaded() -> None:
-    saved = WeightedTableEmbed(5, ROWS, num_hashes=2, aggregate="concatenate").to_dict()
-    with pytest.raises(ValueError, match="Attempt to change dimension 'nO'"):
-        WeightedTableEmbed(4, ROWS, num_hashes=2, aggregate="concatenate").from_dict(saved)
+def test_ten_times_too_many_rows_are_refused_only_where_they_are_used() -> None:
+    rows = 3 * 10**8
+    with pytest.raises(ValueError, match="importance_rows must be .*, was: 3000000000"):
+        make(rows=rows)
+    assert make(rows=rows, train_importance=False).rows == rows
+
+
+REFUSED = [
+    ({"width": "96"}, "width must be a whole number from 1 to 2147483647, was: '96'"),
+    ({"rows": 2**31}, "rows must be a whole number from 1 to 2147483647, was: 2147483648"),
+    ({"num_hashes": "2"}, "num_hashes must be a whole number from 1 to 16, was: '2'"),
+    ({"seed": "7"}, "seeds must be a whole number from 0 to 4294967295, was: '7'"),
+    ({"append_importance": 1}, "append_importance must be true or false, was: 1"),
+    ({"train_importance": None}, "train_importance must be true or false, was: None"),
+    ({"importance_rows": 0}, "importance_rows must be a whole number .*, was: 0"),
+    (
+        {"importance_rows": "50", "train_importance": False},
+        "importance_rows must be a whole number .*, was: '50'",
+    ),
+    ({"importance_rows": 7, "train_importance": False}, "importance_rows = 7 has no effect"),
+]
+
+
+@pytest.mark.parametrize(("settings", "message"), REFUSED)
+def test_settings_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"Weighted embedding of NORM: {message}"):
+        make(**settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "names"),
+    [
+        ({}, ["hash_rows", "hash_rows>>table_embed", "weighted_table_embed"]),
+        (
+            {"train_importance": False, "append_importance": True},
+            ["hash_rows", "unit_importance", "weighted_table_embed"],
+        ),
+        ({"train_importance": False}, ["hash_rows", "table_embed"]),
+    ],
+    ids=str,
+)
+def test_layer_has_the_parts_that_its_settings_need(
+    settings: dict[str, Any], names: list[str]
+) -> None:
+    layer = weighted_layer(make(**settings))
+    assert [part.name for part in layer.layers] == names
+    assert layer.get_dim("nO") == 4 + 2 * settings.get("append_importance", False)
+
+
+# MultiWeightedHashEmbed
+
+ATTRS = ["NORM", "PREFIX", "SHAPE"]
+TABLES = ("table_embed", "weighted_table_embed")
+TEXTS = ["Anna met Anna in Rome .", "", "One", "The shares of Xerox Corp. rose 12 % in 1998 ."]
+SIZES: dict[str, Any] = {
+    "width": 8,
+    "attrs": ATTRS,
+    "rows": [40, 20, 10],
+    "include_static_vectors": False,
+}
+CONFIG = {"@architectures": "spacy-multihash.MultiWeightedHashEmbed.v1", **SIZES}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "numbers of hashes": {"num_hashes": [1, 2, 6]},
+    "appended": {"append_importance": True},
+    "few importance rows": {"importance_rows": [5, 4, 3]},
+    "fixed": {"train_importance": False},
+    "fixed, appended": {"train_importance": False, "append_importance": True},
+}
+each_setting = pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS.keys())
+
+
+@pytest.fixture
+def docs() -> list[Doc]:
+    nlp = spacy.blank("en")
+    return [nlp.make_doc(text) for text in TEXTS]
+
+
+def embed(docs: list[Doc], **settings: Any) -> Model:
+    return build_multi_weighted_hash_embed_v1(**(SIZES | settings)).initialize(X=docs)
+
+
+def tables_of_importance(model: Model) -> list[Model]:
+    """List the nodes that hold the importance parameters, P of the paper."""
+    embeds = [node for node in model.walk() if node.name == "weighted_embed"]
+    return [node for each in embeds for node in each.layers[1].layers[1:]]
+
+
+def set_importance_to_1(model: Model) -> None:
+    for table in tables_of_importance(model):
+        table.set_param("E", model.ops.alloc_f(table.get_param("E").shape) + 1)
+
+
+def randomize(model: Model) -> Model:
+    """Give all parameters other values than the initial ones."""
+    for node in model.walk():
+        for name in node.param_names:
+            values = numpy.random.normal(size=node.get_param(name).shape).astype("float32")
+            node.set_param(name, model.ops.asarray(values))
+    return model
+
+
+@pytest.mark.parametrize("train_importance", [True, False])
+@pytest.mark.parametrize("num_hashes", [1, 2, [1, 2, 3]])
+def test_importance_of_1_is_multi_hash_embed(
+    num_hashes: Any, train_importance: bool, docs: list[Doc]
+) -> None:
+    fix_random_seed(3)
+    plain = build_multi_hash_embed_v1(8, ATTRS, SIZES["rows"], False, num_hashes)
+    plain.initialize(X=docs)
+    model = embed(docs, num_hashes=num_hashes, train_importance=train_importance)
+    set_importance_to_1(model)
+    components = [n for n in model.walk() if n.name in TABLES and n.get_dim("nO") == 8]
+    tables = [node for node in plain.walk() if node.name == "table_embed"]
+    for component, table in zip(components, tables, strict=True):
+        component.set_param("E", table.get_param("E"))
+    (maxout, other) = (
+        next(node for node in each.walk() if node.has_param("W")) for each in (model, plain)
+    )
+    maxout.set_param("W", other.get_param("W"))
+    (vectors, backprop), (expected, backprop_plain) = (
+        each.begin_update(docs) for each in (model, plain)
+    )
+    for one, another in zip(vectors, expected, strict=True):
+        assert_allclose(one, another, atol=1e-5)
+    backprop([each.copy() for each in expected])
+    backprop_plain([each.copy() for each in expected])
+    for component, table in zip(components, tables, strict=True):
+        assert_allclose(component.get_grad("E"), table.get_grad("E"), rtol=1e-3, atol=1e-4)
+
+
+def test_importance_begins_near_zero(docs: list[Doc]) -> None:
+    for table in tables_of_importance(embed(docs, rows=[400] * 3)):
+        importance: Any = table.get_param("E")
+        assert importance.shape == (4000, 2)
+        assert importance.std() == pytest.approx(0.0005, rel=0.1)
+        assert abs(importance.mean()) < 0.0001
+
+
+@each_setting
+def test_gradients_of_the_whole_equal_central_differences(
+    settings: dict[str, Any], docs: list[Doc]
+) -> None:
+    fix_random_seed(1)
+    few = {} if "train_importance" in settings else {"importance_rows": [4, 3, 2]}
+    model = embed(docs, rows=[5, 4, 3], width=6, **settings | few)
+    set_importance_to_1(model)
+    for node in model.walk():
+        if node.name in TABLES and node not in tables_of_importance(model):
+            # Vectors are large, so that no difference passes from one maxout piece to another.
+            node.set_param("E", uniform(model.ops, node.get_param("E").shape))
+    check_param_gradients(
+        model,
+        docs,
+        lambda Y: numpy.vstack(Y),
+        eps=1e-3,
+        atol=1e-2,
+        wrap=lambda d: numpy.split(d, numpy.cumsum([len(doc) for doc in docs])[:-1]),
+    )
+
+
+@each_setting
+def test_batch_equals_one_by_one(settings: dict[str, Any], docs: list[Doc]) -> None:
+    model = randomize(embed(docs, **settings))
+    for doc, vectors in zip(docs, model.predict(docs), strict=True):
+        assert_allclose(model.predict([doc])[0], vectors, atol=1e-5)
+
+
+@each_setting
+def test_predictions_survive_saving_and_pickling(settings: dict[str, Any], docs: list[Doc]) -> None:
+    trained = randomize(embed(docs, **settings))
+    loaded = randomize(embed(docs, **settings)).from_bytes(trained.to_bytes())
+    pickled = pickle.loads(pickle.dumps(trained))
+    predictions = [model.predict(docs) for model in (trained, loaded, pickled)]
+    for vectors, one, other in zip(*predictions, strict=True):
+        assert_array_equal(one, vectors)
+        assert_array_equal(other, vectors)
+
+
+@each_setting
+def test_predictions_and_gradients_do_not_depend_on_the_device(
+    settings: dict[str, Any], ops: Ops, docs: list[Doc]
+) -> None:
+    model = embed(docs, **settings)
+    set_current_ops(NumpyOps())
+    on_cpu = embed(docs, **settings).from_bytes(model.to_bytes())
+    vectors, backprop = model.begin_update(docs)
+    expected, backprop_on_cpu = on_cpu.begin_update(docs)
+    for one, other in zip(vectors, expected, strict=True):
+        assert_allclose(to_numpy(one), other, atol=1e-5)
+    backprop([ops.xp.ones_like(each) for each in vectors])
+    backprop_on_cpu([numpy.ones_like(each) for each in expected])
+    for node, other_node in zip(model.walk(), on_cpu.walk(), strict=True):
+        for name in node.param_names:
+            grad, expected_grad = to_numpy(node.get_grad(name)), other_node.get_grad(name)
+            assert_allclose(grad, expected_grad, rtol=1e-3, atol=1e-4)
+
+
+def test_all_docs_may_be_empty(docs: list[Doc]) -> None:
+    model = embed(docs)
+    vectors, backprop = model.begin_update([docs[1]])
+    assert vectors[0].shape == (0, 8)
+    backprop(vectors)
+
+
+@pytest.mark.parametrize(
+    ("settings", "setting"),
+    [
+        ({"importance_rows": [400, 200, 99]}, "importance_rows"),
+        ({"seeds": [1, 2, 3]}, "seeds"),
+        ({"rows": [40, 20, 11], "importance_rows": [400, 200, 100]}, "rows"),
+    ],
+)
+def test_weights_of_other_settings_are_refused_before_any_is_taken(
+    settings: dict[str, Any], setting: str, docs: list[Doc]
+) -> None:
+    trained = embed(docs)
+    other = build_multi_weighted_hash_embed_v1(**(SIZES | settings))
+    with pytest.raises(ValueError, match=f"'multi_weighted_hash_embed': .* with {setting} = "):
+        other.from_bytes(trained.to_bytes())
+    assert not any(node.has_param(name) for node in other.walk() for name in node.param_names)
+
+
+REFUSED_BY_THE_WHOLE = [
+    ({"importance_rows": [5]}, "importance_rows must be a list of length 3, .* was: .5]"),
+    ({"rows": [5]}, "rows must be a list of length 3, .* was: .5]"),
+    ({"rows": [40, 20, 3 * 10**8]}, "of SHAPE: importance_rows must be .*, was: 3000000000"),
+    ({"num_hashes": 17}, "num_hashes must be a whole number from 1 to 16, was: 17"),
+    ({"importance_by": "lookup"}, "importance_by was removed, was: 'lookup'"),
+    ({"independent": False}, "independent was removed, was: False"),
+    ({"aggregate": "mean"}, "aggregate was removed, was: 'mean'"),
+]
+
+
+@pytest.mark.parametrize(("settings", "message"), REFUSED_BY_THE_WHOLE)
+def test_settings_are_refused_by_the_config(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        spacy.registry.resolve({"model": {**CONFIG, **settings}})
+
+
+def test_numbers_of_rows_are_all_given_or_none(docs: list[Doc]) -> None:
+    with pytest.raises(ValueError, match=r"must be whole numbers, or null in .* \[5, None, 5\]"):
+        embed(docs, importance_rows=[5, None, 5])
+
+
+def test_removed_settings_may_be_off_and_initializers_warn(docs: list[Doc]) -> None:
+    off = {"aggregate": "sum", "importance_by": "hash", "independent": True, "embed_init": None}
+    assert spacy.registry.resolve({"model": {**CONFIG, **off}})["model"].get_dim("nO") == 8
+    with pytest.warns(UserWarning, match="importance_init = .* is ignored"):
+        embed(docs, importance_init=uniform)
+
+
+def test_pipeline_learns_two_sentences() -> None:
+    nlp = spacy.blank("en")
+    encode = {
+        "@architectures": "spacy-multihash.MaxoutWindowEncoder.v1",
+        "width": 16,
+        "window_size": 1,
+        "maxout_pieces": 2,
+        "depth": 1,
+    }
+    tok2vec = {
+        "@architectures": "spacy.Tok2Vec.v2",
+        "embed": {**CONFIG, "width": 16},
+        "encode": encode,
+    }
+    ner: Any = nlp.add_pipe("ner", config={"model": {"tok2vec": tok2vec}})
+    gold = {
+        "Anna lives in Rome": [(0, 4, "PER"), (14, 18, "LOC")],
+        "Bob is in Oslo": [(0, 3, "PER")],
+    }
+    examples = [
+        Example.from_dict(nlp.make_doc(text), {"entities": ents}) for text, ents in gold.items()
+    ]
+    optimizer = nlp.initialize(lambda: examples)
+    optimizer.L2 = 0.0  # which changes weights without any gradient
+    initial = tables_of_importance(ner.model)[0].get_param("E").copy()
+    for _ in range(40):
+        nlp.update(examples, sgd=optimizer)
+    for text, ents in gold.items():
+        found = [(ent.start_char, ent.end_char, ent.label_) for ent in nlp(text).ents]
+        assert found == ents
+    trained = tables_of_importance(ner.model)[0].get_param("E")
+    assert (trained != initial).any()

@@ -1,16 +1,10 @@
 """Pipelines with weighted embeddings, of tokens and of n-grams."""
 
-from typing import Any
+from typing import Any, Optional
 
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
-
-from spacy_multihash import Tables, count_symbols, cut_tables, make_tables, set_tables
-from spacy_multihash.embed.attributes import attr_id
-from spacy_multihash.embed.find import ngram_layers
-from spacy_multihash.tables.set_tables import count_corpus
-from tests.helpers.corpora import make_docs
 
 WEIGHTED = {
     "@architectures": "spacy-multihash.MultiWeightedHashEmbed.v1",
@@ -26,19 +20,6 @@ TEXTCAT = {
     "rows": 30,
     "importance_rows": 60,
 }
-ENSEMBLE = {
-    "@architectures": "spacy-multihash.TextCatEnsemble.v1",
-    "*": {
-        "first": {**TEXTCAT, "ngram_orders": [1, 3]},
-        "second": {**TEXTCAT, "seed": 3, "ngram_orders": [2]},
-    },
-}
-DICTIONARY = {
-    **TEXTCAT,
-    "importance_by": "lookup",
-    "importance_rows": None,
-    "ngram_orders": [1, 2],
-}
 TEXTS = ["what a joke this is", "it is what it is", "", "what a joke", "is"]
 
 
@@ -51,30 +32,31 @@ def add_embedding(nlp: Language, name: str, embed: dict[str, Any]) -> None:
 
 
 def weighted_pipeline(**settings: Any) -> Language:
-    """Build a pipeline, with tables of symbols for those that look them up."""
+    """Build a pipeline with a weighted embedding of tokens."""
     nlp = spacy.blank("en")
-    looked_up = settings.get("importance_by") == "lookup"
-    if looked_up or not settings.get("train_importance", True):
+    if not settings.get("train_importance", True):
         settings["importance_rows"] = None  # it would have no effect
     add_embedding(nlp, "tok2vec", {**WEIGHTED, **settings})
-    if looked_up:
-        counts = count_symbols(make_docs(), {name: attr_id(name) for name in ("NORM", "SHAPE")})
-        set_tables(nlp.get_pipe("tok2vec").model, make_tables(counts, min_freq=2))  # type: ignore[attr-defined]
     nlp.initialize()
     return nlp
 
 
-def textcat_pipeline(model: dict[str, Any]) -> Language:
-    """Build a pipeline, with a dictionary of n-grams for a model that looks them up."""
+def textcat_pipeline(model: dict[str, Any], second: Optional[dict[str, Any]] = None) -> Language:
+    """Build a pipeline with a text classifier of two labels, and maybe a second one."""
     nlp = spacy.blank("en")
-    textcat: Any = nlp.add_pipe("textcat", config={"model": model})
-    for label in "XY":
-        textcat.add_label(label)
-    if any(node.name == "lookup_rows" for node in textcat.model.walk()):
-        counts = count_corpus(token_docs(nlp), ngram_layers(textcat.model))
-        set_tables(textcat.model, cut_tables(Tables(counts), min_freq=2))
+    for name, each in (("textcat", model), ("second", second)):
+        if each is not None:
+            textcat: Any = nlp.add_pipe("textcat", name, config={"model": each})
+            for label in "XY":
+                textcat.add_label(label)
     nlp.initialize()
     return nlp
+
+
+def two_textcats() -> Language:
+    """Build a pipeline with text classifiers by n-grams of different orders."""
+    first = {**TEXTCAT, "ngram_orders": [1, 3]}
+    return textcat_pipeline(first, {**TEXTCAT, "seed": 3, "ngram_orders": [2]})
 
 
 def token_docs(nlp: Language) -> list[Doc]:

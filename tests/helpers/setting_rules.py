@@ -17,8 +17,6 @@ LARGEST = 2**31 - 1
 LARGEST_SEED = 2**32 - 1
 PREFIX = "spacy-multihash."
 CHOICES = {
-    "aggregate": ["sum", "mean", "concatenate"],
-    "importance_by": ["hash", "lookup"],
     "reduce": ["sum", "mean"],
     "train_passes": ["all", "last"],
     "decoder": ["greedy", "constrained", "crf"],
@@ -85,10 +83,6 @@ def are_orders(value: Any) -> bool:
     return list_of(whole(1, 10), 1)(value) and len(set(value)) == len(value)
 
 
-def is_run(value: Any) -> bool:
-    return list_of(whole(1, LARGEST), 2, 2)(value) and value[0] <= value[1]
-
-
 def is_positive(value: Any) -> bool:
     return type(value) in (int, float) and 0 < value < 2.0**1023
 
@@ -127,12 +121,7 @@ _HASHED: dict[str, IsGood] = {
 }
 _WEIGHTED: dict[str, IsGood] = {
     "append_importance": is_flag,
-    "aggregate": is_choice("aggregate"),
     "train_importance": is_flag,
-    "importance_by": is_choice("importance_by"),
-    "independent": is_flag,
-    "embed_init": or_none(is_part),
-    "importance_init": or_none(is_part),
 }
 _NUMBER_OF_LABELS: dict[str, IsGood] = {"nO": or_none(whole(1, LARGEST))}
 RULES: dict[str, dict[str, IsGood]] = {
@@ -165,7 +154,6 @@ RULES: dict[str, dict[str, IsGood]] = {
         **_WEIGHTED,
         "importance_rows": or_none(list_of(whole(1, LARGEST))),
     },
-    f"{PREFIX}TextCatEnsemble.v1": {"models": list_of(is_part, 1)},
     f"{PREFIX}TextCatHashEmbed.v1": {
         **_WIDTH,
         **_WEIGHTED,
@@ -177,8 +165,6 @@ RULES: dict[str, dict[str, IsGood]] = {
         "ngram_orders": are_orders,
         "attr": is_attr,
         "reduce": is_choice("reduce"),
-        "hidden": list_of(whole(1, LARGEST), 0, 100),
-        "input_dropout": or_none(is_run),
         "seed": or_none(whole(0, LARGEST_SEED)),
     },
     f"{PREFIX}TokenTagger.v1": {
@@ -209,8 +195,6 @@ RULES: dict[str, dict[str, IsGood]] = {
 
 def offences(name: str, settings: Settings) -> list[Offence]:
     """List what is wrong with settings. An error has to name one of these, with its value."""
-    if "models" in settings:
-        return _of_members(settings["models"])
     bad = [key for key, value in settings.items() if not RULES[name][key](value)]
     found = [(key, each) for key in bad for each in _shown(settings[key])]
     found += [
@@ -218,7 +202,7 @@ def offences(name: str, settings: Settings) -> list[Offence]:
         for key in ("rows", "num_hashes", "seeds", "importance_rows")
         if _differs_in_length(settings, key, bad)
     ]
-    if "train_importance" in RULES[name] and not {"train_importance", "importance_by"} & set(bad):
+    if "train_importance" in RULES[name] and "train_importance" not in bad:
         found += _useless(settings, bad)
     traits = getattr(settings.get("tok2vec", settings.get("model")), "traits", ())
     if name.endswith("MetaVectors.v1") and settings["width"] is None and "mode" not in bad:
@@ -244,33 +228,12 @@ def _differs_in_length(settings: Settings, key: str, bad: list[str]) -> bool:
 
 
 def _useless(settings: Settings, bad: list[str]) -> list[Offence]:
-    """List settings of importance that have no effect, or whose default is out of range."""
-    trained = settings.get("train_importance", True)
-    hashed = settings.get("importance_by", "hash") == "hash"
-    useless = {"importance_rows": settings.get("importance_rows") is not None} if not hashed else {}
-    if not trained:
-        useless = {
-            "importance_by": not hashed,
-            "independent": settings.get("independent") is False,
-            "importance_rows": settings.get("importance_rows") is not None,
-            "importance_init": settings.get("importance_init") is not None,
-        }
-    found = [
-        (key, "train_importance" if not trained else "lookup") for key in useless if useless[key]
-    ]
-    if trained and hashed and settings.get("importance_rows") is None and "rows" not in bad:
-        rows = settings.get("rows", 1)
-        numbers = [10 * number for number in (rows if type(rows) is list else [rows])]
-        found += [("importance_rows", repr(number)) for number in numbers if number > LARGEST]
-    return found
-
-
-def _of_members(members: list[Any]) -> list[Offence]:
-    no_models = [(i, each) for i, each in enumerate(members) if not is_part(each)]
-    if no_models or not members:
-        return [(f"model {i}", repr(each)) for i, each in no_models] or [("models", "[]")]
-    found = [(f"model {i}", "") for i, member in enumerate(members) if "scores" in member.traits]
-    if len({"exclusive" in member.traits for member in members}) > 1:
-        kinds = ["exclusive" in member.traits for member in members]
-        found.append(("exclusive_classes", repr(kinds)))
-    return found
+    """List the rows of importance if they have no effect, or if their default is out of range."""
+    given = settings.get("importance_rows")
+    if not settings.get("train_importance", True):
+        return [] if given is None else [("importance_rows", "train_importance")]
+    if given is not None or "rows" in bad:
+        return []
+    rows = settings.get("rows", 1)
+    numbers = [10 * number for number in (rows if type(rows) is list else [rows])]
+    return [("importance_rows", repr(number)) for number in numbers if number > LARGEST]

@@ -32,7 +32,6 @@ OWN_SECTION = {
     "encode": ENCODER,
 }
 LISTENER, OWN = Part(LISTENER_SECTION, ("listener",)), Part(OWN_SECTION)
-INITIALIZER = Part({"@initializers": "uniform_init.v1", "lo": -0.5, "hi": 0.5})
 SCORER = Part({"@scorers": "spacy.ner_scorer.v1"})
 TAGGERS = [
     Part(
@@ -90,12 +89,8 @@ _GOOD: dict[str, st.SearchStrategy[Any]] = {
     "window_size": _size(3, 100),
     "maxout_pieces": _size(4, 256),
     "depth": _size(4, 100),
-    "importance_init": st.sampled_from([None, INITIALIZER]),
-    "embed_init": st.sampled_from([None, INITIALIZER]),
     "ngram_orders": st.lists(st.integers(1, 10), min_size=1, unique=True),
     "attr": st.sampled_from(_NAMES),
-    "hidden": st.lists(_size(20, LARGEST), max_size=3),
-    "input_dropout": st.sampled_from([None, [1, 1], [4, 100], [1, LARGEST]]),
     "seed": st.sampled_from([None, 0, 8, LARGEST_SEED]),
     "nO": st.none() | _size(9, LARGEST),
     "tok2vec": st.sampled_from([OWN, OWN, LISTENER]),
@@ -106,7 +101,7 @@ _GOOD: dict[str, st.SearchStrategy[Any]] = {
     "scorer": st.sampled_from([None, SCORER]),
     **{name: st.sampled_from(CHOICES[name]) for name in CHOICES if name != "decoder"},
     **dict.fromkeys(["share", "residual", "normalize", "learn_transitions"], _FLAG),
-    **dict.fromkeys(["exclusive_classes", "append_importance", "independent"], _FLAG),
+    **dict.fromkeys(["exclusive_classes", "append_importance"], _FLAG),
     "train_importance": st.sampled_from([True, True, False]),
     "tables": st.sampled_from([{"vocab": None}, {"es": "es", "vocab": None}, {"nl-1": "nl"}]),
     "key_attrs": st.sampled_from([None, {}]),
@@ -138,8 +133,6 @@ _ALWAYS += ("include_static_vectors", "exclusive_classes")
 @st.composite
 def settings_of(draw: st.DrawFn, name: str) -> Settings:
     """Draw settings of a part: good ones, then up to two of them broken."""
-    if "models" in RULES[name]:
-        return {"models": draw(_members())}
     settings: Settings = {}
     names = draw(st.lists(st.sampled_from(_NAMES), min_size=1, max_size=3))
     for key in RULES[name]:
@@ -169,39 +162,3 @@ def _broken(value: Any, pool: list[Any]) -> st.SearchStrategy[Any]:
     at = st.integers(0, len(value) - 1)
     replaced = st.builds(lambda i, new: [*value[:i], new, *value[i + 1 :]], at, anything)
     return anything | replaced | st.sampled_from([value[1:], [*value, value[0]]])
-
-
-def _members() -> st.SearchStrategy[Any]:
-    """Draw the members of an ensemble, in most cases such as agree with each other."""
-    agreeing = st.booleans().flatmap(lambda kind: st.lists(_member(kind), max_size=3))
-    others = st.lists(_member(True) | _member(False), max_size=3)
-    broken: st.SearchStrategy[Any] = st.sampled_from([*NUMBERS, *NO_NUMBERS])
-    return (
-        agreeing
-        | others
-        | st.builds(lambda members, one: [*members, one], agreeing, broken).map(_numbered)
-    ).map(_numbered)
-
-
-def _member(exclusive: bool) -> st.SearchStrategy[Part]:
-    traits = ("exclusive",) * exclusive
-    ours = {"@architectures": f"{PREFIX}TextCatHashEmbed.v1", "rows": 9, "width": 2}
-    bag = {"@architectures": "spacy.TextCatBOW.v3", "ngram_size": 1, "length": 8}
-    kind = {"exclusive_classes": exclusive, "nO": 2}
-    return st.sampled_from(
-        [
-            Part(ours | kind, traits),
-            Part(bag | kind | {"no_output_layer": False}, traits),
-            Part(bag | kind | {"no_output_layer": True}, (*traits, "scores")),
-        ]
-    )
-
-
-def _numbered(members: list[Any]) -> list[Any]:
-    """Give each of our members a seed of its own, as those with the same one cause a warning."""
-    return [
-        Part(member.section | {"seed": i}, member.traits)
-        if isinstance(member, Part) and "TextCatHashEmbed" in member.section["@architectures"]
-        else member
-        for i, member in enumerate(members)
-    ]

@@ -1,18 +1,16 @@
 """Rows for a corpus, and the start near zero."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
+from spacy.language import Language
 
 from spacy_multihash.cli.importance import importance_cli
 from spacy_multihash.embed.find import find_weighted
 from spacy_multihash.inspection.importance import Ranking, RowAdvice, advise_rows, symbol_importance
 from tests.helpers.cli import invoke_command
 from tests.helpers.corpora import write_corpus
-from tests.helpers.pipelines import DICTIONARY, TEXTCAT, textcat_pipeline, token_docs
-
-ONES = {"@initializers": "uniform_init.v1", "lo": 1.0, "hi": 1.0}
+from tests.helpers.pipelines import TEXTCAT, textcat_pipeline, token_docs
 
 
 @pytest.mark.parametrize(
@@ -37,23 +35,23 @@ def test_advice_grows_with_the_hash_functions() -> None:
     assert advise_rows(embedding, 100).advised == 200
 
 
-def test_importance_that_is_looked_up_needs_no_advice() -> None:
-    (embedding,) = find_weighted(textcat_pipeline(DICTIONARY))
-    assert advise_rows(embedding, 100).advised_importance is None
+def with_importance_of_1() -> Language:
+    nlp = textcat_pipeline(TEXTCAT)
+    (embedding,) = find_weighted(nlp)
+    assert embedding.importance is not None
+    embedding.importance.weights.get_param("E")[:] = 1
+    return nlp
 
 
 def test_symbols_near_zero_are_counted() -> None:
-    for init, expected in ((None, 1.0), (ONES, 0.0)):
-        nlp = textcat_pipeline({**TEXTCAT, "importance_init": init})
+    for nlp, expected in ((textcat_pipeline(TEXTCAT), 1.0), (with_importance_of_1(), 0.0)):
         (found,) = symbol_importance(nlp, lambda: token_docs(nlp), Ranking(min_freq=1))  # noqa: B023
         assert found.num_near_zero == expected * found.num_frequent
 
 
-@pytest.mark.parametrize(("init", "warns"), [(None, True), (ONES, False)])
-def test_command_advises_rows_and_warns_of_few_updates(
-    init: Any, warns: bool, tmp_path: Path
-) -> None:
-    nlp = textcat_pipeline({**TEXTCAT, "importance_init": init})
+@pytest.mark.parametrize("warns", [True, False])
+def test_command_advises_rows_and_warns_of_few_updates(warns: bool, tmp_path: Path) -> None:
+    nlp = textcat_pipeline(TEXTCAT) if warns else with_importance_of_1()
     nlp.to_disk(tmp_path / "model")
     corpus = write_corpus(tmp_path / "docs.spacy", token_docs(nlp))
     result = invoke_command(importance_cli, tmp_path / "model", "--data", corpus, "--min-freq", 1)

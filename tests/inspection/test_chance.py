@@ -139,26 +139,6 @@ def test_independent_importance_multiplies_the_range() -> None:
     check_simulation(counts, in_collision_by_chance(400, outcomes))
 
 
-def test_a_single_first_layer_bounds_the_range() -> None:
-    """The paper's D1 gives the row of importance, which D2 hashes to components."""
-    rng = numpy.random.default_rng(SEED)
-    totals, conditional = [], []
-    for _ in range(TRIALS):
-        d1 = rng.integers(0, 700, 400)
-        d2 = hash_symbols(rng, 700, 15, 2)
-        components = d2[d1]
-        totals.append(count_in_collision(numpy.hstack([components, d1[:, None]])))
-        sizes = numpy.unique(d1, return_counts=True)[1]
-        expected, sd = in_collision_by_chance(400, joint_range(15, 2), group_sizes=sizes)
-        conditional.append((count_in_collision(components) - expected) / sd)
-    outcomes = joint_range(15, 2, importance_rows=700, independent=False)
-    assert outcomes == 700
-    check_simulation(totals, in_collision_by_chance(400, outcomes))
-    # Given who shares a row of importance, each count is as far from its mean as expected.
-    assert abs(mean(conditional)) < MAX_ERRORS / math.sqrt(TRIALS)
-    assert pstdev(conditional) == pytest.approx(1, rel=0.2)
-
-
 def test_pairs_of_groups_collide_as_often_as_expected() -> None:
     rng = numpy.random.default_rng(SEED)
     sizes = rng.integers(1, 5, 60)

@@ -20,15 +20,14 @@ from spacy_multihash.embed.find import WeightedEmbedding, find_weighted, rows_of
 from spacy_multihash.inspection.importance import EmbeddingImportance, Ranking, symbol_importance
 from spacy_multihash.inspection.rows import inspect_collisions
 from tests.helpers.cli import invoke_command
-from tests.helpers.corpora import HASH, SENTENCES, write_corpus
+from tests.helpers.corpora import HASH, write_corpus
 from tests.helpers.ngrams import ngrams_by_loop
 from tests.helpers.pipelines import (
-    DICTIONARY,
-    ENSEMBLE,
     TEXTCAT,
     add_embedding,
     textcat_pipeline,
     token_docs,
+    two_textcats,
     weighted_pipeline,
 )
 
@@ -67,7 +66,7 @@ def vector_by_loop(embedding: WeightedEmbedding, id_: int) -> tuple[list[float],
 # Values
 
 
-@pytest.mark.parametrize("settings", [{}, {"append_importance": True}, {"independent": False}])
+@pytest.mark.parametrize("settings", [{}, {"append_importance": True}])
 def test_importance_of_tokens_is_that_of_a_loop(settings: dict[str, Any]) -> None:
     nlp = randomize(weighted_pipeline(num_hashes=3, **settings))
     counts = Counter(token.norm_ for doc in token_docs(nlp) for token in doc)
@@ -82,7 +81,7 @@ def test_importance_of_tokens_is_that_of_a_loop(settings: dict[str, Any]) -> Non
 
 
 def test_importance_of_ngrams_is_that_of_a_loop() -> None:
-    nlp = randomize(textcat_pipeline(ENSEMBLE))
+    nlp = randomize(two_textcats())
     docs = token_docs(nlp)
     for embedding, found, orders in zip(find_weighted(nlp), rank(nlp), [(1, 3), (2,)], strict=True):
         counts = Counter(ngrams_by_loop(docs, *orders))
@@ -96,45 +95,6 @@ def test_importance_of_ngrams_is_that_of_a_loop() -> None:
             parameters, vector = vector_by_loop(embedding, int(ids[texts.index(symbol.text)]))
             assert symbol.parameters == parameters
             assert symbol.norm == pytest.approx(numpy.linalg.norm(vector), rel=1e-5)
-
-
-def test_concatenated_components_have_the_norm_of_their_sides() -> None:
-    nlp = randomize(weighted_pipeline(aggregate="concatenate", append_importance=True))
-    embedding, found = find_weighted(nlp)[1], rank(nlp)[1]
-    E = embedding.components.weights.get_param("E")
-    for symbol in found.largest:
-        ids = numpy.array([nlp.vocab.strings[symbol.text]], dtype="uint64")
-        sides = E[rows_of(embedding.components.layer, ids)[0]]
-        squares = (numpy.array(symbol.parameters) ** 2 * (sides**2).sum(axis=1)).sum()
-        assert symbol.norm == pytest.approx(squares**0.5, rel=1e-5)
-
-
-def test_importance_that_is_looked_up_is_ranked_for_symbols_with_a_row() -> None:
-    nlp = randomize(weighted_pipeline(importance_by="lookup"))
-    docs = [Doc(nlp.vocab, words=words) for words, _ in SENTENCES]
-    counts = Counter(token.norm_ for doc in docs for token in doc)
-    known = {text: count for text, count in counts.items() if count >= 2}
-    found = symbol_importance(nlp, lambda: docs, ALL)[0]
-    assert {symbol.text: symbol.freq for symbol in found.largest} == known
-    assert {symbol.sharing for symbol in found.largest} == {0}
-    assert (found.num_symbols, found.num_frequent) == (len(counts), len(known))
-    assert found.num_sharing == len(counts) - len(known)
-
-
-def test_symbols_that_all_lack_a_row_are_an_error() -> None:
-    message = "No symbol of tok2vec.NORM that occurs 1 times .* is in its table of importance"
-    with pytest.raises(ValueError, match=message):
-        rank(weighted_pipeline(importance_by="lookup"))
-
-
-def test_ngrams_that_the_dictionary_leaves_out_are_not_ranked() -> None:
-    nlp = randomize(textcat_pipeline(DICTIONARY))
-    (found,) = rank(nlp)
-    counts = Counter(ngrams_by_loop(token_docs(nlp), 1, 2))
-    known = {text: count for text, count in counts.items() if count >= 2}
-    assert {symbol.text: symbol.freq for symbol in found.largest} == known
-    assert (found.num_symbols, found.num_frequent, found.num_sharing) == (len(known),) * 2 + (0,)
-    assert {symbol.sharing for symbol in found.smallest} == {0}
 
 
 # Order and selection
@@ -152,15 +112,6 @@ def test_symbols_are_sorted_from_either_end(sort: Any) -> None:
     assert some.smallest == everything.smallest[:4]
     smallest = [getattr(symbol, sort) for symbol in some.smallest]
     assert smallest == sorted(values)[:4]
-
-
-def test_equal_symbols_are_sorted_by_frequency() -> None:
-    ones = {"@initializers": "uniform_init.v1", "lo": 1.0, "hi": 1.0}
-    found = rank(weighted_pipeline(importance_init=ones), Ranking(top=100, min_freq=1))[0]
-    for end in (found.largest, found.smallest):
-        freqs = [symbol.freq for symbol in end]
-        assert freqs == sorted(freqs, reverse=True)
-    assert found.mean_importance == 1
 
 
 def test_rare_symbols_are_left_out() -> None:
@@ -242,7 +193,7 @@ def test_a_component_without_a_weighted_embedding_is_an_error() -> None:
     "make",
     [
         lambda: weighted_pipeline(train_importance=False),
-        lambda: weighted_pipeline(train_importance=False, aggregate="mean"),
+        lambda: weighted_pipeline(train_importance=False, append_importance=True),
         lambda: textcat_pipeline({**TEXTCAT, "importance_rows": None, "train_importance": False}),
     ],
 )
@@ -269,7 +220,7 @@ def test_docs_without_tokens_are_an_error() -> None:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("folder")
-    nlp = randomize(textcat_pipeline(ENSEMBLE))
+    nlp = randomize(two_textcats())
     nlp.to_disk(folder / "model")
     write_corpus(folder / "docs.spacy", token_docs(nlp))
     DocBin().to_disk(folder / "empty.spacy")
@@ -296,7 +247,7 @@ def test_command_shows_a_table_of_each_end_of_each_embedding(folder: Path) -> No
             (title,) = (
                 i
                 for i, line in enumerate(lines)
-                if f" {end} norm: textcat[{found.member}].{found.attr}, seed {found.seed} " in line
+                if f" {end} norm: {found.component}.{found.attr}, seed {found.seed} " in line
             )
             assert len(symbols) == 3
             rule = next(i for i in range(title, len(lines)) if lines[i].startswith("---"))
@@ -305,7 +256,7 @@ def test_command_shows_a_table_of_each_end_of_each_embedding(folder: Path) -> No
                 row = f"{s.text!r} {s.freq} {s.importance:.3g} {s.norm:.3g} {parameters}"
                 assert line == f"{row} {s.sharing}"
         assert (
-            f"textcat[{found.member}].{found.attr} {found.seed} {found.num_symbols} "
+            f"{found.component}.{found.attr} {found.seed} {found.num_symbols} "
             f"{found.num_sharing} "
             f"{found.num_frequent} {found.mean_importance:.3g} {found.num_important}"
         ) in lines
@@ -313,9 +264,9 @@ def test_command_shows_a_table_of_each_end_of_each_embedding(folder: Path) -> No
 
 def test_command_prints_nothing_but_json(folder: Path) -> None:
     args = (folder / "model", "--data", folder / "docs.spacy", "--min-freq", 1, "--json")
-    printed = json.loads(invoke(*args, "--component", "textcat", "--share", 2).stdout)
-    names = [(embedding["member"], embedding["attr"]) for embedding in printed]
-    assert names == [("0", "LOWER[1,3]"), ("1", "LOWER[2]")]
+    printed = json.loads(invoke(*args, "--share", 2).stdout)
+    names = [(embedding["component"], embedding["attr"]) for embedding in printed]
+    assert names == [("textcat", "LOWER[1,3]"), ("second", "LOWER[2]")]
     assert set(printed[0]) == set(EmbeddingImportance.__dataclass_fields__)
     assert len(printed[0]["largest"]) == len(printed[0]["smallest"]) == 10
     ranking = Ranking(min_freq=1, share=2)

@@ -16,13 +16,10 @@ DEFAULT = {
     "ngram_orders": [1, 2],
     "seed": 0,
     "num_hashes": 2,
-    "independent": True,
     "rows": 40,
     "width": 6,
-    "aggregate": "sum",
     "append_importance": False,
     "reduce": "sum",
-    "hidden": [],
 }
 BY_HASH = {"importance_rows": 400}
 # Settings, and those that the root keeps, in the order in which they are saved.
@@ -33,13 +30,8 @@ CASES: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"ngram_orders": [3, 1]}, DEFAULT | {"ngram_orders": [1, 3]} | BY_HASH),
     ({"attr": 65}, DEFAULT | {"attr": "ORTH"} | BY_HASH),
     ({"reduce": "mean"}, DEFAULT | {"reduce": "mean"} | BY_HASH),
-    ({"aggregate": "concatenate"}, DEFAULT | {"aggregate": "concatenate"} | BY_HASH),
     ({"append_importance": True}, DEFAULT | {"append_importance": True} | BY_HASH),
     ({"train_importance": False}, DEFAULT),
-    ({"importance_by": "lookup"}, DEFAULT),
-    ({"independent": False}, DEFAULT | {"independent": False} | BY_HASH),
-    ({"hidden": [5, 4]}, DEFAULT | {"hidden": [5, 4]} | BY_HASH),
-    ({"input_dropout": [4, 10]}, DEFAULT | BY_HASH),
     ({"seed": 0}, DEFAULT | BY_HASH),
     ({"seed": 2**32 - 1}, DEFAULT | {"seed": 2**32 - 1} | BY_HASH),
     ({"nO": 3}, DEFAULT | BY_HASH),
