@@ -9,7 +9,6 @@ HASH_EMBED = "hashembed"
 LAYER_NORM = "layernorm"
 LINEAR = "linear"
 MAXOUT = "maxout"
-RESIDUAL = "residual"
 SOFTMAX = "softmax"
 SPARSE_LINEAR = "sparse_linear"
 STATIC_VECTORS = "static_vectors"
@@ -40,11 +39,6 @@ def is_listener(node: Model) -> bool:
     spacy-curated-transformers have an attr as a mark.
     """
     return hasattr(node, "upstream_name") or "_TRANSFORMER_LISTENER" in node.attrs
-
-
-def is_residual(node: Model) -> bool:
-    """Tell whether a node is thinc's residual connection around a layer."""
-    return len(node.layers) == 1 and node.name.startswith(f"{RESIDUAL}(")
 
 
 def has_layers(node: Model, *names: str) -> bool:

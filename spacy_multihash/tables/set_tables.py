@@ -87,7 +87,7 @@ def find_multi_embed(nlp: Language, component: str) -> Model:
     if not isinstance(model, Model) or not lookup_chains(model):
         raise ValueError(
             f"The tables of MultiEmbed cannot be set: component '{component}' holds no MultiEmbed, "
-            'and no other embedding by lookup (importance_by = "lookup"). Name the one that does: '
+            "and no other embedding by lookup. Name the one that does: "
             "as component in [initialize.before_init], or as --component."
         )
     return model

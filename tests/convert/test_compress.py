@@ -91,7 +91,7 @@ def built(kind: str = "none", recognizer: str = "ner") -> Language:
     return nlp
 
 
-@pytest.mark.parametrize("kind", ["hash", "lookup", "weighted_lookup", "tagger_ner", "ensemble"])
+@pytest.mark.parametrize("kind", ["hash", "lookup", "weighted", "textcat"])
 def test_pipelines_of_all_embeddings_predict_nearly_the_same(kind: str, tmp_path: Path) -> None:
     nlp = spacy.load(SAVED / kind)
     docs = srsly.read_json(SAVED / kind / PREDICTIONS)["docs"]
