@@ -38,7 +38,7 @@ _NAMES = {
     ],
     "embed.find": ["find_tables", "find_weighted"],
     "encode.architectures": ["build_iterated_dilated_encoder_v1", "build_maxout_window_encoder_v1"],
-    "encode.dilated_layout": ["effective_input_width"],
+    "encode.iterated_dilated_encoder": ["effective_input_width"],
     "inspection.importance": ["Ranking", "symbol_importance"],
     "inspection.rows": ["inspect_symbols", "inspect_table", "inspect_word", "symbols_of"],
     "inspection.sizes": ["model_size"],

@@ -35,7 +35,7 @@ from .encode.architectures import (
 from .encode.architectures import (
     build_maxout_window_encoder_v1 as build_maxout_window_encoder_v1,
 )
-from .encode.dilated_layout import effective_input_width as effective_input_width
+from .encode.iterated_dilated_encoder import effective_input_width as effective_input_width
 from .inspection.importance import Ranking as Ranking
 from .inspection.importance import symbol_importance as symbol_importance
 from .inspection.rows import inspect_symbols as inspect_symbols

@@ -13,8 +13,11 @@ from .embed.table_embed import TableEmbed
 from .embed.token_types import distinct_rows
 from .embed.weighted_embed import WeightedTableEmbed, unit_importance, weighted_embed
 from .embed.with_token_types import with_token_types
-from .encode.dilated_layout import effective_input_width
-from .encode.iterated_dilated_encoder import IteratedDilatedEncoder, begin_passes
+from .encode.iterated_dilated_encoder import (
+    IteratedDilatedEncoder,
+    begin_passes,
+    effective_input_width,
+)
 from .encode.maxout_window_encoder import MaxoutWindowEncoder
 from .ner.tagger.token_tagger import token_tagger
 from .textcat.reduce_ngrams import reduce_ngrams

@@ -15,6 +15,7 @@ from thinc.api import Ops, fix_random_seed, get_current_ops, require_gpu, set_cu
 from thinc.util import has_cupy_gpu
 
 from spacy_multihash.compute.buffers import VARIABLE, check_buffers
+from spacy_multihash.compute.dispatch import available_kernels, chosen_kernels, use_kernels
 from tests.helpers.paths import SHARED
 
 # Buffers that are in use are not overwritten unseen, in processes that tests start either.
@@ -72,12 +73,16 @@ def english(shared: Path) -> Language:
         return spacy.load(shared / "pipelines" / "en_core_web_md-3.7.1")
 
 
-@pytest.fixture(params=["cpu", pytest.param("gpu", marks=pytest.mark.gpu)])
+@pytest.fixture(params=[*available_kernels(), pytest.param("gpu", marks=pytest.mark.gpu)])
 def ops(request: pytest.FixtureRequest) -> Iterator[Ops]:
-    """Run a test on the CPU, and again with CuPy where there is a CUDA device."""
+    """Run a test with each of the kernels, with array code, and with CuPy on a CUDA device."""
     before = get_current_ops()
+    former = chosen_kernels()
+    if request.param != "gpu":
+        use_kernels(request.param)
     yield request.getfixturevalue("gpu") if request.param == "gpu" else before
     set_current_ops(before)
+    use_kernels(former)
 
 
 @pytest.fixture

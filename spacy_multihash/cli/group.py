@@ -110,7 +110,11 @@ multihash_cli = typer.Typer(
 
 def _show_version(value: bool) -> None:
     if value:
+        from ..compute.dispatch import NONE, chosen_kernels
+
         typer.echo(f"spacy-multihash {metadata.version('spacy-multihash')}")
+        kernels = chosen_kernels()
+        typer.echo(f"kernels: {'none (array code)' if kernels == NONE else kernels}")
         raise typer.Exit
 
 

@@ -1,5 +1,6 @@
 """Adam with the steps of thinc's, several times as fast on CPU."""
 
+from types import ModuleType
 from typing import List, Union
 
 import numpy
@@ -7,17 +8,12 @@ from thinc.api import Optimizer
 from thinc.backends import get_array_ops
 from thinc.types import FloatsXd, Generator
 
-from ..common.registered import ADAM
 from ..common.types import Array
+from .dispatch import kernels_for
 
 FloatOrSeq = Union[float, List[float], Generator]
-_EXTRA = (
-    f"{ADAM} needs numba: python -m pip install 'spacy-multihash[numba]'. Or set @optimizers in "
-    '[training.optimizer] to "Adam.v1", which takes the same steps.'
-)
 # The largest share of averages that a step keeps, as in thinc.
 _MOST_KEPT = 0.9999
-_NONE = numpy.zeros(0, dtype="float32")
 
 
 def make_adam_v1(
@@ -40,13 +36,7 @@ def make_adam_v1(
     grad_clip (FloatOrSeq): The norm to which the gradient of a parameter is clipped, or 0.
     L2_is_weight_decay (bool): Whether L2 is the decay of weights, or a term of the gradient.
     use_averages (bool): Whether to keep averages of the weights, with which spaCy evaluates.
-
-    Raises ImportError without numba.
     """
-    try:
-        import numba  # noqa: F401
-    except ImportError as error:
-        raise ImportError(_EXTRA) from error
     return Adam(
         learn_rate,
         L2=L2,
@@ -63,8 +53,8 @@ class Adam(Optimizer):
     """thinc's Adam (Kingma and Ba 2015, Algorithm 1), with one pass over each parameter.
 
     The results are the same to the last bit where the compiler of thinc does not fuse products and
-    sums, as on x86-64. Arrays of a GPU, of another dtype than float32 or with gaps take thinc's own
-    steps, and so do arrays of other sizes than those of the steps before, and a beta of 0.
+    sums, as on x86-64. thinc's own steps are taken without compiled kernels, for arrays of a GPU,
+    of another dtype than float32, with gaps, or of other sizes than before, and for a beta of 0.
     """
 
     __slots__ = ()
@@ -83,7 +73,9 @@ class Adam(Optimizer):
         weights, gradient (FloatsXd): Arrays of any shape, the same for both.
         lr_scale (float): Factor of the learning rate.
         """
-        if not (self.b1 > 0.0 and self.b2 > 0.0 and self._are_plain(key, weights, gradient)):
+        kernels = kernels_for(weights)
+        is_plain = self.b1 > 0.0 and self.b2 > 0.0 and self._are_plain(key, weights, gradient)
+        if kernels is None or not is_plain:
             return super().__call__(key, weights, gradient, lr_scale=lr_scale)
         if len(gradient) < 1:
             return weights, gradient
@@ -96,7 +88,7 @@ class Adam(Optimizer):
             self.averages[key] = ops.alloc_f(weights.shape)
         if self.L2 != 0 and not self.L2_is_weight_decay:
             gradient += self.L2 * weights
-        self._step(key, weights, gradient, lr_scale)
+        self._step(kernels, key, weights, gradient, lr_scale)
         return weights, gradient
 
     def _are_plain(self, key: tuple[int, str], weights: FloatsXd, gradient: FloatsXd) -> bool:
@@ -105,32 +97,32 @@ class Adam(Optimizer):
         sizes = {values.size for values in (weights, gradient, *known)}
         return len(sizes) == 1 and _is_plain(weights) and _is_plain(gradient)
 
-    def _step(self, key: tuple[int, str], weights: Array, gradient: Array, lr_scale: float) -> None:
-        from .adam_kernel import adam_step  # numba compiles it in the first step
-
+    def _step(
+        self,
+        kernels: ModuleType,
+        key: tuple[int, str],
+        weights: Array,
+        gradient: Array,
+        lr_scale: float,
+    ) -> None:
         steps = self.nr_update[key]
         clip = 1.0
         if self.grad_clip and (norm := numpy.linalg.norm(gradient)) >= self.grad_clip:
             clip = self.grad_clip / norm
-        beta1, beta2 = numpy.float32(self.b1), numpy.float32(self.b2)
         unbiased = self.learn_rate * (1.0 - self.b2**steps) ** 0.5 / (1.0 - self.b1**steps)
-        decay = lr_scale * self.learn_rate * self.L2 if self.L2_is_weight_decay else 0.0
-        averages: Array = _NONE if self.averages is None else self.averages[key]
-        adam_step(
+        kernels.adam(
             weights.reshape(-1),
             gradient.reshape(-1),
             self.mom1[key],
             self.mom2[key],
-            averages.reshape(-1),
-            numpy.float32(clip),
-            beta1,
-            1 - beta1,
-            beta2,
-            1 - beta2,
-            numpy.float32(self.eps),
-            numpy.float32(unbiased * lr_scale),
-            numpy.float32(decay),
-            numpy.float32(1.0 - min((1.0 + steps) / (10.0 + steps), _MOST_KEPT)),
+            None if self.averages is None else self.averages[key].reshape(-1),
+            clip,
+            self.b1,
+            self.b2,
+            self.eps,
+            unbiased * lr_scale,
+            lr_scale * self.learn_rate * self.L2 if self.L2_is_weight_decay else 0.0,
+            1.0 - min((1.0 + steps) / (10.0 + steps), _MOST_KEPT),
         )
 
 

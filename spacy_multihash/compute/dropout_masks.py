@@ -13,6 +13,11 @@ from .chunks import on_cpu
 DrawMask = Callable[[tuple[int, int]], Optional[Array]]
 
 
+def draw_mask(ops: Ops, shape: tuple[int, int], rate: float) -> Optional[Array]:
+    """Draw a mask of entries 0 and 1 / (1 - rate), from numpy's random state; None if rate is 0."""
+    return mask_drawers(ops, rate, 1)[0](shape)
+
+
 def mask_drawers(ops: Ops, rate: float, count: int) -> list[DrawMask]:
     """Make a function that draws masks for each of `count` chunks, from numpy's random state.
 

@@ -1,163 +1,249 @@
-"""Maxout with layer normalization, forward and back, on rows that one thread holds in its cache.
+"""Maxout over windows of rows, with layer normalization: forward and backward.
 
-Numpy's passes over an array are cheap while a chunk is in the cache (`chunks.CHUNK`), and expensive
-otherwise. For rows of 96 with a window of 3, all passes together take about a quarter of the time
-of the matrix product. Half of that quarter is reading the 288 sums again, for the bias and for the
-largest piece. On a GPU, each function is one launch besides the product (`gpu.py`).
+    sums    =  W_p window(X)_i + b_p, for each piece p
+    Y_i     =  norm(max_p sums) * G + beta, times a mask of dropout, plus X_i
+
+Each of the steps after the sums is optional. On a CPU the compiled kernels do all of them at once.
+Elsewhere plain array code does, and the kernels are tested against it.
 """
 
 from typing import NamedTuple, Optional, cast
 
 import numpy
-from thinc.api import Model, NumpyOps, get_array_module
+from thinc.api import get_array_module
+from thinc.backends import get_array_ops
 
 from ..common.types import Array
 from . import gpu
-from .buffers import scratch
-from .layernorm import denormalize, normalize
-from .matmul import MANY_ROWS, matmul
-
-_CPU = NumpyOps()
+from .dispatch import kernels_for
+from .threads import in_parts
 
 
-class Weights(NamedTuple):
-    """The parameters of a layer, laid out for matrix products."""
+class Layer(NamedTuple):
+    """The parameters of a layer over windows of S = 2 * window + 1 rows.
 
-    W: Array  # (nO * nP, nI), as the layer keeps it
-    by_piece: Optional[Array]  # (nI, nP * nO), transposed, with the columns of a piece together
-    b: Array  # (nO * nP,), or (nP * nO,) piece by piece
-    G: Array  # (nO,)
-    beta: Array  # (nO,)
-
-
-class MaxoutTape(NamedTuple):
-    """What the way back needs of N rows."""
-
-    Xhat: Array  # (N, nO), normalized
-    scale: Array  # (N, 1), 1 / standard deviation
-    which: Array  # (N, nO) uint8, the piece that was the largest, the first of equals
-
-    def rows(self, rows: slice) -> "MaxoutTape":
-        """View the tape of a chunk of rows."""
-        return MaxoutTape(self.Xhat[rows], self.scale[rows], self.which[rows])
-
-
-class Gradients(NamedTuple):
-    """The gradients of the parameters, from one chunk."""
-
-    W: Array  # (nO * nP, nI)
-    b: Array  # (nO * nP,)
-    G: Array  # (nO,)
-    beta: Array  # (nO,)
-
-
-def weights_of(model: Model, N: int) -> Weights:
-    """Lay out the parameters of a MaxoutNorm, for N rows.
-
-    For many rows, a copy of W with the columns of a piece together pays: the product of contiguous
-    matrices is faster, and vector instructions can compare the pieces.
+    W (nO, nP, S * nI), b (nO, nP): The linear functions.
+    G, beta (nO,): Gain and shift of layer normalization, or None for none.
+    dilation: The distance of neighbours in a window.
+    relu: Whether Y is 0 where the sum of a single piece is negative.
+    residual: Whether X is added.
     """
-    W, b, G, beta = (cast(Array, model.get_param(name)) for name in ("W", "b", "G", "beta"))
-    nO, nP, nI = W.shape
-    kept = W.reshape(nO * nP, nI)
-    if N < MANY_ROWS and isinstance(W, numpy.ndarray):
-        return Weights(kept, None, b.reshape(nO * nP), G, beta)
-    by_piece = model.ops.xp.empty((nI, nP, nO), dtype="float32")
-    # With all outputs at once, a CPU's cache would hold few columns: they are powers of 2 apart.
-    at_once = 32 if isinstance(W, numpy.ndarray) else nO
-    for start in range(0, nO, at_once):
-        by_piece[:, :, start : start + at_once] = W[start : start + at_once].transpose(2, 1, 0)
-    b = model.ops.as_contig(b.T).reshape(nP * nO)
-    return Weights(kept, by_piece.reshape(nI, nP * nO), b, G, beta)
+
+    W: Array
+    b: Array
+    G: Optional[Array] = None
+    beta: Optional[Array] = None
+    window: int = 0
+    dilation: int = 1
+    relu: bool = False
+    residual: bool = False
+
+    @property
+    def params(self) -> tuple[Array, Array, Optional[Array], Optional[Array]]:
+        """The parameters."""
+        return self.W, self.b, self.G, self.beta
 
 
-def empty_tape(like: Array) -> MaxoutTape:
-    """Make an unfilled tape for the rows of a result, on its device."""
-    xp = get_array_module(like)
-    N, nO = like.shape
-    return MaxoutTape(
-        xp.empty((N, nO), "float32"), xp.empty((N, 1), "float32"), xp.empty((N, nO), "uint8")
-    )
+class Docs(NamedTuple):
+    """The rows of D docs, one after the other, before and after a layer.
 
-
-def maxout_norm(X: Array, weights: Weights, out: Array, tape: Optional[MaxoutTape] = None) -> None:
-    """Compute norm(max_p(X W_p + b_p)) * G + beta.
-
-    X (N, nI) float32 -> out (N, nO) float32. The tape is filled if it is given.
+    lengths (D,) int64: The numbers of tokens, on the host.
+    before, after: How many rows of padding there are on each side of a doc.
+    pad: Whether the first row of all stands for the padding beyond these rows. Otherwise windows
+        read zeros there.
     """
-    norm_of_sums(_sums(X, weights), weights, out, tape)
+
+    lengths: numpy.ndarray
+    before: int = 0
+    after: int = 0
+    pad: bool = False
+
+    @property
+    def rows(self) -> int:
+        """The number of rows after the layer, M."""
+        return self.pad + int(self.lengths.sum()) + 2 * self.after * len(self.lengths)
 
 
-def norm_of_sums(
-    sums: Array, weights: Weights, out: Array, tape: Optional[MaxoutTape] = None
-) -> None:
-    """Compute the rest of `maxout_norm` from the products of the rows, which are overwritten.
+class Tape(NamedTuple):
+    """What the backward pass needs of M rows.
 
-    sums (N, nO * nP), or (N, nP * nO) piece by piece -> out (N, nO).
+    which (M, nO) uint8: The piece that was the largest, the first of equals. With `relu`, 1 where
+        the sum is positive.
+    Xhat (M, nO), scale (M,): The normalized rows, and 1 / standard deviation; None without a norm.
     """
-    if not isinstance(sums, numpy.ndarray):
-        gpu.maxout_norm_forward(sums, weights.b, weights.G, weights.beta, out, *(tape or ()))
-        return
-    sums += weights.b
-    largest = _largest(_pieces(sums, weights), out, tape and tape.which)
-    normalized = tape.Xhat if tape else out
-    scale = normalize(largest, normalized)
-    if tape:
-        tape.scale[:] = scale
-    numpy.multiply(normalized, weights.G, out=out)
-    out += weights.beta
+
+    which: Array
+    Xhat: Optional[Array]
+    scale: Optional[Array]
 
 
-def maxout_norm_backward(
-    dY: Array, X: Array, weights: Weights, tape: MaxoutTape, dX: Array
-) -> Gradients:
-    """Go back through `maxout_norm`: dY (N, nO) -> dX (N, nI). Returns the other gradients."""
-    xp = get_array_module(dY)
-    if xp is numpy:
-        d_sums = _to_pieces(denormalize(dY, weights.G, tape.Xhat, tape.scale), tape.which, weights)
+def forward(
+    X: Array, layer: Layer, docs: Docs, *, mask: Optional[Array] = None, is_train: bool = False
+) -> tuple[Array, Optional[Tape]]:
+    """Compute a layer: X (N, nI) float32 contiguous -> Y (M, nO), and a tape in training.
+
+    mask (Optional[Array]): Of dropout, (M, nO).
+    """
+    kernels = kernels_for(X)
+    if kernels is None:
+        return _forward(X, layer, docs, mask)
+    shape = docs.rows, len(layer.W)
+    Y = numpy.empty(shape, dtype="float32")
+    tape = None
+    if is_train:
+        norm = layer.G is not None
+        tape = Tape(
+            numpy.empty(shape, dtype="uint8"),
+            numpy.empty(shape, dtype="float32") if norm else None,
+            numpy.empty(len(Y), dtype="float32") if norm else None,
+        )
+
+    def compute(first: int, last: int) -> None:
+        kernels.maxout(X, layer, docs, first, last, Y, mask, *(tape or ()))
+
+    in_parts(compute, len(Y))
+    return Y, tape
+
+
+def backward(
+    dY: Array,
+    X: Array,
+    layer: Layer,
+    docs: Docs,
+    tape: Tape,
+    gradients: tuple[Array, Array, Optional[Array], Optional[Array]],
+    *,
+    mask: Optional[Array] = None,
+) -> Array:
+    """Go back: dY (M, nO) float32 contiguous -> dX (N, nI). Adds to the gradients of `params`.
+
+    Sums over rows are taken in an order that doesn't depend on threads.
+    """
+    kernels = kernels_for(X)
+    d_inner = dY if mask is None else dY * mask
+    if kernels is None:
+        return _backward(dY, d_inner, X, layer, docs, tape, gradients)
+    which, Xhat, scale = tape
+    d_sums, dX = numpy.empty_like(dY), numpy.empty_like(X)
+
+    def to_sums(first: int, last: int) -> None:
+        nI = X.shape[1]
+        kernels.back_to_sums(d_inner, layer, nI, first, last, d_sums, which, Xhat, scale)
+
+    def to_input(first: int, last: int) -> None:
+        kernels.back_to_input(d_sums, layer, docs, first, last, dX, which, dY)
+
+    def to_weights(first: int, last: int) -> None:
+        kernels.back_to_weights(
+            d_sums, layer, docs, first, last, X, which, d_inner, Xhat, *gradients
+        )
+
+    in_parts(to_sums, len(dY))
+    in_parts(to_input, len(dX))
+    in_parts(to_weights, dY.shape[1], rows=len(dY))
+    return dX
+
+
+def _forward(
+    X: Array, layer: Layer, docs: Docs, mask: Optional[Array]
+) -> tuple[Array, Optional[Tape]]:
+    xp, (nO, nP, columns) = get_array_module(X), layer.W.shape
+    windows = _windows(X, _reads(docs, layer))
+    if xp is not numpy and layer.G is not None and not layer.relu:
+        by_piece = layer.W.transpose(1, 0, 2).reshape(nP * nO, columns)
+        b = xp.ascontiguousarray(layer.b.T)
+        Y = xp.empty((len(windows), nO), dtype="float32")
+        tape = Tape(xp.empty(Y.shape, "uint8"), xp.empty_like(Y), xp.empty(len(Y), "float32"))
+        sums = windows @ by_piece.T
+        gpu.maxout_norm_forward(sums, b, layer.G, layer.beta, Y, tape.Xhat, tape.scale, tape.which)
     else:
-        nP = len(weights.b) // len(weights.G)
-        d_sums = gpu.maxout_norm_backward(dY, weights.G, *tape, nP)
-    matmul(d_sums, weights.W, out=dX)
-    dY_Xhat = xp.multiply(dY, tape.Xhat, out=scratch("dY_Xhat", dY.shape, dY))
-    ones = xp.ones(len(dY), dtype="float32")  # column sums are products as well
-    return Gradients(matmul(d_sums.T, X), ones @ d_sums, ones @ dY_Xhat, ones @ dY)
+        sums = windows @ layer.W.reshape(nO * nP, columns).T + layer.b.reshape(-1)
+        sums = sums.reshape(len(windows), nO, nP)
+        Y, which = sums.max(axis=2), sums.argmax(axis=2).astype("uint8")
+        if layer.relu:
+            which = (Y > 0).astype("uint8")
+            Y = xp.maximum(Y, 0)
+        Xhat = scale = None
+        if layer.G is not None:
+            centred = Y - Y.mean(axis=1, keepdims=True)
+            scale = 1 / xp.sqrt((centred**2).mean(axis=1) + numpy.float32(1e-8))
+            Xhat = centred * scale[:, None]
+            Y = Xhat * layer.G + layer.beta
+        tape = Tape(which, Xhat, scale)
+    if mask is not None:
+        Y *= mask
+    if layer.residual:
+        Y += _centre(windows, X.shape[1])
+    return Y, tape
 
 
-def _sums(X: Array, weights: Weights) -> Array:
-    """Multiply the rows by the weights, without the bias: X (N, nI) -> (N, nO * nP)."""
-    N, columns = len(X), len(weights.b)
-    if weights.by_piece is not None:
-        return matmul(X, weights.by_piece, out=scratch("sums", (N, columns), X))
-    # BLAS is slow at a few rows times a large transposed matrix, but not the other way around.
-    return matmul(weights.W, X.T, out=scratch("sums", (columns, N), X)).T
+def _backward(
+    dY: Array,
+    d_inner: Array,
+    X: Array,
+    layer: Layer,
+    docs: Docs,
+    tape: Tape,
+    gradients: tuple[Array, Array, Optional[Array], Optional[Array]],
+) -> Array:
+    xp, (nO, nP, columns) = get_array_module(X), layer.W.shape
+    which, Xhat, scale = tape
+    dW, db, dG, dbeta = gradients
+    if dG is not None:
+        dG += (d_inner * Xhat).sum(axis=0)
+        dbeta += d_inner.sum(axis=0)
+    if xp is not numpy and layer.G is not None and not layer.relu:
+        d_sums = gpu.maxout_norm_backward(d_inner, layer.G, Xhat, scale, which, nP)
+    else:
+        d = d_inner
+        if layer.G is not None:
+            d = d * layer.G
+            share = (d * Xhat).mean(axis=1, keepdims=True)
+            d = (d - d.mean(axis=1, keepdims=True) - Xhat * share) * cast(Array, scale)[:, None]
+        if layer.relu:
+            d = d * which
+        is_largest = xp.ones((1, 1, 1), bool) if nP == 1 else which[:, :, None] == xp.arange(nP)
+        d_sums = (d[:, :, None] * is_largest).reshape(len(d), nO * nP)
+    reads = _reads(docs, layer)
+    dW += (d_sums.T @ _windows(X, reads)).reshape(dW.shape)
+    db += d_sums.sum(axis=0).reshape(db.shape)
+    d_windows = d_sums @ layer.W.reshape(nO * nP, columns)
+    if layer.residual:
+        _centre(d_windows, X.shape[1])[:] += dY
+    if layer.window == 0:
+        return d_windows
+    dX = xp.zeros((len(X) + 1, X.shape[1]), dtype="float32")
+    d_windows = d_windows.reshape(*reads.shape, X.shape[1])
+    for column in range(reads.shape[1]):
+        rows = xp.asarray(reads[:, column] % len(dX), dtype="int32")
+        get_array_ops(dX).scatter_add(dX, rows, xp.ascontiguousarray(d_windows[:, column]))
+    return dX[:-1]
 
 
-def _pieces(sums: Array, weights: Weights) -> list[Array]:
-    """View the pieces of the sums: (N, nO * nP) -> nP arrays (N, nO)."""
-    nO = len(weights.G)
-    nP = sums.shape[1] // nO
-    if weights.by_piece is not None:
-        return [sums[:, piece * nO : (piece + 1) * nO] for piece in range(nP)]
-    return [sums[:, piece::nP] for piece in range(nP)]
+def _reads(docs: Docs, layer: Layer) -> numpy.ndarray:
+    """Find the rows that the window of each row reads, (M, S) int64; -1 stands for zeros."""
+    lengths, sizes = docs.lengths + 2 * docs.before, docs.lengths + 2 * docs.after
+    doc = numpy.repeat(numpy.arange(len(sizes)), sizes)
+    place = numpy.arange(len(doc)) - numpy.repeat(sizes.cumsum() - sizes, sizes)
+    offsets = layer.dilation * numpy.arange(-layer.window, layer.window + 1)
+    reads = (place - docs.after + docs.before)[:, None] + offsets
+    beyond = (reads < 0) | (reads >= lengths[doc][:, None])
+    reads += docs.pad + (lengths.cumsum() - lengths)[doc][:, None]
+    reads[beyond] = 0 if docs.pad else -1
+    first = numpy.zeros((int(docs.pad), len(offsets)), dtype="int64")
+    return numpy.concatenate([first, reads])
 
 
-def _largest(pieces: list[Array], out: Array, which: Optional[Array]) -> Array:
-    """Take the largest of the pieces (N, nO) -> (N, nO), in `out` if there are several pieces."""
-    largest, *others = pieces
-    if which is not None:
-        which.fill(0)
-    for piece, values in enumerate(others, 1):
-        if which is not None:
-            # The last piece that is larger than all before it is the largest. This is four times as
-            # fast as a masked assignment.
-            beats = (values > largest).view("uint8")
-            numpy.maximum(which, beats * numpy.uint8(piece), out=which)
-        largest = numpy.maximum(largest, values, out=out)
-    return largest
+def _windows(X: Array, reads: numpy.ndarray) -> Array:
+    """Put the rows of each window side by side: (N, nI) -> (M, S * nI)."""
+    if reads.shape[1] == 1:
+        return X
+    xp = get_array_module(X)
+    padded = xp.concatenate([X, xp.zeros((1, X.shape[1]), dtype="float32")])
+    return padded[xp.asarray(reads)].reshape(len(reads), reads.shape[1] * X.shape[1])
 
 
-def _to_pieces(dY: Array, which: Array, weights: Weights) -> Array:
-    """Give the gradient to the piece that was the largest: dY (N, nO) -> (N, nO * nP)."""
-    nP = len(weights.b) // dY.shape[1]
-    return _CPU.backprop_maxout(dY, which.astype("int32"), nP).reshape(len(dY), -1)
+def _centre(windows: Array, nI: int) -> Array:
+    """View the row in the centre of each window: (M, S * nI) -> (M, nI)."""
+    start = windows.shape[1] // nI // 2 * nI
+    return windows[:, start : start + nI]

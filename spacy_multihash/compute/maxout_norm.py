@@ -1,8 +1,9 @@
 """Maxout with layer normalization as one layer, in few passes over memory."""
 
-from collections.abc import Callable
-from typing import Optional, Union, cast
+from collections.abc import Callable, Sequence
+from typing import Optional
 
+import numpy
 from thinc.api import Model, glorot_uniform_init
 from thinc.types import Floats2d
 from thinc.util import ArrayInfo
@@ -10,20 +11,12 @@ from thinc.util import ArrayInfo
 from ..common.checks import MAX_SIZE, check_whole
 from ..common.memory import check_memory
 from ..common.types import Array
-from .chunks import row_chunks
-from .matmul import MANY_ROWS
-from .maxout import (
-    Gradients,
-    empty_tape,
-    maxout_norm,
-    maxout_norm_backward,
-    norm_of_sums,
-    weights_of,
-)
-from .side_by_side import SideBySide, add_up, products
-from .threads import map_chunks
+from .maxout import Docs, Layer
+from .maxout import backward as maxout_backward
+from .maxout import forward as maxout_forward
 
 NAME = "maxout_norm"
+PARAMS = ("W", "b", "G", "beta")
 MAX_PIECES = 256  # training keeps the number of the largest piece in 8 bits
 
 
@@ -53,66 +46,33 @@ def MaxoutNorm(nO: int, nI: Optional[int], *, nP: int = 3) -> Model[Floats2d, Fl
         forward,
         init=init,
         dims={"nO": nO, "nI": nI, "nP": nP},
-        params={"W": None, "b": None, "G": None, "beta": None},
+        params=dict.fromkeys(PARAMS),
     )
 
 
 def forward(
-    model: Model[Floats2d, Floats2d], X: Union[Floats2d, SideBySide], is_train: bool
+    model: Model[Floats2d, Floats2d], X: Floats2d, is_train: bool
 ) -> tuple[Floats2d, Callable]:
-    """Compute chunk by chunk."""
-    nI, nO = model.get_dim("nI"), model.get_dim("nO")
+    """Compute all rows at once."""
+    nI = model.get_dim("nI")
     if X.ndim != 2 or X.shape[1] != nI:
         raise ValueError(
             f"Layer 'maxout_norm' expects an input of shape (N, {nI}), was given shape {X.shape}. "
             "Build it with the width of the layers before it."
         )
-    if isinstance(X, SideBySide):
-        return _predict_parts(model, X)
     X = model.ops.as_contig(X, dtype="float32")
-    weights = weights_of(model, len(X))
-    Y = model.ops.alloc2f(len(X), nO, zeros=False)
-    tape = empty_tape(Y) if is_train else None
-    chunks = row_chunks(X)
-
-    def compute(rows: slice) -> None:
-        maxout_norm(X[rows], weights, Y[rows], tape and tape.rows(rows))
-
-    map_chunks(model.ops, compute, chunks)
+    layer, docs = Layer(*parameters(model)), Docs(numpy.array([len(X)]))
+    Y, tape = maxout_forward(X, layer, docs, is_train=is_train)
     Y_info = ArrayInfo.from_array(Y)
 
     def backprop(dY: Floats2d) -> Floats2d:
-        if tape is None:
-            return _refuse_to_go_back(dY)
+        if not is_train or tape is None:
+            raise ValueError("Layer 'maxout_norm' cannot go back from a prediction: train instead.")
         dY = model.ops.as_contig(dY, dtype="float32")
         Y_info.check_consistency(dY)
-        dX = model.ops.alloc2f(len(X), nI, zeros=False)
-
-        def differentiate(rows: slice) -> Gradients:
-            return maxout_norm_backward(dY[rows], X[rows], weights, tape.rows(rows), dX[rows])
-
-        for gradients in map_chunks(model.ops, differentiate, chunks):
-            add_gradients(model, gradients)
-        return dX
+        return maxout_backward(dY, X, layer, docs, tape, gradients(model))
 
     return Y, backprop
-
-
-def _predict_parts(model: Model[Floats2d, Floats2d], X: SideBySide) -> tuple[Floats2d, Callable]:
-    """Multiply the distinct rows of each part, then add up and normalize chunk by chunk."""
-    weights = weights_of(model, max(len(X), MANY_ROWS))
-    parts = products(model.ops, X, cast(Array, weights.by_piece))
-    Y = model.ops.alloc2f(len(X), model.get_dim("nO"), zeros=False)
-
-    def compute(rows: slice) -> None:
-        norm_of_sums(add_up(parts, rows), weights, Y[rows])
-
-    map_chunks(model.ops, compute, row_chunks(parts[0].places))
-    return Y, _refuse_to_go_back
-
-
-def _refuse_to_go_back(dY: Floats2d) -> Floats2d:
-    raise ValueError("Layer 'maxout_norm' cannot go back from a prediction: train instead.")
 
 
 def init(
@@ -130,7 +90,14 @@ def init(
     model.set_param("beta", model.ops.alloc1f(nO))
 
 
-def add_gradients(model: Model, gradients: Gradients) -> None:
-    """Add the gradients of a chunk to the gradients of a MaxoutNorm."""
-    for param, d_param in zip(("W", "b", "G", "beta"), gradients, strict=True):
-        model.inc_grad(param, d_param.reshape(model.get_param(param).shape))
+def parameters(model: Model) -> tuple[Array, ...]:
+    """Return the parameters of a MaxoutNorm: W, b, G and beta."""
+    return tuple(model.get_param(name) for name in PARAMS)
+
+
+def gradients(model: Model, names: Sequence[str] = PARAMS) -> tuple[Array, ...]:
+    """Return the gradients of parameters, to add to in place."""
+    for name in names:
+        if not model.has_grad(name):
+            model.set_grad(name, model.ops.alloc(model.get_param(name).shape))
+    return tuple(model.get_grad(name) for name in names)

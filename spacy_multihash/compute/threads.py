@@ -4,8 +4,9 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import count
-from typing import Optional, TypeVar, cast
+from typing import NamedTuple, Optional, TypeVar, cast
 
+import numpy
 from thinc.api import Ops
 
 from .blas import num_threads, single_threaded
@@ -17,6 +18,62 @@ _FEW = 4
 InT = TypeVar("InT")
 OutT = TypeVar("OutT")
 _executor: Optional[ThreadPoolExecutor] = None
+
+
+# Rows from which another thread pays.
+ROWS_PER_THREAD = 256
+
+
+class Part(NamedTuple):
+    """Docs of a batch, one after the other: their rows, and their lengths (D,) int64."""
+
+    rows: slice
+    lengths: numpy.ndarray
+
+
+def in_parts(
+    function: Callable[[int, int], object], number: int, *, rows: Optional[int] = None
+) -> None:
+    """Apply a function to the parts [first, last) of a range, each in a thread.
+
+    rows (Optional[int]): The number of rows that the work is about; by default that of the range.
+    """
+    parts = _count_parts(number if rows is None else rows, number)
+    bounds = [number * part // parts for part in range(parts + 1)]
+    _apply(function, list(zip(bounds, bounds[1:], strict=False)))
+
+
+def in_parts_of_docs(function: Callable[[Part], object], lengths: numpy.ndarray) -> None:
+    """Apply a function to parts of a batch, each in a thread; no doc is cut.
+
+    lengths (D,) int64: The numbers of tokens of the docs.
+    """
+    ends = lengths.cumsum()
+    total = int(lengths.sum())
+    parts = _count_parts(total, len(lengths))
+    cuts = [0, *numpy.searchsorted(ends, [total * i // parts for i in range(1, parts)]).tolist()]
+    tasks = []
+    for first, last in zip(cuts, [*cuts[1:], len(lengths)], strict=True):
+        if first < last:
+            rows = slice(int(ends[first] - lengths[first]), int(ends[last - 1]))
+            tasks.append((Part(rows, lengths[first:last]),))
+    _apply(function, tasks)
+
+
+def _count_parts(rows: int, most: int) -> int:
+    return max(min(num_threads(), rows // ROWS_PER_THREAD, most), 1)
+
+
+def _apply(function: Callable[..., object], tasks: Sequence[tuple]) -> None:
+    """Call a function with the arguments of each task; the first task is this thread's own."""
+    helpers = [_pool().submit(function, *task) for task in tasks[1:]]
+    try:
+        for task in tasks[:1]:
+            function(*task)
+    finally:
+        wait(helpers)
+    for helper in helpers:
+        helper.result()
 
 
 def map_chunks(ops: Ops, function: Callable[[InT], OutT], chunks: Sequence[InT]) -> list[OutT]:

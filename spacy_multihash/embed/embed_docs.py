@@ -89,7 +89,7 @@ def embed_docs(
         vectors = cast(Model[list[Doc], Ragged], static)
     parts = _sum_bags(layers, read, bags)
     rate = 0.0 if table_dropout else None
-    embed = _embed_attrs(parts, read, rate, in_parts=vectors is None)
+    embed = _embed_attrs(parts, read, rate)
     if vectors is not None:
         embed = concatenate(embed, cast(DocsLayer, vectors))
         parts = [*parts, vectors]
@@ -149,9 +149,7 @@ def _sum_bags(layers: list[AttrLayer], read: _Read, bags: Bags) -> list[Model]:
     ]
 
 
-def _embed_attrs(
-    layers: list[Model], read: _Read, rate: Optional[float], *, in_parts: bool
-) -> DocsLayer:
+def _embed_attrs(layers: list[Model], read: _Read, rate: Optional[float]) -> DocsLayer:
     """Embed the symbols of docs: attributes, features, and bags where there are any.
 
     The nodes are a file format: models without bags keep those that they had before there were any.
@@ -160,7 +158,7 @@ def _embed_attrs(
         return embed_columns(multi_embed(*layers, dropout=rate), read.columns, read.with_bags)
     extract = cast(Model[list[DocLike], list[Ints2d]], FeatureExtractor(read.columns))
     to_ragged = cast(Model[list[Ints2d], Ragged], list2ragged())
-    tables = multi_embed(*layers, dropout=rate, in_parts=in_parts)
+    tables = multi_embed(*layers, dropout=rate)
     side_by_side: Model[Ragged, Ragged] = with_array(tables)  # type: ignore[misc]
     return chain(extract, to_ragged, side_by_side)
 

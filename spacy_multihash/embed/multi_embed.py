@@ -1,20 +1,17 @@
 """The vectors of several attributes, side by side."""
 
-from typing import Callable, Optional, Sequence, Union, cast
+from typing import Callable, Optional, Sequence, Union
 
-import numpy
 from thinc.api import Model
-from thinc.types import Floats1d, Floats2d, Ints1d, Ints2d
+from thinc.types import Floats1d, Floats2d, Ints2d
 from thinc.util import ArrayInfo
 
 from ..common.bound import bound
 from ..common.checks import check_share
 from ..common.nodes import has_layers
-from ..common.types import Array, AttrLayer, AttrsLayer, SymbolColumn
+from ..common.types import AttrLayer, AttrsLayer, SymbolColumn
 from ..compute import gpu
 from ..compute.chunks import on_cpu
-from ..compute.matmul import MANY_ROWS
-from ..compute.side_by_side import Part, SideBySide
 from .hash_rows import NAME as HASH_ROWS
 from .hash_rows import seeds_of
 from .table_embed import NAME as TABLE_EMBED
@@ -23,14 +20,7 @@ from .table_embed import gradient_of, table_of
 NAME = "multi_embed"
 
 
-# From this number of columns on, a prediction embeds the distinct ids of each. With fewer columns,
-# it stays what it was in all earlier versions, to the last bit.
-_MANY_COLUMNS = 6
-
-
-def multi_embed(
-    *layers: AttrLayer, dropout: Optional[float] = None, in_parts: bool = False
-) -> AttrsLayer:
+def multi_embed(*layers: AttrLayer, dropout: Optional[float] = None) -> AttrsLayer:
     """Embed column a of the ids with layer a, and put the results side by side.
 
     ids (U, A) uint64 -> vectors (U, A * W) float32, with A = len(layers). The ids may also be a
@@ -41,8 +31,6 @@ def multi_embed(
         training, each layer's vectors are multiplied by one mask (W,) of zeros and 1 / (1 - rate),
         which all rows share. thinc's set_dropout_rate changes the rate. None, the default, is
         without dropout, whatever the rate is set to.
-    in_parts (bool): Whether predictions of many columns may be a `SideBySide`, which MaxoutNorm
-        takes in the place of an array.
 
     Raises ValueError without layers, for a dropout that is out of range, or for ids with another
     number of columns.
@@ -54,7 +42,7 @@ def multi_embed(
         check_share("Layer 'multi_embed'", "dropout", dropout)
     return Model(
         NAME,
-        bound(forward, drops, in_parts),
+        bound(forward, drops),
         init=init,
         layers=list(layers),
         attrs={"dropout_rate": dropout} if drops else {},
@@ -63,15 +51,12 @@ def multi_embed(
 
 def forward(
     drops: bool,
-    in_parts: bool,
     model: AttrsLayer,
     ids: Union[Ints2d, list[SymbolColumn]],
     is_train: bool,
 ) -> tuple[Floats2d, Callable]:
     """Run each layer on its column, or on a GPU all hashed columns at once; mask the vectors."""
     columns = _columns(model, ids)
-    if in_parts and not is_train and _is_worth_parts(model, ids):
-        return cast(Floats2d, _embed_distinct(model, columns)), _refuse_to_go_back
     if not isinstance(ids, list) and not on_cpu(model.ops) and _are_hashed(model.layers):
         vectors, widths, backprop_vectors = _hash_at_once(model, ids)
     else:
@@ -87,25 +72,6 @@ def forward(
         return [] if isinstance(ids, list) else model.ops.alloc2i(*ids.shape)  # no gradient
 
     return vectors, backprop
-
-
-def _is_worth_parts(model: AttrsLayer, ids: Union[Ints2d, list[SymbolColumn]]) -> bool:
-    """Tell whether there are many columns and rows of single symbols, on a CPU."""
-    is_large = len(model.layers) >= _MANY_COLUMNS and len(ids) >= MANY_ROWS
-    return is_large and not isinstance(ids, list) and on_cpu(model.ops)
-
-
-def _embed_distinct(model: AttrsLayer, columns: Sequence[Optional[SymbolColumn]]) -> SideBySide:
-    """Embed the distinct ids of each column."""
-    parts = []
-    for layer, column in zip(model.layers, columns, strict=True):
-        ids, places = numpy.unique(cast(Array, column), return_inverse=True)
-        parts.append(Part(layer.predict(cast(Ints1d, ids)), places))
-    return SideBySide(parts)
-
-
-def _refuse_to_go_back(d_vectors: Floats2d) -> Ints2d:
-    raise ValueError("Layer 'multi_embed' cannot go back from a prediction: train instead.")
 
 
 def _draw_mask(model: AttrsLayer, widths: list[int]) -> Optional[Floats1d]:

@@ -1,46 +1,39 @@
-"""Wide context with few parameters: a stack of dilated convolutions, applied repeatedly.
-
-Prediction and training stand side by side: what changes in one has to change in the other.
-"""
+"""Wide context with few parameters: a stack of dilated convolutions, applied repeatedly."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Optional
+from functools import partial
+from typing import NamedTuple, Optional, cast
 
-from thinc.api import LayerNorm, Linear, Model
+from thinc.api import LayerNorm, Linear, Model, Ops, glorot_uniform_init
 from thinc.types import Floats2d, Floats3d
 
 from ..common.memory import check_memory
 from ..common.nodes import LINEAR
 from ..common.pinned import Pinned
 from ..common.types import Array
-from ..compute.convolution import Gradients, lay_out_weights
-from ..compute.dropout_masks import DrawMask, mask_drawers
-from ..compute.threads import map_chunks, map_few
-from .dilated_layout import DilatedLayout, Field, cut_chunks, lay_out_dilated
-from .dilated_stack import (
-    StepTape,
-    Walk,
-    encode_dilated,
-    encode_dilated_backward,
-    encode_dilated_training,
-    plan_steps,
-)
-from .initializers import identity_init, residual_init
-from .segments import Chunk, add_rows, check_shapes, read_rows, split_rows
+from ..compute.dropout_masks import draw_mask
+from ..compute.maxout import Docs, Layer, Tape, backward
+from ..compute.maxout import forward as maxout_forward
+from ..compute.maxout_norm import gradients
+from .docs import EncoderModel, check_shapes, join_docs, no_backprop, split_docs
 
-EncoderModel = Model[list[Floats2d], list[Floats2d]]
 # Gradients of the passes, (N, nO) or None each -> gradients of the input, [(len(doc), nI)].
 PassesBackprop = Callable[[Sequence[Optional[Floats2d]]], list[Floats2d]]
 
 NAME = "iterated_dilated_encoder"
 
 
-class DilatedChunkTape(NamedTuple):
-    """What the way back needs of one chunk that went through all steps."""
+class Step(NamedTuple):
+    """One convolution on the way through an encoder.
 
-    chunk: Chunk
-    layout: DilatedLayout
-    steps: list[StepTape]
+    number: Index of the convolution; passes may share convolutions.
+    layer: Its parameters.
+    ends: Whether it's the last of a pass through the stack.
+    """
+
+    number: int
+    layer: Layer
+    ends: bool
 
 
 def IteratedDilatedEncoder(
@@ -84,10 +77,10 @@ def IteratedDilatedEncoder(
     Raises ValueError for an input or a gradient of another shape.
     """
     columns = 2 * window_size + 1
-    identity = identity_init(columns)
+    identity = partial(_identity_init, columns)
     inner = identity
     if residual:
-        inner = residual_init(1 if normalize else repeats * len(dilations))
+        inner = partial(_residual_init, 1 if normalize else repeats * len(dilations))
     convolutions = [Linear(nO, init_W=identity)] + [
         Linear(nO, nO * columns, init_W=inner)
         for _ in range((1 if share else repeats) * len(dilations))
@@ -112,17 +105,21 @@ def IteratedDilatedEncoder(
 def forward(
     model: EncoderModel, Xs: list[Floats2d], is_train: bool
 ) -> tuple[list[Floats2d], Callable]:
-    """Compute chunks of docs through all convolutions; the result is that of the last pass."""
+    """Compute all convolutions; the result is that of the last pass."""
     if not is_train:
-        return _predict(model, Xs), _no_way_back
+        _check_input(model, Xs)
+        Y, lengths = join_docs(model.ops, Xs, model.get_dim("nI"))
+        for step in _steps(model):
+            Y, _ = maxout_forward(Y, step.layer, Docs(lengths))
+        return split_docs(Y, Xs), no_backprop(NAME)
     passes, backprop_passes = begin_passes(model, Xs)
 
     def backprop(dYs: list[Floats2d]) -> list[Floats2d]:
         check_shapes(model, "a gradient", dYs, [(len(X), model.get_dim("nO")) for X in Xs])
-        d_last = model.ops.xp.concatenate(dYs) if dYs else passes[-1]
+        d_last = join_docs(model.ops, dYs, model.get_dim("nO"))[0]
         return backprop_passes([None] * (len(passes) - 1) + [d_last])
 
-    return split_rows(passes[-1], Xs), backprop
+    return split_docs(passes[-1], Xs), backprop
 
 
 def init(
@@ -144,12 +141,18 @@ def init(
         layer.initialize()
 
 
-def field_of(model: EncoderModel) -> Field:
-    """Return the receptive field of an encoder."""
-    dilations, repeats, window_size = (
-        model.attrs[name].value for name in ("dilations", "repeats", "window_size")
-    )
-    return Field(tuple(dilations), repeats, window_size)
+def effective_input_width(dilations: Sequence[int], repeats: int, window_size: int) -> int:
+    """Return the number of tokens that the vector of a token depends on, itself included.
+
+    The formula is that of Strubell et al. 2017, section 3.1, for a first convolution and `repeats`
+    passes through the stack.
+
+    dilations (Sequence[int]): The dilation of each convolution of the stack.
+    repeats (int): Number of passes through the stack.
+    window_size (int): Number of tokens on each side that a convolution reads.
+    RETURNS (int): The number of tokens.
+    """
+    return 1 + 2 * window_size * (1 + repeats * sum(dilations))
 
 
 def begin_passes(model: EncoderModel, Xs: list[Floats2d]) -> tuple[Floats3d, PassesBackprop]:
@@ -160,85 +163,69 @@ def begin_passes(model: EncoderModel, Xs: list[Floats2d]) -> tuple[Floats3d, Pas
     the input, [(len(doc), nI) float32].
     """
     _check_input(model, Xs)
-    tokens, nO = sum(map(len, Xs)), model.get_dim("nO")
-    walk = _plan(model, tokens, is_train=True)
-    Y = model.ops.alloc3f(model.attrs["repeats"].value, tokens, nO, zeros=False)
-    chunks = cut_chunks(model.ops, Xs, field_of(model), is_train=True)
-    masks = mask_drawers(model.ops, model.attrs["dropout_rate"], len(chunks))
-
-    def train(task: tuple[Chunk, DrawMask]) -> DilatedChunkTape:
-        chunk, draw_mask = task
-        layout = lay_out_dilated(model.ops, chunk, field_of(model))
-        X = read_rows(Xs, chunk, layout.extents)
-        passes, step_tapes = encode_dilated_training(X, layout.reads, walk, draw_mask)
-        for number, rows in enumerate(passes):
-            Y[number, chunk.start : chunk.end] = rows[layout.kept]
-        return DilatedChunkTape(chunk, layout, step_tapes)
-
-    tapes = map_chunks(model.ops, train, list(zip(chunks, masks, strict=True)))
+    ops, rate, steps = model.ops, model.attrs["dropout_rate"], _steps(model)
+    X, lengths = join_docs(ops, Xs, model.get_dim("nI"))
+    docs = Docs(lengths)
+    passes: list[Array] = []
+    kept: list[tuple[Array, Optional[Tape], Optional[Array]]] = []
+    for step in steps:
+        Y, tape = maxout_forward(X, step.layer, docs, is_train=True)
+        mask = draw_mask(ops, Y.shape, rate) if step.ends else None
+        if mask is not None:
+            Y *= mask
+        kept.append((X, tape, mask))
+        passes += [Y] * step.ends
+        X = Y
 
     def backprop(d_passes: Sequence[Optional[Floats2d]]) -> list[Floats2d]:
-        def differentiate(tape: DilatedChunkTape) -> tuple[Array, list[Gradients]]:
-            chunk, layout, step_tapes = tape
+        later = list(d_passes)
+        dY: Array = ops.alloc2f(*passes[-1].shape)
+        for step, (X, tape, mask) in zip(reversed(steps), reversed(kept), strict=True):
+            d_pass = later.pop() if step.ends else None
+            if d_pass is not None:
+                dY = dY + d_pass
+            if mask is not None:
+                dY = dY * mask
+            d_params = _gradients(model, step)
+            dY = backward(
+                ops.as_contig(dY, dtype="float32"), X, step.layer, docs, cast(Tape, tape), d_params
+            )
+        return split_docs(dY, Xs)
 
-            def gradient_of(number: int) -> Optional[Array]:
-                d_pass = d_passes[number]
-                if d_pass is None:
-                    return None
-                rows = model.ops.alloc2f(len(layout.reads[0]), nO)
-                rows[layout.kept] = d_pass[chunk.start : chunk.end]
-                return rows
-
-            return encode_dilated_backward(gradient_of, layout.reads, walk, step_tapes)
-
-        dX = model.ops.alloc2f(tokens, model.get_dim("nI"))
-        for (chunk, layout, _), (rows, gradients) in map_few(model.ops, differentiate, tapes):
-            add_rows(rows, chunk, layout.extents, dX)
-            for step, step_gradients in zip(walk.steps, gradients, strict=True):
-                _add_gradients(model, step.layer, step_gradients)
-        return split_rows(dX, Xs)
-
-    return Y, backprop
+    return ops.xp.stack(passes), backprop
 
 
-def _predict(model: EncoderModel, Xs: list[Floats2d]) -> list[Floats2d]:
-    _check_input(model, Xs)
-    tokens = sum(map(len, Xs))
-    walk = _plan(model, tokens, is_train=False)
-    Y = model.ops.alloc2f(tokens, model.get_dim("nO"), zeros=False)
-
-    def predict(chunk: Chunk) -> None:
-        layout = lay_out_dilated(model.ops, chunk, field_of(model))
-        X = read_rows(Xs, chunk, layout.extents)
-        rows = encode_dilated(X, layout.reads, walk)
-        Y[chunk.start : chunk.end] = rows[layout.kept]
-
-    map_chunks(model.ops, predict, cut_chunks(model.ops, Xs, field_of(model), is_train=False))
-    return split_rows(Y, Xs)
-
-
-def _no_way_back(dYs: list[Floats2d]) -> list[Floats2d]:
-    raise ValueError(
-        f"Layer '{NAME}' cannot go back from a prediction, which keeps nothing for the way back. "
-        "Call begin_update, or call the model with is_train=True."
+def _steps(model: EncoderModel) -> list[Step]:
+    """List the convolutions of an encoder: the first one, then those of each pass."""
+    dilations, repeats, window, residual = (
+        model.attrs[name].value for name in ("dilations", "repeats", "window_size", "residual")
     )
-
-
-def _plan(model: EncoderModel, tokens: int, *, is_train: bool) -> Walk:
-    field, convolutions, norms = field_of(model), _convolutions(model), _norms(model)
-    weights = [
-        lay_out_weights(
-            layer.get_param("W"),
-            layer.get_param("b"),
-            (norms[i].get_param("G"), norms[i].get_param("b")) if norms else None,
-            _columns(model),
-            tokens,
-            is_train=is_train,
+    convolutions, norms = _convolutions(model), _norms(model)
+    share = len(convolutions) == 1 + len(dilations)
+    # The number, the dilation, and whether it's in the stack and the last one there
+    walk = [(0, 1, False, False)]
+    for repeat in range(repeats):
+        first = 1 if share else 1 + repeat * len(dilations)
+        last = len(dilations) - 1
+        walk += [(first + i, dilation, True, i == last) for i, dilation in enumerate(dilations)]
+    steps = []
+    for number, dilation, inner, ends in walk:
+        W, b = (cast(Array, convolutions[number].get_param(name)) for name in "Wb")
+        G = beta = None
+        if norms:
+            G, beta = (norms[number].get_param(name) for name in "Gb")
+        layer = Layer(
+            W[:, None],
+            b[:, None],
+            G,
+            beta,
+            window=window,
+            dilation=dilation,
+            relu=inner,
+            residual=inner and bool(residual),
         )
-        for i, layer in enumerate(convolutions)
-    ]
-    share = len(convolutions) == 1 + len(field.dilations)
-    return Walk(plan_steps(field, share=share), weights, bool(model.attrs["residual"].value))
+        steps.append(Step(number, layer, ends))
+    return steps
 
 
 def _convolutions(model: EncoderModel) -> list[Model]:
@@ -249,13 +236,14 @@ def _norms(model: EncoderModel) -> list[Model]:
     return model.layers[len(_convolutions(model)) :]
 
 
-def _add_gradients(model: EncoderModel, layer: int, gradients: Gradients) -> None:
-    convolution = model.layers[layer]
-    convolution.inc_grad("W", gradients.W)
-    convolution.inc_grad("b", gradients.b)
-    if gradients.norm is not None:
-        for name, gradient in zip(("G", "b"), gradients.norm, strict=True):
-            _norms(model)[layer].inc_grad(name, gradient)
+def _gradients(
+    model: EncoderModel, step: Step
+) -> tuple[Array, Array, Optional[Array], Optional[Array]]:
+    dW, db = gradients(_convolutions(model)[step.number], ("W", "b"))
+    if step.layer.G is None:
+        return dW[:, None], db[:, None], None, None
+    dG, dbeta = gradients(_norms(model)[step.number], ("G", "b"))
+    return dW[:, None], db[:, None], dG, dbeta
 
 
 def _columns(model: EncoderModel) -> int:
@@ -264,3 +252,28 @@ def _columns(model: EncoderModel) -> int:
 
 def _check_input(model: EncoderModel, Xs: list[Floats2d]) -> None:
     check_shapes(model, "an input", Xs, [(len(X), model.get_dim("nI")) for X in Xs])
+
+
+def _identity_init(C: int, ops: Ops, shape: tuple[int, ...]) -> Floats2d:
+    """Fill the weights of a convolution over windows of C tokens, W (nO, C * nI).
+
+    If input and result have the same width, the convolution starts as the identity on the token
+    itself (Strubell et al. 2017, appendix A.1). Otherwise W is drawn Glorot-uniform.
+    """
+    nO, columns = shape
+    if columns != C * nO:
+        return cast(Floats2d, glorot_uniform_init(ops, shape))
+    centre = C // 2 * nO
+    W = ops.alloc2f(nO, columns)
+    W[:, centre : centre + nO] = ops.xp.eye(nO, dtype="float32")
+    return W
+
+
+def _residual_init(number: int, ops: Ops, shape: tuple[int, ...]) -> Floats2d:
+    """Fill the weights of one of a number of residual convolutions, W (nO, C * nI).
+
+    W is drawn Glorot-uniform, and divided by the number of convolutions that add to the same
+    vector. Otherwise vectors and gradients would grow by a factor with every pass, where passes
+    share their weights.
+    """
+    return cast(Floats2d, glorot_uniform_init(ops, shape) / number)

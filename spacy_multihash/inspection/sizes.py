@@ -7,7 +7,7 @@ from thinc.api import Model
 
 from ..common.nodes import find_nodes
 from ..encode.iterated_dilated_encoder import NAME as DILATED
-from ..encode.iterated_dilated_encoder import field_of
+from ..encode.iterated_dilated_encoder import effective_input_width
 from ..encode.maxout_window_encoder import NAME as MAXOUT
 
 FLOAT_BYTES = 4
@@ -47,7 +47,11 @@ def input_width(model: Model) -> Optional[int]:
 
     None for a model without an IteratedDilatedEncoder or a MaxoutWindowEncoder of this package.
     """
-    widths = [field_of(node).input_width for node in find_nodes(model, DILATED)]
+    settings = ("dilations", "repeats", "window_size")
+    widths = [
+        effective_input_width(*(node.attrs[name].value for name in settings))
+        for node in find_nodes(model, DILATED)
+    ]
     widths += [
         1 + 2 * node.attrs["window_size"].value * len(node.layers)
         for node in find_nodes(model, MAXOUT)

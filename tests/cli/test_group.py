@@ -20,6 +20,7 @@ from typer.testing import CliRunner, Result
 
 from spacy_multihash.cli.group import COMMANDS, multihash_cli
 from spacy_multihash.cli.vectors import vectors_cli
+from spacy_multihash.compute.dispatch import available_kernels, use_kernels
 from tests.helpers.cli import said
 from tests.helpers.corpora import write_corpus
 
@@ -100,10 +101,16 @@ def test_unknown_command_is_refused_with_those_alike() -> None:
     assert "No such command 'init-tabels'" in said(result)
 
 
-def test_version_is_that_of_the_package() -> None:
+@pytest.mark.parametrize("kernels", available_kernels())
+def test_version_is_that_of_the_package_and_its_kernels(kernels: str) -> None:
+    former = use_kernels(kernels)
     result = invoke("--version")
+    use_kernels(former)
     assert result.exit_code == 0
-    assert result.output == f"spacy-multihash {metadata.version('spacy-multihash')}\n"
+    assert result.output.splitlines() == [
+        f"spacy-multihash {metadata.version('spacy-multihash')}",
+        f"kernels: {kernels}" if kernels != "none" else "kernels: none (array code)",
+    ]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -2,7 +2,6 @@
 
 import inspect
 import platform
-import sys
 from collections.abc import Iterator
 from typing import Any, Union, cast
 
@@ -18,8 +17,6 @@ from thinc.types import FloatsXd
 
 from spacy_multihash.compute.adam import make_adam_v1
 from spacy_multihash.ner.transition.component import BatchEntityRecognizer
-
-pytest.importorskip("numba", reason="Adam needs numba, of the extra numba")
 
 # Other machines may fuse a product and a sum in thinc's compiled code, which rounds once.
 IS_EXACT = platform.machine() in ("x86_64", "AMD64")
@@ -182,9 +179,3 @@ def test_arguments_and_defaults_are_those_of_thinc() -> None:
         return {p.name: (p.default, p.kind) for p in parameters}
 
     assert defaults(make_adam_v1) == defaults(ThincAdam)
-
-
-def test_numba_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "numba", None)
-    with pytest.raises(ImportError, match=r"needs numba.*spacy-multihash\[numba\].*Adam\.v1"):
-        make_adam_v1()

@@ -16,6 +16,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import chain, fix_random_seed
 
 from spacy_multihash.compute import gpu, maxout
+from spacy_multihash.compute.dispatch import use_kernels
+from spacy_multihash.compute.maxout_norm import parameters
 from spacy_multihash.embed import multi_embed as multi_embed_layer
 from spacy_multihash.embed.hash_rows import seeds_of
 from spacy_multihash.layers import MaxoutNorm, TableEmbed, hash_rows, multi_embed
@@ -169,24 +171,28 @@ def test_hashing_and_gathering_at_once_equals_the_layers(n: int) -> None:
 def test_maxout_norm_both_ways_equals_the_layer(n: int, nP: int) -> None:
     model = randomize(MaxoutNorm(5, 7, nP=nP).initialize())
     X, dY = random_vectors(n, 7), random_vectors(n, 5, seed=1)
-    weights = maxout.weights_of(model, 10**6)
-    assert weights.by_piece is not None
-    sums = X @ weights.by_piece
-    tape, out = maxout.empty_tape(dY), numpy.empty_like(dY)
-    expected_tape, expected = maxout.empty_tape(dY), numpy.empty_like(dY)
-    maxout.maxout_norm(X, weights, expected, expected_tape)
-
-    gpu.maxout_norm_forward(sums, weights.b, weights.G, weights.beta, out)
-    assert_allclose(out, expected, atol=1e-5)
-    gpu.maxout_norm_forward(sums, weights.b, weights.G, weights.beta, out, *tape)
-    assert_allclose(out, expected, atol=1e-5)
-    assert_allclose(tape.Xhat, expected_tape.Xhat, atol=1e-5)
-    assert_allclose(tape.scale, expected_tape.scale, rtol=1e-4)
-    assert_array_equal(tape.which, expected_tape.which)
-
-    d_sums = gpu.maxout_norm_backward(dY, weights.G, *expected_tape, nP)
+    layer, docs = maxout.Layer(*parameters(model)), maxout.Docs(numpy.array([n]))
+    former = use_kernels("none")
+    expected, tape = maxout.forward(X, layer, docs)
     _, backprop = model.begin_update(X)
-    assert_allclose(d_sums @ weights.W, backprop(dY), atol=1e-4)
+    dX = backprop(dY)
+    use_kernels(former)
+    assert tape is not None
+    W, b, G, beta = layer.params
+    sums, b = X @ W.transpose(1, 0, 2).reshape(nP * 5, 7).T, numpy.ascontiguousarray(b.T)
+
+    out, Xhat, which = (numpy.empty((n, 5), kind) for kind in ("float32", "float32", "uint8"))
+    scale = numpy.empty(n, "float32")
+    gpu.maxout_norm_forward(sums, b, G, beta, out)
+    assert_allclose(out, expected, atol=1e-5)
+    gpu.maxout_norm_forward(sums, b, G, beta, out, Xhat, scale, which)
+    assert_allclose(out, expected, atol=1e-5)
+    assert_allclose(Xhat, tape.Xhat, atol=1e-5)
+    assert_allclose(scale, tape.scale, rtol=1e-4)
+    assert_array_equal(which, tape.which)
+
+    d_sums = gpu.maxout_norm_backward(dY, G, Xhat, scale, which, nP)
+    assert_allclose(d_sums @ W.reshape(5 * nP, 7), dX, atol=1e-4)
 
 
 def test_source_compiles_for_a_gpu(tmp_path: Path) -> None:

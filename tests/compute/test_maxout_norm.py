@@ -3,21 +3,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import Maxout, Model, Ops, fix_random_seed, to_numpy
 
-from spacy_multihash.compute import chunks, maxout
-from spacy_multihash.compute.blas import set_products
 from spacy_multihash.layers import MaxoutNorm
 from tests.helpers.gradients import check_param_gradients
 from tests.helpers.maxout import OTHER_FLOATS, random_vectors, randomize, reference_maxout_norm
 
 
-@pytest.fixture
-def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Chunks of 4 rows, and weights laid out for many rows from 6 on."""
-    monkeypatch.setattr(chunks, "CHUNK", 4)
-    monkeypatch.setattr(maxout, "MANY_ROWS", 6)
-
-
-@pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("n", [0, 1, 5, 11])
 @pytest.mark.parametrize("nP", [1, 2, 3, 5])
 def test_maxout_norm_equals_its_reference(ops: Ops, n: int, nP: int) -> None:
@@ -28,7 +18,6 @@ def test_maxout_norm_equals_its_reference(ops: Ops, n: int, nP: int) -> None:
     assert_allclose(to_numpy(model.begin_update(ops.asarray(X))[0]), expected, atol=1e-5)
 
 
-@pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("n", [1, 5, 11])
 @pytest.mark.parametrize("nP", [1, 3])
 def test_gradients_equal_central_differences(ops: Ops, n: int, nP: int) -> None:
@@ -37,7 +26,6 @@ def test_gradients_equal_central_differences(ops: Ops, n: int, nP: int) -> None:
     check_param_gradients(model, X, lambda Y: Y, eps=1e-3, atol=1e-2)
 
 
-@pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("n", [1, 5, 11])
 def test_maxout_norm_passes_the_gradient_on(ops: Ops, n: int) -> None:
     model = randomize(MaxoutNorm(4, 6).initialize())
@@ -166,16 +154,3 @@ def test_a_prediction_has_no_way_back() -> None:
     _, backprop = model(random_vectors(5, 6), is_train=False)
     with pytest.raises(ValueError, match="cannot go back from a prediction"):
         backprop(random_vectors(5, 4))
-
-
-def test_both_libraries_and_any_number_of_threads_agree() -> None:
-    model = randomize(MaxoutNorm(16, 24).initialize())
-    X = random_vectors(3000, 24)
-    former = set_products("numpy:1")
-    try:
-        expected = model.predict(X)
-        for setting in ("numpy:3", "blis:1", "blis:2"):
-            set_products(setting)
-            assert_allclose(model.predict(X), expected, atol=1e-5)
-    finally:
-        set_products(former)

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import Model, Ops, chain, fix_random_seed, to_numpy
 from thinc.types import Ints1d, Ragged
 
+from spacy_multihash.compute.dispatch import available_kernels, use_kernels
 from spacy_multihash.embed import token_types
 from spacy_multihash.layers import (
     TableEmbed,
@@ -198,32 +199,14 @@ def test_vectors_that_name_no_attribute_are_found_by_the_one_given() -> None:
     )
 )
 def test_distinct_rows_equal_a_dict(ids: list[tuple[int, int]]) -> None:
-    first, group_of = distinct_rows(numpy.array(ids, dtype="uint64"))
-    groups = [ids[i] for i in first]
-    assert len(groups) == len(set(ids))
-    assert [groups[g] for g in group_of] == ids
-
-
-# Rows are sorted by a sum of their ids, each times an odd number. It is 0 for both of these.
-COLLIDING = [(0, 0), (2**64 - 0x9E3779B97F4A7C15, 1)]
-
-
-def test_rows_that_share_their_number_are_told_apart() -> None:
-    multipliers = numpy.full(2, token_types._ODD).cumprod(dtype="uint64")
-    assert (numpy.array(COLLIDING, dtype="uint64") @ multipliers).tolist() == [0, 0]
-    ids = [COLLIDING[i] for i in (0, 1, 1, 0, 0, 1)]
-    first, group_of = distinct_rows(numpy.array(ids, dtype="uint64"))
-    groups = [ids[i] for i in first]
-    # equal rows may be in several groups, but never different ones in one
-    assert [groups[g] for g in group_of] == ids
-
-
-def test_tokens_that_share_their_number_have_vectors_of_their_own() -> None:
-    docs = fake_docs([[(*COLLIDING[i], 0) for i in (0, 1, 0)], [(*COLLIDING[1], 0)]])
-    once, every = pair([A, B])
-    expected, vectors = every.predict(docs).dataXd, once.predict(docs).dataXd
-    assert (expected[0] != expected[1]).any()
-    assert_array_equal(vectors, expected)
+    for kernels in available_kernels():
+        former = use_kernels(kernels)
+        first, group_of = distinct_rows(numpy.array(ids, dtype="uint64"))
+        use_kernels(former)
+        groups = [ids[i] for i in first]
+        assert len(groups) == len(set(ids))
+        assert [groups[g] for g in group_of] == ids
+        assert first.tolist() == [ids.index(group) for group in groups]
 
 
 def test_few_tokens_are_taken_as_they_are(ops: Ops, monkeypatch: pytest.MonkeyPatch) -> None:

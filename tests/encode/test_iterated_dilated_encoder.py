@@ -8,7 +8,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import Model, Ops, set_dropout_rate, to_numpy
 
 from spacy_multihash.compute.blas import set_products
-from spacy_multihash.encode import dilated_layout
 from spacy_multihash.layers import IteratedDilatedEncoder, begin_passes, effective_input_width
 from tests.helpers.dilated import reference_passes, weights_of
 from tests.helpers.gradients import slopes
@@ -27,14 +26,6 @@ SHAPES: list[tuple[list[int], int, int, dict[str, bool]]] = [
 ]
 
 
-@pytest.fixture
-def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Chunks of 4 tokens, so that a doc of 14 is cut into pieces."""
-    monkeypatch.setattr(dilated_layout, "CHUNK", 4)
-    monkeypatch.setattr(dilated_layout, "TRAINING_CHUNK", 4)
-    monkeypatch.setattr(dilated_layout, "_REACHES", 0)
-
-
 def build(
     width: int,
     dilations: list[int],
@@ -50,7 +41,6 @@ def build(
     return randomize(model)
 
 
-@pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize(("dilations", "repeats", "window_size", "options"), SHAPES)
 def test_encoder_equals_its_reference(
     ops: Ops, dilations: list[int], repeats: int, window_size: int, options: dict[str, bool]
@@ -82,7 +72,6 @@ def test_each_doc_is_encoded_as_if_it_were_alone(
         assert_allclose(Y, model.predict([X])[0], atol=1e-5)
 
 
-@pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize(("dilations", "repeats", "window_size", "options"), SHAPES)
 @pytest.mark.parametrize("only_last", [False, True])
 def test_gradients_equal_central_differences_of_the_reference(

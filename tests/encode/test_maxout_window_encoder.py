@@ -10,9 +10,7 @@ from spacy.ml.models.tok2vec import MaxoutWindowEncoder as SpacyEncoder
 from thinc.api import Model, Ops, fix_random_seed, set_dropout_rate, to_numpy
 
 from spacy_multihash import encoder_from_spacy
-from spacy_multihash.compute import maxout as maxout_module
 from spacy_multihash.compute.blas import set_products
-from spacy_multihash.encode import maxout_window_encoder
 from spacy_multihash.layers import MaxoutWindowEncoder
 from tests.helpers.gradients import check_param_gradients
 from tests.helpers.maxout import (
@@ -25,14 +23,6 @@ from tests.helpers.maxout import (
 )
 
 LENGTHS = [3, 0, 1, 14, 0, 2]
-
-
-@pytest.fixture
-def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Chunks of 4 tokens, so that a doc of 14 is cut into pieces."""
-    monkeypatch.setattr(maxout_window_encoder, "CHUNK", 4)
-    monkeypatch.setattr(maxout_window_encoder, "TRAINING_CHUNK", 4)
-    monkeypatch.setattr(maxout_module, "MANY_ROWS", 6)
 
 
 def assert_same_gradients(theirs: Model, ours: Model, *, share: float) -> None:
@@ -52,7 +42,6 @@ def assert_same_gradients(theirs: Model, ours: Model, *, share: float) -> None:
 SIZES = [(1, 3, 3), (2, 2, 2), (3, 1, 2), (0, 2, 2), (1, 4, 1)]
 
 
-@pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize(("window_size", "nP", "depth"), SIZES)
 def test_encoder_equals_its_reference(ops: Ops, window_size: int, nP: int, depth: int) -> None:
     model = MaxoutWindowEncoder(4, window_size=window_size, nP=nP, depth=depth)
@@ -76,7 +65,6 @@ def test_each_doc_is_encoded_as_if_it_were_alone(
         assert_allclose(Y, model.predict([X])[0], atol=1e-5)
 
 
-@pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize(("window_size", "nP", "depth"), SIZES)
 def test_activations_and_gradients_equal_those_of_spacy(
     ops: Ops, window_size: int, nP: int, depth: int
@@ -94,7 +82,6 @@ def test_activations_and_gradients_equal_those_of_spacy(
     assert_same_gradients(theirs, ours, share=1e-4)
 
 
-@pytest.mark.usefixtures("small_chunks")
 def test_gradients_equal_central_differences(ops: Ops) -> None:
     model = randomize(MaxoutWindowEncoder(3, window_size=1, nP=2, depth=2).initialize())
     check_param_gradients(
@@ -187,7 +174,6 @@ def test_a_prediction_has_no_way_back(ops: Ops) -> None:
         backprop(batch(ops, [3], 4))
 
 
-@pytest.mark.usefixtures("small_chunks")
 def test_results_do_not_depend_on_the_number_of_threads() -> None:
     model = MaxoutWindowEncoder(4, window_size=1, nP=3, depth=3).initialize()
     set_dropout_rate(model, 0.3)

@@ -11,9 +11,9 @@ from ...common.bound import bound
 from ...common.memory import check_memory
 from ...common.pinned import Pinned
 from ...common.types import DocLike, DocsEncoder, TokenTagger
+from ...encode.docs import split_docs
 from ...encode.iterated_dilated_encoder import NAME as ENCODER
 from ...encode.iterated_dilated_encoder import begin_passes
-from ...encode.segments import split_rows
 from .resize import resize_output
 from .vectors_of_tokens import check_vectors
 
@@ -140,7 +140,7 @@ def _begin_passes(model: TokenTagger, docs: list[DocLike]) -> tuple[Floats3d, _B
 def _begin_result(model: TokenTagger, docs: list[DocLike]) -> tuple[Floats3d, _Backprop]:
     """Begin an update from the vectors of all tokens, (1, N, W)."""
     Ys, backprop = model.layers[0].begin_update(docs)
-    return _join(model, Ys), lambda d_passes: backprop(split_rows(d_passes[0], Ys))
+    return _join(model, Ys), lambda d_passes: backprop(split_docs(d_passes[0], Ys))
 
 
 def _join(model: TokenTagger, Ys: list[Floats2d]) -> Floats3d:

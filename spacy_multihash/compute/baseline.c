@@ -1,0 +1,23 @@
+/* The kernels with what every machine of the architecture has, and the choice between sets. */
+#if defined(__GNUC__)
+#define VL 4
+#else
+#define VL 1
+#endif
+#define TABLE kernels_baseline
+#define NAME "baseline"
+#include "simd_kernels.h"
+
+#if defined(__GNUC__) && defined(__x86_64__)
+extern const Kernels kernels_avx2;
+#endif
+
+const Kernels *find_kernels(const char *name) {
+    if (!strcmp(name, "baseline")) return &kernels_baseline;
+#if defined(__GNUC__) && defined(__x86_64__)
+    __builtin_cpu_init();
+    if (!strcmp(name, "avx2") && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return &kernels_avx2;
+#endif
+    return NULL;
+}

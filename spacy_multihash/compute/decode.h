@@ -1,0 +1,222 @@
+/* spaCy's greedy recognizer: token by token, the valid action with the best score. The rules, the
+   features and the order of columns are those of ner/transition. A state that's outside of entities
+   depends on its token alone, so these are computed for a run of tokens at once, before the loop
+   knows which of them are visited. */
+
+enum { BEGIN = 1, UNIT, OUT, BLOCK };
+
+typedef struct {
+    int columns;                 /* how many actions there are outside */
+    int64_t *column;             /* (columns), ascending */
+    int64_t *label;              /* (columns) */
+    uint8_t *kind;               /* (columns) */
+    float *W, *b;                /* (columns, nH), (columns): their rows of `upper` */
+    float *added;                /* (nH * nP) bias and pads of a state outside */
+    float *open, *last;          /* (nH * nP) of a state in an entity: what stays, what changes */
+    float *sums, *hidden, *scores; /* (RUN, nH * nP), (RUN, nH), (RUN, columns) */
+    uint8_t *which;              /* (nH) */
+    void *memory;
+} Workspace;
+
+static int64_t kind_of(const Recognizer *m, int64_t column, int64_t *label) {
+    *label = NO_LABEL;
+    if (column == m->O) return OUT;
+    if (column == m->blocked) return BLOCK;
+    for (int k = 0; k < m->K; k++) {
+        *label = k;
+        if (m->B[k] == column) return BEGIN;
+        if (m->U[k] == column) return UNIT;
+    }
+    return 0;
+}
+
+static int prepare(const Recognizer *m, Workspace *w) {
+    const size_t nS = (size_t)m->nH * m->nP, nC = m->nC;
+    const size_t floats = nC * m->nH + nC + 3 * nS + RUN * (nS + m->nH + nC);
+    char *memory = w->memory = malloc(nC * (2 * sizeof(int64_t) + 1) + m->nH + 4 * floats);
+    if (!memory) return -1;
+    w->column = (int64_t *)memory;
+    w->label = w->column + nC;
+    w->W = (float *)(w->label + nC);
+    w->b = w->W + nC * m->nH;
+    w->added = w->b + nC;
+    w->open = w->added + nS;
+    w->last = w->open + nS;
+    w->sums = w->last + nS;
+    w->hidden = w->sums + RUN * nS;
+    w->scores = w->hidden + RUN * m->nH;
+    w->kind = (uint8_t *)(w->scores + RUN * nC);
+    w->which = w->kind + nC;
+    w->columns = 0;
+    for (int64_t c = 0; c < m->nC; c++) {
+        const int j = w->columns;
+        w->kind[j] = (uint8_t)kind_of(m, c, &w->label[j]);
+        if (!w->kind[j]) continue;
+        w->column[j] = c;
+        if (m->upper) {
+            memcpy(w->W + (size_t)j * m->nH, m->upper + c * m->nH, 4 * (size_t)m->nH);
+            w->b[j] = m->upper_b[c];
+        }
+        w->columns++;
+    }
+    for (size_t h = 0; h < nS; h++) {
+        w->added[h] = m->b[h];
+        for (int f = 1; f < m->nF; f++) w->added[h] += m->pad[f * nS + h];
+    }
+    return 0;
+}
+
+/* hidden (nH) = the largest piece, NaN if one is NaN; the first of equals. Then dropout. */
+static void hide(const Recognizer *m, const float *a, const float *b, const float *c,
+                 const float *mask, float *hidden, uint8_t *which) {
+    for (int h = 0; h < m->nH; h++) {
+        float best = 0;
+        for (int p = 0; p < m->nP; p++) {
+            const int i = h * m->nP + p;
+            const float sum = c ? a[i] + b[i] + c[i] : a[i] + b[i];
+            if (p == 0 || sum > best || sum != sum) {
+                best = sum;
+                which[h] = (uint8_t)p;
+            }
+        }
+        if (m->nP == 1 && m->relu) {
+            which[h] = best >= 0;
+            best *= which[h];
+        }
+        hidden[h] = mask ? best * mask[h] : best;
+    }
+}
+
+static float score(const Recognizer *m, const float *hidden, int64_t column) {
+    float sum[COLUMNS][ROWS];
+    if (m->unseen && m->unseen[column]) return -FLT_MAX;
+    if (!m->upper) return hidden[column];
+    dots(1, 1, &hidden, 1, m->nH, m->upper + column * m->nH, sum);
+    return sum[0][0] + m->upper_b[column];
+}
+
+/* The features of the state after token t of an entity that began at s. */
+static void advance(const Recognizer *m, Workspace *w, int64_t s, int64_t t) {
+    const size_t nS = (size_t)m->nH * m->nP, size = nS * m->nI;
+    const float *x = m->X + t * m->nI;
+    if (t == s) memcpy(w->open, m->b, 4 * nS);
+    if (m->nF == 3) { /* the tokens s and t */
+        if (t == s) affine(x, 1, m->nI, m->W + size, m->b, (int)nS, w->open);
+        affine(x, 1, m->nI, m->W + 2 * size, NULL, (int)nS, w->last);
+    } else if (t - s < m->nF - 1) { /* the tokens s, s + 1, ... t; pads for the others */
+        const int f = 1 + (int)(t - s);
+        affine(x, 1, m->nI, m->W + f * size, NULL, (int)nS, w->last);
+        for (size_t h = 0; h < nS; h++) {
+            w->open[h] += w->last[h];
+            w->last[h] = 0;
+            for (int g = f + 1; g < m->nF; g++) w->last[h] += m->pad[g * nS + h];
+        }
+    }
+}
+
+/* The place of the best valid action at token i, or -1; the first of equals. */
+static int best_outside(const Recognizer *m, const Workspace *w, const float *scores, int64_t i) {
+    int best = -1;
+    float highest = 0;
+    for (int j = 0; j < w->columns; j++) {
+        const int64_t begins = m->begins[i], units = m->units[i], label = w->label[j];
+        switch (w->kind[j]) {
+            case BEGIN: if (begins != ANY_LABEL && begins != label) continue; break;
+            case UNIT: if (units != ANY_LABEL && units != label) continue; break;
+            case OUT: if (!m->may_be_outside[i]) continue; break;
+            case BLOCK: if (!m->is_blocked[i]) continue; break;
+        }
+        const float s = m->unseen && m->unseen[w->column[j]] ? -FLT_MAX : scores[j];
+        if (best < 0 || s > highest) {
+            best = j;
+            highest = s;
+        }
+    }
+    return best;
+}
+
+static int64_t best_inside(const Recognizer *m, int64_t i, int64_t label, const float *hidden) {
+    const int64_t on = m->goes_on[i], closing = m->closes[i] == ANY_LABEL ? label : m->closes[i];
+    const int64_t I = on == ANY_LABEL || on == label ? m->I[label] : NO_ACTION;
+    const int64_t L = closing == NO_LABEL ? NO_ACTION : m->L[closing];
+    if (I == NO_ACTION || L == NO_ACTION) return I == NO_ACTION ? L : I;
+    const int64_t first = I < L ? I : L, second = I < L ? L : I;
+    return score(m, hidden, second) > score(m, hidden, first) ? second : first;
+}
+
+static void decode_part(const Recognizer *m, Decoding *d, Workspace *w, ptrdiff_t part,
+                        ptrdiff_t row) {
+    const size_t nS = (size_t)m->nH * m->nP;
+    const int64_t end = d->ends[part];
+    int64_t label = d->labels[part], start = d->starts[part];
+    if (label != NO_LABEL)
+        for (int64_t t = start; t < d->begins[part]; t++) advance(m, w, start, t);
+    for (int64_t first = d->begins[part]; first < end; first += RUN) {
+        const int n = (int)(end - first < RUN ? end - first : RUN);
+        affine(m->X + first * m->nI, n, m->nI, m->W, NULL, (int)nS, w->sums);
+        const ptrdiff_t offset = row;
+        float *hidden = d->hidden ? d->hidden + row * m->nH : w->hidden;
+        for (int k = 0; k < n; k++)
+            hide(m, w->sums + k * nS, w->added, NULL, d->mask ? d->mask + (row + k) * m->nH : NULL,
+                 hidden + k * m->nH, d->which ? d->which + (row + k) * m->nH : w->which);
+        if (m->upper)
+            affine(hidden, n, m->nH, w->W, w->b, w->columns, w->scores);
+        else
+            for (int k = 0; k < n; k++)
+                for (int j = 0; j < w->columns; j++)
+                    w->scores[k * w->columns + j] = hidden[k * m->nH + w->column[j]];
+        for (int64_t i = first; i < first + n; i++, row++) {
+            int64_t action;
+            const ptrdiff_t k = row - offset;
+            if (d->state_starts) {
+                d->state_starts[row] = label == NO_LABEL ? -1 : start;
+                d->state_labels[row] = label;
+            }
+            if (label == NO_LABEL) {
+                const int j = best_outside(m, w, w->scores + k * w->columns, i);
+                action = j < 0 ? NO_ACTION : w->column[j];
+                if (j >= 0 && (w->kind[j] == BEGIN || w->kind[j] == UNIT)) {
+                    d->ent_starts[d->entities] = start = i;
+                    d->ent_labels[d->entities] = w->label[j];
+                    if (w->kind[j] == BEGIN) {
+                        label = w->label[j];
+                        if (i + 1 < end) advance(m, w, i, i);
+                    } else
+                        d->ent_ends[d->entities++] = i + 1;
+                }
+            } else {
+                hide(m, w->sums + k * nS, w->open, w->last,
+                     d->mask ? d->mask + row * m->nH : NULL, hidden + k * m->nH,
+                     d->which ? d->which + row * m->nH : w->which);
+                action = best_inside(m, i, label, hidden + k * m->nH);
+                if (action != NO_ACTION && action == m->I[label]) {
+                    if (i + 1 < end) advance(m, w, start, i);
+                } else if (action != NO_ACTION) {
+                    d->ent_starts[d->entities] = start;
+                    d->ent_labels[d->entities] = label;
+                    d->ent_ends[d->entities++] = i + 1;
+                    label = NO_LABEL;
+                }
+            }
+            if (d->actions) d->actions[row] = action;
+            if (action == NO_ACTION) return; /* spaCy gives up the rest of the doc */
+        }
+    }
+    if (label != NO_LABEL) { /* still open at the end */
+        d->ent_starts[d->entities] = start;
+        d->ent_labels[d->entities] = label;
+        d->ent_ends[d->entities++] = end;
+    }
+}
+
+static int decode(const Recognizer *m, Decoding *d) {
+    Workspace w;
+    if (prepare(m, &w)) return -1;
+    ptrdiff_t row = 0;
+    for (ptrdiff_t part = 0; part < d->S; part++) {
+        decode_part(m, d, &w, part, row);
+        row += d->ends[part] - d->begins[part];
+    }
+    free(w.memory);
+    return 0;
+}

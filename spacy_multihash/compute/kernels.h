@@ -1,0 +1,104 @@
+/* What the kernels take and return, the same for every instruction set. All arrays are contiguous
+   and row-major. Functions that return an int return 0, or -1 if there isn't enough memory. */
+#ifndef SPACY_MULTIHASH_KERNELS_H
+#define SPACY_MULTIHASH_KERNELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* In place of the column of an action, as in ner/transition/actions.py; likewise for labels. */
+enum { NO_ACTION = -1, ANY_LABEL = -1, NO_LABEL = -2 };
+
+/* A recognizer's weights and actions, and what the N tokens of a batch allow (decode.h). */
+typedef struct {
+    const float *X;                   /* (N, nI) */
+    const float *W, *b, *pad;         /* (nF, nH * nP, nI), (nH * nP), (nF, nH * nP) */
+    const float *upper, *upper_b;     /* (nC, nH), (nC), or NULL: then nC = nH */
+    const uint8_t *unseen;            /* (nC), or NULL */
+    const int64_t *B, *I, *L, *U;     /* (K) columns */
+    int64_t O, blocked;               /* columns */
+    const int64_t *begins, *units;    /* (N) labels, and so on: Rules in ner/transition/rules.py */
+    const uint8_t *may_be_outside, *is_blocked;
+    const int64_t *goes_on, *closes;
+    int nI, nF, nH, nP, nC, K;
+    int relu;                         /* whether a single piece is a ReLU, as in training */
+} Recognizer;
+
+/* Parts of docs to decode, and the states and entities found there (decode.h). */
+typedef struct {
+    const int64_t *begins, *ends;     /* (S) tokens */
+    const int64_t *starts, *labels;   /* (S) the entity that's open at the first token, NO_LABEL */
+    ptrdiff_t S;
+    const float *mask;                /* (R, nH) or NULL; R is the number of tokens of all parts */
+    int64_t *state_starts;            /* (R) first token of the open entity, -1 outside; or NULL */
+    int64_t *state_labels, *actions;  /* (R) label, column; NO_ACTION if the state isn't visited */
+    float *hidden;                    /* (R, nH), or NULL */
+    uint8_t *which;                   /* (R, nH), or NULL */
+    int64_t *ent_starts, *ent_ends, *ent_labels; /* (R) */
+    ptrdiff_t entities;               /* how many there are */
+} Decoding;
+
+/* A layer over windows of rows (maxout.h). */
+typedef struct {
+    const float *W, *b;               /* (nO, nP, (2 * window + 1) * nI), (nO, nP) */
+    const float *G, *beta;            /* (nO) of layer norm, or NULL */
+    int nI, nO, nP, window, dilation;
+    int relu, residual;               /* whether a single piece is a ReLU; whether Y adds X */
+} Layer;
+
+/* Docs, one after the other: how many rows of padding are around each of them before the layer and
+   after it, and whether one more row, the first of all, stands for the padding beyond these. Without
+   it that's zeros. */
+typedef struct {
+    const int64_t *lengths;           /* (D) */
+    ptrdiff_t D;
+    int before, after, pad;
+} Docs;
+
+enum { MAX_HASHES = 16 };
+
+/* The tables of A columns, or their gradients, and how ids are hashed into each (embed.h). */
+typedef struct {
+    float *const *tables;             /* (A): each (nV, W) */
+    const uint32_t *nV, *seeds;       /* (A), (A, 4) */
+    const int32_t *num_hashes;        /* (A) */
+    int A, W;
+} Tables;
+
+/* The numbers of a step of Adam (plain.c). */
+typedef struct {
+    float clip, beta1, beta2, eps;
+    float learn_rate;                 /* with the correction of the moments' bias */
+    float decay, average_rest;        /* shares of the weights: that decays, in the averages */
+} Adam;
+
+void adam(const Adam *, ptrdiff_t n, float *weights, float *gradient, float *mom1, float *mom2,
+          float *averages);
+ptrdiff_t distinct_rows(const uint64_t *ids, ptrdiff_t n, int C, int64_t *first,
+                        int32_t *group_of);
+
+typedef struct {
+    const char *name;
+    int (*decode)(const Recognizer *, Decoding *);
+    int (*maxout)(const Layer *, const Docs *, const float *X, ptrdiff_t first, ptrdiff_t last,
+                  const float *mask, float *Y, uint8_t *which, float *Xhat, float *scale);
+    void (*back_to_sums)(const Layer *, ptrdiff_t n, const float *dY, const float *Xhat,
+                         const float *scale, const uint8_t *which, float *d);
+    int (*back_to_input)(const Layer *, const Docs *, const float *d, const uint8_t *which,
+                         const float *dY, ptrdiff_t first, ptrdiff_t last, float *dX);
+    int (*back_to_weights)(const Layer *, const Docs *, const float *X, ptrdiff_t N,
+                           const float *d, const uint8_t *which, const float *dY,
+                           const float *Xhat, int low, int high, float *dW, float *db, float *dG,
+                           float *dbeta);
+    int (*encode)(const Layer *, int L, const int64_t *lengths, ptrdiff_t D, const float *X,
+                  float *Y);
+    void (*hash_embed)(const Tables *, const uint64_t *ids, ptrdiff_t first, ptrdiff_t last,
+                       int32_t *rows, float *vectors);
+    void (*hash_embed_backward)(const Tables *, const int32_t *rows, const float *d_vectors,
+                                ptrdiff_t U, int low, int high);
+} Kernels;
+
+/* The kernels of an instruction set: "baseline", "avx2", ... or NULL if the machine lacks it. */
+const Kernels *find_kernels(const char *name);
+
+#endif

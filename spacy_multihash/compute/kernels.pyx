@@ -1,0 +1,482 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""The compiled kernels: C files beside this one, once for each instruction set.
+
+Arrays are numpy's, contiguous, of the types that each function names. No function keeps anything
+or holds the GIL while it computes, so that any number of threads may call them.
+"""
+
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+
+import numpy
+
+
+cdef extern from "kernels.h" nogil:
+    ctypedef struct Recognizer:
+        const float *X
+        const float *W
+        const float *b
+        const float *pad
+        const float *upper
+        const float *upper_b
+        const uint8_t *unseen
+        const int64_t *B
+        const int64_t *I
+        const int64_t *L
+        const int64_t *U
+        int64_t O, blocked
+        const int64_t *begins
+        const int64_t *units
+        const uint8_t *may_be_outside
+        const uint8_t *is_blocked
+        const int64_t *goes_on
+        const int64_t *closes
+        int nI, nF, nH, nP, nC, K, relu
+
+    ctypedef struct Decoding:
+        const int64_t *begins
+        const int64_t *ends
+        const int64_t *starts
+        const int64_t *labels
+        ptrdiff_t S
+        const float *mask
+        int64_t *state_starts
+        int64_t *state_labels
+        int64_t *actions
+        float *hidden
+        uint8_t *which
+        int64_t *ent_starts
+        int64_t *ent_ends
+        int64_t *ent_labels
+        ptrdiff_t entities
+
+    ctypedef struct Layer:
+        const float *W
+        const float *b
+        const float *G
+        const float *beta
+        int nI, nO, nP, window, dilation, relu, residual
+
+    ctypedef struct Docs:
+        const int64_t *lengths
+        ptrdiff_t D
+        int before, after, pad
+
+    ctypedef struct Tables:
+        float **tables
+        const uint32_t *nV
+        const uint32_t *seeds
+        const int32_t *num_hashes
+        int A, W
+
+    ctypedef struct Adam:
+        float clip, beta1, beta2, eps, learn_rate, decay, average_rest
+
+    void c_adam "adam"(
+        const Adam *, ptrdiff_t, float *, float *, float *, float *, float *
+    ) noexcept
+    ptrdiff_t c_distinct_rows "distinct_rows"(
+        const uint64_t *, ptrdiff_t, int, int64_t *, int32_t *
+    ) noexcept
+
+    ctypedef struct Kernels:
+        const char *name
+        int (*decode)(const Recognizer *, Decoding *) noexcept nogil
+        int (*maxout)(
+            const Layer *, const Docs *, const float *, ptrdiff_t, ptrdiff_t, const float *,
+            float *, uint8_t *, float *, float *
+        ) noexcept nogil
+        void (*back_to_sums)(
+            const Layer *, ptrdiff_t, const float *, const float *, const float *,
+            const uint8_t *, float *
+        ) noexcept nogil
+        int (*back_to_input)(
+            const Layer *, const Docs *, const float *, const uint8_t *, const float *,
+            ptrdiff_t, ptrdiff_t, float *
+        ) noexcept nogil
+        int (*back_to_weights)(
+            const Layer *, const Docs *, const float *, ptrdiff_t, const float *,
+            const uint8_t *, const float *, const float *, int, int, float *, float *,
+            float *, float *
+        ) noexcept nogil
+        int (*encode)(
+            const Layer *, int, const int64_t *, ptrdiff_t, const float *, float *
+        ) noexcept nogil
+        void (*hash_embed)(
+            const Tables *, const uint64_t *, ptrdiff_t, ptrdiff_t, int32_t *, float *
+        ) noexcept nogil
+        void (*hash_embed_backward)(
+            const Tables *, const int32_t *, const float *, ptrdiff_t, int, int
+        ) noexcept nogil
+
+    const Kernels *find_kernels(const char *name)
+
+
+NAMES = ("avx2", "baseline")  # the best first
+
+cdef const Kernels *kernels = find_kernels(b"baseline")
+
+
+def use(name):
+    """Compute with the kernels of an instruction set that the machine has."""
+    global kernels
+    cdef const Kernels *chosen = find_kernels(name.encode())
+    if chosen is NULL:
+        raise ValueError(name)
+    kernels = chosen
+
+
+def available():
+    """List the instruction sets that the machine has, the best first."""
+    return [name for name in NAMES if find_kernels(name.encode()) is not NULL]
+
+
+def decode(X, weights, actions, rules, parts):
+    """Find the entities that spaCy's greedy recognizer finds: ([E] starts, ends, labels) int64.
+
+    X (N, nI) float32: The vectors of tokens.
+    weights (Weights), actions (Actions), rules (Rules): Of ner/transition.
+    parts (Parts): The S parts of docs to decode, one after the other. A part begins with the entity
+        open that `starts` and `labels` say. Entities still open at the end of a part end there.
+    """
+    return _decode(X, weights, actions, rules, parts, None, False)
+
+
+def decode_states(X, weights, actions, rules, parts, mask):
+    """Decode as in training, and return the states that were visited.
+
+    mask (R, nH) float32 or None: Dropout of the hidden layer of each of the R tokens of all parts,
+        one part after the other.
+
+    Returns, for each of these tokens: the first token of the open entity, -1 for none (R,) int64;
+    the label of that entity (R,) int64, `NO_LABEL` for none; the action's column (R,) int64,
+    `NO_ACTION` where none is valid, and for tokens that are never visited since none was valid
+    before them; the hidden layer after dropout (R, nH) float32; the piece that was the largest
+    (R, nH) uint8, or for a single piece, a ReLU, whether it was kept.
+    """
+    return _decode(X, weights, actions, rules, parts, mask, True)
+
+
+cdef _decode(
+    const float[:, ::1] X, weights, actions, rules, parts, const float[:, ::1] mask, bint training
+):
+    cdef const float[:, :, ::1] W = weights.W
+    cdef const float[::1] b = weights.b
+    cdef const float[:, ::1] pad = weights.pad
+    cdef const float[:, ::1] upper = weights.upper
+    cdef const float[::1] upper_b = weights.upper_b
+    cdef const uint8_t[::1] unseen = None if weights.unseen is None else weights.unseen.view("uint8")
+    cdef const int64_t[::1] B = actions.B, I = actions.I, L = actions.L, U = actions.U
+    cdef const int64_t[::1] begins = rules.begins, units = rules.units
+    cdef const int64_t[::1] goes_on = rules.goes_on, closes = rules.closes
+    cdef const uint8_t[::1] outside = rules.outside.view("uint8")
+    cdef const uint8_t[::1] blocked = rules.blocked.view("uint8")
+    cdef const int64_t[::1] firsts = parts.begins, ends = parts.ends
+    cdef const int64_t[::1] starts = parts.starts, labels = parts.labels
+    cdef Recognizer m
+    m.X, m.W, m.b, m.pad = &X[0, 0], &W[0, 0, 0], &b[0], &pad[0, 0]
+    m.upper = NULL if upper is None else &upper[0, 0]
+    m.upper_b = NULL if upper is None else &upper_b[0]
+    m.unseen = NULL if unseen is None else &unseen[0]
+    m.B, m.I, m.L, m.U = &B[0], &I[0], &L[0], &U[0]
+    m.O, m.blocked, m.nC, m.K = actions.O, actions.blocked, actions.nO, B.shape[0]
+    m.begins, m.units, m.goes_on, m.closes = &begins[0], &units[0], &goes_on[0], &closes[0]
+    m.may_be_outside, m.is_blocked = &outside[0], &blocked[0]
+    m.nI, m.nF, m.nP, m.nH = X.shape[1], W.shape[0], weights.nP, W.shape[1] // weights.nP
+    m.relu = training
+
+    cdef ptrdiff_t R = (parts.ends - parts.begins).sum()
+    cdef int64_t[:, ::1] entities = (found := numpy.empty((3, R), dtype="int64"))
+    cdef int64_t[:, ::1] states
+    cdef float[:, ::1] hidden
+    cdef uint8_t[:, ::1] which
+    cdef Decoding d
+    d.begins, d.ends, d.starts, d.labels = &firsts[0], &ends[0], &starts[0], &labels[0]
+    d.S = firsts.shape[0]
+    d.mask = NULL if mask is None else &mask[0, 0]
+    d.ent_starts, d.ent_ends, d.ent_labels = &entities[0, 0], &entities[1, 0], &entities[2, 0]
+    d.entities = 0
+    d.state_starts = d.state_labels = d.actions = NULL
+    d.hidden, d.which = NULL, NULL
+    if training:
+        visited = numpy.full((3, R), -1)
+        layer, pieces = numpy.empty((R, m.nH), "float32"), numpy.empty((R, m.nH), "uint8")
+        states, hidden, which = visited, layer, pieces
+        d.state_starts, d.state_labels, d.actions = &states[0, 0], &states[1, 0], &states[2, 0]
+        d.hidden, d.which = &hidden[0, 0], &which[0, 0]
+    cdef int failed
+    with nogil:
+        failed = kernels.decode(&m, &d)
+    if failed:
+        raise MemoryError
+    return (*visited, layer, pieces) if training else found[:, : d.entities]
+
+
+cdef Layer read_layer(layer, int nI):
+    """Point to the parameters of a layer whose input is (N, nI); the layer keeps them alive."""
+    cdef const float[:, :, ::1] W = layer.W
+    cdef const float[:, ::1] b = layer.b
+    cdef const float[::1] G = layer.G, beta = layer.beta
+    cdef Layer l
+    l.window, l.dilation = layer.window, layer.dilation
+    l.relu, l.residual = layer.relu, layer.residual
+    l.nO, l.nP, l.nI = W.shape[0], W.shape[1], nI
+    if W.shape[2] != (2 * l.window + 1) * nI or (l.residual and l.nO != nI):
+        raise ValueError(f"weights {layer.W.shape} do not fit an input of width {nI}")
+    l.W, l.b = &W[0, 0, 0], &b[0, 0]
+    l.G = NULL if G is None else &G[0]
+    l.beta = NULL if G is None else &beta[0]
+    return l
+
+
+cdef Docs read_docs(docs):
+    cdef const int64_t[::1] lengths = docs.lengths
+    cdef Docs d
+    d.lengths, d.D = &lengths[0], lengths.shape[0]
+    d.before, d.after, d.pad = docs.before, docs.after, docs.pad
+    return d
+
+
+def maxout(
+    const float[:, ::1] X,
+    layer,
+    docs,
+    ptrdiff_t first,
+    ptrdiff_t last,
+    float[:, ::1] Y,
+    const float[:, ::1] mask=None,
+    uint8_t[:, ::1] which=None,
+    float[:, ::1] Xhat=None,
+    float[::1] scale=None,
+):
+    """Compute the rows [first, last) of a layer: X (N, nI) -> Y (M, nO).
+
+    layer (Layer), docs (Docs): Of compute/maxout.py. mask, which, Xhat and scale are of M rows too.
+    """
+    cdef Layer l = read_layer(layer, X.shape[1])
+    cdef Docs d = read_docs(docs)
+    cdef int failed
+    if first == last:
+        return
+    cdef const float *mask_rows = NULL if mask is None else <float *>&mask[first, 0]
+    cdef uint8_t *pieces = NULL if which is None else &which[first, 0]
+    cdef float *normalized = NULL if Xhat is None else &Xhat[first, 0]
+    cdef float *scales = NULL if scale is None else &scale[first]
+    with nogil:
+        failed = kernels.maxout(
+            &l, &d, &X[0, 0], first, last, mask_rows, &Y[first, 0], pieces, normalized, scales
+        )
+    if failed:
+        raise MemoryError
+
+
+def back_to_sums(
+    const float[:, ::1] dY,
+    layer,
+    int nI,
+    ptrdiff_t first,
+    ptrdiff_t last,
+    float[:, ::1] d,
+    const uint8_t[:, ::1] which,
+    const float[:, ::1] Xhat,
+    const float[::1] scale,
+):
+    """Go back from the rows [first, last) of dY (M, nO) to the sums of the largest pieces, d."""
+    cdef Layer l = read_layer(layer, nI)
+    if first == last:
+        return
+    cdef const float *normalized = NULL if Xhat is None else <float *>&Xhat[first, 0]
+    cdef const float *scales = NULL if scale is None else <float *>&scale[first]
+    with nogil:
+        kernels.back_to_sums(
+            &l, last - first, &dY[first, 0], normalized, scales, &which[first, 0], &d[first, 0]
+        )
+
+
+def back_to_input(
+    const float[:, ::1] d,
+    layer,
+    docs,
+    ptrdiff_t first,
+    ptrdiff_t last,
+    float[:, ::1] dX,
+    const uint8_t[:, ::1] which,
+    const float[:, ::1] dY,
+):
+    """Go back from d (M, nO) to the rows [first, last) of the input, dX (N, nI)."""
+    cdef Layer l = read_layer(layer, dX.shape[1])
+    cdef Docs shape = read_docs(docs)
+    cdef int failed
+    if first == last:
+        return
+    with nogil:
+        failed = kernels.back_to_input(
+            &l, &shape, &d[0, 0], &which[0, 0], &dY[0, 0], first, last, &dX[first, 0]
+        )
+    if failed:
+        raise MemoryError
+
+
+def back_to_weights(
+    const float[:, ::1] d,
+    layer,
+    docs,
+    int first,
+    int last,
+    const float[:, ::1] X,
+    const uint8_t[:, ::1] which,
+    const float[:, ::1] dY,
+    const float[:, ::1] Xhat,
+    float[:, :, ::1] dW,
+    float[:, ::1] db,
+    float[::1] dG,
+    float[::1] dbeta,
+):
+    """Add to the gradients of the parameters of the outputs [first, last)."""
+    cdef Layer l = read_layer(layer, X.shape[1])
+    cdef Docs shape = read_docs(docs)
+    cdef ptrdiff_t N = d.shape[0]
+    cdef int failed
+    if N == 0:
+        return
+    cdef const float *normalized = NULL if Xhat is None else <float *>&Xhat[0, 0]
+    cdef float *gain = NULL if dG is None else &dG[0]
+    cdef float *shift = NULL if dG is None else &dbeta[0]
+    with nogil:
+        failed = kernels.back_to_weights(
+            &l, &shape, &X[0, 0], N, &d[0, 0], &which[0, 0], &dY[0, 0], normalized,
+            first, last, &dW[0, 0, 0], &db[0, 0], gain, shift
+        )
+    if failed:
+        raise MemoryError
+
+
+def encode(const float[:, ::1] X, layers, const int64_t[::1] lengths, float[:, ::1] Y):
+    """Compute all layers of an encoder, for docs side by side: X (N, nO) -> Y (N, nO)."""
+    cdef int L = len(layers), i, failed
+    if X.shape[0] == 0:
+        return
+    cdef Layer *read = <Layer *>malloc(L * sizeof(Layer))
+    if read is NULL:
+        raise MemoryError
+    try:
+        for i in range(L):
+            read[i] = read_layer(layers[i], X.shape[1])
+        with nogil:
+            failed = kernels.encode(read, L, &lengths[0], lengths.shape[0], &X[0, 0], &Y[0, 0])
+    finally:
+        free(read)
+    if failed:
+        raise MemoryError
+
+
+cdef Tables read_tables(tables, float **pointers, hashed):
+    """Point to A tables (nV, W), and to how ids are hashed into each."""
+    cdef const uint32_t[::1] nV = hashed.nV
+    cdef const uint32_t[:, ::1] seeds = hashed.seeds
+    cdef const int32_t[::1] num_hashes = hashed.num_hashes
+    cdef float[:, ::1] table
+    cdef Tables t
+    cdef int a
+    for a in range(len(tables)):
+        table = tables[a]
+        pointers[a] = &table[0, 0]
+        if table.shape[0] != nV[a] or num_hashes[a] > 16:
+            raise ValueError(f"table {a} has {table.shape[0]} rows, expected {nV[a]}")
+    t.tables, t.nV, t.seeds, t.num_hashes = pointers, &nV[0], &seeds[0, 0], &num_hashes[0]
+    t.A, t.W = len(tables), table.shape[1]
+    return t
+
+
+def hash_embed(
+    const uint64_t[:, ::1] ids,
+    hashed,
+    ptrdiff_t first,
+    ptrdiff_t last,
+    int32_t[:, :, ::1] rows,
+    float[:, ::1] vectors,
+):
+    """Embed the tokens [first, last): ids (U, A) -> rows (U, A, 16), vectors (U, A * W).
+
+    hashed (HashTables): Of compute/hash_embed.py.
+    """
+    cdef float **pointers = <float **>malloc(len(hashed.tables) * sizeof(float *))
+    cdef Tables t
+    if first == last:
+        return
+    try:
+        t = read_tables(hashed.tables, pointers, hashed)
+        with nogil:
+            kernels.hash_embed(&t, &ids[0, 0], first, last, &rows[0, 0, 0], &vectors[0, 0])
+    finally:
+        free(pointers)
+
+
+def hash_embed_backward(
+    gradients,
+    hashed,
+    int first,
+    int last,
+    const int32_t[:, :, ::1] rows,
+    const float[:, ::1] d_vectors,
+):
+    """Add d_vectors (U, A * W) to the rows of the gradients [first, last) of tables."""
+    cdef float **pointers = <float **>malloc(len(gradients) * sizeof(float *))
+    cdef Tables t
+    if rows.shape[0] == 0:
+        return
+    try:
+        t = read_tables(gradients, pointers, hashed)
+        with nogil:
+            kernels.hash_embed_backward(
+                &t, &rows[0, 0, 0], &d_vectors[0, 0], rows.shape[0], first, last
+            )
+    finally:
+        free(pointers)
+
+
+def adam(
+    float[::1] weights,
+    float[::1] gradient,
+    float[::1] mom1,
+    float[::1] mom2,
+    float[::1] averages,
+    float clip,
+    float beta1,
+    float beta2,
+    float eps,
+    float learn_rate,
+    float decay,
+    float average_rest,
+):
+    """Take a step of Adam in place, and set the gradient to 0. Arrays are (N,), N > 0.
+
+    averages: The averages of the weights, or None to keep none.
+    clip: Factor of the gradient, 1 to leave it as it is.
+    learn_rate: With the correction of the moments' bias.
+    decay: Share of the weights that decays after the step.
+    average_rest: Share of the new weights in the averages.
+    """
+    cdef Adam step
+    cdef float *kept = NULL if averages is None else &averages[0]
+    step.clip, step.beta1, step.beta2, step.eps = clip, beta1, beta2, eps
+    step.learn_rate, step.decay, step.average_rest = learn_rate, decay, average_rest
+    with nogil:
+        c_adam(&step, weights.shape[0], &weights[0], &gradient[0], &mom1[0], &mom2[0], kept)
+
+
+def distinct_rows(const uint64_t[:, ::1] ids):
+    """Group equal rows: ids (N, C) -> the first row of each group (U,), group of each row (N,)."""
+    cdef ptrdiff_t number, N = ids.shape[0]
+    cdef int C = ids.shape[1]
+    first, group_of = numpy.empty(N, dtype="int64"), numpy.empty(N, dtype="int32")
+    cdef int64_t[::1] firsts = first
+    cdef int32_t[::1] groups = group_of
+    if N == 0:
+        return first, group_of
+    with nogil:
+        number = c_distinct_rows(&ids[0, 0], N, C, &firsts[0], &groups[0])
+    if number < 0:
+        raise MemoryError
+    return first[:number], group_of

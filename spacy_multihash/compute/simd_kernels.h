@@ -1,0 +1,15 @@
+/* All kernels, for the instruction set of the file that includes this. */
+#include "simd.h"
+
+#include "product.h"
+
+#include "decode.h"
+
+#include "maxout.h"
+
+#include "embed.h"
+
+const Kernels TABLE = {
+    NAME,           decode, maxout,     back_to_sums,       back_to_input,
+    back_to_weights, encode, hash_embed, hash_embed_backward,
+};

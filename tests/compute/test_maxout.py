@@ -1,0 +1,151 @@
+"""The compiled kernels of layers over windows compute what array code does, and a plain loop."""
+
+from typing import Any
+
+import numpy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from spacy_multihash.compute.blas import set_products
+from spacy_multihash.compute.dispatch import available_kernels, use_kernels
+from spacy_multihash.compute.maxout import Docs, Layer, backward, forward
+
+pytestmark = pytest.mark.skipif(available_kernels() == ["none"], reason="needs the kernels")
+
+
+def whole_numbers(rng: numpy.random.Generator, shape: tuple[int, ...]) -> numpy.ndarray:
+    """Draw numbers whose sums of products are exact, so that all kernels have the same ties."""
+    return rng.integers(-3, 4, size=shape).astype("float32")
+
+
+def draw_layer(rng: numpy.random.Generator, nO: int, nP: int, nI: int, **settings: Any) -> Layer:
+    columns = (2 * settings.get("window", 0) + 1) * nI
+    shapes = [(nO, nP, columns), (nO, nP), (nO,), (nO,)]
+    params = [whole_numbers(rng, shape) for shape in shapes]
+    if not settings.pop("norm", True):
+        params = params[:2]
+    return Layer(*params, **settings)
+
+
+def everything(
+    kernels: str, X: numpy.ndarray, dY: numpy.ndarray, layer: Layer, docs: Docs, mask: Any
+) -> list[Any]:
+    former = use_kernels(kernels)
+    Y, tape = forward(X, layer, docs, mask=mask, is_train=True)
+    assert tape is not None
+    assert_array_equal(forward(X, layer, docs, mask=mask)[0], Y)
+    gradients = [None if param is None else numpy.ones_like(param) for param in layer.params]
+    dX = backward(dY, X, layer, docs, tape, tuple(gradients), mask=mask)  # type: ignore[arg-type]
+    use_kernels(former)
+    return [Y, tape.which, dX, *gradients]
+
+
+def assert_same(X: numpy.ndarray, layer: Layer, docs: Docs, mask: Any, seed: int = 0) -> None:
+    rng = numpy.random.default_rng(seed)
+    dY = rng.normal(size=(docs.rows, len(layer.W))).astype("float32")
+    results = [everything(kernels, X, dY, layer, docs, mask) for kernels in available_kernels()]
+    for result in results[:-1]:
+        for found, expected in zip(result, results[-1], strict=True):
+            if expected is not None:
+                scale = abs(expected).max(initial=1)
+                assert_allclose(found, expected, atol=2e-5 * scale, rtol=0)
+
+
+@given(data=st.data())
+def test_kernels_equal_array_code(data: st.DataObject) -> None:
+    rng = numpy.random.default_rng(data.draw(st.integers(0, 999)))
+    nO, nI = (data.draw(st.sampled_from([1, 2, 7, 8, 33, 96])) for _ in range(2))
+    nP, window = data.draw(st.integers(1, 5)), data.draw(st.integers(0, 3))
+    residual = data.draw(st.booleans())
+    layer = draw_layer(
+        rng,
+        nI if residual else nO,
+        nP,
+        nI,
+        window=window,
+        residual=residual,
+        dilation=data.draw(st.integers(1, 4)),
+        relu=nP == 1 and data.draw(st.booleans()),
+        norm=data.draw(st.booleans()) and nO > 1,
+    )
+    lengths = data.draw(st.lists(st.sampled_from([0, 1, 2, 5, 20, 70]), max_size=5))
+    docs = Docs(
+        numpy.array(lengths, dtype="int64"), *data.draw(st.tuples(*[st.integers(0, 3)] * 2))
+    )
+    docs = docs._replace(pad=data.draw(st.booleans()))
+    if window == 0:
+        docs = docs._replace(after=docs.before)
+    X = whole_numbers(rng, (docs._replace(after=docs.before).rows, nI))
+    mask = None
+    if data.draw(st.booleans()):
+        mask = (rng.random((docs.rows, len(layer.W))) < 0.7).astype("float32") / 0.7
+    assert_same(X, layer, docs, mask)
+
+
+@pytest.mark.parametrize("width", [96, 300])
+def test_wide_layers_equal_array_code(width: int) -> None:
+    rng = numpy.random.default_rng(0)
+    layer = draw_layer(rng, width, 3, width, window=1, residual=True)
+    docs = Docs(numpy.array([200, 1, 17]), 1, 2, pad=True)
+    X = whole_numbers(rng, (docs._replace(after=1).rows, width))
+    assert_same(X, layer, docs, None)
+
+
+def misaligned(A: numpy.ndarray) -> numpy.ndarray:
+    memory = numpy.empty(A.nbytes + 1, dtype="uint8")[1:]
+    copy = numpy.frombuffer(memory.data, dtype="float32").reshape(A.shape)
+    copy[:] = A
+    return copy
+
+
+@pytest.mark.parametrize("kernels", available_kernels())
+@pytest.mark.parametrize("value", [numpy.nan, numpy.inf, -numpy.inf])
+def test_what_is_not_finite_comes_out_as_such(kernels: str, value: float) -> None:
+    rng = numpy.random.default_rng(0)
+    former = use_kernels(kernels)
+    X = rng.normal(size=(9, 8)).astype("float32")
+    X[4, 3] = value
+    layer = draw_layer(rng, 5, 3, 8, norm=False)
+    with numpy.errstate(invalid="ignore"):
+        plain, _ = forward(X, layer, Docs(numpy.array([9])))
+        normed, _ = forward(X, draw_layer(rng, 5, 3, 8), Docs(numpy.array([9])))
+    use_kernels(former)
+    sums = (layer.W.astype("float64") @ X.T.astype("float64")).max(axis=1).T
+    expected = numpy.where(numpy.isnan(value), numpy.nan, numpy.sign(sums[4]) * numpy.inf)
+    assert_array_equal(plain[4], expected)
+    assert numpy.isnan(normed[4]).all()
+    assert numpy.isfinite(numpy.delete(plain, 4, axis=0)).all()
+    assert numpy.isfinite(numpy.delete(normed, 4, axis=0)).all()
+
+
+def test_arrays_need_not_be_aligned() -> None:
+    rng = numpy.random.default_rng(0)
+    layer, docs = draw_layer(rng, 12, 3, 10, window=1), Docs(numpy.array([30, 4]))
+    X = rng.normal(size=(34, 10)).astype("float32")
+    shifted = layer._replace(W=misaligned(layer.W), b=misaligned(layer.b))
+    for kernels in available_kernels():
+        former = use_kernels(kernels)
+        expected = forward(X, layer, docs)[0]
+        assert_array_equal(forward(misaligned(X), shifted, docs)[0], expected)
+        use_kernels(former)
+
+
+@pytest.mark.parametrize("kernels", available_kernels()[:-1])
+def test_results_do_not_depend_on_threads(kernels: str) -> None:
+    rng = numpy.random.default_rng(0)
+    former = use_kernels(kernels)
+    layer = draw_layer(rng, 24, 3, 24, window=1, residual=True)
+    docs = Docs(numpy.array([1000, 3, 700]), 1, 1, pad=True)
+    X = rng.normal(size=(docs.rows, 24)).astype("float32")
+    dY = rng.normal(size=X.shape).astype("float32")
+    results = []
+    for threads in (1, 2, 5):
+        setting = set_products(f"auto:{threads}")
+        results.append(everything(kernels, X, dY, layer, docs, None))
+        set_products(setting)
+    use_kernels(former)
+    for result in results[1:]:
+        for found, expected in zip(result, results[0], strict=True):
+            assert_array_equal(found, expected)
