@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from configparser import InterpolationError
-from contextlib import contextmanager, redirect_stdout
+from contextlib import closing, contextmanager, redirect_stdout
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Optional, Union
@@ -20,9 +20,9 @@ from spacy.language import Language
 from spacy.util import import_file, load_model
 from spacy.vocab import Vocab
 from thinc.api import ConfigValidationError
-from threadpoolctl import threadpool_limits
 from wasabi import Printer
 
+from ..common.checks import check_whole
 from ..common.files import (
     recover_folder,
     replacing_folder,
@@ -33,8 +33,7 @@ from ..common.files import (
 from ..embed.compressed_vectors import CompressedVectors
 from ..embed.find import embedding_name
 from ..inspection.rows import Collisions
-from ..scale.opening import open_workers
-from ..scale.workers import ItemError, Workers
+from ..scale.workers import Here, Processes, Workers
 from ..vectors.compressed import is_compressed
 from ..vectors.vocab import source_path
 
@@ -168,16 +167,36 @@ def save_figure(figure: "Figure", path: Path) -> None:
 
 
 @contextmanager
-def open_pool(workers: Optional[int], dask: Optional[str]) -> Iterator[Workers]:
-    """Open workers as `open_workers` does, while this process computes in one thread as they do.
+def open_workers(workers: Optional[int] = None, dask: Optional[str] = None) -> Iterator[Workers]:
+    """Open workers, and close those that were started.
 
-    Raises what `open_workers` raises, and ValueError for a shard that cannot be counted.
+    workers (int): The number of processes. None and 1 use this process alone.
+    dask (str): The address of a Dask scheduler whose workers are used, e.g. tcp://host:8786.
+
+    Raises ValueError for a number below 1, and for both a number and an address. Raises ImportError
+    if Dask isn't installed, or if its scheduler or a worker has no spaCy or spacy-multihash or
+    another version. Raises ConnectionError if there's no scheduler, or if it has no workers.
     """
+    if workers is not None:
+        check_whole("open_workers", "workers", workers, 1, advice="Change the number.")
+    if dask is None:
+        if workers in (None, 1):
+            yield Here()
+        else:
+            with closing(Processes(workers or 1)) as processes:
+                yield processes
+        return
+    if workers is not None:
+        raise ValueError("Give either a number of workers or the address of a Dask scheduler.")
     try:
-        with open_workers(workers, dask) as pool, threadpool_limits(1):
-            yield pool
-    except ItemError as error:
-        raise ValueError(str(error)) from error
+        from ..scale.cluster import open_cluster
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            f"Workers of Dask need the extra dask ({error}): python -m pip install "
+            "'spacy-multihash[dask]'"
+        ) from error
+    with open_cluster(dask) as cluster:
+        yield cluster
 
 
 def import_code(path: Optional[Path]) -> None:

@@ -8,7 +8,6 @@ import typer
 
 from ..corpus.shards import split_shards
 from ..scale.apply import Application, Applied, Result, Shard, is_done
-from ..scale.opening import open_workers
 from ..scale.source import folder_of, source_of
 from ._util import (
     DASK,
@@ -20,6 +19,7 @@ from ._util import (
     import_code,
     load_pipeline,
     msg,
+    open_workers,
 )
 
 

@@ -43,7 +43,7 @@ from ._util import (
     import_code,
     load_vectors,
     msg,
-    open_pool,
+    open_workers,
     print_json,
     save_json,
     show_table,
@@ -184,7 +184,7 @@ def corpus_stats(
         attrs = list(word_attrs(attrs, vocab))  # refuses wrong names before a corpus is read
     paths = {"train": train, "dev": dev, "test": test}
     shards = {name: Shards.of(path) for name, path in paths.items() if path is not None}
-    with open_pool(workers, dask) as pool:
+    with open_workers(workers, dask) as pool:
         count = partial(count_split_shards, pool, source, matching)
         counted = {name: count(shards[name]) for name in shards if name != "train"}
         counts = count(shards["train"], sentences_of(counted.values()))

@@ -26,7 +26,7 @@ from ._util import (
     import_code,
     load_pipeline,
     msg,
-    open_pool,
+    open_workers,
     print_json,
     show_collisions,
     show_table,
@@ -109,7 +109,7 @@ def importance(
     """
     source = source_of(load_pipeline, model, code)
     nlp, shards = source.loaded(), Shards.of(data)
-    with open_pool(workers, dask) as pool:
+    with open_workers(workers, dask) as pool:
         symbols = ShardSymbols(pool, shards, source, partial(_find_components, component))
         return rank_symbols(nlp, symbols, ranking, component=component)
 

@@ -171,8 +171,8 @@ def recommend_config(
     if vectors is not None:
         check_vectors_language(lang, vectors)
         nlp.vocab.vectors = load_vectors(vectors, or_vocab=False).vectors
-    corpora = (partial(model_examples, nlp, path) for path in (train, dev))
-    facts = count_facts(*corpora, CANDIDATES, nlp.vocab)
+    train_reader, dev_reader = (partial(model_examples, nlp, path) for path in (train, dev))
+    facts = count_facts(train_reader, dev_reader, CANDIDATES, nlp.vocab)
     config = init_config(Pipeline.ner.value, lang)
     width = _tok2vec(config)["embed"]["width"]
     settings, reasons = recommend(facts, width=width, max_size=max_size, vectors=vectors)

@@ -36,7 +36,7 @@ from ._util import (
     import_code,
     msg,
     naming_config,
-    open_pool,
+    open_workers,
     parse_overrides,
     show_table,
 )
@@ -183,7 +183,7 @@ def init_tables(
     if merge:
         tables = merge_tables([read_tables(path) for path in merge])
     elif shards is not None:
-        with open_pool(workers, dask) as pool:
+        with open_workers(workers, dask) as pool:
             count = partial(_count_shard, source)
             found = Shards.of(shards)
             tables = found.merged(pool, count, add_tables, show_progress=show_progress)

@@ -37,7 +37,7 @@ from ._util import (
     import_code,
     load_pipeline,
     msg,
-    open_pool,
+    open_workers,
     print_json,
     show_collisions,
     show_table,
@@ -146,7 +146,7 @@ def inspect_rows(
     if data is None:
         return _inspect(source.loaded(), words, None)
     shards = Shards.of(data)
-    with open_pool(workers, dask) as pool:
+    with open_workers(workers, dask) as pool:
         corpus = ShardSymbols(pool, shards, source, find_tables)
         return _inspect(source.loaded(), words, corpus)
 

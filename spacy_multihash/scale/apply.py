@@ -201,13 +201,9 @@ def is_done(shard: Shard) -> bool:
 
 
 def apply_to_shard(application: Application, shard: Shard) -> Union[Applied, OSError]:
-    """Apply a pipeline to a shard on a worker.
+    """Apply a pipeline to a shard on a worker. Existing annotation of a .spacy file is ignored.
 
-    The file that is written gets the modification time of the shard, which `is_done` compares.
-    Existing annotation of a .spacy file is ignored.
-
-    Returns the error of a full disk instead of raising it: another try wouldn't help. Raises
-    ValueError for a damaged shard and for docs that can't be stored.
+    Returns the error of a full disk instead of raising it: another try wouldn't help.
     """
     try:
         return _apply_to_shard(application, shard)
@@ -234,7 +230,7 @@ def _apply_to_shard(application: Application, shard: Shard) -> Applied:
         else:
             counted = _counted(with_contexts(pairs, contexts, str(shard.source)), counts)
             write_json_lines(new, ({**_record(doc), **rest} for doc, rest in counted))
-        os.utime(new, ns=(changed, changed))
+        os.utime(new, ns=(changed, changed))  # which `is_done` compares
     return Applied(counts["docs"], counts["tokens"], counts["entities"])
 
 

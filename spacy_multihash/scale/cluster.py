@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import closing, contextmanager
 from functools import partial
@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from distributed import Client, Future, KilledWorker, as_completed, get_worker
 
-from .workers import TRIES, OnError, Workers, attempt, fail
+from .workers import TRIES, Workers, attempt
 
 # Items submitted for each worker: one that it works on, and one that waits for it.
 AHEAD = 2
@@ -59,7 +59,7 @@ def check_versions(client: Client) -> None:
 
     Raises ImportError.
     """
-    found = client.get_versions(packages=PACKAGES)
+    found: Any = client.get_versions(packages=PACKAGES)
     ours = found["client"]["packages"]
     places = {f"scheduler {client.scheduler.address}": found["scheduler"]}
     places |= {f"worker {address}": theirs for address, theirs in found["workers"].items()}
@@ -80,20 +80,12 @@ class Cluster(Workers):
         """Use the workers of a client's scheduler."""
         self._client = client
 
-    def imap(
-        self,
-        function: Callable[[T], R],
-        items: Sequence[T],
-        *,
-        names: Sequence[str],
-        on_error: OnError = None,
-    ) -> Iterator[tuple[int, R]]:
-        """Yield results, see `Workers.imap`.
-
-        Dask gives up an item, and those that wait on the same worker, if too many workers died with
-        it. To tell which one is to blame, these are tried again, one at a time.
-        """
-        todo = iter([i for i, _ in enumerate(zip(items, names, strict=True))])
+    def _run(
+        self, function: Callable[[T], R], items: Sequence[T]
+    ) -> Generator[tuple[int, bool, Any], None, None]:
+        # Dask gives up an item, and those that wait on the same worker, if too many workers died
+        # with it. To tell which one is to blame, these are tried again, one at a time.
+        todo = iter(range(len(items)))
         suspects: list[int] = []
         running: dict[Future, int] = {}
         completed = as_completed(loop=self._client.loop)
@@ -118,12 +110,10 @@ class Cluster(Workers):
                 future = next(completed)
                 i = running.pop(future)
                 succeeded, result = _result(future)
-                if succeeded:
-                    yield i, result
-                elif isinstance(result, KilledWorker) and not is_alone:
+                if isinstance(result, KilledWorker) and not is_alone:
                     suspects.append(i)
                 else:
-                    fail(names[i], str(result), on_error)
+                    yield i, succeeded, result if succeeded else str(result)
         finally:
             if running and self._client.status == "running":
                 self._client.cancel([*running])

@@ -7,7 +7,8 @@ import pickle
 import signal
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from typing import Any, Optional, TypeVar
@@ -19,10 +20,9 @@ TRIES = 3
 
 T = TypeVar("T")
 R = TypeVar("R")
-OnError = Optional[Callable[["ItemError"], None]]
 
 
-class ItemError(RuntimeError):
+class ItemError(ValueError):
     """An item failed on every try: its name, and the error of the last one."""
 
     def __init__(self, name: str, reason: str) -> None:
@@ -42,14 +42,13 @@ class Workers(ABC):
     `functools.partial` of one that does. An item that fails is tried again twice.
     """
 
-    @abstractmethod
     def imap(
         self,
         function: Callable[[T], R],
         items: Sequence[T],
         *,
         names: Sequence[str],
-        on_error: OnError = None,
+        on_error: Optional[Callable[[ItemError], None]] = None,
     ) -> Iterator[tuple[int, R]]:
         """Yield the index of each item and its result, in the order in which they finish.
 
@@ -63,6 +62,20 @@ class Workers(ABC):
         Raises ItemError for the first item that failed, if there is no on_error, and
         ConnectionError if the Dask scheduler is lost.
         """
+        with closing(self._run(function, items)) as outcomes:
+            for i, succeeded, result in outcomes:
+                if succeeded:
+                    yield i, result
+                elif on_error is None:
+                    raise ItemError(names[i], result)
+                else:
+                    on_error(ItemError(names[i], result))
+
+    @abstractmethod
+    def _run(
+        self, function: Callable[[T], R], items: Sequence[T]
+    ) -> Generator[tuple[int, bool, Any], None, None]:
+        """Yield the index of each item, whether it succeeded, and its result or error message."""
 
     def merge(
         self,
@@ -115,34 +128,18 @@ def attempt(function: Callable[[T], R], item: T) -> tuple[bool, Any]:
             return False, f"{type(error).__name__}: {error}"
 
 
-def fail(name: str, reason: str, on_error: OnError) -> None:
-    """Report an item that failed on every try, or raise ItemError."""
-    error = ItemError(name, reason)
-    if on_error is None:
-        raise error
-    on_error(error)
-
-
 class Here(Workers):
     """This process, which works on one item after the other."""
 
-    def imap(
-        self,
-        function: Callable[[T], R],
-        items: Sequence[T],
-        *,
-        names: Sequence[str],
-        on_error: OnError = None,
-    ) -> Iterator[tuple[int, R]]:
-        """Yield results, see `Workers.imap`."""
-        for i, (item, name) in enumerate(zip(items, names, strict=True)):
+    def _run(
+        self, function: Callable[[T], R], items: Sequence[T]
+    ) -> Generator[tuple[int, bool, Any], None, None]:
+        for i, item in enumerate(items):
             for _ in range(TRIES):
                 succeeded, result = attempt(function, item)
                 if succeeded:
-                    yield i, result
                     break
-            else:
-                fail(name, result, on_error)
+            yield i, succeeded, result
 
 
 class Processes(Workers):
@@ -156,17 +153,11 @@ class Processes(Workers):
         self._count = count
         self._idle: list[_Process] = []
 
-    def imap(
-        self,
-        function: Callable[[T], R],
-        items: Sequence[T],
-        *,
-        names: Sequence[str],
-        on_error: OnError = None,
-    ) -> Iterator[tuple[int, R]]:
-        """Yield results, see `Workers.imap`."""
-        todo = deque((i, 1) for i, _ in enumerate(zip(items, names, strict=True)))
-        running: dict[Connection, tuple[_Process, int, int]] = {}
+    def _run(
+        self, function: Callable[[T], R], items: Sequence[T]
+    ) -> Generator[tuple[int, bool, Any], None, None]:
+        todo = deque((i, 1) for i in range(len(items)))
+        running: dict[Any, tuple[_Process, int, int]] = {}
         try:
             while todo or running:
                 while todo and len(running) < self._count:
@@ -175,16 +166,14 @@ class Processes(Workers):
                     running[process.connection] = process, i, tries
                     process.send(function, items[i])
                 for connection in wait([*running]):
-                    process, i, tries = running.pop(connection)  # type: ignore[index]
+                    process, i, tries = running.pop(connection)
                     succeeded, result = process.receive()
                     if process.is_alive:
                         self._idle.append(process)
-                    if succeeded:
-                        yield i, result
-                    elif tries < TRIES:
-                        todo.append((i, tries + 1))
+                    if succeeded or tries == TRIES:
+                        yield i, succeeded, result
                     else:
-                        fail(names[i], result, on_error)
+                        todo.append((i, tries + 1))
         finally:
             for process, _, _ in running.values():
                 process.stop()

@@ -90,5 +90,6 @@ def die(item: object) -> None:
 def die_if_negative(number: int) -> float:
     """Kill this process, unless a number is halved."""
     if number < 0:
+        time.sleep(0.3)  # in which others come to wait for this worker
         die(number)
     return halve(number)

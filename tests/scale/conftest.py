@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from spacy_multihash.scale.opening import open_workers
+from spacy_multihash.cli._util import open_workers
 from spacy_multihash.scale.workers import Workers
 from tests.helpers.cluster import wait_for_workers
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from spacy_multihash.scale.opening import open_workers
+from spacy_multihash.cli._util import open_workers
 from spacy_multihash.scale.workers import Workers
 from tests.helpers.cluster import halve, wait_for_workers
 
@@ -63,3 +63,21 @@ def test_lost_scheduler_is_an_error() -> None:
             client.loop.call_later(0.5, client.close)
             with pytest.raises(ConnectionError, match="^The Dask scheduler was lost. Start it"):
                 next(results)
+
+
+def test_items_that_dask_gives_up_are_tried_again_alone(
+    dask_workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from spacy_multihash.scale import cluster
+
+    result, given_up = cluster._result, []
+
+    def give_up_once(future: Any) -> tuple[bool, Any]:
+        if len(given_up) < 3:
+            given_up.append(future)
+            return False, distributed.KilledWorker("task", None, 1)
+        return result(future)
+
+    monkeypatch.setattr(cluster, "_result", give_up_once)
+    found = dict(dask_workers.imap(halve, range(6), names=[*"abcdef"]))
+    assert found == {i: i / 2 for i in range(6)}
