@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from ..corpus.shards import DOCS, ending_of, list_shards, model_shard
 from ..embed.find import EmbeddingTable
-from ..inspection.symbols import count_for_tables, find_texts, known_counts
+from ..inspection.symbols import count_for_tables, counts_of_tables, find_texts
 from ..scale.source import Source
 from ..scale.workers import Workers
 from ..tables.tables import Table, Tables, add_tables
@@ -105,7 +105,7 @@ class ShardSymbols:
     def count(self, tables: Iterable[EmbeddingTable]) -> dict[EmbeddingTable, Table]:
         """Count the symbols that each table, one that `find` finds, has rows for."""
         count = partial(_count_shard, self.source, self.find)
-        return known_counts(self.shards.merged(self.workers, count, add_tables), tables)
+        return counts_of_tables(self.shards.merged(self.workers, count, add_tables), tables)
 
     def texts(self, table: EmbeddingTable, ids: Sequence[int]) -> list[str]:
         """Write symbols as texts, reading shards until all are found."""

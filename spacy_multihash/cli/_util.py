@@ -112,7 +112,7 @@ def show_collisions(title: str, collisions: Sequence[Collisions]) -> None:
 
 
 def _collision_rows(found: Collisions) -> list[list[str]]:
-    name = embedding_name(found.component, found.member, found.attr)
+    name = embedding_name(found.component, found.attr)
     counts = {"components": found.components, "importance": found.importance, "both": found.both}
     rows = []
     for kind, count in counts.items():

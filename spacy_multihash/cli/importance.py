@@ -64,8 +64,7 @@ def importance_cli(
 ) -> None:
     """Show the most and the least important tokens or n-grams.
 
-    Those of each MultiWeightedHashEmbed and TextCatHashEmbed of a pipeline, in each member of an
-    ensemble too. The importance of a symbol is the mean absolute value of its importance
+    Those of each MultiWeightedHashEmbed and TextCatHashEmbed of a pipeline. The importance of a symbol is the mean absolute value of its importance
     parameters. Its scale depends on that of the component vectors, so the norm of the whole vector
     is shown as well. Symbols that share a row of parameters have the same importance. Rare symbols
     are left out: they hardly move from their initial importance, which is near 0 by default.
@@ -181,7 +180,7 @@ def _summary(embedding: EmbeddingImportance) -> tuple[str, ...]:
 
 def _rows(embedding: EmbeddingImportance) -> tuple[str, ...]:
     rows = embedding.rows
-    advised = "-" if rows.advised_importance is None else f"{rows.advised_importance:,}"
+    advised = f"{rows.advised_importance:,}"
     numbers = (f"{number:,}" for number in (rows.rows, rows.advised, rows.importance_rows))
     return (_name(embedding), *numbers, advised)
 
@@ -206,4 +205,4 @@ def _text(symbol: SymbolImportance) -> str:
 
 
 def _name(found: EmbeddingImportance) -> str:
-    return embedding_name(found.component, found.member, found.attr)
+    return embedding_name(found.component, found.attr)

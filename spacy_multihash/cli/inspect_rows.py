@@ -28,7 +28,7 @@ from ..inspection.rows import (
     list_suspicions,
 )
 from ..inspection.sizes import Size, input_width, model_size
-from ..inspection.symbols import Symbols, missing_symbols
+from ..inspection.symbols import Symbols
 from ..scale.source import source_of
 from ._shards import Shards, ShardSymbols, check_workers
 from ._util import (
@@ -168,10 +168,7 @@ def _inspect(nlp: Language, words: Sequence[str], corpus: Optional[Symbols]) -> 
         components={name: model_size(model) for name, model in models.items()},
         input_widths={name: input_width(model) for name, model in models.items()},
         pipeline=model_size(*models.values()),
-        warnings=[
-            *dict.fromkeys(missing_symbols(t) for t, found in symbols.items() if not len(found)),
-            *(line for report in reports for line in list_suspicions(report)),
-        ],
+        warnings=[line for report in reports for line in list_suspicions(report)],
         collisions=[
             inspect_collisions(embedding, symbols[embedding.components])
             for embedding in weighted

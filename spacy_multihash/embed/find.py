@@ -45,10 +45,6 @@ class EmbeddingTable(NamedTuple):
     weights (Model): Holds the table.
     part (Part): What the rows of the table are.
     ngrams (Optional[NgramLayer]): Extracts the n-grams. None for an attribute of tokens.
-    dictionary (Optional[RowLayer]): Gives row 0 to the n-grams that are not embedded. None if all
-        are.
-    member (str): In an ensemble, the number of the model that has the table, from 0, such as "1".
-        In an ensemble within another, the numbers of both, such as "1.0". "" without ensemble.
     feature (Optional[Feature]): The feature beyond spaCy's attributes that is embedded. None for an
         attribute, and for n-grams of tokens.
     """
@@ -59,14 +55,12 @@ class EmbeddingTable(NamedTuple):
     weights: Model
     part: Part = "vectors"
     ngrams: Optional[NgramLayer] = None
-    dictionary: Optional[RowLayer] = None
-    member: str = ""
     feature: Optional[Feature] = None
 
     @property
     def name(self) -> str:
         """The name of the embedding that the table belongs to."""
-        return embedding_name(self.component, self.member, self.attr)
+        return embedding_name(self.component, self.attr)
 
     @property
     def is_hashed(self) -> bool:
@@ -138,12 +132,9 @@ def linear_output(nlp: Language, embedding: WeightedEmbedding) -> Optional[Model
     return None
 
 
-def embedding_name(component: str, member: str, attr: str) -> str:
-    """Name an embedding by its component and its attribute, as in textcat.LOWER[1,2].
-
-    In an ensemble, the number of its model is added, as in textcat[0].LOWER[1,2].
-    """
-    return f"{component}[{member}].{attr}" if member else f"{component}.{attr}"
+def embedding_name(component: str, attr: str) -> str:
+    """Name an embedding by its component and its attribute, as in textcat.LOWER[1,2]."""
+    return f"{component}.{attr}"
 
 
 def component_models(nlp: Language) -> dict[str, Model]:
@@ -184,16 +175,14 @@ def may_be_weighted(model: Model) -> bool:
 
 
 class _Place(NamedTuple):
-    """The model of a component, or one of the models in its ensemble."""
+    """A component, and its model."""
 
     component: str
-    member: str
     model: Model
 
 
 def _places(nlp: Language) -> list[_Place]:
-    models = component_models(nlp).items()
-    return [_Place(name, "", model) for name, model in models]
+    return [_Place(name, model) for name, model in component_models(nlp).items()]
 
 
 def _tables_in(place: _Place) -> Iterator[EmbeddingTable]:
@@ -227,7 +216,6 @@ def _table(place: _Place, layer: RowLayer, weights: Model) -> EmbeddingTable:
         layer,
         weights,
         ngrams=ngram_layers(place.model).get(name),
-        member=place.member,
         feature=model_features(place.model).get(name),
     )
 
@@ -239,7 +227,7 @@ def _spacy_tables(place: _Place, node: Model) -> Iterator[EmbeddingTable]:
     for weights in _hash_embeds(node):
         name, seed = names[weights.attrs["column"] or 0], weights.attrs["seed"]
         layer = hash_rows(weights.get_dim("nV"), attr=name, num_hashes=_SPACY_HASHES, seed=seed)
-        yield EmbeddingTable(place.component, name, layer, weights, member=place.member)
+        yield EmbeddingTable(place.component, name, layer, weights)
 
 
 def _hash_embeds(model: Model) -> list[Model]:

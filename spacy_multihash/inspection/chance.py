@@ -33,8 +33,6 @@ def pairs_by_chance(
     num_rows: int,
     num_hashes: int,
     collisions: int,
-    *,
-    group_sizes: Optional[numpy.ndarray] = None,
 ) -> tuple[float, float]:
     """Return mean and standard deviation of the pairs that collide in exactly `collisions` hashes.
 
@@ -44,22 +42,11 @@ def pairs_by_chance(
     num_rows (int): Number of rows, n.
     num_hashes (int): Number of hash functions, k.
     collisions (int): Number of hashes in which a pair collides, j.
-    group_sizes (Optional[numpy.ndarray]): (G,) sizes of the groups of symbols that are hashed as
-        one, and collide in all hashes. None if each symbol is hashed by itself.
     """
     p = 1 / num_rows
     p = comb(num_hashes, collisions) * p**collisions * (1 - p) ** (num_hashes - collisions)
-    within, across = 0, comb(num_symbols, 2)
-    squares = float(across)
-    if group_sizes is not None:
-        sizes = group_sizes.astype("float64")
-        within = int((group_sizes * (group_sizes - 1) // 2).sum())
-        across -= within
-        # Two groups collide as a whole, in as many pairs as the product of their sizes. This is
-        # the sum of the squares of these products.
-        squares = (float((sizes**2).sum()) ** 2 - float((sizes**4).sum())) / 2
-    mean = across * p + within * (collisions == num_hashes)
-    return mean, sqrt(squares * p * (1 - p))
+    pairs = comb(num_symbols, 2)
+    return pairs * p, sqrt(float(pairs) * p * (1 - p))
 
 
 def joint_range(
@@ -93,9 +80,7 @@ def collision_probability(num_symbols: int, outcomes: float) -> float:
     return -expm1(_log_alone(num_symbols, outcomes))
 
 
-def in_collision_by_chance(
-    num_symbols: int, outcomes: float, *, group_sizes: Optional[numpy.ndarray] = None
-) -> tuple[float, float]:
+def in_collision_by_chance(num_symbols: int, outcomes: float) -> tuple[float, float]:
     """Return mean and standard deviation of the symbols in collision.
 
     The mean is C_tot = |T| * p_col, equation (3) of section 4. Where unimportant symbols do not
@@ -105,22 +90,18 @@ def in_collision_by_chance(
 
     num_symbols (int): Number of symbols, |T|.
     outcomes (float): The range of the hash functions, K; see joint_range.
-    group_sizes (Optional[numpy.ndarray]): (G,) sizes of the groups of symbols that are hashed as
-        one. Symbols of a group of several are in collision anyway. None if there are no groups.
     """
-    single = hashed = num_symbols
-    if group_sizes is not None:
-        single, hashed = int((group_sizes == 1).sum()), len(group_sizes)
-    mean = num_symbols - single + single * collision_probability(hashed, outcomes)
-    if min(single, hashed - 1) < 1 or outcomes == 1:
+    mean = num_symbols * collision_probability(num_symbols, outcomes)
+    if num_symbols < 2 or outcomes == 1:
         return mean, 0.0
-    alone = exp(_log_alone(hashed, outcomes))
+    alone = exp(_log_alone(num_symbols, outcomes))
     # The logarithm of how much likelier it is that two symbols are both alone than it would be if
     # they were independent.
     gain = -log1p(-1 / outcomes)
-    if hashed > 2:
-        gain += (hashed - 2) * (log1p(-((outcomes - 1) ** -2)) if outcomes > 2 else -inf)
-    variance = single * alone * (1 - alone) + single * (single - 1) * alone**2 * expm1(gain)
+    if num_symbols > 2:
+        gain += (num_symbols - 2) * (log1p(-((outcomes - 1) ** -2)) if outcomes > 2 else -inf)
+    variance = num_symbols * alone * (1 - alone)
+    variance += num_symbols * (num_symbols - 1) * alone**2 * expm1(gain)
     return mean, sqrt(max(variance, 0.0))
 
 

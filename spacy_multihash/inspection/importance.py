@@ -20,10 +20,9 @@ from ..embed.find import (
     may_be_weighted,
     rows_of,
 )
-from ..embed.symbols import UNKNOWN_ROW
 from ..tables.tables import Table
 from .rows import Collisions, inspect_collisions
-from .symbols import DocReader, DocSymbols, Symbols, missing_symbols
+from .symbols import DocReader, DocSymbols, Symbols
 
 SortBy = Literal["importance", "norm"]
 
@@ -71,15 +70,14 @@ class RowAdvice:
 
     rows, importance_rows (int): The rows that it has, of component vectors and of importance.
     advised (int): Rows for two frequent symbols each: symbols times hashes, divided by 2.
-    advised_importance (Optional[int]): Ten rows of importance for each frequent symbol. By chance,
-        about one symbol in ten then shares its row with another frequent one. None where importance
-        is looked up.
+    advised_importance (int): Ten rows of importance for each frequent symbol. By chance, about one
+        symbol in ten then shares its row with another frequent one.
     """
 
     rows: int
     advised: int
     importance_rows: int
-    advised_importance: Optional[int]
+    advised_importance: int
 
 
 @dataclass(frozen=True)
@@ -87,15 +85,12 @@ class EmbeddingImportance:
     """What is important to an embedding.
 
     component (str): Name of the component that it is in.
-    member (str): Number of its model in an ensemble, from 0; "" outside of ensembles.
     attr (str): Name of the attribute, or of its n-grams.
     seed (int): Hash seed of the component vectors.
-    num_symbols (int): The distinct symbols of the corpus, without n-grams that a dictionary leaves
-        out.
+    num_symbols (int): The distinct symbols of the corpus.
     num_sharing (int): The symbols that share their row of importance parameters with another.
     num_frequent (int): The symbols that occur at least min_freq times. All that follows is limited
-        to them. Where importance is looked up, symbols that the table does not have are left out,
-        since they have the one row of unknown symbols.
+        to them.
     rows (RowAdvice): The rows of the embedding, and how many the frequent symbols call for.
     mean_importance (float): The mean importance of the frequent symbols.
     num_near_zero (int): The frequent symbols whose importance is below 0.005. If it started near
@@ -108,7 +103,6 @@ class EmbeddingImportance:
     """
 
     component: str
-    member: str
     attr: str
     seed: int
     num_symbols: int
@@ -158,8 +152,7 @@ def symbol_importance(
 ) -> list[EmbeddingImportance]:
     """List the symbols of a corpus with the largest and the smallest importance parameters.
 
-    As in Table 4 of Svenstrup et al. 2017, for each weighted hash embedding of a pipeline. In an
-    ensemble, each member has embeddings of its own.
+    As in Table 4 of Svenstrup et al. 2017, for each weighted hash embedding of a pipeline.
 
     nlp (Language): The trained pipeline.
     make_docs (DocReader): Reads the docs of the corpus, made with the vocab of the pipeline, from
@@ -169,7 +162,7 @@ def symbol_importance(
     RETURNS (list[EmbeddingImportance]): One for each embedding.
 
     Raises ValueError if there is no such component, no weighted hash embedding, none whose
-    importance is trained, or no symbol that is frequent enough, or in the dictionary.
+    importance is trained, or no symbol that is frequent enough.
     """
     return rank_symbols(nlp, DocSymbols(make_docs, nlp.vocab), ranking, component=component)
 
@@ -249,22 +242,16 @@ class _Ranked(NamedTuple):
 def _rank(embedding: WeightedEmbedding, counts: Table, ranking: Ranking) -> _Ranked:
     """Find the symbols of an embedding that are listed."""
     table = embedding.components
-    if not len(counts):
-        raise ValueError(missing_symbols(table))
-    has_row, sharing = _own_rows(embedding, counts.keys)
+    rows = rows_of(cast(EmbeddingTable, embedding.importance).layer, counts.keys)[:, 0]
+    _, row, sizes = numpy.unique(rows, return_inverse=True, return_counts=True)
+    sharing = sizes[row] - 1  # the other symbols that have the row of each, (V,)
     is_frequent = counts.counts >= ranking.min_freq
     if not is_frequent.any():
         raise ValueError(
             f"No symbol of {table.attr} occurs {ranking.min_freq} times in the corpus: the most "
             f"frequent one occurs {counts.counts[0]} times. Lower min_freq, or give more documents."
         )
-    shown = is_frequent & has_row
-    if not shown.any():
-        raise ValueError(
-            f"No symbol of {table.name} that occurs {ranking.min_freq} times in the corpus is in "
-            "its table of importance parameters. Give a corpus like the one that it was trained on."
-        )
-    frequent = Table(counts.keys[shown], counts.counts[shown])
+    frequent = Table(counts.keys[is_frequent], counts.counts[is_frequent])
     parameters, norms = _measure(embedding, frequent.keys)
     if not numpy.isfinite(norms).all():
         raise ValueError(
@@ -282,7 +269,7 @@ def _rank(embedding: WeightedEmbedding, counts: Table, ranking: Ranking) -> _Ran
         frequent,
         num_symbols=len(counts),
         num_sharing=int((sharing > 0).sum()),
-        sharing=sharing[shown],
+        sharing=sharing[is_frequent],
         parameters=parameters,
         importance=importance,
         norms=norms,
@@ -342,7 +329,6 @@ def _describe(
 
     return EmbeddingImportance(
         component=table.component,
-        member=table.member,
         attr=table.attr,
         seed=table.layer.attrs["seed"].value,
         num_symbols=ranked.num_symbols,
@@ -374,9 +360,7 @@ def advise_rows(embedding: WeightedEmbedding, num_frequent: int) -> RowAdvice:
         rows=components.layer.attrs["nV"].value,
         advised=_round_up(num_frequent * num_hashes / LOAD),
         importance_rows=importance.weights.get_dim("nV"),
-        advised_importance=(
-            _round_up(num_frequent * IMPORTANCE_ROWS) if importance.is_hashed else None
-        ),
+        advised_importance=_round_up(num_frequent * IMPORTANCE_ROWS),
     )
 
 
@@ -384,19 +368,6 @@ def _round_up(number: float) -> int:
     """Round up to 1, 2 or 5 times a power of ten: 10, 20, 50, 100, ..."""
     power = 10 ** max(ceil(log10(number)) - 1, 1) if number > 10 else 1
     return next(step * power for step in (1, 2, 5, 10) if step * power >= number)
-
-
-def _own_rows(
-    embedding: WeightedEmbedding, ids: numpy.ndarray
-) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Tell which ids (V,) have a row of importance parameters that is not that of unknown symbols.
-
-    (V,) bool, and the number of other ids that have the row of each, (V,) int64.
-    """
-    table = cast(EmbeddingTable, embedding.importance)
-    rows = rows_of(table.layer, ids)[:, 0]
-    _, row, sizes = numpy.unique(rows, return_inverse=True, return_counts=True)
-    return (rows != UNKNOWN_ROW) | table.is_hashed, sizes[row] - 1
 
 
 def _measure(

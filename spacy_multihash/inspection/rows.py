@@ -26,7 +26,7 @@ from .chance import (
     unreached_by_chance,
 )
 from .sizes import SYMBOL_BYTES, Size, table_size
-from .symbols import count_for_tables, find_ngram_texts, is_known, known_counts, symbol_text
+from .symbols import count_for_tables, counts_of_tables, find_ngram_texts, symbol_text
 
 MAX_EXAMPLES = 5  # of the symbols that share rows with a word
 # A count is suspicious if it differs from its mean by more than MAX_SDS standard deviations plus
@@ -96,7 +96,6 @@ class TableReport:
     use (Optional[TableUse]): How a corpus uses the table. None without a corpus.
     part (Part): What its rows are. A weighted hash embedding has a table of B "components" of width
         d, and one of K rows of "importance" parameters of width k. Other rows are "vectors".
-    member (str): Number of its model in an ensemble, from 0; "" outside of ensembles.
     """
 
     component: str
@@ -109,7 +108,6 @@ class TableReport:
     size: Size
     use: Optional[TableUse] = None
     part: Part = "vectors"
-    member: str = ""
 
 
 @dataclass(frozen=True)
@@ -136,7 +134,7 @@ class WordRows:
     symbol (str): The value of the attribute, as a string.
     rows (list[int]): The row that each hash function takes the symbol to.
     sharing (Optional[list[Sharing]]): The symbols that share rows. None without a corpus.
-    part (Part), member (str): What the rows are, and of which model, as in TableReport.
+    part (Part): What the rows are, as in TableReport.
     """
 
     word: str
@@ -146,7 +144,6 @@ class WordRows:
     rows: list[int]
     sharing: Optional[list[Sharing]] = None
     part: Part = "vectors"
-    member: str = ""
 
 
 @dataclass(frozen=True)
@@ -156,7 +153,6 @@ class Collisions:
     Chance is that of Svenstrup et al. 2017, section 4; see chance.py.
 
     component (str): Name of the component that the embedding is in.
-    member (str): Number of the model in an ensemble, from 0; "" outside of ensembles.
     attr (str): Name of the attribute, or of its n-grams.
     seed (int): Hash seed of the component vectors.
     num_symbols (int): The distinct symbols, |T|.
@@ -165,14 +161,13 @@ class Collisions:
     importance (Optional[Count]): The symbols that share their row of importance parameters. By
         chance the same, with K in the place of B ** k. None if the importance is fixed at 1.
     both (Optional[Count]): The symbols that share both. To the model they are the same. By chance
-        as above, with K * B ** k if both are hashed independently.
+        as above, with K * B ** k.
     probability (Optional[float]): The probability by chance that a given symbol is one of `both`,
         or of `components` if importance is fixed: p_col of equation (1). None where rows are looked
         up and nothing is left to chance.
     """
 
     component: str
-    member: str
     attr: str
     seed: int
     num_symbols: int
@@ -185,7 +180,7 @@ class Collisions:
 def full_name(part: Union[TableReport, WordRows]) -> str:
     """Name a table by its embedding, and by its part of a weighted one."""
     suffix = "" if part.part == "vectors" else f" {part.part}"
-    return embedding_name(part.component, part.member, part.attr) + suffix
+    return embedding_name(part.component, part.attr) + suffix
 
 
 def symbols_of(
@@ -195,24 +190,18 @@ def symbols_of(
 
     docs (Iterable[Doc]): The corpus, made with the vocab of the pipeline. It is read once, and not
         kept.
-    tables (Iterable[EmbeddingTable]): The tables. N-grams that a table's dictionary leaves out are
-        not among its symbols.
+    tables (Iterable[EmbeddingTable]): The tables.
     RETURNS (dict[EmbeddingTable, numpy.ndarray]): The symbols of each table.
 
-    Raises ValueError for docs without tokens. A table whose dictionary has none of the n-grams has
-    no symbols.
+    Raises ValueError for docs without tokens.
     """
     tables = list(tables)
-    counted = known_counts(count_for_tables(docs, tables), tables)
+    counted = counts_of_tables(count_for_tables(docs, tables), tables)
     return {table: counts.keys for table, counts in counted.items()}
 
 
 def inspect_table(table: EmbeddingTable, symbols: Optional[numpy.ndarray] = None) -> TableReport:
     """Describe a table, and how the distinct symbols (V,) uint64 of a corpus use it.
-
-    Components may be found through the row of importance parameters, the single D1 of Svenstrup et
-    al. 2017. Symbols that share such a row are then one to the hash functions, and chance is that
-    of hashing the rows of importance in use.
 
     table (EmbeddingTable): The table, as `find_tables` finds it.
     symbols (Optional[numpy.ndarray]): (V,) uint64 distinct symbols of a corpus, as `symbols_of`
@@ -232,13 +221,11 @@ def inspect_table(table: EmbeddingTable, symbols: Optional[numpy.ndarray] = None
         seed=attrs["seed"].value if is_hash else None,
         size=table_size(num_rows, width),
         part=table.part,
-        member=table.member,
     )
     if symbols is None or not len(symbols):
         return report
     rows = rows_of(table.layer, symbols)  # (V, K)
-    sizes = group_sizes(table.layer, symbols)
-    return replace(report, use=_use(rows, num_rows, width, sizes if is_hash else None))
+    return replace(report, use=_use(rows, num_rows, width, is_hash=is_hash))
 
 
 def inspect_word(
@@ -298,7 +285,7 @@ def inspect_symbols(
             write = texts or (lambda ids: [symbol_text(vocab, table.attr, id_) for id_ in ids])
             sharing = _find_sharing(table.layer, rows, symbols[symbols != id_], write)
         place = (table.component, table.attr, text, rows.tolist())
-        inspected.append(WordRows(word, *place, sharing, table.part, table.member))
+        inspected.append(WordRows(word, *place, sharing, table.part))
     return inspected
 
 
@@ -328,11 +315,9 @@ def inspect_collisions(embedding: WeightedEmbedding, symbols: numpy.ndarray) -> 
     num_symbols, rows = len(symbols), rows_of(table.layer, symbols)  # (V, k)
     num_rows, num_hashes = (table.layer.attrs[key].value for key in ("nV", "num_hashes"))
     outcomes = joint_range(num_rows, num_hashes)
-    groups = group_sizes(table.layer, symbols)
-    by_chance = in_collision_by_chance(num_symbols, outcomes, group_sizes=groups)
-    components = Count(count_in_collision(rows), *by_chance)
+    components = Count(count_in_collision(rows), *in_collision_by_chance(num_symbols, outcomes))
     seed = table.layer.attrs["seed"].value
-    found = Collisions(table.component, table.member, table.attr, seed, num_symbols, components)
+    found = Collisions(table.component, table.attr, seed, num_symbols, components)
     if importance is None:
         return _with_probability(found, components)
     own_rows = rows_of(importance.layer, symbols)  # (V, 1)
@@ -345,22 +330,13 @@ def inspect_collisions(embedding: WeightedEmbedding, symbols: numpy.ndarray) -> 
     return _with_probability(replace(found, importance=by_importance, both=both), both)
 
 
-def group_sizes(layer: RowLayer, symbols: numpy.ndarray) -> numpy.ndarray:
-    """Count the symbols (V,) uint64 in each group that a layer hashes as one: (G,) int64."""
-    if not layer.layers:
-        return numpy.ones(len(symbols), dtype="int64")
-    (through,) = layer.layers
-    return numpy.unique(rows_of(through, symbols), return_counts=True)[1]
-
-
 def embeds_word(table: EmbeddingTable, word: str, vocab: Vocab) -> bool:
     """Tell whether a table has rows for a word, or for an n-gram with blanks between its tokens."""
     if table.ngrams is None:
         return True
     if len(word.split()) not in table.ngrams.attrs["orders"].value:
         return False
-    id_, _ = _find_ngram(table.ngrams, word, vocab)
-    return _is_embedded(table, id_)
+    return True
 
 
 def _find_symbols(table: EmbeddingTable, word: str, vocab: Vocab) -> list[tuple[int, str]]:
@@ -370,14 +346,7 @@ def _find_symbols(table: EmbeddingTable, word: str, vocab: Vocab) -> list[tuple[
     if table.ngrams is None:
         id_ = int(Doc(vocab, words=[word]).to_array([attr_id(table.attr)]).item())
         return [(id_, symbol_text(vocab, table.attr, id_))]
-    id_, text = _find_ngram(table.ngrams, word, vocab)
-    if not _is_embedded(table, id_):
-        raise ValueError(
-            f"The model leaves out {text!r}, which its dictionary of {table.name} does not have: "
-            "it has no rows. Give an n-gram that occurs in the training corpus as often as the "
-            "dictionary asks for."
-        )
-    return [(id_, text)]
+    return [_find_ngram(table.ngrams, word, vocab)]
 
 
 def _find_sharing(
@@ -396,10 +365,6 @@ def _find_sharing(
     ]
 
 
-def _is_embedded(table: EmbeddingTable, id_: int) -> bool:
-    return bool(is_known(table, numpy.array([id_], dtype="uint64")).all())
-
-
 def _find_ngram(ngrams: NgramLayer, word: str, vocab: Vocab) -> tuple[int, str]:
     """Find the id of an n-gram, and its text."""
     doc, orders = Doc(vocab, words=word.split()), ngrams.attrs["orders"].value
@@ -414,23 +379,20 @@ def _find_ngram(ngrams: NgramLayer, word: str, vocab: Vocab) -> tuple[int, str]:
     return id_, find_ngram_texts(lambda: [doc], ngrams, [id_], vocab)[id_]
 
 
-def _use(
-    rows: numpy.ndarray, num_rows: int, width: int, hashed: Optional[numpy.ndarray]
-) -> TableUse:
-    """Count the rows (V, K) of symbols: hashed in groups of these sizes (G,), or looked up."""
+def _use(rows: numpy.ndarray, num_rows: int, width: int, *, is_hash: bool) -> TableUse:
+    """Count the rows (V, K) of symbols, hashed or looked up."""
     num_symbols, num_hashes = rows.shape
 
     def count_unreached(reached: numpy.ndarray, hashes: int) -> Count:
-        chance = (
-            (None, None) if hashed is None else unreached_by_chance(num_rows, len(hashed) * hashes)
-        )
-        return Count(num_rows - len(numpy.unique(reached)), *chance)
+        actual = num_rows - len(numpy.unique(reached))
+        if not is_hash:
+            return Count(actual)
+        return Count(actual, *unreached_by_chance(num_rows, num_symbols * hashes))
 
     def count_pairs(actual: int, j: int) -> Count:
-        if hashed is None:
+        if not is_hash:
             return Count(actual)
-        chance = pairs_by_chance(num_symbols, num_rows, num_hashes, j, group_sizes=hashed)
-        return Count(actual, *chance)
+        return Count(actual, *pairs_by_chance(num_symbols, num_rows, num_hashes, j))
 
     return TableUse(
         num_symbols=num_symbols,

@@ -16,8 +16,7 @@ from ..common.features import Feature
 from ..common.hashes import is_among
 from ..common.types import NgramLayer
 from ..embed.feature_symbols import feature_texts
-from ..embed.find import EmbeddingTable, rows_of
-from ..embed.symbols import UNKNOWN_ROW
+from ..embed.find import EmbeddingTable
 from ..tables.set_tables import DOC_BATCH, Extractor, count_corpus, ngram_ids
 from ..tables.tables import Table, Tables
 
@@ -29,7 +28,7 @@ class Symbols(Protocol):
     """The symbols of a corpus, wherever its docs are read."""
 
     def count(self, tables: Iterable[EmbeddingTable]) -> dict[EmbeddingTable, Table]:
-        """Count the symbols that each table has rows for. Raises what `known_counts` raises."""
+        """Count the symbols that each table has rows for. Raises what `counts_of_tables` raises."""
 
     def texts(self, table: EmbeddingTable, ids: Sequence[int]) -> list[str]:
         """Write symbols of a table, by their ids, as texts."""
@@ -49,7 +48,7 @@ class DocSymbols:
     def count(self, tables: Iterable[EmbeddingTable]) -> dict[EmbeddingTable, Table]:
         """Count the symbols that each table has rows for, reading the docs once."""
         tables = list(tables)
-        return known_counts(count_for_tables(self.make_docs(), tables), tables)
+        return counts_of_tables(count_for_tables(self.make_docs(), tables), tables)
 
     def texts(self, table: EmbeddingTable, ids: Sequence[int]) -> list[str]:
         """Write symbols as texts. For attributes, no docs are read."""
@@ -61,22 +60,21 @@ def count_for_tables(docs: Iterable[Doc], tables: Iterable[EmbeddingTable]) -> T
     """Count the symbols of the attributes of tables, without a cut.
 
     docs (Iterable[Doc]): Docs that are made with the vocab of the pipeline. They are read once.
-    tables (Iterable[EmbeddingTable]): The tables. N-grams that a table's dictionary leaves out are
-        counted as well.
+    tables (Iterable[EmbeddingTable]): The tables.
     """
     extractors: dict[str, Extractor] = {t.attr: t.ngrams or t.feature for t in tables}
     return Tables(count_corpus(docs, extractors))
 
 
-def known_counts(counted: Tables, tables: Iterable[EmbeddingTable]) -> dict[EmbeddingTable, Table]:
-    """Keep the counts (V,) of the symbols that each table has rows for.
+def counts_of_tables(
+    counted: Tables, tables: Iterable[EmbeddingTable]
+) -> dict[EmbeddingTable, Table]:
+    """Find the counts (V,) of the symbols of each table.
 
     counted (Tables): The symbols of a whole corpus, as `count_for_tables` counts them.
-    tables (Iterable[EmbeddingTable]): The tables. N-grams that a table's dictionary leaves out are
-        not kept.
+    tables (Iterable[EmbeddingTable]): The tables.
 
-    Raises ValueError if nothing was counted. A dictionary that has none of the n-grams leaves a
-    table without symbols.
+    Raises ValueError if nothing was counted.
     """
     for name, counts in counted.tables.items():
         if not len(counts):
@@ -84,14 +82,7 @@ def known_counts(counted: Tables, tables: Iterable[EmbeddingTable]) -> dict[Embe
                 f"The corpus has no tokens to inspect, or none that make a symbol of {name}. Give "
                 "a corpus with text."
             )
-    return {table: _keep_known(table, counted.tables[table.attr]) for table in tables}
-
-
-def is_known(table: EmbeddingTable, ids: numpy.ndarray) -> numpy.ndarray:
-    """Tell which symbols (V,) uint64 a table's dictionary has, (V,) bool: all if it has none."""
-    if table.dictionary is None:
-        return numpy.ones(len(ids), dtype="bool")
-    return rows_of(table.dictionary, ids)[:, 0] != UNKNOWN_ROW
+    return {table: counted.tables[table.attr] for table in tables}
 
 
 def find_texts(
@@ -177,19 +168,6 @@ def has_strings(attr: str) -> bool:
 def symbol_text(vocab: Vocab, attr: str, symbol: int) -> str:
     """Write a symbol as its string, or, for an attribute without strings, as its number."""
     return vocab.strings[int(symbol)] if has_strings(attr) else str(symbol)
-
-
-def missing_symbols(table: EmbeddingTable) -> str:
-    """Say that a table has no symbol of a corpus."""
-    return (
-        f"The corpus has no symbol of {table.name} that its dictionary has: the model leaves all "
-        "of them out. Give a corpus of its kind."
-    )
-
-
-def _keep_known(table: EmbeddingTable, counts: Table) -> Table:
-    known = is_known(table, counts.keys)
-    return counts if known.all() else Table(counts.keys[known], counts.counts[known])
 
 
 def _places(lengths: Sequence[int], orders: Sequence[int]) -> tuple[numpy.ndarray, numpy.ndarray]:

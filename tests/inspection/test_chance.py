@@ -9,14 +9,12 @@ import pytest
 from hypothesis import given
 
 from spacy_multihash.inspection.chance import (
-    colliding_pairs,
     collision_probability,
     count_in_collision,
     in_collision_by_chance,
     joint_range,
-    pairs_by_chance,
 )
-from tests.helpers.rows import ROWS, pairs_by_loop
+from tests.helpers.rows import ROWS
 
 SEED = 20170913
 TRIALS = 400
@@ -76,23 +74,6 @@ def test_symbols_in_collision_by_chance_are_those_of_all_outcomes(
     assert num_symbols * p_col == pytest.approx(mean(counts))
 
 
-@pytest.mark.parametrize("sizes", [[1, 1, 1], [2, 1, 1], [1, 3], [2, 2], [4], [1], []])
-@pytest.mark.parametrize("num_rows", [1, 2, 3])
-def test_groups_collide_as_a_whole(sizes: list[int], num_rows: int) -> None:
-    groups = numpy.repeat(numpy.arange(len(sizes)), sizes)
-    outcomes = [
-        numpy.reshape(outcome, (-1, 1))[groups]
-        for outcome in product(range(num_rows), repeat=len(sizes))
-    ]
-    counts = [in_collision(rows) for rows in outcomes]
-    given_sizes = numpy.array(sizes, dtype="int64")
-    found = in_collision_by_chance(sum(sizes), num_rows, group_sizes=given_sizes)
-    assert found == pytest.approx((mean(counts), pstdev(counts)), abs=1e-9)
-    pairs = [pairs_by_loop(rows.tolist())[0] if len(rows) else 0 for rows in outcomes]
-    by_chance = pairs_by_chance(sum(sizes), num_rows, 1, 1, group_sizes=given_sizes)
-    assert by_chance == pytest.approx((mean(pairs), pstdev(pairs)), abs=1e-9)
-
-
 def test_probability_is_that_of_the_paper() -> None:
     """Its example: |T| = 100M tokens, B = 1M, and k = 1 or 2 hash functions."""
     one, two = (collision_probability(10**8, joint_range(10**6, k)) for k in (1, 2))
@@ -137,18 +118,6 @@ def test_independent_importance_multiplies_the_range() -> None:
     outcomes = joint_range(20, 2, importance_rows=50)
     assert outcomes == 20**2 * 50
     check_simulation(counts, in_collision_by_chance(400, outcomes))
-
-
-def test_pairs_of_groups_collide_as_often_as_expected() -> None:
-    rng = numpy.random.default_rng(SEED)
-    sizes = rng.integers(1, 5, 60)
-    counts: list[list[int]] = [[], []]
-    for _ in range(TRIALS):
-        rows = numpy.repeat(hash_symbols(rng, len(sizes), 8, 2), sizes, axis=0)
-        for j, count in enumerate(colliding_pairs(rows)):
-            counts[j].append(count)
-    for j, found in enumerate(counts, 1):
-        check_simulation(found, pairs_by_chance(int(sizes.sum()), 8, 2, j, group_sizes=sizes))
 
 
 def test_only_important_symbols_count_and_the_exponential_has_the_other_sign() -> None:
