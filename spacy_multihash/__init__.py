@@ -11,14 +11,6 @@ _NAMES = {
     "compute.blas": ["set_products"],
     "compute.hashing": ["default_seeds", "spacy_seeds"],
     "compute.matmul": ["use_product_ops"],
-    "convert.pipeline": ["accelerate"],
-    "convert.report": ["Acceleration"],
-    "convert.weights": [
-        "embed_from_spacy",
-        "embed_to_spacy",
-        "encoder_from_spacy",
-        "encoder_to_spacy",
-    ],
     "corpus.evaluation": [
         "Evaluation",
         "KnownEntities",
@@ -45,6 +37,13 @@ _NAMES = {
     "ner.tagger.architectures": ["build_token_tagger_v1"],
     "ner.tagger.component": ["EntityTagger"],
     "ner.transition.component": ["BatchEntityRecognizer"],
+    "pipelines.accelerate": ["Acceleration", "accelerate"],
+    "pipelines.weights": [
+        "embed_from_spacy",
+        "embed_to_spacy",
+        "encoder_from_spacy",
+        "encoder_to_spacy",
+    ],
     "tables.set_tables": ["set_tables"],
     "tables.tables": [
         "Table",

@@ -4,12 +4,6 @@ from .compute.blas import set_products as set_products
 from .compute.hashing import default_seeds as default_seeds
 from .compute.hashing import spacy_seeds as spacy_seeds
 from .compute.matmul import use_product_ops as use_product_ops
-from .convert.pipeline import accelerate as accelerate
-from .convert.report import Acceleration as Acceleration
-from .convert.weights import embed_from_spacy as embed_from_spacy
-from .convert.weights import embed_to_spacy as embed_to_spacy
-from .convert.weights import encoder_from_spacy as encoder_from_spacy
-from .convert.weights import encoder_to_spacy as encoder_to_spacy
 from .corpus.evaluation import Evaluation as Evaluation
 from .corpus.evaluation import KnownEntities as KnownEntities
 from .corpus.evaluation import Matching as Matching
@@ -46,6 +40,12 @@ from .inspection.sizes import model_size as model_size
 from .ner.tagger.architectures import build_token_tagger_v1 as build_token_tagger_v1
 from .ner.tagger.component import EntityTagger as EntityTagger
 from .ner.transition.component import BatchEntityRecognizer as BatchEntityRecognizer
+from .pipelines.accelerate import Acceleration as Acceleration
+from .pipelines.accelerate import accelerate as accelerate
+from .pipelines.weights import embed_from_spacy as embed_from_spacy
+from .pipelines.weights import embed_to_spacy as embed_to_spacy
+from .pipelines.weights import encoder_from_spacy as encoder_from_spacy
+from .pipelines.weights import encoder_to_spacy as encoder_to_spacy
 from .tables.set_tables import set_tables as set_tables
 from .tables.tables import Table as Table
 from .tables.tables import Tables as Tables

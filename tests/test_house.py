@@ -29,7 +29,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "textcat": ("compute", "embed"),
     # Its callbacks and its command hand corpora, vocabs and tables to the arithmetic of vectors.
     "tables": ("corpus", "embed", "vectors"),
-    "convert": ("compute", "embed", "encode", "ner", "ner.tagger", "ner.transition"),
+    "pipelines": ("compute", "embed", "encode", "ner", "ner.tagger", "ner.transition"),
     "inspection": ("corpus", "embed", "encode", "tables"),
     "vectors": ("compute",),
     "compat": ("compute", "embed", "tables"),

@@ -5,8 +5,7 @@ from typing import Optional, Union
 
 import typer
 
-from ..convert.pipeline import accelerate
-from ..convert.report import Acceleration
+from ..pipelines.accelerate import Acceleration, accelerate
 from ._util import (
     check_apart,
     check_inputs_stay,

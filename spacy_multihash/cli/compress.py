@@ -23,10 +23,9 @@ from spacy.util import import_file, is_package
 from ..common.files import replacing_folder
 from ..common.memory import resident_memory
 from ..compute.quantization import PRECISIONS
-from ..convert.compress import LeftOut, check_compressible, compress
-from ..convert.compressed_folder import Precisions, kept_bytes
 from ..corpus.evaluation import annotate, score
 from ..corpus.read import model_examples
+from ..pipelines.compress import LeftOut, Precisions, check_compressible, compress, kept_bytes
 from ..scale.workers import ItemError, Processes
 from ._util import (
     check_apart,
@@ -158,7 +157,7 @@ def compress_cli(
     float32 of them wherever this package is installed. Strings that no component needs, and rows of
     vectors that no word has, are left out. --data compares what both pipelines find.
 
-    DOCS: python -m pydoc spacy_multihash.convert.compress
+    DOCS: python -m pydoc spacy_multihash.pipelines.compress
     """
     import_code(code)
     precisions = Precisions(vectors.value, tables.value, weights.value)

@@ -64,10 +64,11 @@ def importance_cli(
 ) -> None:
     """Show the most and the least important tokens or n-grams.
 
-    Those of each MultiWeightedHashEmbed and TextCatHashEmbed of a pipeline. The importance of a symbol is the mean absolute value of its importance
-    parameters. Its scale depends on that of the component vectors, so the norm of the whole vector
-    is shown as well. Symbols that share a row of parameters have the same importance. Rare symbols
-    are left out: they hardly move from their initial importance, which is near 0 by default.
+    Those of each MultiWeightedHashEmbed and TextCatHashEmbed of a pipeline. The importance of a
+    symbol is the mean absolute value of its importance parameters. Its scale depends on the
+    component vectors, so the norm of the whole vector is shown as well. Symbols that share a row of
+    parameters have the same importance. Rare symbols are left out: they hardly move from their
+    initial importance, which is near 0.
 
     DOCS: python -m pydoc spacy_multihash.inspection.rows
     """

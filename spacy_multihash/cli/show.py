@@ -13,8 +13,8 @@ from spacy.pipeline import EntityRecognizer
 from spacy.tokens import Doc
 
 from ..common.files import write_bytes
-from ..convert.recognizers import find_hindrance
 from ..corpus.texts import read_lines
+from ..pipelines.accelerate import find_hindrance
 from ..scale.probabilities import ask_probabilities, probabilities_of
 from ._util import check_file_output, import_code, load_pipeline, msg, show_table
 

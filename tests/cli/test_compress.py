@@ -22,8 +22,7 @@ from spacy_multihash.cli.compress import (
     spans_kept,
 )
 from spacy_multihash.cli.group import multihash_cli
-from spacy_multihash.convert.compress import LeftOut
-from spacy_multihash.convert.compressed_folder import Precisions
+from spacy_multihash.pipelines.compress import LeftOut, Precisions
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.lookup_ner import trained_lookup

@@ -35,8 +35,7 @@ from thinc.api import Config, Model, to_numpy
 from wasabi import msg
 
 from spacy_multihash import accelerate
-from spacy_multihash.convert.compress import compress
-from spacy_multihash.convert.compressed_folder import Precisions
+from spacy_multihash.pipelines.compress import Precisions, compress
 from tests.helpers.corpora import small_config, write_corpus
 
 PREDICTIONS = "predictions.json"

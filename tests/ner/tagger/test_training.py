@@ -25,12 +25,12 @@ from threadpoolctl import threadpool_limits
 from spacy_multihash.cli.evaluate import evaluate
 from spacy_multihash.cli.inspect_rows import inspect_rows
 from spacy_multihash.compute import blas
-from spacy_multihash.convert.pipeline import accelerate
 from spacy_multihash.corpus.evaluation import Matching
 from spacy_multihash.embed.find import find_weighted, rows_of
 from spacy_multihash.inspection.importance import Ranking, symbol_importance
 from spacy_multihash.ner.biluo import tag_names
 from spacy_multihash.ner.tagger import confidences, losses
+from spacy_multihash.pipelines.accelerate import accelerate
 from tests.helpers.corpora import CALLBACK, LOOKUP, make_docs, write_corpus
 from tests.helpers.linear_chain import valid_sequences
 from tests.helpers.tagger_ner import (

@@ -7,22 +7,29 @@ them. The assignments to the pipeline come last.
 
 from collections import Counter
 from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass, field
+from html import escape
 from textwrap import shorten
 from typing import Any, NamedTuple, Optional
 
-from spacy.language import Language
+from spacy.language import FactoryMeta, Language
+from spacy.ml.models.parser import build_tb_parser_model
 from spacy.ml.models.tok2vec import (
     MaxoutWindowEncoder,
     MultiHashEmbed,
     build_hash_embed_cnn_tok2vec,
 )
+from spacy.pipeline import EntityRecognizer
 from spacy.ty import ListenedToComponent
 from spacy.util import registry
-from thinc.api import Model
+from thinc.api import Config, Model, noop
 
 from ..common.checks import check_flag, check_type
 from ..common.registered import MAXOUT_WINDOW_ENCODER, MULTI_HASH_EMBED, USE_PRODUCT_OPS
-from .callback import make_use_product_ops_v1
+from ..compute.matmul import use_product_ops
+from ..ner.transition.component import BatchEntityRecognizer
+from ..ner.transition.states import NUM_FEATURES
 from .config import (
     ARCHITECTURES,
     CNNS,
@@ -38,10 +45,102 @@ from .config import (
     list_sections,
     set_config,
 )
-from .nodes import Swaps, is_built_like, layout_of, ref_hindrance, swap_nodes
-from .recognizers import NewRecognizer, new_config, plan_recognizer, put_in_place
-from .report import Acceleration, Already, Left, Replaced
-from .weights import embed_from_spacy, encoder_from_spacy
+from .weights import (
+    Swaps,
+    embed_from_spacy,
+    encoder_from_spacy,
+    is_built_like,
+    layout_of,
+    ref_hindrance,
+    swap_nodes,
+)
+
+
+class Replaced(NamedTuple):
+    """What was replaced: the path of its section of the config, and both names.
+
+    Of a recognizer, it is the path of the component's factory.
+
+    component (str): Name of the component.
+    path (str): Path of the section of the config.
+    before, after (str): The registered names of both.
+    """
+
+    component: str
+    path: str
+    before: str
+    after: str
+
+
+class Already(NamedTuple):
+    """A layer, or a recognizer, that was ours already.
+
+    component, path, name (str): As in `Replaced`.
+    """
+
+    component: str
+    path: str
+    name: str
+
+
+class Left(NamedTuple):
+    """A layer, or a recognizer, that stays as it is, and why.
+
+    component, path, name (str): As in `Replaced`.
+    reason (str): Why it was left.
+    """
+
+    component: str
+    path: str
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, repr=False)
+class Acceleration:
+    """What `accelerate` did: what it replaced, what was ours already, and what it left.
+
+    replaced (list[Replaced]): The layers and recognizers that were replaced.
+    already (list[Already]): Those that were ours already.
+    left (list[Left]): Those that stay as they are, and why.
+
+    Printed, it is a line for each of them.
+    """
+
+    replaced: list[Replaced] = field(default_factory=list)
+    already: list[Already] = field(default_factory=list)
+    left: list[Left] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        """Write what `str` does, since this is what an interpreter shows."""
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        """Write a table for a notebook, with a row for each layer and recognizer."""
+        rows = self._rows()
+        if not rows:
+            return f"<p>{escape(str(self))}</p>"
+        header = "".join(f"<th>{name}</th>" for name in ("", "section", "name"))
+        body = "".join(
+            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows
+        )
+        return f"<table><tr>{header}</tr>{body}</table>"
+
+    def __str__(self) -> str:
+        """Write a line for each layer and recognizer."""
+        lines = [f"{what} {section}: {layer}" for what, section, layer in self._rows()]
+        return "\n".join(lines) or "The pipeline has no layer that embeds or encodes tokens."
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        """List what happened to each of them, the path of its section, and its names."""
+        replaced = [
+            ("replaced", f"{e.component}.{e.path}", f"{e.before} by {e.after}")
+            for e in self.replaced
+        ]
+        already = [("already", f"{e.component}.{e.path}", e.name) for e in self.already]
+        left = [("left", f"{e.component}.{e.path}", f"{e.name}: {e.reason}") for e in self.left]
+        return [*replaced, *already, *left]
+
 
 Convert = Callable[[Model], Model]
 # Old and new nodes, by the id of the old node.
@@ -285,3 +384,150 @@ def _build_hindrance(sections: list[Section], config: dict[str, Any]) -> Optiona
     if hindrance is None and (reasons or layout_of(swap_nodes(old, swaps)) != layout_of(new)):
         return "its model has another structure when it is built with our layer"
     return hindrance
+
+
+FACTORY = "batch_ner"
+# Where the config of a component says what it is.
+FACTORY_PATH = "factory"
+_SPACYS = ("ner", "beam_ner")
+_MODELS = ("spacy.TransitionBasedParser.v1", "spacy.TransitionBasedParser.v2")
+
+
+class NewRecognizer(NamedTuple):
+    """A batch_ner that is to take the place of spaCy's ner.
+
+    name: The name of both in the pipeline.
+    old, new: The components. The new one gets its model when it takes the place.
+    meta: What spaCy keeps of the new one's factory.
+    """
+
+    name: str
+    old: EntityRecognizer
+    new: BatchEntityRecognizer
+    meta: FactoryMeta
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """The default settings of the new one."""
+        return deepcopy(self.meta.default_config or {})
+
+
+def find_hindrance(pipe: EntityRecognizer, config: dict[str, Any]) -> Optional[str]:
+    """Say why batch_ner cannot take the place of a recognizer, or is of no use; None if it can.
+
+    config (dict[str, Any]): The component's config, without variables.
+    """
+    kind = type(pipe)
+    if kind is not EntityRecognizer:
+        return f"it is a {kind.__module__}.{kind.__qualname__}, and not spaCy's EntityRecognizer"
+    if config[FACTORY_PATH] not in _SPACYS:
+        return f"its factory is another than spaCy's {' and '.join(_SPACYS)}"
+    if pipe.cfg["beam_width"] != 1:
+        width = pipe.cfg["beam_width"]
+        return f"with beam_width = {width}, batch_ner predicts by spaCy's code, and is no faster"
+    settings = dict(config["model"])
+    if kind_of(settings.pop(ARCHITECTURES, "")) not in _MODELS:
+        return "its model is not a spacy.TransitionBasedParser"
+    if not _is_parser(pipe.model, settings):
+        return "its model is not built as the config says"
+    features = pipe.model.get_ref("lower").get_dim("nF")
+    if features not in NUM_FEATURES:
+        return f"it scores states by {features} tokens, and batch_ner by 3 or 6 (state_type = ner)"
+    return None
+
+
+def plan_recognizer(
+    nlp: Language,
+    name: str,
+    pipe: object,
+    config: dict[str, Any],
+    done: Acceleration,
+) -> list[NewRecognizer]:
+    """Make the batch_ner for a component, if it is a recognizer that can be replaced.
+
+    The component stays as it is.
+
+    config (dict[str, Any]): The component's config, without variables.
+    done (Acceleration): The report, to which recognizers are added.
+    """
+    if not isinstance(pipe, EntityRecognizer):
+        return []
+    factory = config[FACTORY_PATH]
+    if isinstance(pipe, BatchEntityRecognizer):
+        done.already.append(Already(name, FACTORY_PATH, factory))
+        return []
+    hindrance = find_hindrance(pipe, config)
+    if hindrance is not None:
+        done.left.append(Left(name, FACTORY_PATH, factory, hindrance))
+        return []
+    done.replaced.append(Replaced(name, FACTORY_PATH, factory, FACTORY))
+    return [_make_recognizer(nlp, name, pipe)]
+
+
+def new_config(recognizer: NewRecognizer, config: dict[str, Any]) -> dict[str, Any]:
+    """Write the config of a recognizer anew: its settings stay, those of batch_ner are added."""
+    return {**recognizer.defaults, **config, FACTORY_PATH: FACTORY}
+
+
+def put_in_place(nlp: Language, recognizer: NewRecognizer, config: dict[str, Any]) -> None:
+    """Let a batch_ner take the place of spaCy's ner in a pipeline, with a config of its own.
+
+    spaCy's replace_pipe builds a component, and forgets who listens to whom, and what is disabled.
+    """
+    name = recognizer.name
+    recognizer.new.model = recognizer.old.model
+    nlp._components[nlp.component_names.index(name)] = (name, recognizer.new)
+    nlp._pipe_meta[name] = recognizer.meta
+    nlp._pipe_configs[name] = Config(config)
+
+
+def _make_recognizer(nlp: Language, name: str, pipe: EntityRecognizer) -> NewRecognizer:
+    # spaCy's constructor gives the model as many outputs as there are actions, and new layers even
+    # if there are as many already. So the new component gets the model when it is in place.
+    stand_in: Model = noop()
+    stand_in.attrs["resize_output"] = lambda model, nO: model
+    cfg = pipe.cfg
+    new = BatchEntityRecognizer(
+        pipe.vocab,
+        stand_in,
+        pipe.name,
+        pipe.moves,
+        update_with_oracle_cut_size=cfg["update_with_oracle_cut_size"],
+        beam_width=cfg["beam_width"],
+        beam_density=cfg["beam_density"],
+        beam_update_prob=cfg["beam_update_prob"],
+        incorrect_spans_key=cfg["incorrect_spans_key"],
+        scorer=pipe.scorer,
+    )
+    new.cfg = cfg
+    new._multitasks = pipe._multitasks
+    new._rehearsal_model = pipe._rehearsal_model
+    return NewRecognizer(name, pipe, new, nlp.get_factory_meta(FACTORY))
+
+
+def _is_parser(model: object, settings: dict[str, Any]) -> bool:
+    """Tell whether the layers above the vectors of tokens are those that settings describe."""
+    if not isinstance(model, Model):
+        return False
+    reference = build_tb_parser_model(**{**settings, "tok2vec": noop(), "nO": None})
+    return model._func is reference._func and all(
+        model.has_ref(name) and is_built_like(reference.get_ref(name), model.get_ref(name))
+        for name in ("lower", "upper")
+    )
+
+
+def make_use_product_ops_v1() -> Callable[[Language], Language]:
+    """Make the callback for [nlp.after_pipeline_creation] that gives all layers our products.
+
+    Our own layers use our matrix products anyway. Other layers, such as the parser's, use thinc's,
+    which may be several times slower (docs/performance.md). Layers on a GPU stay as they are.
+    """
+
+    def set_ops(nlp: Language) -> Language:
+        for _, pipe in nlp.components:
+            model = getattr(pipe, "model", None)
+            if isinstance(model, Model):
+                use_product_ops(model)
+        return nlp
+
+    return set_ops

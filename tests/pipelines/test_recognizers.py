@@ -11,9 +11,8 @@ from spacy.pipeline import EntityRecognizer
 from spacy.util import load_model_from_config
 from thinc.api import Model, chain, noop
 
-from spacy_multihash.convert.pipeline import accelerate
-from spacy_multihash.convert.report import Acceleration
 from spacy_multihash.ner.transition.component import BatchEntityRecognizer
+from spacy_multihash.pipelines.accelerate import Acceleration, accelerate
 from tests.helpers.spacy_pipelines import (
     CNN,
     LISTENER,
@@ -406,7 +405,7 @@ def test_failure_changes_nothing(nlp: Language, monkeypatch: pytest.MonkeyPatch)
     def fail(recognizer: object, config: object) -> None:
         raise RuntimeError("out of memory")
 
-    monkeypatch.setattr("spacy_multihash.convert.pipeline.new_config", fail)
+    monkeypatch.setattr("spacy_multihash.pipelines.accelerate.new_config", fail)
     before, config, old = nlp.to_bytes(), nlp.config.to_str(), pipe(nlp)
     layers = list(old.model.walk())
     with pytest.raises(RuntimeError, match="out of memory"):

@@ -17,10 +17,8 @@ from spacy.util import RegistryError, registry
 from thinc.api import Linear, Model, Shim, chain
 
 from spacy_multihash import accelerate
-from spacy_multihash.convert.compress import LeftOut, compress
-from spacy_multihash.convert.compressed_folder import Precisions, kept_bytes
-from spacy_multihash.convert.needed_strings import needed_ids
-from spacy_multihash.convert.packed_arrays import decode
+from spacy_multihash.pipelines.compress import LeftOut, Precisions, compress, kept_bytes, needed_ids
+from spacy_multihash.pipelines.packed_arrays import decode
 from tests.data.make_pipelines import PREDICTIONS
 from tests.helpers.several_vectors import (
     floret_of,

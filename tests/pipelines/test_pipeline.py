@@ -14,10 +14,9 @@ from spacy.util import load_model_from_config
 from thinc.api import SGD, Adam, Model, NumpyOps, Ops, chain, fix_random_seed, noop
 
 from spacy_multihash.compute.matmul import ProductOps
-from spacy_multihash.convert.nodes import swap_nodes
-from spacy_multihash.convert.pipeline import accelerate
-from spacy_multihash.convert.report import Acceleration, Left
 from spacy_multihash.ner.transition.component import BatchEntityRecognizer
+from spacy_multihash.pipelines.accelerate import Acceleration, Left, accelerate
+from spacy_multihash.pipelines.weights import swap_nodes
 from tests.helpers.spacy_pipelines import (
     CNN,
     EMBED,
@@ -712,7 +711,7 @@ def test_failure_changes_nothing(nlp: Language, monkeypatch: pytest.MonkeyPatch)
     def fail(encode: Model) -> Model:
         raise RuntimeError("out of memory")
 
-    monkeypatch.setattr("spacy_multihash.convert.pipeline.encoder_from_spacy", fail)
+    monkeypatch.setattr("spacy_multihash.pipelines.accelerate.encoder_from_spacy", fail)
     before = nlp.to_bytes()
     with pytest.raises(RuntimeError, match="out of memory"):
         accelerate(nlp)
@@ -725,7 +724,7 @@ def test_settings_that_our_layer_refuses_are_left(
     def refuse(encode: Model) -> Model:
         raise ValueError("window_size must be 0 or more")
 
-    monkeypatch.setattr("spacy_multihash.convert.pipeline.encoder_from_spacy", refuse)
+    monkeypatch.setattr("spacy_multihash.pipelines.accelerate.encoder_from_spacy", refuse)
     before = nlp.to_bytes()
     done = accelerate(nlp, keep_ner=True)
     assert done.replaced == []

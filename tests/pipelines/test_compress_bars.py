@@ -12,9 +12,8 @@ from spacy.tokens import Doc
 
 from experiments.corpora.sample import make_sample
 from spacy_multihash.cli.compress import compare, entities_kept
-from spacy_multihash.convert.compress import compress
-from spacy_multihash.convert.compressed_folder import Precisions
 from spacy_multihash.corpus.read import model_examples
+from spacy_multihash.pipelines.compress import Precisions, compress
 from tests.helpers.paths import ROOT
 
 

@@ -1,0 +1,394 @@
+"""A trained pipeline with smaller files: fewer bits, and no strings that nothing needs.
+
+Weights stay in the files and under the names that thinc writes: only their arrays have fewer bits.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, Optional, Union
+
+import numpy
+import srsly
+from spacy.language import Language
+from spacy.strings import get_string_id
+from thinc.api import Config
+
+from ..common.checks import CHANGE_IT, check_choice, check_flag
+from ..common.files import replacing_file
+from ..common.messages import unpack
+from ..common.registered import COMPRESSED_VECTORS, KEEP_COMPRESSED
+from ..compute.quantization import PRECISIONS, Precision
+from ..embed.compressed_vectors import CompressedVectors, compress_vectors, is_compressed
+from ..embed.vector_tables import PREFIX
+from .packed_arrays import pack_array
+
+# The parameter that holds the table, of our embeddings and of thinc's.
+_TABLE = "E"
+_MODEL = "model"
+# What thinc writes of a model.
+MODEL_PARTS = {"nodes", "attrs", "params", "shims"}
+
+
+@dataclass(frozen=True)
+class Precisions:
+    """The numbers that files have.
+
+    vectors (Precision): Of static vectors.
+    tables (Precision): Of the tables of embeddings, ours and spaCy's.
+    weights (Precision): Of all other weights.
+    """
+
+    vectors: Precision = "int8"
+    tables: Precision = "int8"
+    weights: Precision = "float16"
+
+    def of(self, parameter: str) -> Precision:
+        """Return what a parameter of a layer becomes, by its name."""
+        return self.tables if parameter == _TABLE else self.weights
+
+    def check(self, where: str, advice: str) -> None:
+        """Raise ValueError for a precision that there is not."""
+        for name, value in vars(self).items():
+            check_choice(where, name, value, PRECISIONS, advice=advice)
+
+
+def compress_folder(
+    folder: Path, components: Iterable[str], precisions: Precisions, *, lossy: bool
+) -> int:
+    """Make the files of a saved pipeline small.
+
+    folder (Path): The pipeline, in spaCy's own form. It may have other folders beside.
+    components (Iterable[str]): The names of its components.
+    precisions (Precisions): What numbers become.
+    lossy (bool): Whether numbers may change. If not, only what was small before becomes small.
+
+    Returns how many rows of vectors are left out, since no key has them. Raises ValueError, and
+    leaves some files changed, for NaN, infinity, and numbers that float16 does not hold.
+    """
+    for path in _models(folder, components):
+        _compress_model(path, str(path.parent.relative_to(folder)), precisions, lossy=lossy)
+    vocab = folder / "vocab"
+    _compress_lookups(vocab / "lookups.bin", precisions.vectors, lossy=lossy)
+    if not (vocab / "vectors").is_file() or is_compressed(vocab):
+        return 0
+    with _naming("vocab: the static vectors", precisions.vectors):
+        return compress_vectors(vocab, precisions.vectors, lossy=lossy)
+
+
+def kept_bytes(folder: Path, components: Iterable[str]) -> dict[str, int]:
+    """Return the bytes of weights of other frameworks, which stay as they are, by component.
+
+    folder (Path): The pipeline.
+    components (Iterable[str]): The names of its components. Those without such weights are left
+        out.
+    """
+    sizes = {
+        str(path.parent.relative_to(folder)): sum(
+            len(shim) for shims in _read_model(path).get("shims", []) for shim in shims
+        )
+        for path in _models(folder, components)
+    }
+    return {component: size for component, size in sizes.items() if size}
+
+
+def _models(folder: Path, components: Iterable[str]) -> list[Path]:
+    """List the files of models that components have, in their folders or deeper."""
+    return sorted(path for name in components for path in (folder / name).rglob(_MODEL))
+
+
+def _compress_model(path: Path, component: str, precisions: Precisions, *, lossy: bool) -> None:
+    message = _read_model(path)
+    for node, name, params in _params(message):
+        precision = precisions.of(name)
+        with _naming(f"{component}: the weights {name} of the layer '{node}'", precision):
+            params[name] = pack_array(params[name], precision, lossy=lossy)
+    if message:
+        with replacing_file(path) as new:
+            srsly.write_msgpack(new, message)
+
+
+def _read_model(path: Path) -> dict[str, Any]:
+    """Read the file of a thinc model; an empty dict for anything else."""
+    if not path.is_file():
+        return {}
+    try:
+        found = unpack(path.read_bytes())
+    except (TypeError, ValueError):
+        return {}
+    return found if isinstance(found, dict) and found.keys() == MODEL_PARTS else {}
+
+
+def _params(message: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield node, name and dict of each parameter of a model."""
+    for node, params in zip(message.get("nodes", []), message.get("params", []), strict=True):
+        for name, value in params.items():
+            if isinstance(value, numpy.ndarray) and value.dtype == "float32":
+                yield node["name"], name, params
+
+
+def _compress_lookups(path: Path, precision: Precision, *, lossy: bool) -> None:
+    """Compress the tables of vectors beside the vocab's own."""
+    if not path.is_file():
+        return
+    tables = unpack(path.read_bytes())
+    ours = {name: table for name, table in tables.items() if name.startswith(PREFIX)}
+    for name, table in ours.items():
+        for key, value in table.items():
+            if isinstance(value, numpy.ndarray) and value.dtype == "float32":
+                with _naming(f"vocab: the vectors '{name.removeprefix(PREFIX)}'", precision):
+                    table[key] = pack_array(value, precision, lossy=lossy)
+    if ours:
+        with replacing_file(path) as new:
+            srsly.write_msgpack(new, tables)
+
+
+@contextmanager
+def _naming(what: str, precision: Precision) -> Iterator[None]:
+    """Say what could not be compressed."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{what} cannot be {precision}: {error}") from error
+
+
+# What spaCy reads by hashes of words, or into words that it adds to the strings by itself.
+_NAMES_NO_STRINGS = ("lookups.bin", "tokenizer", "vocab", "config.cfg")
+# So many hashes there are: some files have them as numbers with a sign.
+_HASHES = 2**64
+
+
+def needed_ids(folder: Path, labels: Iterable[str]) -> Optional[set[int]]:
+    """Collect the hashes of all strings that the files of components have, or that they refer to.
+
+    folder (Path): The pipeline, in spaCy's own form.
+    labels (Iterable[str]): Labels, which are needed too.
+
+    Returns None if a file is neither JSON nor MessagePack, so that nobody knows what it needs.
+    Bytes within a file may be 64-bit hashes as well. Weights of other frameworks need no strings.
+    """
+    ids = {get_string_id(label) for label in labels}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not set(path.relative_to(folder).parts) & {*_NAMES_NO_STRINGS}:
+            value = _read(path.read_bytes())
+            if value is None:
+                return None
+            for each in _ids(value):
+                if each is None:
+                    return None
+                ids.add(each)
+    return ids
+
+
+def _read(data: bytes) -> Any:  # noqa: ANN401 (whatever a file holds)
+    """Read JSON, JSON lines or MessagePack; None for anything else."""
+    for read in (_read_json, _read_lines, unpack):
+        try:
+            return [read(data)]
+        except (TypeError, ValueError):
+            continue
+    return None
+
+
+def _read_json(data: bytes) -> Any:  # noqa: ANN401
+    return srsly.json_loads(data.decode("utf8"))
+
+
+def _read_lines(data: bytes) -> Any:  # noqa: ANN401
+    return [srsly.json_loads(line) for line in data.decode("utf8").splitlines() if line.strip()]
+
+
+def _ids(value: Any) -> Iterator[Optional[int]]:  # noqa: ANN401
+    """Yield the hashes of strings, and whole numbers, which may be such hashes.
+
+    Yields None for bytes that can be neither read nor such numbers.
+    """
+    if isinstance(value, str):
+        yield get_string_id(value)
+        if value[:1] in ("{", "["):  # a file within a file
+            yield from _ids(_read(value.encode("utf8")) or ())
+    elif isinstance(value, bytes):
+        yield from _ids_of_bytes(value)
+    elif isinstance(value, dict):
+        if value.keys() == MODEL_PARTS:
+            value = {**value, "shims": None}
+        yield from _ids([*value.keys(), *value.values()])
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _ids(each)
+    elif isinstance(value, int):
+        yield value % _HASHES
+    elif isinstance(value, numpy.ndarray) and value.dtype.kind in "iu" and value.itemsize == 8:
+        yield from value.astype("uint64").ravel().tolist()
+
+
+def _ids_of_bytes(value: bytes) -> Iterator[Optional[int]]:
+    found = _read(value)
+    if found is not None:
+        yield from _ids(found)
+    elif len(value) % 8:
+        yield None
+    else:
+        for dtype in ("<u8", ">u8"):
+            yield from numpy.frombuffer(value, dtype).tolist()
+
+
+_WHERE, _ADVICE = "compress", "Give another one."
+_SPACY_VECTORS = "spacy.Vectors.v1"
+
+
+class LeftOut(NamedTuple):
+    """What a compressed pipeline has no more.
+
+    rows (int): Rows of vectors that no key has.
+    strings (int): Strings that no component needs.
+    strings_before (int): All strings that there were.
+    """
+
+    rows: int
+    strings: int
+    strings_before: int
+
+
+def compress(
+    nlp: Language,
+    folder: Union[str, Path],
+    precisions: Precisions,
+    *,
+    keep_strings: bool = False,
+) -> LeftOut:
+    """Save a pipeline with small files. The pipeline itself stays as it is.
+
+    nlp (Language): The trained pipeline.
+    folder (Union[str, Path]): The folder to write. It should be empty or new.
+    precisions (Precisions): What numbers become in the files.
+    keep_strings (bool): Whether all strings stay.
+
+    Raises ValueError for a pipeline without components, for an unknown precision, and for numbers
+    that are not finite, or that float16 does not hold. Files are left behind then.
+    """
+    precisions.check(_WHERE, _ADVICE)
+    check_flag(_WHERE, "keep_strings", keep_strings, advice=_ADVICE)
+    check_compressible(nlp)
+    folder = Path(folder)
+    type(nlp).to_disk(nlp, folder)  # in spaCy's own form, if it is compressed already too
+    path = folder / "vocab" / "strings.json"
+    strings = srsly.read_json(path)
+    kept = strings if keep_strings else _needed(nlp, folder, strings)
+    with replacing_file(path) as new:
+        srsly.write_json(new, kept)
+    _write_config(folder / "config.cfg", precisions)
+    rows = compress_folder(folder, nlp.component_names, precisions, lossy=True)
+    return LeftOut(rows, len(strings) - len(kept), len(strings))
+
+
+def check_compressible(nlp: Language) -> None:
+    """Raise ValueError for a pipeline without components, or of odd vectors.
+
+    A compressed pipeline can be compressed again.
+    """
+    if not nlp.component_names:
+        raise ValueError(
+            "The pipeline has no components, and so no weights to compress. Give a trained one."
+        )
+    found = _name(nlp.config["nlp"].get("vectors"), "@vectors")
+    if found not in (_SPACY_VECTORS, COMPRESSED_VECTORS):
+        raise ValueError(
+            f"The pipeline has vectors of {found}, was expected to have those of spaCy, "
+            f"{_SPACY_VECTORS}. Only these can be compressed."
+        )
+
+
+def _needed(nlp: Language, folder: Path, strings: list[str]) -> list[str]:
+    labels = [label for names in nlp.pipe_labels.values() for label in names]
+    ids = needed_ids(folder, labels)
+    return strings if ids is None else [text for text in strings if get_string_id(text) in ids]
+
+
+def _write_config(path: Path, precisions: Precisions) -> None:
+    """Name our vectors, and the callback, which has the one that was there before."""
+    config = Config().from_disk(path, interpolate=False)
+    before = config["nlp"].get("after_creation")
+    if _is_compressed(config["nlp"]):
+        before = before.get("after_creation")
+    callback = {"@callbacks": KEEP_COMPRESSED, **vars(precisions), "after_creation": before}
+    config["nlp"]["after_creation"] = callback
+    config["nlp"]["vectors"] = {"@vectors": COMPRESSED_VECTORS}
+    with replacing_file(path) as new:
+        config.to_disk(new, interpolate=False)
+
+
+def _is_compressed(config: Mapping[str, Any]) -> bool:
+    """Tell whether the section [nlp] of a config is that of a compressed pipeline."""
+    return _name(config.get("after_creation"), "@callbacks") == KEEP_COMPRESSED
+
+
+def _name(section: object, key: str) -> object:
+    return section.get(key) if isinstance(section, dict) else section
+
+
+def make_keep_compressed_v1(
+    vectors: Literal["float16", "int8", "float32"] = "int8",
+    tables: Literal["float16", "int8", "float32"] = "int8",
+    weights: Literal["float16", "int8", "float32"] = "float16",
+    after_creation: Optional[Callable[[Language], Language]] = None,
+) -> Callable[[Language], Language]:
+    """Make the callback for [nlp.after_creation] that lets a pipeline be saved small.
+
+    It changes no number. An array that the precision holds bit by bit is saved small: all arrays of
+    a compressed pipeline are such ones, until training changes them.
+
+    vectors, tables, weights (str): The precision of static vectors, of the tables of embeddings,
+        and of all other weights: "float16", "int8" or "float32".
+    after_creation (Optional[Callable]): The callback that the config had before.
+
+    Raises ValueError for an unknown precision.
+    """
+    precisions = Precisions(vectors, tables, weights)
+    precisions.check(KEEP_COMPRESSED, CHANGE_IT)
+
+    def keep_compressed(nlp: Language) -> Language:
+        if after_creation is not None:
+            nlp = after_creation(nlp)
+        # spaCy takes no language class of others: methods of the pipeline alone take its place.
+        nlp.to_disk = partial(save_compressed, nlp, precisions)  # type: ignore[method-assign]
+        nlp.from_disk = partial(load_compressed, nlp)  # type: ignore[method-assign]
+        return nlp
+
+    return keep_compressed
+
+
+def save_compressed(
+    nlp: Language, precisions: Precisions, path: Union[str, Path], *, exclude: Iterable[str] = ()
+) -> None:
+    """Save a pipeline, then make those files small whose numbers stay the same.
+
+    path (Union[str, Path]): The folder.
+    exclude (Iterable[str]): What is left out, as in `Language.to_disk`.
+    """
+    type(nlp).to_disk(nlp, path, exclude=exclude)
+    compress_folder(Path(path), nlp.component_names, precisions, lossy=False)
+
+
+def load_compressed(
+    nlp: Language,
+    path: Union[str, Path],
+    *,
+    exclude: Iterable[str] = (),
+    overrides: Mapping[str, Any] = MappingProxyType({}),
+) -> Language:
+    """Load a saved pipeline into this one, also with a vocab that has vectors of spaCy's own class.
+
+    Those would take the records of small files for numbers. They are replaced: what they hold is
+    lost, as wherever spaCy loads a pipeline into the vocab of another one.
+
+    path, exclude, overrides: As in `Language.from_disk`.
+    """
+    exclude, vocab = list(exclude), nlp.vocab
+    reads_vectors = not {"vocab", "vectors"} & {*exclude} and is_compressed(Path(path) / "vocab")
+    if reads_vectors and not isinstance(vocab.vectors, CompressedVectors):
+        vocab.vectors = CompressedVectors(strings=vocab.strings, name=vocab.vectors.name)
+    return type(nlp).from_disk(nlp, path, exclude=exclude, overrides=dict(overrides))
