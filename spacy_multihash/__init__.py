@@ -2,10 +2,13 @@
 
 Configs find the architectures and callbacks through entry points, and need no import. The names
 below are for code. Each is imported when it is first used, so that importing the package costs
-nothing. Type checkers read them from __init__.pyi.
+nothing. Type checkers read them from __init__.pyi. In an application that is frozen without the
+package's metadata, there are no entry points: there, importing the package registers everything.
 """
 
 from importlib import import_module, metadata
+
+__version__ = "0.1.0"
 
 _NAMES = {
     "compute.blas": ["set_products"],
@@ -62,12 +65,14 @@ __all__ = sorted(_MODULE_OF)
 
 
 def __getattr__(name: str) -> object:
-    if name == "__version__":
-        return metadata.version("spacy-multihash")
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f".{_MODULE_OF[name]}", __name__), name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, "__version__"})
+    return sorted({*globals(), *__all__})
+
+
+if not any(point.name == "batch_ner" for point in metadata.entry_points(group="spacy_factories")):
+    from . import register  # noqa: F401

@@ -131,6 +131,32 @@ def test_entry_points_are_the_golden_list() -> None:
     assert {group: sorted(names) for group, names in installed.items()} == ENTRY_POINTS
 
 
+WITHOUT_METADATA = """
+import importlib.metadata as metadata, json
+points = metadata.distribution("spacy-multihash").entry_points
+points = [p for p in points if p.group != "spacy_cli"]
+others = [p for d in metadata.distributions() for p in d.entry_points if p not in points]
+kept = metadata.EntryPoints(others)
+metadata.entry_points = lambda **names: kept.select(**names)
+import spacy, spacy_multihash, thinc.api, srsly.msgpack
+spacy.blank("xx").add_pipe("batch_ner")
+spacy.blank("xx").add_pipe("tagger_ner")
+for point in points:
+    kind = point.group.removeprefix("spacy_").removeprefix("thinc_")
+    if kind == "srsly_msgpack_decoders":
+        assert srsly.msgpack.msgpack_decoders.get(point.name) is point.load()
+    elif kind != "factories":
+        assert spacy.registry.get(kind, point.name) is point.load(), point
+"""
+
+
+def test_importing_the_package_registers_all_where_there_is_no_metadata() -> None:
+    """As in an application that PyInstaller has frozen."""
+    code = [sys.executable, "-W", "error", "-c", WITHOUT_METADATA]
+    done = subprocess.run(code, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_registered_names_are_those_of_the_entry_points() -> None:
     names = [name for key, name in vars(registered).items() if key.isupper() and key != "PREFIX"]
     kinds = ("architectures", "augmenters", "callbacks", "scorers", "vectors")
