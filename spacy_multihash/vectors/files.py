@@ -5,6 +5,7 @@ as text, or a file of codes (.npz). What is written is whole or not there.
 """
 
 import tempfile
+import warnings
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -181,7 +182,7 @@ def text_words(table: VectorTable) -> list[str]:
         )
     if wide := [word for word in known if ends_in_number(word)]:
         raise ValueError(
-            f"{table.name} has {len(wide):,} words with a number at their end, such as "
+            f"{table.name} has {len(wide):,} words with a blank or number at their end, such as "
             f"{wide[0]!r}, which text cannot tell from the numbers of the vector. Write a folder "
             "instead of text, or prune these words."
         )
@@ -317,15 +318,25 @@ def _read_text(path: Path, folder: Path, lang: str, show_progress: bool) -> Vect
         shown = tqdm(vectors, desc="Reading", unit=" lines", disable=not show_progress, leave=False)
         words = store_vectors(folder / "rows", shown)
     data = numpy.memmap(folder / "rows", dtype="<f4", mode="r", shape=(len(words), header.width))
-    none, rows = numpy.zeros(0, dtype="uint64"), CheckedRows(data, str(path))
+    none, checked = numpy.zeros(0, dtype="uint64"), CheckedRows(data, str(path))
     title = f"{lang}.vectors"
-    empty = VectorTable(str(path), rows, none, none, [], None, "text", lang, title)
+    empty = VectorTable(str(path), checked, none, none, [], None, "text", lang, title)
     if header.floret is not None:
         if words != [str(i) for i in range(len(words))]:
             raise ValueError(f"{path} must number the rows of floret from 0 on, line by line.")
         settings = check_floret(f"{path}, line 1", header.floret)
         return replace(empty, floret={"mode": "floret", **settings, "attr": ORTH})
-    return replace(empty, keys=word_keys(words), rows=numpy.arange(len(words)), words=words)
+    keys = word_keys(words)
+    rows = numpy.sort(numpy.unique(keys, return_index=True)[1])
+    if len(rows) < len(words):
+        (others,) = numpy.isin(numpy.arange(len(words)), rows, invert=True).nonzero()
+        warnings.warn(
+            f"{path} has {len(others):,} words more than once, such as {words[others[0]]!r}: the "
+            "first vector of each was kept.",
+            stacklevel=2,
+        )
+    words = [words[row] for row in rows.tolist()]
+    return replace(empty, keys=keys[rows], rows=rows, words=words)
 
 
 def _write_folder(path: Path, table: VectorTable, show: Show) -> None:

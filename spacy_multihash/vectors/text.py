@@ -24,6 +24,9 @@ SUFFIXES = (".txt", ".vec", ".floret", ".gz")
 _MAX_QUOTED = 60  # characters
 # The end of a word that looks like one more number of its vector, as in "word0 -7.86".
 _NUMBER_AT_END = re.compile(r" [-+]?(?=\.?\d)(\d*\.\d*([eE][-+]?\d+)?|\d+[eE][-+]?\d+)$")
+_BLANKS = re.compile("[ \t]+")
+# Names of vectors that fastText, gensim, numpy and others write as bytes.
+_BINARY = (".bin", ".ftz", ".h5", ".kv", ".magnitude", ".model", ".npy", ".pickle", ".pkl", ".pt")
 _TARS = (".tar.gz", ".tgz")
 _DAMAGED = (
     EOFError,
@@ -50,11 +53,11 @@ class Header:
 
 
 def ends_in_number(word: str) -> bool:
-    """Tell whether a word ends in a blank and a number with a point or an exponent.
+    """Tell whether a word ends in a blank, or in one and a number with a point or an exponent.
 
-    On a line of text, it would be taken for a shorter word with a wider vector.
+    On a line of text, it would be taken for a shorter word, or with a wider vector.
     """
-    return " " in word and _NUMBER_AT_END.search(word) is not None
+    return " " in word and (word[-1] == " " or _NUMBER_AT_END.search(word) is not None)
 
 
 def is_text(path: Path) -> bool:
@@ -71,9 +74,10 @@ def is_codes(path: Path) -> bool:
 def read_text(path: Path) -> Iterator[tuple[Header, Iterator[tuple[str, numpy.ndarray]]]]:
     """Open a file, for its header and its vectors: each word, and (width,) float32.
 
-    The vectors raise ValueError, with the line, where a line has another width, no numbers, no
-    UTF-8, or where the file is damaged. A word may have blanks, but not end in a number with a
-    point or an exponent: that is a line with one number too many.
+    Blanks or tabs part the columns, and blank lines are skipped. The vectors raise ValueError, with
+    the line, where a line has another width, no numbers, no UTF-8, or where the file is damaged. A
+    word may have blanks, but not end in a number with a point or an exponent: that is a line with
+    one number too many.
     """
     with closing(_lines(path)) as numbered:
         lines: Iterator[tuple[int, str]] = numbered
@@ -163,8 +167,14 @@ def _lines(path: Path) -> Generator[tuple[int, str], None, None]:
             for number, line in enumerate(file_, start=1):
                 if number == 1:
                     line = line.removeprefix(codecs.BOM_UTF8)
-                yield number, line.decode("utf8").rstrip(" \r\n")
+                if b"\0" in line:
+                    raise _is_binary(path)
+                text = line.decode("utf8").rstrip(" \t\r\n")
+                if text:
+                    yield number, text
     except UnicodeDecodeError as error:
+        if path.suffix.lower() in _BINARY:
+            raise _is_binary(path) from error
         raise ValueError(f"{path}, line {number}: expected UTF-8. Convert the file.") from error
     except _DAMAGED as error:
         raise ValueError(
@@ -172,8 +182,16 @@ def _lines(path: Path) -> Generator[tuple[int, str], None, None]:
         ) from error
 
 
+def _is_binary(path: Path) -> ValueError:
+    return ValueError(
+        f"{path} is a binary file: expected vectors as text in UTF-8. Write it as text, such as by "
+        "gensim: KeyedVectors.load_word2vec_format(path, binary=True)"
+        '.save_word2vec_format("vectors.txt")'
+    )
+
+
 def _header(path: Path, line: str) -> Header:
-    parts = line.split(" ")
+    parts = _BLANKS.split(line)
     if len(parts) in (2, 8) and parts[0].isdecimal() and parts[1].isdecimal():
         rows, width = int(parts[0]), int(parts[1])
         if not rows or not width:
@@ -200,11 +218,18 @@ def _vectors(
     found = 0
     for number, line in lines:
         word, *parts = line.rsplit(" ", header.width)
-        if len(parts) != header.width or not word:
-            was = len(line.split(" ")) - 1
+        if len(parts) != header.width or "" in parts or "\t" in "".join(parts) or word[-1:] == " ":
+            # Tabs, or several blanks, part the columns
+            word, *parts = _BLANKS.sub(" ", line).rsplit(" ", header.width)
+        if not word:
+            raise ValueError(
+                f"{path}, line {number}: the word is empty, in {_cut(line)!r}. Mend or remove the "
+                "line."
+            )
+        if len(parts) != header.width:
             raise ValueError(
                 f"{path}, line {number}: expected a word and {header.width} numbers, was a word "
-                f"and {was}. Mend or remove the line."
+                f"and {len(parts)}: {_cut(line)!r}. Mend or remove the line."
             )
         if ends_in_number(word):
             raise ValueError(

@@ -4,6 +4,7 @@ import gzip
 import io
 import re
 import tarfile
+import warnings
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,8 @@ import numpy
 import pytest
 import spacy
 import srsly
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from spacy.attrs import LOWER
 from spacy.vectors import Vectors
 from spacy.vocab import Vocab
@@ -278,7 +281,8 @@ def test_lines_that_are_wider_than_line_1_says_are_refused(number: str, tmp_path
 
 def test_words_that_could_not_be_read_again_are_not_written() -> None:
     table = make_table(random_vectors(3), ["a", "$ 3.5", "b 5"])
-    with pytest.raises(ValueError, match=r"table has 1 words with a number .*such as '\$ 3.5'"):
+    match = r"table has 1 words with a blank or number .*such as '\$ 3.5'"
+    with pytest.raises(ValueError, match=match):
         text_words(table)
 
 
@@ -405,7 +409,9 @@ def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
         ("2 2\na 1 2\nb 1 nan\n", "in.txt, line 3: the vector of 'b' has NaN or infinity"),
         ("2 2\na 1 2\nb 1 1e39\n", "in.txt, line 3: the vector of 'b' has NaN or infinity"),
         ("3 2\na 1 2\nb 1 2\n", "cut off: its first line says 3 vectors, but it has 2"),
-        ("2 2\na 1 2\na 1 2\n", "in.txt has the word 'a' twice"),
+        ("2 2\n 1 2\nb 1 2\n", "in.txt, line 2: the word is empty, in ' 1 2'"),
+        ("2 2\na\t1\nb\t1\t2\n", "in.txt, line 2: expected a word and 2 numbers, was a word and 1"),
+        ("a\0 1 2\n", "in.txt is a binary file: expected vectors as text"),
         ("2 1 2 3 1 0 < >\n0 1\n2 1\n", "must number the rows of floret from 0 on"),
         ("2 1 2 3 9 0 < >\n0 1\n1 1\n", "in.txt, line 1: hash_count must be .* 1 to 4, was: 9"),
     ],
@@ -414,6 +420,89 @@ def test_bad_text_is_refused(text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text(text)
     with pytest.raises(ValueError, match=message), open_table(tmp_path / "in.txt"):
         pass
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n", "\n\n", "\n \t\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2 2\na 1 2\nb c 3 4",
+        "2\t2\na\t1\t2\nb c\t3\t4",
+        "a\t1 2\nb c\t3 4",
+        "2  2\na    1  2\nb c  3 \t4",
+        "2 2\n\na 1 2\t\n\nb c 3 4 ",
+        "2 2\r\na 1 2\r\nb c 3 4",
+    ],
+)
+def test_blanks_and_tabs_part_columns_and_blank_lines_are_skipped(
+    text: str, end: str, tmp_path: Path
+) -> None:
+    (tmp_path / "in.txt").write_bytes(f"{text}{end}".encode())
+    with open_table(tmp_path / "in.txt") as table:
+        assert table.words == ["a", "b c"]
+        numpy.testing.assert_array_equal(table.data[:2], [[1, 2], [3, 4]])
+
+
+def test_first_vector_of_a_word_is_kept(tmp_path: Path) -> None:
+    text = "6 2\ncat 1 2\ndog 3 4\ncat 5 6\ndog 7 8\n.... 1 1\n.... 2 2\n"
+    (tmp_path / "in.txt").write_text(text)
+    with pytest.warns(UserWarning, match="has 3 words more than once, such as 'cat': the first"):
+        with open_table(tmp_path / "in.txt") as table:
+            words = ["cat", "dog", "...."]
+            assert table.words == words
+            numpy.testing.assert_array_equal(table.look_up(words)[1], [[1, 2], [3, 4], [1, 1]])
+            write_table(tmp_path / "out", table)
+    numpy.testing.assert_array_equal(loaded(tmp_path / "out", words), [[1, 2], [3, 4], [1, 1]])
+
+
+@pytest.mark.parametrize("name", ["GoogleNews.bin", "model.kv"])
+def test_binary_files_are_named(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(b"2 2\ncat " + numpy.array([1, -2], "<f4").tobytes() + b"\n")
+    with pytest.raises(ValueError, match=f"{name} is a binary file.*gensim"):
+        with open_table(tmp_path / name):
+            pass
+
+
+LINE = st.text("ab \t0.1-e\u00a0\u2028\r", max_size=12)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.one_of(
+        st.binary(max_size=60),
+        st.lists(LINE, max_size=5).map("\n".join).map(str.encode),
+        st.lists(st.text(max_size=8), max_size=3).map(lambda words: as_text(words).encode()),
+    ),
+    st.integers(0, 60),
+)
+def test_any_file_is_read_as_it_stands_or_refused(tmp_path: Path, data: bytes, end: int) -> None:
+    (tmp_path / "in.txt").write_bytes(data[:end])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            with open_table(tmp_path / "in.txt") as table:
+                words, X = list(table.words), table.data[table.rows]
+        except ValueError as error:
+            assert "in.txt" in str(error)
+            return
+    lines = [line.split() for line in data[:end].decode("utf-8-sig").split("\n")]
+    lines = [line for line in lines if line]
+    for word, row in zip(words, X, strict=True):
+        line = [*(word or "").split(), *row.tolist()]
+        assert any(same_line(line, other) for other in lines), (word, row, lines)
+
+
+def as_text(words: list[str]) -> str:
+    return f"{len(words)} 2\n" + "".join(f"{word} 1 -2.5\n" for word in words)
+
+
+def same_line(line: list[Any], other: list[str]) -> bool:
+    if len(line) != len(other):
+        return False
+    return all(
+        mine == theirs or (isinstance(mine, float) and numpy.float32(theirs) == numpy.float32(mine))
+        for mine, theirs in zip(line, other, strict=True)
+    )
 
 
 def test_text_that_is_damaged_is_refused(tmp_path: Path) -> None:
