@@ -1,4 +1,4 @@
-"""What stands in front of spaCy's StaticVectors: a check, and words that no vocab knows."""
+"""Wrapper around spaCy's StaticVectors that handles missing vectors and unknown words."""
 
 from functools import partial
 from typing import Callable, Optional
@@ -16,15 +16,15 @@ FLORET = "floret"  # the mode of spaCy's tables of n-grams
 
 
 def require_vectors(static_vectors: DocsLayer) -> DocsLayer:
-    """Let spaCy's StaticVectors layer be initialized only if there are vectors to read.
+    """Let spaCy's StaticVectors layer be initialized and run only if there are vectors to read.
 
     Without this check, an attempt without vectors would leave the layer with a vector width of 0.
     A later attempt with vectors would then fail as well. Unknown symbols have a vector of zeros
     from tables of n-grams (floret) too. The layer itself is returned, with its `init` and its
     forward function replaced.
 
-    Raises ValueError at initialization if the vocab of the docs has no vectors, and for weights
-    beyond the memory.
+    Raises ValueError at initialization and in each call if the vocab of the docs has no vectors,
+    and at initialization for weights beyond the memory.
     """
     static_vectors.init = partial(init, static_vectors.init)
     static_vectors._func = bound(forward, static_vectors._func)
@@ -41,9 +41,21 @@ def forward(
 
     A table of n-grams would ask for the string, and raise KeyError. Only predictions meet them.
     """
-    if is_train or not docs or getattr(docs[0].vocab.vectors, "mode", None) != FLORET:
+    if not docs:
         return embed_vectors(model, docs, is_train)
     vocab = docs[0].vocab
+    if not vocab.vectors.shape[1]:
+        raise ValueError(
+            "The model reads static vectors, but the vocab of the docs has none. Load the pipeline "
+            "with its vectors, source the component into a pipeline that has them, and make docs "
+            "by the pipeline's own nlp.make_doc."
+        )
+    if getattr(vocab.vectors, "mode", None) != FLORET:
+        return embed_vectors(model, docs, is_train)
+    if vocab.vectors.strings is not vocab.strings:  # in a copy, or in another process
+        vocab.vectors.strings = vocab.strings
+    if is_train:
+        return embed_vectors(model, docs, is_train)
     attr = vocab.vectors.attr
     ids = numpy.concatenate([doc.to_array(attr) for doc in docs])
     unknown = numpy.array([id not in vocab.strings for id in ids.tolist()], dtype=bool)
