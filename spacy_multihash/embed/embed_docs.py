@@ -105,6 +105,7 @@ def embed_docs(
             derived=[derived(feature) for feature in read.features if feature is not None],
             vector_attr=ORTH if include_static_vectors else None,
             vector_attrs=None if keys is None else keys.attrs_in,
+            names=read.names,
         ),
         ragged_dropout(dropout),
         ragged2list(),

@@ -1,17 +1,23 @@
-"""Symbols of extension attributes, read token by token."""
+"""Symbols of extension attributes, read token by token, and what training sees of features."""
 
-from collections.abc import Iterable, Iterator
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Optional
 
 import numpy
 
-from ..common.features import EXTENSION, Feature
+from ..common.features import EXTENSION, Feature, parse_feature
 from ..common.types import DocLike
 from .cuts import Strings, pack
 
 # Before the text of a value that is no string, so that 1 is not "1".
 NO_STRING = "\x1f"
+# Attributes that components set. All others are those of the word.
+_ANNOTATED = {"DEP", "ENT_ID", "ENT_IOB", "ENT_KB_ID", "ENT_TYPE", "HEAD", "LEMMA", "MORPH", "POS"}
+_ANNOTATED |= {"SENT_START", "TAG"}
+# Tokens of training after which a feature with one value is pointed out.
+_FIRST_TOKENS = 1000
 _TYPES = "a string, a number, True, False or None, or a list or set of them"
 
 
@@ -76,6 +82,55 @@ def extension_texts(doc: Any, feature: Feature) -> Iterator[list[str]]:  # noqa:
                 )
             texts.append(text)
         yield texts if feature.repeats else list(dict.fromkeys(texts))
+
+
+class ConstantFeatures:
+    """Warns of features that have one value in the first tokens of training.
+
+    That is TAG without a tagger, for example: spaCy trains on fresh docs, which have no values but
+    those that the components in `annotating_components` set. They run in training alone, so that
+    the sample that initializes a model cannot tell.
+
+    names (Sequence[str]): The names of attributes and features. Those of the word itself are not
+        looked at.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        """Begin with no tokens."""
+        bases = {name: getattr(parse_feature(name), "base", name) for name in names}
+        self._values: dict[str, set] = {
+            name: set()
+            for name, base in bases.items()
+            if base in _ANNOTATED or base.startswith(EXTENSION)
+        }
+        self._tokens = 0
+
+    def look_at(self, docs: Sequence[Any]) -> None:
+        """Look at a batch of training, and warn when enough tokens were seen."""
+        if self._tokens >= _FIRST_TOKENS:
+            return
+        self._tokens += sum(map(len, docs))
+        for name, values in self._values.items():
+            if len(values) < 2:
+                values.update(value for doc in docs for value in _values_of(doc, name))
+            if len(values) < 2 and self._tokens >= _FIRST_TOKENS:
+                warnings.warn(
+                    f"The feature {name} has the same value in all of the first {self._tokens:,} "
+                    "tokens of training, so that nothing can be learned from it. If a component "
+                    "sets it, name that component in [training] annotating_components. Otherwise "
+                    f"remove {name} from attrs.",
+                    stacklevel=2,
+                )
+
+
+def _values_of(doc: Any, name: str) -> set:  # noqa: ANN401 (a Doc)
+    feature = parse_feature(name)
+    if feature is None:
+        return {*doc.to_array([name]).ravel().tolist()}
+    if feature.cut is None:
+        return {tuple(texts) for texts in extension_texts(doc, feature)}
+    bases = {*doc.to_array([feature.base]).ravel().tolist()}
+    return {tuple(feature.pieces(doc.vocab.strings[base])) for base in bases}
 
 
 def _text(value: object) -> Optional[str]:

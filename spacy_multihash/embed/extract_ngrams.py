@@ -6,10 +6,12 @@ import numpy
 from thinc.api import Model
 from thinc.types import Ragged
 
+from ..common.bound import bound
 from ..common.checks import are_whole, refusal
 from ..common.pinned import Pinned
 from ..common.types import Array, DocLike, NgramLayer
 from ..compute.hashing import hash_ngrams
+from .extensions import ConstantFeatures
 
 NAME = "extract_ngrams"
 MAX_ORDER = 10
@@ -31,7 +33,7 @@ def extract_ngrams(attr: int, orders: Sequence[int], *, attr_name: str) -> Ngram
     _check_orders(orders, attr_name)
     return Model(
         NAME,
-        forward,
+        bound(forward, ConstantFeatures([attr_name])),
         attrs={
             "attr": Pinned(attr_name),
             "attr_id": Pinned(attr),
@@ -40,8 +42,12 @@ def extract_ngrams(attr: int, orders: Sequence[int], *, attr_name: str) -> Ngram
     )
 
 
-def forward(model: NgramLayer, docs: list[DocLike], is_train: bool) -> tuple[Ragged, Callable]:
+def forward(
+    constant: ConstantFeatures, model: NgramLayer, docs: list[DocLike], is_train: bool
+) -> tuple[Ragged, Callable]:
     """Put the attribute's ids of all docs in one array, and hash the n-grams."""
+    if is_train:
+        constant.look_at(docs)
     attr = model.attrs["attr_id"].value
     none = numpy.zeros(0, dtype="uint64")  # for a batch without docs
     # A list of one attribute gives (n,) for a doc, and (n, 1) for a span.

@@ -12,6 +12,7 @@ from thinc.util import ArrayInfo
 from ..common.bound import bound
 from ..common.pinned import Pinned
 from ..common.types import DocLike, DocsLayer
+from .extensions import ConstantFeatures
 from .token_types import Derived, TokenTypes, find_types
 
 NAME = "with_token_types"
@@ -25,6 +26,7 @@ class _Reads(NamedTuple):
 
     derived: Mapping[str, Derived]
     vector_attrs: Optional[VectorAttrs]
+    constant: ConstantFeatures
 
 
 def with_token_types(
@@ -35,6 +37,7 @@ def with_token_types(
     vector_attr: Optional[int] = None,
     derived: Sequence[Derived] = (),
     vector_attrs: Optional[VectorAttrs] = None,
+    names: Sequence[str] = (),
 ) -> DocsLayer:
     """Run a layer on the distinct tokens of a batch, and hand its vectors to all their tokens.
 
@@ -53,8 +56,11 @@ def with_token_types(
     derived (Sequence[Derived]): The features beyond spaCy's attributes that the layer reads.
     vector_attrs (VectorAttrs or None): Lists the attributes by which the layer finds the vectors of
         several tables, in a vocab. None for a layer that reads no such tables.
+    names (Sequence[str]): The names of attributes and features that are expected to vary. Training
+        warns of those that do not.
     """
-    reads = _Reads({each.feature.name: each for each in derived}, vector_attrs)
+    by_name = {each.feature.name: each for each in derived}
+    reads = _Reads(by_name, vector_attrs, ConstantFeatures(names))
     return Model(
         NAME,
         bound(forward, reads),
@@ -72,6 +78,8 @@ def forward(
     lengths = model.ops.asarray1i([len(doc) for doc in docs])
     if not any(len(doc) for doc in docs):
         return Ragged(model.ops.alloc2f(0, model.get_dim("nO")), lengths), lambda d_tokens: []
+    if is_train:
+        reads.constant.look_at(docs)
     types, indices = _find_types(model, docs, reads)
     type_of = model.ops.asarray1i(cast(Ints1d, indices))  # (N,)
     by_type, backprop_types = model.layers[0]([types], is_train)  # (U, W)
