@@ -18,18 +18,6 @@ typedef struct {
     void *memory;
 } Workspace;
 
-static int64_t kind_of(const Recognizer *m, int64_t column, int64_t *label) {
-    *label = NO_LABEL;
-    if (column == m->O) return OUT;
-    if (column == m->blocked) return BLOCK;
-    for (int k = 0; k < m->K; k++) {
-        *label = k;
-        if (m->B[k] == column) return BEGIN;
-        if (m->U[k] == column) return UNIT;
-    }
-    return 0;
-}
-
 static int prepare(const Recognizer *m, Workspace *w) {
     const size_t nS = (size_t)m->nH * m->nP, nC = m->nC;
     const size_t floats = nC * m->nH + nC + 3 * nS + RUN * (nS + m->nH + nC);
@@ -47,11 +35,19 @@ static int prepare(const Recognizer *m, Workspace *w) {
     w->scores = w->hidden + RUN * m->nH;
     w->kind = (uint8_t *)(w->scores + RUN * nC);
     w->which = w->kind + nC;
+    memset(w->kind, 0, nC);
+    for (int k = 0; k < m->K; k++) {
+        if (m->B[k] != NO_ACTION) w->kind[m->B[k]] = BEGIN, w->label[m->B[k]] = k;
+        if (m->U[k] != NO_ACTION) w->kind[m->U[k]] = UNIT, w->label[m->U[k]] = k;
+    }
+    if (m->O != NO_ACTION) w->kind[m->O] = OUT;
+    if (m->blocked != NO_ACTION) w->kind[m->blocked] = BLOCK;
     w->columns = 0;
     for (int64_t c = 0; c < m->nC; c++) {
         const int j = w->columns;
-        w->kind[j] = (uint8_t)kind_of(m, c, &w->label[j]);
-        if (!w->kind[j]) continue;
+        if (!w->kind[c]) continue;
+        w->kind[j] = w->kind[c];
+        w->label[j] = w->label[c];
         w->column[j] = c;
         if (m->upper) {
             memcpy(w->W + (size_t)j * m->nH, m->upper + c * m->nH, 4 * (size_t)m->nH);
@@ -149,6 +145,7 @@ static void decode_part(const Recognizer *m, Decoding *d, Workspace *w, ptrdiff_
     const size_t nS = (size_t)m->nH * m->nP;
     const int64_t end = d->ends[part];
     int64_t label = d->labels[part], start = d->starts[part];
+    if (d->begins[part] == end) return;
     if (label != NO_LABEL)
         for (int64_t t = start; t < d->begins[part]; t++) advance(m, w, start, t);
     for (int64_t first = d->begins[part]; first < end; first += RUN) {

@@ -1,17 +1,19 @@
 """Which kernels compute on a CPU: those of an instruction set, or none (plain array code)."""
 
 import os
+from importlib import import_module
 from types import ModuleType
-from typing import Optional
+from typing import Any, Optional
 
 import numpy
 
 from ..common.types import Array
 
+kernels: Any
 try:
-    from . import kernels
+    kernels = import_module(".kernels", __package__)
 except ImportError:  # installed without a compiler
-    kernels = None  # type: ignore[assignment]
+    kernels = None
 
 VARIABLE = "SPACY_MULTIHASH_KERNELS"
 NONE = "none"

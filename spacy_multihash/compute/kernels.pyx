@@ -186,7 +186,9 @@ cdef _decode(
     m.nI, m.nF, m.nP, m.nH = X.shape[1], W.shape[0], weights.nP, W.shape[1] // weights.nP
     m.relu = training
 
-    cdef ptrdiff_t R = (parts.ends - parts.begins).sum()
+    cdef ptrdiff_t part, R = 0
+    for part in range(firsts.shape[0]):
+        R += ends[part] - firsts[part]
     cdef int64_t[:, ::1] entities = (found := numpy.empty((3, R), dtype="int64"))
     cdef int64_t[:, ::1] states
     cdef float[:, ::1] hidden

@@ -13,7 +13,7 @@ from thinc.api import fix_random_seed
 
 from spacy_multihash.ner.biluo import Entities
 from spacy_multihash.ner.transition.component import BatchEntityRecognizer
-from spacy_multihash.ner.transition.scores import Batch
+from spacy_multihash.ner.transition.states import Batch
 from tests.helpers import transition
 
 LOWEST = float(numpy.finfo("float32").min)
@@ -104,8 +104,9 @@ def make_doc(nlp: Language, known: Words) -> Doc:
 
 def batch_of(ner: BatchEntityRecognizer, docs: list[Doc]) -> Batch:
     """Let the recognizer compute what scores are made of."""
-    ner._add_labels_of(docs)
-    return ner._compute(docs)
+    batch = ner._compute(docs, finite=False)
+    assert batch is not None
+    return batch
 
 
 def all_endings(ner: BatchEntityRecognizer, doc: Doc, temperature: float = 1.0) -> list[Ending]:

@@ -7,20 +7,16 @@ earlier token, and of what lies between: a token outside, or an entity.
 from typing import NamedTuple
 
 import numpy
-from thinc.api import Ops, get_array_module, to_numpy
 
-from ...compute.chunks import row_chunks
-from ...compute.threads import map_few
 from ..biluo import Entities
-from .actions import NO_LABEL
-from .candidates import LEAST_MASS, Round, begin_candidates, extend, open_and_other
-from .greedy import find_entities
-from .log_masses import log_masses_of
-from .scores import Batch
+from .decode import find_entities
+from .probabilities import CHUNK, LEAST_MASS, extend, log_masses, outside_probabilities
+from .rules import NO_LABEL
+from .states import Batch
 
 
 class Arcs(NamedTuple):
-    """A ways, each from one token to another, outside of entities before both, by their starts.
+    """A ways, each from one token to another, outside of entities before both.
 
     starts, ends (A,) int64: The tokens.
     labels (A,) int64: The label of the entity [start, end), `NO_LABEL` for none.
@@ -33,9 +29,7 @@ class Arcs(NamedTuple):
     logs: numpy.ndarray
 
 
-def find_best(
-    batch: Batch, ops: Ops, temperature: float = 1.0, least: float = LEAST_MASS
-) -> Entities:
+def find_best(batch: Batch, temperature: float = 1.0, least: float = LEAST_MASS) -> Entities:
     """Find the entities of the most probable sequence of each doc of a batch.
 
     Of equally probable actions, the one of the first column is taken, as greedy does. Greedy's
@@ -44,28 +38,28 @@ def find_best(
     temperature (float): Scores are divided by it.
     least (float): Candidates with less mass are not followed.
     """
-    greedy = find_entities(batch, ops)
-    of_greedy = Arcs(*greedy, log_masses_of(batch, ops, greedy, temperature))
-
-    def look(rows: slice) -> Arcs:
-        some = slice(*numpy.searchsorted(greedy.starts, [rows.start, rows.stop]))
-        more = Arcs(*(part[some] for part in of_greedy))
-        return _join([*_arcs_of(batch, rows, temperature, least), more])
-
-    ends = batch.rules.ends
-    begins = numpy.append(True, ends[1:] != ends[:-1]).tolist()
-    logs = [-numpy.inf] * (len(ends) + 1)
-    backs = list(range(-1, len(ends)))  # from where the best way comes
-    labels = [NO_LABEL] * (len(ends) + 1)
-    for _, arcs in map_few(ops, look, row_chunks(batch.X)):
+    N, doc_ends = len(batch.X), batch.rules.doc_ends
+    greedy = find_entities(batch)
+    of_greedy = Arcs(*greedy, log_masses(batch, greedy, temperature))
+    begins = {0, *doc_ends.tolist()}
+    logs = [-numpy.inf] * (N + 1)
+    backs = list(range(-1, N))  # from where the best way comes
+    labels = [NO_LABEL] * (N + 1)
+    for first in range(0, N, CHUNK):
+        tokens = numpy.arange(first, min(first + CHUNK, N))
+        some = slice(*numpy.searchsorted(greedy.starts, [first, first + len(tokens)]))
+        arcs = _arcs_from(batch, tokens, temperature, least)
+        arcs.append(Arcs(*(column[some] for column in of_greedy)))
+        joined = Arcs(*map(numpy.concatenate, zip(*arcs, strict=True)))
+        order = joined.starts.argsort(kind="stable")
         at = -1
-        for start, end, label, log in zip(*(part.tolist() for part in arcs), strict=True):
+        for start, end, label, log in zip(*(x[order].tolist() for x in joined), strict=True):
             if start != at:
                 at = start
-                here = 0.0 if begins[at] else logs[at]
+                here = 0.0 if at in begins else logs[at]
             if here + log > logs[end]:
                 logs[end], backs[end], labels[end] = here + log, at, label
-    return _trace(backs, labels, numpy.flatnonzero(begins).tolist())
+    return _trace(backs, labels, sorted(begins - {N}))
 
 
 def _trace(backs: list[int], labels: list[int], begins: list[int]) -> Entities:
@@ -80,51 +74,32 @@ def _trace(backs: list[int], labels: list[int], begins: list[int]) -> Entities:
     return Entities(*numpy.array(found[::-1], dtype="int64").reshape(-1, 3).T)
 
 
-def _arcs_of(batch: Batch, rows: slice, temperature: float, least: float) -> list[Arcs]:
-    """List the ways that begin with some tokens, of several labels only the best."""
-    opens, others = open_and_other(batch, rows, temperature)
-    xp = get_array_module(others.P)
-    best = others.P.argmax(axis=1)
-    P = to_numpy(others.P[xp.arange(len(best)), best])
-    tokens = numpy.arange(rows.start, rows.stop)
-    arcs = [_ways(tokens, tokens + 1, others.labels[to_numpy(best)], P)]
-    if batch.rules.has_entities:
-        arcs.append(
-            _stuck(batch, tokens, 1.0 - to_numpy(opens.P.any(axis=1) | others.P.any(axis=1)))
-        )
-    for found in extend(batch, begin_candidates(opens, rows, least), rows, temperature, least):
-        arcs += [_ends(found), _stuck(batch, found.starts[found.group_of], found.stuck.max(axis=1))]
+def _arcs_from(batch: Batch, tokens: numpy.ndarray, temperature: float, least: float) -> list[Arcs]:
+    """List the ways that begin with some tokens, of several labels only the best.
+
+    Sequences for which no action is valid lead to the ends of their docs, as in spaCy.
+    """
+    actions, ends_of = batch.actions, batch.rules.ends_of
+    P = outside_probabilities(batch, tokens, temperature)
+    others = P.copy()
+    others[:, actions.B[actions.B >= 0]] = 0
+    best = others.argmax(axis=1)
+    none = numpy.full(len(tokens), NO_LABEL)
+    is_stuck = (~P.any(axis=1)).astype("float64")
+    arcs = [
+        _arcs(tokens, tokens + 1, actions.label_of[best], others.max(axis=1)),
+        _arcs(tokens, ends_of(tokens), none, is_stuck),
+    ]
+    for starts, ends, ending, _, stuck in extend(batch, tokens, P, temperature, least):
+        none = numpy.full(len(starts), NO_LABEL)
+        arcs.append(_arcs(starts, ends, ending.argmax(axis=1), ending.max(axis=1)))
+        arcs.append(_arcs(starts, ends_of(starts), none, stuck.max(axis=1)))
     return arcs
 
 
-def _ends(found: Round) -> Arcs:
-    """List the entities of a round, of those of the same tokens only the best."""
-    mass = numpy.maximum.reduceat(found.closing, found.groups, axis=0)
-    is_best = found.closing == mass[found.group_of]
-    numbers = numpy.arange(len(found.labels))[:, None]
-    first = numpy.minimum.reduceat(
-        numpy.where(is_best, numbers, len(numbers)), found.groups, axis=0
-    )
-    starts = numpy.broadcast_to(found.starts[:, None], mass.shape)
-    return _ways(starts, found.ends, found.labels[first], mass)
-
-
-def _stuck(batch: Batch, starts: numpy.ndarray, masses: numpy.ndarray) -> Arcs:
-    """Lead sequences for which no action is valid to the ends of their docs, as spaCy does."""
-    labels = numpy.full(len(starts), NO_LABEL)
-    return _ways(starts, batch.rules.ends[starts], labels, masses)
-
-
-def _ways(
+def _arcs(
     starts: numpy.ndarray, ends: numpy.ndarray, labels: numpy.ndarray, masses: numpy.ndarray
 ) -> Arcs:
-    """List ways of any shape, but for those of no mass."""
-    some = masses.nonzero()
+    """List ways, but for those of no mass."""
+    (some,) = masses.nonzero()
     return Arcs(starts[some], ends[some], labels[some], numpy.log(masses[some]))
-
-
-def _join(parts: list[Arcs]) -> Arcs:
-    """Join lists of ways."""
-    starts, ends, labels, logs = map(numpy.concatenate, zip(*parts, strict=True))
-    order = starts.argsort(kind="stable")
-    return Arcs(starts[order], ends[order], labels[order], logs[order])

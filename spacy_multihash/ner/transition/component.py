@@ -1,9 +1,13 @@
-"""The component that recognizes entities as spaCy's ner does, all states of a batch at once."""
+"""The component that recognizes entities as spaCy's ner does, by a compiled loop over tokens."""
 
-from collections.abc import Callable, Iterable
-from typing import Optional, Union
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Optional, Union, get_args
 
 import numpy
+from spacy.attrs import ENT_TYPE
+from spacy.pipeline import EntityRecognizer
 from spacy.pipeline._parser_internals.transition_system import TransitionSystem
 from spacy.pipeline.ner import ner_score
 from spacy.tokens import Doc, Span
@@ -11,10 +15,19 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, set_dropout_rate
 
-from ...common.checks import check_whole
+from ...common.checks import (
+    check_choice,
+    check_flag,
+    check_share,
+    check_string,
+    check_whole,
+    is_number,
+    refusal,
+)
+from ...common.hashes import is_among
 from ...common.types import TransitionConfidence, TransitionDecoder
 from ..biluo import Entities
-from ..calibration import Uncalibrated
+from ..calibration import Uncalibrated, check_temperature
 from ..docs import (
     KeysOfDocs,
     as_docs,
@@ -28,22 +41,94 @@ from ..finite import are_finite, not_finite
 from ..gold import as_examples
 from ..setting import Setting
 from .best import find_best
-from .exact import exact_of, nothing_of, set_exact
-from .greedy import find_entities
-from .labels import WithActions
-from .lattice import entity_probabilities
-from .lesson import prepare
-from .prediction import Prediction
-from .rules import rules_of
-from .scores import Batch
-from .settings import Settings, without_beam
-from .starts import has_gold
-from .states import check_features, weights_of
-from .training import learn
+from .decode import find_entities
+from .probabilities import (
+    SpanProbabilities,
+    entity_probabilities,
+    no_probabilities,
+    set_span_probabilities,
+    span_probabilities,
+)
+from .rules import Actions, read_actions, read_attributes, rules_of
+from .states import Batch, check_features, to_host, weights_of
+from .training import has_gold, learn, prepare
 
 
-class BatchEntityRecognizer(WithActions):
-    """Recognize entities as spaCy's EntityRecognizer does, all states of a batch at once.
+@dataclass(frozen=True)
+class Settings:
+    """The settings of a component. `BatchEntityRecognizer` tells what they do."""
+
+    state_dropout: float = 0.1
+    spacy_gradient: bool = False
+    decoder: TransitionDecoder = "greedy"
+    spans_key: Optional[str] = None
+    confidence: TransitionConfidence = "exact"
+    candidates_above: Optional[float] = None
+    temperature: float = 1.0
+
+    def check(self, component: str) -> None:
+        """Check each setting, and that candidates have a place to go to.
+
+        component (str): The name of the component, for messages.
+
+        Raises ValueError for a value out of range.
+        """
+        where = f'Component "{component}"'
+        check_share(where, "state_dropout", self.state_dropout)
+        check_flag(where, "spacy_gradient", self.spacy_gradient)
+        check_choice(where, "decoder", self.decoder, get_args(TransitionDecoder))
+        check_choice(where, "confidence", self.confidence, get_args(TransitionConfidence))
+        check_string(where, "spans_key", self.spans_key)
+        check_temperature(where, self.temperature)
+        above = self.candidates_above
+        if above is None:
+            return
+        if not (is_number(above) and 0 < above <= 1):
+            raise refusal(where, "candidates_above", "a probability above 0, or null", above)
+        if self.spans_key is None:
+            raise ValueError(
+                f"{where}: candidates_above = {above} has no effect without spans_key, which says "
+                "where in doc.spans the candidates go. Set spans_key, or candidates_above = null."
+            )
+
+    def check_beam(self, component: str, beam_width: int) -> None:
+        """Check that no setting is without effect on spaCy's beam, which finds the entities.
+
+        component (str): The name of the component, for messages.
+
+        Raises ValueError for one that is.
+        """
+        for name, default in (("decoder", "greedy"), ("spans_key", None)):
+            value = getattr(self, name)
+            if value != default:
+                raise ValueError(
+                    f'Component "{component}": {name} = "{value}" has no effect with beam_width = '
+                    f"{beam_width}. {without_beam(component)}, or set {name} to its default."
+                )
+
+
+def without_beam(component: str) -> str:
+    """Write what to do about a beam. The files of a trained component win over its config."""
+    return f'Set nlp.get_pipe("{component}").cfg["beam_width"] = 1'
+
+
+class Prediction(NamedTuple):
+    """The entities of a batch of D docs.
+
+    lengths (D,) int64: The number of tokens of each doc.
+    entities: Those that a recognizer found, and those that docs have already.
+    labels: What the entities' labels are the numbers of.
+    probabilities: How sure the recognizer is. None if nobody asked.
+    """
+
+    lengths: numpy.ndarray
+    entities: Entities
+    labels: Sequence[str]
+    probabilities: Optional[SpanProbabilities] = None
+
+
+class BatchEntityRecognizer(EntityRecognizer):
+    """Recognize entities as spaCy's EntityRecognizer does, by a compiled loop over tokens.
 
     Its model, files, labels, and the entities that it finds are those of spaCy's ner, whose
     settings it takes. With a beam, and for rehearsal, it calls spaCy's own code.
@@ -78,6 +163,8 @@ class BatchEntityRecognizer(WithActions):
     Raises ValueError for a setting out of range. The first prediction or update raises it for a
     model whose state_type is not "ner".
     """
+
+    _read: Optional[tuple[object, Actions]] = None
 
     decoder = Setting[TransitionDecoder]()
     spans_key = Setting[Optional[str]]()
@@ -157,18 +244,18 @@ class BatchEntityRecognizer(WithActions):
             self.settings.check_beam(self.name, self.cfg["beam_width"])
             self._keep_labels()
             return super().predict(docs)
-        lengths = lengths_of(docs)
-        if not lengths.any():
-            nothing = nothing_of(docs)
-            exact = None if self.spans_key is None else nothing
-            return Prediction(lengths, nothing.candidates, self.labels, exact)
-        asks = self.spans_key is not None or self.decoder == "best"
-        batch, entities = self._find(docs, asks=asks)
-        exact = None
-        if self.spans_key is not None:
-            above = self.candidates_above
-            exact = exact_of(docs, batch, self.model.ops, entities, self.temperature, above)
-        return Prediction(lengths, entities, batch.actions.labels, exact)
+        wants_probabilities = self.spans_key is not None
+        batch = self._compute(docs, finite=wants_probabilities or self.decoder == "best")
+        if batch is None:
+            nothing = no_probabilities(docs)
+            found = nothing if wants_probabilities else None
+            return Prediction(lengths_of(docs), nothing.candidates, self.labels, found)
+        entities, found = self._find(batch), None
+        if wants_probabilities:
+            found = span_probabilities(
+                docs, batch, entities, self.temperature, self.candidates_above
+            )
+        return Prediction(lengths_of(docs), entities, batch.actions.labels, found)
 
     def uncalibrated(
         self, docs: Union[Doc, Iterable[Doc]], keys: Optional[KeysOfDocs] = None
@@ -188,20 +275,18 @@ class BatchEntityRecognizer(WithActions):
                 f"{self.cfg['beam_width']}. A beam has no exact probabilities. "
                 f"{without_beam(self.name)}."
             )
-        self._add_labels_of(docs)
-        asked = None if keys is None else entities_at(docs, keys, self._actions().labels)
-        if not any(map(len, docs)):
+        batch = self._compute(docs, finite=True)
+        labels = self._actions().labels
+        entities = None if keys is None else entities_at(docs, keys, labels)
+        if batch is None:
             return Uncalibrated.of(self.name, [], lambda temperature: numpy.zeros(0))
-        if asked is None:
-            batch, entities = self._find(docs, asks=True)
-        else:
-            batch, entities = self._compute(docs, asks=True), asked
+        if entities is None:
+            entities = self._find(batch)
 
         def probabilities(temperature: float) -> numpy.ndarray:
-            return entity_probabilities(batch, self.model.ops, entities, temperature)
+            return entity_probabilities(batch, entities, temperature)
 
-        found = entity_keys(docs, entities, batch.actions.labels)
-        return Uncalibrated.of(self.name, found, probabilities)
+        return Uncalibrated.of(self.name, entity_keys(docs, entities, labels), probabilities)
 
     def set_annotations(
         self, docs: Union[Doc, Iterable[Doc]], prediction: Union[Prediction, list]
@@ -215,14 +300,19 @@ class BatchEntityRecognizer(WithActions):
             super().set_annotations(docs, prediction)
             return
         check_same_docs(self.name, docs, prediction.lengths)
-        spans: list[list[Span]] = [[] for _ in docs]
-        for i, (start, end, label) in entity_keys(docs, prediction.entities, prediction.labels):
-            kb_id = docs[i][start].ent_kb_id
-            spans[i].append(Span(docs[i], start, end, label=label, kb_id=kb_id))
-        for doc, of_doc in zip(docs, spans, strict=True):
-            set_entities(doc, of_doc)
-        if self.spans_key is not None and prediction.exact is not None:
-            set_exact(docs, prediction.exact, prediction.labels, self.spans_key)
+        entities = deque(zip(*(column.tolist() for column in prediction.entities), strict=True))
+        offset = 0
+        for doc in docs:
+            spans = []
+            while entities and entities[0][0] < offset + len(doc):
+                start, end, number = entities.popleft()
+                label, kb_id = prediction.labels[number], doc[start - offset].ent_kb_id
+                spans.append(Span(doc, start - offset, end - offset, label=label, kb_id=kb_id))
+            set_entities(doc, spans)
+            offset += len(doc)
+        found = prediction.probabilities
+        if self.spans_key is not None and found is not None:
+            set_span_probabilities(docs, found, prediction.labels, self.spans_key)
 
     def update(
         self,
@@ -244,7 +334,9 @@ class BatchEntityRecognizer(WithActions):
         examples = as_examples(examples, "Parser.update")
         docs = [eg.predicted for eg in examples]
         # In spaCy's order, which new labels may come in too
-        self._add_labels_of([*docs, *(eg.reference for eg in examples)])
+        both = [*docs, *(eg.reference for eg in examples)]
+        if both:
+            self._add_labels(numpy.concatenate([doc.to_array(ENT_TYPE) for doc in both]), both)
         for multitask in self._multitasks:
             multitask.update(examples, drop=drop, sgd=sgd)
         key = self.incorrect_spans_key
@@ -262,13 +354,13 @@ class BatchEntityRecognizer(WithActions):
             return losses
         check_features(self.name, self.model)
         cut_size = self.cfg["update_with_oracle_cut_size"]
-        lesson = prepare(examples, self._actions(), key, cut_size)
-        if len(lesson.parts.begins):
+        batch = prepare(examples, self._actions(), key, cut_size)
+        if len(batch.parts.begins):
             set_dropout_rate(self.model, drop)
             losses[self.name] += learn(
                 self.model,
                 docs,
-                lesson,
+                batch,
                 state_dropout=self.state_dropout,
                 spacy_gradient=self.spacy_gradient,
             )
@@ -276,23 +368,55 @@ class BatchEntityRecognizer(WithActions):
                 self.finish_update(sgd)
         return losses
 
-    def _find(self, docs: list[Doc], *, asks: bool) -> tuple[Batch, Entities]:
-        """Find the entities of docs with tokens, with all that scores are made of.
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of entities, in alphabetical order."""
+        return tuple(sorted(self._actions().labels))
 
-        asks (bool): Whether probabilities are asked for, which others than finite numbers have not.
-        """
-        batch = self._compute(docs, asks=asks)
+    def _find(self, batch: Batch) -> Entities:
+        """Find the entities of docs with tokens."""
         if self.decoder == "best":
-            return batch, find_best(batch, self.model.ops, self.temperature)
-        return batch, find_entities(batch, self.model.ops)
+            return find_best(batch, self.temperature)
+        return find_entities(batch)
 
-    def _compute(self, docs: list[Doc], *, asks: bool = False) -> Batch:
-        """Compute all that scores are made of."""
+    def _compute(self, docs: list[Doc], *, finite: bool) -> Optional[Batch]:
+        """Compute all that scores are made of; None for docs without tokens.
+
+        finite (bool): Whether to check that the numbers are finite, as probabilities need.
+        """
+        if not any(map(len, docs)):
+            return None
         check_features(self.name, self.model)
-        self._add_labels_of(docs)
-        X = self.tok2vec.predict(docs)
-        actions, weights = self._actions(), weights_of(self.model, X)
-        if asks and not are_finite([X, *weights.arrays]):
+        tokens = read_attributes(docs)
+        self._add_labels(tokens.ent_type, docs)
+        actions = self._actions()
+        rules = rules_of(tokens, lengths_of(docs), actions)
+        X, weights = to_host(self.tok2vec.predict(docs), weights_of(self.model))
+        if finite and not are_finite([X, *weights.arrays]):
             what = "the vectors of tokens, or the weights,"
             raise not_finite(self.name, self.model, what, "no entity has a probability")
-        return Batch(X, weights, rules_of(docs, actions), actions)
+        return Batch(X, weights, rules, actions)
+
+    def _add_labels(self, types: numpy.ndarray, docs: list[Doc]) -> None:
+        """Add the labels of entities that docs have, as spaCy's ner does, if there are new ones.
+
+        types (N,) uint64: The types of all tokens of the docs.
+        """
+        if types.any():
+            present = numpy.unique(types)
+            if not is_among(present[present != 0], self._actions().complete).all():
+                self._ensure_labels_are_added(docs)
+
+    def _keep_labels(self) -> None:
+        """Keep the texts of labels, which are forgotten with the `nlp.memory_zone` of their doc."""
+        for label in {label for of_action in self.moves.labels.values() for label in of_action}:
+            self.vocab.strings.add(label, allow_transient=False)
+
+    def _actions(self) -> Actions:
+        """List the actions; keep the list until there are others."""
+        labels = self.moves.labels  # another object after all have been set anew
+        kept = self._read
+        if kept is None or kept[0] is not labels or kept[1].nO != self.moves.n_moves:
+            self._keep_labels()
+            self._read = kept = (labels, read_actions(self.moves))
+        return kept[1]

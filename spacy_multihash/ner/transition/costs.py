@@ -10,9 +10,7 @@ from typing import NamedTuple, Optional
 import numpy
 
 from ..biluo import MISSING, OUTSIDE, Entities
-from .actions import NO_ACTION, Actions
-from .path import Decisions, Openings, States
-from .rules import Rules, Steps, rule_out, valid_inside
+from .rules import NO_ACTION, NO_LABEL, Actions, Rules, Steps, valid_inside, valid_outside
 
 # What an action costs that is not valid.
 INVALID = 9
@@ -49,10 +47,33 @@ def gold_of(tags: numpy.ndarray, K: int) -> Gold:
     return Gold(kinds, labels)
 
 
+def costs_of(
+    gold: Gold,
+    rules: Rules,
+    actions: Actions,
+    tokens: numpy.ndarray,
+    starts: numpy.ndarray,
+    labels: numpy.ndarray,
+) -> numpy.ndarray:
+    """Tell what all actions cost in R states, (R, nO) uint8, `INVALID` if they are not valid.
+
+    tokens, starts, labels (R,) int64: Of each state, its token, and the first token and the label
+        of the open entity. The label is `NO_LABEL` if none is open.
+    """
+    costs = numpy.full((len(tokens), actions.nO + 1), INVALID, "uint8")  # NO_ACTION is the last
+    (outside,), (inside,) = numpy.nonzero(labels == NO_LABEL), numpy.nonzero(labels != NO_LABEL)
+    costs[outside, :-1] = outside_costs(gold, rules, actions, tokens[outside])
+    tokens, starts, labels = tokens[inside], starts[inside], labels[inside]
+    of_steps = inside_costs(gold, rules, actions, tokens, starts, labels)
+    for columns, values in zip(valid_inside(rules, actions, tokens, labels), of_steps, strict=True):
+        costs[inside, columns] = values
+    return costs[:, :-1]
+
+
 def outside_costs(
     gold: Gold, rules: Rules, actions: Actions, tokens: numpy.ndarray
 ) -> numpy.ndarray:
-    """Tell what `actions.outside` cost at R tokens while no entity is open, (R, M) uint8."""
+    """Tell what all actions cost at R tokens while no entity is open, (R, nO) uint8."""
     kinds, labels = gold.kinds[tokens][:, None], gold.labels[tokens][:, None]
     numbers = numpy.arange(len(actions.labels))
     known, same = kinds != _MISSING, labels == numbers
@@ -63,12 +84,12 @@ def outside_costs(
     costs[:, [actions.O]] = (kinds == _B) | (kinds == _U)
     if gold.wrong is not None:
         starts, ends, of_wrong = _near(gold.wrong, tokens)
-        near_end = starts + 2 >= rules.ends[starts]  # where only L can follow
+        near_end = starts + 2 >= rules.ends_of(starts)  # where only L can follow
         _add_wrong(costs, actions.B, tokens, starts[near_end], of_wrong[near_end])
         single = ends == starts + 1
         _add_wrong(costs, actions.U, tokens, starts[single], of_wrong[single])
-    costs = costs[:, actions.outside]
-    rule_out(costs, rules, actions, tokens, INVALID)
+    costs = costs[:, :-1]
+    costs[~valid_outside(rules, actions, tokens)] = INVALID
     return costs
 
 
@@ -94,11 +115,17 @@ def _add_wrong(
     costs[rows[:, None], columns] += is_wrong[numpy.searchsorted(begins, tokens[rows])]
 
 
-def inside_costs(gold: Gold, rules: Rules, actions: Actions, states: States) -> Steps:
+def inside_costs(
+    gold: Gold,
+    rules: Rules,
+    actions: Actions,
+    tokens: numpy.ndarray,
+    starts: numpy.ndarray,
+    labels: numpy.ndarray,
+) -> Steps:
     """Tell what I and L cost in R states in entities, (R,) uint8 each."""
-    _, starts, labels, tokens = states
     kinds = gold.kinds[tokens]
-    last = tokens + 1 == rules.ends[tokens]
+    last = tokens + 1 == rules.ends_of(tokens)
     following = numpy.where(last, _O, numpy.append(gold.kinds[1:], _O)[tokens])
     begun = gold.kinds[starts]
     sunk = ~((begun == _B) | (begun == _U)) | (gold.labels[starts] != labels)
@@ -127,20 +154,3 @@ def _are_wrong(
     keys = numpy.ravel_multi_index(columns, [column.max(initial=0) + 1 for column in columns])
     known = len(wrong.starts)
     return numpy.isin(keys[known:], keys[:known])
-
-
-def oracle_openings(gold: Gold, rules: Rules, actions: Actions, tokens: numpy.ndarray) -> Openings:
-    """Find where the first action that costs nothing is neither O nor U-, among some tokens."""
-    free = outside_costs(gold, rules, actions, tokens) == 0
-    columns = actions.outside[free.argmax(axis=1)]
-    columns[~free.any(axis=1)] = NO_ACTION
-    opens = (columns == NO_ACTION) | ~actions.stays[columns]
-    return Openings(tokens[opens], columns[opens])
-
-
-def oracle_decisions(gold: Gold, rules: Rules, actions: Actions, states: States) -> Decisions:
-    """Take the first action that costs nothing, in states in entities."""
-    costs = inside_costs(gold, rules, actions, states)
-    steps = valid_inside(rules, actions, states.tokens, states.labels)
-    goes_on, closes = costs.I == 0, costs.L == 0
-    return Decisions(closes & (~goes_on | (steps.L < steps.I)), ~closes & ~goes_on)

@@ -1,7 +1,12 @@
-"""Which actions are valid at a token, whatever the scores: the rules of spaCy's recognizer.
+"""The actions of spaCy's recognizer, and which of them are valid, whatever the scores.
 
-They depend on the token, on the next one, and on the label of the entity that is open. The rules
-are those of `Begin.is_valid` ... `Out.is_valid` in spaCy's pipeline/_parser_internals/ner.pyx:
+An action consumes one token. B-x begins an entity with the label x, I-x goes on with it, and L-x
+ends it. U-x is an entity of one token. O is a token outside of all entities. One more, U-, is for
+tokens that are blocked: they are outside and stay so.
+
+Which actions are valid depends on the token, on the next one, and on the label of the open entity.
+The rules are those of `Begin.is_valid` ... `Out.is_valid` in spaCy's
+pipeline/_parser_internals/ner.pyx:
 
 - Entities that a doc has already (`ent_iob`, `ent_type`) stay: there is one valid action at each of
   their tokens. Blocked tokens get no entity.
@@ -10,16 +15,117 @@ are those of `Begin.is_valid` ... `Out.is_valid` in spaCy's pipeline/_parser_int
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple, Union
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy
 from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, SENT_START
+from spacy.pipeline._parser_internals.transition_system import TransitionSystem
+from spacy.strings import get_string_id
 from spacy.tokens import Doc
-from thinc.api import get_array_module
 
-from ...common.types import Array
-from ..docs import IOB_BEGINS, IOB_INSIDE, IOB_MISSING, IOB_OUTSIDE, lengths_of
-from .actions import ANY_LABEL, NO_ACTION, NO_LABEL, Actions
+from ..docs import IOB_BEGINS, IOB_INSIDE, IOB_MISSING, IOB_OUTSIDE
+
+# In place of the column of an action that a model does not have, or that is not valid.
+NO_ACTION = -1
+# In place of the number of a label: any label, or none of them.
+ANY_LABEL, NO_LABEL = -1, -2
+
+_KINDS = "BILU"
+# `begins`, `units`, `goes_on` and `closes` of a token without annotation: in the first column, of
+# most tokens; then of whitespace, of the last token of a sentence, and of a token that is both.
+_FREE = numpy.array(
+    [
+        [ANY_LABEL, NO_LABEL, NO_LABEL, NO_LABEL],
+        [ANY_LABEL, NO_LABEL, ANY_LABEL, NO_LABEL],
+        [ANY_LABEL, ANY_LABEL, NO_LABEL, NO_LABEL],
+        [ANY_LABEL, ANY_LABEL, ANY_LABEL, ANY_LABEL],
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Actions:
+    """The columns of a model's actions, for K labels.
+
+    labels: The names of the labels, as strings, each once.
+    ids (K,) uint64: Their hashes in the StringStore.
+    B, I, L, U (K,) int64: The column of an action of each label, `NO_ACTION` where there is none.
+    O, blocked: The columns of O and of U-.
+    nO: How many columns there are.
+    """
+
+    labels: Sequence[str]
+    ids: numpy.ndarray
+    B: numpy.ndarray
+    I: numpy.ndarray  # noqa: E741 (its name)
+    L: numpy.ndarray
+    U: numpy.ndarray
+    O: int  # noqa: E741 (its name)
+    blocked: int
+    nO: int
+
+    @cached_property
+    def label_of(self) -> numpy.ndarray:
+        """The number of each column's label, (nO,) int64, `NO_LABEL` for O and U-."""
+        labels = numpy.full(self.nO, NO_LABEL)
+        for columns in (self.B, self.I, self.L, self.U):
+            present = columns != NO_ACTION
+            labels[columns[present]] = numpy.flatnonzero(present)
+        return labels
+
+    @cached_property
+    def complete(self) -> numpy.ndarray:
+        """The hashes of the labels that have all four actions, in no order."""
+        columns = numpy.stack([self.B, self.I, self.L, self.U])
+        return self.ids[(columns != NO_ACTION).all(axis=0)]
+
+    def numbers_of(self, ids: numpy.ndarray) -> numpy.ndarray:
+        """Number labels by their hashes: (N,) uint64 -> (N,) int64, `NO_LABEL` for 0 and others."""
+        if not len(self.ids):
+            return numpy.full(len(ids), NO_LABEL)
+        order = numpy.argsort(self.ids)
+        places = numpy.searchsorted(self.ids, ids, sorter=order)
+        numbers = order[numpy.minimum(places, len(order) - 1)]
+        return numpy.where(self.ids[numbers] == ids, numbers, NO_LABEL)
+
+
+def read_actions(moves: TransitionSystem) -> Actions:
+    """List the actions of spaCy's transition system of entities."""
+    names = [moves.get_class_name(column) for column in range(moves.n_moves)]
+    columns: dict[str, dict[str, int]] = {kind: {} for kind in _KINDS}
+    outside = blocked = NO_ACTION
+    for column, name in enumerate(names):
+        kind, _, label = name.partition("-")
+        if kind == "O":
+            outside = column
+        elif name == "U-":
+            blocked = column
+        elif kind in columns and label:  # no action of an empty label is ever valid
+            columns[kind][label] = column
+    labels = list(dict.fromkeys(label for kind in _KINDS for label in columns[kind]))
+    ids = numpy.array([get_string_id(label) for label in labels], dtype="uint64")
+    B, I, L, U = (  # noqa: E741 (their names)
+        numpy.array([columns[kind].get(label, NO_ACTION) for label in labels], dtype="int64")
+        for kind in _KINDS
+    )
+    return Actions(labels, ids, B, I, L, U, outside, blocked, len(names))
+
+
+class TokenAttributes(NamedTuple):
+    """What the rules depend on, of N tokens: the attributes of docs, (N,) uint64 each."""
+
+    sent_start: numpy.ndarray
+    is_space: numpy.ndarray
+    ent_iob: numpy.ndarray
+    ent_type: numpy.ndarray
+
+
+def read_attributes(docs: Sequence[Doc]) -> TokenAttributes:
+    """Read the attributes of all tokens of docs."""
+    arrays = [doc.to_array([SENT_START, IS_SPACE, ENT_IOB, ENT_TYPE]) for doc in docs]
+    return TokenAttributes(*(arrays[0] if len(arrays) == 1 else numpy.concatenate(arrays)).T)
 
 
 class Rules(NamedTuple):
@@ -27,10 +133,9 @@ class Rules(NamedTuple):
 
     begins, units (N,) int64: With which label B and U are valid while no entity is open.
     outside, blocked (N,) bool: Whether O and U- are.
-    goes_on (N,) int64: With which label I is valid, if it is that of the open entity.
-    closes (N,) int64: With which label L is valid. `ANY_LABEL` is that of the open entity.
-    ends (N,) int64: Where the token's doc ends in the batch.
-    has_entities: Whether docs have entities, or blocked tokens, already.
+    goes_on (N,) int64: With which label I is valid, if it is the label of the open entity.
+    closes (N,) int64: With which label L is valid. `ANY_LABEL` is the label of the open entity.
+    doc_ends (D,) int64: Where each doc ends in the batch.
     """
 
     begins: numpy.ndarray
@@ -39,106 +144,53 @@ class Rules(NamedTuple):
     blocked: numpy.ndarray
     goes_on: numpy.ndarray
     closes: numpy.ndarray
-    ends: numpy.ndarray
-    has_entities: bool
+    doc_ends: numpy.ndarray
+
+    def ends_of(self, tokens: numpy.ndarray) -> numpy.ndarray:
+        """Return where the docs of R tokens end, (R,) int64."""
+        return self.doc_ends[numpy.searchsorted(self.doc_ends, tokens, side="right")]
 
 
 class Steps(NamedTuple):
-    """What may come next in R states in entities, (R,) each.
+    """What may come next in R states in entities, (R,) or (R, K) each.
 
-    I, L: Of the two actions, the columns, `NO_ACTION` for one that is not valid; or the scores.
+    I, L: Of the two actions, the columns, `NO_ACTION` for one that is not valid; or what belongs to
+        the actions, such as their costs.
     """
 
-    I: Array  # noqa: E741 (its name)
-    L: Array
+    I: numpy.ndarray  # noqa: E741 (its name)
+    L: numpy.ndarray
 
 
-def rules_of(docs: Sequence[Doc], actions: Actions) -> Rules:
-    """Read off docs what their tokens allow."""
-    read = [SENT_START, IS_SPACE, ENT_IOB, ENT_TYPE]
-    known = numpy.concatenate([doc.to_array(read) for doc in docs])
-    lengths = lengths_of(docs)
-    ends = numpy.repeat(lengths.cumsum(), lengths)
-    sentence_starts, spaces, iob, types = known.T
-    last = ends == numpy.arange(1, len(ends) + 1)
-    stops = last.copy()
-    stops[:-1] |= sentence_starts[1:] == 1
-    space = spaces == 1
-    if not iob.any():
-        return _without_entities(stops, space, ends)
-    return _with_entities(stops, space, ends, last, iob, actions.numbers_of(types), types == 0)
+def rules_of(tokens: TokenAttributes, lengths: numpy.ndarray, actions: Actions) -> Rules:
+    """Tell what tokens allow.
 
-
-def rule_out(
-    values: Array,
-    rules: Rules,
-    actions: Actions,
-    tokens: Union[slice, numpy.ndarray],
-    fill: float,
-) -> None:
-    """Set what is not valid outside to a value, in place.
-
-    values (R, M): Of `actions.outside`, on any device.
-    tokens (slice or (R,) int64): The states' tokens.
-    fill (float): The value, such as -inf for scores.
+    tokens (TokenAttributes): N tokens, N >= 1.
+    lengths (D,) int64: How many tokens each doc has.
     """
-    xp = get_array_module(values)
-
-    def set_all(where: numpy.ndarray, columns: numpy.ndarray) -> None:
-        if where.any():
-            (rows,) = where.nonzero()
-            values[xp.asarray(rows[:, None]), xp.asarray(columns)] = fill
-
-    begins, units = rules.begins[tokens], rules.units[tokens]
-    places = actions.places
-    set_all(begins == NO_LABEL, places.B)
-    set_all(units == NO_LABEL, places.U)
-    if not rules.has_entities:
-        values[:, places.blocked] = fill
-        return
-    set_all(~rules.outside[tokens], places.O)
-    set_all(~rules.blocked[tokens], places.blocked)
-    for allowed, columns in ((begins, actions.B), (units, actions.U)):
-        for label in numpy.unique(allowed[allowed >= 0]).tolist():
-            others = numpy.isin(actions.outside, numpy.delete(columns, label))
-            set_all(allowed == label, numpy.flatnonzero(others))
-
-
-def valid_inside(
-    rules: Rules, actions: Actions, tokens: numpy.ndarray, labels: numpy.ndarray
-) -> Steps:
-    """Tell which actions are valid at R tokens, in open entities with these labels, (R,) each."""
-    on, closing = rules.goes_on[tokens], rules.closes[tokens]
-    closing = numpy.where(closing == ANY_LABEL, labels, closing)
-    return Steps(
-        numpy.where((on == ANY_LABEL) | (on == labels), actions.I[labels], NO_ACTION),
-        numpy.where(closing == NO_LABEL, NO_ACTION, actions.L[numpy.maximum(closing, 0)]),
-    )
-
-
-def _without_entities(stops: numpy.ndarray, space: numpy.ndarray, ends: numpy.ndarray) -> Rules:
-    free = numpy.full(len(ends), ANY_LABEL)
-    return Rules(
-        begins=numpy.where(stops | space, NO_LABEL, ANY_LABEL),
-        units=numpy.where(space, NO_LABEL, ANY_LABEL),
-        outside=numpy.ones(len(ends), dtype=bool),
-        blocked=numpy.zeros(len(ends), dtype=bool),
-        goes_on=numpy.where(stops, NO_LABEL, ANY_LABEL),
-        closes=free,
-        ends=ends,
-        has_entities=False,
-    )
+    doc_ends = lengths.cumsum()
+    stops = numpy.empty(len(tokens.is_space), dtype=bool)
+    numpy.equal(tokens.sent_start[1:], 1, out=stops[:-1])
+    stops[doc_ends[lengths > 0] - 1] = True
+    if not tokens.ent_iob.any():
+        columns = _FREE.take(stops.view("int8") * 2 + tokens.is_space.astype("int8"), axis=1)
+        begins, units, goes_on, closes = columns
+        outside, blocked = numpy.ones(len(stops), bool), numpy.zeros(len(stops), bool)
+        return Rules(begins, units, outside, blocked, goes_on, closes, doc_ends)
+    return _with_entities(tokens, stops, doc_ends, lengths, actions)
 
 
 def _with_entities(
+    tokens: TokenAttributes,
     stops: numpy.ndarray,
-    space: numpy.ndarray,
-    ends: numpy.ndarray,
-    last: numpy.ndarray,
-    iob: numpy.ndarray,
-    labels: numpy.ndarray,
-    unlabelled: numpy.ndarray,
+    doc_ends: numpy.ndarray,
+    lengths: numpy.ndarray,
+    actions: Actions,
 ) -> Rules:
+    iob, labels = tokens.ent_iob, actions.numbers_of(tokens.ent_type)
+    space = tokens.is_space.astype(bool)
+    last = numpy.zeros(len(iob), dtype=bool)
+    last[doc_ends[lengths > 0] - 1] = True
     following = numpy.append(iob[1:], IOB_MISSING)
     following[last] = IOB_MISSING
     begins, inside = iob == IOB_BEGINS, iob == IOB_INSIDE
@@ -155,9 +207,35 @@ def _with_entities(
         ),
         units=choose(next_inside | (~begins & space), begins),
         outside=~begins & ~inside,
-        blocked=begins & unlabelled,
+        blocked=begins & (tokens.ent_type == 0),
         goes_on=choose(last | begins | next_begins | numpy.where(inside, next_free, stops), inside),
         closes=choose(next_inside, inside),
-        ends=ends,
-        has_entities=True,
+        doc_ends=doc_ends,
+    )
+
+
+def valid_outside(rules: Rules, actions: Actions, tokens: numpy.ndarray) -> numpy.ndarray:
+    """Tell which actions are valid at R tokens while no entity is open, (R, nO) bool."""
+    begins, units = rules.begins[tokens][:, None], rules.units[tokens][:, None]
+    numbers = numpy.arange(len(actions.labels))
+    valid = numpy.zeros((len(tokens), actions.nO + 1), dtype=bool)  # NO_ACTION is the last
+    valid[:, actions.B] = (begins == ANY_LABEL) | (begins == numbers)
+    valid[:, actions.U] = (units == ANY_LABEL) | (units == numbers)
+    valid[:, actions.O] = rules.outside[tokens]
+    valid[:, actions.blocked] = rules.blocked[tokens]
+    return valid[:, :-1]
+
+
+def valid_inside(
+    rules: Rules, actions: Actions, tokens: numpy.ndarray, labels: numpy.ndarray
+) -> Steps:
+    """Tell which actions are valid in open entities.
+
+    tokens, labels: The states' tokens, and the labels of the open entities; they broadcast.
+    """
+    on, closing = rules.goes_on[tokens], rules.closes[tokens]
+    closing = numpy.where(closing == ANY_LABEL, labels, closing)
+    return Steps(
+        numpy.where((on == ANY_LABEL) | (on == labels), actions.I[labels], NO_ACTION),
+        numpy.where(closing == NO_LABEL, NO_ACTION, actions.L[numpy.maximum(closing, 0)]),
     )

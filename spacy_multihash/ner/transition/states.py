@@ -12,27 +12,31 @@ Each feature has weights of its own, and in place of a token that is missing (-)
     sums(i, s)  =  b + sum over features f of  (W_f X[token of f]  or  pad_f)
     hidden      =  the largest piece of each sum
     scores      =  upper(hidden), or hidden itself in a model without `upper`
+
+All of it is computed on the host: a state needs few numbers, and the next one waits for them.
 """
 
 from typing import NamedTuple, Optional, cast
 
 import numpy
-from thinc.api import Model, get_array_module
+from thinc.api import Model, get_array_module, to_numpy
 
 from ...common.types import Array
-from ...compute.matmul import matmul
+from .rules import Actions, Rules
 
 # How many tokens a state is scored by: those of state_type = "ner".
 NUM_FEATURES = (3, 6)
+# The score of an action that was never seen: below all others that are valid.
+LOWEST = numpy.finfo("float32").min
 
 
 class Weights(NamedTuple):
-    """The parameters of spaCy's parser_model for nF features, nO hidden units of nP pieces.
+    """The parameters of spaCy's parser_model for nF features, nH hidden units of nP pieces.
 
-    W (nF, nO * nP, nI), b (nO * nP,), pad (nF, nO * nP): Those of `lower`.
-    upper (nC, nO), upper_b (nC,): Those of `upper`, for nC actions; None if there is none.
+    W (nF, nH * nP, nI), b (nH * nP,), pad (nF, nH * nP): Those of `lower`.
+    upper (nO, nH), upper_b (nO,): Those of `upper`, for nO actions; None if there is none.
     nP: The number of pieces.
-    unseen (nC,) bool: On the host, the actions that were never seen in training. None if there are
+    unseen (nO,) bool: On the host, the actions that were never seen in training. None if there are
         none. They are taken only where no other is valid.
     """
 
@@ -50,10 +54,20 @@ class Weights(NamedTuple):
         every = (self.W, self.b, self.pad, self.upper, self.upper_b)
         return [array for array in every if array is not None]
 
-    @property
-    def outside(self) -> Array:
-        """What is added for all features of a state outside but the first, (nO * nP,)."""
-        return self.b + self.pad[1:].sum(axis=0)
+
+class Batch(NamedTuple):
+    """Docs with N tokens in all, on the host.
+
+    X (N, nI) float32: The vectors of tokens.
+    weights (Weights): The parameters.
+    rules (Rules): What tokens allow.
+    actions (Actions): Which column of scores is which.
+    """
+
+    X: numpy.ndarray
+    weights: Weights
+    rules: Rules
+    actions: Actions
 
 
 def check_features(component: str, model: Model) -> None:
@@ -61,96 +75,103 @@ def check_features(component: str, model: Model) -> None:
 
     component (str): The name of the component, for the message.
     """
-    if model.get_ref("lower").get_dim("nF") not in NUM_FEATURES:
+    nF = model.get_ref("lower").get_dim("nF")
+    if nF not in NUM_FEATURES:
         raise ValueError(
             f'Component "{component}": expected a model that scores states by 3 or 6 tokens, was '
-            f'one with {model.get_ref("lower").get_dim("nF")}. Set state_type to "ner" in '
-            f"[components.{component}.model], and train it anew, or take spaCy's ner."
+            f'one with {nF}. Set state_type to "ner" in [components.{component}.model], and train '
+            "it anew, or take spaCy's ner."
         )
 
 
-def weights_of(model: Model, like: Array) -> Weights:
-    """View the parameters of a parser_model, on the device of an array."""
-    xp = get_array_module(like)
+def weights_of(model: Model) -> Weights:
+    """View the parameters of a parser_model, on its device."""
     lower = model.get_ref("lower")
-    W, b, pad = map(xp.asarray, map(lower.get_param, ("W", "b", "pad")))
-    nF, nO, nP, nI = W.shape
-    upper = upper_b = None
+    W, b, pad = (cast(Array, lower.get_param(name)) for name in ("W", "b", "pad"))
+    nF, nH, nP, nI = W.shape
+    upper = upper_b = unseen = None
     if model.attrs["has_upper"]:
-        upper, upper_b = map(xp.asarray, map(model.get_ref("upper").get_param, "Wb"))
-    unseen = None
+        last = model.get_ref("upper")
+        upper, upper_b = cast(Array, last.get_param("W")), cast(Array, last.get_param("b"))
     if model.attrs["unseen_classes"]:
-        unseen = numpy.zeros(nO if upper is None else len(upper), dtype=bool)
+        unseen = numpy.zeros(nH if upper is None else len(upper), dtype=bool)
         unseen[list(model.attrs["unseen_classes"])] = True
-    return Weights(
-        W.reshape(nF, nO * nP, nI),
-        b.reshape(-1),
-        pad.reshape(nF, -1),
-        upper,
-        upper_b,
-        nP,
-        unseen,
+    pads = pad.reshape(nF, -1)
+    return Weights(W.reshape(nF, nH * nP, nI), b.reshape(-1), pads, upper, upper_b, nP, unseen)
+
+
+def to_host(X: Array, weights: Weights) -> tuple[numpy.ndarray, Weights]:
+    """Bring vectors and parameters to the host, in one copy from a GPU."""
+    xp = get_array_module(X)
+    if xp is numpy:
+        return numpy.ascontiguousarray(X, dtype="float32"), weights
+    arrays = [X, *weights.arrays]
+    flat = to_numpy(xp.concatenate([xp.asarray(array).ravel() for array in arrays]))
+    ends = numpy.cumsum([array.size for array in arrays])
+    X, W, b, pad, *of_upper = (
+        part.reshape(array.shape)
+        for part, array in zip(numpy.split(flat, ends[:-1]), arrays, strict=True)
     )
+    upper, upper_b = of_upper or (None, None)
+    return X, weights._replace(W=W, b=b, pad=pad, upper=upper, upper_b=upper_b)
 
 
-def outside_sums(X: Array, weights: Weights) -> Array:
-    """Sum the features of states outside: X (R, nI) float32, their tokens -> (R, nO * nP)."""
-    sums = matmul(X, weights.W[0].T)
-    sums += weights.outside
+def features_of(tokens: numpy.ndarray, starts: numpy.ndarray, nF: int) -> numpy.ndarray:
+    """List the tokens that are the features of R states, (R, nF) int64, -1 for none.
+
+    tokens (R,) int64: The states' own tokens.
+    starts (R,) int64: The first token of the open entity, -1 for none.
+    """
+    if nF == 3:
+        return numpy.stack([tokens, starts, numpy.where(starts < 0, -1, tokens - 1)], axis=1)
+    inside = starts[:, None] + numpy.arange(nF - 1)
+    inside[(inside >= tokens[:, None]) | (starts[:, None] < 0)] = -1
+    return numpy.concatenate([tokens[:, None], inside], axis=1)
+
+
+def sum_features(X: numpy.ndarray, features: numpy.ndarray, weights: Weights) -> numpy.ndarray:
+    """Sum the features of R states, (R, nH * nP) float32.
+
+    X (N, nI) float32: The vectors of all tokens.
+    features (R, nF) int64: As `features_of` returns them.
+    """
+    sums = numpy.tile(weights.b, (len(features), 1))
+    for tokens, W, pad in zip(features.T, weights.W, weights.pad, strict=True):
+        present = tokens >= 0
+        if present.all():
+            sums += X[tokens] @ W.T
+        elif present.any():
+            sums += numpy.where(present[:, None], X[tokens] @ W.T, pad)
+        else:
+            sums += pad
     return sums
 
 
-def inside_sums(X: Array, starts: Array, tokens: Array, weights: Weights) -> Array:
-    """Sum the features of states in entities, (R, nO * nP) float32.
-
-    X (N, nI) float32: The vectors of all tokens.
-    starts, tokens (R,) int64: On the host, the open entity's first token, and the state's own.
-    """
-    xp = get_array_module(X)
-    ids = inside_features(starts, tokens, len(weights.W))
-    rows = X[xp.asarray(ids.T)]  # (nF, R, nI); of missing tokens, arbitrary ones
-    sums = weights.b
-    if len(weights.W) > 3:  # otherwise none is missing
-        missing = xp.asarray(ids.T < 0)
-        rows[missing] = 0
-        sums = sums + xp.matmul(missing.T.astype("float32"), weights.pad)
-    return sums + xp.matmul(rows, weights.W.transpose(0, 2, 1)).sum(axis=0)
+def largest_pieces(sums: numpy.ndarray, nP: int) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Take the largest piece of each sum: (R, nH * nP) -> values, and which, (R, nH) each."""
+    pieces = sums.reshape(len(sums), sums.shape[1] // nP, nP)
+    which = pieces.argmax(axis=2)
+    return numpy.take_along_axis(pieces, which[:, :, None], axis=2)[:, :, 0], which
 
 
-def inside_features(starts: numpy.ndarray, tokens: numpy.ndarray, nF: int) -> numpy.ndarray:
-    """List the tokens that are the features of states in entities, (R, nF) int64, -1 for none."""
-    if nF == 3:
-        return numpy.array([tokens, starts, tokens - 1]).T
-    first = starts[:, None] + numpy.arange(nF - 1)
-    first[first >= tokens[:, None]] = -1
-    return numpy.concatenate([tokens[:, None], first], axis=1)
-
-
-def largest_pieces(sums: Array, nP: int) -> Array:
-    """Take the largest piece of each sum: (R, nO * nP) -> hidden (R, nO)."""
-    xp = get_array_module(sums)
-    hidden = sums[:, ::nP]
-    for piece in range(1, nP):
-        hidden = xp.maximum(hidden, sums[:, piece::nP])
-    return hidden
-
-
-def score(hidden: Array, weights: Weights, columns: Optional[numpy.ndarray] = None) -> Array:
-    """Score actions: hidden (R, nO) -> (R, nC), or (R, len(columns)) for some of them."""
+def score(hidden: Array, weights: Weights) -> Array:
+    """Score all actions: hidden (R, nH) -> (R, nO), on the device of the weights."""
     if weights.upper is None:
-        return hidden if columns is None else hidden[:, columns]
-    W, b = weights.upper, cast(Array, weights.upper_b)
-    if columns is not None:
-        W, b = W[columns], b[columns]
-    scores = matmul(hidden, W.T)
-    scores += b
+        return hidden
+    scores: Array = hidden @ weights.upper.T
+    scores += weights.upper_b
     return scores
 
 
-def score_some(hidden: Array, weights: Weights, columns: numpy.ndarray) -> Array:
-    """Score some actions of each state: hidden (R, nO), columns (A, R) int64 -> (A, R)."""
-    if weights.upper is None:
-        return hidden[numpy.arange(len(hidden)), columns]
-    scores = (hidden * weights.upper[columns]).sum(axis=-1)
-    scores += cast(Array, weights.upper_b)[columns]
+def score_states(batch: Batch, tokens: numpy.ndarray, starts: numpy.ndarray) -> numpy.ndarray:
+    """Score all actions in R states, (R, nO) float32; those that were never seen get `LOWEST`.
+
+    tokens, starts (R,) int64: As for `features_of`.
+    """
+    weights = batch.weights
+    features = features_of(tokens, starts, len(weights.W))
+    hidden, _ = largest_pieces(sum_features(batch.X, features, weights), weights.nP)
+    scores = score(hidden, weights)
+    if weights.unseen is not None:
+        scores[:, weights.unseen] = LOWEST
     return scores

@@ -1,28 +1,261 @@
-"""An update of the model: the states that its decisions lead to, their loss, and the way back."""
+"""An update of the model: the states that its own actions lead to, their loss and gradients.
 
-from collections.abc import Sequence
-from functools import partial
+The states are those that spaCy's ner visits. None needs the loss of another, so that they go
+through it at once.
+"""
+
+import random
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Optional
 
 import numpy
-from spacy.tokens import Doc
-from thinc.api import Model, get_array_module
+from spacy.attrs import ENT_IOB
+from spacy.errors import Errors
+from spacy.tokens import Doc, Span
+from spacy.training import Example
+from thinc.api import Model, NumpyOps, get_array_module
 
 from ...common.types import Array
 from ...compute.blas import single_threaded
-from ...compute.dropout_masks import mask_drawers
-from ...compute.matmul import matmul
-from .hidden import hide_backward
-from .lesson import Lesson
-from .loss import loss_of, lowest_scores
-from .rows import Rows, lay_out
-from .states import Weights, inside_features, weights_of
-from .visit import Visited, visit
+from ...compute.dropout_masks import draw_mask
+from ..docs import lengths_of
+from ..gold import gold_tags, same_tokens, wrong_entities
+from .costs import Gold, costs_of, gold_of, inside_costs, outside_costs
+from .decode import Parts, States, tokens_of, visit_states
+from .rules import (
+    ANY_LABEL,
+    NO_ACTION,
+    NO_LABEL,
+    Actions,
+    Rules,
+    read_attributes,
+    rules_of,
+    valid_inside,
+)
+from .states import LOWEST, Batch, Weights, features_of, score, to_host, weights_of
+
+# How many states go through the loss at once, so that their scores don't grow with the batch. A
+# usual batch of 1000 words is a single chunk.
+CHUNK = 4096
+# How many tokens are looked at first for the end of a gold entity.
+_USUAL_LENGTH = 8
+
+
+class TrainingBatch(NamedTuple):
+    """What to learn from a batch of N tokens."""
+
+    gold: Gold
+    rules: Rules
+    actions: Actions
+    parts: Parts
+
+
+def prepare(
+    examples: Sequence[Example],
+    actions: Actions,
+    wrong_key: Optional[str],
+    cut_size: int,
+) -> TrainingBatch:
+    """Read off examples what they teach.
+
+    examples (Sequence[Example]): The batch. At least one has tokens.
+    wrong_key (Optional[str]): Where in reference.spans entities are that are known to be wrong.
+    cut_size (int): The setting `update_with_oracle_cut_size`.
+
+    Raises ValueError for an entity that is both right and known to be wrong; for labels that begin
+    with "!", spaCy's former way to say that; and where docs are cut and no action is right that is
+    valid.
+    """
+    examples = [example for example in examples if len(example.predicted)]
+    docs = [example.predicted for example in examples]
+    lengths = lengths_of(docs)
+    gold = gold_of(gold_tags(examples, actions.labels), len(actions.labels))
+    negated = [number for number, label in enumerate(actions.labels) if label.startswith("!")]
+    for number in numpy.intersect1d(gold.labels[gold.in_entity], negated).tolist():
+        raise ValueError(Errors.E869.format(label=actions.labels[number]))
+    if wrong_key is not None:
+        gold = gold._replace(wrong=wrong_entities(examples, actions.labels, wrong_key))
+    rules = rules_of(read_attributes(docs), lengths, actions)
+    length = draw_length(cut_size)
+    return TrainingBatch(
+        gold, rules, actions, cut(examples, length, gold, rules, actions, wrong_key)
+    )
+
+
+# Parts of docs
+
+
+def draw_length(cut_size: int) -> int:
+    """Draw the length of the parts that docs are cut to in an update, as spaCy's ner does.
+
+    cut_size (int): The setting `update_with_oracle_cut_size`. For 0, and so no cuts, it returns 0.
+    """
+    if cut_size < 1:
+        return 0
+    # At 1, spaCy's draw can be 0, at which it raises an error
+    return max(1, int(random.uniform(cut_size // 2, cut_size * 2)))
+
+
+def has_gold(example: Example, key: Optional[str]) -> bool:
+    """Tell whether an example teaches anything: of any token, or of entities known to be wrong.
+
+    key (Optional[str]): Where in reference.spans these entities are.
+    """
+    if not len(example.predicted):
+        return False
+    if key is not None and len(example.reference.spans.get(key, [])):
+        return True
+    return bool(example.reference.to_array(ENT_IOB).any())
+
+
+def cut(
+    examples: Sequence[Example],
+    length: int,
+    gold: Gold,
+    rules: Rules,
+    actions: Actions,
+    wrong_key: Optional[str],
+) -> Parts:
+    """Cut docs of at least `length` tokens into parts of that length; 0 cuts none.
+
+    A part begins in the state that the gold entities lead to. It goes on for one token of the next
+    part, as in spaCy's ner. Docs and parts without gold entities are left out.
+
+    examples (Sequence[Example]): All examples of the batch that have tokens.
+    wrong_key (Optional[str]): Where in reference.spans entities are that are known to be wrong.
+
+    Raises ValueError where no action is right that is valid.
+    """
+    whole: list[list[int]] = [[], []]
+    parts, offset = [], 0
+    for example in examples:
+        n = len(example.predicted)
+        end = offset + n
+        if not has_gold(example, wrong_key):
+            pass
+        elif not length or n < length:
+            whole[0].append(offset)
+            whole[1].append(end)
+        else:
+            starts, labels = follow_gold(gold, rules, actions, offset, end)
+            first = numpy.arange(0, n, length)
+            # To spaCy, the end of the last part is -1, the token before the last
+            last = numpy.append(first[1:], -1)
+            begins = offset + first[parts_with_gold(example, first, last, wrong_key)]
+            ends = numpy.minimum(begins + length + 1, end)
+            parts.append(Parts(begins, ends, starts[begins - offset], labels[begins - offset]))
+        offset = end
+    begins, ends = numpy.array(whole, dtype="int64")
+    parts = [Parts(begins, ends, begins, numpy.full(len(begins), NO_LABEL)), *parts]
+    return Parts(*map(numpy.concatenate, zip(*parts, strict=True)))
+
+
+def follow_gold(
+    gold: Gold, rules: Rules, actions: Actions, begin: int, end: int
+) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Follow the first actions that cost nothing through a doc, the tokens [begin, end).
+
+    Returns of each token the first token and the label of the entity that is open before it, (n,)
+    int64 each; the token itself and `NO_LABEL` if none is.
+
+    Raises ValueError where each valid action costs something.
+    """
+    starts, labels = numpy.arange(begin, end), numpy.full(end - begin, NO_LABEL)
+    is_free = outside_costs(gold, rules, actions, starts) == 0
+    columns = numpy.where(is_free.any(axis=1), is_free.argmax(axis=1), NO_ACTION).tolist()
+    opens = set(actions.B.tolist())
+    token = begin
+    while token < end:
+        column = columns[token - begin]
+        if column == NO_ACTION:
+            raise ValueError(Errors.E024)
+        stop = token + 1
+        if column in opens:
+            label = int(actions.label_of[column])
+            stop = _gold_end(gold, rules, actions, token, label, end)
+            starts[token + 1 - begin : stop - begin] = token
+            labels[token + 1 - begin : stop - begin] = label
+        token = stop
+    return starts, labels
+
+
+def _gold_end(gold: Gold, rules: Rules, actions: Actions, start: int, label: int, end: int) -> int:
+    """Find where an entity ends that began with a token, if all actions in it cost nothing."""
+    first, width = start + 1, _USUAL_LENGTH
+    while first < end:
+        tokens = numpy.arange(first, min(first + width, end))
+        starts, labels = numpy.full_like(tokens, start), numpy.full_like(tokens, label)
+        costs = inside_costs(gold, rules, actions, tokens, starts, labels)
+        columns = valid_inside(rules, actions, tokens, labels)
+        closes = (costs.L == 0) & ((costs.I != 0) | (columns.L < columns.I))
+        for token in tokens[closes | (costs.I != 0)].tolist():
+            if not closes[token - first]:
+                raise ValueError(Errors.E024)
+            return int(token + 1)
+        first, width = first + width, 2 * width
+    return end
+
+
+def parts_with_gold(
+    example: Example, starts: numpy.ndarray, ends: numpy.ndarray, key: Optional[str]
+) -> numpy.ndarray:
+    """Tell which parts of an example teach anything, as `has_gold` of spaCy's moves does.
+
+    Both docs are read once, however many parts there are.
+
+    starts, ends (P,) int64: The predicted tokens of each part, doc[start:end]. If none align, all
+        tokens are meant.
+    key (Optional[str]): Where in reference.spans entities are that are known to be wrong.
+
+    Returns (P,) bool.
+    """
+    reference = example.reference
+    firsts, lasts = _aligned_parts(example, starts, ends)
+    counts = numpy.append(0, (reference.to_array(ENT_IOB) != 0).cumsum())
+    has_any: numpy.ndarray = counts[lasts] > counts[firsts]
+    wrong = reference.spans.get(key, []) if key is not None else []
+    spans = numpy.array(sorted((span.start, span.end) for span in wrong)).reshape(-1, 2)
+    # Of the spans that begin with a token or later, the first end; after the last, none ends
+    nearest = numpy.append(numpy.minimum.accumulate(spans[::-1, 1])[::-1], len(reference) + 1)
+    has_any |= nearest[numpy.searchsorted(spans[:, 0], firsts)] <= lasts
+    return has_any
+
+
+def _aligned_parts(
+    example: Example, starts: numpy.ndarray, ends: numpy.ndarray
+) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Find the reference tokens of parts of the predicted doc, (P,) int64 each.
+
+    As in spaCy's `get_aligned_spans_x2y`, a part aligns if it has the text of these tokens.
+    """
+    doc, reference = example.predicted, example.reference
+    ends = numpy.minimum(numpy.where(ends < 0, len(doc) + ends, ends), len(doc))
+    firsts, lasts = numpy.zeros_like(starts), numpy.full_like(ends, len(reference))
+    if same_tokens(doc, reference):
+        some = starts < ends
+        firsts[some], lasts[some] = starts[some], ends[some]
+        return firsts, lasts
+    x2y = example.alignment.x2y  # each look at `alignment` compares all tokens
+    for number, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+        tokens = x2y[start:end].tolist() if start < end else []
+        if tokens:
+            first, last = tokens[0], tokens[-1] + 1
+            if _letters(doc[start:end]) == _letters(reference[first:last]):
+                firsts[number], lasts[number] = first, last
+    return firsts, lasts
+
+
+def _letters(span: Span) -> str:
+    return span.text.lower().strip().replace(" ", "")
+
+
+# Loss and gradients
 
 
 def learn(
     model: Model,
     docs: Sequence[Doc],
-    lesson: Lesson,
+    batch: TrainingBatch,
     *,
     state_dropout: float,
     spacy_gradient: bool,
@@ -33,85 +266,135 @@ def learn(
     spacy_gradient (bool): See `backpropagate`.
     """
     X, backprop = model.get_ref("tok2vec").begin_update(docs)
-    function = partial(_learn_vectors, state_dropout=state_dropout, spacy_gradient=spacy_gradient)
-    value, dX = single_threaded(function, model, X, lesson)
+    value, dX = single_threaded(_learn_head, model, X, batch, state_dropout, spacy_gradient)
     backprop(dX)
     return value
 
 
-def _learn_vectors(
-    model: Model, X: Array, lesson: Lesson, *, state_dropout: float, spacy_gradient: bool
+def _learn_head(
+    model: Model, X: Array, batch: TrainingBatch, state_dropout: float, spacy_gradient: bool
 ) -> tuple[float, Array]:
     """Add the gradients of `lower` and `upper`, and return the loss and the vectors' gradient."""
-    gold, rules, actions, parts = lesson
-    weights, rows = weights_of(model, X), lay_out(parts, actions)
-    (draw,) = mask_drawers(model.ops, state_dropout, 1)
-    chunks = visit(X, weights, rules, actions, rows, draw, model.ops)
-    lowest = None if weights.unseen is None else lowest_scores(chunks, weights, rows)
-    dX, value, seen = model.ops.alloc2f(*X.shape), 0.0, numpy.zeros(actions.nO, dtype=bool)
-    while chunks:
-        visited = chunks.pop(0)
-        loss = loss_of(visited, weights, gold, rules, actions, rows, lowest)
+    gold, rules, actions, parts = batch
+    weights = weights_of(model)
+    on_host = Batch(*to_host(X, weights), rules, actions)
+    tokens, steps = tokens_of(parts)
+    mask = None
+    if weights.upper is not None:
+        shape = (len(tokens), weights.upper.shape[1])
+        mask = draw_mask(NumpyOps(), shape, state_dropout)
+    states = visit_states(on_host, parts, mask)
+    lowest = None
+    if weights.unseen is not None:
+        lowest = _lowest_scores(states, steps, on_host.weights)
+    dX, value = model.ops.alloc2f(*X.shape), 0.0
+    seen = numpy.zeros(actions.nO, dtype=bool)
+    for rows in _chunks(states):
+        starts, labels = states.starts[rows], states.labels[rows]
+        costs = costs_of(gold, rules, actions, tokens[rows], starts, labels)
+        seen |= (costs == 0).any(axis=0)
+        hidden = model.ops.asarray(states.hidden[rows])
+        scores = score(hidden, weights)
+        if lowest is not None:
+            scores[:, weights.unseen] = model.ops.xp.asarray(lowest[steps[rows], None])
+        d_scores = log_loss_gradient(scores, costs)
+        value += float((d_scores**2).sum())
         if weights.unseen is not None:
-            loss.d_scores[:, weights.unseen] = 0
-        value, seen = value + loss.value, seen | loss.seen
-        backpropagate(
-            model, visited, loss.d_scores, X, dX, weights, rows, spacy_gradient=spacy_gradient
-        )
+            d_scores[:, weights.unseen] = 0
+        d_hidden = d_scores
+        if weights.upper is not None:
+            upper = model.get_ref("upper")
+            upper.inc_grad("W", d_scores.T @ hidden)
+            upper.inc_grad("b", d_scores.sum(axis=0))
+            d_hidden = d_scores @ weights.upper
+        if mask is not None:
+            d_hidden = d_hidden * model.ops.asarray(mask[rows])
+        d_sums = _hide_backward(d_hidden, states.which[rows], weights, model)
+        features = features_of(tokens[rows], starts, len(weights.W))
+        backpropagate(model, features, d_sums, X, dX, weights, spacy_gradient=spacy_gradient)
     model.attrs["unseen_classes"] -= set(numpy.flatnonzero(seen).tolist())
     return value, dX
 
 
+def _chunks(states: States) -> Iterator[numpy.ndarray]:
+    """List the states that were visited, chunk by chunk."""
+    (visited,) = numpy.nonzero(states.labels != ANY_LABEL)
+    for first in range(0, len(visited), CHUNK):
+        yield visited[first : first + CHUNK]
+
+
+def _lowest_scores(states: States, steps: numpy.ndarray, weights: Weights) -> numpy.ndarray:
+    """Find the lowest score of all states of each step: that of actions that were never seen."""
+    lowest = numpy.full(steps.max() + 1, numpy.inf, dtype="float32")
+    for rows in _chunks(states):
+        scores = score(states.hidden[rows], weights)
+        numpy.minimum.at(lowest, steps[rows], scores.min(axis=1))
+    return lowest
+
+
+def log_loss_gradient(scores: Array, costs: numpy.ndarray) -> Array:
+    """Compute the gradient of spaCy's log loss, the probability of the actions that cost least.
+
+    scores (V, nO) float32: On any device.
+    costs (V, nO) uint8: What the actions cost, `INVALID` for those that are not valid.
+
+    Both sums of the softmax go over all actions, valid or not, as in spaCy's `cpu_log_loss`. Where
+    all valid actions cost more than 1, there is no loss.
+    """
+    xp = get_array_module(scores)
+    least = costs.min(axis=1, keepdims=True)
+    is_best = xp.asarray((costs == least) & (least <= 1))
+    d_scores = _softmax(scores, xp) - _softmax(xp.where(is_best, scores, -numpy.inf), xp)
+    d_scores *= is_best.any(axis=1, keepdims=True)
+    return d_scores
+
+
+def _softmax(scores: Array, xp: Array) -> Array:
+    """Return probabilities (V, nO); of a row of -inf, 0."""
+    highest = scores.max(axis=1, keepdims=True)
+    exps = xp.exp(scores - xp.maximum(highest, LOWEST))
+    exps /= xp.maximum(exps.sum(axis=1, keepdims=True), 1e-10)
+    return exps
+
+
+def _hide_backward(d_hidden: Array, which: numpy.ndarray, weights: Weights, model: Model) -> Array:
+    """Backpropagate to the sums: (V, nH) -> (V, nH * nP)."""
+    xp = get_array_module(d_hidden)
+    if weights.nP == 1:
+        return d_hidden * xp.asarray(which)
+    is_largest = xp.asarray(which)[:, :, None] == xp.arange(weights.nP)
+    return (d_hidden[:, :, None] * is_largest).reshape(len(d_hidden), -1)
+
+
 def backpropagate(
     model: Model,
-    visited: Visited,
-    d_scores: Array,
+    features: numpy.ndarray,
+    d_sums: Array,
     X: Array,
     dX: Array,
     weights: Weights,
-    rows: Rows,
     *,
     spacy_gradient: bool,
 ) -> None:
-    """Add the gradients of `lower` and `upper`, and that of the vectors of tokens.
+    """Add the gradients of `lower`, and those of the vectors of tokens.
 
-    d_scores (V, nC) float32: The gradient of the scores of V states.
+    features (V, nF) int64: The features of V states, as `features_of` lists them.
+    d_sums (V, nH * nP) float32: The gradient of their sums.
     X, dX (N, nI) float32: The vectors, and their gradient, to which it is added.
     spacy_gradient (bool): As spaCy computes it. It takes the last token of the batch for features
         that are missing, which adds to the gradient of their weights.
     """
-    xp, ops = get_array_module(X), model.ops
-    hidden = visited.hidden
-    d_hidden = d_scores
-    if weights.upper is not None:
-        upper = model.get_ref("upper")
-        upper.inc_grad("W", upper.ops.asarray_f(matmul(d_scores.T, hidden.values)))
-        upper.inc_grad("b", upper.ops.asarray_f(d_scores.sum(axis=0)))
-        d_hidden = matmul(d_scores, weights.upper)
-    d_sums = hide_backward(d_hidden, hidden, weights, ops)
-    first = len(visited.outside)
-    d_outside, d_inside = d_sums[:first], d_sums[first:]
-    outside = xp.asarray(rows.tokens[visited.outside])
-    inside = xp.asarray(
-        inside_features(
-            rows.tokens[visited.inside.starts],
-            rows.tokens[visited.inside.tokens],
-            len(weights.W),
-        )
-    )
+    xp = get_array_module(X)
     dW, d_pad = xp.zeros_like(weights.W), xp.zeros_like(weights.pad)
-    for feature, W in enumerate(weights.W):
-        tokens, d_feature = inside[:, feature], d_inside
-        present = tokens >= 0
-        if not present.all():
-            d_pad[feature] += d_feature[~present].sum(axis=0)
-            tokens, d_feature = tokens[present], d_feature[present]
-        if feature == 0:
-            tokens, d_feature = xp.concatenate([outside, tokens]), d_sums
-        else:
-            d_pad[feature] += d_outside.sum(axis=0)
-        dW[feature] = matmul(d_feature.T, X[tokens])
-        ops.scatter_add(dX, tokens, matmul(d_feature, W))
+    for feature, tokens in enumerate(features.T):
+        (present,), (missing,) = numpy.nonzero(tokens >= 0), numpy.nonzero(tokens < 0)
+        of_tokens = d_sums
+        if len(missing):
+            d_pad[feature] = d_sums[xp.asarray(missing)].sum(axis=0)
+            of_tokens = d_sums[xp.asarray(present)]
+        places = xp.asarray(tokens[present])
+        dW[feature] = of_tokens.T @ X[places]
+        model.ops.scatter_add(dX, places, of_tokens @ weights.W[feature])
     if spacy_gradient:
         dW += d_pad[:, :, None] * X[-1]
     lower = model.get_ref("lower")

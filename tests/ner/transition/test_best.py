@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_multihash.ner.transition.best import find_best
-from spacy_multihash.ner.transition.candidates import outside_probabilities
 from spacy_multihash.ner.transition.component import BatchEntityRecognizer
-from spacy_multihash.ner.transition.greedy import find_entities
-from spacy_multihash.ner.transition.log_masses import log_masses_of
+from spacy_multihash.ner.transition.decode import find_entities
+from spacy_multihash.ner.transition.probabilities import log_masses, outside_probabilities
 from tests.helpers.action_sequences import (
     Entity,
     Words,
@@ -31,7 +30,7 @@ def best_of(
     ner: BatchEntityRecognizer, known: list, least: float = EVERYTHING, temperature: float = 1.0
 ) -> tuple[Entity, ...]:
     batch = batch_of(ner, known)
-    entities = find_best(batch, ner.model.ops, temperature, least)
+    entities = find_best(batch, temperature, least)
     return as_tuples(entities, batch.actions.labels)
 
 
@@ -68,32 +67,29 @@ def test_the_best_sequence_depends_on_the_temperature_and_the_greedy_one_does_no
     nlp, ner = recognizer("AB", seed=12)
     docs = [make_doc(nlp, Words(f"{a}{b}{c}de")) for a in "abc" for b in "abc" for c in "abc"]
     batch = batch_of(ner, docs)
-    hot, cold = (find_best(batch, ner.model.ops, temperature) for temperature in (9.0, 0.01))
-    greedy = find_entities(batch, ner.model.ops)
+    hot, cold = (find_best(batch, temperature) for temperature in (9.0, 0.01))
+    greedy = find_entities(batch)
     assert as_tuples(hot, "AB") != as_tuples(cold, "AB") == as_tuples(greedy, "AB")
 
 
 @pytest.mark.parametrize("least", [EVERYTHING, 1e-6, 0.5])
 def test_no_sequence_is_less_probable_than_the_greedy_one(least: float) -> None:
     ner, batch = long_batch(600, 3.0)
-    ops = ner.model.ops
-    greedy = find_entities(batch, ops)
+    greedy = find_entities(batch)
     assert (greedy.ends - greedy.starts).max() > 20
-    best = find_best(batch, ops, least=least)
-    assert log_probability(batch, ops, best) >= log_probability(batch, ops, greedy) - 1e-6
+    best = find_best(batch, least=least)
+    assert log_probability(batch, best) >= log_probability(batch, greedy) - 1e-6
 
 
-def log_probability(batch: Any, ops: Any, entities: Any) -> float:
+def log_probability(batch: Any, entities: Any) -> float:
     """Add up the logs of all actions, those of O with those of entities."""
     covered = numpy.zeros(len(batch.X) + 1, dtype=int)
     numpy.add.at(covered, entities.starts, 1)
     numpy.add.at(covered, entities.ends, -1)
     (free,) = numpy.nonzero(covered.cumsum()[:-1] == 0)
-    P = outside_probabilities(batch, slice(0, len(batch.X)), 1.0)
-    stays = batch.actions.stays[batch.actions.outside]
-    return (
-        numpy.log(P[free][:, stays].sum(axis=1)).sum() + log_masses_of(batch, ops, entities).sum()
-    )
+    P = outside_probabilities(batch, numpy.arange(len(batch.X)), 1.0)
+    stays = [batch.actions.O, batch.actions.blocked]
+    return numpy.log(P[free][:, stays].sum(axis=1)).sum() + log_masses(batch, entities).sum()
 
 
 def test_docs_of_a_batch_do_not_matter_to_each_other() -> None:
@@ -114,4 +110,4 @@ def test_of_equal_actions_the_first_is_taken_as_greedy_does() -> None:
     batch = batch_of(ner, docs)
     # p(U) = p(O) for one token; p(B) = 1/5 > p(O) p(O) = 1/5 * 1/3 for two
     assert best_of(ner, docs) == ((1, 3, "B"),)
-    assert not len(find_entities(batch, ner.model.ops).starts)
+    assert not len(find_entities(batch).starts)

@@ -24,7 +24,7 @@ from spacy.util import load_model_from_config
 from thinc.api import ConfigValidationError, fix_random_seed
 
 from spacy_multihash import BatchEntityRecognizer
-from spacy_multihash.ner.transition.settings import Settings
+from spacy_multihash.ner.transition.component import Settings
 from tests.helpers.corpora import SENTENCES, make_docs, write_corpus
 from tests.helpers.spacy_pipelines import CNN, LISTENER, TEXTS, TOK2VEC
 from tests.helpers.spacy_pipelines import ner as ner_config
@@ -256,8 +256,8 @@ def test_processes_find_the_same_entities() -> None:
 
 def test_rulers_in_front_of_it_set_entities_that_stay() -> None:
     results = []
-    for factory in KINDS:
-        nlp = trained(factory)
+    theirs = trained("ner")
+    for nlp in (theirs, as_other(theirs).from_bytes(theirs.to_bytes())):
         ruler: Any = nlp.add_pipe("entity_ruler", before="ner")
         ruler.add_patterns([{"label": "NEW", "pattern": "met Bob", "id": "E7"}])
         results.append(found(nlp))

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
-from unittest import mock
 
 import numpy
 import pytest
@@ -14,12 +13,9 @@ from spacy.pipeline._parser_internals.stateclass import StateClass
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spacy_multihash.ner.transition import costs as of_actions
-from spacy_multihash.ner.transition.actions import NO_ACTION, read_actions
-from spacy_multihash.ner.transition.costs import INVALID, inside_costs, outside_costs
-from spacy_multihash.ner.transition.lesson import Lesson, prepare
-from spacy_multihash.ner.transition.path import States
-from spacy_multihash.ner.transition.rules import valid_inside
+from spacy_multihash.ner.transition.costs import INVALID, costs_of, inside_costs, outside_costs
+from spacy_multihash.ner.transition.rules import NO_LABEL, read_actions
+from spacy_multihash.ner.transition.training import TrainingBatch, prepare
 from tests.helpers.transition_training import LABELS, VOCAB, WRONG, examples
 
 BATCHES = st.lists(examples(), min_size=1, max_size=3)
@@ -72,7 +68,7 @@ def reachable(
                 waiting.append((following, *((start, label) if kind == "I" else (-1, -1))))
 
 
-def taught(moves: BiluoPushDown, batch: list[Example]) -> Lesson:
+def taught(moves: BiluoPushDown, batch: list[Example]) -> TrainingBatch:
     """Read off a batch what it teaches; without cuts nothing is refused."""
     return prepare(batch, read_actions(moves), WRONG, 0)
 
@@ -90,24 +86,14 @@ def test_costs_and_valid_actions_are_spacys(batch: list[Example]) -> None:
         states += reachable(moves, example, offset, actions.labels)
         offset += len(example.predicted)
     expected = numpy.minimum([state.costs for state in states], INVALID)
-    found = numpy.full((len(states), actions.nO), INVALID)
     tokens, starts, labels = (numpy.array(column) for column in list(zip(*states, strict=True))[:3])
-    (outside,) = numpy.nonzero(starts < 0)
-    found[outside[:, None], actions.outside] = outside_costs(gold, rules, actions, tokens[outside])
-    (inside,) = numpy.nonzero(starts >= 0)
-    of_inside = States(inside, starts[inside], labels[inside], tokens[inside])
-    columns = valid_inside(rules, actions, of_inside.tokens, of_inside.labels)
-    costs = inside_costs(gold, rules, actions, of_inside)
-    for valid, of_action in zip(columns, costs, strict=True):
-        assert_array_equal(of_action == INVALID, valid == NO_ACTION)
-        some = valid != NO_ACTION
-        found[inside[some], valid[some]] = of_action[some]
-    assert_array_equal(found, expected)
+    labels[starts < 0] = NO_LABEL
+    assert_array_equal(costs_of(gold, rules, actions, tokens, starts, labels), expected)
 
 
-def known_wrong(*spans: tuple[int, int], length: int = 4) -> Example:
-    words = ["a"] * length
-    doc = Doc(VOCAB, words=words, ents=["O"] * length)
+def known_wrong(*spans: tuple[int, int]) -> Example:
+    words = ["a"] * 4
+    doc = Doc(VOCAB, words=words, ents=["O"] * 4)
     doc.spans[WRONG] = [Span(doc, start, end, label="B") for start, end in spans]
     return Example(Doc(VOCAB, words=words), doc)
 
@@ -123,7 +109,7 @@ def test_first_action_of_a_wrong_entity_costs_one_more_where_it_can_be_told(
     moves = make_moves()
     gold, rules, actions, _ = taught(moves, [known_wrong(span, span)])
     (costs,) = outside_costs(gold, rules, actions, numpy.array(span[:1]))
-    names = [moves.get_class_name(column) for column in actions.outside[costs == 2]]
+    names = [moves.get_class_name(column) for column in numpy.flatnonzero(costs == 2)]
     assert sorted(names) == expected
 
 
@@ -131,21 +117,6 @@ def test_end_of_a_wrong_entity_costs_one_more() -> None:
     moves = make_moves()
     gold, rules, actions, _ = taught(moves, [known_wrong((0, 2), (0, 2))])
     B, other = actions.labels.index("B"), actions.labels.index("C")
-    states = [(0, 0, B, 1), (1, 0, other, 1), (2, 0, B, 2), (3, 1, B, 2)]
-    costs = inside_costs(gold, rules, actions, States(*numpy.array(states).T))
+    states = [(1, 0, B), (1, 0, other), (2, 0, B), (2, 1, B)]
+    costs = inside_costs(gold, rules, actions, *numpy.array(states).T)
     assert costs.L.tolist() == [1, 0, 0, 0]
-
-
-def test_wrong_entities_are_looked_at_only_where_they_begin() -> None:
-    spans = [(start, start + 1) for start in range(0, 200, 2)]
-    gold, rules, actions, _ = taught(make_moves(), [known_wrong(*spans, length=200)])
-    with mock.patch.object(of_actions, "_add_wrong") as add:
-        for chunk in numpy.arange(200).reshape(20, 10):
-            outside_costs(gold, rules, actions, chunk)
-    assert len(spans) <= sum(len(call.args[3]) for call in add.mock_calls) <= 2 * len(spans)
-    B = actions.labels.index("B")
-    with mock.patch.object(of_actions, "_are_wrong", return_value=0) as judge:
-        for start in range(198):
-            states = States(*numpy.array([[0], [start], [B], [start + 1]]))
-            inside_costs(gold, rules, actions, states)
-    assert sum(len(call.args[0].starts) for call in judge.mock_calls) == len(spans) - 1

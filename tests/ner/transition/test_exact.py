@@ -13,8 +13,7 @@ from spacy.tokens import Doc, Span
 
 from spacy_multihash.common.types import TransitionDecoder
 from spacy_multihash.ner.biluo import Entities
-from spacy_multihash.ner.transition.component import BatchEntityRecognizer
-from spacy_multihash.ner.transition.prediction import Prediction
+from spacy_multihash.ner.transition.component import BatchEntityRecognizer, Prediction
 from tests.helpers.action_sequences import (
     Entity,
     Words,

@@ -8,8 +8,8 @@ from spacy.pipeline import EntityRecognizer
 from spacy.tokens import Doc, Span, Token
 from spacy.training import Example
 
-from spacy_multihash.ner.transition.actions import read_actions
-from spacy_multihash.ner.transition.lesson import prepare
+from spacy_multihash.ner.transition.rules import read_actions
+from spacy_multihash.ner.transition.training import prepare
 from tests.helpers.transition_training import (
     VOCAB,
     WRONG,
@@ -128,6 +128,6 @@ def test_docs_of_no_token_and_without_annotation_teach_nothing() -> None:
     ]
     gold, rules, _, parts = prepare(examples, read_actions(ner.moves), WRONG, 0)
     assert (parts.begins.tolist(), parts.ends.tolist()) == ([2], [10])
-    assert rules.ends.tolist() == [2] * 2 + [10] * 8
+    assert rules.doc_ends.tolist() == [2, 10]
     assert gold.wrong is not None
     assert (gold.wrong.starts.tolist(), gold.wrong.ends.tolist()) == ([3], [4])

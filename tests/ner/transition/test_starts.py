@@ -13,15 +13,14 @@ from spacy.pipeline import EntityRecognizer
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spacy_multihash.ner.docs import lengths_of
-from spacy_multihash.ner.transition.actions import NO_LABEL, read_actions
-from spacy_multihash.ner.transition.lesson import prepare
-from spacy_multihash.ner.transition.starts import (
-    Parts,
+from spacy_multihash.ner.transition.decode import Parts
+from spacy_multihash.ner.transition.rules import NO_LABEL, read_actions
+from spacy_multihash.ner.transition.training import (
     cut,
     draw_length,
     has_gold,
     parts_with_gold,
+    prepare,
 )
 from tests.helpers.transition_training import (
     VOCAB,
@@ -48,17 +47,7 @@ def cut_by_us(ner: EntityRecognizer, batch: list[Example], length: int) -> Parts
     key = ner.incorrect_spans_key
     actions = read_actions(ner.moves)
     gold, rules, _, _ = prepare(batch, actions, key, 0)
-    lengths = lengths_of([example.predicted for example in batch])
-    teaching = [has_gold(example, key) for example in batch]
-    return cut(
-        [example for example, teaches in zip(batch, teaching, strict=True) if teaches],
-        (lengths.cumsum() - lengths)[teaching],
-        length,
-        gold,
-        rules,
-        actions,
-        key,
-    )
+    return cut(batch, length, gold, rules, actions, key)
 
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])

@@ -11,10 +11,9 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from spacy_multihash.ner.transition import training
-from spacy_multihash.ner.transition.loss import Loss
-from spacy_multihash.ner.transition.rows import Rows
-from spacy_multihash.ner.transition.states import inside_features
-from spacy_multihash.ner.transition.visit import Visited
+from spacy_multihash.ner.transition.decode import tokens_of
+from spacy_multihash.ner.transition.rules import ANY_LABEL
+from spacy_multihash.ner.transition.states import features_of
 from tests.helpers.gradients import slopes
 from tests.helpers.transition_training import (
     VOCAB,
@@ -58,36 +57,31 @@ def batch() -> list[Example]:
 
 def look(setup: Setup, *, seed: int = 0, **config: Any) -> Seen:
     """Update a recognizer, and keep the states that it visits."""
-    visited: list[tuple[list[Visited], Rows]] = []
-    losses: list[Loss] = []
-    visit, loss_of = training.visit, training.loss_of
+    visits: list[tuple] = []
+    gradients: list[numpy.ndarray] = []
+    visit_states, log_loss_gradient = training.visit_states, training.log_loss_gradient
 
-    def spy_visits(*args: Any, **kwargs: Any) -> list[Visited]:
-        (rows,) = (arg for arg in args if isinstance(arg, Rows))
-        chunks = visit(*args, **kwargs)
-        visited.append(([*chunks], rows))
-        return chunks
+    def spy_visits(batch: Any, parts: Any, mask: numpy.ndarray | None) -> Any:
+        states = visit_states(batch, parts, mask)
+        visits.append((states, parts, mask))
+        return states
 
-    def spy_losses(*args: Any, **kwargs: Any) -> Loss:
-        losses.append(loss_of(*args, **kwargs))
-        return losses[-1]
+    def spy_gradients(*args: Any) -> numpy.ndarray:
+        gradients.append(log_loss_gradient(*args))
+        return gradients[-1]
 
     with (
-        mock.patch.object(training, "visit", spy_visits),
-        mock.patch.object(training, "loss_of", spy_losses),
+        mock.patch.object(training, "visit_states", spy_visits),
+        mock.patch.object(training, "log_loss_gradient", spy_gradients),
     ):
         outcome = update(ours(setup, **config), batch(), seed)
-    (((found,), rows),) = visited
-    nF = 6 if setup.extra_tokens else 3
-    tokens = rows.tokens[found.outside]
-    outside = numpy.full((len(tokens), nF), -1)
-    outside[:, 0] = tokens
-    inside = inside_features(rows.tokens[found.inside.starts], rows.tokens[found.inside.tokens], nF)
-    features = numpy.concatenate([outside, inside])
+    ((states, parts, mask),), (d_scores,) = visits, gradients
+    rows = states.labels != ANY_LABEL
+    tokens = tokens_of(parts)[0][rows]
+    features = features_of(tokens, states.starts[rows], 6 if setup.extra_tokens else 3)
     # The gradient is below 0 for the right actions, and for no others
-    return Seen(
-        outcome, States(features, losses[0].d_scores < 0), features[:, 0], found.hidden.mask
-    )
+    best = States(features, d_scores < 0)
+    return Seen(outcome, best, tokens, None if mask is None else mask[rows])
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.5])

@@ -1,6 +1,5 @@
 """Updates of batch_ner, against those of spaCy's own ner."""
 
-from typing import Any
 from unittest import mock
 
 import numpy
@@ -9,11 +8,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from spacy.tokens import Doc, Span
 from spacy.training import Example
-from threadpoolctl import threadpool_limits
 
-from spacy_multihash.compute import blas
-from spacy_multihash.ner.transition import training, visit
-from spacy_multihash.ner.transition.loss import loss_of
+from spacy_multihash.ner.transition import training
 from tests.helpers.transition_training import (
     LABELS,
     VOCAB,
@@ -32,12 +28,12 @@ BATCHES = st.lists(examples(), min_size=1, max_size=4)
 
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
-@given(setups(), BATCHES, st.sampled_from([visit._CHUNK, visit._CHUNK, 1, 3]))
+@given(setups(), BATCHES, st.sampled_from([training.CHUNK, training.CHUNK, 1, 3]))
 def test_update_is_spacys(setup: Setup, batch: list[Example], chunk: int) -> None:
     stepwise = recognizer(Stepwise, setup)
     expected = update(stepwise, batch, setup.seed)
     assume(not stepwise.took_unseen)
-    with mock.patch.object(visit, "_CHUNK", chunk):
+    with mock.patch.object(training, "CHUNK", chunk):
         found = update(ours(setup), batch, setup.seed)
     assert found.error[:6] == expected.error[:6]
     if not expected.error:
@@ -93,24 +89,6 @@ def test_new_labels_are_added_in_spacys_order() -> None:
     names = [expected.get_class_name(n) for n in range(expected.n_moves)]
     assert names[-1] in (f"U-{one}", f"U-{other}")
     assert [found.get_class_name(n) for n in range(found.n_moves)] == names
-
-
-def test_products_of_an_update_have_one_thread() -> None:
-    # The threads of OpenBLAS wait for each other, and stand still beside another process
-    def threads() -> int:
-        return max(library.get_num_threads() for library in blas._libraries())
-
-    found = []
-
-    def counted(*args: Any) -> Any:
-        found.append(threads())
-        return loss_of(*args)
-
-    with mock.patch.object(training, "loss_of", counted), threadpool_limits(2):
-        assert threads() == 2
-        update(ours(Setup()), [long_example(20, numpy.random.default_rng(0))])
-        assert threads() == 2
-    assert found == [1]
 
 
 def test_update_of_no_examples_changes_nothing() -> None:
