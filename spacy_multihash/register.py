@@ -10,9 +10,6 @@ from srsly.msgpack import msgpack_decoders
 from . import compat
 from .common import registered, removed
 from .compute.adam import make_adam_v1
-from .convert.callback import make_use_product_ops_v1
-from .convert.compressed import make_keep_compressed_v1
-from .convert.packed_arrays import decode
 from .corpus.evaluation import make_seen_unseen_scorer_v1
 from .corpus.noise import make_char_noise_v1
 from .embed import architectures as embed
@@ -22,6 +19,9 @@ from .encode import architectures as encode
 from .ner.tagger import factory as tagger_factory  # noqa: F401 (it registers itself)
 from .ner.tagger.architectures import build_token_tagger_v1
 from .ner.transition import factory as batch_factory  # noqa: F401
+from .pipelines.accelerate import make_use_product_ops_v1
+from .pipelines.compress import make_keep_compressed_v1
+from .pipelines.packed_arrays import decode
 from .tables.set_tables import make_init_tables_v1
 from .textcat.architectures import build_textcat_hash_embed_v1
 
