@@ -1,1 +1,1 @@
-"""batch_ner: spaCy's transition-based recognizer, all states of a batch at once."""
+"""batch_ner: spaCy's transition-based recognizer, as a compiled loop over tokens."""

@@ -85,7 +85,7 @@ def check_features(component: str, model: Model) -> None:
 
 
 def weights_of(model: Model) -> Weights:
-    """View the parameters of a parser_model, on its device."""
+    """View the parameters of a parser_model. spaCy keeps `upper` on the host."""
     lower = model.get_ref("lower")
     W, b, pad = (cast(Array, lower.get_param(name)) for name in ("W", "b", "pad"))
     nF, nH, nP, nI = W.shape
@@ -105,15 +105,23 @@ def to_host(X: Array, weights: Weights) -> tuple[numpy.ndarray, Weights]:
     xp = get_array_module(X)
     if xp is numpy:
         return numpy.ascontiguousarray(X, dtype="float32"), weights
-    arrays = [X, *weights.arrays]
-    flat = to_numpy(xp.concatenate([xp.asarray(array).ravel() for array in arrays]))
-    ends = numpy.cumsum([array.size for array in arrays])
-    X, W, b, pad, *of_upper = (
-        part.reshape(array.shape)
-        for part, array in zip(numpy.split(flat, ends[:-1]), arrays, strict=True)
+    arrays = [X, *map(xp.asarray, (weights.W, weights.b, weights.pad))]
+    flat = to_numpy(xp.concatenate([array.ravel() for array in arrays]))
+    parts = numpy.split(flat, numpy.cumsum([array.size for array in arrays])[:-1])
+    X, W, b, pad = (part.reshape(array.shape) for part, array in zip(parts, arrays, strict=True))
+    upper, upper_b = (
+        None if array is None else to_numpy(array) for array in (weights.upper, weights.upper_b)
     )
-    upper, upper_b = of_upper or (None, None)
     return X, weights._replace(W=W, b=b, pad=pad, upper=upper, upper_b=upper_b)
+
+
+def to_device(X: Array, weights: Weights) -> Weights:
+    """Bring parameters to the device of vectors."""
+    xp = get_array_module(X)
+    W, b, pad, upper, upper_b = (
+        None if array is None else xp.asarray(array) for array in weights[:5]
+    )
+    return weights._replace(W=W, b=b, pad=pad, upper=upper, upper_b=upper_b)
 
 
 def features_of(tokens: numpy.ndarray, starts: numpy.ndarray, nF: int) -> numpy.ndarray:

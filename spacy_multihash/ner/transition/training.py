@@ -32,7 +32,7 @@ from .rules import (
     rules_of,
     valid_inside,
 )
-from .states import LOWEST, Batch, Weights, features_of, score, to_host, weights_of
+from .states import LOWEST, Batch, Weights, features_of, score, to_device, to_host, weights_of
 
 # How many states go through the loss at once, so that their scores don't grow with the batch. A
 # usual batch of 1000 words is a single chunk.
@@ -276,8 +276,8 @@ def _learn_head(
 ) -> tuple[float, Array]:
     """Add the gradients of `lower` and `upper`, and return the loss and the vectors' gradient."""
     gold, rules, actions, parts = batch
-    weights = weights_of(model)
-    on_host = Batch(*to_host(X, weights), rules, actions)
+    on_host = Batch(*to_host(X, weights_of(model)), rules, actions)
+    weights = to_device(X, weights_of(model))
     tokens, steps = tokens_of(parts)
     mask = None
     if weights.upper is not None:
@@ -304,8 +304,8 @@ def _learn_head(
         d_hidden = d_scores
         if weights.upper is not None:
             upper = model.get_ref("upper")
-            upper.inc_grad("W", d_scores.T @ hidden)
-            upper.inc_grad("b", d_scores.sum(axis=0))
+            upper.inc_grad("W", upper.ops.asarray_f(d_scores.T @ hidden))
+            upper.inc_grad("b", upper.ops.asarray_f(d_scores.sum(axis=0)))
             d_hidden = d_scores @ weights.upper
         if mask is not None:
             d_hidden = d_hidden * model.ops.asarray(mask[rows])
