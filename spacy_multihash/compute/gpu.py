@@ -6,51 +6,30 @@ No other module knows the names and arguments of the kernels.
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, Optional
+from typing import Any, Optional
 
 import numpy
 from thinc.api import get_array_module
 
 from ..common.types import Array
-from .hashing import MAX_HASHES
+from .hashing import MAX_HASHES, Hashing
 
 _SOURCE = Path(__file__).with_name("gpu.cu")
 _THREADS = 128  # of a CUDA block
-_GROUPS = 4  # word groups, of four hash functions each
 
 
-class HashTables(NamedTuple):
-    """The tables of all A attributes, and how ids are hashed into each.
-
-    tables: A arrays (nV, W) float32.
-    seeds: For each attribute, the seeds of its word groups, up to four.
-    num_hashes: For each attribute, the number of hash functions, 1 to 16.
-    """
-
-    tables: list[Array]
-    seeds: Sequence[Sequence[int]]
-    num_hashes: Sequence[int]
-
-
-def hash_embed(ids: Array, hashed: HashTables) -> tuple[Array, Array]:
-    """Hash all attributes of all types, and add up their rows, in one launch.
-
-    ids (U, A) uint64 -> vectors (U, A * W) float32; and for the way back, rows (U, A, 16) int32.
-    """
+def hash_embed(ids: Array, tables: Sequence[Array], hashing: Hashing) -> tuple[Array, Array]:
+    """Hash the ids of all columns, and add up their rows, in one launch: see `hash_embed.py`."""
     xp = get_array_module(ids)
-    (U, A), W = ids.shape, hashed.tables[0].shape[1]
+    (U, A), W = ids.shape, tables[0].shape[1]
     vectors = xp.empty((U, A * W), dtype="float32")
     rows = xp.empty((U, A, MAX_HASHES), dtype="int32")
-    seeds = [[*each, *[0] * (_GROUPS - len(each))] for each in hashed.seeds]
-    nV = [len(table) for table in hashed.tables]
     _launch(
         "hash_embed",
         (U, A),
         xp.ascontiguousarray(ids),
-        _addresses(xp, hashed.tables),
-        xp.asarray(nV, dtype="uint32"),
-        xp.asarray(hashed.num_hashes, dtype="int32"),
-        xp.asarray(seeds, dtype="uint32"),
+        _addresses(xp, tables),
+        *map(xp.asarray, (hashing.nV, hashing.num_hashes, hashing.seeds)),
         A,
         W,
         rows,
@@ -60,12 +39,12 @@ def hash_embed(ids: Array, hashed: HashTables) -> tuple[Array, Array]:
 
 
 def hash_embed_backward(
-    gradients: list[Array], num_hashes: Sequence[int], rows: Array, d_vectors: Array
+    gradients: Sequence[Array], hashing: Hashing, rows: Array, d_vectors: Array
 ) -> None:
     """Add the gradients of all types to the gradients of the tables, in one launch.
 
-    rows (U, A, 16) int32, d_vectors (U, A * W) float32 -> gradients, A arrays (nV, W). The order of
-    additions to a row that types share is not fixed: its last bits may differ from run to run.
+    The order of additions to a row that types share isn't fixed: its last bits may differ from run
+    to run.
     """
     xp = get_array_module(rows)
     U, A, _ = rows.shape
@@ -73,7 +52,7 @@ def hash_embed_backward(
         "hash_embed_backward",
         (U, A),
         _addresses(xp, gradients),
-        xp.asarray(num_hashes, dtype="int32"),
+        xp.asarray(hashing.num_hashes),
         rows,
         xp.ascontiguousarray(d_vectors, dtype="float32"),
         A,
@@ -111,7 +90,7 @@ def maxout_norm_backward(
     return d_sums
 
 
-def _addresses(xp: Any, arrays: list[Array]) -> Array:  # noqa: ANN401 (the module cupy)
+def _addresses(xp: Any, arrays: Sequence[Array]) -> Array:  # noqa: ANN401 (the module cupy)
     return xp.asarray([array.data.ptr for array in arrays], dtype="uint64")
 
 

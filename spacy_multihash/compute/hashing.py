@@ -1,6 +1,8 @@
 """Hashing with MurmurHash3 x64 128-bit: seeds of hash functions, and ids of word n-grams."""
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy
 from thinc.api import get_array_module
@@ -73,6 +75,30 @@ def importance_seed(seed: int) -> int:
     never use it.
     """
     return group_seeds(seed, MAX_HASHES + 1)[-1]
+
+
+class Hashing(NamedTuple):
+    """How the ids of A columns are hashed, each into a table.
+
+    nV (A,) uint32: The number of rows of each table.
+    num_hashes (A,) int32: The number of hash functions, 1 to 16.
+    seeds (A, 4) uint32: The seeds of the word groups, 0 for those that aren't used.
+    """
+
+    nV: numpy.ndarray
+    num_hashes: numpy.ndarray
+    seeds: numpy.ndarray
+
+
+@lru_cache(maxsize=256)
+def hashing_of(columns: tuple[tuple[int, int, int], ...]) -> Hashing:
+    """Lay out the hashing of columns: of each the number of rows, of hash functions, and seed."""
+    seeds = numpy.zeros((len(columns), MAX_HASHES // _WORDS), dtype="uint32")
+    for row, (_, num_hashes, seed) in zip(seeds, columns, strict=True):
+        groups = group_seeds(seed, num_hashes)
+        row[: len(groups)] = groups
+    nV, num_hashes, _ = zip(*columns, strict=True)
+    return Hashing(numpy.array(nV, "uint32"), numpy.array(num_hashes, "int32"), seeds)
 
 
 def hash_ngrams(ids: Array, lengths: Array, orders: Sequence[int]) -> tuple[Array, Array]:

@@ -373,17 +373,17 @@ def encode(const float[:, ::1] X, layers, const int64_t[::1] lengths, float[:, :
         raise MemoryError
 
 
-cdef Tables read_tables(tables, float **pointers, hashed):
+cdef Tables read_tables(tables, float **pointers, hashing):
     """Point to A tables (nV, W), and to how ids are hashed into each."""
-    cdef const uint32_t[::1] nV = hashed.nV
-    cdef const uint32_t[:, ::1] seeds = hashed.seeds
-    cdef const int32_t[::1] num_hashes = hashed.num_hashes
-    cdef float[:, ::1] table
+    cdef const uint32_t[::1] nV = hashing.nV
+    cdef const uint32_t[:, ::1] seeds = hashing.seeds
+    cdef const int32_t[::1] num_hashes = hashing.num_hashes
+    cdef const float[:, ::1] table
     cdef Tables t
     cdef int a
     for a in range(len(tables)):
         table = tables[a]
-        pointers[a] = &table[0, 0]
+        pointers[a] = <float *>&table[0, 0]
         if table.shape[0] != nV[a] or num_hashes[a] > 16:
             raise ValueError(f"table {a} has {table.shape[0]} rows, expected {nV[a]}")
     t.tables, t.nV, t.seeds, t.num_hashes = pointers, &nV[0], &seeds[0, 0], &num_hashes[0]
@@ -393,7 +393,8 @@ cdef Tables read_tables(tables, float **pointers, hashed):
 
 def hash_embed(
     const uint64_t[:, ::1] ids,
-    hashed,
+    tables,
+    hashing,
     ptrdiff_t first,
     ptrdiff_t last,
     int32_t[:, :, ::1] rows,
@@ -401,14 +402,14 @@ def hash_embed(
 ):
     """Embed the tokens [first, last): ids (U, A) -> rows (U, A, 16), vectors (U, A * W).
 
-    hashed (HashTables): Of compute/hash_embed.py.
+    hashing (Hashing): Of compute/hash_embed.py.
     """
-    cdef float **pointers = <float **>malloc(len(hashed.tables) * sizeof(float *))
     cdef Tables t
     if first == last:
         return
+    cdef float **pointers = <float **>malloc(len(tables) * sizeof(float *))
     try:
-        t = read_tables(hashed.tables, pointers, hashed)
+        t = read_tables(tables, pointers, hashing)
         with nogil:
             kernels.hash_embed(&t, &ids[0, 0], first, last, &rows[0, 0, 0], &vectors[0, 0])
     finally:
@@ -417,19 +418,19 @@ def hash_embed(
 
 def hash_embed_backward(
     gradients,
-    hashed,
+    hashing,
     int first,
     int last,
     const int32_t[:, :, ::1] rows,
     const float[:, ::1] d_vectors,
 ):
     """Add d_vectors (U, A * W) to the rows of the gradients [first, last) of tables."""
-    cdef float **pointers = <float **>malloc(len(gradients) * sizeof(float *))
     cdef Tables t
     if rows.shape[0] == 0:
         return
+    cdef float **pointers = <float **>malloc(len(gradients) * sizeof(float *))
     try:
-        t = read_tables(gradients, pointers, hashed)
+        t = read_tables(gradients, pointers, hashing)
         with nogil:
             kernels.hash_embed_backward(
                 &t, &rows[0, 0, 0], &d_vectors[0, 0], rows.shape[0], first, last

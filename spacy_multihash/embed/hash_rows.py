@@ -67,6 +67,11 @@ def seeds_of(model: RowLayer) -> list[int]:
     return group_seeds(model.attrs["seed"].value, model.attrs["num_hashes"].value)
 
 
+def hashed_by(model: RowLayer) -> tuple[int, int, int]:
+    """Return the number of rows, the number of hash functions and the seed of a layer."""
+    return tuple(model.attrs[name].value for name in ("nV", "num_hashes", "seed"))
+
+
 def _check_range(name: str, value: int, low: int, high: int, attr: str) -> None:
     advice = f"Change {name} of {attr} in the config's embedding layer."
     check_whole(f"Layer 'hash_rows' of {attr}", name, value, low, high, advice=advice)

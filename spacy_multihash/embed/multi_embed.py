@@ -10,10 +10,10 @@ from ..common.bound import bound
 from ..common.checks import check_share
 from ..common.nodes import has_layers
 from ..common.types import AttrLayer, AttrsLayer, SymbolColumn
-from ..compute import gpu
-from ..compute.chunks import on_cpu
+from ..compute.hash_embed import can_hash_at_once, hash_embed, hash_embed_backward
+from ..compute.hashing import hashing_of
 from .hash_rows import NAME as HASH_ROWS
-from .hash_rows import seeds_of
+from .hash_rows import hashed_by
 from .table_embed import NAME as TABLE_EMBED
 from .table_embed import gradient_of, table_of
 
@@ -55,9 +55,9 @@ def forward(
     ids: Union[Ints2d, list[SymbolColumn]],
     is_train: bool,
 ) -> tuple[Floats2d, Callable]:
-    """Run each layer on its column, or on a GPU all hashed columns at once; mask the vectors."""
+    """Run each layer on its column, or all hashed columns at once; mask the vectors."""
     columns = _columns(model, ids)
-    if not isinstance(ids, list) and not on_cpu(model.ops) and _are_hashed(model.layers):
+    if not isinstance(ids, list) and can_hash_at_once(ids) and _are_hashed(model.layers):
         vectors, widths, backprop_vectors = _hash_at_once(model, ids)
     else:
         vectors, widths, backprop_vectors = _embed_columns(model, columns, is_train)
@@ -107,26 +107,26 @@ def _embed_columns(
 def _hash_at_once(
     model: AttrsLayer, ids: Ints2d
 ) -> tuple[Floats2d, list[int], Callable[[Floats2d], None]]:
-    """Hash all columns and add up their rows in one kernel launch; go back in another."""
+    """Hash all columns and add up their rows in one kernel; go back in another."""
     tables = [layer.layers[1] for layer in model.layers]
-    hashed = gpu.HashTables(
-        [table_of(table) for table in tables],
-        [seeds_of(layer.layers[0]) for layer in model.layers],
-        [layer.layers[0].attrs["num_hashes"].value for layer in model.layers],
-    )
-    vectors, rows = gpu.hash_embed(model.ops.as_contig(ids, dtype="uint64"), hashed)
+    hashing = hashing_of(tuple(hashed_by(layer.layers[0]) for layer in model.layers))
+    Es = [table_of(table) for table in tables]
+    vectors, rows = hash_embed(model.ops.as_contig(ids, dtype="uint64"), Es, hashing)
 
     def backprop(d_vectors: Floats2d) -> None:
         gradients = [gradient_of(table) for table in tables]
-        gpu.hash_embed_backward(gradients, hashed.num_hashes, rows, d_vectors)
+        hash_embed_backward(gradients, hashing, rows, d_vectors)
 
-    return vectors, [table.get_dim("nO") for table in tables], backprop
+    return vectors, [E.shape[1] for E in Es], backprop
 
 
 def _are_hashed(layers: Sequence[AttrLayer]) -> bool:
     """Tell whether all columns are hashed as they are, into tables of one width."""
     return (
         all(has_layers(layer, HASH_ROWS, TABLE_EMBED) for layer in layers)
+        and all(
+            layer.layers[0].attrs["nV"].value == layer.layers[1].get_dim("nV") for layer in layers
+        )
         and len({layer.layers[1].get_dim("nO") for layer in layers}) == 1
     )
 

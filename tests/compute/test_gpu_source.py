@@ -17,9 +17,9 @@ from thinc.api import chain, fix_random_seed
 
 from spacy_multihash.compute import gpu, maxout
 from spacy_multihash.compute.dispatch import use_kernels
+from spacy_multihash.compute.hashing import hashing_of
 from spacy_multihash.compute.maxout_norm import parameters
 from spacy_multihash.embed import multi_embed as multi_embed_layer
-from spacy_multihash.embed.hash_rows import seeds_of
 from spacy_multihash.layers import MaxoutNorm, TableEmbed, hash_rows, multi_embed
 from tests.helpers.maxout import random_vectors, randomize
 
@@ -127,7 +127,9 @@ def test_dropout_of_tables_that_are_gathered_at_once_is_that_of_the_layers(
     d_vectors = random_vectors(9, 12)
     results: list[list[numpy.ndarray]] = []
     for at_once in (False, True):
-        monkeypatch.setattr(multi_embed_layer, "on_cpu", lambda ops, fused=at_once: not fused)
+        monkeypatch.setattr(
+            multi_embed_layer, "can_hash_at_once", lambda ids, at_once=at_once: at_once
+        )
         fix_random_seed(3)
         vectors, backprop = model.begin_update(ids)
         backprop(d_vectors)
@@ -150,17 +152,14 @@ def test_hashing_and_gathering_at_once_equals_the_layers(n: int) -> None:
     model = multi_embed(*layers).initialize()
     ids = numpy.random.default_rng(0).integers(0, 2**64, (n, 4), dtype="uint64")
     expected, backprop = model.begin_update(ids)
-    hashed = gpu.HashTables(
-        [layer.layers[1].get_param("E") for layer in layers],
-        [seeds_of(layer.layers[0]) for layer in layers],
-        [k for _, k, _ in settings],
-    )
-    vectors, rows = gpu.hash_embed(ids, hashed)
+    hashing = hashing_of(tuple((nV, k, seed) for nV, k, seed in settings))
+    tables = [layer.layers[1].get_param("E") for layer in layers]
+    vectors, rows = gpu.hash_embed(ids, tables, hashing)
     assert_allclose(vectors, expected, atol=1e-6)
     d_vectors = random_vectors(n, 24)
     backprop(d_vectors)
-    gradients = [numpy.zeros_like(table) for table in hashed.tables]
-    gpu.hash_embed_backward(gradients, hashed.num_hashes, rows, d_vectors)
+    gradients = [numpy.zeros_like(table) for table in tables]
+    gpu.hash_embed_backward(gradients, hashing, rows, d_vectors)
     for gradient, layer in zip(gradients, layers, strict=True):
         assert_allclose(gradient, layer.layers[1].get_grad("E"), atol=1e-5)
 
