@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import spacy
-from spacy.tokens import Doc, Span
+from spacy.tokens import Span
 from spacy.training import Example
 from spacy.vectors import Vectors
 from thinc.api import Config
@@ -16,7 +16,6 @@ from typer.testing import CliRunner, Result
 
 from spacy_multihash.cli.explain import (
     TOKENS_AROUND,
-    corpus_effects,
     explain_text,
     prepare,
     render_explanations,
@@ -33,11 +32,12 @@ TEXT = "Anna met Bob in Rome ."
 WHERES = (EVERYWHERE, IN_ENTITY)
 
 
-@pytest.fixture(scope="module", params=CONFIGS)
-def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp(request.param) / "model"
-    trained(request.param).to_disk(folder)
-    return folder
+@pytest.fixture(params=["batch_ner"])
+def model(request: pytest.FixtureRequest, recognizer: Any) -> Path:
+    return recognizer(request.param)
+
+
+both = pytest.mark.parametrize("model", CONFIGS, indirect=True)
 
 
 def invoke(model: Path, *args: Any) -> Result:
@@ -56,6 +56,7 @@ def test_found_entities_are_explained(model: Path) -> None:
     assert output.count("With all of these unknown, the probability falls by") == 3
 
 
+@both
 def test_json_has_all_numbers(model: Path) -> None:
     found = json.loads(invoke(model, TEXT, "--window", 1, "--json").output)
     assert [(each["text"], each["label"]) for each in found] == [
@@ -70,6 +71,7 @@ def test_json_has_all_numbers(model: Path) -> None:
     assert found[2]["words"] == ["in", "Rome", "."]
 
 
+@both
 def test_a_span_is_explained_whether_it_is_found_or_not(model: Path) -> None:
     found = json.loads(
         invoke(model, TEXT, "--span", "Anna=GPE", "--span", "Bob=PER", "--json").output
@@ -79,10 +81,12 @@ def test_a_span_is_explained_whether_it_is_found_or_not(model: Path) -> None:
         ("Bob", "PER", True),
     ]
     assert found[0]["probability"] < 0.5 < found[1]["probability"]
-    assert "Anna, GPE: 0.0" in said(invoke(model, TEXT, "--span", "Anna=GPE"))
     assert ", not found" in said(invoke(model, TEXT, "--span", "Anna=GPE"))
+    found = json.loads(invoke(model, "Anna met Anna .", "--span", "Anna=PER", "--json").output)
+    assert [each["start"] for each in found] == [0, 2]
 
 
+@both
 def test_entities_whose_tokens_are_split_later_are_explained(model: Path, tmp_path: Path) -> None:
     nlp = spacy.load(model)
     nlp.add_pipe("token_splitter", config={"min_length": 4, "split_length": 2})
@@ -109,13 +113,6 @@ def test_corpus_with_other_labels_is_refused_and_labels_left_out_are_named(
     assert re.search("Gold entities are left out: 2 have labels that .*person", said(result))
 
 
-def test_corpus_whose_entities_do_not_align_is_refused(model: Path, tmp_path: Path) -> None:
-    doc = Doc(spacy.blank("en").vocab, words=["An", "na", "met"], spaces=[False, True, False])
-    doc.set_ents([Span(doc, 0, 1, label="PER")])
-    message = said(invoke(model, "--corpus", write_corpus(tmp_path / "dev.spacy", [doc])))
-    assert "Of those it has, 1 do not align with the pipeline's tokens." in message
-
-
 def test_no_more_entities_are_explained_than_asked_for(model: Path) -> None:
     result = invoke(model, TEXT, "--max-entities", 2, "--json")
     assert [each["text"] for each in json.loads(result.stdout)] == ["Anna", "Bob"]
@@ -124,23 +121,6 @@ def test_no_more_entities_are_explained_than_asked_for(model: Path) -> None:
     assert len(json.loads(result.output)) == 3
     assert "Only the first" not in result.output
     assert invoke(model, TEXT, "--max-entities", 0).exit_code == 2
-
-
-@pytest.mark.parametrize("show_progress", [True, False])
-def test_progress_is_shown(
-    model: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], show_progress: bool
-) -> None:
-    nlp = spacy.load(model)
-    explain_text(nlp, nlp.pipe_names[0], TEXT, show_progress=show_progress)
-    assert ("3/3" in capfd.readouterr().err) == show_progress
-    dev = write_corpus(tmp_path / "dev.spacy", make_docs()[:3])
-    corpus_effects(nlp, nlp.pipe_names[0], dev, show_progress=show_progress)
-    assert ("3 docs" in capfd.readouterr().err) == show_progress
-
-
-def test_all_places_of_a_span_are_explained(model: Path) -> None:
-    found = json.loads(invoke(model, "Anna met Anna .", "--span", "Anna=PER", "--json").output)
-    assert [each["start"] for each in found] == [0, 2]
 
 
 @pytest.mark.parametrize(
@@ -178,8 +158,8 @@ def test_a_pipeline_without_probabilities_is_refused(tmp_path: Path) -> None:
     assert "The pipeline has no component of batch_ner or tagger_ner" in said(invoke(tmp_path, "x"))
 
 
-def test_a_recognizer_without_attributes_is_refused() -> None:
-    nlp = trained("batch_ner")
+def test_a_recognizer_without_attributes_is_refused(model: Path) -> None:
+    nlp = spacy.load(model)
     embed: Any = nlp.get_pipe("batch_ner").model  # type: ignore[attr-defined]
     for node in embed.walk():
         if node.name == "extract_features":
@@ -188,6 +168,7 @@ def test_a_recognizer_without_attributes_is_refused() -> None:
         prepare(nlp, "batch_ner")
 
 
+@pytest.mark.filterwarnings("ignore:The feature MORPH:UserWarning")  # the docs have none
 def test_features_beyond_attributes_are_explained() -> None:
     embed = {"attrs": ["ORTH[:2]", "LOWER{3,4}", "MORPH[Case]", "SHAPE"]}
     nlp = trained("tagger_ner", {"model": {"tok2vec": {"embed": embed}}})
@@ -197,8 +178,8 @@ def test_features_beyond_attributes_are_explained() -> None:
     assert anna.together > 0.3
 
 
-def test_entities_of_rules_in_front_are_not_explained() -> None:
-    nlp = trained("batch_ner")
+def test_entities_of_rules_in_front_are_not_explained(model: Path) -> None:
+    nlp = spacy.load(model)
     ruler: Any = nlp.add_pipe("entity_ruler", before="batch_ner")
     ruler.add_patterns([{"label": "FOOD", "pattern": "Rome"}])
     found = explain_text(nlp, "batch_ner", TEXT)
@@ -253,25 +234,11 @@ def test_page_escapes_words_labels_and_features() -> None:
     assert "No entities were found" in render_explanations([]).decode("ascii")
 
 
-LONG = "They like   rain. Then\nAnna met Bob, in Rome. They\tlike rain."
-
-
 def paragraphs(page: bytes) -> list[str]:
     """The texts of a page, with each number in brackets behind its token."""
     texts = re.findall(r'<p class="text">(.*?)</p>', page.decode("ascii"), re.DOTALL)
     texts = [re.sub(r'<span class="number">(.+?)</span>', r"[\1]", text) for text in texts]
     return [unescape(re.sub("<.*?>", "", text)) for text in texts]
-
-
-def test_page_shows_the_whole_text(model: Path) -> None:
-    nlp = spacy.load(model)
-    (anna,) = explain_text(nlp, nlp.pipe_names[0], LONG, ["Anna=PER"], window=1)
-    assert anna.words == ("\n", "Anna", "met")
-    (text,) = paragraphs(render_explanations([anna]))
-    numbers = re.findall(r"\[(.+?)\]", text)
-    assert [float(number) for number in numbers] == pytest.approx(anna.by_token, abs=6e-4)
-    # The line feed is written so that it can be seen, with its number.
-    assert re.sub(r"\[.+?\]", "", text) == LONG.replace("\n", "'\\n'")
 
 
 def test_page_cuts_long_texts_around_the_entity(model: Path) -> None:
@@ -283,15 +250,6 @@ def test_page_cuts_long_texts_around_the_entity(model: Path) -> None:
     assert re.sub(r"\[.+?\]", "", text) == f"… {kept}Anna {kept}…"
     (anna,) = explain_text(nlp, nlp.pipe_names[0], f"{kept}Anna {kept}", ["Anna=PER"], window=0)
     assert "…" not in paragraphs(render_explanations([anna]))[0]
-
-
-def test_line_feeds_and_tabs_are_visible_in_tables(model: Path) -> None:
-    result = invoke(model, "Then\nAnna\tmet Bob in Rome .", "--span", "Anna\tmet=PER")
-    assert result.exit_code == 0, result.output
-    lines = result.output.splitlines()
-    starts = [line.split()[0] for line in lines if line.strip()]
-    assert "'\\n'" in starts and "['\\t']" in starts
-    assert "'Anna\\tmet', PER: " in said(result)
 
 
 def test_one_entity_has_no_standard_error(
@@ -325,6 +283,7 @@ def test_words_without_a_string_are_looked_up_in_floret_vectors(tmp_path: Path) 
     assert any(row[column] != 0 for row in anna["by_feature"])
 
 
+@both
 def test_effects_of_a_corpus_are_shown_and_drawn(model: Path, tmp_path: Path) -> None:
     dev = write_corpus(tmp_path / "dev.spacy", make_docs(2))
     train = write_corpus(tmp_path / "train.spacy", make_docs()[:1])

@@ -21,7 +21,7 @@ from spacy_multihash.cli.init_config import Pipeline, init_config, parse_size
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.paths import ROOT
-from tests.helpers.streams import into, linux, run_into
+from tests.helpers.streams import linux, run_into
 
 PIPELINES = [kind.value for kind in Pipeline]
 ENTITIES = ("ner", "batch_ner")
@@ -107,8 +107,10 @@ def test_config_is_complete(tmp_path: Path, pipeline: str, vectors: str | None) 
     assert embeds(config) or (pipeline.startswith("textcat") and not vectors)
 
 
-@pytest.mark.parametrize("with_vectors", [False, True])
-@pytest.mark.parametrize("pipeline", PIPELINES)
+@pytest.mark.parametrize(
+    ("pipeline", "with_vectors"),
+    [("ner", True), ("batch_ner", False), ("textcat", False), ("textcat_multilabel", True)],
+)
 def test_config_trains_as_it_is(tmp_path: Path, pipeline: str, with_vectors: bool) -> None:
     docs = make_docs() if pipeline in ENTITIES else make_texts()
     corpus = write_corpus(tmp_path / "train.spacy", docs)
@@ -136,13 +138,6 @@ def test_dash_prints_the_config_and_nothing_else() -> None:
     )
     config = Config().from_str(result.stdout, interpolate=False)
     assert config == init_config("ner", "en", vectors="my vectors")
-
-
-def test_vectors_of_another_language_are_refused(tmp_path: Path) -> None:
-    vectors = make_vectors(tmp_path)
-    result = invoke("ner", tmp_path / "my.cfg", "--lang", "nl", "--vectors", vectors)
-    assert result.exit_code == 1 and "are of the language en, which spaCy refuses" in said(result)
-    assert not (tmp_path / "my.cfg").exists()
 
 
 def test_vectors_of_a_package_in_another_language_are_refused(
@@ -177,34 +172,12 @@ def test_what_is_there_is_replaced_only_by_force(tmp_path: Path) -> None:
     assert [file_.name for file_ in tmp_path.iterdir()] == ["my.cfg"]
 
 
-def test_a_language_that_is_none_is_named(tmp_path: Path) -> None:
-    result = invoke("ner", tmp_path / "my.cfg", "--lang", "nolanguage")
-    assert result.exit_code == 1
-    assert "Can't import language nolanguage" in said(result)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_pipeline_that_is_none_is_refused() -> None:
-    with pytest.raises(ValueError, match="pipeline must be one of ner, .*, got 'parser'"):
-        init_config("parser", "en")
-    result = invoke("parser", "-", "--lang", "en")
-    assert result.exit_code == 2 and "textcat_multilabel" in result.output
-
-
 @linux
-@into
-def test_stdout_holds_the_config_alone(into: str, tmp_path: Path) -> None:
+def test_stdout_holds_the_config_alone(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "spacy", "multihash", "init-config", "--lang", "en", "ner"]
-    found = run_into(command, into, tmp_path).read_text("utf8")
+    found = run_into(command, "pipe", tmp_path).read_text("utf8")
     assert found.endswith("\n") and "Wrote" not in found
     assert Config().from_str(found, interpolate=False) == init_config("ner", "en")
-
-
-def test_vectors_that_a_config_cannot_name_are_refused() -> None:
-    with pytest.raises(
-        ValueError, match=r"my\$ cannot be in a config, because a \$ starts a variable"
-    ):
-        init_config("ner", "en", vectors="my$")
 
 
 # With corpora
@@ -264,25 +237,26 @@ def test_sizes_are_read(text: str, size: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("args", "message"),
     [
         (("--max-size", "5MB"), "--max-size must be like 500K, 5M or 1G, got '5MB'"),
         (("--max-size", "0"), "got '0'"),
         (("--max-size", "1K"), "--max-size must be at least 2,688 parameters, got 1,000"),
-        (("--vectors", "nowhere"), "Cannot load the vectors of nowhere: expected a pipeline"),
+        (("--vectors", "nowhere"), "Cannot load the vectors of nowhere"),
         (("--vectors", "empty"), "empty has no vectors: its table is empty"),
-        (("--vectors", "vectors/vocab"), "vectors/vocab is the folder of a vocab: expected a pip"),
-        (("--vectors", "vectors", "--lang", "de"), "are of the language en, which spaCy refuses"),
+        (("--vectors", "vectors/vocab"), "vectors/vocab is the folder of a vocab"),
+        (("--vectors", "vectors", "--lang", "de"), "are of the language en"),
         (("--lang", "nolanguage"), "Can't import language nolanguage"),
         (("--train", "no.spacy"), "There is no corpus at no.spacy"),
         (("--dev", "none.spacy"), "The corpus at none.spacy has no documents"),
         (("--dev", "plain.spacy"), "a corpus with entities as DEV, but it has none"),
         (("--dev", "damaged.spacy"), "damaged.spacy is cut off, or no .spacy file at all"),
         (("--dev", "de${v}.spacy"), "de${v}.spacy cannot be in a config"),
+        (("textcat",), "--train"),
     ],
 )
 def test_what_a_corpus_does_not_allow_is_refused(
-    corpora: Path, options: tuple[str, ...], message: str
+    corpora: Path, args: tuple[str, ...], message: str
 ) -> None:
     make_vectors(corpora)
     spacy.blank("en").to_disk("empty")
@@ -290,20 +264,34 @@ def test_what_a_corpus_does_not_allow_is_refused(
     write_corpus(corpora / "plain.spacy", [plain])
     write_corpus(corpora / "none.spacy", [])
     (corpora / "damaged.spacy").write_bytes(b"damaged")
-    result = invoke_on("--lang", "en", *options)
+    pipeline, options = ("ner", args) if args[0].startswith("--") else (args[0], args[1:])
+    both = ("--train", "train.spacy", "--dev", "dev.spacy", "--lang", "en")
+    result = invoke(pipeline, "my.cfg", *both, *options)
     assert result.exit_code == 1 and result.stdout == ""
     assert message in said(result)
     assert not (corpora / "my.cfg").exists()
 
 
 @pytest.mark.parametrize(
-    "args",
+    ("args", "message"),
     [
-        ("ner", "--train", "train.spacy"),
-        ("ner", "--max-size", "5M"),
-        ("textcat", "--train", "train.spacy", "--dev", "dev.spacy"),
+        (("ner", "--train", "train.spacy"), "--train"),
+        (("ner", "--max-size", "5M"), "--train"),
+        (("ner", "--lang", "nl", "--vectors", "vectors"), "are of the language en"),
+        (("ner", "--lang", "nolanguage"), "Can't import language nolanguage"),
+        (("ner", "--vectors", "my$"), "my$ cannot be in a config"),
+        (("parser",), "textcat_multilabel"),
     ],
 )
-def test_options_that_need_others_are_refused(corpora: Path, args: tuple[str, ...]) -> None:
+def test_what_is_wrong_without_corpora_is_refused(
+    corpora: Path, args: tuple[str, ...], message: str
+) -> None:
+    make_vectors(corpora)
     result = invoke(args[0], "my.cfg", "--lang", "en", *args[1:])
-    assert result.exit_code == 1 and "--train" in said(result)
+    assert result.exit_code in (1, 2) and message in said(result)
+    assert not (corpora / "my.cfg").exists()
+
+
+def test_a_pipeline_that_is_none_is_refused() -> None:
+    with pytest.raises(ValueError, match="pipeline must be one of ner, .*, got 'parser'"):
+        init_config("parser", "en")

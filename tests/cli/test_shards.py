@@ -113,9 +113,9 @@ def test_workers_count_what_one_process_does(run: Run, folder: Path, scheduler: 
 def test_what_is_loaded_anew_counts_the_same(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    once = run(folder, "gold")
+    once = run(folder, "dev")
     monkeypatch.setattr("spacy_multihash.scale.source.MAX_GROWTH", -1)
-    assert run(folder, "gold") == once
+    assert run(folder, "dev") == once
 
 
 def test_workers_load_a_model_that_was_trained_anew(tmp_path: Path, scheduler: str) -> None:
@@ -125,15 +125,6 @@ def test_workers_load_a_model_that_was_trained_anew(tmp_path: Path, scheduler: s
         found = json.loads(run_importance(tmp_path, "texts.txt", "--dask", scheduler))
         shown = [symbol["text"] for embedding in found for symbol in embedding["largest"]]
         assert {len(text.split()) for text in shown} == {order}
-
-
-@pytest.mark.parametrize("run", [run_init_tables, run_importance, run_inspect_rows])
-def test_texts_need_no_annotation(run: Run, folder: Path, tmp_path: Path) -> None:
-    texts = write_all(folder / run.__name__, [])
-    (texts / "all.txt").write_text("\n".join(TEXTS))
-    nlp = spacy.blank("en")
-    write_corpus(folder / f"{run.__name__}.spacy", [nlp.make_doc(text) for text in TEXTS])
-    assert run(folder, run.__name__) == run(folder, f"{run.__name__}.spacy")
 
 
 def test_rare_symbols_are_cut_when_all_shards_are_counted(tmp_path: Path) -> None:
@@ -229,19 +220,6 @@ def test_only_docs_are_counted_where_there_are_docs(run: Run, folder: Path) -> N
     assert run(folder, mixed.name) == run(folder, "gold")
 
 
-def test_files_that_are_not_counted_are_named(folder: Path, tmp_path: Path) -> None:
-    shutil.copytree(folder / "gold", tmp_path / "gold")
-    for name in ("LICENSE.txt", "README.txt", "train.jsonl", "x.txt"):
-        (tmp_path / "gold" / name).write_text("damaged")
-    result = invoke_command(corpus_stats_cli, tmp_path / "gold")
-    assert result.exit_code == 0
-    gold = tmp_path / "gold"
-    named = f"{gold / 'LICENSE.txt'}, {gold / 'README.txt'}, {gold / 'train.jsonl'}, and 1 more"
-    expected = f"Not counted, as there are .spacy files beside them: {named}"
-    assert "".join(expected.split()) in "".join(result.stderr.split())
-    assert "Not counted" not in result.stdout
-
-
 def test_texts_are_counted_and_lack_annotations(folder: Path) -> None:
     result = invoke_command(corpus_stats_cli, folder / "texts", folder / "texts" / "1.txt")
     assert result.exit_code == 0
@@ -252,22 +230,6 @@ def test_texts_are_counted_and_lack_annotations(folder: Path) -> None:
     assert "No annotations in dev: only texts" in mixed
     assert "No entities in" not in mixed and "Missing annotation of entities in dev" not in mixed
     assert "Seen and unseen entities" in mixed
-
-
-@pytest.mark.parametrize("show_progress", [True, False])
-def test_progress_of_shards_is_shown(
-    folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], show_progress: bool
-) -> None:
-    small_config(folder / "none.spacy", LOOKUP, **CALLBACK).to_disk(tmp_path / "config.cfg")
-    output, shards = tmp_path / "out", folder / "gold"
-    init_tables(tmp_path / "config.cfg", output, shards=shards, show_progress=show_progress)
-    assert ("5/5" in capfd.readouterr().err) == show_progress
-
-
-def test_inspect_rows_refuses_workers_without_shards(folder: Path) -> None:
-    result = invoke_command(inspect_rows_cli, folder / "model", "joke", "--workers", "2")
-    assert result.exit_code == 1
-    assert "--workers and --dask count shards: give the folder" in said(result)
 
 
 @pytest.mark.parametrize(

@@ -24,9 +24,6 @@ def test_a_file_that_exists_is_refused_unless_it_may_be_replaced(tmp_path: Path)
     with pytest.raises(ValueError, match=r"out\.json exists\. Give another --output, or --force"):
         check_file_output(path, "--output", force=False)
     check_file_output(path, "--output", force=True)
-
-
-def test_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="Expected the name of a file to write as --output, was a"):
         check_file_output(tmp_path, "--output", force=True)
 

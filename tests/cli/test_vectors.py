@@ -76,23 +76,6 @@ def test_shorter_table_is_the_same_twice_and_in_all_files(folder: Path) -> None:
     numpy.testing.assert_allclose(loaded(folder / "unpacked"), loaded(folder / "out"), atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("args", "titles"),
-    [
-        (("align", "in", "in.txt", "out"), ["Reading", "Writing"]),
-        (("merge", "in", "in.txt", "out", "--width", 3), ["Reading", "Writing"]),
-        (("quantize", "in", "out.npz"), ["Writing"]),
-    ],
-)
-def test_progress_is_shown_of_all_chunks(
-    args: tuple[object, ...], titles: list[str], folder: Path
-) -> None:
-    result = vectors(*args)
-    assert result.exit_code == 0, result.output
-    # Text that is read shows lines, without a share.
-    assert [title for title in titles if f"{title}:   0%|" in result.stderr] == titles
-
-
 def test_statistics_of_floret_are_those_of_words(folder: Path) -> None:
     ok("pca", "floret", "out", "--words", "words.txt", *PCA)
     write_lines(folder / "as_words.txt", loaded(folder / "floret"))
@@ -115,7 +98,6 @@ def test_words_of_a_corpus_are_estimated_on(folder: Path) -> None:
     [
         (("pca", "floret", "--width", 3), "a floret table, which has rows of n-grams and no words"),
         (("pca", "in", "--width", 9), "width must be at most 8, was: 9"),
-        (("pca", "equal.txt", "--width", 1), "width must be at most 0, was: 1"),
         (("pca", "huge", "--width", 3), "computed for out must have finite numbers, but row"),
         (("pca", "nowhere", "--width", 3), "There are no vectors at nowhere"),
         (("pca", "in", "--width", 3, "--words", "nowhere.txt"), "There is no file of words"),
@@ -123,18 +105,14 @@ def test_words_of_a_corpus_are_estimated_on(folder: Path) -> None:
         (("pca", "in", "--width", 3, "--words", "other.txt"), "in has none of the 2 words, such"),
         (("pca", "in", "--width", 3, "--lang", "nolanguage"), "--lang must be the code of a lang"),
         (("prune", "in", "--words", "other.txt"), "in has none of the 2 words to keep"),
-        (("prune", "floret", "--words", "words.txt"), "prune cannot take floret"),
         (("align", "equal.txt", "in"), "pairs are equal"),
         (("align", "in", "narrow.txt"), "the same width to be aligned, were: 8 and 5"),
-        (("align", "in", "german.txt"), "no word that is written alike"),
         (("align", "in", "zeros.txt"), "written alike in in and zeros.txt have vectors of zeros"),
         (("align", "floret", "floret2"), "floret tables, which have no list of words"),
         (("align", "in", "in.txt", "--dictionary", "bad"), "bad, line 2: expected two words"),
-        (("align", "in", "in.txt", "--dictionary", "pairs"), "None of the 1 pairs is in both"),
         (("merge", "in", "--width", 3), "to merge, was: in. Name the others before OUT."),
         (("merge", "in", "./in", "--width", 3), "The table ./in is given twice"),
         (("merge", "in", "in/vocab", "--width", 3), "The table in/vocab is given twice"),
-        (("merge", "in", "in.txt", "--width", 9), "width must be at most 8, was: 9"),
         (("merge", "floret", "floret2", "--width", 3), "All tables are of floret"),
     ],
 )
@@ -145,12 +123,10 @@ def test_bad_input_is_one_error_and_nothing_written(
     write_lines(folder / "equal.txt", numpy.ones((60, 8)))
     write_lines(folder / "zeros.txt", numpy.zeros((60, 8)))
     write_lines(folder / "narrow.txt", random_vectors(60, 5))
-    write_lines(folder / "german.txt", random_vectors(), [f"wort{i}" for i in range(60)])
     write_floret(folder / "floret2", random_vectors())
     (folder / "empty.txt").touch()
     (folder / "other.txt").write_text("other\nothers")
     (folder / "bad").write_text("word1 word1\nword2\n")
-    (folder / "pairs").write_text("wort1 wort1\n")
     assert message in refused(*with_output(args))
 
 
@@ -214,12 +190,6 @@ def test_language_is_that_of_the_option(source: str, folder: Path) -> None:
     assert nlp.vocab.vectors.shape == (60, 8)
 
 
-def test_joined_tables_have_the_language_of_the_option(folder: Path) -> None:
-    ok("align", "in", "in.txt", "aligned", "--lang", "es")
-    ok("merge", "in", "in.txt", "merged", "--lang", "es", "--width", 3)
-    assert [spacy.load(name).lang for name in ("aligned", "merged")] == ["es", "es"]
-
-
 @pytest.fixture
 def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fail where a row of a table is read."""
@@ -281,10 +251,6 @@ def test_a_tokenizer_whose_package_is_missing_is_named_before_the_work(
     for source in ("in", "in.txt"):
         error = refused("quantize", source, "out", "--lang", "ja")
         assert "Japanese support requires SudachiPy" in error
-
-
-def test_help_of_the_group_has_no_options_of_its_own() -> None:
-    assert "--install-completion" not in ok("--help")
 
 
 def test_pruned_table_has_the_words_of_a_corpus(folder: Path) -> None:
