@@ -6,6 +6,7 @@
 enum { BEGIN = 1, UNIT, OUT, BLOCK };
 
 typedef struct {
+    int run;                     /* how many tokens are computed at once */
     int columns;                 /* how many actions there are outside */
     int64_t *column;             /* (columns), ascending */
     int64_t *label;              /* (columns) */
@@ -13,14 +14,19 @@ typedef struct {
     float *W, *b;                /* (columns, nH), (columns): their rows of `upper` */
     float *added;                /* (nH * nP) bias and pads of a state outside */
     float *open, *last;          /* (nH * nP) of a state in an entity: what stays, what changes */
-    float *sums, *hidden, *scores; /* (RUN, nH * nP), (RUN, nH), (RUN, columns) */
+    float *sums, *hidden, *scores; /* (run, nH * nP), (run, nH), (run, columns) */
     uint8_t *which;              /* (nH) */
     void *memory;
 } Workspace;
 
-static int prepare(const Recognizer *m, Workspace *w) {
+static int prepare(const Recognizer *m, const Decoding *d, Workspace *w) {
+    w->run = 0; /* little memory for short docs: much of it is slow to get */
+    for (ptrdiff_t part = 0; part < d->S; part++) {
+        const int64_t length = d->ends[part] - d->begins[part];
+        if (length > w->run) w->run = (int)(length < RUN ? length : RUN);
+    }
     const size_t nS = (size_t)m->nH * m->nP, nC = m->nC;
-    const size_t floats = nC * m->nH + nC + 3 * nS + RUN * (nS + m->nH + nC);
+    const size_t floats = nC * m->nH + nC + 3 * nS + w->run * (nS + m->nH + nC);
     char *memory = w->memory = malloc(nC * (2 * sizeof(int64_t) + 1) + m->nH + 4 * floats);
     if (!memory) return -1;
     w->column = (int64_t *)memory;
@@ -31,9 +37,9 @@ static int prepare(const Recognizer *m, Workspace *w) {
     w->open = w->added + nS;
     w->last = w->open + nS;
     w->sums = w->last + nS;
-    w->hidden = w->sums + RUN * nS;
-    w->scores = w->hidden + RUN * m->nH;
-    w->kind = (uint8_t *)(w->scores + RUN * nC);
+    w->hidden = w->sums + w->run * nS;
+    w->scores = w->hidden + w->run * m->nH;
+    w->kind = (uint8_t *)(w->scores + w->run * nC);
     w->which = w->kind + nC;
     memset(w->kind, 0, nC);
     for (int k = 0; k < m->K; k++) {
@@ -148,8 +154,8 @@ static void decode_part(const Recognizer *m, Decoding *d, Workspace *w, ptrdiff_
     if (d->begins[part] == end) return;
     if (label != NO_LABEL)
         for (int64_t t = start; t < d->begins[part]; t++) advance(m, w, start, t);
-    for (int64_t first = d->begins[part]; first < end; first += RUN) {
-        const int n = (int)(end - first < RUN ? end - first : RUN);
+    for (int64_t first = d->begins[part]; first < end; first += w->run) {
+        const int n = (int)(end - first < w->run ? end - first : w->run);
         affine(m->X + first * m->nI, n, m->nI, m->W, NULL, (int)nS, w->sums);
         const ptrdiff_t offset = row;
         float *hidden = d->hidden ? d->hidden + row * m->nH : w->hidden;
@@ -208,7 +214,7 @@ static void decode_part(const Recognizer *m, Decoding *d, Workspace *w, ptrdiff_
 
 static int decode(const Recognizer *m, Decoding *d) {
     Workspace w;
-    if (prepare(m, &w)) return -1;
+    if (prepare(m, d, &w)) return -1;
     ptrdiff_t row = 0;
     for (ptrdiff_t part = 0; part < d->S; part++) {
         decode_part(m, d, &w, part, row);
