@@ -1,11 +1,14 @@
 """Files are written whole or not at all, and folders replaced."""
 
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from spacy.tokens import DocBin
@@ -56,16 +59,6 @@ def test_corpora_are_written_all_or_none(tmp_path: Path, monkeypatch: pytest.Mon
     assert len(list(read_docs(tmp_path, docs[0].vocab))) == 1
 
 
-def test_a_folder_of_files_is_one_corpus(tmp_path: Path) -> None:
-    docs = make_docs()
-    bins = {name: DocBin(docs=docs[i : i + 1]) for i, name in enumerate(("a", "b/c"))}
-    (tmp_path / "b").mkdir()
-    for name, doc_bin in bins.items():
-        doc_bin.to_disk(tmp_path / f"{name}.spacy")
-    texts = {doc.text for doc in read_docs(tmp_path, docs[0].vocab)}
-    assert texts == {doc.text for doc in docs[:2]}
-
-
 # Links, devices and pipes
 
 
@@ -77,13 +70,6 @@ def test_link_stays_and_its_file_is_written(tmp_path: Path) -> None:
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real" / "file").read_bytes() == b"after"
     assert [path.name for path in (tmp_path / "real").iterdir()] == ["file"]
-
-
-def test_link_that_leads_nowhere_yet_stays(tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to("new/file")
-    write_bytes(tmp_path / "link", b"after")
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "new" / "file").read_bytes() == b"after"
 
 
 def test_links_that_lead_in_a_circle_are_refused(tmp_path: Path) -> None:
@@ -145,30 +131,28 @@ def test_stream_is_written_to_behind_what_was_printed(into: str, tmp_path: Path)
 
 # Folders, and what killed commands leave
 
-WRITE = """
-import os, signal, sys
-from pathlib import Path
-from spacy_multihash.common.files import recover_folder, replacing_folder
+CALLS = ("rename", "replace", "mkdir", "rmdir", "unlink", "open")
 
-calls = ("rename", "replace", "mkdir", "rmdir", "unlink", "open")
 
-def counted(call):
-    def count(*args, **kwargs):
-        global left
-        left -= 1
-        if left < 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return call(*args, **kwargs)
-    return count
+def write_and_die(target: Path, left: int) -> None:
+    """Replace a folder, and kill this process before one of the calls that change files."""
 
-target, left = Path(sys.argv[1]), int(sys.argv[2])
-for name in calls:
-    setattr(os, name, counted(getattr(os, name)))
-with replacing_folder(target) as new:
-    new.mkdir()
-    (new / "file").write_text("new")
-    (new / "other").write_text("new")
-"""
+    def counted(call: Callable[..., Any]) -> Callable[..., Any]:
+        def count(*args: Any, **kwargs: Any) -> Any:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return call(*args, **kwargs)
+
+        return count
+
+    for name in CALLS:
+        setattr(os, name, counted(getattr(os, name)))
+    with replacing_folder(target) as new:
+        new.mkdir()
+        (new / "file").write_text("new")
+        (new / "other").write_text("new")
 
 
 def contents(folder: Path) -> dict[str, str]:
@@ -182,22 +166,15 @@ def make_folder(folder: Path) -> None:
 
 def kill_after(steps: int, target: Path) -> bool:
     """Replace a folder, and kill the process before a step; tell whether it was killed."""
-    command = [sys.executable, "-c", WRITE, str(target), str(steps)]
-    code = subprocess.run(command, check=False).returncode
-    assert code in (0, -signal.SIGKILL)
-    return code != 0
+    context = multiprocessing.get_context("fork")
+    process = context.Process(target=write_and_die, args=(target, steps))
+    process.start()
+    process.join()
+    assert process.exitcode in (0, -signal.SIGKILL)
+    return process.exitcode != 0
 
 
-def test_folder_is_replaced(tmp_path: Path) -> None:
-    make_folder(tmp_path / "out")
-    with replacing_folder(tmp_path / "out") as new:
-        make_folder(new)
-        assert contents(tmp_path / "out") == {"file": "old"}
-        (new / "file").write_text("new")
-    assert contents(tmp_path / "out") == {"file": "new"}
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
-
-
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # a fork beside threads
 def test_folder_survives_being_killed_at_any_step(tmp_path: Path) -> None:
     old, new = {"file": "old"}, {"file": "new", "other": "new"}
     found = []
@@ -217,7 +194,7 @@ def test_folder_survives_being_killed_at_any_step(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
-@pytest.mark.parametrize("step", [1, 2])
+@pytest.mark.parametrize("step", [0, 1, 2])  # 0: before anything is renamed
 def test_interrupted_exchange_leaves_the_old_folder(
     error: type[BaseException], step: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,19 +211,9 @@ def test_interrupted_exchange_leaves_the_old_folder(
     with pytest.raises(error, match="interrupted"):
         with replacing_folder(tmp_path / "out") as new:
             new.mkdir()
-    assert contents(tmp_path / "out") == {"file": "old"}
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
-
-
-@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
-def test_folder_that_cannot_be_written_leaves_the_old_one(
-    error: type[BaseException], tmp_path: Path
-) -> None:
-    make_folder(tmp_path / "out")
-    with pytest.raises(error, match="disk full"):
-        with replacing_folder(tmp_path / "out") as new:
-            make_folder(new)
-            raise error("disk full")
+            assert contents(tmp_path / "out") == {"file": "old"}
+            if step == 0:
+                raise error("interrupted")
     assert contents(tmp_path / "out") == {"file": "old"}
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 

@@ -1,11 +1,9 @@
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import pycrfsuite
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from experiments.crf import (
@@ -29,13 +27,6 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def entities(doc: Doc) -> list[tuple[int, int, str]]:
     return [(ent.start, ent.end, ent.label_) for ent in doc.ents]
-
-
-def write_other_crf(path: Path, tag: str) -> Path:
-    trainer = pycrfsuite.Trainer(verbose=False)
-    trainer.append(features(["a", "b"]), [tag, tag])
-    trainer.train(str(path))
-    return path
 
 
 # Features
@@ -66,10 +57,6 @@ def test_features_tell_where_a_sentence_begins_and_ends() -> None:
         (False, True),
     ]
     assert {"first", "last"} <= set(features(["Anna"])[0])
-
-
-def test_features_of_no_words_are_none() -> None:
-    assert features([]) == []
 
 
 @given(st.lists(st.text(min_size=1), min_size=1), st.data())
@@ -106,12 +93,6 @@ def test_gold_tags_part_neighbours_and_open_anew_in_a_sentence() -> None:
     ]
 
 
-def test_gold_tags_of_tokens_that_no_entity_may_have_are_o() -> None:
-    doc = Doc(Vocab(), words=["a", "b"])
-    doc.set_ents([], blocked=[Span(doc, 0, 1)], default="outside")
-    assert gold_tags(doc[:]) == ["O", "O"]
-
-
 @given(st.lists(st.sampled_from(["O", "B-X", "I-X", "B-Y", "I-Y"])))
 def test_repair_opens_an_entity_at_each_i_that_continues_none(tags: list[str]) -> None:
     before = "O"
@@ -127,11 +108,6 @@ def test_repair_opens_an_entity_at_each_i_that_continues_none(tags: list[str]) -
 def test_train_crf_learns_its_sentences(model: Path) -> None:
     docs = make_docs()
     assert list(map(entities, predict_crf(model, docs))) == list(map(entities, docs))
-
-
-def test_train_crf_gives_the_same_bytes_again(model: Path, tmp_path: Path) -> None:
-    train_crf(make_docs(5), tmp_path / "model")
-    assert (tmp_path / "model").read_bytes() == model.read_bytes()
 
 
 def test_train_crf_leaves_out_sentences_with_missing_annotation(
@@ -155,40 +131,7 @@ def test_train_crf_keeps_the_annotated_sentences_of_a_doc(tmp_path: Path) -> Non
     assert (tmp_path / "partly").read_bytes() == (tmp_path / "whole").read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("docs", "tokens"),
-    [
-        ([], 0),
-        ([Doc(Vocab())], 0),
-        ([Doc(Vocab(), words=["Anna", "left"])], 0),
-        ([Doc(Vocab(), words=["They", "left"], ents=["O", "O"])], 2),
-    ],
-    ids=["no docs", "no tokens", "missing", "outside"],
-)
-def test_train_crf_without_entities_is_refused(
-    docs: Sequence[Doc], tokens: int, tmp_path: Path
-) -> None:
-    with pytest.raises(ValueError, match=f"none among {tokens} annotated tokens"):
-        train_crf(docs, tmp_path / "model")
-    assert not list(tmp_path.iterdir())
-
-
 # Prediction
-
-
-def test_predict_crf_leaves_the_docs_as_they_were(model: Path) -> None:
-    doc = Doc(Vocab(), words=["Anna", "likes", "Oslo", "."], ents=["O", "B-GPE", "O", "O"])
-    (predicted,) = predict_crf(model, [doc])
-    assert entities(predicted) == [(0, 1, "PER"), (2, 3, "GPE")]
-    assert entities(doc) == [(1, 2, "GPE")]
-
-
-def test_predict_crf_streams(model: Path) -> None:
-    def endless() -> Iterator[Doc]:
-        while True:
-            yield from make_docs()
-
-    assert len(next(predict_crf(model, endless())).ents) == 3
 
 
 def test_predict_crf_takes_sentences_one_by_one(model: Path) -> None:

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from experiments.__main__ import app
 from experiments.results import GOLD, TRUE, add_run, read_counts, read_rows, read_runs
-from experiments.runs import Run, missing, run_config, train_and_score
+from experiments.runs import Run, missing, train_and_score
 from experiments.statistics import Cell, Runs
 from tests.helpers.corpora import make_docs
 from tests.helpers.paths import ROOT
@@ -133,12 +133,6 @@ def test_crf_and_classifiers_are_runs_too(project: Path) -> None:
     row = train_and_score(Run(texts, "textcat/bow", lang="en", name="bow", overrides=STEPS))
     assert 0 <= row["test_accuracy"] <= 1 and "test_f" not in row
     assert read_counts()["texts/test/all/gold"].tolist() == [1, 1, 1, 1]
-
-
-def test_rows_may_be_counted_in_the_corpus(project: Path) -> None:
-    run = Run(Path("corpus/small"), "rows_as_multi_embed", lang="en")
-    rows = run_config(run)["components"]["tok2vec"]["model"]["embed"]["rows"]
-    assert len(rows) == 4 and all(1 <= number < 20 for number in rows)
 
 
 def test_runs_are_added_by_several_processes_at_once(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from scipy import stats
 
 from experiments.arms import CRF
 from experiments.results import COLUMNS
-from experiments.statistics import Cell, Runs, draw, error_increase, f_scores, interval_over_seeds
+from experiments.statistics import Cell, Runs, draw, f_scores, interval_over_seeds
 
 ONE, OTHER = Cell("d", "one", "dev_f"), Cell("d", "other", "dev_f")
 
@@ -113,8 +113,3 @@ def test_mean_difference_is_over_data_sets_that_all_have_runs() -> None:
 def test_crf_is_compared_with_each_seed() -> None:
     found = runs_of({"one": [0.5, 0.6, 0.7], CRF: [0.4]}).difference(ONE, Cell("d", CRF, "dev_f"))
     assert found is not None and found.n == 3 and found.mean == pytest.approx(0.2)
-
-
-def test_error_increase_is_in_percent_of_the_error() -> None:
-    f, base = numpy.array([0.7, 0.9]), numpy.array([0.8, 0.8])
-    assert_allclose(error_increase(f, base), [50, -50])

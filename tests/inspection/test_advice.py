@@ -30,23 +30,12 @@ def test_advice_grows_with_the_corpus(num_frequent: int, rows: int, importance_r
     assert advice == RowAdvice(30, rows, 60, importance_rows)
 
 
-def test_advice_grows_with_the_hash_functions() -> None:
-    (embedding,) = find_weighted(textcat_pipeline({**TEXTCAT, "num_hashes": 4}))
-    assert advise_rows(embedding, 100).advised == 200
-
-
 def with_importance_of_1() -> Language:
     nlp = textcat_pipeline(TEXTCAT)
     (embedding,) = find_weighted(nlp)
     assert embedding.importance is not None
     embedding.importance.weights.get_param("E")[:] = 1
     return nlp
-
-
-def test_symbols_near_zero_are_counted() -> None:
-    for nlp, expected in ((textcat_pipeline(TEXTCAT), 1.0), (with_importance_of_1(), 0.0)):
-        (found,) = symbol_importance(nlp, lambda: token_docs(nlp), Ranking(min_freq=1))  # noqa: B023
-        assert found.num_near_zero == expected * found.num_frequent
 
 
 @pytest.mark.parametrize("warns", [True, False])

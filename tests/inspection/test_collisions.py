@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,7 @@ from spacy_multihash.inspection.rows import (
 )
 from spacy_multihash.inspection.symbols import find_ngram_texts
 from spacy_multihash.layers import importance_seed
-from spacy_multihash.tables.set_tables import ngram_ids
-from tests.helpers.cli import invoke_command, said
+from tests.helpers.cli import invoke_command
 from tests.helpers.corpora import write_corpus
 from tests.helpers.ngrams import ngrams_by_loop
 from tests.helpers.pipelines import (
@@ -138,19 +137,6 @@ def test_good_seeds_lead_to_collisions_near_chance() -> None:
         assert list_suspicions(inspect_table(table, KEYS)) == []
 
 
-def test_fixed_importance_has_collisions_of_components_alone() -> None:
-    found = collisions(KEYS[:60], train_importance=False, append_importance=True)
-    assert (found.importance, found.both) == (None, None)
-    assert found.components.mean is not None
-    assert found.probability == pytest.approx(found.components.mean / 60)
-
-
-def test_no_symbols_do_not_collide() -> None:
-    found = collisions(KEYS[:0])
-    assert found.both is not None
-    assert (found.both.actual, found.both.mean, found.probability) == (0, 0, 0)
-
-
 # N-grams
 
 
@@ -175,22 +161,6 @@ def test_ngrams_of_a_corpus_are_those_of_a_loop(make: Callable[[Any], Any]) -> N
         counts = [expected.count(text) for text in texts]
         assert sorted(texts) == sorted(set(expected))
         assert counts == sorted(counts, reverse=True)
-
-
-def test_a_corpus_is_read_no_further_than_the_last_text() -> None:
-    nlp = textcat_pipeline({**TEXTCAT, "ngram_orders": [2]})
-    table = find_tables(nlp)[0]
-    assert table.ngrams is not None
-    docs = [nlp.make_doc("what a joke")] * 256  # the docs of a batch
-
-    def read() -> Iterator[Doc]:
-        yield from docs
-        raise AssertionError("read on")
-
-    ids = ngram_ids(table.ngrams, docs[:1]).tolist()
-    assert ngram_texts(read, table.ngrams, ids, nlp.vocab) == ["what a", "a joke"]
-    docs.clear()
-    assert ngram_texts(read, table.ngrams, [], nlp.vocab) == []
 
 
 def test_texts_are_found_behind_the_first_docs() -> None:
@@ -225,15 +195,6 @@ def test_an_ngram_of_another_order_is_an_error(word: str, number: int) -> None:
     message = re.escape(f"LOWER to inspect have orders [1, 3], but {word!r} has {number} words")
     with pytest.raises(ValueError, match=message):
         inspect_word(find_tables(nlp)[0], word, nlp.vocab)
-
-
-def test_inspecting_skips_tables_of_other_orders(tmp_path: Path) -> None:
-    two_textcats().to_disk(tmp_path / "model")
-    inspection = inspect_rows(tmp_path / "model", ["joke", "a joke"])
-    shown = [(word.word, word.attr) for word in inspection.words]
-    assert shown == [("joke", "LOWER[1,3]")] * 2 + [("a joke", "LOWER[2]")] * 2
-    with pytest.raises(ValueError, match=r"have orders \[1, 3\], but 'a joke of a' has 4 words"):
-        inspect_rows(tmp_path / "model", ["a joke of a"])
 
 
 def test_a_corpus_without_ngrams_of_an_order_is_an_error() -> None:
@@ -313,8 +274,3 @@ def test_a_corpus_is_read_once_for_the_symbols_beside_a_word(
     inspect_rows(folder / "model", ["it"], data=folder / "docs.spacy")
     of_tables = 2  # the components and the importance of n-grams
     assert len(reads) <= 2 + of_tables
-
-
-def test_command_has_no_collisions_without_a_corpus(folder: Path) -> None:
-    assert inspect_rows(folder / "model").collisions == []
-    assert "collision" not in said(invoke(folder / "model"))

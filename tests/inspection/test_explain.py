@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose
 from spacy.attrs import NORM, SHAPE
 from spacy.tokens import Doc
 
-from spacy_multihash.cli.explain import show_effects
 from spacy_multihash.corpus.evaluation import known_entities
 from spacy_multihash.inspection.explain import (
     EVERYWHERE,
@@ -26,7 +25,6 @@ from tests.helpers.corpora import make_docs
 NLP = spacy.blank("en")
 FEATURES = {"NORM": NORM, "SHAPE": SHAPE}
 KEY = (2, 3, "GPE")
-LABELS = ["GPE", "all"]
 WORDS = ["in", "old", "Rome", "and", "Paris", "."]
 
 
@@ -83,16 +81,6 @@ def test_a_window_ends_with_the_doc_and_may_be_empty() -> None:
     assert found.tokens == (1, 2)
     with pytest.raises(ValueError, match=r"explain: window must be a whole number .*-1"):
         explain(SUM, doc, [(KEY, True)], window=-1)
-
-
-def test_what_falls_by_nothing_has_no_completeness() -> None:
-    (found,) = explain(
-        Explained(lambda docs, keys: numpy.ones(len(docs)), FEATURES, 1),
-        make_doc(),
-        [(KEY, True)],
-        window=1,
-    )
-    assert found.together == 0 and found.completeness is None
 
 
 def test_redundant_tokens_explain_less_than_all() -> None:
@@ -169,11 +157,6 @@ def test_seen_and_unseen_entities_make_up_all() -> None:
     assert found["GPE", "unseen", "NORM", EVERYWHERE].error is None  # Oslo alone
 
 
-def test_a_corpus_without_entities_is_refused() -> None:
-    with pytest.raises(ValueError, match="The corpus has no gold entities to explain"):
-        explain_corpus(SUM, [])
-
-
 def test_many_docs_are_asked_about_in_batches() -> None:
     asked: list[Sequence[Doc]] = []
 
@@ -199,22 +182,3 @@ def test_long_docs_are_asked_about_a_few_at_a_time(num_tokens: int, expected: in
     (found,) = explain(Explained(ask, FEATURES, 1), doc, [(KEY, True)], window=1)
     assert max(sizes) == expected and sum(sizes) == 1 + 3 * 3 + 1
     assert found.by_token == (0, 0, 0)
-
-
-def test_entities_are_explained_one_after_the_other() -> None:
-    found = explain(SUM, make_doc(), [(KEY, True), ((4, 5, "GPE"), False)], window=1)
-    assert next(found).text == "Rome"
-    assert next(found).text == "Paris"
-
-
-def test_a_label_may_be_named_all(capsys: pytest.CaptureFixture[str]) -> None:
-    docs = [Doc(NLP.vocab, words=WORDS, ents=["O", "O", f"B-{x}", "O", "O", "O"]) for x in LABELS]
-    found = explain_corpus(SUM, gold(docs))
-    parts = {each.label: each.entities for each in found if each.where == IN_ENTITY}
-    assert parts == {None: 2, "all": 1, "GPE": 1}
-    show_effects(found)
-    lines = capsys.readouterr().out.splitlines()
-    counts = [
-        line.split()[2] for line in lines if line.strip().startswith("all") and "NORM" in line
-    ]
-    assert sorted(counts) == ["1", "2"]

@@ -4,6 +4,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -173,20 +174,12 @@ def test_numbers_out_of_range_are_errors(settings: dict[str, Any], message: str)
         Ranking(**settings)
 
 
-def test_an_unknown_component_is_an_error() -> None:
-    message = r"There is no component 'ner' in the pipeline. It has: \['tok2vec'\]"
-    with pytest.raises(ValueError, match=message):
-        rank(weighted_pipeline(), component="ner")
-
-
-def test_a_component_without_a_weighted_embedding_is_an_error() -> None:
+def test_a_component_can_be_chosen() -> None:
     nlp = weighted_pipeline()
     add_embedding(nlp, "hashed", HASH | {"width": 16})
-    nlp.add_pipe("sentencizer")
     assert len(rank(nlp, component="tok2vec")) == len(rank(nlp)) == 2
-    for component in ("hashed", "sentencizer"):
-        with pytest.raises(ValueError, match=rf"no weighted hash embedding in \['{component}'\]"):
-            rank(nlp, component=component)
+    with pytest.raises(ValueError, match=r"no weighted hash embedding in \['hashed'\]"):
+        rank(nlp, component="hashed")
 
 
 @pytest.mark.parametrize(
@@ -200,18 +193,6 @@ def test_a_component_without_a_weighted_embedding_is_an_error() -> None:
 def test_importance_that_is_fixed_is_an_error(make: Callable[[], Language]) -> None:
     with pytest.raises(ValueError, match="is fixed at 1: there is nothing to show. Train with"):
         rank(make())
-
-
-def test_symbols_that_are_all_rare_are_an_error() -> None:
-    message = "No symbol of NORM occurs 9 times in the corpus: the most frequent one occurs 4 times"
-    with pytest.raises(ValueError, match=message):
-        rank(weighted_pipeline(), Ranking(min_freq=9))
-
-
-def test_docs_without_tokens_are_an_error() -> None:
-    nlp = weighted_pipeline()
-    with pytest.raises(ValueError, match="The corpus has no tokens to inspect"):
-        symbol_importance(nlp, lambda: [nlp.make_doc("")])
 
 
 # The command
@@ -236,42 +217,21 @@ def lines_of(result: Result) -> Iterator[str]:
     return (" ".join(line.split()) for line in result.output.splitlines())
 
 
-def test_command_shows_a_table_of_each_end_of_each_embedding(folder: Path) -> None:
+def test_command_shows_both_ends_and_prints_json(folder: Path) -> None:
     args = (folder / "model", "--data", folder / "docs.spacy", "--min-freq", 2, "--top", 3)
-    result = invoke(*args, "--sort", "norm")
+    result = invoke(*args, "--sort", "norm", "--share", 2)
     assert result.exit_code == 0, result.output
     lines = list(lines_of(result))
-    ranking = Ranking(sort="norm", top=3, min_freq=2)
-    for found in importance(folder / "model", folder / "docs.spacy", ranking):
-        for end, symbols in (("Largest", found.largest), ("Smallest", found.smallest)):
-            (title,) = (
-                i
-                for i, line in enumerate(lines)
-                if f" {end} norm: {found.component}.{found.attr}, seed {found.seed} " in line
-            )
-            assert len(symbols) == 3
-            rule = next(i for i in range(title, len(lines)) if lines[i].startswith("---"))
-            for line, s in zip(lines[rule + 1 :], symbols, strict=False):
-                parameters = " ".join(f"{p:.3g}" for p in s.parameters)
-                row = f"{s.text!r} {s.freq} {s.importance:.3g} {s.norm:.3g} {parameters}"
-                assert line == f"{row} {s.sharing}"
-        assert (
-            f"{found.component}.{found.attr} {found.seed} {found.num_symbols} "
-            f"{found.num_sharing} "
-            f"{found.num_frequent} {found.mean_importance:.3g} {found.num_important}"
-        ) in lines
-
-
-def test_command_prints_nothing_but_json(folder: Path) -> None:
-    args = (folder / "model", "--data", folder / "docs.spacy", "--min-freq", 1, "--json")
-    printed = json.loads(invoke(*args, "--share", 2).stdout)
-    names = [(embedding["component"], embedding["attr"]) for embedding in printed]
-    assert names == [("textcat", "LOWER[1,3]"), ("second", "LOWER[2]")]
-    assert set(printed[0]) == set(EmbeddingImportance.__dataclass_fields__)
-    assert len(printed[0]["largest"]) == len(printed[0]["smallest"]) == 10
-    ranking = Ranking(min_freq=1, share=2)
+    ranking = Ranking(sort="norm", top=3, min_freq=2, share=2)
     found = importance(folder / "model", folder / "docs.spacy", ranking)
-    assert [e["num_important"] for e in printed] == [e.num_important for e in found]
+    for each in found:
+        for s in (*each.largest, *each.smallest):
+            assert any(line.startswith(f"{s.text!r} {s.freq} {s.importance:.3g}") for line in lines)
+    printed = json.loads(invoke(*args, "--sort", "norm", "--share", 2, "--json").stdout)
+    assert [each["num_important"] for each in printed] == [each.num_important for each in found]
+    assert [each.keys() for each in printed] == [asdict(each).keys() for each in found]
+    texts = [[symbol["text"] for symbol in each["smallest"]] for each in printed]
+    assert texts == [[symbol.text for symbol in each.smallest] for each in found]
 
 
 @pytest.mark.parametrize(

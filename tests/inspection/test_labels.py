@@ -63,12 +63,6 @@ def test_labels_of_their_own_have_logits_that_add_up() -> None:
     assert list(together.values()) == pytest.approx(numpy.log(p / (1 - p)).tolist(), rel=1e-3)
 
 
-def test_labels_that_are_added_later_are_there() -> None:
-    nlp = randomize(textcat_pipeline(SINGLE))
-    nlp.get_pipe("textcat").add_label("Z")  # type: ignore[attr-defined]
-    assert listed(nlp)[0][0].labels.keys() == {"X", "Y", "Z"}
-
-
 def test_models_that_are_not_linear_have_no_labels() -> None:
     assert all(not symbol.labels for symbols in listed(weighted_pipeline()) for symbol in symbols)
 
@@ -90,17 +84,6 @@ def save(nlp: Language, folder: Path) -> tuple[Path, str, Path, str, int]:
     nlp.to_disk(folder / "model")
     corpus = write_corpus(folder / "docs.spacy", token_docs(nlp))
     return folder / "model", "--data", corpus, "--min-freq", 1
-
-
-def test_command_has_a_column_for_each_label(tmp_path: Path) -> None:
-    nlp = randomize(textcat_pipeline(TEXTCAT))
-    result = invoke_command(importance_cli, *save(nlp, tmp_path), "--top", 1)
-    assert result.exit_code == 0, result.output
-    lines = [" ".join(line.split()) for line in result.output.splitlines()]
-    (symbol, *_) = listed(nlp)[0]
-    assert "symbol X Y" in lines
-    assert f"{symbol.text!r} {symbol.labels['X']:+.3g} {symbol.labels['Y']:+.3g}" in lines
-    assert "Above 0: the n-gram speaks for the label." in result.output
 
 
 def test_command_shows_two_of_many_labels_and_says_how_to_see_all(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import errno
-import io
 import json
 import os
 import re
@@ -156,15 +155,6 @@ def test_lines_have_entities_with_probabilities(model: Path, shards: Path, tmp_p
     assert found == [("Anna", "PER"), ("Bob", "PER"), ("New York", "GPE")]
     assert all(0.5 < entity["probability"] <= 1 for entity in first["entities"])
     assert "cats" not in first
-
-
-def test_lines_have_probabilities_when_tokens_are_merged(
-    model: Path, shards: Path, tmp_path: Path
-) -> None:
-    merging = add_pipe(model, tmp_path / "merging", "merge_entities")
-    for name, path in (("one", model), ("two", merging)):
-        run(str(path), shards, tmp_path / name, format="jsonl")
-    assert contents(tmp_path / "one") == contents(tmp_path / "two")
 
 
 def test_lines_keep_what_is_no_annotation(model: Path, tmp_path: Path) -> None:
@@ -431,21 +421,6 @@ def test_worker_that_finds_another_pipeline_says_so(
     assert f"{slow} has other files here than where the command was started" in str(error)
 
 
-def test_pipeline_is_loaded_once_and_not_without_work(
-    model: Path, shards: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    load, loaded = spacy.load, []
-
-    def note(name: str) -> Language:
-        loaded.append(name)
-        return load(name)
-
-    monkeypatch.setattr("spacy.load", note)
-    for done in (0, len(NAMES)):
-        assert run(str(model), shards, tmp_path / "out").before == done
-        assert loaded == [str(model)]
-
-
 def test_worker_loads_the_pipeline_once(
     model: Path, shards: Path, tmp_path: Path, scheduler: str
 ) -> None:
@@ -458,71 +433,6 @@ def test_worker_loads_the_pipeline_once(
     assert loaded[0] == os.getpid()  # before there are workers
     assert 1 <= len(loaded[1:]) == len({*loaded[1:]})
     assert {*loaded[1:]} <= {*processes}
-
-
-@pytest.mark.parametrize("format", ["spacy", "jsonl"])
-def test_pipeline_that_is_loaded_anew_writes_the_same_bytes(
-    model: Path, shards: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str
-) -> None:
-    notes = tmp_path / "notes"
-    noting = add_pipe(model, tmp_path / "noting", "notes_process_for_tests", notes=str(notes))
-    notes.unlink()
-    run(str(noting), shards, tmp_path / "once", format=format)
-    assert len(notes.read_text().splitlines()) == 1
-    monkeypatch.setattr("spacy_multihash.scale.source.MAX_GROWTH", -1)
-    run(str(noting), shards, tmp_path / "anew", format=format)
-    assert len(notes.read_text().splitlines()) == 1 + 1 + len(NAMES)
-    assert contents(tmp_path / "once") == contents(tmp_path / "anew")
-
-
-class Terminal(io.StringIO):
-    """A terminal to write to."""
-
-    def isatty(self) -> bool:
-        return True
-
-
-def test_progress_is_shown_on_terminals(
-    model: Path, shards: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def shown(stderr: io.StringIO, **settings: bool) -> str:
-        monkeypatch.setattr("sys.stderr", stderr)
-        run(str(model), shards, tmp_path / "out", **settings)
-        return stderr.getvalue()
-
-    (shards / "c.txt").rename(tmp_path / "c.txt")
-    assert shown(io.StringIO()) == ""
-    assert f"{len(NAMES) - 1}/{len(NAMES) - 1} [" in shown(Terminal(), force=True)
-    (tmp_path / "c.txt").rename(shards / "c.txt")
-    resumed = shown(Terminal())
-    assert f"{len(NAMES) - 1}/{len(NAMES)} [" in resumed  # what was done before counts
-    assert f"{len(NAMES)}/{len(NAMES)} [" in resumed and "shards" in resumed
-
-
-def test_files_that_are_no_shards_are_counted_by_suffix(
-    model: Path, shards: Path, tmp_path: Path
-) -> None:
-    for name in ("UP.TXT", "a.md", "b.md", "none"):
-        (shards / name).touch()
-    result = invoke(model, shards, tmp_path / "out")
-    assert result.exit_code == 0
-    assert "1 with none, 1 with .TXT, 2 with .md" in said(result)
-
-
-def test_nothing_is_written_before_there_are_workers(
-    model: Path, shards: Path, tmp_path: Path
-) -> None:
-    assert invoke(model, shards, tmp_path / "out", "--dask", "nonsense").exit_code == 1
-    assert not (tmp_path / "out").exists()
-
-
-def test_what_a_killed_command_left_is_no_content(
-    model: Path, shards: Path, tmp_path: Path
-) -> None:
-    staging = tmp_path / "out" / ".manifest.json.ab12cd.spacy-multihash"
-    staging.mkdir(parents=True)
-    run(str(model), shards, tmp_path / "out")
-    assert not staging.exists()
 
 
 def test_other_work_is_refused_unless_forced(

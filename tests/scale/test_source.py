@@ -82,15 +82,6 @@ def test_other_files_than_the_command_has_are_refused(tmp_path: Path) -> None:
         source.loaded()
 
 
-def test_compiled_python_is_no_part_of_a_source(tmp_path: Path) -> None:
-    (tmp_path / "meta.json").write_text("{}")
-    source = source_of(str, tmp_path, None)
-    (tmp_path / "__pycache__").mkdir()
-    (tmp_path / "__pycache__" / "code.cpython-312.pyc").write_text("of one machine")
-    assert source_of(str, tmp_path, None).digest == source.digest
-    assert elsewhere(source).loaded() == str(tmp_path)
-
-
 def test_other_code_than_the_command_has_is_refused(tmp_path: Path) -> None:
     for name in ("model", "code.py"):
         (tmp_path / name).write_text("one = 1")

@@ -109,11 +109,6 @@ def test_items_that_kill_workers_take_no_others_with_them(two: Workers) -> None:
         list(two.imap(die, [1], names=["killer"]))
 
 
-def test_result_that_cannot_be_pickled_is_an_error(processes: Workers) -> None:
-    with pytest.raises(ItemError, match="^one failed: .*pickle"):
-        list(processes.imap(open, [os.devnull], names=["one"]))
-
-
 def test_each_worker_has_one_thread(workers: Workers) -> None:
     with threadpool_limits(2):
         assert blas_threads(0) == [2]

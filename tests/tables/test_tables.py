@@ -10,7 +10,7 @@ import spacy
 import srsly
 from hypothesis import example, given
 from hypothesis import strategies as st
-from spacy.attrs import IS_ALPHA, IS_SPACE, LENGTH, NORM
+from spacy.attrs import IS_ALPHA, LENGTH, NORM
 from spacy.tokens import Doc
 
 from spacy_multihash import (
@@ -62,19 +62,6 @@ def test_counts_are_those_of_a_plain_loop(docs: list[Doc]) -> None:
         "LENGTH": Counter(len(token) for token in tokens),
         "IS_ALPHA": Counter(int(token.is_alpha) for token in tokens),
     }
-
-
-def test_single_attribute_is_counted(docs: list[Doc]) -> None:
-    counts = count_symbols(docs, {"NORM": NORM})
-    assert counts["NORM"][docs[0].vocab.strings["anna"]] == 3
-
-
-def test_docs_are_read_once_as_they_come(docs: list[Doc]) -> None:
-    assert count_symbols(iter(docs), {"NORM": NORM}) == count_symbols(docs, {"NORM": NORM})
-
-
-def test_no_docs_have_no_symbols() -> None:
-    assert count_symbols([], {"NORM": NORM}) == {"NORM": Counter()}
 
 
 @given(
@@ -134,10 +121,6 @@ def test_cutting_twice_is_cutting_once(
     twice = cut_tables(one_table(counts, first), min_freq=first + further, max_rows=rows)
     once = make_tables({"NORM": Counter(counts)}, min_freq=first + further, max_rows=rows)
     assert as_lists(twice) == as_lists(once)
-
-
-def test_cut_at_one_leaves_nothing_out() -> None:
-    assert as_lists(cut_tables(one_table({1: 1}, 1), min_freq=0)) == {"NORM": [(1, 1)]}
 
 
 # Merging
@@ -212,7 +195,7 @@ def test_truncated_file_is_refused_at_any_length(path: Path) -> None:
             read_tables(path)
 
 
-@pytest.mark.parametrize("flipped", [0x01, 0x20, 0x80, 0xFF])
+@pytest.mark.parametrize("flipped", [0x01, 0x80])
 def test_flipped_bits_are_refused_wherever_they_are(flipped: int, path: Path) -> None:
     data = path.read_bytes()
     for position in range(len(data)):
@@ -230,12 +213,6 @@ def test_any_bytes_are_refused(tmp_path_factory: pytest.TempPathFactory, data: b
     path.write_bytes(data)
     with pytest.raises(ValueError, match="x.tables"):
         read_tables(path)
-
-
-def test_false_of_an_attribute_is_a_symbol() -> None:
-    doc = Doc(spacy.blank("en").vocab, words=["a", " ", "b"])
-    counts = count_symbols([doc], {"IS_SPACE": IS_SPACE})
-    assert counts == {"IS_SPACE": Counter({0: 2, 1: 1})}
 
 
 # What is refused
