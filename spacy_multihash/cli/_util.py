@@ -21,6 +21,7 @@ from spacy.util import import_file, load_model
 from spacy.vocab import Vocab
 from thinc.api import ConfigValidationError
 from wasabi import Printer
+from wasabi.util import wrap
 
 from ..common.checks import check_whole
 from ..common.files import (
@@ -63,10 +64,11 @@ class Messages(Printer):
         self.show_color &= sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
     def fail(self, title: str = "", text: str = "", **settings: Any) -> NoReturn:  # type: ignore[override]  # noqa: ANN401
-        """Print an error on stderr, and exit."""
+        """Print an error on stderr, each line of its text wrapped by itself, and exit."""
         with redirect_stdout(sys.stderr):
-            super().fail(title, text, exits=1)
-        raise AssertionError("wasabi exits")
+            super().fail(title)
+            self.text("\n".join(wrap(line, indent=0) for line in text.split("\n")))
+        sys.exit(1)
 
     def warn(self, title: str = "", text: str = "", *, err: bool = False, **settings: Any) -> None:  # type: ignore[override]  # noqa: ANN401
         """Print a warning, on stderr if stdout has to be JSON."""

@@ -14,8 +14,14 @@ from tqdm import tqdm
 
 from ..corpus.conll import Layout
 from ..corpus.convert import (
+    GLUED,
+    INCORRECT_SPANS,
+    MAX_LABELS,
     ODD_TAG,
+    REJECTED,
+    SPACE,
     SPLITS,
+    AnnotatedTexts,
     Counts,
     Format,
     Problem,
@@ -33,7 +39,14 @@ from ._util import check_file_output, check_parent, msg, show_table
 SUFFIX = ".spacy"
 DEFAULT_LAYOUT = Layout()
 DEFAULT_CSV_LAYOUT = CsvLayout()
-SHOWN_LINES = 8
+SHOWN_LINES = 5
+# What became of lines with a problem. All others are left out.
+_FATES = {
+    ODD_TAG: "Read as B-",
+    GLUED: "Read as one token",
+    SPACE: "Left out without --trim",
+    REJECTED: f"Put into doc.spans[{INCORRECT_SPANS!r}], not doc.ents",
+}
 
 
 class InputFormat(str, Enum):
@@ -59,12 +72,14 @@ class Conversion:
     scheme (Optional[str]): The scheme of its tags; None for texts.
     splits (Mapping[str, Counts]): What each corpus holds that was written.
     problems (Sequence[Problem]): What is wrong with lines.
+    hint (str): Which offsets would fit better.
     """
 
     format: Format
     scheme: Optional[str]
     splits: Mapping[str, Counts]
     problems: Sequence[Problem] = field(default_factory=list)
+    hint: str = ""
 
 
 def convert_cli(
@@ -103,6 +118,17 @@ def convert_cli(
     label_separator: Optional[str] = typer.Option(
         None, help="CSV: what stands between the labels of a text. Default: each text has one"
     ),
+    offsets: str = typer.Option(
+        "characters",
+        help="JSON: what offsets are: characters, utf16, utf8, inclusive (ends are the last "
+        "character), or a number to add to them",
+    ),
+    trim: bool = typer.Option(
+        False, "--trim", help="JSON: leave out whitespace at the ends of entities"
+    ),
+    max_labels: int = typer.Option(
+        MAX_LABELS, min=1, help="JSON, CSV: the most different labels of texts"
+    ),
     strict: bool = typer.Option(
         False,
         "--strict",
@@ -113,11 +139,12 @@ def convert_cli(
     """Convert a corpus of your own for spacy train: CoNLL, JSON lines or CSV.
 
     CoNLL has a token and its tag a line, with tags of IOB1, IOB2 or BILUO, and blank lines between
-    sentences. JSON lines have a "text" each, with "spans" of entities as Prodigy writes them, with
+    sentences. JSON lines, or one JSON array, have a "text" each, with "spans" of entities as Prodigy writes them, with
     a "label" of entities or texts as doccano does, or with "cats". CSV has a header with a column
     of texts and one of labels.
 
-    Entities that do not align with tokens are left out, and shown with their lines.
+    Entities that do not align with tokens are left out, and shown with their lines. If none is
+    left, nothing is written.
 
     DOCS: python -m pydoc spacy_multihash.corpus.convert
     """
@@ -132,6 +159,9 @@ def convert_cli(
             documents=None if docs is None else docs == DocsOf.documents,
             layout=Layout(_from_zero(token_column), _from_zero(tag_column)),
             csv_layout=CsvLayout(text_column, label_column, delimiter, label_separator),
+            offsets=offsets,
+            trim=trim,
+            max_labels=max_labels,
             strict=strict,
             force=force,
             show_progress=True,
@@ -153,6 +183,9 @@ def convert(
     documents: Optional[bool] = None,
     layout: Layout = DEFAULT_LAYOUT,
     csv_layout: CsvLayout = DEFAULT_CSV_LAYOUT,
+    offsets: str = "characters",
+    trim: bool = False,
+    max_labels: int = MAX_LABELS,
     strict: bool = False,
     force: bool = False,
     show_progress: bool = False,
@@ -168,12 +201,15 @@ def convert(
     documents (Optional[bool]): As for `read_conll`.
     layout (Layout): Where a line of CoNLL has what.
     csv_layout (CsvLayout): Where a CSV file has what.
+    offsets (str): What the offsets of entities are, as `in_characters` takes them.
+    trim (bool): Leave out whitespace at the ends of entities.
+    max_labels (int): The most different labels of texts.
     strict (bool): Whether what would be left out is an error.
     force (bool): Replace what is there.
     show_progress (bool): Show a progress bar on stderr, if that is a terminal.
 
-    Raises ValueError, ImportError or OSError, and writes nothing, if something cannot be read, or
-    is in the way.
+    Raises ValueError, ImportError or OSError, and writes nothing, if something cannot be read or is
+    in the way, or if no entity and no label is left.
     """
     names = [output.stem] if shares is None else list(SPLITS[: len(shares)])
     folder = output.parent if shares is None else output
@@ -189,7 +225,14 @@ def convert(
     if format == "conll":
         source = read_tagged(input_path, layout, documents=documents, strict=strict)
     else:
-        source = read_texts(input_path, csv_layout if format == "csv" else None, strict=strict)
+        source = read_texts(
+            input_path,
+            csv_layout if format == "csv" else None,
+            strict=strict,
+            offsets=offsets,
+            trim=trim,
+            max_labels=max_labels,
+        )
     everything = range(len(source))
     parts = {names[0]: everything} if shares is None else split_items(everything, shares, seed)
     counts, bins = {}, {}
@@ -202,9 +245,16 @@ def convert(
             for doc in counts[name].watch(source.make_doc(i, nlp) for i in places):
                 bins[name].add(doc)
                 progress.update()
+    hint = ""
+    if isinstance(source, AnnotatedTexts) and source.has_spans:
+        hint = source.hint(nlp) if source.problems else ""
+        if not any(split.entities or split.cats for split in counts.values()):
+            summary = _summary(input_path, sorted(source.problems))
+            lines = [line for title, details in summary for line in (title, *details)]
+            raise ValueError("\n".join(["No entity is left.", *filter(None, [hint]), *lines]))
     write_corpora(folder, bins)
     scheme = source.scheme if isinstance(source, TaggedTokens) else None
-    return Conversion(format, scheme, counts, sorted(source.problems))
+    return Conversion(format, scheme, counts, sorted(source.problems), hint)
 
 
 def _parse_shares(text: str) -> list[float]:
@@ -267,17 +317,26 @@ def _show(done: Conversion, path: Path) -> None:
             rows.append((title, *(f"{counter.total():,}" for counter in counters)))
         rows += [(f"  {label}", *(f"{c[label]:,}" for c in counters)) for label in labels]
     show_table("Converted", ("", *done.splits), rows)
+    for title, lines in _summary(path, done.problems):
+        msg.warn(title)
+        for line in lines:
+            msg.text(line)
+    if done.hint:
+        msg.warn(done.hint)
+
+
+def _summary(path: Path, problems: Sequence[Problem]) -> list[tuple[str, list[str]]]:
+    """Count the problems of each kind, and list the first of them with their lines."""
     by_kind: dict[str, List[Problem]] = defaultdict(list)
-    for problem in done.problems:
+    for problem in problems:
         by_kind[problem.what].append(problem)
-    for what, problems in by_kind.items():
-        fate = "Read as B-" if what == ODD_TAG else "Left out"
-        msg.warn(f"{fate}: {what} ({len(problems):,})")
-        for problem in problems[:SHOWN_LINES]:
-            msg.text(f"{path}:{problem.line}: {problem.detail}")
-        if len(problems) > SHOWN_LINES:
-            lines = ", ".join(str(problem.line) for problem in problems[SHOWN_LINES:])
-            msg.text(f"and on these lines: {lines}")
+    summary = []
+    for what, found in by_kind.items():
+        lines = [f"{path}:{problem.line}: {problem.detail}" for problem in found[:SHOWN_LINES]]
+        if len(found) > SHOWN_LINES:
+            lines.append(f"and {len(found) - SHOWN_LINES:,} more")
+        summary.append((f"{_FATES.get(what, 'Left out')}: {what} ({len(found):,})", lines))
+    return summary
 
 
 _NAMES = {"conll": "in the style of CoNLL", "jsonl": "lines of JSON", "csv": "CSV"}

@@ -1,6 +1,7 @@
 """Files in the style of CoNLL: a token a line, with its tag, and blank lines between sentences.
 
-Tags follow IOB1, IOB2 (also called BIO) or BILUO (also called BIOES).
+Tags follow IOB1, IOB2 (also called BIO) or BILUO (also called BIOES and BMES). Files of spaCy's own
+format .iob have a sentence a line, its tokens as word|tag.
 """
 
 import re
@@ -13,12 +14,12 @@ from typing import Literal, NamedTuple, Optional
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from .texts import read_lines
+from .texts import BadLines, read_lines
 
 DOCSTART = "-DOCSTART-"
 Scheme = Literal["IOB1", "IOB2", "BILUO"]
-# The names of BILUO's last and only token, there and in BIOES, and what they are in IOB2.
-_IN_IOB2 = {"L": "I", "E": "I", "U": "B", "S": "B"}
+# The tags that BILUO, BIOES, BMES and BMEWO have beside those of IOB2, and what they are there.
+_IN_IOB2 = {"M": "I", "L": "I", "E": "I", "U": "B", "S": "B", "W": "B"}
 # Follows each document: no entity reaches beyond its end.
 _END: Iterable[tuple[str, bool, int]] = (("O", True, 0),)
 
@@ -38,13 +39,28 @@ class Layout:
     tag_column: int = -1
     separator: Optional[str] = None
     columns: Optional[int] = None
-    prefixes: str = "BILUES"
+    prefixes: str = "BILUESMW"
 
     def split(self, line: str) -> list[str]:
         """Return the columns of a line."""
         if self.separator is not None:
             return line.split(self.separator)
-        return line.split("\t") if "\t" in line else re.split(" +", line.strip(" "))
+        if self.tag_column == -1 and self.columns is None:
+            line = line.rstrip(" \t")  # no tag is empty
+        if "\t" in line:
+            return [column.strip(" ") for column in line.split("\t")]
+        return re.split(" +", line.strip(" "))
+
+    def split_piped(self, line: str) -> list[str]:
+        """Return the tokens of a line of word|tag, or none if it is another."""
+        tokens = line.split()
+        is_default = self.separator is None and (self.token_column, self.tag_column) == (0, -1)
+        is_piped = is_default and tokens and all(map(self._is_piped, tokens))
+        return tokens if is_piped else []
+
+    def _is_piped(self, token: str) -> bool:
+        word, _, tag = token.rpartition("|")
+        return bool(word) and self.is_tag(tag)
 
     def is_tag(self, text: str) -> bool:
         """Tell whether a text is O, or a prefix and a label."""
@@ -88,7 +104,8 @@ def read_conll(path: Path, layout: Layout, *, documents: Optional[bool] = None) 
     """
     record, columns = Record(), layout.columns
     in_document = sentence_open = False
-    for number, line in read_lines(path):
+    bad = BadLines()
+    for number, line in _token_lines(path, layout):
         where = f"{path}:{number}"
         if "\r" in line:
             raise ValueError(
@@ -114,12 +131,26 @@ def read_conll(path: Path, layout: Layout, *, documents: Optional[bool] = None) 
                 "Make a document of each sentence, or add the lines that part the documents."
             )
         columns = columns or len(fields)
-        record.add(
-            *parse_line(line, layout, where, columns), sent_start=not sentence_open, line=number
-        )
+        with bad.skipped():
+            word, tag = parse_line(line, layout, where, columns)
+            record.add(word, tag, sent_start=not sentence_open, line=number)
         sentence_open = True
+    bad.check()
     if record.words:
         yield record
+
+
+def _token_lines(path: Path, layout: Layout) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a file, and for a sentence of word|tag a line for each token."""
+    columns = None  # of word|tag or word|part of speech|tag, if the file has them
+    for i, (number, line) in enumerate(read_lines(path)):
+        tokens = layout.split_piped(line) if i == 0 or columns else []
+        if not tokens:
+            yield number, line
+            continue
+        columns = columns or tokens[0].count("|") or 1
+        yield from ((number, "\t".join(token.rsplit("|", columns))) for token in tokens)
+        yield number, ""
 
 
 def _is_comment(fields: Sequence[str], line: str, layout: Layout, columns: Optional[int]) -> bool:
@@ -152,6 +183,11 @@ def parse_line(line: str, layout: Layout, where: str, columns: int) -> tuple[str
             f"{where}: expected {columns} columns {how}, found {len(fields)} in {line!r}. "
             "Correct the line."
         )
+    if len(fields) == 1:
+        raise ValueError(
+            f"{where}: expected a token and its tag, found one column in {line!r}. Correct the "
+            "line, or name what stands between columns."
+        )
     word = _column(fields, layout.token_column, "token", line, where)
     tag = _column(fields, layout.tag_column, "tag", line, where)
     if not word.strip():
@@ -161,9 +197,12 @@ def parse_line(line: str, layout: Layout, where: str, columns: int) -> tuple[str
         )
     if not layout.is_tag(tag):
         known = ", ".join(f"{prefix}-LABEL" for prefix in layout.prefixes)
+        advice = "Correct the tag, or name another column."
+        if re.fullmatch(r"[A-Za-z_]+", tag):
+            advice = f"It has no prefix: name another column, or write I-{tag} if the tags are IO."
         raise ValueError(
             f"{where}: expected the tag O, or one of {known}, in {_name(layout.tag_column)}, "
-            f"found {tag!r} in {line!r}. Correct the tag, or name another column."
+            f"found {tag!r} in {line!r}. {advice}"
         )
     return word, tag
 
@@ -229,8 +268,11 @@ def find_scheme(records: Sequence[Record], path: Path) -> Found:
     Raises ValueError, with file and line, for tags of BILUO that do not follow each other.
     """
     if {tag[0] for record in records for tag in record.tags} & set(_IN_IOB2):
+        bad = BadLines()
         for record in records:
-            _check_biluo(record, path)
+            with bad.skipped():
+                _check_biluo(record, path)
+        bad.check()
         return Found("BILUO", [])
     odd: list[tuple[int, str]] = []
     opened_by_b = False
@@ -276,15 +318,15 @@ def _check_biluo(record: Record, path: Path) -> None:
     for tag, starts, line in chain(
         zip(record.tags, record.sent_starts, record.lines, strict=True), _END
     ):
-        is_open = before[0] in "BI"
-        continues = tag[0] in "ILE" and not starts and tag[2:] == before[2:]
+        is_open = before[0] in "BIM"
+        continues = tag[0] in "IMLE" and not starts and tag[2:] == before[2:]
         if is_open and not continues:
             raise ValueError(
                 f"{path}:{line_before}: expected a tag I-, L- or E-{before[2:]} after {before!r}, "
                 f"found {'the end of the sentence' if starts else repr(tag)}. The file has tags of "
                 "BILUO or BIOES, where L- or E- closes each entity that B- opens. Correct the tags."
             )
-        if tag[0] in "ILE" and not is_open:
+        if tag[0] in "IMLE" and not is_open:
             raise ValueError(
                 f"{path}:{line}: expected B-, U-, S- or O where no entity is open, found {tag!r}. "
                 "The file has tags of BILUO or BIOES. Correct the tag."

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from pathlib import Path
 from random import Random
@@ -24,7 +24,16 @@ from .conll import (
     read_conll,
     tagged_doc,
 )
-from .texts import ACCEPT, AnnotatedText, CsvLayout, read_csv, read_jsonl, read_lines
+from .texts import (
+    ACCEPT,
+    REJECT,
+    AnnotatedText,
+    CsvLayout,
+    TextSpan,
+    read_csv,
+    read_jsonl,
+    read_lines,
+)
 
 SPLITS = ("train", "dev", "test")
 ItemT = TypeVar("ItemT")
@@ -32,7 +41,7 @@ Format = Literal["conll", "jsonl", "csv"]
 
 _SUFFIXES: dict[str, Format] = {
     **dict.fromkeys((".conll", ".conll2002", ".conll2003", ".iob", ".iob2", ".bio"), "conll"),
-    **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), "jsonl"),
     ".csv": "csv",
 }
 
@@ -45,7 +54,57 @@ OUT_OF_TEXT = "entity that reaches beyond the text"
 NOT_ALIGNED = "entity that does not align with tokens"
 SPACE = "entity that begins or ends with whitespace"
 OVERLAP = "entity that overlaps a longer or an earlier one"
+WRONG_TEXT = "entity whose own text is another than that at its offsets"
+REJECTED = "entity that was rejected"
+UNSURE = f'entity whose "answer" is neither "{ACCEPT}" nor "{REJECT}"'
 ODD_TAG = "I- tag that continues no entity"
+GLUED = "token with a blank in it"
+
+# The group of doc.spans that rejected entities are put into, for incorrect_spans_key of batch_ner.
+INCORRECT_SPANS = "incorrect_spans"
+# More labels of texts than that are a sign of a wrong column, and each doc has all of them.
+MAX_LABELS = 1000
+# How offsets may count, besides characters, and what a hint says of it.
+_OFFSETS = {
+    "utf16": "count UTF-16 units, as JavaScript does",
+    "inclusive": "end at the last character",
+    "-1": "count from 1",
+    "1": "are 1 too small",
+    "utf8": "count bytes of UTF-8",
+}
+_UNITS = {"utf16": ("utf-16-le", 2), "utf8": ("utf-8", 1)}
+_HINT_TEXTS = 200  # texts that a hint looks at
+
+
+def in_characters(text: str, start: int, end: int, offsets: str) -> tuple[int, int]:
+    """Return the offsets of an entity in characters.
+
+    offsets (str): What the offsets are: "characters", "utf16" or "utf8" for units of an encoding,
+        "inclusive" for an end at the last character, or a number to add to both.
+
+    An offset that is no place in the text becomes -1. Raises ValueError for other offsets.
+    """
+    if offsets == "characters":
+        return start, end
+    if offsets == "inclusive":
+        return start, end + 1
+    if offsets in _UNITS:
+        encoding, size = _UNITS[offsets]
+        encoded = text.encode(encoding)
+        return _place(encoded, start * size, encoding), _place(encoded, end * size, encoding)
+    if re.fullmatch("[-+]?[0-9]{1,9}", offsets):
+        return start + int(offsets), end + int(offsets)
+    raise ValueError(
+        f"Expected as --offsets characters, {', '.join(_UNITS)}, inclusive, or a number to add to "
+        f"offsets, was: {offsets!r}."
+    )
+
+
+def _place(encoded: bytes, at: int, encoding: str) -> int:
+    try:
+        return len(encoded[:at].decode(encoding)) if 0 <= at <= len(encoded) else -1
+    except UnicodeDecodeError:  # within a character
+        return -1
 
 
 class Problem(NamedTuple):
@@ -121,11 +180,15 @@ class AnnotatedTexts(Source):
     texts (Sequence[AnnotatedText]): The texts.
     has_spans (bool): Whether docs have entities.
     labels (Sequence[str]): The labels of whole texts, of which each doc says whether it has them.
+    offsets (str): What the offsets of entities are, as `in_characters` takes them.
+    trim (bool): Whether to leave out whitespace at the ends of entities.
     """
 
     texts: Sequence[AnnotatedText] = ()
     has_spans: bool = False
     labels: Sequence[str] = ()
+    offsets: str = "characters"
+    trim: bool = False
 
     def __len__(self) -> int:
         """Count the texts."""
@@ -147,19 +210,17 @@ class AnnotatedTexts(Source):
         return doc
 
     def _entities(self, doc: Doc, item: AnnotatedText) -> list[Span]:
-        spans = []
-        for start, end, label in item.spans:
-            if not 0 <= start < end <= len(item.text):
-                detail = f"{label} ({start} to {end} of {len(item.text)} characters)"
-                self.note(item.line, OUT_OF_TEXT if start < end else NO_TEXT, detail)
+        spans, rejected = [], []
+        for given in item.spans:
+            if given.answer not in (ACCEPT, REJECT):
+                self.note(item.line, UNSURE, f"{given.label} ({given.start} to {given.end})")
                 continue
-            detail = f"{label} {item.text[start:end]!r} ({start} to {end})"
-            span = doc.char_span(start, end, label=label)
+            span, what, detail = self._find(doc, given)
             if span is None:
-                near = doc.char_span(start, end, alignment_mode="expand")
-                self.note(item.line, NOT_ALIGNED, f"{detail}, in {str(near)!r}")
-            elif span[0].is_space or span[-1].is_space:
-                self.note(item.line, SPACE, detail)
+                self.note(item.line, what, detail)
+            elif given.answer == REJECT:
+                rejected.append(span)
+                self.note(item.line, REJECTED, detail)
             else:
                 spans.append(span)
         kept = filter_spans(spans)
@@ -167,7 +228,55 @@ class AnnotatedTexts(Source):
             if not any(span is other for other in kept):
                 detail = f"{span.label_} {span.text!r} ({span.start_char} to {span.end_char})"
                 self.note(item.line, OVERLAP, detail)
+        if rejected := [span for span in rejected if span not in kept]:
+            doc.spans[INCORRECT_SPANS] = rejected
         return kept
+
+    def _find(self, doc: Doc, given: TextSpan) -> tuple[Optional[Span], str, str]:
+        """Return the tokens of an entity, or None with what is wrong, and what stands there."""
+        text, label = doc.text, given.label
+        start, end = in_characters(text, given.start, given.end, self.offsets)
+        if not 0 <= start < end <= len(text):
+            what = OUT_OF_TEXT if given.start < given.end else NO_TEXT
+            return None, what, f"{label} ({given.start} to {given.end} of {len(text)} characters)"
+        if self.trim and text[start:end].strip():
+            start, end = start + _blanks(text[start:end]), end - _blanks(text[start:end][::-1])
+        there = text[start:end]
+        detail = f"{label} {there!r} ({given.start} to {given.end})"
+        if given.text is not None and given.text.split() != there.split():
+            return None, WRONG_TEXT, f"{detail}, and not {given.text!r}"
+        if there != there.strip():
+            return None, SPACE, detail
+        span = doc.char_span(start, end, label=label)
+        if span is None:
+            near = doc.char_span(start, end, alignment_mode="expand")
+            return None, NOT_ALIGNED, f"{detail}, in {str(near)!r}"
+        if span[0].is_space or span[-1].is_space:
+            return None, SPACE, detail
+        return span, "", detail
+
+    def hint(self, nlp: Language) -> str:
+        """Say which offsets would fit, if most entities do not fit as they are."""
+        texts = [item for item in self.texts if item.spans][:_HINT_TEXTS]
+        docs = [nlp.make_doc(item.text) for item in texts]
+        spans = [(doc, span) for doc, item in zip(docs, texts, strict=True) for span in item.spans]
+
+        def fitting(offsets: str) -> int:
+            source = replace(self, offsets=offsets, problems=[])
+            return sum(source._find(doc, span)[0] is not None for doc, span in spans)
+
+        fit = {offsets: fitting(offsets) for offsets in ("characters", *_OFFSETS)}
+        best = max(_OFFSETS, key=lambda offsets: fit[offsets])  # the first of equals
+        if 2 * fit["characters"] >= len(spans) or fit[best] <= fit["characters"]:
+            return ""
+        return (
+            f"{fit[best]:,} of {len(spans):,} entities would fit, {fit['characters']:,} do now, if "
+            f"their offsets {_OFFSETS[best]}: try --offsets {best}"
+        )
+
+
+def _blanks(text: str) -> int:
+    return len(text) - len(text.lstrip())
 
 
 def guess_format(path: Path, csv_layout: CsvLayout, layout: Layout) -> Format:
@@ -183,7 +292,7 @@ def guess_format(path: Path, csv_layout: CsvLayout, layout: Layout) -> Format:
     if suffix in _SUFFIXES:
         return _SUFFIXES[suffix]
     for _, line in read_lines(path):
-        if re.match(r'\s*\{\s*"', line):
+        if re.match(r'\s*\{\s*"', line) or line.strip() == "{":
             return "jsonl"
         if csv_layout.find_delimiter(line):
             return "csv"
@@ -192,8 +301,10 @@ def guess_format(path: Path, csv_layout: CsvLayout, layout: Layout) -> Format:
         fields = layout.split(line)
         if fields[0] == DOCSTART or any(map(layout.is_tag, fields[1:])):
             return "conll"
+        if layout.split_piped(line):
+            return "conll"
         if line.lstrip().startswith("["):
-            return "jsonl"  # an array, of which an error says more
+            return "jsonl"
         break
     raise ValueError(
         f"Cannot tell the format of {path}: expected a suffix such as .conll, .jsonl or .csv, or a "
@@ -225,6 +336,11 @@ def read_tagged(
     source = TaggedTokens(path, strict, records=records, scheme=scheme)
     for line, tag in odd:
         source.note(line, ODD_TAG, repr(tag))
+    tokens = [(line, word) for r in records for line, word in zip(r.lines, r.words, strict=True)]
+    glued = [(line, word) for line, word in tokens if " " in word]
+    if 2 * len(glued) > len(tokens):
+        for line, word in glued:
+            source.note(line, GLUED, repr(word))
     return source
 
 
@@ -241,18 +357,29 @@ def _reads_index(path: Path, layout: Layout, records: Sequence[Record]) -> bool:
 
 
 def read_texts(
-    path: Path, csv_layout: Optional[CsvLayout] = None, *, strict: bool = False
+    path: Path,
+    csv_layout: Optional[CsvLayout] = None,
+    *,
+    strict: bool = False,
+    offsets: str = "characters",
+    trim: bool = False,
+    max_labels: int = MAX_LABELS,
 ) -> AnnotatedTexts:
     """Read a file of texts.
 
     path (Path): The file.
     csv_layout (Optional[CsvLayout]): Where a CSV file has what. None: the file has lines of JSON.
     strict (bool): Whether what is left out is an error.
+    offsets (str): What the offsets of entities are, as `in_characters` takes them.
+    trim (bool): Whether to leave out whitespace at the ends of entities.
+    max_labels (int): The most labels of texts.
 
-    Raises ValueError, with file and line, for what cannot be read, or if there are no texts.
+    Raises ValueError, with file and line, for what cannot be read, if there are no texts, and for
+    labels of texts that look like something else.
     """
+    in_characters("", 0, 0, offsets)
     texts = read_jsonl(path) if csv_layout is None else read_csv(path, csv_layout)
-    source, items = AnnotatedTexts(path, strict), []
+    source, items = AnnotatedTexts(path, strict, offsets=offsets, trim=trim), []
     for text in texts:
         if text.answer != ACCEPT:
             source.note(text.line, NOT_ACCEPTED, repr(text.answer))
@@ -263,6 +390,7 @@ def read_texts(
     source.texts = items
     source.has_spans = any(text.spans for text in items)
     source.labels = sorted({label for text in items for label in text.cats})
+    _check_labels(path, source.labels, len(items), max_labels)
     if not items:
         raise ValueError(f"{path}: expected texts, found none. Give another file.")
     if not source.has_spans and not source.labels:
@@ -278,6 +406,23 @@ def read_texts(
                 'found none. Add "cats": {} if the text has no label.'
             )
     return source
+
+
+def _check_labels(path: Path, labels: Sequence[str], texts: int, max_labels: int) -> None:
+    """Refuse labels of texts that look like something else."""
+    some = ", ".join(map(repr, labels[:3]))
+    tags = [label for label in labels if re.fullmatch(r"O|[BILUESMW]-\S+", label)]
+    if tags and len(tags) == len(labels) and tags != ["O"]:
+        raise ValueError(
+            f"{path}: expected labels of texts, found tags of tokens: {some}. Write a token and "
+            "its tag on each line, as CoNLL, with blank lines between sentences."
+        )
+    is_own = len(labels) >= 20 and len(labels) == texts
+    if is_own or len(labels) > max_labels:
+        raise ValueError(
+            f"{path}: found {len(labels):,} different labels in {texts:,} texts, such as {some}. "
+            "Name the column or key of the labels, or give --max-labels if there are so many."
+        )
 
 
 @dataclass

@@ -1,16 +1,21 @@
 """Text files: their lines, JSON lines and CSV, with offsets of entities or with labels."""
 
+import ast
 import csv
 import gzip
 import json
 import math
+import warnings
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 ACCEPT = "accept"
+REJECT = "reject"
 DELIMITERS = (",", "\t", ";")
 _KEYS = ("spans", "labels", "label", "cats")
 # Read where they are lists: what is accepted of a choice, and entities if nothing else has them.
@@ -24,10 +29,47 @@ _EXAMPLES = (
 _LONGEST_FIELD = 2**31 - 1
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+_SHOWN_ERRORS = 5
+
+# What is done with the error of a line, in the place of raising it.
+OnError = Optional[Callable[[ValueError], None]]
+
+
+class BadLines:
+    """Collects the errors of a file's lines, to raise them as one."""
+
+    def __init__(self) -> None:
+        """Begin with no errors."""
+        self._shown: list[str] = []
+        self._number = 0
+
+    def add(self, error: ValueError) -> None:
+        """Keep an error."""
+        self._number += 1
+        if len(self._shown) < _SHOWN_ERRORS:
+            self._shown.append(str(error))
+
+    @contextmanager
+    def skipped(self) -> Iterator[None]:
+        """Keep the error that is raised inside."""
+        try:
+            yield
+        except ValueError as error:
+            self.add(error)
+
+    def check(self) -> None:
+        """Raise ValueError with the first errors and their number, if there are any."""
+        if self._number > len(self._shown):
+            self._shown.append(f"These are the first of {self._number:,} lines that are wrong.")
+        if self._shown:
+            raise ValueError("\n".join(self._shown))
+
+
+def read_lines(path: Path, on_error: OnError = None) -> Iterator[tuple[int, str]]:
     """Yield the number and the text of each line of a UTF-8 file, reading one line at a time.
 
     path (Path): The file, compressed if its name ends in .gz.
+    on_error (OnError): Takes the error of a line that is not UTF-8, which is skipped.
 
     Raises ValueError for a line that is not UTF-8, and for a compressed file that is cut off.
     """
@@ -36,10 +78,14 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
             # A byte order mark at the start of a file is no part of its first token.
             line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
-            raise ValueError(
+            bad = ValueError(
                 f"{path}:{number}: expected UTF-8, found byte 0x{raw[error.start]:02x} at "
                 f"position {error.start} of the line. Convert the file to UTF-8."
-            ) from error
+            )
+            if on_error is None:
+                raise bad from error
+            on_error(bad)
+            continue
         yield number, line.rstrip("\r\n")
 
 
@@ -57,23 +103,34 @@ def _read_bytes(path: Path) -> Iterator[tuple[int, bytes]]:
             ) from error
 
 
-def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_json_lines(path: Path, on_error: OnError = None) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number of each line that is not blank, and the JSON object on it.
 
     path (Path): A file with an object a line.
+    on_error (OnError): Takes the error of a line, which is skipped.
 
     Raises ValueError, with file and line, for anything else on a line.
     """
-    for number, line in read_lines(path):
+    for number, line in read_lines(path, on_error):
         if not line.strip():
             continue
         try:
-            value = json.loads(line, parse_constant=_refuse, parse_float=_finite)
-        except (RecursionError, ValueError) as error:
-            raise _no_object(path, number, line, f" ({error})") from error
-        if not isinstance(value, dict):
-            raise _no_object(path, number, line)
+            value = _parsed(path, number, line)
+            if not isinstance(value, dict):
+                raise _no_object(path, number, line)
+        except ValueError as error:
+            if on_error is None:
+                raise
+            on_error(error)
+            continue
         yield number, value
+
+
+def _parsed(path: Path, number: int, text: str) -> Any:  # noqa: ANN401 (any JSON)
+    try:
+        return json.loads(text, parse_constant=_refuse, parse_float=_finite)
+    except (RecursionError, ValueError) as error:
+        raise _no_object(path, number, text, f" ({error})") from error
 
 
 def write_json_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
@@ -100,7 +157,7 @@ def _finite(digits: str) -> float:
 def _no_object(path: Path, number: int, line: str, why: str = "") -> ValueError:
     return ValueError(
         f"{path}:{number}: expected a JSON object on each line, found {line[:80]!r}{why}. "
-        "Correct the line. If the file is one JSON array, write its objects on a line each."
+        "Correct the line."
     )
 
 
@@ -130,13 +187,29 @@ def read_csv_rows(path: Path, delimiter: str = ",") -> Iterator[tuple[int, list[
         yield number, fields
 
 
+class TextSpan(NamedTuple):
+    """An entity as read.
+
+    start, end (int): Its offsets, as the file counts them.
+    label (str): Its label.
+    text (Optional[str]): Its text, if the file has that too.
+    answer (str): What an annotator said of it: "accept", "reject" or another.
+    """
+
+    start: int
+    end: int
+    label: str
+    text: Optional[str] = None
+    answer: str = ACCEPT
+
+
 @dataclass(frozen=True)
 class AnnotatedText:
     """A text as read.
 
     line (int): The number of its line, or of the first one.
     text (str): The text.
-    spans (Sequence[tuple[int, int, str]]): Start, end and label of each entity, in characters.
+    spans (Sequence[TextSpan]): Its entities.
     cats (Mapping[str, float]): Labels of the whole text, and whether it has them, from 0 to 1.
     is_annotated (bool): Whether the file says what the text has, even if it has nothing.
     answer (str): What an annotator said of it, as Prodigy writes it: "accept" or another.
@@ -144,7 +217,7 @@ class AnnotatedText:
 
     line: int
     text: str
-    spans: Sequence[tuple[int, int, str]] = ()
+    spans: Sequence[TextSpan] = ()
     cats: Mapping[str, float] = field(default_factory=dict)
     is_annotated: bool = True
     answer: str = ACCEPT
@@ -184,37 +257,153 @@ class CsvLayout:
 
 
 def read_jsonl(path: Path) -> Iterator[AnnotatedText]:
-    """Yield the texts of a file with a JSON object a line.
+    """Yield the texts of a file with a JSON object a line, or of one JSON array.
 
     Entities are "spans", a list of objects as Prodigy writes it, or "label" or "labels", a list of
     lists as doccano does, or "entities", a list of either, as doccano writes it with relations.
     Labels of the whole text are "cats", an object, or "label" or "labels", a string or a list of
-    strings, or the list "accept" of Prodigy's choices.
+    strings, or the list "accept" of Prodigy's choices. Exports of Label Studio and training data of
+    spaCy 2 are read, too.
 
     path (Path): The file.
 
     Raises ValueError, with file and line, for what is none of these.
     """
-    for number, record in read_json_lines(path):
-        where = f"{path}:{number}"
-        text = text_of(record, where)
-        spans: list[tuple[int, int, str]] = []
-        cats: dict[str, float] = {}
-        keys = _keys_of(record)
-        for key in keys:
-            value = record[key]
-            if isinstance(value, dict) and key == "cats":
-                cats.update({_writable(k, key, where): _share(v, where) for k, v in value.items()})
-            elif isinstance(value, list) and key != "cats":
-                for item in value:
-                    if isinstance(item, (dict, list)):
-                        spans.append(_span(item, where))
-                    else:
-                        cats[_label(item, where, key)] = 1.0
-            else:
-                cats[_label(value, where, key)] = 1.0
-        answer = str(record.get(_ANSWER, ACCEPT))
-        yield AnnotatedText(number, text, spans, cats, bool(keys), answer)
+    bad = BadLines()
+    for number, value in _json_values(path, bad):
+        with bad.skipped():
+            where = f"{path}:{number}"
+            record = _of_tools(value, where)
+            if not isinstance(record, dict):
+                raise _no_object(path, number, json.dumps(value))
+            text = text_of(record, where)
+            spans: list[TextSpan] = []
+            cats: dict[str, float] = {}
+            keys = _keys_of(record)
+            for key in keys:
+                _annotate(record[key], key, where, spans, cats)
+            answer = str(record.get(_ANSWER, ACCEPT))
+            yield AnnotatedText(number, text, spans, cats, bool(keys), answer)
+    bad.check()
+
+
+def _json_values(path: Path, bad: BadLines) -> Iterator[tuple[int, Any]]:
+    """Yield the values of a file with one a line, or the items of its only value."""
+    lines = ((number, line) for number, line in read_lines(path) if line.strip())
+    number, first = next(lines, (1, ""))
+    if first.strip() in ("[", "{") or first.lstrip().startswith("["):
+        try:
+            rest = "\n".join(line for _, line in read_lines(path) if line.strip())
+            value = _parsed(path, number, rest)
+        except ValueError:
+            if first.strip() in ("[", "{"):
+                raise
+        else:
+            yield from ((number, item) for item in _items(value))
+            return
+    for at, line in chain([(number, first)] if first else [], lines):
+        with bad.skipped():
+            value = _parsed(path, at, line)
+            yield from (
+                (at, item) for item in (_items(value) if isinstance(value, dict) else [value])
+            )
+
+
+def _items(value: Any) -> list[Any]:  # noqa: ANN401 (any JSON)
+    """List the texts of an array, or of a file of NER Annotator."""
+    if isinstance(value, dict) and isinstance(value.get("classes"), list):
+        value = [item for item in value.get("annotations") or [] if item is not None]
+    return value if isinstance(value, list) and not _is_pair(value) else [value]
+
+
+def _is_pair(value: Any) -> bool:  # noqa: ANN401 (any JSON)
+    """Tell whether a value is a text with its annotation, as spaCy 2 trained on."""
+    kinds = [type(item) for item in value] if isinstance(value, list) else []
+    return kinds == [str, dict]
+
+
+def _of_tools(value: Any, where: str) -> Any:  # noqa: ANN401 (any JSON)
+    """Return an object as Prodigy writes it, made of other tools' objects."""
+    if _is_pair(value):
+        return {"text": value[0], **value[1]}
+    if not isinstance(value, dict):
+        return value
+    if "paragraphs" in value:
+        raise ValueError(f"{where}: found training data of spaCy 2. Use spacy convert instead.")
+    tasks = value.get("annotations", value.get("completions"))
+    if isinstance(value.get("data"), dict) and isinstance(tasks, list):
+        return _of_label_studio(value["data"], tasks, where)
+    if "text" in value and isinstance(tasks, list) and "completions" not in value:
+        if any(isinstance(task, dict) and isinstance(task.get("label"), int) for task in tasks):
+            raise ValueError(
+                f"{where}: found an old export of doccano, which has numbers in the place of "
+                "labels. Export the project as JSONL with text labels."
+            )
+        return {"spans": tasks, **value}
+    return value
+
+
+def _of_label_studio(data: Mapping[str, Any], tasks: Sequence[Any], where: str) -> dict[str, Any]:
+    """Return the text of a task, with what its annotator marked in it."""
+    texts = [text for text in data.values() if isinstance(text, str)]
+    text = data.get("text", texts[0] if len(texts) == 1 else None)
+    tasks = [task for task in tasks if isinstance(task, dict) and not task.get("was_cancelled")]
+    results = [task.get("result") for task in tasks]
+    if any(not isinstance(result, list) for result in results):
+        raise ValueError(f"{where}: expected the results of an annotation. Correct the line.")
+    if any(result != results[0] for result in results[1:]):
+        raise ValueError(
+            f"{where}: found {len(results)} annotations that differ. Export the one that counts."
+        )
+    if not results:
+        return {"text": text, _ANSWER: "skip"}
+    values = [item.get("value") for item in results[0] if isinstance(item, dict)]
+    values = [value for value in values if isinstance(value, dict)]
+    labels = [label for value in values for label in value.get("choices", ())]
+    spans = [value for value in values if "start" in value]
+    return {"text": text, "spans": spans, **({"labels": labels} if labels else {})}
+
+
+def _annotate(
+    value: Any,  # noqa: ANN401 (any JSON)
+    key: str,
+    where: str,
+    spans: list[TextSpan],
+    cats: dict[str, float],
+) -> None:
+    """Add what a field says to the entities and labels of its text.
+
+    A field that holds a printed list, or spans as JSON, is read as what it is.
+    """
+    value = _printed(value)
+    if key == "cats" and isinstance(value, dict):
+        cats.update({_writable(k, key, where): _share(v, where) for k, v in value.items()})
+        return
+    if isinstance(value, dict) and isinstance(value.get("choices"), list):
+        value = value["choices"]
+    if key == "cats" or not isinstance(value, list):
+        cats[_label(value, where, key)] = 1.0
+        return
+    for item in value:
+        if isinstance(item, (dict, list, tuple)):
+            spans += _spans(item, where)
+        else:
+            cats[_label(item, where, key)] = 1.0
+
+
+def _printed(value: Any) -> Any:  # noqa: ANN401 (any JSON)
+    """Return the list or object that a text spells out, or the text if it spells out none."""
+    if not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
+        return value
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what a text looks like as Python
+        for read in (json.loads, ast.literal_eval):
+            try:
+                spelled = read(value.strip())
+            except (MemoryError, RecursionError, SyntaxError, TypeError, ValueError):
+                continue
+            return spelled if isinstance(spelled, (dict, list)) else value
+    return value
 
 
 def text_of(record: Mapping[str, Any], where: str) -> str:
@@ -288,15 +477,23 @@ def _share(value: Any, where: str) -> float:  # noqa: ANN401 (any JSON)
     )
 
 
-def _span(item: Any, where: str) -> tuple[int, int, str]:  # noqa: ANN401 (any JSON)
-    fields = item
+def _spans(item: Any, where: str) -> list[TextSpan]:  # noqa: ANN401 (any JSON)
+    """Read an entity, or as many as it has labels."""
+    text, answer, fields = None, ACCEPT, item
     if isinstance(item, dict):
         start, end = (item.get(key, item.get(f"{key}_offset")) for key in ("start", "end"))
-        fields = [start, end, item.get("label")]
+        fields = [start, end, item.get("label", item.get("labels"))]
+        text, answer = item.get("text"), str(item.get(_ANSWER, ACCEPT))
     if len(fields) == 3:
         start, end, label = fields
-        if isinstance(start, int) and isinstance(end, int) and isinstance(label, str) and label:
-            return start, end, _writable(label, "label", where)
+        labels = label if isinstance(label, list) and label else [label]
+        if (
+            all(isinstance(at, int) and not isinstance(at, bool) for at in (start, end))
+            and all(isinstance(label, str) and label for label in labels)
+            and (text is None or isinstance(text, str))
+        ):
+            labels = [_writable(label, "label", where) for label in labels]
+            return [TextSpan(start, end, label, text, answer) for label in labels]
     raise ValueError(
         f'{where}: expected an entity like {{"start": 0, "end": 4, "label": "X"}} or [0, 4, "X"], '
         f"found {item!r}. Correct the line."
@@ -328,22 +525,35 @@ def read_csv(path: Path, layout: CsvLayout) -> Iterator[AnnotatedText]:
     rows = read_csv_rows(path, delimiter)
     header = _column_names(next(rows)[1])
     text_at, label_at = header.index(layout.text_column), header.index(layout.label_column)
+    bad = BadLines()
     for number, row in rows:
-        if not row:
-            continue
-        if len(row) != len(header):
-            raise ValueError(
-                f"{path}:{number}: expected {len(header)} fields as in the header, found "
-                f"{len(row)} in {str(row)[:80]}. Correct the line. A field with {delimiter!r} in "
-                "it stands in quotes."
-            )
-        separator = layout.label_separator
-        parts = row[label_at].split(separator) if separator else [row[label_at]]
-        labels = [part.strip() for part in parts if part.strip()]
-        if not labels and not separator:
-            raise ValueError(
-                f"{path}:{number}: expected a label in the column {layout.label_column!r}, found "
-                "none. Correct the line, or give what separates several labels if a text may have "
-                "none."
-            )
-        yield AnnotatedText(number, row[text_at], (), dict.fromkeys(labels, 1.0))
+        if row:
+            with bad.skipped():
+                yield _of_row(row, text_at, label_at, len(header), layout, f"{path}:{number}")
+    bad.check()
+
+
+def _of_row(
+    row: Sequence[str], text_at: int, label_at: int, columns: int, layout: CsvLayout, where: str
+) -> AnnotatedText:
+    if len(row) != columns:
+        raise ValueError(
+            f"{where}: expected {columns} fields as in the header, found {len(row)} in "
+            f"{str(row)[:80]}. Correct the line. A field that has what stands between fields is in "
+            "quotes."
+        )
+    line = int(where.rpartition(":")[2])
+    spans: list[TextSpan] = []
+    cats: dict[str, float] = {}
+    field, separator = row[label_at].strip(), layout.label_separator
+    if not isinstance(_printed(field), str):
+        _annotate(field, "label", where, spans, cats)
+        return AnnotatedText(line, row[text_at], spans, cats)
+    parts = field.split(separator) if separator else [field]
+    labels = [part.strip() for part in parts if part.strip()]
+    if not labels and not separator:
+        raise ValueError(
+            f"{where}: expected a label in the column {layout.label_column!r}, found none. Correct "
+            "the line, or give what separates several labels if a text may have none."
+        )
+    return AnnotatedText(line, row[text_at], (), dict.fromkeys(labels, 1.0))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import spacy
+import srsly
 from spacy.tokens import Doc, DocBin
 from spacy.training import Corpus
 from typer.testing import CliRunner, Result
@@ -73,11 +74,76 @@ def test_what_is_left_out_is_shown_with_its_lines(tmp_path: Path) -> None:
     assert "Left out: text without words (1)" in said(result)
 
 
-def test_many_lines_are_listed_by_number(tmp_path: Path) -> None:
+def test_many_lines_are_counted(tmp_path: Path) -> None:
     line = '{"text": "Anna", "label": [[0, 3, "X"]]}\n'
-    result = invoke(write(tmp_path, line * 12, "my.jsonl"), tmp_path / "my.spacy")
+    lines = '{"text": "Rome", "label": [[0, 4, "X"]]}\n' + line * 12
+    result = invoke(write(tmp_path, lines, "my.jsonl"), tmp_path / "my.spacy")
+    assert result.exit_code == 0
     assert "tokens (12)" in said(result)
-    assert "and on these lines: 9, 10, 11, 12" in said(result)
+    assert "my.jsonl:6: " in said(result) and "my.jsonl:7: " not in said(result)
+    assert "12 of 13 entities would fit, 1 do now, if their offsets end at the last" in said(result)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "spans"),
+    [
+        ("characters", [[2, 6], [18, 22]]),
+        ("utf16", [[3, 7], [20, 24]]),
+        ("utf8", [[5, 9], [24, 28]]),
+        ("inclusive", [[2, 5], [18, 21]]),
+        ("-1", [[3, 7], [19, 23]]),
+    ],
+)
+def test_other_offsets_are_named_and_read(
+    tmp_path: Path, offsets: str, spans: list[list[int]]
+) -> None:
+    record = {"text": "😀 Anna met 😀 Bob, Rome.", "label": [[*span, "X"] for span in spans]}
+    path = write(tmp_path, srsly.json_dumps(record) + "\n", "my.jsonl")
+    output = tmp_path / "my.spacy"
+    if offsets != "characters":
+        result = invoke(path, output)
+        assert result.exit_code == 1 and not output.exists()
+        assert "No entity is left. 2 of 2 entities would fit, 0 do now" in said(result)
+        assert f"try --offsets {offsets} " in said(result)
+    assert invoke(path, output, "--offsets", offsets).exit_code == 0
+    (doc,) = read(output)
+    assert [ent.text for ent in doc.ents] == ["Anna", "Rome"]
+
+
+def test_blanks_at_ends_are_named_and_trimmed(tmp_path: Path) -> None:
+    record = {"text": "Anna met  Bob today", "spans": [{"start": 9, "end": 13, "label": "PER"}]}
+    record["spans"].append({"start": 0, "end": 5, "label": "PER"})  # type: ignore[attr-defined]
+    path = write(tmp_path, srsly.json_dumps(record) + "\n", "my.jsonl")
+    result = invoke(path, tmp_path / "my.spacy")
+    assert result.exit_code == 1
+    assert "Left out without --trim: entity that begins or ends with whitespace (2)" in said(result)
+    assert invoke(path, tmp_path / "my.spacy", "--trim").exit_code == 0
+    (doc,) = read(tmp_path / "my.spacy")
+    assert [ent.text for ent in doc.ents] == ["Anna", "Bob"]
+
+
+def test_rejected_entities_are_kept_apart(tmp_path: Path) -> None:
+    spans = [(0, 4, "accept"), (16, 20, "reject"), (9, 12, "ignore")]
+    record = {
+        "text": "Anna met Bob in Oslo.",
+        "spans": [{"start": s, "end": e, "label": "PER", "answer": a} for s, e, a in spans],
+    }
+    path = write(tmp_path, srsly.json_dumps(record) + "\n", "my.jsonl")
+    result = invoke(path, tmp_path / "my.spacy")
+    assert result.exit_code == 0
+    assert "Put into doc.spans['incorrect_spans'], not doc.ents: entity that was" in said(result)
+    (doc,) = read(tmp_path / "my.spacy")
+    assert [ent.text for ent in doc.ents] == ["Anna"]
+    assert [(span.text, span.label_) for span in doc.spans["incorrect_spans"]] == [("Oslo", "PER")]
+
+
+def test_all_wrong_lines_are_counted_in_one_run(tmp_path: Path) -> None:
+    lines = ["EU\tB-ORG", *["\xa0\tO", "\u2028\tO", "\x1c\tO", "\u3000\tO"] * 2, "Peter\tB-PER"]
+    result = invoke(write(tmp_path, "\n".join(lines), "my.conll"), tmp_path / "my.spacy")
+    assert result.exit_code == 1
+    assert all(f"my.conll:{line}: expected a token" in said(result) for line in range(2, 7))
+    assert "my.conll:7" not in said(result)
+    assert "These are the first of 8 lines that are wrong." in said(result)
 
 
 def test_strict_writes_nothing(tmp_path: Path) -> None:

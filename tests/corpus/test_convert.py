@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,6 +17,7 @@ from spacy.training import iob_to_biluo
 
 from spacy_multihash.corpus.conll import Layout
 from spacy_multihash.corpus.convert import (
+    GLUED,
     NO_TEXT,
     NO_WORDS,
     NOT_ACCEPTED,
@@ -24,6 +26,7 @@ from spacy_multihash.corpus.convert import (
     OUT_OF_TEXT,
     OVERLAP,
     SPACE,
+    WRONG_TEXT,
     Counts,
     Source,
     cut_items,
@@ -158,6 +161,56 @@ def test_schemes_are_recognized(
     assert [(ent.start, ent.end, ent.label_) for ent in doc.ents] == expected
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        "EU\tB-ORG\t\nwon\tO\t\n",
+        "EU\tB-ORG \nwon\tO \n",
+        "EU B-ORG\t\t\nwon O\n",
+        "EU \tB-ORG\r\nwon\tO\t\r\n",
+        "\ufeffEU   B-ORG \t \nwon   O",
+        "EU|B-ORG won|O\n",
+        "EU|NNP|S-ORG won|VB|O\r\n",
+    ],
+)
+def test_blanks_and_tabs_at_the_ends_of_lines_and_pipes_are_read(
+    tmp_path: Path, content: str
+) -> None:
+    (doc,) = docs_of(read_tagged(write(tmp_path, content, "my.iob"), LAYOUT))
+    assert words(doc) == ["EU", "won"] and entities(doc) == [("EU", "ORG")]
+
+
+def test_lines_of_pipes_are_sentences(tmp_path: Path) -> None:
+    path = write(tmp_path, "Alex|B-PER is|O going|O\nto|O Los|B-LOC Angeles|I-LOC\n|||O\n", "my")
+    assert guess_format(path, CsvLayout(), LAYOUT) == "conll"
+    docs = docs_of(read_tagged(path, LAYOUT))
+    assert [words(doc) for doc in docs] == [
+        ["Alex", "is", "going"],
+        ["to", "Los", "Angeles"],
+        ["||"],
+    ]
+    assert [entities(doc) for doc in docs] == [[("Alex", "PER")], [("Los Angeles", "LOC")], []]
+
+
+@pytest.mark.parametrize("tags", ["B-A M-A E-A O S-B", "B-A M-A E-A O W-B", "B-A I-A L-A O U-B"])
+def test_other_names_of_biluo_are_read(tmp_path: Path, tags: str) -> None:
+    source = read_tagged(write(tmp_path, "".join(f"w {tag}\n" for tag in tags.split())), LAYOUT)
+    assert source.scheme == "BILUO"
+    (doc,) = docs_of(source)
+    assert [(ent.start, ent.end, ent.label_) for ent in doc.ents] == [(0, 3, "A"), (4, 5, "B")]
+
+
+def test_tags_without_prefixes_are_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="has no prefix: .*write I-ORG if the tags are IO"):
+        read_tagged(write(tmp_path, "EU ORG\nrejects O\n"), LAYOUT)
+
+
+def test_tokens_with_blanks_are_pointed_out(tmp_path: Path) -> None:
+    source = read_tagged(write(tmp_path, "EU NNP\tB-ORG\nwon VB\tO\n"), LAYOUT)
+    assert source.problems == [(1, GLUED, "'EU NNP'"), (2, GLUED, "'won VB'")]
+    assert read_tagged(write(tmp_path, "EU\tB-ORG\nNew York\tO\n"), LAYOUT).problems == []
+
+
 def test_i_tags_that_open_entities_where_b_tags_do_are_pointed_out(tmp_path: Path) -> None:
     path = write(tmp_path, "a B-A\nb O\n\nc I-A\nd I-B\n")
     source = read_tagged(path, LAYOUT)
@@ -172,8 +225,8 @@ def test_i_tags_that_open_entities_where_b_tags_do_are_pointed_out(tmp_path: Pat
     ("content", "message"),
     [
         ("a O\nb\n", r"my\.conll:2: expected 2 columns as lines before, found 1 in 'b'"),
-        ("a\n", r"my\.conll:1: expected the tag O, or one of B-LABEL, .* found 'a' in 'a'"),
-        ("a\tO\n \tO\n", r"my\.conll:2: expected a token in the first column, found ' '"),
+        ("a\n", r"my\.conll:1: expected a token and its tag, found one column in 'a'"),
+        ("a\tO\n \tO\n", r"my\.conll:2: expected a token in the first column, found ''"),
         ("a PER\n", r"my\.conll:1: .* in the last column, found 'PER' in 'a PER'"),
         ("a B-\n", r"my\.conll:1: .* found 'B-'"),
         ("\n\n", r"my\.conll: expected tagged tokens, found none"),
@@ -251,7 +304,7 @@ def test_entities_that_cannot_be_are_left_out_and_shown(tmp_path: Path) -> None:
     assert sorted(source.problems) == sorted(
         [
             (2, NOT_ALIGNED, "X 'Ann' (0 to 3), in 'Anna'"),
-            (2, NOT_ALIGNED, "X ' Paz ' (4 to 9), in 'Paz'"),
+            (2, SPACE, "X ' Paz ' (4 to 9)"),
             (2, NO_TEXT, "X (5 to 5 of 19 characters)"),
             (2, OUT_OF_TEXT, "X (9 to 99 of 19 characters)"),
             (2, OUT_OF_TEXT, "X (-1 to 4 of 19 characters)"),
@@ -277,6 +330,96 @@ def test_whitespace_is_no_part_of_an_entity(tmp_path: Path) -> None:
 def test_strict_makes_errors_of_what_is_left_out(tmp_path: Path, record: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         docs_of(read_json(tmp_path, record, PRODIGY, strict=True))
+
+
+LABELLED = {"start": 0, "end": 4, "text": "Anna", "labels": ["PER"]}
+TASK = {
+    "id": 1,
+    "data": {"text": "Anna met Bob."},
+    "annotations": [{"was_cancelled": True}, {"result": [{"value": LABELLED, "type": "labels"}]}],
+    "predictions": [{"result": [{"value": {**LABELLED, "labels": ["ORG"]}}]}],
+}
+PAIR = ["Anna met Bob.", {"entities": [[0, 4, "PER"]]}]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [TASK],
+        TASK,
+        {"text": "Anna met Bob.", "label": [LABELLED]},
+        {"text": "Anna met Bob.", "label": json.dumps([LABELLED])},
+        {"text": "Anna met Bob.", "label": str([LABELLED])},
+        {"classes": ["PER"], "annotations": [PAIR, None]},
+        [PAIR],
+        PAIR,
+        [{"text": "Anna met Bob.", "label": [[0, 4, "PER"]]}],
+    ],
+)
+@pytest.mark.parametrize("indent", [None, 2])
+def test_json_of_tools_is_read(tmp_path: Path, value: Any, indent: int | None) -> None:
+    path = write(tmp_path, json.dumps(value, indent=indent), "my.json")
+    assert guess_format(path, CsvLayout(), LAYOUT) == "jsonl"
+    source = read_texts(path)
+    (doc,) = docs_of(source)
+    assert (doc.text, entities(doc), source.problems) == ("Anna met Bob.", [("Anna", "PER")], [])
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (
+            {"text": "Anna", "annotations": [{"label": 7, "start_offset": 0, "end_offset": 4}]},
+            "an old export of doccano, .* as JSONL with text labels",
+        ),
+        ([{"id": 0, "paragraphs": []}], "Use spacy convert instead"),
+        ({**TASK, "annotations": [{"result": []}, {"result": [1]}]}, "2 annotations that differ"),
+    ],
+)
+def test_json_of_tools_that_says_too_little_is_refused(
+    tmp_path: Path, value: Any, message: str
+) -> None:
+    with pytest.raises(ValueError, match=rf"my\.json:1: .*{message}"):
+        read_texts(write(tmp_path, json.dumps(value), "my.json"))
+
+
+def test_entities_whose_own_text_is_another_are_left_out(tmp_path: Path) -> None:
+    spans = [
+        {"start": 0, "end": 1, "label": "VERB", "text": "am"},
+        {"start": 2, "end": 4, "label": "VERB", "text": " am\n"},
+    ]
+    source = read_json(tmp_path, {"text": "I am I", "spans": spans})
+    (doc,) = docs_of(source)
+    assert entities(doc) == [("am", "VERB")]
+    assert source.problems == [(1, WRONG_TEXT, "VERB 'I' (0 to 1), and not 'am'")]
+
+
+def test_fields_of_csv_are_read_as_what_they_hold(tmp_path: Path) -> None:
+    field = json.dumps([LABELLED]).replace('"', '""')
+    path = write(tmp_path, f'text,label\nAnna met Bob,"{field}"\n', "my.csv")
+    (doc,) = docs_of(read_texts(path, CsvLayout()))
+    assert entities(doc) == [("Anna", "PER")] and doc.cats == {}
+    content = 'text,label\na,"[\'A\', \'B\']"\nb,[\'B\']\nc,"{""choices"": [""A""]}"\nd,[C\n'
+    docs = docs_of(read_texts(write(tmp_path, content, "my.csv"), CsvLayout()))
+    assert [[k for k, v in doc.cats.items() if v] for doc in docs] == [
+        ["A", "B"],
+        ["B"],
+        ["A"],
+        ["[C"],
+    ]
+
+
+def test_columns_that_hold_no_labels_of_texts_are_refused(tmp_path: Path) -> None:
+    tags = write(tmp_path, "text,label\nin,O\nLondon,B-geo\n", "my.csv")
+    with pytest.raises(ValueError, match="found tags of tokens: 'B-geo', 'O'"):
+        read_texts(tags, CsvLayout())
+    ids = write(tmp_path, "text,label\n" + "".join(f"a,{i}\n" for i in range(30)), "my.csv")
+    with pytest.raises(ValueError, match="30 different labels in 30 texts, such as '0', '1', '10'"):
+        read_texts(ids, CsvLayout())
+    many = write(tmp_path, "text,label\n" + "".join(f"a,{i}\n" for i in range(30)) * 2, "my.csv")
+    assert len(docs_of(read_texts(many, CsvLayout()))) == 60
+    with pytest.raises(ValueError, match="or give --max-labels"):
+        read_texts(many, CsvLayout(), max_labels=29)
 
 
 def test_texts_that_were_not_accepted_are_left_out_and_no_error(tmp_path: Path) -> None:
@@ -316,7 +459,7 @@ def test_labels_of_texts_are_in_every_doc(tmp_path: Path) -> None:
     [
         ('{"text": "hi \\ud83d"}', r"my\.jsonl:2: .* found '\\ud83d' at position 3, .* half of a"),
         ("{", r"my\.jsonl:2: expected a JSON object on each line, found '\{'"),
-        ('[{"text": "a"}]', r":2: expected a JSON object on .* If the file is one JSON array"),
+        ('[{"text": "a"}]', r":2: expected a JSON object on each line, found"),
         ('{"words": ["a"]}', r""":2: expected a string as "text", found None among .*'words'"""),
         ('{"text": "a", "spans": 3}', r':2: expected as "spans" something like .*; found 3'),
         ('{"text": "a", "cats": ["A"]}', r':2: expected as "cats" something like .*; found \['),
@@ -552,6 +695,50 @@ def test_texts_and_entities_come_back_from_lines_of_json(corpus: list[Any]) -> N
     found = docs_of(source)
     assert source.problems == []
     assert [(d.text, entities(d)) for d in found] == [(d.text, entities(d)) for d in docs]
+
+
+WHOLE = {
+    "x.conll": "EU\tB-ORG\nwon\tO\n\nAnna\tB-PER\nPaz\tI-PER\n",
+    "x.iob": "EU|B-ORG won|O\nAnna|B-PER Paz|I-PER\n",
+    "x.jsonl": json.dumps(PRODIGY) + "\n" + json.dumps({"text": "Rome", "label": [[0, 4, "L"]]}),
+    "x.json": json.dumps([TASK, TASK], indent=1),
+    "x.csv": 'text,label\nEU won,A\n"Anna, Paz",B\n',
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+@given(
+    start=st.integers(0, 200),
+    length=st.integers(0, 4),
+    filling=st.one_of(
+        st.binary(max_size=4),
+        st.text(max_size=3).map(str.encode),
+        st.sampled_from([b"\r", b"\r\n", b"\n\n", b"\xe2\x80\xa8", b"\0", b"\xef\xbb\xbf"]),
+    ),
+    end=st.integers(0, 400),
+)
+def test_a_damaged_file_is_refused_or_its_entities_stand_in_it(
+    name: str, start: int, length: int, filling: bytes, end: int
+) -> None:
+    content = WHOLE[name].encode()
+    content = (content[:start] + filling + content[start + length :])[:end]
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_bytes(content)
+        try:
+            if name in ("x.conll", "x.iob"):
+                source: Source = read_tagged(path, LAYOUT)
+            else:
+                source = read_texts(path, CsvLayout() if name == "x.csv" else None)
+            docs = docs_of(source)
+        except ValueError as error:
+            assert name in str(error)
+            return
+    text = content.decode()
+    for doc in docs:
+        for ent in doc.ents:
+            escaped = json.dumps(ent.text)[1:-1]
+            assert escaped in text or all(token.text in text for token in ent), (ent, content)
 
 
 @pytest.mark.parametrize("name", ["x.conll", "x.jsonl", "x.csv"])
