@@ -201,6 +201,18 @@ def open_workers(workers: Optional[int] = None, dask: Optional[str] = None) -> I
         yield cluster
 
 
+def check_utf8(text: str, what: str) -> str:
+    """Return a text of the command line. Raises ValueError if its bytes are not UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"Expected UTF-8 as {what}, found a byte of another encoding at position "
+            f"{error.start}. Set the terminal to UTF-8, or give a file."
+        ) from error
+    return text
+
+
 def import_code(path: Optional[Path]) -> None:
     """Import a Python file with registered functions, or none. If it cannot be, say why, exit."""
     if path is None:

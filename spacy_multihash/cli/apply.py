@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, Optional
 import typer
 
 from ..corpus.shards import split_shards
-from ..scale.apply import Application, Applied, Result, Shard, is_done
+from ..scale.apply import ERRORS, Application, Applied, Result, Shard, is_done
 from ..scale.source import folder_of, source_of
 from ._util import (
     DASK,
@@ -54,6 +54,12 @@ def apply_cli(
     batch_size: Optional[int] = typer.Option(
         None, "--batch-size", min=1, help="Docs that the pipeline takes at once. Default: its own"
     ),
+    max_length: Optional[int] = typer.Option(
+        None,
+        "--max-length",
+        min=1,
+        help="Characters of the longest text; longer ones are skipped. Default: the pipeline's own",
+    ),
     force: bool = typer.Option(
         False, "--force", "-f", help="Do all shards again, whatever OUTPUT was begun with"
     ),
@@ -64,14 +70,22 @@ def apply_cli(
     """Apply a pipeline to a large corpus, in a folder of shards.
 
     Each shard gives a file in OUTPUT, written whole or not at all. After an interruption, the same
-    command does the rest. A shard that fails is tried again, and the others go on.
+    command does the rest. A shard that fails is tried again, and the others go on. Texts that
+    cannot be read are skipped, and named in a file .errors beside the output of their shard.
 
     DOCS: python -m pydoc spacy_multihash.cli.apply
     """
     import_code(code)
     try:
         prepared = prepare(
-            model, shards, output, format, batch_size=batch_size, force=force, code=code
+            model,
+            shards,
+            output,
+            format,
+            batch_size=batch_size,
+            max_length=max_length,
+            force=force,
+            code=code,
         )
         if prepared.ignored:
             kinds = sorted(prepared.ignored.items())
@@ -93,6 +107,7 @@ def prepare(
     format: Literal["spacy", "jsonl"] = "spacy",
     *,
     batch_size: Optional[int] = None,
+    max_length: Optional[int] = None,
     force: bool = False,
     code: Optional[Path] = None,
 ) -> Prepared:
@@ -110,7 +125,7 @@ def prepare(
     if not source.digest:
         load_pipeline(model)  # says what is wrong with it
     check_folders_apart(folder_of(str(source.place)), output, "pipeline")
-    application = Application(source, shards, output, format, batch_size)
+    application = Application(source, shards, output, format, batch_size, max_length)
     planned = application.plan(files)
     replaced = application.check_output(force=force)
     todo = [shard for shard in planned if force or not is_done(shard)]
@@ -143,6 +158,10 @@ def _show(result: Result, output: Path) -> None:
         msg.good(
             f"Wrote {len(result.done):,} of {total} to {output}: {applied.docs:,} docs, "
             f"{applied.tokens:,} tokens, {applied.entities:,} entities"
+        )
+    if applied.skipped:
+        msg.warn(
+            f"{applied.skipped:,} texts were skipped: {output} has their errors in {ERRORS} files"
         )
     if result.errors:
         msg.fail(

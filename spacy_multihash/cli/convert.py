@@ -139,9 +139,9 @@ def convert_cli(
     """Convert a corpus of your own for spacy train: CoNLL, JSON lines or CSV.
 
     CoNLL has a token and its tag a line, with tags of IOB1, IOB2 or BILUO, and blank lines between
-    sentences. JSON lines, or one JSON array, have a "text" each, with "spans" of entities as Prodigy writes them, with
-    a "label" of entities or texts as doccano does, or with "cats". CSV has a header with a column
-    of texts and one of labels.
+    sentences. JSON lines, or one JSON array, have a "text" each, with "spans" of entities as
+    Prodigy writes them, with a "label" of entities or texts as doccano does, or with "cats". CSV
+    has a header with a column of texts and one of labels.
 
     Entities that do not align with tokens are left out, and shown with their lines. If none is
     left, nothing is written.

@@ -34,6 +34,7 @@ from ._shards import Shards, ShardSymbols, check_workers
 from ._util import (
     DASK,
     WORKERS,
+    check_utf8,
     import_code,
     load_pipeline,
     msg,
@@ -109,9 +110,8 @@ def inspect_rows_cli(
     """
     import_code(code)
     try:
-        inspection = inspect_rows(
-            model, words or [], data=data, workers=workers, dask=dask, code=code
-        )
+        words = [check_utf8(word, "WORDS") for word in words or ()]
+        inspection = inspect_rows(model, words, data=data, workers=workers, dask=dask, code=code)
     except (ImportError, OSError, ValueError) as error:
         msg.fail("Cannot inspect the rows", str(error))
     if as_json:

@@ -16,7 +16,14 @@ from ..common.files import write_bytes
 from ..corpus.texts import read_lines
 from ..pipelines.accelerate import find_hindrance
 from ..scale.probabilities import ask_probabilities, probabilities_of
-from ._util import check_file_output, import_code, load_pipeline, msg, show_table
+from ._util import (
+    check_file_output,
+    check_utf8,
+    import_code,
+    load_pipeline,
+    msg,
+    show_table,
+)
 
 STDIN = "-"
 
@@ -86,7 +93,7 @@ def read_text(text: Optional[str], file: Optional[Path]) -> str:
             text = typer.get_binary_stream("stdin").read().decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise ValueError(f"Expected UTF-8 as standard input. {error}") from error
-    text = (text or "").strip()
+    text = check_utf8((text or "").strip(), "TEXT")
     if not text:
         raise ValueError("Expected a text, was: nothing but whitespace. Give one with words.")
     return text

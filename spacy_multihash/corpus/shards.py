@@ -4,14 +4,14 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Union
 
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Corpus
 
 from .read import open_doc_bin, tokens_of
-from .texts import other_keys, read_json_lines, read_lines, text_of
+from .texts import OnError, other_keys, read_json_lines, read_lines, text_of
 
 DOCS = ".spacy"
 JSON_LINES = ".jsonl"
@@ -93,47 +93,62 @@ def read_shard(path: Path, nlp: Language) -> Iterator[Doc]:
         yield doc
 
 
-def read_bare_shard(path: Path, nlp: Language) -> Iterator[tuple[Doc, Mapping[str, Any]]]:
+def read_bare_shard(
+    path: Path, nlp: Language, on_error: OnError = None
+) -> Iterator[tuple[Doc, Mapping[str, Any]]]:
     """Stream the docs of a shard without annotation, and what else their lines of JSON have.
 
     A document of a .spacy file gives its text, which is cut into tokens by the pipeline, or its
     words where their spaces are unknown. A line of JSON gives its keys, such as "id" and "meta",
     but for the text and annotation. Other shards have none. The arguments and errors are those of
     `read_shard`.
+
+    on_error (OnError): Takes the error of a text, which is skipped.
     """
     if ending_of(path) != DOCS:
-        yield from _read_texts(path, nlp)
+        yield from _read_texts(path, nlp, on_error)
         return
     for number, doc in enumerate(_read_docs(path, nlp), start=1):
-        try:
-            bare = _without_annotation(doc, nlp)
-        except ValueError as error:  # longer than nlp.max_length
-            raise ValueError(f"{path}: document {number}: {error}") from error
-        yield bare, {}
+        if doc.has_unknown_spaces:
+            yield Doc(nlp.vocab, [token.text for token in doc]), {}
+        else:
+            bare = _make_doc(doc.text, nlp, f"{path}: document {number}", on_error)
+            yield from ((doc, {}) for doc in bare)
 
 
-def _read_texts(path: Path, nlp: Language) -> Iterator[tuple[Doc, Mapping[str, Any]]]:
+def _read_texts(
+    path: Path, nlp: Language, on_error: OnError = None
+) -> Iterator[tuple[Doc, Mapping[str, Any]]]:
     ending = ending_of(path)
-    texts: Iterator[tuple[int, str, Mapping[str, Any]]]
     if ending.startswith(JSON_LINES):
-        lines = read_json_lines(path)
-        texts = ((n, text_of(line, f"{path}:{n}"), other_keys(line)) for n, line in lines)
+        for number, line in read_json_lines(path, on_error):
+            for doc in _make_doc(line, nlp, f"{path}:{number}", on_error):
+                yield doc, other_keys(line)
     elif ending:
-        texts = ((n, text, {}) for n, text in read_lines(path))
+        for number, text in read_lines(path, on_error):
+            for doc in _make_doc(text, nlp, f"{path}:{number}", on_error):
+                yield doc, {}
     else:
         raise ValueError(f"{path} is no shard: expected a file that ends in {', '.join(ENDINGS)}.")
-    for number, text, others in texts:
-        try:
-            doc = nlp.make_doc(text)
-        except ValueError as error:  # longer than nlp.max_length
-            raise ValueError(f"{path}:{number}: {error}") from error
-        yield doc, others
 
 
-def _without_annotation(doc: Doc, nlp: Language) -> Doc:
-    if doc.has_unknown_spaces:
-        return Doc(nlp.vocab, [token.text for token in doc])
-    return nlp.make_doc(doc.text)
+def _make_doc(
+    source: Union[str, Mapping[str, Any]], nlp: Language, where: str, on_error: OnError
+) -> list[Doc]:
+    """Make the doc of a text, or of an object that has one: none if its error was taken."""
+    try:
+        text = source if isinstance(source, str) else text_of(source, where)
+        if len(text) > nlp.max_length:
+            raise ValueError(
+                f"{where}: expected a text of at most {nlp.max_length:,} characters, found "
+                f"{len(text):,}. Cut it, or raise nlp.max_length, which is --max-length of apply."
+            )
+        return [nlp.make_doc(text)]
+    except ValueError as error:
+        if on_error is None:
+            raise
+        on_error(error)
+        return []
 
 
 def model_shard(path: Path, nlp: Language) -> Iterator[Doc]:

@@ -107,23 +107,21 @@ def read_json_lines(path: Path, on_error: OnError = None) -> Iterator[tuple[int,
     """Yield the number of each line that is not blank, and the JSON object on it.
 
     path (Path): A file with an object a line.
-    on_error (OnError): Takes the error of a line, which is skipped.
+    on_error (OnError): Takes the error of a line that is not UTF-8, or JSON but no object. The line
+        is skipped.
 
-    Raises ValueError, with file and line, for anything else on a line.
+    Raises ValueError, with file and line, for anything else on a line, such as one that is cut off.
     """
     for number, line in read_lines(path, on_error):
         if not line.strip():
             continue
-        try:
-            value = _parsed(path, number, line)
-            if not isinstance(value, dict):
-                raise _no_object(path, number, line)
-        except ValueError as error:
-            if on_error is None:
-                raise
-            on_error(error)
-            continue
-        yield number, value
+        value = _parsed(path, number, line)
+        if isinstance(value, dict):
+            yield number, value
+        elif on_error is None:
+            raise _no_object(path, number, line)
+        else:
+            on_error(_no_object(path, number, line))
 
 
 def _parsed(path: Path, number: int, text: str) -> Any:  # noqa: ANN401 (any JSON)

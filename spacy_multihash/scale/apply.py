@@ -21,7 +21,7 @@ from spacy.tokens import Doc, DocBin
 from tqdm import tqdm
 
 from ..common.contexts import remembered, with_contexts
-from ..common.files import remove_abandoned, replacing_file, write_json
+from ..common.files import remove_abandoned, replacing_file, write_bytes, write_json
 from ..corpus.shards import DOCS, JSON_LINES, ending_of, read_bare_shard
 from ..corpus.texts import write_json_lines
 from .probabilities import ask_probabilities, probabilities_of
@@ -32,6 +32,8 @@ ContextT = TypeVar("ContextT")
 MANIFEST = "manifest.json"
 # The suffix of an output file, by its format.
 SUFFIXES = {"spacy": DOCS, "jsonl": JSON_LINES}
+# The suffix of the file that names the texts of a shard that were skipped, after its own.
+ERRORS = ".errors"
 # A full disk, or a full quota: no other shard could be written either.
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 # Decimal places of probabilities in JSON lines.
@@ -48,11 +50,12 @@ class Shard(NamedTuple):
 
 
 class Applied(NamedTuple):
-    """What was written: the number of docs, tokens and entities."""
+    """What was written: the number of docs, tokens and entities, and of texts that were skipped."""
 
     docs: int
     tokens: int
     entities: int
+    skipped: int = 0
 
 
 class Result(NamedTuple):
@@ -77,6 +80,7 @@ class Application:
     output: The folder to write.
     format: "spacy" or "jsonl".
     batch_size: Docs that the pipeline takes at once. None is its own number.
+    max_length: Characters of the longest text. None is the pipeline's own number.
     """
 
     source: Source[Language]
@@ -84,6 +88,7 @@ class Application:
     output: Path
     format: str
     batch_size: Optional[int] = None
+    max_length: Optional[int] = None
 
     def manifest(self) -> dict[str, Optional[str]]:
         """Return what must stay the same for the work to be resumed."""
@@ -218,8 +223,12 @@ def _apply_to_shard(application: Application, shard: Shard) -> Applied:
     if application.format == "jsonl":
         # A .spacy file has the probabilities that the pipeline's own settings ask for.
         ask_probabilities(nlp)
+    if application.max_length is not None:
+        nlp.max_length = application.max_length
+    errors: list[str] = []
     contexts = deque[Mapping[str, Any]]()
-    texts = remembered(read_bare_shard(shard.source, nlp), contexts)
+    bare = read_bare_shard(shard.source, nlp, lambda error: errors.append(str(error)))
+    texts = remembered(bare, contexts)
     pairs = nlp.pipe(texts, as_tuples=True, batch_size=application.batch_size)
     counts = Counter[str]()
     changed = shard.source.stat().st_mtime_ns
@@ -230,8 +239,14 @@ def _apply_to_shard(application: Application, shard: Shard) -> Applied:
         else:
             counted = _counted(with_contexts(pairs, contexts, str(shard.source)), counts)
             write_json_lines(new, ({**_record(doc), **rest} for doc, rest in counted))
+        if errors and not counts["docs"]:
+            raise ValueError(f"All {len(errors):,} texts are wrong. {errors[0]}")
+        skipped = shard.target.with_name(f"{shard.target.name}{ERRORS}")
+        skipped.unlink(missing_ok=True)
+        if errors:
+            write_bytes(skipped, "".join(f"{error}\n" for error in errors).encode())
         os.utime(new, ns=(changed, changed))  # which `is_done` compares
-    return Applied(counts["docs"], counts["tokens"], counts["entities"])
+    return Applied(counts["docs"], counts["tokens"], counts["entities"], len(errors))
 
 
 def _stored(docs: Iterable[Doc], source: Path) -> DocBin:

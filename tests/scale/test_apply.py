@@ -289,6 +289,55 @@ def test_shard_that_cannot_be_read_is_named_and_the_others_are_done(
     assert f"Wrote 1 of {len(NAMES)} shards" in said(result)
 
 
+BAD = {
+    "long.jsonl": json.dumps({"text": "x " * 600}).encode(),
+    "null.jsonl": b'{"text": null}',
+    "half.jsonl": b'{"text": "a \\ud83d b"}',
+    "list.jsonl": b"[1]",
+    "long.txt": b"x " * 600,
+    "latin.txt": b"M\xfcller",
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_text_is_skipped_named_and_counted(name: str, model: Path, tmp_path: Path) -> None:
+    good = b'{"text": "In Paris", "id": 7}' if name.endswith(".jsonl") else b"In Paris"
+    shard = tmp_path / "shards" / name
+    shard.parent.mkdir()
+    shard.write_bytes(b"\n".join([good, BAD[name], good, b""]))
+    output = tmp_path / "out" / f"{shard.stem}.jsonl"
+    options = ["--format", "jsonl", "--max-length", "1000"]
+    result = invoke(model, shard.parent, tmp_path / "out", *options)
+    assert result.exit_code == 0
+    assert "1 texts were skipped" in said(result)
+    assert [line["text"] for line in map(json.loads, output.read_text().splitlines())] == [
+        "In Paris"
+    ] * 2
+    named = output.with_name(f"{output.name}.errors")
+    (error,) = named.read_text("utf8").splitlines()
+    assert error.startswith(f"{shard}:2: expected ")
+    shard.write_bytes(good)
+    assert invoke(model, shard.parent, tmp_path / "out", *options).exit_code == 0
+    assert len(output.read_text().splitlines()) == 1 and not named.exists()
+
+
+def test_docs_that_are_too_long_are_skipped_and_all_skipped_is_no_success(
+    model: Path, tmp_path: Path
+) -> None:
+    nlp = spacy.blank("en")
+    (tmp_path / "shards").mkdir()
+    docs = [nlp("x " * 600), nlp("In Paris")]
+    DocBin(docs=docs).to_disk(tmp_path / "shards" / "a.spacy")
+    DocBin(docs=docs[:1]).to_disk(tmp_path / "shards" / "b.spacy")
+    options = ["--max-length", "1000"]
+    result = invoke(model, tmp_path / "shards", tmp_path / "out", *options)
+    assert result.exit_code == 1
+    assert "All 1 texts are wrong" in said(result) and "b.spacy: document 1" in said(result)
+    found = DocBin().from_disk(tmp_path / "out" / "a.spacy").get_docs(nlp.vocab)
+    assert [doc.text for doc in found] == ["In Paris"]
+    assert invoke(model, tmp_path / "shards", tmp_path / "out").exit_code == 0
+
+
 @Language.component("set_user_data_for_tests")
 def set_user_data(doc: Doc) -> Doc:
     doc.user_data["words"] = {token.text for token in doc}
