@@ -355,8 +355,8 @@ def _of_label_studio(data: Mapping[str, Any], tasks: Sequence[Any], where: str) 
         )
     if not results:
         return {"text": text, _ANSWER: "skip"}
-    values = [item.get("value") for item in results[0] if isinstance(item, dict)]
-    values = [value for value in values if isinstance(value, dict)]
+    found = [item.get("value") for item in results[0] or () if isinstance(item, dict)]
+    values: list[dict[str, Any]] = [value for value in found if isinstance(value, dict)]
     labels = [label for value in values for label in value.get("choices", ())]
     spans = [value for value in values if "start" in value]
     return {"text": text, "spans": spans, **({"labels": labels} if labels else {})}

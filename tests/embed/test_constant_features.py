@@ -28,7 +28,8 @@ def annotated() -> Doc:
     for token in doc:
         token.tag_ = token.pos_ = "NOUN" if token.i % 2 else "VERB"
         token.lemma_ = token.text.lower()
-        token.set_morph("Case=Nom" if token.i % 2 else "Case=Acc")
+        morph = "Case=Nom" if token.i % 2 else "Case=Acc"
+        token.set_morph(morph)  # type: ignore[attr-defined]
         token._.gazetteer = bool(token.i % 2)
     return doc
 
