@@ -9,9 +9,16 @@ from spacy.language import Language
 from spacy.training import Example
 
 from ..corpus.read import model_examples
-from ..ner.calibration import HIGHEST, LOWEST, Calibration, Quality, is_at_edge
-from ..ner.diagram import draw_diagram
-from ..ner.judged import best_temperature, compare, judge_entities
+from ..ner.calibration import (
+    HIGHEST,
+    LOWEST,
+    Calibration,
+    Quality,
+    best_temperature,
+    compare,
+    is_at_edge,
+    judge_entities,
+)
 from ._util import (
     check_apart,
     check_file_output,
@@ -26,6 +33,7 @@ from ._util import (
     write_pipeline,
 )
 
+_BLUE, _GREY = "#0072b2", "0.6"
 _FACTORIES = ("batch_ner", "tagger_ner")
 _EXTRA = "calibrate needs scipy and matplotlib: python -m pip install 'spacy-multihash[plots]'"
 
@@ -95,9 +103,26 @@ def calibrate_cli(
 
 
 def draw_reliability(path: Path, found: Calibration) -> None:
-    """Draw the share of entities that are right by probability, before and after, as PNG."""
+    """Draw the share of entities that are right by probability, before and after, as PNG.
+
+    A dot is a range of probability, and its area grows with the entities in the range.
+    """
     figure = new_figure(4.2)
-    draw_diagram(figure, found)
+    panels = figure.subplots(1, 2, sharex=True, sharey=True)
+    titles = [f"temperature {number:.2f}" for number in (found.former, found.temperature)]
+    most = max(each.entities for each in (*found.bins_before, *found.bins_after))
+    for axes, bins, title in zip(
+        panels, (found.bins_before, found.bins_after), titles, strict=True
+    ):
+        probabilities = [each.probability for each in bins]
+        shares = [each.share for each in bins]
+        areas = [15 + 200 * each.entities / most for each in bins]
+        axes.plot([0, 1], [0, 1], color=_GREY, linewidth=1, linestyle="--")
+        axes.plot(probabilities, shares, color=_BLUE, linewidth=1)
+        axes.scatter(probabilities, shares, s=areas, color=_BLUE, zorder=3, clip_on=False)
+        axes.set(title=title, xlabel="probability of the entity", xlim=(0, 1.02), ylim=(0, 1.02))
+        axes.spines[["top", "right"]].set_visible(False)
+    panels[0].set_ylabel("share of entities that are right")
     figure.suptitle("Reliability of probabilities. Larger dots are more entities.", fontsize=10)
     save_figure(figure, path)
 

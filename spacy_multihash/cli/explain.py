@@ -32,7 +32,7 @@ from ..inspection.explain import (
     explain,
     explain_corpus,
 )
-from ..ner.asked import annotate_before, ask, heard_by
+from ..ner.spans import annotate_before, score_spans, upstream_of
 from ._util import (
     check_file_output,
     import_code,
@@ -185,7 +185,7 @@ def prepare(nlp: Language, name: str) -> Explained:
     Raises ValueError if it embeds no attributes of tokens.
     """
     recognizer: Any = nlp.get_pipe(name)
-    models = [*(pipe.model for pipe in heard_by(nlp, name)), recognizer.model]
+    models = [*(pipe.model for pipe in upstream_of(nlp, name)), recognizer.model]
     features = {
         feature: attr for model in models for feature, attr in features_of(model, nlp.vocab).items()
     }
@@ -195,7 +195,7 @@ def prepare(nlp: Language, name: str) -> Explained:
             "does. There is nothing that could be unknown to it."
         )
     draws = _DRAWS if any(map(hashes_symbols, models)) else 1
-    return Explained(partial(ask, nlp, name), features, draws)
+    return Explained(partial(score_spans, nlp, name), features, draws)
 
 
 def explain_text(

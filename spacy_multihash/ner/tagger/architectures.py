@@ -10,8 +10,7 @@ from ...common.checks import MAX_SIZE, check_choice, check_flag, check_whole
 from ...common.removed import RemovedSetting, with_removed_settings
 from ...common.types import DocsEncoder, TokenTagger
 from ...compute.matmul import use_product_ops
-from .token_tagger import token_tagger
-from .vectors_of_tokens import check_tok2vec
+from .token_tagger import check_tok2vec, token_tagger
 
 _WHERE = "TokenTagger"  # in messages
 Passes = Literal["all", "last"]

@@ -1,47 +1,208 @@
 """The component that recognizes entities by tags of all tokens at once."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from itertools import islice
-from typing import Optional, Union
+from pathlib import Path
+from typing import Any, NamedTuple, Optional, Union
 
 import numpy
 from spacy.errors import Errors
 from spacy.language import Language
+from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc
 from spacy.training import Example, validate_get_examples
 from spacy.util import check_lexeme_norms
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, set_dropout_rate
 
-from ...common.checks import check_function
+from ...common.checks import check_function, refusal
 from ...common.registered import TOKEN_TAGGER
 from ...common.types import Array, Decoder
-from ..biluo import Constraints, Entities, entities_of, tag_names
-from ..calibration import Uncalibrated
-from ..confidence import set_confidences, split_by_confidence
+from ...compute.blas import single_threaded
+from ..biluo import Constraints, Entities, entities_of, num_labels, tag_columns, tag_names
 from ..docs import (
+    Confidences,
     KeysOfDocs,
     as_docs,
     check_same_docs,
+    confidences_of,
     constraints_of,
     entities_at,
     entity_keys,
     lengths_of,
+    present_entities,
+    set_confidences,
     set_entities,
     spans_of,
+    split_by_confidence,
+    without_entities,
 )
 from ..finite import are_finite, cause_of_not_finite, not_finite
 from ..gold import as_examples, gold_labels, gold_tags
-from .confidences import WithConfidences
+from ..settings import WithSettings
+from ..spans import SpanScores
+from .crf import entity_marginals, tagging_loss
 from .decode import decode
-from .losses import tagging_loss
-from .prediction import Prediction
 from .settings import Settings
 from .token_tagger import NAME as MODEL_NAME
-from .vectors_of_tokens import warn_of_unheard
+from .token_tagger import learns_transitions, resize_output, warn_of_unheard
+
+# Where cfg has the labels that were added to trained weights, until examples with them are seen.
+_UNSEEN = "unseen_labels"
+# What scores are at most apart after the division, so that the sum of many is a float32 too.
+_MOST_APART = 1e30
 
 
-class EntityTagger(WithConfidences):
+class Prediction(NamedTuple):
+    """The entities of a batch of D docs.
+
+    lengths (D,) int64: The number of tokens of each doc.
+    entities: The new entities.
+    confidences: Of each doc, how sure the model is of the new entities, and of those with labels of
+        the component that are there already. None if nobody asked.
+    """
+
+    lengths: numpy.ndarray
+    entities: Entities
+    confidences: Optional[list[Confidences]]
+
+
+class WithLabels(TrainablePipe):
+    """A component whose labels may grow, and are saved beside the weights in `cfg`."""
+
+    cfg: dict[str, list[str]]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of entities, in the order of their numbers."""
+        return tuple(self.cfg["labels"])
+
+    @property
+    def label_data(self) -> tuple[str, ...]:
+        """What `spacy init labels` saves."""
+        return self.labels
+
+    def add_label(self, label: str) -> int:
+        """Add a label. Return 1 if it is new, otherwise 0.
+
+        After initialization, the model gets tags for it, with weights of 0, and keeps all that it
+        has learned. As with spaCy's ner, no entity of the label is predicted until the component is
+        updated with one.
+
+        Raises ValueError for a label that is no string.
+        """
+        if not isinstance(label, str):
+            raise ValueError(Errors.E187)
+        if label in self.labels:
+            return 0
+        self.cfg["labels"].append(label)
+        self.vocab.strings.add(label)
+        if self.has_weights():
+            resize_output(self.model, len(tag_names(self.labels)))
+            self.cfg.setdefault(_UNSEEN, []).append(label)
+        return 1
+
+    def _add_labels(self, labels: Iterable[str]) -> None:
+        """Add labels, all or none. Raises ValueError if they are no list of strings."""
+        given = None if isinstance(labels, (str, Mapping)) else list(labels)
+        if given is None or not all(isinstance(label, str) for label in given):
+            expected = "a list of strings, as spacy init labels saves those of tagger_ner"
+            advice = "Give the labels in a list."
+            raise refusal(f'Component "{self.name}"', "labels", expected, labels, advice)
+        for label in given:
+            self.add_label(label)
+
+    def has_weights(self) -> bool:
+        """Tell whether the model is initialized."""
+        return bool(self.model.get_ref("output_layer").has_param("W"))
+
+    def see_labels(self, labels: Iterable[str]) -> None:
+        """Add those that are new, and predict entities of all of them from now on."""
+        seen = set(labels)
+        for label in sorted(seen):
+            self.add_label(label)
+        unseen = [label for label in self.cfg.pop(_UNSEEN, []) if label not in seen]
+        if unseen:
+            self.cfg[_UNSEEN] = unseen
+
+    def rule_out_unseen(self, scores: Array) -> Array:
+        """Give -inf to the tags of labels without an example so far, in scores (N, nO) float32."""
+        if _UNSEEN not in self.cfg:
+            return scores
+        scores = scores.copy()
+        for label in self.cfg[_UNSEEN]:
+            number = self.labels.index(label)
+            for columns in tag_columns(scores.shape[1]):
+                scores[:, columns][:, number] = -numpy.inf
+        return scores
+
+    def from_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> "WithLabels":
+        """Load the component from a folder.
+
+        exclude (Iterable[str]): What to leave as it is: "cfg", "model" or "vocab".
+
+        Raises ValueError if labels and weights do not belong together.
+        """
+        return self._load(partial(super().from_disk, path), f"the folder {path}", tuple(exclude))
+
+    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "WithLabels":
+        """Load the component from what to_bytes gave; see `from_disk`."""
+        return self._load(partial(super().from_bytes, bytes_data), "the bytes", tuple(exclude))
+
+    def _load(self, load: Callable, source: str, exclude: tuple[str, ...]) -> "WithLabels":
+        """Load the labels, then the weights, for which there are tags then."""
+        with self._labels_anew(exclude):
+            load(exclude=[*exclude, "model"])
+            if "model" not in exclude:
+                self._make_room()
+                load(exclude=[*exclude, "cfg", "vocab"])
+                self._check_weights(source)
+        return self
+
+    @contextmanager
+    def _labels_anew(self, exclude: Iterable[str]) -> Iterator[None]:
+        """Load into a cfg without labels; if that fails, the former one is there again."""
+        former = {name: list(labels) for name, labels in self.cfg.items()}
+        if "cfg" not in exclude:
+            self.cfg.clear()
+            self.cfg["labels"] = []
+        try:
+            yield
+        except BaseException:
+            self.cfg.clear()
+            self.cfg.update(former)
+            raise
+
+    def _make_room(self) -> None:
+        """Let weights with more tags in, than the config or this model has."""
+        nO = len(tag_names(self.labels))
+        if (self.model.maybe_get_dim("nO") or nO) < nO:
+            resize_output(self.model, nO)
+
+    def _check_weights(self, source: str) -> None:
+        known = num_labels(self.model.get_dim("nO")) if self.has_weights() else len(self.labels)
+        if known != len(self.labels):
+            raise ValueError(
+                f'Component "{self.name}": the weights in {source} are those of {known} labels, '
+                f"but its cfg has {len(self.labels)}: {', '.join(self.labels) or 'none'}. Is the "
+                'file "cfg" missing? Copy the whole folder of the pipeline again, or save it anew.'
+            )
+
+
+def _less_largest(scores: Array, axis: Optional[int] = None) -> Array:
+    """Subtract the largest score, which changes no probability."""
+    return scores.astype("float64") - scores.max(axis=axis, keepdims=True)
+
+
+def _apart(less: Array) -> float:
+    """Tell how far scores are from the largest. Labels that no example had yet have -inf."""
+    finite = less[less > -numpy.inf]
+    return -float(finite.min()) if finite.size else 0.0
+
+
+class EntityTagger(WithSettings, WithLabels):
     """Recognize entities by the BILUO tags of all tokens at once (Strubell et al. 2017).
 
     As spaCy's ner does, it keeps entities that are there already, begins none with whitespace, and
@@ -50,21 +211,14 @@ class EntityTagger(WithConfidences):
     vocab (Vocab): The vocab of the pipeline.
     model (Model): Built by spacy-multihash.TokenTagger.v1.
     name (str): The name of the component in the pipeline.
-    decoder (Optional[str]): How scores become tags. "greedy" takes the best tag of each token, and
-        leaves out entities that are not whole. "constrained" takes the best sequence of tags that
-        may follow each other. "crf" does the same with learned transitions. Null is "crf" if the
-        model has them, otherwise "constrained".
-    spans_key (Optional[str]): Where in doc.spans to put the entities of the component's labels as
-        well, with `attrs["scores"]`, how sure the model is of each, (number of entities,) float32.
-        Of entities that were there already, the model is asked as if it did not know of them. Of
-        new ones it is asked given those. Null is for not at all.
-    threshold (float): New entities whose confidence is below it, 0 to 1, are not set in doc.ents.
-        With a `spans_key` they are among its spans, with their scores. 0 sets all.
-    temperature (float): Scores and transitions are divided by it before they become probabilities.
     scorer (Optional[Callable]): Scores a list of examples.
+    **settings (Any): Those of `Settings`, which are attributes too.
 
     Raises ValueError for settings that the model cannot follow.
     """
+
+    settings_type = Settings
+    _settings: Settings
 
     def __init__(
         self,
@@ -72,11 +226,8 @@ class EntityTagger(WithConfidences):
         model: Model,
         name: str = "tagger_ner",
         *,
-        decoder: Optional[Decoder] = None,
-        spans_key: Optional[str] = None,
-        threshold: float = 0.0,
-        temperature: float = 1.0,
         scorer: Optional[Callable] = None,
+        **settings: Any,  # noqa: ANN401
     ) -> None:
         """Check the model and the settings, and keep them."""
         self.vocab = vocab
@@ -92,12 +243,17 @@ class EntityTagger(WithConfidences):
             )
         check_function(f'Component "{name}"', "scorer", scorer)
         self.scorer = scorer
-        self.settings = Settings(
-            decoder,
-            spans_key,
-            threshold,
-            temperature,
-        )
+        self.settings = Settings(**settings)
+
+    @property
+    def decoder(self) -> Decoder:
+        """From scores to tags. None sets the one that fits the model."""
+        return self._settings.decoder or ("crf" if self.learns_transitions else "constrained")
+
+    @property
+    def learns_transitions(self) -> bool:
+        """Whether the model scores tags that follow each other."""
+        return learns_transitions(self.model)
 
     def initialize(
         self,
@@ -156,10 +312,10 @@ class EntityTagger(WithConfidences):
         confidences = self._confidences(docs, scores, entities, constraints)
         return Prediction(lengths, entities, confidences)
 
-    def uncalibrated(
+    def score_spans(
         self, docs: Union[Doc, Iterable[Doc]], keys: Optional[KeysOfDocs] = None
-    ) -> Uncalibrated:
-        """Tell how the probabilities of entities of docs depend on the temperature.
+    ) -> SpanScores:
+        """Compute the probabilities of entities of docs, at any temperature.
 
         keys (Optional[KeysOfDocs]): Those of each doc. Null is for all found.
 
@@ -168,14 +324,14 @@ class EntityTagger(WithConfidences):
         docs = as_docs(self.name, docs)
         asked = None if keys is None else entities_at(docs, keys, self.labels)
         if not any(map(len, docs)):
-            return Uncalibrated.of(self.name, [], lambda temperature: numpy.zeros(0, "float32"))
+            return SpanScores([], lambda temperature: numpy.zeros(0, "float32"))
         scores, constraints = self._scores(docs, reads_transitions=True), constraints_of(docs)
         entities = self._decode(docs, scores, constraints) if asked is None else asked
 
         def probabilities(temperature: float) -> numpy.ndarray:
             return self._probabilities(docs, scores, entities, constraints, temperature)
 
-        return Uncalibrated.of(self.name, entity_keys(docs, entities, self.labels), probabilities)
+        return SpanScores(entity_keys(docs, entities, self.labels), probabilities)
 
     def set_annotations(self, docs: Union[Doc, Iterable[Doc]], prediction: Prediction) -> None:
         """Set doc.ents, and doc.spans if there is a `spans_key`.
@@ -266,3 +422,42 @@ class EntityTagger(WithConfidences):
     def _decode(self, docs: list[Doc], scores: Array, constraints: Constraints) -> Entities:
         tags = decode(self.decoder, scores, lengths_of(docs), self._transitions(), constraints)
         return entities_of(tags, scores.shape[1])
+
+    def _transitions(self) -> Optional[Array]:
+        return self.model.get_param("transitions") if self.learns_transitions else None
+
+    def _probabilities(
+        self,
+        docs: list[Doc],
+        scores: Array,
+        entities: Entities,
+        constraints: Constraints,
+        temperature: float,
+    ) -> numpy.ndarray:
+        transitions, lengths = self._transitions(), lengths_of(docs)
+        parts = [_less_largest(scores, axis=-1)]
+        if transitions is not None:
+            parts.append(_less_largest(transitions))
+        # At lower temperatures, the best entities are as certain.
+        divisor = max(temperature, *(_apart(part) / _MOST_APART for part in parts))
+        scores, *rest = ((part / divisor).astype("float32") for part in parts)
+        transitions = rest[0] if rest else None
+        return single_threaded(
+            entity_marginals, scores, lengths, transitions, entities, constraints
+        )
+
+    def _confidences(
+        self, docs: list[Doc], scores: Array, entities: Entities, constraints: Constraints
+    ) -> list[Confidences]:
+        """Ask how sure the model is of new entities, and of those that docs have already."""
+        present = present_entities(docs, self.labels)
+        confidences: list[Confidences] = [{} for _ in docs]
+        for asked, given in (
+            (entities, constraints),
+            (present, without_entities(constraints, docs)),
+        ):
+            probabilities = self._probabilities(docs, scores, asked, given, self.temperature)
+            found = confidences_of(docs, asked, probabilities, self.labels)
+            for of_doc, more in zip(confidences, found, strict=True):
+                of_doc.update(more)
+        return confidences

@@ -1,27 +1,254 @@
-"""The loss of a linear-chain CRF over the tags of a batch.
+"""The linear-chain CRF over the tags of a batch: sums over paths, losses and probabilities.
 
 A path is one tag for each token, and the tags follow each other as they may. Its probability is
 proportional to the exponential of the sum of the tokens' scores and of the transition scores of
-consecutive tags (equation 2 of Strubell et al. 2017). All other sequences of tags have none.
+consecutive tags (equation 2 of Strubell et al. 2017). All other sequences of tags have none. All is
+computed in logarithms, with -inf for no path.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Optional
 
 import numpy
 from thinc.api import get_array_module, to_numpy
 
 from ...common.types import Array
-from ..biluo import MISSING, are_entities
-from .forward_backward import (
-    SplitTransitions,
-    Sums,
-    forward_backward,
-    join_transitions,
-    peaks,
-    split_kinds,
-    split_transitions,
+from ...compute.blas import single_threaded
+from ..biluo import (
+    MISSING,
+    Constraints,
+    Entities,
+    allowed_tags,
+    are_entities,
+    num_labels,
+    tag_columns,
 )
-from .packing import Packed, pack
+
+
+class Packed(NamedTuple):
+    """Where the tokens of all sequences lie, step by step. Step t has the t-th token of each.
+
+    The longest sequences come first, and those of equal length in the order of the batch. So the
+    sequences that have a step t are the first sizes[t] of step t - 1:
+
+        sequences   a0 a1    b0    c0 c1 c2     positions 0 to 5 in the batch
+        steps       c0 a0 b0 | c1 a1 | c2
+        order        3  0  2 |  4  1 |  5       sizes [3, 2, 1], bounds [0, 3, 5, 6]
+
+    X[packed.order] brings an array of tokens into packed order, in which `packed.step(t)` is the
+    slice of step t. Y[packed.order] = X brings it back.
+
+    order (N,) int64: The position of each token in the batch, step by step.
+    sizes (T,) int64: How many sequences have a step t: never more than one step before.
+    bounds (T + 1,) int64: Step t is order[bounds[t] : bounds[t + 1]].
+    """
+
+    order: numpy.ndarray
+    sizes: numpy.ndarray
+    bounds: numpy.ndarray
+
+    @property
+    def num_steps(self) -> int:
+        """The number of steps, T: the length of the longest sequence, 0 without tokens."""
+        return len(self.sizes)
+
+    @property
+    def num_sequences(self) -> int:
+        """The number of sequences with tokens."""
+        return int(self.sizes[0]) if self.num_steps else 0
+
+    def step(self, t: int) -> slice:
+        """Find the tokens of step t in an array in packed order."""
+        return slice(int(self.bounds[t]), int(self.bounds[t + 1]))
+
+
+def pack(lengths: numpy.ndarray) -> Packed:
+    """Pack sequences that lie one after the other in a batch, leaving out those without tokens.
+
+    lengths (B,) int: The number of tokens of each sequence.
+    """
+    lengths = numpy.asarray(lengths, dtype="int64")
+    ranked = numpy.argsort(-lengths, kind="stable")
+    firsts = (numpy.cumsum(lengths) - lengths)[ranked]
+    # How many sequences are longer than t: all but those of up to t tokens
+    longest = int(lengths.max(initial=0))
+    sizes = len(lengths) - numpy.cumsum(numpy.bincount(lengths, minlength=1))[:longest]
+    bounds = numpy.concatenate([[0], numpy.cumsum(sizes)])
+    steps = numpy.repeat(numpy.arange(longest), sizes)
+    ranks = numpy.arange(len(steps)) - bounds[steps]
+    return Packed(firsts[ranks] + steps, sizes, bounds)
+
+
+# Matrix products sum over transition scores up to this size, as the product of the exponentials of
+# any two is within float64. Larger scores give the right sums too, but take longer.
+_LARGEST = 300.0
+
+
+class SplitTransitions(NamedTuple):
+    """The scores of all transitions that there are, in float64, and the columns of their tags.
+
+    between (K, K): From O, L and U to O, B and U. K = 2 * C + 1.
+    weights (K, K): The exponentials of `between`, or None where they lose too much.
+    sources (K,), targets (K,) int64: The columns that `between` goes from and to.
+    within (2, 2, C): From B and I (axis 0) to I and L (axis 1) of the same label (axis 2).
+    within_sources, within_targets: The columns that `within` goes from and to, 2 * C each.
+    """
+
+    between: Array
+    weights: Optional[Array]
+    sources: Array
+    targets: Array
+    within: Array
+    within_sources: slice
+    within_targets: slice
+
+    def reversed(self) -> "SplitTransitions":
+        """Go the same ways backward."""
+        return SplitTransitions(
+            self.between.T,
+            None if self.weights is None else self.weights.T,
+            self.targets,
+            self.sources,
+            self.within.swapaxes(0, 1),
+            self.within_targets,
+            self.within_sources,
+        )
+
+
+class Sums(NamedTuple):
+    """Logarithms of summed exponentials of scores, by token in packed order, and tag.
+
+    scores (N, nO): The scores of the tokens themselves, -inf for a tag that is ruled out.
+    before (N, nO): Of all paths from the doc's first token to this tag, its score included.
+    after (N, nO): Of all paths from this tag to the doc's last token, its score left out.
+    totals (N,): Of all paths of the token's doc, log Z.
+    """
+
+    scores: Array
+    before: Array
+    after: Array
+    totals: Array
+
+
+def split_transitions(transitions: Array) -> SplitTransitions:
+    """Split the scores of all transitions into their two groups.
+
+    transitions (nO, nO) float32: As in `crf_loss`.
+    """
+    xp = get_array_module(transitions)
+    nO = len(transitions)
+    columns = tag_columns(nO)
+    scores = transitions.astype("float64")
+    between = scores[_between(xp, nO)]
+    return SplitTransitions(
+        between,
+        xp.exp(between) if float(abs(between).max()) <= _LARGEST else None,
+        xp.asarray(columns.OLU),
+        xp.asarray(columns.OBU),
+        scores[_within(xp, nO)],
+        columns.BI,
+        columns.IL,
+    )
+
+
+def join_transitions(between: Array, within: Array) -> Array:
+    """Put values of both groups into one matrix, with 0 for what may not follow: (nO, nO) float64.
+
+    between (K, K), within (2, 2, C) float64: As in `SplitTransitions`.
+    """
+    xp = get_array_module(between)
+    nO = 1 + 4 * within.shape[2]
+    joined = xp.zeros((nO, nO))
+    joined[_between(xp, nO)] = between
+    joined[_within(xp, nO)] = within
+    return joined
+
+
+def _between(xp: Any, nO: int) -> tuple[Array, Array]:  # noqa: ANN401 (numpy or CuPy)
+    """Find the rows (K, 1) and the columns (1, K) of `between` in the matrix of all transitions."""
+    columns = tag_columns(nO)
+    return xp.asarray(columns.OLU[:, None]), xp.asarray(columns.OBU[None])
+
+
+def _within(xp: Any, nO: int) -> tuple[Array, Array]:  # noqa: ANN401 (numpy or CuPy)
+    """Find the rows (2, 1, C) and the columns (1, 2, C) of `within`, likewise."""
+    C, columns, numbers = num_labels(nO), tag_columns(nO), numpy.arange(nO)
+    rows = numbers[columns.BI].reshape((2, 1, C))
+    return xp.asarray(rows), xp.asarray(numbers[columns.IL].reshape((1, 2, C)))
+
+
+def forward_backward(scores: Array, packed: Packed, transitions: SplitTransitions) -> Sums:
+    """Sum over all paths of each doc, forward and backward.
+
+    scores (N, nO) float64: Scores of tokens in packed order, -inf for tags ruled out.
+    packed (Packed): The docs.
+    transitions (SplitTransitions): The scores of going from tag to tag.
+    """
+    xp = get_array_module(scores)
+    back = transitions.reversed()
+    before, after = xp.full_like(scores, -xp.inf), xp.full_like(scores, -xp.inf)
+    for t in range(packed.num_steps):
+        now = packed.step(t)
+        if t == 0:
+            before[now, transitions.targets] = scores[now, transitions.targets]
+        else:
+            earlier = before[packed.step(t - 1)][: packed.sizes[t]]
+            before[now] = _follow(earlier, transitions) + scores[now]
+    for t in reversed(range(packed.num_steps)):
+        now, goes_on = after[packed.step(t)], 0
+        if t + 1 < packed.num_steps:
+            later = packed.step(t + 1)
+            goes_on = int(packed.sizes[t + 1])
+            now[:goes_on] = _follow(after[later] + scores[later], back)
+        now[goes_on:, transitions.sources] = 0
+    return Sums(scores, before, after, log_sum(before + after))
+
+
+def _follow(sums: Array, transitions: SplitTransitions) -> Array:
+    """Go from each tag to those that may follow: (A, nO) float64 log sums -> (A, nO) float64."""
+    xp = get_array_module(sums)
+    A, nO = sums.shape
+    C = num_labels(nO)
+    reached = xp.empty_like(sums)
+    reached[:, transitions.targets] = _follow_between(sums[:, transitions.sources], transitions)
+    sources = split_kinds(sums[:, transitions.within_sources])  # (A, 2, C)
+    ways = sources[:, :, None] + transitions.within  # (A, 2, 2, C)
+    within = xp.logaddexp(ways[:, 0], ways[:, 1])  # (A, 2, C)
+    reached[:, transitions.within_targets] = within.reshape((A, 2 * C))
+    return reached
+
+
+def _follow_between(sums: Array, transitions: SplitTransitions) -> Array:
+    """Go from O, L and U to O, B and U: (A, K) -> (A, K), the log of exp @ exp."""
+    xp = get_array_module(sums)
+    if transitions.weights is None:
+        return log_sum(sums[:, :, None] + transitions.between)
+    largest = peaks(sums)
+    with numpy.errstate(divide="ignore"):
+        return xp.log(xp.exp(sums - largest) @ transitions.weights) + largest
+
+
+def split_kinds(X: Array) -> Array:
+    """Give each of two kinds of tags, whose columns lie side by side, an axis of its own.
+
+    X (A, 2 * C) -> (A, 2, C).
+    """
+    A, columns = X.shape
+    return X.reshape((A, 2, columns // 2))
+
+
+def log_sum(X: Array) -> Array:
+    """Return log(exp(X).sum(axis=1)), which is -inf where all entries are."""
+    xp = get_array_module(X)
+    largest = peaks(X)
+    with numpy.errstate(divide="ignore"):
+        return xp.log(xp.exp(X - largest).sum(axis=1)) + largest[:, 0]
+
+
+def peaks(X: Array) -> Array:
+    """Find the largest entries along axis 1, which keeps length 1. It is 0 in place of -inf."""
+    xp = get_array_module(X)
+    largest = X.max(axis=1, keepdims=True)
+    return xp.where(largest == -xp.inf, 0.0, largest)
 
 
 class Expected(NamedTuple):
@@ -145,3 +372,132 @@ def _check_gold(
             f"{MISSING} for unknown tags; was, as numbers: {tags[:20].tolist()}. "
             "Correct the entities of the training corpus."
         )
+
+
+def tagging_loss(
+    scores: Array,
+    lengths: numpy.ndarray,
+    transitions: Optional[Array],
+    gold: numpy.ndarray,
+) -> tuple[float, Array, Optional[Array]]:
+    """Return the loss that fits the model, and its gradients.
+
+    With transitions it is `crf_losses`, otherwise `cross_entropy`, which has no gradient of
+    transitions.
+    """
+    if transitions is None:
+        return *cross_entropy(scores, gold), None
+    return crf_losses(scores, lengths, transitions, gold)
+
+
+def cross_entropy(scores: Array, gold: numpy.ndarray) -> tuple[float, Array]:
+    """Return the negative log-probability of independent tags, and its gradient.
+
+    Equations 10 and 11 of Strubell et al. 2017.
+
+    scores (P, N, nO) float32: Scores of the tags.
+    gold (N,) int64: The tags, on the host. Where they are `biluo.MISSING` there is no loss.
+    """
+    xp = get_array_module(scores)
+    P = len(scores)
+    (known,) = numpy.nonzero(gold != MISSING)
+    tags, known = xp.asarray(gold[known]), xp.asarray(known)
+    d_scores = scores - scores.max(axis=2, keepdims=True)
+    right = d_scores[:, known, tags]
+    xp.exp(d_scores, out=d_scores)
+    totals = d_scores.sum(axis=2, keepdims=True)
+    loss = (xp.log(totals[:, known, 0]) - right).sum(dtype="float64") / P
+    d_scores /= totals
+    d_scores[:, known, tags] -= 1
+    d_scores[:, xp.asarray(gold == MISSING)] = 0
+    d_scores /= P
+    return float(loss), d_scores
+
+
+def crf_losses(
+    scores: Array, lengths: numpy.ndarray, transitions: Array, gold: numpy.ndarray
+) -> tuple[float, Array, Array]:
+    """Return the mean loss of the linear-chain CRF of each pass, and its gradients.
+
+    See `crf.crf_loss`: d_scores (P, N, nO) and d_transitions (nO, nO), float32.
+    """
+    P, N, nO = scores.shape
+    passes = scores.reshape((P * N, nO)), numpy.tile(lengths, P), transitions, numpy.tile(gold, P)
+    loss, d_scores, d_transitions = single_threaded(crf_loss, *passes)
+    return loss / P, d_scores.reshape(scores.shape) / P, d_transitions / P
+
+
+class Spelled(NamedTuple):
+    """The K tokens of M entities, one entity after the other.
+
+    positions (K,), tags (K,) int64: Their positions in the batch, and their tags.
+    firsts (M,), lasts (M,) int64: Which of the K are the first and the last of an entity.
+    """
+
+    positions: numpy.ndarray
+    tags: numpy.ndarray
+    firsts: numpy.ndarray
+    lasts: numpy.ndarray
+
+
+def entity_marginals(
+    scores: Array,
+    lengths: numpy.ndarray,
+    transitions: Optional[Array],
+    entities: Entities,
+    constraints: Constraints,
+) -> numpy.ndarray:
+    """Return the probability of each entity: that of all paths that have it, with its label.
+
+    scores (N, nO) float32: Scores of the tags of all tokens.
+    lengths (B,) int: The number of tokens of each doc, on the host.
+    transitions (nO, nO) float32: As in `crf_loss`. None for zeros. Then tokens are independent,
+        except that some tags may not follow each other.
+    entities (Entities): M entities, on the host.
+    constraints (Constraints): What is known of the tokens. Entities that contradict it
+        have probability 0.
+
+    Returns (M,) float32 in [0, 1], on the host.
+    """
+    if not len(entities.starts):
+        return numpy.zeros(0, dtype="float32")
+    xp = get_array_module(scores)
+    nO = scores.shape[1]
+    if transitions is None:
+        transitions = xp.zeros((nO, nO), dtype="float32")
+        # Nothing goes from one sentence to the next
+        lengths = numpy.diff(constraints.begins, append=len(scores))
+    packed = pack(lengths)
+    order = xp.asarray(packed.order)
+    allowed = xp.asarray(allowed_tags(constraints, nO))
+    ordered = xp.where(allowed, scores.astype("float64"), -xp.inf)[order]
+    sums = forward_backward(ordered, packed, split_transitions(transitions))
+    spelled = spell_out(entities, nO)
+    ranks = numpy.argsort(packed.order)  # where a token lies in packed order
+    rows, tags = ranks[spelled.positions], spelled.tags
+    logs = _pick(sums.scores, rows, tags)
+    logs[1:] += _pick(transitions, tags[:-1], tags[1:])
+    # Of the first token, all paths to it are counted, and no transition from another entity
+    logs[spelled.firsts] = _pick(sums.before, rows, tags)[spelled.firsts]
+    ends = sums.after - sums.totals[:, None]
+    logs[spelled.lasts] += _pick(ends, rows, tags)[spelled.lasts]
+    probabilities = numpy.exp(numpy.add.reduceat(logs, spelled.firsts))
+    return numpy.minimum(probabilities, 1).astype("float32")
+
+
+def spell_out(entities: Entities, nO: int) -> Spelled:
+    """List the tags that make each entity, of nO tags."""
+    columns = tag_columns(nO)
+    sizes = entities.ends - entities.starts
+    firsts = numpy.cumsum(sizes) - sizes
+    lasts = firsts + sizes - 1
+    positions = numpy.repeat(entities.starts - firsts, sizes) + numpy.arange(sizes.sum())
+    tags = numpy.repeat(columns.I.start + entities.labels, sizes)
+    tags[firsts] = columns.B.start + entities.labels
+    tags[lasts] = numpy.where(sizes == 1, columns.U.start, columns.L.start) + entities.labels
+    return Spelled(positions, tags, firsts, lasts)
+
+
+def _pick(values: Array, rows: numpy.ndarray, columns: numpy.ndarray) -> numpy.ndarray:
+    xp = get_array_module(values)
+    return to_numpy(values[xp.asarray(rows), xp.asarray(columns)])

@@ -13,7 +13,7 @@ from thinc.api import to_numpy
 
 from ...common.types import Array, Decoder
 from ..biluo import OUTSIDE, Constraints, allowed_tags, may_follow, num_labels, tag_columns
-from .packing import Packed, pack
+from .crf import Packed, pack
 
 
 def decode(

@@ -4,7 +4,9 @@ spaCy imports this module whenever it builds a pipeline, whatever is in it. So t
 and all that it needs, is imported when it is used.
 """
 
-from typing import Callable, Optional
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Optional
 
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
@@ -13,13 +15,10 @@ from thinc.api import Config, Model
 from ...common.registered import ITERATED_DILATED_ENCODER, MULTI_HASH_EMBED, TOKEN_TAGGER
 from ...common.removed import RemovedSetting, with_removed_settings
 from ...common.types import Decoder
+from .settings import Settings
 
 DEFAULT_CONFIG = f"""
 [tagger_ner]
-decoder = null
-spans_key = null
-threshold = 0.0
-temperature = 1.0
 scorer = {{"@scorers":"spacy.ner_scorer.v1"}}
 
 [tagger_ner.model]
@@ -50,14 +49,13 @@ share = true
 residual = true
 normalize = true
 """
-
 _NO_STATES = "Delete it: only spaCy's ner goes through states one by one."
 
 
 @Language.factory(
     "tagger_ner",
     assigns=["doc.ents", "doc.spans", "token.ent_iob", "token.ent_type"],
-    default_config=Config().from_str(DEFAULT_CONFIG)["tagger_ner"],
+    default_config={**asdict(Settings()), **Config().from_str(DEFAULT_CONFIG)["tagger_ner"]},
     default_score_weights={"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None},
 )
 @with_removed_settings(

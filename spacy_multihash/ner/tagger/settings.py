@@ -1,93 +1,47 @@
-"""The settings of `tagger_ner`, and which models can follow them."""
+"""The settings of `tagger_ner`."""
 
-from dataclasses import dataclass, replace
-from typing import Optional, get_args
+from dataclasses import dataclass
+from typing import Any, Optional, get_args
 
-from thinc.api import Model
-
-from ...common.checks import check_choice, check_string, is_number, refusal
+from ...common.checks import check_choice, check_string, check_unit
 from ...common.types import Decoder
-from ..calibration import check_temperature
-from ..setting import Setting
-from .token_tagger import learns_transitions
+from ..settings import check_temperature
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a component, as its config has them. `EntityTagger` tells what they do."""
+    """The settings of `EntityTagger`.
 
-    decoder: Optional[Decoder]
-    spans_key: Optional[str]
+    decoder (Optional[str]): How scores become tags. "greedy" takes the best tag of each token, and
+        leaves out entities that are not whole. "constrained" takes the best sequence of tags that
+        may follow each other. "crf" does the same with learned transitions. Null is "crf" if the
+        model has them, otherwise "constrained".
+    spans_key (Optional[str]): Where in doc.spans to put the entities of the component's labels as
+        well, with `attrs["scores"]`, the probability of each, (number of entities,) float32. It is
+        the share of all valid sequences of tags that have the entity. Scores of entities that were
+        there already ignore that they were given. New ones are scored given those. Null is for not
+        at all.
+    threshold (float): New entities whose probability is below it, 0 to 1, are not set in doc.ents.
+        With a `spans_key` they are among its spans, with their scores. 0 sets all.
+    temperature (float): Scores and transitions are divided by it before they become probabilities.
+    """
+
+    decoder: Optional[Decoder] = None
+    spans_key: Optional[str] = None
     threshold: float = 0.0
     temperature: float = 1.0
 
-    def check(self, component: str, model: Model) -> None:
-        """Check each setting by itself, and then whether the model can follow them.
-
-        component (str): The name of the component, for messages.
-
-        Raises ValueError for a value out of range, and for one that the model cannot follow.
-        """
-        where = f'Component "{component}"'
+    def check(self, component: Any) -> None:  # noqa: ANN401 (an EntityTagger, which is imported later)
+        """Raise ValueError for a value out of range, and for one that the model cannot follow."""
+        where = f'Component "{component.name}"'
         if self.decoder is not None:
             check_choice(where, "decoder", self.decoder, get_args(Decoder))
-        if not (is_number(self.threshold) and 0 <= self.threshold <= 1):
-            raise refusal(where, "threshold", "a probability, from 0 to 1", self.threshold)
-        check_temperature(where, self.temperature)
         check_string(where, "spans_key", self.spans_key)
-        self._check_model(where, model)
-
-    def _check_model(self, where: str, model: Model) -> None:
-        if self.decoder == "crf" and not learns_transitions(model):
+        check_unit(where, "threshold", self.threshold)
+        check_temperature(where, self.temperature)
+        if self.decoder == "crf" and not component.learns_transitions:
             raise ValueError(
-                f'{where}: decoder = "crf" needs learned transitions, but the '
-                "model has none. Set learn_transitions = true in its [model], or take another "
-                'decoder: "constrained" or "greedy".'
+                f'{where}: decoder = "crf" needs learned transitions, but the model has none. Set '
+                "learn_transitions = true in its [model], or take another decoder: "
+                '"constrained" or "greedy".'
             )
-
-    def decoder_of(self, model: Model) -> Decoder:
-        """Return the decoder; by default the one that fits the model."""
-        if self.decoder is None:
-            return "crf" if learns_transitions(model) else "constrained"
-        return self.decoder
-
-
-class WithSettings:
-    """The settings of a component as its attributes. They can be set on a trained component.
-
-    to_disk saves the settings of the config: for others, load with them, and save.
-
-    Setting one raises ValueError if it is out of range, or if the model cannot follow it.
-    """
-
-    name: str
-    model: Model
-    _settings: Settings
-
-    spans_key = Setting[Optional[str]]()
-    threshold = Setting[float]()
-    temperature = Setting[float]()
-
-    @property
-    def settings(self) -> Settings:
-        """All settings."""
-        return self._settings
-
-    @settings.setter
-    def settings(self, settings: Settings) -> None:
-        settings.check(self.name, self.model)
-        self._settings = settings
-
-    @property
-    def learns_transitions(self) -> bool:
-        """Whether the model scores tags that follow each other."""
-        return learns_transitions(self.model)
-
-    @property
-    def decoder(self) -> Decoder:
-        """From scores to tags. None sets the one that fits the model."""
-        return self._settings.decoder_of(self.model)
-
-    @decoder.setter
-    def decoder(self, decoder: Optional[Decoder]) -> None:
-        self.settings = replace(self._settings, decoder=decoder)

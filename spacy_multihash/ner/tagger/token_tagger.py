@@ -1,21 +1,25 @@
-"""Scores for each tag of each token, after each pass of an encoder."""
+"""Scores for each tag of each token, after each pass of an encoder, and room for more tags."""
 
-from collections.abc import Callable
-from typing import Optional
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Optional
 
-from thinc.api import Model
+import numpy
+from thinc.api import Linear, Model, Ops
 from thinc.types import Floats2d, Floats3d
 from thinc.util import ArrayInfo
 
 from ...common.bound import bound
+from ...common.checks import refusal
 from ...common.memory import check_memory
+from ...common.nodes import is_listener, start_anew
 from ...common.pinned import Pinned
-from ...common.types import DocLike, DocsEncoder, TokenTagger
+from ...common.types import Array, DocLike, DocsEncoder, TokenTagger
 from ...encode.docs import split_docs
-from ...encode.iterated_dilated_encoder import NAME as ENCODER
+from ...encode.iterated_dilated_encoder import NAME as DILATED
 from ...encode.iterated_dilated_encoder import begin_passes
-from .resize import resize_output
-from .vectors_of_tokens import check_vectors
+from ...encode.maxout_window_encoder import NAME as WINDOWS
+from ..biluo import columns_after_adding
 
 NAME = "token_tagger"
 
@@ -69,7 +73,7 @@ def forward(
 ) -> tuple[Floats3d, Callable]:
     """Encode the docs, and score all tokens of all passes in one product."""
     tok2vec, output = model.layers
-    backprop_vectors: _Backprop = _no_way_back
+    backprop_vectors: _Backprop = _refuse_to_backprop
     if not is_train:
         vectors = _join(model, tok2vec.predict(docs))
     else:
@@ -126,7 +130,7 @@ def _has_passes(tok2vec: DocsEncoder) -> bool:
     spacy.Tok2Vec.v2 has the two as its layers, and a ref to each.
     """
     parts = [tok2vec.maybe_get_ref(name) for name in ("embed", "encode")]
-    return tok2vec.layers == parts and tok2vec.layers[1].name == ENCODER
+    return tok2vec.layers == parts and tok2vec.layers[1].name == DILATED
 
 
 def _begin_passes(model: TokenTagger, docs: list[DocLike]) -> tuple[Floats3d, _Backprop]:
@@ -149,8 +153,136 @@ def _join(model: TokenTagger, Ys: list[Floats2d]) -> Floats3d:
     return model.ops.reshape3f(Y, 1, len(Y), width)
 
 
-def _no_way_back(d_passes: Floats3d) -> None:
+def _refuse_to_backprop(d_passes: Floats3d) -> None:
     raise ValueError(
         "Layer 'token_tagger' cannot go back from a prediction. Call begin_update, or the model "
         "with is_train=True."
     )
+
+
+def resize_output(model: TokenTagger, new_nO: int) -> TokenTagger:
+    """Append labels to those of a token_tagger, and keep what it has learned of the others.
+
+    The weights of the new tags are 0, and so are the scores of transitions from and to them. A
+    model that is not initialized gets the number of tags alone.
+
+    new_nO (int): The number of tags, 4 * C + 1 for C labels. It is at least that of the model.
+
+    Raises ValueError if there are fewer tags than the model has.
+    """
+    output = model.get_ref("output_layer")
+    if not output.has_param("W"):
+        output.set_dim("nO", new_nO, force=True)
+        model.set_dim("nO", new_nO, force=True)
+        return model
+    nO = output.get_dim("nO")
+    if new_nO < nO:
+        raise ValueError(
+            f"Layer 'token_tagger': expected at least the {nO} tags that the model has, was: "
+            f"{new_nO}. Labels can be added, but not taken away. Train a new component for fewer."
+        )
+    if new_nO > nO:
+        places = columns_after_adding(nO, new_nO)
+        larger = _resize_linear(output, places, new_nO)
+        model.layers[model.layers.index(output)] = larger
+        model.set_ref("output_layer", larger)
+        _resize_transitions(model, places, new_nO)
+    return model
+
+
+def _resize_linear(output: Model, places: numpy.ndarray, new_nO: int) -> Model:
+    """Return a new layer, for which an optimizer has no moments of another shape."""
+    nI = output.get_dim("nI")
+    larger: Model = Linear(new_nO, nI)
+    larger.name, larger.ops, larger.init = output.name, output.ops, output.init
+    for name, shape in (("W", (new_nO, nI)), ("b", (new_nO,))):
+        larger.set_param(name, _widen(output.ops, output.get_param(name), shape, places))
+        if output.has_grad(name):
+            larger.set_grad(name, _widen(output.ops, output.get_grad(name), shape, places))
+    return larger
+
+
+def _widen(ops: Ops, values: Array, shape: tuple[int, ...], places: Any) -> Array:  # noqa: ANN401
+    wide: Array = ops.alloc(shape)
+    wide[places] = values
+    return wide
+
+
+def _resize_transitions(model: TokenTagger, places: numpy.ndarray, new_nO: int) -> None:
+    if not model.has_param("transitions"):
+        model.set_dim("nO", new_nO, force=True)
+        return
+    pairs, shape = (places[:, None], places), (new_nO, new_nO)
+    transitions = _widen(model.ops, model.get_param("transitions"), shape, pairs)
+    gradient: Optional[Array] = None
+    if model.has_grad("transitions"):
+        gradient = _widen(model.ops, model.get_grad("transitions"), shape, pairs)
+    start_anew(model)  # otherwise nO cannot change
+    model.set_dim("nO", new_nO, force=True)
+    model.set_param("transitions", transitions)
+    if gradient is not None:
+        model.set_grad("transitions", gradient)
+
+
+# How the names of thinc's layers begin that take arrays. spaCy's encoders are such layers.
+_TAKE_ARRAYS = ("with_array(", "with_padded(")
+
+
+def listens(model: Model) -> bool:
+    """Tell whether a model reads the vectors of another component."""
+    return any(map(is_listener, model.walk()))
+
+
+def check_tok2vec(tok2vec: Model) -> None:
+    """Raise ValueError for what is no model, and for an encoder without an embedding before it."""
+    if not isinstance(tok2vec, Model):
+        expected = "a model, from docs to vectors of tokens"
+        advice = "Write it as a section of its own, with @architectures."
+        raise refusal("TokenTagger", "tok2vec", expected, tok2vec, advice)
+    if tok2vec.name in (DILATED, WINDOWS) or tok2vec.name.startswith(_TAKE_ARRAYS):
+        raise ValueError(
+            "TokenTagger: expected a tok2vec, which turns docs into vectors of tokens, was given "
+            f"the encoder '{tok2vec.name}', which takes vectors. Set model.tok2vec to a "
+            "spacy.Tok2Vec.v2, with this encoder as its `encode`, and an embedding as its `embed`."
+        )
+
+
+def check_vectors(tok2vec: DocsEncoder, docs: Sequence[DocLike]) -> None:
+    """Raise ValueError if an initialized tok2vec has no vector for each token of docs.
+
+    The vectors of other components may not be there yet, so that listeners are not asked.
+    """
+    if listens(tok2vec):
+        return
+    found = tok2vec.predict(list(docs))
+    if not isinstance(found, (list, tuple)):
+        came = f"{type(found).__name__} of shape {getattr(found, 'shape', 'unknown')}"
+    else:
+        shapes: list[tuple[int, ...]] = [getattr(Y, "shape", ()) for Y in found]
+        expected = [len(doc) for doc in docs]
+        if all(len(s) == 2 for s in shapes) and [s[0] for s in shapes] == expected:
+            return
+        came = f"arrays of the shapes {shapes} for docs of {expected} tokens"
+    raise ValueError(
+        f"TokenTagger: expected of model.tok2vec, '{tok2vec.name}', a list with an array "
+        f"(len(doc), width) for each doc, was: {came}. Set model.tok2vec to a spacy.Tok2Vec.v2, or "
+        "to a listener."
+    )
+
+
+def warn_of_unheard(pipeline: Iterable[tuple[str, object]], name: str) -> None:
+    """Warn of components that share vectors of tokens, and to which no component listens.
+
+    pipeline (Iterable[tuple[str, object]]): The names of components, and the components.
+    name (str): The component that would listen.
+    """
+    for other, pipe in pipeline:
+        if not getattr(pipe, "listening_components", True):
+            warnings.warn(
+                f'Component "{name}": no component listens to "{other}", so that nothing trains '
+                f'"{other}", and its vectors are not used. To use them, set '
+                f"[components.{name}.model.tok2vec] to a listener, such as "
+                f'spacy.Tok2VecListener.v1 with upstream = "{other}", and place "{other}" before '
+                f'"{name}". Otherwise take it out of [nlp] pipeline.',
+                stacklevel=2,
+            )

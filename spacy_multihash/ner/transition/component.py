@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Optional, Union, get_args
+from typing import Any, NamedTuple, Optional, Union, get_args
 
 import numpy
 from spacy.attrs import ENT_TYPE
@@ -27,7 +27,6 @@ from ...common.checks import (
 from ...common.hashes import is_among
 from ...common.types import TransitionConfidence, TransitionDecoder
 from ..biluo import Entities
-from ..calibration import Uncalibrated, check_temperature
 from ..docs import (
     KeysOfDocs,
     as_docs,
@@ -39,7 +38,8 @@ from ..docs import (
 )
 from ..finite import are_finite, not_finite
 from ..gold import as_examples
-from ..setting import Setting
+from ..settings import WithSettings, check_temperature
+from ..spans import SpanScores
 from .best import find_best
 from .decode import find_entities
 from .probabilities import (
@@ -56,7 +56,24 @@ from .training import has_gold, learn, prepare
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a component. `BatchEntityRecognizer` tells what they do."""
+    """The settings of `BatchEntityRecognizer`, besides those of spaCy's ner.
+
+    state_dropout (float): The share of the hidden layer that training drops, of each state anew. A
+        model without `upper` has no such dropout.
+    spacy_gradient (bool): Whether to compute the gradient as spaCy does, with its fault. It takes
+        the last token of the batch for features that are missing.
+    decoder (str): Which entities to find. "greedy" takes the best action of each state, as spaCy's
+        ner does. "best" takes the most probable sequence of actions.
+    spans_key (Optional[str]): Where in doc.spans to put the entities of the component's labels as
+        well, with `attrs["scores"]`, the probability of each, (number of entities,) float32. That
+        of an entity that the doc had before is 1, and others are given those. Null puts none there.
+    confidence (str): Which probability. "exact", the only one, is the share of all sequences of
+        actions.
+    candidates_above (Optional[float]): Put all entities of at least this probability into
+        doc.spans[spans_key], besides those of doc.ents. Null is for none.
+    temperature (float): Scores are divided by it before they become probabilities. It changes
+        probabilities and "best", and not "greedy".
+    """
 
     state_dropout: float = 0.1
     spacy_gradient: bool = False
@@ -66,14 +83,9 @@ class Settings:
     candidates_above: Optional[float] = None
     temperature: float = 1.0
 
-    def check(self, component: str) -> None:
-        """Check each setting, and that candidates have a place to go to.
-
-        component (str): The name of the component, for messages.
-
-        Raises ValueError for a value out of range.
-        """
-        where = f'Component "{component}"'
+    def check(self, component: Any) -> None:  # noqa: ANN401 (a BatchEntityRecognizer)
+        """Raise ValueError for values out of range, and candidates without a place to go to."""
+        where = f'Component "{component.name}"'
         check_share(where, "state_dropout", self.state_dropout)
         check_flag(where, "spacy_gradient", self.spacy_gradient)
         check_choice(where, "decoder", self.decoder, get_args(TransitionDecoder))
@@ -127,7 +139,7 @@ class Prediction(NamedTuple):
     probabilities: Optional[SpanProbabilities] = None
 
 
-class BatchEntityRecognizer(EntityRecognizer):
+class BatchEntityRecognizer(WithSettings, EntityRecognizer):
     """Recognize entities as spaCy's EntityRecognizer does, by a compiled loop over tokens.
 
     Its model, files, labels, and the entities that it finds are those of spaCy's ner, whose
@@ -144,21 +156,7 @@ class BatchEntityRecognizer(EntityRecognizer):
     incorrect_spans_key (Optional[str]): Where in reference.spans examples have entities that are
         known to be wrong.
     scorer (Optional[Callable]): Scores a list of examples.
-    state_dropout (float): The share of the hidden layer that training drops, of each state anew. A
-        model without `upper` has no such dropout.
-    spacy_gradient (bool): Whether to compute the gradient as spaCy does, with its fault. It takes
-        the last token of the batch for features that are missing.
-    decoder (str): Which entities to find. "greedy" takes the best action of each state, as spaCy's
-        ner does. "best" takes the most probable sequence of actions.
-    spans_key (Optional[str]): Where in doc.spans to put the entities of the component's labels as
-        well, with `attrs["scores"]`, the probability of each, (number of entities,) float32. That
-        of an entity that the doc had before is 1, and others are given those. Null puts none there.
-    confidence (str): Which probability. "exact", the only one, is the share of all sequences of
-        actions.
-    candidates_above (Optional[float]): Put all entities of at least this probability into
-        doc.spans[spans_key], besides those of doc.ents. Null is for none.
-    temperature (float): Scores are divided by it before they become probabilities. It changes
-        probabilities and "best", and not "greedy".
+    **settings (Any): Those of `Settings`, which are attributes too.
 
     Raises ValueError for a setting out of range. The first prediction or update raises it for a
     model whose state_type is not "ner".
@@ -166,13 +164,8 @@ class BatchEntityRecognizer(EntityRecognizer):
 
     _read: Optional[tuple[object, Actions]] = None
 
-    decoder = Setting[TransitionDecoder]()
-    spans_key = Setting[Optional[str]]()
-    confidence = Setting[TransitionConfidence]()
-    candidates_above = Setting[Optional[float]]()
-    temperature = Setting[float]()
-    state_dropout = Setting[float]()
-    spacy_gradient = Setting[bool]()
+    settings_type = Settings
+    _settings: Settings
 
     def __init__(
         self,
@@ -188,26 +181,12 @@ class BatchEntityRecognizer(EntityRecognizer):
         multitasks: Iterable = (),
         incorrect_spans_key: Optional[str] = None,
         scorer: Optional[Callable] = ner_score,
-        state_dropout: float = 0.1,
-        spacy_gradient: bool = False,
-        decoder: TransitionDecoder = "greedy",
-        spans_key: Optional[str] = None,
-        confidence: TransitionConfidence = "exact",
-        candidates_above: Optional[float] = None,
-        temperature: float = 1.0,
+        **settings: Any,  # noqa: ANN401
     ) -> None:
         """Check the settings, and keep them."""
         self.name = name
         check_whole(f'Component "{name}"', "beam_width", beam_width, 1)
-        self.settings = Settings(
-            state_dropout,
-            spacy_gradient,
-            decoder,
-            spans_key,
-            confidence,
-            candidates_above,
-            temperature,
-        )
+        self.settings = Settings(**settings)
         super().__init__(
             vocab,
             model,
@@ -221,16 +200,6 @@ class BatchEntityRecognizer(EntityRecognizer):
             incorrect_spans_key=incorrect_spans_key,
             scorer=scorer,
         )
-
-    @property
-    def settings(self) -> Settings:
-        """All settings that spaCy's class does not have."""
-        return self._settings
-
-    @settings.setter
-    def settings(self, settings: Settings) -> None:
-        settings.check(self.name)
-        self._settings = settings
 
     def predict(self, docs: Union[Doc, Iterable[Doc]]) -> Union[Prediction, list]:
         """Find the entities of docs, without setting them.
@@ -257,10 +226,10 @@ class BatchEntityRecognizer(EntityRecognizer):
             )
         return Prediction(lengths_of(docs), entities, batch.actions.labels, found)
 
-    def uncalibrated(
+    def score_spans(
         self, docs: Union[Doc, Iterable[Doc]], keys: Optional[KeysOfDocs] = None
-    ) -> Uncalibrated:
-        """Tell how the probabilities of entities of docs depend on the temperature.
+    ) -> SpanScores:
+        """Compute the probabilities of entities of docs, at any temperature.
 
         keys (Optional[KeysOfDocs]): Those of each doc. Null is for all found.
 
@@ -279,14 +248,14 @@ class BatchEntityRecognizer(EntityRecognizer):
         labels = self._actions().labels
         entities = None if keys is None else entities_at(docs, keys, labels)
         if batch is None:
-            return Uncalibrated.of(self.name, [], lambda temperature: numpy.zeros(0))
+            return SpanScores([], lambda temperature: numpy.zeros(0))
         if entities is None:
             entities = self._find(batch)
 
         def probabilities(temperature: float) -> numpy.ndarray:
             return entity_probabilities(batch, entities, temperature)
 
-        return Uncalibrated.of(self.name, entity_keys(docs, entities, labels), probabilities)
+        return SpanScores(entity_keys(docs, entities, labels), probabilities)
 
     def set_annotations(
         self, docs: Union[Doc, Iterable[Doc]], prediction: Union[Prediction, list]

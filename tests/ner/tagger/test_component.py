@@ -1,4 +1,4 @@
-"""The component tagger_ner: settings, labels, loss, and what it does to docs, as ner does it."""
+"""The component tagger_ner: settings, labels, entities, probabilities and round trips."""
 
 import pickle
 from pathlib import Path
@@ -14,21 +14,22 @@ from numpy.testing import assert_allclose, assert_array_equal
 from spacy import displacy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
+from spacy.training import Example
 from spacy.util import load_model_from_config
 from spacy.vocab import Vocab
-from thinc.api import Config, Linear, fix_random_seed
+from thinc.api import Adam, Config, Linear, fix_random_seed
 from thinc.config import ConfigValidationError
 
-from spacy_multihash import build_token_tagger_v1
+from spacy_multihash import EntityTagger, build_token_tagger_v1
 from spacy_multihash.ner.biluo import Entities, tag_names
 from spacy_multihash.ner.docs import EntityKey, constraints_of
-from spacy_multihash.ner.tagger.component import EntityTagger
-from spacy_multihash.ner.tagger.marginals import entity_marginals
+from spacy_multihash.ner.tagger.crf import entity_marginals
 from tests.helpers.tagger_ner import (
     CRF,
     DECODERS,
     ITERATED,
     MAXOUT,
+    SENTENCES,
     TEXTS,
     Found,
     assert_same_weights,
@@ -57,25 +58,51 @@ def test_decoder_is_by_default_that_of_the_model(learn: bool, decoder: str) -> N
     assert pipe_of(blank(tagger(learn_transitions=learn))).decoder == decoder
 
 
-def test_decoder_with_transitions_that_are_not_there_is_refused() -> None:
-    with pytest.raises(ValueError, match='decoder = "crf" needs learned transitions'):
-        blank(decoder="crf")
+# Settings, of the component and of its model, and what errors say.
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"decoder": "bogus"}, "decoder must be one of greedy, constrained, crf, was: 'bogus'"),
+    ({"decoder": "crf"}, 'decoder = "crf" needs learned transitions'),
+    ({"threshold": -0.1}, "threshold must be a number from 0 to 1, was: -0.1"),
+    ({"threshold": numpy.nan}, "threshold must be a number from 0 to 1, was: nan"),
+    ({"spans_key": 3.5}, r"spans_key must be a string, or null, was: 3\.5"),
+    ({"temperature": 0}, "temperature must be a number above 0, was: 0"),
+    ({"temperature": numpy.inf}, "temperature must be a number above 0, was: inf"),
+]
+REFUSED_BY_THE_MODEL: list[tuple[dict[str, Any], str]] = [
+    ({"nO": 0}, "nO must be a whole number from 1 to 2147483647, was: 0. Set nO = null"),
+    ({"nO": "9"}, "nO must be a whole number from 1 to 2147483647, was: '9'"),
+    ({"train_passes": "first"}, "train_passes must be one of all, last, was: 'first'"),
+    ({"learn_transitions": 1}, "learn_transitions must be true or false, was: 1"),
+    ({"tok2vec": "x"}, "tok2vec must be a model, from docs to vectors of tokens, was: 'x'"),
+]
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"nO": 0}, "nO must be a whole number from 1 to 2147483647, was: 0. Set nO = null"),
-        ({"nO": "9"}, "nO must be a whole number from 1 to 2147483647, was: '9'"),
-        ({"train_passes": "first"}, "train_passes must be one of all, last, was: 'first'"),
-        ({"learn_transitions": 1}, "learn_transitions must be true or false, was: 1"),
-        ({"tok2vec": "x"}, "tok2vec must be a model, from docs to vectors of tokens, was: 'x'"),
-    ],
-)
-def test_model_refuses_settings_of_another_kind(settings: dict[str, Any], message: str) -> None:
+@pytest.mark.parametrize(("settings", "message"), REFUSED)
+def test_settings_are_refused_when_built_and_later(settings: dict[str, Any], message: str) -> None:
+    model = build_token_tagger_v1(Linear())
+    with pytest.raises(ValueError, match=f'Component "tagger_ner": {message}'):
+        EntityTagger(Vocab(), model, **settings)
+    pipe = EntityTagger(Vocab(), model)
+    ((name, value),) = settings.items()
+    before = getattr(pipe, name)
+    with pytest.raises(ValueError, match=f'Component "tagger_ner": {message}'):
+        setattr(pipe, name, value)
+    assert getattr(pipe, name) == before
+
+
+@pytest.mark.parametrize(("settings", "message"), REFUSED_BY_THE_MODEL)
+def test_settings_are_refused_by_the_model(settings: dict[str, Any], message: str) -> None:
     given: dict[str, Any] = {"tok2vec": Linear(), **settings}
     with pytest.raises(ValueError, match=f"TokenTagger: {message}"):
         build_token_tagger_v1(**given)
+
+
+def test_unknown_settings_are_refused() -> None:
+    for config in ({"typo": 1}, {"model": tagger(typo=1)}):
+        with pytest.raises(ConfigValidationError, match="unexpected argument: 'typo'"):
+            spacy.blank("en").add_pipe("tagger_ner", config={"model": tagger(), **config})
+    with pytest.raises(AttributeError, match="'EntityTagger' object has no attribute 'typo'"):
+        pipe_of(blank()).typo  # noqa: B018
 
 
 def test_model_and_scorer_of_another_kind_are_refused() -> None:
@@ -85,30 +112,6 @@ def test_model_and_scorer_of_another_kind_are_refused() -> None:
     scorer: Any = "ner"
     with pytest.raises(ValueError, match="scorer must be a function, or null, was: 'ner'"):
         EntityTagger(Vocab(), build_token_tagger_v1(Linear()), scorer=scorer)
-
-
-@pytest.mark.parametrize(
-    "config",
-    [
-        {"decoder": "viterbi"},
-        {"spans_key": 3.5},
-        {"threshold": "high"},
-        {"typo": 1},
-        {"model": tagger(train_passes="first")},
-        {"model": tagger(learn_transitions="some")},
-        {"model": tagger(typo=1)},
-    ],
-    ids=str,
-)
-def test_config_is_validated(config: dict[str, Any]) -> None:
-    with pytest.raises(ConfigValidationError):
-        spacy.blank("en").add_pipe("tagger_ner", config={"model": tagger(), **config})
-
-
-@pytest.mark.parametrize("threshold", [-0.1, 1.1])
-def test_threshold_that_is_no_probability_is_refused(threshold: float) -> None:
-    with pytest.raises(ValueError, match="threshold must be a probability, from 0 to 1, was: "):
-        blank(threshold=threshold)
 
 
 def test_component_is_found_in_a_pipeline_of_any_language() -> None:
@@ -202,21 +205,6 @@ def test_a_decoder_may_be_given_when_a_pipeline_is_loaded(tmp_path: Path) -> Non
     assert pipe_of(changed).decoder == "greedy"
     pipe_of(nlp).decoder = "greedy"
     assert entities_of(changed.pipe(TEXTS)) == entities_of(nlp.pipe(TEXTS))
-
-
-def test_other_settings_of_a_trained_component_are_refused() -> None:
-    pipe = pipe_of(randomized())
-    with pytest.raises(ValueError, match="decoder must be one of .*constrained.*, was: 'bogus'"):
-        pipe.decoder = "bogus"  # type: ignore[assignment]
-    with pytest.raises(ValueError, match='decoder = "crf" needs learned transitions'):
-        pipe.decoder = "crf"
-    with pytest.raises(ValueError, match=r"threshold must be a probability, .* was: 2"):
-        pipe.threshold = 2
-    with pytest.raises(ValueError, match=r"threshold must be a probability, .* was: nan"):
-        pipe.threshold = numpy.nan
-    with pytest.raises(ValueError, match=r"spans_key must be a string, or null, was: 3\.5"):
-        pipe.spans_key = 3.5  # type: ignore[assignment]
-    assert (pipe.decoder, pipe.threshold, pipe.spans_key) == ("constrained", 0.0, None)
 
 
 def test_spans_key_of_a_trained_component_can_be_changed() -> None:
@@ -466,8 +454,8 @@ def test_one_doc_may_be_predicted_and_a_span_is_refused() -> None:
     nlp = randomized()
     doc, pipe = nlp.make_doc(TEXTS[0]), pipe_of(nlp)
     assert_array_equal(pipe.predict(doc).entities, pipe.predict([doc]).entities)
-    assert pipe.uncalibrated(doc).keys == pipe.uncalibrated([doc]).keys
-    for method in (pipe.predict, pipe.uncalibrated):
+    assert pipe.score_spans(doc).keys == pipe.score_spans([doc]).keys
+    for method in (pipe.predict, pipe.score_spans):
         with pytest.raises(TypeError, match=r"expected docs, was given a Span\..* span\.as_doc"):
             method(doc[0:2])
 
@@ -475,11 +463,11 @@ def test_one_doc_may_be_predicted_and_a_span_is_refused() -> None:
 def test_keys_are_checked_in_docs_without_tokens_too() -> None:
     nlp = randomized()
     pipe, docs = pipe_of(nlp), [nlp.make_doc("")]
-    assert pipe.uncalibrated(docs, [[]]).keys == []
+    assert pipe.score_spans(docs, [[]]).keys == []
     with pytest.raises(ValueError, match="There is no label 'X'"):
-        pipe.uncalibrated(docs, [[(0, 1, "X")]])
+        pipe.score_spans(docs, [[(0, 1, "X")]])
     with pytest.raises(ValueError, match=r"a doc with 0 tokens, was \[0, 1\)"):
-        pipe.uncalibrated(docs, [[(0, 1, "PER")]])
+        pipe.score_spans(docs, [[(0, 1, "PER")]])
 
 
 def test_displacy_renders_the_entities() -> None:
@@ -570,7 +558,7 @@ def test_probabilities_are_asked_for_of_any_entities(name: str) -> None:
         ]
         for doc in docs
     ]
-    asked = pipe_of(nlp).uncalibrated(docs, keys)
+    asked = pipe_of(nlp).score_spans(docs, keys)
     assert asked.keys == [(i, key) for i, of_doc in enumerate(keys) for key in of_doc]
     probable = dict(zip(asked.keys, asked.probabilities(1.0).tolist(), strict=True))
     expected = {
@@ -581,7 +569,7 @@ def test_probabilities_are_asked_for_of_any_entities(name: str) -> None:
     assert 0 < len(expected) < len(probable)
     assert {key: probable[key] for key in expected} == pytest.approx(expected, rel=1e-4)
     with pytest.raises(ValueError, match="There is no label 'X'. Expected one of"):
-        pipe_of(nlp).uncalibrated(docs[:1], [[(0, 1, "X")]])
+        pipe_of(nlp).score_spans(docs[:1], [[(0, 1, "X")]])
 
 
 def test_confidence_grows_with_training() -> None:
@@ -783,3 +771,214 @@ def test_errors_of_a_batch_go_to_the_handler() -> None:
     )
     assert list(nlp.pipe(["Anna met Bob", "Rome"])) == []
     assert handled == [("tagger_ner", 2, "[E109]")]
+
+
+NEW = ("They like rain .", [(10, 14, "DRINK")])
+MODELS = {"independent": tagger(), "crf": CRF}
+
+
+def examples_with_new(nlp: Language) -> list[Example]:
+    known = [sentence for sentence in SENTENCES if sentence[0] != NEW[0]]
+    return [
+        Example.from_dict(nlp.make_doc(text), {"entities": ents}) for text, ents in [*known, NEW]
+    ]
+
+
+def parameters(nlp: Language) -> dict[str, numpy.ndarray]:
+    model = pipe_of(nlp).model
+    output = model.get_ref("output_layer")
+    found = {name: output.get_param(name).copy() for name in ("W", "b")}
+    if pipe_of(nlp).learns_transitions:
+        found["transitions"] = model.get_param("transitions").copy()
+    return found
+
+
+def label_outcomes(nlp: Language) -> list[Any]:
+    docs = list(nlp.pipe(TEXTS))
+    scores = [doc.spans["found"].attrs["scores"].round(4).tolist() for doc in docs]
+    return [entities_of(docs), scores]
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_a_new_label_leaves_trained_weights_and_predictions_as_they_are(name: str) -> None:
+    model, decoder = DECODERS[name]
+    nlp = randomized(model, decoder=decoder, spans_key="found")
+    before, expected = parameters(nlp), label_outcomes(nlp)
+    pipe = pipe_of(nlp)
+    assert [pipe.add_label(label) for label in ("PER", "AAA", "NEW", "NEW")] == [0, 1, 1, 0]
+    assert pipe.labels == ("GPE", "PER", "AAA", "NEW")
+    assert nlp.pipe_labels["tagger_ner"] == list(pipe.labels)
+    names = tag_names(pipe.labels)
+    assert pipe.model.get_dim("nO") == len(names)
+    old = [i for i, tag in enumerate(names) if tag[2:] not in ("AAA", "NEW")]
+    new = sorted(set(range(len(names))) - set(old))
+    for key, values in parameters(nlp).items():
+        kept = values[numpy.ix_(old, old)] if key == "transitions" else values[old]
+        assert_array_equal(kept, before[key], err_msg=key)
+        assert not values[new].any()
+    assert label_outcomes(nlp) == expected
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("how", ["resumed", "added", "sourced", "loaded"])
+def test_training_goes_on_with_a_new_label(name: str, how: str, tmp_path: Path) -> None:
+    nlp = trained(MODELS[name], 60)
+    if how == "added":
+        pipe_of(nlp).add_label("DRINK")
+    elif how == "sourced":
+        source, nlp = nlp, spacy.blank("en")
+        nlp.add_pipe("tagger_ner", source=source)
+    elif how == "loaded":
+        pipe_of(nlp).add_label("DRINK")
+        nlp.to_disk(tmp_path)
+        nlp = spacy.load(tmp_path)
+    assert entities_of(nlp.pipe(TEXTS[:4])) == gold()
+    sgd = nlp.resume_training()
+    sgd.learn_rate = 0.01
+    for _ in range(40):
+        nlp.update(examples_with_new(nlp), sgd=sgd)
+    assert entities_of(nlp.pipe(TEXTS[:4])) == [*gold()[:3], [("rain", "DRINK")]]
+    assert pipe_of(nlp).cfg == {"labels": ["GPE", "PER", "DRINK"]}
+
+
+def test_examples_may_have_labels_that_were_not_given_at_initialization() -> None:
+    """As with spaCy's ner, where training adds them."""
+    nlp = blank()
+    ner = spacy.blank("en")
+    ner.add_pipe("ner")
+    pipe_of(nlp).initialize(lambda: examples_of(nlp), nlp=nlp, labels=["GPE"])
+    for each in (nlp, ner):
+        if each is ner:
+            each.initialize(lambda: examples_of(ner)[1:2])
+        each.update(examples_with_new(each), sgd=each.create_optimizer())
+        assert set(each.pipe_labels[each.pipe_names[0]]) == {"DRINK", "GPE", "PER"}
+
+
+def test_an_optimizer_goes_on_with_a_larger_model() -> None:
+    """Its moments have the shape of the parameters that it has met."""
+    nlp = blank(CRF)
+    sgd = nlp.initialize(lambda: examples_of(nlp), sgd=Adam(0.01, use_averages=True))
+    assert sgd.averages is not None
+    for examples in (examples_of(nlp), examples_with_new(nlp)) * 2:
+        for _ in range(30):
+            nlp.update(examples, sgd=sgd)
+    with nlp.use_params(sgd.averages):
+        assert len(nlp(TEXTS[0]).ents) == 3
+
+
+def test_gradients_of_steps_before_are_kept() -> None:
+    """With [training] accumulate_gradient, a new label may come in the second of two batches."""
+    nlp, other = randomized(CRF), randomized(CRF)
+    pipe_of(other).add_label("DRINK")
+    for each in (nlp, other):
+        pipe_of(each).update(examples_of(each)[:1])
+    pipe_of(nlp).add_label("DRINK")
+    for each in (nlp, other):
+        model = pipe_of(each).model
+        grads = [model.get_ref("output_layer").get_grad("W"), model.get_grad("transitions")]
+        assert [len(grad) for grad in grads] == [13, 13]
+    names = tag_names(["GPE", "PER", "DRINK"])
+    kept = [i for i, tag in enumerate(names) if not tag.endswith("DRINK")]
+    grads = [pipe_of(each).model.get_ref("output_layer").get_grad("W") for each in (nlp, other)]
+    assert grads[0][kept].any() and not numpy.delete(grads[0], kept, axis=0).any()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_an_added_label_is_not_predicted_before_an_example_has_it(name: str) -> None:
+    nlp = initialized(MODELS[name], spans_key="found")
+    pipe_of(nlp).add_label("NEW")
+    output = pipe_of(nlp).model.get_ref("output_layer")
+    output.get_param("b")[3] = 100.0  # B-NEW
+    output.get_param("b")[-1] = 100.0  # U-NEW
+    copies = [nlp, pickle.loads(pickle.dumps(nlp)), blank(MODELS[name]).from_bytes(nlp.to_bytes())]
+    for each in copies:
+        each.update(examples_of(each)[:1])
+        assert "NEW" not in {ent.label_ for doc in each.pipe(TEXTS) for ent in doc.ents}
+        new = Example.from_dict(each.make_doc("Anna"), {"entities": [(0, 4, "NEW")]})
+        each.update([new])
+        assert {ent.label_ for doc in each.pipe(TEXTS) for ent in doc.ents} == {"NEW"}
+
+
+def test_initialization_after_adding_labels_predicts_all_of_them() -> None:
+    nlp = trained(steps=1)
+    pipe_of(nlp).add_label("NEW")
+    fix_random_seed(0)
+    nlp.initialize(lambda: examples_of(nlp))
+    assert pipe_of(nlp).cfg == {"labels": ["GPE", "PER", "NEW"]}
+    assert entities_of(fit(nlp).pipe(TEXTS[:4])) == gold()
+
+
+def test_labels_may_be_added_where_the_config_has_the_number_of_tags(tmp_path: Path) -> None:
+    nlp = randomized(tagger(nO=9), spans_key="found")
+    pipe_of(nlp).add_label("NEW")
+    nlp.to_disk(tmp_path)
+    assert label_outcomes(spacy.load(tmp_path)) == label_outcomes(nlp)
+
+
+def test_larger_weights_are_loaded_into_a_component_with_fewer_labels() -> None:
+    nlp, other = randomized(CRF, spans_key="found"), randomized(CRF, spans_key="found")
+    pipe_of(nlp).add_label("NEW")
+    other.from_bytes(nlp.to_bytes())
+    assert pipe_of(other).labels == ("GPE", "PER", "NEW")
+    assert label_outcomes(other) == label_outcomes(nlp)
+
+
+def test_a_loss_of_other_labels_is_refused() -> None:
+    nlp = initialized()
+    with pytest.raises(ValueError, match=r"does not have: DRINK\. .*for: GPE, PER.*add_label"):
+        loss_of(nlp, examples_with_new(nlp))
+
+
+def test_components_say_that_they_can_be_resized() -> None:
+    pipe = pipe_of(randomized())
+    assert pipe.is_resizable
+    pipe.set_output(13)
+    assert pipe.model.predict([spacy.blank("en")("Anna")]).shape == (1, 1, 13)
+    with pytest.raises(ValueError, match="expected at least the 13 tags .* was: 9"):
+        pipe.set_output(9)
+
+
+def test_confidences_do_not_change_with_an_added_label() -> None:
+    nlp = randomized(CRF, spans_key="found")
+    before = [doc.spans["found"].attrs["scores"] for doc in nlp.pipe(TEXTS)]
+    pipe_of(nlp).add_label("NEW")
+    for doc, scores in zip(nlp.pipe(TEXTS), before, strict=True):
+        assert_allclose(doc.spans["found"].attrs["scores"], scores, rtol=1e-6)
+
+
+def test_a_load_that_fails_leaves_labels_and_predictions(tmp_path: Path) -> None:
+    nlp = trained()
+    tagger = nlp.get_pipe("tagger_ner")
+    assert isinstance(tagger, EntityTagger)
+    labels, entities = tagger.labels, [(e.text, e.label_) for e in nlp(TEXTS[0]).ents]
+    with pytest.raises(ValueError, match="Can.t read file"):
+        tagger.from_disk(tmp_path / "nowhere")
+    with pytest.raises(ValueError, match="unpack|msgpack|Unpack|trailing|extra|bytes"):
+        tagger.from_bytes(b"garbage")
+    assert tagger.labels == labels and entities
+    assert [(e.text, e.label_) for e in nlp(TEXTS[0]).ents] == entities
+
+
+@pytest.mark.parametrize("labels", ["PERSON", {"0": {}, "1": {"PERSON": 1}}, ["PERSON", 3]])
+def test_labels_that_are_no_list_of_strings_are_refused(labels: Any) -> None:
+    nlp = blank()
+    tagger = pipe_of(nlp)
+    with pytest.raises(ValueError, match="labels must be a list of strings, as spacy init labels"):
+        tagger.initialize(lambda: examples_of(nlp), nlp=nlp, labels=labels)
+    assert tagger.labels == ()
+    tagger.initialize(lambda: examples_of(nlp), nlp=nlp, labels=iter(["PERSON", "GPE"]))
+    assert tagger.labels == ("PERSON", "GPE")
+
+
+@pytest.mark.parametrize("model", [None, CRF])
+def test_no_temperature_is_too_extreme(model: Any) -> None:
+    nlp = randomized(model, spans_key="found")
+    tagger = pipe_of(nlp)
+
+    def scores(temperature: float) -> numpy.ndarray:
+        tagger.temperature = temperature
+        return numpy.concatenate([d.spans["found"].attrs["scores"] for d in nlp.pipe(TEXTS)])
+
+    for temperature in (5e-324, 1e-39, 1e-31):
+        assert_allclose(scores(temperature), scores(1e-6), atol=1e-6)
+    assert_allclose(scores(1e300), scores(1e30), rtol=1e-5)

@@ -1,14 +1,84 @@
+"""The linear-chain CRF against sums over all sequences: losses, gradients, probabilities."""
+
 import tracemalloc
+from collections.abc import Callable
 
 import numpy
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import Ops, to_numpy
 
-from spacy_multihash.ner.biluo import MISSING
-from spacy_multihash.ner.tagger.crf import crf_loss
+from spacy_multihash.ner.biluo import MISSING, Constraints, Entities, may_follow, tag_names
+from spacy_multihash.ner.tagger.crf import (
+    crf_loss,
+    crf_losses,
+    cross_entropy,
+    entity_marginals,
+    join_transitions,
+    pack,
+    split_transitions,
+)
 from tests.helpers.linear_chain import Batch, batches, log_total, probabilities, valid_sequences
+
+SEQUENCES = st.lists(st.integers(0, 5), max_size=6)
+
+
+@given(lengths=SEQUENCES)
+def test_steps_hold_the_tokens_of_all_sequences_that_long(lengths: list[int]) -> None:
+    packed = pack(numpy.array(lengths, dtype="int32"))
+    ranked = sorted(range(len(lengths)), key=lambda sequence: -lengths[sequence])
+    assert packed.num_steps == max(lengths, default=0)
+    assert packed.num_sequences == sum(length > 0 for length in lengths)
+    for t in range(packed.num_steps):
+        expected = [sum(lengths[:sequence]) + t for sequence in ranked if lengths[sequence] > t]
+        assert packed.order[packed.step(t)].tolist() == expected
+        assert packed.sizes[t] == len(expected)
+
+
+@given(lengths=SEQUENCES)
+def test_packed_order_holds_each_token_once(lengths: list[int]) -> None:
+    packed = pack(numpy.array(lengths, dtype="int32"))
+    assert sorted(packed.order.tolist()) == list(range(sum(lengths)))
+    assert {array.dtype for array in packed} == {numpy.dtype("int64")}
+
+
+def test_sequences_of_equal_length_stay_in_their_order() -> None:
+    packed = pack(numpy.array([2, 0, 3, 1, 3]))
+    assert packed.order.tolist() == [2, 6, 0, 5, 3, 7, 1, 4, 8]
+
+
+def test_packed_order_is_that_of_the_picture() -> None:
+    packed = pack(numpy.array([2, 1, 3]))
+    assert packed.order.tolist() == [3, 0, 2, 4, 1, 5]
+    assert packed.sizes.tolist() == [3, 2, 1]
+    assert packed.bounds.tolist() == [0, 3, 5, 6]
+
+
+def random_transitions(num_labels: int) -> numpy.ndarray:
+    nO = 4 * num_labels + 1
+    return numpy.random.default_rng(num_labels).uniform(-2, 2, (nO, nO)).astype("float32")
+
+
+@pytest.mark.parametrize("num_labels", [0, 1, 3])
+def test_groups_are_put_together_again(num_labels: int) -> None:
+    transitions = random_transitions(num_labels)
+    split = split_transitions(transitions)
+    joined = join_transitions(split.between, split.within)
+    assert_array_equal(joined, numpy.where(may_follow(len(transitions)), transitions, 0))
+
+
+def test_transitions_within_an_entity_are_of_one_label() -> None:
+    transitions, labels = random_transitions(3), "XYZ"
+    names = tag_names(labels)
+    split = split_transitions(transitions)
+    assert split.within.shape == (2, 2, 3)
+    for i, source in enumerate("BI"):
+        for j, target in enumerate("IL"):
+            for number, label in enumerate(labels):
+                pair = names.index(f"{source}-{label}"), names.index(f"{target}-{label}")
+                assert split.within[i, j, number] == transitions[pair]
 
 
 def brute_force(
@@ -237,3 +307,378 @@ def test_crf_loss_is_the_same_on_all_devices(ops: Ops) -> None:
     for gradient, reference in zip(gradients, expected, strict=True):
         assert isinstance(gradient, type(scores))
         assert_allclose(to_numpy(gradient), reference, atol=1e-6)
+
+
+LENGTHS = numpy.array([3, 0, 1, 2])
+# Of 9 tags, those of 2 labels: B-0 I-0 L-0, U-1, O U-0
+GOLD = numpy.array([1, 3, 5, 8, 0, 7])
+
+
+def random_scores(passes: int, tokens: int = 6, nO: int = 9, seed: int = 0) -> numpy.ndarray:
+    """(passes, tokens, nO) float64."""
+    return numpy.random.default_rng(seed).normal(scale=2, size=(passes, tokens, nO))
+
+
+def without(gold: numpy.ndarray, *tokens: int) -> numpy.ndarray:
+    """Leave out the tags of some tokens."""
+    gold = gold.copy()
+    gold[list(tokens)] = MISSING
+    return gold
+
+
+def differences(loss: Callable[[], float], values: numpy.ndarray) -> numpy.ndarray:
+    """Find the slopes of a loss that reads these values, by central differences."""
+    slopes = numpy.zeros(values.shape)
+    for index in numpy.ndindex(*values.shape):
+        value = values[index]
+        for sign in (1, -1):
+            values[index] = value + sign * 1e-5
+            slopes[index] += sign * loss() / 2e-5
+        values[index] = value
+    return slopes
+
+
+def cross_entropy_by_loop(
+    scores: numpy.ndarray, gold: numpy.ndarray
+) -> tuple[float, numpy.ndarray]:
+    """Take the softmax of each token of each pass by itself."""
+    loss, d_scores = 0.0, numpy.zeros(scores.shape)
+    for number in range(len(scores)):
+        for token, tag in enumerate(gold):
+            if tag == MISSING:
+                continue
+            row = [float(score) for score in scores[number, token]]
+            weights = [numpy.exp(score - max(row)) for score in row]
+            loss += (max(row) + numpy.log(sum(weights)) - row[tag]) / len(scores)
+            for other, weight in enumerate(weights):
+                slope = weight / sum(weights) - (other == tag)
+                d_scores[number, token, other] = slope / len(scores)
+    return float(loss), d_scores
+
+
+# Tags that are independent of each other
+
+
+@given(
+    st.integers(1, 3),
+    st.lists(st.integers(MISSING, 4), max_size=5),
+    st.sampled_from([0.0, 1.0, 50.0]),
+    st.integers(0, 2**32 - 1),
+)
+def test_cross_entropy_is_that_of_a_loop(
+    passes: int, tags: list[int], scale: float, seed: int
+) -> None:
+    gold = numpy.array(tags, dtype="int64")
+    scores = (scale * random_scores(passes, len(gold), 5, seed)).astype("float32")
+    loss, d_scores = cross_entropy(scores, gold)
+    expected_loss, expected = cross_entropy_by_loop(scores, gold)
+    assert d_scores.dtype == "float32"
+    assert_allclose(loss, expected_loss, rtol=1e-5, atol=1e-5)
+    assert_allclose(d_scores, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("passes", [1, 3])
+@pytest.mark.parametrize("missing", [[], [0, 4], [0, 1, 2, 3, 4, 5]])
+def test_cross_entropy_has_the_gradient_of_central_differences(
+    passes: int, missing: list[int]
+) -> None:
+    scores, gold = random_scores(passes), without(GOLD, *missing)
+    _, d_scores = cross_entropy(scores, gold)
+    expected = differences(lambda: cross_entropy(scores, gold)[0], scores)
+    assert_allclose(d_scores, expected, atol=1e-8)
+
+
+def test_cross_entropy_has_no_loss_and_no_gradient_where_tags_are_missing() -> None:
+    scores = random_scores(2)
+    known = [0, 3, 5]
+    loss, d_scores = cross_entropy(scores, without(GOLD, 1, 2, 4))
+    assert not d_scores[:, [1, 2, 4]].any()
+    expected_loss, expected = cross_entropy(scores[:, known], GOLD[known])
+    assert_allclose(loss, expected_loss)
+    assert_allclose(d_scores[:, known], expected)
+
+
+def test_cross_entropy_without_any_tags_is_0() -> None:
+    loss, d_scores = cross_entropy(random_scores(2), without(GOLD, *range(6)))
+    assert loss == 0
+    assert not d_scores.any()
+
+
+def test_cross_entropy_is_the_mean_over_passes() -> None:
+    scores = random_scores(3)
+    loss, d_scores = cross_entropy(scores, GOLD)
+    losses, gradients = zip(*(cross_entropy(each[None], GOLD) for each in scores), strict=True)
+    assert_allclose(loss, sum(losses) / 3)
+    assert_allclose(d_scores, numpy.concatenate(gradients) / 3)
+
+
+def test_cross_entropy_takes_large_scores() -> None:
+    scores = numpy.zeros((1, 3, 5), dtype="float32")
+    scores[0, 0, 2] = 1e4  # right
+    scores[0, 1, 3] = 1e4  # wrong
+    scores[0, 2] = -1e4  # equal
+    loss, d_scores = cross_entropy(scores, numpy.array([2, 0, 1]))
+    assert_allclose(loss, 1e4 + numpy.log(5))
+    expected = [[0, 0, 0, 0, 0], [-1, 0, 0, 1, 0], [0.2, -0.8, 0.2, 0.2, 0.2]]
+    assert_allclose(d_scores[0], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("passes", [1, 2])
+def test_cross_entropy_takes_no_tokens(passes: int) -> None:
+    loss, d_scores = cross_entropy(
+        numpy.zeros((passes, 0, 9), dtype="float32"), numpy.zeros(0, dtype="int64")
+    )
+    assert loss == 0
+    assert d_scores.shape == (passes, 0, 9)
+
+
+# A linear-chain CRF
+
+
+@pytest.mark.parametrize("missing", [[], [1, 4], [0, 1, 2, 3, 4, 5]])
+def test_crf_losses_are_the_mean_over_passes(missing: list[int]) -> None:
+    scores = random_scores(3).astype("float32")
+    transitions = random_scores(1, 9)[0].astype("float32")
+    gold = without(GOLD, *missing)
+    loss, d_scores, d_transitions = crf_losses(scores, LENGTHS, transitions, gold)
+    passes = [crf_loss(each, LENGTHS, transitions, gold) for each in scores]
+    assert d_scores.dtype == d_transitions.dtype == "float32"
+    assert_allclose(loss, sum(each[0] for each in passes) / 3)
+    assert_allclose(d_scores, numpy.array([each[1] for each in passes]) / 3, atol=1e-7)
+    expected = numpy.mean([each[2] for each in passes], axis=0)
+    assert_allclose(d_transitions, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("missing", [[], [1, 4]])
+def test_crf_losses_have_the_gradients_of_central_differences(missing: list[int]) -> None:
+    scores, transitions, gold = random_scores(2), random_scores(1, 9)[0], without(GOLD, *missing)
+    _, *gradients = crf_losses(scores, LENGTHS, transitions, gold)
+    for values, gradient in zip((scores, transitions), gradients, strict=True):
+        expected = differences(lambda: crf_losses(scores, LENGTHS, transitions, gold)[0], values)
+        assert_allclose(gradient, expected, atol=1e-7)
+
+
+def test_crf_losses_take_no_tokens() -> None:
+    scores = numpy.zeros((2, 0, 9), dtype="float32")
+    transitions = numpy.zeros((9, 9), dtype="float32")
+    loss, d_scores, d_transitions = crf_losses(scores, LENGTHS * 0, transitions, GOLD[:0])
+    assert loss == 0
+    assert d_scores.shape == (2, 0, 9)
+    assert_array_equal(d_transitions, transitions)
+
+
+# All of them
+
+
+def test_losses_write_to_nothing_passed_in() -> None:
+    scores, transitions = random_scores(2), random_scores(1, 9)[0]
+    gold, lengths = without(GOLD, 1), LENGTHS.copy()
+    for array in (scores, transitions, gold, lengths):
+        array.setflags(write=False)
+    results = (
+        *cross_entropy(scores, gold)[1:],
+        *crf_losses(scores, lengths, transitions, gold)[1:],
+    )
+    for gradient in results:  # no view of what was passed in
+        gradient += 1
+
+
+def test_losses_are_the_same_on_all_devices(ops: Ops) -> None:
+    scores, transitions = random_scores(2), random_scores(1, 9)[0]
+    gold = without(GOLD, 1)
+    there, transitions_there = ops.asarray(scores), ops.asarray(transitions)
+    for results, expected in (
+        (cross_entropy(there, gold), cross_entropy(scores, gold)),
+        (
+            crf_losses(there, LENGTHS, transitions_there, gold),
+            crf_losses(scores, LENGTHS, transitions, gold),
+        ),
+    ):
+        assert_allclose(results[0], expected[0])
+        for gradient, reference in zip(results[1:], expected[1:], strict=True):
+            assert isinstance(gradient, type(there))
+            assert_allclose(to_numpy(gradient), reference, atol=1e-6)
+
+
+def all_entities(lengths: list[int], num_labels: int) -> Entities:
+    ends = numpy.cumsum(lengths)
+    spans = [
+        (first, last + 1, label)
+        for end, length in zip(ends.tolist(), lengths, strict=True)
+        for first in range(end - length, end)
+        for last in range(first, end)
+        for label in range(num_labels)
+    ]
+    return Entities(*numpy.array(spans, dtype="int64").reshape((-1, 3)).T)
+
+
+def keeps(tags: tuple[int, ...], doc: slice, names: list[str], constraints: Constraints) -> bool:
+    for t, tag in enumerate(tags, doc.start):
+        kind = names[tag][0]
+        if constraints.starts[t] and kind in "IL":
+            return False
+        if constraints.spaces[t] and kind in "BU":
+            return False
+        if constraints.outside[t] and kind != "O":
+            return False
+    return True
+
+
+def brute_force_marginals(
+    batch: Batch, transitions: numpy.ndarray, entities: Entities
+) -> list[float]:
+    num_labels = len(transitions) // 4
+    names = tag_names("XYZ"[:num_labels])
+    ends = numpy.cumsum(batch.lengths)
+    found = []
+    for start, end, label in zip(*entities, strict=True):
+        i = numpy.searchsorted(ends, start, side="right")
+        doc = slice(ends[i] - batch.lengths[i], ends[i])
+        every = valid_sequences(num_labels, int(batch.lengths[i]))
+        every = [tags for tags in every if keeps(tags, doc, names, batch.constraints)]
+        kinds = "U" if end == start + 1 else "B" + "I" * (end - start - 2) + "L"
+        wanted = tuple(names.index(f"{kind}-{'XYZ'[label]}") for kind in kinds)
+        inside = slice(start - doc.start, end - doc.start)
+        _, weighted = probabilities(batch.scores[doc], transitions, every)
+        found.append(sum(p for tags, p in weighted if tags[inside] == wanted))
+    return found
+
+
+@settings(max_examples=40)
+@given(batches, st.booleans())
+def test_entity_marginals_are_sums_over_all_sequences(batch: Batch, learned: bool) -> None:
+    nO = batch.scores.shape[1]
+    entities = all_entities(batch.lengths.tolist(), nO // 4)
+    transitions = batch.transitions if learned else numpy.zeros((nO, nO), dtype="float32")
+    marginals = entity_marginals(
+        batch.scores,
+        batch.lengths,
+        batch.transitions if learned else None,
+        entities,
+        batch.constraints,
+    )
+    assert marginals.dtype == "float32"
+    assert ((marginals >= 0) & (marginals <= 1)).all()
+    assert_allclose(marginals, brute_force_marginals(batch, transitions, entities), atol=1e-6)
+
+
+def test_entity_marginals_of_a_batch_are_those_of_its_docs_one_by_one() -> None:
+    lengths = [3, 30, 0, 17, 1, 30]
+    batch = Batch(lengths, 4)
+    entities = all_entities(lengths, 4)
+    marginals = entity_marginals(
+        batch.scores, batch.lengths, batch.transitions, entities, batch.constraints
+    )
+    for end, length in zip(numpy.cumsum(lengths), lengths, strict=True):
+        doc = slice(end - length, end)
+        mine = (entities.starts >= doc.start) & (entities.ends <= doc.stop)
+        starts, ends, labels = (array[mine] for array in entities)
+        alone = entity_marginals(
+            batch.scores[doc],
+            numpy.array([length]),
+            batch.transitions,
+            Entities(starts - doc.start, ends - doc.start, labels),
+            Constraints(*(known[doc] for known in batch.constraints)),
+        )
+        assert_allclose(marginals[mine], alone, atol=1e-6)
+
+
+def test_entity_marginals_of_all_that_may_begin_with_a_token_sum_to_at_most_1() -> None:
+    batch = Batch([12, 5], 3)
+    entities = all_entities([12, 5], 3)
+    none = Constraints(*numpy.zeros((3, 17), dtype=bool))
+    marginals = entity_marginals(batch.scores, batch.lengths, batch.transitions, entities, none)
+    for token in range(17):
+        assert 0 < marginals[entities.starts == token].sum() <= 1 + 1e-6
+
+
+def test_entity_marginals_of_what_is_ruled_out_are_0() -> None:
+    batch = Batch([4])
+    starts, spaces, outside = numpy.zeros((3, 4), dtype=bool)
+    starts[[0, 2]], spaces[0], outside[3] = True, True, True
+    # Begins with whitespace, reaches across a sentence, has a token that is outside, is possible
+    entities = Entities(*numpy.array([[0, 1, 2, 1], [1, 3, 4, 2], [0, 0, 0, 0]]))
+    marginals = entity_marginals(
+        batch.scores, batch.lengths, None, entities, Constraints(starts, spaces, outside)
+    )
+    assert marginals[:3].tolist() == [0, 0, 0]
+    assert marginals[3] > 0
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 6])
+def test_entity_marginals_count_the_transitions_within_an_entity(size: int) -> None:
+    names, first, length = tag_names("WX"), 2, 10
+    kinds = "U" if size == 1 else "B" + "I" * (size - 2) + "L"
+    known = numpy.full(length, MISSING)
+    known[first : first + size] = [names.index(f"{kind}-X") for kind in kinds]
+    scores = numpy.zeros((length, len(names)), dtype="float32")
+    scores[numpy.flatnonzero(known != MISSING), known[known != MISSING]] = 3
+    transitions = Batch([length]).transitions
+    one = Entities(*numpy.array([[first], [first + size], [1]]))
+    none = Constraints(*numpy.zeros((3, length), dtype=bool))
+    found = entity_marginals(scores, numpy.array([length]), transitions, one, none)
+    paths = [log_total(scores, transitions, tags) for tags in (known, numpy.full(length, MISSING))]
+    expected = numpy.exp(paths[0] - paths[1])
+    assert expected > 0.01
+    assert_allclose(found, [expected], rtol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [2, 500])
+def test_entity_marginals_of_long_docs_are_those_of_a_loop_over_tokens(scale: int) -> None:
+    batch = Batch([5000, 3], 4, scale=scale)
+    best = batch.scores[:5000, 13:].max(axis=1).argsort()[-3:].tolist()  # of U of each label
+    spans = [(10, 4990, 1), (10, 11, 2), (2500, 2502, 0)]
+    spans += [(token, token + 1, int(batch.scores[token, 13:].argmax())) for token in best]
+    entities = Entities(*numpy.array(sorted(spans)).T)
+    constraints = Constraints(*numpy.zeros((3, 5003), dtype=bool))
+    marginals = entity_marginals(batch.scores, batch.lengths, None, entities, constraints)
+    scores, none = batch.scores[:5000], numpy.zeros((17, 17))
+    names = tag_names("WXYZ")
+    total = log_total(scores, none, numpy.full(5000, MISSING))
+    expected = []
+    for start, end, label in zip(*entities, strict=True):
+        known = numpy.full(5000, MISSING)
+        kinds = "U" if end == start + 1 else "B" + "I" * (end - start - 2) + "L"
+        known[start:end] = [names.index(f"{kind}-{'WXYZ'[label]}") for kind in kinds]
+        expected.append(numpy.exp(log_total(scores, none, known) - total))
+    assert max(expected) > 0.05
+    assert_allclose(marginals, expected, rtol=1e-5, atol=1e-9)
+
+
+def test_entity_marginals_are_at_most_1_where_sums_of_scores_are_rounded() -> None:
+    batch = Batch([30], scale=1e9)
+    none = Constraints(*numpy.zeros((3, 30), dtype=bool))
+    marginals = entity_marginals(
+        batch.scores, batch.lengths, batch.transitions, all_entities([30], 2), none
+    )
+    assert marginals.max() == 1
+
+
+@pytest.mark.parametrize("lengths", [[], [0], [0, 0], [3]])
+def test_confidences_take_no_entities(lengths: list[int]) -> None:
+    batch = Batch(lengths)
+    none = Entities(*numpy.zeros((3, 0), dtype="int64"))
+    marginals = entity_marginals(
+        batch.scores, batch.lengths, batch.transitions, none, batch.constraints
+    )
+    assert marginals.shape == (0,)
+
+
+def test_confidences_write_to_nothing_passed_in() -> None:
+    batch = Batch([4, 3])
+    entities = all_entities([4, 3], 2)
+    arrays = (batch.scores, batch.lengths, batch.transitions, *entities, *batch.constraints)
+    for array in arrays:
+        array.setflags(write=False)
+    arguments = (batch.lengths, batch.transitions, entities, batch.constraints)
+    assert len(entity_marginals(batch.scores, *arguments)) == len(entities.starts)
+
+
+def test_confidences_are_the_same_on_all_devices(ops: Ops) -> None:
+    lengths = [12, 0, 7, 1]
+    batch = Batch(lengths, 4)
+    scores, transitions = ops.asarray(batch.scores), ops.asarray(batch.transitions)
+    entities = all_entities(lengths, 4)
+    arguments = (batch.lengths, batch.transitions, entities, batch.constraints)
+    marginals = entity_marginals(scores, batch.lengths, transitions, entities, batch.constraints)
+    assert_allclose(marginals, entity_marginals(batch.scores, *arguments), atol=1e-6)

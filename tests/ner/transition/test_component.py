@@ -139,7 +139,7 @@ def test_advice_on_beams_names_the_component_as_it_is_called_now() -> None:
     pipe: Any = nlp.get_pipe("now")
     pipe.cfg["beam_width"] = 2
     with pytest.raises(ValueError, match=r'"now": .* nlp\.get_pipe\("now"\)\.cfg'):
-        pipe.uncalibrated([nlp.make_doc("Anna left")])
+        pipe.score_spans([nlp.make_doc("Anna left")])
     pipe.decoder = "best"
     with pytest.raises(ValueError, match=r'"now": decoder .* nlp\.get_pipe\("now"\)\.cfg'):
         pipe.predict([nlp.make_doc("Anna left")])

@@ -159,7 +159,7 @@ def test_a_beam_has_neither_probabilities_nor_a_best_sequence(setting: dict[str,
 @pytest.mark.parametrize("decoder", ["greedy", "best"])
 def test_probabilities_are_asked_for_at_any_temperature(decoder: str) -> None:
     nlp, ner = build(decoder=decoder)
-    found = ner.uncalibrated(docs_of(nlp))
+    found = ner.score_spans(docs_of(nlp))
     annotated_docs = annotated(ner, docs_of(nlp))
     keys = [(i, key) for i, doc in enumerate(annotated_docs) for key in entities_of(doc)]
     assert found.keys == keys
@@ -176,7 +176,7 @@ def test_probabilities_are_asked_for_of_any_entities() -> None:
     nlp, ner = build()
     sums = [entity_sums(all_endings(ner, doc)) if len(doc) else {} for doc in docs_of(nlp)]
     keys = [list(of_doc) for of_doc in sums]  # found or not, in any order, one within another
-    asked = ner.uncalibrated(docs_of(nlp), keys)
+    asked = ner.score_spans(docs_of(nlp), keys)
     assert asked.keys == [(i, key) for i, of_doc in enumerate(keys) for key in of_doc]
     expected = [value for of_doc in sums for value in of_doc.values()]
     assert asked.probabilities(1.0).tolist() == pytest.approx(expected, abs=1e-4)
@@ -189,10 +189,10 @@ def test_probabilities_are_asked_for_beside_an_entity_with_another_label() -> No
     for doc in docs:
         doc.set_ents([Span(doc, 0, 1, "C")], default="missing")
     keys = [[(2, 3, "A")]]
-    before = ner.uncalibrated(docs[:1], keys).probabilities(1.0)
+    before = ner.score_spans(docs[:1], keys).probabilities(1.0)
     assert before > 0
-    ner.uncalibrated(docs[1:])  # finds entities
-    assert ner.uncalibrated(docs[:1], keys).probabilities(1.0) == before
+    ner.score_spans(docs[1:])  # finds entities
+    assert ner.score_spans(docs[:1], keys).probabilities(1.0) == before
 
 
 @pytest.mark.parametrize(
@@ -206,19 +206,19 @@ def test_probabilities_are_asked_for_beside_an_entity_with_another_label() -> No
 def test_entities_that_there_cannot_be_are_refused(key: Entity, message: str) -> None:
     nlp, ner = build()
     with pytest.raises(ValueError, match=message):
-        ner.uncalibrated([make_doc(nlp, Words("abca"))], [[key]])
+        ner.score_spans([make_doc(nlp, Words("abca"))], [[key]])
 
 
 def test_docs_without_tokens_have_nothing_to_calibrate() -> None:
     nlp, ner = build()
-    found = ner.uncalibrated([make_doc(nlp, Words(""))])
+    found = ner.score_spans([make_doc(nlp, Words(""))])
     assert list(found.keys) == [] and not len(found.probabilities(2.0))
 
 
 def test_a_beam_cannot_be_calibrated() -> None:
     nlp, ner = recognizer("A", settings={"beam_width": 4})
     with pytest.raises(ValueError, match=r"was 4.*cfg\[.beam_width.\] = 1"):
-        ner.uncalibrated([make_doc(nlp, Words("ab"))])
+        ner.score_spans([make_doc(nlp, Words("ab"))])
 
 
 @pytest.fixture(scope="module")

@@ -41,9 +41,9 @@ def test_weights_that_are_not_finite_are_named(
     with pytest.raises(ValueError, match=expected):
         ours.predict(docs)
     with pytest.raises(ValueError, match=expected):
-        ours.uncalibrated(docs)
+        ours.score_spans(docs)
     with pytest.raises(ValueError, match=expected):
-        ours.uncalibrated(docs, [[], []])
+        ours.score_spans(docs, [[], []])
 
 
 def test_greedy_is_not_asked_how_probable_anything_is() -> None:

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numpy
 import pytest
 import spacy
 from numpy.testing import assert_allclose
@@ -24,7 +23,7 @@ def test_lowest_temperatures_make_it_sure_and_warn_of_nothing(temperature: float
     ours = recognizer(BatchEntityRecognizer, Case(later=("A",), favours={"B": 2.0, "U": 2.0}))
     assert isinstance(ours, BatchEntityRecognizer)
     docs = make_docs(ours.vocab, [[Token()] * 6])
-    found = ours.uncalibrated(docs)
+    found = ours.score_spans(docs)
     assert found.keys
     assert_allclose(found.probabilities(temperature), 1.0)
 
@@ -32,36 +31,27 @@ def test_lowest_temperatures_make_it_sure_and_warn_of_nothing(temperature: float
 def test_one_doc_may_be_asked_about_and_a_span_is_refused() -> None:
     ours = tiny()
     (doc,) = make_docs(ours.vocab, [[Token()] * 4])
-    assert ours.uncalibrated(doc).keys == ours.uncalibrated([doc]).keys != []
+    assert ours.score_spans(doc).keys == ours.score_spans([doc]).keys != []
     for one in (doc[0:2], [doc[0:2]]):
         with pytest.raises(TypeError, match=r"expected docs, was given a Span\..* span\.as_doc"):
-            ours.uncalibrated(one)
-
-
-@pytest.mark.parametrize("temperature", [0, -1, numpy.nan])
-def test_probabilities_at_no_temperature_are_refused(temperature: float) -> None:
-    ours = tiny()
-    for words in (4, 0):
-        found = ours.uncalibrated(make_docs(ours.vocab, [[Token()] * words]))
-        with pytest.raises(ValueError, match="temperature must be a number above 0"):
-            found.probabilities(temperature)
+            ours.score_spans(one)
 
 
 def test_keys_of_other_docs_are_refused() -> None:
     ours = tiny()
     docs = make_docs(ours.vocab, [[Token()] * 4] * 2)
     with pytest.raises(ValueError, match="entities of 2 docs, a list for each, was given 1 lists"):
-        ours.uncalibrated(docs, [[(0, 1, "A")]])
+        ours.score_spans(docs, [[(0, 1, "A")]])
 
 
 def test_keys_are_checked_in_docs_without_tokens_too() -> None:
     ours = tiny()
     docs = make_docs(ours.vocab, [[]])
-    assert ours.uncalibrated(docs, [[]]).keys == []
+    assert ours.score_spans(docs, [[]]).keys == []
     with pytest.raises(ValueError, match="There is no label 'Z'"):
-        ours.uncalibrated(docs, [[(0, 1, "Z")]])
+        ours.score_spans(docs, [[(0, 1, "Z")]])
     with pytest.raises(ValueError, match=r"a doc with 0 tokens, was \[0, 1\)"):
-        ours.uncalibrated(docs, [[(0, 1, "A")]])
+        ours.score_spans(docs, [[(0, 1, "A")]])
 
 
 def test_predictions_of_other_docs_are_refused() -> None:

@@ -7,7 +7,7 @@ from spacy.tokens import Doc, Span
 from spacy.vocab import Vocab
 
 from spacy_multihash.ner.biluo import Entities
-from spacy_multihash.ner.confidence import confidences_of, set_confidences
+from spacy_multihash.ner.docs import confidences_of, set_confidences
 
 LABELS = ["GPE", "PER"]
 VOCAB = Vocab()

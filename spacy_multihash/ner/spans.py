@@ -1,8 +1,8 @@
 """The probabilities that a pipeline gives to any entities of docs."""
 
 from collections import deque
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy
 from spacy.language import Language
@@ -11,26 +11,25 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..common.contexts import with_contexts
-from .docs import KeysOfDocs
+from .docs import EntityKey, KeysOfDocs
 
 
-def heard_by(nlp: Language, name: str) -> list[Any]:
-    """List the components that a recognizer listens to."""
-    model: Any = nlp.get_pipe(name).model  # type: ignore[attr-defined]
-    listeners = set(map(id, model.walk()))
-    return [
-        pipe
-        for _, pipe in nlp.pipeline
-        if isinstance(pipe, Tok2Vec)
-        and any(id(listener) in listeners for listener in pipe.listeners)
-    ]
+class SpanScores(NamedTuple):
+    """E entities of docs, and how their probabilities depend on the temperature.
+
+    keys: Of each entity, the number of its doc, and its start, end and label.
+    probabilities: Temperature -> (E,) float.
+    """
+
+    keys: Sequence[tuple[int, EntityKey]]
+    probabilities: Callable[[float], numpy.ndarray]
 
 
-def ask(nlp: Language, name: str, docs: Sequence[Doc], keys: KeysOfDocs) -> numpy.ndarray:
-    """Ask a recognizer how probable entities of docs are, found or not.
+def score_spans(nlp: Language, name: str, docs: Sequence[Doc], keys: KeysOfDocs) -> numpy.ndarray:
+    """Compute the probabilities of entities of docs, whether a recognizer finds them or not.
 
-    name (str): The component, a batch_ner or tagger_ner. It is asked, and before it the components
-        that it listens to, and no others.
+    name (str): The component, a batch_ner or tagger_ner. Of the components before it, only those
+        that it listens to run.
     docs (Sequence[Doc]): Docs, or what stands in for them, with what the components before the
         recognizer have set. They get new tensors.
     keys (KeysOfDocs): The entities of each doc.
@@ -38,10 +37,21 @@ def ask(nlp: Language, name: str, docs: Sequence[Doc], keys: KeysOfDocs) -> nump
     Returns the probabilities of all entities of the first doc, then of the second, (E,) float64.
     """
     recognizer: Any = nlp.get_pipe(name)
-    for pipe in heard_by(nlp, name):
+    for pipe in upstream_of(nlp, name):
         pipe.set_annotations(docs, pipe.predict(docs))
-    asked = recognizer.uncalibrated(docs, keys)
-    return numpy.asarray(asked.probabilities(recognizer.temperature), dtype="float64")
+    scores = recognizer.score_spans(docs, keys)
+    return numpy.asarray(scores.probabilities(recognizer.temperature), dtype="float64")
+
+
+def upstream_of(nlp: Language, name: str) -> list[Any]:
+    """List the components that a recognizer listens to."""
+    model: Any = nlp.get_pipe(name).model  # type: ignore[attr-defined]
+    nodes = set(map(id, model.walk()))
+    return [
+        pipe
+        for _, pipe in nlp.pipeline
+        if isinstance(pipe, Tok2Vec) and any(id(listener) in nodes for listener in pipe.listeners)
+    ]
 
 
 def annotate_before(

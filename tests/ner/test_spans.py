@@ -12,7 +12,7 @@ from spacy.training import Example
 from thinc.api import fix_random_seed
 
 from spacy_multihash.embed.unknown import UnknownSymbols, features_of
-from spacy_multihash.ner.asked import ask, heard_by
+from spacy_multihash.ner.spans import score_spans, upstream_of
 from tests.helpers.corpora import make_docs
 from tests.helpers.recognizers import CONFIGS, trained
 
@@ -48,21 +48,21 @@ def test_probabilities_are_those_of_the_pipeline(factory: str) -> None:
         keys.append([(span.start, span.end, span.label_) for span in spans])
         expected += spans.attrs["scores"].tolist()
     assert len(expected) > 3
-    found = ask(nlp, factory, docs, keys)
+    found = score_spans(nlp, factory, docs, keys)
     assert found.dtype == "float64"
     assert_allclose(found, expected, rtol=1e-5)
-    assert heard_by(nlp, factory) == []
+    assert upstream_of(nlp, factory) == []
     assert not any(doc.ents or doc.spans for doc in docs)
 
 
 def test_what_a_recognizer_listens_to_is_asked_first() -> None:
     nlp = listening()
-    assert heard_by(nlp, "batch_ner") == [nlp.get_pipe("tok2vec")]
+    assert upstream_of(nlp, "batch_ner") == [nlp.get_pipe("tok2vec")]
     doc = nlp.make_doc("Anna met Bob in Rome .")
-    (known,) = ask(nlp, "batch_ner", [doc], [[KEY]])
+    (known,) = score_spans(nlp, "batch_ner", [doc], [[KEY]])
     assert known > 0.5
     other = nlp.make_doc("xyz met Bob in Rome .")
-    assert ask(nlp, "batch_ner", [other], [[KEY]]) < known
+    assert score_spans(nlp, "batch_ner", [other], [[KEY]]) < known
 
 
 def test_what_stands_in_for_docs_is_asked_about() -> None:
@@ -71,8 +71,8 @@ def test_what_stands_in_for_docs_is_asked_about() -> None:
     features = features_of(nlp.get_pipe("tok2vec").model, nlp.vocab)  # type: ignore[attr-defined]
     everywhere = dict.fromkeys(features.values(), numpy.arange(len(doc)))
     docs: Any = [UnknownSymbols(doc, {}), UnknownSymbols(doc, everywhere)]
-    found = ask(nlp, "batch_ner", docs, [[KEY], [KEY]])
-    assert found[0] == pytest.approx(ask(nlp, "batch_ner", [doc.copy()], [[KEY]])[0])
+    found = score_spans(nlp, "batch_ner", docs, [[KEY], [KEY]])
+    assert found[0] == pytest.approx(score_spans(nlp, "batch_ner", [doc.copy()], [[KEY]])[0])
     assert found[1] < found[0] - 0.1
     assert doc.tensor.size == 0
 
@@ -80,4 +80,4 @@ def test_what_stands_in_for_docs_is_asked_about() -> None:
 def test_docs_without_entities_are_asked_for_nothing() -> None:
     nlp = trained("batch_ner")
     docs: list[Doc] = [nlp.make_doc("Anna met Bob ."), nlp.make_doc("")]
-    assert ask(nlp, "batch_ner", docs, [[], []]).shape == (0,)
+    assert score_spans(nlp, "batch_ner", docs, [[], []]).shape == (0,)
