@@ -191,7 +191,7 @@ def test_decoder_of_a_trained_component_can_be_changed() -> None:
     pipe = pipe_of(nlp)
     found_by = {}
     for decoder in ("crf", "constrained", "greedy", None):
-        pipe.decoder = decoder
+        pipe.decoder = decoder  # type: ignore[assignment]
         found_by[decoder] = entities_of(nlp.pipe(TEXTS))
     assert pipe.decoder == "crf" and found_by[None] == found_by["crf"]
     assert found_by["crf"] != found_by["constrained"]

@@ -579,12 +579,12 @@ def test_pipelines_are_evaluated_on_seen_and_unseen_entities(corpus: Path, tmp_p
 
 
 def test_spacy_evaluate_scores_the_pipeline(corpus: Path, tmp_path: Path) -> None:
-    nlp = trained(steps=15)
+    nlp = trained(steps=5)
     nlp.to_disk(tmp_path / "model")
     scores = evaluate_cli(str(tmp_path / "model"), corpus, silent=True)
     expected = nlp.evaluate(list(Corpus(corpus)(nlp)))
     assert scores["ents_f"] == pytest.approx(expected["ents_f"])
-    assert 0 < scores["ents_f"] < 1  # it was trained on fewer docs, for a few steps
+    assert 0 < scores["ents_f"] < 1  # it was trained for a few steps
     assert set(scores["ents_per_type"]) == {"PER", "GPE"}
 
 
