@@ -10,21 +10,7 @@ LAYER_NORM = "layernorm"
 LINEAR = "linear"
 MAXOUT = "maxout"
 SOFTMAX = "softmax"
-SPARSE_LINEAR = "sparse_linear"
 STATIC_VECTORS = "static_vectors"
-# Layers that may follow a linear one, and give no probabilities.
-ACTIVATIONS = (
-    MAXOUT,
-    LAYER_NORM,
-    "relu",
-    "mish",
-    "gelu",
-    "swish",
-    "dish",
-    "hardswish",
-    "hardswishmobilenet",
-    "dropout",
-)
 
 
 def find_nodes(model: Model, *names: str) -> list[Model]:

@@ -45,8 +45,6 @@ SymbolColumn = Union[Ints1d, Ragged]
 AttrsLayer = Model[Union[Ints2d, list[SymbolColumn]], Floats2d]
 # Docs -> ids of their n-grams (M,) uint64, with the number of n-grams of each doc.
 NgramLayer = Model[list[DocLike], Ragged]
-# Ids of n-grams (M,) uint64 with lengths (B,) int32 -> the same, or some of them.
-NgramFilter = Model[Ragged, Ragged]
 # Vectors of n-grams (M, W) float32 with lengths (B,) int32 -> vectors of docs (B, W) float32.
 Reduction = Model[Ragged, Floats2d]
 # Docs -> probabilities of labels (B, nO) float32.

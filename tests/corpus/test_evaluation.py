@@ -14,7 +14,6 @@ from spacy.vocab import Vocab
 
 from spacy_multihash.corpus.evaluation import (
     FREQUENCY_BANDS,
-    KnownEntities,
     Matching,
     Scores,
     evaluate_entities,
@@ -170,12 +169,6 @@ def test_scores_are_given_per_label() -> None:
     }
 
 
-def test_a_part_without_anything_to_score_has_no_scores() -> None:
-    result = evaluate_entities(gold_and_predicted(), known_entities([]))
-    assert result.masked["unseen"].entities == 3
-    assert result.once["seen"] == Scores(0)
-
-
 def test_a_label_that_a_part_lacks_has_no_scores_in_it() -> None:
     train = make_doc([(0, 1, "PER"), (6, 1, "PER")])  # a, g
     result = evaluate_entities(gold_and_predicted(), known_entities([train]))
@@ -249,7 +242,3 @@ def test_predict_refuses_a_pipeline_without_entities() -> None:
     nlp.add_pipe("sentencizer")
     with pytest.raises(ValueError, match=r"assigns entities .*; it has: sentencizer\. Evaluate"):
         predict(nlp, [])
-
-
-def test_known_entities_default_to_verbatim_texts() -> None:
-    assert KnownEntities(Counter()).matching == Matching(ignore_case=False, match_label=False)

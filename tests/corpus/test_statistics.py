@@ -210,17 +210,6 @@ def test_tables_show_all_splits(folder: Path) -> None:
     assert warning.startswith("Sentences of test that are in train")
 
 
-def test_training_corpus_alone_has_no_seen_entities(folder: Path) -> None:
-    result = invoke(*paths(folder, "train"))
-    assert result.exit_code == 0, result.output
-    assert "Distinct values" in result.output and "Seen" not in result.output
-
-
-def test_thousands_are_separated(tmp_path: Path) -> None:
-    write_corpus(tmp_path / "train.spacy", make_docs(repeats=300))
-    assert "tokens 5,400" in said(invoke(tmp_path / "train.spacy"))
-
-
 def test_json_is_the_data_and_nothing_else_is_printed(folder: Path) -> None:
     file_ = folder / "out" / "stats.json"
     result = invoke(

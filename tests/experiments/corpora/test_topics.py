@@ -14,7 +14,6 @@ from experiments.corpora.topics import (
     TOPICS,
     make_text,
     make_topics,
-    make_topics_cli,
     make_words,
 )
 
@@ -67,13 +66,3 @@ def test_the_same_seed_makes_the_same_texts_and_another_one_others(
         make_topics(tmp_path, seed)
         texts[seed] = [doc.text for doc in read_docs(tmp_path / "dev.spacy")]
     assert texts[0] == [doc.text for doc in read_docs(folder / "dev.spacy")] != texts[1]
-
-
-def test_command_shows_the_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    make_topics_cli(tmp_path / "topics", seed=0)
-    out = capsys.readouterr().out
-    assert "Made the topics with seed 0" in out
-    (tmp_path / "file").touch()
-    with pytest.raises(SystemExit, match="1"):
-        make_topics_cli(tmp_path / "file" / "topics", seed=0)
-    assert "Could not write to" in capsys.readouterr().out
