@@ -18,7 +18,6 @@ from spacy_multihash import build_multi_hash_embed_v1, make_tables, write_tables
 from spacy_multihash.compat import (
     build_report_multi_embed_v1,
     build_report_multi_fewer_hash_embed_v1,
-    make_set_attr,
 )
 from spacy_multihash.corpus.statistics import count_symbols
 from spacy_multihash.tables.tables import read_tables
@@ -225,20 +224,6 @@ def test_four_of_fewer_hashes_are_spacy_itself(docs: list[Doc]) -> None:
     assert_allclose(predictions(fewer, docs), predictions(theirs, docs), atol=1e-5)
 
 
-def test_four_of_fewer_hashes_start_from_the_weights_of_spacy(docs: list[Doc]) -> None:
-    fewer = build_report_multi_fewer_hash_embed_v1(8, 4, ATTRS, [50, 20, 20, 20], False)
-    theirs = MultiHashEmbed(8, ATTRS, [50, 20, 20, 20], False)
-    weights = []
-    for model in (fewer, theirs):
-        fix_random_seed(3)
-        model.initialize(X=docs)
-        params = [node.get_param(name) for node in model.walk() for name in node.param_names]
-        weights.append(sorted(params, key=numpy.shape))  # the two walk their layers differently
-    assert len(weights[0]) == 8  # a table each; W, b, G and beta of the mix
-    for our_param, their_param in zip(*weights, strict=True):
-        assert_array_equal(our_param, their_param)
-
-
 def test_two_of_fewer_hashes_are_ours_with_the_seeds_of_spacy(docs: list[Doc]) -> None:
     fewer = build_report_multi_fewer_hash_embed_v1(8, 2, ["NORM", "SHAPE"], [50, 20], False)
     ours = build_multi_hash_embed_v1(8, ["NORM", "SHAPE"], [50, 20], False, 2, [8, 9])
@@ -255,35 +240,11 @@ def test_tables_may_be_given_in_line(docs: list[Doc]) -> None:
     assert lookup.predict(ids).tolist() == [[2], [1], [0]]
 
 
-@pytest.mark.parametrize("rows", [[0, 1], [1, 1], [1, 3], [2, 3]])
-def test_rows_that_are_not_one_to_their_number_are_refused(rows: list[int]) -> None:
-    tables = {"NORM": dict(zip([17, 18], rows, strict=True))}
-    with pytest.raises(ValueError, match="rows of 2 symbols must be 1 to 2, each once"):
-        build_report_multi_embed_v1(["NORM"], 8, 0, tables=tables)
-
-
 def test_dropout_and_maxout_pieces_are_taken(docs: list[Doc]) -> None:
     model = build_report_multi_embed_v1(["NORM"], 8, 0, dropout=0.3, maxout_pieces=2)
     by_name = {node.name: node for node in model.walk()}
     assert by_name["dropout"].attrs["dropout_rate"] == 0.3
     assert by_name["maxout_norm"].get_dim("nP") == 2
-
-
-def test_another_unknown_row_is_refused() -> None:
-    with pytest.raises(ValueError, match="unk must be 0, was: 5"):
-        build_report_multi_embed_v1(["NORM"], 8, 5)
-
-
-def test_five_hashes_are_refused_by_the_config(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="num_hashes"):
-        initialize(LISTING_3.replace("num_hashes = 1", "num_hashes = 5"), tmp_path)
-
-
-def test_set_attr_of_another_attr_is_refused() -> None:
-    with pytest.raises(
-        ValueError, match="set_attr can set attr = 'tables' of a MultiEmbed, was: 'x'"
-    ):
-        make_set_attr(Path("x"), "tok2vec", "x", "multiembed")
 
 
 def test_set_attr_of_a_layer_that_is_not_there_is_refused(tmp_path: Path) -> None:
@@ -358,10 +319,3 @@ def test_file_of_the_report_is_checked(tables: Any, message: str, tmp_path: Path
     srsly.write_msgpack(tmp_path / "train.tables", tables)
     with pytest.raises(ValueError, match=f"(?s)(train.tables|MultiEmbed).*{message}"):
         initialize(LISTING_2, tmp_path, path=str(tmp_path / "train.tables"), **SET_ATTR)
-
-
-@pytest.mark.parametrize("content", [{}, {"NORM": 3}, [1], {17: {18: 1}}])
-def test_file_of_another_format_is_refused(content: Any, tmp_path: Path) -> None:
-    srsly.write_msgpack(tmp_path / "old.tables", content)
-    with pytest.raises(ValueError, match="old.tables is not a file of tables"):
-        initialize(LISTING_2, tmp_path, path=str(tmp_path / "old.tables"), **SET_ATTR)

@@ -6,23 +6,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy
 import pytest
 import spacy
-import srsly
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from spacy.cli.train import train as train_cli
-from spacy.language import DEFAULT_CONFIG_PRETRAIN_PATH, Language
+from spacy.language import Language
 from spacy.strings import get_string_id
 from spacy.tokens import Doc, DocBin, Span, Token
 from spacy.training.initialize import init_nlp
-from spacy.training.pretrain import pretrain
-from spacy.util import load_config, load_model_from_config
+from spacy.util import load_model_from_config
 from thinc.api import Config, Model
 
 from spacy_multihash import (
     build_multi_hash_embed_v1,
-    describe_corpus,
     embed_to_spacy,
     find_tables,
     inspect_symbols,
@@ -186,41 +182,6 @@ def test_saved_pipeline_predicts_the_same(nlp: Language, tmp_path: Path) -> None
         assert_array_equal(again(text).tensor, nlp(text).tensor)
 
 
-def test_two_processes_predict_the_same(nlp: Language) -> None:
-    texts = [text for text, _ in SENTENCES] * 4
-    alone = [doc.tensor for doc in nlp.pipe(texts)]
-    together = [doc.tensor for doc in nlp.pipe(texts, n_process=2, batch_size=4)]
-    for one, other in zip(alone, together, strict=True):
-        assert_allclose(one, other, atol=1e-5)
-
-
-def test_config_keeps_the_names(nlp: Language) -> None:
-    embed = nlp.config["components"]["tok2vec"]["model"]["embed"]
-    assert embed["attrs"] == ATTRS
-    (node,) = [n for n in tok2vec(nlp).walk() if "count_repeats" in n.attrs]
-    assert node.attrs["attrs"].value == ATTRS
-
-
-def test_pretraining(kind: str, corpus: Path, tmp_path: Path) -> None:
-    config = make_config(kind, corpus)
-    srsly.write_jsonl(tmp_path / "raw.jsonl", [{"text": text} for text, _ in SENTENCES])
-    config["paths"]["raw_text"] = str(tmp_path / "raw.jsonl")
-    config = load_config(DEFAULT_CONFIG_PRETRAIN_PATH).merge(config)
-    config["pretraining"].update(max_epochs=1, component="tok2vec", layer="")
-    config["pretraining"]["objective"].update(hidden_size=8, n_characters=2)
-    pretrain(config.interpolate(), tmp_path)
-    config["paths"]["init_tok2vec"] = str(tmp_path / "model-last.bin")
-    vectors = tok2vec(init_nlp(config)).predict(gold_docs())
-    assert all(numpy.isfinite(each).all() for each in vectors)
-
-
-def test_annotation_that_nobody_sets_is_no_error(corpus: Path) -> None:
-    nlp = init_nlp(make_config("hash", corpus))
-    doc = nlp.make_doc("Rome")
-    assert doc[0]._.kinds is None
-    assert tok2vec(nlp).predict([doc])[0].shape == (1, 16)
-
-
 def test_config_in_the_docs_builds(corpus: Path) -> None:
     text = (ROOT / "docs" / "features.md").read_text("utf8")
     config = make_config("hash", corpus)
@@ -318,27 +279,6 @@ def test_importance_names_the_symbols(corpus: Path) -> None:
 # Statistics of corpora
 
 
-def test_distinct_pieces_of_a_corpus_are_counted(corpus: Path) -> None:
-    vocab = spacy.blank("en").vocab
-    names = ["ORTH[0:2]", "LOWER{3,4}", "SHAPE"]
-    stats = describe_corpus(gold_docs_of(vocab), {}, vocab, attrs=names)
-    found = stats.splits["train"].attrs
-    assert found["ORTH[:2]"] == len(count("ORTH[:2]"))
-    assert found["LOWER{3,4}"] == len(count("LOWER{3,4}"))
-    assert [*found] == ["ORTH[:2]", "LOWER{3,4}", "SHAPE"]
-
-
-def gold_docs_of(vocab: Any) -> list[Doc]:
-    return [Doc(vocab, words=text.split()) for text, _ in SENTENCES]
-
-
-@pytest.mark.parametrize("name", ["LEMMA[:2]", "MORPH[Case]", "_.kinds"])
-def test_pieces_of_annotation_are_refused(name: str) -> None:
-    vocab = spacy.blank("en").vocab
-    with pytest.raises(ValueError, match="depend on a word alone, was: .* slices and n-grams of"):
-        describe_corpus(gold_docs_of(vocab), {}, vocab, attrs=[name])
-
-
 def test_what_annotation_gives_is_counted_as_the_corpus_holds_it(corpus: Path) -> None:
     names = ["_.kinds", "MORPH[Case]", "LEMMA[1:]", "lemma[0:]", "NORM"]
     dev = corpus.with_name("dev.spacy")
@@ -352,12 +292,6 @@ def test_what_annotation_gives_is_counted_as_the_corpus_holds_it(corpus: Path) -
     assert found["dev"].attrs["_.kinds"] == 3 and found["dev"].attrs["NORM"] == 6
     (alone,) = corpus_stats(corpus, attrs=["_.kinds"]).splits.values()
     assert alone.attrs == {"_.kinds": len(count("_.kinds"))}
-
-
-def test_corpus_stats_refuses_what_no_token_has(corpus: Path) -> None:
-    message = r"was: 'lemma'\. Choose from: .*, such as LEMMA, MORPH\[Case\] and _\.gazetteer, is"
-    with pytest.raises(ValueError, match=message):
-        corpus_stats(corpus, attrs=["MORPH[Case]", "lemma"])
 
 
 def test_corpus_stats_imports_code_for_extension_attributes(corpus: Path, tmp_path: Path) -> None:
@@ -374,12 +308,6 @@ def test_corpus_stats_imports_code_for_extension_attributes(corpus: Path, tmp_pa
         assert "_.size 5 " in said(result)  # 1 to 4 characters, and 6
     finally:
         Token.remove_extension("size")
-
-
-def test_corpus_stats_takes_names_with_commas(corpus: Path) -> None:
-    result = invoke_command(corpus_stats_cli, corpus, "--attrs", "NORM, LOWER{3,4},ORTH[:2]")
-    assert "LOWER{3,4}" in said(result)
-    assert "ORTH[:2]" in said(result)
 
 
 # Weights for spaCy

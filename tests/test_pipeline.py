@@ -1,6 +1,5 @@
 """The embeddings in whole pipelines: train, pretrain, source, save, load, package, and odd docs."""
 
-import pickle
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,19 +11,16 @@ import pytest
 import spacy
 import srsly
 from numpy.testing import assert_allclose, assert_array_equal
-from spacy.attrs import IDS
-from spacy.cli.debug_model import debug_model
 from spacy.cli.package import package
 from spacy.cli.train import train as train_cli
 from spacy.language import DEFAULT_CONFIG_PRETRAIN_PATH, Language
 from spacy.ml.models.tok2vec import MultiHashEmbed
-from spacy.schemas import ConfigSchemaTraining
 from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.training.pretrain import pretrain
-from spacy.util import load_config, load_model_from_config, registry
+from spacy.util import load_config, load_model_from_config
 from spacy.vectors import Vectors
 from spacy.vocab import Vocab
 from thinc.api import Config, Model, fix_random_seed
@@ -173,25 +169,11 @@ def nlp(trained: Path) -> Language:
     return spacy.load(trained)
 
 
-def other_weights(kind: str, corpus: Path) -> Language:
-    """Build the pipeline of `trained` freshly, and initialize it differently."""
-    config = make_config(kind, corpus)
-    config["training"]["seed"] = 99
-    return init_nlp(config)
-
-
 # Training
 
 
 def test_training_learns_the_sentences(nlp: Language) -> None:
     assert_learnt(nlp)
-
-
-def test_training_twice_gives_the_same_weights(
-    kind: str, corpus: Path, trained: Path, tmp_path: Path
-) -> None:
-    again, _ = train(init_nlp(make_config(kind, corpus)), tmp_path)
-    assert_same_predictions(spacy.load(tmp_path / "model-best"), spacy.load(trained))
 
 
 def test_saved_pipeline_predicts_the_same_in_another_process(
@@ -290,30 +272,6 @@ def test_pretrained_weights_are_those_that_training_starts_from(
     assert_same_vectors(vectors_of(nlp), vectors_of(fresh))
 
 
-def test_pretraining_changes_the_tables(pretrained: tuple[Config, Path]) -> None:
-    config, weights = pretrained
-    nlp = init_nlp(config)
-    tables = []
-    for epoch in (0, 1):
-        tok2vec(nlp).from_bytes((weights.parent / f"model{epoch}.bin").read_bytes())
-        found = [node.get_param("E") for node in nodes(tok2vec(nlp), "table_embed")]
-        # Averages of weights start from zeros: of rows without gradients, the directions stay.
-        tables.append([E / numpy.linalg.norm(E, axis=1, keepdims=True) for E in found])
-    # Some tokens are masked, by random words too: rows that no sentence has are trained as well.
-    for before, after in zip(*tables, strict=True):
-        assert abs(before - after).max() > 1e-3
-
-
-def test_pretrained_pipeline_can_be_trained(
-    pretrained: tuple[Config, Path], tmp_path: Path
-) -> None:
-    config, weights = pretrained
-    config = config.copy()
-    config["paths"]["init_tok2vec"] = str(weights)
-    train(init_nlp(config), tmp_path)
-    assert_learnt(spacy.load(tmp_path / "model-best"))
-
-
 # Frozen, sourced, copied
 
 
@@ -358,20 +316,6 @@ def test_sourced_tables_are_kept_when_the_corpus_is_another(
     assert_same_predictions(init_nlp(config), spacy.load(trained))
 
 
-def test_added_sourced_components_predict_the_same(nlp: Language) -> None:
-    blank = spacy.blank("en")
-    for name in ("tok2vec", "ner"):
-        blank.add_pipe(name, source=nlp)
-    assert_same_predictions(blank, nlp)
-
-
-def test_replaced_listeners_predict_the_same(nlp: Language, tmp_path: Path) -> None:
-    expected = entities_of(nlp)
-    nlp.replace_listeners("tok2vec", "ner", ["model.tok2vec"])
-    nlp.remove_pipe("tok2vec")
-    assert entities_of(nlp) == expected
-
-
 def test_replaced_listeners_survive_saving(nlp: Language, tmp_path: Path) -> None:
     expected = entities_of(nlp)
     nlp.replace_listeners("tok2vec", "ner", ["model.tok2vec"])
@@ -390,40 +334,7 @@ def test_listeners_replaced_by_the_config_are_frozen_with_their_component(
     assert entities_of(init_nlp(config)) == entities_of(spacy.load(trained))
 
 
-def test_copied_model_predicts_the_same(nlp: Language) -> None:
-    copied = tok2vec(nlp).copy()
-    docs = [nlp.make_doc(text) for text in TEXTS]
-    assert_same_vectors(copied.predict(docs), vectors_of(nlp))
-
-
-def test_copied_model_has_its_own_weights(nlp: Language) -> None:
-    expected = vectors_of(nlp)
-    for node in nodes(tok2vec(nlp).copy(), "table_embed"):
-        node.get_param("E").fill(1)
-    assert_same_vectors(vectors_of(nlp), expected)
-
-
 # Saving, and several processes
-
-
-def test_pipeline_goes_to_disk_and_back(
-    nlp: Language, kind: str, corpus: Path, tmp_path: Path
-) -> None:
-    nlp.to_disk(tmp_path)
-    assert_same_predictions(other_weights(kind, corpus).from_disk(tmp_path), nlp)
-
-
-def test_pipeline_goes_to_bytes_and_back(nlp: Language, kind: str, corpus: Path) -> None:
-    assert_same_predictions(other_weights(kind, corpus).from_bytes(nlp.to_bytes()), nlp)
-
-
-def test_bytes_go_into_a_pipeline_that_was_never_initialized(nlp: Language) -> None:
-    fresh = load_model_from_config(nlp.config)
-    assert_same_predictions(fresh.from_bytes(nlp.to_bytes()), nlp)
-
-
-def test_pipeline_is_pickled(nlp: Language) -> None:
-    assert_same_predictions(pickle.loads(pickle.dumps(nlp)), nlp)
 
 
 # Python 3.12 and later warn of fork in a process with threads; multiprocessing is spaCy's.
@@ -434,13 +345,6 @@ def test_two_processes_predict_the_same_as_one(nlp: Language) -> None:
     assert_same_vectors([doc.tensor for doc in twos], [doc.tensor for doc in ones])
     for two, one in zip(twos, ones, strict=True):
         assert two.to_json() == one.to_json()
-
-
-def test_pipe_predicts_the_same_as_one_by_one(nlp: Language) -> None:
-    for doc, text in zip(nlp.pipe(TEXTS, batch_size=5), TEXTS, strict=True):
-        alone = nlp(text)
-        assert_allclose(doc.tensor, alone.tensor, atol=1e-5)
-        assert doc.to_json() == alone.to_json()
 
 
 # Commands
@@ -459,34 +363,6 @@ def test_package_can_be_loaded(nlp: Language, trained: Path, tmp_path: Path) -> 
     assert_same_predictions(
         spacy.load(tmp_path / "en_tiny-0.0.1" / "en_tiny" / "en_tiny-0.0.1"), nlp
     )
-
-
-@spacy_leaves_files_open
-def test_package_requires_this_package(trained: Path, tmp_path: Path) -> None:
-    package(trained, tmp_path, name="tiny", version="0.0.1", create_sdist=False)
-    meta = srsly.read_json(tmp_path / "en_tiny-0.0.1" / "meta.json")
-    (requirement,) = meta["requirements"]
-    assert requirement.startswith("spacy-multihash>=")
-
-
-def test_debug_model_prints_the_layers(
-    kind: str, corpus: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    nlp = load_model_from_config(make_config(kind, corpus))
-    config = nlp.config.interpolate()
-    settings = ["dimensions", "parameters", "gradients", "attributes", "print_before_training"]
-    settings += ["print_after_init", "print_after_training", "print_prediction"]
-    debug_model(
-        config,
-        registry.resolve(config["training"], schema=ConfigSchemaTraining),
-        nlp,
-        nlp.get_pipe("tok2vec"),
-        print_settings={"layers": "", **dict.fromkeys(settings, True)},
-    )
-    output = capsys.readouterr().out
-    assert "Initialized the model with the training corpus." in output
-    for name in ("table_embed", "with_token_types", "model looks good"):
-        assert name in output
 
 
 # The embedding alone
@@ -538,12 +414,6 @@ def test_spans_have_the_vectors_of_their_docs(kind: str) -> None:
         assert_allclose(vectors, others, atol=1e-6)
 
 
-def test_docs_and_spans_can_be_in_one_batch(kind: str) -> None:
-    docs = make_docs("Anna met Anna in Rome .", "Rome fell")
-    model = build_embed(kind, docs)
-    assert_same_vectors(model.predict([docs[0], docs[1][:]]), model.predict(docs))
-
-
 BATCHES = {
     "no docs": [],
     "an empty doc": [""],
@@ -566,18 +436,6 @@ def test_odd_batches_go_forward_and_back(kind: str, texts: list[str]) -> None:
         expected = numpy.array([alone[token.text] for token in doc]).reshape(len(doc), WIDTH)
         assert_allclose(found, expected, atol=1e-6)
     assert backprop([numpy.ones_like(v) for v in vectors]) == []
-
-
-def test_empty_docs_give_no_gradient(kind: str) -> None:
-    model = build_embed(kind, make_docs("Anna met Anna in Rome ."))
-    docs = make_docs("", "")
-    assert all(not grad.any() for grad in gradients(model, docs, model.predict(docs)))
-
-
-def test_empty_docs_do_for_initialization() -> None:
-    docs = make_docs("Rome fell")
-    empty, full = build_embed("hash", make_docs("", "")), build_embed("hash", docs)
-    assert_same_vectors(empty.predict(docs), full.predict(docs))
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\n \t", "\u3000", "\u200b", "😀", "a" * 10000])
@@ -616,16 +474,6 @@ def test_gradient_of_a_token_twice_is_twice_its_gradient(kind: str) -> None:
         assert_allclose(two, 2 * one, rtol=1e-5, atol=1e-6)
 
 
-def test_gradient_that_is_passed_in_is_left_alone(kind: str) -> None:
-    docs = make_docs("Anna met Anna in Rome .")
-    model = build_embed(kind, docs)
-    vectors, backprop = model.begin_update(docs)
-    d_vectors = numpy.random.uniform(-1, 1, vectors[0].shape).astype("float32")
-    given = d_vectors.copy()
-    backprop([given])
-    assert_array_equal(given, d_vectors)
-
-
 # Attributes
 
 
@@ -661,27 +509,12 @@ def test_any_attribute_tells_tokens_apart(kind: str, attr: str, annotated: list[
     assert not equal.all()
 
 
-@pytest.mark.parametrize("attr", LEXICAL + OF_TOKENS)
-def test_attribute_ids_and_names_predict_the_same(
-    kind: str, attr: str, annotated: list[Doc]
-) -> None:
-    by_name, by_id = (build_embed(kind, annotated, ["SHAPE", a]) for a in (attr, IDS[attr]))
-    assert_same_vectors(by_id.predict(annotated), by_name.predict(annotated))
-
-
 def test_norm_of_a_token_goes_before_the_norm_of_its_word(kind: str) -> None:
     (doc,) = make_docs("gonna gonna gonna")
     doc[1].norm_ = "going"
     (vectors,) = build_embed(kind, [doc]).predict([doc])
     assert_allclose(vectors[2], vectors[0], atol=1e-5)  # not the same row of a product
     assert abs(vectors[1] - vectors[0]).max() > 1e-3
-
-
-def test_attributes_that_are_not_embedded_make_no_difference(kind: str) -> None:
-    (doc,) = make_docs("gonna gonna")
-    doc[1].norm_ = "going"
-    (vectors,) = build_embed(kind, [doc], ["ORTH", "SHAPE"]).predict([doc])
-    assert_allclose(vectors[1], vectors[0], atol=1e-5)
 
 
 # Static vectors
@@ -748,51 +581,12 @@ def static_pair(docs: list[Doc]) -> Iterator[Model]:
     yield build_multi_hash_embed_v1(WIDTH, ATTRS, ROWS, True, seeds=seeds).initialize(X=docs)
 
 
-def test_static_vectors_give_the_initial_weights_of_spacy(with_vectors: list[Doc]) -> None:
-    theirs, ours = static_pair(with_vectors)
-    pairs = [
-        (nodes(theirs, "hashembed"), nodes(ours, "table_embed"), {"E": "E"}),
-        (nodes(theirs, "static_vectors"), nodes(ours, "static_vectors"), {"W": "W"}),
-        (nodes(theirs, "maxout"), nodes(ours, "maxout_norm"), {"W": "W", "b": "b"}),
-        (nodes(theirs, "layernorm"), nodes(ours, "maxout_norm"), {"G": "G", "b": "beta"}),
-    ]
-    for their_nodes, our_nodes, names in pairs:
-        for their_node, our_node in zip(their_nodes, our_nodes, strict=True):
-            for their_name, our_name in names.items():
-                assert_array_equal(our_node.get_param(our_name), their_node.get_param(their_name))
-
-
 def test_static_vectors_give_the_predictions_of_spacy(with_vectors: list[Doc]) -> None:
     theirs, ours = static_pair(with_vectors)
     for our_vectors, their_vectors in zip(
         ours.predict(with_vectors), theirs.predict(with_vectors), strict=True
     ):
         assert_allclose(our_vectors, their_vectors, atol=1e-5)
-
-
-def test_static_vectors_go_through_saving(kind: str, with_vectors: list[Doc]) -> None:
-    model = build_embed(kind, with_vectors, static_vectors=True)
-    if kind == "hash":
-        fresh = build_multi_hash_embed_v1(WIDTH, ATTRS, [200] * 4, True)
-    else:
-        fresh = build_multi_embed_v1(WIDTH, ATTRS, True)
-    fresh.from_bytes(model.to_bytes())
-    assert_same_vectors(fresh.predict(with_vectors), model.predict(with_vectors))
-
-
-def test_static_vectors_that_are_missing_are_reported(kind: str) -> None:
-    with pytest.raises(ValueError, match="Static vectors were asked for .* but the vocab has none"):
-        build_embed(kind, make_docs("Rome fell"), static_vectors=True)
-
-
-def test_initialization_works_after_static_vectors_were_missing(with_vectors: list[Doc]) -> None:
-    failed, other = (build_multi_hash_embed_v1(WIDTH, ATTRS, ROWS, True) for _ in range(2))
-    with pytest.raises(ValueError, match="Static vectors were asked for"):
-        failed.initialize(X=make_docs("Rome fell"))
-    for model in (failed, other):
-        fix_random_seed(1)
-        model.initialize(X=with_vectors)
-    assert_same_vectors(failed.predict(with_vectors), other.predict(with_vectors))
 
 
 def test_pipeline_with_static_vectors_survives_saving(

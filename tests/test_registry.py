@@ -167,12 +167,6 @@ def test_registered_names_are_those_of_the_entry_points() -> None:
     assert {name for name in names if not name.startswith(registered.PREFIX)} == theirs
 
 
-@pytest.mark.parametrize("name", ARCHITECTURES)
-def test_architecture_resolves_from_a_config(name: str) -> None:
-    config = {"model": {"@architectures": name, **ARCHITECTURES[name]}}
-    assert spacy.registry.resolve(config)["model"].get_dim("nO") == 8
-
-
 @pytest.mark.parametrize(("name", "settings", "whole", "inside"), NODE_NAMES)
 def test_node_names_are_the_golden_list(
     name: str, settings: dict[str, Any], whole: str, inside: list[str]
@@ -269,10 +263,6 @@ def test_public_names_are_those_that_type_checkers_see() -> None:
     ]
 
 
-def test_names_are_those_that_completion_sees() -> None:
-    assert {*PUBLIC, "__version__", "__doc__"} <= set(dir(spacy_multihash))
-
-
 def test_package_says_that_it_is_typed() -> None:
     assert Path(spacy_multihash.__file__).with_name("py.typed").is_file()
 
@@ -298,15 +288,6 @@ def test_importing_the_package_prints_and_loads_nothing() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
-
-
-def test_layers_and_tables_know_nothing_of_spacy() -> None:
-    code = (
-        "import sys, spacy_multihash.layers, spacy_multihash.tables.tables; "
-        "print([m for m in ('spacy', 'cupy', 'pandas') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 def is_ours(node: Model) -> bool:

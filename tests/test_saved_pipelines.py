@@ -81,17 +81,6 @@ def test_removed_parts_are_named(folder: str, message: str) -> None:
         spacy.load(DATA / folder)
 
 
-def test_texts_have_predictions(folder: Path) -> None:
-    docs = saved(folder)["docs"]
-    assert len(docs) >= 12
-    assert sum(bool(doc["ents"] or any(doc["cats"].values())) for doc in docs) >= 8
-
-
-def test_predicts_the_same_one_by_one(folder: Path) -> None:
-    nlp, docs = spacy.load(folder), saved(folder)["docs"]
-    assert_same([describe(nlp, nlp(doc["text"])) for doc in docs], docs)
-
-
 def test_predicts_the_same_in_a_batch(folder: Path) -> None:
     nlp, docs = spacy.load(folder), saved(folder)["docs"]
     found = [describe(nlp, doc) for doc in nlp.pipe([doc["text"] for doc in docs])]
@@ -121,8 +110,3 @@ def test_pipelines_can_be_made(tmp_path: Path) -> None:
     for kind in kinds:
         nlp, docs = spacy.load(tmp_path / "new" / kind), saved(tmp_path / "new" / kind)["docs"]
         assert_same([describe(nlp, nlp(doc["text"])) for doc in docs], docs)
-
-
-def test_saved_folder_is_not_changed(tmp_path: Path) -> None:
-    with pytest.raises(FileExistsError):
-        make_pipelines(tmp_path)

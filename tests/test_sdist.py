@@ -12,31 +12,6 @@ from tests.helpers.paths import ROOT
 SCRIPT = ROOT / ".ci" / "sdist.py"
 
 
-def test_distribution_is_checked_before_it_is_tested(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    build_sdist = runpy.run_path(str(SCRIPT))["build_sdist"]
-    commands = []
-
-    def run(log: Path, command: list, folder: Path | None = None) -> None:
-        commands.append([str(part) for part in command[2:]])
-        if "build" in command[2:3]:
-            (tmp_path / "build" / "dist").mkdir(parents=True)
-            (tmp_path / "build" / "dist" / "it.tar.gz").touch()
-
-    monkeypatch.setitem(build_sdist.__globals__, "run", run)
-    monkeypatch.setattr("venv.create", lambda *args, **settings: None)
-    sdist = build_sdist(tmp_path)
-    assert commands[-1] == ["twine", "check", "--strict", str(sdist)]
-    assert "twine" in commands[0]
-
-
-def test_ci_checks_wheel_and_distribution() -> None:
-    lines = (ROOT / ".ci" / "run").read_text("utf8").splitlines()
-    built = lines.index('python -m build -q -o "$work/dist" .')
-    assert lines[built + 1] == 'python -m twine check --strict "$work"/dist/*'
-
-
 def test_only_combinations_that_passed_are_not_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

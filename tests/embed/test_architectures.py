@@ -4,7 +4,7 @@ from typing import Any
 import numpy
 import pytest
 import spacy
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from spacy.attrs import NORM, SHAPE
 from spacy.ml.models.tok2vec import MultiHashEmbed
 from spacy.tokens import Doc
@@ -31,7 +31,6 @@ from spacy_multihash import (
     spacy_seeds,
 )
 from spacy_multihash.compute.hashing import group_seeds
-from spacy_multihash.embed.embed_by_lookup import embed_by_lookup
 from spacy_multihash.layers import MaxoutWindowEncoder
 from tests.helpers.gradients import check_param_gradients
 from tests.helpers.rows import reference_rows
@@ -73,26 +72,6 @@ def params(
     ]
 
 
-def test_spacy_seeds_give_the_initial_weights_of_spacy(docs: list[Doc]) -> None:
-    fix_random_seed(7)
-    theirs = MultiHashEmbed(16, ATTRS, ROWS, False).initialize(X=docs)
-    fix_random_seed(7)
-    ours = build(seeds=spacy_seeds(4)).initialize(X=docs)
-    their_params = params(theirs, "hashembed", "maxout", "layernorm")
-    our_params = params(ours, "table_embed", "maxout_norm")
-    for their_param, our_param in zip(their_params, our_params, strict=True):
-        assert_array_equal(our_param, their_param)
-
-
-def test_spacy_seeds_give_the_predictions_of_spacy(docs: list[Doc]) -> None:
-    fix_random_seed(7)
-    theirs = MultiHashEmbed(16, ATTRS, ROWS, False).initialize(X=docs)
-    fix_random_seed(7)
-    ours = build(seeds=spacy_seeds(4)).initialize(X=docs)
-    for our_vectors, their_vectors in zip(ours.predict(docs), theirs.predict(docs), strict=True):
-        assert_allclose(our_vectors, their_vectors, atol=1e-5)
-
-
 def test_spacy_seeds_give_the_gradients_of_spacy(docs: list[Doc]) -> None:
     docs = [doc for doc in docs if len(doc)]
     fix_random_seed(7)
@@ -106,11 +85,6 @@ def test_spacy_seeds_give_the_gradients_of_spacy(docs: list[Doc]) -> None:
     our_grads = params(ours, "table_embed", "maxout_norm", of=Model.get_grad)
     for their_grad, our_grad in zip(their_grads, our_grads, strict=True):
         assert_allclose(our_grad, their_grad, rtol=1e-4, atol=1e-5)
-
-
-def test_default_seeds_are_those_of_the_package() -> None:
-    seeds = [node.attrs["seed"].value for node in nodes(build(), "hash_rows")]
-    assert seeds == default_seeds(4)
 
 
 def test_number_of_hashes_may_differ_between_attributes(docs: list[Doc]) -> None:
@@ -127,32 +101,6 @@ def test_number_of_hashes_may_differ_between_attributes(docs: list[Doc]) -> None
         )
     ]
     assert_allclose(embed.predict(ids), numpy.hstack(expected), atol=1e-6)
-
-
-def test_attributes_are_taken_by_name_and_by_id(docs: list[Doc]) -> None:
-    vectors = []
-    for attrs in (["NORM", "SHAPE"], [NORM, SHAPE], ["NORM", SHAPE], ["norm", "shape"]):
-        fix_random_seed(1)
-        model = build(attrs=attrs, rows=[50, 50]).initialize(X=docs)
-        vectors.append(numpy.vstack(model.predict(docs)))
-    for others in vectors[1:]:
-        assert_array_equal(others, vectors[0])
-
-
-def test_batch_equals_one_by_one(docs: list[Doc]) -> None:
-    model = build().initialize(X=docs)
-    for doc, vectors in zip(docs, model.predict(docs), strict=True):
-        assert_allclose(model.predict([doc])[0], vectors, rtol=1e-6, atol=1e-6)
-
-
-def test_prediction_has_no_dropout_and_training_has(docs: list[Doc]) -> None:
-    model = build().initialize(X=docs)
-    (dropout,) = nodes(model, "dropout")
-    dropout.attrs["dropout_rate"] = 0.5
-    first, second = model.predict(docs), model.predict(docs)
-    assert all((a == b).all() for a, b in zip(first, second, strict=True))
-    dropped = [(vectors == 0).mean() for vectors in model.begin_update(docs)[0] if len(vectors)]
-    assert 0.3 < numpy.mean(dropped) < 0.7
 
 
 def test_dropout_differs_between_tokens_of_a_type(docs: list[Doc]) -> None:
@@ -254,11 +202,6 @@ include_static_vectors = false
 """
 
 
-def test_config_needs_neither_hashes_nor_seeds() -> None:
-    model = spacy.registry.resolve(Config().from_str(CONFIG))["model"]
-    assert [node.attrs["num_hashes"].value for node in nodes(model, "hash_rows")] == [4, 4]
-
-
 @pytest.mark.parametrize("attrs", [[NORM, SHAPE], ["NORM", SHAPE]])
 def test_config_may_give_attributes_by_id(attrs: list[str | int]) -> None:
     config = Config().from_str(CONFIG)
@@ -307,28 +250,6 @@ BAD = {
 def test_bad_settings_are_refused_when_building(message: str, settings: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=message):
         build(**settings)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"attrs": "NORM"}, "attrs must be a list of one or more token attributes, was: 'NORM'"),
-        ({"attrs": [True]}, "each of attrs must be the name or id of an attribute .*, was: True"),
-        ({"width": 2**31}, "width must be a whole number from 1 to 2147483647, was: 2147483648"),
-        ({"include_static_vectors": "no"}, "include_static_vectors must be true or .*, was: 'no'"),
-        ({"maxout_pieces": 257}, "maxout_pieces must be a whole number from 1 to 256, was: 257"),
-    ],
-)
-def test_settings_of_another_kind_are_refused(settings: dict[str, Any], message: str) -> None:
-    given = {"attrs": ["NORM"], "width": 8, "include_static_vectors": False, **settings}
-    with pytest.raises(ValueError, match=message):
-        embed_by_lookup("multi_embed", **given)
-
-
-@pytest.mark.parametrize("unk_dropout", [-0.5, 1.0, "0.1", False])
-def test_bad_unk_dropout_is_refused_when_building(unk_dropout: Any) -> None:
-    with pytest.raises(ValueError, match="of NORM: unk_dropout must be a share, .*, was: "):
-        build_multi_embed_v1(8, ["NORM"], False, unk_dropout)
 
 
 @pytest.mark.parametrize("texts", [[""], ["", ""], []])

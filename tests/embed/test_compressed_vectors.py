@@ -17,7 +17,6 @@ from spacy_multihash.embed.compressed_vectors import (
     compress_vectors,
     is_compressed,
 )
-from spacy_multihash.embed.vector_tables import read_table
 from spacy_multihash.vectors.compressed import SortedKeys, pack_keys, unpack_keys
 from spacy_multihash.vectors.files import open_table, write_table
 from tests.helpers.several_vectors import save_floret, save_words
@@ -52,12 +51,6 @@ def test_other_keys_have_no_row(key: object) -> None:
     keys = SortedKeys.of({1: 2})
     assert key not in keys
     assert keys.get(key) is None
-
-
-def test_keys_that_do_not_fit_together_are_refused() -> None:
-    packed = pack_keys(SortedKeys.of({1: 2, 3: 4}))
-    with pytest.raises(ValueError, match="there are 2 keys, but rows of 1"):
-        unpack_keys({**packed, "rows": packed["rows"][:1]})
 
 
 @pytest.fixture
@@ -148,13 +141,6 @@ def test_keys_can_be_added_and_rows_resized(words: Path) -> None:
     assert ours.find(keys=["Anna"]).tolist() == [-1]
 
 
-def test_vectors_of_spacy_read_them_and_cannot_take_codes_for_vectors(words: Path) -> None:
-    both(words)
-    found = Vectors().from_disk(words)  # as where a component is sourced
-    with pytest.raises(TypeError):
-        found.data.astype("float32") @ numpy.ones((1, 3))
-
-
 def test_exact_vectors_stay_small_and_others_stay_as_they_are(words: Path) -> None:
     _, ours = both(words)
     sizes = []
@@ -200,10 +186,3 @@ def test_tools_of_vectors_read_a_compressed_pipeline(
     (words / "vectors.keys").write_bytes(b"\x81")
     with pytest.raises(ValueError, match="vectors.keys is damaged"), open_table(words):
         pass
-
-
-def test_table_of_a_compressed_pipeline_is_read_beside_the_vocabs_own(words: Path) -> None:
-    _, ours = both(words)
-    table = read_table("a", words.parent)
-    numpy.testing.assert_array_equal(table.data, ours.data)
-    assert dict(zip(table.keys.tolist(), table.rows.tolist(), strict=True)) == ours.key2row

@@ -2,7 +2,6 @@
 
 import gc
 import os
-import pickle
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +14,7 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from spacy_multihash.common.features import Feature, parse_feature
-from spacy_multihash.embed.cuts import Cuts, cuts_of, unpack_bags
+from spacy_multihash.embed.cuts import Cuts, cuts_of
 
 CUTS = import_module("spacy_multihash.embed.cuts")
 
@@ -76,22 +75,6 @@ def test_texts_are_cut_once(features: tuple[Feature, ...]) -> None:
             [*words, "one", ""], features
         )
     assert strings.reads == len(words) + 1
-
-
-def test_an_id_without_a_string_is_refused() -> None:
-    (unknown,) = ids(["two"]).tolist()
-    message = rf"no string for the id {unknown}, from which ORTH\[:2\], ORTH\[-1:\] should be cut"
-    with pytest.raises(ValueError, match=message):
-        Cuts(SLICES).of(StringStore(["one"]), ids(["one", "two"]))
-
-
-def test_symbols_of_tokens_are_put_together() -> None:
-    words = ["one", "a", "three"]
-    symbols, lengths = unpack_bags(Cuts(NGRAMS).of(StringStore(words), ids(words)))
-    lists = expected(words, NGRAMS)
-    assert symbols.tolist() == [id_ for each in lists for id_ in each]
-    assert lengths.tolist() == [len(each) for each in lists]
-    assert lengths.dtype == "int32"
 
 
 def test_memory_is_bounded(small: int) -> None:
@@ -171,15 +154,6 @@ def test_symbols_are_kept_for_each_vocab_as_long_as_it_lives() -> None:
     del vocab, other
     gc.collect()
     assert len(CUTS._kept) == before
-
-
-def test_a_copied_vocab_has_no_symbols_of_the_other() -> None:
-    vocab = Vocab(strings=["one"])
-    num_strings = len(vocab.strings)
-    cuts_of(vocab, SLICES).of(vocab.strings, ids(["one"]))
-    copy = pickle.loads(pickle.dumps(vocab))
-    assert cuts_of(copy, SLICES).kept == {}
-    assert len(vocab.strings) == len(copy.strings) == num_strings  # nothing is added to them
 
 
 def test_symbols_outlive_a_memory_zone() -> None:

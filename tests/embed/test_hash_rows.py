@@ -41,37 +41,11 @@ def test_rows_of_three_ids_never_change(ops: Ops) -> None:
     ]
 
 
-def test_rows_are_contiguous_int32(ops: Ops) -> None:
-    model = hash_rows(10, attr="NORM", num_hashes=3, seed=1)
-    rows = model.predict(ops.asarray(numpy.arange(5, dtype="uint64")))
-    assert rows.dtype == "int32"
-    assert rows.flags.c_contiguous
-
-
 def test_hash_rows_take_a_column_that_is_not_contiguous(ops: Ops) -> None:
     model = hash_rows(1000, attr="NORM", num_hashes=4, seed=1)
     ids = ops.asarray(numpy.arange(12, dtype="uint64").reshape((6, 2)))
     expected = reference_rows(list(range(1, 12, 2)), 1000, 4, [1])
     assert to_numpy(model.predict(ids[:, 1])).tolist() == expected
-
-
-def test_hash_rows_of_no_ids(ops: Ops) -> None:
-    model = hash_rows(10, attr="NORM", num_hashes=5, seed=1)
-    rows, backprop = model.begin_update(ops.asarray(numpy.zeros(0, dtype="uint64")))
-    assert rows.shape == (0, 5)
-    assert backprop(rows).shape == (0,)
-
-
-def test_gradient_is_zero_and_shaped_like_the_ids(ops: Ops) -> None:
-    model = hash_rows(10, attr="NORM", num_hashes=2, seed=1)
-    rows, backprop = model.begin_update(ops.asarray(numpy.arange(4, dtype="uint64")))
-    assert to_numpy(backprop(rows)).tolist() == [0, 0, 0, 0]
-
-
-def test_more_hashes_keep_the_rows_of_fewer() -> None:
-    ids = list(range(100))
-    fewer = [rows[:7] for rows in rows_of(ids, 999, 16, 3)]
-    assert fewer == rows_of(ids, 999, 7, 3)
 
 
 @given(seed=SEEDS)
@@ -110,27 +84,3 @@ def test_default_seed_avoids_the_dead_one_in_the_one_column_that_leads_there() -
 
 def test_spacy_seeds_start_at_eight() -> None:
     assert spacy_seeds(4) == [8, 9, 10, 11]
-
-
-@pytest.mark.parametrize("num_hashes", [0, -1, 17])
-def test_number_of_hashes_out_of_range_is_refused(num_hashes: int) -> None:
-    with pytest.raises(
-        ValueError, match=f"NORM: num_hashes must be a whole number from 1 to 16, was: {num_hashes}"
-    ):
-        hash_rows(10, attr="NORM", num_hashes=num_hashes, seed=1)
-
-
-@pytest.mark.parametrize("nV", [0, -5, 2**31])
-def test_number_of_rows_out_of_range_is_refused(nV: int) -> None:
-    with pytest.raises(
-        ValueError, match=f"SHAPE: rows must be a whole number from 1 to 2147483647, was: {nV}"
-    ):
-        hash_rows(nV, attr="SHAPE", num_hashes=1, seed=1)
-
-
-@pytest.mark.parametrize("seed", [-1, 2**32])
-def test_seed_out_of_range_is_refused(seed: int) -> None:
-    with pytest.raises(
-        ValueError, match=f"NORM: seeds must be a whole number from 0 to 4294967295, was: {seed}"
-    ):
-        hash_rows(10, attr="NORM", num_hashes=1, seed=seed)

@@ -41,19 +41,6 @@ def test_lookup_rows_on_a_device(ops: Ops) -> None:
     assert rows_of(make(symbols), [0, 5, 6, 7, 8, 2**64 - 1]) == [[3], [4], [0], [1], [0], [2]]
 
 
-def test_rows_are_contiguous_int32(ops: Ops) -> None:
-    rows = make([3, 1]).predict(ops.asarray(numpy.array([[1, 2], [3, 4]], dtype="uint64"))[:, 0])
-    assert rows.dtype == "int32"
-    assert rows.flags.c_contiguous
-    assert to_numpy(rows).tolist() == [[2], [1]]
-
-
-def test_lookup_rows_of_no_ids(ops: Ops) -> None:
-    rows, backprop = make([3]).begin_update(ops.asarray(numpy.zeros(0, dtype="uint64")))
-    assert rows.shape == (0, 1)
-    assert backprop(rows).shape == (0,)
-
-
 def test_unk_dropout_takes_its_share_as_unknown_in_training(ops: Ops) -> None:
     ids = ops.asarray(numpy.full(10_000, 3, dtype="uint64"))
     rows, _ = make([3], unk_dropout=0.25).begin_update(ids)
@@ -66,42 +53,9 @@ def test_unk_dropout_does_nothing_in_prediction(ops: Ops) -> None:
     assert rows_of(make([3], unk_dropout=0.9), [3] * 50) == [[1]] * 50
 
 
-def test_without_unk_dropout_training_equals_prediction(ops: Ops) -> None:
-    model = make([3, 4])
-    ids = ops.asarray(numpy.array([3, 4, 5], dtype="uint64"))
-    assert to_numpy(model.begin_update(ids)[0]).tolist() == [[1], [2], [0]]
-
-
-def test_symbol_that_stands_twice_is_refused() -> None:
-    with pytest.raises(ValueError, match="must hold each id once, holds 7 twice"):
-        make([3, 7, 5, 7])
-
-
-@pytest.mark.parametrize("unk_dropout", [-0.1, 1.0, 2.0])
-def test_unk_dropout_out_of_range_is_refused(unk_dropout: float) -> None:
-    with pytest.raises(ValueError, match=f"must be a share, .*, was: {unk_dropout}"):
-        lookup_rows(attr="NORM", unk_dropout=unk_dropout)
-
-
-def test_lookup_without_a_table_is_refused_at_initialization() -> None:
-    with pytest.raises(ValueError, match="'lookup_rows' of SHAPE has no table of symbols"):
-        lookup_rows(attr="SHAPE").initialize()
-
-
-def test_lookup_without_a_table_is_refused_in_use() -> None:
-    with pytest.raises(ValueError, match="spacy-multihash.init_tables.v1"):
-        rows_of(lookup_rows(attr="SHAPE"), [1])
-
-
 def test_table_survives_bytes_into_a_fresh_layer() -> None:
     loaded = lookup_rows(attr="NORM").from_bytes(make([9, 4, 6]).to_bytes())
     assert rows_of(loaded, [9, 4, 6, 5]) == [[1], [2], [3], [0]]
-
-
-def test_same_table_may_be_loaded_over_itself() -> None:
-    model = make([9, 4])
-    model.from_bytes(make([9, 4]).to_bytes())
-    assert rows_of(model, [9, 4]) == [[1], [2]]
 
 
 @pytest.mark.parametrize("other", [[4, 9], [9, 4, 6], [9, 5]])

@@ -86,13 +86,6 @@ def test_gradients_are_masked_as_vectors_are(ops: Ops) -> None:
     check_param_gradients(model, X, lambda Y: Y * mask, eps=1e-2, atol=1e-4)
 
 
-def test_gradient_that_is_given_is_not_changed(ops: Ops) -> None:
-    vectors, backprop = dropping(0.5, 8).begin_update(ids(ops, 6, 1))
-    d_vectors = ops.xp.ones_like(vectors)
-    backprop(d_vectors)
-    assert (to_numpy(d_vectors) == 1).all()
-
-
 @pytest.mark.parametrize(("rate", "dropout"), [(0.0, 0.0), (0.9, None)])
 def test_without_dropout_training_is_prediction_and_draws_nothing(
     rate: float, dropout: float | None, ops: Ops, monkeypatch: pytest.MonkeyPatch
@@ -121,11 +114,6 @@ def test_no_rows_draw_no_mask(ops: Ops, monkeypatch: pytest.MonkeyPatch) -> None
 def test_dropout_that_is_no_share_is_refused(dropout: Any) -> None:
     with pytest.raises(ValueError, match="'multi_embed': dropout must be a share, .*, was: "):
         multi_embed(attr_layer(1), dropout=dropout)
-
-
-def test_multi_embed_without_layers_is_refused() -> None:
-    with pytest.raises(ValueError, match="needs at least one attribute layer"):
-        multi_embed()
 
 
 @pytest.mark.parametrize("shape", [(4, 1), (4, 3), (4,)])

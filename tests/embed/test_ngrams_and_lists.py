@@ -276,10 +276,3 @@ def test_static_vectors_beside_ngrams() -> None:
     assert_array_equal(vectors[0][2], vectors[0][0])
     assert abs(vectors[0][1] - vectors[0][0]).max() > 0.01  # only one has a static vector
     assert backprop(vectors) == []
-
-
-def test_an_extension_that_is_not_registered_is_refused() -> None:
-    doc = make_doc()
-    model = build_hash(["_.missing"])
-    with pytest.raises(ValueError, match=r"_\.missing of token 0, 'Banana', is not registered"):
-        model.initialize(X=[doc])

@@ -10,10 +10,8 @@ from typing import Any
 import numpy
 import pytest
 import spacy
-import srsly
 from numpy.testing import assert_allclose, assert_array_equal
 from spacy.attrs import LOWER, ORTH
-from spacy.cli.package import package
 from spacy.lang.en import English
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -28,7 +26,6 @@ from spacy_multihash.embed.vector_tables import PREFIX, find_table
 from spacy_multihash.pipelines.weights import embed_to_spacy
 from tests.helpers.gradients import check_param_gradients
 from tests.helpers.several_vectors import (
-    META,
     TEXT,
     examples_of,
     meta_embed,
@@ -265,21 +262,6 @@ def test_a_saved_pipeline_has_each_table_once_and_works_elsewhere(tmp_path: Path
     assert data.tobytes() not in reader(nlp).to_bytes()
 
 
-@pytest.mark.filterwarnings(
-    "ignore:unclosed file:ResourceWarning",  # `spacy package` leaves files to Python to close
-    "ignore:.*en_several-0.0.1.*:pytest.PytestUnraisableExceptionWarning",
-)
-def test_a_package_has_the_tables_and_finds_the_same(nlp: Language, tmp_path: Path) -> None:
-    nlp.to_disk(tmp_path / "nlp")
-    package(tmp_path / "nlp", tmp_path, name="several", version="0.0.1", create_sdist=False)
-    folder = tmp_path / "en_several-0.0.1"
-    (requirement,) = srsly.read_json(folder / "meta.json")["requirements"]
-    assert requirement.startswith("spacy-multihash>=")
-    loaded = spacy.load(folder / "en_several" / folder.name)
-    assert_array_equal(tensor_of(loaded), tensor_of(nlp))
-    assert_array_equal(find_table(loaded.vocab, "nl").data, find_table(nlp.vocab, "nl").data)
-
-
 def test_tables_are_in_the_bytes_of_a_pipeline_once(nlp: Language) -> None:
     message = nlp.to_bytes()
     assert message.count(find_table(nlp.vocab, "nl").data.tobytes()) == 1
@@ -364,23 +346,10 @@ def test_a_table_of_another_width_is_refused(nlp: Language) -> None:
         nlp(TEXT)
 
 
-def test_bad_tables_leave_the_vocab_as_it_was(paths: dict[str, str], tmp_path: Path) -> None:
-    embed = meta_embed({"nl": paths["nl"], "own": str(tmp_path / "nowhere")})
-    nlp = meta_pipeline(embed)
-    with pytest.raises(ValueError, match="Vectors 'own': There are no vectors at .*nowhere"):
-        nlp.initialize(lambda: examples_of(nlp))
-    assert not nlp.vocab.lookups.tables
-
-
 def test_vectors_and_static_vectors_together_are_refused() -> None:
     embed = {**meta_embed({"vocab": None}), "include_static_vectors": True}
     with pytest.raises(ValueError, match="both embed static vectors. Set .* a table vocab = null"):
         spacy.registry.resolve({"embed": embed})
-
-
-def test_another_layer_in_the_place_of_the_tables_is_refused() -> None:
-    with pytest.raises(ValueError, match=f"vectors must be a block of {META}, or null, was"):
-        build_multi_hash_embed_v1(8, ["NORM"], [5], False, vectors=Model("other", lambda *_: _))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Slices and values of morphology: features of which each token has one symbol."""
 
-import pickle
 from typing import Any
 
 import numpy
@@ -15,7 +14,6 @@ from spacy.vocab import Vocab
 from thinc.api import Model, Ops, fix_random_seed, to_numpy
 
 from spacy_multihash import (
-    build_multi_embed_v1,
     build_multi_hash_embed_v1,
     build_multi_weighted_hash_embed_v1,
     spacy_seeds,
@@ -137,58 +135,11 @@ def test_gradients_equal_central_differences(kind: str) -> None:
     )
 
 
-@pytest.mark.parametrize("kind", BUILDERS)
-def test_copies_and_saved_models_predict_the_same(kind: str) -> None:
-    doc, attrs = make_doc(), ["orth[0:2]", "MORPH[Case]"]
-    model = BUILDERS[kind](attrs).initialize(X=[doc])
-    (expected,) = model.predict([doc])
-    others = [
-        model.copy(),
-        pickle.loads(pickle.dumps(model)),
-        BUILDERS[kind](["ORTH[:2]", "MORPH[Case]"]).from_bytes(model.to_bytes()),
-    ]
-    for other in others:
-        assert_array_equal(other.predict([make_doc()])[0], expected)
-
-
-def test_weights_of_another_feature_are_refused() -> None:
-    data = build(["ORTH[:2]"]).initialize(X=[make_doc()]).to_bytes()
-    with pytest.raises(ValueError, match=r"attrs = .'ORTH\[:3\]'.*attrs = .'ORTH\[:2\]'"):
-        build(["ORTH[:3]"]).from_bytes(data)
-
-
-def test_static_vectors_beside_slices() -> None:
-    nlp = spacy.blank("en")
-    nlp.vocab.reset_vectors(width=3)
-    nlp.vocab.set_vector("saw", numpy.ones(3, dtype="float32"))
-    doc = Doc(nlp.vocab, words=["saw", "sea", "saw"] * 20)
-    model = build_multi_hash_embed_v1(4, ["ORTH[:1]"], [9], True).initialize(X=[doc])
-    (vectors,) = model.predict([doc])
-    assert_array_equal(vectors[2], vectors[0])
-    assert abs(vectors[1] - vectors[0]).max() > 0.01
-
-
 def test_docs_of_several_vocabs_in_a_batch_are_refused() -> None:
     docs = [Doc(Vocab(), words=[word]) for word in ("one", "other")]
     model = build(["ORTH[:2]"]).initialize(X=docs[:1])
     with pytest.raises(ValueError, match="The vocab of a batch has no string .* of one vocab"):
         model.predict(docs)
-
-
-@pytest.mark.parametrize("texts", [[""], ["", ""], []])
-def test_docs_without_tokens(texts: list[str]) -> None:
-    nlp = spacy.blank("en")
-    model = build(["ORTH[:2]"]).initialize(X=[make_doc()])
-    vectors, backprop = model.begin_update([nlp.make_doc(text) for text in texts])
-    assert [each.shape for each in vectors] == [(0, 4)] * len(texts)
-    assert backprop(vectors) == []
-
-
-def test_unknown_feature_is_refused_when_building() -> None:
-    with pytest.raises(ValueError, match="each of attrs must be a slice .*, was: 'SHAPE.:2.'"):
-        build_multi_embed_v1(4, ["SHAPE[:2]"], False)
-    with pytest.raises(ValueError, match="or a feature such as ORTH.*, was: 'NROM'"):
-        build(["NROM"])
 
 
 EIGHT = [f"ORTH[:{n}]" for n in range(1, 5)] + [f"LOWER[-{n}:]" for n in range(1, 5)]
@@ -221,15 +172,6 @@ def test_vectors_of_many_features_equal_the_reference() -> None:
         ]
         symbols = [[ids_of([text]) for text in of_token] for of_token in texts]
         assert_allclose(vectors, reference_vectors(model, doc, symbols, 2), atol=1e-5)
-
-
-def test_many_features_equal_attributes_to_the_last_bit() -> None:
-    docs, vectors = many_docs(), []
-    for first, last in (("PREFIX", "SUFFIX"), ("ORTH[:1]", "ORTH[-3:]")):
-        fix_random_seed(1)
-        model = build(["NORM", first, last, "SHAPE", "LOWER", "ORTH"]).initialize(X=docs)
-        vectors.append(model.predict(docs)[0])
-    assert_array_equal(*vectors)
 
 
 def test_static_vectors_beside_many_features() -> None:

@@ -83,22 +83,9 @@ def assert_equal_vectors(ours: list[Any], expected: list[Any]) -> None:
 
 
 @all_kinds
-def test_default_is_without_dropout_of_tables(kind: str, docs: list[Doc]) -> None:
-    model = drop_in_tables(build(kind, docs), 0.9)
-    assert not node_of(model, "multi_embed").attrs
-    assert_equal_vectors(model.begin_update(docs)[0], model.predict(docs))
-
-
-@all_kinds
 def test_prediction_is_that_without_dropout_of_tables(kind: str, docs: list[Doc]) -> None:
     model = set_dropout_rate(build(kind, docs, table_dropout=True), 0.5)
     assert_equal_vectors(model.predict(docs), build(kind, docs).predict(docs))
-
-
-@all_kinds
-def test_rate_of_0_is_without_dropout(kind: str, docs: list[Doc]) -> None:
-    model = set_dropout_rate(build(kind, docs, table_dropout=True), 0.0)
-    assert_equal_vectors(model.begin_update(docs)[0], model.predict(docs))
 
 
 @all_kinds

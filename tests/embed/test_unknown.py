@@ -55,13 +55,6 @@ def test_symbols_of_some_tokens_are_unknown_and_all_else_is_the_docs(nlp: Langua
     assert len(found) == 5 and found.vocab is nlp.vocab and found.text == doc.text
 
 
-def test_tensor_is_its_own(nlp: Language) -> None:
-    doc = Doc(nlp.vocab, words=WORDS)
-    found = UnknownSymbols(doc, {})
-    found.tensor = numpy.ones((5, 2), dtype="f")
-    assert doc.tensor.size == 0
-
-
 def test_embedding_takes_them_for_words_that_it_does_not_know(nlp: Language) -> None:
     model = build_multi_embed_v1(8, ATTRS, False)
     doc = Doc(nlp.vocab, words=WORDS)

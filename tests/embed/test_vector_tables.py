@@ -31,7 +31,6 @@ from spacy_multihash.embed.vector_tables import (
     read_table,
 )
 from spacy_multihash.vectors.files import open_table, write_codes, write_table
-from tests.helpers.packages import installed
 from tests.helpers.several_vectors import (
     floret_of,
     meta_embed,
@@ -135,16 +134,6 @@ def test_a_pipeline_that_keeps_the_table_gives_it(nlp: Language, tmp_path: Path)
     assert read_table("other", tmp_path / "pipeline").data.shape == (1, 3)
 
 
-def test_an_installed_pipeline_that_keeps_the_table_gives_it(nlp: Language, tmp_path: Path) -> None:
-    load_tables(nlp.vocab, {"es": Path(save_words(tmp_path / "es", WORDS, 4))})
-    nlp.vocab.vectors = vectors_of(nlp, WORDS, 4, seed=1)
-    nlp.to_disk(tmp_path / "pipeline")
-    with installed(tmp_path / "pipeline", "en_kept", tmp_path / "site") as folder:
-        for path in (Path("en_kept"), folder):
-            assert_array_equal(read_table("es", path).data, find_table(nlp.vocab, "es").data)
-            assert_array_equal(read_table("other", path).data, nlp.vocab.vectors.data)
-
-
 def test_a_path_that_is_gone_may_have_the_name_of_another_package(
     nlp: Language, tmp_path: Path
 ) -> None:
@@ -155,13 +144,6 @@ def test_a_path_that_is_gone_may_have_the_name_of_another_package(
         assert find_table(nlp.vocab, "es").data is data
         with pytest.raises(ValueError, match=f"There are no vectors at {name}"):
             load_tables(nlp.vocab, {"nl": Path(name)})
-
-
-def test_a_table_is_in_memory_once(nlp: Language, tmp_path: Path) -> None:
-    load_tables(nlp.vocab, {"es": Path(save_words(tmp_path / "es", WORDS, 4))})
-    data = find_table(nlp.vocab, "es").data
-    load_tables(nlp.vocab, {"es": tmp_path / "es"})
-    assert find_table(nlp.vocab, "es").data is data
 
 
 def test_a_saved_pipeline_is_initialized_again_without_the_originals(

@@ -148,28 +148,6 @@ def test_a_row_for_each_symbol_is_a_lookup(ops: Ops) -> None:
     compare(model, plain, ids, lambda model: model.layers[2].get_grad("E"))
 
 
-def test_no_symbols_leave_gradients_of_zeros(ops: Ops) -> None:
-    model = build(append_importance=True)
-    vectors, backprop = model.begin_update(ids_of(ops, 0))
-    assert vectors.shape == (0, model.get_dim("nO"))
-    assert backprop(vectors).shape == (0,)
-    assert not any(node.get_grad(name).any() for node in model.walk() for name in node.param_names)
-
-
-@pytest.mark.parametrize("append_importance", [False, True])
-def test_gradient_that_is_passed_in_is_not_written_to(ops: Ops, append_importance: bool) -> None:
-    vectors, backprop = build(append_importance=append_importance).begin_update(ids_of(ops))
-    d_vectors = ops.xp.ones_like(vectors)
-    backprop(d_vectors)
-    assert (d_vectors == 1).all()
-
-
-def test_gradient_of_another_shape_is_refused(ops: Ops) -> None:
-    _, backprop = build().begin_update(ids_of(ops))
-    with pytest.raises(ValueError, match="Shape mismatch in backprop"):
-        backprop(ops.alloc2f(9, WIDTH + 1))
-
-
 @pytest.mark.parametrize("shape", [(2, 2), (2, 4), (1, 3)])
 def test_weights_of_another_shape_than_rows_are_refused(shape: tuple[int, int]) -> None:
     table = WeightedTableEmbed(WIDTH, ROWS, num_hashes=K).initialize()
@@ -185,57 +163,11 @@ def test_row_outside_the_table_is_refused(ops: Ops, row: int) -> None:
         table.predict((ops.asarray([[row]], dtype="int32"), ops.alloc2f(1, 1)))
 
 
-def test_table_without_weights_is_refused() -> None:
-    table = WeightedTableEmbed(WIDTH, ROWS, num_hashes=1)
-    with pytest.raises(ValueError, match="'weighted_table_embed' has no weights: initialize"):
-        table.predict((numpy.zeros((1, 1), dtype="int32"), numpy.ones((1, 1), dtype="float32")))
-
-
 # Settings
 
 
 def make(**settings: Any) -> Weighting:
     return Weighting(**({"attr": "NORM", "width": 4, "rows": 50, "seed": 7} | settings))
-
-
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [({}, 500), ({"rows": 3}, 30), ({"importance_rows": 3}, 3)],
-    ids=str,
-)
-def test_importance_has_ten_rows_for_each_component_vector(
-    settings: dict[str, Any], expected: int
-) -> None:
-    assert make(**settings).num_importance_rows == expected
-
-
-def test_ten_times_too_many_rows_are_refused_only_where_they_are_used() -> None:
-    rows = 3 * 10**8
-    with pytest.raises(ValueError, match="importance_rows must be .*, was: 3000000000"):
-        make(rows=rows)
-    assert make(rows=rows, train_importance=False).rows == rows
-
-
-REFUSED = [
-    ({"width": "96"}, "width must be a whole number from 1 to 2147483647, was: '96'"),
-    ({"rows": 2**31}, "rows must be a whole number from 1 to 2147483647, was: 2147483648"),
-    ({"num_hashes": "2"}, "num_hashes must be a whole number from 1 to 16, was: '2'"),
-    ({"seed": "7"}, "seeds must be a whole number from 0 to 4294967295, was: '7'"),
-    ({"append_importance": 1}, "append_importance must be true or false, was: 1"),
-    ({"train_importance": None}, "train_importance must be true or false, was: None"),
-    ({"importance_rows": 0}, "importance_rows must be a whole number .*, was: 0"),
-    (
-        {"importance_rows": "50", "train_importance": False},
-        "importance_rows must be a whole number .*, was: '50'",
-    ),
-    ({"importance_rows": 7, "train_importance": False}, "importance_rows = 7 has no effect"),
-]
-
-
-@pytest.mark.parametrize(("settings", "message"), REFUSED)
-def test_settings_are_refused(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=f"Weighted embedding of NORM: {message}"):
-        make(**settings)
 
 
 @pytest.mark.parametrize(
@@ -371,13 +303,6 @@ def test_gradients_of_the_whole_equal_central_differences(
 
 
 @each_setting
-def test_batch_equals_one_by_one(settings: dict[str, Any], docs: list[Doc]) -> None:
-    model = randomize(embed(docs, **settings))
-    for doc, vectors in zip(docs, model.predict(docs), strict=True):
-        assert_allclose(model.predict([doc])[0], vectors, atol=1e-5)
-
-
-@each_setting
 def test_predictions_survive_saving_and_pickling(settings: dict[str, Any], docs: list[Doc]) -> None:
     trained = randomize(embed(docs, **settings))
     loaded = randomize(embed(docs, **settings)).from_bytes(trained.to_bytes())
@@ -405,13 +330,6 @@ def test_predictions_and_gradients_do_not_depend_on_the_device(
         for name in node.param_names:
             grad, expected_grad = to_numpy(node.get_grad(name)), other_node.get_grad(name)
             assert_allclose(grad, expected_grad, rtol=1e-3, atol=1e-4)
-
-
-def test_all_docs_may_be_empty(docs: list[Doc]) -> None:
-    model = embed(docs)
-    vectors, backprop = model.begin_update([docs[1]])
-    assert vectors[0].shape == (0, 8)
-    backprop(vectors)
 
 
 @pytest.mark.parametrize(
@@ -447,11 +365,6 @@ REFUSED_BY_THE_WHOLE = [
 def test_settings_are_refused_by_the_config(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         spacy.registry.resolve({"model": {**CONFIG, **settings}})
-
-
-def test_numbers_of_rows_are_all_given_or_none(docs: list[Doc]) -> None:
-    with pytest.raises(ValueError, match=r"must be whole numbers, or null in .* \[5, None, 5\]"):
-        embed(docs, importance_rows=[5, None, 5])
 
 
 def test_removed_settings_may_be_off_and_initializers_warn(docs: list[Doc]) -> None:

@@ -53,7 +53,6 @@ DOCS = {
     "same in A only": [[(1, 2, 3), (1, 5, 3)]],
     "same in B only": [[(1, 2, 3), (2, 2, 3)]],
 }
-EMPTY = {"no docs": [], "an empty doc": [[]], "two empty docs": [[], []]}
 
 
 def fake_docs(docs: list[list[tuple[int, ...]]]) -> list[FakeDoc]:
@@ -131,30 +130,6 @@ def test_gradients_equal_central_differences(ops: Ops, docs: list[list[tuple[int
         atol=1e-4,
         wrap=lambda d: Ragged(d, lengths),
     )
-
-
-@pytest.mark.parametrize("docs", EMPTY.values(), ids=EMPTY.keys())
-def test_no_tokens(ops: Ops, docs: list[list[tuple[int, ...]]]) -> None:
-    once, _ = pair([A, B])
-    vectors, backprop = once.begin_update(fake_docs(docs))
-    assert vectors.dataXd.shape == (0, 4)
-    assert to_numpy(vectors.lengths).tolist() == [0] * len(docs)
-    assert backprop(vectors) == []
-
-
-def test_gradient_that_is_passed_in_is_not_written_to(ops: Ops) -> None:
-    once, _ = pair([A, B])
-    vectors, backprop = once.begin_update(fake_docs(DOCS["repeated tokens"]))
-    d = Ragged(ops.xp.ones_like(vectors.dataXd), vectors.lengths)
-    backprop(d)
-    assert (d.dataXd == 1).all()
-
-
-def test_gradient_of_another_shape_is_refused(ops: Ops) -> None:
-    once, _ = pair([A, B])
-    vectors, backprop = once.begin_update(fake_docs(DOCS["repeated tokens"]))
-    with pytest.raises(ValueError, match="Shape mismatch in backprop"):
-        backprop(Ragged(ops.alloc2f(3, 4), ops.asarray1i([3])))
 
 
 def seen_types(vector_attr: Union[int, None], docs: list[FakeDoc]) -> Any:

@@ -5,13 +5,12 @@ from typing import Any
 import numpy
 import pytest
 import spacy
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from spacy.language import Language
 from spacy.ml.models.tok2vec import MaxoutWindowEncoder, MultiHashEmbed
 from spacy.tokens import Doc
 from spacy.training import Example
-from spacy.util import load_model_from_config
-from thinc.api import SGD, Adam, Model, NumpyOps, Ops, chain, fix_random_seed, noop
+from thinc.api import SGD, Model, NumpyOps, Ops, chain, fix_random_seed, noop
 
 from spacy_multihash.compute.matmul import ProductOps
 from spacy_multihash.ner.transition.component import BatchEntityRecognizer
@@ -177,12 +176,6 @@ def test_ids_of_nodes_are_distinct(nlp: Language) -> None:
     assert len(ids) == len(set(ids))
 
 
-def test_bytes_are_loaded_into_a_fresh_pipeline(nlp: Language) -> None:
-    accelerate(nlp)
-    fresh = load_model_from_config(nlp.config.copy(), auto_fill=True)
-    assert_equal_tensors(fresh.from_bytes(nlp.to_bytes()), nlp)
-
-
 def test_training_goes_on(nlp: Language) -> None:
     accelerate(nlp)
     before = [doc.tensor for doc in nlp.pipe(TEXTS)]
@@ -191,18 +184,6 @@ def test_training_goes_on(nlp: Language) -> None:
     assert last["tagger"] < first["tagger"]
     assert last["ner"] < first["ner"]
     assert not numpy.allclose(next(nlp.pipe(TEXTS)).tensor, before[0])
-
-
-def test_training_goes_on_with_averaged_weights(nlp: Language) -> None:
-    accelerate(nlp)
-    sgd = Adam(0.01, use_averages=True)
-    for _ in range(3):
-        nlp.update(gold(nlp), sgd=sgd)
-    plain = nlp(TEXTS[0]).tensor
-    with nlp.use_params(sgd.averages):
-        averaged = nlp(TEXTS[0]).tensor
-    assert not numpy.allclose(plain, averaged)
-    assert_array_equal(nlp(TEXTS[0]).tensor, plain)
 
 
 def test_gradients_are_those_of_spacy(nlp: Language) -> None:
@@ -219,12 +200,6 @@ def test_gradients_are_those_of_spacy(nlp: Language) -> None:
 
 
 # Python 3.12 and later warn of any fork beside threads.
-@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_processes_predict_the_same(nlp: Language) -> None:
-    accelerate(nlp)
-    docs = list(nlp.pipe(TEXTS))
-    for doc, other in zip(docs, nlp.pipe(TEXTS, n_process=2, batch_size=2), strict=True):
-        assert_allclose(other.tensor, doc.tensor, atol=1e-5)
 
 
 def test_accelerated_pipeline_is_left_alone(nlp: Language) -> None:
@@ -241,11 +216,6 @@ def test_accelerated_pipeline_is_left_alone(nlp: Language) -> None:
     ]
     assert nlp.to_bytes() == before
     assert nlp.config.to_str() == config
-
-
-def test_loaded_pipeline_is_accelerated(nlp: Language, tmp_path: Path) -> None:
-    nlp.to_disk(tmp_path / "theirs")
-    assert len(assert_accelerates(spacy.load(tmp_path / "theirs"), tmp_path).replaced) == 4
 
 
 def test_disabled_component_is_accelerated(tmp_path: Path) -> None:
@@ -270,13 +240,6 @@ def test_replaced_listener_is_accelerated(tmp_path: Path) -> None:
     assert len(entries(assert_accelerates(nlp, tmp_path))) == 4
     embeds = [node for node in walk(nlp) if node.name == "multi_hash_embed"]
     assert len(embeds) == 2
-
-
-@pytest.mark.parametrize("depth", [1, 3])
-def test_encoder_of_any_depth_is_replaced(depth: int, tmp_path: Path) -> None:
-    encode = {**ENCODE, "depth": depth}
-    nlp = build({"tagger": tagger({**TOK2VEC, "encode": encode})})
-    assert len(assert_accelerates(nlp, tmp_path).replaced) == 2
 
 
 def test_uninitialized_pipeline_is_accelerated() -> None:
@@ -600,20 +563,6 @@ def test_layer_that_the_model_lacks_is_left(nlp: Language) -> None:
     assert only_reason(done, "spacy.HashEmbedCNN.v2") == "the model has no such layer"
 
 
-def test_character_embedding_is_left(tmp_path: Path) -> None:
-    embed = {
-        "@architectures": "spacy.CharacterEmbed.v2",
-        "width": 16,
-        "rows": 20,
-        "nM": 4,
-        "nC": 4,
-        "include_static_vectors": False,
-    }
-    nlp = build({"tagger": tagger({**TOK2VEC, "embed": embed})})
-    done = assert_accelerates(nlp, tmp_path)
-    assert only_reason(done, "spacy.CharacterEmbed.v2") == "there is no layer of ours for it"
-
-
 def test_component_without_a_model_is_no_matter() -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
@@ -622,16 +571,7 @@ def test_component_without_a_model_is_no_matter() -> None:
     assert str(done) == "The pipeline has no layer that embeds or encodes tokens."
 
 
-def test_result_can_be_read(nlp: Language) -> None:
-    first, *_ = str(accelerate(nlp)).splitlines()
-    assert first == f"replaced tok2vec.model.embed: spacy.MultiHashEmbed.v2 by {OUR_EMBED}"
-    assert f"already ner.model.tok2vec.embed: {OUR_EMBED}" in str(accelerate(nlp))
-
-
 # Variables in configs
-
-
-ATTRS_OF_TOK2VEC = "${components.tok2vec.model.embed.attrs}"
 
 
 def raw(nlp: Language) -> Any:
@@ -647,14 +587,6 @@ def test_variables_that_keep_their_meaning_are_kept(tmp_path: Path) -> None:
     assert len(assert_accelerates(nlp, tmp_path).replaced) == 2
     assert raw(nlp)["tok2vec"]["model"]["embed"]["width"] == width
     assert raw(nlp)["tagger"]["model"]["tok2vec"]["width"] == width
-
-
-def test_variable_for_a_list_is_kept(tmp_path: Path) -> None:
-    components = with_listener(ner=ner({**TOK2VEC, "embed": {**EMBED, "attrs": ATTRS_OF_TOK2VEC}}))
-    nlp = build(components)
-    assert len(assert_accelerates(nlp, tmp_path).replaced) == 5
-    embed = raw(nlp)["ner"]["model"]["tok2vec"]["embed"]
-    assert (embed["attrs"], embed["seeds"]) == (ATTRS_OF_TOK2VEC, [8, 9, 10])
 
 
 def test_variable_of_a_section_that_goes_is_resolved(tmp_path: Path) -> None:
@@ -760,14 +692,6 @@ def test_callback_of_the_user_is_kept(nlp: Language) -> None:
     assert nlp.config["nlp"]["after_pipeline_creation"] == callback
 
 
-def test_nothing_replaced_means_nothing_changed() -> None:
-    nlp = spacy.blank("en")
-    nlp.add_pipe("sentencizer")
-    before = nlp.config.to_str()
-    accelerate(nlp)
-    assert nlp.config.to_str() == before
-
-
 def test_pipeline_on_a_device_stays_there(ops: Ops) -> None:
     nlp = build(with_listener(ner=ner(CNN)))
     upper: Any = nlp.get_pipe("ner").model.get_ref("upper")  # type: ignore[attr-defined]
@@ -824,16 +748,6 @@ def test_real_pipeline_predicts_the_same(
     assert sum(len(tokens) for tokens, _ in expected) >= 50_000
 
 
-def test_disabled_component_of_a_real_pipeline_predicts_the_same(
-    shared: Path, load_english: Callable[[], Language]
-) -> None:
-    texts = sentences(shared)[:100]
-    ours, theirs = load_english(), load_english()
-    accelerate(ours)
-    with ours.select_pipes(enable=["senter"]), theirs.select_pipes(enable=["senter"]):
-        assert predictions(ours, texts) == predictions(theirs, texts)
-
-
 # Names of spacy-legacy, which are those of spacy.*.v1
 
 
@@ -869,23 +783,6 @@ def test_layers_by_the_names_of_spacy_legacy_are_replaced(tmp_path: Path) -> Non
     assert tok2vec["@architectures"] == "spacy.Tok2Vec.v2"
 
 
-@pytest.mark.parametrize("outer", ["spacy.", "spacy-legacy."])
-def test_encoder_of_either_name_is_replaced_in_a_tok2vec_of_either(
-    outer: str, tmp_path: Path
-) -> None:
-    other = legacy if outer == "spacy." else v1
-    tok2vec = {**other(TOK2VEC), "@architectures": f"{outer}Tok2Vec.v1"}
-    nlp = build({"tagger": tagger(tok2vec)})
-    done = assert_accelerates(nlp, tmp_path)
-    assert (len(done.replaced), done.left) == (2, [])
-
-
-def test_legacy_layers_with_vectors_are_left_for_the_true_reason() -> None:
-    nlp = with_vectors({"ner": ner(legacy({**CNN, "pretrained_vectors": True}))})
-    reason = only_reason(accelerate(nlp), "spacy-legacy.HashEmbedCNN.v1")
-    assert reason == "tokens without a vector get that of another token in v1"
-
-
 # What is given, and what is shown
 
 
@@ -894,11 +791,6 @@ def test_what_is_no_pipeline_is_refused(given: Any) -> None:
     message = rf"accelerate: nlp must be a Language, was: {type(given).__name__}. .*spacy.load"
     with pytest.raises(TypeError, match=message):
         accelerate(given)
-
-
-def test_component_is_no_pipeline(nlp: Language) -> None:
-    with pytest.raises(TypeError, match="nlp must be a Language, was: Tok2Vec"):
-        accelerate(nlp.get_pipe("tok2vec"))
 
 
 def test_result_is_readable_where_it_is_shown(nlp: Language) -> None:
@@ -915,9 +807,3 @@ def test_result_is_escaped_for_a_notebook() -> None:
     done = Acceleration(left=[Left("a", "<b>", "c", "1 < 2")])
     assert "a.&lt;b&gt;" in done._repr_html_()
     assert "1 &lt; 2" in done._repr_html_()
-
-
-def test_result_of_nothing_is_readable_too() -> None:
-    text = "The pipeline has no layer that embeds or encodes tokens."
-    assert repr(Acceleration()) == text
-    assert text in Acceleration()._repr_html_()

@@ -8,7 +8,6 @@ import pytest
 import spacy
 from spacy.language import Language
 from spacy.pipeline import EntityRecognizer
-from spacy.util import load_model_from_config
 from thinc.api import Model, chain, noop
 
 from spacy_multihash.ner.transition.component import BatchEntityRecognizer
@@ -183,15 +182,6 @@ def test_pipeline_with_nothing_but_a_recognizer_to_replace_is_saved(tmp_path: Pa
         assert predictions(pipeline) == expected
 
 
-def test_batch_ner_is_ours_already(nlp: Language) -> None:
-    accelerate(nlp)
-    new, before = pipe(nlp), nlp.config.to_str()
-    done = accelerate(nlp)
-    assert ("ner", "factory", "batch_ner") in [tuple(entry) for entry in done.already]
-    assert pipe(nlp) is new
-    assert nlp.config.to_str() == before
-
-
 # What the pipeline keeps of its components
 
 
@@ -229,13 +219,6 @@ def test_training_goes_on_beside_frozen_components(nlp: Language) -> None:
     assert pipe(nlp, "tagger").model.to_bytes() == others
 
 
-def test_labels_can_be_added(nlp: Language) -> None:
-    accelerate(nlp)
-    assert pipe(nlp).add_label("NEW") == 1
-    assert "NEW" in pipe(nlp).labels
-    assert entities(nlp) > 3
-
-
 def test_renamed_component_is_replaced(nlp: Language, tmp_path: Path) -> None:
     nlp.rename_pipe("ner", "names")
     expected = predictions(nlp)
@@ -253,18 +236,6 @@ def test_source_in_memory_keeps_its_ner_and_its_entities() -> None:
     accelerate(target)
     assert type(pipe(source)) is EntityRecognizer
     assert predictions(source) == predictions(target) == expected
-
-
-def test_source_of_an_accelerated_pipeline_is_a_batch_ner(nlp: Language, tmp_path: Path) -> None:
-    accelerate(nlp)
-    nlp.to_disk(tmp_path / "source")
-    config = {
-        "tok2vec": {"source": str(tmp_path / "source")},
-        "ner": {"source": str(tmp_path / "source")},
-    }
-    target = make(config)
-    assert type(pipe(target)) is BatchEntityRecognizer
-    assert [ents for _, ents in predictions(target)] == [ents for _, ents in predictions(nlp)]
 
 
 def test_pipes_are_analyzed_as_they_are_now(nlp: Language) -> None:
@@ -296,12 +267,6 @@ def test_variables_of_the_config_stay(tmp_path: Path) -> None:
     for pipeline in (nlp, spacy.load(tmp_path)):
         assert pipeline.config["components"]["two"]["update_with_oracle_cut_size"] == variable
         assert pipe(pipeline, "two").cfg["update_with_oracle_cut_size"] == 9
-
-
-def test_config_builds_an_equal_pipeline(nlp: Language) -> None:
-    accelerate(nlp)
-    fresh = load_model_from_config(nlp.config.copy()).from_bytes(nlp.to_bytes())
-    assert predictions(fresh) == predictions(nlp)
 
 
 # What is left
@@ -393,11 +358,6 @@ def test_model_that_code_has_changed_is_left(
     nlp: Language, change: Callable[[Model], None]
 ) -> None:
     change(pipe(nlp).model)
-    assert left(accelerate(nlp)) == [("ner", "ner", "its model is not built as the config says")]
-
-
-def test_component_without_a_model_is_left(nlp: Language) -> None:
-    pipe(nlp).model = True
     assert left(accelerate(nlp)) == [("ner", "ner", "its model is not built as the config says")]
 
 

@@ -125,11 +125,6 @@ def test_settings_that_spacy_lacks_are_refused(settings: dict) -> None:
         embed_to_spacy(ours)
 
 
-def test_another_layer_is_refused(docs: list[Doc]) -> None:
-    with pytest.raises(ValueError, match="Expected the model of a spacy.MultiHashEmbed.v2"):
-        embed_from_spacy(build_multi_hash_embed_v1(8, ATTRS, [50, 20, 2], False))
-
-
 @pytest.mark.parametrize("initialized", [True, False])
 def test_other_embeddings_of_spacy_are_refused(initialized: bool, docs: list[Doc]) -> None:
     vocab = docs[0].vocab
@@ -149,15 +144,6 @@ def test_other_embeddings_of_spacy_are_refused(initialized: bool, docs: list[Doc
             other.initialize(X=docs)
         with pytest.raises(ValueError, match=r"Expected .* spacy.MultiHashEmbed.v2.*get_ref"):
             embed_from_spacy(other)
-
-
-def test_weighted_embeddings_are_refused() -> None:
-    settings: dict[str, Any] = {"train_importance": False, "append_importance": True}
-    weighted = build_multi_weighted_hash_embed_v1(
-        8, ["NORM", "SHAPE"], [50, 20], False, num_hashes=4, seeds=[8, 9], **settings
-    )
-    with pytest.raises(ValueError, match="Expected the model of a MultiHashEmbed.v1, was given"):
-        embed_to_spacy(weighted)
 
 
 @pytest.mark.parametrize(
@@ -192,13 +178,6 @@ def test_encoder_weights_go_both_ways() -> None:
     ours = encoder_from_spacy(theirs)
     assert_allclose(ours.predict(X)[0], theirs.predict(X)[0], atol=1e-5)
     assert_array_equal(encoder_to_spacy(ours).predict(X)[0], theirs.predict(X)[0])
-
-
-def test_uninitialized_encoder_is_converted_and_initialized_later() -> None:
-    X = [random_vectors(5, 8)]
-    theirs = MaxoutWindowEncoder(8, 1, 3, 2)
-    ours = initialized(encoder_from_spacy(theirs), X)
-    assert_allclose(ours.predict(X)[0], initialized(theirs, X).predict(X)[0], atol=1e-5)
 
 
 def test_another_encoder_is_refused(docs: list[Doc]) -> None:

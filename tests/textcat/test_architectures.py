@@ -291,20 +291,6 @@ def test_docs_without_ngrams_go_there_and_back(
         assert all(ops.xp.isfinite(n.get_grad(p)).all() for n in model.walk() for p in n.grad_names)
 
 
-def test_batch_equals_one_by_one(docs: list[Doc]) -> None:
-    model = randomized(build())
-    for doc, probabilities in zip(docs, model.predict(docs), strict=True):
-        assert_allclose(model.predict([doc])[0], probabilities, atol=1e-6)
-
-
-def test_gradient_that_is_passed_in_is_not_written_to(docs: list[Doc]) -> None:
-    for model in (build(), build(False)):
-        probabilities, backprop = randomized(model).begin_update(docs)
-        d_probabilities = numpy.ones_like(probabilities)
-        backprop(d_probabilities)
-        assert (d_probabilities == 1).all()
-
-
 @pytest.mark.parametrize("kind", ["linear", "appended"])
 def test_predictions_and_gradients_do_not_depend_on_the_device(
     kind: str, ops: Ops, docs: list[Doc]
@@ -325,11 +311,6 @@ def test_predictions_and_gradients_do_not_depend_on_the_device(
 
 
 # Settings
-
-
-def test_rows_of_importance_are_ten_times_those_of_components() -> None:
-    model = build(importance_rows=None)
-    assert nodes(model, "table_embed")[0].get_dim("nV") == 70
 
 
 REFUSED = [
@@ -363,12 +344,6 @@ def test_input_dropout_of_earlier_versions_is_ignored(docs: list[Doc]) -> None:
     with pytest.warns(UserWarning, match="input_dropout = .4, 10. is ignored"):
         model = build(input_dropout=[4, 10])
     randomized(model).from_bytes(randomized(build()).to_bytes())
-
-
-def test_config_needs_no_more_than_the_kind_of_classes() -> None:
-    model = spacy.registry.resolve({"model": architecture(True, rows=50)})["model"]
-    assert model.attrs["multi_label"] is False
-    assert nodes(model, "extract_ngrams")[0].attrs["orders"].value == [1, 2]
 
 
 # Pipelines
@@ -418,13 +393,6 @@ def test_odd_docs_are_trained_on_and_classified(name: str) -> None:
     for batch in (odd, empty, odd[1:3], []):
         nlp.update(batch, sgd=sgd)
     assert all(numpy.isfinite(list(cats.values())).all() for cats in cats_of(nlp))
-
-
-def test_pipe_equals_call() -> None:
-    nlp = trained(MODELS["linear"], epochs=3)
-    for doc, cats in zip(nlp.pipe(TEXTS, batch_size=3), cats_of(nlp), strict=True):
-        if len(doc):  # alone, a doc without tokens gets zeros from spaCy
-            assert_allclose(list(doc.cats.values()), list(cats.values()), atol=1e-6)
 
 
 @pytest.mark.parametrize("name", MODELS)
