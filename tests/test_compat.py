@@ -18,6 +18,7 @@ from spacy_multihash import build_multi_hash_embed_v1, make_tables, write_tables
 from spacy_multihash.compat import (
     build_report_multi_embed_v1,
     build_report_multi_fewer_hash_embed_v1,
+    make_set_attr,
 )
 from spacy_multihash.corpus.statistics import count_symbols
 from spacy_multihash.tables.tables import read_tables
@@ -311,6 +312,10 @@ SCRIPT_FILES: list[tuple[Any, str]] = [
     ),
     ({"NORM": {-1: 1}}, "NORM.* must map ids .* to rows, both whole numbers, has -1: 1"),
     ({"NORM": {17: True}}, "NORM.* both whole numbers, has 17: True"),
+    ({}, "is not a file of tables"),
+    ({"NORM": 3}, "is not a file of tables"),
+    ([1], "is not a file of tables"),
+    ({17: {18: 1}}, "is not a file of tables"),
 ]
 
 
@@ -319,3 +324,22 @@ def test_file_of_the_report_is_checked(tables: Any, message: str, tmp_path: Path
     srsly.write_msgpack(tmp_path / "train.tables", tables)
     with pytest.raises(ValueError, match=f"(?s)(train.tables|MultiEmbed).*{message}"):
         initialize(LISTING_2, tmp_path, path=str(tmp_path / "train.tables"), **SET_ATTR)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"unk": 5}, "unk must be 0, was: 5"),
+        ({"tables": {"NORM": {17: 0, 18: 1}}}, "rows of 2 symbols must be 1 to 2, each once"),
+        ({"tables": {"NORM": {17: 1, 18: 1}}}, "rows of 2 symbols must be 1 to 2, each once"),
+        ({"tables": {"NORM": {17: 2, 18: 3}}}, "rows of 2 symbols must be 1 to 2, each once"),
+    ],
+)
+def test_settings_of_the_report_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        build_report_multi_embed_v1(["NORM"], 8, **{"unk": 0, **settings})
+
+
+def test_set_attr_of_another_attr_is_refused() -> None:
+    with pytest.raises(ValueError, match="attr = 'tables' of a MultiEmbed, was: 'x'"):
+        make_set_attr(Path("x"), "tok2vec", "x", "multiembed")

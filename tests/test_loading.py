@@ -85,29 +85,17 @@ CHANGED = {
 
 
 @pytest.mark.parametrize("change", CHANGED.values(), ids=CHANGED.keys())
-@pytest.mark.parametrize("is_initialized", [True, False], ids=["initialized", "only built"])
 def test_other_settings_are_refused_and_both_sides_named(
-    change: tuple[dict[str, Any], str, str], is_initialized: bool, docs: list[Doc]
+    change: tuple[dict[str, Any], str, str], docs: list[Doc]
 ) -> None:
     settings, built, saved = change
     data = initialized(build_hash(**settings), docs).to_bytes()
-    target = build_hash()
-    if is_initialized:
-        target.initialize(X=docs)
-    message = f"built with .*{re.escape(built)}.*trained with .*{re.escape(saved)}"
-    with pytest.raises(ValueError, match=message):
-        target.from_bytes(data)
-
-
-@pytest.mark.parametrize("settings", [settings for settings, *_ in CHANGED.values()])
-def test_failed_load_leaves_predictions_as_they_were(
-    settings: dict[str, Any], docs: list[Doc]
-) -> None:
-    data = initialized(build_hash(**settings), docs).to_bytes()
     target = initialized(build_hash(), docs)
     before = [vectors.copy() for vectors in target.predict(docs)]
-    with pytest.raises(ValueError, match="Cannot load weights into layer 'multi_hash_embed'"):
-        target.from_bytes(data)
+    message = f"built with .*{re.escape(built)}.*trained with .*{re.escape(saved)}"
+    for each in (target, build_hash()):
+        with pytest.raises(ValueError, match=message):
+            each.from_bytes(data)
     for vectors, others in zip(target.predict(docs), before, strict=True):
         assert_array_equal(vectors, others)
 

@@ -1,5 +1,6 @@
 """The embeddings in whole pipelines: train, pretrain, source, save, load, package, and odd docs."""
 
+import pickle
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -229,32 +230,15 @@ def check_changed_rows(
 # Pretraining
 
 
-@pytest.fixture(scope="module", params=["characters", "vectors"])
+@pytest.fixture(scope="module")
 def pretrained(
-    request: pytest.FixtureRequest,
-    kind: str,
-    corpus: Path,
-    tmp_path_factory: pytest.TempPathFactory,
+    kind: str, corpus: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Config, Path]:
     """The config of a run of `spacy pretrain`, and its weights."""
     folder = tmp_path_factory.mktemp(f"pretrained_{kind}")
     config = make_config(kind, corpus)
-    config["pretraining"]["optimizer"]["L2"] = 0.0  # which changes weights without any gradient
     srsly.write_jsonl(folder / "raw.jsonl", [{"text": text} for text, _ in SENTENCES])
     config["paths"]["raw_text"] = str(folder / "raw.jsonl")
-    if request.param == "vectors":
-        blank = spacy.blank("en")
-        words = sorted({word for text, _ in SENTENCES for word in text.split()})
-        data = numpy.random.default_rng(0).uniform(-1, 1, (len(words), 6)).astype("float32")
-        blank.vocab.vectors = Vectors(strings=blank.vocab.strings, data=data, keys=words)
-        blank.to_disk(folder / "vectors")
-        config["paths"]["vectors"] = str(folder / "vectors")
-        config["pretraining"]["objective"] = {
-            "@architectures": "spacy.PretrainVectors.v1",
-            "maxout_pieces": 2,
-            "hidden_size": 16,
-            "loss": "cosine",
-        }
     pretrain(config.interpolate(), folder)
     return config, folder / "model-last.bin"
 
@@ -337,6 +321,23 @@ def test_listeners_replaced_by_the_config_are_frozen_with_their_component(
 # Saving, and several processes
 
 
+def test_pipeline_goes_to_disk_bytes_and_pickles_and_back(
+    nlp: Language, kind: str, corpus: Path, tmp_path: Path
+) -> None:
+    nlp.to_disk(tmp_path)
+    config = make_config(kind, corpus)
+    config["training"]["seed"] = 99
+    others = [init_nlp(config) for _ in range(2)]
+    assert any((a != b).any() for a, b in zip(*map(vectors_of, (others[0], nlp)), strict=True))
+    for other in (
+        others[0].from_disk(tmp_path),
+        others[1].from_bytes(nlp.to_bytes()),
+        load_model_from_config(nlp.config).from_bytes(nlp.to_bytes()),  # never initialized
+        pickle.loads(pickle.dumps(nlp)),
+    ):
+        assert_same_predictions(other, nlp)
+
+
 # Python 3.12 and later warn of fork in a process with threads; multiprocessing is spaCy's.
 @pytest.mark.filterwarnings("ignore:.*use of fork.*:DeprecationWarning")
 def test_two_processes_predict_the_same_as_one(nlp: Language) -> None:
@@ -358,11 +359,14 @@ spacy_leaves_files_open = pytest.mark.filterwarnings(
 
 
 @spacy_leaves_files_open
-def test_package_can_be_loaded(nlp: Language, trained: Path, tmp_path: Path) -> None:
+def test_package_requires_this_package_and_predicts_the_same(
+    nlp: Language, trained: Path, tmp_path: Path
+) -> None:
     package(trained, tmp_path, name="tiny", version="0.0.1", create_sdist=False)
-    assert_same_predictions(
-        spacy.load(tmp_path / "en_tiny-0.0.1" / "en_tiny" / "en_tiny-0.0.1"), nlp
-    )
+    folder = tmp_path / "en_tiny-0.0.1"
+    (requirement,) = srsly.read_json(folder / "meta.json")["requirements"]
+    assert requirement.startswith("spacy-multihash>=")
+    assert_same_predictions(spacy.load(folder / "en_tiny" / folder.name), nlp)
 
 
 # The embedding alone
@@ -416,10 +420,8 @@ def test_spans_have_the_vectors_of_their_docs(kind: str) -> None:
 
 BATCHES = {
     "no docs": [],
-    "an empty doc": [""],
     "all docs empty": ["", "", ""],
     "some docs empty": ["", "Rome fell", ""],
-    "one token": ["Rome"],
     "docs of one token": ["Rome", "fell", "Rome"],
 }
 
@@ -438,7 +440,7 @@ def test_odd_batches_go_forward_and_back(kind: str, texts: list[str]) -> None:
     assert backprop([numpy.ones_like(v) for v in vectors]) == []
 
 
-@pytest.mark.parametrize("text", ["", " ", "\n\n \t", "\u3000", "\u200b", "😀", "a" * 10000])
+@pytest.mark.parametrize("text", ["", "\n\n \t", "\u200b", "😀", "a" * 10000])
 def test_pipeline_takes_any_text(nlp: Language, text: str) -> None:
     doc = nlp(text)
     assert doc.text == text

@@ -4,7 +4,7 @@ from typing import Any
 import numpy
 import pytest
 import spacy
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from spacy.attrs import NORM, SHAPE
 from spacy.ml.models.tok2vec import MultiHashEmbed
 from spacy.tokens import Doc
@@ -72,12 +72,18 @@ def params(
     ]
 
 
-def test_spacy_seeds_give_the_gradients_of_spacy(docs: list[Doc]) -> None:
+def test_spacy_seeds_give_the_weights_vectors_and_gradients_of_spacy(docs: list[Doc]) -> None:
     docs = [doc for doc in docs if len(doc)]
     fix_random_seed(7)
     theirs = MultiHashEmbed(16, ATTRS, ROWS, False).initialize(X=docs)
     fix_random_seed(7)
     ours = build(seeds=spacy_seeds(4)).initialize(X=docs)
+    their_params = params(theirs, "hashembed", "maxout", "layernorm")
+    our_params = params(ours, "table_embed", "maxout_norm")
+    for our_param, their_param in zip(our_params, their_params, strict=True):
+        assert_array_equal(our_param, their_param)
+    for our_vectors, their_vectors in zip(ours.predict(docs), theirs.predict(docs), strict=True):
+        assert_allclose(our_vectors, their_vectors, atol=1e-5)
     d_vectors = [numpy.random.normal(size=(len(doc), 16)).astype("float32") for doc in docs]
     for model in (theirs, ours):
         model.begin_update(docs)[1]([d.copy() for d in d_vectors])
@@ -220,36 +226,43 @@ def test_config_is_validated(line: str) -> None:
         spacy.registry.resolve(Config().from_str(text))
 
 
-BAD = {
-    "rows must be a list of length 4, .* of NORM, .*, was: .5": {"rows": [5]},
-    "num_hashes must be a list of length 4, .*, was: .1, 2": {"num_hashes": [1, 2]},
-    "seeds must be a list of length 4, .*, was: .1, 2, 3": {"seeds": [1, 2, 3]},
-    "rows must be a list of length 4, .*, was: 5": {"rows": 5},
-    "NORM: num_hashes must be a whole number from 1 to 16, was: '2'": {"num_hashes": "2"},
-    "NORM: num_hashes must be a whole number from 1 to 16, was: 2.0": {"num_hashes": 2.0},
-    "NORM: num_hashes must be a whole number from 1 to 16, was: True": {"num_hashes": True},
-    "width must be a whole number from 1 to 2147483647, was: 0": {"width": 0},
-    "attrs must be a list of one or more token attributes, was: .]": {"attrs": [], "rows": []},
-    "each of attrs must be the name or id of an attribute .*, was: 'NROM'": {
-        "attrs": ["NROM"],
-        "rows": [5],
-    },
-    "each of attrs must be the name or id of an attribute .*, was: 9999": {
-        "attrs": [9999],
-        "rows": [5],
-    },
-    "each of attrs must be the name or id of an attribute .*, was: 0": {"attrs": [0], "rows": [5]},
-    "PREFIX: rows must be a whole number from 1 to": {"rows": [5, 0, 5, 5]},
-    "NORM: num_hashes must be a whole number from 1 to 16, was: 0": {"num_hashes": 0},
-    "SHAPE: num_hashes must be a whole number from 1 to 16, was: 17": {"num_hashes": [1, 1, 1, 17]},
-    "NORM: seeds must be a whole number from 0 to": {"seeds": [-1, 1, 2, 3]},
-}
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"rows": [5]}, "rows .* length 4, .* of NORM, .*, was: .5"),
+    ({"rows": 5}, "rows .* length 4, .*, was: 5"),
+    ({"num_hashes": [1, 2]}, "num_hashes .* length 4, .*, was: .1, 2"),
+    ({"seeds": [1, 2, 3]}, "seeds .* length 4, .*, was: .1, 2, 3"),
+    ({"num_hashes": "2"}, "NORM: num_hashes .* 1 to 16, was: '2'"),
+    ({"num_hashes": True}, "NORM: num_hashes .* was: True"),
+    ({"num_hashes": 0}, "NORM: num_hashes .* was: 0"),
+    ({"num_hashes": [1, 1, 1, 17]}, "SHAPE: num_hashes .* was: 17"),
+    ({"width": 0}, "width .* was: 0"),
+    ({"width": 2**31}, "width .* was: 2147483648"),
+    ({"attrs": [], "rows": []}, "attrs .* was: .]"),
+    ({"attrs": "NORM"}, "attrs .* was: 'NORM'"),
+    ({"attrs": ["NROM"], "rows": [5]}, "attrs .* was: 'NROM'"),
+    ({"attrs": ["SHAPE[:2]"], "rows": [5]}, "attrs must be a slice .*, was: 'SHAPE.:2.'"),
+    ({"attrs": [9999], "rows": [5]}, "attrs .* was: 9999"),
+    ({"attrs": [0], "rows": [5]}, "attrs .* was: 0"),
+    ({"attrs": [True], "rows": [5]}, "attrs .* was: True"),
+    ({"rows": [5, 0, 5, 5]}, "PREFIX: rows .* was: 0"),
+    ({"seeds": [-1, 1, 2, 3]}, "NORM: seeds .* was: -1"),
+    ({"include_static_vectors": "no"}, "include_static_vectors .* was: 'no'"),
+    ({"table_dropout": "yes"}, "table_dropout .* was: 'yes'"),
+    ({"reduce": "max"}, "reduce .* was: 'max'"),
+    ({"count_repeats": 1}, "count_repeats .* was: 1"),
+]
 
 
-@pytest.mark.parametrize(("message", "settings"), BAD.items(), ids=BAD.keys())
-def test_bad_settings_are_refused_when_building(message: str, settings: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("settings", "message"), REFUSED, ids=lambda value: str(value)[:40])
+def test_settings_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         build(**settings)
+
+
+@pytest.mark.parametrize("unk_dropout", [-0.5, 1.0, "0.1", False])
+def test_unk_dropout_is_a_share(unk_dropout: Any) -> None:
+    with pytest.raises(ValueError, match=f"of NORM: unk_dropout .*, was: '?{unk_dropout}"):
+        build_multi_embed_v1(8, ["NORM"], False, unk_dropout)
 
 
 @pytest.mark.parametrize("texts", [[""], ["", ""], []])

@@ -46,7 +46,6 @@ LAYERS: dict[str, Any] = {
     "looked up": looked_up,
     "weighted": weighted,
     "appended": lambda: weighted(append_importance=True),
-    "side by side": lambda: weighted(append_importance=True),
     "plain": lambda: weighted(train_importance=False),
 }
 

@@ -1,4 +1,5 @@
 import gc
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -123,3 +124,18 @@ def test_symbols_of_a_machine_with_other_bytes_are_loaded() -> None:
     model = lookup_rows(attr="NORM").from_bytes(saved(([7, 9], ">u8", [2, 1], ">i4")))
     assert rows_of(model, [7, 8, 9]) == [[2], [0], [1]]
     assert model.attrs["symbols"].keys.dtype == "uint64"
+
+
+@pytest.mark.parametrize(
+    ("use", "message"),
+    [
+        (lambda: make([3, 7, 5, 7]), "must hold each id once, holds 7 twice"),
+        (lambda: lookup_rows(attr="NORM", unk_dropout=1.0), "NORM: unk_dropout .* was: 1.0"),
+        (lambda: lookup_rows(attr="NORM", unk_dropout=-0.1), "NORM: unk_dropout .* was: -0.1"),
+        (lambda: lookup_rows(attr="SHAPE").initialize(), "of SHAPE has no table of symbols"),
+        (lambda: rows_of(lookup_rows(attr="SHAPE"), [1]), "spacy-multihash.init_tables.v1"),
+    ],
+)
+def test_lookup_is_refused(use: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        use()

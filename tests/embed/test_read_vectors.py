@@ -174,7 +174,7 @@ BUILDERS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("mode", ["concat", "mme"])
+@pytest.mark.parametrize("mode", ["mme"])
 @pytest.mark.parametrize("feature", ["SHAPE", "LOWER{2,3}"])
 @pytest.mark.parametrize("builder", BUILDERS)
 def test_each_embedding_takes_several_tables(

@@ -117,7 +117,7 @@ def test_nodes_are_those_of_attributes() -> None:
 BUILDERS: dict[str, Any] = {
     "hash": lambda attrs: build(attrs),
     "weighted": lambda attrs: build_multi_weighted_hash_embed_v1(
-        4, attrs, [20] * len(attrs), False
+        4, attrs, [20] * len(attrs), False, importance_rows=[9] * len(attrs)
     ),
 }
 

@@ -27,13 +27,14 @@ Settings = dict[str, Any]
 
 TEXTS = ["Anna met Anna in Rome .", "One", "The shares of Xerox Corp. rose 12 % in 1998 ."]
 DOCS: Settings = {"width": 8, "attrs": ["NORM", "SHAPE"], "include_static_vectors": False}
-HASHED: Settings = {**DOCS, "rows": [20, 10]}
-BESIDE = {"append_importance": True}
+HASHED: Settings = {**DOCS, "rows": [10, 7]}
+FEW = {"importance_rows": [6, 5]}
+BESIDE = {**FEW, "append_importance": True}
 SYMBOLS = {"NORM": NORM, "SHAPE": SHAPE}
 KINDS: dict[str, tuple[Any, Settings]] = {
     "hash": (build_multi_hash_embed_v1, HASHED),
     "lookup": (build_multi_embed_v1, DOCS),
-    "weighted": (build_multi_weighted_hash_embed_v1, HASHED),
+    "weighted": (build_multi_weighted_hash_embed_v1, HASHED | FEW),
     "side by side": (build_multi_weighted_hash_embed_v1, HASHED | BESIDE),
 }
 all_kinds = pytest.mark.parametrize("kind", KINDS)
@@ -197,11 +198,3 @@ def test_config_decides_and_not_the_weights(kind: str, drops: bool, docs: list[D
     predicted = numpy.vstack(model.predict(docs))
     assert_array_equal(predicted, numpy.vstack(saved.predict(docs)))
     assert (numpy.vstack(model.begin_update(docs)[0]) != predicted).any() == drops
-
-
-@all_kinds
-@pytest.mark.parametrize("value", ["yes", 1, None])
-def test_table_dropout_that_is_no_bool_is_refused(kind: str, value: Any) -> None:
-    function, sizes = KINDS[kind]
-    with pytest.raises(ValueError, match="Embedding layer .*: table_dropout must be true or false"):
-        function(**sizes, table_dropout=value)

@@ -64,11 +64,16 @@ def test_gradient_of_another_shape_is_refused(ops: Ops) -> None:
         backprop(ops.alloc2f(2, 3))
 
 
-@pytest.mark.parametrize("row", [5, 2**31 - 1, -1])
-def test_row_outside_the_table_is_refused(row: int) -> None:
-    model = make()
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize("row", [5, -1, 2**31 - 1])
+def test_row_outside_the_table_is_refused(row: int, dtype: str) -> None:
     with pytest.raises(IndexError, match=f"has 5 rows \\(0 to 4\\), but was asked for row {row}"):
-        model.predict(as_rows(model.ops, [[0, row]]))
+        make().predict(numpy.array([[0, row]], dtype=dtype))
+
+
+def test_row_that_fits_only_after_it_is_cut_to_32_bits_is_refused() -> None:
+    with pytest.raises(IndexError, match=f"asked for row {2**32}"):
+        make().predict(numpy.array([[0, 2**32]], dtype="int64"))
 
 
 def test_table_without_a_number_of_rows_is_refused() -> None:

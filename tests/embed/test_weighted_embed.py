@@ -350,21 +350,29 @@ def test_weights_of_other_settings_are_refused_before_any_is_taken(
     assert not any(node.has_param(name) for node in other.walk() for name in node.param_names)
 
 
-REFUSED_BY_THE_WHOLE = [
+REFUSED = [
     ({"importance_rows": [5]}, "importance_rows must be a list of length 3, .* was: .5]"),
     ({"rows": [5]}, "rows must be a list of length 3, .* was: .5]"),
     ({"rows": [40, 20, 3 * 10**8]}, "of SHAPE: importance_rows must be .*, was: 3000000000"),
     ({"num_hashes": 17}, "num_hashes must be a whole number from 1 to 16, was: 17"),
+    ({"append_importance": 1}, "append_importance .*, was: 1"),
+    ({"train_importance": None}, "train_importance .*, was: None"),
+    ({"importance_rows": [0, 5, 5]}, "of NORM: importance_rows .*, was: 0"),
+    ({"importance_rows": [5, None, 5]}, r"whole numbers, or null .* \[5, None, 5\]"),
+    (
+        {"importance_rows": [5, 5, 5], "train_importance": False},
+        "importance_rows = 5 has no effect",
+    ),
     ({"importance_by": "lookup"}, "importance_by was removed, was: 'lookup'"),
     ({"independent": False}, "independent was removed, was: False"),
     ({"aggregate": "mean"}, "aggregate was removed, was: 'mean'"),
 ]
 
 
-@pytest.mark.parametrize(("settings", "message"), REFUSED_BY_THE_WHOLE)
-def test_settings_are_refused_by_the_config(settings: dict[str, Any], message: str) -> None:
+@pytest.mark.parametrize(("settings", "message"), REFUSED)
+def test_settings_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        spacy.registry.resolve({"model": {**CONFIG, **settings}})
+        build_multi_weighted_hash_embed_v1(**(SIZES | settings))
 
 
 def test_removed_settings_may_be_off_and_initializers_warn(docs: list[Doc]) -> None:
