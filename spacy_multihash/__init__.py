@@ -11,9 +11,8 @@ from importlib import import_module, metadata
 __version__ = "0.1.0"
 
 _NAMES = {
-    "compute.blas": ["set_products"],
     "compute.hashing": ["default_seeds", "spacy_seeds"],
-    "compute.matmul": ["use_product_ops"],
+    "compute.threads": ["set_threads"],
     "corpus.evaluation": [
         "Evaluation",
         "KnownEntities",

@@ -1,9 +1,8 @@
 """The public names, for type checkers. See __init__.py."""
 
-from .compute.blas import set_products as set_products
 from .compute.hashing import default_seeds as default_seeds
 from .compute.hashing import spacy_seeds as spacy_seeds
-from .compute.matmul import use_product_ops as use_product_ops
+from .compute.threads import set_threads as set_threads
 from .corpus.evaluation import Evaluation as Evaluation
 from .corpus.evaluation import KnownEntities as KnownEntities
 from .corpus.evaluation import Matching as Matching

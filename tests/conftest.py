@@ -1,7 +1,6 @@
 """What several test files use."""
 
 import logging
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,13 +13,8 @@ from spacy.language import Language
 from thinc.api import Ops, fix_random_seed, get_current_ops, require_gpu, set_current_ops
 from thinc.util import has_cupy_gpu
 
-from spacy_multihash.compute.buffers import VARIABLE, check_buffers
 from spacy_multihash.compute.dispatch import available_kernels, chosen_kernels, use_kernels
 from tests.helpers.paths import SHARED
-
-# Buffers that are in use are not overwritten unseen, in processes that tests start either.
-os.environ[VARIABLE] = "1"
-check_buffers(True)
 
 # A machine that others share may take any time for an example. Half of the usual examples are
 # enough for each run, since each draws others.
@@ -106,8 +100,6 @@ def scheduler() -> Iterator[str]:
     config = {
         # One lost worker is not enough to give an item up, and two are.
         "distributed.scheduler.allowed-failures": 1,
-        # Dask's profiler keeps arrays alive, and the check of buffers takes that for their use.
-        "distributed.worker.profile.enabled": False,
         # By default, a busy machine may have no time to start a worker again.
         "distributed.deploy.lost-worker-timeout": "10 minutes",
     }

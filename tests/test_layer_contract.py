@@ -29,7 +29,8 @@ from thinc.api import (
 from thinc.types import Ragged
 from thinc.util import DATA_VALIDATION, get_width
 
-from spacy_multihash import layers, use_product_ops
+from spacy_multihash import layers
+from spacy_multihash.compute.ops import use_kernel_ops
 from spacy_multihash.layers import (
     IteratedDilatedEncoder,
     MaxoutNorm,
@@ -454,7 +455,7 @@ def test_parameters_can_be_replaced_for_a_while(case: Case) -> None:
 
 def test_layers_keep_their_ops(case: Case) -> None:
     model, X = initialized(case), case.X(7)
-    use_product_ops(model)
+    use_kernel_ops(model)
     given: list[Ops] = [node.ops for node in model.walk()]
     expected = arrays_of(initialized(case).predict(X))
     train(model, X)

@@ -79,6 +79,9 @@ ptrdiff_t distinct_rows(const uint64_t *ids, ptrdiff_t n, int C, int64_t *first,
 
 typedef struct {
     const char *name;
+    /* out (n, N) = X (n, K) W' + b, with W (N, K) and b (N) or NULL */
+    void (*affine)(const float *X, ptrdiff_t n, int K, const float *W, const float *b, int N,
+                   float *out);
     int (*decode)(const Recognizer *, Decoding *);
     int (*maxout)(const Layer *, const Docs *, const float *X, ptrdiff_t first, ptrdiff_t last,
                   const float *mask, float *Y, uint8_t *which, float *Xhat, float *scale);

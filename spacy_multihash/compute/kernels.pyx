@@ -82,6 +82,9 @@ cdef extern from "kernels.h" nogil:
 
     ctypedef struct Kernels:
         const char *name
+        void (*affine)(
+            const float *, ptrdiff_t, int, const float *, const float *, int, float *
+        ) noexcept nogil
         int (*decode)(const Recognizer *, Decoding *) noexcept nogil
         int (*maxout)(
             const Layer *, const Docs *, const float *, ptrdiff_t, ptrdiff_t, const float *,
@@ -130,6 +133,22 @@ def use(name):
 def available():
     """List the instruction sets that the machine has, the best first."""
     return [name for name in NAMES if find_kernels(name.encode()) is not NULL]
+
+
+def product(
+    const float[:, ::1] X,
+    const float[:, ::1] W,
+    ptrdiff_t first,
+    ptrdiff_t last,
+    float[:, ::1] Y,
+):
+    """Multiply the rows [first, last) by the rows of W: X (n, K), W (N, K) -> Y = X W' (n, N)."""
+    cdef int K = X.shape[1], N = W.shape[0]
+    if W.shape[1] != K:
+        raise ValueError(f"cannot multiply rows of {K} by rows of {W.shape[1]}")
+    if first < last and N > 0:
+        with nogil:
+            kernels.affine(&X[first, 0], last - first, K, &W[0, 0], NULL, N, &Y[first, 0])
 
 
 def decode(X, weights, actions, rules, parts):

@@ -4,7 +4,7 @@ enum { ROWS = 4, COLUMNS = 3, RUN = 64 }; /* of a block in registers; the most r
 
 /* The length of a run: its rows stay in the cache next to the core, which has 32 KB or more. */
 INLINE int run_of(int width) {
-    const int rows = 6144 / width / ROWS * ROWS;
+    const int rows = 6144 / (width > 0 ? width : 1) / ROWS * ROWS;
     return rows < 8 ? 8 : rows > RUN ? RUN : rows;
 }
 
@@ -56,16 +56,20 @@ static void dots(int R, int C, const float *const *rows, int segments, int width
 static void affine(const float *X, ptrdiff_t n, int K, const float *W, const float *b, int N,
                    float *out) {
     float sums[COLUMNS][ROWS];
-    for (int j = 0; j < N; j += COLUMNS) {
-        const int C = N - j < COLUMNS ? N - j : COLUMNS;
-        for (ptrdiff_t i = 0; i < n; i += ROWS) {
-            const int R = n - i < ROWS ? (int)(n - i) : ROWS;
-            const float *rows[ROWS];
-            for (int r = 0; r < R; r++) rows[r] = X + (i + r) * K;
-            dots(R, C, rows, 1, K, W + (size_t)j * K, sums);
-            for (int r = 0; r < R; r++)
-                for (int c = 0; c < C; c++)
-                    out[(i + r) * N + j + c] = sums[c][r] + (b ? b[j + c] : 0);
+    const int step = run_of(K);
+    for (ptrdiff_t run = 0; run < n; run += step, X += (size_t)step * K, out += (size_t)step * N) {
+        const int rows = (int)(n - run < step ? n - run : step);
+        for (int j = 0; j < N; j += COLUMNS) {
+            const int C = N - j < COLUMNS ? N - j : COLUMNS;
+            for (int i = 0; i < rows; i += ROWS) {
+                const int R = rows - i < ROWS ? rows - i : ROWS;
+                const float *block[ROWS];
+                for (int r = 0; r < R; r++) block[r] = X + (size_t)(i + r) * K;
+                dots(R, C, block, 1, K, W + (size_t)j * K, sums);
+                for (int r = 0; r < R; r++)
+                    for (int c = 0; c < C; c++)
+                        out[(size_t)(i + r) * N + j + c] = sums[c][r] + (b ? b[j + c] : 0);
+            }
         }
     }
 }

@@ -10,6 +10,6 @@
 #include "embed.h"
 
 const Kernels TABLE = {
-    NAME,           decode, maxout,     back_to_sums,       back_to_input,
-    back_to_weights, encode, hash_embed, hash_embed_backward,
+    NAME,          affine,          decode, maxout,     back_to_sums,
+    back_to_input, back_to_weights, encode, hash_embed, hash_embed_backward,
 };

@@ -1,25 +1,14 @@
-"""Threads that share the chunks of a batch, while each matrix product has one thread."""
+"""Threads that share the rows of a batch. The kernels hold no lock, so they run side by side."""
 
+import multiprocessing
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from itertools import count
-from typing import NamedTuple, Optional, TypeVar, cast
+from typing import NamedTuple, Optional
 
 import numpy
-from thinc.api import Ops
 
-from .blas import num_threads, single_threaded
-from .chunks import on_cpu
-
-# How many chunks `map_few` computes at once, at least.
-_FEW = 4
-
-InT = TypeVar("InT")
-OutT = TypeVar("OutT")
-_executor: Optional[ThreadPoolExecutor] = None
-
-
+VARIABLE = "SPACY_MULTIHASH_THREADS"
 # Rows from which another thread pays.
 ROWS_PER_THREAD = 256
 
@@ -29,6 +18,40 @@ class Part(NamedTuple):
 
     rows: slice
     lengths: numpy.ndarray
+
+
+def set_threads(number: Optional[int]) -> Optional[int]:
+    """Set how many threads share a batch on the CPU, in the whole process.
+
+    The results are the same to the last bit with any number of threads. A single doc has one.
+
+    number (Optional[int]): The number of threads. None takes that of the environment variables
+        SPACY_MULTIHASH_THREADS or OMP_NUM_THREADS; else one in a process of
+        `nlp.pipe(n_process=...)`, and otherwise one for each core.
+    RETURNS (Optional[int]): The former number.
+
+    Raises ValueError for a number below 1.
+    """
+    global _number
+    if number is not None and number < 1:
+        raise ValueError(f"set_threads: the number of threads must be 1 or more, got {number}.")
+    former, _number = _number, number
+    return former
+
+
+def num_threads() -> int:
+    """Return how many threads may share a batch."""
+    if _number is not None:
+        return _number
+    for variable in (VARIABLE, "OMP_NUM_THREADS"):
+        value = os.environ.get(variable, "")
+        if value.isdecimal() and int(value) >= 1:
+            return int(value)
+    if multiprocessing.parent_process() is not None:
+        return 1
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def in_parts(
@@ -61,6 +84,8 @@ def in_parts_of_docs(function: Callable[[Part], object], lengths: numpy.ndarray)
 
 
 def _count_parts(rows: int, most: int) -> int:
+    if rows < 2 * ROWS_PER_THREAD:
+        return 1
     return max(min(num_threads(), rows // ROWS_PER_THREAD, most), 1)
 
 
@@ -76,55 +101,6 @@ def _apply(function: Callable[..., object], tasks: Sequence[tuple]) -> None:
         helper.result()
 
 
-def map_chunks(ops: Ops, function: Callable[[InT], OutT], chunks: Sequence[InT]) -> list[OutT]:
-    """Apply a function to each chunk, in as many threads as `num_threads` says; keep the order.
-
-    Each thread takes one chunk after the other, so that a thread whose core is busy with another
-    process just computes fewer of them. Meanwhile each matrix product has one thread. A GPU gets
-    one chunk after the other.
-    """
-    shared = len(chunks) > 1 and on_cpu(ops)
-    threads = min(num_threads(), len(chunks)) if shared else 1
-    if threads < 2:
-        return single_threaded(lambda: [function(chunk) for chunk in chunks])
-    return single_threaded(_map_in_threads, function, chunks, threads)
-
-
-def map_few(
-    ops: Ops, function: Callable[[InT], OutT], chunks: Sequence[InT]
-) -> Iterator[tuple[InT, OutT]]:
-    """Apply a function as `map_chunks` does, to a few chunks at a time; yield each with its result.
-
-    It is for large results, such as the gradients of all weights: few exist at a time.
-    """
-    few = max(_FEW, num_threads())
-    for start in range(0, len(chunks), few):
-        some = chunks[start : start + few]
-        yield from zip(some, map_chunks(ops, function, some), strict=True)
-
-
-def _map_in_threads(
-    function: Callable[[InT], OutT], chunks: Sequence[InT], threads: int
-) -> list[OutT]:
-    results: list[Optional[OutT]] = [None] * len(chunks)
-    numbers = count()  # the threads share it, so that each chunk is taken once
-
-    def work() -> None:
-        while (i := next(numbers)) < len(chunks):
-            results[i] = function(chunks[i])
-
-    helpers = [_pool().submit(work) for _ in range(threads - 1)]
-    try:
-        work()
-    finally:
-        # A helper that has not started by now has nothing left to do.
-        started = [helper for helper in helpers if not helper.cancel()]
-        wait(started)
-    for helper in started:
-        helper.result()
-    return cast(list[OutT], results)
-
-
 def _pool() -> ThreadPoolExecutor:
     global _executor
     if _executor is None:
@@ -137,6 +113,9 @@ def _forget_pool() -> None:
     global _executor
     _executor = None
 
+
+_number: Optional[int] = None
+_executor: Optional[ThreadPoolExecutor] = None
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_pool)

@@ -12,8 +12,7 @@ from ..common.checks import check_choice, check_flag
 from ..common.nodes import has_layers
 from ..common.pinned import Pinned
 from ..common.types import Array, AttrLayer
-from ..compute.buffers import take_rows
-from ..compute.contiguous import for_kernel
+from ..compute.ops import for_kernel
 from .hash_rows import NAME as HASH_ROWS
 from .lookup_rows import NAME as LOOKUP_ROWS
 from .table_embed import NAME as TABLE_EMBED
@@ -118,10 +117,9 @@ def _add_rows(
         owners = _owners(layer, lengths)
         for start in range(0, len(rows), _CHUNK):
             chunk = slice(start, start + _CHUNK)
-            d_symbols = take_rows("bags", d_vectors, owners[chunk])
+            d_symbols = d_vectors[owners[chunk]]
             for column in columns:
                 ops.scatter_add(dE, column[chunk], d_symbols)
-            del d_symbols
 
     return vectors, backprop
 

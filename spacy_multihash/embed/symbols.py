@@ -13,7 +13,7 @@ from thinc.types import Ints1d
 
 from ..common.messages import unpack
 from ..common.pinned import PARTLY_LOADED, describe
-from ..compute.chunks import on_cpu
+from ..compute.ops import on_cpu
 
 UNKNOWN_ROW = 0
 

@@ -9,8 +9,7 @@ from thinc.util import ArrayInfo
 
 from ..common.memory import check_memory
 from ..common.types import Array, TableLayer
-from ..compute.chunks import on_cpu
-from ..compute.contiguous import for_kernel
+from ..compute.ops import for_kernel, on_cpu
 
 NAME = "table_embed"
 

@@ -25,7 +25,7 @@ from ..common.features import TEXT_ATTRS
 from ..common.messages import keep_collector
 from ..common.registered import LOAD_VECTORS
 from ..common.types import Array
-from ..compute.chunks import on_cpu
+from ..compute.ops import on_cpu
 from ..compute.quantization import PRECISIONS, is_rounded
 from ..vectors.compressed import find_sorted
 from ..vectors.files import open_table

@@ -18,8 +18,6 @@ from ..common.checks import MAX_SIZE, check_flag, check_whole
 from ..common.pinned import Pinned
 from ..common.removed import RemovedSetting
 from ..common.types import AttrLayer, RowLayer, WeightedRows, WeightedTableLayer
-from ..compute.buffers import take_rows
-from ..compute.chunks import row_chunks
 from ..compute.hashing import MAX_HASHES, importance_seed
 from .hash_rows import hash_rows
 from .table_embed import TableEmbed, check_rows, fill_table, gradient_of, table_of
@@ -236,34 +234,24 @@ def WeightedTableEmbed(nO: int, nV: int, *, num_hashes: int) -> WeightedTableLay
 def forward_table(
     model: WeightedTableLayer, X: WeightedRows, is_train: bool
 ) -> tuple[Floats2d, Callable]:
-    """Gather, weight and add in chunks that stay in the cache, in both directions."""
+    """Gather, weight and add, hash function by hash function."""
     rows, weights = X
     E = table_of(model)
     check_rows(model, rows)  # also on a GPU: CuPy takes a row beyond the table from its start
     _check_shapes(model, rows, weights)
     columns = model.ops.as_contig(rows.T)  # (K, N)
     vectors = model.ops.alloc2f(len(rows), model.get_dim("nO"))
-    for chunk in row_chunks(rows):
-        for k, column in enumerate(columns):
-            component = take_rows("component", E, column[chunk])
-            component *= weights[chunk, k : k + 1]
-            vectors[chunk] += component
-            del component  # the next one takes the memory again
+    for k, column in enumerate(columns):
+        vectors += E[column] * weights[:, k : k + 1]
     vectors_info = ArrayInfo.from_array(vectors)
 
     def backprop(d_vectors: Floats2d) -> WeightedRows:
         vectors_info.check_consistency(d_vectors)
         dE = gradient_of(model)
         d_weights = model.ops.alloc2f(*weights.shape)
-        for chunk in row_chunks(rows):
-            for k, column in enumerate(columns):
-                component = take_rows("component", E, column[chunk])
-                d_weights[chunk, k] = model.ops.xp.einsum("nd,nd->n", component, d_vectors[chunk])
-                d_component = model.ops.xp.multiply(
-                    d_vectors[chunk], weights[chunk, k : k + 1], out=component
-                )
-                model.ops.scatter_add(dE, column[chunk], d_component)
-                del component, d_component
+        for k, column in enumerate(columns):
+            d_weights[:, k] = model.ops.xp.einsum("nd,nd->n", E[column], d_vectors)
+            model.ops.scatter_add(dE, column, d_vectors * weights[:, k : k + 1])
         return model.ops.alloc2i(*rows.shape), d_weights  # integers have no gradient
 
     return vectors, backprop

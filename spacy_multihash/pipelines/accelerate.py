@@ -27,7 +27,7 @@ from thinc.api import Config, Model, noop
 
 from ..common.checks import check_flag, check_type
 from ..common.registered import MAXOUT_WINDOW_ENCODER, MULTI_HASH_EMBED, USE_PRODUCT_OPS
-from ..compute.matmul import use_product_ops
+from ..compute.ops import use_kernel_ops
 from ..ner.transition.component import BatchEntityRecognizer
 from ..ner.transition.states import NUM_FEATURES
 from .config import (
@@ -527,7 +527,7 @@ def make_use_product_ops_v1() -> Callable[[Language], Language]:
         for _, pipe in nlp.components:
             model = getattr(pipe, "model", None)
             if isinstance(model, Model):
-                use_product_ops(model)
+                use_kernel_ops(model)
         return nlp
 
     return set_ops

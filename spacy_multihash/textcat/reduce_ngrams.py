@@ -8,7 +8,7 @@ from thinc.util import ArrayInfo
 
 from ..common.pinned import Pinned
 from ..common.types import Reduction
-from ..compute.contiguous import for_kernel
+from ..compute.ops import for_kernel
 
 NAME = "reduce_ngrams"
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from spacy_multihash.compute.blas import set_products
+from spacy_multihash import set_threads
 from spacy_multihash.compute.dispatch import available_kernels, use_kernels
 from spacy_multihash.compute.maxout import Docs, Layer, backward, forward
 
@@ -142,9 +142,9 @@ def test_results_do_not_depend_on_threads(kernels: str) -> None:
     dY = rng.normal(size=X.shape).astype("float32")
     results = []
     for threads in (1, 2, 5):
-        setting = set_products(f"auto:{threads}")
+        setting = set_threads(threads)
         results.append(everything(kernels, X, dY, layer, docs, None))
-        set_products(setting)
+        set_threads(setting)
     use_kernels(former)
     for result in results[1:]:
         for found, expected in zip(result, results[0], strict=True):

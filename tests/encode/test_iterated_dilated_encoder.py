@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import Model, Ops, set_dropout_rate, to_numpy
 
-from spacy_multihash.compute.blas import set_products
+from spacy_multihash import set_threads
 from spacy_multihash.layers import IteratedDilatedEncoder, begin_passes, effective_input_width
 from tests.helpers.dilated import reference_passes, weights_of
 from tests.helpers.gradients import slopes
@@ -201,8 +201,8 @@ def convolve(layer: Model, X: numpy.ndarray) -> numpy.ndarray:
 def test_dropout_is_repeated_by_the_seed_in_any_number_of_threads() -> None:
     Xs = batch(build(8, [1], 1, 1, {}).ops, [700, 1100], 8)
     results = []
-    for threads in ("auto:1", "auto:2"):
-        former = set_products(threads)
+    for threads in (1, 2):
+        former = set_threads(threads)
         try:
             model = build(8, [1, 2], 2, 1, {})
             set_dropout_rate(model, 0.3)
@@ -211,7 +211,7 @@ def test_dropout_is_repeated_by_the_seed_in_any_number_of_threads() -> None:
             dX = flat(backprop(Xs))
             results.append([flat(Ys), dX, model.layers[1].get_grad("W")])
         finally:
-            set_products(former)
+            set_threads(former)
     for one, two in zip(*results, strict=True):
         assert_array_equal(one, two)
 

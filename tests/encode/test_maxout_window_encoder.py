@@ -9,8 +9,7 @@ from spacy.language import Language
 from spacy.ml.models.tok2vec import MaxoutWindowEncoder as SpacyEncoder
 from thinc.api import Model, Ops, fix_random_seed, set_dropout_rate, to_numpy
 
-from spacy_multihash import encoder_from_spacy
-from spacy_multihash.compute.blas import set_products
+from spacy_multihash import encoder_from_spacy, set_threads
 from spacy_multihash.layers import MaxoutWindowEncoder
 from tests.helpers.gradients import check_param_gradients
 from tests.helpers.maxout import (
@@ -179,14 +178,14 @@ def test_results_do_not_depend_on_the_number_of_threads() -> None:
     set_dropout_rate(model, 0.3)
     Xs, dYs = batch(model.ops, [50] * 9, 4), batch(model.ops, [50] * 9, 4, seed=1)
     results = []
-    for setting in ("auto:1", "auto:2", "auto:7"):
-        former = set_products(setting)
+    for setting in (1, 2, 7):
+        former = set_threads(setting)
         fix_random_seed(0)
         Ys, backprop = model.begin_update(Xs)
         dXs = backprop(dYs)
         results.append([*model.predict(Xs), *Ys, *dXs, model.layers[0].get_grad("W").copy()])
         model.layers[0].set_grad("W", numpy.zeros_like(results[-1][-1]))
-        set_products(former)
+        set_threads(former)
     for others in results[1:]:
         for one, other in zip(results[0], others, strict=True):
             assert_array_equal(one, other)

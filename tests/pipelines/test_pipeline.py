@@ -12,7 +12,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import SGD, Model, NumpyOps, Ops, chain, fix_random_seed, noop
 
-from spacy_multihash.compute.matmul import ProductOps
+from spacy_multihash.compute.ops import KernelOps
 from spacy_multihash.ner.transition.component import BatchEntityRecognizer
 from spacy_multihash.pipelines.accelerate import Acceleration, Left, accelerate
 from spacy_multihash.pipelines.weights import swap_nodes
@@ -681,7 +681,7 @@ def test_all_layers_get_the_products_after_loading_as_well(nlp: Language, tmp_pa
     accelerate(nlp)
     nlp.to_disk(tmp_path)
     for each in (nlp, spacy.load(tmp_path)):
-        assert {type(node.ops) for node in walk(each)} == {ProductOps}
+        assert {type(node.ops) for node in walk(each)} == {KernelOps}
 
 
 def test_callback_of_the_user_is_kept(nlp: Language) -> None:

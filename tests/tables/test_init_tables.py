@@ -26,7 +26,7 @@ from spacy_multihash import (
     set_tables,
     write_tables,
 )
-from spacy_multihash.compute.matmul import ProductOps
+from spacy_multihash.compute.ops import KernelOps
 from spacy_multihash.corpus.training import training_docs
 from spacy_multihash.tables.set_tables import make_init_tables_v1
 from tests.helpers.corpora import (
@@ -348,4 +348,4 @@ def test_all_layers_of_a_pipeline_get_the_products(tmp_path: Path) -> None:
     nlp.to_disk(tmp_path)
     for name in ("tok2vec", "tagger"):
         model = spacy.load(tmp_path).get_pipe(name).model  # type: ignore[attr-defined]
-        assert {type(node.ops) for node in model.walk()} == {ProductOps}
+        assert {type(node.ops) for node in model.walk()} == {KernelOps}

@@ -9,7 +9,7 @@ from thinc.types import Floats2d
 from ...common.checks import MAX_SIZE, check_choice, check_flag, check_whole
 from ...common.removed import RemovedSetting, with_removed_settings
 from ...common.types import DocsEncoder, TokenTagger
-from ...compute.matmul import use_product_ops
+from ...compute.ops import use_kernel_ops
 from .token_tagger import check_tok2vec, token_tagger
 
 _WHERE = "TokenTagger"  # in messages
@@ -54,7 +54,7 @@ def build_token_tagger_v1(
         advice = "Set nO = null: the component counts the tags."
         check_whole(_WHERE, "nO", nO, 1, MAX_SIZE, advice=advice)
     output = Linear(nO)
-    use_product_ops(output)
+    use_kernel_ops(output)
     return token_tagger(
         cast(DocsEncoder, tok2vec),
         output,

@@ -20,7 +20,6 @@ from thinc.api import Model, Optimizer, set_dropout_rate
 from ...common.checks import check_function, refusal
 from ...common.registered import TOKEN_TAGGER
 from ...common.types import Array, Decoder
-from ...compute.blas import single_threaded
 from ..biluo import Constraints, Entities, entities_of, num_labels, tag_columns, tag_names
 from ..docs import (
     Confidences,
@@ -442,9 +441,7 @@ class EntityTagger(WithSettings, WithLabels):
         divisor = max(temperature, *(_apart(part) / _MOST_APART for part in parts))
         scores, *rest = ((part / divisor).astype("float32") for part in parts)
         transitions = rest[0] if rest else None
-        return single_threaded(
-            entity_marginals, scores, lengths, transitions, entities, constraints
-        )
+        return entity_marginals(scores, lengths, transitions, entities, constraints)
 
     def _confidences(
         self, docs: list[Doc], scores: Array, entities: Entities, constraints: Constraints

@@ -12,7 +12,6 @@ import numpy
 from thinc.api import get_array_module, to_numpy
 
 from ...common.types import Array
-from ...compute.blas import single_threaded
 from ..biluo import (
     MISSING,
     Constraints,
@@ -423,7 +422,7 @@ def crf_losses(
     """
     P, N, nO = scores.shape
     passes = scores.reshape((P * N, nO)), numpy.tile(lengths, P), transitions, numpy.tile(gold, P)
-    loss, d_scores, d_transitions = single_threaded(crf_loss, *passes)
+    loss, d_scores, d_transitions = crf_loss(*passes)
     return loss / P, d_scores.reshape(scores.shape) / P, d_transitions / P
 
 

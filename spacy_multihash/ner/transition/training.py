@@ -16,7 +16,6 @@ from spacy.training import Example
 from thinc.api import Model, NumpyOps, get_array_module
 
 from ...common.types import Array
-from ...compute.blas import single_threaded
 from ...compute.dropout_masks import draw_mask
 from ..docs import lengths_of
 from ..gold import gold_tags, same_tokens, wrong_entities
@@ -266,7 +265,7 @@ def learn(
     spacy_gradient (bool): See `backpropagate`.
     """
     X, backprop = model.get_ref("tok2vec").begin_update(docs)
-    value, dX = single_threaded(_learn_head, model, X, batch, state_dropout, spacy_gradient)
+    value, dX = _learn_head(model, X, batch, state_dropout, spacy_gradient)
     backprop(dX)
     return value
 
