@@ -94,8 +94,8 @@ def test_wide_layers_equal_array_code(width: int) -> None:
 
 
 def misaligned(A: numpy.ndarray) -> numpy.ndarray:
-    memory = numpy.empty(A.nbytes + 1, dtype="uint8")[1:]
-    copy = numpy.frombuffer(memory.data, dtype="float32").reshape(A.shape)
+    """Copy an array to where no vector of several floats may lie."""
+    copy = numpy.empty(A.size + 1, dtype="float32")[1:].reshape(A.shape)
     copy[:] = A
     return copy
 
