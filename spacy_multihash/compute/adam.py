@@ -1,7 +1,7 @@
 """Adam with the steps of thinc's, several times as fast on CPU."""
 
 from types import ModuleType
-from typing import List, Union
+from typing import Any, List, Union
 
 import numpy
 from thinc.api import Optimizer
@@ -109,13 +109,14 @@ class Adam(Optimizer):
         clip = 1.0
         if self.grad_clip and (norm := numpy.linalg.norm(gradient)) >= self.grad_clip:
             clip = self.grad_clip / norm
+        averages: Any = None if self.averages is None else self.averages[key]
         unbiased = self.learn_rate * (1.0 - self.b2**steps) ** 0.5 / (1.0 - self.b1**steps)
         kernels.adam(
             weights.reshape(-1),
             gradient.reshape(-1),
             self.mom1[key],
             self.mom2[key],
-            None if self.averages is None else self.averages[key].reshape(-1),
+            None if averages is None else averages.reshape(-1),
             clip,
             self.b1,
             self.b2,

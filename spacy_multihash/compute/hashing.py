@@ -97,8 +97,8 @@ def hashing_of(columns: tuple[tuple[int, int, int], ...]) -> Hashing:
     for row, (_, num_hashes, seed) in zip(seeds, columns, strict=True):
         groups = group_seeds(seed, num_hashes)
         row[: len(groups)] = groups
-    nV, num_hashes, _ = zip(*columns, strict=True)
-    return Hashing(numpy.array(nV, "uint32"), numpy.array(num_hashes, "int32"), seeds)
+    sizes, numbers, _ = zip(*columns, strict=True)
+    return Hashing(numpy.array(sizes, "uint32"), numpy.array(numbers, "int32"), seeds)
 
 
 def hash_ngrams(ids: Array, lengths: Array, orders: Sequence[int]) -> tuple[Array, Array]:

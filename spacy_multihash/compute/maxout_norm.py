@@ -90,9 +90,10 @@ def init(
     model.set_param("beta", model.ops.alloc1f(nO))
 
 
-def parameters(model: Model) -> tuple[Array, ...]:
+def parameters(model: Model) -> tuple[Array, Array, Array, Array]:
     """Return the parameters of a MaxoutNorm: W, b, G and beta."""
-    return tuple(model.get_param(name) for name in PARAMS)
+    W, b, G, beta = (model.get_param(name) for name in PARAMS)
+    return W, b, G, beta
 
 
 def gradients(model: Model, names: Sequence[str] = PARAMS) -> tuple[Array, ...]:
