@@ -82,14 +82,9 @@ def die_first(path: Path) -> int:
     return os.getpid()
 
 
-def die(item: object) -> None:
-    """Kill this process."""
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
 def die_if_negative(number: int) -> float:
     """Kill this process, unless a number is halved."""
     if number < 0:
         time.sleep(0.3)  # in which others come to wait for this worker
-        die(number)
+        os.kill(os.getpid(), signal.SIGKILL)
     return halve(number)
