@@ -256,6 +256,20 @@ def test_two_recognizers_do_not_overwrite_each_other(tmp_path: Path) -> None:
     assert None not in shown.probabilities
 
 
+def test_spans_key_of_the_pipeline_is_used(tmp_path: Path) -> None:
+    trained(spans_key="mine").to_disk(tmp_path)
+    shown = show(tmp_path, TEXT)
+    assert list(shown.doc.spans) == ["mine"]
+    assert None not in shown.probabilities
+
+
+def test_disabled_recognizer_is_not_asked(tmp_path: Path) -> None:
+    nlp = trained()
+    nlp.disable_pipe("tagger_ner")
+    nlp.to_disk(tmp_path)
+    assert "No entities were found" in said(invoke(tmp_path, TEXT))
+
+
 # Pages
 
 

@@ -137,6 +137,19 @@ def test_good_seeds_lead_to_collisions_near_chance() -> None:
         assert list_suspicions(inspect_table(table, KEYS)) == []
 
 
+def test_fixed_importance_has_collisions_of_components_alone() -> None:
+    found = collisions(KEYS[:60], train_importance=False, append_importance=True)
+    assert (found.importance, found.both) == (None, None)
+    assert found.components.mean is not None
+    assert found.probability == pytest.approx(found.components.mean / 60)
+
+
+def test_no_symbols_do_not_collide() -> None:
+    found = collisions(KEYS[:0])
+    assert found.both is not None
+    assert (found.both.actual, found.both.mean, found.probability) == (0, 0, 0)
+
+
 # N-grams
 
 

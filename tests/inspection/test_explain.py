@@ -83,6 +83,16 @@ def test_a_window_ends_with_the_doc_and_may_be_empty() -> None:
         explain(SUM, doc, [(KEY, True)], window=-1)
 
 
+def test_what_falls_by_nothing_has_no_completeness() -> None:
+    (found,) = explain(
+        Explained(lambda docs, keys: numpy.ones(len(docs)), FEATURES, 1),
+        make_doc(),
+        [(KEY, True)],
+        window=1,
+    )
+    assert found.together == 0 and found.completeness is None
+
+
 def test_redundant_tokens_explain_less_than_all() -> None:
     """One of two known words is enough."""
 

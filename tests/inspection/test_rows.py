@@ -261,6 +261,11 @@ def test_colliding_pairs_are_those_of_a_loop_over_pairs(rows: list[list[int]]) -
     assert colliding_pairs(numpy.array(rows, dtype="int32")) == pairs_by_loop(rows)
 
 
+def test_colliding_pairs_of_the_largest_rows_do_not_overflow() -> None:
+    rows = numpy.array([[2**31 - 2, 5], [2**31 - 2, 5], [2**31 - 2, 6]], dtype="int32")
+    assert colliding_pairs(rows) == [2, 1]
+
+
 @given(rows=ROWS)
 def test_indistinguishable_symbols_have_the_rows_of_another(rows: list[list[int]]) -> None:
     count = sum(
