@@ -36,12 +36,6 @@ def test_tags_are_named_kind_by_kind() -> None:
     assert tag_names(["A", "B"]) == ["O", "B-A", "B-B", "I-A", "I-B", "L-A", "L-B", "U-A", "U-B"]
 
 
-def test_tags_without_labels_are_outside_alone() -> None:
-    assert tag_names([]) == ["O"]
-    assert num_labels(1) == 0
-    assert may_follow(1).tolist() == [[True]]
-
-
 @pytest.mark.parametrize("C", [0, 1, 3])
 def test_columns_of_a_kind_have_its_name(C: int) -> None:
     names = tag_names(LABELS[:C])
@@ -92,10 +86,6 @@ def test_tags_are_allowed_as_what_is_known_tells(C: int, known: numpy.ndarray) -
             assert is_allowed != ruled_out, name
 
 
-def test_no_tokens_have_no_allowed_tags() -> None:
-    assert allowed_tags(Constraints(*numpy.zeros((3, 0), dtype=bool)), 9).shape == (0, 9)
-
-
 @given(st.lists(st.lists(st.integers(-2, 5), max_size=3), max_size=3), st.booleans())
 @example([[1], [3]], True)  # from the end of a doc to the beginning of the next
 @example([[0, 4], [], [1, 2, 3]], True)
@@ -129,10 +119,3 @@ def test_entities_are_read_off_tags() -> None:
     assert entities.starts.tolist() == [0, 2, 5, 7]
     assert entities.ends.tolist() == [1, 5, 7, 8]
     assert entities.labels.tolist() == [1, 0, 2, 0]
-
-
-@pytest.mark.parametrize("length", [0, 3])
-def test_tags_outside_hold_no_entities(length: int) -> None:
-    entities = entities_of(numpy.zeros(length, dtype="int64"), 13)
-    assert [array.tolist() for array in entities] == [[], [], []]
-    assert {array.dtype for array in entities} == {numpy.dtype("int64")}

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import numpy
 import pytest
 import spacy
 from hypothesis import given, settings
@@ -70,13 +69,6 @@ def test_other_tokens_of_the_same_text_have_the_same_entities() -> None:
     assert names == ["B-B", "L-B", "O", "O"]
 
 
-def test_docs_without_annotation_are_not_known() -> None:
-    reference = Doc(VOCAB, words=["a", "\n", "b"])
-    examples = [Example(Doc(VOCAB, words=["a", "\n", "b"]), reference)]
-    assert gold_tags(examples, LABELS).tolist() == [MISSING] * 3
-    assert gold_tags(examples, LABELS).tolist() == by_alignment(examples, LABELS)
-
-
 @pytest.mark.parametrize("words", [["Rome", "is", "old"], ["Rome", "is old"]])
 def test_unknown_labels_are_refused_in_either_way(words: list[str]) -> None:
     reference = Doc(VOCAB, words=["Rome", "is", "old"])
@@ -84,13 +76,6 @@ def test_unknown_labels_are_refused_in_either_way(words: list[str]) -> None:
     examples = [Example(Doc(VOCAB, words=words), reference)]
     with pytest.raises(ValueError, match="does not have: GPE. It was initialized for: A, B, C"):
         gold_tags(examples, LABELS)
-
-
-def test_no_examples_have_no_tags() -> None:
-    assert gold_tags([], LABELS).shape == (0,)
-    empty = Doc(VOCAB, words=[])
-    assert gold_tags([Example(empty, empty)], LABELS).shape == (0,)
-    assert numpy.array_equal(gold_tags([Example(empty, empty)] * 2, LABELS), [])
 
 
 def test_labels_are_those_of_all_references_in_order() -> None:

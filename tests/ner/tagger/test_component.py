@@ -11,7 +11,6 @@ import srsly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from spacy import displacy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
@@ -114,16 +113,6 @@ def test_model_and_scorer_of_another_kind_are_refused() -> None:
         EntityTagger(Vocab(), build_token_tagger_v1(Linear()), scorer=scorer)
 
 
-def test_component_is_found_in_a_pipeline_of_any_language() -> None:
-    nlp = spacy.blank("de")
-    nlp.add_pipe("tagger_ner")
-    meta = nlp.get_pipe_meta("tagger_ner")
-    assert meta.factory == "tagger_ner"
-    assert "doc.ents" in meta.assigns
-    analysis = nlp.analyze_pipes()
-    assert analysis is not None and analysis["problems"] == {"tagger_ner": []}
-
-
 # Labels
 
 
@@ -134,13 +123,6 @@ def test_labels_are_those_of_the_examples() -> None:
     assert pipe_of(nlp).model.get_dim("nO") == len(tag_names(["GPE", "PER"])) == 9
 
 
-def test_labels_may_be_given() -> None:
-    nlp = blank()
-    labels = ["PER", "ORG", "GPE"]
-    pipe_of(nlp).initialize(lambda: examples_of(nlp), nlp=nlp, labels=labels)
-    assert list(pipe_of(nlp).label_data) == labels
-
-
 def test_labels_may_be_added_before_initialization_without_examples() -> None:
     nlp = blank()
     assert [pipe_of(nlp).add_label(label) for label in ("PER", "GPE", "PER")] == [1, 1, 0]
@@ -148,18 +130,6 @@ def test_labels_may_be_added_before_initialization_without_examples() -> None:
     assert pipe_of(nlp).labels == ("PER", "GPE")
     assert pipe_of(nlp).model.get_ref("output_layer").get_param("b").shape == (9,)
     assert all(token.ent_iob for token in nlp(TEXTS[0]))
-
-
-def test_labels_of_examples_come_after_those_that_were_added() -> None:
-    nlp = blank()
-    pipe_of(nlp).add_label("ORG")
-    nlp.initialize(lambda: examples_of(nlp))
-    assert pipe_of(nlp).labels == ("ORG", "GPE", "PER")
-
-
-def test_label_that_is_no_string_is_refused() -> None:
-    with pytest.raises(ValueError, match="E187"):
-        pipe_of(blank()).add_label(3)
 
 
 def test_initialization_without_labels_is_refused() -> None:
@@ -421,12 +391,6 @@ def test_blocked_tokens_are_in_no_entity_when_others_are_scored() -> None:
     assert scores[1] > scores[0]
 
 
-def test_a_doc_may_be_in_a_batch_twice(taggers: dict[str, Language]) -> None:
-    nlp = taggers["constrained"]
-    doc, alone = nlp.make_doc(TEXTS[0]), nlp(TEXTS[0])
-    assert [found(each) for each in nlp.pipe([doc, doc])] == [found(alone)] * 2
-
-
 def test_predicting_alone_leaves_docs_as_they_are(taggers: dict[str, Language]) -> None:
     nlp = taggers["crf"]
     docs = [nlp.make_doc(text) for text in TEXTS]
@@ -468,12 +432,6 @@ def test_keys_are_checked_in_docs_without_tokens_too() -> None:
         pipe.score_spans(docs, [[(0, 1, "X")]])
     with pytest.raises(ValueError, match=r"a doc with 0 tokens, was \[0, 1\)"):
         pipe.score_spans(docs, [[(0, 1, "PER")]])
-
-
-def test_displacy_renders_the_entities() -> None:
-    html = displacy.render(trained()(TEXTS[0]), style="ent", jupyter=False)
-    assert html.count("<mark") == 3
-    assert "PER" in html and "GPE" in html
 
 
 # Confidence
@@ -572,18 +530,6 @@ def test_probabilities_are_asked_for_of_any_entities(name: str) -> None:
         pipe_of(nlp).score_spans(docs[:1], [[(0, 1, "X")]])
 
 
-def test_confidence_grows_with_training() -> None:
-    before, after = (trained(CRF, steps, spans_key="found") for steps in (8, 60))
-    scores = [nlp(TEXTS[0]).spans["found"].attrs["scores"].mean() for nlp in (before, after)]
-    assert scores[1] > max(scores[0], 0.9)
-
-
-def test_no_spans_unless_asked_for() -> None:
-    nlp = randomized()
-    assert all(not doc.spans for doc in nlp.pipe(TEXTS))
-    assert pipe_of(nlp).predict([nlp.make_doc(TEXTS[0])]).confidences is None
-
-
 # Threshold
 
 
@@ -613,11 +559,6 @@ def test_threshold_leaves_entities_that_are_there_already() -> None:
     pipe_of(nlp)(doc)
     assert entities_of([doc]) == [[("Anna", "PER")]]
     assert all(token.ent_iob for token in doc)
-
-
-def test_threshold_is_saved(tmp_path: Path) -> None:
-    randomized(threshold=0.25).to_disk(tmp_path)
-    assert pipe_of(spacy.load(tmp_path)).threshold == 0.25
 
 
 # Loss
@@ -741,18 +682,6 @@ def test_component_without_weights_goes_to_disk_and_back(tmp_path: Path) -> None
     pipe_of(nlp).add_label("PER")
     nlp.to_disk(tmp_path)
     assert pipe_of(spacy.load(tmp_path)).labels == ("PER",)
-
-
-def test_docs_of_another_vocab_are_annotated() -> None:
-    doc = spacy.blank("en").make_doc(TEXTS[0])
-    assert entities_of([pipe_of(trained())(doc)]) == gold()[:1]
-
-
-def test_component_is_taken_from_another_pipeline() -> None:
-    source = randomized(CRF, spans_key="found")
-    nlp = spacy.blank("en")
-    nlp.add_pipe("tagger_ner", source=source)
-    assert outcomes(nlp) == outcomes(source)
 
 
 def test_processes_give_what_one_gives() -> None:
@@ -908,13 +837,6 @@ def test_initialization_after_adding_labels_predicts_all_of_them() -> None:
     assert entities_of(fit(nlp).pipe(TEXTS[:4])) == gold()
 
 
-def test_labels_may_be_added_where_the_config_has_the_number_of_tags(tmp_path: Path) -> None:
-    nlp = randomized(tagger(nO=9), spans_key="found")
-    pipe_of(nlp).add_label("NEW")
-    nlp.to_disk(tmp_path)
-    assert label_outcomes(spacy.load(tmp_path)) == label_outcomes(nlp)
-
-
 def test_larger_weights_are_loaded_into_a_component_with_fewer_labels() -> None:
     nlp, other = randomized(CRF, spans_key="found"), randomized(CRF, spans_key="found")
     pipe_of(nlp).add_label("NEW")
@@ -936,14 +858,6 @@ def test_components_say_that_they_can_be_resized() -> None:
     assert pipe.model.predict([spacy.blank("en")("Anna")]).shape == (1, 1, 13)
     with pytest.raises(ValueError, match="expected at least the 13 tags .* was: 9"):
         pipe.set_output(9)
-
-
-def test_confidences_do_not_change_with_an_added_label() -> None:
-    nlp = randomized(CRF, spans_key="found")
-    before = [doc.spans["found"].attrs["scores"] for doc in nlp.pipe(TEXTS)]
-    pipe_of(nlp).add_label("NEW")
-    for doc, scores in zip(nlp.pipe(TEXTS), before, strict=True):
-        assert_allclose(doc.spans["found"].attrs["scores"], scores, rtol=1e-6)
 
 
 def test_a_load_that_fails_leaves_labels_and_predictions(tmp_path: Path) -> None:

@@ -177,42 +177,6 @@ def test_crf_loss_stays_when_all_scores_of_a_token_grow() -> None:
         assert_allclose(gradient, expected, atol=1e-5)
 
 
-def test_crf_loss_is_near_0_for_certain_gold() -> None:
-    batch = Batch([4, 4, 2])
-    batch.scores[numpy.arange(10), batch.gold] += 100
-    loss, d_scores, d_transitions = batch.loss()
-    assert 0 <= loss < 1e-9
-    assert_allclose(d_scores, 0, atol=1e-9)
-    assert_allclose(d_transitions, 0, atol=1e-9)
-
-
-def test_crf_gradients_sum_to_0() -> None:
-    batch = Batch([4, 1, 3], missing=0.3)
-    _, d_scores, d_transitions = batch.loss()
-    assert_allclose(d_scores.sum(axis=1), 0, atol=1e-6)
-    assert_allclose(d_transitions.sum(), 0, atol=1e-6)
-
-
-def test_crf_loss_is_the_same_beside_a_doc_without_known_tags() -> None:
-    batch = Batch([4, 0, 2, 3])
-    loss, *gradients = batch.loss()
-    other = Batch([4, 0, 2, 3, 2])
-    other.scores[:9], other.gold[:9], other.gold[9:] = batch.scores, batch.gold, MISSING
-    other.transitions = batch.transitions
-    other_loss, d_scores, d_transitions = other.loss()
-    assert_allclose(loss, other_loss)
-    assert_allclose(gradients[0], d_scores[:9], atol=1e-6)
-    assert_allclose(gradients[1], d_transitions, atol=1e-6)
-
-
-@pytest.mark.parametrize("missing", [0.0, 0.5])
-def test_crf_loss_of_scores_that_are_not_numbers_is_none(missing: float) -> None:
-    batch = Batch([4, 3], missing=missing)
-    batch.scores[2, 1] = numpy.nan
-    with numpy.errstate(invalid="ignore"):
-        assert numpy.isnan(batch.loss()[0])
-
-
 def test_crf_loss_of_docs_without_known_tags_is_0() -> None:
     batch = Batch([40, 3, 25], 4, missing=1.0)
     loss, d_scores, d_transitions = batch.loss()
@@ -388,30 +352,6 @@ def test_cross_entropy_has_the_gradient_of_central_differences(
     assert_allclose(d_scores, expected, atol=1e-8)
 
 
-def test_cross_entropy_has_no_loss_and_no_gradient_where_tags_are_missing() -> None:
-    scores = random_scores(2)
-    known = [0, 3, 5]
-    loss, d_scores = cross_entropy(scores, without(GOLD, 1, 2, 4))
-    assert not d_scores[:, [1, 2, 4]].any()
-    expected_loss, expected = cross_entropy(scores[:, known], GOLD[known])
-    assert_allclose(loss, expected_loss)
-    assert_allclose(d_scores[:, known], expected)
-
-
-def test_cross_entropy_without_any_tags_is_0() -> None:
-    loss, d_scores = cross_entropy(random_scores(2), without(GOLD, *range(6)))
-    assert loss == 0
-    assert not d_scores.any()
-
-
-def test_cross_entropy_is_the_mean_over_passes() -> None:
-    scores = random_scores(3)
-    loss, d_scores = cross_entropy(scores, GOLD)
-    losses, gradients = zip(*(cross_entropy(each[None], GOLD) for each in scores), strict=True)
-    assert_allclose(loss, sum(losses) / 3)
-    assert_allclose(d_scores, numpy.concatenate(gradients) / 3)
-
-
 def test_cross_entropy_takes_large_scores() -> None:
     scores = numpy.zeros((1, 3, 5), dtype="float32")
     scores[0, 0, 2] = 1e4  # right
@@ -421,15 +361,6 @@ def test_cross_entropy_takes_large_scores() -> None:
     assert_allclose(loss, 1e4 + numpy.log(5))
     expected = [[0, 0, 0, 0, 0], [-1, 0, 0, 1, 0], [0.2, -0.8, 0.2, 0.2, 0.2]]
     assert_allclose(d_scores[0], expected, atol=1e-6)
-
-
-@pytest.mark.parametrize("passes", [1, 2])
-def test_cross_entropy_takes_no_tokens(passes: int) -> None:
-    loss, d_scores = cross_entropy(
-        numpy.zeros((passes, 0, 9), dtype="float32"), numpy.zeros(0, dtype="int64")
-    )
-    assert loss == 0
-    assert d_scores.shape == (passes, 0, 9)
 
 
 # A linear-chain CRF
@@ -456,15 +387,6 @@ def test_crf_losses_have_the_gradients_of_central_differences(missing: list[int]
     for values, gradient in zip((scores, transitions), gradients, strict=True):
         expected = differences(lambda: crf_losses(scores, LENGTHS, transitions, gold)[0], values)
         assert_allclose(gradient, expected, atol=1e-7)
-
-
-def test_crf_losses_take_no_tokens() -> None:
-    scores = numpy.zeros((2, 0, 9), dtype="float32")
-    transitions = numpy.zeros((9, 9), dtype="float32")
-    loss, d_scores, d_transitions = crf_losses(scores, LENGTHS * 0, transitions, GOLD[:0])
-    assert loss == 0
-    assert d_scores.shape == (2, 0, 9)
-    assert_array_equal(d_transitions, transitions)
 
 
 # All of them
@@ -581,15 +503,6 @@ def test_entity_marginals_of_a_batch_are_those_of_its_docs_one_by_one() -> None:
             Constraints(*(known[doc] for known in batch.constraints)),
         )
         assert_allclose(marginals[mine], alone, atol=1e-6)
-
-
-def test_entity_marginals_of_all_that_may_begin_with_a_token_sum_to_at_most_1() -> None:
-    batch = Batch([12, 5], 3)
-    entities = all_entities([12, 5], 3)
-    none = Constraints(*numpy.zeros((3, 17), dtype=bool))
-    marginals = entity_marginals(batch.scores, batch.lengths, batch.transitions, entities, none)
-    for token in range(17):
-        assert 0 < marginals[entities.starts == token].sum() <= 1 + 1e-6
 
 
 def test_entity_marginals_of_what_is_ruled_out_are_0() -> None:

@@ -158,12 +158,6 @@ def test_decode_crf_finds_the_best_tags(batch: Batch) -> None:
     assert crf(batch).tolist() == expected
 
 
-@given(batch=batches(st.integers(0, 3), max_tokens=12))
-def test_decode_crf_without_transitions_equals_decode_constrained(batch: Batch) -> None:
-    batch = batch._replace(transitions=numpy.zeros_like(batch.transitions))
-    numpy.testing.assert_array_equal(crf(batch), constrained(batch))
-
-
 def test_decode_crf_reads_no_transition_that_is_not_allowed() -> None:
     batch = random_batch([7, 4], 9)
     transitions = numpy.where(may_follow(9), batch.transitions, numpy.float32("nan"))
@@ -275,29 +269,11 @@ def test_decoders_decode_a_batch_as_its_docs_one_by_one(decode: Decoder, batch: 
 
 
 @DECODERS
-def test_decoders_begin_a_sentence_with_the_first_token(decode: Decoder) -> None:
-    batch = random_batch([3], 5)
-    no = numpy.zeros(3, dtype=bool)
-    scores = numpy.array([[0, 0, 9, 9, 0], [0, 0, 0, 9, 0], [0, 9, 9, 0, 0]], dtype="float32")
-    batch = batch._replace(scores=scores, constraints=Constraints(no, no, no))
-    check_valid(decode(batch), batch)
-
-
-@DECODERS
 @pytest.mark.parametrize("lengths", [[], [0], [0, 0]])
 @pytest.mark.parametrize("nO", [1, 5])
 def test_decoders_take_no_tokens(decode: Decoder, lengths: list[int], nO: int) -> None:
     tags = decode(random_batch(lengths, nO))
     assert tags.tolist() == [] and tags.dtype == "int64"
-
-
-@DECODERS
-def test_decoders_prefer_the_smaller_tag(decode: Decoder) -> None:
-    batch = random_batch([2, 3], 9)
-    equal = batch._replace(
-        scores=numpy.zeros_like(batch.scores), transitions=numpy.zeros_like(batch.transitions)
-    )
-    assert decode(equal).tolist() == [0] * 5
 
 
 @DECODERS

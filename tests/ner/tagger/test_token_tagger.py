@@ -204,14 +204,6 @@ def test_gradients_through_other_encoders_equal_central_differences() -> None:
     check_param_gradients(model, make_docs([3, 0, 4]), lambda scores: scores, eps=1e-3, atol=1e-2)
 
 
-@ENCODERS
-def test_scores_of_a_batch_are_those_of_its_docs_one_by_one(encode: Any) -> None:
-    model = build(encode())
-    docs = make_docs(LENGTHS)
-    alone = numpy.concatenate([model.predict([doc]) for doc in docs], axis=1)
-    assert_allclose(model.predict(docs), alone, atol=1e-5)
-
-
 def test_gradient_of_another_shape_is_refused() -> None:
     model = build(dilated())
     _, backprop = model.begin_update(make_docs([3]))
@@ -247,13 +239,6 @@ def test_transitions_start_as_zeros_and_are_there_only_if_asked_for() -> None:
     assert_array_equal(model.get_param("transitions"), numpy.zeros((TAGS, TAGS)))
     assert model.get_param("transitions").dtype == "float32"
     assert build(dilated()).has_param("transitions") is False
-
-
-def test_the_number_of_tags_must_be_set() -> None:
-    tok2vec = build_Tok2Vec_model(embed_symbols(), dilated())
-    model = token_tagger(tok2vec, Linear(), every_pass=True, transitions=False)
-    with pytest.raises(ValueError, match="nO"):
-        model.initialize(X=make_docs([2]))
 
 
 def test_a_round_trip_keeps_predictions_and_leaves_settings_of_training() -> None:

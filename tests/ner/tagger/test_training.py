@@ -9,33 +9,24 @@ import pytest
 import spacy
 import srsly
 from numpy.testing import assert_allclose, assert_array_equal
-from spacy.cli.evaluate import evaluate as evaluate_cli
-from spacy.cli.init_config import fill_config, init_config
+from spacy.cli.init_config import fill_config
 from spacy.cli.init_pipeline import init_labels_cli
-from spacy.cli.package import get_third_party_dependencies
 from spacy.cli.train import train as train_cli
 from spacy.language import Language
-from spacy.tokens import Doc, DocBin, Span
-from spacy.training import Corpus, Example
+from spacy.tokens import Doc, Span
+from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.util import load_model_from_config
 from thinc.api import Adam, Config, Model, fix_random_seed
 from threadpoolctl import threadpool_limits
 
-from spacy_multihash.cli.evaluate import evaluate
-from spacy_multihash.cli.inspect_rows import inspect_rows
 from spacy_multihash.compute import blas
-from spacy_multihash.corpus.evaluation import Matching
-from spacy_multihash.embed.find import find_weighted, rows_of
-from spacy_multihash.inspection.importance import Ranking, symbol_importance
 from spacy_multihash.ner.biluo import tag_names
 from spacy_multihash.ner.tagger import component, crf
-from spacy_multihash.pipelines.accelerate import accelerate
 from tests.helpers.corpora import CALLBACK, LOOKUP, make_docs, write_corpus
 from tests.helpers.linear_chain import valid_sequences
 from tests.helpers.tagger_ner import (
     CRF,
-    EMBED,
     ITERATED,
     LISTENER,
     MAXOUT,
@@ -77,14 +68,6 @@ CHARACTERS = {
     "include_static_vectors": False,
     "feature": "NORM",
 }
-SPACY_EMBED = {**EMBED, "@architectures": "spacy.MultiHashEmbed.v2"}
-WEIGHTED = {
-    "@architectures": "spacy-multihash.MultiWeightedHashEmbed.v1",
-    "width": 16,
-    "attrs": ["NORM", "SHAPE"],
-    "rows": [50, 20],
-    "include_static_vectors": False,
-}
 MODELS: dict[str, dict[str, Any]] = {
     "all passes": tagger(),
     "last pass": tagger(train_passes="last"),
@@ -112,11 +95,11 @@ def test_training_learns_the_sentences(name: str) -> None:
     assert (scores["ents_f"], scores["ents_per_type"]["GPE"]["f"]) == (1.0, 1.0)
 
 
-@pytest.mark.parametrize("decoder", ["greedy", "constrained"])
-@pytest.mark.parametrize("learn", [True, False])
-def test_each_decoder_finds_what_was_learnt(decoder: str, learn: bool) -> None:
-    nlp = trained(tagger(learn_transitions=learn), steps=60, decoder=decoder)
-    assert entities_of(nlp.pipe(TEXTS[:4])) == gold()
+def test_each_decoder_finds_what_was_learnt() -> None:
+    nlp = trained(CRF, steps=60)
+    for decoder in ("greedy", "constrained", "crf"):
+        pipe_of(nlp).decoder = decoder
+        assert entities_of(nlp.pipe(TEXTS[:4])) == gold()
 
 
 def test_transitions_are_learnt() -> None:
@@ -147,9 +130,8 @@ def test_partial_annotation_is_learnt_from() -> None:
     assert {(e.start, e.end) for e in nlp(TEXTS[0]).ents} >= {(0, 1), (2, 3), (4, 6)}
 
 
-@pytest.mark.parametrize("name", SOME)
-def test_same_seed_same_weights(name: str) -> None:
-    one, other = (trained(SOME[name], 3) for _ in range(2))
+def test_same_seed_same_weights() -> None:
+    one, other = (trained(CRF, 3) for _ in range(2))
     assert_same_weights(one, other)
 
 
@@ -232,12 +214,6 @@ def test_entities_of_other_tokens_are_learnt_where_they_fit_and_missing_where_no
         assert_array_equal(d_scores, expected[1])
 
 
-def test_overlapping_gold_entities_are_refused_as_by_ner() -> None:
-    nlp = blank()
-    with pytest.raises(ValueError, match="E103"):
-        Example.from_dict(nlp.make_doc(TEXTS[0]), {"entities": [(0, 12, "PER"), (9, 24, "GPE")]})
-
-
 @pytest.mark.parametrize("label", ["PER", "GPE"])
 def test_gold_entity_that_begins_with_whitespace_is_trained_on_and_not_found(label: str) -> None:
     nlp = initialized(CRF)
@@ -251,14 +227,6 @@ def test_gold_entity_that_begins_with_whitespace_is_trained_on_and_not_found(lab
     best = pipe_of(nlp).model.predict([doc])[0].argmax(axis=1)
     assert doc[1].is_space and tag_names(pipe_of(nlp).labels)[best[1]] == f"B-{label}"
     assert all(not ent[0].is_space for ent in nlp("Anna \n Bob").ents)
-
-
-def test_scores_that_are_no_numbers_are_refused() -> None:
-    nlp = initialized()
-    output = pipe_of(nlp).model.get_ref("output_layer")
-    output.set_param("b", numpy.full(9, numpy.nan, dtype="float32"))
-    with pytest.raises(ValueError, match="E910"):
-        nlp.update(examples_of(nlp))
 
 
 def test_examples_may_come_one_by_one() -> None:
@@ -420,37 +388,6 @@ def test_frozen_vectors_of_another_component_are_listened_to_while_annotating() 
     assert entities_of(nlp.pipe(TEXTS[:4])) == gold()
 
 
-def test_disabled_component_annotates_nothing_and_is_enabled_again(tmp_path: Path) -> None:
-    nlp = trained()
-    with nlp.select_pipes(disable=["tagger_ner"]):
-        assert not nlp(TEXTS[0]).has_annotation("ENT_IOB")
-    assert entities_of([nlp(TEXTS[0])]) == gold()[:1]
-    nlp.to_disk(tmp_path)
-    loaded = spacy.load(tmp_path, disable=["tagger_ner"])
-    assert not loaded(TEXTS[0]).has_annotation("ENT_IOB")
-    loaded.enable_pipe("tagger_ner")
-    assert entities_of([loaded(TEXTS[0])]) == gold()[:1]
-
-
-def test_meta_says_what_the_pipeline_has(tmp_path: Path) -> None:
-    nlp = trained(steps=1)
-    nlp.to_disk(tmp_path)
-    meta = srsly.read_json(tmp_path / "meta.json")
-    assert meta["pipeline"] == meta["components"] == ["tagger_ner"]
-    assert meta["labels"] == {"tagger_ner": ["GPE", "PER"]}
-    assert Config().from_disk(tmp_path / "config.cfg")["components"]["tagger_ner"]["factory"] == (
-        "tagger_ner"
-    )
-
-
-def test_package_of_the_pipeline_requires_this_one() -> None:
-    nlp = blank(tagger(SPACY_CNN))
-    config = nlp.config
-    del config["components"]["tagger_ner"]["model"]  # whose architectures are ours as well
-    (requirement,) = get_third_party_dependencies(config)
-    assert requirement.startswith("spacy-multihash")
-
-
 # Configs
 
 MINIMAL = """
@@ -485,13 +422,6 @@ def test_default_model_learns_the_sentences() -> None:
     assert entities_of(fit(nlp, 15).pipe(TEXTS[:4])) == gold()
 
 
-def test_init_config_takes_the_component() -> None:
-    config = init_config(lang="en", pipeline=["tagger_ner"], silent=True)
-    assert config["nlp"]["pipeline"] == ["tagger_ner"]
-    encode = config["components"]["tagger_ner"]["model"]["tok2vec"]["encode"]
-    assert encode["@architectures"] == "spacy-multihash.IteratedDilatedEncoder.v1"
-
-
 def training_config(corpus: Path, model: dict[str, Any], **sections: Any) -> Config:
     config = Config().from_str(MINIMAL)
     config["paths"] = {"train": str(corpus), "dev": str(corpus)}
@@ -508,7 +438,7 @@ def corpus(tmp_path: Path) -> Path:
     return write_corpus(tmp_path / "corpus.spacy", make_docs(4))
 
 
-@pytest.mark.parametrize("name", ["all passes", "maxout, crf"])
+@pytest.mark.parametrize("name", ["maxout, crf"])
 def test_spacy_train_takes_labels_from_a_file(name: str, corpus: Path, tmp_path: Path) -> None:
     first = training_config(corpus, MODELS[name])
     first.to_disk(tmp_path / "first.cfg")
@@ -554,67 +484,6 @@ def test_tables_of_the_component_are_made_from_the_corpus(corpus: Path) -> None:
 
 def examples_without_entities(nlp: Language) -> list[Example]:
     return [Example.from_dict(nlp.make_doc(text), {"entities": []}) for text, _ in SENTENCES]
-
-
-def test_seen_and_unseen_entities_are_scored(corpus: Path, tmp_path: Path) -> None:
-    scorer = {"@scorers": "spacy-multihash.seen_unseen_scorer.v1", "train": str(corpus)}
-    config = training_config(corpus, tagger(), scorer=scorer)
-    config["training"]["score_weights"].update(ents_seen_f=0.0, ents_unseen_f=0.0)
-    config.to_disk(tmp_path / "config.cfg")
-    train_cli(tmp_path / "config.cfg", tmp_path)
-    performance = spacy.load(tmp_path / "model-best").meta["performance"]
-    assert performance["ents_seen_f"] == performance["ents_f"] == 1.0
-
-
-def test_pipelines_are_evaluated_on_seen_and_unseen_entities(corpus: Path, tmp_path: Path) -> None:
-    nlp = trained(spans_key="found")
-    nlp.to_disk(tmp_path / "model")
-    docs = [example.reference for example in examples_of(nlp)]
-    data = tmp_path / "data.spacy"
-    DocBin(docs=docs).to_disk(data)
-    result = evaluate(tmp_path / "model", data, corpus, matching=Matching())
-    assert (result.overall.entities, result.overall.f) == (7, 1.0)
-    assert [result.once[part].entities for part in ("seen", "unseen")] == [5, 2]  # New York is not
-    assert [result.once[part].f for part in ("seen", "unseen")] == [1.0, 1.0]
-
-
-def test_spacy_evaluate_scores_the_pipeline(corpus: Path, tmp_path: Path) -> None:
-    nlp = trained(steps=5)
-    nlp.to_disk(tmp_path / "model")
-    scores = evaluate_cli(str(tmp_path / "model"), corpus, silent=True)
-    expected = nlp.evaluate(list(Corpus(corpus)(nlp)))
-    assert scores["ents_f"] == pytest.approx(expected["ents_f"])
-    assert 0 < scores["ents_f"] < 1  # it was trained for a few steps
-    assert set(scores["ents_per_type"]) == {"PER", "GPE"}
-
-
-def test_rows_and_importance_of_its_embedding_are_inspected(corpus: Path, tmp_path: Path) -> None:
-    nlp = trained(tagger(tok2vec(embed=WEIGHTED)))
-    nlp.to_disk(tmp_path / "model")
-    inspection = inspect_rows(tmp_path / "model", ["Anna"], data=corpus)
-    assert {report.component for report in inspection.tables} == {"tagger_ner"}
-    ranking = Ranking(top=3, min_freq=1)
-    docs = [nlp.make_doc(text) for text in TEXTS]
-    (norm, shape) = symbol_importance(nlp, lambda: docs, ranking, component="tagger_ner")
-    assert (norm.attr, shape.attr) == ("NORM", "SHAPE")
-    (embedding, _) = find_weighted(nlp)
-    assert embedding.importance is not None
-    P = embedding.importance.weights.get_param("E")
-    ids = numpy.unique(numpy.concatenate([doc.to_array("NORM") for doc in docs]))
-    values = abs(P[rows_of(embedding.importance.layer, ids)[:, 0]]).mean(axis=1)
-    expected = sorted(zip(-values, (nlp.vocab.strings[id_] for id_ in ids), strict=True))[:3]
-    assert [symbol.text for symbol in norm.largest] == [text for _, text in expected]
-    assert_allclose([symbol.importance for symbol in norm.largest], [-v for v, _ in expected])
-
-
-def test_layers_of_spacy_are_accelerated_inside_of_it(tmp_path: Path) -> None:
-    nlp = trained(tagger(SPACY_CNN, learn_transitions=True))
-    expected = entities_of(nlp.pipe(TEXTS))
-    (replaced,) = accelerate(nlp).replaced
-    assert (replaced.component, replaced.path) == ("tagger_ner", "model.tok2vec")
-    assert entities_of(nlp.pipe(TEXTS)) == expected
-    nlp.to_disk(tmp_path)
-    assert entities_of(spacy.load(tmp_path).pipe(TEXTS)) == expected
 
 
 def test_crf_and_probabilities_have_one_thread_of_blas(monkeypatch: pytest.MonkeyPatch) -> None:
