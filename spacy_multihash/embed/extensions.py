@@ -1,6 +1,6 @@
 """Symbols of extension attributes, read token by token, and what training sees of features."""
 
-import warnings
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Optional
@@ -16,6 +16,7 @@ NO_STRING = "\x1f"
 # Attributes that components set. All others are those of the word.
 _ANNOTATED = {"DEP", "ENT_ID", "ENT_IOB", "ENT_KB_ID", "ENT_TYPE", "HEAD", "LEMMA", "MORPH", "POS"}
 _ANNOTATED |= {"SENT_START", "TAG"}
+_LOGGER = logging.getLogger("spacy")  # which spacy train prints
 # Tokens of training after which a feature with one value is pointed out.
 _FIRST_TOKENS = 1000
 _TYPES = "a string, a number, True, False or None, or a list or set of them"
@@ -114,12 +115,11 @@ class ConstantFeatures:
             if len(values) < 2:
                 values.update(value for doc in docs for value in _values_of(doc, name))
             if len(values) < 2 and self._tokens >= _FIRST_TOKENS:
-                warnings.warn(
+                _LOGGER.warning(
                     f"The feature {name} has the same value in all of the first {self._tokens:,} "
                     "tokens of training, so that nothing can be learned from it. If a component "
                     "sets it, name that component in [training] annotating_components. Otherwise "
-                    f"remove {name} from attrs.",
-                    stacklevel=2,
+                    f"remove {name} from attrs."
                 )
 
 

@@ -4,8 +4,8 @@ A table is read from a package, the folder of a pipeline, compressed or not, or 
 as text, or a file of codes (.npz). What is written is whole or not there.
 """
 
+import logging
 import tempfile
-import warnings
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -330,10 +330,9 @@ def _read_text(path: Path, folder: Path, lang: str, show_progress: bool) -> Vect
     rows = numpy.sort(numpy.unique(keys, return_index=True)[1])
     if len(rows) < len(words):
         (others,) = numpy.isin(numpy.arange(len(words)), rows, invert=True).nonzero()
-        warnings.warn(
+        logging.getLogger("spacy").warning(  # which spaCy's commands print
             f"{path} has {len(others):,} words more than once, such as {words[others[0]]!r}: the "
-            "first vector of each was kept.",
-            stacklevel=2,
+            "first vector of each was kept."
         )
     words = [words[row] for row in rows.tolist()]
     return replace(empty, keys=keys[rows], rows=rows, words=words)
