@@ -62,4 +62,4 @@ for _registry, _functions in (
     (msgpack_decoders, {"spacy-multihash": decode}),
 ):
     for _name, _function in _functions.items():
-        _registry.register(_name, func=_function)
+        _registry.register(_name, func=_function)  # type: ignore[union-attr]

@@ -37,7 +37,7 @@ def everything(
     assert tape is not None
     assert_array_equal(forward(X, layer, docs, mask=mask)[0], Y)
     gradients = [None if param is None else numpy.ones_like(param) for param in layer.params]
-    dX = backward(dY, X, layer, docs, tape, tuple(gradients), mask=mask)  # type: ignore[arg-type]
+    dX = backward(dY, X, layer, docs, tape, tuple(gradients), mask=mask)
     use_kernels(former)
     return [Y, tape.which, dX, *gradients]
 

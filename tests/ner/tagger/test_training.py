@@ -18,11 +18,8 @@ from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.util import load_model_from_config
 from thinc.api import Adam, Config, Model, fix_random_seed
-from threadpoolctl import threadpool_limits
 
-from spacy_multihash.compute import blas
 from spacy_multihash.ner.biluo import tag_names
-from spacy_multihash.ner.tagger import component, crf
 from tests.helpers.corpora import CALLBACK, LOOKUP, make_docs, write_corpus
 from tests.helpers.linear_chain import valid_sequences
 from tests.helpers.tagger_ner import (
@@ -484,24 +481,3 @@ def test_tables_of_the_component_are_made_from_the_corpus(corpus: Path) -> None:
 
 def examples_without_entities(nlp: Language) -> list[Example]:
     return [Example.from_dict(nlp.make_doc(text), {"entities": []}) for text, _ in SENTENCES]
-
-
-def test_crf_and_probabilities_have_one_thread_of_blas(monkeypatch: pytest.MonkeyPatch) -> None:
-    threads: dict[str, list[int]] = {}
-
-    def watch(module: Any, name: str) -> None:
-        function = getattr(module, name)
-
-        def watched(*args: Any) -> Any:
-            threads[name] = [library.get_num_threads() for library in blas._libraries()]
-            return function(*args)
-
-        monkeypatch.setattr(module, name, watched)
-
-    watch(crf, "crf_loss")
-    watch(component, "entity_marginals")
-    with threadpool_limits(2):
-        nlp = trained(CRF, steps=1, spans_key="found")
-        nlp(TEXTS[0])
-    assert threads.keys() == {"crf_loss", "entity_marginals"}
-    assert all(set(numbers) == {1} for numbers in threads.values())
