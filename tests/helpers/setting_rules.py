@@ -75,10 +75,6 @@ def is_string(value: Any) -> bool:
     return type(value) is str
 
 
-def is_penalty(value: Any) -> bool:
-    return type(value) in (int, float) and 0 <= value < 2.0**1023
-
-
 def are_orders(value: Any) -> bool:
     return list_of(whole(1, 10), 1)(value) and len(set(value)) == len(value)
 
