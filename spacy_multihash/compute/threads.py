@@ -62,6 +62,9 @@ def in_parts(
     rows (Optional[int]): The number of rows that the work is about; by default that of the range.
     """
     parts = _count_parts(number if rows is None else rows, number)
+    if parts == 1:
+        function(0, number)
+        return
     bounds = [number * part // parts for part in range(parts + 1)]
     _apply(function, list(zip(bounds, bounds[1:], strict=False)))
 
@@ -71,9 +74,12 @@ def in_parts_of_docs(function: Callable[[Part], object], lengths: numpy.ndarray)
 
     lengths (D,) int64: The numbers of tokens of the docs.
     """
-    ends = lengths.cumsum()
     total = int(lengths.sum())
     parts = _count_parts(total, len(lengths))
+    if parts == 1 and len(lengths):
+        function(Part(slice(0, total), lengths))
+        return
+    ends = lengths.cumsum()
     cuts = [0, *numpy.searchsorted(ends, [total * i // parts for i in range(1, parts)]).tolist()]
     tasks = []
     for first, last in zip(cuts, [*cuts[1:], len(lengths)], strict=True):
