@@ -5,6 +5,7 @@ A new setting is a field of the dataclass, with its check, and an argument of th
 
 import math
 from dataclasses import fields, replace
+from functools import cache
 from typing import Any, ClassVar
 
 from ..common.checks import is_number, refusal
@@ -33,20 +34,21 @@ class WithSettings:
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         """Return a setting."""
-        if name not in _names(self):
+        if name not in _names(self.settings_type):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self._settings, name)
 
     def __setattr__(self, name: str, value: Any) -> None:  # noqa: ANN401
         """Set a setting, after a check of all settings, or another attribute."""
-        if name in _names(self):
+        if name in _names(self.settings_type):
             self.settings = replace(self._settings, **{name: value})
         else:
             super().__setattr__(name, value)
 
 
-def _names(component: WithSettings) -> set[str]:
-    return {field.name for field in fields(type(component).settings_type)}
+@cache
+def _names(settings_type: Any) -> frozenset[str]:  # noqa: ANN401
+    return frozenset(field.name for field in fields(settings_type))
 
 
 def check_temperature(where: str, temperature: object) -> None:
