@@ -23,6 +23,7 @@ from benchmarks.timing import Step, time_arms
 TOKEN, STEP, SECONDS, MEGABYTES = "us a token", "ms a step", "s", "MB"
 TEXTS = 20
 STEPS_A_ROUND = 10
+PAUSE = 0.2  # seconds before a tok2vec, so that threads of OpenBLAS come to rest
 WIDTH, ROWS, HASHES, TOKENS = 96, 5000, 4, 2000
 ATTRS = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
 Values = dict[str, list[float]]
@@ -113,7 +114,7 @@ def time_models(settings: Settings, models: Mapping[str, Model], docs: Sequence[
             numpy.vstack(other), numpy.vstack(first), rtol=1e-3, atol=1e-3
         )
     steps: dict[str, Step] = {arm: partial(m.predict, docs) for arm, m in models.items()}
-    return a_token(time_arms(steps, settings.seconds), sum(map(len, docs)))
+    return a_token(time_arms(steps, settings.seconds, pause=PAUSE), sum(map(len, docs)))
 
 
 def time_training(settings: Settings, arms: Mapping[str, Language]) -> Values:

@@ -73,7 +73,7 @@ def describe_run(corpus: str) -> Results:
         "python": platform.python_version(),
         **{name: metadata.version(name) for name in PACKAGES},
         "numpy_blas": f"{blas['name']} {blas['version']}",
-        "kernels": subprocess.run(version, capture_output=True, text=True).stdout.strip(),
+        "kernels": subprocess.run(version, capture_output=True, text=True).stdout.splitlines()[-1],
         "environment": {k: v for k, v in os.environ.items() if k.startswith(prefix)},
         "corpus": corpus,
     }

@@ -25,6 +25,7 @@ def time_arms(
     *,
     warm_up: int = WARM_UP,
     max_rounds: int = MAX_ROUNDS,
+    pause: float = 0.0,
     clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, list[float]]:
     """Time the arms in turns, in rounds, until a time budget is used up.
@@ -34,6 +35,8 @@ def time_arms(
 
     arms (Mapping[str, Step]): What to time, by name.
     seconds (float): The time budget, in which `warm_up` untimed rounds don't count.
+    pause (float): Seconds before each arm. The threads of OpenBLAS keep their cores busy for a
+        while after a product.
     RETURNS (dict[str, list[float]]): Seconds of each round, by name.
     """
     for _ in range(warm_up):
@@ -45,6 +48,7 @@ def time_arms(
         if number >= MIN_ROUNDS and clock() >= end:
             break
         for name in list(arms)[:: -1 if number % 2 else 1]:
+            time.sleep(pause)
             start = clock()
             arms[name]()
             times[name].append(clock() - start)
