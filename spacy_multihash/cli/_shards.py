@@ -42,9 +42,9 @@ class Shards:
 
         Of a folder with .spacy files, only these are counted. Others are named in a warning.
         """
-        found = _one_kind(list_shards(path))
+        shards = _one_kind(list_shards(path))
         # Workers may run in other folders.
-        return cls(path, [shard.absolute() for shard in found], [str(shard) for shard in found])
+        return cls(path, [shard.absolute() for shard in shards], [str(shard) for shard in shards])
 
     def merged(
         self,
@@ -109,17 +109,17 @@ class ShardSymbols:
 
     def texts(self, table: EmbeddingTable, ids: Sequence[int]) -> list[str]:
         """Write symbols as texts, reading shards until all are found."""
-        found = find_texts(tuple, table, ids, self.source.loaded().vocab)
-        wanted = set(ids) - found.keys()
+        text_of = find_texts(tuple, table, ids, self.source.loaded().vocab)
+        wanted = set(ids) - text_of.keys()
         if wanted:
             write = partial(_write_shard, self.source, self.find, table.attr, sorted(wanted))
-            parts = self.workers.imap(write, self.shards.paths, names=self.shards.names)
-            for _, part in parts:
-                found |= part
-                wanted -= part.keys()
+            results = self.workers.imap(write, self.shards.paths, names=self.shards.names)
+            for _, texts in results:
+                text_of |= texts
+                wanted -= texts.keys()
                 if not wanted:
                     break
-        return [found[id_] for id_ in ids]
+        return [text_of[id_] for id_ in ids]
 
 
 def _count_shard(source: Source[Language], find: FindTables, path: Path) -> Tables:

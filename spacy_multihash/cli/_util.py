@@ -103,7 +103,7 @@ def show_collisions(title: str, collisions: Sequence[Collisions]) -> None:
     It has a row for each kind of rows that symbols may share: all components, the row of
     importance, and both. An embedding with fixed importance has components alone.
     """
-    rows = [row for found in collisions for row in _collision_rows(found)]
+    rows = [row for of_embedding in collisions for row in _collision_rows(of_embedding)]
     header = ("embedding", "symbols", "rows of", "in collision", "by chance", "p_col")
     show_table(title, header, rows, aligns="lrl")
     if rows:
@@ -256,8 +256,8 @@ def naming_config(path: Path) -> Iterator[None]:
     try:
         yield
     except ConfigValidationError as error:
-        found = ConfigValidationError.from_error(error, title="", show_config=False)
-        raise ValueError(f"{path}: {found.text.strip()}") from error
+        shown = ConfigValidationError.from_error(error, title="", show_config=False)
+        raise ValueError(f"{path}: {shown.text.strip()}") from error
     except InterpolationError as error:
         raise ValueError(f"{path}: {error}") from error
 

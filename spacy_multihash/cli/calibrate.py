@@ -77,46 +77,50 @@ def calibrate_cli(
         check_apart(nlp, output)
         name = find_recognizer(nlp, component)
         examples = list(model_examples(nlp, data))
-        found = calibrate(nlp, name, examples, bins=bins)
-        set_temperature(nlp, name, found.temperature)
-        draw_reliability(plot, found)
+        calibration = calibrate(nlp, name, examples, bins=bins)
+        set_temperature(nlp, name, calibration.temperature)
+        draw_reliability(plot, calibration)
         write_pipeline(nlp, output)
     except ModuleNotFoundError as error:
         msg.fail("Cannot calibrate the pipeline", f"{error}. {_EXTRA}")
     except (ImportError, OSError, ValueError) as error:
         msg.fail("Cannot calibrate the pipeline", str(error))
-    if is_at_edge(found.temperature):
+    if is_at_edge(calibration.temperature):
         msg.warn(
-            f"temperature = {found.temperature:.3f} is at the edge of what was looked at, {LOWEST} "
-            f"to {HIGHEST}: the corpus does not tell which is the best",
-            f"It comes from {found.before.entities:,} entities. Take a larger dev corpus of the "
-            "texts that the pipeline is for, or go on with the pipeline as it was.",
+            f"temperature = {calibration.temperature:.3f} is at the edge of the range, {LOWEST} to "
+            f"{HIGHEST}: the corpus does not tell which is the best",
+            f"It comes from {calibration.before.entities:,} entities. Take a larger dev corpus of "
+            "the texts that the pipeline is for, or go on with the pipeline as it was.",
             err=as_json,
         )
     if as_json:
-        print_json(found.as_json())
+        print_json(calibration.as_json())
         return
-    _show(found)
-    temperature = f"temperature = {found.temperature:.3f}, of {found.before.entities:,} entities"
+    _show(calibration)
+    temperature = (
+        f"temperature = {calibration.temperature:.3f}, of {calibration.before.entities:,} entities"
+    )
     msg.good(f"Wrote the pipeline with {temperature}, to {output}")
     msg.good(f"Drew the reliability diagram to {plot}")
 
 
-def draw_reliability(path: Path, found: Calibration) -> None:
+def draw_reliability(path: Path, calibration: Calibration) -> None:
     """Draw the share of entities that are right by probability, before and after, as PNG.
 
     A dot is a range of probability, and its area grows with the entities in the range.
     """
     figure = new_figure(4.2)
     panels = figure.subplots(1, 2, sharex=True, sharey=True)
-    titles = [f"temperature {number:.2f}" for number in (found.former, found.temperature)]
-    most = max(each.entities for each in (*found.bins_before, *found.bins_after))
+    titles = [
+        f"temperature {number:.2f}" for number in (calibration.former, calibration.temperature)
+    ]
+    most = max(bin_.entities for bin_ in (*calibration.bins_before, *calibration.bins_after))
     for axes, bins, title in zip(
-        panels, (found.bins_before, found.bins_after), titles, strict=True
+        panels, (calibration.bins_before, calibration.bins_after), titles, strict=True
     ):
-        probabilities = [each.probability for each in bins]
-        shares = [each.share for each in bins]
-        areas = [15 + 200 * each.entities / most for each in bins]
+        probabilities = [bin_.probability for bin_ in bins]
+        shares = [bin_.share for bin_ in bins]
+        areas = [15 + 200 * bin_.entities / most for bin_ in bins]
         axes.plot([0, 1], [0, 1], color=_GREY, linewidth=1, linestyle="--")
         axes.plot(probabilities, shares, color=_BLUE, linewidth=1)
         axes.scatter(probabilities, shares, s=areas, color=_BLUE, zorder=3, clip_on=False)
@@ -178,10 +182,10 @@ def set_temperature(nlp: Language, name: str, temperature: float) -> None:
     nlp.get_pipe_config(name)["temperature"] = temperature
 
 
-def _show(found: Calibration) -> None:
+def _show(calibration: Calibration) -> None:
     """Print a table of all entities, and of those of each label."""
-    qualities: dict[str, tuple[Quality, Quality]] = {"all": (found.before, found.after)}
-    qualities.update(found.labels)
+    qualities: dict[str, tuple[Quality, Quality]] = {"all": (calibration.before, calibration.after)}
+    qualities.update(calibration.labels)
     rows = [
         (
             label,
@@ -195,4 +199,4 @@ def _show(found: Calibration) -> None:
         for label, (old, new) in qualities.items()
     ]
     header = ("", "entities", "right %", "error %", "error % after", "log loss", "log loss after")
-    show_table(f"Calibration of {found.component}", header, rows)
+    show_table(f"Calibration of {calibration.component}", header, rows)

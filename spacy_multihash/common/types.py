@@ -47,8 +47,6 @@ AttrsLayer = Model[Union[Ints2d, list[SymbolColumn]], Floats2d]
 NgramLayer = Model[list[DocLike], Ragged]
 # Vectors of n-grams (M, W) float32 with lengths (B,) int32 -> vectors of docs (B, W) float32.
 Reduction = Model[Ragged, Floats2d]
-# Docs -> probabilities of labels (B, nO) float32.
-Classifier = Model[list[DocLike], Floats2d]
 # Docs with N tokens in all -> vectors (N, W) float32 with the docs' lengths.
 DocsLayer = Model[list[DocLike], Ragged]
 # Docs -> a vector for each token, (len(doc), W) float32: tok2vec, in spaCy's words.

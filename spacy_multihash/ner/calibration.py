@@ -158,23 +158,6 @@ class Calibration:
             "bins_after": [one._asdict() for one in self.bins_after],
         }
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "Calibration":
-        """Return what `as_json` made the data of."""
-        return cls(
-            data["component"],
-            data["former"],
-            data["temperature"],
-            Quality(**data["before"]),
-            Quality(**data["after"]),
-            {
-                label: (Quality(**both["before"]), Quality(**both["after"]))
-                for label, both in data["labels"].items()
-            },
-            [Bin(**one) for one in data["bins_before"]],
-            [Bin(**one) for one in data["bins_after"]],
-        )
-
 
 # Docs whose scores are computed at once.
 _BATCH = 256

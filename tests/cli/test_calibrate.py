@@ -140,7 +140,7 @@ def test_temperature_at_the_edge_is_warned_of(
     monkeypatch.setattr(calibration, "HIGHEST", 1.05)  # the pipeline is too sure for that
     result = invoke(folder, "--force")
     assert result.exit_code == 0, result.output
-    assert "is at the edge of what was looked at" in said(result)
+    assert "is at the edge of the range" in said(result)
     as_json = invoke(folder, "--force", "--json")
     assert json.loads(as_json.stdout)["temperature"] > 1.03
     assert "at the edge" in as_json.stderr
