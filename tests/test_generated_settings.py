@@ -59,7 +59,7 @@ def check(message: Optional[str], wrong: list[Offence]) -> None:
 
 
 def refusal_of(build: Callable[[], Any]) -> Optional[str]:
-    """Return the message of a refusal, None if there is none. No other error may come."""
+    """Return the message of a setting_error, None if there is none. No other error may come."""
     try:
         build()
     except ValueError as error:  # confection's ConfigValidationError is one

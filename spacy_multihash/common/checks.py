@@ -1,4 +1,4 @@
-"""Checks of settings: numbers, choices, flags, functions and lists, refused in one wording.
+"""Checks of settings: numbers, choices, flags, functions and lists, in one wording.
 
 A config may hold a quoted number, true or 3.0 in the place of a whole number, and the types of a
 registered function let some of them pass. A call without a config lets everything pass. So a
@@ -54,7 +54,7 @@ def check_whole(
     """
     if not is_whole(value, low, high):
         end = "on" if high is None else f"to {high}"
-        raise refusal(where, name, f"a whole number from {low} {end}", value, advice)
+        raise setting_error(where, name, f"a whole number from {low} {end}", value, advice)
 
 
 def check_number(
@@ -65,25 +65,25 @@ def check_number(
     The arguments are those of check_whole.
     """
     if not (is_number(value) and low <= value < math.inf):
-        raise refusal(where, name, f"a number from {low} on", value, advice)
+        raise setting_error(where, name, f"a number from {low} on", value, advice)
 
 
 def check_share(where: str, name: str, value: object, *, advice: str = CHANGE_IT) -> None:
     """Raise ValueError if a setting is not a share below 1; the arguments of check_whole."""
     if not (is_number(value) and 0 <= value < 1):
-        raise refusal(where, name, f"a share, 0 <= {name} < 1", value, advice)
+        raise setting_error(where, name, f"a share, 0 <= {name} < 1", value, advice)
 
 
 def check_unit(where: str, name: str, value: object, *, advice: str = CHANGE_IT) -> None:
     """Raise ValueError if a setting is not a number from 0 to 1; the arguments of check_whole."""
     if not (is_number(value) and 0 <= value <= 1):
-        raise refusal(where, name, "a number from 0 to 1", value, advice)
+        raise setting_error(where, name, "a number from 0 to 1", value, advice)
 
 
 def check_flag(where: str, name: str, value: object, *, advice: str = CHANGE_IT) -> None:
     """Raise ValueError if a setting is not a bool; the arguments of check_whole."""
     if not isinstance(value, bool):
-        raise refusal(where, name, "true or false", value, advice)
+        raise setting_error(where, name, "true or false", value, advice)
 
 
 def check_choice(
@@ -91,13 +91,13 @@ def check_choice(
 ) -> None:
     """Raise ValueError if a setting is none of the choices; the arguments of check_whole."""
     if not (isinstance(value, str) and value in choices):
-        raise refusal(where, name, f"one of {', '.join(choices)}", value, advice)
+        raise setting_error(where, name, f"one of {', '.join(choices)}", value, advice)
 
 
 def check_string(where: str, name: str, value: object, *, advice: str = CHANGE_IT) -> None:
     """Raise ValueError if a setting is neither a string nor None; the arguments of check_whole."""
     if not (value is None or isinstance(value, str)):
-        raise refusal(where, name, "a string, or null", value, advice)
+        raise setting_error(where, name, "a string, or null", value, advice)
 
 
 def check_function(where: str, name: str, value: object, *, advice: str = CHANGE_IT) -> None:
@@ -106,7 +106,7 @@ def check_function(where: str, name: str, value: object, *, advice: str = CHANGE
     The arguments are those of check_whole.
     """
     if value is not None and not callable(value):
-        raise refusal(where, name, "a function, or null", value, advice)
+        raise setting_error(where, name, "a function, or null", value, advice)
 
 
 def check_length(
@@ -122,7 +122,7 @@ def check_length(
         length = len(values)
     if length != len(owners):
         expected = f"a list of length {len(owners)}, an entry for each of {', '.join(owners)}"
-        raise refusal(where, name, expected, values, advice)
+        raise setting_error(where, name, expected, values, advice)
 
 
 def check_type(where: str, name: str, value: object, expected: type, *, advice: str) -> None:
@@ -142,7 +142,7 @@ def check_type(where: str, name: str, value: object, expected: type, *, advice: 
         )
 
 
-def refusal(
+def setting_error(
     where: str, name: str, expected: str, value: object, advice: str = CHANGE_IT
 ) -> ValueError:
     """Make the error for a setting that is not as expected; the arguments of check_whole."""

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Optional, Protocol, Union
 
-from .checks import CHANGE_IT, refusal
+from .checks import CHANGE_IT, setting_error
 
 # The attributes that slices and n-grams are cut from.
 TEXT_ATTRS = ("ORTH", "LOWER", "NORM", "LEMMA")
@@ -154,7 +154,7 @@ def parse_feature(
         return None
 
     def refuse(expected: str) -> ValueError:
-        return refusal(where, setting, expected, name, advice)
+        return setting_error(where, setting, expected, name, advice)
 
     text = name.strip()
     if text.startswith("_"):

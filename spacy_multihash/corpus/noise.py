@@ -14,7 +14,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from ..common.checks import CHANGE_IT, check_flag, check_unit, check_whole, refusal
+from ..common.checks import CHANGE_IT, check_flag, check_unit, check_whole, setting_error
 from ..common.registered import CHAR_NOISE
 from .read import read_docs
 
@@ -232,14 +232,14 @@ def _check_settings(level: object, mask_share: object, mask: object) -> None:
     check_unit(CHAR_NOISE, "level", level)
     check_unit(CHAR_NOISE, "mask_share", mask_share)
     if not (isinstance(mask, str) and len(mask) == 1 and not mask.isspace()):
-        raise refusal(CHAR_NOISE, "mask", "one visible character", mask)
+        raise setting_error(CHAR_NOISE, "mask", "one visible character", mask)
 
 
 def _check_alphabet(alphabet: object, mask: str) -> None:
     expected = f"a string of distinct visible characters without the mask {mask!r}"
     is_good = isinstance(alphabet, str) and 0 < len(alphabet) == len({*alphabet} - {mask})
     if not is_good or any(map(str.isspace, str(alphabet))):
-        raise refusal(CHAR_NOISE, "alphabet", expected, alphabet)
+        raise setting_error(CHAR_NOISE, "alphabet", expected, alphabet)
 
 
 def _codes(text: str) -> numpy.ndarray:

@@ -6,7 +6,7 @@ from spacy.tokens import Doc
 from thinc.api import Model, chain
 from thinc.types import Floats2d, Ragged
 
-from ..common.checks import check_length, refusal
+from ..common.checks import check_length, setting_error
 from ..common.removed import RemovedSetting, with_removed_settings
 from ..vectors.meta_vectors import MetaVectors
 from .attributes import Attrs, attr_names
@@ -145,7 +145,7 @@ def build_multi_weighted_hash_embed_v1(
         check_length(_WHERE, "importance_rows", importance_rows, names)
         if None in importance_rows:
             expected = "whole numbers, or null in the place of the list"
-            raise refusal(_WHERE, "importance_rows", expected, importance_rows)
+            raise setting_error(_WHERE, "importance_rows", expected, importance_rows)
     weightings = [
         Weighting(
             name,

@@ -4,7 +4,7 @@ from typing import List, Union
 
 from spacy.attrs import IDS, intify_attr
 
-from ..common.checks import is_list, is_whole, refusal
+from ..common.checks import is_list, is_whole, setting_error
 from ..common.features import parse_feature
 
 # Part of registered signatures, which are written with typing's generics.
@@ -31,7 +31,7 @@ def attr_id(attr: Union[str, int], *, setting: str = _EACH_OF_ATTRS) -> int:
             "the name or id of an attribute of spaCy's Token, such as NORM, PREFIX, SUFFIX, SHAPE, "
             "ORTH, LOWER, POS or SPACY" + _OR_A_FEATURE * (setting == _EACH_OF_ATTRS)
         )
-        raise refusal(_WHERE, setting, expected, attr)
+        raise setting_error(_WHERE, setting, expected, attr)
     return int(found)
 
 
@@ -44,7 +44,9 @@ def attr_names(attrs: Attrs) -> list[str]:
     """
     if not is_list(attrs) or not attrs:
         advice = 'Recommended: ["NORM", "PREFIX", "SUFFIX", "SHAPE"].'
-        raise refusal(_WHERE, "attrs", "a list of one or more token attributes", attrs, advice)
+        raise setting_error(
+            _WHERE, "attrs", "a list of one or more token attributes", attrs, advice
+        )
     features = map(parse_feature, attrs)
     return [
         attr_name(attr) if feature is None else feature.name

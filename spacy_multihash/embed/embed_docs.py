@@ -17,7 +17,7 @@ from thinc.api import (
 )
 from thinc.types import Floats2d, Ints2d, Ragged
 
-from ..common.checks import MAX_SIZE, check_flag, check_whole, refusal
+from ..common.checks import MAX_SIZE, check_flag, check_whole, setting_error
 from ..common.features import Feature, parse_feature
 from ..common.pinned import Pinned
 from ..common.registered import META_VECTORS
@@ -167,7 +167,7 @@ def _embed_attrs(layers: list[Model], read: _Read, rate: Optional[float]) -> Doc
 def _check_vectors(where: str, vectors: Model, include_static_vectors: bool) -> TableKeys:
     """Check the layer of several tables, and give the keys of its tables."""
     if getattr(vectors, "name", None) != READ_VECTORS:
-        raise refusal(where, "vectors", f"a block of {META_VECTORS}, or null", vectors)
+        raise setting_error(where, "vectors", f"a block of {META_VECTORS}, or null", vectors)
     if include_static_vectors:
         raise ValueError(
             f"{where}: vectors and include_static_vectors = true both embed static vectors. Set "

@@ -7,7 +7,7 @@ from thinc.api import Model
 from thinc.types import Ragged
 
 from ..common.bound import bound
-from ..common.checks import are_whole, refusal
+from ..common.checks import are_whole, setting_error
 from ..common.pinned import Pinned
 from ..common.types import Array, DocLike, NgramLayer
 from ..compute.hashing import hash_ngrams
@@ -76,4 +76,6 @@ def _check_orders(orders: Sequence[int], attr_name: str) -> None:
     if not are_whole(orders, 1, MAX_ORDER) or not orders or len(set(orders)) < len(orders):
         where, advice = f"Layer 'extract_ngrams' of {attr_name}", "Change it in the config."
         expected = f"one or more different whole numbers from 1 to {MAX_ORDER}"
-        raise refusal(where, "ngram_orders", expected, orders, f"{advice} Recommended: [1, 2].")
+        raise setting_error(
+            where, "ngram_orders", expected, orders, f"{advice} Recommended: [1, 2]."
+        )

@@ -12,7 +12,7 @@ from spacy.vocab import Vocab
 from thinc.api import Model, to_numpy
 from thinc.types import Ragged
 
-from ..common.checks import CHANGE_IT, check_choice, refusal
+from ..common.checks import CHANGE_IT, check_choice, setting_error
 from ..common.features import TEXT_ATTRS
 from ..common.pinned import Pinned
 from ..common.types import DocLike, DocsLayer
@@ -131,20 +131,20 @@ def check_settings(
     Raises ValueError.
     """
     if not isinstance(tables, Mapping) or not tables:
-        raise refusal(_WHERE, "tables", "names of tables, each with a path or null", tables)
+        raise setting_error(_WHERE, "tables", "names of tables, each with a path or null", tables)
     for name, path in tables.items():
         if not isinstance(name, str) or not _NAME_OF_TABLE.fullmatch(name):
             expected = "names of letters, digits, - and _"
-            raise refusal(_WHERE, "tables", expected, name)
+            raise setting_error(_WHERE, "tables", expected, name)
         if not (path is None or (isinstance(path, (str, Path)) and str(path))):
-            raise refusal(_WHERE, f"tables.{name}", "a path, or null", path)
+            raise setting_error(_WHERE, f"tables.{name}", "a path, or null", path)
     if tables.get(VOCAB) is not None:
         advice = "It is read from [initialize] vectors. Give a table with a path another name."
-        raise refusal(_WHERE, f"tables.{VOCAB}", "null", tables[VOCAB], advice)
+        raise setting_error(_WHERE, f"tables.{VOCAB}", "null", tables[VOCAB], advice)
     key_attrs = {} if key_attrs is None else key_attrs
     if not isinstance(key_attrs, Mapping) or not key_attrs.keys() <= tables.keys():
         expected = f"null, or an attribute for some of the tables {', '.join(sorted(tables))}"
-        raise refusal(_WHERE, "key_attrs", expected, key_attrs)
+        raise setting_error(_WHERE, "key_attrs", expected, key_attrs)
     for name, attr in key_attrs.items():
         check_choice(_WHERE, f"key_attrs.{name}", attr, TEXT_ATTRS, advice=CHANGE_IT)
     names = sorted(tables)

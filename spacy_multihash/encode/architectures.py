@@ -5,7 +5,7 @@ from typing import List
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from ..common.checks import MAX_SIZE, are_whole, check_flag, check_whole, refusal
+from ..common.checks import MAX_SIZE, are_whole, check_flag, check_whole, setting_error
 from ..compute.maxout_norm import MAX_PIECES
 from .iterated_dilated_encoder import IteratedDilatedEncoder
 from .maxout_window_encoder import MaxoutWindowEncoder
@@ -84,7 +84,7 @@ def build_iterated_dilated_encoder_v1(
     if not are_whole(dilations, 1, MAX_DILATION) or not 1 <= len(dilations) <= MAX_DEPTH:
         expected = f"1 to {MAX_DEPTH} whole numbers from 1 to {MAX_DILATION}"
         advice = f"Change it in the config. Recommended: {_DILATIONS}."
-        raise refusal(name, "dilations", expected, dilations, advice)
+        raise setting_error(name, "dilations", expected, dilations, advice)
     for switch, value in {"share": share, "residual": residual, "normalize": normalize}.items():
         check_flag(name, switch, value)
     return IteratedDilatedEncoder(

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from functools import cache
 from typing import Any, ClassVar
 
-from ..common.checks import is_number, refusal
+from ..common.checks import is_number, setting_error
 
 
 class WithSettings:
@@ -57,4 +57,4 @@ def check_temperature(where: str, temperature: object) -> None:
     where (str): The component, for the message.
     """
     if not (is_number(temperature) and 0 < temperature < math.inf):
-        raise refusal(where, "temperature", "a number above 0", temperature)
+        raise setting_error(where, "temperature", "a number above 0", temperature)

@@ -8,7 +8,7 @@ from thinc.api import Model, get_array_module, uniform_init
 from thinc.types import Floats2d
 from thinc.util import ArrayInfo
 
-from ..common.checks import MAX_SIZE, check_choice, check_whole, refusal
+from ..common.checks import MAX_SIZE, check_choice, check_whole, setting_error
 from ..common.memory import check_memory
 from ..common.pinned import Pinned
 from ..common.types import Array
@@ -61,7 +61,7 @@ def MetaVectors(nO: Optional[int], tables: list[str], mode: str) -> RowsLayer:
     if nO is not None:
         check_whole(_WHERE, "width", nO, 1, MAX_SIZE)
     elif mode == "mme":
-        raise refusal(_WHERE, "width", 'a whole number for mode = "mme"', nO)
+        raise setting_error(_WHERE, "width", 'a whole number for mode = "mme"', nO)
     params = {f"{param}_{name}": None for name in tables for param in ("W", "b")}
     return Model(
         NAME,

@@ -8,7 +8,7 @@ from typing import Any, Literal, Optional, Protocol, TypeVar, Union
 import numpy
 from tqdm import tqdm
 
-from ..common.checks import check_whole, refusal
+from ..common.checks import check_whole, setting_error
 from .compressed import find_sorted
 from .vocab import ATTR_NAMES, floret_vectors, word_keys, word_values
 
@@ -257,7 +257,7 @@ def check_floret(where: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
     check_whole(where, "hash_seed", settings["hash_seed"], 0, _LARGEST, advice=advice)
     for name in ("bow", "eow"):
         if not isinstance(settings[name], str):
-            raise refusal(where, name, "a string", settings[name], advice)
+            raise setting_error(where, name, "a string", settings[name], advice)
     return settings
 
 

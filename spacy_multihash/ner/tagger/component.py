@@ -17,7 +17,7 @@ from spacy.util import check_lexeme_norms
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, set_dropout_rate
 
-from ...common.checks import check_function, refusal
+from ...common.checks import check_function, setting_error
 from ...common.registered import TOKEN_TAGGER
 from ...common.types import Array, Decoder
 from ..biluo import Constraints, Entities, entities_of, num_labels, tag_columns, tag_names
@@ -109,7 +109,7 @@ class WithLabels(TrainablePipe):
         if given is None or not all(isinstance(label, str) for label in given):
             expected = "a list of strings, as spacy init labels saves those of tagger_ner"
             advice = "Give the labels in a list."
-            raise refusal(f'Component "{self.name}"', "labels", expected, labels, advice)
+            raise setting_error(f'Component "{self.name}"', "labels", expected, labels, advice)
         for label in given:
             self.add_label(label)
 

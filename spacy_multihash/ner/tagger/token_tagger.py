@@ -10,7 +10,7 @@ from thinc.types import Floats2d, Floats3d
 from thinc.util import ArrayInfo
 
 from ...common.bound import bound
-from ...common.checks import refusal
+from ...common.checks import setting_error
 from ...common.memory import check_memory
 from ...common.nodes import is_listener, start_anew
 from ...common.pinned import Pinned
@@ -238,7 +238,7 @@ def check_tok2vec(tok2vec: Model) -> None:
     if not isinstance(tok2vec, Model):
         expected = "a model, from docs to vectors of tokens"
         advice = "Write it as a section of its own, with @architectures."
-        raise refusal("TokenTagger", "tok2vec", expected, tok2vec, advice)
+        raise setting_error("TokenTagger", "tok2vec", expected, tok2vec, advice)
     if tok2vec.name in (DILATED, WINDOWS) or tok2vec.name.startswith(_TAKE_ARRAYS):
         raise ValueError(
             "TokenTagger: expected a tok2vec, which turns docs into vectors of tokens, was given "

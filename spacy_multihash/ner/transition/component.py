@@ -22,7 +22,7 @@ from ...common.checks import (
     check_string,
     check_whole,
     is_number,
-    refusal,
+    setting_error,
 )
 from ...common.hashes import is_among
 from ...common.types import TransitionConfidence, TransitionDecoder
@@ -96,7 +96,7 @@ class Settings:
         if above is None:
             return
         if not (is_number(above) and 0 < above <= 1):
-            raise refusal(where, "candidates_above", "a probability above 0, or null", above)
+            raise setting_error(where, "candidates_above", "a probability above 0, or null", above)
         if self.spans_key is None:
             raise ValueError(
                 f"{where}: candidates_above = {above} has no effect without spans_key, which says "
