@@ -35,7 +35,7 @@ from ._util import (
 
 _BLUE, _GREY = "#0072b2", "0.6"
 _FACTORIES = ("batch_ner", "tagger_ner")
-_EXTRA = "calibrate needs scipy and matplotlib: python -m pip install 'spacy-multihash[plots]'"
+_EXTRA = "calibrate needs matplotlib: python -m pip install 'spacy-multihash[plots]'"
 
 
 def calibrate_cli(

@@ -249,7 +249,7 @@ def convert(
     if isinstance(source, AnnotatedTexts) and source.has_spans:
         hint = source.hint(nlp) if source.problems else ""
         if not any(split.entities or split.cats for split in counts.values()):
-            summary = _summary(input_path, sorted(source.problems))
+            summary = summarize_problems(input_path, sorted(source.problems))
             lines = [line for title, details in summary for line in (title, *details)]
             raise ValueError("\n".join(["No entity is left.", *filter(None, [hint]), *lines]))
     write_corpora(folder, bins)
@@ -317,7 +317,7 @@ def _show(done: Conversion, path: Path) -> None:
             rows.append((title, *(f"{counter.total():,}" for counter in counters)))
         rows += [(f"  {label}", *(f"{c[label]:,}" for c in counters)) for label in labels]
     show_table("Converted", ("", *done.splits), rows)
-    for title, lines in _summary(path, done.problems):
+    for title, lines in summarize_problems(path, done.problems):
         msg.warn(title)
         for line in lines:
             msg.text(line)
@@ -325,7 +325,7 @@ def _show(done: Conversion, path: Path) -> None:
         msg.warn(done.hint)
 
 
-def _summary(path: Path, problems: Sequence[Problem]) -> list[tuple[str, list[str]]]:
+def summarize_problems(path: Path, problems: Sequence[Problem]) -> list[tuple[str, list[str]]]:
     """Count the problems of each kind, and list the first of them with their lines."""
     by_kind: dict[str, List[Problem]] = defaultdict(list)
     for problem in problems:

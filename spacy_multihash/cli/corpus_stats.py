@@ -139,7 +139,8 @@ def corpus_stats_cli(
         _show_attrs(stats)
         if not _are_texts(stats):
             _show_seen(stats)
-        _warn(stats)
+        for warning in find_warnings(stats):
+            msg.warn(warning)
     if output is not None:
         save_json(output, asdict(stats), quiet=as_json)
 
@@ -317,33 +318,34 @@ def _is_of_texts(split: SplitStats) -> bool:
     return bool(split.cats or split.tokens) and split.missing == split.tokens
 
 
-def _warn(stats: CorpusStats) -> None:
-    """Point out what may be wrong with the corpus, beyond what `spacy debug data` says."""
-    splits = stats.splits.items()
+def find_warnings(stats: CorpusStats) -> list[str]:
+    """Say what may be wrong with a corpus, beyond what `spacy debug data` says."""
+    warnings, splits = [], stats.splits.items()
     if bare := [name for name, split in splits if _is_of_texts(split) and not split.cats]:
-        msg.warn(
+        warnings.append(
             f"No annotations in {', '.join(bare)}: only texts are counted. To keep annotations of "
             ".jsonl, .csv and CoNLL files, use: python -m spacy multihash convert"
         )
     for name, split in splits:
         if split.docstart:
-            msg.warn(
+            warnings.append(
                 f"Tokens {DOCSTART} in {name}: {split.docstart:,}. They separate documents and are "
                 "no words. Convert the file with: python -m spacy multihash convert"
             )
         if split.missing and not _is_of_texts(split):
-            msg.warn(
+            warnings.append(
                 f"Missing annotation of entities in {name}: {split.missing:,} of {split.tokens:,} "
                 "tokens. They count as tokens outside of entities."
             )
     for name, seen in stats.seen.items():
         if seen.sentences_in_train:
             share = _percent(seen.sentences_in_train / seen.sentences)
-            msg.warn(
+            warnings.append(
                 f"Sentences of {name} that are in train word for word: "
                 f"{seen.sentences_in_train:,} of {seen.sentences:,} ({share} %), with "
                 f"{_percent(seen.tokens_in_train)} % of the tokens. Models may memorize them."
             )
+    return warnings
 
 
 def _count(value: Optional[int]) -> str:

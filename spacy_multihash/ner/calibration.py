@@ -19,6 +19,8 @@ from .spans import SpanScores, annotate_before
 
 # The temperatures among which the best is looked for.
 LOWEST, HIGHEST = 0.05, 20.0
+# The temperatures that a round of the search looks at, and how close their logarithms get.
+_GRID, _TOLERANCE = 9, 1e-3
 # The share by which a temperature is at least away from them, if it is a result.
 _FROM_EDGE = 0.01
 # Probabilities are kept this far from 0 and 1 in logarithms.
@@ -76,20 +78,18 @@ def log_loss(probabilities: numpy.ndarray, right: numpy.ndarray) -> float:
 def fit_temperature(probabilities: Callable[[float], numpy.ndarray], right: numpy.ndarray) -> float:
     """Find the temperature of the lowest log loss, between `LOWEST` and `HIGHEST`.
 
+    Each round looks at a grid of temperatures, and the next at a finer one around the best.
+
     probabilities (Callable): Temperature -> (E,) float, E >= 1.
     right (E,) bool.
-
-    Needs scipy.
     """
-    from scipy.optimize import minimize_scalar
-
-    found = minimize_scalar(
-        lambda log: log_loss(probabilities(math.exp(log)), right),
-        bounds=(math.log(LOWEST), math.log(HIGHEST)),
-        method="bounded",
-        options={"xatol": 1e-3},
-    )
-    return float(math.exp(found.x))
+    low, high = math.log(LOWEST), math.log(HIGHEST)
+    while high - low > _TOLERANCE:
+        grid = numpy.linspace(low, high, _GRID)
+        losses = [log_loss(probabilities(math.exp(log)), right) for log in grid.tolist()]
+        best = int(numpy.argmin(losses))
+        low, high = grid[max(best - 1, 0)], grid[min(best + 1, _GRID - 1)]
+    return float(math.exp((low + high) / 2))
 
 
 def is_at_edge(temperature: float) -> bool:
@@ -250,7 +250,7 @@ def _counts_as(label: str, same: Optional[Mapping[str, str]]) -> Optional[str]:
 
 
 def best_temperature(judged: Judged) -> float:
-    """Find the temperature of the lowest log loss, in thousandths. Needs scipy.
+    """Find the temperature of the lowest log loss, in thousandths.
 
     Raises ValueError if all entities are right, or none: the lowest temperature that there is, or
     the highest, would be the best.

@@ -18,6 +18,7 @@ from typer.testing import CliRunner, Result
 
 from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.cli.init_config import Pipeline, init_config, parse_size
+from spacy_multihash.common.registered import ADAM
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.paths import ROOT
@@ -81,6 +82,23 @@ def test_settings_are_those_of_a_config_of_the_experiments(pipeline: str, name: 
     config = load_config(ROOT / "configs" / f"{name}.cfg")
     expected = load_model_from_config(config, auto_fill=True).config
     assert init_config(pipeline, config["nlp"]["lang"]) == expected
+
+
+@pytest.mark.parametrize("vectors", [None, "my_vectors"])
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_config_has_our_adam_with_the_values_of_spacys(pipeline: str, vectors: str | None) -> None:
+    is_of_ngrams = pipeline not in ENTITIES and vectors is None
+    assert init_config(pipeline, "en", vectors=vectors)["training"]["optimizer"] == {
+        "@optimizers": ADAM,
+        "beta1": 0.9,
+        "beta2": 0.999,
+        "L2_is_weight_decay": True,
+        "L2": 0.0 if is_of_ngrams else 0.01,
+        "grad_clip": 1.0,
+        "use_averages": pipeline in ENTITIES,
+        "eps": 1e-08,
+        "learn_rate": 0.001,
+    }
 
 
 @pytest.mark.parametrize("vectors", [None, "my_vectors"])
