@@ -17,9 +17,8 @@ from .common.checks import is_whole
 from .common.nodes import find_nodes
 from .common.registered import REPORT_MULTI_EMBED
 from .compute.hashing import spacy_seeds
-from .embed.architectures import build_multi_hash_embed_v1
-from .embed.attributes import Attrs
-from .embed.embed_by_lookup import embed_by_lookup
+from .embed.architectures import build_multi_hash_embed_v1, embed_by_lookup
+from .embed.features import Attrs
 from .tables.set_tables import find_multi_embed, keeps_tables, set_tables
 from .tables.tables import Table, Tables, parse_tables, read_message, table_from_rows
 

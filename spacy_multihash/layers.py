@@ -1,16 +1,14 @@
-"""The public layers, under the import name that the docs promise. Importing them loads no spaCy."""
+"""The public layers, under the import name that the docs promise."""
 
 from .common.pinned import Pinned
 from .compute.hashing import default_seed, default_seeds, importance_seed, spacy_seeds
 from .compute.maxout_norm import MaxoutNorm
+from .embed.embed_docs import require_vectors
 from .embed.extract_ngrams import extract_ngrams, ngram_name
-from .embed.hash_rows import MAX_ROWS, hash_rows
-from .embed.lookup_rows import lookup_rows
 from .embed.multi_embed import multi_embed
-from .embed.static_vectors import require_vectors
-from .embed.symbols import UNKNOWN_ROW, Symbols
+from .embed.rows import MAX_ROWS, UNKNOWN_ROW, Symbols, hash_rows, lookup_rows
 from .embed.table_embed import TableEmbed
-from .embed.token_types import distinct_rows
+from .embed.unique_tokens import distinct_rows
 from .embed.weighted_embed import WeightedTableEmbed, unit_importance, weighted_embed
 from .embed.with_token_types import with_token_types
 from .encode.iterated_dilated_encoder import (

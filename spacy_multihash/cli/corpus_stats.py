@@ -15,7 +15,6 @@ from spacy.attrs import IDS
 from spacy.language import Language
 from spacy.vocab import Vocab
 
-from ..common.features import parse_feature
 from ..corpus.conll import DOCSTART
 from ..corpus.evaluation import VERBATIM, Matching
 from ..corpus.shards import read_shard
@@ -30,6 +29,7 @@ from ..corpus.statistics import (
     sentences_of,
     word_attrs,
 )
+from ..embed.features import parse_feature
 from ..inspection.symbols import has_strings
 from ..scale.source import Source, source_without_files
 from ..scale.workers import Workers

@@ -21,7 +21,6 @@ from ..common.files import write_bytes
 from ..corpus.evaluation import KnownEntities, known_entities
 from ..corpus.read import model_examples, read_docs
 from ..embed.find import hashes_symbols
-from ..embed.unknown import features_of
 from ..inspection.explain import (
     EVERYWHERE,
     IN_ENTITY,
@@ -32,6 +31,7 @@ from ..inspection.explain import (
     explain,
     explain_corpus,
 )
+from ..inspection.unknown import features_of
 from ..ner.spans import annotate_before, score_spans, upstream_of
 from ._util import (
     check_file_output,

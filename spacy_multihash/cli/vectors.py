@@ -12,9 +12,9 @@ import typer
 from spacy.util import get_lang_class
 from spacy.vocab import Vocab
 
-from ..common.features import TEXT_ATTRS
+from ..common.types import TEXT_ATTRS
 from ..corpus.read import read_docs
-from ..embed.attributes import attr_id
+from ..embed.features import attr_id
 from ..vectors import reduce
 from ..vectors.align import accuracy, alike_vectors, pair_vectors, procrustes, read_pairs
 from ..vectors.files import open_table, text_words, write_codes, write_table

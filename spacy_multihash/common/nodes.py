@@ -1,4 +1,7 @@
-"""Nodes of models, found by name."""
+"""Nodes of models, made and found by name."""
+
+from collections.abc import Callable
+from functools import partial
 
 from thinc.api import Model, noop
 
@@ -43,3 +46,18 @@ def start_anew(node: Model) -> None:
         node.set_grad(name, empty)
         node.set_param(name, None)
     node.id = noop().id
+
+
+def bound(function: Callable, *settings: object) -> Callable:
+    """Fix the first arguments of a forward function, which keeps its name.
+
+    functools.partial does the same without a name, for which thinc's data validation asks.
+
+    function (Callable): A forward function, in a layer's file so that it can be pickled.
+    settings (object): Its first arguments. Attrs would be replaced by those of loaded weights.
+    """
+    fixed = partial(function, *settings)
+    # functools.update_wrapper would show the fixed arguments in the signature as well.
+    names = ("__module__", "__name__", "__qualname__", "__doc__")
+    vars(fixed).update({name: getattr(function, name) for name in names})
+    return fixed

@@ -23,6 +23,9 @@ class DocLike(Protocol):
         """(len(self), len(attrs)) uint64 attribute ids; (len(self),) for a single attribute."""
 
 
+# The attributes that are words, which features are cut from, and by which tables find vectors.
+TEXT_ATTRS = ("ORTH", "LOWER", "NORM", "LEMMA")
+
 # Attribute name -> symbol id -> how often it was seen.
 Counts = dict[str, Counter[int]]
 

@@ -18,8 +18,8 @@ from spacy.vectors import Mode, Vectors
 from spacy.vocab import Vocab
 from thinc.api import get_array_module, to_numpy
 
-from ..common.features import Feature, parse_feature
 from ..common.types import Counts, DocLike
+from ..embed.features import Feature, parse_feature
 from .conll import DOCSTART
 from .evaluation import VERBATIM, Matching
 

@@ -8,14 +8,13 @@ from thinc.types import Floats2d, Ragged
 
 from ..common.checks import check_length, setting_error
 from ..common.removed import RemovedSetting, with_removed_settings
+from ..compute.hashing import default_seeds, importance_seed
 from ..vectors.meta_vectors import MetaVectors
-from .attributes import Attrs, attr_names
 from .bags import Bags, Reduce
-from .embed_by_lookup import embed_by_lookup
 from .embed_docs import embed_docs
-from .hash_rows import hash_rows
-from .pinned_settings import per_attribute, pinned_hashing, pinned_weighting
+from .features import Attrs, attr_names
 from .read_vectors import check_settings, read_vectors
+from .rows import hash_rows, lookup_rows
 from .table_embed import TableEmbed
 from .weighted_embed import REMOVED_SETTINGS, Weighting, weighted_layer
 
@@ -71,12 +70,12 @@ def build_multi_hash_embed_v1(
     is out of range.
     """
     names = attr_names(attrs)
-    num_hashes, seeds = per_attribute(names, rows, num_hashes, seeds)
+    num_hashes, seeds = _per_attribute(names, rows, num_hashes, seeds)
     layers = [
         chain(hash_rows(nV, attr=name, num_hashes=k, seed=seed), TableEmbed(width, nV))
         for name, nV, k, seed in zip(names, rows, num_hashes, seeds, strict=True)
     ]
-    pinned = pinned_hashing(names, rows, num_hashes, seeds)
+    pinned = _pinned_hashing(names, rows, num_hashes, seeds)
     return embed_docs(
         MULTI_HASH_EMBED,
         layers,
@@ -140,7 +139,7 @@ def build_multi_weighted_hash_embed_v1(
     is out of range.
     """
     names = attr_names(attrs)
-    num_hashes, seeds = per_attribute(names, rows, num_hashes, seeds)
+    num_hashes, seeds = _per_attribute(names, rows, num_hashes, seeds)
     if importance_rows is not None:
         check_length(_WHERE, "importance_rows", importance_rows, names)
         if None in importance_rows:
@@ -165,7 +164,7 @@ def build_multi_weighted_hash_embed_v1(
         layers,
         width,
         include_static_vectors,
-        pinned=pinned_weighting(weightings),
+        pinned=_pinned_hashing(names, rows, num_hashes, seeds) | _pinned_importance(weightings),
         table_dropout=table_dropout,
         bags=Bags(reduce, count_repeats),
         vectors=vectors,
@@ -254,3 +253,83 @@ def build_meta_vectors_v1(
     paths, keys = check_settings(tables, key_attrs)
     layer = MetaVectors(width, list(keys.names), mode)
     return cast(Model[List[Doc], Ragged], read_vectors(layer, paths, keys))
+
+
+def embed_by_lookup(
+    name: str,
+    attrs: Attrs,
+    width: int,
+    include_static_vectors: bool,
+    *,
+    unk_dropout: float = 0.0,
+    table_dropout: bool = False,
+    bags: Bags = Bags(),  # noqa: B008 (it is frozen)
+    dropout: float = 0.0,
+    maxout_pieces: int = 3,
+    vectors: Optional[Model[List[Doc], Ragged]] = None,
+) -> Model[List[Doc], List[Floats2d]]:
+    """Build MultiEmbed under any name, and with settings that only the report's configs have.
+
+    The arguments are those of `build_multi_embed_v1` and of `embed_docs`.
+    """
+    names = attr_names(attrs)
+    return embed_docs(
+        name,
+        [chain(lookup_rows(attr=a, unk_dropout=unk_dropout), TableEmbed(width)) for a in names],
+        width,
+        include_static_vectors,
+        pinned={"attrs": names, "rows_by": ["lookup"] * len(names)},
+        table_dropout=table_dropout,
+        bags=bags,
+        dropout=dropout,
+        maxout_pieces=maxout_pieces,
+        vectors=vectors,
+    )
+
+
+# The settings that weights depend on. The names and values are saved: they are a file format.
+
+
+def _pinned_hashing(
+    names: List[str], rows: List[int], num_hashes: List[int], seeds: List[int]
+) -> Dict[str, list]:
+    """Name the settings that decide the rows of hashed symbols, one value per attribute."""
+    return {
+        "attrs": names,
+        "rows_by": ["hash"] * len(names),
+        "rows": rows,
+        "num_hashes": num_hashes,
+        "seeds": seeds,
+    }
+
+
+def _pinned_importance(weightings: List[Weighting]) -> Dict[str, list]:
+    """Name the settings that decide the rows of importance; none where it isn't trained."""
+    if not weightings[0].train_importance:  # attributes differ in numbers and seeds only
+        return {}
+    pinned = _pinned_hashing(
+        [w.attr for w in weightings],
+        [w.num_importance_rows for w in weightings],
+        [1] * len(weightings),
+        [importance_seed(w.seed) for w in weightings],
+    )
+    return {f"importance_{setting}": values for setting, values in pinned.items()}
+
+
+def _per_attribute(
+    names: List[str],
+    rows: List[int],
+    num_hashes: Union[int, List[int]],
+    seeds: Optional[List[int]],
+) -> tuple[List[int], List[int]]:
+    """Give the number of hashes and the seed of each attribute.
+
+    Raises ValueError for a list that does not have one entry per attribute.
+    """
+    if not isinstance(num_hashes, (list, tuple)):
+        num_hashes = [num_hashes] * len(names)
+    if seeds is None:
+        seeds = default_seeds(len(names))
+    for name, values in (("rows", rows), ("num_hashes", num_hashes), ("seeds", seeds)):
+        check_length(_WHERE, name, values, names)
+    return num_hashes, seeds

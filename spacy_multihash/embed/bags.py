@@ -1,7 +1,9 @@
-"""Features of which a token may have several symbols: n-grams, and extension attributes."""
+"""From unique tokens to vectors, where a token may have several symbols, as n-grams."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Callable, Literal, Optional, cast, get_args
+from functools import partial
+from typing import Any, Callable, Literal, Optional, Union, cast, get_args
 
 import numpy
 from thinc.api import Model, to_numpy
@@ -9,22 +11,87 @@ from thinc.types import Floats2d, Ints1d, Ints2d, Ragged
 from thinc.util import ArrayInfo
 
 from ..common.checks import check_choice, check_flag
-from ..common.nodes import has_layers
+from ..common.nodes import bound, has_layers
 from ..common.pinned import Pinned
-from ..common.types import Array, AttrLayer
+from ..common.types import Array, AttrLayer, AttrsLayer, DocLike, DocsLayer, SymbolColumn
 from ..compute.ops import for_kernel
-from .hash_rows import NAME as HASH_ROWS
-from .lookup_rows import NAME as LOOKUP_ROWS
+from .rows import HASH_NAME, LOOKUP_NAME
 from .table_embed import NAME as TABLE_EMBED
 from .table_embed import check_rows, gradient_of, table_of
+from .unique_tokens import Column, UniqueTokens
 
-NAME = "embed_bags"
+NAME = "embed_columns"
+BAGS_NAME = "embed_bags"
 Reduce = Literal["sum", "mean"]
 # Symbols (M,) uint64 with lengths (U,) int32 -> vectors (U, W) float32.
 BagLayer = Model[Ragged, Floats2d]
 
 # Symbols whose vectors or gradients are in memory at a time, on a CPU.
 _CHUNK = 4096
+
+
+def embed_columns(layer: AttrsLayer, columns: Sequence[Column], bags: Sequence[bool]) -> DocsLayer:
+    """Hand a layer the symbols of unique tokens, column by column.
+
+    Columns of which a token has one symbol are (U,) uint64. The others are Ragged: (M,) uint64 with
+    lengths (U,) int32.
+
+    unique tokens, U of them -> vectors (U, nO) float32, with the length U.
+
+    layer (AttrsLayer): Takes the list of columns, and gives (U, nO).
+    columns (Sequence[Column]): Ids of attributes, and names of features.
+    bags (Sequence[bool]): Whether a token may have several symbols in each of them.
+    """
+    settings = (tuple(columns), tuple(bags))
+    return Model(NAME, bound(forward, *settings), init=partial(init, *settings), layers=[layer])
+
+
+def forward(
+    columns: Sequence[Column],
+    bags: Sequence[bool],
+    model: DocsLayer,
+    unique: list[DocLike],
+    is_train: bool,
+) -> tuple[Ragged, Callable]:
+    """Read all columns, and embed them."""
+    (tokens,) = unique
+    layer = cast(Model[list[SymbolColumn], Floats2d], model.layers[0])
+    vectors, backprop_vectors = layer(_read(columns, bags, model, tokens), is_train)
+    lengths = model.ops.asarray1i([len(tokens)])
+
+    def backprop(d_vectors: Ragged) -> list[DocLike]:
+        backprop_vectors(cast(Floats2d, d_vectors.dataXd))
+        return []
+
+    return Ragged(vectors, lengths), backprop
+
+
+def init(
+    columns: Sequence[Column],
+    bags: Sequence[bool],
+    model: DocsLayer,
+    X: Optional[list[DocLike]] = None,
+    Y: Optional[Ragged] = None,
+) -> None:
+    """Initialize the layer with the columns of the sample."""
+    model.layers[0].initialize(X=_read(columns, bags, model, X[0]) if X else None)
+
+
+def _read(
+    columns: Sequence[Column], bags: Sequence[bool], model: DocsLayer, tokens: DocLike
+) -> list[SymbolColumn]:
+    unique, to_device = cast(UniqueTokens, tokens), cast(Any, model.ops).asarray
+    # At once: the features of one base are cut together.
+    single = unique.to_array([c for c, is_bag in zip(columns, bags, strict=True) if not is_bag])
+    ids = iter(single.T)
+    read: list[Union[Ints1d, Ragged]] = []
+    for column, is_bag in zip(columns, bags, strict=True):
+        if is_bag:
+            symbols, lengths = unique.bags(cast(str, column))
+            read.append(Ragged(to_device(symbols), to_device(lengths)))
+        else:
+            read.append(to_device(next(ids)))
+    return read
 
 
 @dataclass(frozen=True)
@@ -57,16 +124,16 @@ def embed_bags(layer: AttrLayer, *, reduce: Reduce) -> BagLayer:
     reduce (str): "sum" or "mean".
     """
     return Model(
-        NAME,
-        forward,
-        init=init,
+        BAGS_NAME,
+        forward_bags,
+        init=init_bags,
         layers=[layer],
         dims={"nO": layer.get_dim("nO")},
         attrs={"reduce": Pinned(reduce)},
     )
 
 
-def forward(model: BagLayer, X: Ragged, is_train: bool) -> tuple[Floats2d, Callable]:
+def forward_bags(model: BagLayer, X: Ragged, is_train: bool) -> tuple[Floats2d, Callable]:
     """Sum the vectors of symbols, then divide by the numbers of symbols."""
     lengths = to_numpy(X.lengths).astype("int64")
     symbols = cast(Ints1d, X.dataXd)
@@ -88,7 +155,7 @@ def forward(model: BagLayer, X: Ragged, is_train: bool) -> tuple[Floats2d, Calla
     return vectors, backprop
 
 
-def init(model: BagLayer, X: Optional[Ragged] = None, Y: Optional[Floats2d] = None) -> None:
+def init_bags(model: BagLayer, X: Optional[Ragged] = None, Y: Optional[Floats2d] = None) -> None:
     """Initialize the layer with the symbols."""
     model.layers[0].initialize(X=None if X is None else X.dataXd)
 
@@ -163,4 +230,4 @@ def _owners(layer: AttrLayer, lengths: numpy.ndarray) -> Ints1d:
 
 
 def _is_table(layer: AttrLayer) -> bool:
-    return has_layers(layer, HASH_ROWS, TABLE_EMBED) or has_layers(layer, LOOKUP_ROWS, TABLE_EMBED)
+    return has_layers(layer, HASH_NAME, TABLE_EMBED) or has_layers(layer, LOOKUP_NAME, TABLE_EMBED)

@@ -1,40 +1,36 @@
 """The embedding of docs, built from the layers of their attributes."""
 
-from collections.abc import Mapping
-from typing import NamedTuple, Optional, cast
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Optional, cast
 
+import numpy
 from spacy.attrs import ORTH
 from spacy.ml.featureextractor import FeatureExtractor
 from spacy.ml.staticvectors import StaticVectors
 from spacy.tokens import Doc
-from thinc.api import (
-    Model,
-    chain,
-    concatenate,
-    list2ragged,
-    ragged2list,
-    with_array,
-)
+from thinc.api import Model, chain, concatenate, list2ragged, ragged2list, with_array
+from thinc.layers.dropout import forward as drop
 from thinc.types import Floats2d, Ints2d, Ragged
 
 from ..common.checks import MAX_SIZE, check_flag, check_whole, setting_error
-from ..common.features import Feature, parse_feature
+from ..common.memory import check_memory
+from ..common.nodes import bound
 from ..common.pinned import Pinned
 from ..common.registered import META_VECTORS
 from ..common.types import AttrLayer, DocLike, DocsLayer
 from ..compute.maxout_norm import MAX_PIECES, MaxoutNorm
-from .attributes import attr_id
-from .bags import Bags, embed_bags
-from .embed_columns import embed_columns
-from .feature_symbols import derived
+from .bags import Bags, embed_bags, embed_columns
+from .features import attr_id, parse_feature
 from .multi_embed import multi_embed
-from .ragged_dropout import ragged_dropout
 from .read_vectors import NAME as READ_VECTORS
-from .read_vectors import TableKeys, keys_of
-from .static_vectors import require_vectors
-from .token_types import Column
+from .read_vectors import keys_of
+from .unique_tokens import Column, UniqueTokens
 from .vector_tables import VOCAB
 from .with_token_types import with_token_types
+
+DROPOUT_NAME = "dropout"  # as thinc names its own
+FLORET = "floret"  # the mode of spaCy's tables of n-grams
 
 
 def embed_docs(
@@ -81,31 +77,47 @@ def embed_docs(
     check_whole(where, "maxout_pieces", maxout_pieces, 1, MAX_PIECES)
     check_flag(where, "include_static_vectors", include_static_vectors)
     check_flag(where, "table_dropout", table_dropout)
-    keys = None if vectors is None else _check_vectors(where, vectors, include_static_vectors)
-    read = _read_attrs(pinned["attrs"], bags)
-    pinned = {**pinned, **_pinned_bags(bags, read.with_bags), **_pinned_vectors(vectors)}
+    if vectors is not None:
+        _check_vectors(where, vectors, include_static_vectors)
+    names = pinned["attrs"]
+    features = [parse_feature(attr, repeats=bags.repeats) for attr in names]
+    with_bags = [feature is not None and feature.has_bags for feature in features]
+    columns: list[Column] = [
+        attr_id(attr) if feature is None else attr
+        for attr, feature in zip(names, features, strict=True)
+    ]
+    symbol_layers: list[Model] = [
+        embed_bags(layer, reduce=bags.reduce) if is_bag else layer
+        for layer, is_bag in zip(layers, with_bags, strict=True)
+    ]
+    tables = multi_embed(*symbol_layers, dropout=0.0 if table_dropout else None)
+    # The nodes are a file format: models without bags keep those that they had before bags.
+    if any(with_bags):
+        embed = embed_columns(tables, columns, with_bags)
+    else:
+        extract = cast(Model[list[DocLike], list[Ints2d]], FeatureExtractor(columns))
+        side_by_side: Model[Ragged, Ragged] = with_array(tables)  # type: ignore[misc]
+        embed = chain(extract, cast(Model[list[Ints2d], Ragged], list2ragged()), side_by_side)
+    pinned = {**pinned, **_pinned_bags(bags, with_bags), **_pinned_vectors(vectors)}
+    keys = None if vectors is None else keys_of(cast(DocsLayer, vectors))
     if include_static_vectors:
         static = require_vectors(cast(DocsLayer, StaticVectors(width, dropout=0.0)))
         vectors = cast(Model[list[Doc], Ragged], static)
-    parts = _sum_bags(layers, read, bags)
-    rate = 0.0 if table_dropout else None
-    embed = _embed_attrs(parts, read, rate)
     if vectors is not None:
         embed = concatenate(embed, cast(DocsLayer, vectors))
-        parts = [*parts, vectors]
     # The width of rows side by side is that of their tables, which are read at initialization.
-    is_known = all(part.has_dim("nO") for part in parts)
-    nI = sum(part.get_dim("nO") for part in parts) if is_known else None
-    mix = MaxoutNorm(width, nI, nP=maxout_pieces)
+    mixed: list[Model] = [*symbol_layers, *([] if vectors is None else [vectors])]
+    has_width = all(layer.has_dim("nO") for layer in mixed)
+    nI = sum(layer.get_dim("nO") for layer in mixed) if has_width else None
     model = chain(
         with_token_types(
-            cast(DocsLayer, chain(embed, with_array(mix))),
+            cast(DocsLayer, chain(embed, with_array(MaxoutNorm(width, nI, nP=maxout_pieces)))),
             width,
-            attrs=[column for column in read.columns if isinstance(column, int)],
-            derived=[derived(feature) for feature in read.features if feature is not None],
+            attrs=[column for column in columns if isinstance(column, int)],
+            features=[feature for feature in features if feature is not None],
             vector_attr=ORTH if include_static_vectors else None,
             vector_attrs=None if keys is None else keys.attrs_in,
-            names=read.names,
+            names=names,
         ),
         ragged_dropout(dropout),
         ragged2list(),
@@ -118,54 +130,7 @@ def embed_docs(
     return cast(Model[list[Doc], list[Floats2d]], model)
 
 
-class _Read(NamedTuple):
-    """What is read of each token, one entry per attribute.
-
-    names (list[str]): The names of attributes and features.
-    features (list[Optional[Feature]]): The features, None for attributes.
-    columns (list[Column]): The ids of attributes, and the names of features.
-    with_bags (list[bool]): Whether a token may have several symbols.
-    """
-
-    names: list[str]
-    features: list[Optional[Feature]]
-    columns: list[Column]
-    with_bags: list[bool]
-
-
-def _read_attrs(names: list[str], bags: Bags) -> _Read:
-    features = [parse_feature(name, repeats=bags.repeats) for name in names]
-    columns: list[Column] = [
-        attr_id(name) if feature is None else feature.name
-        for name, feature in zip(names, features, strict=True)
-    ]
-    return _Read(names, features, columns, [bool(each and each.has_bags) for each in features])
-
-
-def _sum_bags(layers: list[AttrLayer], read: _Read, bags: Bags) -> list[Model]:
-    """Let the layers of features with several symbols take bags of them."""
-    return [
-        embed_bags(layer, reduce=bags.reduce) if is_bag else layer
-        for layer, is_bag in zip(layers, read.with_bags, strict=True)
-    ]
-
-
-def _embed_attrs(layers: list[Model], read: _Read, rate: Optional[float]) -> DocsLayer:
-    """Embed the symbols of docs: attributes, features, and bags where there are any.
-
-    The nodes are a file format: models without bags keep those that they had before there were any.
-    """
-    if any(read.with_bags):
-        return embed_columns(multi_embed(*layers, dropout=rate), read.columns, read.with_bags)
-    extract = cast(Model[list[DocLike], list[Ints2d]], FeatureExtractor(read.columns))
-    to_ragged = cast(Model[list[Ints2d], Ragged], list2ragged())
-    tables = multi_embed(*layers, dropout=rate)
-    side_by_side: Model[Ragged, Ragged] = with_array(tables)  # type: ignore[misc]
-    return chain(extract, to_ragged, side_by_side)
-
-
-def _check_vectors(where: str, vectors: Model, include_static_vectors: bool) -> TableKeys:
-    """Check the layer of several tables, and give the keys of its tables."""
+def _check_vectors(where: str, vectors: Model, include_static_vectors: bool) -> None:
     if getattr(vectors, "name", None) != READ_VECTORS:
         raise setting_error(where, "vectors", f"a block of {META_VECTORS}, or null", vectors)
     if include_static_vectors:
@@ -174,12 +139,11 @@ def _check_vectors(where: str, vectors: Model, include_static_vectors: bool) -> 
             "include_static_vectors = false. To have those of the vocab as well, name a table "
             f"{VOCAB} = null among the tables of vectors."
         )
-    return keys_of(vectors)
 
 
 def _pinned_vectors(vectors: Optional[Model]) -> dict[str, list]:
     """Name the settings of several tables: nothing for other embeddings."""
-    if vectors is None or vectors.name != READ_VECTORS:
+    if vectors is None:
         return {}
     return {
         "vectors": vectors.attrs["tables"].value,
@@ -197,3 +161,98 @@ def _pinned_bags(bags: Bags, with_bags: list[bool]) -> dict[str, list]:
         name: [value if is_bag else None for is_bag in with_bags]
         for name, value in settings.items()
     }
+
+
+# Static vectors, and dropout
+
+
+def require_vectors(static_vectors: DocsLayer) -> DocsLayer:
+    """Let spaCy's StaticVectors layer be initialized and run only if there are vectors to read.
+
+    Without this check, an attempt without vectors would leave the layer with a vector width of 0.
+    A later attempt with vectors would then fail as well. Unknown symbols have a vector of zeros
+    from tables of n-grams (floret) too. The layer itself is returned, with its `init` and its
+    forward function replaced.
+
+    Raises ValueError at initialization and in each call if the vocab of the docs has no vectors,
+    and at initialization for weights beyond the memory.
+    """
+    static_vectors.init = partial(init_vectors, static_vectors.init)
+    static_vectors._func = bound(forward_vectors, static_vectors._func)
+    return static_vectors
+
+
+def forward_vectors(
+    embed_vectors: Callable,
+    model: Model[list[DocLike], Ragged],
+    docs: list[DocLike],
+    is_train: bool,
+) -> tuple[Ragged, Callable]:
+    """Embed the vectors, with zeros for symbols that the vocab has no string of.
+
+    A table of n-grams would ask for the string, and raise KeyError. Only predictions meet them.
+    """
+    if not docs:
+        return embed_vectors(model, docs, is_train)
+    vocab = docs[0].vocab
+    if not vocab.vectors.shape[1]:
+        raise ValueError(
+            "The model reads static vectors, but the vocab of the docs has none. Load the pipeline "
+            "with its vectors, source the component into a pipeline that has them, and make docs "
+            "by the pipeline's own nlp.make_doc."
+        )
+    if getattr(vocab.vectors, "mode", None) != FLORET:
+        return embed_vectors(model, docs, is_train)
+    if vocab.vectors.strings is not vocab.strings:  # in a copy, or in another process
+        vocab.vectors.strings = vocab.strings
+    if is_train:
+        return embed_vectors(model, docs, is_train)
+    attr = vocab.vectors.attr
+    ids = numpy.concatenate([doc.to_array(attr) for doc in docs])
+    unknown = numpy.array([id not in vocab.strings for id in ids.tolist()], dtype=bool)
+    if not unknown.any():
+        return embed_vectors(model, docs, is_train)
+    ids[unknown] = 0
+    vectors, backprop = embed_vectors(model, [UniqueTokens(ids[:, None], [attr], vocab)], is_train)
+    vectors.data[model.ops.xp.asarray(unknown)] = 0
+    return Ragged(vectors.data, model.ops.asarray1i([len(doc) for doc in docs])), backprop
+
+
+def init_vectors(
+    init: Callable,
+    model: Model[list[DocLike], Ragged],
+    X: Optional[list[DocLike]] = None,
+    Y: Optional[Ragged] = None,
+) -> None:
+    """Check the vectors, then initialize."""
+    nM = X[0].vocab.vectors.shape[1] if X else 0
+    if X and nM == 0:
+        raise ValueError(
+            "Static vectors were asked for (include_static_vectors = true), but the vocab has "
+            "none. Name a pipeline or folder with vectors in [initialize] vectors, "
+            "or set include_static_vectors = false."
+        )
+    advice = "Take a smaller width in the config."
+    check_memory("Static vectors", [(model.get_dim("nO"), nM)], advice)
+    init(model, X, Y)
+
+
+def ragged_dropout(rate: float = 0.0) -> Model[Ragged, Ragged]:
+    """Set a share of the entries to zero in training, as thinc's Dropout does.
+
+    thinc's Dropout loses the width of a Ragged without rows. Here a batch without tokens keeps it.
+
+    vectors (N, W) float32 with lengths (B,) int32 -> the same.
+
+    rate (float): Initial dropout rate, 0 <= rate < 1; thinc's set_dropout_rate changes it.
+    """
+    return Model(DROPOUT_NAME, forward_dropout, attrs={"dropout_rate": rate, "is_enabled": True})
+
+
+def forward_dropout(
+    model: Model[Ragged, Ragged], X: Ragged, is_train: bool
+) -> tuple[Ragged, Callable]:
+    """Drop, where there is anything to drop."""
+    if not len(X.dataXd):
+        return X, lambda dY: dY
+    return drop(model, X, is_train)

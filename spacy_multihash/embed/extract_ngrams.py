@@ -6,12 +6,12 @@ import numpy
 from thinc.api import Model
 from thinc.types import Ragged
 
-from ..common.bound import bound
 from ..common.checks import are_whole, setting_error
+from ..common.nodes import bound
 from ..common.pinned import Pinned
 from ..common.types import Array, DocLike, NgramLayer
 from ..compute.hashing import hash_ngrams
-from .extensions import ConstantFeatures
+from .features import ConstantFeatures
 
 NAME = "extract_ngrams"
 MAX_ORDER = 10

@@ -9,18 +9,15 @@ from thinc.api import Model, to_numpy
 from thinc.types import Ints1d
 
 from ..common.checks import check_type
-from ..common.features import Feature
 from ..common.nodes import EXTRACT_FEATURES, HASH_EMBED, find_nodes, has_layers
 from ..common.registered import INIT_TABLES
 from ..common.types import AttrLayer, NgramLayer, RowLayer
 from .architectures import MULTI_WEIGHTED_HASH_EMBED
-from .attributes import attr_names
 from .extract_ngrams import is_extract_ngrams, ngram_name
-from .feature_symbols import model_features
-from .hash_rows import NAME as HASH_ROWS
-from .hash_rows import hash_rows
-from .lookup_rows import NAME as LOOKUP_ROWS
+from .features import Feature, attr_names
+from .rows import HASH_NAME, LOOKUP_NAME, hash_rows
 from .table_embed import NAME as TABLE_EMBED
+from .unique_tokens import model_features
 from .weighted_embed import NAME as WEIGHTED_EMBED
 
 # What the rows of a table are: vectors. In a weighted hash embedding: components of vectors, or
@@ -65,7 +62,7 @@ class EmbeddingTable(NamedTuple):
     @property
     def is_hashed(self) -> bool:
         """Whether the layer finds rows by hashing, and not by looking symbols up."""
-        return self.layer.name == HASH_ROWS
+        return self.layer.name == HASH_NAME
 
 
 class WeightedEmbedding(NamedTuple):
@@ -237,13 +234,13 @@ def _hash_embeds(model: Model) -> list[Model]:
 
 
 def _is_hash_chain(node: Model) -> bool:
-    return has_layers(node, HASH_ROWS, TABLE_EMBED)
+    return has_layers(node, HASH_NAME, TABLE_EMBED)
 
 
 def _is_lookup_chain(node: Model) -> bool:
-    return has_layers(node, LOOKUP_ROWS, TABLE_EMBED)
+    return has_layers(node, LOOKUP_NAME, TABLE_EMBED)
 
 
 def hashes_symbols(model: Model) -> bool:
     """Tell whether a model finds rows of tables by hashing."""
-    return bool(find_nodes(model, HASH_ROWS, HASH_EMBED))
+    return bool(find_nodes(model, HASH_NAME, HASH_EMBED))

@@ -6,14 +6,12 @@ from thinc.api import Model
 from thinc.types import Floats1d, Floats2d, Ints2d
 from thinc.util import ArrayInfo
 
-from ..common.bound import bound
 from ..common.checks import check_share
-from ..common.nodes import has_layers
+from ..common.nodes import bound, has_layers
 from ..common.types import AttrLayer, AttrsLayer, SymbolColumn
 from ..compute.hash_embed import can_hash_at_once, hash_embed, hash_embed_backward
 from ..compute.hashing import hashing_of
-from .hash_rows import NAME as HASH_ROWS
-from .hash_rows import hashed_by
+from .rows import HASH_NAME, hashed_by
 from .table_embed import NAME as TABLE_EMBED
 from .table_embed import gradient_of, table_of
 
@@ -123,7 +121,7 @@ def _hash_at_once(
 def _are_hashed(layers: Sequence[AttrLayer]) -> bool:
     """Tell whether all columns are hashed as they are, into tables of one width."""
     return (
-        all(has_layers(layer, HASH_ROWS, TABLE_EMBED) for layer in layers)
+        all(has_layers(layer, HASH_NAME, TABLE_EMBED) for layer in layers)
         and all(
             layer.layers[0].attrs["nV"].value == layer.layers[1].get_dim("nV") for layer in layers
         )

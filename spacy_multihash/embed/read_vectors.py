@@ -13,11 +13,10 @@ from thinc.api import Model, to_numpy
 from thinc.types import Ragged
 
 from ..common.checks import CHANGE_IT, check_choice, setting_error
-from ..common.features import TEXT_ATTRS
 from ..common.pinned import Pinned
-from ..common.types import DocLike, DocsLayer
+from ..common.types import TEXT_ATTRS, DocLike, DocsLayer
 from ..vectors.meta_vectors import RowsLayer, TableRows
-from .attributes import attr_id, attr_name
+from .features import attr_id, attr_name
 from .vector_tables import VOCAB, find_rows, find_table, has_table, load_tables, on_device
 
 NAME = "read_vectors"

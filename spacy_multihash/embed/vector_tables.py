@@ -21,10 +21,9 @@ from spacy.vocab import Vocab
 from thinc.api import Ops, get_array_module, to_numpy
 from thinc.types import Floats2d
 
-from ..common.features import TEXT_ATTRS
 from ..common.messages import keep_collector
 from ..common.registered import LOAD_VECTORS
-from ..common.types import Array
+from ..common.types import TEXT_ATTRS, Array
 from ..compute.ops import on_cpu
 from ..compute.quantization import PRECISIONS, is_rounded
 from ..vectors.compressed import find_sorted

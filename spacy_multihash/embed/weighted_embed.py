@@ -13,13 +13,13 @@ from thinc.api import Model, Ops, chain, uniform_init
 from thinc.types import Floats2d, FloatsXd, Ints1d, Ints2d
 from thinc.util import ArrayInfo
 
-from ..common.bound import bound
 from ..common.checks import MAX_SIZE, check_flag, check_whole
+from ..common.nodes import bound
 from ..common.pinned import Pinned
 from ..common.removed import RemovedSetting
 from ..common.types import AttrLayer, RowLayer, WeightedRows, WeightedTableLayer
 from ..compute.hashing import MAX_HASHES, importance_seed
-from .hash_rows import hash_rows
+from .rows import hash_rows
 from .table_embed import TableEmbed, check_rows, fill_table, gradient_of, table_of
 
 # Node names, a file format.

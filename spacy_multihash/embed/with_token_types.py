@@ -1,4 +1,4 @@
-"""From docs to the distinct tokens of a batch, its types, and back to all tokens."""
+"""From docs to the unique tokens of a batch, and back to all tokens."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -9,11 +9,11 @@ from thinc.api import Model
 from thinc.types import Floats2d, Ints1d, Ragged
 from thinc.util import ArrayInfo
 
-from ..common.bound import bound
+from ..common.nodes import bound
 from ..common.pinned import Pinned
 from ..common.types import DocLike, DocsLayer
-from .extensions import ConstantFeatures
-from .token_types import Derived, TokenTypes, find_types
+from .features import ConstantFeatures, Feature
+from .unique_tokens import UniqueTokens, find_unique
 
 NAME = "with_token_types"
 
@@ -24,7 +24,7 @@ VectorAttrs = Callable[[Any], Sequence[int]]
 class _Reads(NamedTuple):
     """What the layer reads of docs, beyond attributes."""
 
-    derived: Mapping[str, Derived]
+    features: Mapping[str, Feature]
     vector_attrs: Optional[VectorAttrs]
     constant: ConstantFeatures
 
@@ -35,31 +35,31 @@ def with_token_types(
     *,
     attrs: list[int],
     vector_attr: Optional[int] = None,
-    derived: Sequence[Derived] = (),
+    features: Sequence[Feature] = (),
     vector_attrs: Optional[VectorAttrs] = None,
     names: Sequence[str] = (),
 ) -> DocsLayer:
-    """Run a layer on the distinct tokens of a batch, and hand its vectors to all their tokens.
+    """Run a layer on the unique tokens of a batch, and hand its vectors to all their tokens.
 
-    Two tokens are of one type if they agree in every attribute that the layer reads. Their ids are
+    Two tokens are one if they agree in every attribute that the layer reads. Their ids are
     compared, not hashes of them. Of a feature, what is compared is the attribute that it is cut
-    from, or the value of the extension attribute. Going back, the gradients of the tokens of a type
-    are summed before the layer sees them.
+    from, or the value of the extension attribute. Going back, the gradients of equal tokens are
+    summed before the layer sees them.
 
-    docs with N tokens, U of them distinct -> vectors (N, W) float32, with the docs' lengths.
+    docs with N tokens, U of them unique -> vectors (N, W) float32, with the docs' lengths.
 
     layer (DocsLayer): Takes a list with one DocLike of U tokens, and gives (U, W).
     nO (int): Width of the vectors, W.
     attrs (list[int]): The attributes that the layer reads.
     vector_attr (int or None): The attribute by which the layer finds static vectors where those of
         the vocab name none: ORTH in spaCy. None for a layer that reads no static vectors.
-    derived (Sequence[Derived]): The features beyond spaCy's attributes that the layer reads.
+    features (Sequence[Feature]): The features beyond spaCy's attributes that the layer reads.
     vector_attrs (VectorAttrs or None): Lists the attributes by which the layer finds the vectors of
         several tables, in a vocab. None for a layer that reads no such tables.
     names (Sequence[str]): The names of attributes and features that are expected to vary. Training
         warns of those that do not.
     """
-    by_name = {each.feature.name: each for each in derived}
+    by_name = {feature.name: feature for feature in features}
     reads = _Reads(by_name, vector_attrs, ConstantFeatures(names))
     return Model(
         NAME,
@@ -74,24 +74,24 @@ def with_token_types(
 def forward(
     reads: _Reads, model: DocsLayer, docs: list[DocLike], is_train: bool
 ) -> tuple[Ragged, Callable]:
-    """Run the layer on the types, and gather their vectors; going back, scatter-add gradients."""
+    """Embed the unique tokens, and gather their vectors; going back, scatter-add gradients."""
     lengths = model.ops.asarray1i([len(doc) for doc in docs])
     if not any(len(doc) for doc in docs):
         return Ragged(model.ops.alloc2f(0, model.get_dim("nO")), lengths), lambda d_tokens: []
     if is_train:
         reads.constant.look_at(docs)
-    types, indices = _find_types(model, docs, reads)
-    type_of = model.ops.asarray1i(cast(Ints1d, indices))  # (N,)
-    by_type, backprop_types = model.layers[0]([types], is_train)  # (U, W)
-    vectors = cast(Floats2d, by_type.dataXd)[type_of]  # (N, W)
+    tokens, indices = _find_unique(model, docs, reads)
+    unique_of = model.ops.asarray1i(cast(Ints1d, indices))  # (N,)
+    of_unique, backprop_unique = model.layers[0]([tokens], is_train)  # (U, W)
+    vectors = cast(Floats2d, of_unique.dataXd)[unique_of]  # (N, W)
     vectors_info = ArrayInfo.from_array(vectors)
 
     def backprop(d_tokens: Ragged) -> list[DocLike]:
         vectors_info.check_consistency(cast(Floats2d, d_tokens.dataXd))
         d_vectors = model.ops.as_contig(cast(Floats2d, d_tokens.dataXd))
-        d_types = model.ops.alloc2f(len(types), d_vectors.shape[1])
-        model.ops.scatter_add(d_types, type_of, d_vectors)
-        backprop_types(Ragged(d_types, by_type.lengths))
+        d_unique = model.ops.alloc2f(len(tokens), d_vectors.shape[1])
+        model.ops.scatter_add(d_unique, unique_of, d_vectors)
+        backprop_unique(Ragged(d_unique, of_unique.lengths))
         return []
 
     return Ragged(vectors, lengths), backprop
@@ -103,19 +103,19 @@ def init(
     X: Optional[list[DocLike]] = None,
     Y: Optional[Ragged] = None,
 ) -> None:
-    """Initialize the layer with the types of the sample."""
-    types = [_find_types(model, X, reads)[0].at_least_one()] if X else None
-    model.layers[0].initialize(X=types)
+    """Initialize the layer with the unique tokens of the sample."""
+    tokens = [_find_unique(model, X, reads)[0].at_least_one()] if X else None
+    model.layers[0].initialize(X=tokens)
 
 
-def _find_types(
+def _find_unique(
     model: DocsLayer, docs: list[DocLike], reads: _Reads
-) -> tuple[TokenTypes, numpy.ndarray]:
-    """Find the types of a batch, and the number of each token's type, (N,) int32."""
+) -> tuple[UniqueTokens, numpy.ndarray]:
+    """Find the unique tokens of a batch, and which each token is, (N,) int32."""
     attrs = list(model.attrs["attrs"].value)
     vector_attr = model.attrs["vector_attr"]
     if vector_attr is not None:
         attrs.append(getattr(docs[0].vocab.vectors, "attr", vector_attr))
     if reads.vector_attrs is not None:
         attrs += reads.vector_attrs(docs[0].vocab)
-    return find_types(docs, attrs, reads.derived)
+    return find_unique(docs, attrs, reads.features)

@@ -18,8 +18,8 @@ from spacy.util import minibatch
 
 from ..common.checks import check_whole
 from ..corpus.evaluation import KnownEntities
-from ..embed.token_types import Column
-from ..embed.unknown import UnknownSymbols
+from ..embed.unique_tokens import Column
+from .unknown import UnknownSymbols
 
 Key = tuple[int, int, str]
 # Docs (D,), the entities of each -> the probabilities of all entities, (E,) float64.

@@ -10,12 +10,10 @@ from spacy.training import Example
 from spacy.util import minibatch
 from spacy.vocab import Vocab
 
-from ..common.features import parse_feature
 from ..common.hashes import is_among
 from ..corpus.statistics import count_symbols, has_vectors
-from ..embed.attributes import attr_id
-from ..embed.feature_symbols import derived
-from ..embed.token_types import find_types
+from ..embed.features import attr_id, parse_feature
+from ..embed.unique_tokens import find_unique
 from ..tables.set_tables import DOC_BATCH, count_corpus
 from ..tables.tables import Table
 
@@ -157,9 +155,9 @@ def _known(docs: Sequence[Doc], name: str, table: Table) -> numpy.ndarray:
     """Tell of which tokens a table has a symbol, (N,) bool."""
     feature = parse_feature(name)
     if feature is None:
-        types, type_of = find_types(docs, [attr_id(name)], {})
+        types, type_of = find_unique(docs, [attr_id(name)], {})
         return is_among(types.to_array(attr_id(name)), table.keys)[type_of]
-    types, type_of = find_types(docs, [], {name: derived(feature)})
+    types, type_of = find_unique(docs, [], {name: feature})
     ids, lengths = types.bags(name)
     starts = numpy.cumsum(lengths) - lengths
     return numpy.logical_or.reduceat(is_among(ids, table.keys), starts)[type_of]

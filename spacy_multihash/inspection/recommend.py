@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from math import factorial
 from typing import Optional
 
-from ..common.features import parse_feature
+from ..embed.features import parse_feature
 from .chance import collision_probability, joint_range
 from .facts import CorpusFacts, FeatureFacts
 

@@ -12,9 +12,9 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..common.types import NgramLayer, RowLayer
-from ..embed.attributes import attr_id
-from ..embed.feature_symbols import feature_texts
+from ..embed.features import attr_id
 from ..embed.find import EmbeddingTable, Part, WeightedEmbedding, embedding_name, rows_of
+from ..embed.unique_tokens import feature_texts
 from ..tables.set_tables import ngram_ids
 from .chance import (
     colliding_pairs,

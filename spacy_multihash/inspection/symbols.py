@@ -12,11 +12,11 @@ from spacy.tokens import Doc, Token
 from spacy.util import minibatch
 from spacy.vocab import Vocab
 
-from ..common.features import Feature
 from ..common.hashes import is_among
 from ..common.types import NgramLayer
-from ..embed.feature_symbols import feature_texts
+from ..embed.features import Feature
 from ..embed.find import EmbeddingTable
+from ..embed.unique_tokens import feature_texts
 from ..tables.set_tables import DOC_BATCH, Extractor, count_corpus, ngram_ids
 from ..tables.tables import Table, Tables
 

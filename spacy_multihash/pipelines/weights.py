@@ -21,10 +21,10 @@ from ..common.nodes import (
 from ..compute.hashing import spacy_seeds
 from ..compute.maxout_norm import NAME as MAXOUT_NORM
 from ..embed.architectures import build_multi_hash_embed_v1
-from ..embed.feature_symbols import model_features
-from ..embed.hash_rows import NAME as HASH_ROWS
 from ..embed.read_vectors import NAME as READ_VECTORS
+from ..embed.rows import HASH_NAME
 from ..embed.table_embed import NAME as TABLE_EMBED
+from ..embed.unique_tokens import model_features
 from ..encode.architectures import build_maxout_window_encoder_v1
 from ..encode.maxout_window_encoder import NAME as MAXOUT_WINDOW_ENCODER
 
@@ -79,7 +79,7 @@ def embed_to_spacy(embed: EmbedModel) -> EmbedModel:
     Raises ValueError if it has settings or features that spaCy's layer cannot have.
     """
     check_type("embed_to_spacy", "embed", embed, Model, advice=_EMBED)
-    hashes = find_nodes(embed, HASH_ROWS)
+    hashes = find_nodes(embed, HASH_NAME)
     if features := list(model_features(embed)):
         raise ValueError(
             f"spacy.MultiHashEmbed.v2 embeds attributes of spaCy's alone, but '{embed.name}' has "

@@ -11,14 +11,13 @@ from spacy.util import logger, minibatch
 from thinc.api import Model, to_numpy
 
 from ..common.checks import check_type
-from ..common.features import Feature
 from ..common.nodes import start_anew
 from ..common.types import NgramLayer
 from ..corpus.training import training_docs
-from ..embed.attributes import attr_id
-from ..embed.feature_symbols import feature_ids, model_features
+from ..embed.features import Feature, attr_id
 from ..embed.find import lookup_chains, lookup_names, ngram_layers
-from ..embed.symbols import Symbols
+from ..embed.rows import Symbols
+from ..embed.unique_tokens import feature_ids, model_features
 from .tables import IdCounter, Table, Tables, check_cut, cut_tables, read_tables
 
 DOC_BATCH = 256  # docs whose symbols are found at a time

@@ -25,8 +25,8 @@ from ..common.memory import check_memory
 from ..common.pinned import Pinned
 from ..common.removed import RemovedSetting, with_removed_settings
 from ..compute.hashing import default_seed
-from ..embed.attributes import attr_id, attr_name
 from ..embed.extract_ngrams import extract_ngrams, ngram_name
+from ..embed.features import attr_id, attr_name
 from ..embed.find import TEXTCAT_HASH_EMBED
 from ..embed.weighted_embed import REMOVED_SETTINGS, Weighting, weighted_layer
 from .reduce_ngrams import reduce_ngrams

@@ -14,7 +14,7 @@ from spacy.util import get_lang_class, get_model_meta, get_package_path, is_pack
 from spacy.vectors import Vectors
 from spacy.vocab import Vocab, create_vocab
 
-from ..common.features import TEXT_ATTRS
+from ..common.types import TEXT_ATTRS
 
 # Strings that have small numbers of their own in the place of hashes, such as DATE and X.
 SYMBOLS: Sequence[str] = tuple(filter(None, SYMBOL_IDS))

@@ -22,7 +22,7 @@ from spacy_multihash import (
 )
 from spacy_multihash.common import memory
 from spacy_multihash.common.memory import available_memory, check_memory
-from spacy_multihash.embed.static_vectors import require_vectors
+from spacy_multihash.embed.embed_docs import require_vectors
 
 LARGEST = 2**31 - 1
 BEYOND: dict[str, tuple[Callable[[], Any], str]] = {

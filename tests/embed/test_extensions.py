@@ -11,8 +11,7 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc, Token
 from spacy.vocab import Vocab
 
-from spacy_multihash.common.features import parse_feature
-from spacy_multihash.embed.extensions import extension_texts, read_extension
+from spacy_multihash.embed.features import extension_texts, parse_feature, read_extension
 
 NAME = "a_value"
 

@@ -21,8 +21,8 @@ from spacy_multihash import make_tables, set_tables
 from spacy_multihash.common.nodes import find_nodes
 from spacy_multihash.embed.architectures import build_meta_vectors_v1, build_multi_hash_embed_v1
 from spacy_multihash.embed.read_vectors import NAME, find_table_rows
-from spacy_multihash.embed.unknown import UnknownSymbols, features_of
 from spacy_multihash.embed.vector_tables import PREFIX, find_table
+from spacy_multihash.inspection.unknown import UnknownSymbols, features_of
 from spacy_multihash.pipelines.weights import embed_to_spacy
 from tests.helpers.gradients import check_param_gradients
 from tests.helpers.several_vectors import (

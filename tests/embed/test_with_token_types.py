@@ -10,7 +10,7 @@ from thinc.api import Model, Ops, chain, fix_random_seed, to_numpy
 from thinc.types import Ints1d, Ragged
 
 from spacy_multihash.compute.dispatch import available_kernels, use_kernels
-from spacy_multihash.embed import token_types
+from spacy_multihash.embed import unique_tokens
 from spacy_multihash.layers import (
     TableEmbed,
     distinct_rows,
@@ -25,7 +25,7 @@ A, B, KEY = 10, 20, 30  # attribute ids
 
 @pytest.fixture(autouse=True)
 def _no_token_is_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(token_types, "_FEW", 0)
+    monkeypatch.setattr(unique_tokens, "MAX_TOKENS_AS_THEY_ARE", 0)
 
 
 class FakeDoc:
@@ -189,7 +189,7 @@ def test_few_tokens_are_taken_as_they_are(ops: Ops, monkeypatch: pytest.MonkeyPa
     docs = fake_docs(DOCS["repeated tokens"])
     results = []
     for few in (0, 4, 5):
-        monkeypatch.setattr(token_types, "_FEW", few)
+        monkeypatch.setattr(unique_tokens, "MAX_TOKENS_AS_THEY_ARE", few)
         vectors, backprop = model.begin_update(docs)
         backprop(Ragged(vectors.dataXd, vectors.lengths))
         results.append(to_numpy(vectors.dataXd))

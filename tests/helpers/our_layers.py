@@ -17,7 +17,7 @@ from thinc.types import Floats2d
 
 from spacy_multihash.compute.hashing import spacy_seeds
 from spacy_multihash.embed.architectures import build_multi_hash_embed_v1
-from spacy_multihash.embed.attributes import Attrs
+from spacy_multihash.embed.features import Attrs
 from spacy_multihash.encode.architectures import build_maxout_window_encoder_v1
 
 # The tests that must fail with our layers, and why.

@@ -11,7 +11,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import fix_random_seed
 
-from spacy_multihash.embed.unknown import UnknownSymbols, features_of
+from spacy_multihash.inspection.unknown import UnknownSymbols, features_of
 from spacy_multihash.ner.spans import score_spans, upstream_of
 from tests.helpers.corpora import make_docs
 from tests.helpers.recognizers import CONFIGS, trained

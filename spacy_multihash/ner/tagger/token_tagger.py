@@ -9,10 +9,9 @@ from thinc.api import Linear, Model, Ops
 from thinc.types import Floats2d, Floats3d
 from thinc.util import ArrayInfo
 
-from ...common.bound import bound
 from ...common.checks import setting_error
 from ...common.memory import check_memory
-from ...common.nodes import is_listener, start_anew
+from ...common.nodes import bound, is_listener, start_anew
 from ...common.pinned import Pinned
 from ...common.types import Array, DocLike, DocsEncoder, TokenTagger
 from ...encode.docs import split_docs

@@ -1,21 +1,150 @@
-"""The table of symbols that a lookup searches, an attr of its layer."""
+"""From attribute ids to rows of a table: by hashing, or by looking them up."""
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, Callable, Optional, cast
 from weakref import WeakKeyDictionary
 
 import numpy
 import srsly
 from thinc.api import Model, Ops
 from thinc.model import deserialize_attr, serialize_attr
-from thinc.types import Ints1d
+from thinc.types import Ints1d, Ints2d
 
+from ..common.checks import MAX_SIZE, check_share, check_whole
 from ..common.messages import unpack
-from ..common.pinned import PARTLY_LOADED, describe
+from ..common.nodes import bound
+from ..common.pinned import PARTLY_LOADED, Pinned, describe
+from ..common.registered import INIT_TABLES
+from ..common.types import RowLayer
+from ..compute.hashing import MAX_HASHES, group_seeds
 from ..compute.ops import on_cpu
 
+HASH_NAME = "hash_rows"
+LOOKUP_NAME = "lookup_rows"
+MAX_ROWS = MAX_SIZE
 UNKNOWN_ROW = 0
+
+
+def hash_rows(nV: int, *, attr: str, num_hashes: int, seed: int) -> RowLayer:
+    """Map each id to `num_hashes` rows of a table by hashing, as thinc's HashEmbed does.
+
+    Hash function i is word i of MurmurHash3 x64 128-bit of the 8 bytes of the id, modulo nV
+    (Miranda et al. 2022, section 3.1; thinc's name for its function says x86). The fifth and
+    further functions take further groups of four words, with seeds derived from the first.
+
+    ids (N,) uint64 -> rows (N, num_hashes) int32 in [0, nV). Rows have no gradient.
+
+    nV (int): Number of rows of the table, 1 <= nV < 2**31.
+    attr (str): Name of the attribute, for messages.
+    num_hashes (int): Number of hash functions, 1 to 16.
+    seed (int): Seed of the first word group, 0 <= seed < 2**32.
+
+    Raises ValueError for a number that is out of range.
+    """
+    for name, value, low, high in (
+        ("rows", nV, 1, MAX_ROWS),
+        ("num_hashes", num_hashes, 1, MAX_HASHES),
+        ("seeds", seed, 0, 2**32 - 1),
+    ):
+        advice = f"Change {name} of {attr} in the config's embedding layer."
+        check_whole(f"Layer 'hash_rows' of {attr}", name, value, low, high, advice=advice)
+    return Model(
+        HASH_NAME,
+        forward_hash,
+        attrs={
+            "attr": Pinned(attr),
+            "rows_by": Pinned("hash"),
+            "nV": Pinned(nV),
+            "num_hashes": Pinned(num_hashes),
+            "seed": Pinned(seed),
+        },
+    )
+
+
+def forward_hash(model: RowLayer, ids: Ints1d, is_train: bool) -> tuple[Ints2d, Callable]:
+    """Hash the ids group by group of words, and reduce the words to rows."""
+    xp = model.ops.xp
+    num_hashes = model.attrs["num_hashes"].value
+    ids = model.ops.as_contig(ids, dtype="uint64")
+    groups = [model.ops.hash(ids, seed) for seed in seeds_of(model)]  # each (N, 4) uint32
+    words = groups[0] if len(groups) == 1 else xp.hstack(groups)
+    rows = words[:, :num_hashes] % xp.uint32(model.attrs["nV"].value)  # (N, num_hashes)
+    rows = rows.view("int32")  # rows are below 2**31
+
+    def backprop(d_rows: Ints2d) -> Ints1d:
+        return model.ops.alloc1i(ids.shape[0])  # integers have no gradient
+
+    return rows, backprop
+
+
+def seeds_of(model: RowLayer) -> list[int]:
+    """List the seeds of the word groups of a layer."""
+    return group_seeds(model.attrs["seed"].value, model.attrs["num_hashes"].value)
+
+
+def hashed_by(model: RowLayer) -> tuple[int, int, int]:
+    """Return the number of rows, the number of hash functions and the seed of a layer."""
+    return tuple(model.attrs[name].value for name in ("nV", "num_hashes", "seed"))
+
+
+def lookup_rows(*, attr: str, unk_dropout: float = 0.0) -> RowLayer:
+    """Map each id to the row that a table of symbols gives it, and an unknown id to row 0.
+
+    The callback spacy-multihash.init_tables.v1, or set_tables, sets the table after building, as
+    attrs["symbols"]. Loading restores it.
+
+    ids (N,) uint64 -> rows (N, 1) int32 in [0, number of symbols]. Rows have no gradient.
+
+    attr (str): Name of the attribute, for messages and to find its table.
+    unk_dropout (float): In training, the share of ids that are taken as unknown, so that row 0 is
+        trained even if every symbol of the training corpus is in the table. 0 <= unk_dropout < 1.
+
+    Raises ValueError at initialization, and in use, if no table was set.
+    """
+    check_share(f"Layer 'lookup_rows' of {attr}", "unk_dropout", unk_dropout)
+    return Model(
+        LOOKUP_NAME,
+        # The rate is no attr: loading would replace it by the rate of the saved model.
+        bound(forward_lookup, unk_dropout),
+        init=init_lookup,
+        attrs={
+            "attr": Pinned(attr),
+            "rows_by": Pinned("lookup"),
+            "symbols": Symbols(),
+        },
+    )
+
+
+def forward_lookup(
+    unk_dropout: float, model: RowLayer, ids: Ints1d, is_train: bool
+) -> tuple[Ints2d, Callable]:
+    """Look the ids up by binary search."""
+    _check_symbols(model)
+    rows = model.attrs["symbols"].find(model.ops, ids)  # (N,)
+    if is_train and unk_dropout:
+        keep = model.ops.get_dropout_mask(rows.shape, unk_dropout) != 0
+        rows = model.ops.xp.where(keep, rows, model.ops.xp.int32(UNKNOWN_ROW))
+
+    def backprop(d_rows: Ints2d) -> Ints1d:
+        return model.ops.alloc1i(ids.shape[0])  # integers have no gradient
+
+    return model.ops.reshape2i(rows, -1, 1), backprop
+
+
+def init_lookup(model: RowLayer, X: Optional[Ints1d] = None, Y: Optional[Ints2d] = None) -> None:
+    """Check that there is a table, which this layer cannot make."""
+    _check_symbols(model)
+
+
+def _check_symbols(model: RowLayer) -> None:
+    if not len(model.attrs["symbols"]):
+        raise ValueError(
+            f"Layer {describe(model)} has no table of symbols. Add the callback that makes it: "
+            f'[initialize.before_init] @callbacks = "{INIT_TABLES}" with '
+            "component = the name of the component that holds this layer, or call "
+            "spacy_multihash.set_tables before initializing."
+        )
 
 
 def _no_keys() -> numpy.ndarray:

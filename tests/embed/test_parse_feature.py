@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_multihash.common.features import Feature, Ngrams, parse_feature
+from spacy_multihash.embed.features import Feature, Ngrams, parse_feature
 
 
 def parsed(name: str, *, repeats: bool = True) -> Feature:

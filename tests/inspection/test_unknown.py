@@ -13,12 +13,11 @@ from spacy.tokens import Doc, Token
 from thinc.api import Model, fix_random_seed
 
 from spacy_multihash import count_symbols, make_tables, set_tables
-from spacy_multihash.common.features import parse_feature as parse
 from spacy_multihash.embed.architectures import build_multi_embed_v1, build_multi_hash_embed_v1
-from spacy_multihash.embed.attributes import attr_id
-from spacy_multihash.embed.feature_symbols import derived
-from spacy_multihash.embed.token_types import find_types
-from spacy_multihash.embed.unknown import UnknownSymbols, features_of
+from spacy_multihash.embed.features import attr_id
+from spacy_multihash.embed.features import parse_feature as parse
+from spacy_multihash.embed.unique_tokens import find_unique
+from spacy_multihash.inspection.unknown import UnknownSymbols, features_of
 from tests.helpers.several_vectors import floret_of
 
 WORDS = ["Anna", "met", "Bob", "met", "Anna"]
@@ -138,10 +137,10 @@ def test_features_are_cut_from_an_attribute_that_is_unknown_itself(
     nlp: Language, attr: int, names: list[str], repeats: int
 ) -> None:
     doc = Doc(nlp.vocab, words=WORDS * repeats)
-    features = {name: derived(feature) for name in names if (feature := parse(name))}
-    expected, of_doc = find_types([doc], [attr], features)
+    features = {name: feature for name in names if (feature := parse(name))}
+    expected, of_doc = find_unique([doc], [attr], features)
     docs: list[Any] = [UnknownSymbols(doc, {attr: numpy.array([0])}), doc]
-    types, type_of = find_types(docs, [attr], features)
+    types, type_of = find_unique(docs, [attr], features)
     ids = types.to_array([attr])[type_of]
     assert ids[0] != ids[len(doc)] and (ids[1 : len(doc)] == ids[len(doc) + 1 :]).all()
     for name in names:
@@ -192,8 +191,8 @@ def test_unknown_features_have_the_symbol_of_their_draw_alone(nlp: Language) -> 
         )
         for i in (0, 0, 1)
     ]
-    derived_features = {name: derived(feature) for name in FEATURES if (feature := parse(name))}
-    types, type_of = find_types([*docs, Doc(nlp.vocab, words=WORDS)], [SHAPE], derived_features)
+    derived_features = {name: feature for name in FEATURES if (feature := parse(name))}
+    types, type_of = find_unique([*docs, Doc(nlp.vocab, words=WORDS)], [SHAPE], derived_features)
     for name in FEATURES[:2]:
         ids = types.to_array([SHAPE, name])[type_of, 1]
         assert len(set(ids[:10])) == len(set(ids[10:15])) == 1 and ids[0] != ids[10]

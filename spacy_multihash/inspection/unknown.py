@@ -10,13 +10,11 @@ from spacy.tokens import Doc, Token
 from spacy.vocab import Vocab
 from thinc.api import Model
 
-from ..common.features import parse_feature
 from ..common.nodes import EXTRACT_FEATURES, STATIC_VECTORS, find_nodes
-from .attributes import attr_id, attr_name
-from .feature_symbols import pinned_attrs
-from .read_vectors import NAME as READ_VECTORS
-from .read_vectors import keys_of
-from .token_types import Column
+from ..embed.features import attr_id, attr_name, parse_feature
+from ..embed.read_vectors import NAME as READ_VECTORS
+from ..embed.read_vectors import keys_of
+from ..embed.unique_tokens import Column, pinned_attrs
 
 # The name of static vectors as a feature, beside those of attributes.
 VECTOR = "vector"
@@ -64,9 +62,10 @@ class UnknownSymbols:
                 by_column[self._unknown[attr], column] = self._symbol
         return ids
 
-    def known_array(self, attrs: list[Union[int, str]]) -> numpy.ndarray:
-        """Give the ids of the doc itself (N, len(attrs)) uint64, from which features are cut."""
-        return self._doc.to_array(attrs).reshape((-1, len(attrs)))
+    @property
+    def with_known_symbols(self) -> Doc:
+        """The doc itself, from whose attributes features are cut."""
+        return self._doc
 
     def unknown_symbols(self, name: str) -> numpy.ndarray:
         """Give the symbols that are in the place of a feature's, (N,) uint64, 0 where none is."""

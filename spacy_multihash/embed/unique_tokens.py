@@ -1,0 +1,239 @@
+"""The unique tokens of a batch, which layers take in the place of docs, and their symbols."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Union, cast
+
+import numpy
+from spacy.tokens import Doc
+from thinc.api import Model
+
+from ..common.pinned import Pinned
+from ..common.types import Array, DocLike
+from ..compute.dispatch import kernels_for
+from .features import (
+    NO_STRING,
+    Feature,
+    extension_texts,
+    pack,
+    parse_feature,
+    read_extension,
+    substrings_of,
+    unpack_bags,
+)
+
+# Up to this number of tokens, finding the unique ones takes more time than it saves.
+MAX_TOKENS_AS_THEY_ARE = 32
+# Of docs with unknown symbols. Before the name of a feature: the column of the symbols in its
+# place. Before the id of an attribute: the column that features are cut from, where the attribute
+# itself may be unknown.
+_UNKNOWN, _BASE = "unknown ", "base "
+
+# An attribute's id, or the name of a feature beyond spaCy's attributes.
+Column = Union[int, str]
+
+
+class UniqueTokens:
+    """The unique tokens of a batch, which stand in for one Doc that has just these tokens.
+
+    It has what a layer asks of a Doc: `vocab`, `len` and `to_array`; and `bags`.
+
+    ids (numpy.ndarray): (U, C) uint64, a row per unique token.
+    columns (Sequence[Column]): The C attributes in `ids`. The column of an extension attribute has
+        the number of each token's value.
+    vocab (Vocab): The vocab of the docs.
+    features (Mapping[str, Feature]): Features beyond spaCy's attributes, by their names.
+    values (Mapping[str, list[bytes]]): The symbols of each value of extension attributes.
+    """
+
+    def __init__(
+        self,
+        ids: numpy.ndarray,
+        columns: Sequence[Column],
+        vocab: Any,  # noqa: ANN401 (spaCy's Vocab)
+        features: Mapping[str, Feature] = MappingProxyType({}),
+        values: Mapping[str, list[bytes]] = MappingProxyType({}),
+    ) -> None:
+        """Keep the ids, the number of each attribute's column, the vocab and the features."""
+        self.ids = ids
+        self.columns = {attr: i for i, attr in enumerate(columns)}
+        self.vocab = vocab
+        self.features = features
+        self.values = values
+
+    def at_least_one(self) -> "UniqueTokens":
+        """Give these, or a token without symbols if there is none: layers learn widths from it."""
+        if len(self):
+            return self
+        ids = numpy.zeros((1, len(self.columns)), dtype="uint64")
+        values = dict.fromkeys(self.values, [pack([])])
+        return UniqueTokens(ids, list(self.columns), self.vocab, self.features, values)
+
+    def __len__(self) -> int:
+        """Count the unique tokens, U."""
+        return len(self.ids)
+
+    def to_array(self, attrs: Union[Column, Sequence[Column]], /) -> numpy.ndarray:
+        """Give ids (U, len(attrs)) uint64, or (U,) for one attribute that is not in a list.
+
+        attrs: Attributes, and features of which each token has one symbol.
+        """
+        if isinstance(attrs, (int, str)):
+            return numpy.ascontiguousarray(self.to_array([attrs])[:, 0])
+        if not any(isinstance(attr, str) for attr in attrs):
+            return self.ids[:, [self.columns[attr] for attr in attrs]]
+        ids = numpy.empty((len(self), len(attrs)), dtype="uint64")
+        places = defaultdict(list)  # of the features of each base, whose strings are cut at once
+        for i, attr in enumerate(attrs):
+            if isinstance(attr, str):
+                places[self.features[attr].column].append(i)
+            else:
+                ids[:, i] = self.ids[:, self.columns[attr]]
+        for column, of_base in places.items():
+            features = tuple(self.features[cast(str, attrs[i])] for i in of_base)
+            symbols, _ = unpack_bags(self._cut(column, features))
+            ids[:, of_base] = symbols.reshape(-1, len(of_base))
+            for i in of_base:
+                unknown = self._unknown(cast(str, attrs[i]))
+                (tokens,) = unknown.nonzero()
+                ids[tokens, i] = unknown[tokens]
+        return ids
+
+    def bags(self, name: str) -> tuple[numpy.ndarray, numpy.ndarray]:
+        """Give all symbols of each token: ids (M,) uint64, and how many each has, (U,) int32.
+
+        name (str): Name of a feature beyond spaCy's attributes.
+        """
+        feature = self.features[name]
+        if feature.cut is not None:
+            bags = self._cut(feature.column, (feature,))
+        else:
+            values = self.values[name]
+            bags = [values[i] for i in self.ids[:, self.columns[name]].tolist()]
+        unknown = self._unknown(name)
+        for i in unknown.nonzero()[0]:
+            bags[i] = pack([int(unknown[i])])
+        return unpack_bags(bags)
+
+    def _unknown(self, name: str) -> numpy.ndarray:
+        """Give the symbols in the place of a feature's, (U,) uint64, or (0,) if there are none."""
+        column = self.columns.get(_UNKNOWN + name)
+        return numpy.zeros(0, dtype="uint64") if column is None else self.ids[:, column]
+
+    def _cut(self, base: Column, features: tuple[Feature, ...]) -> list[bytes]:
+        column = self.columns.get(f"{_BASE}{base}")
+        ids = self.ids[:, self.columns[base] if column is None else column]
+        return substrings_of(self.vocab, features).of(self.vocab.strings, ids)
+
+
+def find_unique(
+    docs: Sequence[DocLike], attrs: Sequence[int], features: Mapping[str, Feature]
+) -> tuple[UniqueTokens, numpy.ndarray]:
+    """Find the tokens that differ in attributes and features, and which each token is, (N,) int32.
+
+    Errors are those of `read_extension`.
+    """
+    vocab = docs[0].vocab
+    bases = list(dict.fromkeys(f.column for f in features.values() if f.cut is not None))
+    columns: list[Column] = list(dict.fromkeys([*attrs, *bases]))
+    arrays: list[Array] = []
+    if columns:  # a Doc gives (N,) instead of (N, 1) for a single attribute, and no array for none
+        read = [doc.to_array(columns).reshape((-1, len(columns))) for doc in docs]
+        arrays.append(read[0] if len(read) == 1 else numpy.concatenate(read))
+    values = {}
+    for name, feature in features.items():
+        if feature.cut is None:
+            values[name], value_of = read_extension(docs, feature, vocab.strings)
+            arrays.append(value_of[:, None])
+            columns.append(name)
+    if features and any(hasattr(doc, "unknown_symbols") for doc in docs):
+        for base in bases:
+            read = [getattr(doc, "with_known_symbols", doc).to_array(base) for doc in docs]
+            arrays.append(numpy.concatenate(read)[:, None])
+            columns.append(f"{_BASE}{base}")
+        for name in features:
+            arrays.append(numpy.concatenate([_unknown_symbols(doc, name) for doc in docs])[:, None])
+            columns.append(_UNKNOWN + name)
+    ids = arrays[0] if len(arrays) == 1 else numpy.hstack(arrays)
+    if len(ids) <= MAX_TOKENS_AS_THEY_ARE:
+        tokens = UniqueTokens(ids, columns, vocab, features, values)
+        return tokens, numpy.arange(len(ids), dtype="int32")
+    first, unique_of = distinct_rows(ids)
+    return UniqueTokens(ids[first], columns, vocab, features, values), unique_of
+
+
+def _unknown_symbols(doc: Any, name: str) -> numpy.ndarray:  # noqa: ANN401 (a DocLike)
+    """Give the symbols in the place of a feature's, (N,) uint64, 0 for a feature that is known."""
+    if hasattr(doc, "unknown_symbols"):
+        return doc.unknown_symbols(name)
+    return numpy.zeros(len(doc), dtype="uint64")
+
+
+def distinct_rows(ids: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Group equal rows: ids (N, C) uint64 -> the first of each group (U,), groups of rows (N,)."""
+    kernels = kernels_for(ids)
+    if kernels is not None:
+        return kernels.distinct_rows(numpy.ascontiguousarray(ids))
+    _, first, group_of = numpy.unique(ids, axis=0, return_index=True, return_inverse=True)
+    return first, group_of.reshape(-1).astype("int32")
+
+
+# The features of models, for tools
+
+
+def model_features(model: Model) -> dict[str, Feature]:
+    """Map the names of the features beyond spaCy's attributes that a model embeds to them."""
+    features = {}
+    for node in model.walk():
+        names, repeats = pinned_attrs(node), _pinned(node, "count_repeats")
+        for i, name in enumerate(names):
+            # False only where a token may have several symbols.
+            feature = parse_feature(name, repeats=not repeats or repeats[i] is not False)
+            if feature is not None:
+                features[feature.name] = feature
+    return features
+
+
+def feature_ids(docs: Sequence[Doc], features: Sequence[Feature]) -> list[numpy.ndarray]:
+    """List the symbols of all tokens, for each feature: ids (M,) uint64, as often as they count.
+
+    Raises ValueError for a value of an extension attribute that cannot be embedded.
+    """
+    if not any(map(len, docs)):
+        return [numpy.zeros(0, dtype="uint64") for _ in features]
+    tokens, unique_of = find_unique(docs, [], {f.name: f for f in features})
+    counts = numpy.bincount(unique_of, minlength=len(tokens))
+    read = [tokens.bags(feature.name) for feature in features]
+    return [numpy.repeat(ids, numpy.repeat(counts, lengths)) for ids, lengths in read]
+
+
+def feature_texts(docs: Sequence[Doc], feature: Feature) -> dict[int, str]:
+    """Write the symbols of all tokens as texts, by their ids.
+
+    A value of an extension attribute that is no string is written as Python prints it.
+    """
+    texts: dict[int, str] = {}
+    for doc in docs:
+        strings = doc.vocab.strings
+        if feature.cut is None:
+            pieces = [text for of_token in extension_texts(doc, feature) for text in of_token]
+        else:
+            bases = [strings[base] for base in {*doc.to_array([feature.base]).tolist()}]
+            pieces = [piece for base in bases for piece in feature.pieces(base)]
+        texts |= {strings[text]: text.removeprefix(NO_STRING) for text in pieces}
+    return texts
+
+
+def pinned_attrs(node: Model) -> list:
+    """List the names of the attributes and features of an embedding; none for other nodes."""
+    return _pinned(node, "attrs")
+
+
+def _pinned(node: Model, name: str) -> list:
+    """Read a setting of an embedding, with one value per attribute; empty for other nodes."""
+    pinned = node.attrs.get(name)
+    values = pinned.value if isinstance(pinned, Pinned) else []
+    # Another layer has the ids of attributes under the same name.
+    is_setting = isinstance(values, list) and not any(type(value) is int for value in values)
+    return values if is_setting else []
