@@ -5,7 +5,7 @@ No other module imports the private module of spaCy's command line.
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from configparser import InterpolationError
 from contextlib import closing, contextmanager, redirect_stdout
 from io import BytesIO
@@ -340,161 +340,73 @@ def load_vectors(name: Union[str, Path], *, or_vocab: bool = True) -> Vocab:
     return vocab
 
 
-def check_inputs_stay(inputs: Iterable[Optional[Path]], output: Path, name: str = "OUTPUT") -> None:
-    """Refuse a directory or file to write whose place an input has, or that an input is inside of.
-
-    A .spacy file in a folder that is read is refused too.
-
-    inputs (Iterable[Optional[Path]]): What the command reads. None is fine.
-    name (str): The option or argument of the output, for the message.
-
-    Raises ValueError.
-    """
-    target = output.resolve()
-    for path in filter(None, inputs):
-        where = path.resolve()
-        if target in (where, *where.parents):
-            raise ValueError(
-                f"{path} is read, and {name} at {target} would take its place. Give another {name}."
-            )
-        if where in target.parents and target.suffix == _CORPUS:
-            raise ValueError(
-                f"{path} is read, and {name} at {target} would be a part of it. Give another "
-                f"{name}."
-            )
-
-
 def check_file_output(
-    path: Optional[Path],
-    name: str,
-    *,
-    force: bool,
-    inputs: Iterable[Optional[Path]] = (),
-    replaced: Optional[Path] = None,
-    model: Union[str, Path, None] = None,
+    path: Optional[Path], name: str, *inputs: Union[str, Path, None], force: bool
 ) -> None:
-    """Refuse a file to write before the work, if it could not be written, or is there already.
+    """Check before the work that a file can be written.
 
-    path (Optional[Path]): The file. None is fine.
+    path (Optional[Path]): The file. None, devices and pipes pass.
     name (str): The option or argument, for the message.
-    force (bool): Whether a file that is there is replaced.
-    inputs (Iterable[Optional[Path]]): What the command reads, which is never replaced.
-    replaced (Optional[Path]): OUTPUT, if that is a folder that the command replaces as a whole.
-    model (Union[str, Path, None]): The pipeline that the command reads, whose files stay.
+    inputs (Union[str, Path, None]): What the command reads: files, folders, and names of pipelines.
+        The file is none of them, and no part of a corpus that's read.
+    force (bool): Whether a file that exists may be replaced.
 
     Raises ValueError.
     """
     if path is None:
         return
-    target, folder = path.resolve(), None if replaced is None else replaced.resolve()
-    if folder in (target, *target.parents):
-        raise ValueError(
-            f"{path} would be in OUTPUT, which the pipeline replaces. Give another {name}."
-        )
     if path.is_dir():
-        raise ValueError(
-            f"Expected the name of a file to write as {name}, was a folder: {path}. Name a file in "
-            "it."
-        )
-    if folder is not None and target in folder.parents:
-        raise ValueError(f"OUTPUT would be inside of {path}. Give another {name}.")
+        raise ValueError(f"{name} must be a file, got the folder {path}.")
     if path.exists() and (not path.is_file() or standard_stream(path) is not None):
-        return  # a device, a pipe or a stream, which is written to, and not replaced
-    check_inputs_stay(inputs, path, name)
-    if model is not None and path.exists() and source_path(model).resolve() in target.parents:
-        raise ValueError(f"{path} is a file of the pipeline {model}. Give another {name}.")
+        return
+    target = path.resolve()
+    for source in (source_path(source).resolve() for source in inputs if source):
+        if target == source or (path.suffix == _CORPUS and source in target.parents):
+            raise ValueError(f"{name} can't be {path}: the command has another use for {source}.")
     if path.exists() and not force:
         raise ValueError(f"{path} exists. Give another {name}, or --force to replace it.")
-    check_parent(path, name)
+    check_writable(target.parent, name)
 
 
-def check_folder_output(
-    path: Optional[Path],
-    name: str,
-    files: Sequence[str],
-    *,
-    force: bool,
-    inputs: Sequence[Optional[Path]] = (),
-) -> None:
-    """Refuse a folder to write files to before the work, as `check_file_output` does."""
-    if path is None:
-        return
-    if path.exists() and not path.is_dir():
-        raise ValueError(f"Expected a folder as {name}, was a file: {path}. Give another one.")
-    for file_ in files:
-        check_file_output(path / file_, name, force=force, inputs=inputs)
+def check_folder_output(path: Path, *inputs: Union[str, Path, None], force: bool) -> None:
+    """Check before the work that a folder OUTPUT can be written as a whole.
 
+    A folder that a killed command was replacing is put back first.
 
-def check_folder(path: Path, name: str) -> None:
-    """Refuse a folder that cannot be made, or that cannot be written to. Raises ValueError."""
-    if not path.is_dir():
-        check_parent(path, name)
-    elif not os.access(path, os.W_OK | os.X_OK):
-        raise ValueError(f"{name} cannot be {path}: nothing can be written to it.")
+    inputs: As for `check_file_output`. They and the folder may not contain each other.
+    force (bool): Whether a pipeline or a vocab that exists may be replaced.
 
-
-def check_parent(path: Path, name: str) -> None:
-    """Refuse a path that cannot be made, because of what it would be in. Raises ValueError."""
-    parent = next(folder for folder in path.absolute().parents if folder.exists())
-    if not parent.is_dir():
-        raise ValueError(f"{name} cannot be {path}: {parent} is no folder. Give another {name}.")
-    if not os.access(parent, os.W_OK | os.X_OK):
-        raise ValueError(f"{name} cannot be {path}: nothing can be written to {parent}.")
-
-
-def check_pipeline_output(
-    output: Path, *, force: bool, inputs: Iterable[Optional[Path]] = ()
-) -> None:
-    """Refuse a directory to write before the work, if it is there already.
-
-    If a command was killed while it replaced the directory, the former one is put back first.
-
-    force (bool): Whether a pipeline or a vocab that is there is replaced.
-    inputs (Iterable[Optional[Path]]): What the command reads beside a pipeline. None is fine.
-
-    Raises ValueError, also if an input is in the directory, or if force would replace a directory
-    that is something else.
+    Raises ValueError.
     """
-    check_inputs_stay(inputs, output)
+    check_apart(path, *inputs)
+    recover_folder(path.resolve())
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        if not force:
+            raise ValueError(f"{path} exists. Give another OUTPUT, or --force to replace it.")
+        if not any(all((path / name).is_file() for name in names) for names in _OURS):
+            raise ValueError(
+                f"{path} is neither a pipeline nor a vocab, and --force replaces nothing else. "
+                "Give another OUTPUT."
+            )
+    check_writable(path.resolve(), "OUTPUT")
+
+
+def check_apart(output: Path, *inputs: Union[str, Path, None]) -> None:
+    """Check that a folder doesn't contain what's read, nor the other way round."""
     target = output.resolve()
-    recover_folder(target)
-    if target.exists() and not target.is_dir():
-        raise ValueError(f"{output} exists, and is not an empty directory. Give another OUTPUT.")
-    full = target.exists() and any(target.iterdir())
-    if full and not force:
-        raise ValueError(
-            f"{output} exists, and is not an empty directory. Give another OUTPUT, or --force to "
-            "replace it."
-        )
-    if full and not any(all((target / name).is_file() for name in names) for names in _OURS):
-        raise ValueError(
-            f"{output} is neither a pipeline (meta.json, config.cfg) nor a vocab (vectors, "
-            "strings.json): --force replaces no other directory. Give another OUTPUT, or empty it."
-        )
-    check_parent(output, "OUTPUT")
+    for source in (source_path(source).resolve() for source in inputs if source):
+        if target == source or source in target.parents or target in source.parents:
+            raise ValueError(
+                f"OUTPUT at {target} and {source}, which is read, may not contain each other. Give "
+                "another OUTPUT."
+            )
 
 
-def check_apart(nlp: Language, output: Path) -> None:
-    """Refuse a directory that is the pipeline's own, inside of it, or around it.
-
-    Raises ValueError.
-    """
-    check_folders_apart(Path(nlp.path), output, "pipeline")
-
-
-def check_folders_apart(source: Path, output: Path, what: str) -> None:
-    """Refuse a directory or file to write that is a source, inside of it, or around it.
-
-    what (str): What the source is, for the message.
-
-    Raises ValueError.
-    """
-    source, target = source.resolve(), output.resolve()
-    if source == target or source in target.parents or target in source.parents:
-        raise ValueError(
-            f"The {what} at {source} and OUTPUT at {target} must not be the same directory, and "
-            "neither may be inside of the other. Give another OUTPUT."
-        )
+def check_writable(path: Path, name: str) -> None:
+    """Check that a folder, or else the one that it would be made in, can be written to."""
+    folder = next(folder for folder in (path, *path.parents) if folder.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+        raise ValueError(f"{name} can't be written: {folder} isn't a writable folder.")
 
 
 def write_pipeline(nlp: Language, output: Path) -> None:

@@ -8,8 +8,7 @@ import typer
 from ..pipelines.accelerate import Acceleration, accelerate
 from ._util import (
     check_apart,
-    check_inputs_stay,
-    check_pipeline_output,
+    check_folder_output,
     import_code,
     load_pipeline,
     msg,
@@ -37,7 +36,7 @@ def accelerate_cli(
     """
     import_code(code)
     try:
-        check_inputs_stay([code], output)
+        check_apart(output, code)
         done = accelerate_pipeline(model, output, force=force, keep_ner=keep_ner)
     except (ImportError, OSError, ValueError) as error:
         msg.fail("Cannot accelerate the pipeline", str(error))
@@ -60,9 +59,8 @@ def accelerate_pipeline(
     Raises ValueError or OSError, and writes nothing, if the pipeline cannot be loaded, if something
     else has the name of the directory, or if one directory would be inside of the other.
     """
-    check_pipeline_output(output, force=force)
+    check_folder_output(output, model, force=force)
     nlp = load_pipeline(model)
-    check_apart(nlp, output)
     done = accelerate(nlp, keep_ner)
     write_pipeline(nlp, output)
     return done

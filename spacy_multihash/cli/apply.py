@@ -12,10 +12,8 @@ from ..scale.source import folder_of, source_of
 from ._util import (
     DASK,
     WORKERS,
-    check_folder,
-    check_folder_output,
-    check_folders_apart,
-    check_inputs_stay,
+    check_apart,
+    check_writable,
     import_code,
     load_pipeline,
     msg,
@@ -116,15 +114,13 @@ def prepare(
     Raises ValueError or OSError. Nothing is written.
     """
     shards, output = shards.resolve(), output.resolve()
-    check_folders_apart(shards, output, "corpus")
-    check_inputs_stay([code], output)
-    check_folder_output(output, "OUTPUT", [], force=force)
-    check_folder(output, "OUTPUT")
+    check_apart(output, shards, code)
+    check_writable(output, "OUTPUT")
     files, ignored = split_shards(shards)
     source = source_of(load_pipeline, model, code)
     if not source.digest:
         load_pipeline(model)  # says what is wrong with it
-    check_folders_apart(folder_of(str(source.place)), output, "pipeline")
+    check_apart(output, folder_of(str(source.place)))
     application = Application(source, shards, output, format, batch_size, max_length)
     planned = application.plan(files)
     replaced = application.check_output(force=force)

@@ -20,9 +20,8 @@ from ..ner.calibration import (
     judge_entities,
 )
 from ._util import (
-    check_apart,
     check_file_output,
-    check_pipeline_output,
+    check_folder_output,
     import_code,
     load_pipeline,
     msg,
@@ -69,18 +68,15 @@ def calibrate_cli(
     folder = output.resolve() if output == Path() else output  # "." has no name
     plot = plot or folder.with_name(f"{folder.name}-reliability.png")
     try:
-        check_pipeline_output(output, force=force, inputs=[data, code])
-        check_file_output(
-            plot, "--plot", force=force, inputs=[data, code], replaced=output, model=model
-        )
+        check_folder_output(output, model, data, code, force=force)
+        check_file_output(plot, "--plot", model, data, code, output, force=force)
         nlp = load_pipeline(model)
-        check_apart(nlp, output)
         name = find_recognizer(nlp, component)
         examples = list(model_examples(nlp, data))
         calibration = calibrate(nlp, name, examples, bins=bins)
         set_temperature(nlp, name, calibration.temperature)
-        draw_reliability(plot, calibration)
         write_pipeline(nlp, output)
+        draw_reliability(plot, calibration)
     except ModuleNotFoundError as error:
         msg.fail("Cannot calibrate the pipeline", f"{error}. {_EXTRA}")
     except (ImportError, OSError, ValueError) as error:

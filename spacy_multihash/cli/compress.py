@@ -28,9 +28,8 @@ from ..corpus.read import model_examples
 from ..pipelines.compress import LeftOut, Precisions, check_compressible, compress, kept_bytes
 from ..scale.workers import ItemError, Processes
 from ._util import (
-    check_apart,
     check_file_output,
-    check_pipeline_output,
+    check_folder_output,
     import_code,
     load_pipeline,
     msg,
@@ -162,14 +161,7 @@ def compress_cli(
     import_code(code)
     precisions = Precisions(vectors.value, tables.value, weights.value)
     try:
-        check_file_output(
-            report_path,
-            "--report",
-            force=force,
-            inputs=[data, code],
-            replaced=output,
-            model=model,
-        )
+        check_file_output(report_path, "--report", model, data, code, output, force=force)
         report = compress_pipeline(
             model,
             output,
@@ -210,9 +202,8 @@ def compress_pipeline(
     Raises ValueError or OSError, and writes nothing, if the pipeline or the corpus cannot be
     loaded, if the pipeline cannot be compressed, or if something else has the directory's name.
     """
-    check_pipeline_output(output, force=force, inputs=[data, code])
+    check_folder_output(output, model, data, code, force=force)
     nlp = load_pipeline(model)
-    check_apart(nlp, output)
     check_compressible(nlp)
     stream = None if data is None else model_examples(nlp, data)
     with replacing_folder(output.resolve()) as new:

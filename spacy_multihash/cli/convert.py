@@ -34,7 +34,7 @@ from ..corpus.convert import (
 )
 from ..corpus.read import write_corpora
 from ..corpus.texts import CsvLayout
-from ._util import check_file_output, check_parent, msg, show_table
+from ._util import check_file_output, check_writable, msg, show_table
 
 SUFFIX = ".spacy"
 DEFAULT_LAYOUT = Layout()
@@ -285,7 +285,7 @@ def _check_output(output: Path, names: Optional[Sequence[str]], *, force: bool) 
         return
     if output.suffix == SUFFIX or output.is_file():
         raise ValueError(f"Expected a folder as OUTPUT with --split, was: {output}.")
-    check_parent(output / f"{names[0]}{SUFFIX}", "OUTPUT")
+    check_writable(output.resolve(), "OUTPUT")
     there = [name for name in SPLITS if (output / f"{name}{SUFFIX}").exists()]
     if there and not force:
         files = ", ".join(f"{name}{SUFFIX}" for name in there)

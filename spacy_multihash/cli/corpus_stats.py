@@ -115,8 +115,7 @@ def corpus_stats_cli(
     """
     import_code(code)
     try:
-        inputs = [train, dev, test, code]
-        check_file_output(output, "--output", force=force, inputs=inputs, model=vectors)
+        check_file_output(output, "--output", vectors, train, dev, test, code, force=force)
         stats = corpus_stats(
             train,
             dev,

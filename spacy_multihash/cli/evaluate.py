@@ -21,7 +21,6 @@ from ..corpus.evaluation import (
 from ..corpus.read import read_docs, write_corpora
 from ._util import (
     check_file_output,
-    check_folder_output,
     import_code,
     load_pipeline,
     msg,
@@ -65,10 +64,10 @@ def evaluate_cli(
     import_code(code)
     matching = Matching(ignore_case, match_label)
     try:
-        inputs = [data, train, code]
-        parts = ("seen.spacy", "unseen.spacy")
-        check_file_output(output, "--output", force=force, inputs=inputs, model=model)
-        check_folder_output(masked, "--masked", parts, force=force, inputs=inputs)
+        check_file_output(output, "--output", model, data, train, code, force=force)
+        if masked is not None:
+            for name in ("seen.spacy", "unseen.spacy"):
+                check_file_output(masked / name, "--masked", model, data, train, code, force=force)
         evaluation = evaluate(
             model,
             data,

@@ -128,9 +128,9 @@ def explain_cli(
             plot=plot,
             page=output,
         )
-        inputs = [file, corpus, train, code]
-        check_file_output(output, "--output", force=force, inputs=inputs, model=model)
-        check_file_output(plot, "--plot", force=force, inputs=inputs, model=model)
+        inputs = [model, file, corpus, train, code]
+        check_file_output(output, "--output", *inputs, force=force)
+        check_file_output(plot, "--plot", *inputs, force=force)
         nlp = load_pipeline(model)
         name = find_recognizer(nlp, component)
         if corpus is not None:

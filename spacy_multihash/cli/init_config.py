@@ -80,8 +80,7 @@ def init_config_cli(
     """
     try:
         if output != STDOUT:
-            inputs = [train, dev]
-            check_file_output(output, "OUTPUT", force=force, inputs=inputs, model=vectors)
+            check_file_output(output, "OUTPUT", train, dev, vectors, force=force)
         reasons: list[str] = []
         if train is None or dev is None:
             if not (train is None and dev is None and max_size is None):

@@ -32,7 +32,6 @@ from ._util import (
     DASK,
     WORKERS,
     check_file_output,
-    check_inputs_stay,
     import_code,
     msg,
     naming_config,
@@ -103,7 +102,7 @@ def init_tables_cli(
     import_code(code)
     try:
         inputs = [config, code, shards, *merge]
-        check_file_output(output, "OUTPUT", force=force, inputs=inputs)
+        check_file_output(output, "OUTPUT", *inputs, force=force)
         with naming_config(config):
             tables = init_tables(
                 config,
@@ -164,7 +163,7 @@ def init_tables(
     Raises ValueError, ImportError or OSError, and writes nothing, if the tables cannot be made.
     """
     config = load_config(config_path, overrides=dict(overrides or {}), interpolate=True)
-    check_inputs_stay(_corpora(config), output)
+    check_file_output(output, "OUTPUT", *_corpora(config), force=True)
     callback = config.get("initialize", {}).get("before_init") or {}
     if callback.get("@callbacks") != INIT_TABLES:
         callback = {}

@@ -64,7 +64,7 @@ def show_cli(
     """
     import_code(code)
     try:
-        check_file_output(output, "--output", force=force, inputs=[file, code], model=model)
+        check_file_output(output, "--output", model, file, code, force=force)
         shown = show(model, read_text(text, file), threshold=threshold)
         if output is not None:
             write_bytes(output, render_page(shown))

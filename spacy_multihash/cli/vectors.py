@@ -31,9 +31,7 @@ from ..vectors.text import SUFFIXES, is_codes, is_text
 from ..vectors.vocab import source_path
 from ._util import (
     check_file_output,
-    check_folders_apart,
-    check_inputs_stay,
-    check_pipeline_output,
+    check_folder_output,
     msg,
 )
 
@@ -336,14 +334,10 @@ def _check_output(
         )
     if output.exists() and not (output.is_file() or output.is_dir()):
         raise ValueError(f"OUT must be a file or a folder, was a device or pipe: {output}.")
-    tables = [path for path in map(source_path, sources) if path.exists()]
-    for table in tables:
-        check_folders_apart(table, output, "table")
     if is_text(output) or is_codes(output):
-        check_inputs_stay([*tables, *inputs], output)
-        check_file_output(output, "OUT", force=force)
+        check_file_output(output, "OUT", *sources, *inputs, force=force)
     else:
-        check_pipeline_output(output, force=force, inputs=inputs)
+        check_folder_output(output, *sources, *inputs, force=force)
 
 
 def _read_words(path: Path) -> list[str]:

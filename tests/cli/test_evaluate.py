@@ -3,7 +3,6 @@
 import json
 import re
 from pathlib import Path
-from shutil import copyfile
 from typing import Any
 
 import pytest
@@ -92,21 +91,6 @@ def test_masked_corpora_are_written(folder: Path) -> None:
     assert [ent.text for doc in seen for ent in doc.ents] == ["Bob", "Rome", "Bob", "Rome"]
     assert [ent.text for doc in unseen for ent in doc.ents] == ["Anna", "Anna", "Oslo"]
     assert seen[0][0].ent_iob_ == "" and unseen[0][0].ent_iob_ == "B"
-
-
-@pytest.mark.parametrize("name", ["corpus", "corpus/deeper", "train"])
-def test_masked_corpora_do_not_go_into_a_corpus(folder: Path, name: str) -> None:
-    for corpus in ("corpus", "train"):
-        (folder / corpus).mkdir()
-    copyfile(folder / "dev.spacy", folder / "corpus" / "dev.spacy")
-    copyfile(folder / "train.spacy", folder / "train" / "train.spacy")
-    args = [folder / "model", folder / "corpus", "--train", folder / "train"]
-    result = CliRunner().invoke(
-        multihash_cli, ["evaluate", *map(str, [*args, "--masked", folder / name])]
-    )
-    assert result.exit_code == 1
-    assert "is read, and --masked at" in said(result) and "would be a part of it" in said(result)
-    assert not list(folder.rglob("seen.spacy"))
 
 
 def test_missing_annotation_counts_nowhere(folder: Path) -> None:

@@ -2,31 +2,92 @@
 
 import os
 import re
+from contextlib import nullcontext
 from pathlib import Path
-from typing import cast
+from typing import Optional, cast
 
 import pytest
 import spacy
 from spacy.pipeline import TrainablePipe
 from typer.testing import CliRunner
 
-from spacy_multihash.cli._util import check_file_output, load_pipeline, load_vectors
+from spacy_multihash.cli._util import (
+    check_file_output,
+    check_folder_output,
+    load_pipeline,
+    load_vectors,
+)
 from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.embed.compressed_vectors import compress_vectors
 from tests.helpers.cli import said
-from tests.helpers.corpora import make_docs, write_corpus
+from tests.helpers.packages import installed
 from tests.helpers.vectors import random_vectors, write_pipeline
 
 
-def test_a_file_that_exists_is_refused_unless_it_may_be_replaced(tmp_path: Path) -> None:
-    path = tmp_path / "out.json"
-    check_file_output(path, "--output", force=False)
-    path.touch()
-    with pytest.raises(ValueError, match=r"out\.json exists\. Give another --output, or --force"):
-        check_file_output(path, "--output", force=False)
-    check_file_output(path, "--output", force=True)
-    with pytest.raises(ValueError, match="Expected the name of a file to write as --output, was a"):
-        check_file_output(tmp_path, "--output", force=True)
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a pipeline, a corpus, and a folder and a file of other kinds, and work there."""
+    monkeypatch.chdir(tmp_path)
+    spacy.blank("xx").to_disk("model")
+    for name in ("corpus/train.spacy", "corpus/scores.json", "other/file", "file"):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text("mine")
+    return tmp_path
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("path", "force", "message"),
+    [
+        ("file", False, r"file exists\. Give another --output, or --force"),
+        ("other", True, "must be a file, got the folder other"),
+        ("corpus/train.spacy", True, "another use for"),
+        ("corpus/test.spacy", True, "another use for"),
+        ("file/new", True, "file isn't a writable folder"),
+        ("file", True, None),
+        ("new/file", False, None),
+        ("corpus/scores.json", True, None),
+        ("model/scores.json", False, None),
+    ],
+)
+def test_a_file_is_written_where_nothing_is_lost(
+    path: str, force: bool, message: Optional[str]
+) -> None:
+    with pytest.raises(ValueError, match=message) if message else nullcontext():
+        check_file_output(Path(path), "--output", "model", Path("corpus"), None, force=force)
+
+
+@pytest.mark.parametrize(
+    ("path", "force", "message"),
+    [
+        ("copy", False, r"copy exists\. Give another OUTPUT, or --force"),
+        ("file", True, "file is neither a pipeline nor a vocab"),
+        ("other", True, "other is neither a pipeline nor a vocab"),
+        ("model", True, "may not contain each other"),
+        ("model/new", True, "may not contain each other"),
+        (".", True, "may not contain each other"),
+        ("file/new", True, "file isn't a writable folder"),
+        ("copy", True, None),
+        ("copy/vocab", True, None),
+        ("new", False, None),
+        ("empty", False, None),
+    ],
+)
+def test_a_folder_is_written_where_nothing_is_lost(
+    path: str, force: bool, message: Optional[str], folder: Path
+) -> None:
+    spacy.load("model").to_disk("copy")
+    (folder / "copy" / "vocab" / "strings.json").touch()
+    (folder / "empty").mkdir()
+    with pytest.raises(ValueError, match=message) if message else nullcontext():
+        check_folder_output(Path(path), "model", Path("corpus"), None, force=force)
+
+
+def test_an_installed_pipeline_is_not_replaced(folder: Path) -> None:
+    with installed(folder / "model", "xx_read", folder / "site") as data:
+        for output in (data, data / "vocab", folder / "site" / "xx_read"):
+            with pytest.raises(ValueError, match="may not contain each other"):
+                check_folder_output(output, "xx_read", force=True)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
@@ -56,20 +117,8 @@ def test_what_is_read_is_not_replaced(
     Path("in.spacy").write_text("mine")
     result = CliRunner().invoke(multihash_cli, [*arguments, "--force"])
     assert result.exit_code == 1
-    assert "in.spacy is read, and" in said(result) and "would take its place" in said(result)
+    assert "in.spacy: the command has another use for" in said(result)
     assert Path("in.spacy").read_text() == "mine"
-
-
-def test_a_plot_in_the_folder_that_is_written_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(
-        multihash_cli, ["calibrate", "x", "y", "out", "--plot", "out/x.png"]
-    )
-    assert result.exit_code == 1
-    assert "out/x.png is read" not in said(result)
-    assert "out/x.png would be in OUTPUT" in said(result)
 
 
 @pytest.mark.parametrize(
@@ -91,41 +140,6 @@ def test_a_damaged_pipeline_is_named(name: str, error: str, tmp_path: Path) -> N
         load_pipeline(path)
     with pytest.raises(ValueError, match="^Cannot load the vectors of .*in "):
         load_vectors(path)
-
-
-def test_files_in_a_corpus_are_neither_replaced_nor_added(tmp_path: Path) -> None:
-    (tmp_path / "corpus").mkdir()
-    for name in ("one.spacy", "scores.json"):
-        (tmp_path / "corpus" / name).touch()
-    check_file_output(
-        tmp_path / "corpus" / "scores.json", "--output", force=True, inputs=[tmp_path / "corpus"]
-    )
-    with pytest.raises(ValueError, match=r"corpus is read, and --output at .*two\.spacy would"):
-        check_file_output(
-            tmp_path / "corpus" / "two.spacy", "--output", force=True, inputs=[tmp_path / "corpus"]
-        )
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["init-config", "ner", "in/config.cfg", "--lang", "xx", "--vectors", "in"],
-        ["corpus-stats", "x.spacy", "--output", "in/meta.json", "--vectors", "in"],
-        ["evaluate", "in", "x.spacy", "--train", "y.spacy", "--output", "in/meta.json"],
-    ],
-    ids=lambda arguments: arguments[0],
-)
-def test_files_of_a_pipeline_that_is_read_are_not_replaced(
-    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_pipeline(tmp_path / "in", random_vectors())
-    for name in ("x.spacy", "y.spacy"):
-        write_corpus(tmp_path / name, make_docs())
-    before = {path: path.read_bytes() for path in Path("in").rglob("*") if path.is_file()}
-    result = CliRunner().invoke(multihash_cli, [*arguments, "--force"])
-    assert "is a file of the pipeline in. Give another" in said(result)
-    assert {path: path.read_bytes() for path in Path("in").rglob("*") if path.is_file()} == before
 
 
 def test_vectors_of_a_compressed_vocab_are_loaded(tmp_path: Path) -> None:

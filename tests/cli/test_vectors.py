@@ -18,7 +18,6 @@ from spacy_multihash.vectors.files import open_table
 from spacy_multihash.vectors.table import CheckedRows
 from tests.helpers.cli import said
 from tests.helpers.corpora import write_corpus
-from tests.helpers.packages import installed
 from tests.helpers.vectors import (
     WORDS,
     files,
@@ -130,25 +129,6 @@ def test_bad_input_is_one_error_and_nothing_written(
     assert message in refused(*with_output(args))
 
 
-@pytest.mark.parametrize("name", ["in", "in/vocab", "in.txt", "taken", "taken.txt", "in.txt/out"])
-def test_output_that_is_there_is_refused_before_the_work(name: str, folder: Path) -> None:
-    (folder / "taken").mkdir()
-    (folder / "taken" / "some").touch()
-    (folder / "taken.txt").touch()
-    error = refused("quantize", "in.txt" if name.startswith("in.txt") else "in", name)
-    assert "exists" in error or "must not be the same" in error
-
-
-def test_an_installed_pipeline_is_not_replaced(folder: Path) -> None:
-    with installed(folder / "in", "en_read", folder / "site") as data:
-        before = sorted(data.rglob("*"))
-        for output in (data, data / "vocab", folder / "site" / "en_read"):
-            error = refused("quantize", "en_read", output, "--force")
-            assert "must not be the same directory" in error
-        assert sorted(data.rglob("*")) == before
-        assert "given twice" in refused("merge", "en_read", data, "out", "--width", 3)
-
-
 @pytest.mark.parametrize("name", ["o.zip", "o.tar.gz", "o.tgz", "o.bin", "o.vec.BZ2"])
 @pytest.mark.usefixtures("folder")
 def test_archives_are_not_written(name: str) -> None:
@@ -162,23 +142,6 @@ def test_force_replaces_a_table(source: str, folder: Path) -> None:
     ok("pca", source, "out", "--width", 3, "--force")
     with open_table(folder / "out") as table:
         assert table.width == 3
-
-
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (("prune", "in", "corp", "--words", "corp/train.spacy"), "train.spacy is read, and OUTPUT"),
-        (("pca", "in", "words.txt", "--width", 2, "--words", "words.txt"), "txt is read, and OUT"),
-        (("align", "in", "in.txt", "out", "--dictionary", "out/words.txt"), "txt is read, and OUT"),
-        (("quantize", "in", "corp"), "corp is neither a pipeline (meta.json, config.cfg) nor a"),
-    ],
-)
-def test_force_deletes_nothing_else(args: tuple[object, ...], message: str, folder: Path) -> None:
-    (folder / "corp").mkdir()
-    write_corpus(folder / "corp" / "train.spacy", [Doc(Vocab(), words=WORDS)])
-    ok("quantize", "in", "out")
-    (folder / "out" / "words.txt").write_text("word1")
-    assert message in refused(*args, "--force")
 
 
 @pytest.mark.parametrize("source", ["in", "in.txt", "codes.npz", "floret"])
