@@ -30,7 +30,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     # Its callbacks and its command hand corpora, vocabs and tables to the arithmetic of vectors.
     "tables": ("corpus", "embed", "vectors"),
     "pipelines": ("compute", "embed", "encode", "ner", "ner.tagger", "ner.transition"),
-    "inspection": ("corpus", "embed", "encode", "tables"),
+    "inspection": ("corpus", "embed", "encode", "ner", "tables"),
     "vectors": ("compute",),
     "compat": ("compute", "embed", "tables"),
     "layers": ("compute", "embed", "encode", "ner", "ner.tagger", "textcat"),

@@ -126,16 +126,6 @@ def _collision_rows(found: Collisions) -> list[list[str]]:
     return rows
 
 
-def signed(value: float, digits: int = 3) -> str:
-    """Format a number with its sign, and without one if it's rounded to 0."""
-    return f"{value:+.{digits}f}" if round(value, digits) else f"{0:.{digits}f}"
-
-
-def visible(word: str) -> str:
-    """Return a word as it is, or its repr if it's blank or not printable."""
-    return word if word.strip() and word.isprintable() else repr(word)
-
-
 def print_json(value: Any) -> None:  # noqa: ANN401 (any JSON)
     """Print JSON."""
     typer.echo(srsly.json_dumps(value, indent=2))

@@ -3,8 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
-from functools import partial
-from html import escape
 from itertools import chain
 from pathlib import Path
 from typing import Any, Optional
@@ -20,19 +18,18 @@ from tqdm import tqdm
 from ..common.files import write_bytes
 from ..corpus.evaluation import KnownEntities, known_entities
 from ..corpus.read import model_examples, read_docs
-from ..embed.find import hashes_symbols
 from ..inspection.explain import (
     EVERYWHERE,
     IN_ENTITY,
     Effect,
-    Explained,
     Explanation,
     Key,
     explain,
     explain_corpus,
+    prepare,
 )
-from ..inspection.unknown import features_of
-from ..ner.spans import annotate_before, score_spans, upstream_of
+from ..inspection.explain_page import completeness_text, render_explanations, signed, visible
+from ..ner.spans import annotate_before
 from ._util import (
     check_file_output,
     import_code,
@@ -42,35 +39,13 @@ from ._util import (
     print_json,
     save_figure,
     show_table,
-    signed,
-    visible,
 )
 from .calibrate import find_recognizer
 from .show import read_text
 
-# Unknown symbols that are tried where tables are hashed.
-_DRAWS = 4
 # How far from an entity, and how many entities of a text, are looked at.
 WINDOW, MAX_ENTITIES = 3, 20
 _DOC_BATCH = 256  # docs that the components before the recognizer annotate at once
-# Of what speaks for an entity, and against it.
-_FOR, _AGAINST = "0, 114, 178", "230, 159, 0"
-# Tokens of the text that are shown on each side of those that were looked at.
-TOKENS_AROUND = 300
-_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 60em; margin: 2em auto;
-       padding: 0 1em; }
-h2 { margin-top: 2.5em; font-size: 1.2em; }
-.text { white-space: pre-wrap; }
-.token { display: inline-flex; flex-direction: column; align-items: center; margin: .1em 0;
-         padding: .1em .3em; border-radius: .3em; border: 2px solid transparent; }
-.own { border-color: #222; }
-.number { font-size: .75em; font-variant-numeric: tabular-nums; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .2em .7em; text-align: right; border-bottom: 1px solid #ddd; }
-th:first-child { text-align: left; }
-"""
 _EXTRA = "--plot needs matplotlib: python -m pip install 'spacy-multihash[plots]'"
 
 
@@ -104,9 +79,10 @@ def explain_cli(
 ) -> None:
     """Show what made a pipeline find an entity.
 
-    For each entity: by how much its probability falls if a feature of a token is unknown, or all
-    features of a token are. With --corpus: the same for each feature, on average over the gold
-    entities. It needs a recognizer that gives probabilities, batch_ner or tagger_ner.
+    For each entity: by how much its log-odds fall if a feature of a token is unknown, or all
+    features of a token are. Log-odds are log(p / (1 - p)) of its probability p. With --corpus: the
+    same for each feature, on average over the gold entities. It needs a recognizer that gives
+    probabilities, batch_ner or tagger_ner.
 
     The recognizer reads the whole text anew for each feature of each token around an entity. So the
     time grows with the length of the text times the number of entities, which --max-entities
@@ -175,27 +151,6 @@ def check_options(corpus: Optional[Path], **options: Any) -> None:  # noqa: ANN4
             if corpus is None:
                 raise ValueError(f"{option} is for a corpus. Give --corpus, or leave it out.")
             raise ValueError(f"{option} is for a text. Leave it out, or --corpus.")
-
-
-def prepare(nlp: Language, name: str) -> Explained:
-    """Find what a recognizer's probabilities depend on.
-
-    name (str): The component.
-
-    Raises ValueError if it embeds no attributes of tokens.
-    """
-    recognizer: Any = nlp.get_pipe(name)
-    models = [*(pipe.model for pipe in upstream_of(nlp, name)), recognizer.model]
-    features = {
-        feature: attr for model in models for feature, attr in features_of(model, nlp.vocab).items()
-    }
-    if not features:
-        raise ValueError(
-            f'Component "{name}" embeds no attributes of tokens, and listens to no tok2vec that '
-            "does. There is nothing that could be unknown to it."
-        )
-    draws = _DRAWS if any(map(hashes_symbols, models)) else 1
-    return Explained(partial(score_spans, nlp, name), features, draws)
 
 
 def explain_text(
@@ -352,8 +307,8 @@ def show_explanations(explanations: Sequence[Explanation]) -> None:
         rows = [
             (
                 f"[{word}]" if each.start <= token < each.end else word,
-                *map(signed, by),
-                signed(of),
+                *(signed(fall, 2) for fall in by),
+                signed(of, 2),
             )
             for token, word, by, of in zip(
                 each.tokens, map(visible, each.words), each.by_feature, each.by_token, strict=True
@@ -368,8 +323,8 @@ def show_explanations(explanations: Sequence[Explanation]) -> None:
         msg.text(completeness_text(each))
     if explanations:
         msg.text(
-            "Numbers are by how much the probability of the entity falls if the feature of the "
-            "token is unknown. Those in brackets are the entity's own tokens."
+            "Numbers are by how much the log-odds of the entity fall if the feature of the token "
+            "is unknown. The entity's own tokens are in brackets."
         )
 
 
@@ -378,10 +333,10 @@ def show_effects(effects: Sequence[Effect]) -> None:
     rows: dict[tuple[Optional[str], str, str], dict[str, str]] = {}
     for each in effects:
         row = rows.setdefault((each.label, each.part, each.feature), {"n": f"{each.entities:,}"})
-        error = "-" if each.error is None else f"{each.error:.3f}"
-        row[each.where] = f"{signed(each.mean)} ± {error}"
+        error = "-" if each.error is None else f"{each.error:.2f}"
+        row[each.where] = f"{signed(each.mean, 2)} ± {error}"
     show_table(
-        "By how much the probability of gold entities falls",
+        "By how much the log-odds of gold entities fall",
         ("label", "entities", "number", "unknown feature", "everywhere", "in the entity"),
         [
             (label or "all", part, row["n"], feature, row[EVERYWHERE], row[IN_ENTITY])
@@ -390,87 +345,6 @@ def show_effects(effects: Sequence[Effect]) -> None:
         aligns="llrlrr",
     )
     msg.text("Each mean stands with its standard error, which one entity does not have.")
-
-
-def render_explanations(explanations: Sequence[Explanation]) -> bytes:
-    """Render explanations as an HTML page.
-
-    Letters beyond ASCII are written as references, which browsers read in any encoding.
-    """
-    sections = "".join(map(_section, explanations)) or "<p>No entities were found.</p>"
-    page = (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>Explained entities</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
-        "<h1>What made the model find these entities</h1>\n"
-        "<p>The text is shown anew for each entity, which is framed. Below each token around it "
-        "stands by how much the probability of the entity falls if the token is unknown. A blue "
-        "token with + speaks for the entity, an orange one with - against it. The number "
-        "farthest from 0 has the strongest colour. Tokens without a number were not looked at."
-        f"</p>\n{sections}</body>\n</html>\n"
-    )
-    return page.encode("ascii", "xmlcharrefreplace")
-
-
-def completeness_text(each: Explanation) -> str:
-    """Say how much of the fall all tokens explain together."""
-    verb = "rises" if signed(each.together).startswith("-") else "falls"
-    text = (
-        f"With all of these unknown, the probability {verb} by {abs(each.together):.3f}. The "
-        f"tokens, unknown one at a time, add up to {signed(sum(each.by_token))}"
-    )
-    share = each.completeness
-    return f"{text}." if share is None else f"{text}, {share:.0%} of it."
-
-
-def _section(each: Explanation) -> str:
-    numbers = [*each.by_token, *(value for row in each.by_feature for value in row)]
-    scale = max(map(abs, numbers), default=0.0) or 1.0
-    words = [escape(visible(word)) for word in each.words]
-    head = "".join(f"<th>{escape(name)}</th>" for name in ("token", *each.features, "all"))
-    rows = "".join(
-        f"<tr><th>{word}</th>"
-        + "".join(f'<td style="{_colour(v, scale)}">{signed(v)}</td>' for v in (*row, of_token))
-        + "</tr>\n"
-        for word, row, of_token in zip(words, each.by_feature, each.by_token, strict=True)
-    )
-    found = "" if each.found else ", not found"
-    return (
-        f"<h2>{escape(each.text)}: {escape(each.label)}, "
-        f"probability {each.probability:.3f}{found}</h2>\n"
-        f'<p class="text">{_text_of(each, words, scale)}</p>\n'
-        f'<div class="scroll"><table>\n<tr>{head}</tr>\n{rows}</table></div>\n'
-        f"<p>{completeness_text(each)}</p>\n"
-    )
-
-
-def _text_of(each: Explanation, words: Sequence[str], scale: float) -> str:
-    """Write the text of the doc, with the numbers of the tokens that were looked at.
-
-    words (Sequence[str]): Their texts, escaped.
-    """
-    first, behind = each.tokens[0], each.tokens[-1] + 1
-    before, after = (
-        each.texts[max(first - TOKENS_AROUND, 0) : first],
-        each.texts[behind:][:TOKENS_AROUND],
-    )
-    tokens = "".join(
-        f'<span class="token{" own" if each.start <= token < each.end else ""}" '
-        f'style="{_colour(value, scale)}">{word}'
-        f'<span class="number">{signed(value)}</span></span>'
-        f"{escape(each.texts[token].removeprefix(raw))}"
-        for token, raw, word, value in zip(
-            each.tokens, each.words, words, each.by_token, strict=True
-        )
-    )
-    return (
-        f"{'… ' if first > TOKENS_AROUND else ''}{escape(''.join(before))}{tokens}"
-        f"{escape(''.join(after))}{'…' if len(each.texts) > behind + TOKENS_AROUND else ''}"
-    )
-
-
-def _colour(value: float, scale: float) -> str:
-    return f"background: rgba({_FOR if value >= 0 else _AGAINST}, {0.7 * abs(value) / scale:.2f})"
 
 
 def draw_effects(path: Path, effects: Sequence[Effect]) -> None:
@@ -498,7 +372,7 @@ def draw_effects(path: Path, effects: Sequence[Effect]) -> None:
             if not numpy.isnan(value):
                 white = abs(value) > 0.7 * largest
                 colour = "white" if white else "black"
-                text = signed(value, 2)
+                text = signed(value, 1)
                 axes.text(column, row, text, ha="center", va="center", fontsize=7, color=colour)
         axes.set_title(f"{part} entities", fontsize=9)
         axes.set_xticks(
@@ -507,7 +381,7 @@ def draw_effects(path: Path, effects: Sequence[Effect]) -> None:
         names = [_plain(label or "all") for label in labels]
         axes.set_yticks(range(len(labels)), names, fontsize=7)
         axes.tick_params(length=0)
-    title = "By how much the probability of gold entities falls if a feature is unknown everywhere"
+    title = "By how much the log-odds of gold entities fall if a feature is unknown everywhere"
     figure.suptitle(title, fontsize=10)
     save_figure(figure, path)
 

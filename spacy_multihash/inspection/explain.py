@@ -1,25 +1,30 @@
-"""What makes a recognizer find an entity: its probability when something is taken as unknown.
+"""What makes a recognizer find an entity: its log-odds when something is taken as unknown.
 
-A feature of a token counts for as much as the entity's probability falls when the token's symbol
-is replaced by one that no corpus has, and a token for as much as it falls when all its features
-are. Where tables are hashed, an unknown symbol falls on rows of others: several are tried, and
-their probabilities averaged. Nothing is printed.
+A feature of a token counts for as much as the entity's log-odds, log(p / (1 - p)), fall when the
+token's symbol is replaced by one that no corpus has, and a token for as much as they fall when all
+its features are. Where tables are hashed, an unknown symbol falls on rows of others: several are
+tried, and their log-odds averaged. Probabilities themselves would saturate: from 0.9999 to 0.99 is
+a long way, and from 0.5 to 0.4901 a short one. Nothing is printed.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple, Optional, cast
 
 import numpy
+from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training.batchers import minibatch_by_words
 from spacy.util import minibatch
 
 from ..common.checks import check_whole
 from ..corpus.evaluation import KnownEntities
+from ..embed.find import hashes_symbols
 from ..embed.unique_tokens import Column
-from .unknown import UnknownSymbols
+from ..ner.spans import score_spans, upstream_of
+from .unknown import UnknownSymbols, features_of
 
 Key = tuple[int, int, str]
 # Docs (D,), the entities of each -> the probabilities of all entities, (E,) float64.
@@ -27,8 +32,12 @@ Ask = Callable[[Sequence[Doc], Sequence[Sequence[Key]]], numpy.ndarray]
 Where = Literal["everywhere", "in the entity"]
 # Docs of a corpus that are asked about at once, and tokens, unless one doc has more.
 _BATCH, _TOKENS = 128, 20_000
-# A difference that is smaller is not worth a share.
+# A difference of log-odds that is smaller is not worth a share.
 _SMALL = 0.01
+# Log-odds farther from 0 count as these. float64 hardly tells such probabilities from 0 or 1.
+MAX_LOG_ODDS = 36.0
+# Unknown symbols that are tried where tables are hashed.
+_DRAWS = 4
 EVERYWHERE: Where = "everywhere"
 IN_ENTITY: Where = "in the entity"
 
@@ -48,20 +57,21 @@ class Explained(NamedTuple):
 
 @dataclass(frozen=True)
 class Explanation:
-    """What one entity's probability depends on.
+    """What one entity's probability depends on, in log-odds (natural units).
 
     text, label (str): The entity.
     start, end (int): Its tokens [start, end).
     found (bool): Whether the pipeline finds it.
     probability (float): Its probability.
+    log_odds (float): The same as log-odds.
     features (tuple[str, ...]): The A features.
     tokens (tuple[int, ...]): The T tokens around it, and its own.
     words (tuple[str, ...]): Their texts.
     texts (tuple[str, ...]): The texts of all tokens of the doc, each with the blank behind it.
-    by_feature (tuple[tuple[float, ...], ...]): (T, A), by how much the probability falls if a
-        feature of a token is unknown.
-    by_token (tuple[float, ...]): (T,), by how much it falls if all features of a token are.
-    together (float): By how much it falls if all features of all T tokens are.
+    by_feature (tuple[tuple[float, ...], ...]): (T, A), by how much the log-odds fall if a feature
+        of a token is unknown.
+    by_token (tuple[float, ...]): (T,), by how much they fall if all features of a token are.
+    together (float): By how much they fall if all features of all T tokens are.
     """
 
     text: str
@@ -70,6 +80,7 @@ class Explanation:
     end: int
     found: bool
     probability: float
+    log_odds: float
     features: tuple[str, ...]
     tokens: tuple[int, ...]
     words: tuple[str, ...]
@@ -95,7 +106,7 @@ class Effect:
     part (str): "all" entities, those "seen" in training, or "unseen" ones.
     feature (str): The feature.
     where (Where): Where it is taken as unknown: in all tokens, or in those of entities alone.
-    mean (float): By how much their probability falls, on average.
+    mean (float): By how much their log-odds fall, on average.
     error (Optional[float]): The standard error of the mean, None for one entity.
     entities (int): How many there are.
     """
@@ -107,6 +118,35 @@ class Effect:
     mean: float
     error: Optional[float]
     entities: int
+
+
+def log_odds(probabilities: numpy.ndarray) -> numpy.ndarray:
+    """Turn probabilities (E,) into log-odds (E,) float64, from -MAX_LOG_ODDS to MAX_LOG_ODDS."""
+    probabilities = numpy.asarray(probabilities, dtype="float64")
+    with numpy.errstate(divide="ignore"):
+        odds = numpy.log(probabilities) - numpy.log1p(-probabilities)
+    return odds.clip(-MAX_LOG_ODDS, MAX_LOG_ODDS)
+
+
+def prepare(nlp: Language, name: str) -> Explained:
+    """Find what a recognizer's probabilities depend on.
+
+    name (str): The component, a batch_ner or tagger_ner.
+
+    Raises ValueError if it embeds no attributes of tokens.
+    """
+    recognizer: Any = nlp.get_pipe(name)
+    models = [*(pipe.model for pipe in upstream_of(nlp, name)), recognizer.model]
+    features = {
+        feature: attr for model in models for feature, attr in features_of(model, nlp.vocab).items()
+    }
+    if not features:
+        raise ValueError(
+            f'Component "{name}" embeds no attributes of tokens, and listens to no tok2vec that '
+            "does. There is nothing that could be unknown to it."
+        )
+    draws = _DRAWS if any(map(hashes_symbols, models)) else 1
+    return Explained(partial(score_spans, nlp, name), features, draws)
 
 
 def explain(
@@ -140,8 +180,8 @@ def _explain_one(
         variants += [{attr: here} for attr in attrs]
         variants.append(dict.fromkeys(attrs, here))
     variants.append(dict.fromkeys(attrs, numpy.array(tokens)))
-    probable = _ask_variants(explained, [(doc, variant, [key]) for variant in variants])
-    values = numpy.array([of_doc[0] for of_doc in probable])
+    asked = _ask_variants(explained, [(doc, variant, [key]) for variant in variants])
+    values = numpy.array([of_doc[0] for of_doc in asked])
     falls = values[0] - values[1:-1].reshape(len(tokens), len(attrs) + 1)
     return Explanation(
         text=doc[start:end].text,
@@ -149,7 +189,8 @@ def _explain_one(
         start=start,
         end=end,
         found=found,
-        probability=float(values[0]),
+        probability=float(1 / (1 + numpy.exp(-values[0]))),
+        log_odds=float(values[0]),
         features=tuple(explained.features),
         tokens=tuple(tokens),
         words=tuple(doc[token].text for token in tokens),
@@ -207,7 +248,7 @@ def _error(values: numpy.ndarray) -> Optional[float]:
 def _effects(
     explained: Explained, batch: Sequence[tuple[Doc, Sequence[Key]]]
 ) -> Iterator[numpy.ndarray]:
-    """Yield the probabilities of each doc's E entities: known, then by feature and place.
+    """Yield the log-odds of each doc's E entities: known, then by feature and place.
 
     (1 + 2 * A, E) float64 each.
     """
@@ -232,19 +273,17 @@ def _ask_variants(
     explained: Explained,
     variants: Sequence[tuple[Doc, Mapping[Column, numpy.ndarray], Sequence[Key]]],
 ) -> list[numpy.ndarray]:
-    """Ask about the entities of docs with something unknown; average over the unknown symbols."""
+    """Return log-odds of entities of docs with something unknown, averaged over the symbols."""
     asked: list[tuple[int, Any, Sequence[Key]]] = [
         (number, UnknownSymbols(doc, unknown, draw), keys)
         for number, (doc, unknown, keys) in enumerate(variants)
         for draw in range(explained.draws if unknown else 1)
     ]
-    found: dict[int, list[numpy.ndarray]] = defaultdict(list)
+    odds: dict[int, list[numpy.ndarray]] = defaultdict(list)
     for batch in minibatch_by_words(asked, _TOKENS, tolerance=0, get_length=_length):
         keys = [of_doc for _, _, of_doc in batch]
-        probabilities = explained.ask([cast(Doc, doc) for _, doc, _ in batch], keys)
+        values = log_odds(explained.ask([cast(Doc, doc) for _, doc, _ in batch], keys))
         ends = numpy.cumsum([len(of_doc) for of_doc in keys])
-        for (number, _, _), values in zip(
-            batch, numpy.split(probabilities, ends[:-1]), strict=True
-        ):
-            found[number].append(values)
-    return [numpy.mean(found[number], axis=0) for number in range(len(variants))]
+        for (number, _, _), of_doc in zip(batch, numpy.split(values, ends[:-1]), strict=True):
+            odds[number].append(of_doc)
+    return [numpy.mean(odds[number], axis=0) for number in range(len(variants))]

@@ -1,4 +1,4 @@
-"""Explanations, of a recognizer whose probabilities are known sums."""
+"""Explanations, of a recognizer whose log-odds are known sums."""
 
 from collections.abc import Sequence
 from typing import Any, Optional
@@ -14,11 +14,13 @@ from spacy_multihash.corpus.evaluation import known_entities
 from spacy_multihash.inspection.explain import (
     EVERYWHERE,
     IN_ENTITY,
+    MAX_LOG_ODDS,
     Effect,
     Explained,
     Key,
     explain,
     explain_corpus,
+    log_odds,
 )
 from tests.helpers.corpora import make_docs
 
@@ -30,21 +32,25 @@ WORDS = ["in", "old", "Rome", "and", "Paris", "."]
 
 def weight(doc: Doc, position: int, attr: int) -> float:
     """What a known symbol at a position counts for."""
-    return 0.05 * (1 + position) / (2 if attr == SHAPE else 1) * (-1 if position == 3 else 1)
+    return 0.7 * (1 + position) / (2 if attr == SHAPE else 1) * (-1 if position == 3 else 1)
+
+
+def sigmoid(odds: Any) -> Any:
+    return 1 / (1 + numpy.exp(-numpy.asarray(odds, dtype="float64")))
 
 
 def ask_sum(docs: Sequence[Doc], keys: Sequence[Sequence[Key]]) -> numpy.ndarray:
-    """Give 0.1 and the sum of the weights of all known symbols, less 0.01 for labels of places."""
+    """Give the sum of the weights of all known symbols as log-odds, less 0.1 for places."""
     found = []
     for doc, of_doc in zip(docs, keys, strict=True):
         known = numpy.isin(doc.to_array([NORM, SHAPE]), KNOWN)
-        value = 0.1 + sum(
+        value = 2 + sum(
             weight(doc, i, attr) * known[i, column]
             for i in range(len(doc))
             for column, attr in enumerate((NORM, SHAPE))
         )
-        found += [value - 0.01 * (label == "GPE") for _, _, label in of_doc]
-    return numpy.array(found)
+        found += [value - 0.1 * (label == "GPE") for _, _, label in of_doc]
+    return sigmoid(found)
 
 
 def make_doc(words: Sequence[str] = WORDS) -> Doc:
@@ -65,12 +71,13 @@ def test_each_feature_counts_for_what_it_adds() -> None:
     assert found.tokens == (0, 1, 2, 3, 4)
     assert found.words == ("in", "old", "Rome", "and", "Paris")
     expected = [[weight(doc, i, attr) for attr in (NORM, SHAPE)] for i in found.tokens]
-    assert_allclose(found.by_feature, expected)
-    assert_allclose(found.by_token, numpy.sum(expected, axis=1))
+    assert_allclose(found.by_feature, expected, rtol=1e-6)
+    assert_allclose(found.by_token, numpy.sum(expected, axis=1), rtol=1e-6)
     assert found.together == pytest.approx(numpy.sum(expected))
     assert found.completeness == pytest.approx(1)
     (value,) = ask_sum([doc], [[KEY]])
     assert found.probability == pytest.approx(value)
+    assert sigmoid(found.log_odds) == pytest.approx(value)
 
 
 def test_a_window_ends_with_the_doc_and_may_be_empty() -> None:
@@ -93,17 +100,32 @@ def test_what_falls_by_nothing_has_no_completeness() -> None:
     assert found.together == 0 and found.completeness is None
 
 
+def test_probabilities_next_to_0_and_1_have_log_odds() -> None:
+    """What one token adds is told apart where all probabilities look alike."""
+    odds = numpy.array([-1e4, -30, -0.5, 20, 30])
+    assert_allclose(log_odds(sigmoid(odds.clip(-700)))[1:], odds[1:], rtol=1e-3)
+    assert_allclose(log_odds(numpy.array([0.0, 1.0])), [-MAX_LOG_ODDS, MAX_LOG_ODDS])
+
+    def ask(docs: Sequence[Doc], keys: Sequence[Sequence[Key]]) -> numpy.ndarray:
+        known = [numpy.isin(doc.to_array(NORM)[1:3], KNOWN).sum() for doc in docs]
+        return sigmoid([20 + 3 * number for number in known])
+
+    (found,) = explain(Explained(ask, {"NORM": NORM}, 1), make_doc(), [(KEY, True)], window=1)
+    assert_allclose(found.by_token, [3, 3, 0], atol=0.01)
+    assert found.completeness == pytest.approx(1, abs=0.01)
+
+
 def test_redundant_tokens_explain_less_than_all() -> None:
     """One of two known words is enough."""
 
     def ask(docs: Sequence[Doc], keys: Sequence[Sequence[Key]]) -> numpy.ndarray:
-        return numpy.array([numpy.isin(d.to_array(NORM)[1:3], KNOWN).any() for d in docs], "d")
+        return sigmoid([numpy.isin(d.to_array(NORM)[1:3], KNOWN).any() for d in docs])
 
     (found,) = explain(Explained(ask, {"NORM": NORM}, 1), make_doc(), [(KEY, True)], window=1)
-    assert (found.together, found.completeness) == (1, 0)
+    assert (found.together, found.completeness) == (pytest.approx(1), pytest.approx(0))
 
 
-def test_probabilities_of_several_unknown_symbols_are_averaged() -> None:
+def test_log_odds_of_several_unknown_symbols_are_averaged() -> None:
     """An unknown symbol counts for 0 or 1, by its number."""
     asked: list[float] = []
 
@@ -111,7 +133,7 @@ def test_probabilities_of_several_unknown_symbols_are_averaged() -> None:
         symbols = [doc.to_array(NORM)[2] for doc in docs]
         values = [1.0 if symbol in KNOWN else float(symbol % 2) for symbol in symbols]
         asked.extend(v for v, symbol in zip(values, symbols, strict=True) if symbol not in KNOWN)
-        return numpy.array(values)
+        return sigmoid(values)
 
     (found,) = explain(Explained(ask, {"NORM": NORM}, 9), make_doc(), [(KEY, True)], window=0)
     assert len(asked) == 27  # of the feature, of the token, and of all together
@@ -186,7 +208,7 @@ def test_long_docs_are_asked_about_a_few_at_a_time(num_tokens: int, expected: in
 
     def ask(docs: Sequence[Doc], keys: Sequence[Sequence[Key]]) -> numpy.ndarray:
         sizes.append(len(docs))
-        return numpy.ones(len(docs))
+        return numpy.ones(len(docs)) / 2
 
     doc = make_doc(WORDS * (num_tokens // 6))
     (found,) = explain(Explained(ask, FEATURES, 1), doc, [(KEY, True)], window=1)

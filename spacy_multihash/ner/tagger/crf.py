@@ -456,10 +456,10 @@ def entity_marginals(
     constraints (Constraints): What is known of the tokens. Entities that contradict it
         have probability 0.
 
-    Returns (M,) float32 in [0, 1], on the host.
+    Returns (M,) float64 in [0, 1], on the host.
     """
     if not len(entities.starts):
-        return numpy.zeros(0, dtype="float32")
+        return numpy.zeros(0)
     xp = get_array_module(scores)
     nO = scores.shape[1]
     if transitions is None:
@@ -480,8 +480,7 @@ def entity_marginals(
     logs[spelled.firsts] = _pick(sums.before, rows, tags)[spelled.firsts]
     ends = sums.after - sums.totals[:, None]
     logs[spelled.lasts] += _pick(ends, rows, tags)[spelled.lasts]
-    probabilities = numpy.exp(numpy.add.reduceat(logs, spelled.firsts))
-    return numpy.minimum(probabilities, 1).astype("float32")
+    return numpy.minimum(numpy.exp(numpy.add.reduceat(logs, spelled.firsts)), 1)
 
 
 def spell_out(entities: Entities, nO: int) -> Spelled:

@@ -27,6 +27,8 @@ from .states import Batch, score_states
 
 # Candidates with less mass are not followed.
 LEAST_MASS = 1e-6
+# The same where probabilities are asked for, whose log-odds are right then.
+LEAST_MASS_ASKED = 1e-12
 # How many tokens the candidates begin with that are followed at once, so that memory doesn't grow
 # with the batch.
 CHUNK = 512
@@ -204,7 +206,7 @@ def entity_probabilities(
     batch: Batch, entities: Entities, temperature: float = 1.0
 ) -> numpy.ndarray:
     """Compute the probabilities of E entities of a batch, (E,) float64."""
-    return build_lattice(batch, entities, temperature).probabilities
+    return build_lattice(batch, entities, temperature, least=LEAST_MASS_ASKED).probabilities
 
 
 # Probabilities of actions

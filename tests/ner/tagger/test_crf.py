@@ -479,7 +479,7 @@ def test_entity_marginals_are_sums_over_all_sequences(batch: Batch, learned: boo
         entities,
         batch.constraints,
     )
-    assert marginals.dtype == "float32"
+    assert marginals.dtype == "float64"
     assert ((marginals >= 0) & (marginals <= 1)).all()
     assert_allclose(marginals, brute_force_marginals(batch, transitions, entities), atol=1e-6)
 
