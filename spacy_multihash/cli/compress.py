@@ -11,12 +11,10 @@ from statistics import median
 from time import perf_counter
 from typing import Any, Optional, Union
 
-import numpy
 import spacy
 import typer
-from spacy.attrs import DEP, HEAD, IDX, LEMMA, LENGTH, MORPH, POS, SENT_START, TAG
 from spacy.language import Language
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import import_file, is_package
 
@@ -25,6 +23,7 @@ from ..common.memory import resident_memory
 from ..compute.quantization import PRECISIONS
 from ..corpus.evaluation import annotate, score
 from ..corpus.read import model_examples
+from ..pipelines.compare import largest_change, shares_kept, tokens_per_second
 from ..pipelines.compress import LeftOut, Precisions, check_compressible, compress, kept_bytes
 from ..scale.workers import ItemError, Processes
 from ._util import (
@@ -39,21 +38,9 @@ from ._util import (
 
 PrecisionName = Enum("PrecisionName", {name: name for name in PRECISIONS}, type=str)  # type: ignore[misc]
 _DEFAULTS = {name: PrecisionName(value) for name, value in vars(Precisions()).items()}
-# How often each pipeline is loaded, and annotates texts of so many tokens.
-ROUNDS, SPEED_TOKENS = 3, 10_000
+# How often each pipeline is loaded to measure that.
+LOADS = 3
 _MEGA = 10**6
-# What tokens have, by the names that spaCy's attributes have.
-_ATTRS = {
-    "TAG": TAG,
-    "POS": POS,
-    "MORPH": MORPH,
-    "LEMMA": LEMMA,
-    "DEP": DEP,
-    "HEAD": HEAD,
-    "SENT_START": SENT_START,
-}
-# Where tokens begin, and how many characters they have.
-_CUT = [IDX, LENGTH]
 
 
 @dataclass(frozen=True)
@@ -73,19 +60,13 @@ class Change:
 class Predictions:
     """What the compressed pipeline finds, beside what the other one found.
 
-    entities (int): Entities found before.
-    entities_kept (Optional[float]): The share of them that are found again, with extent and label.
     f (Change): F1 of entities, 0 to 1. None without gold entities.
-    spans_kept (Mapping[str, float]): The share of spans that are found again, by span group.
-    attributes_kept (Mapping[str, float]): The share of tokens with the same value, by attribute.
+    kept (Mapping[str, float]): The share of annotations that stay, as `shares_kept` returns it.
     largest_change (Optional[float]): Of the score of a text's class. None without classes.
     """
 
-    entities: int
-    entities_kept: Optional[float]
     f: Change
-    spans_kept: Mapping[str, float]
-    attributes_kept: Mapping[str, float]
+    kept: Mapping[str, float]
     largest_change: Optional[float]
 
 
@@ -112,14 +93,11 @@ class Report:
 
     def as_json(self) -> dict[str, Any]:
         """Return all figures, with ratios."""
-        changes = {name: value for name, value in vars(self).items() if isinstance(value, Change)}
-        found = {name: _json(change) for name, change in changes.items()}
-        predictions = self.predictions and {
-            **vars(self.predictions),
-            "f": _json(self.predictions.f),
+        return {
+            **_as_json(self),
+            "predictions": self.predictions and _as_json(self.predictions),
+            "left_out": self.left_out._asdict(),
         }
-        left_out, kept = self.left_out._asdict(), dict(self.kept_bytes)
-        return {**found, "left_out": left_out, "predictions": predictions, "kept_bytes": kept}
 
 
 def compress_cli(
@@ -215,7 +193,8 @@ def compress_pipeline(
             examples = list(stream)  # not before, since its strings become the vocab's
             small = spacy.load(new)
             predictions = compare(nlp, small, examples)
-            speed = measure_speed(nlp, small, [example.reference.text for example in examples])
+            texts = [example.reference.text for example in examples]
+            speed = Change(*tokens_per_second([nlp, small], texts))
         return Report(
             **files,
             tokens_per_second=speed,
@@ -238,7 +217,7 @@ def measure_files(
     """
     paths = (before, after)
     loads: tuple[list[Any], list[Any]] = ([], [])
-    for _ in range(ROUNDS):
+    for _ in range(LOADS):
         for path, found in zip(paths, loads, strict=True):
             found.append(_measure_load(path, code, package))
     memory, seconds = (
@@ -251,23 +230,6 @@ def measure_files(
     return {"bytes": sizes, "memory": memory, "load_seconds": seconds}
 
 
-def measure_speed(before: Language, after: Language, texts: Sequence[str]) -> Change:
-    """Let two pipelines annotate some texts in turns, and return the tokens a second of each."""
-    some, num_tokens = [], 0
-    for text in texts:
-        if num_tokens < SPEED_TOKENS:
-            some.append(text)
-            num_tokens += len(before.make_doc(text))
-    seconds: tuple[list[float], list[float]] = ([], [])
-    for _ in range(ROUNDS):
-        for nlp, found in zip((before, after), seconds, strict=True):
-            start = perf_counter()
-            for _ in nlp.pipe(some):
-                pass
-            found.append(perf_counter() - start)
-    return Change(*(num_tokens / median(found) if num_tokens else None for found in seconds))
-
-
 def compare(before: Language, after: Language, examples: Sequence[Example]) -> Predictions:
     """Compare what two pipelines find in the docs of a corpus, which are not annotated yet."""
     arms = []
@@ -278,15 +240,8 @@ def compare(before: Language, after: Language, examples: Sequence[Example]) -> P
         annotate(nlp, arms[-1])
     has_gold = any(example.reference.ents for example in examples)
     f = Change(*(score(arm).f if has_gold else None for arm in arms))
-    one, two = ([example.predicted for example in arm] for arm in arms)
-    return Predictions(
-        sum(len(doc.ents) for doc in one),
-        entities_kept(one, two),
-        f,
-        spans_kept(one, two),
-        attributes_kept(one, two),
-        largest_change(one, two),
-    )
+    old, new = ([example.predicted for example in arm] for arm in arms)
+    return Predictions(f, shares_kept(old, new), largest_change(old, new))
 
 
 def show_report(report: Report) -> None:
@@ -311,13 +266,7 @@ def show_report(report: Report) -> None:
     ]
     show_table("Before and after", ("", "before", "after", "after / before"), rows)
     if predictions is not None:
-        spans = {f"spans of {key}": share for key, share in predictions.spans_kept.items()}
-        kept = {
-            "entities": predictions.entities_kept,
-            **spans,
-            **predictions.attributes_kept,
-        }
-        rows = [(name, f"{100 * share:.2f}") for name, share in kept.items() if share is not None]
+        rows = [(name, f"{100 * share:.2f}") for name, share in predictions.kept.items()]
         show_table("Predictions that stay the same", ("", "%"), rows)
         if predictions.largest_change is not None:
             msg.text(f"Scores of classes change by up to {predictions.largest_change:.4f}.")
@@ -364,86 +313,8 @@ def _scaled(change: Change, factor: float) -> Change:
     return Change(*(value and value * factor for value in (change.before, change.after)))
 
 
-def _json(change: Change) -> dict[str, Optional[float]]:
-    return {**vars(change), "ratio": change.ratio}
-
-
-def entities_kept(before: Sequence[Doc], after: Sequence[Doc]) -> Optional[float]:
-    """Return the share of entities that are found again, with the same extent and label.
-
-    before, after (Sequence[Doc]): The same docs, annotated by two pipelines.
-
-    Returns None if no entities were found before.
-    """
-    found, still = _entities(before), _entities(after)
-    return len(found & still) / len(found) if found else None
-
-
-def spans_kept(before: Sequence[Doc], after: Sequence[Doc]) -> dict[str, float]:
-    """Return the share of spans that are found again, with extent and label, by group.
-
-    Groups without spans before are left out.
-
-    before, after (Sequence[Doc]): The same docs, annotated by two pipelines.
-    """
-    kept = {}
-    for key in dict.fromkeys(key for doc in before for key in doc.spans):
-        found, still = (
-            _spans(doc.spans[key] if key in doc.spans else () for doc in docs)
-            for docs in (before, after)
-        )
-        if found:
-            kept[key] = len(found & still) / len(found)
-    return kept
-
-
-def attributes_kept(before: Sequence[Doc], after: Sequence[Doc]) -> dict[str, float]:
-    """Return the share of tokens that have the same value as before, by attribute.
-
-    Attributes that no doc has are left out. A token that is cut otherwise has not kept its values.
-
-    before, after (Sequence[Doc]): The same docs, annotated by two pipelines.
-    """
-    num_tokens = sum(map(len, before))
-    kept = {}
-    for name, attr in _ATTRS.items():
-        if any(doc.has_annotation(name) for doc in before if len(doc)):
-            pairs = zip(before, after, strict=True)
-            same = sum(_same_values(one, two, attr) for one, two in pairs)
-            kept[name] = same / num_tokens
-    return kept
-
-
-def largest_change(before: Sequence[Doc], after: Sequence[Doc]) -> Optional[float]:
-    """Return by how much the score of a text's class changed at most; None without classes."""
-    changes = [
-        abs(two.cats[label] - score)
-        for one, two in zip(before, after, strict=True)
-        for label, score in one.cats.items()
-    ]
-    return max(changes, default=None)
-
-
-def _same_values(one: Doc, two: Doc, attr: int) -> int:
-    """Count the tokens of a doc that another one has too, with the same value."""
-    values, others = one.to_array(attr), two.to_array(attr)
-    if numpy.array_equal(one.to_array(_CUT), two.to_array(_CUT)):
-        return int((values == others).sum())
-    places = {(token.idx, len(token)): token.i for token in two}
-    pairs = [(token, places.get((token.idx, len(token)))) for token in one]
-    if attr == HEAD:  # heads are numbered from the token on, over tokens that are cut otherwise
-        return sum(token.head.idx == two[i].head.idx for token, i in pairs if i is not None)
-    return sum(bool(values[token.i] == others[i]) for token, i in pairs if i is not None)
-
-
-def _entities(docs: Sequence[Doc]) -> set[tuple[int, int, int, str]]:
-    return _spans(doc.ents for doc in docs)
-
-
-def _spans(groups: Iterable[Iterable[Span]]) -> set[tuple[int, int, int, str]]:
-    """Return all spans as number of the doc, first character, end and label."""
+def _as_json(measures: object) -> dict[str, Any]:
     return {
-        (number, span.start_char, span.end_char, span.label_)
-        for number, spans in enumerate(groups)
-        for span in spans
+        name: {**vars(value), "ratio": value.ratio} if isinstance(value, Change) else value
+        for name, value in vars(measures).items()
     }

@@ -11,8 +11,9 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from experiments.corpora.sample import make_sample
-from spacy_multihash.cli.compress import compare, entities_kept
+from spacy_multihash.cli.compress import compare
 from spacy_multihash.corpus.read import model_examples
+from spacy_multihash.pipelines.compare import shares_kept
 from spacy_multihash.pipelines.compress import Precisions, compress
 from tests.helpers.paths import ROOT
 
@@ -37,8 +38,7 @@ def test_english_pipeline_keeps_its_entities(
     assert size(tmp_path / "small") < 0.35 * size(Path(english.path))
     before = found(english, texts)
     assert sum(len(doc.ents) for doc in before) > 1000
-    kept = entities_kept(before, found(spacy.load(tmp_path / "small"), texts))
-    assert kept is not None and kept >= 0.995
+    assert shares_kept(before, found(spacy.load(tmp_path / "small"), texts))["entities"] >= 0.995
 
 
 def test_hash_embeddings_keep_their_score(tmp_path: Path) -> None:

@@ -1,0 +1,83 @@
+"""Two pipelines side by side: what both annotate alike, and how fast each is."""
+
+from collections.abc import Callable, Mapping, Sequence
+from statistics import median
+from time import perf_counter
+from typing import Any, Optional
+
+from spacy.language import Language
+from spacy.tokens import Doc, Token
+
+# How often each pipeline annotates texts, of so many tokens at most, to measure its speed.
+ROUNDS, SPEED_TOKENS = 3, 10_000
+_VALUES: Mapping[str, Callable[[Token], Any]] = {
+    "TAG": lambda token: token.tag,
+    "POS": lambda token: token.pos,
+    "MORPH": lambda token: token.morph.key,  # type: ignore[attr-defined]
+    "LEMMA": lambda token: token.lemma,
+    "DEP": lambda token: token.dep,
+    "HEAD": lambda token: token.head.idx,
+    "SENT_START": lambda token: token.is_sent_start,
+}
+
+
+def shares_kept(before: Sequence[Doc], after: Sequence[Doc]) -> dict[str, float]:
+    """Return the share of annotations that are found again, by kind.
+
+    Entities and spans are the same with the same characters and label, and a token's value if the
+    token has the same characters. Kinds that no doc has before are left out.
+
+    before, after (Sequence[Doc]): The same texts, annotated by two pipelines.
+    """
+    first, second = _annotations(before), _annotations(after)
+    return {
+        kind: len(facts & second.get(kind, set())) / len(facts) for kind, facts in first.items()
+    }
+
+
+def _annotations(docs: Sequence[Doc]) -> dict[str, set[Any]]:
+    """Collect entities, spans and the values of tokens, by kind."""
+    # spaCy takes a doc of one token for one with sentences.
+    has = {name: any(doc.has_annotation(name) for doc in docs if len(doc) > 1) for name in _VALUES}
+    kinds: dict[str, set[Any]] = {name: set() for name in _VALUES if has[name]}
+    for number, doc in enumerate(docs):
+        for name in kinds.keys() & _VALUES:
+            kinds[name].update((number, t.idx, len(t), _VALUES[name](t)) for t in doc)
+        groups = {"entities": doc.ents} | {f"spans of {key}": doc.spans[key] for key in doc.spans}
+        for group, spans in groups.items():
+            for span in spans:
+                place = (number, span.start_char, span.end_char, span.label)
+                kinds.setdefault(group, set()).add(place)
+    return kinds
+
+
+def largest_change(before: Sequence[Doc], after: Sequence[Doc]) -> Optional[float]:
+    """Return by how much the score of a text's class changed at most; None without classes."""
+    changes = [
+        abs(second.cats[label] - score)
+        for first, second in zip(before, after, strict=True)
+        for label, score in first.cats.items()
+    ]
+    return max(changes, default=None)
+
+
+def tokens_per_second(pipelines: Sequence[Language], texts: Sequence[str]) -> list[float]:
+    """Let pipelines annotate texts in turns, and return the median speed of each.
+
+    Raises ValueError without tokens.
+    """
+    sample, num_tokens = [], 0
+    for text in texts:
+        if num_tokens < SPEED_TOKENS:
+            sample.append(text)
+            num_tokens += len(pipelines[0].make_doc(text))
+    if not num_tokens:
+        raise ValueError("The texts have no tokens. Give texts with words.")
+    seconds: list[list[float]] = [[] for _ in pipelines]
+    for _ in range(ROUNDS):
+        for nlp, measured in zip(pipelines, seconds, strict=True):
+            start = perf_counter()
+            for _ in nlp.pipe(sample):
+                pass
+            measured.append(perf_counter() - start)
+    return [num_tokens / median(measured) for measured in seconds]
