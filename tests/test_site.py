@@ -65,6 +65,12 @@ def test_pages_load_nothing_from_other_hosts(site: Path, pages: dict[Path, Page]
     assert re.findall(r"url\(['\"]?(?:https?:)?//[^)]*\)|@import[^;]*", styles) == []
 
 
+def test_search_works_in_pages_that_are_opened_from_a_disk(site: Path) -> None:
+    assert (site / "search" / "search_index.js").read_text("utf8").startswith("var __index")
+    scripts = [src for src in Page(site / "index.html").loaded if "iframe-worker" in src]
+    assert scripts and all((site / script).is_file() for script in scripts)
+
+
 def test_links_of_the_site_lead_to_files_and_anchors(pages: dict[Path, Page]) -> None:
     wrong = []
     for path, page in pages.items():
