@@ -11,6 +11,7 @@ from wasabi import msg
 
 from experiments.corpora.convert import convert_cli
 from experiments.corpora.convert_textcat import convert_textcat_cli
+from experiments.corpora.cut import cut_cli
 from experiments.corpora.sample import make_sample_cli
 from experiments.corpora.topics import make_topics_cli
 from experiments.crf import crf_cli
@@ -20,6 +21,7 @@ app.command("make-sample")(make_sample_cli)
 app.command("make-topics")(make_topics_cli)
 app.command("convert")(convert_cli)
 app.command("convert-textcat")(convert_textcat_cli)
+app.command("cut")(cut_cli)
 app.command("crf")(crf_cli)
 
 Arms = Annotated[

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from spacy.attrs import IDS
+from spacy.cli.init_config import init_config
 from spacy.util import load_config, load_model_from_config
 from thinc.api import Config
 
@@ -16,6 +17,7 @@ from spacy_multihash.corpus.training import training_docs
 
 CONFIGS = Path("configs")
 CRF = "crf"
+SPACY = "spacy_efficiency"  # what `spacy init config -p ner -o efficiency` writes
 EMBED = "components.tok2vec.model.embed"
 ENCODE = "components.tok2vec.model.encode"
 TAGGER = "components.tagger_ner"
@@ -33,16 +35,25 @@ LANGS = {
     "anem": "en",
     "archaeo": "nl",
     "turku-one": "fi",
+    "gum": "en",
+    "masakhaner-swa": "xx",
+    "masakhaner-hau": "xx",
     "ag-news": "en",
     "topics": "en",
 }
+
+
+def language(dataset: str) -> Optional[str]:
+    """Return the language of a data set, whole or cut to a number of sentences."""
+    whole, _, sentences = dataset.rpartition("-")
+    return LANGS.get(whole if sentences.isdecimal() else dataset)
 
 
 @dataclass(frozen=True)
 class Arm:
     """Settings to train with.
 
-    config (str): A file of configs/ without its ending, or the path of a config.
+    config (str): A file of configs/ without its ending, the path of a config, or SPACY.
     overrides (Mapping[str, Any]): New values by dotted path. A value may be a whole section.
     rows_share (Optional[float]): The rows of MultiHashEmbed, as a share of the rows that MultiEmbed
         has with min_freq 10.
@@ -139,6 +150,14 @@ _ARMS: dict[str, Arm] = {
         "training/regularized",
         {"components.ner.spacy_gradient": True, "components.ner.state_dropout": 0.1},
     ),
+    "regularized_ngrams": Arm(
+        "training/regularized",
+        {
+            "components.tok2vec.model.embed.attrs": [*ATTRS, "LOWER{3,5}"],
+            f"{BEFORE_INIT}.max_rows": 30_000,
+        },
+    ),
+    SPACY: Arm(SPACY),
     "ner": Arm(overrides={"components.ner": SPACY_NER}),
     "batch_ner": _batch_ner(),
     "batch_ner_state_dropout_0": _batch_ner(state_dropout=0.0),
@@ -356,7 +375,10 @@ def arm_config(arm: Arm) -> Config:
 
     Raises KeyError for a path whose section isn't in the config.
     """
-    config = load_config(config_path(arm.config))
+    if arm.config == SPACY:
+        config = init_config(lang="en", pipeline=["ner"], optimize="efficiency", gpu=False)
+    else:
+        config = load_config(config_path(arm.config))
     for path, value in arm.overrides.items():
         section: Any = config
         *parents, last = path.split(".")

@@ -24,7 +24,14 @@ from spacy.scorer import Scorer
 from spacy.training import Corpus, Example
 from thinc.api import Config
 
-from experiments.arms import CRF, LANGS, Arm, arm_config, find_arm, rows_like_multi_embed
+from experiments.arms import (
+    CRF,
+    Arm,
+    arm_config,
+    find_arm,
+    language,
+    rows_like_multi_embed,
+)
 from experiments.crf import predict_crf, train_crf
 from experiments.results import (
     RESULTS,
@@ -155,7 +162,7 @@ def train_and_score(run: Run, *, test: bool = True, results: Path = RESULTS) -> 
 def _load(run: Run) -> Language:
     model = run.folder / MODEL
     if run.arm == CRF:
-        return spacy.blank(run.lang or LANGS[run.corpus.name])
+        return spacy.blank(run.lang or language(run.corpus.name) or "xx")
     if not model.is_dir():
         raise FileNotFoundError(
             f"There is no model {model} to score on test. Delete the run's row in results/runs.csv "
@@ -168,7 +175,7 @@ def run_config(run: Run) -> Config:
     """Make the config of a run."""
     arm = find_arm(run.arm, run.arms)
     config = arm_config(Arm(arm.config, {**arm.overrides, **run.overrides}))
-    lang = run.lang or LANGS.get(run.corpus.name)
+    lang = run.lang or language(run.corpus.name)
     if lang:
         config["nlp"]["lang"] = lang
     config["system"]["seed"] = run.seed
@@ -243,7 +250,7 @@ def _train(run: Run) -> dict[str, Any]:
 
 
 def _train_crf(run: Run) -> dict[str, Any]:
-    docs = read_docs(run.file("train"), spacy.blank(LANGS.get(run.corpus.name, "xx")).vocab)
+    docs = read_docs(run.file("train"), spacy.blank(language(run.corpus.name) or "xx").vocab)
     path = run.folder / CRF_MODEL
     training = train_crf(docs, path)
     return _facts(run, training.seconds, training.cpu_seconds) | {

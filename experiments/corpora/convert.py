@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -31,6 +32,7 @@ class DatasetSpec:
     by_sentence (bool): Whether to make a document of each sentence of a document.
     cuts (Mapping[str, float]): For data sets that were published without some split: the splits
         into which the file of "train" is cut, and the share of the file where each of them ends.
+    block (int): Cuts keep so many neighbouring documents together.
     """
 
     lang: str
@@ -41,6 +43,7 @@ class DatasetSpec:
     docstart: bool = False
     by_sentence: bool = False
     cuts: Mapping[str, float] = field(default_factory=dict)
+    block: int = 1
 
 
 def _files(train: str, dev: str, test: str) -> dict[str, str]:
@@ -75,6 +78,26 @@ DATASETS = {
         cuts={"train": 0.8, "dev": 0.9, "test": 1.0},
     ),
     "turku-one": DatasetSpec("fi", TURKU_FILES, columns=2, tag_column=1, sep="\t"),
+    "gum": DatasetSpec(
+        "en",
+        {"train": "gum/train.conll", "test": "gum/test.conll"},
+        columns=2,
+        tag_column=1,
+        sep="\t",
+        cuts={"train": 0.9, "dev": 1.0},
+        block=10,
+    ),
+    # spaCy has neither language.
+    **{
+        f"masakhaner-{lang}": DatasetSpec(
+            "xx",
+            _files(*(f"masakhaner/{lang}/{split}.txt" for split in ("train", "dev", "test"))),
+            columns=2,
+            tag_column=1,
+            sep=" ",
+        )
+        for lang in ("swa", "hau")
+    },
 }
 ALL = "all"  # free data sets, each to a folder of its own
 # This seed gives the report's random splits: the counts are those of its Tables 5 and 6.
@@ -141,13 +164,18 @@ def read_split(
     return doc_bin, summary
 
 
-def cut(records: Sequence[Record], cuts: Mapping[str, float]) -> Iterator[tuple[str, list[Record]]]:
-    """Yield the report's random splits of documents that were published without them.
+def cut(
+    records: Sequence[Record], cuts: Mapping[str, float], block: int = 1
+) -> Iterator[tuple[str, list[Record]]]:
+    """Yield random splits, the report's for its data sets, of documents published without them.
 
     records (Sequence[Record]): The documents, in the order of the file.
-    cuts (Mapping[str, float]): The share of the documents where each split ends.
+    cuts (Mapping[str, float]): The share of the blocks where each split ends.
+    block (int): The number of neighbouring documents that stay together.
     """
-    yield from zip(cuts, cut_items(records, cuts.values(), SPLIT_SEED), strict=True)
+    blocks = [records[start : start + block] for start in range(0, len(records), block)]
+    for split, of_split in zip(cuts, cut_items(blocks, cuts.values(), SPLIT_SEED), strict=True):
+        yield split, list(chain.from_iterable(of_split))
 
 
 def read_splits(dataset: str, assets: Path) -> Iterator[tuple[str, Path, Iterable[Record]]]:
@@ -165,7 +193,7 @@ def read_splits(dataset: str, assets: Path) -> Iterator[tuple[str, Path, Iterabl
     for split, name in spec.files.items():
         records = read_records(assets / name, spec)
         if split == "train" and spec.cuts:
-            for part, cut_records in cut(list(records), spec.cuts):
+            for part, cut_records in cut(list(records), spec.cuts, spec.block):
                 yield part, assets / name, cut_records
         else:
             yield split, assets / name, records
