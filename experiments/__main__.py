@@ -84,7 +84,6 @@ def grid_cli(
     arms: Arms = None,
     no_test: NoTest = False,
     workers: Annotated[int, typer.Option(help="How many runs go on at once")] = 1,
-    dask: Annotated[Optional[str], typer.Option(help="Address of a Dask scheduler")] = None,
     minutes: Annotated[float, typer.Option(help="The time in which runs are started")] = 1e6,
     results: Results = Path("results"),
     dry: Annotated[bool, typer.Option("--list", help="List what is missing, and run nothing")] = (
@@ -98,7 +97,7 @@ def grid_cli(
     """
     from experiments.arms import is_arm
     from experiments.results import read_rows
-    from experiments.runs import SKIPPED, Run, missing, open_executor, run_grid
+    from experiments.runs import Run, missing, run_grid
 
     if arm or arms:
         named = arm or list(json.loads(arms.read_text("utf8")) if arms else {})
@@ -124,11 +123,11 @@ def grid_cli(
             typer.echo(run.folder)
         return
     errors = 0
-    with open_executor(workers, dask) as executor, tqdm(total=len(todo), unit="run") as bar:
-        ended = run_grid(todo, executor, test=not no_test, results=results, minutes=minutes)
+    with tqdm(total=len(todo), unit="run") as bar:
+        ended = run_grid(todo, workers, test=not no_test, results=results, minutes=minutes)
         for run, error in ended:
             bar.update()
-            if error and error != SKIPPED:
+            if error:
                 errors += 1
                 bar.write(f"failed  {run.folder}  {error}")
     left = len(missing(runs, test=not no_test, results=results))

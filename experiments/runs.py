@@ -1,5 +1,6 @@
 """Train and score runs: one of them, or all that are missing."""
 
+import multiprocessing
 import os
 import platform
 import shutil
@@ -8,10 +9,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import FrameType
 from typing import Any, Optional
@@ -58,8 +59,6 @@ from spacy_multihash.inspection.sizes import model_size
 TRAINING = Path("training")
 MODEL = "model-best"
 CRF_MODEL = "model.crfsuite"
-SKIPPED = "skipped"
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 DEV, TEST = SPLITS
 
 
@@ -315,113 +314,59 @@ def missing(runs: Iterable[Run], *, test: bool, results: Path = RESULTS) -> list
     return found
 
 
-def command_of(run: Run, *, test: bool, results: Path) -> list[str]:
-    """Return the command that trains and scores a run."""
-    options: dict[str, Any] = {
-        "--seed": run.seed,
-        "--vectors": run.vectors,
-        "--lang": run.lang,
-        "--arms": run.arms,
-        "--name": run.name,
-        "--results": results,
-    }
-    command = [sys.executable, "-m", "experiments", "run", run.arm, str(run.corpus)]
-    command += [str(part) for pair in options.items() if pair[1] not in ("", None) for part in pair]
-    command += [] if test else ["--no-test"]
-    for name, value in run.overrides.items():
-        command += [f"--{name}", value if isinstance(value, str) else srsly.json_dumps(value)]
-    return command
-
-
-# The child processes of this process. Workers on other machines have their own.
-_RUNNING: set[subprocess.Popen[bytes]] = set()
-
-
-def execute(command: Sequence[str], folder: Path, log: Path, latest_start: float) -> str:
-    """Run a command, unless it is too late, and return how it ended: "", "skipped" or an error.
-
-    folder (Path): The folder to run it in.
-    log (Path): The file for its output, relative to the folder.
-    latest_start (float): The time after which it is skipped, as `time.time` returns it.
-    """
-    if time.time() > latest_start:
-        return SKIPPED
-    (folder / log).parent.mkdir(parents=True, exist_ok=True)
-    with (folder / log).open("ab") as output:
-        process = subprocess.Popen(
-            command,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            env=os.environ | ONE_THREAD,
-        )
-        _RUNNING.add(process)
-        try:
-            status = process.wait()
-        finally:
-            _RUNNING.discard(process)
-    return "" if status == 0 else f"exit status {status}, see {log}"
-
-
 def run_grid(
     runs: Sequence[Run],
-    executor: Executor,
+    workers: int = 1,
     *,
     test: bool = True,
     results: Path = RESULTS,
     minutes: float = float("inf"),
 ) -> Iterator[tuple[Run, str]]:
-    """Yield each run when it ended, with what `execute` returned.
+    """Train and score runs, each in a process, and yield each when it ended, with its error or "".
 
-    executor (Executor): Threads of this process, or workers on machines that share the folder. It
-        decides how many runs go on at once.
+    A SIGTERM ends them all.
+
+    workers (int): How many runs go on at once.
     minutes (float): The time in which runs are started.
     """
     latest_start = time.time() + 60 * minutes
-    futures: dict[Future[str], Run] = {}
-    with _children_end_with_us():
-        try:
-            for run in runs:
-                command = command_of(run, test=test, results=results)
-                log = run.folder.with_suffix(".log")
-                futures[executor.submit(execute, command, Path.cwd(), log, latest_start)] = run
-            for future in as_completed(futures):
-                error = future.exception()
-                yield futures[future], future.result() if error is None else repr(error)
-        finally:
-            for future in futures:
-                future.cancel()
+    fork = multiprocessing.get_context("fork")  # so that only the first process imports spaCy
+    waiting = list(reversed(runs))
+    running: dict[Any, tuple[BaseProcess, Run]] = {}
 
-
-@contextmanager
-def _children_end_with_us() -> Iterator[None]:
-    """End the child processes on SIGTERM, and if the caller stops."""
-
-    def interrupt(number: int, frame: Optional[FrameType]) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-        for process in list(_RUNNING):
+    def stop(number: int = 0, frame: Optional[FrameType] = None) -> None:
+        waiting.clear()
+        for process, _ in running.values():
             process.terminate()
 
+    former = signal.signal(signal.SIGTERM, stop)
+    try:
+        while running or (waiting and time.time() < latest_start):
+            while waiting and len(running) < workers and time.time() < latest_start:
+                run = waiting.pop()
+                started = fork.Process(target=_train_with_log, args=(run, test, results))
+                started.start()
+                running[started.sentinel] = started, run
+            for sentinel in wait(list(running)):
+                process, run = running.pop(sentinel)
+                process.join()
+                status = process.exitcode
+                yield run, f"exit status {status}, see {_log(run)}" if status else ""
+    finally:
+        stop()
+        signal.signal(signal.SIGTERM, former)
 
-@contextmanager
-def open_executor(workers: int, dask: Optional[str]) -> Iterator[Executor]:
-    """Yield threads that wait for one process each, or the workers of a Dask cluster.
 
-    dask (Optional[str]): The address of a Dask scheduler. Its workers see this folder under the
-        same path, and have the same environment.
-    """
-    if dask is None:
-        with ThreadPoolExecutor(workers) as threads:
-            yield threads
-        return
-    from distributed import Client
+def _log(run: Run) -> Path:
+    return run.folder.with_suffix(".log")
 
-    with Client(dask) as client:
-        yield client.get_executor(pure=False)
+
+def _train_with_log(run: Run, test: bool, results: Path) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    _log(run).parent.mkdir(parents=True, exist_ok=True)
+    with _log(run).open("ab") as log:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
+    train_and_score(run, test=test, results=results)

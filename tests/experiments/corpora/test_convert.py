@@ -318,3 +318,16 @@ def test_read_split_gives_back_words_and_entities(
     assert [entities(doc) for doc in docs] == [
         [(" ".join(words), label) for words, label in sentence if label] for sentence in corpus
     ]
+
+
+def test_convert_cuts_gum_by_blocks_of_neighbours(tmp_path: Path) -> None:
+    sentences = "".join(f"s{i}\tO\n\n" for i in range(200))
+    write_assets(tmp_path, "gum", sentences)
+    convert("gum", tmp_path, tmp_path / "out")
+    words = [[doc[0].text for doc in read_docs(tmp_path / "out" / f"{split}.spacy", "en")]
+             for split in ("train", "dev")]  # fmt: skip
+    assert [len(split) for split in words] == [180, 20]
+    assert sorted(words[0] + words[1]) == sorted(f"s{i}" for i in range(200))
+    for block in (words[1][:10], words[1][10:]):
+        first = int(block[0][1:])
+        assert first % 10 == 0 and block == [f"s{i}" for i in range(first, first + 10)]
