@@ -3,7 +3,9 @@
 import re
 from pathlib import Path
 
-from experiments.figures import all_figures
+from experiments.answers import forest, render_answers
+from experiments.choice import render_choice
+from experiments.figures import draw_forest
 from experiments.statistics import Runs
 from experiments.tables import LEGEND, all_tables
 from spacy_multihash.common.files import write_bytes
@@ -23,7 +25,9 @@ def collate(results: Path, docs: Path) -> list[Path]:
     page = docs / "results.md"
     text = page.read_text("utf8") if page.is_file() else ""
     index = []
-    for name, title, body in all_tables(results, runs):
+    answers = ("answers", "Answers", render_answers(runs))
+    choice = ("choice", "Settings on corpora that didn't choose them", render_choice(runs))
+    for name, title, body in (answers, choice, *all_tables(results, runs)):
         legend = f"{LEGEND}\n\n" if "±" in body or "†" in body else ""
         content = f"{MADE}\n\n# {title}\n\n{legend}{body}\n"
         files[results / "tables" / f"{name}.md"] = content.encode()
@@ -34,8 +38,7 @@ def collate(results: Path, docs: Path) -> list[Path]:
     files[results / "tables" / "README.md"] = content.encode()
     if text:
         files[page] = text.encode()
-    for name, svg in all_figures(runs):
-        files[docs / "figures" / f"{name}.svg"] = svg
+    files[docs / "figures" / "answers.svg"] = draw_forest(forest(runs))
     changed = [p for p, data in files.items() if not p.is_file() or p.read_bytes() != data]
     for path in changed:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -89,7 +89,7 @@ class Runs:
     def mean(self, cell: Cell) -> Optional[Estimate]:
         """Return the mean of a score over seeds, with Student's interval, or None without runs."""
         values = list(self.values(cell).values())
-        return interval_over_seeds(values) if values else None
+        return student_interval(values) if values else None
 
     def difference(
         self,
@@ -111,25 +111,35 @@ class Runs:
         values = operation(*scores)
         resampled = self.resample(one, other, operation)
         if resampled is None:
-            return interval_over_seeds(values)
+            return student_interval(values)
         low, high = numpy.percentile(resampled, PERCENTILES)
         return Estimate(float(numpy.mean(values)), float(low), float(high), len(pairs), True)
 
-    def mean_difference(self, pairs: Sequence[tuple[Cell, Cell]]) -> Optional[Estimate]:
-        """Return the mean of differences over data sets, which are fixed, or None if any lacks.
+    def mean_gain(self, one: Cell, other: Cell) -> Optional[float]:
+        """Return the mean difference over the seeds that both have, or None."""
+        first, second, pairs = self.values(one), self.values(other), self.pairs(one, other)
+        return float(numpy.mean([first[a] - second[b] for a, b in pairs])) if pairs else None
 
-        Its interval is known if all of the differences have one over sentences.
+    def gains(self, cells: Sequence[Sequence[tuple[Cell, Cell]]]) -> list[float]:
+        """Return the mean difference on each data set that has all of its pairs of cells."""
+        complete = [of_set for of_set in cells if all(self.pairs(*pair) for pair in of_set)]
+        by_set = [[self.mean_gain(*pair) or 0.0 for pair in of_set] for of_set in complete]
+        return [float(numpy.mean(of_set)) for of_set in by_set]
+
+    def pooled(self, cells: Sequence[Sequence[tuple[Cell, Cell]]]) -> Optional[Estimate]:
+        """Return the mean of differences over data sets, or None if any set lacks runs.
+
+        The data sets are a sample, of which each counts the same: the interval is Student's over
+        them. In a random-effects analysis with equal weights, that's the interval of Hartung and
+        Knapp, which holds for few data sets (IntHout, Ioannidis & Borm 2014).
+
+        cells (Sequence): For each data set, its pairs of cells, whose differences are averaged.
         """
-        differences = [self.difference(*pair) for pair in pairs]
-        known = [d for d in differences if d is not None]
-        if len(known) < len(pairs) or not pairs:
+        gains = self.gains(cells)
+        if not gains or len(gains) < len(cells):
             return None
-        mean, n = float(numpy.mean([d.mean for d in known])), min(d.n for d in known)
-        resampled = [self.resample(*pair, operator.sub) for pair in pairs]
-        if any(differences is None for differences in resampled):
-            return Estimate(mean, None, None, n)
-        low, high = numpy.percentile(numpy.mean(numpy.array(resampled), axis=0), PERCENTILES)
-        return Estimate(mean, float(low), float(high), n, True)
+        n = min(len(self.pairs(*pair)) for of_set in cells for pair in of_set)
+        return student_interval(gains)._replace(n=n, over_sentences=True)
 
     def resample(
         self, one: Cell, other: Cell, operation: Callable[[Array, Array], Array]
@@ -165,8 +175,8 @@ class Runs:
         return self._draws[sentences]
 
 
-def interval_over_seeds(values: Sequence[float] | Array) -> Estimate:
-    """Return the mean of values with Student's interval, which a single value does not have."""
+def student_interval(values: Sequence[float] | Array) -> Estimate:
+    """Return the mean with Student's interval, which a single value doesn't have."""
     mean, n = float(numpy.mean(values)), len(values)
     if n == 1:
         return Estimate(mean, None, None, n)

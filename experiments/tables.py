@@ -422,7 +422,8 @@ SCORES = {
 LEGEND = (
     "Scores are means over three seeds, ± the 95 % interval of the mean (Student's). Differences "
     "have a 95 % interval in brackets: a paired bootstrap over sentences and seeds, or, with †, "
-    "Student's over seeds alone."
+    "Student's over seeds alone. Pooled differences are means over data sets, with Student's "
+    "interval over them."
 )
 
 
@@ -460,14 +461,14 @@ def _render_differences(table: Table, runs: Runs, score: str) -> str:
         ]
         cells = [shown_difference(runs.difference(*pair)) for pair in pairs]
         if len(pairs) > 1:
-            cells.append(shown_difference(runs.mean_difference(pairs)))
+            cells.append(shown_difference(runs.pooled([[pair] for pair in pairs])))
         if any(cells):
             several = len(set(table.bases.values())) > 1
             rows.append([f"{line} − {base}" if several else line, *cells])
     base = next(iter(table.bases.values()))
     several = len(set(table.bases.values())) > 1
     head = f"{SCORES[score]}, differences" if several else f"{SCORES[score]}, minus {base}"
-    means = ["mean"] if len(table.datasets) > 1 else []
+    means = ["pooled"] if len(table.datasets) > 1 else []
     return markdown([head, *table.datasets, *means], rows)
 
 

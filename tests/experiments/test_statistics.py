@@ -8,7 +8,7 @@ from scipy import stats
 
 from experiments.arms import CRF
 from experiments.results import COLUMNS
-from experiments.statistics import Cell, Runs, draw, f_scores, interval_over_seeds
+from experiments.statistics import Cell, Runs, draw, f_scores, student_interval
 
 ONE, OTHER = Cell("d", "one", "dev_f"), Cell("d", "other", "dev_f")
 
@@ -45,10 +45,10 @@ def sentences(runs: int = 6, n: int = 300, seed: int = 0) -> dict[str, numpy.nda
 def test_interval_of_a_mean_is_that_of_a_t_test() -> None:
     values = [0.71, 0.74, 0.72]
     expected = stats.ttest_1samp(values, 0).confidence_interval(0.95)
-    mean, low, high, n, _ = interval_over_seeds(values)
+    mean, low, high, n, _ = student_interval(values)
     assert_allclose([mean, low, high], [numpy.mean(values), expected.low, expected.high])
     assert n == 3
-    assert interval_over_seeds([0.5]) == (0.5, None, None, 1, False)
+    assert student_interval([0.5]) == (0.5, None, None, 1, False)
 
 
 def test_difference_over_seeds_is_that_of_a_paired_t_test() -> None:
@@ -103,11 +103,27 @@ def test_f1_of_whole_sets_is_among_the_resamples() -> None:
     assert f_scores(drawn, 0 * pairs, 0 * gold).max() == 0
 
 
-def test_mean_difference_is_over_data_sets_that_all_have_runs() -> None:
-    runs = runs_of({"one": [0.5, 0.6], "other": [0.4, 0.45]})
-    found = runs.mean_difference([(ONE, OTHER), (OTHER, ONE)])
-    assert found is not None and found.mean == pytest.approx(0) and found.low is None
-    assert runs.mean_difference([(ONE, OTHER), (ONE, Cell("d", "none", "dev_f"))]) is None
+def test_pooled_interval_is_that_of_hartung_and_knapp() -> None:
+    # Differences of 0.1, 0.2 and 0.6. By hand, with equal weights: the mean is 0.3, the variance
+    # of the mean (0.04 + 0.01 + 0.09) / (2 * 3), and t(2) is 4.3027.
+    scores = [("x", [0.5, 0.7], [0.4, 0.6]), ("y", [0.6], [0.4]), ("z", [0.7], [0.1])]
+    rows = [
+        {"dataset": name, "arm": arm, "vectors": "", "after": "", "seed": seed, "dev_f": f}
+        for name, *arms in scores
+        for arm, of_arm in zip(("one", "other"), arms, strict=True)
+        for seed, f in enumerate(of_arm)
+    ]
+    runs = Runs(pandas.DataFrame(rows, columns=list(COLUMNS)), {})
+    cells = [[(Cell(name, "one", "dev_f"), Cell(name, "other", "dev_f"))] for name in "xyz"]
+    pooled = runs.pooled(cells)
+    assert pooled is not None and pooled.n == 1
+    error = 4.3027 * (0.14 / 6) ** 0.5
+    assert_allclose(pooled[:3], [0.3, 0.3 - error, 0.3 + error], atol=1e-4)
+    one_set = runs.pooled([[*cells[0], *cells[0]]])
+    assert one_set is not None and one_set.n == 2 and one_set.low is None
+    assert one_set.mean == pytest.approx(0.1)
+    missing = Cell("z", "none", "dev_f")
+    assert runs.pooled([*cells, [(missing, missing)]]) is None
 
 
 def test_crf_is_compared_with_each_seed() -> None:

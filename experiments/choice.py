@@ -1,0 +1,113 @@
+"""What a setting is worth on corpora that didn't choose it.
+
+Each corpus is left out in turn: the settings with the best mean on the others are scored on it. The
+mean of these scores is what a user of a new corpus can expect from the choice, and its standard
+error over corpora says how sure that is.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy
+import pandas
+
+from experiments.arms import CRF, SPACY
+from experiments.statistics import Cell, Runs
+from experiments.tables import CHOSEN, SIX, markdown, shown
+
+NINE = (*SIX, "gum", "masakhaner-swa", "masakhaner-hau")
+SIZES = {"300 sentences": "-300", "1,000 sentences": "-1000", "whole": ""}
+CANDIDATES = {
+    "recommended": CHOSEN,
+    "without n-grams": "recipe",
+    "slices for n-grams": "recipe-lower_slices",
+    "CRF decoding": "recipe-ngrams_sum-transitions",
+    "dropout 0.5": "recipe-ngrams_sum-dropout_50",
+    "dropout 0.1": "recipe-ngrams_sum-dropout_10",
+    "batch_ner, without n-grams": "regularized",
+    "batch_ner": "regularized_ngrams",
+}
+# They are compared, and can't be chosen.
+BASELINES = {"spaCy's efficiency config": SPACY, "CRF with handmade features": CRF}
+
+
+class Choice(NamedTuple):
+    """The choices of a corpus's others, by corpus: who was chosen, and its gain there."""
+
+    candidates: "pandas.Series[str]"
+    gains: "pandas.Series[float]"
+
+
+def leave_one_out(gains: pandas.DataFrame) -> Choice:
+    """Choose a candidate for each corpus by the mean over the other corpora.
+
+    gains (DataFrame): The score of each candidate (rows) on each corpus (columns), less that of a
+        base. At least two corpora.
+    """
+    others = {corpus: gains.drop(columns=corpus).mean(axis=1) for corpus in gains}
+    chosen = pandas.Series({corpus: means.idxmax() for corpus, means in others.items()})
+    return Choice(chosen, pandas.Series({c: gains.loc[name, c] for c, name in chosen.items()}))
+
+
+def collect_gains(
+    runs: Runs, candidates: Mapping[str, str], size: str, base: str = CHOSEN, score: str = "dev_f"
+) -> pandas.DataFrame:
+    """Return the mean difference over seeds of each candidate and corpus, NaN without runs."""
+    gains = {
+        corpus: {
+            name: runs.mean_gain(Cell(corpus + size, arm, score), Cell(corpus + size, base, score))
+            for name, arm in candidates.items()
+        }
+        for corpus in NINE
+    }
+    return pandas.DataFrame(gains, index=list(candidates), columns=list(NINE), dtype=float)
+
+
+def render_choice(runs: Runs) -> str:
+    """Write the gains of candidates over the recommended settings, by size of the training set."""
+    by_size = {
+        title: collect_gains(runs, CANDIDATES | BASELINES, size) for title, size in SIZES.items()
+    }
+    by_size["all sizes"] = mean_over_sizes(list(by_size.values()))
+    rows = [
+        [name, *(_shown_gains(gains.loc[name]) for gains in by_size.values())]
+        for name in (*CANDIDATES, *BASELINES)
+    ]
+    choices = {title: choose(gains.loc[list(CANDIDATES)]) for title, gains in by_size.items()}
+    of_choices = [_shown_gains(choice.gains) if choice else "" for choice in choices.values()]
+    rows.append(["**chosen on the other corpora**", *of_choices])
+    names = [
+        ", ".join(f"{name} {n}" for name, n in choice.candidates.value_counts().items())
+        if choice
+        else ""
+        for choice in choices.values()
+    ]
+    rows.append(["what they chose, how often", *names])
+    note = (
+        "F1 on dev, minus the recommended settings: the mean over corpora, ± its standard error "
+        "over corpora, and on how many corpora the settings are ahead. A corpus is left out in "
+        "turn, and candidates with runs on all corpora are chosen from."
+    )
+    return f"{note}\n\n{markdown(['settings', *by_size], rows)}"
+
+
+def mean_over_sizes(by_size: Sequence[pandas.DataFrame]) -> pandas.DataFrame:
+    """Return the mean gains of candidates over the sizes that each corpus has runs of."""
+    return pandas.concat(by_size).groupby(level=0, sort=False).mean()
+
+
+def choose(gains: pandas.DataFrame) -> Choice | None:
+    """Leave out each corpus that has any runs, among candidates with runs on all of them."""
+    gains = gains.dropna(axis=1, how="all")
+    corpora = gains.columns[gains.notna().sum() > 1]
+    complete = gains[corpora].dropna()
+    return leave_one_out(complete) if len(corpora) > 1 and len(complete) > 1 else None
+
+
+def _shown_gains(gains: "pandas.Series[float]") -> str:
+    values = gains.dropna().to_numpy()
+    if not len(values):
+        return ""
+    error = f" ± {shown(float(numpy.std(values, ddof=1) / len(values) ** 0.5))}"
+    ahead = f", {(values > 0).sum()} of {len(values)}"
+    return f"{shown(float(values.mean()), sign=True)}{error if len(values) > 1 else ''}{ahead}"
