@@ -14,7 +14,6 @@ from experiments.corpora.convert_textcat import convert_textcat_cli
 from experiments.corpora.cut import cut_cli
 from experiments.corpora.sample import make_sample_cli
 from experiments.corpora.topics import make_topics_cli
-from experiments.crf import crf_cli
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)
 app.command("make-sample")(make_sample_cli)
@@ -22,7 +21,6 @@ app.command("make-topics")(make_topics_cli)
 app.command("convert")(convert_cli)
 app.command("convert-textcat")(convert_textcat_cli)
 app.command("cut")(cut_cli)
-app.command("crf")(crf_cli)
 
 Arms = Annotated[
     Optional[Path],

@@ -12,19 +12,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import spacy
-import typer
 from spacy.lang.lex_attrs import word_shape
 from spacy.tokens import Doc, Span
-from spacy.training import Example, biluo_tags_to_spans, iob_to_biluo
-from wasabi import msg
+from spacy.training import biluo_tags_to_spans, iob_to_biluo
 
 from spacy_multihash.common.files import write_bytes
 from spacy_multihash.corpus.conll import to_iob2
-from spacy_multihash.corpus.evaluation import score
-from spacy_multihash.corpus.read import read_docs
 
 if TYPE_CHECKING:
     import pycrfsuite
@@ -114,18 +109,17 @@ def repair(tags: Sequence[str]) -> list[str]:
     return to_iob2(tags, [False] * len(tags))
 
 
-def train_crf(docs: Iterable[Doc], path: Path, *, verbose: bool = False) -> CrfTraining:
+def train_crf(docs: Iterable[Doc], path: Path) -> CrfTraining:
     """Train a CRF and write it to a file, as a whole. The same docs give the same bytes.
 
     docs (Iterable[Doc]): The docs, with gold entities. A sentence is left out if the annotation of
         any of its tokens is missing.
     path (Path): The file of the model.
-    verbose (bool): Print the progress of training.
 
     Raises ValueError if there are no entities to learn.
     """
     cpu, wall = process_time(), perf_counter()
-    trainer = _import_crfsuite().Trainer(verbose=verbose)
+    trainer = _import_crfsuite().Trainer(verbose=False)
     trainer.select("lbfgs")
     trainer.set_params(PARAMS)
     seen: Counter[str] = Counter()
@@ -170,35 +164,3 @@ def _predict(tagger: "pycrfsuite.Tagger", doc: Doc) -> Doc:
         tags += repair(tagger.tag(features([token.text for token in sentence])))
     predicted.set_ents(biluo_tags_to_spans(predicted, iob_to_biluo(tags)))
     return predicted
-
-
-def crf_cli(
-    train: Annotated[Path, typer.Argument(help="Docs to train on: a .spacy file")],
-    evaluation: Annotated[Path, typer.Argument(help="Docs to evaluate on: a .spacy file")],
-    model: Annotated[Path, typer.Argument(help="File of the model to write")],
-    lang: Annotated[str, typer.Option(help="The language's code in spaCy")],
-    verbose: Annotated[bool, typer.Option(help="Print the progress of training")] = False,
-) -> None:
-    """Train a linear-chain CRF with handmade features, and evaluate it.
-
-    DOCS: https://python-crfsuite.readthedocs.io
-    """
-    try:
-        vocab = spacy.blank(lang).vocab
-        golds = list(read_docs(evaluation, vocab))
-        training = train_crf(read_docs(train, vocab), model, verbose=verbose)
-        start = process_time()
-        predicted = list(predict_crf(model, golds))
-        speed = sum(map(len, golds)) / (process_time() - start)
-    except (ImportError, OSError, ValueError) as error:  # ImportError: of the extra or the language
-        msg.fail(f"Could not train a CRF on {train}", error, exits=1)
-    scores = score(map(Example, predicted, golds))
-    msg.good(f"Wrote the CRF to {model}")
-    rows = [
-        *((key.upper(), f"{100 * (getattr(scores, key) or 0):.2f}") for key in "prf"),
-        ("seconds", f"{training.seconds:.1f}"),
-        ("features", f"{training.features:,}"),
-        ("bytes", f"{model.stat().st_size:,}"),
-        ("words/s", f"{speed:,.0f}"),
-    ]
-    msg.table(rows, aligns=("l", "r"))

@@ -24,6 +24,7 @@ from spacy.language import Language
 from spacy.scorer import Scorer
 from spacy.training import Corpus, Example
 from thinc.api import Config
+from threadpoolctl import threadpool_limits
 
 from experiments.arms import (
     CRF,
@@ -369,4 +370,6 @@ def _train_with_log(run: Run, test: bool, results: Path) -> None:
             stream.flush()
         os.dup2(log.fileno(), 1)
         os.dup2(log.fileno(), 2)
+    os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")  # our kernels read it
+    threadpool_limits(1)
     train_and_score(run, test=test, results=results)

@@ -7,7 +7,6 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from experiments.crf import (
-    crf_cli,
     features,
     gold_tags,
     predict_crf,
@@ -15,7 +14,7 @@ from experiments.crf import (
     sentences,
     train_crf,
 )
-from tests.helpers.corpora import SENTENCES, make_docs, write_corpus
+from tests.helpers.corpora import SENTENCES, make_docs
 
 
 @pytest.fixture(scope="module")
@@ -158,38 +157,17 @@ def test_predict_crf_without_a_file_is_refused_before_the_first_doc(tmp_path: Pa
         predict_crf(tmp_path / "nothing", [])
 
 
-# The command
-
-
-def test_crf_cli_trains_evaluates_and_shows_the_scores(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    corpus = write_corpus(tmp_path / "corpus.spacy", make_docs(5))
-    crf_cli(corpus, corpus, tmp_path / "model", lang="en")
-    output = capfd.readouterr().out
-    rows = dict(line.rsplit(maxsplit=1) for line in output.splitlines() if "   " in line)
-    assert {key: rows[key] for key in "PRF"} == dict.fromkeys("PRF", "100.00")
-    assert rows["bytes"] == f"{(tmp_path / 'model').stat().st_size:,}"
-    assert {"seconds", "features", "words/s"} <= set(rows)
-    assert "L-BFGS" not in output
-
-
 @pytest.mark.parametrize(
-    ("lang", "docs", "error"),
+    ("docs", "error"),
     [
-        ("qqq", make_docs(), "qqq"),
-        ("en", [Doc(Vocab(), words=["Anna"])], "found none among 0 annotated"),
-        ("en", [Doc(Vocab(), words=["rain"], ents=["O"])], "found none among 1 annotated"),
+        ([Doc(Vocab(), words=["Anna"])], "found none among 0 annotated"),
+        ([Doc(Vocab(), words=["rain"], ents=["O"])], "found none among 1 annotated"),
     ],
-    ids=["language", "missing", "outside"],
+    ids=["missing", "outside"],
 )
-def test_crf_cli_exits_with_1_and_tells_why(
-    lang: str, docs: list[Doc], error: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_train_crf_without_entities_is_an_error(
+    docs: list[Doc], error: str, tmp_path: Path
 ) -> None:
-    corpus = write_corpus(tmp_path / "corpus.spacy", docs)
-    with pytest.raises(SystemExit, match="1"):
-        crf_cli(corpus, corpus, tmp_path / "model", lang=lang)
-    output = " ".join(capsys.readouterr().out.split())
-    assert f"Could not train a CRF on {corpus}" in output
-    assert error in output
+    with pytest.raises(ValueError, match=error):
+        train_crf(docs, tmp_path / "model")
     assert not (tmp_path / "model").exists()
