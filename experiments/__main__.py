@@ -134,6 +134,24 @@ def grid_cli(
         msg.fail(f"{errors} runs failed", exits=1)
 
 
+@app.command("merge")
+def merge_cli(
+    source: Annotated[Path, typer.Argument(help="A folder of results, of another machine")],
+    results: Results = Path("results"),
+) -> None:
+    """Add the runs of another folder of results: its runs.csv and counts.npz.
+
+    Runs that both folders have are replaced.
+    """
+    from experiments.results import merge_runs
+
+    try:
+        number = merge_runs(source, results)
+    except (OSError, ValueError) as error:
+        msg.fail(f"Could not merge {source}", str(error), exits=1)
+    msg.good(f"{number} runs are new or other")
+
+
 @app.command("collate")
 def collate_cli(results: Results = Path("results"), docs: Path = Path("docs")) -> None:
     """Make the tables of results/tables, and the figures of docs/figures, of results/.

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import StringIO
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,22 +70,55 @@ def add_run(
 
     Raises ValueError if the gold entities aren't those of earlier runs on the data set.
     """
+    _add_runs([(row, counts)], folder)
+
+
+def merge_runs(source: Path, folder: Path = RESULTS) -> int:
+    """Add the runs of another folder of results, and replace runs that both have.
+
+    Returns the number of runs that are new or other. Raises ValueError as `add_run` does.
+    """
+    known, arrays = {_key(row): row for row in read_rows(folder)}, read_counts(source)
+    rows = [row for row in read_rows(source) if known.get(_key(row)) != row]
+    _add_runs([(row, _counts_of(arrays, row)) for row in rows], folder)
+    return len(rows)
+
+
+def _counts_of(arrays: Mapping[str, numpy.ndarray], row: Mapping[str, Any]) -> dict[Any, Counts]:
+    counts = {}
+    for split, part in product(SPLITS, PARTS):
+        stem = f"{row['dataset']}/{split}/{part}"
+        (index,) = numpy.nonzero(arrays.get(f"{stem}/runs", numpy.array([])) == _name(row))
+        if len(index) and not row["after"]:
+            columns = (*arrays[f"{stem}/counts"][:, :, index[0]], arrays[f"{stem}/gold"])
+            counts[split, part] = numpy.stack(columns, axis=1)
+    return counts
+
+
+def _add_runs(
+    runs: Sequence[tuple[Mapping[str, Any], Mapping[tuple[str, str], Counts]]], folder: Path
+) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with _locked(folder):
         arrays = read_counts(folder)
-        name = f"{row['arm']}/{row['vectors']}/{row['seed']}"
-        for (split, part), of_part in counts.items():
-            _add_counts(arrays, f"{row['dataset']}/{split}/{part}", name, of_part)
-        new = {c: _text(row.get(c, "")) for c in COLUMNS}
-        rows = {_key(r): r for r in (*read_rows(folder), new)}
+        rows = {_key(row): row for row in read_rows(folder)}
+        for row, counts in runs:
+            for (split, part), of_part in counts.items():
+                _add_counts(arrays, f"{row['dataset']}/{split}/{part}", _name(row), of_part)
+            new = {column: _text(row.get(column, "")) for column in COLUMNS}
+            rows[_key(new)] = new
         output = StringIO()
         writer = csv.DictWriter(output, COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows[key] for key in sorted(rows))
-        if counts:
+        if any(counts for _, counts in runs):
             with replacing_file(folder / COUNTS) as path, path.open("wb") as file:
                 numpy.savez_compressed(file, allow_pickle=False, **dict(sorted(arrays.items())))
         write_bytes(folder / RUNS, output.getvalue().encode("utf8"))
+
+
+def _name(row: Mapping[str, Any]) -> str:
+    return f"{row['arm']}/{row['vectors']}/{row['seed']}"
 
 
 def _key(row: Mapping[str, str]) -> tuple[Any, ...]:

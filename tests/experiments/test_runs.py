@@ -13,7 +13,15 @@ from spacy.tokens import Doc, DocBin
 from typer.testing import CliRunner
 
 from experiments.__main__ import app
-from experiments.results import GOLD, TRUE, add_run, read_counts, read_rows, read_runs
+from experiments.results import (
+    GOLD,
+    TRUE,
+    add_run,
+    merge_runs,
+    read_counts,
+    read_rows,
+    read_runs,
+)
 from experiments.runs import Run, missing, train_and_score
 from experiments.statistics import Cell, Runs
 from tests.helpers.corpora import make_docs
@@ -165,3 +173,24 @@ def test_other_gold_entities_under_the_same_name_are_refused(tmp_path: Path) -> 
     better[0, TRUE] = 0
     add_run(row, {("dev", "all"): better}, tmp_path)
     assert read_counts(tmp_path)["d/dev/all/counts"][TRUE].ravel().tolist() == [0, 1, 1]
+
+
+def test_runs_of_another_folder_are_merged_with_their_counts(tmp_path: Path) -> None:
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    row = {"dataset": "d", "arm": "a", "vectors": "", "seed": 0, "after": "", "dev_f": 0.1}
+    first = numpy.array([[1, 0, 1], [0, 2, 3]], dtype="uint8")
+    second = numpy.array([[0, 1, 1], [3, 0, 3]], dtype="uint8")
+    add_run(row, {("dev", "all"): first}, ours)
+    add_run(row, {("dev", "all"): second}, theirs)
+    add_run({**row, "seed": 10}, {("dev", "all"): first, ("test", "seen"): second}, theirs)
+    add_run({**row, "after": "pruned"}, {}, theirs)
+    assert merge_runs(theirs, ours) == 2
+    assert merge_runs(theirs, ours) == 0
+    counts = read_counts(ours)
+    assert counts["d/dev/all/runs"].tolist() == ["a//0", "a//10"]
+    assert counts["d/dev/all/counts"][:, :, 0].T.tolist() == first[:, :2].tolist()
+    assert counts["d/test/seen/counts"][:, :, 0].T.tolist() == second[:, :2].tolist()
+    assert [(row["seed"], row["after"]) for row in read_rows(ours)] == [
+        ("0", ""), ("0", "pruned"), ("10", "")
+    ]  # fmt: skip
+    assert (ours / "runs.csv").read_bytes() == (theirs / "runs.csv").read_bytes()
