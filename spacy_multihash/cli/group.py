@@ -61,6 +61,9 @@ COMMANDS = {
     "corpus-stats": _command(
         "corpus_stats", "Count documents, entities and attributes of a corpus."
     ),
+    "errors": _command(
+        "errors", "Show the mistakes of a pipeline on a corpus, the most confident ones first."
+    ),
     "evaluate": _command("evaluate", "Score an entity recognizer on seen and unseen entities."),
     "explain": _command("explain", "Show what made a pipeline find an entity."),
     "importance": _command(

@@ -1,0 +1,65 @@
+"""The command that shows mistakes."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from spacy.tokens import Doc, Span
+from typer.testing import CliRunner, Result
+
+from spacy_multihash.cli.group import multihash_cli
+from tests.helpers.cli import said
+from tests.helpers.corpora import make_docs, write_corpus
+
+
+@pytest.fixture
+def model(recognizer: Any) -> Path:
+    return recognizer("tagger_ner")
+
+
+@pytest.fixture
+def gold(tmp_path: Path) -> Path:
+    """A corpus in which the first entity of each doc is missing."""
+    docs: list[Doc] = [doc.copy() for doc in make_docs()]
+    for doc in docs:
+        doc.set_ents([Span(doc, ent.start, ent.end, ent.label) for ent in doc.ents[1:]])
+    return write_corpus(tmp_path / "gold.spacy", docs)
+
+
+def invoke(*args: Any) -> Result:
+    return CliRunner().invoke(multihash_cli, ["errors", *map(str, args)])
+
+
+def test_mistakes_are_counted_and_written_to_a_page(
+    model: Path, gold: Path, tmp_path: Path
+) -> None:
+    train = write_corpus(tmp_path / "train.spacy", make_docs())
+    page = tmp_path / "errors.html"
+    result = invoke(model, gold, "--train", train, "--output", page, "--explain", 1, "--sure", 0.5)
+    assert result.exit_code == 0, result.output
+    output = said(result)
+    assert "all 4 0 0 0 3 0" in output and "no entity · 3 ·" in output
+    assert "In 3 of them, the annotation may be wrong" in output and f"Wrote {page}" in output
+    text = page.read_text("utf8")
+    assert text.count("<article") == 3 and text.count("What speaks for") == 1
+    assert text.count(" · seen · ") == 3
+    assert "exists. Give another --output" in said(invoke(model, gold, "--output", page))
+
+
+@pytest.mark.parametrize(("tool", "key"), [("prodigy", "spans"), ("doccano", "label")])
+def test_json_has_a_line_for_each_doc_with_mistakes(
+    model: Path, gold: Path, tool: str, key: str
+) -> None:
+    result = invoke(model, gold, "--json", tool)
+    assert result.exit_code == 0, result.output
+    records = [json.loads(line) for line in result.stdout.splitlines()]
+    expected = {" ".join(token.text for token in doc) for doc in make_docs()[:3]}
+    assert {record["text"].strip() for record in records} == expected
+    assert sum(len(record[key]) for record in records) == 4
+
+
+def test_what_cannot_be_read_is_named(model: Path, gold: Path) -> None:
+    assert "There is no corpus at nowhere" in said(invoke(model, "nowhere"))
+    assert "There is no pipeline 'nowhere'" in said(invoke("nowhere", gold))
+    assert invoke(model, gold, "--json", "excel").exit_code == 2
