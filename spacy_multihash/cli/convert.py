@@ -12,7 +12,7 @@ import typer
 from spacy.tokens import DocBin
 from tqdm import tqdm
 
-from ..corpus.conll import Layout
+from ..corpus.conll import FULL_STOPS, Cut, Layout
 from ..corpus.convert import (
     GLUED,
     INCORRECT_SPANS,
@@ -28,6 +28,7 @@ from ..corpus.convert import (
     Source,
     TaggedTokens,
     guess_format,
+    has_tagged_tokens,
     read_tagged,
     read_texts,
     split_items,
@@ -39,7 +40,7 @@ from ._util import check_file_output, check_writable, msg, show_table
 SUFFIX = ".spacy"
 DEFAULT_LAYOUT = Layout()
 DEFAULT_CSV_LAYOUT = CsvLayout()
-SHOWN_LINES = 5
+SHOWN_LINES = 3
 # What became of lines with a problem. All others are left out.
 _FATES = {
     ODD_TAG: "Read as B-",
@@ -57,13 +58,6 @@ class InputFormat(str, Enum):
     csv = "csv"
 
 
-class DocsOf(str, Enum):
-    """What becomes a document of a CoNLL file."""
-
-    sentences = "sentences"
-    documents = "documents"
-
-
 @dataclass(frozen=True)
 class Conversion:
     """What came out of a file.
@@ -72,7 +66,7 @@ class Conversion:
     scheme (Optional[str]): The scheme of its tags; None for texts.
     splits (Mapping[str, Counts]): What each corpus holds that was written.
     problems (Sequence[Problem]): What is wrong with lines.
-    hint (str): Which offsets would fit better.
+    hint (str): Which options would fit better.
     """
 
     format: Format
@@ -101,10 +95,14 @@ def convert_cli(
         None, help="Shares of train, dev and test, such as 0.8,0.1,0.1, or of train and dev"
     ),
     seed: int = typer.Option(0, help="Decides which document goes where, with --split"),
-    docs: Optional[DocsOf] = typer.Option(
+    docs: Optional[str] = typer.Option(
         None,
-        help="CoNLL: make a document of each sentence, or of what lies between lines -DOCSTART-. "
-        "Default: documents if INPUT begins with such a line, otherwise sentences",
+        help="CoNLL: what becomes a document: sentences, documents (what lies between lines "
+        "-DOCSTART-), full-stops (cut behind each full stop), or the most tokens of one. Default: "
+        "documents if INPUT begins with such a line, otherwise sentences",
+    ),
+    labels: Optional[str] = typer.Option(
+        None, help='JSON of "tokens" and "ner_tags": the tags that numbers stand for, O,B-PER,...'
     ),
     token_column: int = typer.Option(
         1, help="CoNLL: column of tokens, from 1, or from -1 at the end"
@@ -140,8 +138,9 @@ def convert_cli(
 
     CoNLL has a token and its tag a line, with tags of IOB1, IOB2 or BILUO, and blank lines between
     sentences. JSON lines, or one JSON array, have a "text" each, with "spans" of entities as
-    Prodigy writes them, with a "label" of entities or texts as doccano does, or with "cats". CSV
-    has a header with a column of texts and one of labels.
+    Prodigy writes them, with a "label" of entities or texts as doccano does, or with "cats", or
+    "tokens" with "ner_tags" as Hugging Face does. CSV has a header with a column of texts and one
+    of labels.
 
     Entities that do not align with tokens are left out, and shown with their lines. If none is
     left, nothing is written.
@@ -149,6 +148,7 @@ def convert_cli(
     DOCS: python -m pydoc spacy_multihash.corpus.convert
     """
     try:
+        documents, cut = _parse_docs(docs)
         done = convert(
             input_path,
             output,
@@ -156,7 +156,9 @@ def convert_cli(
             lang=lang,
             shares=None if split is None else _parse_shares(split),
             seed=seed,
-            documents=None if docs is None else docs == DocsOf.documents,
+            documents=documents,
+            cut=cut,
+            labels=None if labels is None else [label.strip() for label in labels.split(",")],
             layout=Layout(_from_zero(token_column), _from_zero(tag_column)),
             csv_layout=CsvLayout(text_column, label_column, delimiter, label_separator),
             offsets=offsets,
@@ -181,6 +183,8 @@ def convert(
     shares: Optional[Sequence[float]] = None,
     seed: int = 0,
     documents: Optional[bool] = None,
+    cut: Optional[Cut] = None,
+    labels: Optional[Sequence[str]] = None,
     layout: Layout = DEFAULT_LAYOUT,
     csv_layout: CsvLayout = DEFAULT_CSV_LAYOUT,
     offsets: str = "characters",
@@ -199,6 +203,8 @@ def convert(
     shares (Optional[Sequence[float]]): The shares of train, dev and test. None: no splits.
     seed (int): Decides which document goes into which split.
     documents (Optional[bool]): As for `read_conll`.
+    cut (Optional[Cut]): Where to cut documents of tagged tokens, as for `cut_records`.
+    labels (Optional[Sequence[str]]): The tags that numbers stand for in JSON.
     layout (Layout): Where a line of CoNLL has what.
     csv_layout (CsvLayout): Where a CSV file has what.
     offsets (str): What the offsets of entities are, as `in_characters` takes them.
@@ -222,8 +228,17 @@ def convert(
     nlp = spacy.blank(lang)
     format = format or guess_format(input_path, csv_layout, layout)  # noqa: A001
     source: Source
-    if format == "conll":
-        source = read_tagged(input_path, layout, documents=documents, strict=strict)
+    is_json = format == "jsonl" and has_tagged_tokens(input_path)
+    if format == "conll" or is_json:
+        source = read_tagged(
+            input_path,
+            layout,
+            documents=documents,
+            cut=cut,
+            labels=labels,
+            is_json=is_json,
+            strict=strict,
+        )
     else:
         source = read_texts(
             input_path,
@@ -233,6 +248,9 @@ def convert(
             trim=trim,
             max_labels=max_labels,
         )
+    hint = source.hint(nlp) if isinstance(source, TaggedTokens) else ""
+    if shares is not None and len(source) == 1 and hint:
+        raise ValueError(f"There is 1 document, which --split can't part. {hint}")
     everything = range(len(source))
     parts = {names[0]: everything} if shares is None else split_items(everything, shares, seed)
     counts, bins = {}, {}
@@ -245,7 +263,6 @@ def convert(
             for doc in counts[name].watch(source.make_doc(i, nlp) for i in places):
                 bins[name].add(doc)
                 progress.update()
-    hint = ""
     if isinstance(source, AnnotatedTexts) and source.has_spans:
         hint = source.hint(nlp) if source.problems else ""
         if not any(split.entities or split.cats for split in counts.values()):
@@ -255,6 +272,19 @@ def convert(
     write_corpora(folder, bins)
     scheme = source.scheme if isinstance(source, TaggedTokens) else None
     return Conversion(format, scheme, counts, sorted(source.problems), hint)
+
+
+def _parse_docs(text: Optional[str]) -> tuple[Optional[bool], Optional[Cut]]:
+    """Read --docs: whether documents lie between lines -DOCSTART-, and where to cut them."""
+    if text in (None, "sentences", "documents"):
+        return None if text is None else text == "documents", None
+    if text == FULL_STOPS:
+        return None, FULL_STOPS
+    if str(text).isdecimal() and int(str(text)):
+        return None, int(str(text))
+    raise ValueError(
+        f"--docs must be sentences, documents, {FULL_STOPS} or a number of tokens, was: {text}."
+    )
 
 
 def _parse_shares(text: str) -> list[float]:

@@ -1,23 +1,30 @@
 """Files in the style of CoNLL: a token a line, with its tag, and blank lines between sentences.
 
 Tags follow IOB1, IOB2 (also called BIO) or BILUO (also called BIOES and BMES). Files of spaCy's own
-format .iob have a sentence a line, its tokens as word|tag.
+format .iob have a sentence a line, its tokens as word|tag. Data sets of Hugging Face have objects
+{"tokens": [...], "ner_tags": [...]}.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
-from typing import Literal, NamedTuple, Optional
+from typing import Any, Literal, NamedTuple, Optional, Union
 
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from .texts import BadLines, read_lines
+from .texts import BadLines, json_values, read_lines
 
 DOCSTART = "-DOCSTART-"
 Scheme = Literal["IOB1", "IOB2", "BILUO"]
+# Where to cut documents: behind full stops, or before they have more tokens than that.
+FULL_STOPS: Literal["full-stops"] = "full-stops"
+Cut = Union[Literal["full-stops"], int]
+_FULL_STOPS = frozenset(".!?…。！？।")
+# The keys of JSON objects that have tags beside "tokens".
+_TAG_KEYS = ("ner_tags", "tags", "labels")
 # The tags that BILUO, BIOES, BMES and BMEWO have beside those of IOB2, and what they are there.
 _IN_IOB2 = {"M": "I", "L": "I", "E": "I", "U": "B", "S": "B", "W": "B"}
 # Follows each document: no entity reaches beyond its end.
@@ -138,6 +145,94 @@ def read_conll(path: Path, layout: Layout, *, documents: Optional[bool] = None) 
     bad.check()
     if record.words:
         yield record
+
+
+def read_tagged_json(path: Path, labels: Optional[Sequence[str]] = None) -> list[Record]:
+    """List the documents of a file of objects {"tokens": [...], "ner_tags": [...]}.
+
+    "tags" and "labels" stand for "ner_tags" too. Each object is a sentence.
+
+    path (Path): A file with an object a line, or one JSON array.
+    labels (Optional[Sequence[str]]): The tags that numbers stand for, such as O, B-PER, I-PER.
+
+    Raises ValueError, with file and line, for what is no such object.
+    """
+    records, bad, is_tag = [], BadLines(), Layout().is_tag
+    for line, value in json_values(path, bad):
+        with bad.skipped():
+            where = f"{path}:{line}"
+            key = next((key for key in _TAG_KEYS if key in value), None) if value else None
+            tags = value[key] if key and has_tokens(value) else None
+            if not isinstance(tags, list) or len(tags) != len(value["tokens"]):
+                raise ValueError(
+                    f'{where}: expected "tokens" and as many "ner_tags", found '
+                    f"{str(value)[:80]}. Correct the line."
+                )
+            record = Record()
+            for number, (word, tag) in enumerate(zip(value["tokens"], tags, strict=True)):
+                tag = _named(tag, labels, where)
+                if not is_tag(tag) or not word.strip():
+                    raise ValueError(
+                        f"{where}: expected a token and a tag such as O or B-PER, found {word!r} "
+                        f"and {tag!r}. Correct the line."
+                    )
+                record.add(word, tag, sent_start=number == 0, line=line)
+            if record.words:
+                records.append(record)
+    bad.check()
+    return records
+
+
+def has_tokens(value: Any) -> bool:  # noqa: ANN401 (any JSON)
+    """Tell whether a JSON value is an object with a list of words as "tokens", and no text."""
+    words = value.get("tokens") if isinstance(value, dict) and "text" not in value else None
+    return isinstance(words, list) and all(isinstance(word, str) for word in words)
+
+
+def _named(tag: Any, labels: Optional[Sequence[str]], where: str) -> str:  # noqa: ANN401 (any JSON)
+    """Return the tag that a number stands for, or the tag itself."""
+    if isinstance(tag, str):
+        return tag
+    if isinstance(tag, bool) or not isinstance(tag, int):
+        raise ValueError(f"{where}: expected a tag, found {tag!r}. Correct the line.")
+    if labels is None:
+        raise ValueError(
+            f"{where}: the tags are numbers, such as {tag}. Give their names in order: --labels "
+            "O,B-PER,I-PER. In Python, dataset.features['ner_tags'].feature.names has them."
+        )
+    if not 0 <= tag < len(labels):
+        raise ValueError(
+            f"{where}: there is no tag {tag}, because --labels has {len(labels)} names. Give all."
+        )
+    return labels[tag]
+
+
+def cut_records(records: Iterable[Record], cut: Cut) -> Iterator[Record]:
+    """Cut documents, never within an entity.
+
+    cut (Cut): "full-stops" cuts behind each token that ends a sentence. A number cuts documents
+        that have more tokens, before the last token where that's possible.
+    """
+    for record in records:
+        starts = [0]
+        possible = 0  # the last place to cut
+        for i in range(1, len(record.words)):
+            before, tag = record.tags[i - 1], record.tags[i]
+            if tag[0] in "IMLE" and tag[2:] == before[2:]:
+                continue
+            if cut == FULL_STOPS:
+                if record.words[i - 1] in _FULL_STOPS:
+                    starts.append(i)
+                continue
+            if i - starts[-1] > cut and possible > starts[-1]:
+                starts.append(possible)
+            possible = i
+        if cut != FULL_STOPS and len(record.words) - starts[-1] > cut and possible > starts[-1]:
+            starts.append(possible)
+        for start, end in pairwise([*starts, len(record.words)]):
+            part = slice(start, end)
+            sent_starts = [True, *record.sent_starts[part][1:]]
+            yield Record(record.words[part], record.tags[part], sent_starts, record.lines[part])
 
 
 def _token_lines(path: Path, layout: Layout) -> Iterator[tuple[int, str]]:

@@ -15,21 +15,28 @@ from spacy.util import filter_spans
 
 from .conll import (
     DOCSTART,
+    FULL_STOPS,
+    Cut,
     Layout,
     Record,
     Scheme,
+    cut_records,
     find_scheme,
+    has_tokens,
     iob2_tags,
     is_comment,
     read_conll,
+    read_tagged_json,
     tagged_doc,
 )
 from .texts import (
     ACCEPT,
     REJECT,
     AnnotatedText,
+    BadLines,
     CsvLayout,
     TextSpan,
+    json_values,
     read_csv,
     read_jsonl,
     read_lines,
@@ -64,6 +71,8 @@ GLUED = "token with a blank in it"
 INCORRECT_SPANS = "incorrect_spans"
 # More labels of texts than that are a sign of a wrong column, and each doc has all of them.
 MAX_LABELS = 1000
+# A sentence with more tokens is a sign of missing blank lines.
+_LONG_SENTENCE = 1000
 # How offsets may count, besides characters, and what a hint says of it.
 _OFFSETS = {
     "utf16": "count UTF-16 units, as JavaScript does",
@@ -171,6 +180,20 @@ class TaggedTokens(Source):
         record = self.records[i]
         tags = iob2_tags(record, self.scheme)
         return tagged_doc(nlp.vocab, record.words, tags, record.sent_starts)
+
+    def hint(self, nlp: Language) -> str:
+        """Say how to cut documents, if one has a sentence of very many tokens."""
+        longest = 0
+        for record in self.records:
+            starts = [i for i, opens in enumerate(record.sent_starts) if opens]
+            ends = [*starts[1:], len(record.words)]
+            longest = max([longest, *(end - i for i, end in zip(starts, ends, strict=True))])
+        if longest <= _LONG_SENTENCE:
+            return ""
+        return (
+            f"A sentence has {longest:,} tokens: there's no blank line in it. Cut documents with "
+            f"--docs {FULL_STOPS} or, for example, --docs 100"
+        )
 
 
 @dataclass
@@ -313,21 +336,36 @@ def guess_format(path: Path, csv_layout: CsvLayout, layout: Layout) -> Format:
 
 
 def read_tagged(
-    path: Path, layout: Layout, *, documents: Optional[bool] = None, strict: bool = False
+    path: Path,
+    layout: Layout,
+    *,
+    documents: Optional[bool] = None,
+    cut: Optional[Cut] = None,
+    labels: Optional[Sequence[str]] = None,
+    is_json: bool = False,
+    strict: bool = False,
 ) -> TaggedTokens:
-    """Read a file with a token a line.
+    """Read a file with a token a line, or with JSON objects that have "tokens" and "ner_tags".
 
     path (Path): The file.
     layout (Layout): Where a line has what.
     documents (Optional[bool]): As for `read_conll`.
+    cut (Optional[Cut]): Where to cut documents, as for `cut_records`. None cuts none.
+    labels (Optional[Sequence[str]]): As for `read_tagged_json`.
+    is_json (bool): Whether the file has JSON objects.
     strict (bool): Whether an I- tag that continues no entity is an error where tags are IOB2.
 
     Raises ValueError, with file and line, for what cannot be read, or if there are no tokens.
     """
-    records = list(read_conll(path, layout, documents=documents))
+    if is_json:
+        records = read_tagged_json(path, labels)
+    else:
+        records = list(read_conll(path, layout, documents=documents))
+    if cut is not None:
+        records = list(cut_records(records, cut))
     if not records:
         raise ValueError(f"{path}: expected tagged tokens, found none. Give another file.")
-    if _reads_index(path, layout, records):
+    if not is_json and _reads_index(path, layout, records):
         raise ValueError(
             f"{path}:{records[0].lines[0]}: expected tokens in the first column, found numbers "
             f"alone, {records[0].words[0]!r} and others. Name the column of tokens."
@@ -342,6 +380,11 @@ def read_tagged(
         for line, word in glued:
             source.note(line, GLUED, repr(word))
     return source
+
+
+def has_tagged_tokens(path: Path) -> bool:
+    """Tell whether the first JSON value of a file is an object with "tokens", and no text."""
+    return has_tokens(next((value for _, value in json_values(path, BadLines())), None))
 
 
 def _reads_index(path: Path, layout: Layout, records: Sequence[Record]) -> bool:
@@ -483,8 +526,9 @@ def split_items(
     splits = dict(zip(SPLITS, cut_items(items, ends, seed), strict=False))
     for name, part in splits.items():
         if not part:
+            documents = "is 1 document" if len(items) == 1 else f"are {len(items):,} documents"
             raise ValueError(
-                f"The split {name} would be empty: there are {len(items):,} documents. Give it a "
-                "larger share."
+                f"The split {name} would be empty: there {documents}. Give it a larger share, or "
+                "more documents."
             )
     return splits

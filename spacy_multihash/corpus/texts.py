@@ -268,7 +268,7 @@ def read_jsonl(path: Path) -> Iterator[AnnotatedText]:
     Raises ValueError, with file and line, for what is none of these.
     """
     bad = BadLines()
-    for number, value in _json_values(path, bad):
+    for number, value in json_values(path, bad):
         with bad.skipped():
             where = f"{path}:{number}"
             record = _of_tools(value, where)
@@ -285,7 +285,7 @@ def read_jsonl(path: Path) -> Iterator[AnnotatedText]:
     bad.check()
 
 
-def _json_values(path: Path, bad: BadLines) -> Iterator[tuple[int, Any]]:
+def json_values(path: Path, bad: BadLines) -> Iterator[tuple[int, Any]]:
     """Yield the values of a file with one a line, or the items of its only value."""
     lines = ((number, line) for number, line in read_lines(path) if line.strip())
     number, first = next(lines, (1, ""))
