@@ -64,6 +64,27 @@ def test_options_of_conll_reach_the_reader(tmp_path: Path) -> None:
     assert "Expected a column from 1 on, or from -1 at the end, was: 0" in said(result)
 
 
+def test_a_file_without_blank_lines_is_pointed_out_and_cut(tmp_path: Path) -> None:
+    path = write(tmp_path, "It O\nrains O\n. O\nAnna B-PER\n" * 300, "my.conll")
+    result = invoke(path, tmp_path / "my.spacy")
+    assert "A sentence has 1,200 tokens" in said(result) and "--docs 100" in said(result)
+    result = invoke(path, tmp_path / "split", "--split", "0.8,0.2")
+    assert result.exit_code == 1
+    assert "There is 1 document, which --split can't part. A sentence has 1,200" in said(result)
+    for rule, docs in (("full-stops", 301), ("100", 12)):
+        result = invoke(path, tmp_path / "my.spacy", "--docs", rule, "--force")
+        assert f"documents {docs} tokens 1,200" in said(result)
+        assert "A sentence has" not in said(result)
+    assert invoke(path, tmp_path / "s", "--docs", "100", "--split", "0.8,0.2").exit_code == 0
+
+
+def test_numbers_of_tags_are_named(tmp_path: Path) -> None:
+    path = write(tmp_path, '{"tokens": ["Anna", "met"], "ner_tags": [1, 0]}\n', "my.jsonl")
+    result = invoke(path, tmp_path / "my.spacy", "--labels", "O, B-PER")
+    assert "tags of IOB2" in said(result) and "entities 1 PER 1" in said(result)
+    assert "Give their names in order" in said(invoke(path, tmp_path / "x.spacy"))
+
+
 def test_what_is_left_out_is_shown_with_its_lines(tmp_path: Path) -> None:
     path = write(tmp_path, JSONL, "my.jsonl")
     result = invoke(path, tmp_path / "my.spacy", "--lang", "en")
@@ -80,7 +101,8 @@ def test_many_lines_are_counted(tmp_path: Path) -> None:
     result = invoke(write(tmp_path, lines, "my.jsonl"), tmp_path / "my.spacy")
     assert result.exit_code == 0
     assert "tokens (12)" in said(result)
-    assert "my.jsonl:6: " in said(result) and "my.jsonl:7: " not in said(result)
+    assert "my.jsonl:4: " in said(result) and "my.jsonl:5: " not in said(result)
+    assert "and 9 more" in said(result)
     assert "12 of 13 entities would fit, 1 do now, if their offsets end at the last" in said(result)
 
 
@@ -208,6 +230,7 @@ def test_a_folder_of_another_split_is_not_mixed_with_a_new_one(tmp_path: Path) -
         ("out", ["--split", "0.8,rest"], r"Expected numbers with commas .* was: '0.8,rest'"),
         ("out", ["--split", "0.8,0.3"], r"Expected two or three shares above 0 that add up to 1"),
         ("x.spacy", ["--lang", "nolanguage"], r"Can't import language nolanguage"),
+        ("x.spacy", ["--docs", "0"], "--docs must be sentences, documents, full-stops or a number"),
         ("x.spacy", ["--format", "csv"], r"my\.conll:1: expected a header with the columns"),
     ],
 )

@@ -3,6 +3,9 @@
 import csv
 import gzip
 import json
+import re
+from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,7 +18,7 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc
 from spacy.training import iob_to_biluo
 
-from spacy_multihash.corpus.conll import Layout
+from spacy_multihash.corpus.conll import Layout, Record, cut_records, to_iob2
 from spacy_multihash.corpus.convert import (
     GLUED,
     NO_TEXT,
@@ -31,6 +34,7 @@ from spacy_multihash.corpus.convert import (
     Source,
     cut_items,
     guess_format,
+    has_tagged_tokens,
     read_tagged,
     read_texts,
     split_items,
@@ -87,11 +91,6 @@ def test_docstart_is_no_token_and_ends_a_document(
     assert not any("-DOCSTART-" in doc.text for doc in docs)
 
 
-def test_documents_need_docstart(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"my\.conll:1: expected a line '-DOCSTART-' before"):
-        read_tagged(write(tmp_path, CONLL), LAYOUT, documents=True)
-
-
 @pytest.mark.parametrize(
     ("line", "layout"),
     [
@@ -107,12 +106,6 @@ def test_columns_are_found(tmp_path: Path, line: str, layout: Layout) -> None:
     assert entities(doc) == [("EU", "ORG")]
 
 
-def test_comments_ahead_of_sentences_are_no_tokens(tmp_path: Path) -> None:
-    content = "# id 7 domain=x\nEU _ _ B-ORG\n# _ _ O\n\n# id 8\n# _ _ O\n"
-    docs = docs_of(read_tagged(write(tmp_path, content), LAYOUT))
-    assert [words(doc) for doc in docs] == [["EU", "#"], ["#"]]
-
-
 @pytest.mark.parametrize("comment", ["#", "#\thttp://x [2009]", "# a b", "#\ta\tb\tc"])
 def test_comments_are_a_mark_alone_or_with_a_space_or_tab(tmp_path: Path, comment: str) -> None:
     path = write(tmp_path, f"{comment}\n1\tEU\tB-ORG\tO\n2\t#\tO\tO\n")
@@ -122,22 +115,10 @@ def test_comments_are_a_mark_alone_or_with_a_space_or_tab(tmp_path: Path, commen
     assert words(doc) == ["EU", "#"] and entities(doc) == [("EU", "ORG")]
 
 
-def test_a_token_like_a_comment_with_a_wrong_tag_is_an_error(tmp_path: Path) -> None:
-    path = write(tmp_path, "Anna\tNNP\tB-PER\n\n#\tNN\tX\nfoo\tNN\tO\n")
-    with pytest.raises(ValueError, match=r":3: expected the tag O, or one of .*found 'X'"):
-        read_tagged(path, Layout())
-
-
 @pytest.mark.parametrize("header", ["#\ttext\tlabel", "# ,text,label"])
 def test_a_header_may_begin_as_a_comment(tmp_path: Path, header: str) -> None:
     (tmp_path / "texts").write_text(f"{header}\n")
     assert guess_format(tmp_path / "texts", CsvLayout(), Layout()) == "csv"
-
-
-def test_lines_that_end_with_a_carriage_return_alone_are_refused(tmp_path: Path) -> None:
-    path = write(tmp_path, "Anna B-PER\rPaz I-PER\r\rx O\r")
-    with pytest.raises(ValueError, match=r":1: expected lines that end with a line feed"):
-        read_tagged(path, Layout())
 
 
 @pytest.mark.parametrize(
@@ -149,6 +130,8 @@ def test_lines_that_end_with_a_carriage_return_alone_are_refused(tmp_path: Path)
         ("B-A I-A E-A O S-B", "BILUO", [(0, 3, "A"), (4, 5, "B")]),
         ("O O O O O", "IOB2", []),
         ("I-A I-B O O O", "IOB1", [(0, 1, "A"), (1, 2, "B")]),
+        ("B-A M-A E-A O S-B", "BILUO", [(0, 3, "A"), (4, 5, "B")]),
+        ("B-A M-A E-A O W-B", "BILUO", [(0, 3, "A"), (4, 5, "B")]),
     ],
 )
 def test_schemes_are_recognized(
@@ -192,19 +175,6 @@ def test_lines_of_pipes_are_sentences(tmp_path: Path) -> None:
     assert [entities(doc) for doc in docs] == [[("Alex", "PER")], [("Los Angeles", "LOC")], []]
 
 
-@pytest.mark.parametrize("tags", ["B-A M-A E-A O S-B", "B-A M-A E-A O W-B", "B-A I-A L-A O U-B"])
-def test_other_names_of_biluo_are_read(tmp_path: Path, tags: str) -> None:
-    source = read_tagged(write(tmp_path, "".join(f"w {tag}\n" for tag in tags.split())), LAYOUT)
-    assert source.scheme == "BILUO"
-    (doc,) = docs_of(source)
-    assert [(ent.start, ent.end, ent.label_) for ent in doc.ents] == [(0, 3, "A"), (4, 5, "B")]
-
-
-def test_tags_without_prefixes_are_named(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="has no prefix: .*write I-ORG if the tags are IO"):
-        read_tagged(write(tmp_path, "EU ORG\nrejects O\n"), LAYOUT)
-
-
 def test_tokens_with_blanks_are_pointed_out(tmp_path: Path) -> None:
     source = read_tagged(write(tmp_path, "EU NNP\tB-ORG\nwon VB\tO\n"), LAYOUT)
     assert source.problems == [(1, GLUED, "'EU NNP'"), (2, GLUED, "'won VB'")]
@@ -221,50 +191,10 @@ def test_i_tags_that_open_entities_where_b_tags_do_are_pointed_out(tmp_path: Pat
         read_tagged(path, LAYOUT, strict=True)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("a O\nb\n", r"my\.conll:2: expected 2 columns as lines before, found 1 in 'b'"),
-        ("a\n", r"my\.conll:1: expected a token and its tag, found one column in 'a'"),
-        ("a\tO\n \tO\n", r"my\.conll:2: expected a token in the first column, found ''"),
-        ("a PER\n", r"my\.conll:1: .* in the last column, found 'PER' in 'a PER'"),
-        ("a B-\n", r"my\.conll:1: .* found 'B-'"),
-        ("\n\n", r"my\.conll: expected tagged tokens, found none"),
-        (
-            "a B-A\nb O\nc U-A\n",
-            r"my\.conll:1: expected a tag I-, L- or E-A after 'B-A', found 'O'",
-        ),
-        ("a U-A\nb B-A\n\nc L-A\n", r"my\.conll:2: .* found the end of the sentence"),
-        ("a U-A\nb B-A\n", r"my\.conll:2: .* found the end of the sentence"),
-        ("a U-A\nb B-A\nc L-B\n", r"my\.conll:2: .* after 'B-A', found 'L-B'"),
-        ("a U-A\nb I-A\n", r"my\.conll:2: expected B-, U-, S- or O where no .* found 'I-A'"),
-    ],
-)
-def test_what_is_wrong_is_named_with_file_and_line(
-    tmp_path: Path, content: str, message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        read_tagged(write(tmp_path, content), LAYOUT)
-
-
 def test_an_index_of_tokens_is_not_taken_for_tokens(tmp_path: Path) -> None:
     path = write(tmp_path, "# a comment\n1\tAnna\tB-PER\n2\tmet\tO\n\n1\tRome\tB-LOC\n")
-    with pytest.raises(ValueError, match=r":2: expected tokens .*numbers alone, '1' and others"):
-        read_tagged(path, Layout())
     (doc, _) = docs_of(read_tagged(path, Layout(token_column=1)))
     assert [token.text for token in doc] == ["Anna", "met"]
-
-
-@pytest.mark.parametrize("odd", ["1-2", "1.1"])
-def test_an_index_may_have_ranges(tmp_path: Path, odd: str) -> None:
-    path = write(tmp_path, f"{odd}\tIm\tO\n1\tIn\tO\n2\tdem\tO\n")
-    with pytest.raises(ValueError, match=rf"numbers alone, '{odd}' and others. Name the column"):
-        read_tagged(path, Layout())
-
-
-def test_a_column_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r":1: expected a tag in column 4, but there are only 2"):
-        read_tagged(write(tmp_path, CONLL), Layout(tag_column=3))
 
 
 PRODIGY = {"text": "Anna Paz met Bob.", "spans": [{"start": 0, "end": 8, "label": "PER"}]}
@@ -297,6 +227,7 @@ def test_offsets_become_entities(tmp_path: Path, record: Any) -> None:
 
 def test_entities_that_cannot_be_are_left_out_and_shown(tmp_path: Path) -> None:
     spans = [(0, 3), (4, 9), (5, 5), (9, 99), (-1, 4), (0, 8), (0, 4), (12, 13)]
+    spans += [(8, 11)]
     record = {"text": "Anna Paz \n met Bob.", "label": [[*span, "X"] for span in spans]}
     source = read_json(tmp_path, {"text": "First.", "label": []}, record)
     assert source.problems == []
@@ -305,6 +236,7 @@ def test_entities_that_cannot_be_are_left_out_and_shown(tmp_path: Path) -> None:
         [
             (2, NOT_ALIGNED, "X 'Ann' (0 to 3), in 'Anna'"),
             (2, SPACE, "X ' Paz ' (4 to 9)"),
+            (2, SPACE, "X ' \\n ' (8 to 11)"),
             (2, NO_TEXT, "X (5 to 5 of 19 characters)"),
             (2, OUT_OF_TEXT, "X (9 to 99 of 19 characters)"),
             (2, OUT_OF_TEXT, "X (-1 to 4 of 19 characters)"),
@@ -312,24 +244,6 @@ def test_entities_that_cannot_be_are_left_out_and_shown(tmp_path: Path) -> None:
             (2, NOT_ALIGNED, "X 'e' (12 to 13), in 'met'"),
         ]
     )
-
-
-def test_whitespace_is_no_part_of_an_entity(tmp_path: Path) -> None:
-    source = read_json(tmp_path, {"text": "Anna\n\nBob", "label": [[0, 6, "X"], [6, 9, "X"]]})
-    assert [entities(doc) for doc in docs_of(source)] == [[("Bob", "X")]]
-    assert source.problems == [(1, SPACE, "X 'Anna\\n\\n' (0 to 6)")]
-
-
-@pytest.mark.parametrize(
-    ("record", "message"),
-    [
-        ({"text": "Anna", "label": [[0, 3, "X"]]}, r":1: found entity that does not align .*'Ann'"),
-        ({"text": " ", "label": [[0, 1, "X"]]}, r"my\.jsonl:1: found text without words: ' '"),
-    ],
-)
-def test_strict_makes_errors_of_what_is_left_out(tmp_path: Path, record: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        docs_of(read_json(tmp_path, record, PRODIGY, strict=True))
 
 
 LABELLED = {"start": 0, "end": 4, "text": "Anna", "labels": ["PER"]}
@@ -365,22 +279,228 @@ def test_json_of_tools_is_read(tmp_path: Path, value: Any, indent: int | None) -
     assert (doc.text, entities(doc), source.problems) == ("Anna met Bob.", [("Anna", "PER")], [])
 
 
+TOOL = {"text": "Anna", "annotations": [{"label": 7, "start_offset": 0, "end_offset": 4}]}
+GOOD_LINE = '{"text": "a", "label": "A"}\n'
+# What can't be read: name and content of a file, and what the message says.
+REFUSED = [
+    ("my.conll", "a O\nb\n", ":2: expected 2 columns as lines before, found 1 in 'b'"),
+    ("my.conll", "a\n", ":1: expected a token and its tag, found one column in 'a'"),
+    ("my.conll", "a\tO\n \tO\n", ":2: expected a token in the first column, found ''"),
+    ("my.conll", "a PER\n", ":1: .* found 'PER' in 'a PER'.*write I-PER if the tags are IO"),
+    ("my.conll", "a B-\n", ":1: .* found 'B-'"),
+    ("my.conll", "\n\n", ": expected tagged tokens, found none"),
+    ("my.conll", "a B-A\nb O\nc U-A\n", ":1: expected a tag I-, L- or E-A after 'B-A', found 'O'"),
+    ("my.conll", "a U-A\nb B-A\n\nc L-A\n", ":2: .* found the end of the sentence"),
+    ("my.conll", "a U-A\nb B-A\n", ":2: .* found the end of the sentence"),
+    ("my.conll", "a U-A\nb B-A\nc L-B\n", ":2: .* after 'B-A', found 'L-B'"),
+    ("my.conll", "a U-A\nb I-A\n", ":2: expected B-, U-, S- or O where no .* found 'I-A'"),
+    ("my.conll", "a\tN\tB-P\n\n#\tN\tX\nc\tN\tO\n", ":3: expected the tag O, .* found 'X'"),
+    ("my.conll", "a B-A\rb I-A\r\rx O\r", ":1: expected lines that end with a line feed"),
+    ("my.conll", "1-2\tIm\tO\n1\tIn\tO\n", ":1: expected tokens .* alone, '1-2' and others"),
+    ("my.conll", "1.1\tIm\tO\n1\tIn\tO\n", ":1: expected tokens .* alone, '1.1' and others"),
+    ("my.json", json.dumps(TOOL), ":1: .* an old export of doccano, .* as JSONL with text labels"),
+    ("my.json", '[{"id": 0, "paragraphs": []}]', ":1: .* Use spacy convert instead"),
+    (
+        "my.json",
+        json.dumps({**TASK, "annotations": [{"result": []}, {"result": [1]}]}),
+        ":1: found 2 annotations that differ",
+    ),
+    ("my.json", '{"text": "a"}\n{"text": "b", "label": []}', "found none in 2 texts"),
+    ("my.json", '{"text": " ", "label": "A"}', ": expected texts, found none"),
+    *(
+        ("my.json", f"{GOOD_LINE}{line}\n", f":2: expected {message}")
+        for line, message in [
+            ('{"text": "b"}', '"cats", "label" or "labels" as'),
+            ('{"text": "hi \\ud83d"}', r".* found '\\ud83d' at position 3, .* half of a"),
+            ("{", r"a JSON object on each line, found '\{'"),
+            ('[{"text": "a"}]', "a JSON object on each line, found"),
+            ('{"words": ["a"]}', """a string as "text", found None among .*'words'"""),
+            ('{"text": "a", "spans": 3}', 'as "spans" something like .*; found 3'),
+            ('{"text": "a", "cats": ["A"]}', r'as "cats" something like .*; found \['),
+            ('{"text": "a", "cats": {"A": 2}}', "true, false or a number from 0 to 1"),
+            ('{"text": "a", "label": [[0, "X"]]}', r"an entity like .*found \[0, 'X'\]"),
+            ('{"text": "a", "label": [[0, 1, 2]]}', r"an entity like .*found \[0, 1, 2\]"),
+            ('{"text": "a", "spans": [{"start": 0}]}', r"an entity like .*\{'start': 0\}"),
+            ('{"text": "a", "label": true}', 'as "label" something like .*found True'),
+            ('{"text": "a", "label": [[0, 1, "\\ud800"]]}', 'as "label" what UTF-8 can'),
+            ('{"text": "a", "label": "\\ud800"}', 'as "label" what UTF-8 can write'),
+            ('{"text": "a", "cats": {"\\ud800": 1}}', 'as "cats" what UTF-8 can write'),
+            ('{"text": "a", "id": NaN}', r"a JSON object .*\(NaN is no JSON\)"),
+            ('{"text": "a", "id": 1e999}', r"a JSON object .*\(1e999 is too large a num"),
+            ("[" * 100_000, "a JSON object on each line"),
+        ]
+    ),
+    ("my.csv", "a,b\nc,d\n", ":1: expected a header with the columns 'text' and 'label', found"),
+    ("my.csv", "", ":1: expected a header"),
+    ("my.csv", "text,label\n", ": expected texts, found none"),
+    ("my.csv", "text,label\na,A\nb,c,A\n", ":3: expected 2 fields as in the header, found 3"),
+    ("my.csv", 'text,label\n"a\nb",A\nb, \n', ":4: expected a label in the column 'label'"),
+    ("my.csv", 'text,label\na,A\n"b\n', ":3: expected CSV, found unexpected end of data"),
+    ("my.csv", "text,label\nin,O\nLondon,B-geo\n", "found tags of tokens: 'B-geo', 'O'"),
+    *(
+        ("my.tokens", f'{{"tokens": ["a"], "ner_tags": ["O"]}}\n{line}', f":2: {message}")
+        for line, message in [
+            (
+                '{"tokens": ["a", "b"], "ner_tags": ["O"]}',
+                'expected "tokens" and as many "ner_tags"',
+            ),
+            ('{"tokens": ["a"]}', 'expected "tokens" and as many "ner_tags"'),
+            ('{"tokens": "a", "ner_tags": "O"}', 'expected "tokens" and as many "ner_tags"'),
+            ('{"tokens": ["a"], "ner_tags": ["PER"]}', "expected a token and a tag .*'PER'"),
+            ('{"tokens": [" "], "ner_tags": ["O"]}', "expected a token and a tag .*' ' and 'O'"),
+            ('{"tokens": ["a"], "ner_tags": [1.5]}', "expected a tag, found 1.5"),
+            ('{"tokens": ["a"], "ner_tags": [true]}', "expected a tag, found True"),
+            ('{"tokens": ["a"], "ner_tags": [1]}', "the tags are numbers.*--labels O,B-PER"),
+            ("[1", "expected a JSON object"),
+        ]
+    ),
+]
+
+
+def read(path: Path, **settings: Any) -> Source:
+    """Read a file as its suffix says."""
+    if path.suffix in (".conll", ".iob"):
+        return read_tagged(path, LAYOUT, **settings)
+    if path.suffix == ".tokens":
+        return read_tagged(path, LAYOUT, is_json=True, **settings)
+    return read_texts(path, CsvLayout() if path.suffix == ".csv" else None, **settings)
+
+
+@pytest.mark.parametrize(("name", "content", "message"), REFUSED)
+def test_what_is_wrong_is_named_with_file_and_line(
+    tmp_path: Path, name: str, content: str, message: str
+) -> None:
+    with pytest.raises(ValueError, match=rf"(?s){re.escape(name)}.*{message}"):
+        read(write(tmp_path, content, name))
+
+
 @pytest.mark.parametrize(
-    ("value", "message"),
+    ("name", "content", "settings", "message"),
     [
+        ("my.conll", CONLL, {"documents": True}, ":1: expected a line '-DOCSTART-' before"),
+        ("my.conll", "a B-A\nb O\n\nc I-A\n", {"strict": True}, ":4: found I- tag .*: 'I-A'"),
         (
-            {"text": "Anna", "annotations": [{"label": 7, "start_offset": 0, "end_offset": 4}]},
-            "an old export of doccano, .* as JSONL with text labels",
+            "my.jsonl",
+            '{"text": "Anna", "label": [[0, 3, "X"]]}',
+            {"strict": True},
+            ":1: found entity that does not align .*'Ann'",
         ),
-        ([{"id": 0, "paragraphs": []}], "Use spacy convert instead"),
-        ({**TASK, "annotations": [{"result": []}, {"result": [1]}]}, "2 annotations that differ"),
+        (
+            "my.jsonl",
+            '{"text": " ", "label": [[0, 1, "X"]]}',
+            {"strict": True},
+            ":1: found text without words: ' '",
+        ),
+        (
+            "my.tokens",
+            '{"tokens": ["a"], "ner_tags": [2]}',
+            {"labels": ["O", "B-A"]},
+            ":1: there is no tag 2, because --labels has 2 names",
+        ),
     ],
 )
-def test_json_of_tools_that_says_too_little_is_refused(
-    tmp_path: Path, value: Any, message: str
+def test_settings_refuse_what_does_not_fit(
+    tmp_path: Path, name: str, content: str, settings: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(ValueError, match=rf"my\.json:1: .*{message}"):
-        read_texts(write(tmp_path, json.dumps(value), "my.json"))
+    with pytest.raises(ValueError, match=rf"{name}{message}"):
+        docs_of(read(write(tmp_path, content, name), **settings))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda path: read_tagged(path, Layout(tag_column=3)), "in column 4, but there are only 2"),
+        (
+            lambda path: guess_format(
+                write(path.parent, "A plain text.\n", "x.txt"), CsvLayout(), LAYOUT
+            ),
+            "Cannot tell the format of",
+        ),
+        (
+            lambda path: guess_format(write(path.parent, "", "x.txt"), CsvLayout(), LAYOUT),
+            "Cannot tell the format of",
+        ),
+        (lambda path: CsvLayout(delimiter=";;"), "Expected one character as the delimiter"),
+        (lambda path: CsvLayout(delimiter=""), "Expected one character as the delimiter"),
+        (lambda path: CsvLayout(delimiter="\n"), "Expected one character as the delimiter"),
+        (lambda path: split_items(range(10), [1.0], 0), "two or three shares above 0"),
+        (lambda path: split_items(range(10), [0.8, 0.3], 0), "two or three shares above 0"),
+        (lambda path: split_items(range(10), [0.5, 0.5, 0.0], 0), "two or three shares above 0"),
+        (lambda path: split_items(range(10), [0.25] * 4, 0), "two or three shares above 0"),
+        (lambda path: split_items(range(5), [0.8, 0.1, 0.1], 0), "dev would be empty: there are 5"),
+        (lambda path: split_items(range(1), [0.5, 0.5], 0), "would be empty: there is 1 document"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused(
+    tmp_path: Path, call: Callable[[Path], Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        call(write(tmp_path, "a O\n", "my"))
+
+
+@pytest.mark.parametrize("key", ["ner_tags", "tags", "labels"])
+@pytest.mark.parametrize("is_array", [True, False])
+def test_tokens_with_tags_are_read(tmp_path: Path, key: str, is_array: bool) -> None:
+    records = [
+        {"id": "0", "tokens": ["Anna", "Paz", "left", "Rome"], key: [1, 2, 0, 3]},
+        {"id": "1", "tokens": [], key: []},
+        {"id": "2", "tokens": ["It", "rains"], key: [0, 0]},
+    ]
+    named = ["O", "B-PER", "I-PER", "B-LOC"]
+    for labels in (named, None):
+        if labels is None:
+            records = [{**r, key: [named[number] for number in r[key]]} for r in records]
+        lines = [json.dumps(record) for record in records]
+        content = f"[{', '.join(lines)}]" if is_array else "\n".join(lines)
+        path = write(tmp_path, content, "my.json")
+        assert has_tagged_tokens(path) and guess_format(path, CsvLayout(), LAYOUT) == "jsonl"
+        docs = docs_of(read_tagged(path, LAYOUT, labels=labels, is_json=True))
+        assert [entities(doc) for doc in docs] == [[("Anna Paz", "PER"), ("Rome", "LOC")], []]
+        assert all(doc.has_unknown_spaces for doc in docs)
+
+
+def test_texts_with_tokens_are_no_tagged_tokens(tmp_path: Path) -> None:
+    """Prodigy's lines have both."""
+    record = {**PRODIGY, "tokens": [{"text": "Anna", "start": 0, "end": 4, "id": 0}]}
+    assert not has_tagged_tokens(write(tmp_path, json.dumps(record), "my.jsonl"))
+    assert not has_tagged_tokens(write(tmp_path, "", "my.jsonl"))
+
+
+def test_documents_are_cut_behind_full_stops(tmp_path: Path) -> None:
+    content = "a O\n. O\nb B-A\n. I-A\nc I-A\n! O\nd O\n"
+    docs = docs_of(read_tagged(write(tmp_path, content), LAYOUT, cut="full-stops"))
+    assert [doc.text.split() for doc in docs] == [["a", "."], ["b", ".", "c", "!"], ["d"]]
+
+
+@given(
+    tags=st.lists(st.sampled_from(["O", "B-A", "I-A", "B-B", "I-B"]), min_size=1, max_size=40),
+    size=st.integers(1, 12),
+)
+def test_documents_are_cut_to_a_size_and_keep_their_entities(tags: list[str], size: int) -> None:
+    tags = to_iob2(tags, [False] * len(tags))
+    record = Record()
+    for i, tag in enumerate(tags):
+        record.add(f"w{i}", tag, sent_start=i == 0, line=i)
+    parts = list(cut_records([record], size))
+    assert [word for part in parts for word in part.words] == record.words
+    assert [line for part in parts for line in part.lines] == record.lines
+    assert [tag for part in parts for tag in part.tags] == tags
+    assert all(part.tags[0][0] != "I" and part.sent_starts[0] for part in parts)
+    for part in parts:
+        pieces = sum(tag[0] != "I" for tag in part.tags)
+        assert len(part.words) <= size or pieces == 1  # one entity, longer than that
+    # Neighbours that would fit into one are one.
+    for part, after in pairwise(parts):
+        first = next((i for i, t in enumerate(after.tags) if i and t[0] != "I"), len(after.tags))
+        assert len(part.words) + first > size
+
+
+def test_a_sentence_without_end_is_pointed_out(tmp_path: Path) -> None:
+    path = write(tmp_path, "a O\n" * 1_001)
+    assert "A sentence has 1,001 tokens" in read_tagged(path, LAYOUT).hint(NLP)
+    assert read_tagged(path, LAYOUT, cut=1_000).hint(NLP) == ""
+    path = write(tmp_path, "a O\n\n" * 1_001)
+    assert read_tagged(path, LAYOUT, documents=False).hint(NLP) == ""
 
 
 def test_entities_whose_own_text_is_another_are_left_out(tmp_path: Path) -> None:
@@ -410,9 +530,6 @@ def test_fields_of_csv_are_read_as_what_they_hold(tmp_path: Path) -> None:
 
 
 def test_columns_that_hold_no_labels_of_texts_are_refused(tmp_path: Path) -> None:
-    tags = write(tmp_path, "text,label\nin,O\nLondon,B-geo\n", "my.csv")
-    with pytest.raises(ValueError, match="found tags of tokens: 'B-geo', 'O'"):
-        read_texts(tags, CsvLayout())
     ids = write(tmp_path, "text,label\n" + "".join(f"a,{i}\n" for i in range(30)), "my.csv")
     with pytest.raises(ValueError, match="30 different labels in 30 texts, such as '0', '1', '10'"):
         read_texts(ids, CsvLayout())
@@ -454,34 +571,6 @@ def test_labels_of_texts_are_in_every_doc(tmp_path: Path) -> None:
     assert source.problems == [(6, NO_WORDS, "'  '")]
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ('{"text": "hi \\ud83d"}', r"my\.jsonl:2: .* found '\\ud83d' at position 3, .* half of a"),
-        ("{", r"my\.jsonl:2: expected a JSON object on each line, found '\{'"),
-        ('[{"text": "a"}]', r":2: expected a JSON object on each line, found"),
-        ('{"words": ["a"]}', r""":2: expected a string as "text", found None among .*'words'"""),
-        ('{"text": "a", "spans": 3}', r':2: expected as "spans" something like .*; found 3'),
-        ('{"text": "a", "cats": ["A"]}', r':2: expected as "cats" something like .*; found \['),
-        ('{"text": "a", "cats": {"A": 2}}', r":2: expected true, false or a number from 0 to 1"),
-        ('{"text": "a", "label": [[0, "X"]]}', r":2: expected an entity like .*found \[0, 'X'\]"),
-        ('{"text": "a", "label": [[0, 1, 2]]}', r":2: expected an entity like .*found \[0, 1, 2\]"),
-        ('{"text": "a", "spans": [{"start": 0}]}', r":2: expected an entity like .*\{'start': 0\}"),
-        ('{"text": "a", "label": true}', r':2: expected as "label" something like .*found True'),
-        ('{"text": "a", "label": [[0, 1, "\\ud800"]]}', r':2: expected as "label" what UTF-8 can'),
-        ('{"text": "a", "label": "\\ud800"}', r':2: expected as "label" what UTF-8 can write'),
-        ('{"text": "a", "cats": {"\\ud800": 1}}', r':2: expected as "cats" what UTF-8 can write'),
-        ('{"text": "a", "id": NaN}', r":2: expected a JSON object .*\(NaN is no JSON\)"),
-        ('{"text": "a", "id": 1e999}', r":2: expected a JSON object .*\(1e999 is too large a num"),
-        ("[" * 100_000, r":2: expected a JSON object on each line"),
-    ],
-)
-def test_a_line_of_json_that_is_wrong_is_named(tmp_path: Path, line: str, message: str) -> None:
-    path = write(tmp_path, f'{{"text": "a", "label": "A"}}\n{line}\n', "my.jsonl")
-    with pytest.raises(ValueError, match=message):
-        read_texts(path)
-
-
 @pytest.mark.parametrize("labels", [{"cats": {"A": 1}}, {"label": "A"}, {"accept": ["A"]}])
 def test_entities_are_read_beside_labels_of_the_text(
     tmp_path: Path, labels: dict[str, Any]
@@ -490,21 +579,6 @@ def test_entities_are_read_beside_labels_of_the_text(
     source = read_json(tmp_path, {"text": "Anna met Bob.", "entities": named, **labels})
     (doc,) = docs_of(source)
     assert entities(doc) == [("Anna", "PER")] and doc.cats == {"A": 1.0}
-
-
-@pytest.mark.parametrize("delimiter", [";;", "", '"', "\n"])
-def test_a_delimiter_is_one_character(delimiter: str) -> None:
-    with pytest.raises(ValueError, match="Expected one character as the delimiter, .* was: "):
-        CsvLayout(delimiter=delimiter)
-
-
-def test_texts_without_any_annotation_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"expected entities or labels of texts, found none in 2"):
-        read_json(tmp_path, {"text": "a"}, {"text": "b", "label": []})
-    with pytest.raises(ValueError, match=r'my\.jsonl:2: expected "cats", "label" or "labels" as'):
-        read_json(tmp_path, {"text": "a", "label": "A"}, {"text": "b"})
-    with pytest.raises(ValueError, match=r"my\.jsonl: expected texts, found none"):
-        read_json(tmp_path, {"text": " ", "label": "A"})
 
 
 def test_a_text_that_spacy_does_not_take_is_named(
@@ -549,22 +623,6 @@ def test_a_field_may_hold_several_labels_or_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("a,b\nc,d\n", r"my\.csv:1: expected a header with the columns 'text' and 'label', found"),
-        ("", r"my\.csv:1: expected a header"),
-        ("text,label\n", r"my\.csv: expected texts, found none"),
-        ("text,label\na,A\nb,c,A\n", r"my\.csv:3: expected 2 fields as in the header, found 3"),
-        ('text,label\n"a\nb",A\nb, \n', r"my\.csv:4: expected a label in the column 'label'"),
-        ('text,label\na,A\n"b\n', r"my\.csv:3: expected CSV, found unexpected end of data"),
-    ],
-)
-def test_a_row_of_csv_that_is_wrong_is_named(tmp_path: Path, content: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        read_texts(write(tmp_path, content, "my.csv"), CsvLayout())
-
-
-@pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
         ("x.iob", "", "conll"),
@@ -590,12 +648,6 @@ def test_formats_are_told_by_suffix_or_content(
     assert guess_format(path, CsvLayout(), LAYOUT) == expected
 
 
-@pytest.mark.parametrize("content", ["", "A plain text.\n"])
-def test_an_unknown_format_is_refused(tmp_path: Path, content: str) -> None:
-    with pytest.raises(ValueError, match=r"Cannot tell the format of .*my\.txt: expected a suffix"):
-        guess_format(write(tmp_path, content, "my.txt"), CsvLayout(), LAYOUT)
-
-
 @given(st.integers(4, 60), st.integers(0, 5))
 def test_splits_hold_each_item_once_and_depend_on_the_seed_alone(n: int, seed: int) -> None:
     splits = split_items(range(n), [0.4, 0.3, 0.3], seed)
@@ -611,17 +663,6 @@ def test_splits_of_tenths_are_as_large_as_they_say() -> None:
     assert [len(part) for part in cut_items(range(10), [0.8, 0.9, 1.0], 0)] == [8, 1, 1]
     assert list(split_items(range(10), [0.8, 0.2], 0)) == ["train", "dev"]
     assert split_items(range(99), [0.5, 0.5], 0) != split_items(range(99), [0.5, 0.5], 1)
-
-
-@pytest.mark.parametrize("shares", [[1.0], [0.8, 0.3], [0.5, 0.5, 0.0], [0.25] * 4, [0.5, -0.5, 1]])
-def test_shares_that_are_none_are_refused(shares: list[float]) -> None:
-    with pytest.raises(ValueError, match=r"Expected two or three shares above 0 that add up to 1"):
-        split_items(range(10), shares, 0)
-
-
-def test_a_split_without_documents_is_refused() -> None:
-    with pytest.raises(ValueError, match="The split dev would be empty: there are 5 documents"):
-        split_items(range(5), [0.8, 0.1, 0.1], 0)
 
 
 def test_counts_are_of_the_docs_that_pass() -> None:
@@ -703,6 +744,7 @@ WHOLE = {
     "x.jsonl": json.dumps(PRODIGY) + "\n" + json.dumps({"text": "Rome", "label": [[0, 4, "L"]]}),
     "x.json": json.dumps([TASK, TASK], indent=1),
     "x.csv": 'text,label\nEU won,A\n"Anna, Paz",B\n',
+    "x.tokens": '{"tokens": ["EU", "won"], "ner_tags": ["B-ORG", "O"]}\n' * 2,
 }
 
 
@@ -726,11 +768,7 @@ def test_a_damaged_file_is_refused_or_its_entities_stand_in_it(
         path = Path(folder) / name
         path.write_bytes(content)
         try:
-            if name in ("x.conll", "x.iob"):
-                source: Source = read_tagged(path, LAYOUT)
-            else:
-                source = read_texts(path, CsvLayout() if name == "x.csv" else None)
-            docs = docs_of(source)
+            docs = docs_of(read(path))
         except ValueError as error:
             assert name in str(error)
             return
@@ -739,17 +777,3 @@ def test_a_damaged_file_is_refused_or_its_entities_stand_in_it(
         for ent in doc.ents:
             escaped = json.dumps(ent.text)[1:-1]
             assert escaped in text or all(token.text in text for token in ent), (ent, content)
-
-
-@pytest.mark.parametrize("name", ["x.conll", "x.jsonl", "x.csv"])
-@given(line=st.text(max_size=40))
-def test_any_line_is_read_or_refused_with_its_file(name: str, line: str) -> None:
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / name
-        path.write_bytes(line.encode("utf8", errors="surrogatepass"))
-        with pytest.raises(ValueError, match=rf"{name}:"):
-            if name == "x.conll":
-                read_tagged(path, LAYOUT)
-            else:
-                read_texts(path, CsvLayout() if name == "x.csv" else None)
-            raise ValueError(f"{name}: was read")
