@@ -441,7 +441,7 @@ def test_arguments_that_do_not_fit_are_refused(
 @pytest.mark.parametrize("key", ["ner_tags", "tags", "labels"])
 @pytest.mark.parametrize("is_array", [True, False])
 def test_tokens_with_tags_are_read(tmp_path: Path, key: str, is_array: bool) -> None:
-    records = [
+    records: list[dict[str, Any]] = [
         {"id": "0", "tokens": ["Anna", "Paz", "left", "Rome"], key: [1, 2, 0, 3]},
         {"id": "1", "tokens": [], key: []},
         {"id": "2", "tokens": ["It", "rains"], key: [0, 0]},
