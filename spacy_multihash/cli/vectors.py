@@ -1,15 +1,13 @@
 """`python -m spacy multihash vectors`: commands for tables of static vectors."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 from typing import Optional, get_args
 
 import spacy
 import typer
-from spacy.util import get_lang_class
 from spacy.vocab import Vocab
 
 from ..common.types import TEXT_ATTRS
@@ -17,18 +15,16 @@ from ..corpus.read import read_docs
 from ..embed.features import attr_id
 from ..vectors import reduce
 from ..vectors.align import accuracy, alike_vectors, pair_vectors, procrustes, read_pairs
-from ..vectors.files import open_table, text_words, write_codes, write_table
-from ..vectors.table import (
-    WORD_BATCH,
-    MappedRows,
-    VectorTable,
-    chunks,
-    join_words,
-    progress,
-    stream_of,
+from ..vectors.files import (
+    is_codes,
+    read_table,
+    source_path,
+    text_words,
+    write_codes,
+    write_table,
 )
-from ..vectors.text import SUFFIXES, is_codes, is_text
-from ..vectors.vocab import source_path
+from ..vectors.table import VectorTable
+from ..vectors.text import SUFFIXES, is_text
 from ._util import (
     check_file_output,
     check_folder_output,
@@ -41,7 +37,7 @@ Tables are packages, folders of pipelines or vocabs, vectors as text, and codes 
 
 DOCS: python -m pydoc spacy_multihash.vectors
 """
-# Names of files that are not written, and that no folder should have.
+# Names of files that aren't written, and that no folder should have.
 _NOT_WRITTEN = (".tar.gz", ".tgz", ".zip", ".tar", ".bz2", ".xz", ".zst", ".7z", ".rar", ".bin")
 _IN = typer.Argument(
     ...,
@@ -58,8 +54,8 @@ _LANG = typer.Option(
     None,
     "--lang",
     "-l",
-    help="Language of the pipeline to write, that of the config which takes the vectors. Default: "
-    "that of IN, and xx of text",
+    help="Language of the pipeline to write, as in the config that takes the vectors. Default: "
+    "the language of IN, and xx for text",
 )
 _FORCE = typer.Option(False, "--force", "-f", help="Replace OUT if it exists")
 Attr = Enum("Attr", {name: name for name in TEXT_ATTRS}, type=str)  # type: ignore[misc]
@@ -82,28 +78,24 @@ def align_cli(
     dictionary: Optional[Path] = typer.Option(
         None,
         "--dictionary",
-        help="Pairs, a word of IN and one of TARGET a line. Default: words written alike in both",
+        help="Pairs, a word of IN and a word of TARGET a line. Default: words spelled alike",
     ),
     lang: Optional[str] = _LANG,
     force: bool = _FORCE,
 ) -> None:
-    """Rotate a table into the space of another one, such as that of another language.
+    """Rotate a table into the space of another table, such as that of another language.
 
     DOCS: python -m pydoc spacy_multihash.vectors.align
     """
-    with (
-        _failing("align the vectors"),
-        _opened([source, target], output, lang=lang, force=force, inputs=[dictionary]) as tables,
-    ):
-        table, other = tables
+    with _failing("align the vectors"):
+        table, other = _read([source, target], output, lang=lang, force=force, inputs=[dictionary])
         if dictionary is None:
-            Y, X = alike_vectors(table, other, show_progress=True)
+            Y, X = alike_vectors(table, other)
         else:
             Y, X = pair_vectors(table, other, read_pairs(dictionary))
         mapped = reduce.map_table(table, procrustes(Y, X))
         held_out = accuracy(Y, X)
-        write_table(output, mapped, show_progress=True)
-        _say_written(output, mapped)
+        _write(output, mapped)
         if held_out is None:
             msg.text(f"Pairs: {len(Y):,}, too few to hold some out")
         else:
@@ -128,19 +120,14 @@ def merge_cli(
     with _failing("merge the vectors"):
         if len(sources) < 2:
             raise ValueError(
-                f"Expected two or more tables to merge, was: {sources[0]}. Name the others before "
+                f"Expected two or more tables to merge, got {sources[0]}. Name the others before "
                 "OUT."
             )
-        with _opened(sources, output, lang=lang, force=force, keeps_words=False) as tables:
-            joined, look_up = join_words(tables)
-            if is_text(output):
-                text_words(joined)
-            batches = chunks(len(joined.keys), WORD_BATCH)
-            function = reduce.merge(lambda: map(look_up, progress(batches, "Reading", True)), width)
-            data = MappedRows(joined.rows, lambda rows: function(look_up(rows)), width)
-            merged = replace(joined, data=data)
-            write_table(output, merged, show_progress=True)
-            _say_written(output, merged)
+        tables = _read(sources, output, lang=lang, force=force)
+        joined = reduce.join_words(tables)
+        if is_text(output):
+            text_words(joined)
+        _write(output, reduce.merge(joined, tables, width))
 
 
 @vectors_cli.command("pca")
@@ -173,16 +160,12 @@ def pca_cli(
 
     DOCS: python -m pydoc spacy_multihash.vectors.reduce
     """
-    with (
-        _failing("reduce the vectors"),
-        _opened([source], output, lang=lang, force=force, inputs=[words]) as (table,),
-    ):
+    with _failing("reduce the vectors"):
+        (table,) = _read([source], output, lang=lang, force=force, inputs=[words])
         chosen = None if words is None else _read_words(words)
-        stats = reduce.moments(stream_of(table, chosen, show_progress=True))
+        stats = reduce.moments(table.estimation_vectors(chosen))
         function = reduce.pca(stats, width, skip=drop_top, keep_origin=keep_origin)
-        mapped = reduce.map_table(table, function)
-        write_table(output, mapped, show_progress=True)
-        _say_written(output, mapped)
+        _write(output, reduce.map_table(table, function))
 
 
 @vectors_cli.command("prune")
@@ -195,7 +178,7 @@ def prune_cli(
         help="Words to keep: a file with one a line, or a corpus (.spacy file or folder)",
     ),
     first: int = typer.Option(
-        0, "--first", min=0, help="Keep the first rows of IN besides, with all their words"
+        0, "--first", min=0, help="Keep the first rows of IN as well, with all their words"
     ),
     attr: Optional[Attr] = typer.Option(
         None,
@@ -210,16 +193,10 @@ def prune_cli(
 
     DOCS: python -m pydoc spacy_multihash.vectors.reduce
     """
-    with (
-        _failing("prune the vectors"),
-        _opened([source], output, lang=lang, force=force, inputs=[words], keeps_words=False) as (
-            table,
-        ),
-    ):
-        by = None if attr is None else attr_id(attr.value)
-        pruned = reduce.prune(table, table.values(_read_words(words), by), first=first)
-        write_table(output, pruned, show_progress=True)
-        _say_written(output, pruned)
+    with _failing("prune the vectors"):
+        (table,) = _read([source], output, lang=lang, force=force, inputs=[words])
+        values = table.values(_read_words(words), None if attr is None else attr_id(attr.value))
+        _write(output, reduce.prune(table, values, first=first))
 
 
 @vectors_cli.command("quantize")
@@ -242,102 +219,63 @@ def quantize_cli(
 
     DOCS: python -m pydoc spacy_multihash.vectors.reduce
     """
-    with (
-        _failing("quantize the vectors"),
-        _opened([source], output, lang=lang, force=force, makes_codes=True) as (table,),
-    ):
+    with _failing("quantize the vectors"):
+        (table,) = _read([source], output, lang=lang, force=force, may_be_codes=True)
         if is_codes(output):
-            write_codes(output, table, method.value, show_progress=True)
+            write_codes(output, table, method.value)
+            _say_written(output, table)
         else:
-            table = reduce.rounded(table, method.value)
-            write_table(output, table, show_progress=True)
-        _say_written(output, table)
+            _write(output, reduce.rounded(table, method.value))
 
 
 @contextmanager
 def _failing(what: str) -> Iterator[None]:
-    """Say why a command cannot do something, and exit."""
+    """Say why a command can't do something, and exit."""
     try:
         yield
     except (ImportError, OSError, ValueError) as error:
         msg.fail(f"Cannot {what}", str(error))
 
 
-@contextmanager
-def _opened(
+def _read(
     sources: Sequence[str],
     output: Path,
     *,
     lang: Optional[str],
     force: bool,
     inputs: Sequence[Optional[Path]] = (),
-    keeps_words: bool = True,
-    makes_codes: bool = False,
-) -> Iterator[list[VectorTable]]:
-    """Check the output, and open tables, each given once.
+    may_be_codes: bool = False,
+) -> list[VectorTable]:
+    """Check the output, and read tables.
 
-    lang (Optional[str]): The language that the tables get. Null leaves each its own.
+    lang (Optional[str]): The language that the tables get. None leaves each its own.
     inputs (Sequence[Optional[Path]]): What the command reads beside the tables.
-    keeps_words (bool): Whether the output has the words of the first table, all of them and no
-        other ones.
-    makes_codes (bool): Whether the output may be codes.
+    may_be_codes (bool): Whether the output may be codes.
 
-    Raises ValueError, or ImportError if the output is a pipeline of a language whose tokenizer
-    needs a package that is missing.
+    Raises ImportError for a language that spaCy lacks, or whose tokenizer needs a package that is
+    missing, and ValueError for an output that exists, is read, or can't be written.
     """
-    places = [_place(source) for source in sources]
-    for i, place in enumerate(places):
-        if place in places[:i]:
-            raise ValueError(f"The table {sources[i]} is given twice. Give each one once.")
-    if lang is not None:
-        try:
-            get_lang_class(lang)
-        except ImportError as error:
-            raise ValueError(
-                f"--lang must be the code of a language, such as es, or xx for any, was: {lang!r}. "
-                f"spaCy says: {error}"
-            ) from error
-    if is_codes(output) and not makes_codes:
-        raise ValueError(f"{output} would be codes, which quantize writes. Give another OUT.")
-    _check_output(sources, output, force=force, inputs=inputs)
-    writes_pipeline = not is_text(output) and not is_codes(output)
-    if writes_pipeline and lang is not None and is_text(Path(sources[0])):
-        spacy.blank(lang)  # whose tokenizer may need a package
-    with ExitStack() as stack:
-        tables = [
-            stack.enter_context(open_table(source, lang=lang, show_progress=True))
-            for source in sources
-        ]
-        if is_text(output) and keeps_words:
-            text_words(tables[0])
-        if writes_pipeline and tables[0].kind != "vocab":
-            spacy.blank(lang or tables[0].lang)
-        yield tables if lang is None else [replace(table, lang=lang) for table in tables]
-
-
-def _place(source: str) -> str:
-    """Name the place of a table. A pipeline's table is that of its vocab."""
-    path = source_path(source)
-    if (path / "vocab").is_dir():
-        path = path / "vocab"
-    return str(path.resolve()) if path.exists() else source
-
-
-def _check_output(
-    sources: Sequence[str], output: Path, *, force: bool, inputs: Sequence[Optional[Path]]
-) -> None:
-    """Raise ValueError before the work for an output that exists, is read, or can't be written."""
-    if output.name.lower().endswith(_NOT_WRITTEN):
+    paths = []
+    for source in sources:
+        path = source_path(source).resolve()
+        # A pipeline's table is that of its vocab.
+        paths.append(path / "vocab" if (path / "vocab").is_dir() else path)
+        if paths[-1] in paths[:-1]:
+            raise ValueError(f"The table {source} is given twice. Give each one once.")
+    if output.name.lower().endswith(_NOT_WRITTEN) or (is_codes(output) and not may_be_codes):
         raise ValueError(
-            f"OUT must be a folder, or a file that ends in {', '.join(SUFFIXES)} or .npz, was: "
-            f"{output}. Archives and binary files are not written: give another name."
+            f"OUT must be a folder or a file that ends in {', '.join(SUFFIXES)}, or in .npz for "
+            f"quantize, got {output}. Give another name."
         )
     if output.exists() and not (output.is_file() or output.is_dir()):
-        raise ValueError(f"OUT must be a file or a folder, was a device or pipe: {output}.")
+        raise ValueError(f"OUT must be a file or a folder, got a device or pipe: {output}.")
     if is_text(output) or is_codes(output):
         check_file_output(output, "OUT", *sources, *inputs, force=force)
     else:
         check_folder_output(output, *sources, *inputs, force=force)
+    if lang is not None:
+        spacy.blank(lang)
+    return [read_table(source, lang) for source in sources]
 
 
 def _read_words(path: Path) -> list[str]:
@@ -347,17 +285,22 @@ def _read_words(path: Path) -> list[str]:
     """
     if path.is_dir() or path.suffix == ".spacy":
         words = [token.text for doc in read_docs(path, Vocab()) for token in doc]
+    elif not path.is_file():
+        raise FileNotFoundError(f"There is no file of words, and no corpus, at {path}.")
     else:
-        if not path.is_file():
-            raise FileNotFoundError(f"There is no file of words, and no corpus, at {path}.")
         try:
-            lines = path.read_text("utf-8-sig").split("\n")
+            words = [line.rstrip("\r") for line in path.read_text("utf-8-sig").split("\n")]
         except UnicodeDecodeError as error:
             raise ValueError(f"{path} must be UTF-8, with one word a line: {error}") from error
-        words = [word for word in (line.rstrip("\r") for line in lines) if word]
+    words = list(dict.fromkeys(filter(None, words)))
     if not words:
         raise ValueError(f"There are no words in {path}. Check the path.")
-    return list(dict.fromkeys(words))
+    return words
+
+
+def _write(output: Path, table: VectorTable) -> None:
+    write_table(output, table)
+    _say_written(output, table)
 
 
 def _say_written(output: Path, table: VectorTable) -> None:

@@ -1,4 +1,4 @@
-"""From docs to the vectors that their tokens have in several tables, and to one of them."""
+"""From docs to the vectors that their tokens have in several tables, and to one vector of each."""
 
 import re
 import warnings
@@ -24,8 +24,7 @@ NAME = "read_vectors"
 _WHERE = "MetaVectors"  # in messages
 _NAME_OF_TABLE = re.compile(r"[A-Za-z0-9_-]+")
 
-
-# What MetaVectors is given: the folder of each table.
+# The folder, package or file of each table. None for a table that the vocab has already.
 Paths = dict[str, Optional[Path]]
 
 
@@ -38,15 +37,6 @@ class TableKeys(NamedTuple):
 
     names: tuple[str, ...]
     attrs: tuple[Optional[int], ...]
-
-    @classmethod
-    def of(cls, names: list[str], listed: list[str]) -> "TableKeys":
-        """Make the keys of what `listed` gives."""
-        return cls(tuple(names), tuple(attr_id(attr) if attr else None for attr in listed))
-
-    def listed(self) -> list[str]:
-        """List the names of the attributes, "" for a table's own."""
-        return ["" if attr is None else attr_name(attr) for attr in self.attrs]
 
     def attrs_in(self, vocab: Vocab) -> list[int]:
         """List the attributes: all that are possible for a table that the vocab lacks."""
@@ -61,28 +51,26 @@ class TableKeys(NamedTuple):
         return attrs
 
 
-def read_vectors(
-    layer: RowsLayer, paths: Mapping[str, Optional[Path]], keys: TableKeys
-) -> DocsLayer:
-    """Find the vectors of tokens in several tables, and let a layer make one of them.
+def read_vectors(layer: RowsLayer, paths: Paths, keys: TableKeys) -> DocsLayer:
+    """Find the vectors of tokens in several tables, and let a layer make one vector of them.
 
     docs with N tokens -> vectors (N, nO) float32, with the docs' lengths.
 
     The tables are those of the docs' vocab. Initialization reads the ones that it lacks.
 
     layer (RowsLayer): Takes the vectors (N, l_j) of each table.
-    paths (Mapping[str, Optional[Path]]): The folder of each table, in the order of the layer. None
-        for a table that the vocab has already.
+    paths (Paths): Where the tables are, in the order of the layer.
     keys (TableKeys): By which attributes the tables find words.
 
-    Raises ValueError if the vocab lacks a table, and at initialization if a table cannot be used.
+    Raises ValueError if the vocab lacks a table, and at initialization if a table can't be used.
     """
+    listed = ["" if attr is None else attr_name(attr) for attr in keys.attrs]
     node: Model = Model(
         NAME,
         forward,
         init=partial(init, dict(paths)),
         layers=[layer],
-        attrs={"tables": Pinned(list(keys.names)), "key_attrs": Pinned(keys.listed())},
+        attrs={"tables": Pinned(list(keys.names)), "key_attrs": Pinned(listed)},
         dims={"nO": layer.get_dim("nO") if layer.has_dim("nO") else None},
     )
     return cast(DocsLayer, node)
@@ -125,7 +113,7 @@ def init(
 def check_settings(
     tables: Mapping[str, Optional[str]], key_attrs: Optional[Mapping[str, str]]
 ) -> tuple[Paths, TableKeys]:
-    """Check the tables and their attributes, and put both into the order of the tables' names.
+    """Check the tables and their attributes, and sort both by the tables' names.
 
     Raises ValueError.
     """
@@ -133,8 +121,7 @@ def check_settings(
         raise setting_error(_WHERE, "tables", "names of tables, each with a path or null", tables)
     for name, path in tables.items():
         if not isinstance(name, str) or not _NAME_OF_TABLE.fullmatch(name):
-            expected = "names of letters, digits, - and _"
-            raise setting_error(_WHERE, "tables", expected, name)
+            raise setting_error(_WHERE, "tables", "names of letters, digits, - and _", name)
         if not (path is None or (isinstance(path, (str, Path)) and str(path))):
             raise setting_error(_WHERE, f"tables.{name}", "a path, or null", path)
     if tables.get(VOCAB) is not None:
@@ -147,25 +134,24 @@ def check_settings(
     for name, attr in key_attrs.items():
         check_choice(_WHERE, f"key_attrs.{name}", attr, TEXT_ATTRS, advice=CHANGE_IT)
     names = sorted(tables)
-    ids = tuple(attr_id(key_attrs[name]) if name in key_attrs else None for name in names)
-    paths = {name: None if tables[name] is None else Path(str(tables[name])) for name in names}
-    return paths, TableKeys(tuple(names), ids)
+    attrs = tuple(attr_id(key_attrs[name]) if name in key_attrs else None for name in names)
+    paths = {name: None if (path := tables[name]) is None else Path(path) for name in names}
+    return paths, TableKeys(tuple(names), attrs)
 
 
 def keys_of(model: DocsLayer) -> TableKeys:
-    """Give the keys of the tables that a node `read_vectors` reads."""
-    return TableKeys.of(model.attrs["tables"].value, model.attrs["key_attrs"].value)
+    """Return the keys of the tables that a node `read_vectors` reads."""
+    attrs = (attr_id(attr) if attr else None for attr in model.attrs["key_attrs"].value)
+    return TableKeys(tuple(model.attrs["tables"].value), tuple(attrs))
 
 
 def _warn_of_other_words(model: DocsLayer, docs: Sequence[DocLike], present: numpy.ndarray) -> None:
     """Warn of each table that has none of the N tokens; present is (n, N) bool."""
     vocab: Any = docs[0].vocab
     keys = keys_of(model)
-    for name, attr, found in zip(keys.names, keys.attrs_in(vocab), present, strict=True):
-        if not len(found) or found.any():
-            continue
+    for name, attr, has in zip(keys.names, keys.attrs_in(vocab), present, strict=True):
         ids = numpy.unique(numpy.concatenate([doc.to_array(attr) for doc in docs]))
-        if not ids.any():  # the empty string alone, of docs without tokens
+        if has.any() or not ids.any():  # the empty string alone, of docs without tokens
             continue
         words = sorted(vocab.strings[key] for key in ids.tolist())
         warnings.warn(
@@ -183,9 +169,10 @@ def find_table_rows(model: DocsLayer, docs: Sequence[DocLike]) -> TableRows:
     rows, present = [], []
     for name, attr in zip(keys.names, keys.attrs, strict=True):
         table = find_table(vocab, name)
-        key_attr = table.attr if attr is None else attr
-        ids = numpy.concatenate([doc.to_array(key_attr) for doc in docs])
-        vectors, found = find_rows(vocab, name, table, on_device(model.ops, table.data), ids)
+        ids = numpy.concatenate(
+            [doc.to_array(table.attr if attr is None else attr) for doc in docs]
+        )
+        vectors, has = find_rows(vocab, name, table, on_device(model.ops, table.data), ids)
         rows.append(vectors)
-        present.append(found)
+        present.append(has)
     return TableRows(rows, model.ops.xp.asarray(numpy.stack(present)))

@@ -3,7 +3,7 @@
 A vocab has one table of vectors, `vocab.vectors`. Others are in `vocab.lookups`, a table of lookups
 each. spaCy saves the lookups once with the pipeline, in vocab/lookups.bin; in `nlp.to_bytes()`; and
 where a pipeline is pickled for other processes. Layers find their tables through the docs, and
-hold none of them: so they are in no bytes of weights and in no copy of a layer.
+hold none of them: so tables are in no bytes of weights and in no copy of a layer.
 """
 
 import weakref
@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Callable, Dict, NamedTuple, Optional, cast
 
 import numpy
-from spacy.attrs import IDS
 from spacy.language import Language
 from spacy.lookups import Lookups
 from spacy.util import logger
@@ -23,13 +22,12 @@ from thinc.types import Floats2d
 
 from ..common.messages import keep_collector
 from ..common.registered import LOAD_VECTORS
-from ..common.types import TEXT_ATTRS, Array
+from ..common.types import Array
 from ..compute.ops import on_cpu
 from ..compute.quantization import PRECISIONS, is_rounded
 from ..vectors.compressed import find_sorted
-from ..vectors.files import open_table
-from ..vectors.table import FLORET, CheckedRows, MappedRows, VectorTable, check_table, chunks
-from ..vectors.vocab import source_path
+from ..vectors.files import read_table, source_path
+from ..vectors.table import ATTR_NAMES, FLORET, VectorTable, check_table
 
 VOCAB = "vocab"  # the name of the vocab's own table
 # Before the name of a table, in `vocab.lookups`.
@@ -58,32 +56,30 @@ class KeptVectors(NamedTuple):
 
 
 def load_tables(vocab: Vocab, paths: Mapping[str, Optional[Path]]) -> None:
-    """Read tables and keep them in a vocab: all of them, or none if one cannot be used.
+    """Read tables and keep them in a vocab: all of them, or none if one can't be used.
 
-    A table that the vocab has already is kept, and its path is read to compare them. They may
-    differ by the rounding of a compressed pipeline. If there is nothing at the path any more, as
-    with a pipeline that was saved and moved, nothing is compared.
+    A table that the vocab has already is kept, and compared with what is at its path, but for the
+    rounding of a compressed pipeline. If there is nothing at the path any more, as with a pipeline
+    that was saved and moved, nothing is compared.
 
     paths (Mapping[str, Optional[Path]]): The folder, file or package of each table. None for a
-        table that the vocab has to have already.
+        table that the vocab must have already.
 
-    Raises ValueError if a table cannot be read or used, or if the vocab has another of its name.
+    Raises ValueError if a table can't be read or used, or if the vocab has another of its name.
     """
-    read = {}
+    new = {}
     for name, path in paths.items():
         if name == VOCAB or path is None:
             check_vectors(name, find_table(vocab, name))
-        elif has_table(vocab, name) and _is_gone(Path(path)):
-            check_vectors(name, find_table(vocab, name))
-            logger.info(
-                "There is nothing at %s: kept the vocab's table of vectors '%s'", path, name
-            )
+        elif not has_table(vocab, name):
+            new[name] = read_kept_table(name, Path(path))
+        elif source_path(path).exists():
+            _check_same(name, find_table(vocab, name), read_kept_table(name, Path(path)))
         else:
-            read[name] = read_table(name, Path(path))
-            _check_same(vocab, name, read[name])
-    for name, table in read.items():
-        if not has_table(vocab, name):
-            vocab.lookups.add_table(PREFIX + name, table._asdict())
+            check_vectors(name, find_table(vocab, name))
+            logger.info("Nothing is at %s: kept the vocab's table of vectors '%s'", path, name)
+    for name, table in new.items():
+        vocab.lookups.add_table(PREFIX + name, table._asdict())
 
 
 def has_table(vocab: Vocab, name: str) -> bool:
@@ -91,26 +87,22 @@ def has_table(vocab: Vocab, name: str) -> bool:
     return name == VOCAB or PREFIX + name in vocab.lookups
 
 
-def table_names(vocab: Vocab) -> list[str]:
-    """List the names of the tables that a vocab has in its lookups, in alphabetical order."""
-    kept = vocab.lookups.tables
-    return sorted(each.removeprefix(PREFIX) for each in kept if each.startswith(PREFIX))
-
-
 def find_table(vocab: Vocab, name: str) -> KeptVectors:
-    """Give a table that a vocab has. Its arrays are those of the vocab, and the same in each call.
+    """Return a table that a vocab has, with the vocab's own arrays.
 
     The vocab's own table comes without `keys` and `rows`: it finds words by itself.
 
-    Raises ValueError if the vocab does not have it.
+    Raises ValueError if the vocab doesn't have it.
     """
     if name == VOCAB:
         return _own_table(vocab)
     if not has_table(vocab, name):
+        prefixed = [table for table in vocab.lookups.tables if table.startswith(PREFIX)]
+        names = ", ".join(sorted(table.removeprefix(PREFIX) for table in prefixed))
         raise ValueError(
             f"{_where(name)}: the vocab of the docs does not have it; it has "
-            f"{', '.join(table_names(vocab)) or 'no table but its own'}. Give the table's path to "
-            f"MetaVectors before training. For a component from another pipeline, use the callback "
+            f"{names or 'no table but its own'}. Give the table's path to MetaVectors before "
+            "training. For a component from another pipeline, use the callback "
             f"{LOAD_VECTORS} with the path of that pipeline."
         )
     return _kept_table(vocab.lookups, name)
@@ -125,22 +117,25 @@ def find_rows(
 
     data: The table's data, on the device on which the vectors are wanted.
     """
-    if table.floret is not None:
-        return _floret_rows(vocab, table, data, ids)
-    if name == VOCAB:
-        rows = to_numpy(vocab.vectors.find(keys=ids))
-        present = rows >= 0
-    else:
-        at, present = find_sorted(table.keys, ids)
-        rows = table.rows[at]
     xp = get_array_module(data)
-    vectors = data[xp.asarray(numpy.where(present, rows, 0))].astype("float32", copy=False)
-    vectors *= xp.asarray(present)[:, None]
+    if table.floret is not None:  # only the empty word, and ids of no string, have no n-grams
+        present = numpy.array([bool(id_) and id_ in vocab.strings for id_ in ids.tolist()], "bool")
+        averaged = Vectors(strings=vocab.strings, data=data, mode="floret", **table.floret)
+        vectors = averaged.get_batch(numpy.where(present, ids, numpy.uint64(0)).tolist())
+    else:
+        if name == VOCAB:
+            rows = to_numpy(vocab.vectors.find(keys=ids))
+            present = rows >= 0
+        else:
+            at, present = find_sorted(table.keys, ids)
+            rows = table.rows[at]
+        vectors = data[xp.asarray(numpy.where(present, rows, 0))]
+    vectors = vectors.astype("float32", copy=False) * xp.asarray(present)[:, None]
     return vectors, to_numpy(vectors.any(axis=1))
 
 
 def on_device(ops: Ops, data: Array) -> Array:
-    """Give the data of a table on a device. It is copied there once, for all layers."""
+    """Return the data of a table on a device. It's copied there once, for all layers."""
     if on_cpu(ops) or not isinstance(data, numpy.ndarray):
         return data
     key = (id(data), ops.device_id)
@@ -150,85 +145,80 @@ def on_device(ops: Ops, data: Array) -> Array:
     return _COPIES[key]
 
 
-def read_table(name: str, path: Path) -> KeptVectors:
-    """Read a table from a folder, package or file, as `vectors.files.open_table` does.
+def read_kept_table(name: str, path: Path) -> KeptVectors:
+    """Read a table from a folder, package or file, as `vectors.files.read_table` does.
 
-    Of a pipeline that keeps a table of this name, it is this one. Otherwise it is the table of the
-    pipeline's vocab.
+    If the pipeline there keeps a table of this name, it's this table. Otherwise it's the table of
+    the pipeline's vocab.
 
-    Raises ValueError if there is none, or if it is not as `check_vectors` says.
+    Raises ValueError if there is none, or if it can't be used.
     """
-    pipeline = source_path(path)
-    folder = pipeline / "vocab" if (pipeline / "vocab").is_dir() else pipeline
-    if (folder / "lookups.bin").is_file() and (kept := _in_lookups(name, folder)) is not None:
-        check_vectors(name, kept)
-        return kept
+    folder = source_path(path)
+    folder = folder / "vocab" if (folder / "vocab").is_dir() else folder
+    if (folder / "lookups.bin").is_file():
+        try:
+            with keep_collector():
+                lookups = Lookups().from_disk(folder)
+        except Exception as error:  # whatever a damaged file makes spaCy or srsly raise
+            raise ValueError(
+                f"{_where(name)}: {folder / 'lookups.bin'} is damaged "
+                f"({type(error).__name__}: {error}). Copy or make it again."
+            ) from error
+        if PREFIX + name in lookups:
+            table = _kept_table(lookups, name)
+            check_vectors(name, table)
+            return table
     try:
-        with open_table(path, words=False) as found:  # which checks words and numbers
-            data = numpy.empty(found.data.shape, dtype="float32")
-            for chunk in chunks(len(data)):
-                data[chunk] = found.data[chunk]
-            order = numpy.argsort(found.keys)
-            keys, rows = found.keys[order], found.rows[order].astype("int32")
-            table = KeptVectors(data, keys, rows, _settings(found.floret), found.attr)
+        read = read_table(path)
     except (OSError, ValueError) as error:
         raise ValueError(f"{_where(name)}: {error}") from error
-    _check_kind(name, table)
+    order = numpy.argsort(read.keys)
+    floret = None if read.floret is None else {key: read.floret[key] for key in FLORET}
+    rows = read.rows[order].astype("int32")
+    table = KeptVectors(read.data, read.keys[order], rows, floret, read.attr)
+    _check_kept(name, table)
     return table
 
 
 def check_vectors(name: str, table: KeptVectors) -> None:
-    """Refuse a table without rows, words or width, with NaN, with rows that it lacks, or too large.
-
-    Raises ValueError.
-    """
-    _check_kind(name, table)
-    data = table.data
-    checked = CheckedRows(MappedRows(data, to_numpy, data.shape[1]), _where(name))
-    words = [None] * len(table.keys)
-    # The vocab's own table comes without its words, as one of n-grams.
-    floret = {} if name == VOCAB else table.floret
-    check_table(VectorTable(_where(name), checked, table.keys, table.rows, words, floret))
-    for chunk in chunks(len(data)):
-        checked[chunk]
+    """Raise ValueError if a table can't be used, as `check_table` says, or can't be kept."""
+    _check_kept(name, table)
+    # The vocab's own table comes without its words, as a table of n-grams.
+    floret = {} if name == VOCAB and table.floret is None else table.floret
+    words, data = [None] * len(table.keys), to_numpy(table.data)
+    floret = None if floret is None else {"mode": "floret", **floret}
+    check_table(VectorTable(_where(name), data, table.keys, table.rows, words, floret))
 
 
-def _check_kind(name: str, table: KeptVectors) -> None:
-    """Refuse what is no table of floats, cannot be kept, or finds words by an unknown attribute."""
-    data, found = table.data, None
-    if data.ndim != 2 or data.dtype.kind != "f":
-        found = f"is an array of shape {data.shape} and of {data.dtype}, and no table of floats"
-    elif table.floret is not None and data.dtype == numpy.float16:
-        found = "has n-grams (floret) of float16, which spaCy reads as float32 alone"
-    elif name != VOCAB and table.attr not in map(IDS.get, TEXT_ATTRS):
-        found = f"finds words by another attribute than {', '.join(TEXT_ATTRS)}"
+def _check_kept(name: str, table: KeptVectors) -> None:
+    data, problem = table.data, None
+    if table.floret is not None and data.dtype == numpy.float16:
+        problem = "has n-grams (floret) of float16, which spaCy reads as float32 alone"
+    elif name != VOCAB and table.attr not in ATTR_NAMES:
+        problem = f"finds words by another attribute than {', '.join(ATTR_NAMES.values())}"
     elif name != VOCAB and data.nbytes > _MOST_BYTES:
-        found = f"has {data.nbytes:,} bytes, and can be kept up to {_MOST_BYTES:,}"
-    if found is not None:
-        raise ValueError(f"{_where(name)}: the table {found}. Make it again, or leave it out.")
+        problem = f"has {data.nbytes:,} bytes, and can be kept up to {_MOST_BYTES:,}"
+    if problem is not None:
+        raise ValueError(f"{_where(name)}: the table {problem}. Make it again, or leave it out.")
 
 
 def _own_table(vocab: Vocab) -> KeptVectors:
-    vectors = vocab.vectors
+    vectors, problem = vocab.vectors, None
     if not isinstance(vectors, Vectors):
+        problem = f"vectors of {type(vectors).__name__}, neither default nor floret"
+    elif 0 in vectors.shape:
+        problem = "no vectors of its own"
+    elif not vectors.n_keys:  # -1 for floret
+        problem = "vectors, but no words"
+    if problem is not None:
         raise ValueError(
-            f"{_where(VOCAB)}: the vocab has vectors of {type(vectors).__name__}. Expected the "
-            "default or floret vectors of spaCy."
+            f"{_where(VOCAB)}: the vocab has {problem}. Name a pipeline or folder with vectors in "
+            f"[initialize] vectors, or leave {VOCAB} out of the tables."
         )
-    if 0 in vectors.shape:
-        raise ValueError(
-            f"{_where(VOCAB)}: the vocab has no vectors of its own. Name a pipeline or folder with "
-            f"vectors in [initialize] vectors, or leave {VOCAB} out of the tables."
-        )
-    if not vectors.n_keys:  # -1 for floret
-        raise ValueError(
-            f"{_where(VOCAB)}: the vocab has vectors, but no words. Give it others in [initialize] "
-            f"vectors, or leave {VOCAB} out of the tables."
-        )
-    none = numpy.zeros(0, dtype="uint64")
-    floret = {name: getattr(vectors, name) for name in FLORET}
+    keys = numpy.zeros(0, dtype="uint64")
     is_floret = vectors.mode == Mode.floret
-    return KeptVectors(vectors.data, none, none, floret if is_floret else None, vectors.attr)
+    floret = {name: getattr(vectors, name) for name in FLORET} if is_floret else None
+    return KeptVectors(vectors.data, keys, keys.astype("int32"), floret, vectors.attr)
 
 
 def _kept_table(lookups: Lookups, name: str) -> KeptVectors:
@@ -241,59 +231,16 @@ def _kept_table(lookups: Lookups, name: str) -> KeptVectors:
     return KeptVectors(*(entries.get(entry) for entry in _ENTRIES))
 
 
-def _in_lookups(name: str, folder: Path) -> Optional[KeptVectors]:
-    """Read the table that a pipeline keeps in its lookups, None if it keeps none of this name."""
-    try:
-        with keep_collector():
-            lookups = Lookups().from_disk(folder)
-            return _kept_table(lookups, name) if PREFIX + name in lookups else None
-    except Exception as error:  # whatever a damaged file makes spaCy or srsly raise
-        raise ValueError(
-            f"{_where(name)}: {folder / 'lookups.bin'} cannot be read, it is damaged "
-            f"({type(error).__name__}: {error}). Copy or make it again."
-        ) from error
-
-
-def _is_gone(path: Path) -> bool:
-    """Tell whether there is neither a file or folder nor a package of a name."""
-    return not source_path(path).exists()
-
-
-def _settings(cfg: Optional[Mapping[str, Any]]) -> Optional[dict[str, Any]]:
-    """Take the settings of floret out of a vectors.cfg."""
-    return None if cfg is None else {name: cfg[name] for name in FLORET if name in cfg}
-
-
-def _floret_rows(
-    vocab: Vocab, table: KeptVectors, data: Array, ids: numpy.ndarray
-) -> tuple[Array, numpy.ndarray]:
-    """Average the n-grams of words. A word is missing if it is empty, or its letters unknown."""
-    strings = vocab.strings
-    present = numpy.array([bool(id_) and id_ in strings for id_ in ids.tolist()], dtype=bool)
-    vectors = Vectors(strings=strings, data=data, mode="floret", **(table.floret or {}))
-    keys = numpy.where(present, ids, numpy.uint64(0)).tolist()
-    found = vectors.get_batch(keys).astype("float32", copy=False)
-    return found, present & to_numpy(found.any(axis=1))
-
-
-def _check_same(vocab: Vocab, name: str, table: KeptVectors) -> None:
-    """Refuse a table if the vocab has another one of its name. Raises ValueError."""
-    if not has_table(vocab, name):
-        return
-    kept = find_table(vocab, name)
+def _check_same(name: str, kept: KeptVectors, table: KeptVectors) -> None:
+    """Raise ValueError if a table isn't the one that is kept, but for rounding."""
     same = kept[3:] == table[3:] and kept.data.shape == table.data.shape
     same = same and all(map(numpy.array_equal, kept[1:3], table[1:3]))
-    if not same or not _is_same(kept.data, table.data):
+    if not same or not any(is_rounded(kept.data, table.data, p) for p in PRECISIONS):
         raise ValueError(
             f"{_where(name)}: there are two tables of this name, one in the vocab and another at "
             f"the path in the config. Give one of them another name. To replace the vocab's: "
             f"nlp.vocab.lookups.remove_table({PREFIX + name!r})"
         )
-
-
-def _is_same(kept: numpy.ndarray, data: numpy.ndarray) -> bool:
-    """Tell whether what is kept is the data, or what a compressed pipeline rounded it to."""
-    return any(all(is_rounded(kept[c], data[c], p) for c in chunks(len(data))) for p in PRECISIONS)
 
 
 def _where(name: str) -> str:

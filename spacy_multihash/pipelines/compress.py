@@ -22,8 +22,8 @@ from ..common.files import replacing_file
 from ..common.messages import unpack
 from ..common.registered import COMPRESSED_VECTORS, KEEP_COMPRESSED
 from ..compute.quantization import PRECISIONS, Precision
-from ..embed.compressed_vectors import CompressedVectors, compress_vectors, is_compressed
 from ..embed.vector_tables import PREFIX
+from ..vectors.compressed import CompressedVectors, compress_vectors, is_compressed
 from .packed_arrays import pack_array
 
 # The parameter that holds the table, of our embeddings and of thinc's.

@@ -1,4 +1,4 @@
-"""A table mapped into the space of another one, by pairs of words: Procrustes."""
+"""A table mapped into the space of another table, by pairs of words (Procrustes)."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,18 +7,17 @@ from typing import NamedTuple, Optional
 import numpy
 
 from .reduce import AffineMap
-from .table import VectorTable, chunks, has_vector, progress
-from .vocab import word_keys
+from .table import VectorTable, word_keys
 
-# Pairs of words that are written alike, at most, in the order of the first table.
+# Words with the same spelling, at most, in the order of the first table.
 MAX_ALIKE = 100_000
-# Every tenth vector is held out, if there are enough pairs, to see how good the map of others is.
+# Every tenth vector is held out, if there are enough pairs, to measure the map of the others.
 _EVERY, _MIN_PAIRS = 10, 50
 _MAX_TRANSLATED, _MAX_CANDIDATES = 1_000, 20_000
 
 
 class Accuracy(NamedTuple):
-    """How many words that were held out have their translation as the nearest of the candidates."""
+    """How many held-out words have their translation as the nearest of the candidates."""
 
     share: float
     words: int
@@ -38,20 +37,19 @@ def procrustes(Y: numpy.ndarray, X: numpy.ndarray) -> AffineMap:
     """
     if Y.shape != X.shape:
         raise ValueError(
-            f"Both tables must have the same width to be aligned, were: {Y.shape[1]} and "
-            f"{X.shape[1]}. Reduce the wider one first, with pca."
+            f"Tables to align must have the same width, got {Y.shape[1]} and {X.shape[1]}. Reduce "
+            "the wider one first, with pca."
         )
     if len(X) <= X.shape[1]:
         raise ValueError(
-            f"Aligning {X.shape[1]} columns needs more pairs than columns, was given {len(X)}: "
-            "directions that no pair has would be turned at random. Give more pairs, or reduce "
-            "both tables, with pca."
+            f"Aligning {X.shape[1]} columns needs more pairs than columns, got {len(X)}. Give more "
+            "pairs, or reduce both tables, with pca."
         )
     for name, Z in (("table to map", Y), ("target", X)):
         if (Z == Z[0]).all():
             raise ValueError(
-                f"The vectors of the {name} must differ, to be aligned, but those of all "
-                f"{len(Z):,} pairs are equal. Give other pairs, or mend the table."
+                f"The vectors of all {len(Z):,} pairs are equal in the {name}. Give other pairs, "
+                "or correct the table."
             )
     Y, X = Y.astype("float64"), X.astype("float64")
     means = Y.mean(axis=0), X.mean(axis=0)
@@ -61,12 +59,13 @@ def procrustes(Y: numpy.ndarray, X: numpy.ndarray) -> AffineMap:
 
 
 def accuracy(Y: numpy.ndarray, X: numpy.ndarray) -> Optional[Accuracy]:
-    """Tell how many vectors of Y (pairs, width) a map of the others takes nearest to theirs in X.
+    """Count how many vectors of Y (pairs, width) a map of the others takes nearest to theirs in X.
 
     Pairs of the same vector of Y are held out together. None if there are too few pairs.
     """
-    numbers = _number_vectors(Y)
-    is_held_out = numbers % _EVERY == _EVERY - 1
+    numbers: dict[bytes, int] = {}
+    places = numpy.array([numbers.setdefault(y.tobytes(), len(numbers)) for y in Y])
+    is_held_out = places % _EVERY == _EVERY - 1
     if len(Y) < _MIN_PAIRS or not is_held_out.any() or (~is_held_out).sum() <= Y.shape[1]:
         return None
     held_out = numpy.flatnonzero(is_held_out)[:_MAX_TRANSLATED]
@@ -82,68 +81,52 @@ def accuracy(Y: numpy.ndarray, X: numpy.ndarray) -> Optional[Accuracy]:
 
 
 def read_pairs(path: Path) -> list[tuple[str, str]]:
-    """Read pairs of words, one a line, with tabs or blanks between them. Empty lines are skipped.
+    """Read pairs of words, one a line, separated by tabs or blanks. Blank lines are skipped.
 
-    Raises FileNotFoundError if there is no file, and ValueError if a line has another number of
-    words, or if two have the same pair.
+    Raises FileNotFoundError, or ValueError if a line has another number of words, or if a pair is
+    there twice.
     """
     if not path.is_file():
         raise FileNotFoundError(f"There is no file of pairs at {path}. Check the path.")
+    pairs: dict[tuple[str, ...], int] = {}
     try:
         lines = path.read_text("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} must be UTF-8: {error}. Convert the file.") from error
-    line_of: dict[tuple[str, str], int] = {}
     for number, line in enumerate(lines, start=1):
         words = [word.strip() for word in (line.split("\t") if "\t" in line else line.split())]
         if not any(words):
             continue
-        if len(words) != 2 or not all(words):
+        pair = tuple(words)
+        if len(words) != 2 or not all(words) or pair in pairs:
+            problem = f"a pair that line {pairs[pair]} has" if pair in pairs else repr(line[:40])
             raise ValueError(
-                f"{path}, line {number}: expected two words, with tabs between them, was "
-                f"{line[:40]!r}. Mend or remove the line."
+                f"{path}, line {number}: expected two words, separated by a tab, got {problem}. "
+                "Correct or remove the line."
             )
-        pair = (words[0], words[1])
-        if pair in line_of:
-            raise ValueError(
-                f"{path}, line {number}: the pair {pair} is in line {line_of[pair]} already. "
-                "Remove one."
-            )
-        line_of[pair] = number
-    if not line_of:
+        pairs[pair] = number
+    if not pairs:
         raise ValueError(f"{path} has no pairs. Write two words on each line.")
-    return list(line_of)
+    return [(word, other) for word, other in pairs]
 
 
 def pair_vectors(
     table: VectorTable, target: VectorTable, pairs: Sequence[tuple[str, str]]
 ) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Look up the pairs that both tables have a vector of, (n, width) float32 each.
+    """Look up the pairs for which both tables have a vector, (n, width) float32 each.
 
-    Pairs of the same two vectors, as of spellings that share a row, count as one.
-
-    Raises ValueError if there are none.
+    Pairs of the same two vectors count once. Raises ValueError if there are none.
     """
-    has_first, Y = table.look_up([pair[0] for pair in pairs])
-    has_second, X = target.look_up([pair[1] for pair in pairs])
-    both = has_first & has_second
-    if not both.any():
-        raise ValueError(
-            f"None of the {len(pairs):,} pairs is in both {table.name} and {target.name}. Check "
-            "that the first word is of the first table, and the second of the other."
-        )
-    return _distinct(Y[both], X[both])
+    (has_Y, Y), (has_X, X) = (
+        t.look_up(words) for t, words in zip((table, target), zip(*pairs, strict=True), strict=True)
+    )
+    return _distinct(table, target, Y[has_Y & has_X], X[has_Y & has_X])
 
 
-def alike_vectors(
-    table: VectorTable, target: VectorTable, *, show_progress: bool = False
-) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Look up the first 100,000 words that both tables have, written alike.
+def alike_vectors(table: VectorTable, target: VectorTable) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Look up the first 100,000 words that both tables have, spelled alike, as `pair_vectors`.
 
-    Returns (n, width) float32 each, and each pair of vectors once, as `pair_vectors`.
-
-    Raises ValueError if there are none, if all of them have vectors of zeros in one table, or if
-    both tables are of floret.
+    Raises ValueError if there are none, or if both tables are of floret.
     """
     if table.floret is not None and target.floret is not None:
         raise ValueError(
@@ -157,38 +140,24 @@ def alike_vectors(
     keys = table.keys
     if target.attr != table.attr:
         keys = word_keys(target.values([word or "" for word in table.words]))
-    places = target.find(keys)
-    shared = numpy.flatnonzero(places >= 0)[:MAX_ALIKE]
-    if not len(shared):
+    indices = target.find(keys)
+    shared = numpy.flatnonzero(indices >= 0)[:MAX_ALIKE]
+    Y, X = table.data[table.rows[shared]], target.data[target.rows[indices[shared]]]
+    both = Y.any(axis=1) & X.any(axis=1)
+    return _distinct(table, target, Y[both], X[both])
+
+
+def _distinct(
+    table: VectorTable, target: VectorTable, Y: numpy.ndarray, X: numpy.ndarray
+) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Return each pair of vectors once, in their order. Raises ValueError if there are none."""
+    first: dict[bytes, int] = {}
+    for place, (y, x) in enumerate(zip(Y, X, strict=True)):
+        first.setdefault(y.tobytes() + x.tobytes(), place)
+    if not first:
         raise ValueError(
-            f"{table.name} and {target.name} have no word that is written alike. Give a dictionary "
-            "of pairs."
+            f"{table.name} and {target.name} have no pair of words with vectors. Give a dictionary "
+            "of pairs, each with a word of the first table and a word of the other."
         )
-    Y, X = (
-        numpy.concatenate(
-            [t.data[rows[c]] for c in progress(chunks(len(rows)), "Reading", show_progress)]
-        )
-        for t, rows in ((table, table.rows[shared]), (target, target.rows[places[shared]]))
-    )
-    both = has_vector(Y) & has_vector(X)
-    if not both.any():
-        raise ValueError(
-            f"The {len(shared):,} words that are written alike in {table.name} and {target.name} "
-            "have vectors of zeros, which stand for no vector. Give a dictionary of other pairs."
-        )
-    return _distinct(Y[both], X[both])
-
-
-def _number_vectors(X: numpy.ndarray) -> numpy.ndarray:
-    """Number the different vectors among (n, width) in the order in which they come, (n,) int64."""
-    numbers: dict[bytes, int] = {}
-    return numpy.array(
-        [numbers.setdefault(row.tobytes(), len(numbers)) for row in X], dtype="int64"
-    )
-
-
-def _distinct(Y: numpy.ndarray, X: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Return each pair of vectors once, in the order in which they come."""
-    pairs = _number_vectors(Y) * len(X) + _number_vectors(X)
-    first = numpy.sort(numpy.unique(pairs, return_index=True)[1])
-    return Y[first], X[first]
+    rows = [*first.values()]
+    return Y[rows], X[rows]

@@ -1,40 +1,46 @@
-"""The small files of compressed vectors: rows of codes, and keys in sorted arrays.
+"""Static vectors in small files: rows of float16 or int8, and keys in sorted arrays.
 
-A key takes some bytes, where a dict takes 100. In a file, the first bytes of the keys are left out:
-sorted keys are told apart by how many begin with each value.
+In memory, rows are float32, as spaCy's own layers need them, and keys stay arrays: a key takes some
+bytes, where a dict takes 100. In a file, the first bytes of the sorted keys are left out, and how
+many keys begin with each value is stored instead.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Union, cast
 
 import numpy
 import srsly
+from spacy.strings import get_string_id
+from spacy.util import from_disk
+from spacy.vectors import Mode, Vectors
+from spacy.vocab import Vocab
+from thinc.api import get_array_module, get_current_ops, to_numpy
 
-from ..compute.quantization import widen
+from ..common.files import replacing_file
+from ..common.messages import keep_collector
+from ..compute.quantization import Codes, Precision, narrow, narrow_exactly, widen
 
-TABLE, KEYS = "vectors", "vectors.keys"
+TABLE, KEYS, SPACY_KEYS = "vectors", "vectors.keys", "key2row"
 _BYTES = 8  # of a key
 # As many keys for each value of the first bytes make up for counting them.
 _LEAST_KEYS = 2
 
 
 class SortedKeys(Mapping[int, int]):
-    """From keys to rows, as the dict `key2row` of spaCy's vectors; nothing can be set in it.
+    """Maps keys to rows, as the dict `key2row` of spaCy's vectors, but is read-only.
 
     keys (numpy.ndarray): (K,) uint64, ascending.
     rows (numpy.ndarray): (K,) int32, the row of each key.
     last (numpy.ndarray): (K,) bool, whether a key is the last one of its row. spaCy names a row by
-        the last of its keys, and so these keys come after the others.
+        the last of its keys, so these keys come after the others.
     """
 
     def __init__(self, keys: numpy.ndarray, rows: numpy.ndarray, last: numpy.ndarray) -> None:
         """Keep the arrays."""
         self.ids, self.rows, self.last = keys, rows, last
-        self._view = memoryview(
-            cast(Any, keys)
-        )  # whose items are found in less time than an array's
+        self._view = memoryview(cast(Any, keys))  # items are found faster than an array's
 
     @classmethod
     def of(cls, key2row: Mapping[int, int]) -> "SortedKeys":
@@ -50,17 +56,11 @@ class SortedKeys(Mapping[int, int]):
         return cls(keys[order], rows[order], last[order])
 
     def find(self, keys: numpy.ndarray) -> numpy.ndarray:
-        """Return the rows of keys, (n,) uint64 -> (n,) int32, and -1 for a key without one."""
+        """Return the rows of keys, (n,) uint64 -> (n,) int32, and -1 for a key without a row."""
         if not len(self.ids):
             return numpy.full(len(keys), -1, dtype="int32")
         at, present = find_sorted(self.ids, keys)
         return numpy.where(present, self.rows[at], numpy.int32(-1))
-
-    def without_unused_rows(self) -> tuple["SortedKeys", numpy.ndarray]:
-        """Number the rows anew that keys have. Returns such keys, and the rows' former numbers."""
-        used = numpy.unique(self.rows[self.rows >= 0])
-        rows = numpy.where(self.rows < 0, self.rows, numpy.searchsorted(used, self.rows))
-        return SortedKeys(self.ids, rows.astype("int32"), self.last), used
 
     def __getitem__(self, key: Any) -> int:  # noqa: ANN401 (as a dict, which any key may be asked)
         """Return the row of a key."""
@@ -70,15 +70,8 @@ class SortedKeys(Mapping[int, int]):
                 return int(self.rows[at])
         raise KeyError(key)
 
-    def __eq__(self, other: object) -> bool:
-        """Compare keys and rows with those of other such keys, or of a dict."""
-        if not isinstance(other, SortedKeys):
-            return super().__eq__(other)
-        same_keys = numpy.array_equal(self.ids, other.ids)
-        return same_keys and numpy.array_equal(self.rows, other.rows)
-
     def __iter__(self) -> Iterator[int]:
-        """Go through the keys, as `items` and `values` do."""
+        """Go through the keys, the last key of each row after the others."""
         yield from self.ids[self._order()].tolist()
 
     def __len__(self) -> int:
@@ -86,9 +79,8 @@ class SortedKeys(Mapping[int, int]):
         return len(self.ids)
 
     def items(self) -> Any:  # noqa: ANN401 (pairs, where a dict has a view of them)
-        """List keys and rows, the last key of each row after the others."""
-        order = self._order()
-        return list(zip(self.ids[order].tolist(), self.rows[order].tolist(), strict=True))
+        """List keys and rows."""
+        return list(zip(self, self.values(), strict=True))
 
     def values(self) -> Any:  # noqa: ANN401 (numbers, where a dict has a view of them)
         """List the rows."""
@@ -99,12 +91,8 @@ class SortedKeys(Mapping[int, int]):
 
 
 def find_sorted(keys: numpy.ndarray, ids: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Find ids (n,) in ascending keys, one or more: their places (n,), and whether they are there.
-
-    The place of an id that is not there is that of some key.
-    """
-    at = numpy.searchsorted(keys, ids)
-    at[at == len(keys)] = 0  # past the last key: the key at any place differs
+    """Find ids (n,) in one or more ascending keys: their places (n,), and whether they're there."""
+    at = numpy.minimum(numpy.searchsorted(keys, ids), len(keys) - 1)
     return at, keys[at] == ids
 
 
@@ -123,7 +111,7 @@ def pack_keys(keys: SortedKeys) -> dict[str, numpy.ndarray]:
 
 
 def unpack_keys(arrays: Mapping[str, numpy.ndarray]) -> SortedKeys:
-    """Return the keys that `pack_keys` packed. Raises ValueError if arrays do not fit together."""
+    """Return the keys that `pack_keys` packed. Raises ValueError if arrays don't fit together."""
     counts, ends = arrays["counts"], arrays["ends"]
     left_out = _BYTES - ends.shape[1]
     as_bytes = numpy.zeros((len(ends), _BYTES), dtype="uint8")
@@ -155,21 +143,187 @@ def is_compressed(folder: Path) -> bool:
             version = numpy.lib.format.read_magic(file_)
             read = numpy.lib.format.read_array_header_1_0
             return version == (1, 0) and read(file_)[2].names is not None
-        except Exception:  # of a damaged file: who reads the table says what is wrong
+        except Exception:  # of a damaged file, which raises where the table is read
             return False
 
 
-def read_rows(path: Path) -> numpy.ndarray:
-    """Read rows of codes as numbers, (rows, width) float32.
+class CompressedVectors(Vectors):
+    """spaCy's vectors, with keys in sorted arrays, and read from small files too.
 
-    Raises what numpy raises if the file is damaged.
+    A change of the keys makes a dict of them, as spaCy has.
     """
-    with path.open("rb") as file_:
-        records = numpy.load(file_, allow_pickle=False)[:, 0]
-    scales = records["scale"] if "scale" in records.dtype.names else None
-    return widen(records["codes"], scales)
+
+    key2row: Any  # SortedKeys, or a dict
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401 (those of spaCy's vectors)
+        """Take the settings of spaCy's vectors."""
+        super().__init__(**settings)
+        self.key2row = SortedKeys.of(self.key2row)
+
+    def __reduce__(self) -> tuple[Callable, tuple[bytes]]:
+        """Pickle the bytes."""
+        return _unpickle, (self.to_bytes(),)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare the table, its keys and settings, in whatever order the keys are."""
+        return (
+            isinstance(other, Vectors)
+            and self.shape == other.shape
+            and self._get_cfg() == other._get_cfg()
+            and self.key2row == other.key2row
+            and bool((to_numpy(self.data) == to_numpy(other.data)).all())
+        )
+
+    def __ne__(self, other: object) -> bool:
+        """Compare too: spaCy's compiled class doesn't call `__eq__`."""
+        return not self == other
+
+    def add(self, key: Any, *, vector: Any = None, row: Any = None) -> int:  # noqa: ANN401
+        """Add a key, as spaCy does."""
+        self._make_dict()
+        return super().add(key, vector=vector, row=row)
+
+    def resize(self, shape: tuple[int, int], inplace: bool = False) -> Any:  # noqa: ANN401
+        """Change the number of rows, as spaCy does."""
+        self._make_dict()
+        return super().resize(shape, inplace)
+
+    def find(self, *, keys: Any = None, **others: Any) -> Any:  # noqa: ANN401
+        """Find rows or keys, as spaCy does, but several keys at once."""
+        sorted_keys = isinstance(self.key2row, SortedKeys) and self.mode == Mode.default
+        if keys is None or others or not sorted_keys:
+            return super().find(keys=keys, **others)
+        if getattr(keys, "dtype", None) == "uint64":
+            ids = to_numpy(keys)
+        else:
+            ids = numpy.array([get_string_id(key) for key in keys], dtype="uint64")
+        return get_array_module(self.data).asarray(self.key2row.find(ids))
+
+    def from_disk(
+        self, path: Union[str, Path], *, exclude: Iterable[str] = ()
+    ) -> "CompressedVectors":
+        """Read the vectors of a folder, in either form. Raises ValueError for a damaged file."""
+        path = Path(path)
+        self.key2row = {}
+        if not is_compressed(path):
+            super().from_disk(path, exclude=exclude)
+            self.key2row = SortedKeys.of(self.key2row)
+            return self
+        readers = {
+            "strings": lambda p: self.strings.from_disk(p.with_suffix(".json")),
+            TABLE: self._read_rows,
+            KEYS: self._read_keys,
+            "vectors.cfg": lambda p: self._set_cfg(srsly.read_json(p)),
+        }
+        from_disk(path, readers, exclude)
+        self._sync_unset()
+        return self
+
+    def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
+        """Write spaCy's own form, which spaCy's own vectors read."""
+        self._with_dict(lambda: super(CompressedVectors, self).to_disk(path, exclude=exclude))
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """Return the bytes of spaCy's own vectors."""
+        return self._with_dict(lambda: super(CompressedVectors, self).to_bytes(exclude=exclude))
+
+    def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "CompressedVectors":
+        """Read the bytes of spaCy's own vectors."""
+        self.key2row = {}
+        super().from_bytes(data, exclude=exclude)
+        self.key2row = SortedKeys.of(self.key2row)
+        return self
+
+    def _read_rows(self, path: Path) -> None:
+        try:
+            with path.open("rb") as file_:
+                records = numpy.load(file_, allow_pickle=False)[:, 0]
+            scales = records["scale"] if "scale" in records.dtype.names else None
+            rows: Any = widen(records["codes"], scales)
+        except (EOFError, KeyError, OSError, ValueError) as error:
+            raise _damaged(path, error) from error
+        self.data = get_current_ops().asarray2f(rows)
+
+    def _read_keys(self, path: Path) -> None:
+        if not path.is_file():  # of a floret table
+            return
+        try:
+            with keep_collector():
+                self.key2row = unpack_keys(srsly.read_msgpack(path))
+        except (KeyError, TypeError, ValueError) as error:
+            raise _damaged(path, error) from error
+
+    def _make_dict(self) -> None:
+        if isinstance(self.key2row, SortedKeys):
+            self.key2row = dict(self.key2row.items())
+
+    def _with_dict(self, write: Callable[[], Any]) -> Any:  # noqa: ANN401
+        key2row = self.key2row
+        self._make_dict()
+        try:
+            return write()
+        finally:
+            self.key2row = key2row
 
 
-def read_keys(path: Path) -> SortedKeys:
-    """Read keys. Raises what srsly or `unpack_keys` raise if the file is damaged."""
-    return unpack_keys(srsly.read_msgpack(path))
+def make_compressed_vectors_v1() -> Callable[[Vocab], CompressedVectors]:
+    """Make vectors for a vocab whose files may be small, for the config's [nlp.vectors]."""
+
+    def make_vectors(vocab: Vocab) -> CompressedVectors:
+        return CompressedVectors(strings=vocab.strings)
+
+    return make_vectors
+
+
+def compress_vectors(folder: Path, precision: Precision, *, lossy: bool) -> int:
+    """Make the files of a vocab's vectors small, which are in spaCy's own form.
+
+    folder (Path): The folder of the vocab.
+    precision (Precision): That of the rows. The keys are small in any.
+    lossy (bool): Whether numbers may change, and rows that no key has are left out. If not, and
+        if codes wouldn't give back the same numbers, rows stay float32.
+
+    Returns how many rows are left out. Raises ValueError for NaN, infinity, and numbers that
+    float16 can't hold.
+    """
+    vectors = CompressedVectors().from_disk(folder, exclude=["strings"])
+    data, keys = to_numpy(vectors.data), vectors.key2row
+    if 0 in data.shape:
+        return 0
+    num_rows = len(data)
+    if lossy and vectors.mode == Mode.default:
+        used = numpy.unique(keys.rows[keys.rows >= 0])
+        rows = numpy.where(keys.rows < 0, keys.rows, numpy.searchsorted(used, keys.rows))
+        data, keys = data[used], SortedKeys(keys.ids, rows.astype("int32"), keys.last)
+    codes = narrow(data, precision) if lossy else narrow_exactly(data, precision) or Codes(data)
+    if vectors.mode == Mode.default:
+        with replacing_file(folder / KEYS) as new:
+            srsly.write_msgpack(new, pack_keys(keys))
+    with replacing_file(folder / TABLE) as new, new.open("wb") as file_:
+        numpy.lib.format.write_array(file_, _records(codes), version=(1, 0), allow_pickle=False)
+    (folder / SPACY_KEYS).unlink(missing_ok=True)
+    return num_rows - len(data)
+
+
+def _records(codes: Codes) -> numpy.ndarray:
+    """Make an array (rows, 1) of records: the codes of a row, and its scale.
+
+    spaCy's own vectors, which read it where a component is sourced, can't compute with records.
+    They would take plain codes for vectors.
+    """
+    fields: list[Any] = [("codes", codes.codes.dtype.newbyteorder("<"), codes.codes.shape[1:])]
+    if codes.scales is not None:
+        fields.append(("scale", "<f4"))
+    records = numpy.zeros((len(codes.codes), 1), dtype=fields)
+    records["codes"][:, 0] = codes.codes
+    if codes.scales is not None:
+        records["scale"][:, 0] = codes.scales
+    return records
+
+
+def _unpickle(data: bytes) -> CompressedVectors:
+    return CompressedVectors().from_bytes(data)
+
+
+def _damaged(path: Path, error: Exception) -> ValueError:
+    return ValueError(f"{path} is damaged ({error}). Copy the pipeline, or compress it, again.")

@@ -1,122 +1,116 @@
-"""Tables of vectors in files, read and written in chunks.
+"""Tables of vectors in files: packages, folders of pipelines or vocabs, text, and codes (.npz)."""
 
-A table is read from a package, the folder of a pipeline, compressed or not, or of a vocab, vectors
-as text, or a file of codes (.npz). What is written is whole or not there.
-"""
-
-import logging
-import tempfile
-import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import IO, Any, Optional, Union
+from typing import Any, Optional, Union, get_args
 
 import numpy
+import spacy
 import srsly
-from tqdm import tqdm
+from spacy.attrs import ORTH
+from spacy.language import Language
+from spacy.strings import StringStore
+from spacy.util import get_model_meta, get_package_path, is_package, logger
+from spacy.vectors import Vectors
+from spacy.vocab import Vocab
+from thinc.api import to_numpy
 
 from ..common.files import replacing_file, replacing_folder
 from ..common.messages import keep_collector
 from ..compute.quantization import widen
-from .compressed import KEYS, TABLE, is_compressed, read_keys, read_rows
+from .compressed import TABLE, CompressedVectors, is_compressed
 from .reduce import Method, quantize
-from .table import (
-    ORTH,
-    CheckedRows,
-    Kind,
-    MappedRows,
-    Rows,
-    VectorTable,
-    check_floret,
-    check_table,
-    chunks,
-    progress,
-)
-from .text import ends_in_number, is_codes, is_text, read_text, store_vectors, write_text
-from .vocab import ATTR_NAMES, SYMBOLS, source_path, word_keys, write_pipeline, write_vocab
+from .table import ATTR_NAMES, VectorTable, check_finite, check_table, word_keys
+from .text import ends_in_number, is_text, read_text, write_text
 
 # Of a file of codes.
 FORMAT, VERSION = "spacy-multihash.vectors", 1
-ARRAYS: Mapping[str, set[str]] = {
-    "float16": {"codes", "keys", "rows", "head"},
-    "int8": {"codes", "keys", "rows", "head", "scales"},
-}
-# Passes chunks along, and may show progress.
-Show = Callable[[list[slice]], Iterable[slice]]
+_NONE = numpy.zeros(0, dtype="uint64")
 
 
-@contextmanager
-def open_table(
-    source: Union[str, Path],
-    *,
-    lang: Optional[str] = None,
-    words: bool = True,
-    show_progress: bool = False,
-) -> Iterator[VectorTable]:
-    """Open a table of vectors; its numbers stay in the file, and are read when asked for.
+def is_codes(path: Path) -> bool:
+    """Tell whether a path has the name of a file of codes."""
+    return path.suffix.lower() == ".npz"
+
+
+def source_path(source: Union[str, Path]) -> Path:
+    """Return the path of a source, or the folder of the installed pipeline of that name."""
+    path, name = Path(source), str(source)
+    if path.exists() or not is_package(name):
+        return path
+    try:
+        package = get_package_path(name)
+    except ImportError:  # a package that's imported by another name
+        return path
+    if not (package / "meta.json").is_file():
+        return path
+    meta = get_model_meta(package)
+    return package / f"{meta['lang']}_{meta['name']}-{meta['version']}"
+
+
+def read_table(source: Union[str, Path], lang: Optional[str] = None) -> VectorTable:
+    """Read a table of vectors.
 
     source (Union[str, Path]): A package's name, the folder of a pipeline or a vocab, or a file of
         vectors as text or as codes (.npz).
-    lang (Optional[str]): The language of a file of text, "xx" by default.
-    words (bool): Whether the texts of words are needed. A folder's strings are not read otherwise.
-    show_progress (bool): Show a progress bar on stderr.
+    lang (Optional[str]): The language. Default: that of the source, and "xx" for text.
 
-    Raises FileNotFoundError or ValueError if there is no table, or if it is damaged.
+    Raises FileNotFoundError or ValueError if there's no table, or if it's damaged.
     """
-    path = Path(source)
-    if is_codes(path):
-        yield check_table(_read_codes(path))
-        return
-    if path.is_file():
-        with tempfile.TemporaryDirectory(prefix="spacy-multihash-") as folder:
-            yield check_table(_read_text(path, Path(folder), lang or "xx", show_progress))
-        return
     path = source_path(source)
-    if (path / "vocab").is_dir():
-        table = _read_vocab(path / "vocab", "pipeline", str(source), _meta(path), words=words)
-        yield check_table(table)
+    if is_codes(path) and path.is_file():
+        table = _read_codes(path)
+    elif path.is_file():
+        table = _read_text(path)
+    elif (path / "vocab" / TABLE).is_file():
+        table = _read_folder(path / "vocab", path / "meta.json")
     elif (path / TABLE).is_file():
-        yield check_table(_read_vocab(path, "vocab", str(source), {}, words=words))
+        table = replace(_read_folder(path), kind="vocab")
     else:
         raise FileNotFoundError(
             f"There are no vectors at {source}: expected a package's name, the folder of a pipeline"
-            " or of a vocab, or vectors as text. Check the name."
+            " or of a vocab, vectors as text, or codes that quantize wrote. Check the name."
         )
+    lang = lang or table.lang
+    title = table.title or f"{lang}.vectors"
+    return check_table(replace(table, name=str(source), lang=lang, title=title))
 
 
-def write_table(output: Path, table: VectorTable, *, show_progress: bool = False) -> None:
-    """Write a table: as text if the name of the output says so, otherwise as it was read.
+def write_table(output: Path, table: VectorTable) -> None:
+    """Write a table: as text if the name of the output says so, otherwise as a folder.
 
-    A table that was read from a folder of a vocab is written as one, and any other as a pipeline
-    without components. Its rows are computed while they are written.
-
-    Raises ValueError, and writes nothing, if a row cannot be computed or is not finite, and what
-    `text_words` raises if the output is text.
+    The folder is that of a vocab if the table was read from one, otherwise that of a pipeline
+    without components. Raises ValueError, and writes nothing, if a number isn't finite, or if text
+    can't hold the table.
     """
-    show = partial(progress, title="Writing", show=show_progress)
-    where, advice = f"The vectors computed for {output}", "Scale the vectors that were read first."
-    table = replace(table, data=CheckedRows(table.data, where, table.word_of, advice=advice))
-    if not is_text(output):
-        with replacing_folder(output.resolve()) as new:
-            _write_folder(new, table, show)
+    computed = replace(table, name=f"The vectors computed for {output}")
+    check_finite(computed, "Scale the vectors that were read first.")
+    if is_text(output):
+        words = text_words(table)
+        rows = range(len(words)) if table.floret is not None else table.rows.tolist()
+        with replacing_file(output) as new:
+            packed = output.suffix.lower() == ".gz"
+            write_text(new, words, rows, table.data, table.floret, packed=packed)
         return
-    words = text_words(table)
-    order = numpy.arange(len(words)) if table.floret is not None else table.rows
-    with replacing_file(output) as new:
-        rows = (table.data[order[chunk]] for chunk in show(chunks(len(words))))
-        packed = output.suffix.lower() == ".gz"
-        write_text(new, words, rows, table.width, table.floret, packed=packed)
+    strings = StringStore(filter(None, table.words))
+    vectors = Vectors(strings=strings, data=table.data, name=table.title, **(table.floret or {}))
+    vectors.key2row = dict(zip(table.keys.tolist(), table.rows.tolist(), strict=True))
+    written: Union[Language, Vocab] = Vocab()
+    if table.kind == "pipeline":
+        written = spacy.blank(table.lang)
+    vocab, folder = (written, "") if isinstance(written, Vocab) else (written.vocab, "vocab")
+    vocab.vectors = vectors
+    with replacing_folder(output.resolve()) as new:
+        written.to_disk(new)
+        if table.floret is None and table.attr != ORTH:  # which spaCy doesn't write
+            config = {"mode": "default", "attr": table.attr}
+            srsly.write_json(new / folder / "vectors.cfg", config)
 
 
-def write_codes(
-    output: Path, table: VectorTable, method: Method, *, show_progress: bool = False
-) -> None:
-    """Write the codes of a table, which are read as a table; the same table makes the same bytes.
+def write_codes(output: Path, table: VectorTable, method: Method) -> None:
+    """Write the codes of a table. The same table makes the same bytes.
 
-    Raises ValueError, and writes nothing, if float16 cannot hold the vectors.
+    Raises ValueError, and writes nothing, if float16 can't hold the vectors.
     """
     head = {
         "words": list(table.words),
@@ -127,240 +121,106 @@ def write_codes(
     }
     codes, scales = quantize(table, method)
     arrays: dict[str, Any] = {
-        "format": numpy.array(FORMAT),
-        "version": numpy.array(VERSION),
-        "kind": numpy.array(method),
+        "format": FORMAT,
+        "version": VERSION,
+        "kind": method,
         "codes": codes,
-        "scales": scales,
+        **({} if scales is None else {"scales": scales}),
         "keys": table.keys,
         "rows": table.rows,
         "head": numpy.frombuffer(srsly.json_dumps(head).encode("utf8"), dtype="uint8"),
     }
-    show = partial(progress, title="Writing", show=show_progress)
-    with replacing_file(output) as new, zipfile.ZipFile(new, "w") as archive:
-        for name, array in arrays.items():
-            if array is None:
-                continue
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as file_:
-                if isinstance(array, numpy.ndarray):
-                    numpy.lib.format.write_array(file_, array, allow_pickle=False)
-                else:
-                    _write_rows(file_, array, show)
+    with replacing_file(output) as new, new.open("wb") as file_:
+        numpy.savez(file_, **arrays)
 
 
 def text_words(table: VectorTable) -> list[str]:
     """Return the words of a table, or the numbers of floret's rows, to write one a line.
 
-    Raises ValueError if the table is not one by ORTH, which is all that text can say. It raises
-    ValueError if the text of a word is not known, or if it has a line feed, or a blank and a number
-    at its end. It raises ValueError if a sign of floret is empty, or has a blank.
+    Raises ValueError if text can't hold the table: if it finds words by another attribute than
+    ORTH, or if the text of a word is unknown, contains a line feed, or ends in a decimal number, or
+    a sign of floret is empty or contains a blank.
     """
-    attr = table.attr if table.floret is None else table.floret["attr"]
-    if attr != ORTH:
-        raise ValueError(
-            f"{table.name} finds words by {ATTR_NAMES.get(attr, attr)}, and text has no place for "
-            "that: it would be read as a table by ORTH. Write a folder instead of text."
-        )
-    if table.floret is not None:
-        for name in ("bow", "eow"):
-            if table.floret[name].split() != [table.floret[name]]:
-                raise ValueError(
-                    f"{table.name} has {name} = {table.floret[name]!r}, which the first line of a "
-                    "text cannot have: blanks part its fields. Write a folder instead of text."
-                )
-        return [str(row) for row in range(table.data.shape[0])]
-    known = [word for word in table.words if word]
-    if len(known) < len(table.words):
-        raise ValueError(
-            f"The text of {len(table.words) - len(known):,} words of {table.name} is not known: "
-            "its strings lack them. Write a folder instead of text."
-        )
-    if cut := [word for word in known if "\n" in word]:
-        raise ValueError(
-            f"{table.name} has {len(cut):,} words with a line feed, such as {cut[0]!r}, but text "
-            "has a line for each word. Write a folder instead of text, or prune these words."
-        )
-    if wide := [word for word in known if ends_in_number(word)]:
-        raise ValueError(
-            f"{table.name} has {len(wide):,} words with a blank or number at their end, such as "
-            f"{wide[0]!r}, which text cannot tell from the numbers of the vector. Write a folder "
-            "instead of text, or prune these words."
-        )
-    return known
+    problem = None
+    words = [word for word in table.words if word]
+    signs = [] if table.floret is None else [table.floret["bow"], table.floret["eow"]]
+    if table.attr != ORTH:
+        name = ATTR_NAMES.get(table.attr, table.attr)
+        problem = f"finds words by {name}, and would be read as a table by ORTH"
+    elif any(sign.split() != [sign] for sign in signs):
+        problem = f"has the signs {signs}, but blanks separate the fields of a line"
+    elif len(words) < len(table.words):
+        problem = f"lacks the text of {len(table.words) - len(words):,} words"
+    elif cut := [word for word in words if "\n" in word]:
+        problem = f"has {len(cut):,} words with a line feed, such as {cut[0]!r}"
+    elif wide := [word for word in words if ends_in_number(word)]:
+        problem = f"has {len(wide):,} words that end in a blank or number, such as {wide[0]!r}"
+    if problem is not None:
+        raise ValueError(f"{table.name} {problem}. Write a folder instead of text.")
+    return words if table.floret is None else [str(row) for row in range(len(table.data))]
 
 
-def _meta(path: Path) -> Mapping[str, Any]:
-    found = _parsed(path / "meta.json", srsly.read_json) if (path / "meta.json").is_file() else {}
-    return found if isinstance(found, dict) else {}
-
-
-def _parsed(path: Path, read: Any) -> Any:  # noqa: ANN401 (whatever a file holds)
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"There is no file {path}, which a vocab has. Copy or make it again."
-        )
+def _read_folder(folder: Path, meta_path: Optional[Path] = None) -> VectorTable:
+    """Read the vectors of a vocab, in spaCy's own form or compressed."""
+    meta: dict[str, Any] = {}
+    is_small = is_compressed(folder)
+    vectors = CompressedVectors() if is_small else Vectors()
     try:
+        if meta_path is not None and meta_path.is_file():
+            meta = srsly.read_json(meta_path)
         with keep_collector():
-            return read(path)
-    except Exception as error:  # whatever a damaged file makes numpy or srsly raise
+            vectors.from_disk(folder)
+        keys = numpy.array(list(vectors.key2row.keys()), dtype="uint64")
+        rows = numpy.array(list(vectors.key2row.values()), dtype="int64")
+    except Exception as error:  # whatever a damaged file makes numpy, srsly or spaCy raise
         raise ValueError(
-            f"{path} is damaged ({type(error).__name__}: {error}). Copy or make it again."
+            f"{folder} is damaged ({type(error).__name__}: {error}). Copy or make it again."
         ) from error
+    if is_small:  # whose keys are in the order of their hashes
+        order = numpy.argsort(rows, kind="stable")
+        keys, rows = keys[order], rows[order]
+    keys, rows = keys[rows != -1], rows[rows != -1]  # words of row -1 have no vector
+    words = [vectors.strings[k] if k in vectors.strings else None for k in keys.tolist()]
+    floret = vectors._get_cfg() if vectors.mode == "floret" else None
+    title = (meta.get("vectors") or {}).get("name") or ""
+    table = VectorTable("", to_numpy(vectors.data), keys, rows, words, floret, vectors.attr)
+    return replace(table, lang=meta.get("lang", "xx"), title=title)
 
 
 def _read_codes(path: Path) -> VectorTable:
-    """Read what `write_codes` wrote."""
-    if not path.is_file():
-        raise FileNotFoundError(f"There is no file {path}: expected codes that quantize wrote.")
     try:
-        # numpy leaves a file open that it opened itself, where it is damaged.
+        # numpy leaves a file open that it opened itself, if the file is damaged.
         with path.open("rb") as file_, numpy.load(file_, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
-    except Exception as error:  # whatever a damaged file makes numpy or zipfile raise
-        raise ValueError(
-            f"{path} is damaged, or no .npz file at all ({type(error).__name__}: {error}). Copy or "
-            "make it again."
-        ) from error
-    kind = str(arrays.get("kind"))
-    if (
-        (str(arrays.get("format")), str(arrays.get("version"))) != (FORMAT, str(VERSION))
-        or kind not in ARRAYS
-        or not ARRAYS[kind] <= arrays.keys()
-    ):
-        raise ValueError(
-            f"{path} must have the codes of float16 or int8 that quantize writes (format {FORMAT}, "
-            f"version {VERSION}), was: {kind}. Give another file."
-        )
-    codes, scales = arrays["codes"], arrays.get("scales")
-
-    def widened(rows: numpy.ndarray) -> numpy.ndarray:
-        return widen(codes[rows], None if scales is None else scales[rows])
-
-    try:
+        kind = [str(arrays.get(name)) for name in ("format", "version", "kind")]
+        if kind not in ([FORMAT, str(VERSION), method] for method in get_args(Method)):
+            raise ValueError(f"expected {FORMAT}, version {VERSION}, got {', '.join(kind)}")
         head: Any = srsly.json_loads(arrays["head"].tobytes().decode("utf8"))
-        mapped = MappedRows(numpy.arange(len(codes)), widened, codes.shape[1])
-        data, lang, title = CheckedRows(mapped, str(path)), head["lang"], head["title"]
-        keys, rows, words, attr = arrays["keys"], arrays["rows"], head["words"], head.get("attr")
-        data[slice(0, 1)]
-        table = VectorTable(str(path), data, keys, rows, words, head["floret"], lang=lang)
+        scales = arrays["scales"] if kind[-1] == "int8" else None
+        data = widen(arrays["codes"], scales)
+        keys, rows, words = arrays["keys"], arrays["rows"], head["words"]
         if not len(keys) == len(rows) == len(words):
             raise ValueError(f"{len(keys)} keys, {len(rows)} rows and {len(words)} words")
-    except (IndexError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} is damaged ({error}). Make it again.") from error
-    return replace(table, title=title, attr=ORTH if attr is None else attr)
-
-
-def _read_vocab(
-    path: Path, kind: Kind, name: str, meta: Mapping[str, Any], *, words: bool
-) -> VectorTable:
-    compressed = is_compressed(path)
-    read: Any = read_rows if compressed else partial(numpy.load, mmap_mode="r", allow_pickle=False)
-    data = _parsed(path / TABLE, read)
-    cfg = _parsed(path / "vectors.cfg", srsly.read_json) if (path / "vectors.cfg").exists() else {}
-    if not isinstance(data, numpy.ndarray) or data.dtype.kind != "f" or not isinstance(cfg, dict):
-        raise ValueError(f"{path} is damaged: expected a table of floats. Copy or make it again.")
-    if not isinstance(attr := cfg.get("attr", ORTH), int):
+        table = VectorTable("", data, keys, rows, words, head["floret"], head.get("attr") or ORTH)
+        return replace(table, lang=head["lang"], title=head["title"])
+    except Exception as error:  # whatever a damaged file makes numpy, zipfile or srsly raise
         raise ValueError(
-            f"{path / 'vectors.cfg'} is damaged: expected the number of an attribute as attr, was: "
-            f"{attr!r}. Copy or make it again."
-        )
-    lang = meta.get("lang", "xx")
-    title = (meta.get("vectors") or {}).get("name") or f"{lang}.vectors"
-    none, checked = numpy.zeros(0, dtype="uint64"), CheckedRows(data, name)
-    empty = VectorTable(name, checked, none, none, [], None, kind, lang, title, attr)
-    if cfg.get("mode") == "floret":
-        settings = check_floret(str(path / "vectors.cfg"), cfg)
-        return replace(empty, floret={"mode": "floret", **settings, "attr": attr})
-    keys, rows = _read_keys(path, compressed)
-    texts: list[Optional[str]] = [None] * len(keys)
-    if words:
-        texts = _words(keys, _parsed(path / "strings.json", srsly.read_json))
-    table = replace(empty, keys=keys, rows=rows, words=texts)
-    return replace(table, data=CheckedRows(data, name, table.word_of))
+            f"{path} is damaged, or no file of codes that quantize wrote "
+            f"({type(error).__name__}: {error}). Copy or make it again."
+        ) from error
 
 
-def _read_keys(path: Path, compressed: bool) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Read the keys of words, and their rows. Words of row -1 have none, and are left out."""
-    if compressed:
-        found = _parsed(path / KEYS, read_keys)
-        order = numpy.lexsort((found.last, found.rows))
-        keys, rows = found.ids[order], found.rows[order].astype("int64")
-    elif (path / "keys").is_file():  # of the first versions of spaCy, one a row
-        keys = _parsed(path / "keys", partial(numpy.load, allow_pickle=False))
-        rows = numpy.arange(len(keys))
-    else:
-        key2row = _parsed(path / "key2row", srsly.read_msgpack)
-        try:
-            keys = numpy.fromiter(key2row.keys(), dtype="uint64", count=len(key2row))
-            rows = numpy.fromiter(key2row.values(), dtype="int64", count=len(key2row))
-        except (AttributeError, OverflowError, TypeError, ValueError) as error:
-            raise ValueError(f"{path / 'key2row'} is damaged: expected rows by keys.") from error
-    return keys[rows != -1], rows[rows != -1]
-
-
-def _words(keys: numpy.ndarray, strings: Sequence[str]) -> list[Optional[str]]:
-    """Return the text of each key, None where the strings lack it.
-
-    spaCy does not save the names of its symbols.
-    """
-    words: list[Optional[str]] = [None] * len(keys)
-    place = {key: i for i, key in enumerate(keys.tolist())}
-    strings = [*SYMBOLS, *strings]
-    for string, key in zip(strings, word_keys(strings).tolist(), strict=True):
-        if key in place:
-            words[place[key]] = string
-    return words
-
-
-def _read_text(path: Path, folder: Path, lang: str, show_progress: bool) -> VectorTable:
-    """Read vectors as text to a file of numbers, which is mapped to memory."""
-    with read_text(path) as (header, vectors):
-        shown = tqdm(vectors, desc="Reading", unit=" lines", disable=not show_progress, leave=False)
-        words = store_vectors(folder / "rows", shown)
-    data = numpy.memmap(folder / "rows", dtype="<f4", mode="r", shape=(len(words), header.width))
-    none, checked = numpy.zeros(0, dtype="uint64"), CheckedRows(data, str(path))
-    title = f"{lang}.vectors"
-    empty = VectorTable(str(path), checked, none, none, [], None, "text", lang, title)
-    if header.floret is not None:
-        if words != [str(i) for i in range(len(words))]:
-            raise ValueError(f"{path} must number the rows of floret from 0 on, line by line.")
-        settings = check_floret(f"{path}, line 1", header.floret)
-        return replace(empty, floret={"mode": "floret", **settings, "attr": ORTH})
+def _read_text(path: Path) -> VectorTable:
+    """Read vectors as text. If a word is there more than once, its first vector counts."""
+    words, data, floret = read_text(path)
+    if floret is not None:
+        return VectorTable("", data, _NONE, _NONE.astype("int64"), [], {**floret, "attr": ORTH})
     keys = word_keys(words)
     rows = numpy.sort(numpy.unique(keys, return_index=True)[1])
     if len(rows) < len(words):
-        (others,) = numpy.isin(numpy.arange(len(words)), rows, invert=True).nonzero()
-        logging.getLogger("spacy").warning(  # which spaCy's commands print
-            f"{path} has {len(others):,} words more than once, such as {words[others[0]]!r}: the "
+        again = words[numpy.setdiff1d(numpy.arange(len(words)), rows)[0]]
+        logger.warning(  # which spaCy's commands print
+            f"{path} has {len(words) - len(rows):,} words more than once, such as {again!r}: the "
             "first vector of each was kept."
         )
-    words = [words[row] for row in rows.tolist()]
-    return replace(empty, keys=keys[rows], rows=rows, words=words)
-
-
-def _write_folder(path: Path, table: VectorTable, show: Show) -> None:
-    """Write a pipeline without components, or a vocab: the rows first, then what maps them."""
-    vocab_path = path if table.kind == "vocab" else path / "vocab"
-    vocab_path.mkdir(parents=True)
-    with (vocab_path / "vectors").open("wb") as file_:
-        _write_rows(file_, table.data, show)
-    attr = {} if table.attr == ORTH else {"attr": table.attr}
-    srsly.write_json(vocab_path / "vectors.cfg", dict(table.floret or {"mode": "default", **attr}))
-    key2row = dict(zip(table.keys.tolist(), table.rows.tolist(), strict=True))
-    srsly.write_msgpack(vocab_path / "key2row", key2row)
-    words = [word for word in table.words if word]
-    if table.kind == "vocab":
-        write_vocab(path, words)
-    else:
-        # The rows are not loaded: spaCy only wants to know how many there are.
-        data = numpy.load(vocab_path / "vectors", mmap_mode="r")
-        write_pipeline(path, words, data, key2row, table.floret, lang=table.lang, name=table.title)
-
-
-def _write_rows(file_: IO[bytes], rows: Rows, show: Show) -> None:
-    """Write rows as an .npy file, chunk by chunk: of their dtype, or of float32 without one."""
-    dtype = getattr(rows, "dtype", "<f4")
-    header = {"descr": dtype, "fortran_order": False, "shape": rows.shape}
-    numpy.lib.format.write_array_header_1_0(file_, header)
-    for chunk in show(chunks(rows.shape[0])):
-        file_.write(numpy.ascontiguousarray(rows[chunk], dtype=dtype).tobytes())
+    return VectorTable("", data, keys[rows], rows, [words[row] for row in rows.tolist()])

@@ -1,25 +1,23 @@
 """Smaller tables: fewer columns by PCA, several tables merged to one, fewer words, fewer bits.
 
-Raunak, Gupta and Metze (RepL4NLP 2019) remove the D top components of a table, cut it to N
+Raunak, Gupta and Metze (RepL4NLP 2019) remove the D top components of a table, reduce it to N
 dimensions by PCA, and remove the D top components again. The axes of the second step are those of
-the first, so that all of it is a choice of columns: axes 2D + 1 to D + N of the centred table.
+the first, so the result consists of columns of the first: axes 2D + 1 to D + N.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Optional
 
 import numpy
 
 from ..compute.quantization import scales_of, to_bytes, to_half, widen
-from .table import MappedRows, Stream, VectorTable, View, has_vector
-from .vocab import word_keys
+from .table import ATTR_NAMES, VectorTable, word_keys
 
 Method = Literal["float16", "int8"]
-ViewStream = Callable[[], Iterator[Sequence[View]]]
 # An axis whose variance is this share of the largest holds rounding errors alone.
 _EPSILON = 1e-10
-_LEAST_HALF = 2.0**-25  # half of the least number of float16
+_BATCH = 2**14  # rows that are float64 at a time
 
 
 @dataclass(frozen=True)
@@ -37,82 +35,73 @@ class AffineMap:
 
     def __call__(self, X: numpy.ndarray) -> numpy.ndarray:
         """Map vectors, (n, I) float32 -> (n, O) float32."""
-        Y = (X - self.mean) @ self.matrix
-        return Y if self.offset is None else Y + self.offset
+        with numpy.errstate(over="ignore", invalid="ignore"):  # `write_table` raises
+            Y = (X - self.mean) @ self.matrix
+            return Y if self.offset is None else Y + self.offset
 
 
 def map_table(table: VectorTable, function: AffineMap) -> VectorTable:
     """Map the vectors of a table.
 
-    A vector of zeros stands for a word without a vector, and stays as it is. The rows of floret are
-    mapped one by one: an affine map of a mean is the mean of the maps.
+    Zeros, which stand for no vector, stay zeros. The rows of floret are mapped one by one: the
+    mean of the mapped rows is the mapped mean.
     """
-
-    def apply(X: numpy.ndarray) -> numpy.ndarray:
-        Y = function(X)
-        if table.floret is None:
-            Y[~X.any(axis=1)] = 0
-        return Y
-
-    return replace(table, data=MappedRows(table.data, apply, function.matrix.shape[1]))
+    Y = function(table.data)
+    if table.floret is None:
+        Y[~table.data.any(axis=1)] = 0
+    return replace(table, data=Y)
 
 
 @dataclass(frozen=True)
 class Moments:
-    """Mean, variance and axes of vectors.
+    """Mean, variances and principal axes of vectors.
 
     count (int): The number of vectors.
     mean (numpy.ndarray): (width,) float64.
-    covariance (numpy.ndarray): (width, width) float64, divided by the count.
+    variances (numpy.ndarray): The variance along each axis, (width,) float64, the largest first.
+    axes (numpy.ndarray): The axes as columns, (width, width) float64. The entry of an axis that is
+        largest in size is positive.
     """
 
     count: int
     mean: numpy.ndarray
-    covariance: numpy.ndarray
+    variances: numpy.ndarray
+    axes: numpy.ndarray
 
-    @property
-    def axes(self) -> numpy.ndarray:
-        """The principal axes as columns, (width, width) float64, of the largest variance first.
-
-        The entry of an axis that is largest in size is positive.
-        """
-        axes = numpy.linalg.eigh(self.covariance)[1][:, ::-1]
-        largest = numpy.take_along_axis(axes, numpy.abs(axes).argmax(axis=0)[None], axis=0)
-        return axes * numpy.where(largest < 0, -1, 1)
-
-    @property
-    def variances(self) -> numpy.ndarray:
-        """The variance along each axis, (width,) float64, the largest first."""
-        return numpy.maximum(numpy.linalg.eigvalsh(self.covariance)[::-1], 0)
-
-    @property
-    def rank(self) -> int:
-        """The number of axes along which the vectors differ."""
-        variances = self.variances
-        return int((variances > _EPSILON * max(variances[0], 1e-300)).sum())
+    def check_rank(self, number: int) -> None:
+        """Raise ValueError if the vectors differ along fewer axes than a number."""
+        rank = int((self.variances > _EPSILON * max(self.variances[0], 1e-300)).sum())
+        if number > rank:
+            raise ValueError(
+                f"width must be at most {rank}, got {number} with the axes that are left out: the "
+                f"{self.count:,} vectors differ in {rank} dimensions. Give a smaller width, or "
+                "more vectors."
+            )
 
 
-def moments(stream: Stream) -> Moments:
-    """Compute mean and covariance of vectors in one pass, in float64.
+def moments(X: numpy.ndarray) -> Moments:
+    """Compute the moments of vectors (n, width), in float64.
 
     Raises ValueError if there are no vectors.
     """
-    count, total, product = 0, numpy.zeros(0), numpy.zeros(0)
-    start = numpy.zeros(0)
-    for chunk in stream():
-        X = chunk.astype("float64")
-        if not count:
-            # Sums of differences from any near vector are more exact than sums of vectors.
-            start = X.mean(axis=0) if len(X) else numpy.zeros(X.shape[1])
-            total, product = numpy.zeros(X.shape[1]), numpy.zeros((X.shape[1], X.shape[1]))
-        X -= start
-        count += len(X)
-        total += X.sum(axis=0)
-        product += X.T @ X
-    if not count:
+    if not len(X):
         raise ValueError("There are no vectors to estimate a mean on. Give a table with words.")
-    shift = total / count
-    return Moments(count, start + shift, product / count - numpy.outer(shift, shift))
+    mean = X.mean(axis=0, dtype="float64")
+    return _moments((X[batch] - mean for batch in _batches(len(X))), len(X), mean)
+
+
+def _moments(centred: Iterable[numpy.ndarray], count: int, mean: numpy.ndarray) -> Moments:
+    covariance = sum(batch.T @ batch for batch in centred) / count
+    variances, axes = numpy.linalg.eigh(covariance)
+    axes = axes[:, ::-1]
+    largest = numpy.take_along_axis(axes, numpy.abs(axes).argmax(axis=0)[None], axis=0)
+    return Moments(
+        count, mean, numpy.maximum(variances[::-1], 0), axes * numpy.where(largest < 0, -1, 1)
+    )
+
+
+def _batches(number: int) -> Iterator[slice]:
+    return (slice(start, start + _BATCH) for start in range(0, number, _BATCH))
 
 
 def pca(stats: Moments, width: int, *, skip: int = 0, keep_origin: bool = False) -> AffineMap:
@@ -122,137 +111,133 @@ def pca(stats: Moments, width: int, *, skip: int = 0, keep_origin: bool = False)
     skip (int): How many top axes to leave out. 2D, with a width of N - D, is the paper's algorithm.
     keep_origin (bool): Subtract no mean, so that a vector of zeros stays where it is.
 
-    Raises ValueError if there are not as many axes.
+    Raises ValueError if there are fewer axes.
     """
-    _check_rank(stats, width + skip, "vectors")
+    stats.check_rank(width + skip)
     mean = numpy.zeros_like(stats.mean) if keep_origin else stats.mean
     matrix = stats.axes[:, skip : skip + width]
     return AffineMap(mean.astype("float32"), matrix.astype("float32"))
 
 
-@dataclass(frozen=True)
-class MergeMap:
-    """The map of a word's vectors x_j to the sum of (x_j - mean_j) matrix_j.
+def join_words(tables: Sequence[VectorTable]) -> VectorTable:
+    """Return a table of all words of tables, in their order, without columns.
 
-    It is over the tables that have the word. A word that no table has becomes zeros.
-
-    means (Sequence[numpy.ndarray]): (I_j,) float32 each.
-    matrices (Sequence[numpy.ndarray]): (I_j, O) float32 each.
+    Raises ValueError if all tables are of floret, if one of them is and the text of a word is
+    unknown, or if the others find words by different attributes.
     """
+    keyed = [table for table in tables if table.floret is None]
+    if not keyed:
+        raise ValueError("All tables are of floret, which have no words. Give one with words.")
+    for table in keyed[1:]:
+        if table.attr != keyed[0].attr:
+            names = (ATTR_NAMES.get(t.attr, str(t.attr)) for t in (keyed[0], table))
+            raise ValueError(
+                f"The tables must find words by the same attribute, but {keyed[0].name} and "
+                f"{table.name} find them by {' and '.join(names)}. Make one of them again by the "
+                "attribute of the other."
+            )
+    texts: dict[int, Optional[str]] = {}
+    for table in keyed:
+        for key, word in zip(table.keys.tolist(), table.words, strict=True):
+            texts[key] = texts.get(key) or word
+    if len(keyed) < len(tables) and None in texts.values():
+        raise ValueError(
+            "A floret table needs the text of all words, but strings of the others lack some. "
+            "Leave the floret table out."
+        )
+    keys = numpy.array(list(texts), dtype="uint64")
+    empty = numpy.zeros((len(keys), 0), dtype="float32")
+    joined = replace(keyed[0], data=empty, keys=keys, rows=numpy.arange(len(keys)))
+    return replace(joined, words=[*texts.values()], lang=tables[0].lang, kind=tables[0].kind)
 
-    means: Sequence[numpy.ndarray]
-    matrices: Sequence[numpy.ndarray]
 
-    def __call__(self, views: Sequence[View]) -> numpy.ndarray:
-        """Map what the tables have of words, to (n, O) float32."""
-        terms = zip(views, self.means, self.matrices, strict=True)
-        Y = sum(there[:, None] * ((X - mean) @ matrix) for (there, X), mean, matrix in terms)
-        return numpy.asarray(Y, dtype="float32")
-
-
-def merge(stream: ViewStream, width: int) -> MergeMap:
+def merge(joined: VectorTable, tables: Sequence[VectorTable], width: int) -> VectorTable:
     """Put tables side by side, and keep the principal axes.
 
     Each table is centred, and divided by the root of its total variance, so that none counts more
-    for its scale. A word that a table lacks has that table's mean.
+    for its scale. A word that a table lacks has that table's mean, and a word that no table has
+    becomes zeros.
 
-    stream (ViewStream): Yields what the tables have of the words, batch by batch.
+    joined (VectorTable): What `join_words` made of the tables.
 
     Raises ValueError if the vectors have fewer axes than the width, or a table has no words.
     """
-    number = len(next(iter(stream())))
+    words = [word or "" for word in joined.words]
+    views = [
+        table.look_up_keys(joined.keys) if table.floret is None else table.look_up(words)
+        for table in tables
+    ]
+    stats = [moments(X[present]) for present, X in views]
+    scales = [numpy.sqrt(max(float(s.variances.sum()), 1e-30)) for s in stats]
 
-    def of_table(table: int) -> Iterator[numpy.ndarray]:
-        for views in stream():
-            there, X = views[table]
-            if there.any():
-                yield X[there]
+    def centred(batch: slice) -> numpy.ndarray:
+        terms = zip(views, stats, scales, strict=True)
+        return numpy.hstack(
+            [present[batch, None] * (X[batch] - s.mean) / scale for (present, X), s, scale in terms]
+        )
 
-    stats = [moments(lambda table=table: of_table(table)) for table in range(number)]  # type: ignore[misc]
-    scales = [numpy.sqrt(max(float(numpy.trace(s.covariance)), 1e-30)) for s in stats]
-
-    def side_by_side() -> Iterator[numpy.ndarray]:
-        for views in stream():
-            terms = zip(views, stats, scales, strict=True)
-            yield numpy.hstack(
-                [there[:, None] * (X - s.mean) / scale for (there, X), s, scale in terms]
-            )
-
-    joint = moments(side_by_side)
-    _check_rank(joint, width, "words of all tables")
-    blocks = numpy.split(joint.axes[:, :width], numpy.cumsum([len(s.mean) for s in stats])[:-1])
-    matrices = [(axes / s).astype("float32") for axes, s in zip(blocks, scales, strict=True)]
-    return MergeMap([s.mean.astype("float32") for s in stats], matrices)
+    batches = map(centred, _batches(len(words)))
+    both = _moments(batches, len(words), numpy.concatenate([s.mean for s in stats]))
+    both.check_rank(width)
+    ends = numpy.cumsum([len(s.mean) for s in stats])[:-1]
+    functions = [
+        AffineMap(s.mean.astype("float32"), (axes / scale).astype("float32"))
+        for s, scale, axes in zip(
+            stats, scales, numpy.split(both.axes[:, :width], ends), strict=True
+        )
+    ]
+    Y = numpy.zeros((len(words), width), dtype="float32")
+    for batch in _batches(len(words)):
+        for (present, X), function in zip(views, functions, strict=True):
+            Y[batch] += present[batch, None] * function(X[batch])
+    return replace(joined, data=Y)
 
 
 def prune(table: VectorTable, words: Sequence[str], *, first: int = 0) -> VectorTable:
     """Keep the words that are given, with their rows, in the order of the table.
 
-    words (Sequence[str]): The words to keep, as values of the attribute by which the table finds
-        them. Those that the table lacks are left out. A word whose text the table lacks gets the
-        text given here.
-    first (int): How many of the table's first rows to keep besides, with all their words.
+    words (Sequence[str]): Values of the attribute by which the table finds words. Those that the
+        table lacks are ignored. A word whose text the table lacks gets the text given here.
+    first (int): How many of the table's first rows to keep as well, with all their words.
 
     Raises ValueError if the table is of floret, or has none of the words.
     """
     if table.floret is not None:
         raise ValueError(
-            f"prune cannot take {table.name}, a floret table: its rows are shared by the n-grams "
+            f"prune can't take {table.name}, a floret table: its rows are shared by the n-grams "
             "of all words. Give a table of words."
         )
-    keys = word_keys(words)
-    places = table.find(keys)
-    keep = table.rows < first
-    keep[places[places >= 0]] = True
-    if not (places >= 0).any():
+    indices = table.find(word_keys(words))
+    if not (indices >= 0).any():
         raise ValueError(
-            f"{table.name} has none of the {len(keys):,} words to keep. Give words of the same "
+            f"{table.name} has none of the {len(words):,} words to keep. Give words of the same "
             "language and spelling."
         )
+    keep = table.rows < first
+    keep[indices[indices >= 0]] = True
     chosen, rows = numpy.unique(table.rows[keep], return_inverse=True)
-    given = dict(zip(places.tolist(), words, strict=True))
-    texts = [table.words[place] or given.get(place) for place in numpy.flatnonzero(keep).tolist()]
-    data = MappedRows(chosen, table.data.__getitem__, table.width)
-    return replace(table, data=data, keys=table.keys[keep], rows=rows, words=texts)
+    given = dict(zip(indices.tolist(), words, strict=True))
+    texts = [table.words[i] or given.get(i) for i in numpy.flatnonzero(keep).tolist()]
+    return replace(table, data=table.data[chosen], keys=table.keys[keep], rows=rows, words=texts)
 
 
-def quantize(table: VectorTable, method: Method) -> tuple[MappedRows, Optional[MappedRows]]:
-    """Return the codes of a table (rows, width), computed when they are asked for.
+def quantize(table: VectorTable, method: Method) -> tuple[numpy.ndarray, Optional[numpy.ndarray]]:
+    """Return the codes of a table (rows, width), and for int8 a scale for each row (rows,).
 
-    Those of int8 are multiplied by a scale for each row, (rows,) float32, which comes second.
+    Raises ValueError if float16 can't hold a number, or would make a vector zeros.
     """
-    if method == "float16":
-        return MappedRows(table.data, _to_half, table.width, dtype="<f2"), None
-    scales = MappedRows(table.data, scales_of)
-    codes = MappedRows(table.data, lambda X: to_bytes(X, scales_of(X)), table.width, dtype="|i1")
-    return codes, scales
+    if method == "int8":
+        scales = scales_of(table.data)
+        return to_bytes(table.data, scales), scales
+    half = to_half(table.data)
+    if lost := int((table.data.any(axis=1) & ~half.any(axis=1)).sum()):
+        raise ValueError(
+            f"float16 makes zeros of numbers up to {2.0**-25:.0e}: {lost:,} vectors would become "
+            "zeros, which stand for no vector. Scale them first, or take int8."
+        )
+    return half, None
 
 
 def rounded(table: VectorTable, method: Method) -> VectorTable:
     """Return a table of the numbers that its codes stand for."""
-    codes, scales = quantize(table, method)
-
-    def widened(rows: numpy.ndarray) -> numpy.ndarray:
-        return widen(codes[rows], None if scales is None else scales[rows])
-
-    rows = numpy.arange(table.data.shape[0])
-    return replace(table, data=MappedRows(rows, widened, table.width))
-
-
-def _to_half(X: numpy.ndarray) -> numpy.ndarray:
-    half = to_half(X)
-    if lost := int((has_vector(X) & ~has_vector(half)).sum()):
-        raise ValueError(
-            f"float16 makes zeros of numbers up to {_LEAST_HALF:.0e}: {lost:,} or more vectors "
-            "would become zeros, which stand for no vector. Scale them first, or take int8."
-        )
-    return half
-
-
-def _check_rank(stats: Moments, number: int, what: str) -> None:
-    if number > stats.rank:
-        raise ValueError(
-            f"width must be at most {stats.rank}, was: {number} (with the axes that are left out). "
-            f"The {stats.count:,} {what} differ in {stats.rank} dimensions only. Ask for fewer, or "
-            "give more vectors."
-        )
+    return replace(table, data=widen(*quantize(table, method)))

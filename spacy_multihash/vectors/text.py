@@ -1,63 +1,48 @@
-"""Vectors as text, one word a line, as word2vec, fastText and floret write them.
+"""Vectors as text, one word a line, as word2vec, GloVe, fastText and floret write them."""
 
-Files are plain or .gz. The first file of a .zip, .tar.gz or .tgz is read, too.
-"""
-
-import codecs
 import gzip
 import re
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, Any, Optional, cast
+from typing import IO, Any, NamedTuple, Optional, cast
 
 import numpy
+from tqdm import tqdm
 
 from .table import FLORET
 
 SUFFIXES = (".txt", ".vec", ".floret", ".gz")
-_MAX_QUOTED = 60  # characters
-# The end of a word that looks like one more number of its vector, as in "word0 -7.86".
-_NUMBER_AT_END = re.compile(r" [-+]?(?=\.?\d)(\d*\.\d*([eE][-+]?\d+)?|\d+[eE][-+]?\d+)$")
 _BLANKS = re.compile("[ \t]+")
-# Names of vectors that fastText, gensim, numpy and others write as bytes.
-_BINARY = (".bin", ".ftz", ".h5", ".kv", ".magnitude", ".model", ".npy", ".pickle", ".pkl", ".pt")
-_TARS = (".tar.gz", ".tgz")
+# The end of a word that looks like a number of its vector, as in "word0 -7.86".
+_NUMBER_AT_END = re.compile(r" [-+]?(?=\.?\d)(\d*\.\d*([eE][-+]?\d+)?|\d+[eE][-+]?\d+)$")
 _DAMAGED = (
     EOFError,
-    NotImplementedError,  # an archive that is packed in a way that Python lacks
     OSError,
-    RuntimeError,  # an archive with a password
+    RuntimeError,  # an archive with a password, or with a compression that Python lacks
     tarfile.TarError,
     zipfile.BadZipFile,
     zlib.error,
 )
+_NOT_TEXT = (
+    "expected vectors as text in UTF-8. Convert the file, such as with gensim: "
+    "KeyedVectors.load_word2vec_format(path, binary=True)"
+    '.save_word2vec_format("vectors.txt")'
+)
 
 
-@dataclass(frozen=True)
-class Header:
-    """What the first line of a file says.
+class Header(NamedTuple):
+    """What the first line says: the number of vectors, their width, and settings of floret.
 
-    rows, width (Optional[int]): Number of vectors and their width. Rows may be None, without it.
-    floret (Optional[Mapping[str, Any]]): Settings of floret, None for words.
+    Without a header, rows is None.
     """
 
     rows: Optional[int]
     width: int
-    floret: Optional[Mapping[str, Any]] = None
-
-
-def ends_in_number(word: str) -> bool:
-    """Tell whether a word ends in a blank, or in one and a number with a point or an exponent.
-
-    On a line of text, it would be taken for a shorter word, or with a wider vector.
-    """
-    return " " in word and (word[-1] == " " or _NUMBER_AT_END.search(word) is not None)
+    floret: Optional[dict[str, Any]] = None
 
 
 def is_text(path: Path) -> bool:
@@ -65,199 +50,153 @@ def is_text(path: Path) -> bool:
     return path.suffix.lower() in SUFFIXES
 
 
-def is_codes(path: Path) -> bool:
-    """Tell whether a path has the name of a file of codes."""
-    return path.suffix.lower() == ".npz"
+def ends_in_number(word: str) -> bool:
+    """Tell whether a word ends in a blank, or in a blank and a decimal number.
 
-
-@contextmanager
-def read_text(path: Path) -> Iterator[tuple[Header, Iterator[tuple[str, numpy.ndarray]]]]:
-    """Open a file, for its header and its vectors: each word, and (width,) float32.
-
-    Blanks or tabs part the columns, and blank lines are skipped. The vectors raise ValueError, with
-    the line, where a line has another width, no numbers, no UTF-8, or where the file is damaged. A
-    word may have blanks, but not end in a number with a point or an exponent: that is a line with
-    one number too many.
+    On a line of text, its end would be read as a part of the vector.
     """
-    with closing(_lines(path)) as numbered:
-        lines: Iterator[tuple[int, str]] = numbered
-        first = next(lines, None)
-        if first is None:
-            raise ValueError(f"{path} is empty: expected a line for each word. Check the path.")
-        header = _header(path, first[1])
-        if header.rows is None:
-            lines = chain([first], lines)
-        yield header, _vectors(path, header, lines)
+    return " " in word and (word[-1] == " " or _NUMBER_AT_END.search(word) is not None)
 
 
-def store_vectors(path: Path, vectors: Iterable[tuple[str, numpy.ndarray]]) -> list[str]:
-    """Write vectors to a file of numbers, little-endian float32, and return their words."""
-    words = []
-    with path.open("wb") as file_:
-        for word, vector in vectors:
-            words.append(word)
-            file_.write(vector.astype("<f4").tobytes())
-    return words
+def read_text(path: Path) -> tuple[list[str], numpy.ndarray, Optional[dict[str, Any]]]:
+    """Read a file, plain or .gz, or the first file of a .zip, .tar.gz or .tgz.
+
+    Blanks or tabs separate the columns, and blank lines are skipped. Words may contain blanks, but
+    can't end in a decimal number: such a line has an extra column.
+
+    Returns the words, their vectors (words, width) float32, and the settings of floret. Raises
+    ValueError with the line for another width, wrong numbers, other bytes than UTF-8, and damages.
+    """
+    words: list[str] = []
+    numbers = bytearray()
+    header: Optional[Header] = None
+    number = 0
+    try:
+        with _opened(path) as file_:
+            lines = tqdm(file_, desc="Reading", unit=" lines", disable=None, leave=False)
+            for number, line in enumerate(lines, start=1):
+                text = _decoded(line, number)
+                if not text:
+                    continue
+                if header is None:
+                    header = _header(text)
+                    if header.rows is not None:
+                        continue
+                word, vector = _parsed(text, header.width)
+                words.append(word)
+                numbers += vector.tobytes()
+    except _DAMAGED as error:
+        raise ValueError(
+            f"{path} is damaged after line {number} ({error}). Copy or make it again."
+        ) from error
+    except ValueError as error:
+        raise ValueError(f"{path}, line {number}: {error}") from error
+    if header is None:
+        raise ValueError(f"{path} is empty: expected a line for each word. Check the path.")
+    if header.rows not in (None, len(words)):
+        raise ValueError(
+            f"{path} is damaged or cut off: its first line says {header.rows:,} vectors, but it "
+            f"has {len(words):,}. Copy or make it again."
+        )
+    if header.floret is not None and words != [str(row) for row in range(len(words))]:
+        raise ValueError(f"{path} must number the rows of floret from 0 on, line by line.")
+    return words, numpy.frombuffer(numbers, "float32").reshape(-1, header.width), header.floret
 
 
 def write_text(
     path: Path,
     words: Sequence[str],
-    rows: Iterable[numpy.ndarray],
-    width: int,
-    floret: Optional[Mapping[str, Any]] = None,
+    rows: Sequence[int],
+    data: numpy.ndarray,
+    floret: Optional[dict[str, Any]] = None,
     *,
     packed: bool = False,
 ) -> None:
-    """Write vectors as text, so that they are read back as the same float32.
+    """Write vectors so that they're read back as the same float32.
 
-    words (Sequence[str]): The words, or the numbers of floret's rows.
-    rows (Iterable[numpy.ndarray]): Their vectors in chunks, (n, width) float32.
-    floret (Optional[Mapping[str, Any]]): Settings of floret.
-    packed (bool): Write gzip.
+    words, rows: The words, and the row of each among the data (V, width).
+    packed (bool): Write gzip. The same vectors make the same bytes.
     """
     settings = [str(floret[name]) for name in FLORET] if floret else []
-    pattern = " ".join(["%.9g"] * width)
-    remaining = iter(words)
-    with _created(path, packed=packed) as file_:
-        head = " ".join([str(len(words)), str(width), *settings])
-        file_.write(f"{head}\n".encode())
-        for chunk in rows:
-            for row in chunk.tolist():
-                file_.write(f"{next(remaining)} {pattern % tuple(row)}\n".encode())
+    pattern = " ".join(["%.9g"] * data.shape[1])
+    with ExitStack() as stack:
+        file_: IO[bytes] = stack.enter_context(path.open("wb"))
+        if packed:
+            packing = gzip.GzipFile("", "wb", compresslevel=6, fileobj=file_, mtime=0)
+            file_ = cast(IO[bytes], stack.enter_context(packing))
+        file_.write((" ".join([str(len(words)), str(data.shape[1]), *settings]) + "\n").encode())
+        shown = tqdm(words, desc="Writing", unit=" lines", disable=None, leave=False)
+        for word, row in zip(shown, rows, strict=True):
+            file_.write(f"{word} {pattern % tuple(data[row].tolist())}\n".encode())
 
 
 @contextmanager
-def _unpacked(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file, or the first one in an archive. Raises ValueError if it has none."""
+def _opened(path: Path) -> Iterator[IO[bytes]]:
     name = path.name.lower()
     with ExitStack() as stack:
-        found: Optional[IO[bytes]]
-        if name.endswith(_TARS):
+        file_: Optional[IO[bytes]] = None
+        if name.endswith((".tar.gz", ".tgz")):
             tar = stack.enter_context(tarfile.open(path, "r:gz"))
-            file_ = next((member for member in tar if member.isfile()), None)
-            found = tar.extractfile(file_) if file_ else None
+            file_ = next((tar.extractfile(member) for member in tar if member.isfile()), None)
         elif name.endswith(".zip"):
             archive = stack.enter_context(zipfile.ZipFile(path))
-            first = next((info for info in archive.infolist() if not info.is_dir()), None)
-            found = archive.open(first) if first else None
+            members = (info for info in archive.infolist() if not info.is_dir())
+            file_ = next((archive.open(info) for info in members), None)
         else:
-            found = cast(IO[bytes], (gzip.open if name.endswith(".gz") else open)(path, "rb"))
-        if found is None:
-            raise ValueError(f"{path} has no file in it: expected one with vectors. Pack it again.")
-        yield stack.enter_context(found)
+            file_ = cast(IO[bytes], (gzip.open if name.endswith(".gz") else open)(path, "rb"))
+        if file_ is None:
+            raise EOFError("the archive has no file")
+        yield stack.enter_context(file_)
 
 
-@contextmanager
-def _created(path: Path, *, packed: bool) -> Iterator[IO[bytes]]:
-    with path.open("wb") as plain:
-        if not packed:
-            yield plain
-            return
-        # Without a name and a date, the same vectors make the same bytes.
-        with gzip.GzipFile("", "wb", compresslevel=6, fileobj=plain, mtime=0) as file_:
-            yield cast(IO[bytes], file_)
-
-
-def _lines(path: Path) -> Generator[tuple[int, str], None, None]:
-    """Yield number and text of each line. Only a line feed ends a line: words may have others."""
-    number = 0
+def _decoded(line: bytes, number: int) -> str:
+    """Decode a line. Only a line feed ends a line, since words may contain other separators."""
+    if b"\0" in line:
+        raise ValueError(_NOT_TEXT)
     try:
-        with _unpacked(path) as file_:
-            for number, line in enumerate(file_, start=1):
-                if number == 1:
-                    line = line.removeprefix(codecs.BOM_UTF8)
-                if b"\0" in line:
-                    raise _is_binary(path)
-                text = line.decode("utf8").rstrip(" \t\r\n")
-                if text:
-                    yield number, text
+        return line.decode("utf-8-sig" if number == 1 else "utf8").rstrip(" \t\r\n")
     except UnicodeDecodeError as error:
-        if path.suffix.lower() in _BINARY:
-            raise _is_binary(path) from error
-        raise ValueError(f"{path}, line {number}: expected UTF-8. Convert the file.") from error
-    except _DAMAGED as error:
-        raise ValueError(
-            f"{path} is damaged after line {number} ({error}). Copy or make it again."
-        ) from error
+        raise ValueError(_NOT_TEXT) from error
 
 
-def _is_binary(path: Path) -> ValueError:
-    return ValueError(
-        f"{path} is a binary file: expected vectors as text in UTF-8. Write it as text, such as by "
-        "gensim: KeyedVectors.load_word2vec_format(path, binary=True)"
-        '.save_word2vec_format("vectors.txt")'
-    )
-
-
-def _header(path: Path, line: str) -> Header:
-    parts = _BLANKS.split(line)
-    if len(parts) in (2, 8) and parts[0].isdecimal() and parts[1].isdecimal():
-        rows, width = int(parts[0]), int(parts[1])
+def _header(line: str) -> Header:
+    columns = _BLANKS.split(line)
+    if len(columns) in (2, 8) and all(map(str.isdecimal, columns[:6])):
+        rows, width, *settings = map(int, columns[:6])
         if not rows or not width:
-            raise ValueError(
-                f"{path} has no vectors: its first line says {_cut(line)!r}. Give a file with rows "
-                "and columns, or make this one again."
-            )
-        if len(parts) == 2:
+            raise ValueError(f"there are no vectors, but {_cut(line)!r}. Make the file again.")
+        if not settings:
             return Header(rows, width)
-        if all(part.isdecimal() for part in parts[2:6]):
-            values = [*map(int, parts[2:6]), *parts[6:]]
-            return Header(rows, width, dict(zip(FLORET, values, strict=True)))
-    if len(parts) < 2:
+        values = dict(zip(FLORET, [*settings, *columns[6:]], strict=True))
+        return Header(rows, width, {"mode": "floret", **values})
+    if len(columns) < 2:
         raise ValueError(
-            f"{path}, line 1: expected the numbers of words and of columns, or a word and its "
-            f"vector, was: {_cut(line)!r}. Give vectors as word2vec writes them as text."
+            "expected the numbers of words and of columns, or a word and its vector, got "
+            f"{_cut(line)!r}. Give vectors as word2vec writes them as text."
         )
-    return Header(None, len(parts) - 1)
+    return Header(None, len(columns) - 1)
 
 
-def _vectors(
-    path: Path, header: Header, lines: Iterator[tuple[int, str]]
-) -> Iterator[tuple[str, numpy.ndarray]]:
-    found = 0
-    for number, line in lines:
-        word, *parts = line.rsplit(" ", header.width)
-        if len(parts) != header.width or "" in parts or "\t" in "".join(parts) or word[-1:] == " ":
-            # Tabs, or several blanks, part the columns
-            word, *parts = _BLANKS.sub(" ", line).rsplit(" ", header.width)
-        if not word:
-            raise ValueError(
-                f"{path}, line {number}: the word is empty, in {_cut(line)!r}. Mend or remove the "
-                "line."
-            )
-        if len(parts) != header.width:
-            raise ValueError(
-                f"{path}, line {number}: expected a word and {header.width} numbers, was a word "
-                f"and {len(parts)}: {_cut(line)!r}. Mend or remove the line."
-            )
-        if ends_in_number(word):
-            raise ValueError(
-                f"{path}, line {number}: expected a word and {header.width} numbers, as line 1 "
-                f"has it, was one number more: the word would be {_cut(word)!r}. Mend the line, or "
-                "line 1."
-            )
-        try:
-            with numpy.errstate(over="ignore"):  # which is refused below
-                vector = numpy.array(parts, dtype="float32")
-        except ValueError as error:
-            raise ValueError(
-                f"{path}, line {number}: {_cut(str(error))}. Mend the line."
-            ) from error
-        if not numpy.isfinite(vector).all():
-            raise ValueError(
-                f"{path}, line {number}: the vector of {_cut(word)!r} has NaN or infinity. Mend or "
-                "remove the line."
-            )
-        found += 1
-        yield word, vector
-    if header.rows not in (None, found):
+def _parsed(line: str, width: int) -> tuple[str, numpy.ndarray]:
+    word, *columns = line.rsplit(" ", width)
+    if len(columns) != width or "" in columns or "\t" in "".join(columns) or word[-1:] == " ":
+        word, *columns = _BLANKS.sub(" ", line).rsplit(" ", width)
+    if not word:
+        raise ValueError(f"the word is empty in {_cut(line)!r}. Correct or remove the line.")
+    if len(columns) != width or ends_in_number(word):
         raise ValueError(
-            f"{path} is damaged, or cut off: its first line says {header.rows:,} vectors, but it "
-            f"has {found:,}. Copy or make it again."
+            f"expected a word and {width} numbers, as the first line has, got {_cut(line)!r}. "
+            "Correct or remove the line."
         )
+    with numpy.errstate(over="ignore"):  # raised below
+        vector = numpy.array(columns, dtype="float32")
+    if not numpy.isfinite(vector).all():
+        raise ValueError(
+            f"the vector of {_cut(word)!r} has NaN, infinity, or a number that float32 can't hold. "
+            "Correct or remove the line."
+        )
+    return word, vector
 
 
 def _cut(text: str) -> str:
-    """Cut what a message quotes, so that a line of binary data does not fill the screen."""
-    return text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]} ..."
+    return text if len(text) <= 60 else f"{text[:60]} ..."

@@ -18,7 +18,7 @@ from spacy_multihash.cli._util import (
     load_vectors,
 )
 from spacy_multihash.cli.group import multihash_cli
-from spacy_multihash.embed.compressed_vectors import compress_vectors
+from spacy_multihash.vectors.compressed import compress_vectors
 from tests.helpers.cli import said
 from tests.helpers.packages import installed
 from tests.helpers.vectors import random_vectors, write_pipeline

@@ -9,11 +9,11 @@ from spacy.vectors import Vectors
 from typer.testing import CliRunner, Result
 
 from spacy_multihash.cli.group import multihash_cli
-from spacy_multihash.vectors.table import CheckedRows, VectorTable
-from spacy_multihash.vectors.vocab import word_keys
+from spacy_multihash.vectors.table import VectorTable, word_keys
 
 WORDS = [f"word{i}" for i in range(60)]
 FLORET = {"minn": 2, "maxn": 3, "hash_count": 2, "hash_seed": 0, "bow": "<", "eow": ">"}
+FLORET_TABLE = {"mode": "floret", **FLORET}
 
 
 def random_vectors(rows: int = len(WORDS), width: int = 8, seed: int = 0) -> numpy.ndarray:
@@ -27,9 +27,7 @@ def make_table(
     X: numpy.ndarray, words: list[str] | None = None, name: str = "table"
 ) -> VectorTable:
     words = WORDS[: len(X)] if words is None else words
-    return VectorTable(
-        name, CheckedRows(X, name), word_keys(words), numpy.arange(len(words)), words
-    )
+    return VectorTable(name, X, word_keys(words), numpy.arange(len(words)), words)
 
 
 def write_pipeline(
@@ -48,7 +46,7 @@ def write_pipeline(
 def write_floret(path: Path, X: numpy.ndarray) -> Path:
     """Write a pipeline with a floret table."""
     nlp = spacy.blank("xx")
-    nlp.vocab.vectors = Vectors(strings=nlp.vocab.strings, data=X, mode="floret", **FLORET)
+    nlp.vocab.vectors = Vectors(strings=nlp.vocab.strings, data=X, **FLORET_TABLE)
     nlp.to_disk(path)
     return path
 

@@ -42,14 +42,10 @@ def test_procrustes_is_nearer_than_other_rotations() -> None:
 @pytest.mark.parametrize(
     ("Y", "X", "message"),
     [
-        (random_vectors(60, 7), random_vectors(), "the same width to be aligned, were: 7 and 8"),
-        (
-            random_vectors(8),
-            random_vectors(8),
-            "more pairs than columns, was given 8",
-        ),
-        (numpy.ones((60, 8)), random_vectors(), "of the table to map must differ, .* all 60 pairs"),
-        (random_vectors(), numpy.ones((60, 8)), "of the target must differ, to be aligned"),
+        (random_vectors(60, 7), random_vectors(), "must have the same width, got 7 and 8"),
+        (random_vectors(8), random_vectors(8), "more pairs than columns, got 8"),
+        (numpy.ones((60, 8)), random_vectors(), "of all 60 pairs are equal in the table to map"),
+        (random_vectors(), numpy.ones((60, 8)), "of all 60 pairs are equal in the target"),
     ],
 )
 def test_vectors_that_cannot_be_aligned_are_refused(
@@ -87,10 +83,10 @@ def test_pairs_are_read_with_tabs_or_blanks(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"a b\nc\n", r"line 2: expected two words, with tabs between them, was 'c'"),
+        (b"a b\nc\n", r"line 2: expected two words, separated by a tab, got 'c'"),
         (b"a b c\n", "line 1: expected two words"),
         (b"a\t\n", "line 1: expected two words"),
-        (b"a b\nc d\na b", r"line 3: the pair \('a', 'b'\) is in line 1 already"),
+        (b"a b\nc d\na b", "line 3: .* got a pair that line 1 has"),
         (b"\n", "has no pairs"),
         (b"\xff", "must be UTF-8"),
     ],
@@ -129,7 +125,7 @@ def test_pairs_of_the_same_vectors_count_as_one() -> None:
 
 def test_tables_without_common_words_are_refused() -> None:
     one, other = make_table(random_vectors(2), ["a", "b"]), make_table(random_vectors(2), WORDS[:2])
-    with pytest.raises(ValueError, match="None of the 1 pairs is in both table and table"):
+    with pytest.raises(ValueError, match="table and table have no pair of words"):
         pair_vectors(one, other, [("a", "c")])
-    with pytest.raises(ValueError, match="table and table have no word that is written alike"):
+    with pytest.raises(ValueError, match="table and table have no pair of words"):
         alike_vectors(one, other)

@@ -1,4 +1,4 @@
-"""Words looked up in tables by the tables' attributes, streams of vectors, and joined words."""
+"""Words looked up in tables by the tables' attributes, vectors to estimate on, joined words."""
 
 from dataclasses import replace
 
@@ -7,12 +7,11 @@ import pytest
 from spacy.attrs import IS_ALPHA, LEMMA, LOWER, NORM, ORTH
 
 from spacy_multihash.vectors.align import alike_vectors
-from spacy_multihash.vectors.table import CheckedRows, VectorTable, join_words, stream_of
-from tests.helpers import vectors as helpers
-from tests.helpers.vectors import WORDS, make_table, random_vectors
+from spacy_multihash.vectors.reduce import join_words, merge
+from spacy_multihash.vectors.table import VectorTable
+from tests.helpers.vectors import FLORET_TABLE, WORDS, make_table, random_vectors
 
 X = random_vectors()
-FLORET = {"mode": "floret", **helpers.FLORET}
 UPPER = [word.upper() for word in WORDS]
 
 
@@ -20,7 +19,7 @@ def table_of(attr: int, words: list[str] | None = None, name: str = "table") -> 
     return replace(make_table(X, words, name), attr=attr)
 
 
-@pytest.mark.parametrize("floret", [None, FLORET])
+@pytest.mark.parametrize("floret", [None, FLORET_TABLE])
 def test_words_are_looked_up_by_the_attribute_of_the_table(floret: dict | None) -> None:
     table = replace(table_of(LOWER), floret=floret)
     for found, expected in zip(table.look_up(UPPER), table.look_up(WORDS), strict=True):
@@ -47,9 +46,9 @@ def test_attribute_that_finds_no_words_is_refused() -> None:
         table_of(IS_ALPHA).look_up(WORDS)
 
 
-def test_stream_takes_words_of_one_value_once() -> None:
-    chosen = stream_of(table_of(LOWER), ["Word2", "word2", "WORD5"])
-    numpy.testing.assert_array_equal(numpy.concatenate(list(chosen())), X[[2, 5]])
+def test_words_of_one_value_are_estimated_on_once() -> None:
+    X_estimated = table_of(LOWER).estimation_vectors(["Word2", "word2", "WORD5"])
+    numpy.testing.assert_array_equal(X_estimated, X[[2, 5]])
 
 
 def test_words_that_are_alike_are_found_by_both_attributes() -> None:
@@ -59,44 +58,39 @@ def test_words_that_are_alike_are_found_by_both_attributes() -> None:
 
 
 def test_floret_is_looked_up_by_its_own_attribute_and_others_must_have_one() -> None:
-    floret = replace(table_of(LOWER, name="floret"), floret=FLORET)
+    floret = replace(table_of(LOWER, name="floret"), floret=FLORET_TABLE)
     upper, lower = table_of(ORTH, UPPER, "upper"), table_of(LOWER, name="lower")
-    merged, look_up = join_words([upper, floret])
-    assert merged.attr == ORTH
-    numpy.testing.assert_array_equal(look_up(slice(0, 60))[1][1], floret.look_up(WORDS)[1])
-    assert join_words([lower, replace(lower, name="another")])[0].attr == LOWER
-    with pytest.raises(ValueError, match="same attribute, but upper does by ORTH and lower by LOW"):
+    joined = join_words([upper, floret])
+    assert joined.attr == ORTH
+    by_words = replace(table_of(ORTH, UPPER), data=floret.look_up(WORDS)[1])
+    numpy.testing.assert_allclose(
+        merge(joined, [upper, floret], 5).data, merge(joined, [upper, by_words], 5).data, atol=1e-5
+    )
+    assert join_words([lower, replace(lower, name="another")]).attr == LOWER
+    with pytest.raises(ValueError, match="but upper and lower find them by ORTH and LOWER"):
         join_words([upper, floret, lower])
+    unknown = replace(upper, words=[None, *UPPER[1:]])
+    assert join_words([unknown, upper]).words[0] == UPPER[0]
+    with pytest.raises(ValueError, match="A floret table needs the text of all words"):
+        join_words([unknown, floret])
 
 
-def test_words_with_zeros_are_not_there() -> None:
+def test_zeros_stand_for_no_vector() -> None:
     X = random_vectors()
     X[3] = 0
     table = make_table(X)
-    there, found = table.look_up(["word2", "word3", "unknown"])
-    assert there.tolist() == [True, False, False]
+    present, found = table.look_up(["word2", "word3", "unknown"])
+    assert present.tolist() == [True, False, False]
     numpy.testing.assert_array_equal(found, [X[2], X[3], X[3]])
-    floret = replace(make_table(0 * X), floret=FLORET)
+    floret = replace(make_table(0 * X), floret=FLORET_TABLE)
     assert not floret.look_up(["word2", ""])[0].any()
-    with pytest.raises(ValueError, match="table has none of the 1 words, such as"):
-        stream_of(table, ["word3"])
+    assert len(table.estimation_vectors()) == 59
+    chosen = table.estimation_vectors(["word2", "word3", "missing", "word2"])
+    numpy.testing.assert_array_equal(chosen, X[2:3])
+    with pytest.raises(ValueError, match=r"table has none of the 1 words, such as \['word3'\]"):
+        table.estimation_vectors(["word3"])
 
 
-def test_stream_takes_given_words_or_all_but_zeros() -> None:
-    X = random_vectors()
-    X[3] = 0
-    table = make_table(X)
-    assert sum(map(len, stream_of(table)())) == 59
-    chosen = stream_of(table, ["word2", "word3", "missing", "word2"])
-    for _ in range(2):
-        numpy.testing.assert_array_equal(numpy.concatenate(list(chosen())), X[2:3])
-    with pytest.raises(ValueError, match=r"table has none of the 1 words, such as \['missing'\]"):
-        stream_of(table, ["missing"])
-
-
-def test_floret_of_float16_is_looked_up() -> None:
-    half = X.astype("float16")
-    table = replace(make_table(half), floret=FLORET, keys=numpy.zeros(0, dtype="uint64"))
-    wide = replace(table, data=CheckedRows(half.astype("float32"), "table"))
-    found, expected = (each.look_up(WORDS)[1] for each in (table, wide))
-    numpy.testing.assert_array_equal(found, expected)
+def test_words_of_a_row_are_estimated_on_once_and_rows_of_no_word_not() -> None:
+    table = replace(make_table(X[:5], ["a", "b", "c"]), rows=numpy.array([3, 1, 3]))
+    numpy.testing.assert_array_equal(table.estimation_vectors(), X[[1, 3]])

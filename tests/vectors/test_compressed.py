@@ -12,13 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spacy.vectors import Vectors
 
-from spacy_multihash.embed.compressed_vectors import (
+from spacy_multihash.vectors.compressed import (
     CompressedVectors,
+    SortedKeys,
     compress_vectors,
     is_compressed,
+    pack_keys,
+    unpack_keys,
 )
-from spacy_multihash.vectors.compressed import SortedKeys, pack_keys, unpack_keys
-from spacy_multihash.vectors.files import open_table, write_table
+from spacy_multihash.vectors.files import read_table, write_table
 from tests.helpers.several_vectors import save_floret, save_words
 
 WORDS = ["Anna", "met", "Rome", "fell", "rain"]
@@ -177,12 +179,12 @@ def test_tools_of_vectors_read_a_compressed_pipeline(
     words: Path, tmp_path: Path, precision: str
 ) -> None:
     _, ours = both(words, precision)
-    with open_table(words.parent) as table:
-        write_table(tmp_path / "out", table)
+    table = read_table(words.parent)
+    write_table(tmp_path / "out", table)
     written = spacy.load(tmp_path / "out").vocab.vectors
     assert dict(written.key2row) == dict(ours.key2row.items())
     assert written.n_keys == len(table.keys) == len(WORDS)
     numpy.testing.assert_array_equal(written.data, ours.data)
     (words / "vectors.keys").write_bytes(b"\x81")
-    with pytest.raises(ValueError, match="vectors.keys is damaged"), open_table(words):
-        pass
+    with pytest.raises(ValueError, match="vectors.keys is damaged"):
+        read_table(words)
