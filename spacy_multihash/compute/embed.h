@@ -1,4 +1,5 @@
-/* Hash embeddings of all columns at once: ids to rows of tables to sums of rows. */
+/* Embeddings: ids to rows of tables to sums of rows. First those of hashed columns, all at once; then
+   those of bags of symbols. */
 
 static uint64_t rotate(uint64_t x, int bits) { return (x << bits) | (x >> (64 - bits)); }
 
@@ -60,4 +61,92 @@ static void hash_embed_backward(const Tables *t, const int32_t *rows, const floa
                 for (int j = 0; j < t->W; j++) to[j] += from[j];
             }
         }
+}
+
+/* The number of symbols of token u, of which the first is noted. */
+static ptrdiff_t symbols_of(const Bags *b, ptrdiff_t u, ptrdiff_t *first) {
+    *first = !b->ends ? u : u ? b->ends[u - 1] : 0;
+    return b->ends ? b->ends[u] - *first : 1;
+}
+
+/* The sums for the tokens [first, last), `stride` floats apart. */
+static void gather_sum(const Bags *b, const float *table, ptrdiff_t first, ptrdiff_t last,
+                       float *out, ptrdiff_t stride) {
+    const int W = b->W;
+    for (ptrdiff_t u = first; u < last; u++) {
+        float *RESTRICT to = out + u * stride;
+        ptrdiff_t m;
+        const ptrdiff_t number = symbols_of(b, u, &m), end = (m + number) * b->K;
+        memset(to, 0, 4 * (size_t)W);
+        for (ptrdiff_t i = m * b->K; i < end; i++) {
+            const float *from = table + (size_t)b->rows[i] * W;
+            if (b->weights) {
+                const float weight = b->weights[i];
+                for (int j = 0; j < W; j++) to[j] += weight * from[j];
+            } else
+                for (int j = 0; j < W; j++) to[j] += from[j];
+        }
+        if (b->mean && number > 1) {
+            const float share = (float)(1.0 / number);
+            for (int j = 0; j < W; j++) to[j] *= share;
+        }
+    }
+}
+
+/* Adds the gradients of U sums to the entries [low, high) of their rows, one after the other. */
+static void scatter_sum(const Bags *b, float *table, ptrdiff_t U, const float *d, ptrdiff_t stride,
+                        int low, int high) {
+    for (ptrdiff_t u = 0; u < U; u++) {
+        const float *RESTRICT from = d + u * stride;
+        ptrdiff_t m;
+        const ptrdiff_t number = symbols_of(b, u, &m), end = (m + number) * b->K;
+        const float share = b->mean && number > 1 ? (float)(1.0 / number) : 1;
+        for (ptrdiff_t i = m * b->K; i < end; i++) {
+            float *RESTRICT to = table + (size_t)b->rows[i] * b->W;
+            const float weight = b->weights ? b->weights[i] * share : share;
+            for (int j = low; j < high; j++) to[j] += weight * from[j];
+        }
+    }
+}
+
+/* The gradients of the weights of tokens [first, last): products of rows and gradients of sums. */
+static void gather_dot(const Bags *b, const float *table, ptrdiff_t first, ptrdiff_t last,
+                       const float *d, ptrdiff_t stride, float *d_weights) {
+    for (ptrdiff_t u = first; u < last; u++) {
+        const float *from = d + u * stride;
+        ptrdiff_t m;
+        const ptrdiff_t number = symbols_of(b, u, &m), end = (m + number) * b->K;
+        const float share = b->mean && number > 1 ? (float)(1.0 / number) : 1;
+        for (ptrdiff_t i = m * b->K; i < end; i++) {
+            const float *row = table + (size_t)b->rows[i] * b->W;
+            vec sums = zero();
+            int j = 0;
+            for (; j + VL <= b->W; j += VL) sums += load(row + j) * load(from + j);
+            float sum = add_lanes(sums);
+            for (; j < b->W; j++) sum += row[j] * from[j];
+            d_weights[i] = share * sum;
+        }
+    }
+}
+
+/* ids (n) -> rows (n, K) of a table of nV rows, by hashing; a seed for each four hash functions */
+static void hash_rows(const uint64_t *ids, ptrdiff_t n, uint32_t nV, const uint32_t *seeds, int K,
+                      int32_t *rows) {
+    for (ptrdiff_t i = 0; i < n; i++)
+        for (int k = 0; k < K; k += 4) {
+            uint32_t words[4];
+            hash_id(ids[i], seeds[k / 4], words);
+            for (int j = k; j < k + 4 && j < K; j++) *rows++ = (int32_t)(words[j - k] % nV);
+        }
+}
+
+/* ids (n) -> the rows of V keys in ascending order, 0 for an id that isn't among them */
+static void look_up(const uint64_t *ids, ptrdiff_t n, const uint64_t *keys, const int32_t *row_of,
+                    ptrdiff_t V, int32_t *rows) {
+    for (ptrdiff_t i = 0; i < n; i++) {
+        const uint64_t *low = keys;
+        for (ptrdiff_t size = V; size > 1; size -= size / 2) /* no branch that could be mispredicted */
+            low = low[size / 2] <= ids[i] ? low + size / 2 : low;
+        rows[i] = V && *low == ids[i] ? row_of[low - keys] : 0;
+    }
 }

@@ -65,6 +65,14 @@ typedef struct {
     int A, W;
 } Tables;
 
+/* The rows of a table that the symbols of tokens fall on (embed.h). */
+typedef struct {
+    const int32_t *rows;              /* (M, K) */
+    const float *weights;             /* (M, K), or NULL */
+    const int64_t *ends;              /* (U) where the symbols of each token end; NULL: one each */
+    int K, W, mean;                   /* mean: whether to divide by the number of symbols */
+} Bags;
+
 /* The numbers of a step of Adam (plain.c). */
 typedef struct {
     float clip, beta1, beta2, eps;
@@ -99,6 +107,16 @@ typedef struct {
                        int32_t *rows, float *vectors);
     void (*hash_embed_backward)(const Tables *, const int32_t *rows, const float *d_vectors,
                                 ptrdiff_t U, int low, int high);
+    void (*gather_sum)(const Bags *, const float *table, ptrdiff_t first, ptrdiff_t last,
+                       float *out, ptrdiff_t stride);
+    void (*scatter_sum)(const Bags *, float *table, ptrdiff_t U, const float *d, ptrdiff_t stride,
+                        int low, int high);
+    void (*gather_dot)(const Bags *, const float *table, ptrdiff_t first, ptrdiff_t last,
+                       const float *d, ptrdiff_t stride, float *d_weights);
+    void (*hash_rows)(const uint64_t *ids, ptrdiff_t n, uint32_t nV, const uint32_t *seeds, int K,
+                      int32_t *rows);
+    void (*look_up)(const uint64_t *ids, ptrdiff_t n, const uint64_t *keys, const int32_t *row_of,
+                    ptrdiff_t V, int32_t *rows);
 } Kernels;
 
 /* The kernels of an instruction set: "baseline", "avx2", ... or NULL if the machine lacks it. */

@@ -70,6 +70,12 @@ cdef extern from "kernels.h" nogil:
         const int32_t *num_hashes
         int A, W
 
+    ctypedef struct Bags:
+        const int32_t *rows
+        const float *weights
+        const int64_t *ends
+        int K, W, mean
+
     ctypedef struct Adam:
         float clip, beta1, beta2, eps, learn_rate, decay, average_rest
 
@@ -111,6 +117,21 @@ cdef extern from "kernels.h" nogil:
         ) noexcept nogil
         void (*hash_embed_backward)(
             const Tables *, const int32_t *, const float *, ptrdiff_t, int, int
+        ) noexcept nogil
+        void (*gather_sum)(
+            const Bags *, const float *, ptrdiff_t, ptrdiff_t, float *, ptrdiff_t
+        ) noexcept nogil
+        void (*scatter_sum)(
+            const Bags *, float *, ptrdiff_t, const float *, ptrdiff_t, int, int
+        ) noexcept nogil
+        void (*gather_dot)(
+            const Bags *, const float *, ptrdiff_t, ptrdiff_t, const float *, ptrdiff_t, float *
+        ) noexcept nogil
+        void (*hash_rows)(
+            const uint64_t *, ptrdiff_t, uint32_t, const uint32_t *, int, int32_t *
+        ) noexcept nogil
+        void (*look_up)(
+            const uint64_t *, ptrdiff_t, const uint64_t *, const int32_t *, ptrdiff_t, int32_t *
         ) noexcept nogil
 
     const Kernels *find_kernels(const char *name)
@@ -456,6 +477,92 @@ def hash_embed_backward(
             )
     finally:
         free(pointers)
+
+
+cdef Bags read_bags(bags, int W, const float[:, :] sums):
+    """Point to the rows of symbols; the caller has checked that the table has them."""
+    cdef const int32_t[:, ::1] rows = bags.rows
+    cdef const float[:, ::1] weights = bags.weights
+    cdef const int64_t[::1] ends = bags.ends
+    cdef Bags b
+    b.K, b.W, b.mean = rows.shape[1], W, bags.mean
+    if sums.shape[1] != W or (W > 1 and sums.strides[1] != 4) or sums.strides[0] % 4:
+        raise ValueError(f"cannot sum rows of {W} numbers in rows of {sums.shape[1]}")
+    b.rows = &rows[0, 0]
+    b.weights = NULL if weights is None else &weights[0, 0]
+    b.ends = NULL if ends is None else &ends[0]
+    return b
+
+
+def gather_sum(
+    const float[:, ::1] table, bags, ptrdiff_t first, ptrdiff_t last, float[:, :] out
+):
+    """Sum the rows of the tokens [first, last): table (nV, W) -> out (U, W), rows contiguous.
+
+    bags (Bags): Of compute/bags.py.
+    """
+    if first == last or table.shape[1] == 0 or len(bags.rows) == 0:
+        out[first:last] = 0
+        return
+    cdef Bags b = read_bags(bags, table.shape[1], out)
+    with nogil:
+        kernels.gather_sum(&b, &table[0, 0], first, last, &out[0, 0], out.strides[0] // 4)
+
+
+def scatter_sum(
+    float[:, ::1] gradient, bags, const float[:, :] d_sums, int first, int last
+):
+    """Add d_sums (U, W) to the entries [first, last) of rows of a gradient (nV, W)."""
+    if first == last or d_sums.shape[0] == 0 or len(bags.rows) == 0:
+        return
+    cdef Bags b = read_bags(bags, gradient.shape[1], d_sums)
+    cdef ptrdiff_t stride = d_sums.strides[0] // 4
+    with nogil:
+        kernels.scatter_sum(
+            &b, &gradient[0, 0], d_sums.shape[0], &d_sums[0, 0], stride, first, last
+        )
+
+
+def gather_dot(
+    const float[:, ::1] table,
+    bags,
+    ptrdiff_t first,
+    ptrdiff_t last,
+    const float[:, :] d_sums,
+    float[:, ::1] d_weights,
+):
+    """Multiply the rows of the tokens [first, last) by d_sums (U, W) -> d_weights (M, K)."""
+    if first == last or len(bags.rows) == 0:
+        return
+    cdef Bags b = read_bags(bags, table.shape[1], d_sums)
+    cdef ptrdiff_t stride = d_sums.strides[0] // 4
+    with nogil:
+        kernels.gather_dot(
+            &b, &table[0, 0], first, last, &d_sums[0, 0], stride, &d_weights[0, 0]
+        )
+
+
+def hash_rows(
+    const uint64_t[::1] ids, uint32_t nV, const uint32_t[::1] seeds, int32_t[:, ::1] rows
+):
+    """Hash ids (M,) to rows (M, K) of a table; seeds ((K + 3) // 4,)."""
+    cdef ptrdiff_t n = ids.shape[0]
+    if n:
+        with nogil:
+            kernels.hash_rows(&ids[0], n, nV, &seeds[0], rows.shape[1], &rows[0, 0])
+
+
+def look_up(
+    const uint64_t[::1] ids,
+    const uint64_t[::1] keys,
+    const int32_t[::1] row_of,
+    int32_t[::1] rows,
+):
+    """Find the rows (M,) of ids (M,) among V keys in ascending order, 0 for none."""
+    cdef ptrdiff_t n = ids.shape[0], V = keys.shape[0]
+    if n:
+        with nogil:
+            kernels.look_up(&ids[0], n, &keys[0], &row_of[0], V, &rows[0])
 
 
 def adam(

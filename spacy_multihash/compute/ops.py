@@ -52,6 +52,6 @@ def for_kernel(ops: Ops, X: Array, dtype: str) -> Array:
     Any other array is returned as it is.
     """
     if on_cpu(ops):
-        return numpy.require(X, dtype, ["C", "W"])
+        return numpy.require(X, dtype, ["C", "W", "A"])
     contiguous: Any = ops.as_contig
     return contiguous(X, dtype=dtype)  # CuPy has no read-only arrays

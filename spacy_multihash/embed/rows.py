@@ -17,7 +17,8 @@ from ..common.nodes import bound
 from ..common.pinned import PARTLY_LOADED, Pinned, describe
 from ..common.registered import INIT_TABLES
 from ..common.types import RowLayer
-from ..compute.hashing import MAX_HASHES, group_seeds
+from ..compute.dispatch import kernels_for
+from ..compute.hashing import MAX_HASHES, group_seeds, hashing_of
 from ..compute.ops import on_cpu
 
 HASH_NAME = "hash_rows"
@@ -63,14 +64,17 @@ def hash_rows(nV: int, *, attr: str, num_hashes: int, seed: int) -> RowLayer:
 
 
 def forward_hash(model: RowLayer, ids: Ints1d, is_train: bool) -> tuple[Ints2d, Callable]:
-    """Hash the ids group by group of words, and reduce the words to rows."""
-    xp = model.ops.xp
-    num_hashes = model.attrs["num_hashes"].value
+    """Hash the ids, and reduce the hashes to rows."""
     ids = model.ops.as_contig(ids, dtype="uint64")
-    groups = [model.ops.hash(ids, seed) for seed in seeds_of(model)]  # each (N, 4) uint32
-    words = groups[0] if len(groups) == 1 else xp.hstack(groups)
-    rows = words[:, :num_hashes] % xp.uint32(model.attrs["nV"].value)  # (N, num_hashes)
-    rows = rows.view("int32")  # rows are below 2**31
+    nV, num_hashes, _ = hashed_by(model)
+    kernels = kernels_for(ids)
+    if kernels is not None:
+        rows: Any = numpy.empty((len(ids), num_hashes), dtype="int32")
+        kernels.hash_rows(ids, nV, hashing_of((hashed_by(model),)).seeds[0], rows)
+    else:
+        groups = [model.ops.hash(ids, seed) for seed in seeds_of(model)]  # each (N, 4) uint32
+        words = model.ops.xp.hstack(groups)[:, :num_hashes] % model.ops.xp.uint32(nV)
+        rows = words.view("int32")  # rows are below 2**31
 
     def backprop(d_rows: Ints2d) -> Ints1d:
         return model.ops.alloc1i(ids.shape[0])  # integers have no gradient
@@ -207,19 +211,15 @@ class Symbols:
         Other integers are taken as uint64: numpy would compare them with the keys as floats.
         """
         ids = ops.as_contig(ids, dtype="uint64")
-        if not on_cpu(ops):
-            return self._search(ops, ids)
-        # Sorted ids are found in the same part of a large table, which then stays in the caches.
-        order = cast(Ints1d, numpy.argsort(cast(Any, ids)))
-        found = cast(Ints1d, numpy.empty(len(ids), dtype="int32"))
-        found[order] = self._search(ops, ids[order])
-        return found
-
-    def _search(self, ops: Ops, ids: Ints1d) -> Ints1d:
-        keys, rows = self._arrays(ops)
+        keys, row_of = self._arrays(ops)
+        kernels = kernels_for(ids)
+        if kernels is not None:
+            rows: Any = numpy.empty(len(ids), dtype="int32")
+            kernels.look_up(ids, keys, row_of, rows)
+            return rows
         at = ops.xp.searchsorted(keys, ids)
         at[at == len(keys)] = 0  # past the last key: the key at any place differs
-        return ops.xp.where(keys[at] == ids, rows[at], ops.xp.int32(UNKNOWN_ROW))
+        return ops.xp.where(keys[at] == ids, row_of[at], ops.xp.int32(UNKNOWN_ROW))
 
     def describe(self) -> str:
         """Describe the table for a message by its size and a digest of what it holds."""

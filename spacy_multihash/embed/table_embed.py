@@ -3,13 +3,15 @@
 from functools import partial
 from typing import Any, Callable, Optional, cast
 
-from thinc.api import Model, Ops, uniform_init
+import numpy
+from thinc.api import Model, uniform_init
 from thinc.types import Floats2d, Ints2d
 from thinc.util import ArrayInfo
 
 from ..common.memory import check_memory
 from ..common.types import Array, TableLayer
-from ..compute.ops import for_kernel, on_cpu
+from ..compute.bags import Bags, for_sums, gather_dot, gather_sum, scatter_sum
+from ..compute.ops import for_kernel
 
 NAME = "table_embed"
 
@@ -43,21 +45,41 @@ def TableEmbed(
 
 def forward(model: TableLayer, rows: Ints2d, is_train: bool) -> tuple[Floats2d, Callable]:
     """Gather and add, with a scatter-add on the way back."""
-    E = table_of(model)
-    if on_cpu(model.ops):  # thinc's CUDA kernel checks its indices itself
-        check_rows(model, rows)
-    rows = for_kernel(model.ops, rows, "int32")
-    if len(rows):
-        vectors = model.ops.gather_add(E, rows)  # (N, nO)
-    else:
-        vectors = model.ops.alloc2f(0, E.shape[1])  # gather_add raises on 0 rows
-    vectors_info = ArrayInfo.from_array(vectors)
+    vectors, backprop_sums = sum_rows(model, rows)
 
     def backprop(d_vectors: Floats2d) -> Ints2d:
-        vectors_info.check_consistency(d_vectors)
-        d_vectors = model.ops.as_contig(d_vectors)
-        scatter_rows(model.ops, gradient_of(model), rows, d_vectors)
+        backprop_sums(d_vectors)
         return model.ops.alloc2i(*rows.shape)  # integers have no gradient
+
+    return vectors, backprop
+
+
+def sum_rows(
+    model: Model,
+    rows: Ints2d,
+    weights: Optional[Floats2d] = None,
+    ends: Optional[numpy.ndarray] = None,
+    mean: bool = False,
+) -> tuple[Floats2d, Callable]:
+    """Sum the rows of a table for each of U tokens; rows, weights, ends, mean are those of `Bags`.
+
+    Returns the vectors (U, nO), and a function that takes their gradients, adds them to that of the
+    table, and returns the gradients of the weights (M, K), None without weights.
+    """
+    ops, E = model.ops, table_of(model)
+    check_rows(model, rows)
+    if weights is not None:
+        weights = for_kernel(ops, weights, "float32")
+    bags = Bags(for_kernel(ops, rows, "int32"), weights, ends, mean)
+    vectors = gather_sum(ops, E, bags)
+    vectors_info = ArrayInfo.from_array(vectors)
+
+    def backprop(d_vectors: Floats2d) -> Optional[Floats2d]:
+        vectors_info.check_consistency(d_vectors)
+        d_vectors = for_sums(ops, d_vectors)
+        d_weights = None if bags.weights is None else gather_dot(ops, E, bags, d_vectors)
+        scatter_sum(ops, gradient_of(model), bags, d_vectors)
+        return d_weights
 
     return vectors, backprop
 
@@ -75,12 +97,6 @@ def init(
             "Give nV when building it, or set the tables of its lookup first."
         )
     fill_table(initializer, model, model.get_dim("nO"))
-
-
-def scatter_rows(ops: Ops, table: Floats2d, rows: Ints2d, d_vectors: Floats2d) -> None:
-    """Add a gradient (N, nO) to each of the K rows, (N, K), that were summed to a vector."""
-    for column in ops.as_contig(rows.T):  # (K, N)
-        ops.scatter_add(table, column, d_vectors)
 
 
 def fill_table(initializer: Callable, model: Model, width: int) -> None:

@@ -14,13 +14,13 @@ from thinc.types import Floats2d, FloatsXd, Ints1d, Ints2d
 from thinc.util import ArrayInfo
 
 from ..common.checks import MAX_SIZE, check_flag, check_whole
-from ..common.nodes import bound
 from ..common.pinned import Pinned
 from ..common.removed import RemovedSetting
-from ..common.types import AttrLayer, RowLayer, WeightedRows, WeightedTableLayer
+from ..common.types import Array, AttrLayer, RowLayer, WeightedRows, WeightedTableLayer
+from ..compute.bags import Bags, for_sums, gather_sum, scatter_sum
 from ..compute.hashing import MAX_HASHES, importance_seed
 from .rows import hash_rows
-from .table_embed import TableEmbed, check_rows, fill_table, gradient_of, table_of
+from .table_embed import TableEmbed, fill_table, sum_rows
 
 # Node names, a file format.
 NAME = "weighted_embed"
@@ -151,30 +151,46 @@ def weighted_embed(
     num_hashes = table.attrs["num_hashes"].value
     return Model(
         NAME,
-        bound(forward, append_importance),
+        forward,
         init=init,
         layers=[rows, importance, table],
         dims={"nO": table.get_dim("nO") + append_importance * num_hashes},
     )
 
 
-def forward(
-    append_importance: bool, model: AttrLayer, ids: Ints1d, is_train: bool
-) -> tuple[Floats2d, Callable]:
+def forward(model: AttrLayer, ids: Ints1d, is_train: bool) -> tuple[Floats2d, Callable]:
     """Weight the rows of the table, and give the gradient of the weights to the importance."""
+    return sum_weighted(model, ids, is_train)
+
+
+def sum_weighted(
+    model: AttrLayer,
+    ids: Ints1d,
+    is_train: bool,
+    ends: Optional[numpy.ndarray] = None,
+    mean: bool = False,
+) -> tuple[Floats2d, Callable]:
+    """Sum the vectors of the symbols of each token: ids (M,) uint64 -> vectors (U, nO) float32.
+
+    ends (U,) int64: Where the symbols of each token end; None if each token has one symbol.
+    mean (bool): Whether sums are divided by the number of symbols.
+    """
     to_rows, importance, table = model.layers
-    weights, backprop_weights = importance(ids, is_train)  # (N, k)
-    vectors, backprop_vectors = table((to_rows(ids, is_train)[0], weights), is_train)
-    width = vectors.shape[1]
-    if append_importance:
-        vectors = model.ops.xp.hstack([vectors, weights])
+    ops, width = model.ops, table.get_dim("nO")
+    weights, backprop_weights = importance(ids, is_train)  # (M, k)
+    sums, backprop_sums = sum_rows(table, to_rows(ids, is_train)[0], weights, ends, mean)
+    vectors, appended = sums, None
+    if model.get_dim("nO") > width:  # the importance stands beside the vectors
+        symbols: Array = ops.xp.arange(len(ids), dtype="int32")
+        appended = Bags(symbols[:, None], None, ends, mean)
+        vectors = ops.xp.hstack([sums, gather_sum(ops, weights, appended)])
     vectors_info = ArrayInfo.from_array(vectors)
 
     def backprop(d_vectors: Floats2d) -> Ints1d:
         vectors_info.check_consistency(d_vectors)
-        _, d_weights = backprop_vectors(d_vectors[:, :width])
-        if append_importance:
-            d_weights += d_vectors[:, width:]
+        d_weights = backprop_sums(d_vectors[:, :width])
+        if appended is not None:
+            scatter_sum(ops, d_weights, appended, for_sums(ops, d_vectors[:, width:]))
         return backprop_weights(d_weights)
 
     return vectors, backprop
@@ -234,24 +250,13 @@ def WeightedTableEmbed(nO: int, nV: int, *, num_hashes: int) -> WeightedTableLay
 def forward_table(
     model: WeightedTableLayer, X: WeightedRows, is_train: bool
 ) -> tuple[Floats2d, Callable]:
-    """Gather, weight and add, hash function by hash function."""
+    """Gather, weight and add."""
     rows, weights = X
-    E = table_of(model)
-    check_rows(model, rows)  # also on a GPU: CuPy takes a row beyond the table from its start
     _check_shapes(model, rows, weights)
-    columns = model.ops.as_contig(rows.T)  # (K, N)
-    vectors = model.ops.alloc2f(len(rows), model.get_dim("nO"))
-    for k, column in enumerate(columns):
-        vectors += E[column] * weights[:, k : k + 1]
-    vectors_info = ArrayInfo.from_array(vectors)
+    vectors, backprop_sums = sum_rows(model, rows, weights)
 
     def backprop(d_vectors: Floats2d) -> WeightedRows:
-        vectors_info.check_consistency(d_vectors)
-        dE = gradient_of(model)
-        d_weights = model.ops.alloc2f(*weights.shape)
-        for k, column in enumerate(columns):
-            d_weights[:, k] = model.ops.xp.einsum("nd,nd->n", E[column], d_vectors)
-            model.ops.scatter_add(dE, column, d_vectors * weights[:, k : k + 1])
+        d_weights = backprop_sums(d_vectors)
         return model.ops.alloc2i(*rows.shape), d_weights  # integers have no gradient
 
     return vectors, backprop

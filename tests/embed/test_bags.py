@@ -1,6 +1,5 @@
 """The layer that embeds several symbols of a token."""
 
-from importlib import import_module
 from typing import Any
 
 import numpy
@@ -14,7 +13,6 @@ from spacy_multihash.embed.weighted_embed import Weighting, weighted_layer
 from spacy_multihash.layers import Symbols, TableEmbed, hash_rows, lookup_rows
 from tests.helpers.gradients import check_param_gradients
 
-MODULE = import_module("spacy_multihash.embed.bags")
 WIDTH, ROWS = 3, 11
 SYMBOLS = numpy.array([5, 2**64 - 1, 5, 7, 0, 9, 5, 5, 12, 13, 14, 15], dtype="uint64")
 BAGS = {
@@ -78,19 +76,10 @@ def by_loop(layer: Model, lengths: list[int], reduce: str) -> numpy.ndarray:
     return numpy.array(vectors)
 
 
-@pytest.mark.parametrize("chunk", [4096, 5])
 @pytest.mark.parametrize("reduce", ["sum", "mean"])
 @pytest.mark.parametrize("lengths", BAGS.values(), ids=BAGS.keys())
 @pytest.mark.parametrize("kind", LAYERS)
-def test_vectors_equal_a_loop(
-    ops: Ops,
-    monkeypatch: pytest.MonkeyPatch,
-    kind: str,
-    lengths: list[int],
-    reduce: Any,
-    chunk: int,
-) -> None:
-    monkeypatch.setattr(MODULE, "_CHUNK", chunk)
+def test_vectors_equal_a_loop(ops: Ops, kind: str, lengths: list[int], reduce: Any) -> None:
     layer = LAYERS[kind]()
     model = randomize(embed_bags(layer, reduce=reduce))
     expected = by_loop(layer, lengths, reduce)
@@ -104,9 +93,8 @@ def test_vectors_equal_a_loop(
 @pytest.mark.parametrize("lengths", BAGS.values(), ids=BAGS.keys())
 @pytest.mark.parametrize("kind", LAYERS)
 def test_gradients_equal_central_differences(
-    ops: Ops, monkeypatch: pytest.MonkeyPatch, kind: str, lengths: list[int], reduce: Any
+    ops: Ops, kind: str, lengths: list[int], reduce: Any
 ) -> None:
-    monkeypatch.setattr(MODULE, "_CHUNK", 5)
     model = randomize(embed_bags(LAYERS[kind](), reduce=reduce))
     check_param_gradients(model, ragged(ops, lengths), lambda Y: Y, eps=1e-2, atol=1e-3)
 

@@ -1,0 +1,193 @@
+"""Sums of rows: the kernels, the array code, and a loop in float64 agree."""
+
+from typing import Any, NamedTuple
+
+import numpy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from thinc.api import Ops, get_current_ops, to_numpy
+
+from spacy_multihash.compute.bags import Bags, for_sums, gather_dot, gather_sum, scatter_sum
+from spacy_multihash.compute.dispatch import available_kernels, use_kernels
+from spacy_multihash.compute.threads import set_threads
+from spacy_multihash.layers import Symbols, hash_rows
+
+ROWS = 13
+
+
+class Case(NamedTuple):
+    """Arguments of the sums."""
+
+    E: numpy.ndarray
+    bags: Bags
+    d_vectors: numpy.ndarray
+
+
+def draw(lengths: list[int] | int, K: int, W: int, weighted: bool, mean: bool = False) -> Case:
+    """Draw a table and symbols; lengths is a number for tokens of a symbol each."""
+    rng = numpy.random.default_rng(0)
+    ends = None if isinstance(lengths, int) else numpy.cumsum(lengths, dtype="int64")
+    M, U = (lengths, lengths) if isinstance(lengths, int) else (sum(lengths), len(lengths))
+    rows = rng.integers(0, ROWS, (M, K), dtype="int32")
+    weights = rng.normal(size=(M, K)).astype("float32") if weighted else None
+    E, d_vectors = (rng.normal(size=(n, W)).astype("float32") for n in (ROWS, U))
+    return Case(E, Bags(rows, weights, ends, mean), d_vectors)
+
+
+def reference(case: Case) -> list[numpy.ndarray]:
+    """Compute the sums, the gradient of the table, and that of the weights, symbol by symbol."""
+    E, bags, d_vectors = case.E.astype("float64"), case.bags, case.d_vectors.astype("float64")
+    ends = range(1, len(d_vectors) + 1) if bags.ends is None else bags.ends.tolist()
+    vectors, dE = numpy.zeros(d_vectors.shape), numpy.zeros(E.shape)
+    d_weights = numpy.zeros(bags.rows.shape)
+    starts = [0, *ends]
+    for u, (start, end) in enumerate(zip(starts, ends, strict=False)):
+        share = 1 / (end - start) if bags.mean and end > start else 1
+        for m in range(start, end):
+            for k, row in enumerate(bags.rows[m]):
+                weight = share * (1 if bags.weights is None else bags.weights[m, k])
+                vectors[u] += weight * E[row]
+                dE[row] += weight * d_vectors[u]
+                d_weights[m, k] = share * E[row] @ d_vectors[u]
+    return [vectors, dE, d_weights]
+
+
+def compute(case: Case, ops: Ops) -> list[numpy.ndarray]:
+    E, d_vectors = ops.asarray(case.E), for_sums(ops, ops.asarray(case.d_vectors))
+    weights = None if case.bags.weights is None else ops.asarray(case.bags.weights)
+    bags = case.bags._replace(rows=ops.asarray(case.bags.rows), weights=weights)
+    dE: Any = ops.alloc2f(*E.shape)
+    scatter_sum(ops, dE, bags, d_vectors)
+    found = gather_sum(ops, E, bags), dE, gather_dot(ops, E, bags, d_vectors)
+    return [to_numpy(array) for array in found]
+
+
+def with_kernels(name: str, case: Case) -> list[numpy.ndarray]:
+    former = use_kernels(name)
+    try:
+        return compute(case, get_current_ops())
+    finally:
+        use_kernels(former)
+
+
+LENGTHS = {
+    "a symbol each": 9,
+    "many": [3, 0, 1, 4, 9, 0],
+    "one token": [7],
+    "none at the ends": [0, 5, 0],
+    "no tokens": 0,
+    "no tokens, in bags": [],
+    "no symbols": [0, 0],
+}
+
+
+@pytest.mark.parametrize("W", [1, 7, 96, 300])
+@pytest.mark.parametrize("K", [1, 2, 4])
+@pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS.keys())
+def test_sums_and_gradients_equal_a_loop(ops: Ops, lengths: Any, K: int, W: int) -> None:
+    for weighted in (False, True):
+        for mean in (False, True) if isinstance(lengths, list) else (False,):
+            case = draw(lengths, K, W, weighted, mean)
+            for array, expected in zip(compute(case, ops), reference(case), strict=True):
+                assert_allclose(array, expected, rtol=1e-5, atol=1e-4)
+
+
+@given(lengths=st.lists(st.integers(0, 4), max_size=9), K=st.integers(1, 5), W=st.integers(1, 40))
+def test_kernels_equal_the_array_code(lengths: list[int], K: int, W: int) -> None:
+    case = draw(lengths, K, W, weighted=True, mean=True)
+    expected = with_kernels("none", case)
+    for name in available_kernels():
+        for array, other in zip(with_kernels(name, case), expected, strict=True):
+            assert_allclose(array, other, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("value", [numpy.nan, numpy.inf, -numpy.inf])
+def test_numbers_that_are_not_finite_stay_so(ops: Ops, value: float) -> None:
+    case = draw([2, 0, 1], 2, 9, weighted=False)
+    case.bags.rows[:] = [[1, 2], [3, 4], [5, 5]]
+    case.E[2, 3] = case.d_vectors[0, 5] = value
+    vectors, dE, d_weights = compute(case, ops)
+    expected = reference(case)
+    for array, other in zip((vectors, dE, d_weights), expected, strict=True):
+        assert_array_equal(numpy.isnan(array), numpy.isnan(other))
+        assert_array_equal(numpy.isinf(array), numpy.isinf(other))
+
+
+def strided(d: numpy.ndarray) -> numpy.ndarray:
+    return numpy.hstack([d, d, d])[:, d.shape[1] : 2 * d.shape[1]]
+
+
+def transposed(d: numpy.ndarray) -> numpy.ndarray:
+    return numpy.asfortranarray(d)
+
+
+def reversed_twice(d: numpy.ndarray) -> numpy.ndarray:
+    return d[::-1].copy()[::-1]
+
+
+def misaligned(d: numpy.ndarray) -> numpy.ndarray:
+    moved = numpy.zeros(d.nbytes + 1, dtype="uint8")[1:].view("float32").reshape(d.shape)
+    moved[:] = d
+    return moved
+
+
+def doubles(d: numpy.ndarray) -> numpy.ndarray:
+    return d.astype("float64")
+
+
+def read_only(d: numpy.ndarray) -> numpy.ndarray:
+    d.flags.writeable = False
+    return d
+
+
+@pytest.mark.parametrize(
+    "change", [strided, transposed, reversed_twice, misaligned, doubles, read_only]
+)
+@pytest.mark.parametrize("W", [1, 7])
+def test_gradients_in_any_memory(ops: Ops, change: Any, W: int) -> None:
+    case = draw([3, 0, 2], 2, W, weighted=True, mean=True)
+    expected = compute(case, ops)
+    changed = case._replace(d_vectors=change(case.d_vectors))
+    for array, other in zip(compute(changed, ops), expected, strict=True):
+        assert_array_equal(array, other)
+
+
+def test_results_are_the_same_with_any_number_of_threads(ops: Ops) -> None:
+    lengths = numpy.random.default_rng(0).integers(0, 4, 3000).tolist()
+    case = draw(lengths, 2, 37, weighted=True, mean=True)
+    results = []
+    former = set_threads(1)
+    for number in (1, 2, 3, 7):
+        set_threads(number)
+        results.append(compute(case, ops))
+    set_threads(former)
+    for result in results[1:]:
+        for array, expected in zip(result, results[0], strict=True):
+            assert_array_equal(array, expected)
+
+
+@given(n=st.integers(0, 40), nV=st.integers(1, 2**31 - 1), K=st.integers(1, 16))
+def test_ids_are_hashed_to_the_same_rows(n: int, nV: int, K: int) -> None:
+    ids = numpy.random.default_rng(n).integers(0, 2**64, n, dtype="uint64")
+    layer, results = hash_rows(nV, attr="NORM", num_hashes=K, seed=nV), []
+    for name in available_kernels():
+        former = use_kernels(name)
+        results.append(layer.predict(ids))
+        use_kernels(former)
+    for rows in results:
+        assert rows.dtype == "int32" and rows.shape == (n, K)
+        assert_array_equal(rows, results[-1])
+
+
+@given(keys=st.sets(st.integers(0, 2**64 - 1)), others=st.lists(st.integers(0, 2**64 - 1)))
+def test_ids_are_looked_up(keys: set[int], others: list[int]) -> None:
+    symbols = Symbols.from_ordered(numpy.array(sorted(keys, key=str), dtype="uint64"))
+    row_of = {key: i + 1 for i, key in enumerate(sorted(keys, key=str))}
+    ids = numpy.array([*others, *keys, 0, 2**64 - 1], dtype="uint64")
+    for name in available_kernels() if keys else ():
+        former = use_kernels(name)
+        rows = symbols.find(get_current_ops(), ids)
+        use_kernels(former)
+        assert_array_equal(rows, [row_of.get(id_, 0) for id_ in ids.tolist()])
