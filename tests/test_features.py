@@ -30,7 +30,6 @@ from spacy_multihash import (
     write_tables,
 )
 from spacy_multihash.cli.corpus_stats import corpus_stats, corpus_stats_cli
-from spacy_multihash.cli.inspect_rows import inspect_rows
 from spacy_multihash.corpus.read import model_docs
 from spacy_multihash.inspection.importance import Ranking
 from spacy_multihash.inspection.symbols import DocSymbols
@@ -213,16 +212,6 @@ def test_tables_count_the_annotation_of_the_corpus(corpus: Path, tmp_path: Path)
         assert_array_equal(again.tables[name].keys, tables.tables[name].keys)
 
 
-def test_training_counts_the_same_tables(corpus: Path) -> None:
-    nlp = init_nlp(make_config("lookup", corpus))
-    sizes = {
-        node.layers[0].attrs["attr"].value: node.layers[1].get_dim("nV")
-        for node in tok2vec(nlp).walk()
-        if [layer.name for layer in node.layers] == ["lookup_rows", "table_embed"]
-    }
-    assert sizes == {name: len(count(name)) + 1 for name in ATTRS}
-
-
 # Inspection
 
 
@@ -253,20 +242,6 @@ def test_rows_of_each_symbol_of_a_word(nlp: Language) -> None:
     assert row.symbol == "Ro"
     with pytest.raises(ValueError, match="'Roma' has 7 symbols of LOWER.3,4., expected one"):
         inspect_word(tables["LOWER{3,4}"], "Roma", nlp.vocab)
-
-
-def test_inspect_rows_names_symbols_that_share_rows(trained: Path, corpus: Path) -> None:
-    inspection = inspect_rows(str(trained), ["Rome"], data=corpus)
-    known = {name: count(name) for name in ATTRS}
-    named = [
-        (rows.attr, example)
-        for rows in inspection.words
-        for sharing in rows.sharing or []
-        for example in sharing.examples
-    ]
-    assert all(text in known[name] for name, text in named)
-    symbols = {rows.symbol for rows in inspection.words if rows.attr == "LOWER{3,4}"}
-    assert symbols == {*ngrams("rome", 3, 4)}
 
 
 def test_importance_names_the_symbols(corpus: Path) -> None:

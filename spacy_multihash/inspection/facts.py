@@ -10,7 +10,6 @@ from spacy.training import Example
 from spacy.util import minibatch
 from spacy.vocab import Vocab
 
-from ..common.hashes import is_among
 from ..corpus.statistics import count_symbols, has_vectors
 from ..embed.features import attr_id, parse_feature
 from ..embed.unique_tokens import find_unique
@@ -156,11 +155,12 @@ def _known(docs: Sequence[Doc], name: str, table: Table) -> numpy.ndarray:
     feature = parse_feature(name)
     if feature is None:
         types, type_of = find_unique(docs, [attr_id(name)], {})
-        return is_among(types.to_array(attr_id(name)), table.keys)[type_of]
+        ids = types.to_array(attr_id(name))
+        return numpy.isin(ids, table.keys, kind="sort")[type_of]
     types, type_of = find_unique(docs, [], {name: feature})
     ids, lengths = types.bags(name)
     starts = numpy.cumsum(lengths) - lengths
-    return numpy.logical_or.reduceat(is_among(ids, table.keys), starts)[type_of]
+    return numpy.logical_or.reduceat(numpy.isin(ids, table.keys, kind="sort"), starts)[type_of]
 
 
 def _shaped_share(shapes: Table, vocab: Vocab) -> float:

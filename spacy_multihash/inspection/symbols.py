@@ -12,7 +12,6 @@ from spacy.tokens import Doc, Token
 from spacy.util import minibatch
 from spacy.vocab import Vocab
 
-from ..common.hashes import is_among
 from ..common.types import NgramLayer
 from ..embed.features import Feature
 from ..embed.find import EmbeddingTable
@@ -146,10 +145,10 @@ def find_ngram_texts(
     wanted = numpy.unique(numpy.array(list(ids), dtype="uint64"))
     for docs in minibatch(make_docs(), DOC_BATCH) if len(wanted) else ():
         found, where = numpy.unique(ngram_ids(ngrams, docs), return_index=True)
-        is_wanted = is_among(found, wanted)
+        is_wanted = numpy.isin(found, wanted, kind="sort")
         if not is_wanted.any():
             continue
-        wanted = wanted[~is_among(wanted, found)]
+        wanted = wanted[~numpy.isin(wanted, found, kind="sort")]
         tokens = numpy.concatenate([doc.to_array(ngrams.attrs["attr_id"].value) for doc in docs])
         firsts, columns = _places([len(doc) for doc in docs], orders)
         for id_, i in zip(found[is_wanted].tolist(), where[is_wanted], strict=True):

@@ -80,11 +80,6 @@ def test_weights_of_layers_are_added_up(monkeypatch: pytest.MonkeyPatch) -> None
         check_memory("Layer", [(5, 9), (10, 5), (6,)], "Take less.")
 
 
-def test_nothing_is_checked_where_nobody_tells(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "available_memory", lambda: None)
-    check_memory("Layer", [(LARGEST, LARGEST)], "Take less.")
-
-
 def test_available_memory_is_that_of_meminfo(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

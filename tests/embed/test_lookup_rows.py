@@ -1,10 +1,8 @@
-import gc
 from collections.abc import Callable
 from typing import Any
 
 import numpy
 import pytest
-import srsly
 from hypothesis import given
 from hypothesis import strategies as st
 from thinc.api import Model, Ops, to_numpy
@@ -35,11 +33,6 @@ def test_lookup_rows_equal_a_dict(
     row_of = {symbol: i + 1 for i, symbol in enumerate(symbols)}
     ids = data.draw(st.permutations(symbols + others))
     assert rows_of(make(symbols), list(ids)) == [[row_of.get(i, 0)] for i in ids]
-
-
-def test_lookup_rows_on_a_device(ops: Ops) -> None:
-    symbols = [7, 2**64 - 1, 0, 5]
-    assert rows_of(make(symbols), [0, 5, 6, 7, 8, 2**64 - 1]) == [[3], [4], [0], [1], [0], [2]]
 
 
 def test_unk_dropout_takes_its_share_as_unknown_in_training(ops: Ops) -> None:
@@ -80,50 +73,6 @@ def test_symbols_of_a_signed_type_are_ordered_as_unsigned() -> None:
     table = Symbols.from_ordered(symbols)
     assert table.keys.tolist() == [3, 5, 2**64 - 1]
     assert table.rows.tolist() == [3, 2, 1]
-
-
-U8, I4 = "uint64", "int32"
-DAMAGED: list[tuple[Any, str]] = [
-    (b"\xc1", "it cannot be unpacked"),
-    ([], "expected a map of keys and rows"),
-    ({"keys": numpy.zeros(0, U8)}, "expected a map of keys and rows"),
-    ({"keys": [7], "rows": [1]}, "keys must be an array of one dimension, dtype uint64"),
-    (([7, 8], "int64", [1, 2], I4), "keys must be an array .* dtype uint64, was: .* int64"),
-    (([7, 8], U8, [1, 2], "int64"), "rows must be an array .* dtype int32, was: .* int64"),
-    (([[7, 8]], U8, [1, 2], I4), "keys must be an array of one dimension"),
-    (([7, 8], U8, [1], I4), "2 keys and 1 rows"),
-    (([8, 7], U8, [1, 2], I4), "keys are not in ascending order, each once"),
-    (([7, 7], U8, [1, 2], I4), "keys are not in ascending order, each once"),
-    (([7, 8], U8, [0, 1], I4), "rows are not 1 to 2, each once"),
-    (([7, 8], U8, [2, 2], I4), "rows are not 1 to 2, each once"),
-    (([7, 8], U8, [-1, 2], I4), "rows are not 1 to 2, each once"),
-    (([7, 8], U8, [1, 3], I4), "rows are not 1 to 2, each once"),
-]
-
-
-def saved(symbols: Any) -> bytes:
-    """The bytes of a model whose table of symbols holds something else."""
-    if isinstance(symbols, tuple):
-        keys, keys_type, rows, rows_type = symbols
-        symbols = {"keys": numpy.array(keys, keys_type), "rows": numpy.array(rows, rows_type)}
-    message = srsly.msgpack_loads(make([7, 8]).to_bytes())
-    is_packed = isinstance(symbols, bytes)
-    message["attrs"][0]["symbols"] = symbols if is_packed else srsly.msgpack_dumps(symbols)
-    return srsly.msgpack_dumps(message)
-
-
-@pytest.mark.parametrize(("symbols", "message"), DAMAGED)
-def test_damaged_symbols_cannot_be_loaded(symbols: Any, message: str) -> None:
-    model = lookup_rows(attr="NORM")
-    with pytest.raises(ValueError, match=f"'lookup_rows' of NORM: .* damaged: .*{message}.* again"):
-        model.from_bytes(saved(symbols))
-    assert gc.isenabled()
-
-
-def test_symbols_of_a_machine_with_other_bytes_are_loaded() -> None:
-    model = lookup_rows(attr="NORM").from_bytes(saved(([7, 9], ">u8", [2, 1], ">i4")))
-    assert rows_of(model, [7, 8, 9]) == [[2], [0], [1]]
-    assert model.attrs["symbols"].keys.dtype == "uint64"
 
 
 @pytest.mark.parametrize(

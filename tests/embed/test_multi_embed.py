@@ -34,12 +34,6 @@ def test_each_attribute_gets_its_share_of_the_gradient(ops: Ops) -> None:
     check_param_gradients(model, ids(ops, 6, 2), lambda Y: Y, eps=1e-2, atol=1e-4)
 
 
-def test_gradient_of_ids_is_zero_and_shaped_like_them(ops: Ops) -> None:
-    model = multi_embed(attr_layer(1), attr_layer(2)).initialize()
-    vectors, backprop = model.begin_update(ids(ops, 3, 2))
-    assert to_numpy(backprop(vectors)).tolist() == [[0, 0]] * 3
-
-
 def dropping(rate: float, *widths: int) -> Model:
     layers = [attr_layer(seed, nO) for seed, nO in enumerate(widths)]
     return set_dropout_rate(multi_embed(*layers, dropout=0.0).initialize(), rate)
@@ -95,11 +89,6 @@ def test_without_dropout_training_is_prediction_and_draws_nothing(
     set_dropout_rate(model, rate)
     X = ids(ops, 6, 2)
     assert_array_equal(to_numpy(model.begin_update(X)[0]), to_numpy(model.predict(X)))
-
-
-def test_initial_rate_is_that_of_the_first_update(ops: Ops) -> None:
-    model, X = multi_embed(attr_layer(1, nO=50), dropout=0.5).initialize(), ids(ops, 1, 1)
-    assert 0.2 < (to_numpy(model.begin_update(X)[0]) == 0).mean() < 0.8
 
 
 def test_no_rows_draw_no_mask(ops: Ops, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,14 +1,11 @@
 """Features of which a token may have several symbols, in whole models."""
 
-import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
 import pytest
 import spacy
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from spacy.tokens import Doc, Token
 from spacy.vocab import Vocab
@@ -119,56 +116,6 @@ def test_vectors_equal_the_reference(ops: Ops, reduce: str, repeats: bool, times
         assert_allclose(to_numpy(vectors), expected, atol=1e-4)
 
 
-@given(
-    words=st.lists(
-        st.one_of(
-            st.text(min_size=1, max_size=30),
-            st.characters(codec="utf-8"),
-            st.sampled_from(["ab" * 5000, "<", ">", "<>"]),
-        ),
-        min_size=1,
-        max_size=4,
-    ),
-    low=st.integers(1, 6),
-    more=st.integers(0, 3),
-)
-def test_vectors_of_any_words_equal_the_reference(words: list[str], low: int, more: int) -> None:
-    doc = Doc(Vocab(), words=words)
-    model = build_hash([f"ORTH{{{low},{low + more}}}"]).initialize(X=[doc])
-    (vectors,) = model.predict([doc])
-    short = [(i, word) for i, word in enumerate(words) if len(word) < 100]
-    expected = (
-        reference_vectors(
-            model, doc, [[ids_of(ngrams(word, low, low + more))] for _, word in short], 2
-        )
-        if short
-        else []
-    )
-    for (i, _), vector in zip(short, expected, strict=True):
-        assert_allclose(vectors[i], vector, atol=1e-4)
-    assert numpy.isfinite(vectors).all()
-
-
-@pytest.mark.parametrize("repeats", [True, False])
-def test_a_word_of_10_000_characters(repeats: bool) -> None:
-    word = "".join(numpy.random.default_rng(0).choice(list("abc"), 10_000))
-    doc = Doc(Vocab(), words=["b", word, "a"])
-    model = build_hash(["ORTH{3,5}"], count_repeats=repeats).initialize(X=[doc])
-    texts = [ngrams(each, 3, 5) for each in ("b", word, "a")]
-    assert [len(found) for found in texts] == [1, 10_000 + 9_999 + 9_998, 1]
-    symbols = [[ids_of(found if repeats else [*dict.fromkeys(found)])] for found in texts]
-    expected = reference_vectors(model, doc, symbols, 2)
-    assert_allclose(model.predict([doc])[0], expected, rtol=1e-3, atol=1e-3)
-
-
-def test_an_empty_lemma_has_one_ngram() -> None:
-    doc = Doc(Vocab(), words=["one", "two"], lemmas=["", "<>"])
-    model = build_hash(["LEMMA{3,5}"]).initialize(X=[doc])
-    symbols = [[ids_of(["<>"])], [ids_of(["<<>", "<>>", "<<>>"])]]
-    expected = reference_vectors(model, doc, symbols, 2)
-    assert_allclose(model.predict([doc])[0], expected, atol=1e-5)
-
-
 def test_equal_lists_in_another_order_are_one_type() -> None:
     vocab = Vocab()
     docs = [Doc(vocab, words=["x"] * 40) for _ in range(2)]
@@ -189,22 +136,6 @@ def test_gradients_equal_central_differences(kind: str) -> None:
     check_param_gradients(
         model, [doc], lambda vectors: vectors[0], eps=1e-3, atol=1e-2, wrap=lambda d: [d]
     )
-
-
-@pytest.mark.parametrize("kind", BUILDERS)
-def test_copies_and_saved_models_predict_the_same(kind: str) -> None:
-    doc = make_doc()
-    model = randomize(BUILDERS[kind]().initialize(X=[doc]))
-    (expected,) = model.predict([doc])
-    fresh = BUILDERS[kind](
-        ["lower{2, 4}", "NORM", "_.kinds", "ORTH[0:1]"] if kind != "lookup" else ATTRS
-    )
-    for other in (
-        model.copy(),
-        pickle.loads(pickle.dumps(model)),
-        fresh.from_bytes(model.to_bytes()),
-    ):
-        assert_array_equal(other.predict([doc])[0], expected)
 
 
 def test_node_names_are_stable() -> None:
@@ -241,22 +172,6 @@ def test_weights_of_other_settings_are_refused(settings: dict[str, Any], message
     data = build_hash().initialize(X=[make_doc()]).to_bytes()
     with pytest.raises(ValueError, match=message):
         build_hash(**settings).from_bytes(data)
-
-
-def test_importance_is_that_of_each_symbol() -> None:
-    doc = make_doc()
-    model = randomize(build_weighted(["_.kinds"]).initialize(X=[doc]))
-    (embed,) = [node for node in model.walk() if node.name == "weighted_embed"]
-    (mix,) = [node for node in model.walk() if node.name == "maxout_norm"]
-    sums = [
-        sum(
-            (embed.predict(numpy.array([id_], "uint64"))[0] for id_ in of_token[2]),
-            numpy.zeros(4, "float32"),
-        )
-        for of_token in symbols_of(doc, True)
-    ]
-    expected = mix.predict(numpy.array(sums, dtype="float32"))
-    assert_allclose(model.predict([doc])[0], expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("texts", [["", ""], []])

@@ -12,7 +12,6 @@ import pytest
 import spacy
 from numpy.testing import assert_allclose, assert_array_equal
 from spacy.attrs import LOWER, ORTH
-from spacy.lang.en import English
 from spacy.language import Language
 from spacy.tokens import Doc
 from thinc.api import Model, fix_random_seed
@@ -21,7 +20,7 @@ from spacy_multihash import make_tables, set_tables
 from spacy_multihash.common.nodes import find_nodes
 from spacy_multihash.embed.architectures import build_meta_vectors_v1, build_multi_hash_embed_v1
 from spacy_multihash.embed.read_vectors import NAME, find_table_rows
-from spacy_multihash.embed.vector_tables import PREFIX, find_table
+from spacy_multihash.embed.vector_tables import find_table
 from spacy_multihash.inspection.unknown import UnknownSymbols, features_of
 from spacy_multihash.pipelines.weights import embed_to_spacy
 from tests.helpers.gradients import check_param_gradients
@@ -199,13 +198,6 @@ def test_each_embedding_takes_several_tables(
     assert (model.predict(docs)[0] != before).any(axis=1).all()
 
 
-def test_docs_without_tokens_are_an_input_like_any_other(nlp: Language) -> None:
-    Y, backprop = reader(nlp).begin_update([nlp.make_doc("")])
-    assert Y.dataXd.shape == (0, 7)
-    assert backprop(Y) == []
-    assert tensor_of(nlp, "").shape == (0, 16)
-
-
 @pytest.mark.parametrize("mode", MODES)
 def test_docs_without_tokens_can_initialize(nlp: Language, mode: str) -> None:
     width = None if mode == "concat" else 7
@@ -262,40 +254,11 @@ def test_a_saved_pipeline_has_each_table_once_and_works_elsewhere(tmp_path: Path
     assert data.tobytes() not in reader(nlp).to_bytes()
 
 
-def test_tables_are_in_the_bytes_of_a_pipeline_once(nlp: Language) -> None:
-    message = nlp.to_bytes()
-    assert message.count(find_table(nlp.vocab, "nl").data.tobytes()) == 1
-    fresh = English.from_config(nlp.config).from_bytes(message)
-    assert_array_equal(tensor_of(fresh), tensor_of(nlp))
-
-
 def test_tables_travel_to_other_processes(nlp: Language) -> None:
     copied = pickle.loads(pickle.dumps(nlp))  # as a process that is spawned gets it
     assert_array_equal(tensor_of(copied), tensor_of(nlp))
     in_turn = [doc.to_json() for doc in nlp.pipe([TEXT] * 3)]
     assert [doc.to_json() for doc in nlp.pipe([TEXT] * 3, n_process=2)] == in_turn
-
-
-def test_replaced_listeners_read_the_same_table(nlp: Language, tmp_path: Path) -> None:
-    data = find_table(nlp.vocab, "nl").data
-    expected = tensor_of(nlp)
-    nlp.replace_listeners("tok2vec", "ner", ["model.tok2vec"])
-    assert find_table(nlp.vocab, "nl").data is data
-    nlp.remove_pipe("tok2vec")
-    nlp.to_disk(tmp_path / "saved")
-    loaded = spacy.load(tmp_path / "saved")
-    tok2vec = loaded.get_pipe("ner").model.get_ref("tok2vec").layers[0]  # type: ignore[attr-defined]
-    assert_array_equal(tok2vec.predict([loaded.make_doc(TEXT)])[0], expected)
-
-
-def test_two_components_share_a_table(paths: dict[str, str]) -> None:
-    nlp = meta_pipeline(meta_embed({"nl": paths["nl"]}))
-    config = nlp.get_pipe_config("tok2vec")
-    nlp.add_pipe("tok2vec", "second", config={"model": config["model"]})
-    nlp.initialize(lambda: examples_of(nlp))
-    assert nlp.vocab.lookups.tables == [PREFIX + "nl"]
-    with nlp.select_pipes(disable="second"):
-        tensor_of(nlp)
 
 
 def test_a_sourced_component_needs_its_tables(nlp: Language, saved: Path) -> None:
@@ -307,15 +270,6 @@ def test_a_sourced_component_needs_its_tables(nlp: Language, saved: Path) -> Non
     callback = {"@callbacks": "spacy-multihash.load_vectors.v1", "tables": {"nl": str(saved)}}
     spacy.registry.resolve({"callback": callback})["callback"](target)
     assert_array_equal(tensor_of(target), tensor_of(nlp))
-
-
-def test_a_loaded_pipeline_can_be_trained_further_and_anew(nlp: Language, saved: Path) -> None:
-    before = tensor_of(nlp)
-    sgd = nlp.resume_training()
-    for _ in range(5):
-        nlp.update(examples_of(nlp), sgd=sgd)
-    assert (tensor_of(nlp) != before).any()
-    spacy.load(saved).initialize(lambda: examples_of(nlp))
 
 
 # What is refused
@@ -350,23 +304,6 @@ def test_vectors_and_static_vectors_together_are_refused() -> None:
     embed = {**meta_embed({"vocab": None}), "include_static_vectors": True}
     with pytest.raises(ValueError, match="both embed static vectors. Set .* a table vocab = null"):
         spacy.registry.resolve({"embed": embed})
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"tables": {}}, "tables must be names of tables, each with a path or null, was: {}"),
-        ({"tables": {"a b": None}}, "names of letters, digits, - and _, was: 'a b'"),
-        ({"tables": {"nl": ""}}, "tables.nl must be a path, or null, was: ''"),
-        ({"tables": {"nl": 3}}, "tables.nl must be a path, or null, was: 3"),
-        ({"tables": {"vocab": "x"}}, r"tables.vocab must be null, was: 'x'. It is .*\[initialize"),
-        ({"key_attrs": {"es": "LOWER"}}, "key_attrs must be null, or .* the tables nl, was: "),
-        ({"key_attrs": {"nl": "SHAPE"}}, "key_attrs.nl must be one of ORTH, .*, was: 'SHAPE'"),
-    ],
-)
-def test_settings_that_are_out_of_range_are_refused(settings: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=f"MetaVectors: .*{message}"):
-        build_meta_vectors_v1(**{"width": 8, "tables": {"nl": None}, **settings})
 
 
 # What knows static vectors knows several tables

@@ -5,10 +5,7 @@ from typing import Any
 import numpy
 import pytest
 import spacy
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from spacy.ml.models.tok2vec import MultiHashEmbed
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 from thinc.api import Model, Ops, fix_random_seed, to_numpy
@@ -16,7 +13,6 @@ from thinc.api import Model, Ops, fix_random_seed, to_numpy
 from spacy_multihash import (
     build_multi_hash_embed_v1,
     build_multi_weighted_hash_embed_v1,
-    spacy_seeds,
 )
 from tests.helpers.features import ids_of, reference_vectors
 from tests.helpers.gradients import check_param_gradients
@@ -48,28 +44,6 @@ def test_slices_equal_prefix_and_suffix_to_the_last_bit(ops: Ops, words: list[st
         model = build(attrs).initialize(X=docs)
         vectors.append(to_numpy(model.predict(docs)[0]))
     assert_array_equal(*vectors)
-
-
-def test_slices_equal_the_prefix_and_suffix_of_spacy() -> None:
-    doc = make_doc()
-    vectors = []
-    fix_random_seed(1)
-    theirs = MultiHashEmbed(8, ["PREFIX", "SUFFIX"], [20, 20], False).initialize(X=[doc])
-    fix_random_seed(1)
-    ours = build(["ORTH[:1]", "ORTH[-3:]"], width=8, num_hashes=4, seeds=spacy_seeds(2))
-    vectors = [model.predict([doc])[0] for model in (theirs, ours.initialize(X=[doc]))]
-    assert_allclose(*vectors, atol=1e-5)
-
-
-@given(word=st.text(min_size=1, max_size=40), start=st.integers(-9, 9), size=st.integers(1, 9))
-def test_vectors_of_slices_equal_the_reference(word: str, start: int, size: int) -> None:
-    stop = start + size if start + size else None
-    doc = Doc(Vocab(), words=[word])
-    name = f"ORTH[{start}:{'' if stop is None else stop}]"
-    model = build([name]).initialize(X=[doc])
-    symbols = [[ids_of([word[start:stop]])]]
-    expected = reference_vectors(model, doc, symbols, 2)
-    assert_allclose(to_numpy(model.predict([doc])[0]), expected, atol=1e-5)
 
 
 def test_vectors_of_all_kinds_equal_the_reference(ops: Ops) -> None:
@@ -140,44 +114,3 @@ def test_docs_of_several_vocabs_in_a_batch_are_refused() -> None:
     model = build(["ORTH[:2]"]).initialize(X=docs[:1])
     with pytest.raises(ValueError, match="The vocab of a batch has no string .* of one vocab"):
         model.predict(docs)
-
-
-EIGHT = [f"ORTH[:{n}]" for n in range(1, 5)] + [f"LOWER[-{n}:]" for n in range(1, 5)]
-
-
-def many_docs() -> list[Doc]:
-    rng, vocab = numpy.random.default_rng(0), spacy.blank("en").vocab
-    words = ["".join(rng.choice(list("aBcd"), rng.integers(1, 6))) for _ in range(600)]
-    return [Doc(vocab, words=words[:400]), Doc(vocab, words=words[400:])]
-
-
-@pytest.mark.parametrize("kind", BUILDERS)
-def test_predictions_of_many_features_equal_those_in_training(kind: str, ops: Ops) -> None:
-    docs = many_docs()
-    model = BUILDERS[kind](EIGHT).initialize(X=docs)
-    trained, backprop = model.begin_update(docs)
-    for vectors, others in zip(model.predict(docs), trained, strict=True):
-        assert_allclose(to_numpy(vectors), to_numpy(others), atol=1e-5)
-    assert backprop(trained) == []
-
-
-def test_vectors_of_many_features_equal_the_reference() -> None:
-    docs = many_docs()
-    model = build(EIGHT).initialize(X=docs)
-    for doc, vectors in zip(docs, model.predict(docs), strict=True):
-        texts = [
-            [t.text[:1], t.text[:2], t.text[:3], t.text[:4]]
-            + [t.lower_[-1:], t.lower_[-2:], t.lower_[-3:], t.lower_[-4:]]
-            for t in doc
-        ]
-        symbols = [[ids_of([text]) for text in of_token] for of_token in texts]
-        assert_allclose(vectors, reference_vectors(model, doc, symbols, 2), atol=1e-5)
-
-
-def test_static_vectors_beside_many_features() -> None:
-    docs = many_docs()
-    vocab = docs[0].vocab
-    vocab.reset_vectors(width=3)
-    vocab.set_vector(docs[0][0].text, numpy.ones(3, dtype="float32"))
-    model = build_multi_hash_embed_v1(4, EIGHT, [9] * 8, True).initialize(X=docs)
-    assert_allclose(model.predict(docs)[0], model.begin_update(docs)[0][0], atol=1e-5)

@@ -21,7 +21,6 @@ from spacy_multihash import (
     set_tables,
     spacy_seeds,
 )
-from tests.helpers.gradients import check_param_gradients
 
 Settings = dict[str, Any]
 
@@ -38,8 +37,6 @@ KINDS: dict[str, tuple[Any, Settings]] = {
     "side by side": (build_multi_weighted_hash_embed_v1, HASHED | BESIDE),
 }
 all_kinds = pytest.mark.parametrize("kind", KINDS)
-
-SPACYS_TABLES = "with_array(ints-getitem>>hashembed|ints-getitem>>hashembed)"
 
 
 @pytest.fixture
@@ -84,12 +81,6 @@ def assert_equal_vectors(ours: list[Any], expected: list[Any]) -> None:
 
 
 @all_kinds
-def test_prediction_is_that_without_dropout_of_tables(kind: str, docs: list[Doc]) -> None:
-    model = set_dropout_rate(build(kind, docs, table_dropout=True), 0.5)
-    assert_equal_vectors(model.predict(docs), build(kind, docs).predict(docs))
-
-
-@all_kinds
 def test_all_tokens_of_a_batch_share_the_masks(kind: str, docs: list[Doc]) -> None:
     model = drop_in_tables(build(kind, docs, table_dropout=True), 0.5)
     tables = node_of(model, "multi_embed")
@@ -105,26 +96,6 @@ def test_all_tokens_of_a_batch_share_the_masks(kind: str, docs: list[Doc]) -> No
     assert abs(vectors[0] - model.predict(docs)[0]).max() > 0.1
 
 
-def train_with_fixed_masks(model: Model, docs: list[Doc], is_train: bool) -> Any:
-    fix_random_seed(5)
-    return model.layers[0](docs, True)
-
-
-@all_kinds
-def test_gradients_with_dropout(kind: str, ops: Ops, docs: list[Doc]) -> None:
-    model = set_dropout_rate(build(kind, docs, width=5, table_dropout=True), 0.3)
-    fixed: Model = Model("fixed", train_with_fixed_masks, layers=[model])
-    ends = numpy.cumsum([len(doc) for doc in docs])[:-1].tolist()
-    check_param_gradients(
-        fixed,
-        docs,
-        ops.xp.vstack,
-        eps=1e-3,
-        atol=1e-2,
-        wrap=lambda d_vectors: ops.xp.split(d_vectors, ends),
-    )
-
-
 def both(docs: list[Doc], **settings: Any) -> tuple[Model, Model]:
     """Build spaCy's embedding and ours, with the same weights."""
     fix_random_seed(7)
@@ -133,18 +104,6 @@ def both(docs: list[Doc], **settings: Any) -> tuple[Model, Model]:
     own: Settings = {"seeds": spacy_seeds(2), "table_dropout": True}
     ours = build_multi_hash_embed_v1(**(HASHED | settings | own)).initialize(X=docs)
     return set_dropout_rate(theirs, 0.3), set_dropout_rate(ours, 0.3)
-
-
-def test_masked_vectors_of_tables_are_those_of_spacy(ops: Ops, docs: list[Doc]) -> None:
-    theirs, ours = both(docs)
-    ids = ops.asarray(docs[2].to_array(["NORM", "SHAPE"]))
-    spacys = node_of(theirs, SPACYS_TABLES).layers[0]
-    vectors = []
-    for tables in (spacys, node_of(ours, "multi_embed")):
-        fix_random_seed(1)
-        vectors.append(to_numpy(tables.begin_update(ids)[0]))
-    assert (vectors[0] == 0).all(axis=0).any()
-    assert_array_equal(vectors[1], vectors[0])
 
 
 @pytest.mark.parametrize("include_static_vectors", [False, True])

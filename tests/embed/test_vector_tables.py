@@ -133,18 +133,6 @@ def test_a_pipeline_that_keeps_the_table_gives_it(nlp: Language, tmp_path: Path)
     assert read_kept_table("other", tmp_path / "pipeline").data.shape == (1, 3)
 
 
-def test_a_path_that_is_gone_may_have_the_name_of_another_package(
-    nlp: Language, tmp_path: Path
-) -> None:
-    load_tables(nlp.vocab, {"es": Path(save_words(tmp_path / "es", WORDS, 4))})
-    data = find_table(nlp.vocab, "es").data
-    for name in ("numpy", "typing-extensions", "pytest-xdist"):
-        load_tables(nlp.vocab, {"es": Path(name)})
-        assert find_table(nlp.vocab, "es").data is data
-        with pytest.raises(ValueError, match=f"There are no vectors at {name}"):
-            load_tables(nlp.vocab, {"nl": Path(name)})
-
-
 def test_a_saved_pipeline_is_initialized_again_without_the_originals(
     tmp_path: Path, messages: Callable[[], str]
 ) -> None:
@@ -285,17 +273,6 @@ def test_tables_are_copied_to_a_device_once() -> None:
     del copy, data
     gc.collect()
     assert gone() is None
-
-
-def test_a_table_that_cannot_be_saved_is_refused(
-    nlp: Language, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = Path(save_words(tmp_path / "es", WORDS, 4))
-    monkeypatch.setattr("spacy_multihash.embed.vector_tables._MOST_BYTES", 3 * 4 * 4)
-    load_tables(nlp.vocab, {"es": path})
-    monkeypatch.setattr("spacy_multihash.embed.vector_tables._MOST_BYTES", 3 * 4 * 4 - 1)
-    with pytest.raises(ValueError, match="Vectors 'nl': .* has 48 bytes, and can be kept up to 47"):
-        load_tables(nlp.vocab, {"nl": path})
 
 
 def test_a_vector_of_zeros_is_none(nlp: Language, tmp_path: Path) -> None:

@@ -7,21 +7,15 @@ from typing import Any
 import numpy
 import pytest
 import spacy
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from spacy.tokens import Doc
-from spacy.training import Example
-from thinc.api import Model, NumpyOps, Ops, chain, fix_random_seed, set_current_ops, to_numpy
+from thinc.api import Model, Ops, chain, fix_random_seed, to_numpy
 
-from spacy_multihash import build_multi_hash_embed_v1, build_multi_weighted_hash_embed_v1
-from spacy_multihash.embed.weighted_embed import Weighting, weighted_layer
+from spacy_multihash import build_multi_weighted_hash_embed_v1
 from spacy_multihash.layers import (
-    Symbols,
     TableEmbed,
     WeightedTableEmbed,
     hash_rows,
-    lookup_rows,
     unit_importance,
     weighted_embed,
 )
@@ -87,33 +81,6 @@ def test_gradients_equal_central_differences(ops: Ops, append_importance: bool) 
     check_param_gradients(model, ids_of(ops), lambda Y: Y, eps=1e-2, atol=1e-4)
 
 
-@given(n=st.integers(1, 40), distinct=st.integers(1, 6), seed=st.integers(0, 5))
-def test_gradients_of_a_symbol_are_the_sums_over_its_uses(n: int, distinct: int, seed: int) -> None:
-    fix_random_seed(seed)
-    model = build()
-    ids = ids_of(model.ops, n, distinct=distinct)
-    vectors, backprop = model.begin_update(ids)
-    d_vectors = numpy.random.normal(size=vectors.shape).astype("float32")
-    to_rows, importance, table = model.layers
-    E, P = table.get_param("E"), importance.layers[1].get_param("E")
-    dE, dP = numpy.zeros_like(E), numpy.zeros_like(P)
-    rows, importance_rows = to_rows.predict(ids), importance.layers[0].predict(ids)
-    for i in range(n):
-        for k in range(K):
-            dE[rows[i, k]] += P[importance_rows[i, 0], k] * d_vectors[i]
-            dP[importance_rows[i, 0], k] += E[rows[i, k]] @ d_vectors[i]
-    backprop(d_vectors)
-    assert_allclose(table.get_grad("E"), dE, atol=1e-4)
-    assert_allclose(importance.layers[1].get_grad("E"), dP, atol=1e-4)
-
-
-def test_many_symbols_are_as_few_at_a_time(ops: Ops) -> None:
-    model = build()
-    ids = ids_of(ops, 5000, distinct=3000)
-    few = [to_numpy(model.predict(ids[start : start + 100])) for start in range(0, 5000, 100)]
-    assert_allclose(to_numpy(model.predict(ids)), numpy.vstack(few), atol=1e-6)
-
-
 def compare(model: Model, other: Model, ids: numpy.ndarray, dE: Callable[[Model], Any]) -> None:
     """Check that two models give the same vectors, and a table the same gradient."""
     (vectors, backprop), (expected, other_backprop) = model.begin_update(ids), other(ids, True)
@@ -135,19 +102,6 @@ def test_fixed_importance_is_a_multi_hash_embedding(ops: Ops, num_hashes: int) -
     compare(model, plain, ids_of(ops), lambda model: model.layers[2].get_grad("E"))
 
 
-def test_a_row_for_each_symbol_is_a_lookup(ops: Ops) -> None:
-    ids = ids_of(ops)
-    symbols = Symbols.from_ordered(numpy.unique(to_numpy(ids)))
-    rows = lookup_rows(attr="NORM")
-    rows.attrs["symbols"] = symbols
-    nV = len(symbols) + 1
-    table = WeightedTableEmbed(WIDTH, nV, num_hashes=1)
-    model = weighted_embed(rows, unit_importance(1), table).initialize(X=ids)
-    plain = chain(rows, TableEmbed(WIDTH, nV)).initialize(X=ids)
-    plain.layers[1].set_param("E", table.get_param("E"))
-    compare(model, plain, ids, lambda model: model.layers[2].get_grad("E"))
-
-
 @pytest.mark.parametrize("shape", [(2, 2), (2, 4), (1, 3)])
 def test_weights_of_another_shape_than_rows_are_refused(shape: tuple[int, int]) -> None:
     table = WeightedTableEmbed(WIDTH, ROWS, num_hashes=K).initialize()
@@ -166,30 +120,6 @@ def test_row_outside_the_table_is_refused(ops: Ops, row: int) -> None:
 # Settings
 
 
-def make(**settings: Any) -> Weighting:
-    return Weighting(**({"attr": "NORM", "width": 4, "rows": 50, "seed": 7} | settings))
-
-
-@pytest.mark.parametrize(
-    ("settings", "names"),
-    [
-        ({}, ["hash_rows", "hash_rows>>table_embed", "weighted_table_embed"]),
-        (
-            {"train_importance": False, "append_importance": True},
-            ["hash_rows", "unit_importance", "weighted_table_embed"],
-        ),
-        ({"train_importance": False}, ["hash_rows", "table_embed"]),
-    ],
-    ids=str,
-)
-def test_layer_has_the_parts_that_its_settings_need(
-    settings: dict[str, Any], names: list[str]
-) -> None:
-    layer = weighted_layer(make(**settings))
-    assert [part.name for part in layer.layers] == names
-    assert layer.get_dim("nO") == 4 + 2 * settings.get("append_importance", False)
-
-
 # MultiWeightedHashEmbed
 
 ATTRS = ["NORM", "PREFIX", "SHAPE"]
@@ -201,7 +131,6 @@ SIZES: dict[str, Any] = {
     "rows": [40, 20, 10],
     "include_static_vectors": False,
 }
-CONFIG = {"@architectures": "spacy-multihash.MultiWeightedHashEmbed.v1", **SIZES}
 SETTINGS: dict[str, dict[str, Any]] = {
     "default": {},
     "numbers of hashes": {"num_hashes": [1, 2, 6]},
@@ -241,35 +170,6 @@ def randomize(model: Model) -> Model:
             values = numpy.random.normal(size=node.get_param(name).shape).astype("float32")
             node.set_param(name, model.ops.asarray(values))
     return model
-
-
-@pytest.mark.parametrize("train_importance", [True, False])
-@pytest.mark.parametrize("num_hashes", [1, 2, [1, 2, 3]])
-def test_importance_of_1_is_multi_hash_embed(
-    num_hashes: Any, train_importance: bool, docs: list[Doc]
-) -> None:
-    fix_random_seed(3)
-    plain = build_multi_hash_embed_v1(8, ATTRS, SIZES["rows"], False, num_hashes)
-    plain.initialize(X=docs)
-    model = embed(docs, num_hashes=num_hashes, train_importance=train_importance)
-    set_importance_to_1(model)
-    components = [n for n in model.walk() if n.name in TABLES and n.get_dim("nO") == 8]
-    tables = [node for node in plain.walk() if node.name == "table_embed"]
-    for component, table in zip(components, tables, strict=True):
-        component.set_param("E", table.get_param("E"))
-    (maxout, other) = (
-        next(node for node in each.walk() if node.has_param("W")) for each in (model, plain)
-    )
-    maxout.set_param("W", other.get_param("W"))
-    (vectors, backprop), (expected, backprop_plain) = (
-        each.begin_update(docs) for each in (model, plain)
-    )
-    for one, another in zip(vectors, expected, strict=True):
-        assert_allclose(one, another, atol=1e-5)
-    backprop([each.copy() for each in expected])
-    backprop_plain([each.copy() for each in expected])
-    for component, table in zip(components, tables, strict=True):
-        assert_allclose(component.get_grad("E"), table.get_grad("E"), rtol=1e-3, atol=1e-4)
 
 
 def test_importance_begins_near_zero(docs: list[Doc]) -> None:
@@ -313,28 +213,6 @@ def test_predictions_survive_saving_and_pickling(settings: dict[str, Any], docs:
         assert_array_equal(other, vectors)
 
 
-@each_setting
-def test_predictions_and_gradients_do_not_depend_on_the_device(
-    settings: dict[str, Any], ops: Ops, docs: list[Doc]
-) -> None:
-    model = embed(docs, **settings)
-    set_current_ops(NumpyOps())
-    on_cpu = embed(docs, **settings).from_bytes(model.to_bytes())
-    vectors, backprop = model.begin_update(docs)
-    expected, backprop_on_cpu = on_cpu.begin_update(docs)
-    for one, other in zip(vectors, expected, strict=True):
-        assert_allclose(to_numpy(one), other, atol=1e-5)
-    # Of equal gradients the normalization leaves nothing but rounding
-    rng = numpy.random.default_rng(0)
-    d_vectors = [rng.normal(size=each.shape).astype("float32") for each in expected]
-    backprop([ops.asarray(each) for each in d_vectors])
-    backprop_on_cpu(d_vectors)
-    for node, other_node in zip(model.walk(), on_cpu.walk(), strict=True):
-        for name in node.param_names:
-            grad, expected_grad = to_numpy(node.get_grad(name)), other_node.get_grad(name)
-            assert_allclose(grad, expected_grad, rtol=1e-3, atol=1e-4)
-
-
 @pytest.mark.parametrize(
     ("settings", "setting"),
     [
@@ -351,69 +229,3 @@ def test_weights_of_other_settings_are_refused_before_any_is_taken(
     with pytest.raises(ValueError, match=f"'multi_weighted_hash_embed': .* with {setting} = "):
         other.from_bytes(trained.to_bytes())
     assert not any(node.has_param(name) for node in other.walk() for name in node.param_names)
-
-
-REFUSED = [
-    ({"importance_rows": [5]}, "importance_rows must be a list of length 3, .* was: .5]"),
-    ({"rows": [5]}, "rows must be a list of length 3, .* was: .5]"),
-    ({"rows": [40, 20, 3 * 10**8]}, "of SHAPE: importance_rows must be .*, was: 3000000000"),
-    ({"num_hashes": 17}, "num_hashes must be a whole number from 1 to 16, was: 17"),
-    ({"append_importance": 1}, "append_importance .*, was: 1"),
-    ({"train_importance": None}, "train_importance .*, was: None"),
-    ({"importance_rows": [0, 5, 5]}, "of NORM: importance_rows .*, was: 0"),
-    ({"importance_rows": [5, None, 5]}, r"whole numbers, or null .* \[5, None, 5\]"),
-    (
-        {"importance_rows": [5, 5, 5], "train_importance": False},
-        "importance_rows = 5 has no effect",
-    ),
-    ({"importance_by": "lookup"}, "importance_by was removed, was: 'lookup'"),
-    ({"independent": False}, "independent was removed, was: False"),
-    ({"aggregate": "mean"}, "aggregate was removed, was: 'mean'"),
-]
-
-
-@pytest.mark.parametrize(("settings", "message"), REFUSED)
-def test_settings_are_refused(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        build_multi_weighted_hash_embed_v1(**(SIZES | settings))
-
-
-def test_removed_settings_may_be_off_and_initializers_warn(docs: list[Doc]) -> None:
-    off = {"aggregate": "sum", "importance_by": "hash", "independent": True, "embed_init": None}
-    assert spacy.registry.resolve({"model": {**CONFIG, **off}})["model"].get_dim("nO") == 8
-    with pytest.warns(UserWarning, match="importance_init = .* is ignored"):
-        embed(docs, importance_init=uniform)
-
-
-def test_pipeline_learns_two_sentences() -> None:
-    nlp = spacy.blank("en")
-    encode = {
-        "@architectures": "spacy-multihash.MaxoutWindowEncoder.v1",
-        "width": 16,
-        "window_size": 1,
-        "maxout_pieces": 2,
-        "depth": 1,
-    }
-    tok2vec = {
-        "@architectures": "spacy.Tok2Vec.v2",
-        "embed": {**CONFIG, "width": 16},
-        "encode": encode,
-    }
-    ner: Any = nlp.add_pipe("ner", config={"model": {"tok2vec": tok2vec}})
-    gold = {
-        "Anna lives in Rome": [(0, 4, "PER"), (14, 18, "LOC")],
-        "Bob is in Oslo": [(0, 3, "PER")],
-    }
-    examples = [
-        Example.from_dict(nlp.make_doc(text), {"entities": ents}) for text, ents in gold.items()
-    ]
-    optimizer = nlp.initialize(lambda: examples)
-    optimizer.L2 = 0.0  # which changes weights without any gradient
-    initial = tables_of_importance(ner.model)[0].get_param("E").copy()
-    for _ in range(40):
-        nlp.update(examples, sgd=optimizer)
-    for text, ents in gold.items():
-        found = [(ent.start_char, ent.end_char, ent.label_) for ent in nlp(text).ents]
-        assert found == ents
-    trained = tables_of_importance(ner.model)[0].get_param("E")
-    assert (trained != initial).any()

@@ -162,12 +162,6 @@ def test_types_differ_in_the_key_of_their_static_vector() -> None:
     assert types.vocab is docs[0].vocab
 
 
-def test_vectors_that_name_no_attribute_are_found_by_the_one_given() -> None:
-    docs = [FakeDoc([(1, 2, 3), (1, 2, 4)])]
-    del docs[0].vocab.vectors.attr
-    assert len(seen_types(KEY, docs)) == 2
-
-
 @given(
     ids=st.lists(
         st.tuples(st.integers(0, 2), st.sampled_from([0, 1, 2**63, 2**64 - 1])), min_size=1

@@ -24,7 +24,6 @@ from ...common.checks import (
     is_number,
     setting_error,
 )
-from ...common.hashes import is_among
 from ...common.types import TransitionConfidence, TransitionDecoder
 from ..biluo import Entities
 from ..docs import (
@@ -373,7 +372,7 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
         """
         if types.any():
             present = numpy.unique(types)
-            if not is_among(present[present != 0], self._actions().complete).all():
+            if not numpy.isin(present[present != 0], self._actions().complete, kind="sort").all():
                 self._ensure_labels_are_added(docs)
 
     def _keep_labels(self) -> None:
