@@ -1,0 +1,252 @@
+"""Training that goes on where it was interrupted.
+
+The steps are those of `spacy train`, which always starts anew. Here, each evaluation leaves a
+checkpoint: weights, the optimizer's moments and averages, random states, and the scores so far.
+Training that goes on repeats the steps since the last evaluation, and then has the same model, bit
+for bit, as training that was never interrupted.
+"""
+
+import json
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Optional
+
+import numpy
+from spacy.language import Language
+from spacy.schemas import ConfigSchemaTraining
+from spacy.training import Example
+from spacy.training.initialize import init_nlp
+from spacy.training.loop import create_evaluation_callback, subdivide_batch, update_meta
+from spacy.util import registry, resolve_dot_names
+from thinc.api import Config, Model, Optimizer, fix_random_seed, to_numpy
+
+from ..common.files import replacing_file, replacing_folder
+
+
+@dataclass
+class History:
+    """What came of a training so far.
+
+    step (int): The last step, from 0.
+    curve (list[tuple[int, float]]): Each evaluation: the step, and the score that chooses the best
+        model, 0 to 1.
+    seconds (float): The time of all steps and evaluations, without those that were repeated.
+    """
+
+    step: int = -1
+    curve: list[tuple[int, float]] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def best(self) -> tuple[int, float]:
+        """The step and the score of the best model. Of equals, it's the last, as in spaCy."""
+        return max(self.curve, key=lambda point: (point[1], point[0]))
+
+    def last_step(self, patience: int, max_steps: int) -> Optional[int]:
+        """Return the step at which training ends if the score doesn't rise. None if none does."""
+        ends = [max_steps] if max_steps else []
+        if patience and self.curve:
+            first_best = max(self.curve, key=lambda point: (point[1], -point[0]))
+            ends.append(first_best[0] + patience)
+        return min(ends, default=None)
+
+
+# Is called after each step, with the step at which training ends if the score doesn't rise.
+Progress = Callable[[History, Optional[int]], None]
+
+
+def train(
+    config: Config, model: Path, checkpoint: Path, progress: Optional[Progress] = None
+) -> History:
+    """Train the pipeline of a config, or go on with its training.
+
+    config (Config): The config, as `spacy train` takes it.
+    model (Path): The folder for the best model so far, which is whole at all times.
+    checkpoint (Path): The file for the state at the last evaluation. If it's there, training goes
+        on from it. It has to come from the same config and corpora.
+    progress (Optional[Progress]): Is called after each step.
+
+    Raises what `spacy train` raises, and ValueError for a checkpoint of another config.
+    """
+    nlp = init_nlp(config)
+    settings = nlp.config.interpolate()
+    if settings["training"]["seed"] is not None:
+        fix_random_seed(settings["training"]["seed"])
+    training = registry.resolve(settings["training"], schema=ConfigSchemaTraining)
+    names = [training["train_corpus"], training["dev_corpus"]]
+    train_corpus, dev_corpus = resolve_dot_names(settings, names)
+    evaluate = create_evaluation_callback(nlp, dev_corpus, training["score_weights"])
+    optimizer, frozen = training["optimizer"], training["frozen_components"]
+    state = _State(nlp, optimizer)
+    if checkpoint.is_file():
+        state.load(checkpoint)
+    history, dropouts = state.history, _endless(training["dropout"])
+    for _ in range(history.step + 1):
+        next(dropouts)
+        optimizer.step_schedules()
+    limits = training["patience"], training["max_steps"]
+    losses: dict[str, float] = {}
+    start = perf_counter()
+    for epoch, batch in state.batches(train_corpus, training["batcher"], training["max_epochs"]):
+        last = history.last_step(*limits)
+        if last is not None and history.step >= last:
+            break
+        history.step += 1
+        if training["before_update"]:
+            training["before_update"](nlp, {"step": history.step, "epoch": epoch})
+        _update(nlp, batch, next(dropouts), losses, training)
+        optimizer.step_schedules()
+        if history.step % training["eval_frequency"] == 0:
+            with nlp.use_params(optimizer.averages or {}):
+                score, scores = evaluate()
+                history.curve.append((history.step, score))
+                if history.best[0] == history.step:
+                    with nlp.select_pipes(disable=frozen):
+                        update_meta(training, nlp, {"other_scores": scores, "losses": losses})
+                    _save(nlp, model, training["before_to_disk"])
+            losses = {}
+            history.seconds += perf_counter() - start
+            start = perf_counter()
+            state.save(checkpoint)
+        if progress is not None:
+            progress(history, history.last_step(*limits))
+    history.seconds += perf_counter() - start
+    return history
+
+
+def _update(
+    nlp: Language,
+    batch: Sequence[Example],
+    dropout: float,
+    losses: dict[str, float],
+    training: dict[str, Any],
+) -> None:
+    """Take a step, as spaCy's loop does."""
+    frozen, annotating = training["frozen_components"], training["annotating_components"]
+    for part in subdivide_batch(batch, training["accumulate_gradient"]):
+        nlp.update(
+            part, drop=dropout, losses=losses, sgd=False, exclude=frozen, annotates=annotating
+        )
+    for name, pipe in nlp.pipeline:
+        if name not in frozen and isinstance(getattr(pipe, "model", None), Model):
+            pipe.finish_update(training["optimizer"])
+
+
+def _save(nlp: Language, folder: Path, before_to_disk: Optional[Callable]) -> None:
+    with replacing_folder(folder.resolve()) as new:
+        (before_to_disk(nlp) if before_to_disk else nlp).to_disk(new)
+
+
+def _endless(dropout: Any) -> Iterator[float]:  # noqa: ANN401 (a number or a schedule)
+    if isinstance(dropout, (int, float)):
+        while True:
+            yield dropout
+    yield from dropout
+
+
+class _State:
+    """All that steps change, except schedules, which depend on the number of steps alone.
+
+    history (History): What came of the training so far.
+    shuffles (list[numpy.ndarray]): The state of Python's random numbers before each epoch.
+    """
+
+    def __init__(self, nlp: Language, optimizer: Optimizer) -> None:
+        """Keep track of a pipeline in training."""
+        self.nlp, self.optimizer = nlp, optimizer
+        self.history = History()
+        self.shuffles: list[numpy.ndarray] = []
+
+    def batches(
+        self, corpus: Callable, batcher: Callable, max_epochs: int
+    ) -> Iterator[tuple[int, Sequence[Example]]]:
+        """Yield the batches that are left, each with the number of its epoch.
+
+        Batch sizes may change from batch to batch, over epochs. So the epochs of a checkpoint are
+        shuffled and cut into batches again.
+        """
+        if not (examples := list(corpus(self.nlp))):
+            raise ValueError("The training corpus has no documents.")
+        now, position, epoch = random.getstate(), 0, 0
+        before = self.history.step + 1
+        while max_epochs < 1 or epoch < max_epochs:
+            if epoch < len(self.shuffles):
+                _set_random(self.shuffles[epoch])
+            else:
+                self.shuffles.append(_get_random())
+            random.shuffle(examples)
+            for batch in batcher(examples):
+                position += 1
+                if position == before:
+                    random.setstate(now)
+                elif position > before:
+                    yield epoch, batch
+            epoch += 1
+
+    def save(self, path: Path) -> None:
+        """Write a checkpoint, whole or not at all."""
+        name, keys, *rest = numpy.random.get_state()
+        state = {"history": vars(self.history), "numpy": [name, *rest]}
+        arrays: dict[str, Any] = {
+            "state": json.dumps(state),
+            "numpy": keys,
+            "random": _get_random(),
+            "shuffles": self.shuffles,
+        }
+        for number, (node, param) in enumerate(self._params()):
+            key = (node.id, param)
+            arrays[f"weights{number}"] = to_numpy(node.get_param(param))
+            arrays[f"updates{number}"] = self.optimizer.nr_update[key]
+            for kind, values in self._moments().items():
+                if key in values:
+                    arrays[f"{kind}{number}"] = to_numpy(values[key])
+        with replacing_file(path) as new, new.open("wb") as file_:
+            numpy.savez(file_, **arrays)
+
+    def load(self, path: Path) -> None:
+        """Read a checkpoint. Raises ValueError for one of another config."""
+        with numpy.load(path) as arrays:
+            for number, (node, param) in enumerate(self._params()):
+                weights = arrays.get(f"weights{number}")
+                if weights is None or weights.shape != node.get_param(param).shape:
+                    raise ValueError(f"{path} is of another config. Delete it to start anew.")
+                key = (node.id, param)
+                node.set_param(param, node.ops.asarray(weights))
+                self.optimizer.nr_update[key] = int(arrays[f"updates{number}"])
+                for kind, values in self._moments().items():
+                    if (moment := arrays.get(f"{kind}{number}")) is not None:
+                        values[key] = node.ops.asarray(moment)
+            state = json.loads(str(arrays["state"]))
+            self.history = History(**state["history"])
+            self.history.curve = [(step, score) for step, score in self.history.curve]
+            self.shuffles = list(arrays["shuffles"])
+            name, *rest = state["numpy"]
+            numpy.random.set_state((name, arrays["numpy"], *rest))
+            _set_random(arrays["random"])
+
+    def _moments(self) -> dict[str, dict[tuple[int, str], Any]]:
+        optimizer = self.optimizer
+        moments = {"first": optimizer.mom1, "second": optimizer.mom2}
+        return moments if optimizer.averages is None else moments | {"mean": optimizer.averages}
+
+    def _params(self) -> Iterator[tuple[Model, str]]:
+        """Yield the parameters of all components, each once, in an order that stays."""
+        models = (getattr(pipe, "model", None) for _, pipe in self.nlp.pipeline)
+        walks = (model.walk() for model in models if isinstance(model, Model))
+        nodes = {node.id: node for walk in walks for node in walk}
+        for node in nodes.values():
+            for param in node.param_names:
+                if node.has_param(param):
+                    yield node, param
+
+
+def _get_random() -> numpy.ndarray:
+    """Return the state of Python's random numbers, 625 of them."""
+    return numpy.array(random.getstate()[1], dtype="uint32")
+
+
+def _set_random(state: numpy.ndarray) -> None:
+    random.setstate((3, tuple(state.tolist()), None))

@@ -1,0 +1,1 @@
+"""Tests of what the command `fit` adds to the others."""

@@ -1,0 +1,141 @@
+"""Training that goes on where it was interrupted."""
+
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import spacy
+from numpy.testing import assert_array_equal
+from spacy.cli.init_config import init_config as spacys_config
+from spacy.training.initialize import init_nlp
+from spacy.training.loop import train as train_as_spacy
+from spacy.util import load_config
+from thinc.api import Config, Model
+
+from spacy_multihash.cli.init_config import init_config
+from spacy_multihash.fit.training import History, train
+from tests.helpers.corpora import make_docs, write_corpus
+
+OPTIMIZER = {"@optimizers": "Adam.v1", "learn_rate": {"@schedules": "compounding.v1"}}
+OPTIMIZER["learn_rate"] |= {"start": 0.001, "stop": 0.01, "compound": 1.01}  # type: ignore[operator]
+SIZE = {"@schedules": "compounding.v1", "start": 20, "stop": 90, "compound": 1.05}
+
+
+def small_config(kind: str, corpus: Path) -> Config:
+    """A config of few steps, with batches and a learning rate that grow, and of several epochs."""
+    if kind == "spacy":
+        config = spacys_config(lang="en", pipeline=["ner"], silent=True)
+    else:
+        config = init_config(kind, "en")
+    config["paths"].update(train=str(corpus), dev=str(corpus))
+    config["training"].update(max_steps=25, eval_frequency=6, patience=0)
+    config["training"]["batcher"]["size"] = SIZE
+    if kind == "batch_ner":
+        config["training"]["optimizer"] = OPTIMIZER
+    return config
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    return write_corpus(tmp_path / "corpus.spacy", make_docs(5))
+
+
+def weights(folder: Path) -> list[Any]:
+    nlp = spacy.load(folder)
+    models = [pipe.model for _, pipe in nlp.pipeline if isinstance(pipe.model, Model)]  # type: ignore[attr-defined]
+    return [
+        node.get_param(name)
+        for model in models
+        for node in model.walk()
+        for name in node.param_names
+        if node.has_param(name)
+    ]
+
+
+def assert_same(one: Path, other: Path) -> None:
+    pairs = zip(weights(one), weights(other), strict=True)
+    for weight, expected in pairs:
+        assert_array_equal(weight, expected)
+
+
+class Stop(Exception):
+    """The interruption."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "stops", "repeated"),
+    [("ner", [11, 19], [*range(7, 12), 19]), ("batch_ner", [3], [1, 2, 3]), ("spacy", [12], [])],
+)
+def test_interrupted_training_gets_the_same_model(
+    tmp_path: Path, corpus: Path, kind: str, stops: list[int], repeated: list[int]
+) -> None:
+    config = small_config(kind, corpus)
+    whole = train(config, tmp_path / "whole", tmp_path / "whole.npz")
+    steps: list[int] = []
+
+    def interrupt(history: History, last: int | None) -> None:
+        assert last == 25
+        steps.append(history.step)
+        if history.step in stops and steps.count(history.step) == 1:
+            raise Stop
+
+    for _ in stops:
+        with pytest.raises(Stop):
+            train(config, tmp_path / "parts", tmp_path / "parts.npz", interrupt)
+    # random numbers that the interruption left behind don't matter
+    numpy.random.seed(5)
+    history = train(config, tmp_path / "parts", tmp_path / "parts.npz", interrupt)
+    assert history.curve == whole.curve
+    assert (history.step, history.best) == (whole.step, whole.best)
+    assert_same(tmp_path / "parts", tmp_path / "whole")
+    assert sorted({step for step in steps if steps.count(step) > 1}) == repeated
+
+
+@pytest.mark.parametrize("kind", ["ner", "textcat"])
+def test_model_is_that_of_spacy_train(tmp_path: Path, kind: str) -> None:
+    docs = make_docs(5)
+    for doc in docs:
+        doc.cats = {"PLACE": float(len(doc) > 4), "NONE": float(len(doc) <= 4)}
+    config = small_config(kind, write_corpus(tmp_path / "corpus.spacy", docs))
+    if kind == "textcat":
+        config["components"]["textcat"]["model"].update(rows=500, importance_rows=500)
+    (tmp_path / "spacy").mkdir()
+    train_as_spacy(init_nlp(config), tmp_path / "spacy", stdout=StringIO())
+    train(config, tmp_path / "ours", tmp_path / "checkpoint.npz")
+    assert_same(tmp_path / "ours", tmp_path / "spacy" / "model-best")
+    expected = load_config(tmp_path / "spacy" / "model-best" / "config.cfg")
+    assert load_config(tmp_path / "ours" / "config.cfg") == expected
+
+
+def test_training_that_ended_takes_no_more_steps(tmp_path: Path, corpus: Path) -> None:
+    config = small_config("ner", corpus)
+    config["training"].update(max_steps=12)
+    paths = tmp_path / "model", tmp_path / "checkpoint.npz"
+    first = train(config, *paths)
+    steps: list[int] = []
+    again = train(config, *paths, lambda history, _: steps.append(history.step))
+    assert steps == []
+    assert (again.step, again.curve) == (first.step, first.curve) and first.step == 12
+
+
+def test_checkpoint_of_another_config_is_refused(tmp_path: Path, corpus: Path) -> None:
+    config = small_config("ner", corpus)
+    config["training"]["max_steps"] = 1
+    paths = tmp_path / "model", tmp_path / "checkpoint.npz"
+    train(config, *paths)
+    config["components"]["tagger_ner"]["model"]["tok2vec"]["embed"]["attrs"] = ["NORM"]
+    with pytest.raises(ValueError, match=r"checkpoint\.npz is of another config"):
+        train(config, *paths)
+
+
+@pytest.mark.parametrize(
+    ("patience", "max_steps", "last"), [(100, 0, 300), (100, 250, 250), (0, 0, None), (0, 9, 9)]
+)
+def test_training_ends_after_patience_or_the_last_step(
+    patience: int, max_steps: int, last: int | None
+) -> None:
+    history = History(400, [(0, 0.1), (200, 0.5), (300, 0.2), (400, 0.5)])
+    assert history.last_step(patience, max_steps) == last
+    assert history.best == (400, 0.5)
