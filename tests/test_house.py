@@ -31,6 +31,8 @@ PARTS: dict[str, tuple[str, ...]] = {
     "tables": ("corpus", "embed", "vectors"),
     "pipelines": ("compute", "embed", "encode", "ner", "ner.tagger", "ner.transition", "vectors"),
     "inspection": ("corpus", "embed", "encode", "ner", "tables"),
+    # What `fit` adds to other commands: training with checkpoints, scores and the report.
+    "fit": ("corpus", "inspection"),
     "vectors": ("compute",),
     "compat": ("compute", "embed", "tables"),
     "layers": ("compute", "embed", "encode", "ner", "ner.tagger", "textcat"),

@@ -66,6 +66,9 @@ COMMANDS = {
     ),
     "evaluate": _command("evaluate", "Score an entity recognizer on seen and unseen entities."),
     "explain": _command("explain", "Show what made a pipeline find an entity."),
+    "fit": _command(
+        "fit", "Train a pipeline on your own corpus, and report how good it is.", **OVERRIDES
+    ),
     "importance": _command(
         "importance", "Show the most and the least important tokens or n-grams."
     ),

@@ -16,6 +16,7 @@ from typing import Any, Optional
 
 import numpy
 from spacy.language import Language
+from spacy.pipeline import TrainablePipe
 from spacy.schemas import ConfigSchemaTraining
 from spacy.training import Example
 from spacy.training.initialize import init_nlp
@@ -128,10 +129,15 @@ def _update(
     frozen, annotating = training["frozen_components"], training["annotating_components"]
     for part in subdivide_batch(batch, training["accumulate_gradient"]):
         nlp.update(
-            part, drop=dropout, losses=losses, sgd=False, exclude=frozen, annotates=annotating
+            part,
+            drop=dropout,
+            losses=losses,
+            sgd=False,  # type: ignore[arg-type]  # as spaCy's loop has it: take no step yet
+            exclude=frozen,
+            annotates=annotating,
         )
     for name, pipe in nlp.pipeline:
-        if name not in frozen and isinstance(getattr(pipe, "model", None), Model):
+        if name not in frozen and isinstance(pipe, TrainablePipe) and pipe.is_trainable:
             pipe.finish_update(training["optimizer"])
 
 
@@ -214,7 +220,7 @@ class _State:
                 if weights is None or weights.shape != node.get_param(param).shape:
                     raise ValueError(f"{path} is of another config. Delete it to start anew.")
                 key = (node.id, param)
-                node.set_param(param, node.ops.asarray(weights))
+                node.set_param(param, node.ops.asarray_f(weights))
                 self.optimizer.nr_update[key] = int(arrays[f"updates{number}"])
                 for kind, values in self._moments().items():
                     if (moment := arrays.get(f"{kind}{number}")) is not None:

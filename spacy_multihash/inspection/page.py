@@ -26,6 +26,9 @@ h2 { border-top: 1px solid var(--line); font-size: 1.2rem; margin: 2rem 0 0.5rem
   padding-top: 1rem; }
 h3 { font-size: 1rem; margin: 1.2rem 0 0.3rem; }
 p { margin: 0.5rem 0; max-width: 44rem; }
+.facts { display: flex; flex-wrap: wrap; gap: 0.6rem 2.5rem; margin: 1rem 0; }
+.facts dt { color: var(--soft); font-size: 0.9rem; }
+.facts dd { font-size: 1.25rem; font-weight: 600; margin: 0; }
 .soft, caption, figcaption { color: var(--soft); font-size: 0.9rem; }
 .scroll { margin: 0.7rem 0; overflow-x: auto; }
 table { border-collapse: collapse; font-size: 0.95rem; }
@@ -34,6 +37,7 @@ th, td { border-bottom: 1px solid var(--line); padding: 0.25rem 0.9rem 0.25rem 0
   vertical-align: top; }
 th { font-weight: 600; }
 thead th { color: var(--soft); font-weight: 500; }
+@media (max-width: 40rem) { th, td { font-size: 0.85rem; padding-right: 0.55rem; } }
 .number { font-variant-numeric: tabular-nums; text-align: right; white-space: nowrap; }
 .bar { background: var(--fill); display: inline-block; height: 0.7rem; width: 7rem; }
 .bar span { background: var(--blue); display: block; height: 100%; }
@@ -46,11 +50,13 @@ svg circle { stroke: none; }
 .s0 { fill: var(--blue); stroke: var(--blue); } .s1 { fill: var(--orange); stroke: var(--orange); }
 svg text.s0, svg text.s1 { font-weight: 600; stroke: none; }
 svg text.s0 { fill: var(--blue); } svg text.s1 { fill: var(--orange); }
-pre { background: var(--fill); font-size: 0.9rem; overflow-x: auto; padding: 0.6rem 0.8rem; }
+pre { background: var(--fill); font-size: 0.9rem; padding: 0.6rem 0.8rem;
+  white-space: pre-wrap; }
 pre, code { font-family: ui-monospace, monospace; }
 summary { cursor: pointer; font-weight: 600; }
 mark { background: var(--fill); border-bottom: 2px solid var(--blue); color: inherit;
   padding: 0 0.15rem; }
+ul { margin: 0.3rem 0; padding-left: 1.2rem; }
 mark small { color: var(--soft); margin-left: 0.3rem; }
 mark.right { border-color: var(--green); } mark.wrong { border-color: var(--red); }
 mark.missed { border-bottom-style: dashed; border-color: var(--orange); }

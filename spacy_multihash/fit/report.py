@@ -1,0 +1,267 @@
+"""The report of a fitted pipeline: one HTML page."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Optional
+
+from ..corpus.evaluation import Scores
+from ..corpus.statistics import CorpusStats, SplitStats
+from ..inspection.page import (
+    Html,
+    code_block,
+    details,
+    html_table,
+    join,
+    line_chart,
+    render_page,
+    section,
+    share_bar,
+    tag,
+)
+from .scores import SplitScores
+from .training import History
+
+_MEGA = 10**6
+_PARTS = {"all": "", "seen": ", seen in train", "unseen": ", unseen"}
+
+
+@dataclass(frozen=True)
+class Arm:
+    """A trained pipeline.
+
+    name (str): What it is.
+    scores (Mapping[str, SplitScores]): By split.
+    history (History): Its training.
+    bytes (int): The size of its files.
+    speed (float): Tokens a second, on this machine.
+    """
+
+    name: str
+    scores: Mapping[str, SplitScores]
+    history: History
+    bytes: int
+    speed: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the page shows.
+
+    title (str): Its title.
+    about (str): What was trained, on what, and where.
+    ours (Arm): The pipeline.
+    baseline (Optional[Arm]): spaCy's pipeline, trained on the same corpus for as many steps.
+    stats (CorpusStats): The corpus.
+    warnings (Sequence[tuple[str, Sequence[str]]]): What looks wrong in the corpus, with details.
+    reasons (Sequence[str]): Why the settings are as they are.
+    notes (Sequence[str]): What else was done, such as calibration.
+    mistakes (Html): The mistakes, or nothing.
+    commands (Mapping[str, str]): Commands to go on with, by what they do.
+    """
+
+    title: str
+    about: str
+    ours: Arm
+    baseline: Optional[Arm]
+    stats: CorpusStats
+    warnings: Sequence[tuple[str, Sequence[str]]]
+    reasons: Sequence[str]
+    notes: Sequence[str]
+    mistakes: Html
+    commands: Mapping[str, str]
+
+
+def render_report(report: Report) -> bytes:
+    """Render the page."""
+    return render_page(
+        report.title,
+        Html(tag("p", report.about, class_="soft")),
+        _headline(report.ours),
+        section("Scores", scores_table(report.ours.scores), _about_scores(report.ours.scores)),
+        _comparison(report.ours, report.baseline) if report.baseline else "",
+        section("Training", _curve(report), *report.notes),
+        section("Labels", labels_table(report.ours.scores, report.stats)),
+        section(
+            "Corpus",
+            html_table(CORPUS_HEADER, corpus_rows(report.stats)),
+            *map(_warning, report.warnings),
+        ),
+        _reasons(report.reasons),
+        report.mistakes,
+        section("Go on", *_commands(report.commands)),
+    )
+
+
+def best_split(scores: Mapping[str, SplitScores]) -> str:
+    """Return the split whose score counts: test, or dev if there's no test."""
+    return "test" if "test" in scores else "dev"
+
+
+def percent(share: Optional[float]) -> str:
+    """Format a score, 0 to 1, in percent."""
+    return "-" if share is None else f"{100 * share:.1f}"
+
+
+def score_rows(scores: Mapping[str, SplitScores]) -> Sequence[tuple[str, ...]]:
+    """List the scores of each split and part: name, gold, P, R, F1 and the interval of F1."""
+    rows = []
+    for split, of_split in [*scores.items()][::-1]:
+        for part, of_part in of_split.parts.items():
+            low, high = map(percent, of_split.interval)
+            rows.append(
+                (
+                    f"{split}{_PARTS[part]}",
+                    f"{of_part.entities:,}",
+                    *(percent(value) for value in (of_part.p, of_part.r, of_part.f)),
+                    f"{low} to {high}" if part == "all" else "",
+                )
+            )
+    return rows
+
+
+SCORES_HEADER = ("", "gold", "P", "R", "F1", "95 % interval")
+
+
+def scores_table(scores: Mapping[str, SplitScores]) -> Html:
+    """Make a table of the scores."""
+    return html_table(SCORES_HEADER, score_rows(scores))
+
+
+def _headline(ours: Arm) -> Html:
+    split = best_split(ours.scores)
+    of_split = ours.scores[split]
+    low, high = map(percent, of_split.interval)
+    facts = {
+        f"F1 on {split}": f"{percent(of_split.parts['all'].f)} ({low} to {high})",
+        "size": f"{ours.bytes / _MEGA:,.1f} MB",
+        "speed": f"{ours.speed:,.0f} tokens/s",
+        "training": duration(ours.history.seconds),
+    }
+    items = [tag("div", tag("dt", name), tag("dd", value)) for name, value in facts.items()]
+    return tag("dl", *items, class_="facts")
+
+
+def duration(seconds: float) -> str:
+    """Format a time, such as 1:05 min or 2:03:09 h."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours}:{minutes:02}:{rest:02} h"
+    return f"{minutes}:{rest:02} min" if minutes else f"{rest} s"
+
+
+def _about_scores(scores: Mapping[str, SplitScores]) -> str:
+    of_split = scores[best_split(scores)]
+    text = (
+        f"Another {of_split.units:,} {of_split.unit} of the same kind would give another F1. The "
+        "interval has 95 of 100 of them."
+    )
+    if "seen" in of_split.parts:
+        text += (
+            " An entity is seen if its text is that of an entity in train. The larger the "
+            "difference of seen and unseen, the more the model goes by names, not by context."
+        )
+    if "test" not in scores:
+        text += " dev chose the best step, so that new texts may score lower."
+    return text
+
+
+COMPARISON_HEADER = ("", "F1", "95 % interval", "training", "MB", "tokens/s")
+
+
+def comparison_rows(arms: Sequence[Arm]) -> Sequence[tuple[str, ...]]:
+    """List the scores, times and sizes of pipelines."""
+    rows = []
+    for arm in arms:
+        scores = arm.scores[best_split(arm.scores)]
+        rows.append(
+            (
+                arm.name,
+                percent(scores.parts["all"].f),
+                " to ".join(map(percent, scores.interval)),
+                duration(arm.history.seconds),
+                f"{arm.bytes / _MEGA:,.1f}",
+                f"{arm.speed:,.0f}",
+            )
+        )
+    return rows
+
+
+def _comparison(ours: Arm, baseline: Arm) -> Html:
+    return section(
+        "Beside spaCy's own",
+        html_table(COMPARISON_HEADER, comparison_rows([ours, baseline])),
+        f"F1 is on {best_split(ours.scores)}. The baseline is spaCy's config for efficiency (spacy "
+        "init config --optimize efficiency), trained on the same corpus for as many steps, "
+        f"{baseline.history.step:,}. Both keep the best step on dev. The speeds were measured in "
+        "turns.",
+    )
+
+
+def _curve(report: Report) -> Html:
+    arms = [arm for arm in (report.ours, report.baseline) if arm]
+    series = {arm.name: [(step, 100 * score) for step, score in arm.history.curve] for arm in arms}
+    step, score = report.ours.history.best
+    return line_chart(
+        series,
+        x_label="steps",
+        description=f"F1 on dev by step of training. The best is {percent(score)}, at step "
+        f"{step:,} of {report.ours.history.step:,}.",
+    )
+
+
+def labels_table(scores: Mapping[str, SplitScores], stats: CorpusStats) -> Html:
+    """Make a table of the labels: how many there are in train, and their scores."""
+    split = best_split(scores)
+    per_label = scores[split].parts["all"].per_label
+    in_train = Counter(labels_of(stats.splits["train"]))
+    rows = []
+    for label in sorted({*per_label, *in_train}, key=lambda name: (-in_train[name], name)):
+        of_label = per_label.get(label, Scores(0))
+        values = (percent(value) for value in (of_label.p, of_label.r, of_label.f))
+        rows.append(
+            (
+                label,
+                f"{in_train[label]:,}",
+                f"{of_label.entities:,}",
+                *values,
+                share_bar(of_label.f or 0),
+            )
+        )
+    header = ("", "in train", f"in {split}", "P", "R", "F1", "")
+    return html_table(header, rows)
+
+
+def labels_of(split: SplitStats) -> Mapping[str, int]:
+    """Return how often a split has each label of entities, or else of texts."""
+    return split.labels or split.cats
+
+
+CORPUS_HEADER = ("", "documents", "tokens", "labelled", "% seen in train")
+
+
+def corpus_rows(stats: CorpusStats) -> Sequence[tuple[str, ...]]:
+    """List the sizes of the splits, and the share of entities that were seen in train."""
+    rows = []
+    for name, split in stats.splits.items():
+        seen = stats.seen.get(name)
+        share = percent(seen.seen_share) if seen and split.labels else ""
+        labelled = sum(labels_of(split).values())
+        rows.append((name, f"{split.docs:,}", f"{split.tokens:,}", f"{labelled:,}", share))
+    return rows
+
+
+def _warning(warning: tuple[str, Sequence[str]]) -> Html:
+    title, lines = warning
+    parts = [tag("p", title), *(tag("p", line, class_="soft") for line in lines)]
+    return tag("div", *parts, class_="warn")
+
+
+def _reasons(reasons: Sequence[str]) -> Html:
+    rows = [tag("li", reason) for reason in reasons]
+    return details("Why these settings", tag("ul", *rows)) if rows else Html("")
+
+
+def _commands(commands: Mapping[str, str]) -> list[Html]:
+    return [join(tag("p", what), code_block(command)) for what, command in commands.items()]

@@ -1,0 +1,169 @@
+"""Scores of a trained pipeline with intervals, its size, and its speed on this machine."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Optional
+
+import numpy
+from spacy.language import Language
+from spacy.scorer import PRFScore
+from spacy.training import Example
+
+from ..corpus.evaluation import KnownEntities, Scores, annotate, evaluate_entities, predict
+
+# Samples of an interval, and how many are drawn at once.
+_SAMPLES, _SAMPLE_BATCH = 1000, 50
+_LEVELS = (2.5, 97.5)
+# Speed: texts have at least so many tokens together, if there are so many, and each pipeline
+# annotates them so often.
+_SPEED_TOKENS, _ROUNDS = 10_000, 3
+Counts = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class SplitScores:
+    """Scores of a split.
+
+    unit (str): What an interval draws: "sentences", "documents" or "texts".
+    units (int): Their number.
+    parts (Mapping[str, Scores]): "all", and for entities "seen" and "unseen" in training, with
+        those of the other part masked. Scores of labels are those of "all".
+    interval (tuple[float, float]): In 95 % of samples of the units, F1 of all is within.
+    """
+
+    unit: str
+    units: int
+    parts: Mapping[str, Scores]
+    interval: tuple[float, float]
+
+
+def score_entities(nlp: Language, examples: Sequence[Example], known: KnownEntities) -> SplitScores:
+    """Score the entities that a pipeline finds.
+
+    examples (Sequence[Example]): The docs, which are annotated.
+    known (KnownEntities): The entities of the training corpus.
+
+    Raises ValueError if there's nothing to score.
+    """
+    predict(nlp, examples)
+    evaluation = evaluate_entities(examples, known)
+    counts = [counts for example in examples for counts in count_sentences(example)]
+    unit = "documents" if len(counts) == len(examples) else "sentences"
+    parts = {"all": evaluation.overall, **evaluation.masked}
+    return SplitScores(unit, len(counts), parts, f1_interval(counts))
+
+
+def count_sentences(example: Example) -> list[Counts]:
+    """Count right, spurious and missed entities of each sentence of a gold doc.
+
+    Without sentences, the doc is one. An entity belongs to the sentence where it begins.
+    """
+    doc = example.reference
+    has_sentences = doc.has_annotation("SENT_START")
+    sentences = [sent.start for sent in doc.sents] if has_sentences else [0]
+    gold, found = _entities(example)
+    counts = numpy.zeros((len(sentences), 3), dtype="int64")
+    for column, entities in enumerate((gold & found, found - gold, gold - found)):
+        for start, _, _ in entities:
+            counts[numpy.searchsorted(sentences, start, side="right") - 1, column] += 1
+    return [tuple(row) for row in counts.tolist()]
+
+
+def _entities(example: Example) -> tuple[set[tuple], set[tuple]]:
+    """Return gold and found entities by tokens of the gold doc, as spaCy's scorer takes them."""
+    gold, found = {(ent.start, ent.end, ent.label) for ent in example.y.ents}, set()
+    for ent in example.x.ents:
+        covered = example.alignment.x2y[ent.start : ent.end]
+        if len(covered):
+            start, end = int(covered[0]), int(covered[-1]) + 1
+            if all(token.ent_iob for token in example.y[start:end]):
+                found.add((start, end, ent.label))
+    return gold, found
+
+
+def score_texts(nlp: Language, examples: Sequence[Example]) -> SplitScores:
+    """Score the labels that a pipeline gives to texts.
+
+    A text has the labels with a score of 0.5 or more, and where each gold text has one label, the
+    label with the highest score.
+
+    examples (Sequence[Example]): The docs, which are annotated.
+    """
+    annotate(nlp, examples)
+    is_exclusive = all(_has_one_label(example.reference.cats) for example in examples)
+    counts, labels = [], dict[str, PRFScore]()
+    for example in examples:
+        gold, found = _labels(example.reference.cats), _labels(example.predicted.cats)
+        if is_exclusive and (cats := example.predicted.cats):
+            found = {max(cats, key=cats.__getitem__)}
+        counts.append((len(gold & found), len(found - gold), len(gold - found)))
+        for label in gold | found:
+            score = labels.setdefault(label, PRFScore())
+            score.tp += label in gold and label in found
+            score.fp += label not in gold
+            score.fn += label not in found
+    per_label = {label: _scores(labels[label]) for label in sorted(labels)}
+    total = sum(labels.values(), PRFScore())
+    return SplitScores(
+        "texts", len(counts), {"all": _scores(total, per_label)}, f1_interval(counts)
+    )
+
+
+def _has_one_label(cats: Mapping[str, float]) -> bool:
+    return len(_labels(cats)) == 1
+
+
+def has_exclusive_labels(cats: Iterable[Mapping[str, float]]) -> bool:
+    """Tell whether each text has one label."""
+    return all(map(_has_one_label, cats))
+
+
+def _labels(cats: Mapping[str, float]) -> set[str]:
+    return {label for label, score in cats.items() if score >= 0.5}
+
+
+def _scores(prf: PRFScore, per_label: Optional[Mapping[str, Scores]] = None) -> Scores:
+    gold = prf.tp + prf.fn
+    return Scores(gold, prf.precision, prf.recall, prf.fscore, per_label or {})
+
+
+def f1_interval(counts: Sequence[Counts], seed: int = 0) -> tuple[float, float]:
+    """Return the range of F1 in 95 % of bootstrap samples of units (Efron 1979).
+
+    counts (Sequence[Counts]): Right, spurious and missed entities of each unit.
+    seed (int): Of the samples.
+    """
+    array, number = numpy.array(counts), len(counts)  # (U, 3)
+    generator = numpy.random.default_rng(seed)
+    f1 = []
+    for _ in range(_SAMPLES // _SAMPLE_BATCH):
+        drawn = generator.multinomial(number, numpy.full(number, 1 / number), _SAMPLE_BATCH)
+        right, spurious, missed = (drawn @ array).T
+        f1.append(2 * right / numpy.maximum(2 * right + spurious + missed, 1))
+    low, high = numpy.percentile(numpy.concatenate(f1), _LEVELS).tolist()
+    return low, high
+
+
+def folder_size(folder: Path) -> int:
+    """Return the bytes of all files of a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def measure_speeds(pipelines: Sequence[Language], texts: Iterable[str]) -> list[float]:
+    """Let pipelines annotate texts in turns, and return the tokens a second of each."""
+    chosen, num_tokens = [], 0
+    for text in texts:
+        if num_tokens < _SPEED_TOKENS:
+            chosen.append(text)
+            num_tokens += len(pipelines[0].make_doc(text))
+    seconds: list[list[float]] = [[] for _ in pipelines]
+    for _ in range(_ROUNDS):
+        for nlp, own in zip(pipelines, seconds, strict=True):
+            start = perf_counter()
+            for _ in nlp.pipe(chosen):
+                pass
+            own.append(perf_counter() - start)
+    return [num_tokens / median(own) for own in seconds]

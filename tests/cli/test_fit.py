@@ -1,0 +1,241 @@
+"""The command that goes from a corpus to a trained pipeline and a report."""
+
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+from spacy.tokens import Doc
+from spacy.training import Corpus
+from spacy.util import load_config
+from typer.testing import CliRunner, Result
+
+from experiments.corpora.sample import make_sentences
+from spacy_multihash.cli import fit as module
+from spacy_multihash.cli.fit import Fit
+from spacy_multihash.cli.group import multihash_cli
+from spacy_multihash.common.registered import ADAM
+from spacy_multihash.fit.training import train
+from tests.helpers.cli import said
+from tests.helpers.corpora import make_docs, write_corpus
+
+FEW_STEPS = ("--training.max_steps", "20", "--training.eval_frequency", "5")
+FILES = ["config.cfg", "corpus", "fit.json", "model", "report.html", "scores.json"]
+
+
+def invoke(*args: Any, lang: str = "en") -> Result:
+    steps = () if "--training.max_steps" in args else FEW_STEPS
+    options = ["--lang", lang, "--output", "out", *args, *steps]
+    return CliRunner().invoke(multihash_cli, ["fit", *map(str, options)])
+
+
+def done(*args: Any) -> dict[str, Any]:
+    """Run the command, and return the scores."""
+    result = invoke(*args)
+    assert result.exit_code == 0, result.output
+    return json.loads(Path("out/scores.json").read_text())
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write corpora, and go there: CoNLL files, and texts with labels."""
+    for name, sentences in make_sentences(0).items():
+        lines = (
+            "".join(f"{word}\t{tag}\n" for word, tag in zip(*sentence, strict=True))
+            for sentence in sentences[:100]
+        )
+        (tmp_path / f"{name}.conll").write_text("\n".join(lines))
+    texts = ["The match ended two to one", "Shares of the bank fell", "They ran a marathon"]
+    for kind, labels in (("one", "ABA"), ("many", ["A", "", "AB"])):
+        rows = [
+            json.dumps({"text": f"{text} {i}", "cats": {x: float(x in label) for x in "AB"}})
+            for i in range(10)
+            for text, label in zip(texts, labels, strict=True)
+        ]
+        (tmp_path / f"{kind}.jsonl").write_text("\n".join(rows))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_corpus_becomes_a_pipeline_and_a_report() -> None:
+    result = invoke("train.conll", "--baseline", "--compress")
+    assert result.exit_code == 0, result.output
+    assert sorted(path.name for path in Path("out").iterdir()) == ["baseline", *FILES]
+    docs = {name: Corpus(f"out/corpus/{name}.spacy") for name in ("train", "dev", "test")}
+    nlp = spacy.load("out/model")
+    sizes = {name: len(list(corpus(nlp))) for name, corpus in docs.items()}
+    assert sizes == {"train": 80, "dev": 10, "test": 10}
+    scores = json.loads(Path("out/scores.json").read_text())
+    assert {*scores} == {"ours", "spaCy"}
+    for name, path in (("ours", "model"), ("spaCy", "baseline/model")):
+        pipeline = spacy.load(Path("out", path))
+        for split in ("dev", "test"):
+            f1 = pipeline.evaluate(list(docs[split](pipeline)))["ents_f"]
+            of_split = scores[name]["scores"][split]
+            assert of_split["parts"]["all"]["f"] == pytest.approx(f1)
+            assert of_split["interval"][0] <= f1 <= of_split["interval"][1]
+        assert scores[name]["history"]["step"] == 20
+    assert scores["ours"]["scores"]["test"]["parts"].keys() == {"all", "seen", "unseen"}
+    config = load_config("out/config.cfg", interpolate=True)
+    assert config["training"]["optimizer"]["@optimizers"] == ADAM
+    assert config["training"]["max_steps"] == 20
+    assert nlp.config.interpolate()["training"] == config["training"]
+    assert nlp.get_pipe_config("tagger_ner")["temperature"] != 1.0
+    assert "spacy-multihash.keep_compressed.v1" in Path("out/model/config.cfg").read_text()
+    page = Path("out/report.html").read_text()
+    assert not re.findall(r"https?:|<script|url\(", page)
+    for title in ("Scores", "Beside spaCy", "Training", "Labels", "Corpus", "Go on"):
+        assert f"<h2>{title}" in page
+    assert "Calibrated: probabilities are off by" in said(result)
+    assert "python -m spacy multihash show out/model 'YOUR TEXT'" in result.output
+
+
+def results() -> tuple[Any, bytes]:
+    """All that must not depend on interruptions."""
+    scores = json.loads(Path("out/scores.json").read_text())["ours"]
+    curve = [scores["history"][name] for name in ("step", "curve")]
+    weights = Path("out/model/tagger_ner/model").read_bytes()
+    return (scores["scores"], curve), weights
+
+
+def interrupted(real: Callable[..., Any]) -> Callable[..., Any]:
+    """Raise KeyboardInterrupt when a function has done its work, before that's on record."""
+
+    def then_interrupted(*args: Any, **kwargs: Any) -> Any:
+        real(*args, **kwargs)
+        raise KeyboardInterrupt
+
+    return then_interrupted
+
+
+def interrupted_training(config: Any, model: Path, checkpoint: Path, show: Any) -> Any:
+
+    def show_and_stop(history: Any, last: Any) -> None:
+        show(history, last)
+        if history.step == 13:
+            raise KeyboardInterrupt
+
+    return train(config, model, checkpoint, show_and_stop)
+
+
+def test_interrupted_run_goes_on_and_gets_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    done("train.conll")
+    expected = results()
+    Path("out").rename("whole")
+    for name in ("make_corpora", "make_config", "train", "finish", "report"):
+        with monkeypatch.context() as patch:
+            if name == "train":
+                patch.setattr(module, "train", interrupted_training)
+            else:
+                patch.setattr(Fit, name, interrupted(getattr(Fit, name)))
+            result = invoke("train.conll")
+        assert result.exit_code == 130, name
+        assert "To go on, run the same command." in said(result)
+        if name == "train":
+            assert re.search(r"so far is in out/model: F1 [\d.]+ at step \d+\.", said(result))
+            assert spacy.load("out/model").pipe_names == ["tagger_ner"]
+    done("train.conll")
+    assert results() == expected
+    assert sorted(path.name for path in Path("out").iterdir()) == FILES
+
+
+def test_finished_run_does_nothing_again_but_what_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = invoke("train.conll", "--dev", "dev.conll")
+    assert first.exit_code == 0
+    report = Path("out/report.html").stat().st_mtime_ns
+    monkeypatch.setattr(module, "train", None)
+    again = invoke("train.conll", "--dev", "dev.conll")
+    assert again.output == first.output
+    assert Path("out/report.html").stat().st_mtime_ns == report
+    assert not Path("out/corpus/test.spacy").exists()
+
+    def build(command: list[str], **settings: Any) -> Any:
+        dist = Path(command[5], "en_my_ner-0.0.0", "dist")
+        dist.mkdir(parents=True)
+        (dist / "en_my_ner-0.0.0-py3-none-any.whl").touch()
+        assert command[6:] == ["--name", "my_ner", "--build", "wheel"]
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(subprocess, "run", build)
+    result = invoke("train.conll", "--dev", "dev.conll", "--package", "my_ner")
+    assert "Built out/package/en_my_ner-0.0.0-py3-none-any.whl" in said(result)
+    assert len(list(Path("out/package").rglob("*"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"), [("one.jsonl", "textcat"), ("many.jsonl", "textcat_multilabel")]
+)
+def test_texts_are_classified(data: str, kind: str) -> None:
+    embed = "--components.textcat.model."
+    small = [f"{embed}rows", 100, f"{embed}importance_rows", 100]
+    scores = done(data, "--textcat", *small, "--baseline")
+    nlp = spacy.load("out/model")
+    assert nlp.get_pipe_meta("textcat").factory == kind
+    assert spacy.load("out/baseline/model").get_pipe_meta(kind).factory == kind
+    test = list(Corpus("out/corpus/test.spacy")(nlp))
+    f1 = nlp.evaluate(test)["cats_micro_f"]
+    assert scores["ours"]["scores"]["test"]["parts"]["all"]["f"] == pytest.approx(f1)
+    assert "multihash show" not in Path("out/report.html").read_text()
+
+
+def test_other_options_are_no_other_run_of_the_same_folder() -> None:
+    done("train.conll")
+    for change, said_of_it in (
+        (("dev.conll",), "DATA is another corpus"),
+        (("train.conll", "--seed", 3), "--seed was 0, is 3"),
+        (("train.conll", "--training.max_steps", 9), "--overrides was"),
+    ):
+        result = invoke(*change)
+        assert result.exit_code == 1
+        assert f"out has a run with other options: {said_of_it}" in said(result)
+    files = {path: path.read_bytes() for path in Path("out").rglob("*") if path.is_file()}
+    assert done("train.conll", "--seed", 3, "--force")
+    assert files[Path("out/corpus/dev.spacy")] != Path("out/corpus/dev.spacy").read_bytes()
+
+
+def without_entities(docs: list[Doc]) -> list[Doc]:
+    for doc in docs:
+        doc.set_ents([], default="outside")
+    return docs
+
+
+REFUSALS = {
+    "empty.conll": "empty.conll: expected tagged tokens, found none",
+    "single.spacy": "single.spacy has 1 document, and fit needs at least 10",
+    "bare.spacy": "bare.spacy has no entities. Give a corpus that is annotated.",
+    "one.jsonl": "one.jsonl has no entities. It has labels: did you mean that? Give --textcat.",
+    "train.conll --dev bare.spacy": "bare.spacy has no entities",
+    "train.conll --test bare.spacy": "bare.spacy has no entities",
+    "rare.spacy": "The split dev has no entities. Give more documents, --dev, or another --seed.",
+    "train.conll --textcat": "train.conll has no labels of texts. It has entities",
+    "same.jsonl --textcat": "All texts of same.jsonl have the label A. Give at least two labels.",
+    "train.conll --lang zz": "--lang must be a language of spaCy, such as en, or xx for any",
+    "train.conll --max-size small": "--max-size must be like 500K, 5M or 1G, got 'small'",
+    "one.jsonl --textcat --max-size 1M": "--max-size is for entities",
+    "train.conll --package a-b": "--package must be a name of letters, digits and _",
+    "train.conll --vectors nowhere": "nowhere",
+    "train.conll --training.max_step 5": "--training.max_step is no option, and no setting",
+    "train.conll --output full": "full is not empty, and has no run of this command",
+}
+
+
+@pytest.mark.parametrize("args", REFUSALS)
+def test_refusal_says_what_to_do_and_leaves_nothing(args: str, folder: Path) -> None:
+    (folder / "empty.conll").touch()
+    write_corpus(folder / "single.spacy", make_docs()[:1])
+    write_corpus(folder / "bare.spacy", without_entities(make_docs(5)))
+    write_corpus(folder / "rare.spacy", [*make_docs()[:1], *without_entities(make_docs(5))])
+    rows = [json.dumps({"text": f"text {i}", "cats": {"A": 1.0}}) for i in range(20)]
+    (folder / "same.jsonl").write_text("\n".join(rows))
+    (folder / "full").mkdir()
+    (folder / "full" / "mine.txt").touch()
+    before = sorted(folder.rglob("*"))
+    result = invoke(*args.split())
+    assert result.exit_code == 1, result.output
+    assert REFUSALS[args] in said(result)
+    if "--vectors" not in args and "max_step " not in args:  # which the second step refuses
+        assert sorted(folder.rglob("*")) == before
