@@ -53,6 +53,8 @@ from ..fit.scores import (
     score_texts,
 )
 from ..fit.training import History, train
+from ..inspection.errors import find_mistakes
+from ..inspection.errors_page import render_mistakes
 from ..inspection.page import Html
 from ..ner.calibration import is_at_edge
 from ..pipelines.compress import Precisions, compress
@@ -65,6 +67,7 @@ from .init_config import MAX_SIZE, init_config, parse_size, recommend_config
 SHARES = {(False, False): (0.8, 0.1, 0.1), (False, True): (0.9, 0.1)}  # by (has dev, has test)
 MIN_DOCS = 10  # that are split
 FEW = 10  # entities of a label in train
+MISTAKES = 50  # of each kind, in the report
 _MEGA = 10**6
 _MISSING = object()
 _BASELINE = "spaCy"
@@ -454,7 +457,7 @@ class Fit:
                 warnings=warnings,
                 reasons=reasons,
                 notes=notes,
-                mistakes=Html(""),
+                mistakes=self.mistakes(next(iter(pipelines.values()))),
                 commands=self.commands(),
             )
         )
@@ -480,6 +483,15 @@ class Fit:
                     else score_entities(nlp, examples, known)
                 )
         return scores
+
+    def mistakes(self, nlp: Language) -> Html:
+        """Show the mistakes on dev: test is for the score alone."""
+        if self.options.textcat:
+            return Html("")
+        dev, in_train = (
+            read_docs(self.corpus / f"{name}.spacy", nlp.vocab) for name in ("dev", "train")
+        )
+        return render_mistakes(find_mistakes(nlp, dev, in_train), limit=MISTAKES)
 
     def make_package(self, name: str) -> str:
         """Build a wheel of the pipeline, and return its path."""
@@ -511,7 +523,7 @@ class Fit:
             first = {
                 "Find the entities of a text:": f"{python} multihash show "
                 + shell_join([model, "YOUR TEXT"]),
-                "Look at the mistakes:": f"{python} multihash errors "
+                "Score seen and unseen entities, and labels:": f"{python} multihash evaluate "
                 + shell_join([model, str(test), "--train", train_path]),
             }
         return {**first, "Build a package for pip:": f"{python} {package}"}

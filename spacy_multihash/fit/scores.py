@@ -13,6 +13,7 @@ from spacy.scorer import PRFScore
 from spacy.training import Example
 
 from ..corpus.evaluation import KnownEntities, Scores, annotate, evaluate_entities, predict
+from ..inspection.errors import entities_of
 
 # Samples of an interval, and how many are drawn at once.
 _SAMPLES, _SAMPLE_BATCH = 1000, 50
@@ -64,24 +65,12 @@ def count_sentences(example: Example) -> list[Counts]:
     doc = example.reference
     has_sentences = doc.has_annotation("SENT_START")
     sentences = [sent.start for sent in doc.sents] if has_sentences else [0]
-    gold, found = _entities(example)
+    gold, found = ({(e.start, e.end, e.label) for e in part} for part in entities_of(example))
     counts = numpy.zeros((len(sentences), 3), dtype="int64")
     for column, entities in enumerate((gold & found, found - gold, gold - found)):
         for start, _, _ in entities:
             counts[numpy.searchsorted(sentences, start, side="right") - 1, column] += 1
     return [tuple(row) for row in counts.tolist()]
-
-
-def _entities(example: Example) -> tuple[set[tuple], set[tuple]]:
-    """Return gold and found entities by tokens of the gold doc, as spaCy's scorer takes them."""
-    gold, found = {(ent.start, ent.end, ent.label) for ent in example.y.ents}, set()
-    for ent in example.x.ents:
-        covered = example.alignment.x2y[ent.start : ent.end]
-        if len(covered):
-            start, end = int(covered[0]), int(covered[-1]) + 1
-            if all(token.ent_iob for token in example.y[start:end]):
-                found.add((start, end, ent.label))
-    return gold, found
 
 
 def score_texts(nlp: Language, examples: Sequence[Example]) -> SplitScores:

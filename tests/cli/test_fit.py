@@ -19,6 +19,7 @@ from spacy_multihash.cli import fit as module
 from spacy_multihash.cli.fit import Fit
 from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.common.registered import ADAM
+from spacy_multihash.corpus.convert import SPLITS
 from spacy_multihash.fit.training import train
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
@@ -62,13 +63,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_corpus_becomes_a_pipeline_and_a_report() -> None:
-    result = invoke("train.conll", "--baseline", "--compress")
+    options = ("--baseline", "--compress", "--training.optimizer.learn_rate", 0.01)
+    result = invoke("train.conll", "--dev", "dev.conll", "--test", "test.conll", *options)
     assert result.exit_code == 0, result.output
     assert sorted(path.name for path in Path("out").iterdir()) == ["baseline", *FILES]
     docs = {name: Corpus(f"out/corpus/{name}.spacy") for name in ("train", "dev", "test")}
     nlp = spacy.load("out/model")
     sizes = {name: len(list(corpus(nlp))) for name, corpus in docs.items()}
-    assert sizes == {"train": 80, "dev": 10, "test": 10}
+    assert sizes == {"train": 100, "dev": 100, "test": 100}
     scores = json.loads(Path("out/scores.json").read_text())
     assert {*scores} == {"ours", "spaCy"}
     for name, path in (("ours", "model"), ("spaCy", "baseline/model")):
@@ -84,11 +86,11 @@ def test_corpus_becomes_a_pipeline_and_a_report() -> None:
     assert config["training"]["optimizer"]["@optimizers"] == ADAM
     assert config["training"]["max_steps"] == 20
     assert nlp.config.interpolate()["training"] == config["training"]
-    assert nlp.get_pipe_config("tagger_ner")["temperature"] != 1.0
+    assert nlp.get_pipe_config("tagger_ner")["temperature"] != 1.0, result.output
     assert "spacy-multihash.keep_compressed.v1" in Path("out/model/config.cfg").read_text()
     page = Path("out/report.html").read_text()
     assert not re.findall(r"https?:|<script|url\(", page)
-    for title in ("Scores", "Beside spaCy", "Training", "Labels", "Corpus", "Go on"):
+    for title in ("Scores", "Beside spaCy", "Training", "Labels", "Corpus", "Mistakes", "Go on"):
         assert f"<h2>{title}" in page
     assert "Calibrated: probabilities are off by" in said(result)
     assert "python -m spacy multihash show out/model 'YOUR TEXT'" in result.output
@@ -124,6 +126,8 @@ def interrupted_training(config: Any, model: Path, checkpoint: Path, show: Any) 
 
 def test_interrupted_run_goes_on_and_gets_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     done("train.conll")
+    sizes = [len(list(Corpus(f"out/corpus/{name}.spacy")(spacy.blank("en")))) for name in SPLITS]
+    assert sizes == [80, 10, 10]
     expected = results()
     Path("out").rename("whole")
     for name in ("make_corpora", "make_config", "train", "finish", "report"):
