@@ -523,8 +523,8 @@ class Fit:
             first = {
                 "Find the entities of a text:": f"{python} multihash show "
                 + shell_join([model, "YOUR TEXT"]),
-                "Score seen and unseen entities, and labels:": f"{python} multihash evaluate "
-                + shell_join([model, str(test), "--train", train_path]),
+                "Look at all mistakes:": f"{python} multihash errors "
+                + shell_join([model, str(test), "--train", train_path, "--output", "errors.html"]),
             }
         return {**first, "Build a package for pip:": f"{python} {package}"}
 
