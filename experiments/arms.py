@@ -111,10 +111,7 @@ SPACY_NER = {
 }
 TENTH, HUNDREDTH = [500, 250, 250, 250], [50, 25, 25, 25]
 PLAIN = {"training.dropout": 0.1, "training.optimizer.use_averages": False}
-BATCH_200 = {"training.batcher.size.stop": 200}
 HASHING_TRICK = {"num_hashes": 1, "importance_rows": None, "train_importance": False}
-
-BATCH_NER_NGRAMS = {f"{EMBED}.attrs": [*ATTRS, "LOWER{3,5}"], f"{BEFORE_INIT}.max_rows": 30_000}
 
 _ARMS: dict[str, Arm] = {
     "multi_hash_embed": Arm(),
@@ -153,9 +150,6 @@ _ARMS: dict[str, Arm] = {
         "training/regularized",
         {"components.ner.spacy_gradient": True, "components.ner.state_dropout": 0.1},
     ),
-    "regularized_ngrams": Arm("training/regularized", BATCH_NER_NGRAMS),
-    "regularized_batch_200": Arm("training/regularized", BATCH_200),
-    "regularized_ngrams_batch_200": Arm("training/regularized", BATCH_NER_NGRAMS | BATCH_200),
     SPACY: Arm(SPACY),
     "ner": Arm(overrides={"components.ner": SPACY_NER}),
     "batch_ner": _batch_ner(),
@@ -234,7 +228,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "dropout_10": {"training.dropout": 0.1},
     "dropout_40": {"training.dropout": 0.4},
     "dropout_50": {"training.dropout": 0.5},
-    "batch_200": BATCH_200,
+    "batch_200": {"training.batcher.size.stop": 200},
     "batch_500": {"training.batcher.size.stop": 500},
     "batch_2000": {"training.batcher.size.stop": 2000},
     "rate_0.0005": {"training.optimizer.learn_rate": 0.0005},

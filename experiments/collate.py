@@ -7,7 +7,7 @@ from experiments.answers import forest, render_answers
 from experiments.choice import render_choice
 from experiments.figures import draw_forest
 from experiments.statistics import Runs
-from experiments.tables import LEGEND, all_tables
+from experiments.tables import LEGEND, TABLES, all_tables
 from spacy_multihash.common.files import write_bytes
 
 MADE = "<!-- Made by: python -m experiments collate -->"
@@ -28,7 +28,7 @@ def collate(results: Path, docs: Path) -> list[Path]:
     answers = ("answers", "Answers", render_answers(runs))
     choice = ("choice", "Settings on corpora that didn't choose them", render_choice(runs))
     for name, title, body in (answers, choice, *all_tables(results, runs)):
-        legend = f"{LEGEND}\n\n" if "±" in body or "†" in body else ""
+        legend = f"{LEGEND}\n\n" if name in TABLES else ""
         content = f"{MADE}\n\n# {title}\n\n{legend}{body}\n"
         files[results / "tables" / f"{name}.md"] = content.encode()
         index.append(f"- `{name}.md`: {title}")

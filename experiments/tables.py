@@ -1,7 +1,6 @@
 """The tables of results/tables: which runs each of them shows, and how it's written."""
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -283,13 +282,6 @@ TABLES: Mapping[str, Table] = {
         "The dev sets of these corpora chose the recommended settings, and nothing was chosen for "
         "the others. A CRF comes out the same with every seed.",
     ),
-    "recommended-crf": Table(
-        "The recommended settings beside a CRF",
-        {line: RECOMMENDED[line] for line in ("CRF with handmade features", "recommended")},
-        SIX,
-        ("test_f",),
-        {"recommended": "CRF with handmade features"},
-    ),
     "recommended-vectors": Table(
         "The recommended settings with static vectors",
         {"the report's": HASH, "recommended": CHOSEN},
@@ -559,83 +551,6 @@ def render_costs(runs: Runs) -> str:
     return f"{note}\n\n{markdown(header, rows, left=2)}"
 
 
-def render_corpora(folder: Path, report: Mapping[str, Any]) -> str:
-    """Write what the training sets hold, beside the report's counts (Tables 4 and 5)."""
-    frame = pandas.read_csv(folder / "corpora.csv")
-    attrs = ("NORM", "PREFIX", "SUFFIX", "SHAPE")
-    columns = {"docs": "docs", "tokens": "tokens", "vocab": "vocab", "labels": "classes"}
-    columns |= {attr: attr for attr in attrs}
-    rows = []
-    for row in frame[frame["split"] == "train"].itertuples():
-        theirs = report["5"].get(row.dataset, {}) | report["4"].get(row.dataset, {})
-        cells = []
-        for ours, name in {
-            **columns,
-            **{a: a for a in ("NORM", "PREFIX", "SUFFIX", "SHAPE")},
-        }.items():
-            count = f"{getattr(row, ours):,}"
-            other = f"{theirs[name]:,}" if name in theirs else ""
-            cells.append(f"{count}; report {other}" if other and other != count else count)
-        rows.append([row.dataset, *cells])
-    header = [
-        "training set",
-        "docs",
-        "tokens",
-        "words",
-        "labels",
-        "NORM",
-        "PREFIX",
-        "SUFFIX",
-        "SHAPE",
-    ]
-    seen = []
-    for row in frame[frame["split"] != "train"].itertuples():
-        theirs = report["6"].get(row.dataset, {}).get(row.split, {})
-        cells = []
-        for name in ("seen", "unseen"):
-            count = f"{getattr(row, name):,.0f}"
-            other = f"{theirs[name]:,}" if theirs else ""
-            cells.append(f"{count}; report {other}" if other and other != count else count)
-        seen.append([f"{row.dataset}, {row.split}", *cells])
-    second = markdown(["entities", "seen in training", "unseen"], seen)
-    note = "Numbers of symbols and of entities. The report's are shown where they differ."
-    return f"{note}\n\n{markdown(header, rows)}\n\n{second}"
-
-
-def render_csv(folder: Path, name: str, note: str) -> str:
-    """Write a small table as it is, with numbers of at most four digits after the point."""
-    frame = pandas.read_csv(folder / f"{name}.csv", dtype=str).fillna("")
-    rows = [[_rounded(value) for value in row] for row in frame.to_numpy()]
-    return f"{note}\n\n{markdown([column.replace('_', ' ') for column in frame], rows)}"
-
-
-def _rounded(text: str) -> str:
-    if text.isdecimal():
-        return f"{int(text):,}"
-    return f"{float(text):,.4g}" if re.fullmatch(r"\d+\.\d+", text) else text
-
-
-SMALL = {
-    "calibration": (
-        "Calibrated probabilities",
-        "How true the probabilities of entities are: the share of entities that are right, the "
-        "expected calibration error and the log loss, with the temperature 1 and with the one that "
-        "was fitted on dev.",
-    ),
-    "compressed": ("Compressed pipelines", "Pipelines before and after `compress`."),
-    "equality": (
-        "The entities of batch_ner and ner",
-        "`en_core_web_md` with `ner` and with `batch_ner` finds the same entities, free and with "
-        "entities set before.",
-    ),
-    "candidates": (
-        "Candidates below the best entities",
-        "`en_core_web_md` on WNUT 2017 dev: spans that are at least as probable as "
-        "`candidates_above`, and gold boundaries among them.",
-    ),
-}
-
-
 def all_tables(folder: Path, runs: Runs) -> Iterator[tuple[str, str, str]]:
     """Yield the name, the title and the text of each table."""
     report = read_report(folder)
@@ -644,6 +559,3 @@ def all_tables(folder: Path, runs: Runs) -> Iterator[tuple[str, str, str]]:
     yield "error-increase", "Errors without some features", render_increases(runs, report)
     yield "retired", "What was removed", render_retired(folder, runs)
     yield "costs", "Sizes and times", render_costs(runs)
-    yield "corpora", "The corpora", render_corpora(folder, report)
-    for name, (title, note) in SMALL.items():
-        yield name, title, render_csv(folder, name, note)

@@ -1,5 +1,6 @@
 """Each arm, and each config, loads; each config trains a step."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from spacy.tokens import Doc
 from spacy.util import load_config, load_model_from_config
 
 from experiments.arms import ARMS, OPTIONS, RECIPE, Arm, arm_config, find_arm
+from experiments.choice import CANDIDATES
 from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.paths import ROOT
 
@@ -59,6 +61,13 @@ def test_further_arms_are_read_from_a_file(tmp_path: Path) -> None:
     srsly.write_json(file, further)
     assert arm_config(find_arm("slow", file))["training"]["max_steps"] == 3
     assert find_arm("norm", file) == ARMS["norm"]
+
+
+def test_candidates_are_arms() -> None:
+    plan = ROOT / "experiments" / "plan.json"
+    for name in CANDIDATES.values():
+        assert build(find_arm(name, plan))
+    assert json.loads(plan.read_text("utf8")).keys() <= set(CANDIDATES.values())
 
 
 def test_unknown_arms_and_sections_are_errors() -> None:

@@ -4,6 +4,7 @@ import numpy
 import pandas
 import pytest
 
+from experiments.arms import CRF
 from experiments.choice import choose, leave_one_out, mean_over_sizes, render_choice
 from experiments.results import COLUMNS
 from experiments.statistics import Runs
@@ -40,7 +41,7 @@ def test_mean_over_sizes_takes_those_with_runs() -> None:
 
 
 def test_choice_is_written_with_the_error_over_corpora() -> None:
-    scores = {"recipe-ngrams_sum": [0.5, 0.5], "recipe": [0.6, 0.4, 0.9], "regularized": [0.7, 0.8]}
+    scores = {CRF: [0.5, 0.5], "recipe": [0.6, 0.4, 0.9], "regularized": [0.7, 0.8]}
     corpora = ("wnut17-300", "gum-300", "anem-300")
     rows = [
         {"dataset": corpus, "arm": arm, "vectors": "", "after": "", "seed": 0, "dev_f": f}
