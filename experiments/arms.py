@@ -228,7 +228,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "dropout_10": {"training.dropout": 0.1},
     "dropout_40": {"training.dropout": 0.4},
     "dropout_50": {"training.dropout": 0.5},
-    "batch_200": {"training.batcher.size.stop": 200},
+    # for few sentences: smaller batches, and fewer steps after the best
+    "few": {"training.batcher.size.stop": 200, "training.patience": 600},
     "batch_500": {"training.batcher.size.stop": 500},
     "batch_2000": {"training.batcher.size.stop": 2000},
     "rate_0.0005": {"training.optimizer.learn_rate": 0.0005},

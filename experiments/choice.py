@@ -23,14 +23,15 @@ CANDIDATES = {
     "without n-grams": "recipe",
     "batch_ner": "regularized_ngrams",
     "batch_ner, without n-grams": "regularized",
-    "batches of 200 words": f"{CHOSEN}-batch_200",
-    "the same, without n-grams": "recipe-batch_200",
-    "the same, slices for n-grams": "recipe-lower_slices-batch_200",
-    "the same, CRF decoding": f"{CHOSEN}-transitions-batch_200",
-    "the same, dropout 0.5": f"{CHOSEN}-dropout_50-batch_200",
-    "the same, maxout windows": f"{CHOSEN}-maxout_4-batch_200",
-    "the same, batch_ner": "regularized_ngrams_batch_200",
-    "the same, batch_ner without n-grams": "regularized_batch_200",
+    "batches of 200 words, patience 600": f"{CHOSEN}-few",
+    "the same, without n-grams": "recipe-few",
+    "the same, slices for n-grams": "recipe-lower_slices-few",
+    "the same, CRF decoding": f"{CHOSEN}-transitions-few",
+    "the same, dropout 0.5": f"{CHOSEN}-dropout_50-few",
+    "the same, maxout windows": f"{CHOSEN}-maxout_4-few",
+    "the same, batch_ner": "regularized_ngrams_few",
+    "the same, 1 MB": "few_small",
+    "the same, batch_ner without n-grams": "regularized_few",
 }
 # It is compared, and can't be chosen.
 BASELINES = {"spaCy's efficiency config": SPACY}
