@@ -3,6 +3,9 @@
 A config may hold a quoted number, true or 3.0 in the place of a whole number, and the types of a
 registered function let some of them pass. A call without a config lets everything pass. So a
 setting is checked before anything is computed with it.
+
+Each check raises ValueError for another value. Its first arguments are `where`, the layer or the
+command; `name`, the setting; and `value`, what it was given. `advice` says what to do.
 """
 
 import math
@@ -18,8 +21,22 @@ CHANGE_IT = "Change it in the config."
 MAX_SIZE = 2**31 - 1
 
 
+def setting_error(
+    where: str, name: str, expected: str, value: object, advice: str = CHANGE_IT
+) -> ValueError:
+    """Make the error for a setting that isn't as expected."""
+    return ValueError(f"{where}: {name} must be {expected}, was: {value!r}. {advice}")
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Tell whether a value is a number that a float can hold; a quoted number and a bool aren't."""
+    if isinstance(value, Integral) and abs(int(value)) > sys.float_info.max:
+        return False
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
 def is_whole(value: object, low: int, high: Optional[int] = None) -> bool:
-    """Tell whether a setting is a whole number from low on, and up to high if that is given."""
+    """Tell whether a value is a whole number from low on, and up to high if that is given."""
     if not isinstance(value, Integral) or isinstance(value, bool):
         return False
     return low <= int(value) and (high is None or int(value) <= high)
@@ -31,7 +48,7 @@ def is_list(values: object) -> TypeGuard[Sequence[object]]:
 
 
 def are_whole(values: object, low: int, high: Optional[int] = None) -> bool:
-    """Tell whether a setting is a list of such whole numbers, which may be empty."""
+    """Tell whether a value is a list of such whole numbers, which may be empty."""
     return is_list(values) and all(is_whole(value, low, high) for value in values)
 
 
@@ -44,14 +61,7 @@ def check_whole(
     *,
     advice: str = CHANGE_IT,
 ) -> None:
-    """Raise ValueError if a setting is not a whole number from low on, or from low to high.
-
-    where (str): The layer, and what it is of, for the message.
-    name (str): Name of the setting in the config.
-    value (object): What the setting was given.
-    low, high (int): The smallest and the largest number. Without high there is no largest.
-    advice (str): What to do.
-    """
+    """Check for a whole number from low on, or from low to high."""
     if not is_whole(value, low, high):
         end = "on" if high is None else f"to {high}"
         raise setting_error(where, name, f"a whole number from {low} {end}", value, advice)
@@ -60,28 +70,25 @@ def check_whole(
 def check_number(
     where: str, name: str, value: object, low: float, *, advice: str = CHANGE_IT
 ) -> None:
-    """Raise ValueError if a setting is not a finite number from low on.
-
-    The arguments are those of check_whole.
-    """
+    """Check for a finite number from low on."""
     if not (is_number(value) and low <= value < math.inf):
         raise setting_error(where, name, f"a number from {low} on", value, advice)
 
 
-def check_share(where: str, name: str, value: object, *, advice: str = CHANGE_IT) -> None:
-    """Raise ValueError if a setting is not a share below 1; the arguments of check_whole."""
+def check_share(where: str, name: str, value: object) -> None:
+    """Check for a share below 1."""
     if not (is_number(value) and 0 <= value < 1):
-        raise setting_error(where, name, f"a share, 0 <= {name} < 1", value, advice)
+        raise setting_error(where, name, f"a share, 0 <= {name} < 1", value)
 
 
-def check_unit(where: str, name: str, value: object, *, advice: str = CHANGE_IT) -> None:
-    """Raise ValueError if a setting is not a number from 0 to 1; the arguments of check_whole."""
+def check_unit(where: str, name: str, value: object) -> None:
+    """Check for a number from 0 to 1."""
     if not (is_number(value) and 0 <= value <= 1):
-        raise setting_error(where, name, "a number from 0 to 1", value, advice)
+        raise setting_error(where, name, "a number from 0 to 1", value)
 
 
 def check_flag(where: str, name: str, value: object, *, advice: str = CHANGE_IT) -> None:
-    """Raise ValueError if a setting is not a bool; the arguments of check_whole."""
+    """Check for a bool."""
     if not isinstance(value, bool):
         raise setting_error(where, name, "true or false", value, advice)
 
@@ -89,71 +96,37 @@ def check_flag(where: str, name: str, value: object, *, advice: str = CHANGE_IT)
 def check_choice(
     where: str, name: str, value: object, choices: Sequence[str], *, advice: str = CHANGE_IT
 ) -> None:
-    """Raise ValueError if a setting is none of the choices; the arguments of check_whole."""
+    """Check for one of several strings."""
     if not (isinstance(value, str) and value in choices):
         raise setting_error(where, name, f"one of {', '.join(choices)}", value, advice)
 
 
-def check_string(where: str, name: str, value: object, *, advice: str = CHANGE_IT) -> None:
-    """Raise ValueError if a setting is neither a string nor None; the arguments of check_whole."""
+def check_string(where: str, name: str, value: object) -> None:
+    """Check for a string, or None."""
     if not (value is None or isinstance(value, str)):
-        raise setting_error(where, name, "a string, or null", value, advice)
+        raise setting_error(where, name, "a string, or null", value)
 
 
-def check_function(where: str, name: str, value: object, *, advice: str = CHANGE_IT) -> None:
-    """Raise ValueError if a setting is neither a function nor None.
-
-    The arguments are those of check_whole.
-    """
+def check_function(where: str, name: str, value: object) -> None:
+    """Check for a function, or None."""
     if value is not None and not callable(value):
-        raise setting_error(where, name, "a function, or null", value, advice)
+        raise setting_error(where, name, "a function, or null", value)
 
 
-def check_length(
-    where: str, name: str, values: object, owners: Sequence[str], *, advice: str = CHANGE_IT
-) -> None:
-    """Raise ValueError if a setting is not a list with one entry for each of its owners.
-
-    owners (Sequence[str]): What the entries are for, such as the names of attributes. The other
-        arguments are those of check_whole.
-    """
-    length = None
-    if is_list(values) or (isinstance(values, numpy.ndarray) and values.ndim == 1):
-        length = len(values)
+def check_length(where: str, name: str, values: object, owners: Sequence[str]) -> None:
+    """Check for a list with an entry for each of its owners, such as the names of attributes."""
+    is_array = isinstance(values, numpy.ndarray) and values.ndim == 1
+    length = len(values) if is_list(values) or is_array else None  # type: ignore[arg-type]
     if length != len(owners):
         expected = f"a list of length {len(owners)}, an entry for each of {', '.join(owners)}"
-        raise setting_error(where, name, expected, values, advice)
+        raise setting_error(where, name, expected, values)
 
 
 def check_type(where: str, name: str, value: object, expected: type, *, advice: str) -> None:
-    """Raise TypeError if an argument of a function is not of the type that it needs.
-
-    where (str): The function, for the message.
-    name (str): Name of the argument.
-    value (object): What the argument was given.
-    expected (type): The type.
-    advice (str): What to do.
-    """
+    """Raise TypeError if an argument of a function is not of the type that it needs."""
     if not isinstance(value, expected):
         was = type(value).__name__
         article = "an" if expected.__name__[0] in "AEIOUaeiou" else "a"
         raise TypeError(
             f"{where}: {name} must be {article} {expected.__name__}, was: {was}. {advice}"
         )
-
-
-def setting_error(
-    where: str, name: str, expected: str, value: object, advice: str = CHANGE_IT
-) -> ValueError:
-    """Make the error for a setting that is not as expected; the arguments of check_whole."""
-    return ValueError(f"{where}: {name} must be {expected}, was: {value!r}. {advice}")
-
-
-def is_number(value: object) -> TypeGuard[float]:
-    """Tell whether a value is a number, which a quoted one and a bool are not.
-
-    Neither is a whole number that is too large for a float.
-    """
-    if isinstance(value, Integral) and abs(int(value)) > sys.float_info.max:
-        return False
-    return isinstance(value, Real) and not isinstance(value, bool)

@@ -32,9 +32,9 @@ def with_contexts(
     """
     is_other = False
     for doc, context in pairs:
-        kept = contexts.popleft()
+        own = contexts.popleft()
         is_other |= context is None
-        yield doc, kept if context is None else context
+        yield doc, own if context is None else context
     if is_other and contexts:
         raise ValueError(
             f"{where}: a component of the pipeline returned another doc than it was given, and "

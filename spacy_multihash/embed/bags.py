@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Callable, Literal, Optional, Union, cast, get_args
 
-from thinc.api import Model, to_numpy
-from thinc.types import Floats2d, Ints1d, Ragged
+from spacy.ml.featureextractor import FeatureExtractor
+from thinc.api import Model, chain, list2ragged, to_numpy, with_array
+from thinc.types import Floats2d, Ints1d, Ints2d, Ragged
 
 from ..common.checks import check_choice, check_flag
 from ..common.nodes import bound
@@ -32,12 +33,20 @@ def embed_columns(layer: AttrsLayer, columns: Sequence[Column], bags: Sequence[b
 
     unique tokens, U of them -> vectors (U, nO) float32, with the length U.
 
-    layer (AttrsLayer): Takes the list of columns, and gives (U, nO).
+    layer (AttrsLayer): Takes the list of columns, or ids (U, A) without bags, and gives (U, nO).
     columns (Sequence[Column]): Ids of attributes, and names of features.
     bags (Sequence[bool]): Whether a token may have several symbols in each of them.
     """
     settings = (tuple(columns), tuple(bags))
-    return Model(NAME, bound(forward, *settings), init=partial(init, *settings), layers=[layer])
+    if any(bags):
+        return Model(NAME, bound(forward, *settings), init=partial(init, *settings), layers=[layer])
+    # The nodes are a file format: models without bags have those that they had before bags.
+    extract = cast(Model[list[DocLike], list[Ints2d]], FeatureExtractor(list(columns)))
+    to_ragged = cast(Model[list[Ints2d], Ragged], list2ragged())
+    side_by_side: Model[Ragged, Ragged] = with_array(layer)  # type: ignore[misc]
+    model = chain(extract, to_ragged, side_by_side)
+    model._func, model.init = bound(forward, *settings), partial(init, *settings)
+    return model
 
 
 def forward(
@@ -49,8 +58,8 @@ def forward(
 ) -> tuple[Ragged, Callable]:
     """Read all columns, and embed them."""
     (tokens,) = unique
-    layer = cast(Model[list[SymbolColumn], Floats2d], model.layers[0])
-    vectors, backprop_vectors = layer(_read(columns, bags, model, tokens), is_train)
+    layer = _multi_embed(model)
+    vectors, backprop_vectors = layer(_read(columns, bags, layer, tokens), is_train)
     lengths = model.ops.asarray1i([len(tokens)])
 
     def backprop(d_vectors: Ragged) -> list[DocLike]:
@@ -68,13 +77,23 @@ def init(
     Y: Optional[Ragged] = None,
 ) -> None:
     """Initialize the layer with the columns of the sample."""
-    model.layers[0].initialize(X=_read(columns, bags, model, X[0]) if X else None)
+    layer = _multi_embed(model)
+    layer.initialize(X=_read(columns, bags, layer, X[0]) if X else None)
+
+
+def _multi_embed(model: DocsLayer) -> Model:
+    """Find the layer that takes the columns: a layer of its own, or within `with_array`."""
+    layer = model.layers[-1]
+    return layer.layers[0] if layer.name.startswith("with_array") else layer
 
 
 def _read(
-    columns: Sequence[Column], bags: Sequence[bool], model: DocsLayer, tokens: DocLike
-) -> list[SymbolColumn]:
+    columns: Sequence[Column], bags: Sequence[bool], model: Model, tokens: DocLike
+) -> Union[Ints2d, list[SymbolColumn]]:
+    """Read the ids (U, A) of all columns, or a list of columns if any has bags."""
     unique, to_device = cast(UniqueTokens, tokens), cast(Any, model.ops).asarray
+    if not any(bags):
+        return to_device(unique.to_array(columns))
     # At once: the features of one base are cut together.
     single = unique.to_array([c for c, is_bag in zip(columns, bags, strict=True) if not is_bag])
     ids = iter(single.T)

@@ -6,12 +6,11 @@ from typing import Optional, cast
 
 import numpy
 from spacy.attrs import ORTH
-from spacy.ml.featureextractor import FeatureExtractor
 from spacy.ml.staticvectors import StaticVectors
 from spacy.tokens import Doc
-from thinc.api import Model, chain, concatenate, list2ragged, ragged2list, with_array
+from thinc.api import Model, chain, concatenate, ragged2list, with_array
 from thinc.layers.dropout import forward as drop
-from thinc.types import Floats2d, Ints2d, Ragged
+from thinc.types import Floats2d, Ragged
 
 from ..common.checks import MAX_SIZE, check_flag, check_whole, setting_error
 from ..common.memory import check_memory
@@ -91,13 +90,7 @@ def embed_docs(
         for layer, is_bag in zip(layers, with_bags, strict=True)
     ]
     tables = multi_embed(*symbol_layers, dropout=0.0 if table_dropout else None)
-    # The nodes are a file format: models without bags keep those that they had before bags.
-    if any(with_bags):
-        embed = embed_columns(tables, columns, with_bags)
-    else:
-        extract = cast(Model[list[DocLike], list[Ints2d]], FeatureExtractor(columns))
-        side_by_side: Model[Ragged, Ragged] = with_array(tables)  # type: ignore[misc]
-        embed = chain(extract, cast(Model[list[Ints2d], Ragged], list2ragged()), side_by_side)
+    embed = embed_columns(tables, columns, with_bags)
     pinned = {**pinned, **_pinned_bags(bags, with_bags), **_pinned_vectors(vectors)}
     keys = None if vectors is None else keys_of(cast(DocsLayer, vectors))
     if include_static_vectors:

@@ -12,7 +12,7 @@ from spacy.vocab import Vocab
 from thinc.api import Model, to_numpy
 from thinc.types import Ragged
 
-from ..common.checks import CHANGE_IT, check_choice, setting_error
+from ..common.checks import check_choice, setting_error
 from ..common.pinned import Pinned
 from ..common.types import TEXT_ATTRS, DocLike, DocsLayer
 from ..vectors.meta_vectors import RowsLayer, TableRows
@@ -132,7 +132,7 @@ def check_settings(
         expected = f"null, or an attribute for some of the tables {', '.join(sorted(tables))}"
         raise setting_error(_WHERE, "key_attrs", expected, key_attrs)
     for name, attr in key_attrs.items():
-        check_choice(_WHERE, f"key_attrs.{name}", attr, TEXT_ATTRS, advice=CHANGE_IT)
+        check_choice(_WHERE, f"key_attrs.{name}", attr, TEXT_ATTRS)
     names = sorted(tables)
     attrs = tuple(attr_id(key_attrs[name]) if name in key_attrs else None for name in names)
     paths = {name: None if (path := tables[name]) is None else Path(path) for name in names}

@@ -82,15 +82,16 @@ class UniqueTokens:
         if isinstance(attrs, (int, str)):
             return numpy.ascontiguousarray(self.to_array([attrs])[:, 0])
         if not any(isinstance(attr, str) for attr in attrs):
-            return self.ids[:, [self.columns[attr] for attr in attrs]]
+            places = [self.columns[attr] for attr in attrs]
+            return self.ids if places == [*range(self.ids.shape[1])] else self.ids[:, places]
         ids = numpy.empty((len(self), len(attrs)), dtype="uint64")
-        places = defaultdict(list)  # of the features of each base, whose strings are cut at once
+        of_bases = defaultdict(list)  # the features of each base, whose strings are cut at once
         for i, attr in enumerate(attrs):
             if isinstance(attr, str):
-                places[self.features[attr].column].append(i)
+                of_bases[self.features[attr].column].append(i)
             else:
                 ids[:, i] = self.ids[:, self.columns[attr]]
-        for column, of_base in places.items():
+        for column, of_base in of_bases.items():
             features = tuple(self.features[cast(str, attrs[i])] for i in of_base)
             symbols, _ = unpack_bags(self._cut(column, features))
             ids[:, of_base] = symbols.reshape(-1, len(of_base))

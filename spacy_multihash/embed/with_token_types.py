@@ -81,16 +81,21 @@ def forward(
     if is_train:
         reads.constant.look_at(docs)
     tokens, indices = _find_unique(model, docs, reads)
-    unique_of = model.ops.asarray1i(cast(Ints1d, indices))  # (N,)
-    of_unique, backprop_unique = model.layers[0]([tokens], is_train)  # (U, W)
-    vectors = cast(Floats2d, of_unique.dataXd)[unique_of]  # (N, W)
+    of_unique, backprop_unique = model.layers[0]([tokens], is_train)
+    vectors = cast(Floats2d, of_unique.dataXd)  # (U, W)
+    unique_of = None
+    if len(tokens) < len(indices):
+        unique_of = model.ops.asarray1i(cast(Ints1d, indices))  # (N,)
+        vectors = vectors[unique_of]  # (N, W)
     vectors_info = ArrayInfo.from_array(vectors)
 
     def backprop(d_tokens: Ragged) -> list[DocLike]:
         vectors_info.check_consistency(cast(Floats2d, d_tokens.dataXd))
         d_vectors = model.ops.as_contig(cast(Floats2d, d_tokens.dataXd))
-        d_unique = model.ops.alloc2f(len(tokens), d_vectors.shape[1])
-        model.ops.scatter_add(d_unique, unique_of, d_vectors)
+        d_unique = d_vectors
+        if unique_of is not None:
+            d_unique = model.ops.alloc2f(len(tokens), d_vectors.shape[1])
+            model.ops.scatter_add(d_unique, unique_of, d_vectors)
         backprop_unique(Ragged(d_unique, of_unique.lengths))
         return []
 
