@@ -83,7 +83,13 @@ PUBLIC: list[str] = spacy_multihash.__all__  # type: ignore[attr-defined]
 HASHED = ["hash_rows", "table_embed"]
 LOOKED_UP = ["lookup_rows", "table_embed"]
 WEIGHTED = ["weighted_embed", "hash_rows", "weighted_table_embed", "table_embed"]
-DOCS = ["with_token_types", "maxout_norm", "multi_embed", "dropout"]
+DOCS = [
+    "with_token_types",
+    "dropout",
+    "multi_embed",
+    "maxout_norm",
+    "extract_features>>list2ragged>>with_array(multi_embed)",
+]
 NGRAMS = ["extract_ngrams", "reduce_ngrams"]
 # thinc writes the names of nodes into saved models, and from_bytes sets them: they never change.
 # Each case: an architecture, settings, the name of the whole, and the names of our nodes in it.

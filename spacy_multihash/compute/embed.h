@@ -150,3 +150,28 @@ static void look_up(const uint64_t *ids, ptrdiff_t n, const uint64_t *keys, cons
         rows[i] = V && *low == ids[i] ? row_of[low - keys] : 0;
     }
 }
+
+/* The first 64 bits of MurmurHash3 x64 128, with seed 0, of n ids. */
+static uint64_t hash_ngram(const uint64_t *ids, int n) {
+    const uint64_t c1 = 0x87c37b91114253d5ULL, c2 = 0x4cf5ad432745937fULL;
+    uint64_t h1 = 0, h2 = 0;
+    for (int i = 0; i + 1 < n; i += 2) {
+        h1 = (rotate(h1 ^ rotate(ids[i] * c1, 31) * c2, 27) + h2) * 5 + 0x52dce729;
+        h2 = (rotate(h2 ^ rotate(ids[i + 1] * c2, 33) * c1, 31) + h1) * 5 + 0x38495ab5;
+    }
+    if (n % 2) h1 ^= rotate(ids[n - 1] * c1, 31) * c2;
+    h1 ^= 8 * (uint64_t)n;
+    h2 ^= 8 * (uint64_t)n;
+    h1 += h2;
+    h2 += h1;
+    return finish(h1) + finish(h2);
+}
+
+/* The n-grams of D docs, ordered by doc, first token and order; those of order 1 are ids. */
+static void hash_ngrams(const uint64_t *ids, const int64_t *lengths, ptrdiff_t D,
+                        const int32_t *orders, int num_orders, uint64_t *ngrams) {
+    for (ptrdiff_t d = 0; d < D; ids += lengths[d++])
+        for (int64_t i = 0; i < lengths[d]; i++)
+            for (int o = 0; o < num_orders && i + orders[o] <= lengths[d]; o++)
+                *ngrams++ = orders[o] == 1 ? ids[i] : hash_ngram(ids + i, orders[o]);
+}

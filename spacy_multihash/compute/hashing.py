@@ -8,6 +8,7 @@ import numpy
 from thinc.api import get_array_module
 
 from ..common.types import Array
+from .dispatch import kernels_for
 
 MAX_HASHES = 16
 # MurmurHash3 starts from seed ^ key length, in bytes. At 0 its two halves stay equal. All four
@@ -116,13 +117,19 @@ def hash_ngrams(ids: Array, lengths: Array, orders: Sequence[int]) -> tuple[Arra
 
     orders (Sequence[int]): Numbers of tokens of the n-grams, ascending.
     """
+    of_orders = numpy.array(orders, dtype="int32")
+    counts = (lengths[:, None] - of_orders + 1).clip(0).sum(axis=1)
+    kernels = kernels_for(ids)
+    if kernels is not None:
+        ngrams = numpy.empty(counts.sum(), dtype="uint64")
+        kernels.hash_ngrams(ids, lengths.astype("int64"), of_orders, ngrams)
+        return ngrams, counts.astype("int32")
     xp = get_array_module(ids)
     left = numpy.repeat(lengths.cumsum(), lengths) - numpy.arange(len(ids))  # to the doc's end
-    fits = xp.asarray(left[:, None] >= numpy.asarray(orders))  # (N, number of orders)
+    fits = xp.asarray(left[:, None] >= of_orders)  # (N, number of orders)
     hashed = xp.zeros(fits.shape, dtype="uint64")
     for column, windows in zip(hashed.T, _hash_windows(ids, orders), strict=True):
         column[: len(windows)] = windows
-    counts = (lengths[:, None] - numpy.asarray(orders) + 1).clip(0).sum(axis=1)
     return hashed[fits], counts.astype("int32")
 
 

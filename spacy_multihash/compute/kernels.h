@@ -115,6 +115,8 @@ typedef struct {
                        const float *d, ptrdiff_t stride, float *d_weights);
     void (*hash_rows)(const uint64_t *ids, ptrdiff_t n, uint32_t nV, const uint32_t *seeds, int K,
                       int32_t *rows);
+    void (*hash_ngrams)(const uint64_t *ids, const int64_t *lengths, ptrdiff_t D,
+                        const int32_t *orders, int num_orders, uint64_t *ngrams);
     void (*look_up)(const uint64_t *ids, ptrdiff_t n, const uint64_t *keys, const int32_t *row_of,
                     ptrdiff_t V, int32_t *rows);
 } Kernels;

@@ -130,6 +130,9 @@ cdef extern from "kernels.h" nogil:
         void (*hash_rows)(
             const uint64_t *, ptrdiff_t, uint32_t, const uint32_t *, int, int32_t *
         ) noexcept nogil
+        void (*hash_ngrams)(
+            const uint64_t *, const int64_t *, ptrdiff_t, const int32_t *, int, uint64_t *
+        ) noexcept nogil
         void (*look_up)(
             const uint64_t *, ptrdiff_t, const uint64_t *, const int32_t *, ptrdiff_t, int32_t *
         ) noexcept nogil
@@ -550,6 +553,21 @@ def hash_rows(
     if n:
         with nogil:
             kernels.hash_rows(&ids[0], n, nV, &seeds[0], rows.shape[1], &rows[0, 0])
+
+
+def hash_ngrams(
+    const uint64_t[::1] ids,
+    const int64_t[::1] lengths,
+    const int32_t[::1] orders,
+    uint64_t[::1] ngrams,
+):
+    """Hash the n-grams of docs: ids (N,) of all tokens, lengths (D,), orders ascending -> (M,)."""
+    cdef ptrdiff_t D = lengths.shape[0]
+    if ngrams.shape[0]:
+        with nogil:
+            kernels.hash_ngrams(
+                &ids[0], &lengths[0], D, &orders[0], orders.shape[0], &ngrams[0]
+            )
 
 
 def look_up(
