@@ -32,12 +32,11 @@ from ..corpus.read import model_examples, read_docs, write_corpora
 from ..corpus.statistics import CorpusStats
 from ..fit.report import (
     COMPARISON_HEADER,
-    CORPUS_HEADER,
     SCORES_HEADER,
     Arm,
     Report,
     comparison_rows,
-    corpus_rows,
+    corpus_table,
     duration,
     labels_of,
     percent,
@@ -236,7 +235,7 @@ class Fit:
         corpus = self.begin()
         self.show_corpus(corpus["warnings"])
         reasons = self.step("config", self.make_config)
-        msg.info(f"Settings: {self.summarize_config()}. Reasons: {self.config_path}")
+        msg.info(f"Settings: {self.summarize_config()} (why: {self.config_path})")
         trained = self.step("training", partial(self.train, self.config_path, self.model))
         self.show_training("Trained", trained)
         notes = self.step("finish", self.finish)
@@ -299,7 +298,7 @@ class Fit:
 
     def show_corpus(self, warnings: Sequence[tuple[str, Sequence[str]]]) -> None:
         """Print what is in the corpus."""
-        show_table("Corpus", CORPUS_HEADER, corpus_rows(self.stats))
+        show_table("Corpus", *corpus_table(self.stats))
         for title, _ in warnings:
             msg.warn(title)
 
@@ -359,8 +358,12 @@ class Fit:
             self.history = history
             bar.total, bar.n = last, history.step
             step, score = history.best
-            bar.set_postfix_str(f"F1 {percent(score)} at step {step:,}", refresh=False)
+            bar.set_postfix_str(f"best F1 {percent(score)} at step {step:,}", refresh=False)
             bar.update(0)
+            if bar.disable and history.curve[-1][0] == history.step:  # as in the log of a server
+                step, score = history.curve[-1]
+                spent = duration(history.seconds)
+                typer.echo(f"step {step:,}: F1 {percent(score)} on dev, {spent}", err=True)
 
         self.history = None
         with bar, naming_config(config_path):
@@ -404,8 +407,8 @@ class Fit:
             return "Not calibrated: dev has too few entities to tell the best temperature"
         set_temperature(nlp, name, found.temperature)
         return (
-            f"Calibrated: probabilities are off by {percent(found.after.error)} % on dev, "
-            f"{percent(found.before.error)} % before"
+            f"Calibrated on dev (temperature {found.temperature:.2f}): probabilities are off by "
+            f"{percent(found.after.error)} points on average, {percent(found.before.error)} before"
         )
 
     def train_baseline(self) -> dict[str, Any]:
@@ -518,13 +521,12 @@ class Fit:
                 + shell_join([model, "TEXTS", "--output", "CLASSIFIED"])
             }
         else:
-            test = self.corpus / f"{'test' if 'test' in self.stats.splits else 'dev'}.spacy"
-            train_path = str(self.corpus / "train.spacy")
+            dev_path, train_path = (str(self.corpus / f"{name}.spacy") for name in ("dev", "train"))
             first = {
                 "Find the entities of a text:": f"{python} multihash show "
                 + shell_join([model, "YOUR TEXT"]),
                 "Look at all mistakes:": f"{python} multihash errors "
-                + shell_join([model, str(test), "--train", train_path, "--output", "errors.html"]),
+                + shell_join([model, dev_path, "--train", train_path, "--output", "errors.html"]),
             }
         return {**first, "Build a package for pip:": f"{python} {package}"}
 
@@ -582,7 +584,8 @@ def _converted(path: Path, target: Path, lang: str) -> tuple[Path, list[tuple[st
             "it writes."
         ) from error
     problems = summarize_problems(path, done.problems)
-    return target, [*problems, *([(done.hint, [])] if done.hint else [])]
+    problems += [(done.hint, [])] if done.hint else []
+    return target, [(f"{path.name}: {title}", lines) for title, lines in problems]
 
 
 def split_docs(docs: Mapping[str, list[Doc]], options: Options) -> dict[str, list[Doc]]:

@@ -112,7 +112,7 @@ def run(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     if rest[0] == "package":
         Path(f"en_{rest[rest.index('--name') + 1]}").symlink_to(rest[1])
         return
-    if rest[0] == "train":
+    if rest[0] == "train" or rest[:2] == ["multihash", "fit"]:
         rest += STEPS
     monkeypatch.setattr(sys, "argv", [module, *rest])
     # Other tests may have imported it, and runpy warns of a second run.
