@@ -13,21 +13,21 @@ from ..corpus.shards import DOCS, ending_of, list_shards, model_shard
 from ..embed.find import EmbeddingTable
 from ..inspection.symbols import count_for_tables, counts_of_tables, find_texts
 from ..scale.source import Source
-from ..scale.workers import Workers
+from ..scale.workers import Workers, fold
 from ..tables.tables import Table, Tables, add_tables
 from ._util import msg
 
 # Finds tables in a pipeline. It travels between processes.
 FindTables = Callable[[Language], Sequence[EmbeddingTable]]
 
-PartT = TypeVar("PartT")
+CountsT = TypeVar("CountsT")
 
 
 @dataclass(frozen=True)
 class Shards:
-    """The files of a corpus, each of which is a piece.
+    """The files of a corpus.
 
-    path (Path): The folder, or the one file.
+    path (Path): The folder, or the only file.
     paths (Sequence[Path]): The files, in order.
     names (Sequence[str]): Their names, for messages.
     """
@@ -40,46 +40,41 @@ class Shards:
     def of(cls, path: Path) -> "Shards":
         """List the shards of a folder, or the one that a file is. Raises FileNotFoundError.
 
-        Of a folder with .spacy files, only these are counted. Others are named in a warning.
+        If a folder has .spacy files, only these are counted, and a warning names others.
         """
-        shards = _one_kind(list_shards(path))
+        shards = list_shards(path)
+        docs = [shard for shard in shards if ending_of(shard) == DOCS]
+        others = [str(shard) for shard in shards if ending_of(shard) != DOCS]
+        if docs and others:
+            more = f", and {len(others) - 3:,} more" if len(others) > 3 else ""
+            names = f"{', '.join(others[:3])}{more}"
+            msg.warn(f"Not counted, as there are {DOCS} files beside them: {names}", err=True)
+            shards = docs
         # Workers may run in other folders.
         return cls(path, [shard.absolute() for shard in shards], [str(shard) for shard in shards])
 
     def merged(
         self,
         workers: Workers,
-        count: Callable[[Path], PartT],
-        merge: Callable[[PartT, PartT], PartT],
+        count: Callable[[Path], CountsT],
+        merge: Callable[[CountsT, CountsT], CountsT],
         *,
         show_progress: Optional[bool] = None,
-    ) -> PartT:
-        """Count each shard, and merge what was counted in the order of the shards.
+    ) -> CountsT:
+        """Count each shard, and merge the counts.
 
         show_progress (Optional[bool]): Show a progress bar on stderr. None shows it on terminals.
         """
         disable = None if show_progress is None else not show_progress
-        total = len(self.paths)
-        with tqdm(total=total, desc="Counting", unit=" shards", disable=disable) as bar:
-            return workers.merge(count, self.paths, merge, names=self.names, on_done=bar.update)
-
-
-def _one_kind(shards: list[Path]) -> list[Path]:
-    """Return the .spacy files, if there are any, and say which others are left out."""
-    docs = [shard for shard in shards if ending_of(shard) == DOCS]
-    others = [str(shard) for shard in shards if ending_of(shard) != DOCS]
-    if not docs or not others:
-        return shards
-    named = ", ".join(others[:3])
-    more = f", and {len(others) - 3:,} more" if len(others) > 3 else ""
-    msg.warn(f"Not counted, as there are {DOCS} files beside them: {named}{more}", err=True)
-    return docs
+        results = workers.imap(count, self.paths, names=self.names)
+        with tqdm(results, "Counting", len(self.paths), unit=" shards", disable=disable) as shown:
+            return fold((result for _, result in shown), merge)
 
 
 def check_workers(
     shards: Optional[Path], workers: Optional[int], dask: Optional[str], option: str
 ) -> None:
-    """Refuse workers without shards. option: The option that gives shards."""
+    """Raise ValueError for workers without shards. option: The option that gives shards."""
     if shards is None and (workers is not None or dask is not None):
         raise ValueError(
             f"--workers and --dask count shards: give the folder that has them with {option}. "

@@ -95,7 +95,25 @@ def apply_cli(
         result = apply(prepared, workers, dask)
     except (ImportError, OSError, ValueError) as error:
         msg.fail("Cannot apply the pipeline", str(error))
-    _show(result, output)
+    applied = Applied(*map(sum, zip(Applied(0, 0, 0), *result.done, strict=True)))
+    total = f"{result.before + len(result.done) + len(result.errors):,} shards"
+    if result.before:
+        msg.info(f"{result.before:,} of {total} were done before")
+    if result.done:
+        msg.good(
+            f"Wrote {len(result.done):,} of {total} to {output}: {applied.docs:,} docs, "
+            f"{applied.tokens:,} tokens, {applied.entities:,} entities"
+        )
+    if applied.skipped:
+        msg.warn(
+            f"{applied.skipped:,} texts were skipped: {output} has their errors in {ERRORS} files"
+        )
+    if result.errors:
+        msg.fail(
+            f"{len(result.errors):,} of {total} failed",
+            "\n".join(error.name for error in result.errors)
+            + "\nCorrect them and start the command again: it does those without output.",
+        )
 
 
 def prepare(
@@ -142,26 +160,3 @@ def apply(prepared: Prepared, workers: Optional[int] = None, dask: Optional[str]
             return application.run(opened, prepared.todo, before=prepared.before)
     finally:
         application.tidy()
-
-
-def _show(result: Result, output: Path) -> None:
-    """Say what was written, and exit with an error if any shard failed."""
-    applied = Applied(*map(sum, zip(Applied(0, 0, 0), *result.done, strict=True)))
-    total = f"{result.before + len(result.done) + len(result.errors):,} shards"
-    if result.before:
-        msg.info(f"{result.before:,} of {total} were done before")
-    if result.done:
-        msg.good(
-            f"Wrote {len(result.done):,} of {total} to {output}: {applied.docs:,} docs, "
-            f"{applied.tokens:,} tokens, {applied.entities:,} entities"
-        )
-    if applied.skipped:
-        msg.warn(
-            f"{applied.skipped:,} texts were skipped: {output} has their errors in {ERRORS} files"
-        )
-    if result.errors:
-        msg.fail(
-            f"{len(result.errors):,} of {total} failed",
-            "\n".join(error.name for error in result.errors)
-            + "\nCorrect them and start the command again: it does those without output.",
-        )

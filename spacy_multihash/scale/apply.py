@@ -50,7 +50,7 @@ class Shard(NamedTuple):
 
 
 class Applied(NamedTuple):
-    """What was written: the number of docs, tokens and entities, and of texts that were skipped."""
+    """The numbers of docs, tokens and entities that were written, and of skipped texts."""
 
     docs: int
     tokens: int
@@ -75,12 +75,12 @@ class Result(NamedTuple):
 class Application:
     """A pipeline to apply to shards.
 
-    source: The trained pipeline.
-    shards: The folder of shards, or one shard.
-    output: The folder to write.
-    format: "spacy" or "jsonl".
-    batch_size: Docs that the pipeline takes at once. None is its own number.
-    max_length: Characters of the longest text. None is the pipeline's own number.
+    source (Source[Language]): The trained pipeline.
+    shards (Path): The folder of shards, or one shard.
+    output (Path): The folder to write.
+    format (str): "spacy" or "jsonl".
+    batch_size (Optional[int]): Docs that the pipeline takes at once. None is its own number.
+    max_length (Optional[int]): Characters of the longest text. None is the pipeline's own number.
     """
 
     source: Source[Language]
@@ -102,7 +102,7 @@ class Application:
         }
 
     def plan(self, files: Sequence[Path]) -> list[Shard]:
-        """Return each file with the one to write: the same name with another suffix.
+        """Return each file with the file to write: the same name with another suffix.
 
         Raises ValueError if two of them would write the same file.
         """
@@ -125,7 +125,7 @@ class Application:
 
         Returns the files of earlier work to remove. Raises ValueError.
         """
-        path = self.output / MANIFEST
+        path, manifest = self.output / MANIFEST, self.manifest()
         if not path.is_file():
             remove_abandoned(self.output, MANIFEST)
             if self.output.exists() and any(self.output.iterdir()):
@@ -134,18 +134,24 @@ class Application:
                     "files. Give another OUTPUT, or empty it."
                 )
             return []
-        manifest = self.manifest()
         try:
             former = srsly.read_json(path)
-            if former.keys() != manifest.keys() or former["format"] not in SUFFIXES:
-                raise ValueError("it has other keys or another format than apply writes")
-        except (AttributeError, TypeError, ValueError) as error:
+            if former.keys() != manifest.keys():
+                raise ValueError("it has other keys")
+            suffix = SUFFIXES[former["format"]]
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(
                 f"{path} wasn't written by apply, or is damaged ({error}). Give another OUTPUT, or "
                 "empty it."
             ) from error
         if force:
-            return _list_written(self.output, former["format"])
+            # Hidden files and folders are half written, or those of others.
+            files = (file_.relative_to(self.output) for file_ in self.output.rglob(f"*{suffix}"))
+            return [
+                self.output / file_
+                for file_ in files
+                if not any(name.startswith(".") for name in file_.parts)
+            ]
         changed = [name for name, value in manifest.items() if former[name] != value]
         if changed:
             before, now = ({name: m[name] for name in changed} for m in (former, manifest))
@@ -159,31 +165,26 @@ class Application:
         """Apply the pipeline to shards.
 
         todo (Sequence[Shard]): The shards that aren't done.
-        before (int): How many are.
+        before (int): How many are done.
 
         Raises OSError if the disk is full, and what `Workers.imap` raises.
         """
         result = Result(before, [], [])
         write_json(self.output / MANIFEST, self.manifest())
-        with tqdm(
-            total=before + len(todo), initial=before, unit=" shards", disable=None
-        ) as progress:
+        total, names = before + len(todo), [str(shard.source) for shard in todo]
+        with tqdm(total=total, initial=before, unit=" shards", disable=None) as progress:
 
             def note(error: ItemError) -> None:
                 result.errors.append(error)
                 progress.write(str(error), file=sys.stderr)
                 progress.update()
 
-            for i, applied in workers.imap(
-                partial(apply_to_shard, self),
-                todo,
-                names=[str(shard.source) for shard in todo],
-                on_error=note,
-            ):
+            function = partial(apply_to_shard, self)
+            for i, applied in workers.imap(function, todo, names=names, on_error=note):
                 if isinstance(applied, OSError):
                     raise OSError(
-                        f"{todo[i].source} failed: {applied}. {len(result.done):,} shards were "
-                        "written. Make room, and start the command again: it goes on from there."
+                        f"{names[i]} failed: {applied}. {len(result.done):,} shards were written. "
+                        "Make room, and start the command again: it goes on from there."
                     ) from applied
                 result.done.append(applied)
                 progress.update()
@@ -227,7 +228,7 @@ def _apply_to_shard(application: Application, shard: Shard) -> Applied:
         nlp.max_length = application.max_length
     errors: list[str] = []
     contexts = deque[Mapping[str, Any]]()
-    bare = read_bare_shard(shard.source, nlp, lambda error: errors.append(str(error)))
+    bare = read_bare_shard(shard.source, nlp, lambda error: errors.append(f"{error}\n"))
     texts = remembered(bare, contexts)
     pairs = nlp.pipe(texts, as_tuples=True, batch_size=application.batch_size)
     counts = Counter[str]()
@@ -240,11 +241,11 @@ def _apply_to_shard(application: Application, shard: Shard) -> Applied:
             counted = _counted(with_contexts(pairs, contexts, str(shard.source)), counts)
             write_json_lines(new, ({**_record(doc), **rest} for doc, rest in counted))
         if errors and not counts["docs"]:
-            raise ValueError(f"All {len(errors):,} texts are wrong. {errors[0]}")
+            raise ValueError(f"All {len(errors):,} texts are wrong. {errors[0].strip()}")
         skipped = shard.target.with_name(f"{shard.target.name}{ERRORS}")
         skipped.unlink(missing_ok=True)
         if errors:
-            write_bytes(skipped, "".join(f"{error}\n" for error in errors).encode())
+            write_bytes(skipped, "".join(errors).encode())
         os.utime(new, ns=(changed, changed))  # which `is_done` compares
     return Applied(counts["docs"], counts["tokens"], counts["entities"], len(errors))
 
@@ -284,13 +285,3 @@ def _record(doc: Doc) -> dict[str, Any]:
     if doc.cats:
         record["cats"] = {label: round(score, DIGITS) for label, score in doc.cats.items()}
     return record
-
-
-def _list_written(output: Path, format: str) -> list[Path]:
-    """List the files that apply wrote. Hidden ones are half written, or not its own."""
-    written = []
-    for where, folders, files in os.walk(output):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        names = (name for name in files if not name.startswith("."))
-        written += [Path(where, name) for name in names if name.endswith(SUFFIXES[format])]
-    return written

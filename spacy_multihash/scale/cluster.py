@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import closing, contextmanager
 from functools import partial
@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from distributed import Client, Future, KilledWorker, as_completed, get_worker
 
-from .workers import TRIES, Workers, attempt
+from .workers import TRIES, Outcomes, Workers, attempt
 
 # Items submitted for each worker: one that it works on, and one that waits for it.
 AHEAD = 2
@@ -55,17 +55,14 @@ def open_cluster(address: str) -> Iterator[Workers]:
 
 
 def check_versions(client: Client) -> None:
-    """Check that the scheduler and all workers have our versions of spaCy and of this package.
-
-    Raises ImportError.
-    """
-    found: Any = client.get_versions(packages=PACKAGES)
-    ours = found["client"]["packages"]
-    places = {f"scheduler {client.scheduler.address}": found["scheduler"]}
-    places |= {f"worker {address}": theirs for address, theirs in found["workers"].items()}
-    for place, theirs in places.items():
+    """Raise ImportError if the scheduler or a worker has another version of spaCy or of us."""
+    nodes: Any = client.get_versions(packages=PACKAGES)
+    ours = nodes["client"]["packages"]
+    places = {f"scheduler {client.scheduler.address}": nodes["scheduler"]}
+    places |= {f"worker {address}": node for address, node in nodes["workers"].items()}
+    for place, node in places.items():
         for name in PACKAGES:
-            version = theirs["packages"][name]
+            version = node["packages"][name]
             if version != ours[name]:
                 raise ImportError(
                     f"{place} has {name} {version}, but this process has {ours[name]}. Install "
@@ -80,30 +77,27 @@ class Cluster(Workers):
         """Use the workers of a client's scheduler."""
         self._client = client
 
-    def _run(
-        self, function: Callable[[T], R], items: Sequence[T]
-    ) -> Generator[tuple[int, bool, Any], None, None]:
+    def _run(self, function: Callable[[T], R], items: Sequence[T]) -> Outcomes:
         # Dask gives up an item, and those that wait on the same worker, if too many workers died
-        # with it. To tell which one is to blame, these are tried again, one at a time.
+        # with it. To tell which item is to blame, these are tried again, one at a time.
         todo = iter(range(len(items)))
         suspects: list[int] = []
         running: dict[Future, int] = {}
         completed = as_completed(loop=self._client.loop)
-
-        def submit(numbers: Iterable[int]) -> None:
-            for i in numbers:
-                # Dask would look for futures within arguments.
-                call = partial(_call, function, items[i])
-                future = self._client.submit(call, pure=False, retries=TRIES - 1)
-                running[future] = i
-                completed.add(future)
-
         try:
             while True:
+                next_items: list[int] = []
                 if not suspects:
-                    submit(islice(todo, max(AHEAD * self._count() - len(running), 0)))
+                    workers = len(self._client.nthreads()) or 1  # a worker may come
+                    next_items = list(islice(todo, max(AHEAD * workers - len(running), 0)))
                 elif not running:
-                    submit([suspects.pop()])
+                    next_items = [suspects.pop()]
+                for i in next_items:
+                    # Dask would look for futures within arguments.
+                    call = partial(_call, function, items[i])
+                    future = self._client.submit(call, pure=False, retries=TRIES - 1)
+                    running[future] = i
+                    completed.add(future)
                 if not running:
                     return
                 is_alone = len(running) == 1
@@ -117,9 +111,6 @@ class Cluster(Workers):
         finally:
             if running and self._client.status == "running":
                 self._client.cancel([*running])
-
-    def _count(self) -> int:
-        return len(self._client.nthreads()) or 1  # one may come
 
 
 def _result(future: Future) -> tuple[bool, Any]:

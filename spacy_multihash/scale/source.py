@@ -2,15 +2,14 @@
 
 import gc
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Generic, Optional, TypeVar, Union
+from typing import Any, Generic, Optional, TypeVar, Union, cast
 from uuid import uuid4
 
 from spacy.util import get_package_path, import_file, is_package
-from spacy.vocab import Vocab
 
 # Strings and lexemes that a vocab may gain from shards before it's loaded again. At a quarter of a
 # kilobyte each, they take a quarter of a gigabyte.
@@ -42,10 +41,10 @@ class Source(Generic[T]):
     """What a command needs in each process that works for it, and loads there once.
 
     load (Callable[[], T]): Loads it. Must be picklable.
-    place (str): The package, folder or file that is loaded. None if there are no files.
+    place (Optional[str]): The package, folder or file that is loaded. None if there are no files.
     digest (str): The digest of these files, "" if there are none. A process raises ValueError if
-        its files have another one.
-    code (Path): Python file to import first, in other processes than this one.
+        its files have another digest.
+    code (Optional[Path]): Python file to import first, in other processes than this one.
     code_digest (str): Its digest.
     """
 
@@ -75,12 +74,13 @@ class Source(Generic[T]):
         what the pipeline remembers of other shards.
         """
         global _loaded  # noqa: PLW0603
-        size = _size(self.loaded())
+        vocab = cast(Any, self.loaded()).vocab
+        size = len(vocab.strings) + len(vocab)
         if _loaded is not None:
             _loaded.size = size if _loaded.size is None else _loaded.size
             if size - _loaded.size > MAX_GROWTH:
-                _loaded = None
-                gc.collect()  # the old one must be gone before the new one takes memory
+                _loaded = vocab = None
+                gc.collect()  # the old pipeline must be gone before the new one takes memory
                 self._check_files()
         return self.loaded()
 
@@ -97,7 +97,7 @@ class Source(Generic[T]):
         if digest_of(self.code) != self.code_digest:
             raise ValueError(
                 f"{self.code} differs from the file where the command was started. Copy the same "
-                "one."
+                "file."
             )
         if self.code not in _imported:
             import_file("python_code", self.code)
@@ -116,24 +116,19 @@ def source_of(
 
     load (Callable[[str], T]): Loads the model.
     model (Union[str, Path]): A package's name, or the path of a pipeline or a config.
-    code (Path): Python file to import first.
+    code (Optional[Path]): Python file to import first.
     """
     is_path = not is_package(str(model)) and Path(model).exists()
     place = str(Path(model).absolute() if is_path else model)
-    code = None if code is None else code.absolute()
-    return Source(
-        partial(load, place),
-        place,
-        digest_of(folder_of(place)),
-        code,
-        "" if code is None else digest_of(code),
-    )
+    source = source_without_files(partial(load, place), code)
+    return replace(source, place=place, digest=digest_of(folder_of(place)))
 
 
 def source_without_files(load: Callable[[], T], code: Optional[Path] = None) -> Source[T]:
     """Make a source that has no files. The arguments are those of `source_of`."""
-    code = None if code is None else code.absolute()
-    return Source(load, code=code, code_digest="" if code is None else digest_of(code))
+    if code is None:
+        return Source(load)
+    return Source(load, code=code.absolute(), code_digest=digest_of(code))
 
 
 def folder_of(place: str) -> Path:
@@ -154,8 +149,3 @@ def digest_of(path: Path) -> str:
             digest.update(f"{inside.as_posix()}\0{len(data)}\0".encode())
             digest.update(data)
     return digest.hexdigest() if files else ""
-
-
-def _size(loaded: Any) -> int:  # noqa: ANN401 (whatever has a vocab)
-    vocab: Vocab = loaded.vocab
-    return len(vocab.strings) + len(vocab)

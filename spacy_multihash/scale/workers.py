@@ -3,6 +3,7 @@
 The same function and the same items give the same results wherever they run, in any order.
 """
 
+import os
 import pickle
 import signal
 from abc import ABC, abstractmethod
@@ -13,17 +14,19 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from typing import Any, Optional, TypeVar
 
-from threadpoolctl import threadpool_limits
-
 # How often an item is tried in all, if it fails.
 TRIES = 3
+# They limit the threads of BLAS, OpenMP and our kernels in processes that start with them.
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 T = TypeVar("T")
 R = TypeVar("R")
+# The index of each item, whether it succeeded, and its result or error message.
+Outcomes = Generator[tuple[int, bool, Any], None, None]
 
 
 class ItemError(ValueError):
-    """An item failed on every try: its name, and the error of the last one."""
+    """An item failed on every try: its name, and the error of the last try."""
 
     def __init__(self, name: str, reason: str) -> None:
         """Keep the name and the reason."""
@@ -36,7 +39,7 @@ class ItemError(ValueError):
 
 
 class Workers(ABC):
-    """Processes that work on one item at a time each, in one thread.
+    """Processes that work on one item at a time each.
 
     Functions, items and results are pickled, so functions must belong to a module, or be a
     `functools.partial` of one that does. An item that fails is tried again twice.
@@ -72,40 +75,16 @@ class Workers(ABC):
                     on_error(ItemError(names[i], result))
 
     @abstractmethod
-    def _run(
-        self, function: Callable[[T], R], items: Sequence[T]
-    ) -> Generator[tuple[int, bool, Any], None, None]:
-        """Yield the index of each item, whether it succeeded, and its result or error message."""
-
-    def merge(
-        self,
-        function: Callable[[T], R],
-        items: Sequence[T],
-        merge: Callable[[R, R], R],
-        *,
-        names: Sequence[str],
-        on_done: Optional[Callable[[], object]] = None,
-    ) -> R:
-        """Return the merged results of one or more items.
-
-        Results are merged as they arrive, so memory holds the logarithm of their number. The order
-        must not matter, as with sums of counts.
-
-        merge (Callable): Returns two results merged.
-        on_done (Callable): Called after each item.
-        """
-
-        def results() -> Iterator[R]:
-            for _, result in self.imap(function, items, names=names):
-                if on_done is not None:
-                    on_done()
-                yield result
-
-        return _fold(results(), merge)
+    def _run(self, function: Callable[[T], R], items: Sequence[T]) -> Outcomes:
+        """Call a function on items."""
 
 
-def _fold(results: Iterable[R], merge: Callable[[R, R], R]) -> R:
-    """Merge results of equal size, like the bits of a counter: each is merged few times."""
+def fold(results: Iterable[R], merge: Callable[[R, R], R]) -> R:
+    """Merge one or more results as they arrive, in an order that must not matter.
+
+    Results of equal size are merged, like the bits of a counter: each is merged few times, and
+    memory holds the logarithm of their number.
+    """
     stack: list[tuple[int, R]] = []
     for result in results:
         size = 1
@@ -120,20 +99,17 @@ def _fold(results: Iterable[R], merge: Callable[[R, R], R]) -> R:
 
 
 def attempt(function: Callable[[T], R], item: T) -> tuple[bool, Any]:
-    """Call a function in one thread, and return whether it succeeded, and its result or error."""
-    with threadpool_limits(1):
-        try:
-            return True, function(item)
-        except Exception as error:
-            return False, f"{type(error).__name__}: {error}"
+    """Call a function, and return whether it succeeded, and its result or error message."""
+    try:
+        return True, function(item)
+    except Exception as error:
+        return False, f"{type(error).__name__}: {error}"
 
 
 class Here(Workers):
     """This process, which works on one item after the other."""
 
-    def _run(
-        self, function: Callable[[T], R], items: Sequence[T]
-    ) -> Generator[tuple[int, bool, Any], None, None]:
+    def _run(self, function: Callable[[T], R], items: Sequence[T]) -> Outcomes:
         for i, item in enumerate(items):
             for _ in range(TRIES):
                 succeeded, result = attempt(function, item)
@@ -143,7 +119,10 @@ class Here(Workers):
 
 
 class Processes(Workers):
-    """Processes of this machine. A process that was killed is replaced, and its item is retried."""
+    """Processes of this machine, in one thread each.
+
+    A process that was killed is replaced, and its item is tried again.
+    """
 
     def __init__(self, count: int) -> None:
         """Start no process yet.
@@ -153,9 +132,7 @@ class Processes(Workers):
         self._count = count
         self._idle: list[_Process] = []
 
-    def _run(
-        self, function: Callable[[T], R], items: Sequence[T]
-    ) -> Generator[tuple[int, bool, Any], None, None]:
+    def _run(self, function: Callable[[T], R], items: Sequence[T]) -> Outcomes:
         todo = deque((i, 1) for i in range(len(items)))
         running: dict[Any, tuple[_Process, int, int]] = {}
         try:
@@ -193,7 +170,14 @@ class _Process:
         self.connection, theirs = context.Pipe()
         self.is_alive = True
         self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        before = {name: os.environ.get(name) for name in THREADS}
+        os.environ.update(dict.fromkeys(THREADS, "1"))
         self._process.start()
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
         theirs.close()  # so that the connection ends with the process
 
     def send(self, function: Callable, item: object) -> None:
@@ -226,11 +210,10 @@ def _serve(connection: Connection) -> None:
             message = connection.recv_bytes()
         except (EOFError, OSError):
             return
-        connection.send_bytes(_answer(message))
+        # A function, an item or a result may be impossible to pickle.
+        succeeded, answer = attempt(_answer, message)
+        connection.send_bytes(answer if succeeded else pickle.dumps((False, answer)))
 
 
 def _answer(message: bytes) -> bytes:
-    try:
-        return pickle.dumps(attempt(*pickle.loads(message)))
-    except Exception as error:  # of a function, item or result that can't be pickled
-        return pickle.dumps((False, f"{type(error).__name__}: {error}"))
+    return pickle.dumps(attempt(*pickle.loads(message)))

@@ -18,6 +18,7 @@ from ..common.types import TEXT_ATTRS
 ATTR_NAMES = {IDS[name]: name for name in TEXT_ATTRS}
 # The settings of floret, by their names in vectors.cfg.
 FLORET = ("minn", "maxn", "hash_count", "hash_seed", "bow", "eow")
+_WORDS = 4096  # words that are looked up at a time in a floret table
 
 Kind = Literal["pipeline", "vocab"]
 
@@ -95,9 +96,10 @@ class VectorTable:
             return self.look_up_keys(word_keys(values))
         X = numpy.zeros((len(values), self.width), dtype="float32")
         filled = [row for row, value in enumerate(values) if value]
-        if filled:
-            vectors = Vectors(data=self.data, **self.floret)
-            X[filled] = vectors.get_batch([values[row] for row in filled])
+        vectors = Vectors(data=self.data, **self.floret)
+        for start in range(0, len(filled), _WORDS):  # whose n-grams take memory
+            batch = filled[start : start + _WORDS]
+            X[batch] = vectors.get_batch([values[row] for row in batch])
         return numpy.asarray(X.any(axis=1)), X
 
     def look_up_keys(self, keys: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:

@@ -5,10 +5,9 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Optional
 
-import numpy  # noqa: F401 (a BLAS, whose threads are counted)
-from threadpoolctl import threadpool_info
+from spacy_multihash.scale.workers import THREADS
 
 if TYPE_CHECKING:
     from distributed import Worker
@@ -61,9 +60,9 @@ def ignores_interrupts(item: object) -> bool:
     return signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 
 
-def blas_threads(item: object) -> list[int]:
-    """List the numbers of threads that a BLAS may have, each once."""
-    return sorted({one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"})
+def threads(item: object) -> set[Optional[str]]:
+    """Return the numbers of threads that the environment sets."""
+    return {os.environ.get(name) for name in THREADS}
 
 
 def fail_first(path: Path) -> int:

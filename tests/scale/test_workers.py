@@ -5,23 +5,20 @@ import re
 import signal
 import subprocess
 import sys
-from functools import partial
-from operator import add
 from pathlib import Path
 
 import pytest
-from threadpoolctl import threadpool_limits
 
 from spacy_multihash.cli._util import open_workers
-from spacy_multihash.scale.workers import ItemError, Workers
+from spacy_multihash.scale.workers import THREADS, ItemError, Workers, fold
 from tests.helpers.cluster import (
-    blas_threads,
     die_first,
     die_if_negative,
     fail_first,
     halve,
     ignores_interrupts,
     process_of,
+    threads,
 )
 
 
@@ -51,22 +48,20 @@ def test_two_workers_are_two_processes(two: Workers) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 8, 21])
-def test_results_are_merged(workers: Workers, count: int) -> None:
-    done: list[int] = []
-    merged = workers.merge(
-        halve, range(count), add, names=named(count), on_done=partial(done.append, 1)
-    )
-    assert merged == sum(range(count)) / 2
-    assert len(done) == count
+def test_results_are_merged_few_times(count: int) -> None:
+    merged: list[int] = []
+
+    def join(first: list[int], second: list[int]) -> list[int]:
+        merged.extend(first + second)
+        return first + second
+
+    assert sorted(fold(([i] for i in range(count)), join)) == [*range(count)]
+    assert all(merged.count(i) <= 2 * count.bit_length() for i in range(count))
 
 
 def test_item_that_fails_is_named_with_its_error(workers: Workers) -> None:
-    for run in (
-        lambda: list(workers.imap(halve, [1, -3, 2], names=named(3))),
-        lambda: workers.merge(halve, [1, -3, 2], add, names=named(3)),
-    ):
-        with pytest.raises(ItemError, match="^item 1 failed: .*ValueError: -3 is negative"):
-            run()
+    with pytest.raises(ItemError, match="^item 1 failed: .*ValueError: -3 is negative"):
+        list(workers.imap(halve, [1, -3, 2], names=named(3)))
 
 
 def test_other_items_go_on_where_one_fails(workers: Workers) -> None:
@@ -108,11 +103,13 @@ def test_items_that_kill_workers_take_no_others_with_them(two: Workers) -> None:
     assert found == {i: (i - 1) / 2 for i in range(1, 5)}
 
 
-def test_each_worker_has_one_thread(workers: Workers) -> None:
-    with threadpool_limits(2):
-        assert blas_threads(0) == [2]
-        ((_, threads),) = workers.imap(blas_threads, [0], names=["one"])
-    assert threads == [1]
+def test_each_process_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in THREADS:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(THREADS[0], "2")
+    with open_workers(2) as workers:
+        assert dict(workers.imap(threads, [0, 1], names=named(2))) == {0: {"1"}, 1: {"1"}}
+    assert threads(0) == {"2", None}
 
 
 def test_processes_end_with_the_command_and_ignore_interrupts() -> None:
