@@ -1,13 +1,12 @@
 """`python -m spacy multihash init-tables`: count a corpus, and write the tables of MultiEmbed."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Optional
 
 import typer
 from spacy.language import Language
-from spacy.tokens import Doc
 from spacy.util import load_config, load_model_from_config
 from spacy.vocab import Vocab
 from tqdm import tqdm
@@ -168,13 +167,20 @@ def init_tables(
     if callback.get("@callbacks") != INIT_TABLES:
         callback = {}
     if uncut:
-        _check_uncut(min_freq, max_rows)
+        for option, value in (("--min-freq", min_freq), ("--max-rows", max_rows)):
+            if value is not None:
+                raise ValueError(
+                    f"Expected --uncut without {option}, which cuts tables. Give {option} to the "
+                    "command with --merge."
+                )
         min_freq = 0
     else:
         min_freq = callback.get("min_freq", 10) if min_freq is None else min_freq
         max_rows = callback.get("max_rows") if max_rows is None else max_rows
     check_cut(min_freq, max_rows)
-    _check_sources(merge, shards, workers, dask)
+    if merge and shards is not None:
+        raise ValueError("Give either --shards to count or --merge to add up.")
+    check_workers(shards, workers, dask, "--shards")
     names = component or component_names(callback.get("component", "tok2vec"))
     load = partial(_Counted, overrides=dict(overrides or {}), components=tuple(names))
     source = source_of(load, config_path, code)
@@ -184,11 +190,13 @@ def init_tables(
     elif shards is not None:
         with open_workers(workers, dask) as pool:
             count = partial(_count_shard, source)
-            found = Shards.of(shards)
-            tables = found.merged(pool, count, add_tables, show_progress=show_progress)
-        _check_counted(tables, shards)
+            tables = Shards.of(shards).merged(pool, count, add_tables, show_progress=show_progress)
+        if not any(map(len, tables.tables.values())):
+            raise ValueError(f"The shards at {shards} have no tokens. Give a corpus with text.")
     else:
-        tables = count_tables(models, _training_docs(source.loaded().nlp, show_progress))
+        docs = training_docs(source.loaded().nlp)
+        shown = tqdm(docs, desc="Counting", unit=" docs", disable=not show_progress)
+        tables = count_tables(models, shown)
     tables = cut_tables(tables, min_freq=min_freq, max_rows=max_rows)
     for model in models:
         check_tables(model, tables)
@@ -201,10 +209,6 @@ def _corpora(config: Mapping[str, Any]) -> list[Path]:
     corpora = config.get("corpora", {}).values()
     paths = [corpus.get("path") for corpus in corpora if isinstance(corpus, dict)]
     return [Path(path) for path in paths if isinstance(path, str)]
-
-
-def _training_docs(nlp: Language, show_progress: bool) -> Iterable[Doc]:
-    return tqdm(training_docs(nlp), desc="Counting", unit=" docs", disable=not show_progress)
 
 
 class _Counted:
@@ -231,28 +235,3 @@ class _Counted:
 def _count_shard(source: Source[_Counted], path: Path) -> Tables:
     counted = source.loaded_for_shard()
     return count_tables(counted.models, model_shard(path, counted.reader))
-
-
-def _check_counted(tables: Tables, shards: Path) -> None:
-    """Refuse a corpus without any symbol."""
-    if not any(map(len, tables.tables.values())):
-        raise ValueError(f"The shards at {shards} have no tokens. Give a corpus with text.")
-
-
-def _check_uncut(min_freq: Optional[int], max_rows: Optional[int]) -> None:
-    """Refuse to keep all symbols and to leave some out at once."""
-    for option, value in (("--min-freq", min_freq), ("--max-rows", max_rows)):
-        if value is not None:
-            raise ValueError(
-                f"Expected --uncut without {option}, which cuts tables, was: {option} {value}. "
-                "Leave it out here, and give it to the command with --merge."
-            )
-
-
-def _check_sources(
-    merge: Sequence[Path], shards: Optional[Path], workers: Optional[int], dask: Optional[str]
-) -> None:
-    """Refuse to count and to merge at once, and workers without shards."""
-    if merge and shards is not None:
-        raise ValueError("Expected --shards to count or --merge to add up, was given both.")
-    check_workers(shards, workers, dask, "--shards")

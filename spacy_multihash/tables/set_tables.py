@@ -32,24 +32,20 @@ def count_corpus(docs: Iterable[Doc], extractors: Mapping[str, Extractor]) -> di
     docs (Iterable[Doc]): The docs, which are read once and not kept.
     extractors (Mapping[str, Extractor]): For each name, what finds its symbols.
     """
-    attrs = {name: attr_id(name) for name, found in extractors.items() if found is None}
-    features = {n: found for n, found in extractors.items() if isinstance(found, Feature)}
-    layers = {name: found for name, found in extractors.items() if isinstance(found, Model)}
+    attrs = {name: attr_id(name) for name, extractor in extractors.items() if extractor is None}
+    features = {name: f for name, f in extractors.items() if isinstance(f, Feature)}
+    layers = {name: layer for name, layer in extractors.items() if isinstance(layer, Model)}
     counters = {name: IdCounter() for name in extractors}
     for batch in minibatch(docs, DOC_BATCH) if extractors else ():
-        found = [(name, ngram_ids(layer, batch)) for name, layer in layers.items()]
+        symbols = [(name, ngram_ids(layer, batch)) for name, layer in layers.items()]
         if attrs:
-            found += zip(attrs, _attr_ids(batch, list(attrs.values())), strict=True)
+            columns = [doc.to_array([*attrs.values()]).reshape(-1, len(attrs)) for doc in batch]
+            symbols += zip(attrs, numpy.concatenate(columns).T, strict=True)
         if features:
-            found += zip(features, feature_ids(batch, list(features.values())), strict=True)
-        for name, ids in found:
+            symbols += zip(features, feature_ids(batch, list(features.values())), strict=True)
+        for name, ids in symbols:
             counters[name].add(ids)
     return {name: counter.table() for name, counter in counters.items()}
-
-
-def _attr_ids(docs: Sequence[Doc], attrs: list[Union[int, str]]) -> numpy.ndarray:
-    """List the symbols of all tokens, for each attribute: (A, N) uint64."""
-    return numpy.concatenate([doc.to_array(attrs).reshape((-1, len(attrs))) for doc in docs]).T
 
 
 def ngram_ids(ngrams: NgramLayer, docs: Sequence[Doc]) -> numpy.ndarray:
@@ -75,21 +71,18 @@ def find_multi_embed(nlp: Language, component: str) -> Model:
 
     Raises ValueError if there is no such component, or if it holds no MultiEmbed or other lookup.
     """
+    problem = None
     if component not in nlp.component_names:
-        raise ValueError(
-            f"The tables of MultiEmbed cannot be set: there is no component '{component}' in the "
-            f"pipeline. It has: {nlp.component_names}. Name the one that holds the MultiEmbed, or "
-            "another embedding by lookup: as component in [initialize.before_init], or as "
-            "--component."
-        )
-    model = getattr(nlp.get_pipe(component), "model", None)
-    if not isinstance(model, Model) or not lookup_chains(model):
-        raise ValueError(
-            f"The tables of MultiEmbed cannot be set: component '{component}' holds no MultiEmbed, "
-            "and no other embedding by lookup. Name the one that does: "
-            "as component in [initialize.before_init], or as --component."
-        )
-    return model
+        problem = f"there is no component '{component}' in the pipeline {nlp.component_names}"
+    else:
+        model = getattr(nlp.get_pipe(component), "model", None)
+        if isinstance(model, Model) and lookup_chains(model):
+            return model
+        problem = f"component '{component}' holds no MultiEmbed, and no other embedding by lookup"
+    raise ValueError(
+        f"The tables of MultiEmbed can't be set: {problem}. Name the component that does, as "
+        "component in [initialize.before_init], or as --component."
+    )
 
 
 def keeps_tables(nlp: Language, component: str, model: Model) -> bool:
@@ -97,7 +90,8 @@ def keeps_tables(nlp: Language, component: str, model: Model) -> bool:
 
     Its trained rows are of the symbols in these tables, and new tables would mix them up.
     """
-    if component in nlp.pipe_names or not _has_tables(model):
+    chains = lookup_chains(model)
+    if component in nlp.pipe_names or not all(len(c.layers[0].attrs["symbols"]) for c in chains):
         return False
     logger.info("MultiEmbed of '%s' is not initialized, and keeps its tables", component)
     return True
@@ -153,10 +147,6 @@ def check_tables(model: Model, tables: Tables) -> None:
                 f"The table of {name} has no symbols: none occurs at least {tables.min_freq} "
                 f"times. Lower min_freq, or {advice}."
             )
-
-
-def _has_tables(model: Model) -> bool:
-    return all(len(chain.layers[0].attrs["symbols"]) for chain in lookup_chains(model))
 
 
 def make_init_tables_v1(

@@ -32,6 +32,7 @@ FORMAT = "spacy-multihash.tables"
 VERSION = 1
 # Ids are counted as soon as there are more than this, and more than distinct ids so far.
 _PENDING = 2**22
+_MAKE_IT = "Make it with: python -m spacy multihash init-tables CONFIG OUTPUT"
 
 
 @dataclass(frozen=True)
@@ -65,10 +66,7 @@ class Tables:
 
 
 class IdCounter:
-    """Counts ids in memory that grows with the number of distinct ids alone.
-
-    The n-grams of a corpus are too many to be kept.
-    """
+    """Counts ids in memory that grows with the number of distinct ids alone."""
 
     def __init__(self) -> None:
         """Start without ids."""
@@ -81,11 +79,18 @@ class IdCounter:
         self._pending.append(ids)
         self._size += len(ids)
         if self._size > max(len(self._table), _PENDING):
-            self._table, self._pending, self._size = _add_up(self._table, self._pending), [], 0
+            self._add_pending()
 
     def table(self) -> Table:
         """Make the table of all ids so far."""
-        return _order(_add_up(self._table, self._pending))
+        self._add_pending()
+        return _order(self._table)
+
+    def _add_pending(self) -> None:
+        ids = numpy.concatenate([*self._pending, self._table.keys[:0]])
+        keys, counts = numpy.unique(ids, return_counts=True)
+        self._table = _sum_up([self._table, Table(keys, counts.astype("uint64"))])
+        self._pending, self._size = [], 0
 
 
 def make_tables(counts: Counts, *, min_freq: int = 10, max_rows: Optional[int] = None) -> Tables:
@@ -137,20 +142,20 @@ def cut_tables(tables: Tables, *, min_freq: int, max_rows: Optional[int] = None)
     # 0 and 1 leave nothing out, since a symbol that was never seen has no count.
     if tables.min_freq > max(min_freq, 1):
         raise ValueError(
-            f"The tables were cut at min_freq = {tables.min_freq}, and cannot be cut at min_freq = "
+            f"The tables were cut at min_freq = {tables.min_freq}, and can't be cut at min_freq = "
             f"{min_freq} any more. Ask for {tables.min_freq} or more, or count the corpus again."
         )
     if tables.max_rows is not None and (max_rows is None or tables.max_rows < max_rows):
         raise ValueError(
-            f"The tables were cut at max_rows = {tables.max_rows}, and cannot be cut at max_rows = "
+            f"The tables were cut at max_rows = {tables.max_rows}, and can't be cut at max_rows = "
             f"{max_rows} any more. Ask for {tables.max_rows} or less, or count the corpus again."
         )
-    kept = {}
+    cuts = {}
     for name, table in tables.tables.items():
         last = int((table.counts >= min_freq).sum())
         last = last if max_rows is None else min(last, max_rows - 1)
-        kept[name] = Table(table.keys[:last], table.counts[:last])
-    return Tables(kept, min_freq, max_rows)
+        cuts[name] = Table(table.keys[:last], table.counts[:last])
+    return Tables(cuts, min_freq, max_rows)
 
 
 def check_cut(min_freq: int, max_rows: Optional[int]) -> None:
@@ -158,39 +163,40 @@ def check_cut(min_freq: int, max_rows: Optional[int]) -> None:
     where, advice = "Tables of MultiEmbed", "Change it in [initialize.before_init], or as"
     check_whole(where, "min_freq", min_freq, 0, advice=f"{advice} --min-freq.")
     if max_rows is not None:
-        one = "One row is that of unknown symbols."
-        check_whole(where, "max_rows", max_rows, 2, advice=f"{one} {advice} --max-rows.")
+        unknown = "One row is that of unknown symbols."
+        check_whole(where, "max_rows", max_rows, 2, advice=f"{unknown} {advice} --max-rows.")
 
 
-def merge_tables(parts: Sequence[Tables]) -> Tables:
+def merge_tables(corpora: Sequence[Tables]) -> Tables:
     """Add up the counts of several corpora, without a cut.
 
-    parts (Sequence[Tables]): Uncut tables (min_freq <= 1, no max_rows) of the same attributes.
+    corpora (Sequence[Tables]): Uncut tables (min_freq <= 1, no max_rows) of the same attributes.
     RETURNS (Tables): The sums, as `make_tables` orders them.
 
     Raises ValueError if there are none, if some were cut, or if they are of different attributes.
     """
-    if not parts:
-        raise ValueError("Merging needs the tables of at least one corpus, was given none.")
-    names = parts[0].tables.keys()
-    for i, part in enumerate(parts):
-        if part.min_freq > 1 or part.max_rows is not None:
+    if not corpora:
+        raise ValueError("Merging needs the tables of at least one corpus, got none.")
+    names = corpora[0].tables.keys()
+    for number, tables in enumerate(corpora, start=1):
+        if tables.min_freq > 1 or tables.max_rows is not None:
             raise ValueError(
-                f"Cannot merge tables that were cut: part {i + 1} has min_freq = {part.min_freq}, "
-                f"max_rows = {part.max_rows}. Count it with --uncut, or in Python with "
-                "min_freq = 0 and without max_rows. The cut is made after merging."
+                f"Can't merge tables that were cut: tables {number} have min_freq = "
+                f"{tables.min_freq}, max_rows = {tables.max_rows}. Count them with --uncut, or in "
+                "Python with min_freq = 0 and without max_rows. The cut is made after merging."
             )
-        if part.tables.keys() != names:
+        if tables.tables.keys() != names:
             raise ValueError(
-                f"Cannot merge tables of different attributes: part 1 has {sorted(names)}, "
-                f"part {i + 1} has {sorted(part.tables)}."
+                f"Can't merge tables of different attributes: tables 1 have {sorted(names)}, "
+                f"tables {number} have {sorted(tables.tables)}."
             )
-    return Tables({name: _order(_sum_up([part.tables[name] for part in parts])) for name in names})
+    sums = {name: _sum_up([tables.tables[name] for tables in corpora]) for name in names}
+    return Tables({name: _order(table) for name, table in sums.items()})
 
 
-def add_tables(one: Tables, other: Tables) -> Tables:
-    """Add up the counts of two pieces of a corpus; see `merge_tables`."""
-    return merge_tables([one, other])
+def add_tables(first: Tables, second: Tables) -> Tables:
+    """Add up the counts of two pieces of a corpus, as `merge_tables` does."""
+    return merge_tables([first, second])
 
 
 def write_tables(path: Union[str, Path], tables: Tables) -> None:
@@ -222,8 +228,8 @@ def read_tables(path: Union[str, Path]) -> Tables:
     path (Path): The file, as `write_tables` or the command init-tables writes it.
     RETURNS (Tables): The tables.
 
-    Raises FileNotFoundError if the file is missing, and ValueError if it is damaged, of another
-    version, or no file of tables at all. All errors name the file.
+    Raises FileNotFoundError, and ValueError if the file is damaged, of another version, or no file
+    of tables at all. All errors name the file.
     """
     path = Path(path)  # a config hands over a string
     return parse_tables(path, read_message(path))
@@ -232,10 +238,7 @@ def read_tables(path: Union[str, Path]) -> Tables:
 def read_message(path: Path) -> Any:  # noqa: ANN401 (whatever the file holds)
     """Read what a MessagePack file holds; the errors are those of `read_tables`."""
     if not path.is_file():
-        raise FileNotFoundError(
-            f"No file of tables at {path}. Make it with: "
-            f"python -m spacy multihash init-tables CONFIG {path}"
-        )
+        raise FileNotFoundError(f"There is no file of tables at {path}. {_MAKE_IT}")
     return _unpack(path, path.read_bytes())
 
 
@@ -244,17 +247,16 @@ def parse_tables(path: Path, message: object) -> Tables:
     if not isinstance(message, dict) or message.get("format") != FORMAT:
         raise ValueError(
             f"{path} is not a file of tables: expected a MessagePack map with format = "
-            f"'{FORMAT}'. Make one with: python -m spacy multihash init-tables CONFIG OUTPUT"
+            f"'{FORMAT}'. {_MAKE_IT}"
         )
     if message.get("version") != VERSION:
         raise ValueError(
             f"{path} holds tables in format version {message.get('version')}, this package reads "
-            f"version {VERSION}. Make it again with: python -m spacy multihash init-tables CONFIG "
-            f"{path}"
+            f"version {VERSION}. {_MAKE_IT}"
         )
     packed = message.get("body")
     if not isinstance(packed, bytes) or _md5(packed) != message.get("md5"):
-        raise _damaged(path, "its contents do not match its checksum")
+        raise ValueError(f"{path} is damaged: it doesn't match its checksum. {_MAKE_IT}")
     body = _unpack(path, packed)  # as write_tables made it, which the checksum says
     tables = {
         name: Table(*(numpy.frombuffer(arrays[key], dtype="<u8") for key in ("keys", "counts")))
@@ -263,17 +265,11 @@ def parse_tables(path: Path, message: object) -> Tables:
     return Tables(tables, body["min_freq"], body["max_rows"])
 
 
-def _add_up(table: Table, arrays: Sequence[numpy.ndarray]) -> Table:
-    """Add the ids of arrays to a table, in any order."""
-    keys, counts = numpy.unique(numpy.concatenate([*arrays, table.keys[:0]]), return_counts=True)
-    return _sum_up([table, Table(keys, counts.astype("uint64"))])
-
-
-def _sum_up(parts: Sequence[Table]) -> Table:
+def _sum_up(tables: Sequence[Table]) -> Table:
     """Add up the counts of tables, in any order."""
-    ids = numpy.concatenate([part.keys for part in parts])
+    ids = numpy.concatenate([table.keys for table in tables])
     keys, places = numpy.unique(ids, return_inverse=True)
-    counts = numpy.bincount(places, numpy.concatenate([p.counts for p in parts]), len(keys))
+    counts = numpy.bincount(places, numpy.concatenate([t.counts for t in tables]), len(keys))
     return Table(keys, counts.astype("uint64"))
 
 
@@ -290,12 +286,6 @@ def _unpack(path: Path, data: bytes) -> Any:  # noqa: ANN401 (whatever the file 
     try:
         return unpack(data)
     except (TypeError, ValueError) as error:
-        why = f"it cannot be unpacked, being cut off, or no file of tables at all ({error})"
-        raise _damaged(path, why) from error
-
-
-def _damaged(path: Path, why: str) -> ValueError:
-    return ValueError(
-        f"The file of tables {path} is damaged: {why}. Copy it again, check its name, "
-        "or make it again with: python -m spacy multihash init-tables CONFIG OUTPUT"
-    )
+        raise ValueError(
+            f"{path} is damaged, cut off, or no file of tables ({error}). {_MAKE_IT}"
+        ) from error

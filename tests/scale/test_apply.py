@@ -527,9 +527,9 @@ def test_folder_of_something_else_is_never_replaced(
     [
         (("nowhere", "shards", "out"), "There is no pipeline 'nowhere'"),
         (("model", "none", "out"), "There are no shards at"),
-        (("model", "shards", "shards/out"), "neither may be inside of the other"),
-        (("model", "shards", "shards/c.txt"), "neither may be inside of the other"),
-        (("model", "shards", "file"), "was a file"),
+        (("model", "shards", "shards/out"), "may not contain each other"),
+        (("model", "shards", "shards/c.txt"), "may not contain each other"),
+        (("model", "shards", "file"), "file isn.t a writable folder"),
         (("model", "shards", "out", "--workers", 2, "--dask", "tcp://x:1"), "Give either a number"),
         (("model", "twins", "out"), "c.jsonl and .*c.txt would both be written to .*c.spacy"),
     ],

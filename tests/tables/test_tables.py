@@ -225,26 +225,26 @@ COUNTED = {"NORM": Counter({1: 2, 2: 1, 3: 1})}
     [
         (lambda: make_tables(COUNTED, min_freq=-1), "min_freq must be a whole .* 0 on, was: -1"),
         (lambda: make_tables(COUNTED, max_rows=1), "max_rows must be a whole .* 2 on, was: 1"),
-        (lambda: merge_tables([]), "at least one corpus, was given none"),
+        (lambda: merge_tables([]), "at least one corpus, got none"),
         (
             lambda: merge_tables([one_table({1: 2}), one_table({1: 2}, 2)]),
-            "were cut: part 2 has min_freq = 2, max_rows = None",
+            "were cut: tables 2 have min_freq = 2, max_rows = None",
         ),
         (
             lambda: merge_tables([make_tables(COUNTED, min_freq=0, max_rows=9)]),
-            "were cut: part 1 has min_freq = 0, max_rows = 9",
+            "were cut: tables 1 have min_freq = 0, max_rows = 9",
         ),
         (
             lambda: merge_tables([one_table({1: 2}), make_tables({"SHAPE": Counter()})]),
-            "part 2 has min_freq = 10",
+            "tables 2 have min_freq = 10",
         ),
         (
             lambda: merge_tables([one_table({1: 2}), make_tables({"SHAPE": {}}, min_freq=0)]),
-            r"part 1 has \['NORM'\], part 2 has \['SHAPE'\]",
+            r"tables 1 have \['NORM'\], tables 2 have \['SHAPE'\]",
         ),
         (
             lambda: cut_tables(one_table({1: 2}, 2), min_freq=1),
-            "cut at min_freq = 2, and cannot be cut at min_freq = 1",
+            "cut at min_freq = 2, and can't be cut at min_freq = 1",
         ),
         (
             lambda: cut_tables(make_tables(COUNTED, max_rows=3), min_freq=10, max_rows=4),
@@ -270,5 +270,5 @@ def test_other_files_are_refused(path: Path) -> None:
     with pytest.raises(ValueError, match="x.tables is not a file of tables"):
         read_tables(path)
     path.unlink()
-    with pytest.raises(FileNotFoundError, match="No file of tables at .*x.tables. Make it with"):
+    with pytest.raises(FileNotFoundError, match="no file of tables at .*x.tables. Make it with"):
         read_tables(path)
