@@ -30,6 +30,7 @@ CANDIDATES = {
     "the same, dropout 0.5": f"{CHOSEN}-dropout_50-few",
     "the same, maxout windows": f"{CHOSEN}-maxout_4-few",
     "the same, batch_ner": "regularized_ngrams_few",
+    "the same, 5,000 rows a table": "few_rows",
     "the same, 1 MB": "few_small",
     "the same, batch_ner without n-grams": "regularized_few",
 }
