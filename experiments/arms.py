@@ -1,7 +1,7 @@
 """The arms of the experiments: a config of configs/, and what is changed in it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
@@ -59,7 +59,7 @@ class Arm:
         has with min_freq 10.
     """
 
-    config: str = "conll-es"
+    config: str = "report"
     overrides: Mapping[str, Any] = field(default_factory=dict)
     rows_share: Optional[float] = None
 
@@ -74,7 +74,7 @@ def _batch_ner(**values: Any) -> Arm:  # noqa: ANN401
 
 
 def _dilated(**values: Any) -> Arm:  # noqa: ANN401
-    return Arm("dilated", {f"{ENCODE}.{name}": value for name, value in values.items()})
+    return Arm(overrides={ENCODE: DILATED | values})
 
 
 def _tagger(encode: Mapping[str, Any], **values: Any) -> Arm:  # noqa: ANN401
@@ -90,8 +90,39 @@ def _textcat(**values: Any) -> Arm:  # noqa: ANN401
     return Arm("textcat/hash_embed", overrides)
 
 
+def _features(*rows: tuple[str, int]) -> Arm:
+    return _embed(attrs=[attr for attr, _ in rows], rows=[number for _, number in rows])
+
+
+def _section(
+    architecture: str,
+    width: int | str = f"${{{ENCODE}.width}}",
+    attrs: Sequence[str] = ATTRS,
+    **values: Any,  # noqa: ANN401
+) -> dict[str, Any]:
+    """Make the section of an embedding."""
+    common = {"width": width, "attrs": list(attrs), "include_static_vectors": False}
+    return {"@architectures": architecture, **common, **values}
+
+
+def _init_tables(component: str, min_freq: int, max_rows: Optional[int] = None) -> dict[str, Any]:
+    return {
+        "@callbacks": "spacy-multihash.init_tables.v1",
+        "path": None,
+        "min_freq": min_freq,
+        "component": component,
+        "max_rows": max_rows,
+    }
+
+
+def _multi_embed(min_freq: int) -> Arm:
+    section = _section("spacy-multihash.MultiEmbed.v1", unk_dropout=0.0)
+    return Arm(overrides={EMBED: section, BEFORE_INIT: _init_tables("tok2vec", min_freq)})
+
+
 def _weighted(rows: list[int]) -> Arm:
-    return Arm("ablation/weighted", {f"{EMBED}.rows": rows})
+    name = "spacy-multihash.MultiWeightedHashEmbed.v1"
+    return Arm(overrides={EMBED: _section(name, rows=rows, num_hashes=2, importance_rows=None)})
 
 
 SPACY_SEEDS = [8, 9, 10, 11]
@@ -101,6 +132,16 @@ MAXOUT = {
     "depth": 8,
     "window_size": 1,
     "maxout_pieces": 3,
+}
+DILATED = {
+    "@architectures": "spacy-multihash.IteratedDilatedEncoder.v1",
+    "width": WIDTH,
+    "dilations": [1, 2, 1],
+    "repeats": 3,
+    "window_size": 1,
+    "share": True,
+    "residual": True,
+    "normalize": True,
 }
 SPACY_NER = {
     "factory": "ner",
@@ -116,8 +157,10 @@ HASHING_TRICK = {"num_hashes": 1, "importance_rows": None, "train_importance": F
 _ARMS: dict[str, Arm] = {
     "multi_hash_embed": Arm(),
     # features, hash functions, rows
-    **{name: Arm(f"ablation/{name}") for name in ("orth", "norm", "norm_prefix")},
-    "norm_prefix_suffix": Arm("ablation/norm_prefix_suffix"),
+    "orth": _features(("ORTH", 5000)),
+    "norm": _features(("NORM", 5000)),
+    "norm_prefix": _features(("NORM", 5000), ("PREFIX", 2500)),
+    "norm_prefix_suffix": _features(("NORM", 5000), ("PREFIX", 2500), ("SUFFIX", 2500)),
     **{f"hashes_{k}": _embed(num_hashes=k) for k in (1, 2, 3)},
     **{f"spacy_seeds_hashes_{k}": _embed(num_hashes=k, seeds=SPACY_SEEDS) for k in (1, 2, 3, 4)},
     **{
@@ -137,17 +180,23 @@ _ARMS: dict[str, Arm] = {
     "budget_1_percent_hashes_2": _embed(rows=HUNDREDTH, num_hashes=2),
     "table_dropout": _embed(table_dropout=True),
     # kinds of embeddings. Weighted ones have as many parameters as the rows of the same name.
-    "multi_embed": Arm("ablation/multi_embed"),
-    "multi_embed_min5": Arm("ablation/multi_embed_min5"),
-    "multi_embed_min1": Arm("ablation/multi_embed_min1"),
-    "spacy_multi_hash_embed": Arm("ablation/spacy_multi_hash_embed"),
-    "weighted_near_zero": Arm("ablation/weighted"),
+    "multi_embed": _multi_embed(10),
+    "multi_embed_min5": _multi_embed(5),
+    "multi_embed_min1": _multi_embed(1),
+    "spacy_multi_hash_embed": Arm(
+        overrides={
+            EMBED: _section("spacy.MultiHashEmbed.v2", rows=[5000, 2500, 2500, 2500]),
+            f"{ENCODE}.@architectures": "spacy.MaxoutWindowEncoder.v2",
+            "components.ner": SPACY_NER,
+        }
+    ),
+    "weighted_near_zero": _weighted([4137, 2068, 2068, 2068]),
     "weighted_near_zero_budget_10_percent": _weighted([413, 206, 206, 206]),
     "weighted_near_zero_budget_1_percent": _weighted([41, 20, 20, 20]),
     # training and recognizers
-    "regularized": Arm("training/regularized"),
+    "regularized": Arm("regularized"),
     "regularized_without_best_ner": Arm(
-        "training/regularized",
+        "regularized",
         {"components.ner.spacy_gradient": True, "components.ner.state_dropout": 0.1},
     ),
     SPACY: Arm(SPACY),
@@ -261,22 +310,12 @@ def recipe(
     embed (Mapping[str, Any]): Further settings of the embedding.
     values (Mapping[str, Any]): Other settings of the config, by dotted path.
     """
-    section: dict[str, Any] = {
-        "@architectures": f"spacy-multihash.{kind}.v1",
-        "width": width,
-        "attrs": list(attrs),
-        "include_static_vectors": False,
-    }
+    section = _section(f"spacy-multihash.{kind}.v1", width, attrs)
     before_init: Optional[dict[str, Any]] = None
     if kind == "MultiEmbed":
         section["unk_dropout"] = unk
-        before_init = {
-            "@callbacks": "spacy-multihash.init_tables.v1",
-            "path": None,
-            "min_freq": min_freq,
-            "component": "tagger_ner",
-            "max_rows": MAX_NGRAM_ROWS if NGRAMS[-1] in attrs else None,
-        }
+        limit = MAX_NGRAM_ROWS if NGRAMS[-1] in attrs else None
+        before_init = _init_tables("tagger_ner", min_freq, limit)
     else:
         section["rows"] = [round(rows * ROWS.get(attr, 2500)) for attr in attrs]
     return Arm(

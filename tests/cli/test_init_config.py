@@ -73,7 +73,7 @@ def make_texts() -> list[Doc]:
     ("pipeline", "name"),
     [
         ("ner", "recommended"),
-        ("batch_ner", "training/regularized"),
+        ("batch_ner", "regularized"),
         ("textcat", "textcat/hash_embed"),
         ("textcat_multilabel", "textcat/multilabel"),
     ],

@@ -78,5 +78,5 @@ def test_unknown_arms_and_sections_are_errors() -> None:
 
 def test_arm_may_be_the_path_of_a_config(tmp_path: Path) -> None:
     path = tmp_path / "mine.cfg"
-    path.write_text((ROOT / "configs" / "wnut17.cfg").read_text("utf8"), encoding="utf8")
-    assert arm_config(find_arm(str(path))) == arm_config(Arm("wnut17"))
+    path.write_text((ROOT / "configs" / "report.cfg").read_text("utf8"), encoding="utf8")
+    assert arm_config(find_arm(str(path))) == arm_config(Arm("report"))

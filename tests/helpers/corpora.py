@@ -30,7 +30,7 @@ def write_corpus(path: Path, docs: list[Doc]) -> Path:
 
 def small_config(corpus: Path, embed: dict[str, Any], **callback: Any) -> Config:
     """The base of all configs, small enough to train in a moment."""
-    config = Config().from_disk(ROOT / "configs" / "conll-es.cfg", interpolate=False)
+    config = Config().from_disk(ROOT / "configs" / "report.cfg", interpolate=False)
     config["nlp"]["lang"] = "en"
     config["paths"].update(train=str(corpus), dev=str(corpus))
     config["components"]["tok2vec"]["model"]["embed"] = embed
